@@ -1,0 +1,1 @@
+# Install rules, CMake package and pkg-config files. (filled in below)

@@ -1,0 +1,257 @@
+/* sptrsm.h -- sparse triangular systems with many right-hand sides: op(T) X = alpha B.
+ *
+ * Life cycle: context (where) -> matrix (what, validated once) -> plan (analysed once) -> solve (many times).
+ * sptrsm_direct puts whole factor sets of a direct solver on top: x = Q U^-1 D^-1 L^-1 P R b.
+ *
+ * Conventions. Every function that can fail returns a sptrsm_status; sptrsm_last_error() then holds one line that says
+ * what was wrong, where and what to do. Out-parameters come first and are written only on success. Objects returned
+ * through a pointer-to-pointer belong to the caller, who ends them with the matching _destroy; destroys accept NULL.
+ * Objects keep what they were made from alive (reference counts), so the order of destroying does not matter.
+ * Sizes are counts unless "bytes" is said; indices are 0-based; offsets and products n * nrhs are 64-bit.
+ * A context and its objects may be used by one thread at a time; different contexts are independent. Several threads
+ * may solve with one plan at the same time if each brings its own workspace.
+ */
+#ifndef SPTRSM_H
+#define SPTRSM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__) && !defined(SPTRSM_STATIC)
+#define SPTRSM_API __attribute__((visibility("default")))
+#else
+#define SPTRSM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SPTRSM_VERSION_MAJOR 0
+#define SPTRSM_VERSION_MINOR 1
+#define SPTRSM_VERSION_PATCH 0
+
+/* ---- status ---- */
+
+typedef enum {
+  SPTRSM_OK = 0,
+  SPTRSM_ERR_ARGUMENT = -1,    /* the call is wrong: NULL, negative size, ld too small, unknown method */
+  SPTRSM_ERR_STRUCTURE = -2,   /* the matrix is wrong: unsorted, duplicate, out of range, wrong triangle */
+  SPTRSM_ERR_SINGULAR = -3,    /* a diagonal entry is missing, zero or not finite */
+  SPTRSM_ERR_MEMORY = -4,      /* host or device memory is not enough, or a limit would be passed */
+  SPTRSM_ERR_IO = -5,          /* a file can't be read or written */
+  SPTRSM_ERR_UNSUPPORTED = -6, /* correct, but not available: type, size, method, or built without CUDA */
+  SPTRSM_ERR_DEVICE = -7,      /* the GPU or its driver reported an error, or a dependency never arrived */
+  SPTRSM_ERR_INTERNAL = -8     /* a bug in this library */
+} sptrsm_status;
+
+SPTRSM_API const char *sptrsm_version(void);                  /* "0.1.0"; static storage */
+SPTRSM_API const char *sptrsm_status_name(sptrsm_status);     /* "SINGULAR"; static storage */
+SPTRSM_API const char *sptrsm_last_error(void);               /* this thread's latest message, "" if none; valid until its next failing call */
+SPTRSM_API sptrsm_status sptrsm_error_set(sptrsm_status, const char *format, ...) /* for companion libraries: sets that message, returns the status */
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+/* ---- vocabulary ---- */
+
+typedef enum { SPTRSM_F32, SPTRSM_F64, SPTRSM_C64, SPTRSM_C128 } sptrsm_dtype; /* C64: two floats, C128: two doubles (re, im) */
+typedef enum { SPTRSM_HOST, SPTRSM_CUDA } sptrsm_place;                        /* of memory, and of work */
+typedef enum { SPTRSM_CSR, SPTRSM_CSC } sptrsm_format;
+typedef enum { SPTRSM_LOWER, SPTRSM_UPPER } sptrsm_uplo;
+typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag;            /* UNIT: the diagonal is one; stored diagonal entries are allowed and never read */
+typedef enum { SPTRSM_N, SPTRSM_T, SPTRSM_C } sptrsm_op;             /* as it is, transposed, conjugate transposed */
+typedef enum { SPTRSM_ROW_MAJOR, SPTRSM_COL_MAJOR } sptrsm_layout;
+typedef enum { SPTRSM_COPY, SPTRSM_BORROW } sptrsm_copy_mode;        /* BORROW: the caller keeps the arrays alive and unchanged */
+typedef enum { SPTRSM_SELECT_ADAPTIVE, SPTRSM_SELECT_RHS, SPTRSM_SELECT_COLUMN } sptrsm_select; /* see sptrsm_options.select */
+
+SPTRSM_API size_t sptrsm_dtype_bytes(sptrsm_dtype); /* 4, 8, 8, 16; 0 for an unknown type */
+
+/* A triangular matrix in the caller's arrays: 0-based, sorted within each row (CSR) or column (CSC), no duplicates. */
+typedef struct {
+  sptrsm_format format;
+  sptrsm_dtype dtype;
+  sptrsm_uplo uplo;
+  sptrsm_diag diag;
+  sptrsm_place place; /* of ptr, idx and val */
+  int32_t n;
+  const int64_t *ptr; /* [n+1], ptr[0] = 0, not decreasing */
+  const int32_t *idx; /* [ptr[n]] */
+  const void *val;    /* [ptr[n]] of dtype */
+} sptrsm_sparse;
+
+/* A dense block: element (i,k) at i*ld+k (ROW_MAJOR, ld >= nrhs) or i+k*ld (COL_MAJOR, ld >= n), in elements of dtype. */
+typedef struct {
+  void *data;
+  int64_t ld;
+  int32_t n;
+  int64_t nrhs;
+  sptrsm_dtype dtype;
+  sptrsm_layout layout;
+  sptrsm_place place; /* of data */
+} sptrsm_block;
+
+/* ---- context: where work happens ---- */
+
+typedef struct sptrsm_context sptrsm_context;
+
+/* Number of usable CUDA devices: 0 without a driver, without a device, or in a build without CUDA. */
+SPTRSM_API int sptrsm_device_count(void);
+/* place HOST: device and cuda_stream are ignored. place CUDA: device index and a cudaStream_t as void * (NULL: a stream
+ * of the context's own); the caller's stream must outlive the context. Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
+SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
+SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
+SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
+SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns the first deferred error and clears it */
+SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *); /* "NVIDIA H200" or "host, 2 threads"; valid while the context lives */
+
+/* ---- matrix: validated once ---- */
+
+typedef struct sptrsm_matrix sptrsm_matrix;
+
+/* Takes T (copied, or borrowed where T's place is the context's; else copied). Everything a solve relies on is checked
+ * here: STRUCTURE names the first entry that is unsorted, duplicate, out of range or outside the triangle; SINGULAR the
+ * first missing, zero or non-finite diagonal entry. n = 0 is allowed. A method may narrow offsets to 32 bits inside. */
+SPTRSM_API sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *, const sptrsm_sparse *T, sptrsm_copy_mode);
+SPTRSM_API void sptrsm_matrix_destroy(sptrsm_matrix *);
+/* Same pattern, new numbers: val as in the description the matrix was made from, same place and length. All plans of the
+ * matrix follow without a new analysis. Not while a solve with one of them is under way. A bad diagonal is refused
+ * (SINGULAR) and the old values stay. A BORROWed matrix borrows val from now on. */
+SPTRSM_API sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *, const void *val);
+
+typedef struct {
+  size_t size;                  /* set to sizeof(sptrsm_level_stats) by the caller */
+  int32_t n;
+  int64_t nnz;                  /* stored entries, diagonal included where stored */
+  int32_t levels;               /* level sets: length of the longest dependency chain */
+  int32_t min_rows, max_rows;   /* rows in the smallest and in the largest level */
+  double average_rows;          /* n / levels */
+  int32_t min_length, max_length; /* entries of a row of op(T), diagonal included where stored */
+  double average_length;
+} sptrsm_level_stats;
+/* Level sets of op(T) X = B as Table III of liu2017syncfree prints them. O(nnz) on the host. */
+SPTRSM_API sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *, sptrsm_op);
+
+/* ---- plan: analysed once, for any number of right-hand sides in any layout ---- */
+
+typedef struct {
+  size_t size;          /* sizeof(sptrsm_options), set by sptrsm_options_init */
+  const char *method;   /* NULL or "auto", or a name that sptrsm_method_at lists; may carry ":variant" */
+  sptrsm_op op;
+  int64_t nrhs_hint;    /* right-hand sides per solve, 0: unknown; steers choices, never correctness */
+  sptrsm_select select; /* syncfree-csc: adaptive by p and q, or always lanes over right-hand sides, or always over column entries */
+  int32_t p, q;         /* thresholds of the adaptive rule, 0: the method's default (8 and 8192) */
+  int32_t panel;        /* right-hand sides worked on at once, 0: chosen from n, type and place */
+  int32_t deterministic;/* nonzero: refuse (named) or avoid (auto) methods whose bits may change between runs */
+  size_t memory_limit;  /* bytes of workspace a solve may take, 0: no limit; a smaller panel is chosen to fit */
+} sptrsm_options;
+SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
+
+typedef struct sptrsm_plan sptrsm_plan;
+/* options NULL: defaults. Errors: ARGUMENT (unknown method), UNSUPPORTED (method can't do this type, size or place), MEMORY, DEVICE. */
+SPTRSM_API sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *, const sptrsm_options *);
+SPTRSM_API void sptrsm_plan_destroy(sptrsm_plan *);
+
+typedef struct {
+  size_t size;            /* set to sizeof(sptrsm_info) by the caller */
+  const char *method;     /* static storage */
+  char reason[160];       /* why auto chose it, or "asked for" */
+  char parameters[160];   /* what the method decided: "select=adaptive p=8 q=8192 tile=32" */
+  sptrsm_place place;
+  sptrsm_op op;
+  int32_t levels;         /* -1 where the analysis does not compute them */
+  int32_t panel;          /* right-hand sides worked on at once */
+  int32_t deterministic;
+  int64_t nnz;
+  double analysis_seconds;/* of plan_create, without the view below */
+  double view_seconds;    /* turning the stored format into the one the method reads; 0 if it is the stored one */
+  size_t plan_bytes;      /* persistent, beyond the matrix */
+  double flops_per_rhs;   /* multiply-adds count two; complex counts its real operations */
+} sptrsm_info;
+SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *);
+
+/* What a solve changes. One workspace serves one solve at a time. panel 0: the plan's choice. */
+typedef struct sptrsm_workspace sptrsm_workspace;
+SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
+SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
+SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel); /* asked before paying */
+
+/* op(T) X = alpha B. alpha: one value of the plan's dtype in host memory, NULL: 1. B and X: same n, nrhs and dtype; any
+ * layout, ld and place each; X may be B (same data, ld and layout) but must not overlap it otherwise. Elements of X
+ * outside the block (ld padding) are not touched. On a CUDA context the work is queued on the stream and, once the
+ * workspace exists, nothing is allocated and nothing waits, except that blocks in host memory are copied and complete on
+ * return. workspace NULL: the plan's own, made at its first use; then one solve at a time. NaN and Inf in a column of B
+ * stay in that column. Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; those of queued work come from sptrsm_context_sync. */
+SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
+
+/* ---- methods ---- */
+
+typedef struct {
+  size_t size;         /* set to sizeof(sptrsm_method_info) by the caller */
+  const char *name;    /* all strings: static storage */
+  const char *summary; /* one line */
+  const char *cite;    /* key in docs/references.bib */
+  sptrsm_place place;
+  int32_t deterministic, capturable; /* same bits on every run; may be captured in a CUDA graph */
+} sptrsm_method_info;
+SPTRSM_API int sptrsm_method_count(void);
+SPTRSM_API sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index); /* 0 <= index < count */
+
+/* ---- direct: the solve phase of a sparse direct solver ---- */
+
+typedef enum { SPTRSM_GATHER, SPTRSM_SCATTER } sptrsm_convention; /* GATHER: y[i] = x[perm[i]]; SCATTER: y[perm[i]] = x[i] */
+typedef enum { SPTRSM_MULTIPLY, SPTRSM_DIVIDE } sptrsm_scale_op;
+typedef enum { SPTRSM_U_GIVEN, SPTRSM_U_IS_LT, SPTRSM_U_IS_LH } sptrsm_u_kind; /* U stored; U = L^T; U = L^H (Cholesky, LDL^H) */
+
+/* A factor set: L D U = P R A C Q with
+ *   P R: row i of the permuted system is row perm_row[i] (GATHER) of R A, or row i goes to perm_row[i] (SCATTER);
+ *   C Q: unknown i of the permuted system is x[perm_col[i]] = c * y[i] (SCATTER), or x[i] = c * y[perm_col[i]] (GATHER).
+ * So x = C Q U^-1 D^-1 L^-1 P R b. Convention of common producers: SciPy splu: perm_r SCATTER, perm_c GATHER; MATLAB,
+ * Julia, UMFPACK, CHOLMOD: p GATHER, q SCATTER. All arrays but those of L and U are in host memory, copied at creation. */
+typedef struct {
+  size_t size;                     /* sizeof(sptrsm_factors) */
+  const sptrsm_sparse *L;          /* required */
+  const sptrsm_sparse *U;          /* with U_GIVEN; else NULL */
+  sptrsm_u_kind u_kind;
+  const void *D;                   /* [n] of L's dtype, or NULL: no D */
+  const void *D_sub;               /* [n] of L's dtype or NULL: entry i != 0 couples i and i+1 (2x2 blocks of LDL'); last entry 0 */
+  int32_t D_hermitian;             /* nonzero: the 2x2 blocks are Hermitian, else symmetric */
+  const int32_t *perm_row, *perm_col;        /* [n] or NULL: identity */
+  sptrsm_convention row_convention, col_convention;
+  const double *scale_row, *scale_col;       /* [n] or NULL: ones; scale_row indexed by row of A, scale_col by column of A */
+  sptrsm_scale_op row_op, col_op;
+} sptrsm_factors;
+SPTRSM_API void sptrsm_factors_init(sptrsm_factors *); /* sets size, everything else absent */
+
+/* The systems S x = b that CHOLMOD and UMFPACK name; t: conjugate transpose, at: transpose without conjugation. P, Q and
+ * the partial systems know no scaling, as in UMFPACK. */
+typedef enum {
+  SPTRSM_SYS_A, SPTRSM_SYS_At, SPTRSM_SYS_Aat,
+  SPTRSM_SYS_L, SPTRSM_SYS_Lt, SPTRSM_SYS_Lat, SPTRSM_SYS_U, SPTRSM_SYS_Ut, SPTRSM_SYS_Uat, SPTRSM_SYS_D,
+  SPTRSM_SYS_LDLt, SPTRSM_SYS_LD, SPTRSM_SYS_DLt,     /* L D U x = b, L D x = b, D U x = b (U = L' in CHOLMOD) */
+  SPTRSM_SYS_P, SPTRSM_SYS_Pt,                        /* CHOLMOD: x = P b, x = P' b */
+  SPTRSM_SYS_Pt_L, SPTRSM_SYS_Lt_P, SPTRSM_SYS_Lat_P, /* P' L x = b, L' P x = b, L.' P x = b */
+  SPTRSM_SYS_U_Qt, SPTRSM_SYS_Q_Ut, SPTRSM_SYS_Q_Uat, /* U Q' x = b, Q U' x = b, Q U.' x = b */
+  SPTRSM_SYS_COUNT
+} sptrsm_system;
+SPTRSM_API const char *sptrsm_system_name(sptrsm_system);                              /* "Pt_L"; NULL if out of range */
+SPTRSM_API sptrsm_status sptrsm_system_from_name(sptrsm_system *out, const char *name); /* also "CHOLMOD_Lt", "UMFPACK_Pt_L" */
+
+typedef struct sptrsm_direct sptrsm_direct;
+/* Validates and analyses both factors. options->op is ignored; method, panel and the rest hold for both triangles. */
+SPTRSM_API sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *, const sptrsm_factors *, const sptrsm_options *);
+SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
+/* New numbers of the same factorisation pattern; any of them NULL: unchanged. Places and lengths as at creation. */
+SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
+/* op(S) X = alpha B. Permutation, scaling and layout change happen in the first and last pass over a panel; memory beyond
+ * factors, B and X is two panels, whatever nrhs is. The plans of transposed systems are made at their first use. Not
+ * thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too for a system the factors lack (D without D: identity). */
+SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
+SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* either may be NULL */
+SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
