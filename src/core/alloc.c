@@ -1,0 +1,45 @@
+/* alloc.c -- overflow-safe allocation on the host and where a context works. */
+#include "core/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/gpu.h"
+
+enum { ALIGNMENT = 64 };
+
+sptrsm_status spti_bytes(size_t *out, int64_t count, size_t bytes, const char *what) {
+  if (count < 0 || (bytes && (uint64_t)count > (SIZE_MAX / 2) / bytes))
+    return spti_fail(SPTRSM_ERR_MEMORY, "%s: %lld elements of %zu bytes do not fit the address space", what, (long long)count, bytes);
+  *out = (size_t)count * bytes;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_host_alloc(void *out, int64_t count, size_t bytes, const char *what) {
+  size_t total = 0;
+  SPTI_TRY(spti_bytes(&total, count, bytes, what));
+  void *memory = NULL;
+  if (posix_memalign(&memory, ALIGNMENT, total ? total : 1) != 0)
+    return spti_fail(SPTRSM_ERR_MEMORY, "%s: no host memory for %zu bytes", what, total);
+  memcpy(out, &memory, sizeof memory); /* out is a T **: copying the pointer's bytes keeps aliasing rules */
+  return SPTRSM_OK;
+}
+
+void spti_host_free(void *memory) { free(memory); }
+
+sptrsm_status spti_alloc(const sptrsm_context *context, void *out, int64_t count, size_t bytes, const char *what) {
+  if (context->place == SPTRSM_HOST) return spti_host_alloc(out, count, bytes, what);
+  size_t total = 0;
+  SPTI_TRY(spti_bytes(&total, count, bytes, what));
+  void *memory = NULL;
+  SPTI_TRY(spti_gpu_alloc(context, &memory, total ? total : 1, what));
+  memcpy(out, &memory, sizeof memory);
+  return SPTRSM_OK;
+}
+
+void spti_free(const sptrsm_context *context, void *memory) {
+  if (!memory) return;
+  if (context->place == SPTRSM_HOST) spti_host_free(memory);
+  else spti_gpu_free(context, memory);
+}

@@ -1,0 +1,18 @@
+/* alloc.h -- memory of a context: host memory aligned to cache lines, device memory ordered on the context's stream. */
+#ifndef SPTI_ALLOC_H
+#define SPTI_ALLOC_H
+
+#include "core/error.h"
+
+/* Host memory of count * bytes, 64-byte aligned; count or bytes 0 gives a valid pointer. `what` names it in the message. */
+sptrsm_status spti_host_alloc(void *out /* T ** */, int64_t count, size_t bytes, const char *what);
+void spti_host_free(void *);
+
+/* The same where the context works. Freeing waits for nothing: it is queued behind the work that uses the memory. */
+sptrsm_status spti_alloc(const sptrsm_context *, void *out, int64_t count, size_t bytes, const char *what);
+void spti_free(const sptrsm_context *, void *);
+
+/* count * bytes as size_t, or MEMORY if it does not fit. */
+sptrsm_status spti_bytes(size_t *out, int64_t count, size_t bytes, const char *what);
+
+#endif

@@ -1,0 +1,24 @@
+/* choose.h -- what `auto` means: a pure function from features to a method and the reason for it. */
+#ifndef SPTI_CHOOSE_H
+#define SPTI_CHOOSE_H
+
+#include <stdint.h>
+
+#include <sptrsm.h>
+
+typedef struct {
+  sptrsm_place place;
+  int32_t n;
+  int64_t nnz;
+  int64_t nrhs;      /* 0: unknown */
+  int32_t deterministic;
+} spti_features;
+
+typedef struct {
+  const char *method;
+  const char *reason; /* static storage */
+} spti_choice;
+
+spti_choice spti_choose(const spti_features *);
+
+#endif

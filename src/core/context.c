@@ -1,0 +1,59 @@
+/* context.c -- life of a context; CUDA specifics are in gpu.c. */
+#include "core/context.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+
+int spti_context_threads(const sptrsm_context *context) { return context->threads > 0 ? context->threads : omp_get_max_threads(); }
+
+void spti_context_retain(sptrsm_context *context) { atomic_fetch_add(&context->references, 1); }
+
+int sptrsm_device_count(void) { return spti_gpu_count(); }
+
+sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream) {
+  if (!out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_create: out is NULL");
+  if (place != SPTRSM_HOST && place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_create: unknown place %d", (int)place);
+  sptrsm_context *context;
+  SPTI_TRY(spti_host_alloc(&context, 1, sizeof *context, "context"));
+  *context = (sptrsm_context){.place = place, .device = device, .stream = cuda_stream};
+  atomic_init(&context->references, 1);
+  if (place == SPTRSM_CUDA) {
+    sptrsm_status status = spti_gpu_open(context);
+    if (status != SPTRSM_OK) {
+      spti_host_free(context);
+      return status;
+    }
+  }
+  *out = context;
+  return SPTRSM_OK;
+}
+
+void sptrsm_context_destroy(sptrsm_context *context) {
+  if (!context || atomic_fetch_sub(&context->references, 1) > 1) return;
+  if (context->place == SPTRSM_CUDA) spti_gpu_close(context);
+  spti_host_free(context);
+}
+
+sptrsm_status sptrsm_context_set_threads(sptrsm_context *context, int threads) {
+  if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_threads: context is NULL");
+  if (threads < 0 || threads > 4096) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_threads: %d is not in 0..4096", threads);
+  context->threads = threads;
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_context_sync(sptrsm_context *context) {
+  if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_sync: context is NULL");
+  return context->place == SPTRSM_CUDA ? spti_gpu_sync(context) : SPTRSM_OK;
+}
+
+const char *sptrsm_context_describe(const sptrsm_context *context) {
+  if (!context) return "";
+  if (context->place == SPTRSM_HOST) {
+    int threads = spti_context_threads(context);
+    snprintf(((sptrsm_context *)context)->description, sizeof context->description, "host, %d thread%s", threads, threads == 1 ? "" : "s");
+  }
+  return context->description;
+}

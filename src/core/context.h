@@ -1,0 +1,26 @@
+/* context.h -- where work happens: host threads, or one CUDA device and stream. */
+#ifndef SPTI_CONTEXT_H
+#define SPTI_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+
+struct sptrsm_context {
+  atomic_int references;
+  sptrsm_place place;
+  int threads; /* host threads, 0: as OpenMP decides */
+  char description[96];
+  /* CUDA only */
+  int device;
+  void *stream;         /* cudaStream_t */
+  bool owns_stream;
+  int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
+  int64_t *lost_device; /* the same word as the device sees it */
+};
+
+int spti_context_threads(const sptrsm_context *); /* the number a parallel region will use, at least 1 */
+void spti_context_retain(sptrsm_context *);       /* sptrsm_context_destroy releases */
+
+#endif

@@ -1,0 +1,23 @@
+/* error.h -- the error idiom: every failing call returns a status and leaves one line of text for its thread. */
+#ifndef SPTI_ERROR_H
+#define SPTI_ERROR_H
+
+#include <sptrsm.h>
+
+#define SPTI_TRY(call)                                                                                                                     \
+  do {                                                                                                                                     \
+    sptrsm_status spti_try_status_ = (call);                                                                                               \
+    if (spti_try_status_ != SPTRSM_OK) return spti_try_status_;                                                                            \
+  } while (0)
+
+/* For functions that own something: sets the local `status` and jumps to its single `fail:` label. */
+#define SPTI_TRY_GOTO(call)                                                                                                                \
+  do {                                                                                                                                     \
+    status = (call);                                                                                                                       \
+    if (status != SPTRSM_OK) goto fail;                                                                                                    \
+  } while (0)
+
+/* The one writer of the text; returns its status, so that `return spti_fail(...)` reads naturally. */
+#define spti_fail sptrsm_error_set
+
+#endif

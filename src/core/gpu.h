@@ -1,0 +1,23 @@
+/* gpu.h -- the little of CUDA that the core needs, so that no other core file knows CUDA. gpu.c is the real one, gpu_none.c
+ * stands in where the library is built without CUDA. Copies are queued on the context's stream. */
+#ifndef SPTI_GPU_H
+#define SPTI_GPU_H
+
+#include "core/context.h"
+
+typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
+
+int spti_gpu_count(void);
+sptrsm_status spti_gpu_open(sptrsm_context *);  /* checks device, takes or makes the stream, describes */
+void spti_gpu_close(sptrsm_context *);
+sptrsm_status spti_gpu_sync(sptrsm_context *);  /* waits; reports lost dependencies and launch errors */
+sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
+void spti_gpu_free(const sptrsm_context *, void *);
+/* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
+sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, size_t rows,
+                            spti_direction);
+sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int -> status */
+
+#define SPTI_CUDA(call) SPTI_TRY(spti_gpu_check((int)(call), #call))
+
+#endif

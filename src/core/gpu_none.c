@@ -1,0 +1,22 @@
+/* gpu_none.c -- stands in for gpu.c in a library built without CUDA. */
+#include "core/gpu.h"
+
+static sptrsm_status absent(void) {
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "this library was built without CUDA; use a host context, or build with nvcc on PATH");
+}
+
+int spti_gpu_count(void) { return 0; }
+sptrsm_status spti_gpu_open(sptrsm_context *context) { (void)context; return absent(); }
+void spti_gpu_close(sptrsm_context *context) { (void)context; }
+sptrsm_status spti_gpu_sync(sptrsm_context *context) { (void)context; return absent(); }
+sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
+  (void)context, (void)out, (void)bytes, (void)what;
+  return absent();
+}
+void spti_gpu_free(const sptrsm_context *context, void *memory) { (void)context, (void)memory; }
+sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
+                            size_t rows, spti_direction direction) {
+  (void)context, (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)row_bytes, (void)rows, (void)direction;
+  return absent();
+}
+sptrsm_status spti_gpu_check(int cuda_error, const char *what) { (void)cuda_error, (void)what; return absent(); }

@@ -1,0 +1,17 @@
+/* levels.h -- level sets: level(i) = 1 + the highest level row i depends on, 0 without dependencies. */
+#ifndef SPTI_LEVELS_H
+#define SPTI_LEVELS_H
+
+#include "core/view.h"
+
+typedef struct {
+  int32_t count;  /* number of levels; 0 for n = 0 */
+  int32_t *ptr;   /* [count+1]: rows of level l are order[ptr[l] .. ptr[l+1]) */
+  int32_t *order; /* [n]: rows by level, in solve order within a level */
+} spti_levels;
+
+/* From a host view of either orientation, O(n + nnz). End with spti_levels_free. */
+sptrsm_status spti_levels_build(spti_levels *out, const spti_view *);
+void spti_levels_free(spti_levels *);
+
+#endif

@@ -1,0 +1,254 @@
+/* matrix.c -- creation (validate, copy or borrow), new values, and the views that methods read. */
+#include "core/matrix.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/plan.h"
+
+spti_op spti_op_from(sptrsm_op op) { return (spti_op){.transpose = op != SPTRSM_N, .conj = op == SPTRSM_C}; }
+
+static spti_direction direction(sptrsm_place from, sptrsm_place to) {
+  return from == to ? SPTI_ON_DEVICE : to == SPTRSM_CUDA ? SPTI_TO_DEVICE : SPTI_TO_HOST;
+}
+
+static sptrsm_status copy_bytes(const sptrsm_context *context, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
+                                size_t bytes) {
+  if (bytes == 0) return SPTRSM_OK;
+  if (to_place == SPTRSM_HOST && from_place == SPTRSM_HOST) {
+    memcpy(to, from, bytes);
+    return SPTRSM_OK;
+  }
+  return spti_gpu_copy(context, to, bytes, from, bytes, bytes, 1, direction(from_place, to_place));
+}
+
+/* A copy of `from` in another (or the same) place. */
+static sptrsm_status copy_storage(spti_storage *to, sptrsm_place to_place, const spti_storage *from, sptrsm_place from_place,
+                                  const sptrsm_context *context, int32_t n, int64_t nnz, size_t value_bytes) {
+  const sptrsm_context *owner = to_place == SPTRSM_HOST ? NULL : context;
+  SPTI_TRY(spti_storage_alloc(to, owner, n, nnz, value_bytes));
+  sptrsm_status status;
+  SPTI_TRY_GOTO(copy_bytes(context, to->ptr, to_place, from->ptr, from_place, ((size_t)n + 1) * sizeof *to->ptr));
+  SPTI_TRY_GOTO(copy_bytes(context, to->idx, to_place, from->idx, from_place, (size_t)nnz * sizeof *to->idx));
+  SPTI_TRY_GOTO(copy_bytes(context, to->val, to_place, from->val, from_place, (size_t)nnz * value_bytes));
+  return SPTRSM_OK;
+fail:
+  spti_storage_free(to, owner);
+  return status;
+}
+
+/* ---- creation ---- */
+
+/* Brings a device-resident T to the host for validation; the number of entries is known only after its pointers are here. */
+static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptrsm_sparse *T, const sptrsm_context *context) {
+  if (T->n < 0 || !T->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: %s", T->n < 0 ? "order n is negative" : "ptr is NULL");
+  int64_t nnz = 0;
+  SPTI_TRY(copy_bytes(context, &nnz, SPTRSM_HOST, T->ptr + T->n, SPTRSM_CUDA, sizeof nnz));
+  if (nnz < 0 || nnz > (int64_t)T->n * T->n)
+    return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is not a number of entries of an n = %d matrix", T->n, (long long)nnz, T->n);
+  spti_storage device = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val};
+  SPTI_TRY(copy_storage(out, SPTRSM_HOST, &device, SPTRSM_CUDA, context, T->n, nnz, sptrsm_dtype_bytes(T->dtype)));
+  *host = *T;
+  host->place = SPTRSM_HOST;
+  host->ptr = out->ptr;
+  host->idx = out->idx;
+  host->val = out->val;
+  return SPTRSM_OK;
+}
+
+/* Fills the natural storage of the context's place from the validated host arrays, borrowing where that was asked and possible. */
+static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T, const sptrsm_sparse *host) {
+  sptrsm_place place = m->context->place;
+  size_t value_bytes = sptrsm_dtype_bytes(T->dtype);
+  spti_storage *natural = &m->storage[SPTI_NATURAL][place];
+  spti_storage given = {.ptr = (int64_t *)host->ptr, .idx = (int32_t *)host->idx, .val = (void *)host->val};
+  spti_storage stripped = {0};
+  if (m->nnz < m->caller_nnz) { /* some lines store their unit diagonal, some do not: drop it everywhere */
+    SPTI_TRY(spti_storage_strip_diagonal(&stripped, &given, T->n, value_bytes));
+    if (place == SPTRSM_HOST) {
+      *natural = stripped;
+      return SPTRSM_OK;
+    }
+    given = stripped;
+  } else if (m->mode == SPTRSM_BORROW && T->place == place) {
+    *natural = (spti_storage){.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val, .present = true};
+    return SPTRSM_OK;
+  }
+  sptrsm_status status = copy_storage(natural, place, &given, SPTRSM_HOST, m->context, T->n, m->nnz, value_bytes);
+  if (status == SPTRSM_OK && stripped.present) {
+    natural->source = stripped.source;
+    stripped.source = NULL;
+  }
+  spti_storage_free(&stripped, NULL);
+  return status;
+}
+
+static sptrsm_status fill(sptrsm_matrix *m, const sptrsm_sparse *T) {
+  spti_storage copy = {0};
+  sptrsm_sparse host = *T;
+  if (T->place == SPTRSM_CUDA) SPTI_TRY(download(&copy, &host, T, m->context));
+  int64_t diagonals = 0;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_validate(&host, &diagonals));
+  m->caller_nnz = host.ptr[T->n];
+  m->diagonal_stored = diagonals == T->n;
+  m->nnz = m->diagonal_stored ? m->caller_nnz : m->caller_nnz - diagonals;
+  SPTI_TRY_GOTO(adopt(m, T, &host));
+fail: /* the common end */
+  spti_storage_free(&copy, NULL);
+  return status;
+}
+
+sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context, const sptrsm_sparse *T, sptrsm_copy_mode mode) {
+  if (!out || !context || !T) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_create: out, context or T is NULL");
+  if (mode != SPTRSM_COPY && mode != SPTRSM_BORROW) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_create: unknown copy mode %d", (int)mode);
+  if (T->place != SPTRSM_HOST && T->place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown place %d", (int)T->place);
+  if (T->place == SPTRSM_CUDA && context->place == SPTRSM_HOST)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: arrays in device memory need a CUDA context");
+  sptrsm_matrix *m;
+  SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
+  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode};
+  atomic_init(&m->references, 1);
+  spti_context_retain(context);
+  sptrsm_status status = fill(m, T);
+  if (status != SPTRSM_OK) {
+    sptrsm_matrix_destroy(m);
+    return status;
+  }
+  *out = m;
+  return SPTRSM_OK;
+}
+
+void spti_matrix_retain(sptrsm_matrix *m) { atomic_fetch_add(&m->references, 1); }
+
+void sptrsm_matrix_destroy(sptrsm_matrix *m) {
+  if (!m || atomic_fetch_sub(&m->references, 1) > 1) return;
+  for (int kind = 0; kind < 2; kind++) {
+    spti_storage_free(&m->storage[kind][SPTRSM_HOST], NULL);
+    if (m->context->place == SPTRSM_CUDA) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
+  }
+  sptrsm_context_destroy(m->context);
+  spti_host_free(m);
+}
+
+/* ---- views ---- */
+
+/* The natural storage in host memory; `temporary` holds it where only the device has one, and is then the caller's to free. */
+static sptrsm_status natural_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
+  const spti_storage *host = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
+  *temporary = (spti_storage){0};
+  if (!host->present) {
+    const spti_storage *device = &m->storage[SPTI_NATURAL][SPTRSM_CUDA];
+    SPTI_TRY(copy_storage(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
+    host = temporary;
+  }
+  *out = host;
+  return SPTRSM_OK;
+}
+
+/* Transposes on the host; the map goes to the storage that stays. */
+static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
+  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  const spti_storage *natural;
+  spti_storage temporary, transposed = {0};
+  SPTI_TRY(natural_on_host(&natural, &temporary, m));
+  const int64_t *map = m->storage[SPTI_NATURAL][m->context->place].source;
+  spti_storage mapped = *natural;
+  mapped.source = (int64_t *)map;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_storage_transpose(&transposed, &mapped, m->T.n, value_bytes));
+  spti_storage *target = &m->storage[SPTI_TRANSPOSED][place];
+  if (place == SPTRSM_HOST) {
+    *target = transposed;
+    transposed = (spti_storage){0};
+  } else {
+    SPTI_TRY_GOTO(copy_storage(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
+    target->source = transposed.source;
+    transposed.source = NULL;
+  }
+fail: /* the common end */
+  spti_storage_free(&transposed, NULL);
+  spti_storage_free(&temporary, NULL);
+  return status;
+}
+
+static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
+  if (m->storage[kind][place].present) return SPTRSM_OK;
+  if (kind == SPTI_TRANSPOSED) return make_transposed(m, place);
+  const spti_storage *natural; /* absent only on the host of a CUDA context */
+  spti_storage copy;
+  SPTI_TRY(natural_on_host(&natural, &copy, m));
+  m->storage[SPTI_NATURAL][SPTRSM_HOST] = copy;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place) {
+  sptrsm_matrix *m = (sptrsm_matrix *)matrix; /* the cache of storages is not part of its value */
+  bool natural_pulls = (m->T.format == SPTRSM_CSR) != op.transpose;
+  bool transposed = wanted != SPTI_ANY && natural_pulls != (wanted == SPTI_PULL);
+  int kind = transposed ? SPTI_TRANSPOSED : SPTI_NATURAL;
+  SPTI_TRY(ensure(m, kind, place));
+  const spti_storage *s = &m->storage[kind][place];
+  bool diagonal_first = ((m->T.format == SPTRSM_CSR) == (m->T.uplo == SPTRSM_UPPER)) != transposed;
+  *out = (spti_view){
+      .n = m->T.n, .nnz = m->nnz, .dtype = m->T.dtype, .place = place, .ptr = s->ptr, .idx = s->idx, .val = s->val,
+      .head = m->diagonal_stored && diagonal_first, .tail = m->diagonal_stored && !diagonal_first,
+      .pull = natural_pulls != transposed, .backward = (m->T.uplo == SPTRSM_UPPER) != op.transpose,
+      .conj = op.conj && (m->T.dtype == SPTRSM_C64 || m->T.dtype == SPTRSM_C128), .unit = m->T.diag == SPTRSM_UNIT};
+  return SPTRSM_OK;
+}
+
+/* ---- new values ---- */
+
+static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, const void *host_val) {
+  if (m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
+  const spti_storage *natural;
+  spti_storage temporary;
+  SPTI_TRY(natural_on_host(&natural, &temporary, m));
+  sptrsm_sparse T = m->T;
+  T.ptr = natural->ptr;
+  sptrsm_status status = spti_validate_diagonal(&T, host_val);
+  spti_storage_free(&temporary, NULL);
+  return status;
+}
+
+static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place place, const void *host_val) {
+  spti_storage *s = &m->storage[kind][place];
+  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  const int64_t *source = s->source ? s->source : kind == SPTI_NATURAL ? m->storage[kind][m->context->place].source : NULL;
+  if (!s->present || !s->owned) return SPTRSM_OK;
+  if (place == SPTRSM_HOST) {
+    spti_storage_gather(s->val, host_val, source, m->nnz, value_bytes);
+    return SPTRSM_OK;
+  }
+  if (!source) return copy_bytes(m->context, s->val, place, host_val, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
+  void *gathered;
+  SPTI_TRY(spti_host_alloc(&gathered, m->nnz, value_bytes, "new matrix values"));
+  spti_storage_gather(gathered, host_val, source, m->nnz, value_bytes);
+  sptrsm_status status = copy_bytes(m->context, s->val, place, gathered, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
+  spti_host_free(gathered);
+  return status;
+}
+
+static sptrsm_status replace_values(sptrsm_matrix *m, const void *val, const void *host_val) {
+  SPTI_TRY(check_new_diagonal(m, host_val));
+  for (int kind = 0; kind < 2; kind++)
+    for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
+  spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
+  if (!natural->owned) natural->val = (void *)val;
+  for (sptrsm_plan *plan = m->plans; plan; plan = plan->next) SPTI_TRY(spti_plan_refresh(plan));
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *m, const void *val) {
+  if (!m || (!val && m->caller_nnz > 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_set_values: matrix or val is NULL");
+  if (m->T.place == SPTRSM_HOST) return replace_values(m, val, val);
+  void *host_val;
+  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  SPTI_TRY(spti_host_alloc(&host_val, m->caller_nnz, value_bytes, "new matrix values"));
+  sptrsm_status status = copy_bytes(m->context, host_val, SPTRSM_HOST, val, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes);
+  if (status == SPTRSM_OK) status = replace_values(m, val, host_val);
+  spti_host_free(host_val);
+  return status;
+}

@@ -1,0 +1,48 @@
+/* matrix.h -- a validated triangle and its cached storages. */
+#ifndef SPTI_MATRIX_H
+#define SPTI_MATRIX_H
+
+#include <stdatomic.h>
+
+#include "core/context.h"
+#include "core/view.h"
+
+/* Compressed lines in one place. `source` maps a position to the caller's position in val; NULL: the same. */
+typedef struct {
+  int64_t *ptr;
+  int32_t *idx;
+  void *val;
+  int64_t *source; /* host memory */
+  bool present, owned;
+} spti_storage;
+
+enum { SPTI_NATURAL, SPTI_TRANSPOSED }; /* lines as the caller's, or the other way round */
+
+struct sptrsm_matrix {
+  atomic_int references;
+  sptrsm_context *context;
+  sptrsm_sparse T;      /* description; arrays are in `storage` */
+  sptrsm_copy_mode mode;
+  int64_t nnz;          /* entries in the storages */
+  int64_t caller_nnz;   /* entries in the caller's arrays: more where stored unit diagonals were dropped */
+  bool diagonal_stored; /* in every line, else in none */
+  spti_storage storage[2][2]; /* [natural, transposed][host, device] */
+  struct sptrsm_plan *plans;  /* that follow set_values */
+};
+
+/* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
+sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
+void spti_matrix_retain(sptrsm_matrix *); /* sptrsm_matrix_destroy releases */
+
+/* validate.c: everything a kernel relies on. T in host memory. `diagonals`: how many lines store their diagonal. */
+sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
+sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
+
+/* storage.c: compressed lines and their transposes. */
+sptrsm_status spti_storage_alloc(spti_storage *, const sptrsm_context * /* NULL: host */, int32_t n, int64_t nnz, size_t value_bytes);
+void spti_storage_free(spti_storage *, const sptrsm_context * /* NULL: host */);
+sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
+sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
+void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes);
+
+#endif

@@ -1,0 +1,49 @@
+/* method.h -- what a solution method is to the core: one const struct of function pointers, one line in methods.def.
+ * docs/adding-a-method.md walks through it. */
+#ifndef SPTI_METHOD_H
+#define SPTI_METHOD_H
+
+#include "core/plan.h"
+
+/* What a method works on: a row-major panel of right-hand sides in the plan's place, overwritten by the solution.
+ * Element (i,k) is data[i*ld + k]. Columns [width, padded) exist too, hold zeros on entry and may be overwritten. */
+typedef struct {
+  void *data;
+  int64_t ld;
+  int32_t width, padded;
+  int threads; /* host methods: how many the method may use; 1 inside a parallel region */
+} spti_panel;
+
+enum {
+  SPTI_DETERMINISTIC = 1, /* same bits on every run, panel width, thread count and stream */
+  SPTI_CAPTURABLE = 2,    /* solve may be captured in a CUDA graph */
+};
+
+typedef struct spti_method {
+  const char *name, *summary, *cite; /* cite: key in docs/references.bib */
+  sptrsm_place place;
+  spti_orientation wants;
+  unsigned flags;
+
+  /* Analysis: reads plan->view, plan->options, plan->matrix; sets plan->state, and may set plan->levels, plan->team. */
+  sptrsm_status (*analyse)(sptrsm_plan *plan);
+  /* plan->view holds new values of the same pattern; NULL: the method reads values through the view only. */
+  sptrsm_status (*update_values)(sptrsm_plan *plan);
+  void (*free)(sptrsm_plan *plan); /* frees plan->state; NULL: nothing to free */
+  void (*describe)(const sptrsm_plan *plan, sptrsm_info *info); /* parameters, plan_bytes; NULL: nothing to say */
+
+  /* Per-solve state beyond the panel itself, for up to `panel` right-hand sides; all NULL: none. */
+  sptrsm_status (*work_bytes)(size_t *out, const sptrsm_plan *plan, int32_t panel);
+  sptrsm_status (*work_create)(void **work, const sptrsm_plan *plan, int32_t panel);
+  void (*work_free)(void *work, const sptrsm_plan *plan);
+
+  /* Solves in place. Host: returns when done. CUDA: queues on the context's stream, allocates nothing, waits for nothing. */
+  sptrsm_status (*solve)(const sptrsm_plan *plan, void *work, const spti_panel *W);
+} spti_method;
+
+/* registry.c */
+int spti_method_count(void);
+const spti_method *spti_method_at(int index);
+const spti_method *spti_method_find(const char *name, size_t length); /* NULL if there is none */
+
+#endif

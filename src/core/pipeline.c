@@ -1,0 +1,132 @@
+/* pipeline.c -- checks of the blocks, the panel's memory, and the run on the host. */
+#include "core/pipeline.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/method.h"
+#include "core/pack.h"
+
+/* ---- checks ---- */
+
+static sptrsm_status check_block(const spti_pipeline *line, const sptrsm_block *block, const char *name) {
+  if (block->n != line->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, line->n);
+  if (block->nrhs < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: nrhs = %lld is negative", name, (long long)block->nrhs);
+  if (block->dtype != line->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
+  if (block->layout != SPTRSM_ROW_MAJOR && block->layout != SPTRSM_COL_MAJOR)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown layout %d", name, (int)block->layout);
+  if (block->place != SPTRSM_HOST && block->place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
+  if (block->place == SPTRSM_CUDA && line->context->place == SPTRSM_HOST)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in device memory, the context works on the host", name);
+  int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
+  if (block->ld < least) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: ld = %lld is less than %lld", name, (long long)block->ld, (long long)least);
+  if (!block->data && block->n > 0 && block->nrhs > 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: data is NULL", name);
+  return SPTRSM_OK;
+}
+
+static size_t span_bytes(const sptrsm_block *b) {
+  int64_t lines = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n;
+  return (size_t)((lines - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
+}
+
+static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X) {
+  if (B->n == 0 || B->nrhs == 0 || B->place != X->place) return SPTRSM_OK;
+  if (B->data == X->data && B->ld == X->ld && B->layout == X->layout) return SPTRSM_OK;
+  uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
+  if (b + span_bytes(B) <= x || x + span_bytes(X) <= b) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "X overlaps B; it may be B itself (same data, ld and layout) or elsewhere");
+}
+
+/* ---- memory ---- */
+
+static int slab_count(const sptrsm_context *context) { return context->place == SPTRSM_HOST ? spti_context_threads(context) : 1; }
+
+sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel) {
+  return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)slab_count(context), "panel of right-hand sides");
+}
+
+sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel) {
+  spti_panels panels = {.panel = panel, .slabs = slab_count(context)};
+  size_t bytes;
+  SPTI_TRY(spti_panels_bytes(&bytes, context, n, dtype, panel));
+  SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)bytes, 1, "panel of right-hand sides"));
+  *out = panels;
+  return SPTRSM_OK;
+}
+
+void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
+  spti_free(context, panels->W);
+  spti_free(context, panels->staging);
+  *panels = (spti_panels){0};
+}
+
+/* ---- the run on the host ---- */
+
+/* Widths that fill vectors: 1, 2, 4 or a multiple of 8; the slab has room for it unless its panel is narrower. */
+static int32_t padded_width(int32_t width, int32_t panel) {
+  int32_t padded = width <= 2 ? width : width <= 4 ? 4 : (width + 7) / 8 * 8;
+  return padded < panel ? padded : panel;
+}
+
+static sptrsm_status run_slab(const spti_pipeline *line, const spti_panel *W, const spti_columns *B, const spti_columns *X, const void *alpha) {
+  spti_pack(W, line->n, line->dtype, B, &line->first, alpha);
+  for (int s = 0; s < line->stage_count; s++) {
+    const spti_stage *stage = &line->stages[s];
+    if (stage->plan) SPTI_TRY(stage->plan->method->solve(stage->plan, stage->work, W));
+    else spti_apply_diagonal(W, line->n, line->dtype, stage->diagonal, stage->op);
+  }
+  spti_unpack(X, line->n, line->dtype, W, &line->last);
+  return SPTRSM_OK;
+}
+
+/* Threads that can share one slab with profit: the best that any stage offers. */
+static int team(const spti_pipeline *line) {
+  int most = 1;
+  for (int s = 0; s < line->stage_count; s++)
+    if (line->stages[s].plan && line->stages[s].plan->team > most) most = line->stages[s].plan->team;
+  return most;
+}
+
+/* Columns per slab: the panel, or less so that every thread has a slab, but whole vectors. */
+static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) {
+  int64_t share = ((nrhs + threads - 1) / threads + 7) / 8 * 8;
+  return share < panels->panel ? (int32_t)share : panels->panel;
+}
+
+static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+  int threads = spti_context_threads(line->context);
+  if (threads > panels->slabs) threads = panels->slabs; /* the workspace was made for that many */
+  int32_t width = slab_width(panels, B->nrhs, threads);
+  int64_t slabs = (B->nrhs + width - 1) / width;
+  int share = team(line) < threads ? team(line) : threads;
+  bool together = slabs < share; /* too few slabs: let the threads share each one */
+  int outer = together ? 1 : (int)(slabs < threads ? slabs : threads);
+  size_t slab_bytes = (size_t)line->n * (size_t)panels->panel * sptrsm_dtype_bytes(line->dtype);
+  sptrsm_status result = SPTRSM_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(outer) if (outer > 1)
+  for (int64_t s = 0; s < slabs; s++) {
+    int64_t first = s * width;
+    spti_panel W = {.data = (char *)panels->W + slab_bytes * (size_t)omp_get_thread_num(), .threads = together ? threads : 1};
+    W.width = (int32_t)(B->nrhs - first < width ? B->nrhs - first : width);
+    W.padded = padded_width(W.width, panels->panel);
+    W.ld = W.padded;
+    spti_columns from = spti_block_columns(B, first), to = spti_block_columns(X, first);
+    sptrsm_status status = run_slab(line, &W, &from, &to, alpha);
+    if (status != SPTRSM_OK) {
+#pragma omp critical(spti_pipeline_result)
+      result = status;
+    }
+  }
+  return result;
+}
+
+sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+  SPTI_TRY(check_block(line, B, "B"));
+  SPTI_TRY(check_block(line, X, "X"));
+  if (B->nrhs != X->nrhs) return spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)B->nrhs, (long long)X->nrhs);
+  SPTI_TRY(check_overlap(B, X));
+  if (line->n == 0 || B->nrhs == 0) return SPTRSM_OK;
+  if (line->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(line, panels, alpha, B, X);
+  return run_host(line, panels, alpha, B, X);
+}

@@ -1,0 +1,170 @@
+/* plan.c -- options to a method, its view and its analysis. */
+#include "core/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/alloc.h"
+#include "core/choose.h"
+#include "core/method.h"
+#include "core/workspace.h"
+
+enum { HOST_SLAB_BYTES = 1 << 20, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
+static const int64_t GPU_PANEL_BYTES = (int64_t)1 << 30;
+
+double spti_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void sptrsm_options_init(sptrsm_options *options) {
+  if (options) *options = (sptrsm_options){.size = sizeof *options};
+}
+
+static sptrsm_status check_options(const sptrsm_options *o) {
+  if (o->size != sizeof *o) return spti_fail(SPTRSM_ERR_ARGUMENT, "options: call sptrsm_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
+  if (o->op != SPTRSM_N && o->op != SPTRSM_T && o->op != SPTRSM_C) return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown op %d", (int)o->op);
+  if (o->select < SPTRSM_SELECT_ADAPTIVE || o->select > SPTRSM_SELECT_COLUMN)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown select %d", (int)o->select);
+  if (o->nrhs_hint < 0 || o->p < 0 || o->q < 0 || o->panel < 0)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "options: nrhs_hint, p, q and panel must not be negative");
+  return SPTRSM_OK;
+}
+
+/* Splits "name:variant", resolves auto, and checks that the method works where the context is. */
+static sptrsm_status resolve_method(sptrsm_plan *plan) {
+  const char *name = plan->options.method;
+  if (!name || strcmp(name, "auto") == 0) {
+    spti_features features = {.place = plan->context->place, .n = plan->matrix->T.n, .nnz = plan->matrix->nnz,
+                              .nrhs = plan->options.nrhs_hint, .deterministic = plan->options.deterministic};
+    spti_choice choice = spti_choose(&features);
+    name = choice.method;
+    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+  } else {
+    snprintf(plan->reason, sizeof plan->reason, "asked for");
+  }
+  size_t length = strcspn(name, ":");
+  plan->method = spti_method_find(name, length);
+  if (!plan->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"; `sptrsm-info --methods` lists them", name);
+  snprintf(plan->variant_text, sizeof plan->variant_text, "%s", name[length] ? name + length + 1 : "");
+  plan->variant = plan->variant_text;
+  plan->options.method = plan->method->name;
+  if (plan->method->place != plan->context->place)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s works on %s, this context is on %s", plan->method->name,
+                     plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host", plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");
+  if (plan->options.deterministic && !(plan->method->flags & SPTI_DETERMINISTIC))
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; choose another or clear options.deterministic", plan->method->name);
+  return SPTRSM_OK;
+}
+
+/* Host: a slab of columns that stays in one core's cache. GPU: wide enough for the kernels, within a bounded share of memory. */
+static int32_t choose_panel(const sptrsm_plan *plan) {
+  if (plan->options.panel > 0) return plan->options.panel;
+  int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  if (plan->context->place == SPTRSM_HOST) {
+    int64_t fits = HOST_SLAB_BYTES / column / 8 * 8;
+    return (int32_t)(fits < 8 ? 8 : fits > HOST_SLAB_MAX ? HOST_SLAB_MAX : fits);
+  }
+  int64_t want = plan->options.nrhs_hint > 0 ? (plan->options.nrhs_hint + 31) / 32 * 32 : GPU_PANEL_DEFAULT;
+  int64_t fits = GPU_PANEL_BYTES / column / 32 * 32;
+  if (want > GPU_PANEL_MAX) want = GPU_PANEL_MAX;
+  if (want > fits) want = fits;
+  return (int32_t)(want < GPU_PANEL_MIN ? GPU_PANEL_MIN : want);
+}
+
+/* Halves the panel until a workspace keeps within options.memory_limit. */
+static sptrsm_status fit_panel(sptrsm_plan *plan) {
+  plan->panel = choose_panel(plan);
+  if (plan->options.memory_limit == 0) return SPTRSM_OK;
+  for (;;) {
+    size_t bytes;
+    SPTI_TRY(sptrsm_workspace_bytes(&bytes, plan, plan->panel));
+    if (bytes <= plan->options.memory_limit) return SPTRSM_OK;
+    if (plan->panel == 1)
+      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes, plan->options.memory_limit);
+    plan->panel /= 2;
+  }
+}
+
+static sptrsm_status prepare(sptrsm_plan *plan) {
+  SPTI_TRY(resolve_method(plan));
+  SPTI_TRY(sptrsm_context_sync(plan->context)); /* so that the times below are of this plan only */
+  double start = spti_seconds();
+  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, plan->context->place));
+  double viewed = spti_seconds();
+  plan->panel = choose_panel(plan);
+  if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));
+  SPTI_TRY(sptrsm_context_sync(plan->context));
+  plan->view_seconds = viewed - start;
+  plan->analysis_seconds = spti_seconds() - viewed;
+  return fit_panel(plan);
+}
+
+sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
+  sptrsm_options defaults;
+  sptrsm_options_init(&defaults);
+  if (!options) options = &defaults;
+  SPTI_TRY(check_options(options));
+  sptrsm_plan *plan;
+  SPTI_TRY(spti_host_alloc(&plan, 1, sizeof *plan, "plan"));
+  *plan = (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};
+  atomic_init(&plan->references, 1);
+  spti_matrix_retain(plan->matrix);
+  sptrsm_status status = prepare(plan);
+  if (status != SPTRSM_OK) {
+    sptrsm_plan_destroy(plan);
+    return status;
+  }
+  plan->next = plan->matrix->plans;
+  plan->matrix->plans = plan;
+  *out = plan;
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+  if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
+  return spti_plan_create(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
+}
+
+void spti_plan_retain(const sptrsm_plan *plan) { atomic_fetch_add(&((sptrsm_plan *)plan)->references, 1); }
+
+static void unlink_plan(sptrsm_plan *plan) {
+  for (sptrsm_plan **at = &plan->matrix->plans; *at; at = &(*at)->next)
+    if (*at == plan) {
+      *at = plan->next;
+      return;
+    }
+}
+
+void sptrsm_plan_destroy(sptrsm_plan *plan) {
+  if (!plan || atomic_fetch_sub(&plan->references, 1) > 1) return;
+  unlink_plan(plan);
+  spti_workspace_end(plan->own, plan);
+  if (plan->method && plan->method->free) plan->method->free(plan);
+  sptrsm_matrix_destroy(plan->matrix);
+  spti_host_free(plan);
+}
+
+sptrsm_status spti_plan_refresh(sptrsm_plan *plan) {
+  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, plan->context->place));
+  return plan->method->update_values ? plan->method->update_values(plan) : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *plan) {
+  if (!out || !plan) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_info: out or plan is NULL");
+  if (out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_info: set out->size to sizeof(sptrsm_info)");
+  const spti_view *v = &plan->view;
+  int64_t diagonals = v->head || v->tail ? v->n : 0;
+  bool complex = v->dtype == SPTRSM_C64 || v->dtype == SPTRSM_C128;
+  sptrsm_info info = {.size = sizeof info, .method = plan->method->name, .place = plan->method->place, .levels = plan->levels,
+                      .op = plan->op.transpose ? (plan->op.conj ? SPTRSM_C : SPTRSM_T) : SPTRSM_N, .panel = plan->panel,
+                      .deterministic = (plan->method->flags & SPTI_DETERMINISTIC) != 0, .nnz = v->nnz,
+                      .analysis_seconds = plan->analysis_seconds, .view_seconds = plan->view_seconds};
+  info.flops_per_rhs = (2.0 * (double)(v->nnz - diagonals) + (v->unit ? 0 : v->n)) * (complex ? 4 : 1);
+  snprintf(info.reason, sizeof info.reason, "%s", plan->reason);
+  if (plan->method->describe) plan->method->describe(plan, &info);
+  *out = info;
+  return SPTRSM_OK;
+}

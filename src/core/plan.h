@@ -1,0 +1,37 @@
+/* plan.h -- an analysed triangle: method, view and the method's state. Read-only while solving. */
+#ifndef SPTI_PLAN_H
+#define SPTI_PLAN_H
+
+#include <stdatomic.h>
+
+#include "core/matrix.h"
+
+struct spti_method;
+
+struct sptrsm_plan {
+  atomic_int references;
+  sptrsm_matrix *matrix;
+  sptrsm_context *context; /* the matrix's */
+  const struct spti_method *method;
+  const char *variant; /* what follows ':' in the method's name, "" if nothing */
+  spti_view view;
+  spti_op op;
+  sptrsm_options options;
+  void *state;    /* the method's */
+  int32_t panel;  /* right-hand sides worked on at once */
+  int32_t levels; /* -1: not computed */
+  int team;       /* host: threads that can share one panel with profit, at least 1 */
+  double analysis_seconds, view_seconds;
+  char reason[160];
+  char variant_text[64];
+  sptrsm_workspace *own; /* made at its first use */
+  sptrsm_plan *next;     /* plans of one matrix */
+};
+
+/* sptrsm_plan_create for an operation given by its two flags. */
+sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
+sptrsm_status spti_plan_refresh(sptrsm_plan *); /* the matrix has new values */
+void spti_plan_retain(const sptrsm_plan *);     /* sptrsm_plan_destroy releases */
+double spti_seconds(void);                      /* monotonic clock */
+
+#endif

@@ -1,0 +1,36 @@
+/* registry.c -- the table of methods, filled from methods.def. */
+#include <string.h>
+
+#include "core/method.h"
+
+#define METHOD(id) extern const spti_method spti_method_##id;
+#include "core/methods.def"
+#undef METHOD
+
+static const spti_method *const table[] = {
+#define METHOD(id) &spti_method_##id,
+#include "core/methods.def"
+#undef METHOD
+};
+
+int spti_method_count(void) { return (int)(sizeof table / sizeof table[0]); }
+
+const spti_method *spti_method_at(int index) { return table[index]; }
+
+const spti_method *spti_method_find(const char *name, size_t length) {
+  for (int m = 0; m < spti_method_count(); m++)
+    if (strlen(table[m]->name) == length && memcmp(table[m]->name, name, length) == 0) return table[m];
+  return NULL;
+}
+
+int sptrsm_method_count(void) { return spti_method_count(); }
+
+sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index) {
+  if (!out || out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: set out->size to sizeof(sptrsm_method_info)");
+  if (index < 0 || index >= spti_method_count())
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: index %d is not in 0..%d", index, spti_method_count() - 1);
+  const spti_method *m = table[index];
+  *out = (sptrsm_method_info){.size = sizeof *out, .name = m->name, .summary = m->summary, .cite = m->cite, .place = m->place,
+                              .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0, .capturable = (m->flags & SPTI_CAPTURABLE) != 0};
+  return SPTRSM_OK;
+}

@@ -1,0 +1,111 @@
+/* storage.c -- compressed lines: allocation, transposition by counting, dropping stored unit diagonals. */
+#include "core/matrix.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+static sptrsm_status get(const sptrsm_context *context, void *out, int64_t count, size_t bytes, const char *what) {
+  return context ? spti_alloc(context, out, count, bytes, what) : spti_host_alloc(out, count, bytes, what);
+}
+
+static void release(const sptrsm_context *context, void *memory) {
+  if (context) spti_free(context, memory);
+  else spti_host_free(memory);
+}
+
+sptrsm_status spti_storage_alloc(spti_storage *s, const sptrsm_context *context, int32_t n, int64_t nnz, size_t value_bytes) {
+  *s = (spti_storage){.owned = true, .present = true};
+  sptrsm_status status;
+  SPTI_TRY_GOTO(get(context, &s->ptr, (int64_t)n + 1, sizeof *s->ptr, "matrix pointers"));
+  SPTI_TRY_GOTO(get(context, &s->idx, nnz, sizeof *s->idx, "matrix indices"));
+  SPTI_TRY_GOTO(get(context, &s->val, nnz, value_bytes, "matrix values"));
+  return SPTRSM_OK;
+fail:
+  spti_storage_free(s, context);
+  return status;
+}
+
+void spti_storage_free(spti_storage *s, const sptrsm_context *context) {
+  if (s->owned) {
+    release(context, s->ptr);
+    release(context, s->idx);
+    release(context, s->val);
+  }
+  spti_host_free(s->source);
+  *s = (spti_storage){0};
+}
+
+void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes) {
+  char *out = to;
+  const char *in = from;
+  if (!source) {
+    if (nnz) memcpy(out, in, (size_t)nnz * value_bytes);
+    return;
+  }
+  switch (value_bytes) { /* constant sizes let the copies become single moves */
+  case 4:
+    for (int64_t p = 0; p < nnz; p++) memcpy(out + p * 4, in + source[p] * 4, 4);
+    break;
+  case 8:
+    for (int64_t p = 0; p < nnz; p++) memcpy(out + p * 8, in + source[p] * 8, 8);
+    break;
+  default:
+    for (int64_t p = 0; p < nnz; p++) memcpy(out + p * 16, in + source[p] * 16, 16);
+  }
+}
+
+sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes) {
+  int64_t kept = 0;
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) kept += in->idx[p] != i;
+  SPTI_TRY(spti_storage_alloc(out, NULL, n, kept, value_bytes));
+  sptrsm_status status = spti_host_alloc(&out->source, kept, sizeof *out->source, "map of matrix values");
+  if (status != SPTRSM_OK) {
+    spti_storage_free(out, NULL);
+    return status;
+  }
+  int64_t q = 0;
+  out->ptr[0] = 0;
+  for (int32_t i = 0; i < n; i++) {
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
+      if (in->idx[p] == i) continue;
+      out->idx[q] = in->idx[p];
+      out->source[q++] = p;
+    }
+    out->ptr[i + 1] = q;
+  }
+  spti_storage_gather(out->val, in->val, out->source, kept, value_bytes);
+  return SPTRSM_OK;
+}
+
+/* Stable counting sort by index; `source` composes with the map the input already has. */
+sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes) {
+  int64_t nnz = in->ptr[n];
+  SPTI_TRY(spti_storage_alloc(out, NULL, n, nnz, value_bytes));
+  sptrsm_status status = spti_host_alloc(&out->source, nnz, sizeof *out->source, "map of matrix values");
+  if (status != SPTRSM_OK) {
+    spti_storage_free(out, NULL);
+    return status;
+  }
+  int64_t *next = out->ptr; /* shifted by one while filling: next[j] is the next free position of line j */
+  memset(next, 0, ((size_t)n + 1) * sizeof *next);
+  for (int64_t p = 0; p < nnz; p++) next[in->idx[p]]++;
+  for (int64_t sum = 0, j = 0; j <= n; j++) {
+    int64_t count = next[j];
+    next[j] = sum;
+    sum += count;
+  }
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
+      int64_t q = next[in->idx[p]]++;
+      out->idx[q] = i;
+      out->source[q] = p;
+    }
+  for (int64_t j = n; j > 0; j--) next[j] = next[j - 1];
+  next[0] = 0;
+  spti_storage_gather(out->val, in->val, out->source, nnz, value_bytes);
+  if (in->source)
+    for (int64_t q = 0; q < nnz; q++) out->source[q] = in->source[out->source[q]];
+  return SPTRSM_OK;
+}

@@ -1,0 +1,102 @@
+/* validate.c -- what every kernel relies on is checked once, here: no solve can wait for a value that never comes. */
+#include "core/matrix.h"
+
+#include <math.h>
+
+/* "row 17" for CSR, "column 17" for CSC. */
+static const char *line_word(const sptrsm_sparse *T) { return T->format == SPTRSM_CSR ? "row" : "column"; }
+
+static int32_t row_of(const sptrsm_sparse *T, int32_t line, int32_t other) { return T->format == SPTRSM_CSR ? line : other; }
+static int32_t col_of(const sptrsm_sparse *T, int32_t line, int32_t other) { return T->format == SPTRSM_CSR ? other : line; }
+
+static sptrsm_status check_description(const sptrsm_sparse *T) {
+  if (T->format != SPTRSM_CSR && T->format != SPTRSM_CSC) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown format %d", (int)T->format);
+  if (sptrsm_dtype_bytes(T->dtype) == 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown dtype %d", (int)T->dtype);
+  if (T->uplo != SPTRSM_LOWER && T->uplo != SPTRSM_UPPER) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown uplo %d", (int)T->uplo);
+  if (T->diag != SPTRSM_NONUNIT && T->diag != SPTRSM_UNIT) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown diag %d", (int)T->diag);
+  if (T->n < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: order n = %d is negative", T->n);
+  if (!T->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: ptr is NULL");
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_pointers(const sptrsm_sparse *T) {
+  if (T->ptr[0] != 0) return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[0] is %lld, not 0 (1-based indices? subtract 1)", (long long)T->ptr[0]);
+  for (int32_t i = 0; i < T->n; i++) {
+    int64_t length = T->ptr[i + 1] - T->ptr[i];
+    if (T->ptr[i + 1] < T->ptr[i])
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is less than ptr[%d] = %lld", i + 1, (long long)T->ptr[i + 1], i, (long long)T->ptr[i]);
+    if (length > T->n)
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "%s %d has %lld entries, more than n = %d", line_word(T), i, (long long)length, T->n);
+  }
+  if (T->ptr[T->n] > 0 && (!T->idx || !T->val)) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)T->ptr[T->n]);
+  return SPTRSM_OK;
+}
+
+/* Names the first wrong entry of line i; called only when one is known to be there, or to find that none is. */
+static sptrsm_status check_line(const sptrsm_sparse *T, int32_t i) {
+  bool right_of_diagonal = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER); /* where entries of a line belong */
+  for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++) {
+    int32_t j = T->idx[p];
+    if (j < 0 || j >= T->n)
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "%s %d: idx[%lld] = %d is not in 0..%d", line_word(T), i, (long long)p, j, T->n - 1);
+    if (p > T->ptr[i] && j <= T->idx[p - 1])
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "%s %d: idx[%lld] = %d follows %d: %s", line_word(T), i, (long long)p, j, T->idx[p - 1],
+                       j == T->idx[p - 1] ? "a duplicate; sum duplicates first" : "not sorted; sort each line first");
+    if (right_of_diagonal ? j < i : j > i)
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "entry (%d,%d) is %s the diagonal of %s triangle", row_of(T, i, j), col_of(T, i, j),
+                       T->uplo == SPTRSM_LOWER ? "above" : "below", T->uplo == SPTRSM_LOWER ? "a lower" : "an upper");
+  }
+  return SPTRSM_OK;
+}
+
+/* Branch-light form of check_line for the common case; also tells whether the diagonal is stored. */
+static bool line_is_good(const sptrsm_sparse *T, int32_t i, bool diagonal_first, bool *diagonal) {
+  int64_t begin = T->ptr[i], end = T->ptr[i + 1];
+  *diagonal = false;
+  if (begin == end) return true;
+  int32_t first = T->idx[begin], last = T->idx[end - 1];
+  bool good = diagonal_first ? first >= i && last < T->n : first >= 0 && last <= i;
+  for (int64_t p = begin + 1; p < end; p++) good &= T->idx[p - 1] < T->idx[p];
+  *diagonal = (diagonal_first ? first : last) == i;
+  return good;
+}
+
+static double magnitude(const void *val, int64_t p, sptrsm_dtype dtype) {
+  switch (dtype) {
+  case SPTRSM_F32: return fabs((double)((const float *)val)[p]);
+  case SPTRSM_F64: return fabs(((const double *)val)[p]);
+  case SPTRSM_C64: return fabs((double)((const float *)val)[2 * p]) + fabs((double)((const float *)val)[2 * p + 1]);
+  default: return fabs(((const double *)val)[2 * p]) + fabs(((const double *)val)[2 * p + 1]);
+  }
+}
+
+static sptrsm_status check_diagonal_value(const sptrsm_sparse *T, const void *val, int32_t i, int64_t p) {
+  double size = magnitude(val, p, T->dtype);
+  if (size > 0 && isfinite(size)) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is %s; the system has no unique solution", i, i, size == 0 ? "zero" : "not finite");
+}
+
+sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
+  if (T->diag == SPTRSM_UNIT) return SPTRSM_OK;
+  bool diagonal_first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
+  for (int32_t i = 0; i < T->n; i++) SPTI_TRY(check_diagonal_value(T, val, i, diagonal_first ? T->ptr[i] : T->ptr[i + 1] - 1));
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
+  SPTI_TRY(check_description(T));
+  SPTI_TRY(check_pointers(T));
+  bool diagonal_first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
+  int64_t stored = 0;
+  for (int32_t i = 0; i < T->n; i++) {
+    bool diagonal;
+    if (!line_is_good(T, i, diagonal_first, &diagonal)) SPTI_TRY(check_line(T, i));
+    stored += diagonal;
+    if (T->diag == SPTRSM_UNIT) continue;
+    if (!diagonal)
+      return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is missing; store it, or say that the diagonal is one (SPTRSM_UNIT)", i, i);
+    SPTI_TRY(check_diagonal_value(T, T->val, i, diagonal_first ? T->ptr[i] : T->ptr[i + 1] - 1));
+  }
+  *diagonals = stored;
+  return SPTRSM_OK;
+}

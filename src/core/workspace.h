@@ -1,0 +1,20 @@
+/* workspace.h -- what one solve changes: its panel and the method's own state. */
+#ifndef SPTI_WORKSPACE_H
+#define SPTI_WORKSPACE_H
+
+#include "core/pipeline.h"
+
+struct sptrsm_workspace {
+  const sptrsm_plan *plan; /* retained, except by the plan's own workspace */
+  spti_panels panels;
+  void *work; /* the method's */
+};
+
+/* The method's per-solve state alone, for owners of their own panels; NULL where the method keeps none. */
+sptrsm_status spti_work_create(void **out, const sptrsm_plan *, int32_t panel);
+void spti_work_free(void *work, const sptrsm_plan *);
+sptrsm_status spti_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
+
+void spti_workspace_end(sptrsm_workspace *, const sptrsm_plan *); /* frees without releasing the plan */
+
+#endif

@@ -1,0 +1,38 @@
+/* serial.tmpl.h -- bodies of serial.c for one type T. w(i) is row i of the panel. */
+
+/* Row i gathers what it needs: x(i) = (b(i) - sum t(i,j) x(j)) / t(i,i). */
+static void NAME(pull)(const spti_view *v, const spti_panel *W) {
+  const T *val = v->val;
+  T *w = W->data;
+  for (int32_t s = 0; s < v->n; s++) {
+    int32_t i = spti_view_line(v, s);
+    int64_t end = spti_view_end(v, i);
+    for (int64_t p = spti_view_begin(v, i); p < end; p++) {
+      T t = v->conj ? CONJ(val[p]) : val[p];
+      for (int32_t k = 0; k < W->width; k++) w[i * W->ld + k] -= t * w[v->idx[p] * W->ld + k];
+    }
+    if (v->unit) continue;
+    T d = val[spti_view_diagonal(v, i)];
+    if (v->conj) d = CONJ(d);
+    for (int32_t k = 0; k < W->width; k++) w[i * W->ld + k] /= d;
+  }
+}
+
+/* Column j feeds the rows below: x(j) = b(j) / t(j,j), then b(i) -= t(i,j) x(j). */
+static void NAME(push)(const spti_view *v, const spti_panel *W) {
+  const T *val = v->val;
+  T *w = W->data;
+  for (int32_t s = 0; s < v->n; s++) {
+    int32_t j = spti_view_line(v, s);
+    if (!v->unit) {
+      T d = val[spti_view_diagonal(v, j)];
+      if (v->conj) d = CONJ(d);
+      for (int32_t k = 0; k < W->width; k++) w[j * W->ld + k] /= d;
+    }
+    int64_t end = spti_view_end(v, j);
+    for (int64_t p = spti_view_begin(v, j); p < end; p++) {
+      T t = v->conj ? CONJ(val[p]) : val[p];
+      for (int32_t k = 0; k < W->width; k++) w[v->idx[p] * W->ld + k] -= t * w[j * W->ld + k];
+    }
+  }
+}
