@@ -7,6 +7,12 @@
 
 #include <sptrsm.h>
 
+#ifdef __CUDACC__
+#define SPTI_ANYWHERE __host__ __device__
+#else
+#define SPTI_ANYWHERE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,0 +1,182 @@
+/* device.cuh -- all that kernels know of the machine: memory accesses with their order, atomics, warp and block collectives,
+ * shared memory, launching. The only file with PTX and CUDA intrinsics.
+ *
+ * Compiled with -DSPTI_SIMT the same names come from the host emulator in tests/simt, which runs the kernels without a GPU
+ * under schedules and memory orders of its choosing. For that every access to global memory goes through the functions
+ * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
+ *
+ *   load_const      data that nothing writes while the kernel runs (read-only cache)
+ *   load, store     weak: ordered by barriers and kernel boundaries only
+ *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
+ *   red_add         atomic add without a result; fetch_add, exchange: with
+ * Collectives (syncwarp, shfl, any, all, ballot) take whole warps. Only syncwarp and syncthreads order memory. */
+#ifndef SPTI_DEVICE_CUH
+#define SPTI_DEVICE_CUH
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sptrsm.h>
+
+#ifdef SPTI_SIMT
+#include "simt/simt_device.h"
+#else
+#include <cuda_runtime.h>
+
+#define SPTI_DEVICE __device__ __forceinline__
+#define SPTI_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define SPTI_SHARED(type, name, count) __shared__ type name[count]
+
+namespace spti {
+
+/* ---- places ---- */
+
+SPTI_DEVICE int lane() { return (int)(threadIdx.x & 31u); }
+SPTI_DEVICE int warp_in_block() { return (int)(threadIdx.x >> 5); }
+SPTI_DEVICE int warps_per_block() { return (int)(blockDim.x >> 5); }
+SPTI_DEVICE int thread_in_block() { return (int)threadIdx.x; }
+SPTI_DEVICE int threads_per_block() { return (int)blockDim.x; }
+SPTI_DEVICE int block_in_grid() { return (int)blockIdx.x; }
+SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
+
+/* ---- memory: one definition per word type ---- */
+
+#define SPTI_WORD_ACCESS(word, suffix, constraint)                                                                                         \
+  SPTI_DEVICE word load_const(const word *p) { return __ldg(p); }                                                                          \
+  SPTI_DEVICE word load(const word *p) { return *p; }                                                                                      \
+  SPTI_DEVICE void store(word *p, word v) { *p = v; }                                                                                      \
+  SPTI_DEVICE word load_relaxed(const word *p) {                                                                                           \
+    word v;                                                                                                                                \
+    asm volatile("ld.relaxed.gpu.global." suffix " %0, [%1];" : constraint(v) : "l"(__cvta_generic_to_global(p)) : "memory");              \
+    return v;                                                                                                                              \
+  }                                                                                                                                        \
+  SPTI_DEVICE word load_acquire(const word *p) {                                                                                           \
+    word v;                                                                                                                                \
+    asm volatile("ld.acquire.gpu.global." suffix " %0, [%1];" : constraint(v) : "l"(__cvta_generic_to_global(p)) : "memory");              \
+    return v;                                                                                                                              \
+  }
+
+#define SPTI_WORD_STORE(word, suffix, constraint)                                                                                          \
+  SPTI_DEVICE void store_relaxed(word *p, word v) {                                                                                        \
+    asm volatile("st.relaxed.gpu.global." suffix " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), constraint(v) : "memory");               \
+  }                                                                                                                                        \
+  SPTI_DEVICE void store_release(word *p, word v) {                                                                                        \
+    asm volatile("st.release.gpu.global." suffix " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), constraint(v) : "memory");               \
+  }
+
+#define SPTI_WORD_ADD(name, order, word, suffix, constraint)                                                                               \
+  SPTI_DEVICE void name(word *p, word v) {                                                                                                 \
+    asm volatile("red." order ".gpu.global.add." suffix " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), constraint(v) : "memory");        \
+  }
+
+SPTI_WORD_ACCESS(int32_t, "s32", "=r")
+SPTI_WORD_ACCESS(int64_t, "s64", "=l")
+SPTI_WORD_ACCESS(float, "f32", "=f")
+SPTI_WORD_ACCESS(double, "f64", "=d")
+SPTI_WORD_STORE(int32_t, "s32", "r")
+SPTI_WORD_STORE(int64_t, "s64", "l")
+SPTI_WORD_STORE(float, "f32", "f")
+SPTI_WORD_STORE(double, "f64", "d")
+SPTI_WORD_ADD(red_add, "relaxed", int32_t, "s32", "r")
+SPTI_WORD_ADD(red_add, "relaxed", float, "f32", "f")
+SPTI_WORD_ADD(red_add, "relaxed", double, "f64", "d")
+SPTI_WORD_ADD(red_add_release, "release", int32_t, "s32", "r")
+
+#undef SPTI_WORD_ACCESS
+#undef SPTI_WORD_STORE
+#undef SPTI_WORD_ADD
+
+SPTI_DEVICE int32_t fetch_add(int32_t *p, int32_t v) {
+  int32_t old;
+  asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;" : "=r"(old) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
+  return old;
+}
+SPTI_DEVICE int32_t exchange(int32_t *p, int32_t v) {
+  int32_t old;
+  asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=r"(old) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
+  return old;
+}
+/* A word of mapped host memory, visible to the host once the kernel is done. */
+SPTI_DEVICE void store_system(int64_t *p, int64_t v) {
+  asm volatile("st.relaxed.sys.global.s64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
+SPTI_DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+SPTI_DEVICE float bits_to_float(uint32_t v) { return __uint_as_float(v); }
+SPTI_DEVICE double bits_to_double(uint64_t v) { return __longlong_as_double((long long)v); }
+SPTI_DEVICE uint32_t float_bits(float v) { return __float_as_uint(v); }
+SPTI_DEVICE uint64_t double_bits(double v) { return (uint64_t)__double_as_longlong(v); }
+
+/* ---- collectives ---- */
+
+SPTI_DEVICE void syncwarp() { __syncwarp(); }
+SPTI_DEVICE void syncthreads() { __syncthreads(); }
+SPTI_DEVICE int32_t shfl(int32_t v, int from) { return __shfl_sync(0xffffffffu, v, from); }
+SPTI_DEVICE int64_t shfl(int64_t v, int from) { return (int64_t)__shfl_sync(0xffffffffu, (long long)v, from); }
+SPTI_DEVICE float shfl(float v, int from) { return __shfl_sync(0xffffffffu, v, from); }
+SPTI_DEVICE double shfl(double v, int from) { return __shfl_sync(0xffffffffu, v, from); }
+SPTI_DEVICE bool any(bool v) { return __any_sync(0xffffffffu, v) != 0; }
+SPTI_DEVICE bool all(bool v) { return __all_sync(0xffffffffu, v) != 0; }
+SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
+
+/* ---- waiting and launching ---- */
+
+/* Between two polls. The load's own latency is pause enough: sleeping was measured to gain nothing. */
+SPTI_DEVICE void spin_pause() {}
+
+/* A one-dimensional grid; zero blocks are no launch. Returns a cudaError_t. */
+template <typename Kernel, typename Args>
+int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stream, const Args &args) {
+  if (blocks == 0) return cudaSuccess;
+  if (blocks < 0 || blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
+  kernel<<<(unsigned)blocks, (unsigned)threads, shared, (cudaStream_t)stream>>>(args);
+  return (int)cudaGetLastError();
+}
+
+/* The emulator's tests leave out one protocol step at a time to show that they would notice; a device never does. */
+enum class protocol_step { release, warp_barrier, ticket, acquire, last_arrival };
+SPTI_DEVICE constexpr bool left_out(protocol_step) { return false; }
+
+}  // namespace spti
+#endif
+
+#include "core/scalar.cuh"
+
+/* The one way to start a kernel; kernel<T> needs parentheses if it has two template arguments. */
+#define SPTI_LAUNCH(kernel, blocks, threads, shared, stream, args) spti::launch(kernel, blocks, threads, shared, stream, args)
+
+namespace spti {
+
+/* ---- complex values, word by word ---- */
+
+template <typename R> SPTI_DEVICE complex_t<R> load_const(const complex_t<R> *p) { return {load_const(&p->re), load_const(&p->im)}; }
+template <typename R> SPTI_DEVICE complex_t<R> load(const complex_t<R> *p) { return {load(&p->re), load(&p->im)}; }
+template <typename R> SPTI_DEVICE complex_t<R> load_relaxed(const complex_t<R> *p) { return {load_relaxed(&p->re), load_relaxed(&p->im)}; }
+template <typename R> SPTI_DEVICE void store(complex_t<R> *p, complex_t<R> v) {
+  store(&p->re, v.re);
+  store(&p->im, v.im);
+}
+template <typename R> SPTI_DEVICE void store_relaxed(complex_t<R> *p, complex_t<R> v) {
+  store_relaxed(&p->re, v.re);
+  store_relaxed(&p->im, v.im);
+}
+template <typename R> SPTI_DEVICE void red_add(complex_t<R> *p, complex_t<R> v) {
+  red_add(&p->re, v.re);
+  red_add(&p->im, v.im);
+}
+template <typename R> SPTI_DEVICE complex_t<R> shfl(complex_t<R> v, int from) { return {shfl(v.re, from), shfl(v.im, from)}; }
+
+/* ---- the dtype switch of the launchers: calls f(type_tag<T>) ---- */
+
+template <typename T> struct type_tag { using type = T; };
+template <typename F> int dispatch(sptrsm_dtype dtype, F f) {
+  switch (dtype) {
+  case SPTRSM_F32: return f(type_tag<float>());
+  case SPTRSM_F64: return f(type_tag<double>());
+  case SPTRSM_C64: return f(type_tag<complex_t<float>>());
+  default: return f(type_tag<complex_t<double>>());
+  }
+}
+
+}  // namespace spti
+#endif

@@ -1,0 +1,72 @@
+/* scalar.cuh -- the four value types in device code: float, double, and complex_t of either, which is two real words.
+ * Real words are what loads, atomics and shuffles move; the functions here are pure arithmetic. Needs SPTI_DEVICE. */
+#ifndef SPTI_SCALAR_CUH
+#define SPTI_SCALAR_CUH
+
+namespace spti {
+
+template <typename R> struct complex_t {
+  R re, im;
+};
+
+template <typename T> struct real_part_of { using type = T; };
+template <typename R> struct real_part_of<complex_t<R>> { using type = R; };
+template <typename T> using real_of = typename real_part_of<T>::type;
+
+template <typename R> SPTI_DEVICE complex_t<R> operator+(complex_t<R> a, complex_t<R> b) { return {a.re + b.re, a.im + b.im}; }
+template <typename R> SPTI_DEVICE complex_t<R> operator-(complex_t<R> a, complex_t<R> b) { return {a.re - b.re, a.im - b.im}; }
+template <typename R> SPTI_DEVICE complex_t<R> operator-(complex_t<R> a) { return {-a.re, -a.im}; }
+template <typename R> SPTI_DEVICE complex_t<R> operator*(complex_t<R> a, complex_t<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+SPTI_DEVICE float conj_if(bool, float a) { return a; }
+SPTI_DEVICE double conj_if(bool, double a) { return a; }
+template <typename R> SPTI_DEVICE complex_t<R> conj_if(bool yes, complex_t<R> a) { return {a.re, yes ? -a.im : a.im}; }
+
+template <typename T> SPTI_DEVICE T one() { return T(1); }
+template <> SPTI_DEVICE complex_t<float> one<complex_t<float>>() { return {1.0f, 0.0f}; }
+template <> SPTI_DEVICE complex_t<double> one<complex_t<double>>() { return {1.0, 0.0}; }
+
+SPTI_DEVICE bool is_zero(float a) { return a == 0; }
+SPTI_DEVICE bool is_zero(double a) { return a == 0; }
+template <typename R> SPTI_DEVICE bool is_zero(complex_t<R> a) { return a.re == 0 && a.im == 0; }
+
+/* from_reals: the value with the given parts, rounded to its type; real types drop the imaginary part. */
+template <typename T> struct from_reals {
+  static SPTI_DEVICE T make(double re, double) { return T(re); }
+};
+template <typename R> struct from_reals<complex_t<R>> {
+  static SPTI_DEVICE complex_t<R> make(double re, double im) { return {R(re), R(im)}; }
+};
+
+/* divisor<T>: everything about dividing by t that can be done before the numerator is known. Real division is exact to
+ * half an ulp. Complex division by Smith's formula, which neither overflows nor underflows on the way:
+ * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise. */
+template <typename T> struct divisor {
+  T t;
+  SPTI_DEVICE void set(T value) { t = value; }
+  SPTI_DEVICE T divide(T a) const { return a / t; }
+};
+template <typename R> struct divisor<complex_t<R>> {
+  R ratio, denominator;
+  bool mirrored;
+  SPTI_DEVICE void set(complex_t<R> t) {
+    mirrored = !((t.re < 0 ? -t.re : t.re) >= (t.im < 0 ? -t.im : t.im));
+    ratio = mirrored ? t.re / t.im : t.im / t.re;
+    denominator = mirrored ? t.im + t.re * ratio : t.re + t.im * ratio;
+  }
+  SPTI_DEVICE complex_t<R> divide(complex_t<R> a) const {
+    if (mirrored) return {(a.re * ratio + a.im) / denominator, (a.im * ratio - a.re) / denominator};
+    return {(a.re + a.im * ratio) / denominator, (a.im - a.re * ratio) / denominator};
+  }
+};
+
+template <typename T> SPTI_DEVICE T quotient(T a, T t) {
+  divisor<T> d;
+  d.set(t);
+  return d.divide(a);
+}
+
+}  // namespace spti
+#endif

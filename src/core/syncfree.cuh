@@ -1,0 +1,110 @@
+/* syncfree.cuh -- the dependency protocol of the synchronisation-free methods, as one component.
+ *
+ *   ticket    Blocks number themselves in the order in which they start. Work item t waits only for items below t, and these
+ *             belong to blocks that have started, so the oldest unfinished item can always run: no deadlock, whatever
+ *             the order and number of resident blocks.
+ *   wait      A consumer polls its counter, relaxed, until it is zero. Then an acquire orders its reads after everything
+ *             the producers released, and a warp barrier hands that on to the other lanes.
+ *   release   A producer's lanes make their updates; a warp barrier gathers them; then one release-decrement per consumer
+ *             publishes the updates of the whole warp.
+ *   value     For methods whose results are their own flags: an unpublished word holds the sentinel (all bits set, a NaN no
+ *             operation produces); readers poll the value itself. A result that equals it is stored as the ordinary NaN.
+ *   lost      A wait that sees no progress for spin_limit polls -- neither of its counter nor of the tickets -- stores
+ *             1 + row in the lost word and raises the abort flag; all other waits then give up too. Patterns are checked
+ *             before, so this means a bug or a damaged device, but the host hears of it instead of hanging.
+ */
+#ifndef SPTI_SYNCFREE_CUH
+#define SPTI_SYNCFREE_CUH
+
+#include "core/device.cuh"
+#include "core/launch.h"
+
+namespace spti {
+
+enum { POLLS_PER_CHECK = 64 }; /* polls between two looks at abort flag and tickets */
+
+/* Called by all threads of a block once; the block's number. */
+SPTI_DEVICE int64_t block_ticket(const spti_syncfree &s) {
+  SPTI_SHARED(int32_t, ticket, 1);
+  if (left_out(protocol_step::ticket)) return block_in_grid();
+  if (thread_in_block() == 0) ticket[0] = fetch_add(s.control + SPTI_SYNCFREE_TICKET, 1);
+  syncthreads();
+  return ticket[0];
+}
+
+/* One lane. Counts polls since the last sign of progress. */
+struct spin_guard {
+  int32_t polls, ticket;
+
+  SPTI_DEVICE void start() { polls = ticket = 0; }
+  SPTI_DEVICE void progress() { polls = 0; }
+  /* After a poll in vain: may it go on? row is what is reported if not. */
+  SPTI_DEVICE bool go_on(const spti_syncfree &s, int64_t row) {
+    if (++polls % POLLS_PER_CHECK == 0 || polls >= s.spin_limit) {
+      if (load_relaxed(s.control + SPTI_SYNCFREE_ABORT)) return false;
+      const int32_t now = load_relaxed(s.control + SPTI_SYNCFREE_TICKET);
+      if (now != ticket) polls = 0;
+      ticket = now;
+      if (polls >= s.spin_limit) {
+        if (exchange(s.control + SPTI_SYNCFREE_ABORT, 1) == 0) store_system(s.lost, row + 1);
+        return false;
+      }
+    }
+    spin_pause();
+    return true;
+  }
+};
+
+SPTI_DEVICE bool poll_until_zero(const spti_syncfree &s, const int32_t *counter, int64_t row) {
+  const int32_t goal = left_out(protocol_step::last_arrival) ? 1 : 0;
+  spin_guard guard;
+  guard.start();
+  int32_t seen = load_relaxed(counter);
+  while (seen != 0 && seen != goal) {
+    if (!guard.go_on(s, row)) return false;
+    const int32_t now = load_relaxed(counter);
+    if (now != seen) guard.progress();
+    seen = now;
+  }
+  if (!left_out(protocol_step::acquire)) load_acquire(counter);
+  return true;
+}
+
+/* Whole warp. False: the dependency is lost and the item must be given up. */
+SPTI_DEVICE bool wait_until_zero(const spti_syncfree &s, const int32_t *counter, int64_t row) {
+  bool arrived = true;
+  if (lane() == 0) arrived = poll_until_zero(s, counter, row);
+  syncwarp();
+  return all(arrived);
+}
+
+/* Whole warp, after its updates; lanes with `mine` each release one consumer. The barrier may be skipped by a warp whose
+ * lanes release only what they updated themselves. */
+SPTI_DEVICE void gather_updates() {
+  if (!left_out(protocol_step::warp_barrier)) syncwarp();
+}
+SPTI_DEVICE void release_one(int32_t *counter) {
+  if (left_out(protocol_step::release))
+    red_add(counter, -1);
+  else
+    red_add_release(counter, -1);
+}
+
+/* ---- values that are their own flags ---- */
+
+SPTI_DEVICE bool is_sentinel(float v) { return float_bits(v) == 0xffffffffu; }
+SPTI_DEVICE bool is_sentinel(double v) { return double_bits(v) == 0xffffffffffffffffull; }
+template <typename R> SPTI_DEVICE bool is_sentinel(complex_t<R> v) { return is_sentinel(v.re) || is_sentinel(v.im); }
+
+/* What is there now; the caller tests is_sentinel and peeks again. The word is the message, so no order is needed. */
+template <typename T> SPTI_DEVICE T peek(const T *p) { return load_relaxed(p); }
+
+SPTI_DEVICE void publish(float *p, float v) { store_relaxed(p, is_sentinel(v) ? bits_to_float(0x7fffffffu) : v); }
+SPTI_DEVICE void publish(double *p, double v) { store_relaxed(p, is_sentinel(v) ? bits_to_double(0x7fffffffffffffffull) : v); }
+template <typename R> SPTI_DEVICE void publish(complex_t<R> *p, complex_t<R> v) {
+  publish(&p->re, v.re);
+  publish(&p->im, v.im);
+}
+
+}  // namespace spti
+#endif
