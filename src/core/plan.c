@@ -149,6 +149,7 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
 
 sptrsm_status spti_plan_refresh(sptrsm_plan *plan) {
   SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, plan->context->place));
+  plan->values_version++;
   return plan->method->update_values ? plan->method->update_values(plan) : SPTRSM_OK;
 }
 

@@ -1,0 +1,107 @@
+/* pipeline_gpu.c -- the run on a CUDA device: panels one after another on the context's stream.
+ *
+ * A block in device memory is read and written in place by the first and last pass. A block in host memory goes through a
+ * staging panel of its own layout. Where X is row-major on the device and the last pass moves nothing, X itself is the
+ * work panel and the last pass vanishes. */
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/launch.h"
+#include "core/method.h"
+#include "core/pack.h"
+
+/* One panel of a block: where the device reads or writes it, and what moves it from or to the host. */
+typedef struct {
+  spti_columns columns; /* in device memory */
+  const sptrsm_block *block;
+  int64_t first;
+  int32_t width;
+} side;
+
+static sptrsm_status make_staging(const spti_pipeline *line, spti_panels *panels) {
+  if (panels->staging) return SPTRSM_OK;
+  return spti_alloc(line->context, &panels->staging, (int64_t)line->n * panels->panel, sptrsm_dtype_bytes(line->dtype), "staging panel");
+}
+
+static side side_of(const spti_pipeline *line, const spti_panels *panels, const sptrsm_block *block, int64_t first, int32_t width) {
+  side s = {.block = block, .first = first, .width = width};
+  if (block->place == SPTRSM_CUDA) {
+    s.columns = spti_block_columns(block, first);
+  } else {
+    bool rows = block->layout == SPTRSM_ROW_MAJOR;
+    s.columns = (spti_columns){.data = panels->staging, .row_stride = rows ? width : 1, .col_stride = rows ? 1 : line->n};
+  }
+  return s;
+}
+
+/* Moves a host block's panel to the staging panel (SPTI_TO_DEVICE) or back. */
+static sptrsm_status move(const spti_pipeline *line, const side *s, spti_direction direction) {
+  if (s->block->place == SPTRSM_CUDA) return SPTRSM_OK;
+  size_t bytes = sptrsm_dtype_bytes(line->dtype);
+  bool rows = s->block->layout == SPTRSM_ROW_MAJOR;
+  size_t line_bytes = (size_t)(rows ? s->width : line->n) * bytes, pitch = (size_t)s->block->ld * bytes;
+  size_t lines = (size_t)(rows ? line->n : s->width);
+  void *host = spti_block_columns(s->block, s->first).data;
+  if (direction == SPTI_TO_DEVICE) return spti_gpu_copy(line->context, s->columns.data, line_bytes, host, pitch, line_bytes, lines, direction);
+  return spti_gpu_copy(line->context, host, pitch, s->columns.data, line_bytes, line_bytes, lines, direction);
+}
+
+static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
+  parts[0] = 1;
+  parts[1] = 0;
+  if (!alpha) return;
+  bool single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64, complex = dtype == SPTRSM_C64 || dtype == SPTRSM_C128;
+  parts[0] = single ? (double)*(const float *)alpha : *(const double *)alpha;
+  if (complex) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
+}
+
+static spti_pack_args pack_args(const spti_pipeline *line, const side *s, const spti_panel *W, const spti_edge *edge) {
+  return (spti_pack_args){.n = line->n, .width = W->width, .padded = W->padded, .block = s->columns.data, .row_stride = s->columns.row_stride,
+                          .col_stride = s->columns.col_stride, .work = W->data, .ld = W->ld, .map = edge->map, .convention = SPTRSM_GATHER,
+                          .scale = edge->scale, .scale_op = edge->divide ? SPTRSM_DIVIDE : SPTRSM_MULTIPLY, .alpha = {1, 0}};
+}
+
+/* X itself can be worked on: row-major on the device, and nothing to permute or scale at the end. A first pass that
+ * permutes must not run within one block. */
+static bool works_in_x(const spti_pipeline *line, const sptrsm_block *B, const sptrsm_block *X) {
+  bool plain = !line->last.map && !line->last.scale && !(line->first.map && B->data == X->data);
+  return plain && X->place == SPTRSM_CUDA && X->layout == SPTRSM_ROW_MAJOR;
+}
+
+static sptrsm_status run_stage(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W) {
+  if (stage->plan) return stage->plan->method->solve(stage->plan, stage->work, W);
+  const spti_diagonal *d = stage->diagonal;
+  spti_diagonal_args args = {.n = line->n, .width = W->width, .work = W->data, .ld = W->ld, .D = d->val, .D_sub = d->sub,
+                             .hermitian = d->hermitian, .transpose = stage->op.transpose, .conj = stage->op.conj};
+  SPTI_CUDA(spti_diagonal_launch(&args, line->dtype, line->context->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status run_panel(const spti_pipeline *line, const side *from, const side *to, const spti_panel *W, const double alpha[2]) {
+  SPTI_TRY(move(line, from, SPTI_TO_DEVICE));
+  spti_pack_args in = pack_args(line, from, W, &line->first);
+  in.alpha[0] = alpha[0];
+  in.alpha[1] = alpha[1];
+  bool in_place = W->data == from->columns.data && W->ld == from->columns.row_stride && from->columns.col_stride == 1;
+  bool plain = !line->first.map && !line->first.scale && alpha[0] == 1 && alpha[1] == 0;
+  if (!in_place || !plain) SPTI_CUDA(spti_pack_launch(&in, line->dtype, line->context->stream));
+  for (int s = 0; s < line->stage_count; s++) SPTI_TRY(run_stage(line, &line->stages[s], W));
+  if (W->data != to->columns.data) {
+    spti_pack_args out = pack_args(line, to, W, &line->last);
+    SPTI_CUDA(spti_unpack_launch(&out, line->dtype, line->context->stream));
+  }
+  return move(line, to, SPTI_TO_HOST);
+}
+
+sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+  double parts[2];
+  split_alpha(parts, alpha, line->dtype);
+  if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(line, panels));
+  bool direct = works_in_x(line, B, X);
+  for (int64_t first = 0; first < B->nrhs; first += panels->panel) {
+    int32_t width = (int32_t)(B->nrhs - first < panels->panel ? B->nrhs - first : panels->panel);
+    side from = side_of(line, panels, B, first, width), to = side_of(line, panels, X, first, width);
+    spti_panel W = {.data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width, .threads = 1};
+    SPTI_TRY(run_panel(line, &from, &to, &W, parts));
+  }
+  return SPTRSM_OK;
+}
