@@ -15,7 +15,7 @@ static bool always(const spti_features *f) { (void)f; return true; }
 static const row table[] = {
     {on_gpu_any_bits, {"syncfree-csc", "on a GPU: no barriers between levels, analysis is one count over the entries"}},
     {on_gpu, {"cusparse", "on a GPU with deterministic asked for: the sync-free sums change their order between runs"}},
-    {always, {"serial", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
+    {always, {"levelset", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
 };
 
 spti_choice spti_choose(const spti_features *features) {

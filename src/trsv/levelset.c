@@ -1,0 +1,97 @@
+/* levelset -- substitution by rows on the host, vector lanes over right-hand sides, threads over slabs of them.
+ * Where there are fewer slabs than threads, threads share a slab level by level: all rows of a level depend on earlier levels
+ * only. Source: [anderson1989, saltz1990]. Differs: runs of narrow levels are solved by one thread without barriers, levels are
+ * split by entries, and a thread that has a slab to itself walks the rows in natural order, which reads the matrix forwards.
+ * Wins: the default on the host. Loses: one right-hand side with narrow levels is no faster than serial.
+ * Deterministic: yes; each sum is taken in one order, whatever the width, the threads and the instruction set. */
+#include <omp.h>
+#include <stdio.h>
+
+#include "core/alloc.h"
+#include "core/method.h"
+#include "trsv/levelset_kernels.h"
+#include "trsv/levelset_schedule.h"
+
+typedef struct {
+  const spti_levelset_kernels *kernels;
+  spti_schedule schedule; /* empty where its team is 1 */
+} levelset_state;
+
+static const spti_levelset_kernels *pick_kernels(void) {
+#ifdef SPTI_LEVELSET_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f")) return &spti_levelset_avx512;
+  if (__builtin_cpu_supports("avx2")) return &spti_levelset_avx2;
+#endif
+  return &spti_levelset_baseline;
+}
+
+static void free_state(sptrsm_plan *plan) {
+  levelset_state *state = plan->state;
+  if (!state) return;
+  spti_schedule_free(&state->schedule);
+  spti_host_free(state);
+  plan->state = NULL;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  levelset_state *state;
+  spti_levels levels;
+  SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "levelset plan"));
+  *state = (levelset_state){.kernels = pick_kernels(), .schedule = {.team = 1}};
+  plan->state = state; /* from here on the plan frees it */
+  SPTI_TRY(spti_levels_build(&levels, &plan->view));
+  sptrsm_status status = spti_schedule_build(&state->schedule, &plan->view, &levels);
+  plan->levels = levels.count;
+  spti_levels_free(&levels);
+  SPTI_TRY(status);
+  plan->team = state->schedule.team;
+  if (plan->team == 1) spti_schedule_free(&state->schedule);
+  return SPTRSM_OK;
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const levelset_state *state = plan->state;
+  const spti_schedule *s = &state->schedule;
+  info->plan_bytes = sizeof *state + s->bytes;
+  int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", state->kernels->name, plan->team);
+  if (plan->team > 1) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " steps=%d wide=%d", s->steps, s->wide);
+}
+
+/* All threads of the team call this. A barrier ends each step: its rows are what later steps read. */
+static void solve_shared(const sptrsm_plan *plan, const spti_panel *W, int thread, int threads) {
+  const levelset_state *state = plan->state;
+  const spti_schedule *s = &state->schedule;
+  for (int32_t step = 0; step < s->steps; step++) {
+    int32_t begin, end;
+    spti_schedule_share(&begin, &end, s, step, thread, threads);
+    state->kernels->rows[plan->view.dtype](&plan->view, s->order, begin, end, W->data, W->ld, W->padded);
+#pragma omp barrier
+  }
+}
+
+static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
+  (void)work;
+  const levelset_state *state = plan->state;
+  int threads = W->threads < plan->team ? W->threads : plan->team;
+  if (threads <= 1) {
+    state->kernels->rows[plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
+    return SPTRSM_OK;
+  }
+#pragma omp parallel num_threads(threads)
+  solve_shared(plan, W, omp_get_thread_num(), omp_get_num_threads());
+  return SPTRSM_OK;
+}
+
+const spti_method spti_method_levelset = {
+    .name = "levelset",
+    .summary = "vector lanes and threads over right-hand sides, threads over wide levels, on the host",
+    .cite = "anderson1989",
+    .place = SPTRSM_HOST,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC,
+    .analyse = analyse,
+    .free = free_state,
+    .describe = describe,
+    .solve = solve,
+};

@@ -1,0 +1,22 @@
+/* levelset_kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags
+ * decide how wide vectors are and how many bytes of sums fit into registers. */
+#include "trsv/levelset_kernels.h"
+
+#if defined __AVX512F__
+#define VECTOR_BYTES 64
+#define SUM_BYTES (16 * VECTOR_BYTES)
+#elif defined __AVX__
+#define VECTOR_BYTES 32
+#define SUM_BYTES (8 * VECTOR_BYTES)
+#else
+#define VECTOR_BYTES 16
+#define SUM_BYTES (8 * VECTOR_BYTES)
+#endif
+
+#define SPTI_TEMPLATE "trsv/levelset.tmpl.h"
+#include "core/for_each_dtype.h"
+
+const spti_levelset_kernels SPTI_LEVELSET_TABLE = {
+    .name = SPTI_LEVELSET_NAME,
+    .rows = {[SPTRSM_F32] = rows_f32, [SPTRSM_F64] = rows_f64, [SPTRSM_C64] = rows_c64, [SPTRSM_C128] = rows_c128},
+};

@@ -1,0 +1,122 @@
+/* levelset_schedule.c -- see levelset_schedule.h. The model: one row costs ROW, one entry ENTRY, one barrier BARRIER (+ LOST per
+ * thread), in tenths of a nanosecond for one right-hand side on a current server core. More right-hand sides only widen levels. */
+#include "trsv/levelset_schedule.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+enum { ROW = 40, ENTRY = 15, BARRIER = 5000, LOST = 500, TEAM_MAX = 64 };
+
+static int64_t row_cost(const spti_view *v, int32_t i) { return ROW + ENTRY * (v->ptr[i + 1] - v->ptr[i]); }
+
+static int64_t barrier_cost(int threads) { return threads > 1 ? BARRIER + (int64_t)LOST * threads : 0; }
+
+/* A level is worth splitting if half of it outweighs the barrier that it needs. */
+static bool is_wide(int64_t cost) { return cost > 2 * barrier_cost(2); }
+
+/* step_of[l] for each level: wide levels stand alone, neighbouring narrow ones share a step. */
+static void assign_steps(spti_schedule *s, const spti_levels *levels, const spti_view *v, int32_t *step_of) {
+  bool previous_wide = true;
+  for (int32_t l = 0; l < levels->count; l++) {
+    int64_t cost = 0;
+    for (int32_t r = levels->ptr[l]; r < levels->ptr[l + 1]; r++) cost += row_cost(v, levels->order[r]);
+    bool wide = is_wide(cost);
+    if (wide || previous_wide) s->split[s->steps++] = wide;
+    s->wide += wide;
+    previous_wide = wide;
+    step_of[l] = s->steps - 1;
+  }
+}
+
+/* Stable counting sort of the rows in natural solve order by step.  */
+static void sort_rows(spti_schedule *s, const spti_view *v, const int32_t *step_of_row) {
+  memset(s->ptr, 0, ((size_t)s->steps + 1) * sizeof *s->ptr);
+  for (int32_t i = 0; i < v->n; i++) s->ptr[step_of_row[i] + 1]++;
+  for (int32_t t = 0; t < s->steps; t++) s->ptr[t + 1] += s->ptr[t];
+  for (int32_t r = 0; r < v->n; r++) {
+    int32_t i = spti_view_line(v, r);
+    s->order[s->ptr[step_of_row[i]]++] = i;
+  }
+  for (int32_t t = s->steps; t > 0; t--) s->ptr[t] = s->ptr[t - 1];
+  s->ptr[0] = 0;
+  s->cost[0] = 0;
+  for (int32_t r = 0; r < v->n; r++) s->cost[r + 1] = s->cost[r] + row_cost(v, s->order[r]);
+}
+
+static int64_t time_with(const spti_schedule *s, int threads) {
+  int64_t time = 0;
+  for (int32_t t = 0; t < s->steps; t++) {
+    int64_t cost = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]];
+    time += s->split[t] ? cost / threads : cost;
+    time += barrier_cost(threads);
+  }
+  return time;
+}
+
+/* The smallest team that comes within a tenth of the best, if it saves a fifth of one thread's time. */
+static int choose_team(const spti_schedule *s) {
+  int64_t alone = time_with(s, 1), best = alone;
+  for (int team = 2; team <= TEAM_MAX; team++) {
+    int64_t time = time_with(s, team);
+    if (time < best) best = time;
+  }
+  if (best > alone / 5 * 4) return 1;
+  int team = 1;
+  while (time_with(s, team) > best + best / 10) team++;
+  return team;
+}
+
+sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *v, const spti_levels *levels) {
+  spti_schedule s = {.team = 1};
+  int32_t *step_of = NULL, *step_of_row = NULL;
+  int64_t n = v->n;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_host_alloc(&step_of, levels->count, sizeof *step_of, "steps of levels"));
+  SPTI_TRY_GOTO(spti_host_alloc(&step_of_row, n, sizeof *step_of_row, "steps of rows"));
+  SPTI_TRY_GOTO(spti_host_alloc(&s.split, levels->count, sizeof *s.split, "kinds of steps"));
+  SPTI_TRY_GOTO(spti_host_alloc(&s.ptr, (int64_t)levels->count + 1, sizeof *s.ptr, "step pointers"));
+  SPTI_TRY_GOTO(spti_host_alloc(&s.order, n, sizeof *s.order, "step order"));
+  SPTI_TRY_GOTO(spti_host_alloc(&s.cost, n + 1, sizeof *s.cost, "costs of rows"));
+  assign_steps(&s, levels, v, step_of);
+  for (int32_t l = 0; l < levels->count; l++)
+    for (int32_t r = levels->ptr[l]; r < levels->ptr[l + 1]; r++) step_of_row[levels->order[r]] = step_of[l];
+  sort_rows(&s, v, step_of_row);
+  s.team = choose_team(&s);
+  s.bytes = (size_t)levels->count * (sizeof *s.split + sizeof *s.ptr) + (size_t)n * (sizeof *s.order + sizeof *s.cost);
+  *out = s;
+  s = (spti_schedule){0};
+fail: /* the common end */
+  spti_schedule_free(&s);
+  spti_host_free(step_of);
+  spti_host_free(step_of_row);
+  return status;
+}
+
+void spti_schedule_free(spti_schedule *s) {
+  spti_host_free(s->ptr);
+  spti_host_free(s->order);
+  spti_host_free(s->cost);
+  spti_host_free(s->split);
+  *s = (spti_schedule){0};
+}
+
+/* The first row in [begin, end] before which at least `work` lies. */
+static int32_t row_at(const int64_t *cost, int32_t begin, int32_t end, int64_t work) {
+  while (begin < end) {
+    int32_t middle = begin + (end - begin) / 2;
+    if (cost[middle] < work) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *s, int32_t step, int thread, int threads) {
+  int32_t first = s->ptr[step], last = s->ptr[step + 1];
+  *begin = first;
+  *end = thread == 0 ? last : first;
+  if (!s->split[step]) return;
+  int64_t base = s->cost[first], work = s->cost[last] - base;
+  *begin = row_at(s->cost, first, last, base + work * thread / threads);
+  *end = row_at(s->cost, first, last, base + work * (thread + 1) / threads);
+}

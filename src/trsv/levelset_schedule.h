@@ -1,0 +1,27 @@
+/* levelset_schedule.h -- how several threads share one panel: steps with a barrier between them.
+ *
+ * A step is one wide level, split among the threads by entries, or a run of consecutive narrow levels that one thread solves
+ * alone. Rows of a step keep the natural solve order, which is valid within a run too and reads the matrix forwards. */
+#ifndef SPTI_LEVELSET_SCHEDULE_H
+#define SPTI_LEVELSET_SCHEDULE_H
+
+#include "core/levels.h"
+
+typedef struct {
+  int32_t steps, wide; /* all of them, and those that are split */
+  int32_t *ptr;        /* [steps+1]: rows of step s are order[ptr[s] .. ptr[s+1]) */
+  int32_t *order;      /* [n] */
+  int64_t *cost;       /* [n+1]: work before the r-th row of order */
+  bool *split;         /* [steps] */
+  int team;            /* threads that pay, 1: solve in natural order instead */
+  size_t bytes;
+} spti_schedule;
+
+/* From the levels of a pull view. The result does not depend on the threads of this machine. */
+sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *, const spti_levels *);
+void spti_schedule_free(spti_schedule *);
+
+/* Rows order[begin..end) of a step for one thread of `threads`: a share of equal work; all or none where it is not split. */
+void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *, int32_t step, int thread, int threads);
+
+#endif
