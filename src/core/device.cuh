@@ -18,6 +18,12 @@
 
 #include <sptrsm.h>
 
+namespace spti {
+/* left_out(step): the emulator's tests leave out one step of core/syncfree.cuh at a time to show that they would notice. On
+ * a device it is false, and known to be at compile time. */
+enum class protocol_step { none, release, warp_barrier, ticket, acquire, last_arrival };
+}  // namespace spti
+
 #ifdef SPTI_SIMT
 #include "simt/simt_device.h"
 #else
@@ -133,8 +139,6 @@ int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stre
   return (int)cudaGetLastError();
 }
 
-/* The emulator's tests leave out one protocol step at a time to show that they would notice; a device never does. */
-enum class protocol_step { release, warp_barrier, ticket, acquire, last_arrival };
 SPTI_DEVICE constexpr bool left_out(protocol_step) { return false; }
 
 }  // namespace spti

@@ -158,11 +158,13 @@ template <typename T, int R> SPTI_KERNEL(32 * SPTI_SYNCFREE_CSC_MAX_WARPS) syncf
 #pragma unroll
   for (int r = 0; r < R; r++) {
     x[r] = from_reals<T>::make(0, 0);
-    if (!tile.active(r)) continue;
+    if (tile.group() > 0 || !tile.active(r)) continue;
     x[r] = load_relaxed(w + tile.column(r));
     if (!v.unit) x[r] = diagonal.divide(x[r]);
-    if (tile.group() == 0) store(w + tile.column(r), x[r]);
+    store(w + tile.column(r), x[r]);
   }
+  /* Only group 0 reads: another lane might come after the store. */
+  if (tile.side < 32) x[0] = shfl(x[0], lane() % tile.side);
 
   if (lanes_over_rhs(a, span.length))
     push_by_rhs<T, R>(a, span, tile, counters, first, x);

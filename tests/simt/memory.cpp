@@ -1,0 +1,213 @@
+/* memory.cpp -- see memory.h and docs/simt.md. */
+#include "simt/memory.h"
+
+#include <algorithm>
+
+namespace simt {
+
+enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3 };
+static const moment FOREVER = ~moment(0);
+
+static size_t bytes_of(word kind) { return kind == word::i32 || kind == word::f32 ? 4 : 8; }
+
+static uint64_t raw_read(const char *address, word kind) {
+  uint64_t bits = 0;
+  memcpy(&bits, address, bytes_of(kind));
+  return bits;
+}
+
+template <typename W> static uint64_t sum_bits(uint64_t a, uint64_t b) {
+  W x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  x = W(x + y);
+  uint64_t bits = 0;
+  memcpy(&bits, &x, sizeof x);
+  return bits;
+}
+
+static uint64_t add_bits(word kind, uint64_t a, uint64_t b) {
+  switch (kind) {
+  case word::i32: return sum_bits<uint32_t>(a, b);
+  case word::i64: return sum_bits<uint64_t>(a, b);
+  case word::f32: return sum_bits<float>(a, b);
+  default: return sum_bits<double>(a, b);
+  }
+}
+
+void viewer::start(const group *w, const group *b, moment now) {
+  warp = w;
+  block = b;
+  acquired = now;
+  could_acquire = fenced = 0;
+  read_stale = false;
+  stale_pauses = 0;
+  buffer.clear();
+  seen.fill({nullptr, 0});
+  next_seen = 0;
+}
+
+moment viewer::last_seen(const char *address) const {
+  for (const sight &s : seen)
+    if (s.address == address) return s.performed;
+  return 0;
+}
+
+void viewer::saw(const char *address, moment performed) {
+  for (sight &s : seen)
+    if (s.address == address) {
+      s.performed = std::max(s.performed, performed);
+      return;
+    }
+  seen[next_seen++ % seen.size()] = {address, performed};
+}
+
+void memory::start(random_source *source, int percent) {
+  random = source;
+  stale_percent = percent;
+  constant_written = false;
+  locations.clear();
+  clock = 1;
+  retired.start(nullptr, nullptr, 0);
+}
+
+memory::location &memory::at(const char *address, word kind) {
+  auto found = locations.find(address);
+  if (found != locations.end()) return found->second;
+  location &l = locations[address];
+  l.versions = 1;
+  l.history[0] = {raw_read(address, kind), 0, 0, 0, nullptr, 0, 0};
+  return l;
+}
+
+void memory::perform(viewer *by, const buffered_write &w, bool release) {
+  location &l = at(w.address, w.kind);
+  const version &old = l.history[size_t(l.versions - 1)];
+  version v;
+  v.bits = w.add ? add_bits(w.kind, old.bits, w.bits) : w.bits;
+  v.performed = ++clock;
+  /* An atomic continues the release sequence that it extends; a plain store ends it. */
+  v.released = release ? clock : std::max(w.released, w.add ? old.released : 0);
+  v.issued = w.issued;
+  v.by = by;
+  v.warp = by->warp ? by->warp->id : 0;
+  v.block = by->block ? by->block->id : 0;
+  if (size_t(l.versions) == l.history.size()) {
+    std::copy(l.history.begin() + 1, l.history.end(), l.history.begin());
+    l.versions--;
+  }
+  l.history[size_t(l.versions++)] = v;
+  memcpy(w.address, &v.bits, bytes_of(w.kind));
+  by->saw(w.address, v.performed);
+}
+
+void memory::perform_buffered(viewer &by, size_t which) {
+  const buffered_write w = by.buffer[which];
+  by.buffer.erase(by.buffer.begin() + std::ptrdiff_t(which));
+  at(w.address, w.kind).pending--;
+  perform(&by, w, false);
+}
+
+/* Performs by's writes to address (nullptr: to any) that were issued before the moment, in program order. */
+void memory::perform_to(viewer &by, const char *address, moment issued_before) {
+  for (size_t which = 0; which < by.buffer.size();) {
+    const buffered_write &w = by.buffer[which];
+    if (w.issued < issued_before && (!address || w.address == address))
+      perform_buffered(by, which);
+    else
+      which++;
+  }
+}
+
+/* Up to when a mate's writes are ordered before what this lane does now. */
+moment memory::shared_until(const viewer &by, const viewer &mate) {
+  if (&by == &mate) return FOREVER;
+  return by.warp == mate.warp ? std::max(by.warp->barrier, by.block->barrier) : by.block->barrier;
+}
+
+void memory::perform_before_release(viewer &by, const std::vector<viewer *> &mates) {
+  for (viewer *mate : mates)
+    if (!mate->buffer.empty()) perform_to(*mate, nullptr, shared_until(by, *mate));
+}
+
+bool memory::must_see(const viewer &by, const version &v) {
+  if (v.performed <= by.acquired) return true;
+  if (v.block != by.block->id) return false;
+  if (v.issued < by.block->barrier) return true;
+  return v.warp == by.warp->id && (v.by == &by || v.issued < by.warp->barrier);
+}
+
+uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char *address, word kind, access how) {
+  const uint64_t newest = raw_read(address, kind);
+  auto found = locations.find(address);
+  if (found == locations.end()) return newest;
+  if (how == access::constant) constant_written = true;
+  location &l = found->second;
+  if (l.pending)
+    for (viewer *mate : mates) perform_to(*mate, address, shared_until(by, *mate));
+
+  const moment seen = by.last_seen(address);
+  int oldest = l.versions - 1;
+  while (oldest > 0 && !must_see(by, l.history[size_t(oldest)]) && l.history[size_t(oldest)].performed > seen) oldest--;
+  int chosen = l.versions - 1;
+  if (oldest < chosen && by.stale_pauses < STALE_PAUSES_LIMIT && random->below(100) < uint64_t(stale_percent)) chosen = oldest + int(random->below(uint64_t(chosen - oldest)));
+  if (chosen < l.versions - 1) by.read_stale = true;
+  const version &v = l.history[size_t(chosen)];
+  by.saw(address, v.performed);
+  by.could_acquire = std::max(by.could_acquire, v.released);
+  if (how == access::ordered) by.acquired = std::max(by.acquired, v.released);
+  return v.bits;
+}
+
+void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address, word kind, uint64_t bits, bool add, access how) {
+  location &l = at(address, kind); /* reads the word, so that a wild address is caught here */
+  const buffered_write w = {address, kind, add, bits, clock, by.fenced};
+  if (how == access::ordered) {
+    perform_before_release(by, mates);
+    perform(&by, w, true);
+    return;
+  }
+  l.pending++;
+  by.buffer.push_back(w);
+  if (by.buffer.size() > BUFFER_LIMIT) perform_buffered(by, 0);
+}
+
+uint64_t memory::read_modify_write(viewer &by, char *address, word kind, uint64_t bits, bool add) {
+  perform_to(by, address, FOREVER);
+  const location &l = at(address, kind);
+  const version old = l.history[size_t(l.versions - 1)];
+  by.could_acquire = std::max(by.could_acquire, old.released);
+  perform(&by, {address, kind, add, bits, clock, std::max(by.fenced, old.released)}, false);
+  return old.bits;
+}
+
+void memory::fence(viewer &by, const std::vector<viewer *> &mates) {
+  perform_before_release(by, mates);
+  by.fenced = ++clock;
+  by.acquired = std::max(by.acquired, by.could_acquire);
+}
+
+/* Writes of one lane to one address keep their order; all else is free. */
+bool memory::perform_one(const std::vector<viewer *> &lanes) {
+  const size_t count = lanes.size() + 1, first = random->below(count);
+  for (size_t step = 0; step < count; step++) {
+    const size_t at_lane = (first + step) % count;
+    viewer &by = at_lane < lanes.size() ? *lanes[at_lane] : retired;
+    if (by.buffer.empty()) continue;
+    const char *address = by.buffer[random->below(by.buffer.size())].address;
+    size_t which = 0;
+    while (by.buffer[which].address != address) which++;
+    perform_buffered(by, which);
+    return true;
+  }
+  return false;
+}
+
+void memory::retire(viewer &by) {
+  retired.buffer.insert(retired.buffer.end(), by.buffer.begin(), by.buffer.end());
+  by.buffer.clear();
+}
+
+void memory::perform_all() { perform_to(retired, nullptr, FOREVER); }
+
+}  // namespace simt

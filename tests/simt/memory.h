@@ -1,0 +1,112 @@
+/* memory.h -- the emulator's global memory: buffered writes, a short history per address, and who must see what. */
+#ifndef SIMT_MEMORY_H
+#define SIMT_MEMORY_H
+
+#include <string.h>
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "simt/simt.h"
+
+namespace simt {
+
+/* Times are values of one counter that every performed write and every barrier advances. */
+using moment = uint64_t;
+
+class random_source {
+public:
+  void seed(uint64_t s) { state = s * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du; }
+  uint64_t next() {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  uint64_t below(uint64_t n) { return (next() >> 11) % n; }
+  bool one_in(int n) { return n > 0 && below(uint64_t(n)) == 0; }
+
+private:
+  uint64_t state = 0;
+};
+
+/* The last barriers of a warp and of its block, and the numbers that tell them apart. */
+struct group {
+  uint64_t id = 0;
+  moment barrier = 0;
+};
+
+struct buffered_write {
+  char *address;
+  word kind;
+  bool add;
+  uint64_t bits;
+  moment issued;
+  moment released; /* what a reader of it acquires, by an earlier fence of the lane */
+};
+
+/* A lane as the memory sees it. */
+struct viewer {
+  const group *warp = nullptr, *block = nullptr;
+  moment acquired = 0;     /* everything performed up to here must be seen */
+  moment could_acquire = 0; /* by a fence: what relaxed reads have come across */
+  moment fenced = 0;       /* last fence */
+  bool read_stale = false; /* since the last pause */
+  int stale_pauses = 0;    /* in a row: after a few the lane reads what is there, so that polls end */
+  std::vector<buffered_write> buffer;
+  struct sight {
+    const char *address;
+    moment performed;
+  };
+  std::array<sight, 32> seen{}; /* a ring: the latest version seen of the latest addresses */
+  unsigned next_seen = 0;
+
+  void start(const group *w, const group *b, moment now);
+  moment last_seen(const char *address) const;
+  void saw(const char *address, moment performed);
+};
+
+class memory {
+public:
+  void start(random_source *, int stale_percent);
+  uint64_t read(viewer &, const std::vector<viewer *> &mates, const char *, word, access);
+  void write(viewer &, const std::vector<viewer *> &mates, char *, word, uint64_t bits, bool add, access);
+  uint64_t read_modify_write(viewer &, char *, word, uint64_t bits, bool add);
+  void fence(viewer &, const std::vector<viewer *> &mates);
+  moment barrier() { return ++clock; }
+  moment now() const { return clock; }
+  bool perform_one(const std::vector<viewer *> &); /* some buffered write of some of them; false: there is none */
+  void retire(viewer &);  /* its lane's block is done: the buffer lives on by itself */
+  void perform_all();     /* of retired lanes */
+  bool constant_was_written() const { return constant_written; }
+
+private:
+  struct version {
+    uint64_t bits;
+    moment performed, released, issued;
+    const viewer *by;     /* the writer, */
+    uint64_t warp, block; /* and the ids of its warp and block: viewers are used again */
+  };
+  struct location {
+    int pending = 0, versions = 0;
+    std::array<version, 6> history; /* oldest first */
+  };
+  location &at(const char *, word);
+  void perform(viewer *, const buffered_write &, bool release);
+  void perform_buffered(viewer &, size_t which);
+  void perform_to(viewer &, const char *address, moment issued_before);
+  void perform_before_release(viewer &, const std::vector<viewer *> &mates);
+  static bool must_see(const viewer &, const version &);
+  static moment shared_until(const viewer &, const viewer &mate);
+
+  random_source *random = nullptr;
+  int stale_percent = 0;
+  moment clock = 0;
+  bool constant_written = false;
+  std::unordered_map<const char *, location> locations;
+  viewer retired;
+};
+
+}  // namespace simt
+#endif

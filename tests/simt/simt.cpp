@@ -1,0 +1,429 @@
+/* simt.cpp -- the machine of simt.h: blocks, warps and lanes, and who runs next. */
+#include "simt/simt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "simt/fibre.h"
+#include "simt/memory.h"
+
+namespace simt {
+
+enum { WARP = 32, STEP_LIMIT = 100 * 1000 * 1000, IDLE_LIMIT = 100 * 1000 };
+enum class state { ready, in_warp_collective, in_block_barrier, paused, done };
+enum class collective { none, barrier, shuffle, vote };
+
+struct block_state;
+struct lane_state;
+
+struct warp_state {
+  group ids;
+  block_state *block;
+  std::array<lane_state *, WARP> lanes;
+  int arrived;
+  collective waiting_at;
+  uint64_t exchanged[2][WARP]; /* in turn, as a fast lane may enter the next collective before a slow one has left this */
+};
+
+struct lane_state {
+  fibre stack;
+  viewer view;
+  warp_state *warp;
+  int thread;
+  state status;
+  uint64_t paused_at; /* version then */
+  unsigned collectives;
+  size_t arrays; /* shared arrays declared so far */
+};
+
+struct block_state {
+  group ids;
+  bool live = false;
+  int index, running, arrived;
+  std::vector<std::unique_ptr<lane_state>> lanes;
+  std::vector<std::unique_ptr<warp_state>> warps;
+  std::vector<viewer *> views;
+  std::vector<std::unique_ptr<char[]>> shared;
+};
+
+namespace {
+
+struct machine {
+  schedule plan = schedule::from_seed(1);
+  random_source random;
+  memory global;
+  std::string error;
+  bool failed;
+  const std::function<void()> *kernel;
+  int threads, blocks;
+  std::vector<int> order; /* blocks not yet started, last first */
+  std::vector<std::unique_ptr<block_state>> slots;
+  std::vector<warp_state *> live_warps; /* oldest first */
+  std::vector<viewer *> live_views;
+  uint64_t next_id, steps, idle;
+  size_t turn;
+  fibre scheduler;
+  lane_state *current;
+
+  void fail(const std::string &what);
+  void start_block(block_state &);
+  void start_blocks();
+  void end_block(block_state &);
+  void list_live();
+  uint64_t version() const { return global.now() + idle; } /* moves when there may be something new to read */
+  bool can_run(const lane_state &l) const { return l.status == state::ready || (l.status == state::paused && l.paused_at != version()); }
+  bool can_run(const warp_state &w) const {
+    return std::any_of(w.lanes.begin(), w.lanes.end(), [this](const lane_state *l) { return can_run(*l); });
+  }
+  warp_state *pick_warp();
+  void run_warp(warp_state &);
+  void wake_or_fail();
+  std::string where() const;
+};
+
+machine m;
+
+lane_state &me() { return *m.current; }
+block_state &my_block() { return *m.current->warp->block; }
+
+void yield() {
+  lane_state &l = me();
+  fibre::change(l.stack, m.scheduler);
+  fibre::arrived();
+}
+
+/* Never to come back: the launch has failed. */
+void give_up(const std::string &what) {
+  m.fail(what);
+  me().status = state::done;
+  yield();
+  abort(); /* the scheduler ends the run first */
+}
+
+void lane_body() {
+  fibre::arrived();
+  (*m.kernel)();
+  lane_state &l = me();
+  if (l.warp->arrived > 0) give_up("lane " + std::to_string(l.thread % WARP) + " ended while others of its warp wait in a collective");
+  if (my_block().arrived > 0) give_up("thread " + std::to_string(l.thread) + " ended while others of its block wait at a block barrier");
+  l.status = state::done;
+  my_block().running--;
+  fibre::change(l.stack, m.scheduler);
+}
+
+void maybe_preempt() {
+  if (m.random.one_in(m.plan.preempt_one_in)) yield();
+}
+
+void machine::fail(const std::string &what) {
+  if (failed) return;
+  failed = true;
+  error = what + " (seed " + std::to_string(plan.seed) + ", " + where() + ")";
+}
+
+std::string machine::where() const {
+  if (!current) return "no lane running";
+  return "block " + std::to_string(current->warp->block->index) + ", thread " + std::to_string(current->thread);
+}
+
+/* ---- blocks ---- */
+
+void machine::start_block(block_state &b) {
+  b.ids = {next_id++, 0};
+  b.live = true;
+  b.index = order.back();
+  order.pop_back();
+  b.running = threads;
+  b.arrived = 0;
+  b.shared.clear();
+  for (size_t w = 0; w < b.warps.size(); w++) {
+    warp_state &warp = *b.warps[w];
+    warp.ids = {next_id++, 0};
+    warp.block = &b;
+    warp.arrived = 0;
+    warp.waiting_at = collective::none;
+  }
+  for (int t = 0; t < threads; t++) {
+    lane_state &l = *b.lanes[size_t(t)];
+    l.warp = b.warps[size_t(t / WARP)].get();
+    l.warp->lanes[size_t(t % WARP)] = &l;
+    l.thread = t;
+    l.status = state::ready;
+    l.collectives = 0;
+    l.arrays = 0;
+    l.view.start(&l.warp->ids, &b.ids, 0);
+    l.stack.start(lane_body);
+  }
+}
+
+void machine::start_blocks() {
+  bool changed = false;
+  for (auto &b : slots)
+    if (!b->live && !order.empty()) {
+      start_block(*b);
+      changed = true;
+    }
+  if (changed) list_live();
+}
+
+void machine::end_block(block_state &b) {
+  b.live = false;
+  for (viewer *v : b.views) global.retire(*v);
+  list_live();
+  start_blocks();
+}
+
+void machine::list_live() {
+  std::vector<block_state *> live;
+  for (auto &b : slots)
+    if (b->live) live.push_back(b.get());
+  std::sort(live.begin(), live.end(), [](const block_state *a, const block_state *b) { return a->ids.id < b->ids.id; });
+  live_warps.clear();
+  live_views.clear();
+  for (block_state *b : live) {
+    for (auto &w : b->warps) live_warps.push_back(w.get());
+    live_views.insert(live_views.end(), b->views.begin(), b->views.end());
+  }
+}
+
+/* ---- who runs ---- */
+
+warp_state *machine::pick_warp() {
+  const size_t count = live_warps.size();
+  pick how = plan.warps;
+  if ((how == pick::newest_first || how == pick::oldest_first) && random.one_in(8)) how = pick::random;
+  size_t first = 0;
+  if (how == pick::in_turn) first = turn++ % count;
+  if (how == pick::random) first = random.below(count);
+  for (size_t step = 0; step < count; step++) {
+    const size_t at = how == pick::newest_first ? count - 1 - step : (first + step) % count;
+    if (can_run(*live_warps[at])) return live_warps[at];
+  }
+  return nullptr;
+}
+
+void machine::run_warp(warp_state &w) {
+  const size_t first = random.below(WARP);
+  const size_t stride = random.one_in(2) ? 1 : WARP - 1;
+  for (size_t step = 0; step < WARP && !failed; step++) {
+    lane_state &l = *w.lanes[(first + step * stride) % WARP];
+    if (!can_run(l)) continue;
+    l.status = state::ready;
+    current = &l;
+    fibre::change(scheduler, l.stack);
+    fibre::arrived();
+    current = nullptr;
+    if (++steps > STEP_LIMIT) fail("no end after " + std::to_string(uint64_t(STEP_LIMIT)) + " steps");
+  }
+  if (!failed && w.block->running == 0) end_block(*w.block);
+}
+
+/* No lane can run as things are: perform a write, else let the pollers poll. */
+void machine::wake_or_fail() {
+  if (global.perform_one(live_views)) return;
+  bool paused = false;
+  for (auto &b : slots)
+    for (auto &l : b->lanes) paused = paused || (b->live && l->status == state::paused);
+  if (!paused) fail("deadlock: all lanes wait in collectives that the others do not reach");
+  if (++idle > IDLE_LIMIT) fail("deadlock: lanes poll for what never comes");
+}
+
+}  // namespace
+
+/* ---- runs ---- */
+
+schedule schedule::from_seed(uint64_t seed) {
+  random_source r;
+  r.seed(seed);
+  schedule s;
+  s.seed = seed;
+  s.resident_blocks = 1 + int(r.below(6));
+  s.start = start_order(r.below(3));
+  s.warps = pick(r.below(4));
+  static const int preempt[] = {0, 0, 100, 10}, stale[] = {0, 20, 50, 100}, drain[] = {1, 4, 30, 1000};
+  s.preempt_one_in = preempt[r.below(4)];
+  s.stale_percent = stale[r.below(4)];
+  s.drain_one_in = drain[r.below(4)];
+  return s;
+}
+
+void use(const schedule &s) { m.plan = s; }
+const std::string &error() { return m.error; }
+int left_out_step = 0;
+
+static void make_slots(int threads) {
+  const size_t count = size_t(std::min(m.plan.resident_blocks, std::max(m.blocks, 1)));
+  m.slots.resize(count);
+  for (auto &slot : m.slots) {
+    if (!slot) slot.reset(new block_state);
+    block_state &b = *slot;
+    b.live = false;
+    b.lanes.resize(size_t(threads));
+    b.warps.resize(size_t(threads / WARP));
+    b.views.clear();
+    for (auto &w : b.warps)
+      if (!w) w.reset(new warp_state);
+    for (auto &l : b.lanes) {
+      if (!l) l.reset(new lane_state);
+      b.views.push_back(&l->view);
+    }
+  }
+}
+
+static void choose_order() {
+  m.order.clear();
+  for (int b = 0; b < m.blocks; b++) m.order.push_back(m.blocks - 1 - b);
+  if (m.plan.start == start_order::descending) std::reverse(m.order.begin(), m.order.end());
+  if (m.plan.start == start_order::random)
+    for (size_t i = m.order.size(); i > 1; i--) std::swap(m.order[i - 1], m.order[m.random.below(i)]);
+}
+
+int run(int64_t blocks, int threads, const std::function<void()> &kernel) {
+  m.failed = false;
+  m.error.clear();
+  m.current = nullptr;
+  if (blocks < 0 || blocks > INT32_MAX || threads <= 0 || threads % WARP != 0 || threads > 1024) {
+    m.fail("launch of " + std::to_string(blocks) + " blocks of " + std::to_string(threads) + " threads");
+    return LAUNCH_FAILED;
+  }
+  m.random.seed(m.plan.seed);
+  m.global.start(&m.random, m.plan.stale_percent);
+  m.kernel = &kernel;
+  m.blocks = int(blocks);
+  m.threads = threads;
+  m.next_id = 1;
+  m.steps = m.idle = m.turn = 0;
+  make_slots(threads);
+  choose_order();
+  m.live_warps.clear();
+  m.live_views.clear();
+  m.start_blocks();
+  while (!m.live_warps.empty() && !m.failed) {
+    warp_state *w = m.pick_warp();
+    if (w)
+      m.run_warp(*w);
+    else
+      m.wake_or_fail();
+    if (m.random.one_in(m.plan.drain_one_in)) m.global.perform_one(m.live_views);
+  }
+  m.global.perform_all();
+  if (m.global.constant_was_written()) m.fail("the kernel wrote data that it also read as constant");
+  return m.failed ? LAUNCH_FAILED : 0;
+}
+
+/* ---- for kernels ---- */
+
+int thread_in_block() { return me().thread; }
+int threads_per_block() { return m.threads; }
+int block_in_grid() { return my_block().index; }
+int blocks_per_grid() { return m.blocks; }
+
+/* The k-th declaration a lane comes to is the block's k-th array. Filled with a pattern that is no number anyone expects. */
+void *shared_array(size_t bytes) {
+  block_state &b = my_block();
+  const size_t k = me().arrays++;
+  if (k == b.shared.size()) {
+    b.shared.emplace_back(new char[bytes]);
+    memset(b.shared[k].get(), 0xA5, bytes);
+  }
+  return b.shared[k].get();
+}
+
+uint64_t read(const void *address, word kind, access how) {
+  maybe_preempt();
+  return m.global.read(me().view, my_block().views, (const char *)address, kind, how);
+}
+
+void write(void *address, word kind, uint64_t bits, bool add, access how) {
+  maybe_preempt();
+  m.global.write(me().view, my_block().views, (char *)address, kind, bits, add, how);
+}
+
+uint64_t read_modify_write(void *address, word kind, uint64_t bits, bool add) {
+  maybe_preempt();
+  return m.global.read_modify_write(me().view, (char *)address, kind, bits, add);
+}
+
+void fence() {
+  maybe_preempt();
+  m.global.fence(me().view, my_block().views);
+}
+
+void pause() {
+  lane_state &l = me();
+  l.paused_at = l.view.read_stale ? m.version() - 1 : m.version();
+  l.view.stale_pauses = l.view.read_stale ? l.view.stale_pauses + 1 : 0;
+  l.view.read_stale = false;
+  l.status = state::paused;
+  yield();
+}
+
+static const char *name_of(collective kind) {
+  return kind == collective::barrier ? "a warp barrier" : kind == collective::shuffle ? "a shuffle" : "a vote";
+}
+
+/* Deposits a word, waits for the whole warp, returns the words of all lanes. */
+static const uint64_t *meet(collective kind, uint64_t deposit) {
+  lane_state &l = me();
+  warp_state &w = *l.warp;
+  uint64_t *words = w.exchanged[l.collectives++ & 1];
+  words[l.thread % WARP] = deposit;
+  if (w.arrived > 0 && w.waiting_at != kind)
+    give_up(std::string("lanes of a warp meet at ") + name_of(w.waiting_at) + " and at " + name_of(kind));
+  for (const lane_state *other : w.lanes)
+    if (other->status == state::done) give_up(std::string("a lane waits at ") + name_of(kind) + " for one that has ended");
+  w.waiting_at = kind;
+  l.status = state::in_warp_collective;
+  if (++w.arrived < WARP) {
+    yield();
+    return words;
+  }
+  w.arrived = 0;
+  moment acquired = 0;
+  for (lane_state *other : w.lanes) {
+    other->status = state::ready;
+    acquired = std::max(acquired, other->view.acquired);
+  }
+  if (kind == collective::barrier) {
+    w.ids.barrier = m.global.barrier();
+    for (lane_state *other : w.lanes) other->view.acquired = acquired;
+  }
+  return words;
+}
+
+uint64_t shuffle(uint64_t bits, int from) {
+  if (from < 0 || from >= WARP) give_up("shuffle from lane " + std::to_string(from));
+  return meet(collective::shuffle, bits)[from];
+}
+
+uint32_t vote(bool v) {
+  const uint64_t *words = meet(collective::vote, v);
+  uint32_t ballot = 0;
+  for (unsigned i = 0; i < WARP; i++) ballot |= uint32_t(words[i] & 1) << i;
+  return ballot;
+}
+
+void warp_barrier() { meet(collective::barrier, 0); }
+
+void block_barrier() {
+  lane_state &l = me();
+  block_state &b = my_block();
+  if (b.running != m.threads) give_up("a thread waits at a block barrier for one that has ended");
+  l.status = state::in_block_barrier;
+  if (++b.arrived < m.threads) {
+    yield();
+    return;
+  }
+  b.arrived = 0;
+  b.ids.barrier = m.global.barrier();
+  moment acquired = 0;
+  for (auto &other : b.lanes) {
+    other->status = state::ready;
+    acquired = std::max(acquired, other->view.acquired);
+  }
+  for (auto &other : b.lanes) other->view.acquired = acquired;
+}
+
+}  // namespace simt

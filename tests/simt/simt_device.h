@@ -1,0 +1,87 @@
+/* simt_device.h -- what core/device.cuh promises, on the host: included by it when SPTI_SIMT is defined. The names are
+ * explained there. Nothing of CUDA is needed. Each operation goes to the machine of simt.h. */
+#ifndef SIMT_DEVICE_H
+#define SIMT_DEVICE_H
+
+#include <string.h>
+
+#include "simt/simt.h"
+
+#define SPTI_DEVICE inline
+#define SPTI_KERNEL(threads) void
+#define SPTI_SHARED(type, name, count) type *const name = (type *)simt::shared_array(sizeof(type) * (count))
+
+namespace spti {
+
+inline int thread_in_block() { return simt::thread_in_block(); }
+inline int threads_per_block() { return simt::threads_per_block(); }
+inline int block_in_grid() { return simt::block_in_grid(); }
+inline int blocks_per_grid() { return simt::blocks_per_grid(); }
+inline int lane() { return thread_in_block() % 32; }
+inline int warp_in_block() { return thread_in_block() / 32; }
+inline int warps_per_block() { return threads_per_block() / 32; }
+
+/* ---- words as bits ---- */
+
+template <typename W> struct word_kind;
+template <> struct word_kind<int32_t> { static constexpr simt::word value = simt::word::i32; };
+template <> struct word_kind<int64_t> { static constexpr simt::word value = simt::word::i64; };
+template <> struct word_kind<float> { static constexpr simt::word value = simt::word::f32; };
+template <> struct word_kind<double> { static constexpr simt::word value = simt::word::f64; };
+
+template <typename W> uint64_t to_bits(W v) {
+  uint64_t bits = 0;
+  memcpy(&bits, &v, sizeof v);
+  return bits;
+}
+template <typename W> W from_bits(uint64_t bits) {
+  W v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+inline float bits_to_float(uint32_t v) { return from_bits<float>(v); }
+inline double bits_to_double(uint64_t v) { return from_bits<double>(v); }
+inline uint32_t float_bits(float v) { return uint32_t(to_bits(v)); }
+inline uint64_t double_bits(double v) { return to_bits(v); }
+
+/* ---- memory; overloads for words only, as on the device, so that complex values find theirs ---- */
+
+#define SIMT_WORD(W)                                                                                                                       \
+  inline W load_const(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::constant)); }                     \
+  inline W load(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::relaxed)); }                            \
+  inline W load_relaxed(const W *p) { return load(p); }                                                                                    \
+  inline W load_acquire(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::ordered)); }                    \
+  inline void store(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), false, simt::access::relaxed); }                          \
+  inline void store_relaxed(W *p, W v) { store(p, v); }                                                                                    \
+  inline void store_release(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), false, simt::access::ordered); }                  \
+  inline void red_add(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), true, simt::access::relaxed); }                         \
+  inline W shfl(W v, int from) { return from_bits<W>(simt::shuffle(to_bits(v), from)); }
+SIMT_WORD(int32_t)
+SIMT_WORD(int64_t)
+SIMT_WORD(float)
+SIMT_WORD(double)
+#undef SIMT_WORD
+
+inline void red_add_release(int32_t *p, int32_t v) { simt::write(p, simt::word::i32, to_bits(v), true, simt::access::ordered); }
+inline int32_t fetch_add(int32_t *p, int32_t v) { return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), true)); }
+inline int32_t exchange(int32_t *p, int32_t v) { return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), false)); }
+inline void store_system(int64_t *p, int64_t v) { store(p, v); }
+inline void fence() { simt::fence(); }
+
+/* ---- collectives ---- */
+
+inline void syncwarp() { simt::warp_barrier(); }
+inline void syncthreads() { simt::block_barrier(); }
+inline uint32_t ballot(bool v) { return simt::vote(v); }
+inline bool any(bool v) { return ballot(v) != 0; }
+inline bool all(bool v) { return ballot(v) == 0xffffffffu; }
+
+inline void spin_pause() { simt::pause(); }
+inline bool left_out(protocol_step step) { return simt::left_out_step == int(step); }
+
+template <typename Kernel, typename Args> int launch(Kernel kernel, int64_t blocks, int threads, size_t, void *, const Args &args) {
+  return simt::run(blocks, threads, [&] { kernel(args); });
+}
+
+}  // namespace spti
+#endif
