@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# coverage.sh [PERCENT] -- line coverage of the host code (C files of src/ and apps/) by the whole test suite.
+# Prints a line per file and the total; fails below PERCENT (90 unless told). Report to click through: build/coverage/index.html.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$ROOT"
+limit=${1:-90}
+
+need_build_tools
+need_header criterion/criterion.h libcriterion-dev
+need gcovr gcovr
+install_missing
+
+build=build/coverage
+cmake -S . -B "$build" -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_COVERAGE=ON -DCMAKE_BUILD_TYPE=Debug
+cmake --build "$build" --parallel "$JOBS"
+find "$build" -name '*.gcda' -delete # counts of an earlier run
+ctest --test-dir "$build" --output-on-failure --parallel "$JOBS"
+gcovr --root . --filter 'src/.*\.[ch]$' --filter 'apps/.*\.[ch]$' --exclude-throw-branches --object-directory "$build" \
+  --html-details "$build/index.html" --txt - --print-summary --fail-under-line "$limit"
