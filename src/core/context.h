@@ -16,6 +16,7 @@ struct sptrsm_context {
   int device;
   void *stream;         /* cudaStream_t */
   bool owns_stream;
+  void *sparse_handle;  /* cusparseHandle_t, or NULL until it is needed */
   int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
   int64_t *lost_device; /* the same word as the device sees it */
 };

@@ -64,6 +64,7 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
 
 void spti_gpu_close(sptrsm_context *context) {
   if (context->stream) (void)cudaStreamSynchronize((cudaStream_t)context->stream);
+  spti_gpu_close_sparse(context);
   if (context->owns_stream) (void)cudaStreamDestroy((cudaStream_t)context->stream);
   if (context->lost) (void)cudaFreeHost(context->lost);
 }

@@ -16,6 +16,15 @@ void spti_gpu_free(const sptrsm_context *, void *);
 /* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, size_t rows,
                             spti_direction);
+/* Compressed lines in device memory, [n+1], [nnz], [nnz]. */
+typedef struct {
+  int64_t *ptr;
+  int32_t *idx;
+  void *val;
+} spti_lines;
+/* to = the lines of the transpose, each sorted; nnz <= INT32_MAX (transpose_gpu.c). */
+sptrsm_status spti_gpu_transpose(sptrsm_context *, int32_t n, int64_t nnz, sptrsm_dtype, const spti_lines *from, const spti_lines *to);
+void spti_gpu_close_sparse(sptrsm_context *);
 sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int -> status */
 
 #define SPTI_CUDA(call) SPTI_TRY(spti_gpu_check((int)(call), #call))

@@ -50,6 +50,11 @@ typedef struct {
 int spti_pack_launch(const spti_pack_args *, sptrsm_dtype, void *stream);   /* work = alpha scale block, rows mapped */
 int spti_unpack_launch(const spti_pack_args *, sptrsm_dtype, void *stream); /* block = scale work, rows mapped */
 
+/* ---- offsets between 32 and 64 bits ---- */
+
+int spti_narrow_launch(int32_t *to, const int64_t *from, int64_t count, void *stream);
+int spti_widen_launch(int64_t *to, const int32_t *from, int64_t count, void *stream);
+
 /* ---- W = op(D)^-1 W for the diagonal of an LDL' factorisation ---- */
 
 typedef struct {

@@ -147,6 +147,22 @@ static sptrsm_status natural_on_host(const spti_storage **out, spti_storage *tem
   return SPTRSM_OK;
 }
 
+static spti_lines lines_of(const spti_storage *s) { return (spti_lines){.ptr = s->ptr, .idx = s->idx, .val = s->val}; }
+
+/* From the natural storage on the device to the transposed one; again for new values of the same pattern. */
+static sptrsm_status transpose_on_device(const sptrsm_matrix *m, const spti_storage *target) {
+  spti_lines from = lines_of(&m->storage[SPTI_NATURAL][SPTRSM_CUDA]), to = lines_of(target);
+  return spti_gpu_transpose(m->context, m->T.n, m->nnz, m->T.dtype, &from, &to);
+}
+
+static sptrsm_status make_transposed_on_device(sptrsm_matrix *m) {
+  spti_storage *target = &m->storage[SPTI_TRANSPOSED][SPTRSM_CUDA];
+  SPTI_TRY(spti_storage_alloc(target, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
+  sptrsm_status status = transpose_on_device(m, target);
+  if (status != SPTRSM_OK) spti_storage_free(target, m->context);
+  return status;
+}
+
 /* Transposes on the host; the map goes to the storage that stays. */
 static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
@@ -175,7 +191,8 @@ fail: /* the common end */
 
 static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
   if (m->storage[kind][place].present) return SPTRSM_OK;
-  if (kind == SPTI_TRANSPOSED) return make_transposed(m, place);
+  bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX;
+  if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits ? make_transposed_on_device(m) : make_transposed(m, place);
   const spti_storage *natural; /* absent only on the host of a CUDA context */
   spti_storage copy;
   SPTI_TRY(natural_on_host(&natural, &copy, m));
@@ -222,6 +239,7 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
     spti_storage_gather(s->val, host_val, source, m->nnz, value_bytes);
     return SPTRSM_OK;
   }
+  if (!source && kind == SPTI_TRANSPOSED) return transpose_on_device(m, s);
   if (!source) return copy_bytes(m->context, s->val, place, host_val, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
   void *gathered;
   SPTI_TRY(spti_host_alloc(&gathered, m->nnz, value_bytes, "new matrix values"));
@@ -233,22 +251,42 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
 
 static sptrsm_status replace_values(sptrsm_matrix *m, const void *val, const void *host_val) {
   SPTI_TRY(check_new_diagonal(m, host_val));
-  for (int kind = 0; kind < 2; kind++)
-    for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
   if (!natural->owned) natural->val = (void *)val;
+  for (int kind = 0; kind < 2; kind++) /* the natural storages first: the device transposes from its own */
+    for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
   for (sptrsm_plan *plan = m->plans; plan; plan = plan->next) SPTI_TRY(spti_plan_refresh(plan));
   return SPTRSM_OK;
 }
 
+/* New values as the host sees them; *copy is to be freed, NULL where they are in host memory already. */
+static sptrsm_status values_on_host(const void **out, void **copy, const sptrsm_matrix *m, const void *val) {
+  *out = val;
+  *copy = NULL;
+  if (m->T.place == SPTRSM_HOST) return SPTRSM_OK;
+  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  SPTI_TRY(spti_host_alloc(copy, m->caller_nnz, value_bytes, "new matrix values"));
+  *out = *copy;
+  sptrsm_status status = copy_bytes(m->context, *copy, SPTRSM_HOST, val, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes);
+  if (status != SPTRSM_OK) spti_host_free(*copy);
+  return status;
+}
+
+sptrsm_status spti_matrix_check_values(const sptrsm_matrix *m, const void *val) {
+  const void *host_val;
+  void *copy;
+  SPTI_TRY(values_on_host(&host_val, &copy, m, val));
+  sptrsm_status status = check_new_diagonal(m, host_val);
+  spti_host_free(copy);
+  return status;
+}
+
 sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *m, const void *val) {
   if (!m || (!val && m->caller_nnz > 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_set_values: matrix or val is NULL");
-  if (m->T.place == SPTRSM_HOST) return replace_values(m, val, val);
-  void *host_val;
-  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
-  SPTI_TRY(spti_host_alloc(&host_val, m->caller_nnz, value_bytes, "new matrix values"));
-  sptrsm_status status = copy_bytes(m->context, host_val, SPTRSM_HOST, val, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes);
-  if (status == SPTRSM_OK) status = replace_values(m, val, host_val);
-  spti_host_free(host_val);
+  const void *host_val;
+  void *copy;
+  SPTI_TRY(values_on_host(&host_val, &copy, m, val));
+  sptrsm_status status = replace_values(m, val, host_val);
+  spti_host_free(copy);
   return status;
 }

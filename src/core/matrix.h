@@ -32,6 +32,7 @@ struct sptrsm_matrix {
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
+sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* what set_values would refuse */
 void spti_matrix_retain(sptrsm_matrix *); /* sptrsm_matrix_destroy releases */
 
 /* validate.c: everything a kernel relies on. T in host memory. `diagonals`: how many lines store their diagonal. */

@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "core/gpu.h"
+#include "core/launch.h"
 #include "core/method.h"
 
 static sptrsm_status check(cusparseStatus_t error, const char *what) {
@@ -59,23 +60,6 @@ static const void *one(sptrsm_dtype dtype) {
 
 /* ---- plan ---- */
 
-static sptrsm_status narrow_pointers(const sptrsm_plan *plan, int32_t *device_ptr) {
-  const spti_view *v = &plan->view;
-  int64_t *wide = NULL;
-  int32_t *narrow = NULL;
-  sptrsm_status status;
-  size_t count = (size_t)v->n + 1;
-  SPTI_TRY_GOTO(spti_host_alloc(&wide, (int64_t)count, sizeof *wide, "cuSPARSE pointers"));
-  SPTI_TRY_GOTO(spti_host_alloc(&narrow, (int64_t)count, sizeof *narrow, "cuSPARSE pointers"));
-  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, wide, 0, v->ptr, 0, count * sizeof *wide, 1, SPTI_TO_HOST));
-  for (size_t i = 0; i < count; i++) narrow[i] = (int32_t)wide[i];
-  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, device_ptr, 0, narrow, 0, count * sizeof *narrow, 1, SPTI_TO_DEVICE));
-fail: /* the common end */
-  spti_host_free(wide);
-  spti_host_free(narrow);
-  return status;
-}
-
 static void negate_imaginary(void *values, int64_t count, sptrsm_dtype dtype) {
   for (int64_t p = 0; p < count; p++) {
     if (dtype == SPTRSM_C64) ((float *)values)[2 * p + 1] *= -1;
@@ -122,7 +106,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   TRY_CUSPARSE(cusparseCreate(&s->handle));
   TRY_CUSPARSE(cusparseSetStream(s->handle, (cudaStream_t)plan->context->stream));
   SPTI_TRY(spti_alloc(plan->context, &s->ptr, (int64_t)v->n + 1, sizeof *s->ptr, "cuSPARSE pointers"));
-  SPTI_TRY(narrow_pointers(plan, s->ptr));
+  SPTI_CUDA(spti_narrow_launch(s->ptr, v->ptr, (int64_t)v->n + 1, plan->context->stream));
   if (v->conj) SPTI_TRY(spti_alloc(plan->context, &s->conjugate, v->nnz, sptrsm_dtype_bytes(v->dtype), "cuSPARSE values"));
   SPTI_TRY(conjugate_values(plan));
   return describe_matrix(plan, s);

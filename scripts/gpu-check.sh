@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Proves the CUDA methods on the GPU of this machine: build, tests with label gpu, compute-sanitizer, and the benchmark beside
+# cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
+#
+#   scripts/gpu-check.sh [--data FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--parts build,test,sanitize,bench]
+#
+#   --data    folder of triangles (.h5) to measure; default: data/
+#   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
+#   --out     where logs and bench.json go; default: the build folder
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+data=data deps= out= nrhs=1,32,128 methods= parts=build,test,sanitize,bench
+while [ $# -gt 0 ]; do
+  case $1 in
+  --data) data=$2 ;;
+  --deps) deps=$(realpath "$2") ;;
+  --out) out=$2 ;;
+  --nrhs) nrhs=$2 ;;
+  --methods) methods=$2 ;;
+  --parts) parts=$2 ;;
+  -h | --help) sed -n '2,9p' "$0" && exit 0 ;;
+  *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
+  esac
+  shift 2
+done
+has() { [[ ",$parts," == *",$1,"* ]]; }
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || { echo "gpu-check.sh: no GPU is visible" >&2; exit 7; }
+if [ -n "$deps" ]; then
+  libraries=$deps/usr/lib/x86_64-linux-gnu
+  find "$libraries/pkgconfig" -name '*.pc' -exec sed -i "s|^prefix=.*|prefix=$deps/usr|" {} +
+  export CMAKE_PREFIX_PATH=$deps/usr PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries:${LD_LIBRARY_PATH:-}
+  export LIBRARY_PATH=$libraries CMAKE_LIBRARY_PATH=$libraries
+  command -v pkg-config >/dev/null || export PATH=$PATH:$deps/usr/bin
+fi
+build=build/gpu
+out=${out:-$build}
+mkdir -p "$out"
+
+if has build; then
+  cmake --preset gpu >"$out/configure.log" 2>&1 || { tail -30 "$out/configure.log"; exit 1; }
+  cmake --build --preset gpu >"$out/build.log" 2>&1 || { grep -E 'error|FAILED' -A5 "$out/build.log" | head -60; exit 1; }
+fi
+failed=0
+if has test; then
+  ctest --test-dir $build -L gpu --output-on-failure --no-tests=error 2>&1 | tee "$out/ctest.log" | tail -40 || failed=1
+fi
+if has sanitize; then
+  for tool in memcheck racecheck synccheck; do
+    if SPTRSM_QUICK=1 compute-sanitizer --tool "$tool" --error-exitcode 9 --target-processes all \
+      "$build/tests/core/test_conformance_gpu" >"$out/sanitize-$tool.log" 2>&1; then
+      echo "compute-sanitizer $tool: clean ($(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/sanitize-$tool.log" | tail -1))"
+    else
+      echo "compute-sanitizer $tool: FAILED" && tail -20 "$out/sanitize-$tool.log" && failed=1
+    fi
+  done
+fi
+if has bench; then
+  "$build/apps/sptrsm-bench" "$data"/*.h5 --nrhs "$nrhs" ${methods:+--methods "$methods"} --json "$out/bench.json" | tee "$out/bench.txt" || failed=1
+fi
+exit $failed
