@@ -74,15 +74,16 @@ SPTI_DEVICE bool poll_until_zero(const spti_syncfree &s, const int32_t *counter,
 SPTI_DEVICE bool wait_until_zero(const spti_syncfree &s, const int32_t *counter, int64_t row) {
   bool arrived = true;
   if (lane() == 0) arrived = poll_until_zero(s, counter, row);
-  syncwarp();
+  if (!left_out(protocol_step::arrival_barrier)) syncwarp();
   return all(arrived);
 }
 
-/* Whole warp, after its updates; lanes with `mine` each release one consumer. The barrier may be skipped by a warp whose
- * lanes release only what they updated themselves. */
+/* Whole warp, between its updates and the releases of them. A warp whose lanes release only what they updated themselves
+ * needs no barrier. */
 SPTI_DEVICE void gather_updates() {
-  if (!left_out(protocol_step::warp_barrier)) syncwarp();
+  if (!left_out(protocol_step::update_barrier)) syncwarp();
 }
+/* One lane: one update less to wait for. */
 SPTI_DEVICE void release_one(int32_t *counter) {
   if (left_out(protocol_step::release))
     red_add(counter, -1);
