@@ -57,10 +57,13 @@ SPTRSM_API void sptrsm_file_matrix_free(sptrsm_file_matrix *);
  * order; refuses symmetric forms, non-square matrices, entries on the wrong side, bad diagonals. */
 SPTRSM_API sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, const sptrsm_io_options *);
 
+/* Adds the other triangle of a symmetric, Hermitian or skew-symmetric matrix, so that it becomes GENERAL; others stay as they are. */
+SPTRSM_API sptrsm_status sptrsm_file_matrix_mirror(sptrsm_file_matrix *M);
+
 /* ---- factor sets ---- */
 
 typedef struct {
-  sptrsm_file_matrix *L, *U, *A; /* U and A may be NULL */
+  sptrsm_file_matrix *L, *U, *A; /* U and A may be NULL; A has L's dtype, and may be symmetric (see sptrsm_file_matrix_mirror) */
   sptrsm_sparse L_tri, U_tri;    /* what factors.L and factors.U point to */
   sptrsm_factors factors;        /* ready for sptrsm_direct_create; points into this object */
   int single;                    /* nonzero: the file holds one triangle only (in L, whatever its uplo); solve it as it is */
@@ -88,6 +91,9 @@ SPTRSM_API void sptrsm_save_options_init(sptrsm_save_options *);
 /* Writes the factor-set layout of docs/formats.md. A may be NULL. The file appears whole under its final name or not at
  * all: temporary file beside it, flush, fsync, rename, fsync of the folder. Errors: IO (exists without force, full disk, ...). */
 SPTRSM_API sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *, const sptrsm_file_matrix *A, const sptrsm_save_options *);
+
+/* Removes the temporary file of a save under way. Async-signal-safe: for the handler of SIGINT and the like. */
+SPTRSM_API void sptrsm_file_abandon(void);
 
 /* ---- dense blocks ---- */
 

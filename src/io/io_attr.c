@@ -1,0 +1,123 @@
+/* io_attr.c -- small things: text and integer attributes, text datasets, JSON with caps on size and depth. */
+#include "io_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An attribute or a dataset that holds one string; both are read alike. */
+typedef struct {
+  hid_t id;
+  int is_attribute;
+  const char *where, *name;
+} text_source;
+
+static hid_t source_type(const text_source *s) { return s->is_attribute ? H5Aget_type(s->id) : H5Dget_type(s->id); }
+
+static hid_t source_space(const text_source *s) { return s->is_attribute ? H5Aget_space(s->id) : H5Dget_space(s->id); }
+
+static herr_t source_read(const text_source *s, hid_t type, void *out) {
+  return s->is_attribute ? H5Aread(s->id, type, out) : H5Dread(s->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
+}
+
+static sptrsm_status bad_text(const text_source *s, const char *what) {
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %s %s; store it as one string", s->where, s->is_attribute ? "attribute" : "dataset", s->name, what);
+}
+
+static sptrsm_status read_variable(char **out, const text_source *s, hid_t type) {
+  char *text = NULL;
+  if (source_read(s, type, &text) < 0) return bad_text(s, "can't be read");
+  size_t length = text != NULL ? strnlen(text, SPTI_JSON_BYTES) : 0;
+  sptrsm_status status = length < SPTI_JSON_BYTES ? spti_io_allocate(out, s->where, length + 1) : bad_text(s, "is longer than 1 MiB");
+  if (status == SPTRSM_OK) {
+    if (length > 0) memcpy(*out, text, length);
+    (*out)[length] = '\0';
+  }
+  H5free_memory(text);
+  return status;
+}
+
+static sptrsm_status read_fixed(char **out, const text_source *s, hid_t type) {
+  size_t bytes = H5Tget_size(type);
+  if (bytes == 0 || bytes >= SPTI_JSON_BYTES) return bad_text(s, "is longer than 1 MiB");
+  char *text;
+  SPTI_IO_TRY(spti_io_allocate(&text, s->where, bytes + 1));
+  memset(text, 0, bytes + 1);
+  if (source_read(s, type, text) < 0) {
+    free(text);
+    return bad_text(s, "can't be read");
+  }
+  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD)
+    for (size_t i = bytes; i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\0'); i--) text[i - 1] = '\0';
+  *out = text;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status read_text(char **out, const text_source *s) {
+  hid_t type = source_type(s), space = source_space(s);
+  sptrsm_status status;
+  if (type < 0 || space < 0) status = bad_text(s, "can't be read");
+  else if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) status = bad_text(s, "is not a string");
+  else status = H5Tis_variable_str(type) > 0 ? read_variable(out, s, type) : read_fixed(out, s, type);
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  return status;
+}
+
+sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where) {
+  *out = NULL;
+  if (H5Aexists(object, name) <= 0) return SPTRSM_OK;
+  text_source s = {.id = H5Aopen(object, name, H5P_DEFAULT), .is_attribute = 1, .where = where, .name = name};
+  if (s.id < 0) return bad_text(&s, "can't be opened");
+  sptrsm_status status = read_text(out, &s);
+  H5Aclose(s.id);
+  return status;
+}
+
+sptrsm_status spti_io_text_dataset(char **out, spti_io_file *f, const spti_io_object *group, const char *name) {
+  *out = NULL;
+  if (!spti_io_has(group, name)) return SPTRSM_OK;
+  spti_io_object o;
+  SPTI_IO_TRY(spti_io_object_open(&o, f, group->id, group->where, name));
+  text_source s = {.id = o.id, .where = group->where, .name = name};
+  sptrsm_status status = o.type == H5I_DATASET ? spti_io_dataset_guard(f, o.id, o.where) : bad_text(&s, "is not a string");
+  if (status == SPTRSM_OK) status = read_text(out, &s);
+  spti_io_object_close(&o);
+  return status;
+}
+
+sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t object, const char *name, const char *where) {
+  *found = 0;
+  if (H5Aexists(object, name) <= 0) return SPTRSM_OK;
+  hid_t id = H5Aopen(object, name, H5P_DEFAULT);
+  hid_t type = id >= 0 ? H5Aget_type(id) : -1, space = id >= 0 ? H5Aget_space(id) : -1;
+  int good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count;
+  if (good && H5Aread(id, H5T_NATIVE_INT64, out) >= 0) *found = 1;
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  if (id >= 0) H5Aclose(id);
+  return *found ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s must hold %d integer%s", where, name, count, count == 1 ? "" : "s");
+}
+
+/* ---- JSON ---- */
+
+static int json_depth(const char *text) {
+  int depth = 0, deepest = 0, in_string = 0;
+  for (const char *c = text; *c != '\0'; c++) {
+    if (in_string && *c == '\\' && c[1] != '\0') c++;
+    else if (*c == '"') in_string = !in_string;
+    else if (!in_string && (*c == '{' || *c == '[') && ++depth > deepest) deepest = depth;
+    else if (!in_string && (*c == '}' || *c == ']')) depth--;
+  }
+  return deepest;
+}
+
+sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute) {
+  json_error_t error;
+  if (json_depth(text) > SPTI_JSON_DEPTH)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s nests deeper than %d levels; this is not the JSON of a matrix", where, attribute, SPTI_JSON_DEPTH);
+  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  if (root == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s is not valid JSON: %s (line %d, column %d)", where, attribute, error.text, error.line, error.column);
+  *out = root;
+  return SPTRSM_OK;
+}

@@ -1,0 +1,245 @@
+/* io_dataset.c -- numeric arrays: what type they have, whether reading them is safe, and reading them.
+ *
+ * HDF5 converts widths and byte orders. It clips integers that do not fit, so an index beyond 32 bits becomes INT32_MAX,
+ * which no matrix has (order <= INT32_MAX), and still fails the range check that follows.
+ */
+#include "io_internal.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+int spti_io_is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
+
+sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_C64 : SPTRSM_C128; }
+
+static sptrsm_dtype real_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_F32 : SPTRSM_F64; }
+
+sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where) {
+  if (asked != SPTRSM_AS_STORED && spti_io_is_complex(stored) && !spti_io_is_complex((sptrsm_dtype)asked))
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: values are complex and can't become real; use --dtype %s", where, stored == SPTRSM_C64 ? "c64" : "c128");
+  *out = asked == SPTRSM_AS_STORED ? stored : (sptrsm_dtype)asked;
+  return SPTRSM_OK;
+}
+
+/* ---- number types ---- */
+
+static int complex_names(const char *first, const char *second, int *swapped) {
+  static const char *const pairs[][2] = {{"r", "i"}, {"real", "imag"}, {"re", "im"}};
+  for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
+    *swapped = strcmp(first, pairs[k][1]) == 0 && strcmp(second, pairs[k][0]) == 0;
+    if (*swapped || (strcmp(first, pairs[k][0]) == 0 && strcmp(second, pairs[k][1]) == 0)) return 1;
+  }
+  return 0;
+}
+
+static int compound_number(spti_io_number *n, hid_t type) {
+  if (H5Tget_nmembers(type) != 2 || H5Tget_member_class(type, 0) != H5T_FLOAT || H5Tget_member_class(type, 1) != H5T_FLOAT) return 0;
+  char *first = H5Tget_member_name(type, 0), *second = H5Tget_member_name(type, 1);
+  hid_t member = H5Tget_member_type(type, 0);
+  int swapped = 0, good = first != NULL && second != NULL && member >= 0 && complex_names(first, second, &swapped);
+  if (good) {
+    n->is_complex = 1;
+    n->dtype = H5Tget_size(member) <= 4 ? SPTRSM_C64 : SPTRSM_C128;
+    snprintf(n->re, sizeof n->re, "%s", swapped ? second : first);
+    snprintf(n->im, sizeof n->im, "%s", swapped ? first : second);
+    snprintf(n->name, sizeof n->name, "c%zu", 16 * H5Tget_size(member));
+  }
+  H5free_memory(first);
+  H5free_memory(second);
+  if (member >= 0) H5Tclose(member);
+  return good;
+}
+
+/* Fills n; 0 where the type is no number. */
+static int number_of(spti_io_number *n, hid_t type) {
+  *n = (spti_io_number){.dtype = SPTRSM_F64};
+  size_t bytes = H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+      n->dtype = bytes <= 4 ? SPTRSM_F32 : SPTRSM_F64;
+      snprintf(n->name, sizeof n->name, "f%zu", 8 * bytes);
+      return 1;
+    case H5T_INTEGER:
+      n->is_integer = 1;
+      snprintf(n->name, sizeof n->name, "%sint%zu", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", 8 * bytes);
+      return 1;
+    case H5T_ENUM: /* a boolean of h5py */
+      n->is_integer = 1;
+      snprintf(n->name, sizeof n->name, "enum%zu", 8 * bytes);
+      return 1;
+    case H5T_COMPOUND:
+      return compound_number(n, type);
+    default:
+      return 0;
+  }
+}
+
+/* The memory type that reads numbers like n as dtype; both real or both complex. */
+static hid_t memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
+  hid_t real = real_of(dtype) == SPTRSM_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  if (!n->is_complex) return H5Tcopy(real);
+  size_t bytes = H5Tget_size(real);
+  hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+  if (type >= 0 && (H5Tinsert(type, n->re, 0, real) < 0 || H5Tinsert(type, n->im, bytes, real) < 0)) {
+    H5Tclose(type);
+    return -1;
+  }
+  return type;
+}
+
+/* ---- opening ---- */
+
+static sptrsm_status check_filters(hid_t plist, const char *where) {
+  int count = H5Pget_nfilters(plist);
+  for (int i = 0; i < count; i++) {
+    unsigned flags, config;
+    size_t values = 0;
+    char name[64] = "";
+    H5Z_filter_t id = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof name, name, &config);
+    name[sizeof name - 1] = '\0';
+    if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32 && id != H5Z_FILTER_SZIP)
+      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: filter %d (%s) is not one of deflate, shuffle, fletcher32, szip; rewrite it, e.g. h5repack -f GZIP=4", where,
+                              (int)id, name[0] != '\0' ? name : "unnamed");
+    if (H5Zfilter_avail(id) <= 0)
+      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: this HDF5 library was built without filter %d (%s); rewrite it, e.g. h5repack -f GZIP=4", where, (int)id, name);
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t plist, const char *where) {
+  hsize_t chunk[H5S_MAX_RANK];
+  int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+  hid_t type = H5Dget_type(dataset);
+  size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
+  for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
+  if (type >= 0) H5Tclose(type);
+  return spti_io_check_memory(f, where, bytes);
+}
+
+/* Before anything else is asked of a dataset: even its dataspace may open other files. */
+sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const char *where) {
+  hid_t plist = H5Dget_create_plist(dataset);
+  if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
+  H5D_layout_t layout = H5Pget_layout(plist);
+  sptrsm_status status = SPTRSM_OK;
+  if (!f->allow_external && layout == H5D_VIRTUAL)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: a virtual dataset reads other files; allow it with --allow-external", where);
+  else if (!f->allow_external && layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
+  if (status == SPTRSM_OK) status = check_filters(plist, where);
+  if (status == SPTRSM_OK && layout == H5D_CHUNKED) status = check_chunks(f, dataset, plist, where);
+  H5Pclose(plist);
+  return status;
+}
+
+static sptrsm_status read_extent(spti_io_dataset *d) {
+  hid_t space = H5Dget_space(d->id);
+  int rank = space >= 0 && H5Sget_simple_extent_type(space) == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+  hsize_t dims[2] = {0, 1};
+  if (rank == 1 || rank == 2) H5Sget_simple_extent_dims(space, dims, NULL);
+  if (space >= 0) H5Sclose(space);
+  if (rank != 1 && rank != 2)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector or a 2-D array is needed", d->where, rank == 0 ? "a scalar or empty" : "an array of three or more dimensions");
+  if (dims[0] > INT64_MAX || dims[1] > INT64_MAX || spti_io_bytes((int64_t)dims[0], (size_t)dims[1]) > INT64_MAX)
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: %llu x %llu numbers are more than any memory holds", d->where, (unsigned long long)dims[0], (unsigned long long)dims[1]);
+  d->rank = rank;
+  d->dims[0] = (int64_t)dims[0];
+  d->dims[1] = (int64_t)dims[1];
+  d->count = d->dims[0] * d->dims[1];
+  return SPTRSM_OK;
+}
+
+static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
+  SPTI_IO_TRY(spti_io_dataset_guard(f, d->id, d->where));
+  SPTI_IO_TRY(read_extent(d));
+  hid_t type = H5Dget_type(d->id);
+  int good = type >= 0 && number_of(&d->number, type);
+  if (type >= 0) H5Tclose(type);
+  if (good) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
+}
+
+sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_file *f, const spti_io_object *o) {
+  *d = (spti_io_dataset){.id = o->id, .where = o->where};
+  sptrsm_status status = o->type == H5I_DATASET ? inspect(d, f) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
+  if (status != SPTRSM_OK) spti_io_dataset_close(d);
+  return status;
+}
+
+sptrsm_status spti_io_dataset_open(spti_io_dataset *d, spti_io_file *f, const spti_io_object *group, const char *name) {
+  spti_io_object o;
+  *d = (spti_io_dataset){.id = -1};
+  SPTI_IO_TRY(spti_io_object_open(&o, f, group->id, group->where, name));
+  return spti_io_dataset_of(d, f, &o);
+}
+
+void spti_io_dataset_close(spti_io_dataset *d) {
+  if (d->id >= 0) H5Oclose(d->id);
+  free(d->where);
+  *d = (spti_io_dataset){.id = -1};
+}
+
+/* ---- reading ---- */
+
+static sptrsm_status unreadable(const spti_io_dataset *d) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read: damaged data, a checksum mismatch, or not enough memory", d->where);
+}
+
+static sptrsm_status read_integers(const spti_io_dataset *d, hid_t type, void *out) {
+  if (!d->number.is_integer) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: holds %s, integers are needed", d->where, d->number.name);
+  if (d->count > 0 && H5Dread(d->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0) return unreadable(d);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_read_i64(const spti_io_dataset *d, int64_t *out) { return read_integers(d, H5T_NATIVE_INT64, out); }
+
+sptrsm_status spti_io_read_i32(const spti_io_dataset *d, int32_t *out) { return read_integers(d, H5T_NATIVE_INT32, out); }
+
+int64_t spti_io_stored_integer(const spti_io_dataset *d, int64_t p) {
+  int64_t value = INT64_MAX;
+  hsize_t at[2] = {(hsize_t)(p / d->dims[1]), (hsize_t)(p % d->dims[1])}, one = 1;
+  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &one, NULL);
+  if (from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0) (void)H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value);
+  if (from >= 0) H5Sclose(from);
+  if (to >= 0) H5Sclose(to);
+  return value;
+}
+
+/* Reads count elements of `type` into out. */
+static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, hid_t type, void *out) {
+  hsize_t length = (hsize_t)count;
+  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &length, NULL);
+  int good = from >= 0 && to >= 0;
+  if (good && slab != NULL) good = H5Sselect_hyperslab(from, H5S_SELECT_SET, slab->start, slab->stride, slab->blocks, slab->size) >= 0;
+  if (good) good = H5Sget_select_npoints(from) == (hssize_t)count && H5Dread(d->id, type, to, from, H5P_DEFAULT, out) >= 0;
+  if (from >= 0) H5Sclose(from);
+  if (to >= 0) H5Sclose(to);
+  return good ? SPTRSM_OK : unreadable(d);
+}
+
+/* Spreads count reals, which lie in the upper half of out, over complex numbers; runs forward without overtaking itself. */
+static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
+  if (dtype == SPTRSM_C64) {
+    float *z = out;
+    for (int64_t p = 0; p < count; p++) z[2 * p] = z[count + p], z[2 * p + 1] = 0;
+  } else {
+    double *z = out;
+    for (int64_t p = 0; p < count; p++) z[2 * p] = z[count + p], z[2 * p + 1] = 0;
+  }
+}
+
+sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype, void *out) {
+  if (count == 0) return SPTRSM_OK;
+  sptrsm_dtype chosen;
+  SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));
+  hid_t type = memory_type(&d->number, dtype);
+  if (type < 0) return unreadable(d);
+  int widens = spti_io_is_complex(dtype) && !d->number.is_complex && !pairs;
+  char *target = out;
+  if (widens) target += (size_t)count * sptrsm_dtype_bytes(real_of(dtype));
+  sptrsm_status status = read_selection(d, slab, pairs ? 2 * count : count, type, target);
+  H5Tclose(type);
+  if (status == SPTRSM_OK && widens) widen(out, count, dtype);
+  return status;
+}

@@ -1,0 +1,217 @@
+/* io_factors.c -- loads a factor set: L and U, or L alone (Cholesky, LDL'), with permutations, scalings, D and A.
+ *
+ * L without U: attribute `upper` of the group says what U is (transpose, conjugate-transpose, none). Without it, D or a
+ * permutation or a scaling or A beside L make it Cholesky or LDL'; L alone is one triangular system.
+ */
+#include "io_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sptrsm_file_factors_free(sptrsm_file_factors *F) {
+  if (F == NULL) return;
+  sptrsm_file_matrix_free(F->L);
+  sptrsm_file_matrix_free(F->U);
+  sptrsm_file_matrix_free(F->A);
+  free((void *)F->factors.D);
+  free((void *)F->factors.D_sub);
+  free((void *)F->factors.perm_row);
+  free((void *)F->factors.perm_col);
+  free((void *)F->factors.scale_row);
+  free((void *)F->factors.scale_col);
+  free(F->source);
+  free(F->rule);
+  free(F);
+}
+
+static sptrsm_status load_member(sptrsm_file_matrix **out, spti_io_factor_reader *r, const char *name, const sptrsm_io_options *o) {
+  spti_io_object group;
+  SPTI_IO_TRY(spti_io_object_open(&group, r->file, r->group->id, r->group->where, name));
+  sptrsm_status status = spti_io_matrix_load(out, r->file, &group, o);
+  spti_io_object_close(&group);
+  return status;
+}
+
+/* ---- one triangle ---- */
+
+static sptrsm_status take_single(spti_io_factor_reader *r, const sptrsm_io_options *o, const char *name) {
+  sptrsm_file_factors *F = r->F;
+  F->single = 1;
+  SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->L_tri, F->L, o));
+  F->factors.L = &F->L_tri;
+  snprintf(r->rule, sizeof r->rule, "one %s triangle%s (%s)", F->L_tri.uplo == SPTRSM_LOWER ? "lower" : "upper", name, F->L->rule);
+  return SPTRSM_OK;
+}
+
+/* ---- what U is ---- */
+
+static int has_any(const spti_io_object *group, const char *const names[], size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (spti_io_has(group, names[k])) return 1;
+  return 0;
+}
+
+typedef enum { UPPER_UNSAID, UPPER_GIVEN, UPPER_TRANSPOSE, UPPER_CONJUGATE, UPPER_NONE } said_upper;
+
+static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
+  static const char *const names[] = {"given", "transpose", "conjugate-transpose", "none"};
+  char *text;
+  *out = UPPER_UNSAID;
+  SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "upper", group->where));
+  if (text == NULL) return SPTRSM_OK;
+  for (int k = 0; k < 4; k++)
+    if (strcmp(text, names[k]) == 0) *out = (said_upper)(k + 1);
+  sptrsm_status status = SPTRSM_OK;
+  if (*out == UPPER_UNSAID) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper is \"%s\"; use given, transpose, conjugate-transpose or none", group->where, text);
+  free(text);
+  return status;
+}
+
+/* Decides whether the group is a set or a single triangle, and what U is. */
+static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) {
+  static const char *const partners[] = {"D", "A", "perm_row", "perm_col", "perm_r", "perm_c", "p", "q", "scale_row", "scale_col", "Rs"};
+  int has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"), has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
+  SPTI_IO_TRY(read_upper(out, group));
+  if (!has_l && !has_u)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a matrix nor a factor set (no L, no U); name the object as FILE:/path, see sptrsm-info", group->where);
+  if (!has_l && has_partner) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has U but no L; name U as FILE:/path to solve with U alone", group->where);
+  if (*out == UPPER_GIVEN && !has_u) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper says U is given, but there is no U", group->where);
+  if (*out == UPPER_UNSAID) *out = has_l && has_u ? UPPER_GIVEN : has_partner ? UPPER_CONJUGATE : UPPER_NONE;
+  return SPTRSM_OK;
+}
+
+/* MATLAB's [L,U,P,Q,D] = lu(S) gives P and Q as sparse matrices; ignoring them would give wrong solutions. */
+static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
+  static const char *const names[] = {"P", "Q", "R", "D"};
+  for (int k = 0; k < 4; k++) {
+    spti_io_object o;
+    if (!spti_io_has(r->group, names[k])) continue;
+    SPTI_IO_TRY(spti_io_object_open(&o, r->file, r->group->id, r->group->where, names[k]));
+    int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0;
+    spti_io_object_close(&o);
+    if (vector) continue;
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a matrix %s is not read in a factor set; store vectors: p, q (permutations), Rs or scale_row (scaling), D (diagonal)", r->group->where,
+                            names[k]);
+  }
+  return SPTRSM_OK;
+}
+
+/* ---- a set ---- */
+
+static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
+  int wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
+  sptrsm_dtype real = wide ? SPTRSM_F64 : SPTRSM_F32;
+  return spti_io_is_complex(a) || spti_io_is_complex(b) ? spti_io_complex_of(real) : real;
+}
+
+static sptrsm_status load_triangles(spti_io_factor_reader *r, said_upper upper, const sptrsm_io_options *o) {
+  sptrsm_file_factors *F = r->F;
+  sptrsm_io_options lower_options = *o, upper_options = *o;
+  lower_options.uplo = SPTRSM_LOWER;
+  upper_options.uplo = SPTRSM_UPPER;
+  upper_options.unit = 0;
+  SPTI_IO_TRY(load_member(&F->L, r, "L", &lower_options));
+  if (upper == UPPER_GIVEN) {
+    SPTI_IO_TRY(load_member(&F->U, r, "U", &upper_options));
+    sptrsm_dtype dtype = common_dtype(F->L->dtype, F->U->dtype);
+    SPTI_IO_TRY(spti_io_matrix_convert(F->L, dtype));
+    SPTI_IO_TRY(spti_io_matrix_convert(F->U, dtype));
+  }
+  SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->L_tri, F->L, &lower_options));
+  F->factors.L = &F->L_tri;
+  if (F->U == NULL) {
+    F->factors.u_kind = upper == UPPER_CONJUGATE && spti_io_is_complex(F->L->dtype) ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
+    snprintf(r->rule, sizeof r->rule, "L, U = %s (%s)", F->factors.u_kind == SPTRSM_U_IS_LH ? "conjugate transpose of L" : "transpose of L", F->L->rule);
+    return SPTRSM_OK;
+  }
+  SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->U_tri, F->U, &upper_options));
+  if (F->L_tri.n != F->U_tri.n) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: order %d, but %s has order %d", F->L->where, F->L_tri.n, F->U->where, F->U_tri.n);
+  F->factors.U = &F->U_tri;
+  snprintf(r->rule, sizeof r->rule, "L and U (%s)", F->L->rule);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status load_original(spti_io_factor_reader *r, const sptrsm_io_options *o) {
+  sptrsm_file_factors *F = r->F;
+  sptrsm_io_options options = *o;
+  if (!spti_io_has(r->group, "A")) return SPTRSM_OK;
+  options.dtype = (int)F->L->dtype;
+  SPTI_IO_TRY(load_member(&F->A, r, "A", &options));
+  if (F->A->rows != F->L_tri.n || F->A->cols != F->L_tri.n)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows, (long long)F->A->cols, F->L_tri.n);
+  return spti_io_check_finite(F->A, 1);
+}
+
+static sptrsm_status check_layout(const spti_io_factor_reader *r) {
+  char *layout;
+  int found;
+  int64_t n;
+  SPTI_IO_TRY(spti_io_attr_text(&layout, r->group->id, "sptrsm_layout", r->group->where));
+  int known = layout == NULL || strcmp(layout, "1") == 0;
+  free(layout);
+  if (!known) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: attribute sptrsm_layout is not \"1\": written by a newer version; update this one", r->group->where);
+  SPTI_IO_TRY(spti_io_attr_integers(&found, &n, 1, r->group->id, "n", r->group->where));
+  if (found && n != r->F->L_tri.n) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute n is %lld, but L has order %d", r->group->where, (long long)n, r->F->L_tri.n);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options *o) {
+  said_upper upper;
+  SPTI_IO_TRY(decide_upper(&upper, r->group));
+  if (upper == UPPER_NONE) {
+    const char *name = spti_io_has(r->group, "L") ? "L" : "U";
+    SPTI_IO_TRY(load_member(&r->F->L, r, name, o));
+    return take_single(r, o, name[0] == 'L' ? " /L" : " /U");
+  }
+  SPTI_IO_TRY(refuse_matrices(r));
+  SPTI_IO_TRY(load_triangles(r, upper, o));
+  SPTI_IO_TRY(check_layout(r));
+  SPTI_IO_TRY(spti_io_read_diagonal(r));
+  SPTI_IO_TRY(spti_io_read_permutations(r));
+  SPTI_IO_TRY(spti_io_read_scalings(r));
+  return load_original(r, o);
+}
+
+static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_options *o) {
+  spti_io_form form;
+  SPTI_IO_TRY(spti_io_detect(&form, r->file, r->group));
+  if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP) SPTI_IO_TRY(load_set(r, o));
+  else {
+    SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->file, r->group, o));
+    SPTI_IO_TRY(take_single(r, o, ""));
+  }
+  SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->group->id, "source", r->group->where));
+  if (r->F->source == NULL) SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->file->id, "source", r->file->name));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status load_market(spti_io_factor_reader *r, const char *where, const sptrsm_io_options *o) {
+  SPTI_IO_TRY(sptrsm_file_matrix_load(&r->F->L, where, o));
+  return take_single(r, o, "");
+}
+
+sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *o) {
+  sptrsm_io_options defaults;
+  spti_io_file f;
+  spti_io_object group = {.id = -1};
+  spti_io_factor_reader r = {.file = &f, .group = &group};
+  if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_factors_load: out is NULL");
+  sptrsm_io_options_init(&defaults);
+  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_file_open(&f, where, o));
+  sptrsm_status status = spti_io_allocate(&r.F, where, sizeof *r.F);
+  if (status == SPTRSM_OK) {
+    *r.F = (sptrsm_file_factors){0};
+    sptrsm_factors_init(&r.F->factors);
+    if (f.matrix_market) status = load_market(&r, where, o);
+    else status = spti_io_object_open_path(&group, &f, f.path);
+    if (status == SPTRSM_OK && !f.matrix_market) status = load_object(&r, o);
+    if (status == SPTRSM_OK) status = spti_io_copy(&r.F->rule, r.rule);
+    if (status == SPTRSM_OK) *out = r.F;
+    else sptrsm_file_factors_free(r.F);
+  }
+  spti_io_object_close(&group);
+  spti_io_file_close(&f);
+  return status;
+}

@@ -1,0 +1,211 @@
+/* io_file.c -- opens a file, finds objects in it and keeps the memory limit.
+ *
+ * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own
+ * error report is switched off while a file is open and put back afterwards. External links are refused by a callback
+ * in the link access list, which HDF5 calls before it touches the other file.
+ */
+#include "io_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+void sptrsm_io_options_init(sptrsm_io_options *o) {
+  if (o == NULL) return;
+  *o = (sptrsm_io_options){.size = sizeof *o, .uplo = SPTRSM_AS_STORED, .dtype = SPTRSM_AS_STORED, .order = SPTRSM_AS_STORED, .col_end = -1};
+}
+
+sptrsm_status spti_io_check_options(const sptrsm_io_options *o) {
+  if (o == NULL) return SPTRSM_OK;
+  if (o->size != sizeof *o) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: size is %zu; set them up with sptrsm_io_options_init", o->size);
+  if (o->uplo < SPTRSM_AS_STORED || o->uplo > SPTRSM_UPPER) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown uplo %d", o->uplo);
+  if (o->dtype < SPTRSM_AS_STORED || o->dtype > SPTRSM_C128) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown dtype %d", o->dtype);
+  if (o->order < SPTRSM_AS_STORED || o->order > SPTRSM_COL_MAJOR) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown order %d", o->order);
+  return SPTRSM_OK;
+}
+
+/* ---- memory ---- */
+
+size_t spti_io_bytes(int64_t count, size_t each) {
+  size_t bytes;
+  if (count < 0 || __builtin_mul_overflow((size_t)count, each, &bytes)) return SIZE_MAX;
+  return bytes;
+}
+
+size_t spti_io_add(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
+
+static size_t default_limit(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || bytes <= 0) return (size_t)1 << 34;
+  return spti_io_bytes(pages, (size_t)bytes) / 4 * 3;
+}
+
+sptrsm_status spti_io_check_memory(const spti_io_file *f, const char *where, size_t bytes) {
+  if (bytes <= f->memory_limit) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %.3g GB in memory and the limit is %.3g GB; load fewer columns (--cols) or raise the limit (--memory-limit)", where,
+                          (double)bytes * 1e-9, (double)f->memory_limit * 1e-9);
+}
+
+sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
+  void *p = bytes == SIZE_MAX ? NULL : malloc(bytes > 0 ? bytes : 1);
+  if (p == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %.3g MB; load fewer columns (--cols) or use a machine with more memory", where, (double)bytes * 1e-6);
+  memcpy(out, &p, sizeof p);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_copy(char **out, const char *text) {
+  SPTI_IO_TRY(spti_io_allocate(out, text, strlen(text) + 1));
+  strcpy(*out, text);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_join(char **out, const char *where, const char *name) {
+  size_t length = strlen(where), bytes = length + strlen(name) + 2;
+  SPTI_IO_TRY(spti_io_allocate(out, where, bytes));
+  memcpy(*out, where, length + 1);
+  if (length > 0 && where[length - 1] != '/') strcat(*out, "/");
+  strcat(*out, name[0] == '/' ? name + 1 : name);
+  return SPTRSM_OK;
+}
+
+/* ---- the file ---- */
+
+static int is_file(const char *name) {
+  struct stat s;
+  return stat(name, &s) == 0 && !S_ISDIR(s.st_mode);
+}
+
+/* Splits "FILE:/path"; path NULL: no object named. */
+static sptrsm_status split(spti_io_file *f, const char *where) {
+  SPTI_IO_TRY(spti_io_copy(&f->name, where));
+  if (is_file(f->name)) return SPTRSM_OK;
+  for (char *colon = f->name + strlen(f->name); colon > f->name; colon--) {
+    if (colon[0] != ':' || colon[1] != '/') continue;
+    *colon = '\0';
+    if (is_file(f->name)) return spti_io_copy(&f->path, colon + 1);
+    *colon = ':';
+  }
+  char *colon = strstr(f->name, ":/"); /* for the message: the file, not the object */
+  if (colon != NULL) *colon = '\0';
+  return SPTRSM_OK;
+}
+
+static int is_matrix_market(const char *name) {
+  static const char banner[] = "%%MatrixMarket";
+  char head[sizeof banner] = "";
+  gzFile z = gzopen(name, "rb");
+  if (z == NULL) return 0;
+  int got = gzread(z, head, sizeof banner - 1);
+  gzclose(z);
+  return got == (int)sizeof banner - 1 && strncasecmp(head, banner, sizeof banner - 1) == 0;
+}
+
+static herr_t refuse_external(const char *parent_file, const char *parent_group, const char *child_file, const char *child, unsigned *flags,
+                              hid_t fapl, void *file) {
+  (void)parent_file, (void)parent_group, (void)child_file, (void)child, (void)flags, (void)fapl;
+  spti_io_file *f = file;
+  f->met_external = !f->allow_external;
+  return f->allow_external ? 0 : -1;
+}
+
+static sptrsm_status open_hdf5(spti_io_file *f) {
+  f->lapl = H5Pcreate(H5P_LINK_ACCESS);
+  if (f->lapl < 0 || H5Pset_elink_cb(f->lapl, refuse_external, f) < 0) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
+  f->id = H5Fopen(f->name, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (f->id < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: neither an HDF5 file that can be opened (truncated, damaged, or locked by a writer?) nor Matrix Market; check it with h5ls",
+                            f->name);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm_io_options *o) {
+  *f = (spti_io_file){.id = -1, .lapl = -1};
+  if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
+  SPTI_IO_TRY(spti_io_check_options(o));
+  f->memory_limit = o != NULL && o->memory_limit > 0 ? o->memory_limit : default_limit();
+  f->allow_external = o != NULL && o->allow_external;
+  if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
+  struct stat s;
+  sptrsm_status status = split(f, where);
+  if (status == SPTRSM_OK && stat(f->name, &s) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode)) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
+  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
+  if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
+  if (status != SPTRSM_OK) spti_io_file_close(f);
+  return status;
+}
+
+void spti_io_file_close(spti_io_file *f) {
+  if (f->id >= 0) H5Fclose(f->id);
+  if (f->lapl >= 0) H5Pclose(f->lapl);
+  free(f->name);
+  free(f->path);
+  H5Eset_auto2(H5E_DEFAULT, f->old_report, f->old_report_data);
+  *f = (spti_io_file){.id = -1, .lapl = -1};
+}
+
+/* ---- objects ---- */
+
+/* Says what a group holds, so that a wrong name is easily put right: "it holds A, L, U". */
+static void list_names(hid_t group, char *out, size_t bytes) {
+  H5G_info_t info;
+  size_t used = 0;
+  out[0] = '\0';
+  if (H5Gget_info(group, &info) < 0 || info.nlinks == 0) return;
+  for (hsize_t i = 0; i < info.nlinks && i < 12; i++) {
+    char name[64];
+    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT) < 0) continue;
+    int n = snprintf(out + used, bytes - used, "%s%s", used == 0 ? "; there is " : ", ", name);
+    if (n < 0 || (size_t)n >= bytes - used) return;
+    used += (size_t)n;
+  }
+}
+
+sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name) {
+  *o = (spti_io_object){.id = -1};
+  SPTI_IO_TRY(spti_io_join(&o->where, parent_where, strcmp(name, ".") == 0 ? "" : name));
+  f->met_external = 0;
+  o->id = H5Oopen(parent, name, f->lapl);
+  o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
+  if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
+  sptrsm_status status;
+  char names[400];
+  list_names(parent, names, sizeof names);
+  if (f->met_external)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
+  else if (o->id >= 0)
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
+  else if (H5Lexists(parent, name, f->lapl) > 0)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
+  else
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
+  spti_io_object_close(o);
+  return status;
+}
+
+sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const char *path) {
+  char *root;
+  *o = (spti_io_object){.id = -1};
+  SPTI_IO_TRY(spti_io_allocate(&root, f->name, strlen(f->name) + 3));
+  strcpy(root, f->name);
+  strcat(root, ":/");
+  while (path != NULL && path[0] == '/') path++;
+  sptrsm_status status = spti_io_object_open(o, f, f->id, root, path == NULL || path[0] == '\0' ? "." : path);
+  free(root);
+  return status;
+}
+
+void spti_io_object_close(spti_io_object *o) {
+  if (o->id >= 0) H5Oclose(o->id);
+  free(o->where);
+  *o = (spti_io_object){.id = -1};
+}
+
+int spti_io_has(const spti_io_object *group, const char *name) { return group->type == H5I_GROUP && H5Lexists(group->id, name, H5P_DEFAULT) > 0; }

@@ -1,0 +1,200 @@
+/* io_list.c -- what is in a file: matrices, blocks and vectors with their form, found by walking the groups.
+ *
+ * A group that is itself a matrix is one entry and is not entered. Each group is entered once (by its address), so
+ * links that lead back end the walk; depth and number of entries are limited besides.
+ */
+#include "io_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if H5_VERSION_GE(1, 12, 0)
+typedef H5O_info1_t object_info;
+#else
+typedef H5O_info_t object_info;
+#endif
+
+typedef struct {
+  spti_io_file *file;
+  sptrsm_file_listing list;
+  int room;
+  struct { unsigned long file; haddr_t address; } *seen; /* groups entered */
+  int seen_count, seen_room;
+} walker;
+
+/* Doubles an array that is full; old contents stay valid on failure. */
+static sptrsm_status grow(void *array /* a pointer's address */, int *room, int count, size_t each, const char *where) {
+  void *old, *bigger;
+  if (count < *room) return SPTRSM_OK;
+  int wanted = *room == 0 ? 16 : 2 * *room;
+  memcpy(&old, array, sizeof old);
+  bigger = realloc(old, (size_t)wanted * each);
+  if (bigger == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a list of %d objects", where, wanted);
+  memcpy(array, &bigger, sizeof bigger);
+  *room = wanted;
+  return SPTRSM_OK;
+}
+
+/* Whether this group was entered before; notes it if not. */
+static sptrsm_status enter_once(int *again, walker *w, const spti_io_object *group) {
+  object_info info;
+  *again = 1;
+  if (H5Oget_info2(group->id, &info, H5O_INFO_BASIC) < 0) return SPTRSM_OK;
+  for (int k = 0; k < w->seen_count; k++)
+    if (w->seen[k].address == info.addr && w->seen[k].file == info.fileno) return SPTRSM_OK;
+  SPTI_IO_TRY(grow(&w->seen, &w->seen_room, w->seen_count, sizeof *w->seen, group->where));
+  w->seen[w->seen_count].file = info.fileno;
+  w->seen[w->seen_count++].address = info.addr;
+  *again = 0;
+  return SPTRSM_OK;
+}
+
+/* ---- entries ---- */
+
+static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
+  e->rows = d->dims[0];
+  e->cols = d->rank == 2 ? d->dims[1] : 1;
+  e->kind = d->rank == 2 ? "block" : "vector";
+  e->rule = d->rank == 2 ? "2-D dataset" : "1-D dataset";
+  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) {
+    e->rows = d->dims[1];
+    e->cols = d->dims[0];
+    e->rule = "MATLAB v7.3 dense, dimensions reversed";
+  }
+  memcpy(e->type, d->number.name, sizeof e->type);
+}
+
+/* Size and value type of a sparse group or a Binsparse block, without reading its arrays. */
+static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object *group, const spti_io_form *form) {
+  spti_io_dataset d;
+  e->kind = form->kind == SPTI_DENSE ? "block" : "matrix";
+  e->rule = form->rule;
+  e->rows = form->rows;
+  e->cols = form->cols;
+  e->nnz = form->kind == SPTI_DENSE ? -1 : form->nnz;
+  const char *indices = form->kind == SPTI_COMPRESSED ? form->idx : form->col;
+  if (indices != NULL && spti_io_dataset_open(&d, w->file, group, indices) == SPTRSM_OK) {
+    e->nnz = d.count;
+    spti_io_dataset_close(&d);
+  }
+  if (form->val != NULL && spti_io_dataset_open(&d, w->file, group, form->val) == SPTRSM_OK) {
+    memcpy(e->type, d.number.name, sizeof e->type);
+    if (form->pairs) snprintf(e->type, sizeof e->type, "%s", d.number.dtype == SPTRSM_F32 ? "c64" : "c128");
+    spti_io_dataset_close(&d);
+  }
+}
+
+static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *where) {
+  if (w->list.count >= SPTI_LIST_ENTRIES) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, SPTI_LIST_ENTRIES);
+  SPTI_IO_TRY(grow(&w->list.entries, &w->room, w->list.count, sizeof *w->list.entries, w->file->name));
+  sptrsm_file_entry *e = &w->list.entries[w->list.count];
+  *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
+  SPTI_IO_TRY(spti_io_copy(&e->path, where + strlen(w->file->name) + 1)); /* behind "FILE:" */
+  w->list.count++;
+  *out = e;
+  return SPTRSM_OK;
+}
+
+/* ---- the walk ---- */
+
+static sptrsm_status visit(walker *w, spti_io_object *o, int depth);
+
+static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t i, int depth) {
+  spti_io_object child;
+  sptrsm_file_entry *e;
+  char *name, *where;
+  ssize_t length = H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, NULL, 0, H5P_DEFAULT);
+  if (length < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
+  SPTI_IO_TRY(spti_io_allocate(&name, group->where, (size_t)length + 1));
+  H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT);
+  sptrsm_status status = spti_io_join(&where, group->where, name);
+  if (status == SPTRSM_OK) {
+    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
+    else if ((status = add_entry(&e, w, where)) == SPTRSM_OK) e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
+    spti_io_object_close(&child);
+    free(where);
+  }
+  free(name);
+  return status;
+}
+
+static sptrsm_status visit_group(walker *w, const spti_io_object *group, int depth) {
+  H5G_info_t info;
+  int again;
+  SPTI_IO_TRY(enter_once(&again, w, group));
+  if (again || depth > SPTI_LIST_DEPTH) return SPTRSM_OK;
+  if (H5Gget_info(group->id, &info) < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read; the file is damaged", group->where);
+  for (hsize_t i = 0; i < info.nlinks; i++) SPTI_IO_TRY(visit_link(w, group, i, depth));
+  return SPTRSM_OK;
+}
+
+/* Takes over the object if it is a dataset. */
+static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
+  sptrsm_file_entry *e;
+  spti_io_dataset d;
+  spti_io_form form;
+  if (o->type == H5I_GROUP) {
+    sptrsm_status detected = spti_io_detect(&form, w->file, o);
+    if (detected == SPTRSM_OK && form.kind == SPTI_NONE) return visit_group(w, o, depth);
+    SPTI_IO_TRY(add_entry(&e, w, o->where));
+    if (detected == SPTRSM_OK) describe_form(e, w, o, &form);
+    else e->rule = "claims a known form, but breaks it";
+    return SPTRSM_OK;
+  }
+  SPTI_IO_TRY(add_entry(&e, w, o->where));
+  spti_io_object taken = *o;
+  *o = (spti_io_object){.id = -1};
+  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK) describe_dataset(e, &d);
+  else e->rule = "not a vector or block of numbers";
+  spti_io_dataset_close(&d);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status list_market(walker *w, const char *where, const sptrsm_io_options *o) {
+  sptrsm_file_matrix *M;
+  sptrsm_file_entry *e;
+  char *root;
+  SPTI_IO_TRY(sptrsm_file_matrix_load(&M, where, o));
+  sptrsm_status status = spti_io_join(&root, w->file->name, ":");
+  if (status == SPTRSM_OK) {
+    status = add_entry(&e, w, root);
+    free(root);
+  }
+  if (status == SPTRSM_OK) {
+    static const char *const types[] = {"f32", "f64", "c64", "c128"};
+    e->kind = "matrix";
+    e->rule = M->rule;
+    e->rows = M->rows;
+    e->cols = M->cols;
+    e->nnz = M->ptr[spti_io_major(M)];
+    snprintf(e->type, sizeof e->type, "%s", types[M->dtype]);
+  }
+  sptrsm_file_matrix_free(M);
+  return status;
+}
+
+sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, const sptrsm_io_options *o) {
+  spti_io_file f;
+  spti_io_object root = {.id = -1};
+  walker w = {.file = &f};
+  if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
+  SPTI_IO_TRY(spti_io_file_open(&f, where, o));
+  sptrsm_status status;
+  if (f.matrix_market) status = list_market(&w, where, o);
+  else status = spti_io_object_open_path(&root, &f, f.path);
+  if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
+  spti_io_object_close(&root);
+  spti_io_file_close(&f);
+  free(w.seen);
+  if (status == SPTRSM_OK) *out = w.list;
+  else sptrsm_file_listing_free(&w.list);
+  return status;
+}
+
+void sptrsm_file_listing_free(sptrsm_file_listing *list) {
+  if (list == NULL) return;
+  for (int k = 0; k < list->count; k++) free(list->entries[k].path);
+  free(list->entries);
+  *list = (sptrsm_file_listing){0};
+}

@@ -1,0 +1,245 @@
+/* io_matrix.c -- reads the arrays of a matrix by the names its form left, and checks them.
+ *
+ * CSR and CSC: ptr starts at 0, never decreases, ends at nnz = number of indices = number of values; indices lie in
+ * range, are sorted and unique (or made so with `tidy`). COO entries come in any order.
+ */
+#include "io_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { /* what a load works with */
+  spti_io_file *file;
+  const spti_io_object *group;
+  const spti_io_form *form;
+  const sptrsm_io_options *options;
+  sptrsm_file_matrix *M;
+  spti_io_dataset a, b, val; /* a, b: ptr and idx, or row and col */
+} matrix_reader;
+
+int64_t spti_io_major(const sptrsm_file_matrix *M) { return M->format == SPTRSM_CSR ? M->rows : M->cols; }
+
+sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where) {
+  sptrsm_file_matrix *M;
+  SPTI_IO_TRY(spti_io_allocate(&M, where, sizeof *M));
+  *M = (sptrsm_file_matrix){.uplo = SPTRSM_AS_STORED, .diag = SPTRSM_AS_STORED, .rule = ""};
+  sptrsm_status status = spti_io_copy(&M->where, where);
+  if (status != SPTRSM_OK) {
+    free(M);
+    return status;
+  }
+  *out = M;
+  return SPTRSM_OK;
+}
+
+void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
+  if (M == NULL) return;
+  free(M->ptr);
+  free(M->idx);
+  free(M->val);
+  free(M->where);
+  free(M);
+}
+
+/* ---- values ---- */
+
+static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
+  if (r->form->nnz >= 0 && r->form->nnz != nnz)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declares %lld stored values, but %s has %lld; correct number_of_stored_values", r->group->where,
+                            (long long)r->form->nnz, r->b.where, (long long)nnz);
+  int64_t need = r->form->iso ? 1 : nnz;
+  if (r->form->pairs) need *= 2;
+  if (r->val.count != need)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but %s has %lld entries, which need %lld", r->val.where, (long long)r->val.count, r->b.where,
+                            (long long)nnz, (long long)need);
+  if (r->form->pairs && r->val.number.is_complex)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs", r->val.where);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status choose_value_type(matrix_reader *r) {
+  sptrsm_dtype stored = r->val.number.dtype;
+  if (r->form->pairs) stored = spti_io_complex_of(stored);
+  return spti_io_choose_dtype(&r->M->dtype, stored, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, r->val.where);
+}
+
+static sptrsm_status read_matrix_values(matrix_reader *r, void **out, int64_t nnz) {
+  size_t each = sptrsm_dtype_bytes(r->M->dtype);
+  SPTI_IO_TRY(spti_io_allocate(out, r->val.where, spti_io_bytes(nnz > 0 ? nnz : 1, each)));
+  if (nnz == 0) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_read_values(&r->val, NULL, r->form->iso ? 1 : nnz, r->form->pairs, r->M->dtype, *out));
+  for (int64_t p = 1; r->form->iso && p < nnz; p++) memcpy((char *)*out + (size_t)p * each, *out, each);
+  return SPTRSM_OK;
+}
+
+/* ---- compressed ---- */
+
+static sptrsm_status check_pointers(const matrix_reader *r, int64_t major, int64_t nnz) {
+  const int64_t *ptr = r->M->ptr;
+  if (ptr[0] != 0) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [0] is %lld, must be 0; 1-based pointers must be made 0-based", r->a.where, (long long)ptr[0]);
+  for (int64_t j = 0; j < major; j++) {
+    if (ptr[j + 1] < ptr[j])
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, less than [%lld] = %lld; pointers must not decrease", r->a.where, (long long)j + 1,
+                              (long long)ptr[j + 1], (long long)j, (long long)ptr[j]);
+    if (ptr[j + 1] > nnz)
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, but there are only %lld indices", r->a.where, (long long)j + 1, (long long)ptr[j + 1], (long long)nnz);
+  }
+  if (ptr[major] != nnz)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: the last one, [%lld], is %lld, must be the number of indices, %lld", r->a.where, (long long)major,
+                            (long long)ptr[major], (long long)nnz);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, int64_t count, int64_t limit) {
+  for (int64_t p = 0; p < count; p++)
+    if (idx[p] < 0 || idx[p] >= limit)
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, outside [0, %lld); indices are 0-based and must fit the shape", d->where, (long long)p,
+                              (long long)spti_io_stored_integer(d, p), (long long)limit);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status read_compressed(matrix_reader *r) {
+  const spti_io_form *form = r->form;
+  sptrsm_file_matrix *M = r->M;
+  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->file, r->group, form->ptr));
+  if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, form->idx));
+  if (form->val != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, form->val));
+  M->rows = form->rows;
+  M->cols = form->cols;
+  int64_t major = spti_io_major(M), minor = M->format == SPTRSM_CSR ? M->cols : M->rows, nnz = form->idx != NULL ? r->b.count : 0;
+  if (r->a.count != major + 1)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld pointers, but shape %lld x %lld needs %lld", r->a.where, (long long)r->a.count, (long long)M->rows,
+                            (long long)M->cols, (long long)major + 1);
+  if (form->val != NULL) {
+    SPTI_IO_TRY(check_stored_count(r, nnz));
+    SPTI_IO_TRY(choose_value_type(r));
+  } else {
+    SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, M->where));
+  }
+  size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
+  SPTI_IO_TRY(spti_io_check_memory(r->file, M->where, bytes));
+  SPTI_IO_TRY(spti_io_allocate(&M->ptr, M->where, spti_io_bytes(major + 1, sizeof *M->ptr)));
+  SPTI_IO_TRY(spti_io_read_i64(&r->a, M->ptr));
+  SPTI_IO_TRY(check_pointers(r, major, nnz));
+  SPTI_IO_TRY(spti_io_allocate(&M->idx, M->where, spti_io_bytes(nnz, sizeof *M->idx)));
+  if (nnz > 0) SPTI_IO_TRY(spti_io_read_i32(&r->b, M->idx));
+  if (nnz > 0) SPTI_IO_TRY(check_range(&r->b, M->idx, nnz, minor));
+  return read_matrix_values(r, &M->val, nnz);
+}
+
+/* ---- coordinate ---- */
+
+static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
+  const char *where = r->M->where;
+  SPTI_IO_TRY(spti_io_allocate(&t->row, where, spti_io_bytes(t->nnz, sizeof *t->row)));
+  SPTI_IO_TRY(spti_io_allocate(&t->col, where, spti_io_bytes(t->nnz, sizeof *t->col)));
+  SPTI_IO_TRY(spti_io_read_i32(&r->a, t->row));
+  SPTI_IO_TRY(spti_io_read_i32(&r->b, t->col));
+  int64_t largest = -1;
+  for (int64_t p = 0; p < t->nnz; p++) {
+    if (t->row[p] > largest) largest = t->row[p];
+    if (t->col[p] > largest) largest = t->col[p];
+  }
+  r->M->rows = r->form->rows >= 0 ? r->form->rows : largest + 1;
+  r->M->cols = r->form->cols >= 0 ? r->form->cols : largest + 1;
+  SPTI_IO_TRY(spti_io_check_shape(r->M->rows, r->M->cols, where));
+  SPTI_IO_TRY(check_range(&r->a, t->row, t->nnz, r->M->rows));
+  SPTI_IO_TRY(check_range(&r->b, t->col, t->nnz, r->M->cols));
+  return read_matrix_values(r, &t->val, t->nnz);
+}
+
+static sptrsm_status read_coordinate(matrix_reader *r) {
+  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->file, r->group, r->form->row));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, r->form->col));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, r->form->val));
+  if (r->a.count != r->b.count)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where, (long long)r->b.count);
+  SPTI_IO_TRY(check_stored_count(r, r->b.count));
+  SPTI_IO_TRY(choose_value_type(r));
+  spti_io_triplets t = {.nnz = r->b.count};
+  /* triplets, two orders while sorting, and the result */
+  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
+  SPTI_IO_TRY(spti_io_check_memory(r->file, r->M->where, spti_io_add(spti_io_bytes(t.nnz, each), spti_io_bytes(r->form->rows + 1, sizeof(int64_t)))));
+  sptrsm_status status = read_triplets(r, &t);
+  if (status == SPTRSM_OK) status = spti_io_compress(r->M, &t);
+  spti_io_triplets_free(&t);
+  return status;
+}
+
+/* ---- everything ---- */
+
+static sptrsm_status read_extras(matrix_reader *r) {
+  int found;
+  char *stencil;
+  SPTI_IO_TRY(spti_io_attr_integers(&found, r->M->grid, 3, r->group->id, "grid", r->group->where));
+  SPTI_IO_TRY(spti_io_attr_text(&stencil, r->group->id, "stencil", r->group->where));
+  if (stencil != NULL) strncpy(r->M->stencil, stencil, sizeof r->M->stencil - 1);
+  free(stencil);
+  return SPTRSM_OK;
+}
+
+/* What every reader ends with. */
+static sptrsm_status finish(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
+  if (o != NULL && o->tidy) {
+    SPTI_IO_TRY(spti_io_sort(M));
+    spti_io_sum_duplicates(M);
+  }
+  SPTI_IO_TRY(spti_io_check_order(M));
+  return spti_io_check_finite(M, 0);
+}
+
+static sptrsm_status load_form(matrix_reader *r) {
+  sptrsm_file_matrix *M = r->M;
+  M->format = r->form->format;
+  M->rule = r->form->rule;
+  M->symmetry = r->form->symmetry;
+  M->uplo = r->form->uplo;
+  M->diag = r->form->diag;
+  SPTI_IO_TRY(r->form->kind == SPTI_COMPRESSED ? read_compressed(r) : read_coordinate(r));
+  SPTI_IO_TRY(finish(M, r->options));
+  return read_extras(r);
+}
+
+sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, const spti_io_object *group, const sptrsm_io_options *o) {
+  spti_io_form form;
+  SPTI_IO_TRY(spti_io_detect(&form, f, group));
+  if (form.kind == SPTI_DENSE) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
+  if (form.kind == SPTI_NONE)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data); "
+                            "name it as FILE:/path, see sptrsm-info", group->where);
+  matrix_reader r = {.file = f, .group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
+  SPTI_IO_TRY(spti_io_matrix_new(&r.M, group->where));
+  sptrsm_status status = load_form(&r);
+  spti_io_dataset_close(&r.a);
+  spti_io_dataset_close(&r.b);
+  spti_io_dataset_close(&r.val);
+  if (status == SPTRSM_OK) *out = r.M;
+  else sptrsm_file_matrix_free(r.M);
+  return status;
+}
+
+static sptrsm_status load_market(sptrsm_file_matrix **out, const spti_io_file *f, const sptrsm_io_options *o) {
+  sptrsm_file_matrix *M;
+  SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
+  sptrsm_status status = finish(M, o);
+  if (status == SPTRSM_OK) *out = M;
+  else sptrsm_file_matrix_free(M);
+  return status;
+}
+
+sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *where, const sptrsm_io_options *o) {
+  spti_io_file f;
+  spti_io_object group;
+  if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_load: out is NULL");
+  SPTI_IO_TRY(spti_io_file_open(&f, where, o));
+  sptrsm_status status;
+  if (f.matrix_market) {
+    status = f.path == NULL ? load_market(out, &f, o) : sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f.name, f.path);
+  } else {
+    status = spti_io_object_open_path(&group, &f, f.path);
+    if (status == SPTRSM_OK) status = spti_io_matrix_load(out, &f, &group, o);
+    spti_io_object_close(&group);
+  }
+  spti_io_file_close(&f);
+  return status;
+}

@@ -1,0 +1,240 @@
+/* io_output.c -- writes an HDF5 file that appears whole under its name or not at all.
+ *
+ * The data go to .NAME.XXXXXX in the same folder; then flush, close, fsync, rename, fsync of the folder. After a
+ * failure the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from
+ * a signal handler: it only reads a buffer that is complete before its flag is set, and calls unlink.
+ */
+#include "io_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char pending_path[4096];
+static volatile sig_atomic_t pending;
+
+void sptrsm_file_abandon(void) {
+  int kept = errno;
+  if (pending) unlink(pending_path);
+  errno = kept;
+}
+
+void sptrsm_save_options_init(sptrsm_save_options *o) {
+  if (o == NULL) return;
+  *o = (sptrsm_save_options){.size = sizeof *o, .layout = SPTRSM_AS_STORED};
+}
+
+static sptrsm_status check_save_options(const sptrsm_save_options *o) {
+  if (o->size != sizeof *o) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: size is %zu; set them up with sptrsm_save_options_init", o->size);
+  if (o->compress < 0 || o->compress > 9) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: compression level %d; use 0 to 9", o->compress);
+  if (o->layout < SPTRSM_AS_STORED || o->layout > SPTRSM_COL_MAJOR) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: unknown layout %d", o->layout);
+  return SPTRSM_OK;
+}
+
+/* ---- names ---- */
+
+/* "dir/.NAME.XXXXXX"; the six characters come last. */
+static sptrsm_status temporary_name(char **out, const char *path) {
+  const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+  if (base[0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: not a file name", path);
+  size_t bytes = strlen(path) + sizeof "..XXXXXX";
+  if (bytes > sizeof pending_path) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
+  SPTI_IO_TRY(spti_io_allocate(out, path, bytes));
+  snprintf(*out, bytes, "%.*s.%s.XXXXXX", (int)(base - path), path, base);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status create_temporary(spti_io_output *o) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  char *tail = o->temp + strlen(o->temp) - 6;
+  int fd = -1;
+  for (int attempt = 0; attempt < 100 && fd < 0; attempt++) {
+    unsigned char noise[6];
+    if (getrandom(noise, sizeof noise, 0) != (ssize_t)sizeof noise) break;
+    for (int k = 0; k < 6; k++) tail[k] = letters[noise[k] % (sizeof letters - 1)];
+    fd = open(o->temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  if (fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't create a file beside it: %s", o->final, strerror(errno));
+  close(fd);
+  strcpy(pending_path, o->temp);
+  pending = 1;
+  return SPTRSM_OK;
+}
+
+/* What is in the way, and the mode a replacement should keep. */
+static sptrsm_status check_target(const spti_io_output *o, mode_t *mode) {
+  struct stat s;
+  *mode = 0;
+  if (lstat(o->final, &s) != 0) return SPTRSM_OK;
+  if (!o->force) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", o->final);
+  if (!S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists and is not a regular file; choose another name", o->final);
+  if (S_ISREG(s.st_mode)) *mode = s.st_mode & 07777;
+  return SPTRSM_OK;
+}
+
+/* ---- begin, commit, discard ---- */
+
+static sptrsm_status create_file(spti_io_output *o, const char *path) {
+  mode_t mode;
+  SPTI_IO_TRY(spti_io_copy(&o->final, path));
+  SPTI_IO_TRY(check_target(o, &mode));
+  SPTI_IO_TRY(temporary_name(&o->temp, path));
+  SPTI_IO_TRY(create_temporary(o));
+  if (mode != 0 && chmod(o->temp, mode) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->temp, strerror(errno));
+  o->id = H5Fcreate(o->temp, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  return o->id >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: HDF5 can't create it", o->temp);
+}
+
+sptrsm_status spti_io_output_begin(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
+  *o = (spti_io_output){.id = -1, .force = options->force};
+  if (path == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no output file named");
+  SPTI_IO_TRY(check_save_options(options));
+  if (H5Eget_auto2(H5E_DEFAULT, &o->old_report, &o->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", path);
+  sptrsm_status status = create_file(o, path);
+  if (status != SPTRSM_OK) spti_io_output_discard(o);
+  return status;
+}
+
+static sptrsm_status sync_path(const char *path, int flags) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+  int bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL); /* EINVAL: this file system has no fsync for folders */
+  int code = errno;
+  if (fd >= 0) close(fd);
+  return bad ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(code)) : SPTRSM_OK;
+}
+
+static sptrsm_status sync_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *folder;
+  SPTI_IO_TRY(spti_io_copy(&folder, slash == NULL ? "." : slash == path ? "/" : path));
+  if (slash != NULL && slash != path) folder[slash - path] = '\0';
+  sptrsm_status status = sync_path(folder, O_DIRECTORY);
+  free(folder);
+  return status;
+}
+
+/* Without force a file that appeared meanwhile is not replaced either, where the system can promise it. */
+static int move_into_place(const spti_io_output *o) {
+  if (o->force) return rename(o->temp, o->final);
+#ifdef RENAME_NOREPLACE
+  if (renameat2(AT_FDCWD, o->temp, AT_FDCWD, o->final, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+#endif
+  if (access(o->final, F_OK) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return rename(o->temp, o->final);
+}
+
+static void end_output(spti_io_output *o) {
+  free(o->final);
+  free(o->temp);
+  H5Eset_auto2(H5E_DEFAULT, o->old_report, o->old_report_data);
+  *o = (spti_io_output){.id = -1};
+}
+
+sptrsm_status spti_io_output_commit(spti_io_output *o) {
+  sptrsm_status status = SPTRSM_OK;
+  herr_t flushed = H5Fflush(o->id, H5F_SCOPE_GLOBAL);
+  int code = errno;
+  herr_t closed = H5Fclose(o->id);
+  if (flushed < 0 || closed < 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be written: %s", o->temp, strerror(code));
+  o->id = -1;
+  if (status == SPTRSM_OK) status = sync_path(o->temp, 0);
+  if (status == SPTRSM_OK && move_into_place(o) != 0)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't get its final name: %s%s", o->final, strerror(errno), errno == EEXIST ? "; use --force to replace it" : "");
+  if (status != SPTRSM_OK) {
+    spti_io_output_discard(o);
+    return status;
+  }
+  pending = 0;
+  status = sync_folder(o->final);
+  end_output(o);
+  return status;
+}
+
+void spti_io_output_discard(spti_io_output *o) {
+  if (o->id >= 0) H5Fclose(o->id);
+  if (o->temp != NULL && pending) {
+    unlink(o->temp);
+    pending = 0;
+  }
+  end_output(o);
+}
+
+/* ---- pieces of content ---- */
+
+sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where) {
+  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
+  int good = type >= 0 && space >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0;
+  if (good) attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  good = attribute >= 0 && H5Awrite(attribute, type, &text) >= 0;
+  if (attribute >= 0) H5Aclose(attribute);
+  if (space >= 0) H5Sclose(space);
+  if (type >= 0) H5Tclose(type);
+  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be written; is the disk full?", where, name);
+}
+
+sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where) {
+  hsize_t length = (hsize_t)count;
+  hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+  hid_t attribute = space >= 0 ? H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
+  int good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, values) >= 0;
+  if (attribute >= 0) H5Aclose(attribute);
+  if (space >= 0) H5Sclose(space);
+  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be written; is the disk full?", where, name);
+}
+
+sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype dtype, const char *where) {
+  hid_t real = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  if (!spti_io_is_complex(dtype)) {
+    *out = H5Tcopy(real);
+  } else {
+    *out = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(real));
+    if (*out >= 0 && (H5Tinsert(*out, "r", 0, real) < 0 || H5Tinsert(*out, "i", H5Tget_size(real), real) < 0)) {
+      H5Tclose(*out);
+      *out = -1;
+    }
+  }
+  return *out >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a type", where);
+}
+
+/* Chunks, filters, no fill values (everything is written), no time stamps (same input, same file). */
+static int set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
+  hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};
+  int filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);
+  if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return 0;
+  if (empty || (chunk[0] == 0 && !filtered)) return 1;
+  if (chunk[0] == 0) chunk[0] = a->dims[0] < 262144 ? a->dims[0] : 262144;
+  if (H5Pset_chunk(plist, a->rank, chunk) < 0) return 0;
+  if (options->compress > 0 && (H5Pset_shuffle(plist) < 0 || H5Pset_deflate(plist, (unsigned)options->compress) < 0)) return 0;
+  return !options->checksum || H5Pset_fletcher32(plist) >= 0;
+}
+
+sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array *a, const sptrsm_save_options *options, const char *where) {
+  hid_t space = H5Screate_simple(a->rank, a->dims, NULL), plist = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+  *out = -1;
+  if (space >= 0 && plist >= 0 && links >= 0 && set_properties(plist, a, options) && H5Pset_create_intermediate_group(links, 1) >= 0)
+    *out = H5Dcreate2(group, a->name, a->type, space, links, plist, H5P_DEFAULT);
+  if (space >= 0) H5Sclose(space);
+  if (plist >= 0) H5Pclose(plist);
+  if (links >= 0) H5Pclose(links);
+  return *out >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be created; is the name used twice, or the disk full?", where, a->name);
+}
+
+sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const void *data, const sptrsm_save_options *options, const char *where) {
+  hid_t dataset;
+  SPTI_IO_TRY(spti_io_create_array(&dataset, group, a, options, where));
+  int good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+  if (H5Dclose(dataset) < 0) good = 0;
+  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", where, a->name);
+}

@@ -1,0 +1,146 @@
+/* save_block.c -- writes dense blocks: solutions, and several blocks in one file.
+ *
+ * C order: dims n x nrhs, chunks of 4096 rows and 64 columns. F order: dims reversed, chunks are panels of 16 columns.
+ * The block is packed and written chunk by chunk, so any ld and a change of order cost one chunk of memory.
+ */
+#include "io_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_ROWS = 4096, CHUNK_COLS = 64, PANEL_COLS = 16, PANEL_ROWS = 16384 };
+
+typedef struct { /* the block as the file sees it: element (a,b) at data + (a * step_a + b * step_b) * each */
+  hsize_t dims[2], chunk[2];
+  size_t step_a, step_b, each;
+  const char *data;
+  const char *order;
+} file_view;
+
+static hsize_t smaller(hsize_t a, hsize_t b) { return a < b ? a : b; }
+
+static file_view view_block(const sptrsm_block *X, sptrsm_layout layout) {
+  hsize_t n = (hsize_t)X->n, nrhs = (hsize_t)X->nrhs;
+  size_t ld = (size_t)X->ld, step_row = X->layout == SPTRSM_ROW_MAJOR ? ld : 1, step_col = X->layout == SPTRSM_ROW_MAJOR ? 1 : ld;
+  file_view v = {.each = sptrsm_dtype_bytes(X->dtype), .data = X->data};
+  if (layout == SPTRSM_ROW_MAJOR) {
+    v.dims[0] = n, v.dims[1] = nrhs, v.step_a = step_row, v.step_b = step_col, v.order = "C";
+    v.chunk[0] = smaller(n, CHUNK_ROWS), v.chunk[1] = smaller(nrhs, CHUNK_COLS);
+  } else {
+    v.dims[0] = nrhs, v.dims[1] = n, v.step_a = step_col, v.step_b = step_row, v.order = "F";
+    v.chunk[0] = smaller(nrhs, PANEL_COLS), v.chunk[1] = smaller(n, PANEL_ROWS);
+  }
+  return v;
+}
+
+/* Copies the tile at `start` into out, densely. */
+static void pack_tile(char *out, const file_view *v, const hsize_t start[2], const hsize_t count[2]) {
+  for (hsize_t a = 0; a < count[0]; a++) {
+    const char *from = v->data + ((start[0] + a) * v->step_a + start[1] * v->step_b) * v->each;
+    if (v->step_b == 1) {
+      memcpy(out, from, count[1] * v->each);
+      out += count[1] * v->each;
+      continue;
+    }
+    for (hsize_t b = 0; b < count[1]; b++, out += v->each) memcpy(out, from + b * v->step_b * v->each, v->each);
+  }
+}
+
+static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
+  hsize_t length = count[0] * count[1];
+  hid_t to = H5Dget_space(dataset), from = H5Screate_simple(1, &length, NULL);
+  int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 && H5Dwrite(dataset, type, from, to, H5P_DEFAULT, tile) >= 0;
+  if (to >= 0) H5Sclose(to);
+  if (from >= 0) H5Sclose(from);
+  return good;
+}
+
+static sptrsm_status write_tiles(hid_t dataset, hid_t type, const file_view *v, const char *where, const char *name) {
+  char *tile;
+  SPTI_IO_TRY(spti_io_allocate(&tile, where, v->chunk[0] * v->chunk[1] * v->each));
+  int good = 1;
+  for (hsize_t a = 0; a < v->dims[0] && v->dims[1] > 0 && good; a += v->chunk[0])
+    for (hsize_t b = 0; b < v->dims[1] && good; b += v->chunk[1]) {
+      hsize_t start[2] = {a, b}, count[2] = {smaller(v->chunk[0], v->dims[0] - a), smaller(v->chunk[1], v->dims[1] - b)};
+      pack_tile(tile, v, start, count);
+      good = write_tile(dataset, type, tile, start, count);
+    }
+  free(tile);
+  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", where, name);
+}
+
+static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
+  if (X == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is NULL", name);
+  if (X->place != SPTRSM_HOST) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is in device memory; copy it to the host first", name);
+  if (X->n < 0 || X->nrhs < 0 || sptrsm_dtype_bytes(X->dtype) == 0) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block has a negative size or an unknown dtype", name);
+  int64_t least = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs : X->n;
+  if (X->ld < least) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: ld is %lld, must be at least %lld", name, (long long)X->ld, (long long)least);
+  if (X->data == NULL && X->n > 0 && X->nrhs > 0) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block has no data", name);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status write_block(spti_io_output *out, const char *name, const sptrsm_block *X, const sptrsm_save_options *o, const char *report) {
+  sptrsm_layout layout = o->layout == SPTRSM_AS_STORED ? X->layout : (sptrsm_layout)o->layout;
+  file_view v = view_block(X, layout);
+  hid_t type, dataset;
+  SPTI_IO_TRY(spti_io_value_type(&type, X->dtype, out->final));
+  spti_io_array array = {.name = name, .type = type, .rank = 2, .dims = {v.dims[0], v.dims[1]}, .chunk = {v.chunk[0], v.chunk[1]}};
+  sptrsm_status status = spti_io_create_array(&dataset, out->id, &array, o, out->final);
+  if (status == SPTRSM_OK) {
+    status = write_tiles(dataset, type, &v, out->final, name);
+    if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", v.order, out->final);
+    if (status == SPTRSM_OK && report != NULL) status = spti_io_write_text(dataset, "sptrsm_report", report, out->final);
+    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", out->final, name);
+  }
+  H5Tclose(type);
+  return status;
+}
+
+/* The name of `berr` beside the solution. */
+static sptrsm_status write_berr(spti_io_output *out, const char *path, int64_t nrhs, const sptrsm_save_options *o) {
+  const char *slash = strrchr(path, '/');
+  char *name;
+  SPTI_IO_TRY(spti_io_allocate(&name, out->final, strlen(path) + sizeof "berr"));
+  size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
+  memcpy(name, path, folder);
+  strcpy(name + folder, "berr");
+  spti_io_array array = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)nrhs}};
+  sptrsm_status status = spti_io_write_array(out->id, &array, o->berr, o, out->final);
+  free(name);
+  return status;
+}
+
+static sptrsm_status finish(spti_io_output *out, sptrsm_status status) {
+  if (status == SPTRSM_OK) return spti_io_output_commit(out);
+  spti_io_output_discard(out);
+  return status;
+}
+
+sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X, const sptrsm_save_options *o) {
+  sptrsm_save_options defaults;
+  spti_io_output out;
+  sptrsm_save_options_init(&defaults);
+  if (o == NULL) o = &defaults;
+  const char *name = o->path != NULL ? o->path : "X";
+  SPTI_IO_TRY(check_block(X, "X"));
+  SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
+  sptrsm_status status = write_block(&out, name, X, o, o->report);
+  if (status == SPTRSM_OK && o->berr != NULL) status = write_berr(&out, name, X->nrhs, o);
+  return finish(&out, status);
+}
+
+sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[], const sptrsm_save_options *o) {
+  sptrsm_save_options defaults;
+  spti_io_output out;
+  sptrsm_save_options_init(&defaults);
+  if (o == NULL) o = &defaults;
+  if (count < 0 || (count > 0 && (names == NULL || blocks == NULL))) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: no names or no blocks");
+  for (int k = 0; k < count; k++) {
+    if (names[k] == NULL || names[k][0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: block %d has no name", k);
+    SPTI_IO_TRY(check_block(blocks[k], names[k]));
+  }
+  SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
+  sptrsm_status status = SPTRSM_OK;
+  for (int k = 0; k < count && status == SPTRSM_OK; k++) status = write_block(&out, names[k], blocks[k], o, NULL);
+  return finish(&out, status);
+}

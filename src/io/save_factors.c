@@ -1,0 +1,224 @@
+/* save_factors.c -- writes a factor set that this library, SciPy/h5py, AnnData and Binsparse tools all read.
+ *
+ * Real matrices: datasets values, indices_1, pointers_to_1 with the Binsparse attribute, hard-linked as data, indices,
+ * indptr with AnnData's attributes. Complex ones: h5py's compound {r,i} under the AnnData names only, because Binsparse
+ * wants interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would
+ * take its one triangle for the whole.
+ */
+#include "io_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { /* L, U or A on the way to the file */
+  const char *name, *uplo, *diag, *structure; /* NULL: not said */
+  sptrsm_format format;
+  sptrsm_dtype dtype;
+  int64_t rows, cols;
+  const int64_t *ptr;
+  const int32_t *idx;
+  const void *val;
+} outgoing;
+
+static const char *dtype_name(sptrsm_dtype t) {
+  static const char *const names[] = {"f32", "f64", "c64", "c128"};
+  return names[t];
+}
+
+/* ---- the description ---- */
+
+static json_t *own_description(const outgoing *m) {
+  json_t *own = json_object();
+  if (m->uplo != NULL) json_object_set_new(own, "uplo", json_string(m->uplo));
+  if (m->diag != NULL) json_object_set_new(own, "diag", json_string(m->diag));
+  if (m->structure != NULL) json_object_set_new(own, "structure", json_string(m->structure));
+  return own;
+}
+
+static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
+  json_t *types = json_pack("{s:s, s:s, s:s}", "pointers_to_1", "int64", "indices_1", "int32", "values", m->dtype == SPTRSM_F32 ? "float32" : "float64");
+  json_t *b = json_pack("{s:s, s:s, s:[I,I], s:I, s:o}", "version", "0.1", "format", m->format == SPTRSM_CSR ? "CSR" : "CSC", "shape", (json_int_t)m->rows, (json_int_t)m->cols,
+                        "number_of_stored_values", (json_int_t)nnz, "data_types", types);
+  if (m->structure != NULL) json_object_set_new(b, "structure", json_string(m->structure));
+  return json_pack("{s:o, s:o}", "binsparse", b, "sptrsm", own_description(m));
+}
+
+static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t nnz, const char *where) {
+  int real = !spti_io_is_complex(m->dtype);
+  json_t *root = real ? binsparse_description(m, nnz) : own_description(m);
+  char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
+  sptrsm_status status = text != NULL ? spti_io_write_text(group, real ? "binsparse" : "sptrsm", text, where)
+                                      : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for the description of %s", where, m->name);
+  free(text);
+  json_decref(root);
+  if (status != SPTRSM_OK || m->structure != NULL) return status;
+  int64_t shape[2] = {m->rows, m->cols};
+  SPTI_IO_TRY(spti_io_write_text(group, "encoding-type", m->format == SPTRSM_CSR ? "csr_matrix" : "csc_matrix", where));
+  SPTI_IO_TRY(spti_io_write_text(group, "encoding-version", "0.1.0", where));
+  return spti_io_write_integers(group, "shape", shape, 2, where);
+}
+
+/* ---- the arrays ---- */
+
+static sptrsm_status link_names(hid_t group, const char *where) {
+  static const char *const pairs[][2] = {{"values", "data"}, {"indices_1", "indices"}, {"pointers_to_1", "indptr"}};
+  for (int k = 0; k < 3; k++)
+    if (H5Lcreate_hard(group, pairs[k][0], group, pairs[k][1], H5P_DEFAULT, H5P_DEFAULT) < 0)
+      return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s can't be linked as %s; is the disk full?", where, pairs[k][0], pairs[k][1]);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm_save_options *o, const char *where) {
+  int real = !spti_io_is_complex(m->dtype);
+  int64_t major = m->format == SPTRSM_CSR ? m->rows : m->cols, nnz = m->ptr[major];
+  hid_t type;
+  SPTI_IO_TRY(write_description(group, m, nnz, where));
+  spti_io_array ptr = {.name = real ? "pointers_to_1" : "indptr", .type = H5T_NATIVE_INT64, .rank = 1, .dims = {(hsize_t)major + 1}};
+  spti_io_array idx = {.name = real ? "indices_1" : "indices", .type = H5T_NATIVE_INT32, .rank = 1, .dims = {(hsize_t)nnz}};
+  SPTI_IO_TRY(spti_io_write_array(group, &ptr, m->ptr, o, where));
+  SPTI_IO_TRY(spti_io_write_array(group, &idx, m->idx, o, where));
+  SPTI_IO_TRY(spti_io_value_type(&type, m->dtype, where));
+  spti_io_array val = {.name = real ? "values" : "data", .type = type, .rank = 1, .dims = {(hsize_t)nnz}};
+  sptrsm_status status = spti_io_write_array(group, &val, m->val, o, where);
+  H5Tclose(type);
+  return status == SPTRSM_OK && real && m->structure == NULL ? link_names(group, where) : status;
+}
+
+static sptrsm_status write_matrix(spti_io_output *out, const outgoing *m, const sptrsm_save_options *o) {
+  hid_t group = H5Gcreate2(out->id, m->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  if (group < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: group %s can't be created; is the disk full?", out->final, m->name);
+  sptrsm_status status = write_contents(group, m, o, out->final);
+  int is_l = strcmp(m->name, "L") == 0;
+  if (status == SPTRSM_OK && is_l && o->grid != NULL) status = spti_io_write_integers(group, "grid", o->grid, 3, out->final);
+  if (status == SPTRSM_OK && is_l && o->stencil != NULL) status = spti_io_write_text(group, "stencil", o->stencil, out->final);
+  if (H5Gclose(group) < 0 && status == SPTRSM_OK) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: group %s can't be written; is the disk full?", out->final, m->name);
+  return status;
+}
+
+static int stores_diagonal(const sptrsm_sparse *T) {
+  for (int64_t j = 0; j < T->n; j++)
+    for (int64_t p = T->ptr[j]; p < T->ptr[j + 1]; p++)
+      if (T->idx[p] == j) return 1;
+  return 0;
+}
+
+static outgoing from_triangle(const sptrsm_sparse *T, const char *name) {
+  outgoing m = {.name = name, .format = T->format, .dtype = T->dtype, .rows = T->n, .cols = T->n, .ptr = T->ptr, .idx = T->idx, .val = T->val};
+  m.uplo = T->uplo == SPTRSM_LOWER ? "lower" : "upper";
+  m.diag = T->diag == SPTRSM_NONUNIT ? "nonunit" : stores_diagonal(T) ? "unit" : "unit-implicit";
+  return m;
+}
+
+static outgoing from_matrix(const sptrsm_file_matrix *A) {
+  static const char *const structures[][2] = {
+      {NULL, NULL}, {"symmetric_lower", "symmetric_upper"}, {"hermitian_lower", "hermitian_upper"}, {"skew_symmetric_lower", "skew_symmetric_upper"}};
+  outgoing m = {.name = "A", .format = A->format, .dtype = A->dtype, .rows = A->rows, .cols = A->cols, .ptr = A->ptr, .idx = A->idx, .val = A->val};
+  m.structure = structures[A->symmetry][A->uplo == SPTRSM_UPPER];
+  return m;
+}
+
+/* ---- the vectors ---- */
+
+static sptrsm_status write_vector(spti_io_output *out, const char *name, hid_t type, const void *data, int64_t n, const char *attribute, const char *value, const sptrsm_save_options *o) {
+  if (data == NULL) return SPTRSM_OK;
+  spti_io_array array = {.name = name, .type = type, .rank = 1, .dims = {(hsize_t)n}};
+  SPTI_IO_TRY(spti_io_write_array(out->id, &array, data, o, out->final));
+  if (attribute == NULL) return SPTRSM_OK;
+  hid_t dataset = H5Oopen(out->id, name, H5P_DEFAULT);
+  if (dataset < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be opened again", out->final, name);
+  sptrsm_status status = spti_io_write_text(dataset, attribute, value, out->final);
+  H5Oclose(dataset);
+  return status;
+}
+
+static sptrsm_status write_permutation(spti_io_output *out, const char *name, const int32_t *perm, int32_t n, sptrsm_convention c, const sptrsm_save_options *o) {
+  int64_t *wide;
+  if (perm == NULL) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_allocate(&wide, out->final, spti_io_bytes(n, sizeof *wide)));
+  for (int32_t i = 0; i < n; i++) wide[i] = perm[i];
+  sptrsm_status status = write_vector(out, name, H5T_NATIVE_INT64, wide, n, "convention", c == SPTRSM_GATHER ? "gather" : "scatter", o);
+  free(wide);
+  return status;
+}
+
+static sptrsm_status write_diagonal(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
+  hid_t type;
+  int64_t hermitian = 1;
+  SPTI_IO_TRY(spti_io_value_type(&type, f->L->dtype, out->final));
+  sptrsm_status status = write_vector(out, "D", type, f->D, f->L->n, NULL, NULL, o);
+  if (status == SPTRSM_OK) status = write_vector(out, "D_sub", type, f->D_sub, f->L->n, NULL, NULL, o);
+  H5Tclose(type);
+  if (status != SPTRSM_OK || f->D_sub == NULL || !f->D_hermitian) return status;
+  hid_t dataset = H5Oopen(out->id, "D_sub", H5P_DEFAULT);
+  if (dataset < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset D_sub can't be opened again", out->final);
+  status = spti_io_write_integers(dataset, "hermitian", &hermitian, 1, out->final);
+  H5Oclose(dataset);
+  return status;
+}
+
+/* ---- everything ---- */
+
+static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
+  if (T->place != SPTRSM_HOST) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: is in device memory; copy it to the host first", name);
+  if (T->n < 0 || T->ptr == NULL || sptrsm_dtype_bytes(T->dtype) == 0) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: negative order, no pointers, or unknown dtype", name);
+  if (T->ptr[T->n] > 0 && (T->idx == NULL || T->val == NULL)) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: has entries but no arrays", name);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_factors(const sptrsm_factors *f, const sptrsm_file_matrix *A) {
+  if (f == NULL || f->L == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L is required");
+  if (f->size != sizeof *f) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: size is %zu; set them up with sptrsm_factors_init", f->size);
+  SPTI_IO_TRY(check_triangle(f->L, "L"));
+  if (f->U != NULL) SPTI_IO_TRY(check_triangle(f->U, "U"));
+  if (f->U != NULL && (f->U->n != f->L->n || f->U->dtype != f->L->dtype)) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L and U differ in order or dtype");
+  if (f->U != NULL && f->u_kind != SPTRSM_U_GIVEN) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: U is given, but u_kind says it is a transpose of L");
+  if (A != NULL && (A->rows != f->L->n || A->cols != f->L->n)) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: A and L differ in order");
+  return SPTRSM_OK;
+}
+
+static sptrsm_status write_root(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
+  char creator[64];
+  int64_t n = f->L->n;
+  const char *upper = f->U != NULL ? "given" : f->u_kind == SPTRSM_U_IS_LT ? "transpose" : f->u_kind == SPTRSM_U_IS_LH ? "conjugate-transpose" : "none";
+  snprintf(creator, sizeof creator, "libsptrsm %s", sptrsm_version());
+  SPTI_IO_TRY(spti_io_write_text(out->id, "sptrsm_layout", "1", out->final));
+  SPTI_IO_TRY(spti_io_write_text(out->id, "creator", creator, out->final));
+  SPTI_IO_TRY(spti_io_write_text(out->id, "dtype", dtype_name(f->L->dtype), out->final));
+  SPTI_IO_TRY(spti_io_write_text(out->id, "upper", upper, out->final));
+  SPTI_IO_TRY(spti_io_write_integers(out->id, "n", &n, 1, out->final));
+  return o->source != NULL ? spti_io_write_text(out->id, "source", o->source, out->final) : SPTRSM_OK;
+}
+
+static sptrsm_status write_set(spti_io_output *out, const sptrsm_factors *f, const sptrsm_file_matrix *A, const sptrsm_save_options *o) {
+  int32_t n = f->L->n;
+  outgoing m = from_triangle(f->L, "L");
+  SPTI_IO_TRY(write_root(out, f, o));
+  SPTI_IO_TRY(write_matrix(out, &m, o));
+  if (f->U != NULL) {
+    m = from_triangle(f->U, "U");
+    SPTI_IO_TRY(write_matrix(out, &m, o));
+  }
+  if (A != NULL) {
+    m = from_matrix(A);
+    SPTI_IO_TRY(write_matrix(out, &m, o));
+  }
+  SPTI_IO_TRY(write_diagonal(out, f, o));
+  SPTI_IO_TRY(write_permutation(out, "perm_row", f->perm_row, n, f->row_convention, o));
+  SPTI_IO_TRY(write_permutation(out, "perm_col", f->perm_col, n, f->col_convention, o));
+  SPTI_IO_TRY(write_vector(out, "scale_row", H5T_NATIVE_DOUBLE, f->scale_row, n, "op", f->row_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o));
+  return write_vector(out, "scale_col", H5T_NATIVE_DOUBLE, f->scale_col, n, "op", f->col_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o);
+}
+
+sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *f, const sptrsm_file_matrix *A, const sptrsm_save_options *o) {
+  sptrsm_save_options defaults;
+  spti_io_output out;
+  sptrsm_save_options_init(&defaults);
+  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(check_factors(f, A));
+  SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
+  sptrsm_status status = write_set(&out, f, A, o);
+  if (status == SPTRSM_OK) return spti_io_output_commit(&out);
+  spti_io_output_discard(&out);
+  return status;
+}
