@@ -23,7 +23,7 @@ void sptrsm_options_init(sptrsm_options *options) {
   if (options) *options = (sptrsm_options){.size = sizeof *options};
 }
 
-static sptrsm_status check_options(const sptrsm_options *o) {
+sptrsm_status spti_options_check(const sptrsm_options *o) {
   if (o->size != sizeof *o) return spti_fail(SPTRSM_ERR_ARGUMENT, "options: call sptrsm_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
   if (o->op != SPTRSM_N && o->op != SPTRSM_T && o->op != SPTRSM_C) return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown op %d", (int)o->op);
   if (o->select < SPTRSM_SELECT_ADAPTIVE || o->select > SPTRSM_SELECT_COLUMN)
@@ -106,7 +106,7 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
   sptrsm_options defaults;
   sptrsm_options_init(&defaults);
   if (!options) options = &defaults;
-  SPTI_TRY(check_options(options));
+  SPTI_TRY(spti_options_check(options));
   sptrsm_plan *plan;
   SPTI_TRY(spti_host_alloc(&plan, 1, sizeof *plan, "plan"));
   *plan = (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};

@@ -29,6 +29,8 @@ struct sptrsm_plan {
   sptrsm_plan *next;     /* plans of one matrix */
 };
 
+sptrsm_status spti_options_check(const sptrsm_options *);
+
 /* sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
 sptrsm_status spti_plan_refresh(sptrsm_plan *); /* the matrix has new values */

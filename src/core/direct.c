@@ -1,0 +1,301 @@
+/* direct.c -- the solve phase of a sparse direct solver: x = C Q U^-1 D^-1 L^-1 P R b, its transposes and partial systems.
+ *
+ * systems.c says which operators a system takes; here each becomes an edge or a stage of one pipeline. A plan is made per
+ * triangle and operation when a system first asks for it; all of them share the panels. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/direct_parts.h"
+#include "core/systems.h"
+#include "core/workspace.h"
+
+typedef struct {
+  sptrsm_plan *plan; /* NULL until a system asks for it */
+  void *work;
+  bool work_made;
+} slot;
+
+enum { L_MATRIX, U_MATRIX };
+
+struct sptrsm_direct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix[2]; /* L, U; no U where it is L transposed, or absent */
+  bool has_U;
+  sptrsm_u_kind u_kind;
+  sptrsm_dtype dtype;
+  int32_t n;
+  spti_side row, col;
+  spti_direct_diagonal D;
+  sptrsm_options options;
+  char method[96];     /* what options.method points to */
+  slot slots[2][2][2]; /* [matrix][transpose][conj] */
+  int32_t panel;       /* what all plans made so far can do */
+  spti_panels panels;  /* made at the first solve */
+};
+
+void sptrsm_factors_init(sptrsm_factors *factors) {
+  if (factors) *factors = (sptrsm_factors){.size = sizeof *factors};
+}
+
+/* Says which factor the latest message is about. */
+static sptrsm_status name_factor(sptrsm_status status, const char *factor) {
+  if (status == SPTRSM_OK) return status;
+  char text[512];
+  snprintf(text, sizeof text, "%s", sptrsm_last_error());
+  return spti_fail(status, "%s: %s", factor, text);
+}
+
+/* ---- plans and the workspace they share ---- */
+
+static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
+
+/* The matrix that holds a factor, and what to do with it: U = L^T and U = L^H are read from L. */
+static slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_system_stage *stage) {
+  bool mirrored = stage->factor == SPTI_U && d->u_kind != SPTRSM_U_GIVEN;
+  *op = stage->op;
+  if (mirrored) op->transpose = !op->transpose;
+  if (mirrored && d->u_kind == SPTRSM_U_IS_LH) op->conj = !op->conj;
+  if (!is_complex(d->dtype)) op->conj = false;
+  *matrix = stage->factor == SPTI_U && !mirrored ? U_MATRIX : L_MATRIX;
+  return &d->slots[*matrix][op->transpose][op->conj];
+}
+
+static slot *slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
+enum { SLOTS = 8 };
+
+static void free_workspace(sptrsm_direct *d) {
+  for (int s = 0; s < SLOTS; s++) {
+    slot *at = slot_at(d, s);
+    if (at->work_made) spti_work_free(at->work, at->plan);
+    at->work_made = false;
+    at->work = NULL;
+  }
+  spti_panels_free(&d->panels, d->context);
+}
+
+static sptrsm_status workspace_bytes(size_t *out, sptrsm_direct *d, int32_t panel) {
+  size_t total;
+  SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel));
+  for (int s = 0; s < SLOTS; s++) {
+    size_t work = 0;
+    if (slot_at(d, s)->plan) SPTI_TRY(spti_work_bytes(&work, slot_at(d, s)->plan, panel));
+    total += work;
+  }
+  *out = total;
+  return SPTRSM_OK;
+}
+
+/* The widest panel that a new plan can do too, within the memory limit for all plans together. */
+static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
+  int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
+  for (; d->options.memory_limit > 0; panel /= 2) {
+    size_t bytes;
+    SPTI_TRY(workspace_bytes(&bytes, d, panel));
+    if (bytes <= d->options.memory_limit) break;
+    if (panel == 1)
+      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes,
+                       d->options.memory_limit);
+  }
+  if (panel != d->panel) free_workspace(d); /* it was made for the wider one */
+  d->panel = panel;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status need_plan(slot **out, sptrsm_direct *d, const spti_system_stage *stage) {
+  int matrix;
+  spti_op op;
+  slot *s = slot_of(d, &matrix, &op, stage);
+  *out = s;
+  if (s->plan) return SPTRSM_OK;
+  SPTI_TRY(name_factor(spti_plan_create(&s->plan, d->matrix[matrix], op, &d->options), matrix == L_MATRIX ? "L" : "U"));
+  sptrsm_status status = fit_panel(d, s->plan);
+  if (status == SPTRSM_OK) return status;
+  sptrsm_plan_destroy(s->plan);
+  s->plan = NULL;
+  return status;
+}
+
+static sptrsm_status need_work(sptrsm_direct *d, slot *s) {
+  if (s->work_made) return SPTRSM_OK;
+  SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
+  s->work_made = true;
+  return SPTRSM_OK;
+}
+
+/* ---- life ---- */
+
+static sptrsm_status check_factors(const sptrsm_factors *f) {
+  if (f->size != sizeof *f)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: call sptrsm_factors_init first (size is %zu, not %zu)", f->size, sizeof *f);
+  if (!f->L) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: L is NULL");
+  if (f->u_kind < SPTRSM_U_GIVEN || f->u_kind > SPTRSM_U_IS_LH)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown u_kind %d", (int)f->u_kind);
+  if (f->u_kind != SPTRSM_U_GIVEN && f->U)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: U is given, but u_kind says that it is L transposed");
+  if (f->L->uplo == SPTRSM_UPPER)
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "L is an upper triangle; if it holds L transposed, describe it with the other format (CSR/CSC) as lower");
+  if (!f->U) return SPTRSM_OK;
+  if (f->U->uplo == SPTRSM_LOWER)
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "U is a lower triangle; if it holds U transposed, describe it with the other format (CSR/CSC) as upper");
+  if (f->U->n != f->L->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "L has order %d, U has order %d", f->L->n, f->U->n);
+  if (f->U->dtype != f->L->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "L and U have different dtypes");
+  return SPTRSM_OK;
+}
+
+static sptrsm_status take_options(sptrsm_direct *d, const sptrsm_options *options) {
+  sptrsm_options_init(&d->options);
+  if (!options) return SPTRSM_OK;
+  SPTI_TRY(spti_options_check(options));
+  d->options = *options;
+  d->options.op = SPTRSM_N;
+  if (!options->method) return SPTRSM_OK;
+  if (strlen(options->method) >= sizeof d->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%.60s...\"", options->method);
+  d->options.method = strcpy(d->method, options->method);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options) {
+  SPTI_TRY(take_options(d, options));
+  SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), "L"));
+  if (f->U) SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), "U"));
+  SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
+  SPTI_TRY(spti_side_set_maps(&d->row, d->context, f->perm_row, f->row_convention, d->n, "perm_row"));
+  SPTI_TRY(spti_side_set_maps(&d->col, d->context, f->perm_col, f->col_convention, d->n, "perm_col"));
+  SPTI_TRY(spti_side_set_scale(&d->row, d->context, f->scale_row, f->row_op, d->n, d->dtype, "scale_row"));
+  SPTI_TRY(spti_side_set_scale(&d->col, d->context, f->scale_col, f->col_op, d->n, d->dtype, "scale_col"));
+  slot *s;
+  SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
+  return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *f, const sptrsm_options *options) {
+  if (!out || !context || !f) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
+  SPTI_TRY(check_factors(f));
+  sptrsm_direct *d;
+  SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
+  *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .n = f->L->n};
+  d->has_U = f->U || f->u_kind != SPTRSM_U_GIVEN;
+  spti_context_retain(context);
+  sptrsm_status status = fill(d, f, options);
+  if (status != SPTRSM_OK) {
+    sptrsm_direct_destroy(d);
+    return status;
+  }
+  *out = d;
+  return SPTRSM_OK;
+}
+
+void sptrsm_direct_destroy(sptrsm_direct *d) {
+  if (!d) return;
+  free_workspace(d);
+  for (int s = 0; s < SLOTS; s++) sptrsm_plan_destroy(slot_at(d, s)->plan);
+  sptrsm_matrix_destroy(d->matrix[L_MATRIX]);
+  sptrsm_matrix_destroy(d->matrix[U_MATRIX]);
+  spti_direct_diagonal_free(&d->D, d->context);
+  spti_side_free(&d->row, d->context);
+  spti_side_free(&d->col, d->context);
+  sptrsm_context_destroy(d->context);
+  spti_host_free(d);
+}
+
+/* Everything is checked before anything changes. */
+sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
+  if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: direct is NULL");
+  if (U_val && !d->matrix[U_MATRIX]) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no U of their own");
+  if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
+  if (L_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[L_MATRIX], L_val), "L"));
+  if (U_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), "U"));
+  spti_direct_diagonal fresh = {0};
+  if (D || D_sub)
+    SPTI_TRY(spti_direct_diagonal_create(&fresh, d->context, d->n, d->dtype, D ? D : d->D.host[0], D_sub ? D_sub : d->D.host[1],
+                                         d->D.apply.hermitian));
+  sptrsm_status status;
+  if (L_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[L_MATRIX], L_val), "L"));
+  if (U_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[U_MATRIX], U_val), "U"));
+  if (!D && !D_sub) return SPTRSM_OK;
+  spti_direct_diagonal_free(&d->D, d->context);
+  d->D = fresh;
+  return SPTRSM_OK;
+fail:
+  spti_direct_diagonal_free(&fresh, d->context);
+  return status;
+}
+
+/* ---- solving ---- */
+
+static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
+  if (e->side == SPTI_NO_SIDE) return (spti_edge){0};
+  const spti_side *s = e->side == SPTI_ROW_SIDE ? &d->row : &d->col;
+  return (spti_edge){.map = e->transpose ? s->inverse : s->map, .scale = e->scaled ? s->scale : NULL, .divide = s->divide};
+}
+
+/* Plans first: a new one may narrow the panel and drop the workspace. */
+static sptrsm_status make_pipeline(spti_pipeline *line, sptrsm_direct *d, const spti_system_steps *steps) {
+  slot *used[SPTI_STAGES_MAX];
+  *line = (spti_pipeline){
+      .context = d->context, .dtype = d->dtype, .n = d->n, .first = edge_of(d, &steps->first), .last = edge_of(d, &steps->last)};
+  for (int s = 0; s < steps->count; s++) {
+    const spti_system_stage *stage = &steps->stages[s];
+    int at = line->stage_count;
+    used[at] = NULL;
+    if (stage->factor == SPTI_D && !d->D.apply.val) continue; /* the identity */
+    if (stage->factor == SPTI_D)
+      line->stages[at].diagonal = &d->D.apply;
+    else
+      SPTI_TRY(need_plan(&used[at], d, stage));
+    line->stages[at].op = stage->op;
+    line->stage_count++;
+  }
+  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel));
+  for (int s = 0; s < line->stage_count; s++) {
+    if (!used[s]) continue;
+    SPTI_TRY(need_work(d, used[s]));
+    line->stages[s].plan = used[s]->plan;
+    line->stages[s].work = used[s]->work;
+  }
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
+                                  sptrsm_block *X) {
+  if (!d || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: direct, B or X is NULL");
+  if (!sptrsm_system_name(system)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: unknown system %d", (int)system);
+  if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: unknown op %d", (int)op);
+  spti_system_steps steps = spti_system_solve_steps(system, op);
+  for (int s = 0; s < steps.count; s++)
+    if (steps.stages[s].factor == SPTI_U && !d->has_U)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "system %s needs U; the factors have only L (u_kind tells that U is L transposed)",
+                       sptrsm_system_name(system));
+  spti_pipeline line;
+  SPTI_TRY(make_pipeline(&line, d, &steps));
+  return spti_pipeline_run(&line, &d->panels, alpha, B, X);
+}
+
+/* ---- information ---- */
+
+static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_factor factor) {
+  int matrix;
+  spti_op op;
+  const slot *s = slot_of((sptrsm_direct *)d, &matrix, &op, &(spti_system_stage){.factor = factor});
+  SPTI_TRY(sptrsm_plan_info(out, s->plan));
+  out->panel = d->panel;
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *d) {
+  if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: direct is NULL");
+  if (U && !d->has_U) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: the factors have no U");
+  if (U && U->size != sizeof *U) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: set U->size to sizeof(sptrsm_info)");
+  if (L) SPTI_TRY(factor_info(L, d, SPTI_L));
+  return U ? factor_info(U, d, SPTI_U) : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *d) {
+  if (!out || !d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_workspace_bytes: out or direct is NULL");
+  return workspace_bytes(out, (sptrsm_direct *)d, d->panel);
+}

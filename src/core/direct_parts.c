@@ -1,0 +1,160 @@
+/* direct_parts.c -- see direct_parts.h. What a kernel relies on is checked here: permutations, finite nonzero scales, a regular D. */
+#include "core/direct_parts.h"
+
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+
+/* A copy of host memory in the context's place. */
+static sptrsm_status upload(const sptrsm_context *context, void *out, const void *host, int64_t count, size_t bytes, const char *what) {
+  void *memory;
+  size_t total;
+  SPTI_TRY(spti_bytes(&total, count, bytes, what));
+  SPTI_TRY(spti_alloc(context, &memory, count, bytes, what));
+  sptrsm_status status = SPTRSM_OK;
+  if (total > 0 && context->place == SPTRSM_HOST)
+    memcpy(memory, host, total);
+  else if (total > 0)
+    status = spti_gpu_copy(context, memory, total, host, total, total, 1, SPTI_TO_DEVICE);
+  if (status != SPTRSM_OK) {
+    spti_free(context, memory);
+    return status;
+  }
+  memcpy(out, &memory, sizeof memory);
+  return SPTRSM_OK;
+}
+
+/* ---- permutations and scalings ---- */
+
+static sptrsm_status invert(int32_t *inverse, const int32_t *perm, int32_t n, const char *name) {
+  for (int32_t i = 0; i < n; i++) inverse[i] = -1;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t v = perm[i];
+    if (v < 0 || v >= n)
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "%s[%d] = %d is not in 0..%d%s", name, i, v, n - 1, v == n ? " (1-based? subtract 1)" : "");
+    if (inverse[v] >= 0)
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "%s[%d] = %d is there already, at %d: not a permutation", name, i, v, inverse[v]);
+    inverse[v] = i;
+  }
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_side_set_maps(spti_side *out, const sptrsm_context *context, const int32_t *perm, sptrsm_convention convention,
+                                 int32_t n, const char *name) {
+  if (convention != SPTRSM_GATHER && convention != SPTRSM_SCATTER)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown convention %d of %s", (int)convention, name);
+  if (!perm) return SPTRSM_OK;
+  int32_t *inverse;
+  SPTI_TRY(spti_host_alloc(&inverse, n, sizeof *inverse, name));
+  bool gather = convention == SPTRSM_GATHER;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(invert(inverse, perm, n, name));
+  SPTI_TRY_GOTO(upload(context, &out->map, gather ? perm : inverse, n, sizeof *perm, name));
+  SPTI_TRY_GOTO(upload(context, &out->inverse, gather ? inverse : perm, n, sizeof *perm, name));
+fail: /* the common end */
+  spti_host_free(inverse);
+  return status;
+}
+
+static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
+
+/* Single precision works with the factor rounded to float, so that one must be usable too. */
+sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context, const double *scale, sptrsm_scale_op op, int32_t n,
+                                  sptrsm_dtype dtype, const char *name) {
+  if (op != SPTRSM_MULTIPLY && op != SPTRSM_DIVIDE)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown scale operation %d of %s", (int)op, name);
+  out->divide = op == SPTRSM_DIVIDE;
+  if (!scale) return SPTRSM_OK;
+  for (int32_t i = 0; i < n; i++) {
+    double s = is_single(dtype) ? (double)(float)scale[i] : scale[i];
+    if (isfinite(s) && s != 0) continue;
+    return spti_fail(SPTRSM_ERR_SINGULAR, "%s[%d] = %g is %s%s", name, i, scale[i], s == 0 ? "zero" : "not finite",
+                     isfinite(scale[i]) && scale[i] != 0 ? " in single precision; use double factors" : "");
+  }
+  return upload(context, &out->scale, scale, n, sizeof *scale, name);
+}
+
+void spti_side_free(spti_side *s, const sptrsm_context *context) {
+  spti_free(context, s->map);
+  spti_free(context, s->inverse);
+  spti_free(context, s->scale);
+}
+
+/* ---- D ---- */
+
+static double complex value_at(const void *values, int64_t i, sptrsm_dtype dtype) {
+  switch (dtype) {
+  case SPTRSM_F32:
+    return (double)((const float *)values)[i];
+  case SPTRSM_F64:
+    return ((const double *)values)[i];
+  case SPTRSM_C64:
+    return CMPLX((double)((const float *)values)[2 * i], (double)((const float *)values)[2 * i + 1]);
+  default:
+    return CMPLX(((const double *)values)[2 * i], ((const double *)values)[2 * i + 1]);
+  }
+}
+
+/* [[a, u], [s, d]] by elimination with the larger of a and s as pivot: false where the second pivot is nothing but rounding. */
+static bool block_is_regular(double complex a, double complex u, double complex s, double complex d, double eps) {
+  bool swap = cabs(s) > cabs(a);
+  double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
+  double complex product = r / p * q;
+  double size = cabs(t) + cabs(product), pivot = cabs(t - product);
+  return isfinite(size) && isfinite(cabs(p)) && pivot > eps * size;
+}
+
+static sptrsm_status check_D(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
+  double eps = is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
+  if (sub && n > 0 && value_at(sub, n - 1, dtype) != 0)
+    return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] is not zero: the last row has no next one to couple with", n - 1);
+  for (int32_t i = 0; i < n; i++) {
+    double complex a = value_at(val, i, dtype), s = sub ? value_at(sub, i, dtype) : 0;
+    if (s == 0) {
+      double size = cabs(a);
+      if (!(size > 0 && isfinite(size))) return spti_fail(SPTRSM_ERR_SINGULAR, "D[%d] is %s", i, size == 0 ? "zero" : "not finite");
+      continue;
+    }
+    if (value_at(sub, i + 1, dtype) != 0)
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] and D_sub[%d] are both nonzero: 2x2 blocks must not overlap", i, i + 1);
+    if (!block_is_regular(a, hermitian ? conj(s) : s, s, value_at(val, i + 1, dtype), eps))
+      return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite", i, i + 1);
+    i++;
+  }
+  return SPTRSM_OK;
+}
+
+void spti_direct_diagonal_free(spti_direct_diagonal *D, const sptrsm_context *context) {
+  for (int part = 0; part < 2; part++) {
+    spti_host_free(D->host[part]);
+    spti_free(context, D->device[part]);
+  }
+}
+
+sptrsm_status spti_direct_diagonal_create(spti_direct_diagonal *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype,
+                                          const void *val, const void *sub, bool hermitian) {
+  if (!val && sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
+  if (!val) return SPTRSM_OK;
+  SPTI_TRY(check_D(val, sub, hermitian, n, dtype));
+  const void *given[2] = {val, sub};
+  spti_direct_diagonal D = {.apply.hermitian = hermitian};
+  size_t bytes = sptrsm_dtype_bytes(dtype);
+  bool on_device = context->place == SPTRSM_CUDA;
+  sptrsm_status status;
+  for (int part = 0; part < 2 && given[part]; part++) {
+    SPTI_TRY_GOTO(spti_host_alloc(&D.host[part], n, bytes, "D"));
+    if (n > 0) memcpy(D.host[part], given[part], (size_t)n * bytes);
+    if (on_device) SPTI_TRY_GOTO(upload(context, &D.device[part], given[part], n, bytes, "D"));
+  }
+  D.apply.val = on_device ? D.device[0] : D.host[0];
+  D.apply.sub = on_device ? D.device[1] : D.host[1];
+  *out = D;
+  return SPTRSM_OK;
+fail:
+  spti_direct_diagonal_free(&D, context);
+  return status;
+}

@@ -1,0 +1,31 @@
+/* direct_parts.h -- what a factor set has beside its triangles: permutations, scalings and D, in the context's place. */
+#ifndef SPTI_DIRECT_PARTS_H
+#define SPTI_DIRECT_PARTS_H
+
+#include "core/pipeline.h"
+
+/* A permutation M and its transpose as gather maps, y[i] = x[map[i]], and the scaling beside it. NULL: identity, ones. */
+typedef struct {
+  int32_t *map, *inverse;
+  double *scale;
+  bool divide;
+} spti_side;
+
+/* `name` is the array's in messages. perm, scale NULL: nothing to set. */
+sptrsm_status spti_side_set_maps(spti_side *, const sptrsm_context *, const int32_t *perm, sptrsm_convention, int32_t n, const char *name);
+sptrsm_status spti_side_set_scale(spti_side *, const sptrsm_context *, const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype,
+                                  const char *name);
+void spti_side_free(spti_side *, const sptrsm_context *);
+
+/* D and D_sub: the host's copies stand in for what new values leave unchanged; `apply` points to them or to device copies. */
+typedef struct {
+  void *host[2], *device[2];
+  spti_diagonal apply;
+} spti_direct_diagonal;
+
+/* val NULL: *out stays as it is. */
+sptrsm_status spti_direct_diagonal_create(spti_direct_diagonal *out, const sptrsm_context *, int32_t n, sptrsm_dtype, const void *val,
+                                          const void *sub, bool hermitian);
+void spti_direct_diagonal_free(spti_direct_diagonal *, const sptrsm_context *);
+
+#endif
