@@ -1,0 +1,49 @@
+/* chain.h -- the matrix of a system as a product of what the factor set stores, for residuals.
+ *
+ * sptrsm_direct solves S x = b; here S itself is written out, S = M[0] M[1] ... M[count-1], where each link is a sparse
+ * matrix, D, a permutation or a scaling, transposed or not. The solver's own steps are not used: this is the check on them.
+ */
+#ifndef APPS_CHAIN_H
+#define APPS_CHAIN_H
+
+#include <stdbool.h>
+#include <sptrsm_io.h>
+
+typedef enum { LINK_SPARSE, LINK_DIAGONAL, LINK_PERMUTE, LINK_SCALE } link_kind;
+
+typedef struct {
+  link_kind kind;
+  bool transposed, conjugated;
+  /* SPARSE */
+  sptrsm_format format;
+  const int64_t *ptr;
+  const int32_t *idx;
+  const void *val;
+  bool unit;                /* the diagonal is one, stored diagonal entries are not read */
+  sptrsm_symmetry symmetry; /* not GENERAL: the other triangle mirrors the stored one */
+  /* DIAGONAL: 1x1 blocks d, and sub[i] != 0 couples i and i+1 */
+  const void *d, *sub;
+  bool hermitian;
+  /* PERMUTE: y[i] = x[map[i]] */
+  const int32_t *map;
+  /* SCALE */
+  const double *scale;
+  bool divide;
+} chain_link;
+
+enum { CHAIN_LINKS = 8 };
+
+typedef struct {
+  sptrsm_dtype dtype;
+  int32_t n;
+  int count;
+  chain_link links[CHAIN_LINKS];
+  bool triangle;     /* one triangular matrix and nothing else */
+  const char *name;  /* "A", "T", "product of the factors" */
+} chain;
+
+bool chain_has(sptrsm_system, char factor); /* 'L', 'D' or 'U' is part of the system */
+/* op(S) of a system. Where the file holds A and the system is A, At or Aat, A itself is taken. */
+void chain_build(chain *, const sptrsm_file_factors *, sptrsm_system, sptrsm_op);
+
+#endif

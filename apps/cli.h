@@ -1,0 +1,94 @@
+/* cli.h -- what the command-line programs share: exit codes, messages, option values, signals, progress, formatting.
+ *
+ * Data goes to stdout, messages to stderr as "sptrsm-solve: error: ...". Colour only on a terminal and without NO_COLOR.
+ */
+#ifndef APPS_CLI_H
+#define APPS_CLI_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <sptrsm_io.h>
+#include <stdio.h>
+
+/* Exit codes, the same in every program. */
+enum {
+  CLI_OK = 0,
+  CLI_ABOVE = 1,    /* solved, but above a threshold or not finite */
+  CLI_USAGE = 2,    /* wrong options, or something this build or device can't do */
+  CLI_INPUT = 3,    /* a file is read but its contents are wrong */
+  CLI_SINGULAR = 4, /* a diagonal entry is missing, zero or not finite */
+  CLI_IO = 5,       /* a file can't be read or written */
+  CLI_MEMORY = 6,
+  CLI_DEVICE = 7,
+  CLI_INTERNAL = 8,
+  CLI_SIGINT = 130
+};
+
+/* ---- start and options ---- */
+
+typedef struct {
+  const char *name; /* "sptrsm-solve" */
+  const char *help; /* the whole text of --help: fits a screen, examples first */
+  const struct argp_option *options; /* without --help, --version, -q, -v */
+  argp_parser_t parse;
+} cli_program;
+
+/* Installs the signal handlers and parses the command line; wrong usage prints one line and exits with CLI_USAGE. */
+void cli_start(const cli_program *, int argc, char **argv, void *input);
+bool cli_quiet(void);
+bool cli_verbose(void);
+void cli_be_quiet(void);
+
+/* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
+int64_t cli_integer(const char *option, const char *text, int64_t least, int64_t most);
+double cli_number(const char *option, const char *text);
+size_t cli_size(const char *option, const char *text); /* "512M", "1.5G", "4096" */
+void cli_range(const char *option, const char *text, int64_t *begin, int64_t *end); /* "a:b", "a:", ":b", "k" */
+int cli_choice(const char *option, const char *text, const char *const names[], int count); /* index into names */
+extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], *const cli_orders[2], *const cli_selects[3];
+
+/* ---- messages ---- */
+
+_Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exits with CLI_USAGE */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); /* not with -q */
+int cli_exit_code(sptrsm_status);
+int cli_fail(sptrsm_status); /* prints the library's message, returns the exit code */
+int cli_no_memory(const char *what); /* likewise for the program's own allocations */
+
+/* ---- files ---- */
+
+/* Before any work: can path be written? Refuses what exists without force, what is no regular file, a folder that is
+ * missing or not writable, and each of the inputs (names as FILE or FILE:/path). Returns an exit code. */
+int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
+int cli_check_json(const char *path, const char *const inputs[], int count); /* the same for --json FILE, which may exist */
+char *cli_file_of(const char *where); /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
+/* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
+char *cli_sibling(const char *where, const char *ending);
+/* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
+int cli_write_json(json_t *, const char *path);
+json_t *cli_json_number(double); /* JSON has no NaN and no infinity: null */
+
+/* ---- time, progress, formatting ---- */
+
+double cli_now(void); /* seconds, monotonic */
+
+typedef struct {
+  const char *what;
+  double start, last;
+  int tenths; /* lines already printed */
+  bool bar;   /* something is on the terminal's line */
+} cli_progress;
+void cli_progress_begin(cli_progress *, const char *what);
+void cli_progress_step(cli_progress *, int64_t done, int64_t total); /* shows nothing in the first two seconds */
+void cli_progress_end(cli_progress *);
+
+typedef struct {
+  char text[32];
+} cli_text;
+cli_text cli_bytes(double bytes);     /* "12.3 MB" */
+cli_text cli_seconds(double seconds); /* "4.56 ms" */
+
+#endif

@@ -1,0 +1,172 @@
+/* cli_output.c -- output files, JSON reports, progress and formatting for the command-line programs. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* ---- files ---- */
+
+char *cli_file_of(const char *where) {
+  struct stat s;
+  char *name = strdup(where);
+  if (name == NULL || stat(name, &s) == 0) return name; /* a file name may hold ":/" itself */
+  for (char *cut = name + strlen(name); cut-- > name;) {
+    if (strncmp(cut, ":/", 2) != 0) continue;
+    *cut = '\0';
+    return name;
+  }
+  return name;
+}
+
+char *cli_sibling(const char *where, const char *ending) {
+  static const char *const known[] = {".h5", ".hdf5", ".mat", ".mtx.gz", ".mtx"};
+  char *name = cli_file_of(where), *out = NULL;
+  if (name == NULL) return NULL;
+  size_t length = strlen(name);
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    size_t tail = strlen(known[i]);
+    if (length <= tail || strcmp(name + length - tail, known[i]) != 0) continue;
+    name[length - tail] = '\0';
+    break;
+  }
+  if (asprintf(&out, "%s%s", name, ending) < 0) out = NULL;
+  free(name);
+  return out;
+}
+
+static char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return strdup(".");
+  return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+static int check_folder(const char *path) {
+  int code = CLI_OK;
+  struct stat s;
+  char *folder = folder_of(path);
+  if (folder == NULL) return cli_no_memory("a file name");
+  if (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)) {
+    cli_error("%s: there is no folder %s; make it first or choose another output", path, folder);
+    code = CLI_IO;
+  } else if (access(folder, W_OK | X_OK) != 0) {
+    cli_error("%s: folder %s: %s; choose another output", path, folder, strerror(errno));
+    code = CLI_IO;
+  }
+  free(folder);
+  return code;
+}
+
+static int check_inputs(const char *path, const struct stat *out, const char *const inputs[], int count) {
+  struct stat in;
+  for (int i = 0; i < count; i++) {
+    char *name = cli_file_of(inputs[i]);
+    if (name == NULL) return cli_no_memory("a file name");
+    bool same = stat(name, &in) == 0 && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+    free(name);
+    if (!same) continue;
+    cli_error("%s: the output is the input %s; choose another output", path, inputs[i]);
+    return CLI_USAGE;
+  }
+  return CLI_OK;
+}
+
+int cli_check_output(const char *path, bool force, const char *const inputs[], int count) {
+  struct stat out;
+  if (stat(path, &out) != 0) return check_folder(path);
+  int code = check_inputs(path, &out, inputs, count);
+  if (code != CLI_OK) return code;
+  if (!S_ISREG(out.st_mode)) {
+    cli_error("%s: is %s; the output must be a file, choose another with -o", path, S_ISDIR(out.st_mode) ? "a folder" : "not a regular file");
+    return CLI_IO;
+  }
+  if (!force) {
+    cli_error("%s: exists; replace it with --force or choose another output with -o", path);
+    return CLI_IO;
+  }
+  return check_folder(path);
+}
+
+int cli_check_json(const char *path, const char *const inputs[], int count) {
+  struct stat out;
+  if (stat(path, &out) != 0) return check_folder(path);
+  if (!S_ISDIR(out.st_mode)) return check_inputs(path, &out, inputs, count);
+  cli_error("%s: is a folder; --json needs a file or -", path);
+  return CLI_IO;
+}
+
+json_t *cli_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+int cli_write_json(json_t *report, const char *path) {
+  bool to_stdout = strcmp(path, "-") == 0;
+  if (report == NULL) return cli_no_memory("the JSON report");
+  errno = 0;
+  FILE *f = to_stdout ? stdout : fopen(path, "w");
+  bool good = f != NULL && json_dumpf(report, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 && fputc('\n', f) != EOF;
+  int reason = errno;
+  if (f && (to_stdout ? fflush(f) : fclose(f)) != 0) good = false;
+  if (!good) cli_error("%s: can't write the JSON report: %s", to_stdout ? "stdout" : path, strerror(reason ? reason : errno));
+  json_decref(report);
+  return good ? CLI_OK : CLI_IO;
+}
+
+/* ---- time, progress, formatting ---- */
+
+double cli_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum { BAR_CELLS = 40 };
+static const double quiet_seconds = 2, redraw_seconds = 0.1;
+
+void cli_progress_begin(cli_progress *p, const char *what) { *p = (cli_progress){.what = what, .start = cli_now()}; }
+
+static void draw_bar(cli_progress *p, double part) {
+  static const char full[BAR_CELLS + 1] = "########################################";
+  int cells = (int)(part * BAR_CELLS);
+  fprintf(stderr, "\r%s [%.*s%*s] %3d %%", p->what, cells, full, BAR_CELLS - cells, "", (int)(100 * part));
+  fflush(stderr);
+  p->bar = true;
+}
+
+void cli_progress_step(cli_progress *p, int64_t done, int64_t total) {
+  double now = cli_now(), part = total > 0 ? (double)done / (double)total : 1;
+  if (cli_quiet() || now - p->start < quiet_seconds) return;
+  if (isatty(STDERR_FILENO)) {
+    if (done < total && now - p->last < redraw_seconds) return;
+    p->last = now;
+    draw_bar(p, part);
+  } else if ((int)(10 * part) > p->tenths) {
+    p->tenths = (int)(10 * part);
+    cli_note("%s: %d %%", p->what, 10 * p->tenths);
+  }
+}
+
+void cli_progress_end(cli_progress *p) {
+  if (p->bar) fprintf(stderr, "\r\033[K");
+  p->bar = false;
+}
+
+cli_text cli_bytes(double bytes) {
+  static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 999.5 && unit < 4; unit++) bytes /= 1000;
+  cli_text t;
+  snprintf(t.text, sizeof t.text, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
+  return t;
+}
+
+cli_text cli_seconds(double s) {
+  cli_text t;
+  if (s < 0.9995e-3) snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
+  else if (s < 0.9995) snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
+  else if (s < 120) snprintf(t.text, sizeof t.text, "%.3g s", s);
+  else snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
+  return t;
+}

@@ -1,0 +1,140 @@
+/* residual.c -- residuals of whole blocks in extended precision, columns shared among threads. See residual.h. */
+#include "residual.h"
+
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(LDBL_MANT_DIG >= 64, "residuals of double precision need a wider long double");
+
+double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
+
+static double ratio(double above, double below) { return above == 0 && below == 0 ? 0 : above / below; }
+
+static double unit_roundoff(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
+
+/* What one column gives. */
+typedef struct {
+  double berr, normwise, g1, g2;
+  int64_t g1_row;
+} column_result;
+
+/* What all columns share. */
+typedef struct {
+  const chain *S;
+  const void *alpha;
+  const sptrsm_block *B, *X;
+  double norm_f, norm_1;  /* of a single sparse matrix */
+  const int32_t *lengths; /* [n] entries of the rows of a triangle, else NULL */
+} job;
+
+#define TYPE float
+#define WORK long double
+#define NAME(x) x##_f32
+#define ABS(x) fabs((double)(x))
+#define CONJ(x) (x)
+#include "residual.tmpl.h"
+
+#define TYPE double
+#define WORK long double
+#define NAME(x) x##_f64
+#define ABS(x) fabs((double)(x))
+#define CONJ(x) (x)
+#include "residual.tmpl.h"
+
+#define TYPE float complex
+#define WORK long double complex
+#define NAME(x) x##_c64
+#define ABS(x) cabs((double complex)(x))
+#define CONJ(x) conjl(x)
+#include "residual.tmpl.h"
+
+#define TYPE double complex
+#define WORK long double complex
+#define NAME(x) x##_c128
+#define ABS(x) cabs((double complex)(x))
+#define CONJ(x) conjl(x)
+#include "residual.tmpl.h"
+
+#define BY_TYPE(dtype, f) ((dtype) == SPTRSM_F32 ? f##_f32 : (dtype) == SPTRSM_F64 ? f##_f64 : (dtype) == SPTRSM_C64 ? f##_c64 : f##_c128)
+
+/* ---- the block ---- */
+
+static size_t workspace_bytes(const chain *S) {
+  size_t each = (S->dtype == SPTRSM_C64 || S->dtype == SPTRSM_C128) ? sizeof(long double complex) : sizeof(long double);
+  return (size_t)S->n * 2 * (each + sizeof(double));
+}
+
+static bool run_columns(const job *j, column_result *results) {
+  int threads = (int)(j->X->nrhs < omp_get_max_threads() ? j->X->nrhs : omp_get_max_threads());
+  size_t bytes = workspace_bytes(j->S);
+  char *work = threads > 0 && bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
+  if (threads > 0 && work == NULL) return false;
+#pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : 1)
+  for (int64_t k = 0; k < j->X->nrhs; k++)
+    BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
+  free(work);
+  return true;
+}
+
+static void gather(residual *R, const column_result *results) {
+  for (int64_t k = 0; k < R->nrhs; k++) {
+    const column_result *c = &results[k];
+    R->berr[k] = c->berr;
+    R->normwise[k] = c->normwise;
+    R->max_normwise = nan_max(R->max_normwise, c->normwise);
+    R->g2 = nan_max(R->g2, c->g2);
+    if (!(c->berr <= R->max_berr) && !isnan(R->max_berr)) R->max_berr = c->berr, R->worst = k;
+    if (!(c->g1 <= R->g1) && !isnan(R->g1)) R->g1 = c->g1, R->g1_row = c->g1_row, R->g1_column = k;
+  }
+}
+
+bool residual_compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+  size_t nrhs = (size_t)X->nrhs, n = (size_t)S->n;
+  job j = {.S = S, .alpha = alpha, .B = B, .X = X};
+  *R = (residual){.nrhs = X->nrhs, .triangle = S->triangle};
+  R->berr = calloc(nrhs + 1, sizeof *R->berr);
+  R->normwise = calloc(nrhs + 1, sizeof *R->normwise);
+  column_result *results = calloc(nrhs + 1, sizeof *results);
+  int32_t *lengths = calloc(n + 1, sizeof *lengths);
+  double *sums = calloc(n + 1, sizeof *sums);
+  bool good = R->berr && R->normwise && results && lengths && sums;
+  if (good && S->count == 1 && S->links[0].kind == LINK_SPARSE) {
+    BY_TYPE(S->dtype, measure)(&j, lengths, sums);
+    if (S->triangle) j.lengths = lengths;
+  }
+  good = good && run_columns(&j, results);
+  if (good) gather(R, results);
+  else residual_free(R);
+  free(results);
+  free(lengths);
+  free(sums);
+  return good;
+}
+
+void residual_free(residual *R) {
+  free(R->berr);
+  free(R->normwise);
+  R->berr = R->normwise = NULL;
+}
+
+/* ---- comparing blocks ---- */
+
+int64_t nonfinite_columns(const sptrsm_block *X, int64_t *columns, int room) {
+  int64_t found = 0;
+  for (int64_t k = 0; k < X->nrhs; k++) {
+    if (BY_TYPE(X->dtype, column_is_finite)(X, k)) continue;
+    if (found < room) columns[found] = k;
+    found++;
+  }
+  return found;
+}
+
+double max_difference(const sptrsm_block *X, const sptrsm_block *Y) {
+  double most = 0;
+  for (int64_t k = 0; k < X->nrhs; k++) most = nan_max(most, BY_TYPE(X->dtype, column_difference)(X, Y, k));
+  return most;
+}

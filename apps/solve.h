@@ -1,0 +1,50 @@
+/* solve.h -- sptrsm-solve: the settings and the state of a run, shared by solve.c and solve_report.c. */
+#ifndef APPS_SOLVE_H
+#define APPS_SOLVE_H
+
+#include "inputs.h"
+#include "residual.h"
+#include "solver.h"
+
+enum { NAMED_COLUMNS = 10 }; /* columns that are not finite: as many are named */
+
+typedef struct {
+  const char *factors, *rhs, *out, *json; /* json NULL: none, "-": stdout */
+  sptrsm_io_options io;
+  solver_request solver;
+  double alpha[2];
+  double max_berr;                        /* negative: no threshold */
+  int compress;
+  bool checksum, force, dry_run, verify;
+} settings;
+
+typedef struct {
+  double read, solve, verify, write, total;
+} phase_seconds;
+
+typedef struct {
+  const settings *set;
+  inputs in;
+  solver solver;
+  union {
+    float f[2];
+    double d[2];
+  } alpha;                    /* in the data's type */
+  bool alpha_is_one;
+  sptrsm_block X;
+  char *x_path;               /* of the dataset in the output */
+  bool in_place;              /* X is B */
+  chain S;
+  residual residual;
+  bool verified;
+  int64_t nonfinite, nonfinite_columns[NAMED_COLUMNS];
+  phase_seconds seconds;
+  int exit_code;
+} run;
+
+double run_gflops(const run *);
+size_t run_bytes(const run *);          /* factors, B, X and workspace */
+void report_text(const run *, FILE *);
+json_t *report_json(const run *, bool per_column); /* NULL without memory */
+
+#endif

@@ -1,0 +1,174 @@
+/* solve_report.c -- what sptrsm-solve did, for people and as JSON (fields: sptrsm-solve(1)). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve.h"
+
+static const char *op_text(sptrsm_op op) { return op == SPTRSM_N ? "" : op == SPTRSM_T ? ", transposed" : ", conjugate transposed"; }
+
+static int64_t entries(const sptrsm_sparse *T) { return T && T->ptr ? T->ptr[T->n] : 0; }
+
+static double sparse_bytes(const sptrsm_sparse *T) {
+  return T && T->ptr ? (double)entries(T) * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t) : 0;
+}
+
+double run_gflops(const run *r) {
+  double flops = r->solver.flops_per_rhs * (double)r->in.B->block.nrhs;
+  return r->seconds.solve > 0 ? 1e-9 * flops / r->seconds.solve : 0;
+}
+
+size_t run_bytes(const run *r) {
+  const sptrsm_block *B = &r->in.B->block;
+  double block = (double)B->n * (double)B->nrhs * (double)sptrsm_dtype_bytes(B->dtype), total = r->in_place ? block : 2 * block;
+  total += sparse_bytes(r->in.factors->factors.L) + sparse_bytes(r->in.factors->factors.U) + (double)r->solver.workspace_bytes;
+  for (int i = 0; i < r->solver.plans; i++) total += (double)r->solver.info[i].plan_bytes;
+  return (size_t)total;
+}
+
+/* ---- for people ---- */
+
+static void print_inputs(const run *r, FILE *f) {
+  const sptrsm_file_factors *F = r->in.factors;
+  const sptrsm_file_block *B = r->in.B;
+  fprintf(f, "matrix   %s: n %d, ", r->set->factors, F->L_tri.n);
+  if (F->single) fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
+  else fprintf(f, "L %lld", (long long)entries(F->factors.L));
+  if (F->factors.U) fprintf(f, " and U %lld entries", (long long)entries(F->factors.U));
+  fprintf(f, ", %s\n         read as %s\n", cli_dtypes[F->L_tri.dtype], F->rule);
+  if (F->source) fprintf(f, "         source: %s\n", F->source);
+  fprintf(f, "rhs      %s: %lld column%s, %s", B->where, (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s", B->rule);
+  if (B->block.nrhs != B->file_nrhs) fprintf(f, " (of %lld, from column %lld)", (long long)B->file_nrhs, (long long)r->set->io.col_begin);
+  fputc('\n', f);
+  if (r->in.conversion[0]) fprintf(f, "         %s\n", r->in.conversion);
+}
+
+static void print_solver(const run *r, FILE *f) {
+  const solver *s = &r->solver;
+  const char *system = r->in.factors->single ? "T" : sptrsm_system_name(s->system);
+  fprintf(f, "system   %s%s\n", system, op_text(s->op));
+  fprintf(f, "device   %s (%s)\n", sptrsm_context_describe(s->context), r->set->solver.reason);
+  for (int i = 0; i < s->plans; i++) {
+    const sptrsm_info *p = &s->info[i];
+    const char *factor = r->in.factors->single ? "T" : i == 0 && chain_has(s->system, 'L') ? "L" : "U";
+    fprintf(f, "method   %s: %s (%s)", factor, p->method, p->reason);
+    if (p->levels >= 0) fprintf(f, ", %d level%s", p->levels, p->levels == 1 ? "" : "s");
+    fprintf(f, ", panel %d%s%s\n", p->panel, p->parameters[0] ? ", " : "", p->parameters);
+  }
+}
+
+static void print_outcome(const run *r, FILE *f) {
+  const phase_seconds *t = &r->seconds;
+  fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->solver.analyse_seconds).text);
+  if (r->set->dry_run) {
+    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s:%s\n", cli_bytes((double)run_bytes(r)).text, r->set->out, r->x_path);
+    return;
+  }
+  fprintf(f, "solve %s", cli_seconds(t->solve).text);
+  if (r->verified) fprintf(f, ", verify %s", cli_seconds(t->verify).text);
+  fprintf(f, ", write %s\n", cli_seconds(t->write).text);
+  fprintf(f, "speed    %.3g GFLOP/s, memory %s\n", run_gflops(r), cli_bytes((double)run_bytes(r)).text);
+  if (r->verified && r->residual.nrhs > 0) {
+    fprintf(f, "error    componentwise %.2e (column %lld), normwise %.2e, against %s\n", r->residual.max_berr,
+            (long long)(r->set->io.col_begin + r->residual.worst), r->residual.max_normwise, r->S.name);
+  }
+  fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
+}
+
+void report_text(const run *r, FILE *f) {
+  print_inputs(r, f);
+  print_solver(r, f);
+  print_outcome(r, f);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_text(const char *text) { return text ? json_string(text) : json_null(); }
+
+static json_t *json_triangle(const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
+  if (M == NULL) return json_null();
+  return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "where", M->where, "rule", M->rule, "nnz", (json_int_t)entries(T), "uplo", cli_uplos[T->uplo], "diag",
+                   T->diag == SPTRSM_UNIT ? "unit" : "nonunit", "format", T->format == SPTRSM_CSR ? "csr" : "csc");
+}
+
+static json_t *json_factors(const run *r) {
+  const sptrsm_file_factors *F = r->in.factors;
+  return json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", r->set->factors, "rule", F->rule, "source", json_text(F->source), "n", (int)F->L_tri.n,
+                   "dtype", cli_dtypes[F->L_tri.dtype], "single", F->single, "has_A", F->A != NULL, "L", json_triangle(F->L, &F->L_tri), "U",
+                   json_triangle(F->U, &F->U_tri));
+}
+
+static json_t *json_rhs(const run *r) {
+  const sptrsm_file_block *B = r->in.B;
+  json_int_t begin = r->set->io.col_begin;
+  return json_pack("{s:s, s:s, s:I, s:I, s:[I, I], s:s}", "where", B->where, "rule", B->rule, "nrhs", (json_int_t)B->block.nrhs, "file_nrhs",
+                   (json_int_t)B->file_nrhs, "columns", begin, begin + (json_int_t)B->block.nrhs, "order", cli_orders[B->block.layout]);
+}
+
+static json_t *json_plans(const run *r) {
+  const solver *s = &r->solver;
+  json_t *list = json_array();
+  for (int i = 0; i < s->plans; i++) {
+    const sptrsm_info *p = &s->info[i];
+    const char *factor = r->in.factors->single ? "T" : i == 0 && chain_has(s->system, 'L') ? "L" : "U";
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:I, s:f, s:f, s:I}", "factor", factor, "method", p->method, "reason", p->reason,
+                                          "parameters", p->parameters, "levels", (int)p->levels, "panel", (int)p->panel, "deterministic", p->deterministic, "nnz",
+                                          (json_int_t)p->nnz, "analysis_seconds", p->analysis_seconds, "view_seconds", p->view_seconds, "plan_bytes",
+                                          (json_int_t)p->plan_bytes));
+  }
+  return list;
+}
+
+static json_t *json_list(const double *values, int64_t count) {
+  json_t *list = json_array();
+  for (int64_t i = 0; i < count; i++) json_array_append_new(list, cli_json_number(values[i]));
+  return list;
+}
+
+static json_t *json_residual(const run *r, bool per_column) {
+  const residual *R = &r->residual;
+  if (!r->verified) return json_null();
+  json_t *o = json_pack("{s:s, s:o, s:o, s:I}", "against", r->S.name, "max_berr", cli_json_number(R->max_berr), "max_normwise", cli_json_number(R->max_normwise),
+                        "worst_column", (json_int_t)(r->set->io.col_begin + R->worst));
+  if (R->triangle) {
+    json_object_set_new(o, "g1", cli_json_number(R->g1));
+    json_object_set_new(o, "g2", cli_json_number(R->g2));
+  }
+  if (per_column) {
+    json_object_set_new(o, "berr", json_list(R->berr, R->nrhs));
+    json_object_set_new(o, "normwise", json_list(R->normwise, R->nrhs));
+  }
+  return o;
+}
+
+static json_t *json_nonfinite(const run *r) {
+  json_t *first = json_array();
+  for (int64_t i = 0; i < r->nonfinite && i < NAMED_COLUMNS; i++)
+    json_array_append_new(first, json_integer((json_int_t)(r->set->io.col_begin + r->nonfinite_columns[i])));
+  return json_pack("{s:I, s:o}", "count", (json_int_t)r->nonfinite, "first", first);
+}
+
+static json_t *json_seconds(const run *r) {
+  const phase_seconds *t = &r->seconds;
+  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify", t->verify, "write", t->write,
+                   "total", t->total);
+}
+
+json_t *report_json(const run *r, bool per_column) {
+  const solver *s = &r->solver;
+  json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name", sptrsm_context_describe(s->context),
+                             "reason", r->set->solver.reason);
+  json_t *memory = json_pack("{s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes);
+  json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors", json_factors(r), "rhs",
+                             json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op", cli_ops[s->op], "alpha", r->set->alpha[0],
+                             r->set->alpha[1]);
+  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r), "memory", memory, "seconds",
+                           json_seconds(r), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r), "residual", json_residual(r, per_column), "nonfinite_columns",
+                           json_nonfinite(r), "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+  if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
+    json_decref(report);
+    report = NULL;
+  }
+  json_decref(rest);
+  return report;
+}

@@ -1,0 +1,138 @@
+/* solver.c -- device choice, and a plan or a direct solver behind one face. */
+#include "solver.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+
+/* ---- device ---- */
+
+device_choice device_parse(const char *text) {
+  device_choice d = {.text = text, .place = SPTRSM_HOST};
+  if (strcmp(text, "auto") == 0) d.automatic = true;
+  else if (strncmp(text, "cuda", 4) == 0 && (text[4] == '\0' || text[4] == ':')) {
+    d.place = SPTRSM_CUDA;
+    if (text[4] == ':') d.index = (int)cli_integer("--device", text + 5, 0, INT_MAX);
+  } else if (strcmp(text, "cpu") != 0) cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...", text);
+  return d;
+}
+
+/* Finds the method "name" or "name:variant". */
+static bool find_method(sptrsm_method_info *out, const char *name) {
+  size_t length = strcspn(name, ":");
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    *out = (sptrsm_method_info){.size = sizeof *out};
+    if (sptrsm_method_at(out, i) != SPTRSM_OK) continue;
+    if (strlen(out->name) == length && strncmp(out->name, name, length) == 0) return true;
+  }
+  return false;
+}
+
+int method_check(const char *name) {
+  sptrsm_method_info m;
+  char list[400] = "auto";
+  if (name == NULL || strcmp(name, "auto") == 0 || find_method(&m, name)) return CLI_OK;
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    m = (sptrsm_method_info){.size = sizeof m};
+    size_t used = strlen(list);
+    if (sptrsm_method_at(&m, i) == SPTRSM_OK) snprintf(list + used, sizeof list - used, ", %s", m.name);
+  }
+  cli_usage("--method: '%s' is not one of %s; see sptrsm-info --methods", name, list);
+}
+
+static bool built_with_cuda(void) {
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    sptrsm_method_info m = {.size = sizeof m};
+    if (sptrsm_method_at(&m, i) == SPTRSM_OK && m.place == SPTRSM_CUDA) return true;
+  }
+  return false;
+}
+
+static int no_device(const solver_request *r) {
+  if (!built_with_cuda()) cli_error("--device %s: this build has no CUDA; use --device cpu, or build with CUDA", r->device.text);
+  else cli_error("--device %s: no such CUDA device (%d found); use --device cpu, or check the driver with nvidia-smi", r->device.text, sptrsm_device_count());
+  return CLI_DEVICE;
+}
+
+int device_settle(solver_request *r) {
+  sptrsm_method_info method;
+  const char *name = r->options.method;
+  bool named = name && strcmp(name, "auto") != 0 && find_method(&method, name);
+  if (!r->device.automatic) {
+    snprintf(r->reason, sizeof r->reason, "asked for");
+    return r->device.place == SPTRSM_CUDA && r->device.index >= sptrsm_device_count() ? no_device(r) : CLI_OK;
+  }
+  int devices = sptrsm_device_count();
+  if (named) {
+    r->device.place = method.place;
+    snprintf(r->reason, sizeof r->reason, "method %s works there", method.name);
+    return method.place == SPTRSM_CUDA && devices == 0 ? no_device(r) : CLI_OK;
+  }
+  r->device.place = devices > 0 ? SPTRSM_CUDA : SPTRSM_HOST;
+  snprintf(r->reason, sizeof r->reason, "%s",
+           devices > 0 ? "a CUDA device was found" : built_with_cuda() ? "no CUDA device was found" : "this build has no CUDA");
+  return CLI_OK;
+}
+
+/* ---- solving ---- */
+
+static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const sptrsm_options *options) {
+  sptrsm_status status = sptrsm_matrix_create(&s->matrix, s->context, T, SPTRSM_BORROW);
+  if (status == SPTRSM_OK) status = sptrsm_plan_create(&s->plan, s->matrix, options);
+  if (status == SPTRSM_OK) status = sptrsm_plan_info(&s->info[0], s->plan);
+  if (status == SPTRSM_OK) status = sptrsm_workspace_bytes(&s->workspace_bytes, s->plan, 0);
+  s->plans = 1;
+  return status;
+}
+
+/* A solve without columns makes the plans that the system needs, so that they count as analysis. */
+static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r) {
+  sptrsm_status status = sptrsm_direct_create(&s->direct, s->context, &F->factors, &r->options);
+  sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = F->L_tri.dtype, .layout = SPTRSM_COL_MAJOR};
+  if (status == SPTRSM_OK) status = sptrsm_direct_solve(s->direct, s->system, s->op, NULL, &none, &none);
+  if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&s->workspace_bytes, s->direct);
+  bool lower = chain_has(r->system, 'L'), upper = chain_has(r->system, 'U');
+  if (status == SPTRSM_OK && lower) status = sptrsm_direct_info(&s->info[s->plans++], NULL, s->direct);
+  if (status == SPTRSM_OK && upper) status = sptrsm_direct_info(NULL, &s->info[s->plans++], s->direct);
+  return status;
+}
+
+int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request *r) {
+  *s = (solver){.system = r->system, .op = r->op};
+  s->info[0].size = s->info[1].size = sizeof(sptrsm_info);
+  sptrsm_options options = r->options;
+  options.op = r->op;
+  double start = cli_now();
+  sptrsm_status status = sptrsm_context_create(&s->context, r->device.place, r->device.index, NULL);
+  if (status != SPTRSM_OK) return r->device.place == SPTRSM_CUDA ? (cli_fail(status), CLI_DEVICE) : cli_fail(status);
+  if (r->device.place == SPTRSM_HOST) status = sptrsm_context_set_threads(s->context, r->threads);
+  if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, &options) : create_direct(s, F, r);
+  if (status == SPTRSM_OK) status = sptrsm_context_sync(s->context);
+  s->analyse_seconds = cli_now() - start;
+  for (int i = 0; i < s->plans; i++) s->flops_per_rhs += s->info[i].flops_per_rhs;
+  return cli_fail(status);
+}
+
+static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
+  sptrsm_block part = *X;
+  int64_t first = X->layout == SPTRSM_ROW_MAJOR ? begin : begin * X->ld;
+  part.data = (char *)X->data + (size_t)first * sptrsm_dtype_bytes(X->dtype);
+  part.nrhs = end - begin;
+  return part;
+}
+
+sptrsm_status solver_run(solver *s, const void *alpha, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end) {
+  sptrsm_block from = columns(B, begin, end), to = columns(X, begin, end);
+  sptrsm_status status = s->plan ? sptrsm_solve(s->plan, NULL, alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, alpha, &from, &to);
+  return status == SPTRSM_OK ? sptrsm_context_sync(s->context) : status;
+}
+
+void solver_free(solver *s) {
+  sptrsm_direct_destroy(s->direct);
+  sptrsm_plan_destroy(s->plan);
+  sptrsm_matrix_destroy(s->matrix);
+  sptrsm_context_destroy(s->context);
+  *s = (solver){0};
+}
