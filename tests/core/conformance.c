@@ -1,0 +1,391 @@
+/* conformance.c -- every registered method of one place against what docs promise: G1, G5, G6, G7 and G13.
+ *
+ * Each system (pattern, order, type, operation, triangle, diagonal, format) has a number. What is left (blocks, right-hand
+ * sides, alpha, threads, panel) is drawn by a generator seeded with that number, so SPTRSM_CONFORMANCE_SYSTEM=<number> replays
+ * one system and says what it does. Built twice: CONFORMANCE_PLACE is SPTRSM_HOST or SPTRSM_CUDA. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/oracle.h"
+
+enum { METHODS_MAX = 32, DRAWS = 2, FAILURES_MAX = 5 };
+
+typedef struct {
+  test_pattern pattern;
+  int32_t n;
+  sptrsm_dtype dtype;
+  sptrsm_op op;
+  sptrsm_uplo uplo;
+  test_diag diag;
+  sptrsm_format format;
+} system_kind;
+
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+} solver;
+
+static int failures;
+
+/* One line per failure; the tests end with a check that there was none. */
+static void report(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  if (failures++ < FAILURES_MAX) {
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+  }
+  va_end(arguments);
+}
+
+/* ---- methods ---- */
+
+static int methods(sptrsm_method_info *out) {
+  int count = 0;
+  for (int m = 0; m < sptrsm_method_count() && count < METHODS_MAX; m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
+    if (info.place == CONFORMANCE_PLACE) out[count++] = info;
+  }
+  cr_assert_gt(count, 0, "no method works here");
+  return count;
+}
+
+/* False where the method cannot do this kind of system at all; every other failure is reported. */
+static bool solver_open(solver *s, const test_system *system, const char *method, sptrsm_op op, int threads, int panel) {
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  options.op = op;
+  options.panel = panel;
+  *s = (solver){0};
+  cr_assert_eq(sptrsm_context_create(&s->context, CONFORMANCE_PLACE, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_set_threads(s->context, threads), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&s->matrix, s->context, &system->T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_status status = sptrsm_plan_create(&s->plan, s->matrix, &options);
+  if (status != SPTRSM_OK && status != SPTRSM_ERR_UNSUPPORTED) report("%s: plan: %s", method, sptrsm_last_error());
+  return status == SPTRSM_OK;
+}
+
+static void solver_close(solver *s) {
+  sptrsm_plan_destroy(s->plan);
+  sptrsm_matrix_destroy(s->matrix);
+  sptrsm_context_destroy(s->context);
+}
+
+static sptrsm_status solve(const solver *s, const void *alpha, const test_block *B, test_block *X) {
+  sptrsm_status status = sptrsm_solve(s->plan, NULL, alpha, &B->block, &X->block);
+  return status == SPTRSM_OK ? sptrsm_context_sync(s->context) : status;
+}
+
+static double tolerance(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128 ? 4 : 1; }
+
+/* ---- numbering ---- */
+
+static const int32_t small_orders[] = {0, 1, 2, 31, 32, 33}, large_orders[] = {1023, 1024, 1025};
+static const int64_t counts[] = {0, 1, 2, 7, 31, 32, 33, 64, 65, 1000};
+static const int panels[] = {0, 1, 3, 8, 20, 64};
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static int digit(int *number, int base) {
+  int d = *number % base;
+  *number /= base;
+  return d;
+}
+
+/* Systems that vary in everything but the order, of which there are `orders`. */
+static int system_count(int orders) { return TEST_PATTERNS * orders * 4 * 3 * 2 * TEST_DIAGS * 2; }
+
+static system_kind system_at(int number) {
+  system_kind k;
+  int small = system_count(LENGTH(small_orders));
+  const int32_t *orders = number < small ? small_orders : large_orders;
+  int base = number < small ? LENGTH(small_orders) : LENGTH(large_orders);
+  if (number >= small) number -= small;
+  k.dtype = (sptrsm_dtype)digit(&number, 4);
+  k.op = (sptrsm_op)digit(&number, 3);
+  k.uplo = (sptrsm_uplo)digit(&number, 2);
+  k.diag = (test_diag)digit(&number, TEST_DIAGS);
+  k.format = (sptrsm_format)digit(&number, 2);
+  k.n = orders[digit(&number, base)];
+  k.pattern = (test_pattern)digit(&number, TEST_PATTERNS);
+  return k;
+}
+
+static test_system make(const system_kind *k, uint64_t seed) {
+  return test_system_make(k->pattern, k->n, k->format, k->dtype, k->uplo, k->diag, seed);
+}
+
+static const char *text(const system_kind *k) {
+  static char line[160];
+  snprintf(line, sizeof line, "%s n=%d %s op=%c %s %s %s", test_pattern_names[k->pattern], k->n, test_dtype_names[k->dtype], "NTC"[k->op],
+           k->uplo == SPTRSM_LOWER ? "lower" : "upper", test_diag_names[k->diag], k->format == SPTRSM_CSR ? "CSR" : "CSC");
+  return line;
+}
+
+/* ---- G1 and G7 ---- */
+
+typedef struct {
+  int64_t nrhs;
+  sptrsm_layout B_layout, X_layout;
+  int B_padding, X_padding, alpha_kind;
+  bool in_place;
+} draw;
+
+static draw draw_next(test_random *r, int32_t n) {
+  draw d = {.nrhs = counts[test_random_below(r, n > 100 ? LENGTH(counts) - 1 : LENGTH(counts))]};
+  if (n > 100 && test_random_below(r, 40) == 0) d.nrhs = 1000;
+  d.B_layout = (sptrsm_layout)test_random_below(r, 2);
+  d.X_layout = (sptrsm_layout)test_random_below(r, 2);
+  d.B_padding = test_random_below(r, 4);
+  d.X_padding = test_random_below(r, 4);
+  d.alpha_kind = test_random_below(r, 3);
+  d.in_place = test_random_below(r, 4) == 0;
+  return d;
+}
+
+/* alpha as the library takes it and as the oracle does: none, a power of two, or anything. */
+static const void *alpha_of(double out[2], int kind, sptrsm_dtype dtype) {
+  static float single[2];
+  static double full[2];
+  bool complex = dtype == SPTRSM_C64 || dtype == SPTRSM_C128, is_single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64;
+  out[0] = kind == 0 ? 1 : kind == 1 ? -0.5 : 1.7;
+  out[1] = kind == 2 && complex ? 0.3 : 0;
+  if (is_single)
+    for (int c = 0; c < 2; c++) out[c] = single[c] = (float)out[c];
+  memcpy(full, out, sizeof full);
+  return kind == 0 ? NULL : is_single ? (const void *)single : (const void *)full;
+}
+
+static void check_draw(const solver *s, const test_system *system, const system_kind *k, const draw *d, const char *method, const char *where) {
+  double alpha[2];
+  const void *alpha_value = alpha_of(alpha, d->alpha_kind, k->dtype);
+  test_block B = test_block_make(k->n, d->nrhs, k->dtype, d->B_layout, d->B_padding), before, X;
+  test_block_fill(&B, 17);
+  before = test_block_copy(&B);
+  X = d->in_place ? B : test_block_make(k->n, d->nrhs, k->dtype, d->X_layout, d->X_padding);
+  char line[400];
+  snprintf(line, sizeof line, "%s: %s %s: nrhs=%lld B=%s+%d X=%s+%d alpha=%g%+gi", method, where, text(k), (long long)d->nrhs,
+           d->B_layout == SPTRSM_ROW_MAJOR ? "row" : "col", d->B_padding,
+           d->in_place ? "B" : d->X_layout == SPTRSM_ROW_MAJOR ? "row" : "col", d->X_padding, alpha[0], alpha[1]);
+  if (solve(s, alpha_value, &B, &X) != SPTRSM_OK) {
+    report("%s: %s", line, sptrsm_last_error());
+  } else {
+    double ratio = test_residual(system, k->op, alpha, &before, &X, -1);
+    if (!(ratio <= tolerance(k->dtype))) report("%s: componentwise residual %g is above %g", line, ratio, tolerance(k->dtype));
+    if (!test_block_intact(&X)) report("%s: wrote outside X", line);
+    if (!d->in_place && memcmp(B.memory, before.memory, B.bytes) != 0) report("%s: B was changed", line);
+  }
+  test_block_free(&before);
+  if (!d->in_place) test_block_free(&X);
+  test_block_free(&B);
+}
+
+static void check_system(int number, const char *method) {
+  system_kind k = system_at(number);
+  test_random r = {(uint64_t)number};
+  test_system system = make(&k, (uint64_t)number);
+  int threads = 1 + test_random_below(&r, 3), panel = panels[test_random_below(&r, LENGTH(panels))];
+  char where[80];
+  snprintf(where, sizeof where, "system %d (threads=%d panel=%d)", number, threads, panel);
+  solver s;
+  if (solver_open(&s, &system, method, k.op, threads, panel))
+    for (int c = 0; c < DRAWS; c++) { /* one plan serves them all */
+      draw d = draw_next(&r, k.n);
+      check_draw(&s, &system, &k, &d, method, where);
+    }
+  solver_close(&s);
+  test_system_free(&system);
+}
+
+Test(conformance, residuals_of_all_systems) {
+  sptrsm_method_info info[METHODS_MAX];
+  int count = methods(info), small = system_count(LENGTH(small_orders)), large = system_count(LENGTH(large_orders)), solved = 0;
+  const char *only = getenv("SPTRSM_CONFORMANCE_SYSTEM");
+  test_random r = {2026};
+  for (int number = 0; number < small + large && failures < FAILURES_MAX; number++) {
+    bool sampled = number < small || test_random_below(&r, 16) == 0; /* small orders fully */
+    if (only ? number != atoi(only) : !sampled) continue;
+    if (system_at(number).pattern == TEST_FULL && number >= small) continue; /* a dense row is heavy enough there */
+    if (only) fprintf(stderr, "system %d: %s\n", number, (text)(&(system_kind[]){system_at(number)}[0]));
+    for (int m = 0; m < count; m++) check_system(number, info[m].name);
+    solved++;
+  }
+  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+  cr_assert_gt(solved, 0, "SPTRSM_CONFORMANCE_SYSTEM is not in 0..%d", small + large - 1);
+}
+
+/* ---- G5: deterministic methods ---- */
+
+/* Systems whose levels are wide, narrow and mixed, so that threads share panels in each way. */
+static const system_kind shared_kinds[] = {
+    {TEST_DIAGONAL, 4000, SPTRSM_F64, SPTRSM_N, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
+    {TEST_ARROW, 4000, SPTRSM_C64, SPTRSM_T, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
+    {TEST_ARROW, 4000, SPTRSM_C128, SPTRSM_C, SPTRSM_UPPER, TEST_NONUNIT, SPTRSM_CSC},
+    {TEST_RANDOM, 1500, SPTRSM_F32, SPTRSM_N, SPTRSM_UPPER, TEST_UNIT_MIXED, SPTRSM_CSC},
+    {TEST_RANDOM, 1500, SPTRSM_C128, SPTRSM_C, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
+    {TEST_GRID, 4000, SPTRSM_F64, SPTRSM_T, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSC},
+    {TEST_DENSE_ROW, 1000, SPTRSM_F32, SPTRSM_N, SPTRSM_LOWER, TEST_UNIT_IMPLICIT, SPTRSM_CSR},
+    {TEST_CHAIN, 1000, SPTRSM_C64, SPTRSM_N, SPTRSM_UPPER, TEST_NONUNIT, SPTRSM_CSR},
+};
+
+/* Columns of `all` from `first` on must have the bits of X. */
+static bool same_columns(const test_block *all, int64_t first, const test_block *X) {
+  test_block part = *all;
+  part.block.nrhs = X->block.nrhs;
+  int64_t step = all->block.layout == SPTRSM_ROW_MAJOR ? 1 : all->block.ld;
+  part.block.data = (char *)all->block.data + (size_t)(first * step) * sptrsm_dtype_bytes(all->block.dtype);
+  return test_block_same_bits(&part, X);
+}
+
+static void check_bits(const system_kind *k, const test_system *system, const test_block *B, const test_block *expected, const char *method,
+                       int threads, int panel) {
+  static const int64_t parts[] = {65, 1, 2, 7, 33}, firsts[] = {0, 64, 13, 5, 31};
+  solver s;
+  cr_assert(solver_open(&s, system, method, k->op, threads, panel));
+  for (int c = 0; c < LENGTH(parts); c++) {
+    test_block X = test_block_make(k->n, parts[c], k->dtype, (sptrsm_layout)(c % 2), c);
+    test_block slice = *B;
+    slice.block.nrhs = parts[c];
+    slice.block.data = (char *)B->block.data + (size_t)(firsts[c] * B->block.ld) * sptrsm_dtype_bytes(k->dtype);
+    if (solve(&s, NULL, &slice, &X) != SPTRSM_OK) report("%s: %s: %s", method, text(k), sptrsm_last_error());
+    else if (!same_columns(expected, firsts[c], &X))
+      report("%s: %s: other bits with threads=%d panel=%d for columns %lld..%lld", method, text(k), threads, panel, (long long)firsts[c],
+             (long long)(firsts[c] + parts[c] - 1));
+    test_block_free(&X);
+  }
+  solver_close(&s);
+}
+
+static void check_deterministic(const system_kind *k, const char *method) {
+  static const int widths[] = {0, 1, 3, 8, 20, 32, 64, 65};
+  test_system system = make(k, 5);
+  test_block B = test_block_make(k->n, 65, k->dtype, SPTRSM_COL_MAJOR, 1), X = test_block_make(k->n, 65, k->dtype, SPTRSM_COL_MAJOR, 0);
+  test_block_fill(&B, 3);
+  solver s;
+  if (solver_open(&s, &system, method, k->op, 1, 0)) {
+    cr_assert_eq(solve(&s, NULL, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+    for (int w = 0; w < LENGTH(widths); w++)
+      for (int threads = 1; threads <= 3; threads++) check_bits(k, &system, &B, &X, method, threads, widths[w]);
+  }
+  solver_close(&s);
+  test_block_free(&X);
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
+Test(conformance, deterministic_methods_give_the_same_bits) {
+  sptrsm_method_info info[METHODS_MAX];
+  int count = methods(info), checked = 0;
+  for (int m = 0; m < count; m++) {
+    if (!info[m].deterministic) continue;
+    for (int c = 0; c < LENGTH(shared_kinds); c++) check_deterministic(&shared_kinds[c], info[m].name);
+    checked++;
+  }
+  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+  cr_assert_gt(checked, 0, "no method claims to be deterministic");
+}
+
+static void check_repeats(const system_kind *k, const char *method) {
+  test_system system = make(k, 9);
+  test_block B = test_block_make(k->n, 7, k->dtype, SPTRSM_ROW_MAJOR, 0), X[2];
+  test_block_fill(&B, 4);
+  for (int x = 0; x < 2; x++) X[x] = test_block_make(k->n, 7, k->dtype, SPTRSM_COL_MAJOR, 0);
+  solver s;
+  if (solver_open(&s, &system, method, k->op, 3, 0))
+    for (int run = 0; run < 100; run++) {
+      cr_assert_eq(solve(&s, NULL, &B, &X[run > 0]), SPTRSM_OK, "%s", sptrsm_last_error());
+      if (run > 0 && !test_block_same_bits(&X[0], &X[1])) report("%s: %s: run %d gave other bits", method, text(k), run + 1);
+    }
+  solver_close(&s);
+  for (int x = 0; x < 2; x++) test_block_free(&X[x]);
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
+Test(conformance, a_hundred_runs_give_the_same_bits) {
+  sptrsm_method_info info[METHODS_MAX];
+  int count = methods(info);
+  for (int m = 0; m < count; m++)
+    for (int c = 0; info[m].deterministic && c < LENGTH(shared_kinds); c++) check_repeats(&shared_kinds[c], info[m].name);
+  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+}
+
+/* ---- G6: new values ---- */
+
+static void check_new_values(int number, const sptrsm_method_info *method) {
+  system_kind k = system_at(number);
+  test_system system = make(&k, 1), changed = make(&k, 1);
+  test_system_new_values(&changed, 2);
+  test_block B = test_block_make(k.n, 7, k.dtype, SPTRSM_ROW_MAJOR, 0), X = test_block_make(k.n, 7, k.dtype, SPTRSM_ROW_MAJOR, 0);
+  test_block fresh = test_block_make(k.n, 7, k.dtype, SPTRSM_ROW_MAJOR, 0);
+  const double one[2] = {1, 0};
+  test_block_fill(&B, 8);
+  solver old, anew = {0};
+  if (solver_open(&old, &system, method->name, k.op, 2, 0) && solver_open(&anew, &changed, method->name, k.op, 2, 0)) {
+    if (sptrsm_matrix_set_values(old.matrix, changed.T.val) != SPTRSM_OK || solve(&old, NULL, &B, &X) != SPTRSM_OK ||
+        solve(&anew, NULL, &B, &fresh) != SPTRSM_OK)
+      report("%s: system %d %s: %s", method->name, number, text(&k), sptrsm_last_error());
+    else if (method->deterministic && !test_block_same_bits(&X, &fresh))
+      report("%s: system %d %s: set_values then solve differs from a fresh plan", method->name, number, text(&k));
+    else if (!(test_residual(&changed, k.op, one, &B, &X, -1) <= tolerance(k.dtype)))
+      report("%s: system %d %s: wrong after set_values", method->name, number, text(&k));
+  }
+  solver_close(&old);
+  solver_close(&anew);
+  test_block_free(&fresh);
+  test_block_free(&X);
+  test_block_free(&B);
+  test_system_free(&changed);
+  test_system_free(&system);
+}
+
+Test(conformance, new_values_are_as_a_fresh_plan) {
+  sptrsm_method_info info[METHODS_MAX];
+  int count = methods(info), small = system_count(LENGTH(small_orders));
+  for (int m = 0; m < count; m++)
+    for (int number = 0; number < small && failures < FAILURES_MAX; number += 5) check_new_values(number, &info[m]);
+  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+}
+
+/* ---- G13: NaN and Inf ---- */
+
+static void check_poison(int number, const char *method, double poison) {
+  system_kind k = system_at(number);
+  int64_t nrhs = 33, column = number % nrhs;
+  int32_t row = k.n / 2;
+  test_system system = make(&k, 3);
+  test_block B = test_block_make(k.n, nrhs, k.dtype, SPTRSM_ROW_MAJOR, 0), X = test_block_make(k.n, nrhs, k.dtype, SPTRSM_COL_MAJOR, 0);
+  const double one[2] = {1, 0};
+  test_block_fill(&B, 6);
+  test_block_set(&B, row, column, poison, 0.5);
+  solver s;
+  if (solver_open(&s, &system, method, k.op, 2, 0)) {
+    double re = 0, im = 0;
+    if (solve(&s, NULL, &B, &X) != SPTRSM_OK) report("%s: system %d %s: %s", method, number, text(&k), sptrsm_last_error());
+    test_block_get(&re, &im, &X, row, column);
+    if (isfinite(re) && isfinite(im)) report("%s: system %d %s: %g in B(%d,%lld) was lost", method, number, text(&k), poison, row, (long long)column);
+    if (!(test_residual(&system, k.op, one, &B, &X, column) <= tolerance(k.dtype)))
+      report("%s: system %d %s: %g in column %lld of B spoiled another column", method, number, text(&k), poison, (long long)column);
+  }
+  solver_close(&s);
+  test_block_free(&X);
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
+Test(conformance, a_nan_stays_in_its_column) {
+  sptrsm_method_info info[METHODS_MAX];
+  int count = methods(info), small = system_count(LENGTH(small_orders));
+  for (int m = 0; m < count; m++)
+    for (int number = 0; number < small && failures < FAILURES_MAX; number += 7)
+      if (system_at(number).n > 0) check_poison(number, info[m].name, number % 2 ? (double)NAN : (double)INFINITY);
+  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+}

@@ -1,0 +1,313 @@
+/* oracle.c -- see oracle.h. */
+#include "core/oracle.h"
+
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const test_pattern_names[TEST_PATTERNS] = {"diagonal", "chain", "arrow", "dense-row", "grid", "random", "full"};
+const char *const test_diag_names[TEST_DIAGS] = {"nonunit", "unit-stored", "unit-implicit", "unit-mixed"};
+const char *const test_dtype_names[4] = {"f32", "f64", "c64", "c128"};
+
+enum { CANARY = 0xA5, MARGIN = 64 };
+
+static void *need(size_t count, size_t bytes) {
+  void *memory = calloc(count ? count : 1, bytes);
+  if (!memory) abort();
+  return memory;
+}
+
+static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
+
+/* ---- random numbers: splitmix64 ---- */
+
+uint64_t test_random_next(test_random *r) {
+  uint64_t z = (r->state += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+int test_random_below(test_random *r, int bound) { return (int)(test_random_next(r) % (uint64_t)bound); }
+
+double test_random_value(test_random *r, double least, double most) {
+  uint64_t bits = test_random_next(r);
+  double magnitude = least + (most - least) * (double)(bits >> 12) * 0x1p-52;
+  return bits & 1 ? -magnitude : magnitude;
+}
+
+/* ---- triangles ---- */
+
+/* Columns below the diagonal of row i of a lower triangle, ascending. Returns their number. */
+static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, int32_t i, test_random *r) {
+  int32_t count = 0, side = (int32_t)sqrt((double)n);
+  switch (pattern) {
+  case TEST_CHAIN:
+    if (i > 0) columns[count++] = i - 1;
+    break;
+  case TEST_ARROW:
+    if (i > 0) columns[count++] = 0;
+    break;
+  case TEST_DENSE_ROW:
+    for (int32_t j = 0; i == n - 1 && j < i; j++) columns[count++] = j;
+    break;
+  case TEST_GRID:
+    if (i >= side) columns[count++] = i - side;
+    if (i % side > 0 && side > 1) columns[count++] = i - 1;
+    break;
+  case TEST_RANDOM:
+    for (int32_t j = 0; j < i; j++) /* few of many columns without a sort; row i picks each with probability 4 / i */
+      if (test_random_below(r, i) < 4) columns[count++] = j;
+    break;
+  case TEST_FULL:
+    for (int32_t j = 0; j < i; j++) columns[count++] = j;
+    break;
+  default: break;
+  }
+  return count;
+}
+
+static void put(void *values, sptrsm_dtype dtype, int64_t at, double re, double im) {
+  switch (dtype) {
+  case SPTRSM_F32: ((float *)values)[at] = (float)re; break;
+  case SPTRSM_F64: ((double *)values)[at] = re; break;
+  case SPTRSM_C64: ((float *)values)[2 * at] = (float)re, ((float *)values)[2 * at + 1] = (float)im; break;
+  case SPTRSM_C128: ((double *)values)[2 * at] = re, ((double *)values)[2 * at + 1] = im; break;
+  }
+}
+
+static void get(double *re, double *im, const void *values, sptrsm_dtype dtype, int64_t at) {
+  *re = *im = 0;
+  switch (dtype) {
+  case SPTRSM_F32: *re = (double)((const float *)values)[at]; break;
+  case SPTRSM_F64: *re = ((const double *)values)[at]; break;
+  case SPTRSM_C64: *re = (double)((const float *)values)[2 * at], *im = (double)((const float *)values)[2 * at + 1]; break;
+  case SPTRSM_C128: *re = ((const double *)values)[2 * at], *im = ((const double *)values)[2 * at + 1]; break;
+  }
+}
+
+static bool stores_diagonal(test_diag diag, int32_t i) {
+  return diag == TEST_NONUNIT || diag == TEST_UNIT_STORED || (diag == TEST_UNIT_MIXED && i % 3 == 1);
+}
+
+/* Transposes the pattern ptr, idx in place of the old arrays; entries stay sorted. */
+static void transpose(int64_t **ptr, int32_t **idx, int32_t n) {
+  int64_t *to = need((size_t)n + 2, sizeof *to);
+  int32_t *lines = need((size_t)(*ptr)[n], sizeof *lines);
+  for (int64_t p = 0; p < (*ptr)[n]; p++) to[(*idx)[p] + 2]++;
+  for (int32_t j = 0; j < n; j++) to[j + 2] += to[j + 1];
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t p = (*ptr)[i]; p < (*ptr)[i + 1]; p++) lines[to[(*idx)[p] + 1]++] = i;
+  free(*ptr);
+  free(*idx);
+  *ptr = to;
+  *idx = lines;
+}
+
+/* Turns a lower triangle by rows into an upper one by rows: (i, j) -> (n-1-i, n-1-j). */
+static void reverse(int64_t *ptr, int32_t *idx, int32_t n) {
+  int64_t nnz = ptr[n];
+  for (int64_t p = 0, q = nnz - 1; p <= q; p++, q--) {
+    int32_t a = n - 1 - idx[p];
+    idx[p] = n - 1 - idx[q];
+    idx[q] = a;
+  }
+  for (int32_t i = 0, j = n; i <= j; i++, j--) {
+    int64_t a = nnz - ptr[i];
+    ptr[i] = nnz - ptr[j];
+    ptr[j] = a;
+  }
+}
+
+test_system test_system_make(test_pattern pattern, int32_t n, sptrsm_format format, sptrsm_dtype dtype, sptrsm_uplo uplo, test_diag diag,
+                             uint64_t seed) {
+  test_random r = {seed};
+  int64_t *ptr = need((size_t)n + 1, sizeof *ptr), room = 8 * (int64_t)n + 8;
+  int32_t *idx = need((size_t)room, sizeof *idx);
+  for (int32_t i = 0; i < n; i++) {
+    if (ptr[i] + i + 1 > room) {
+      room = 2 * room + i;
+      idx = realloc(idx, (size_t)room * sizeof *idx);
+      if (!idx) abort();
+    }
+    int32_t count = row_columns(idx + ptr[i], pattern, n, i, &r);
+    if (stores_diagonal(diag, i)) idx[ptr[i] + count++] = i;
+    ptr[i + 1] = ptr[i] + count;
+  }
+  if (uplo == SPTRSM_UPPER) reverse(ptr, idx, n);
+  if (format == SPTRSM_CSC) transpose(&ptr, &idx, n);
+  test_system s = {.diag = diag};
+  s.T = (sptrsm_sparse){.format = format, .dtype = dtype, .uplo = uplo, .diag = diag == TEST_NONUNIT ? SPTRSM_NONUNIT : SPTRSM_UNIT,
+                        .place = SPTRSM_HOST, .n = n, .ptr = ptr, .idx = idx, .val = need((size_t)ptr[n], sptrsm_dtype_bytes(dtype))};
+  test_system_new_values(&s, seed);
+  return s;
+}
+
+void test_system_new_values(test_system *s, uint64_t seed) {
+  test_random r = {seed ^ 0x5eed};
+  for (int32_t i = 0; i < s->T.n; i++)
+    for (int64_t p = s->T.ptr[i]; p < s->T.ptr[i + 1]; p++) {
+      bool diagonal = s->T.idx[p] == i;
+      double angle = test_random_value(&r, 0, 3.141592653589793), size = fabs(test_random_value(&r, diagonal ? 1 : 0.2, diagonal ? 2 : 0.6));
+      bool polar = is_complex(s->T.dtype);
+      put((void *)s->T.val, s->T.dtype, p, polar ? size * cos(angle) : copysign(size, angle), polar ? size * sin(angle) : 0);
+    }
+}
+
+void test_system_free(test_system *s) {
+  free((void *)s->T.ptr);
+  free((void *)s->T.idx);
+  free((void *)s->T.val);
+  *s = (test_system){0};
+}
+
+/* ---- blocks ---- */
+
+static int64_t position(const sptrsm_block *b, int32_t i, int64_t k) {
+  return b->layout == SPTRSM_ROW_MAJOR ? (int64_t)i * b->ld + k : (int64_t)i + k * b->ld;
+}
+
+test_block test_block_make(int32_t n, int64_t nrhs, sptrsm_dtype dtype, sptrsm_layout layout, int padding) {
+  bool rows = layout == SPTRSM_ROW_MAJOR;
+  int64_t ld = (rows ? nrhs : n) + padding, lines = rows ? n : nrhs;
+  test_block b = {.bytes = (size_t)(ld * lines) * sptrsm_dtype_bytes(dtype) + 2 * MARGIN};
+  b.memory = need(b.bytes, 1);
+  memset(b.memory, CANARY, b.bytes);
+  b.block = (sptrsm_block){.data = b.memory + MARGIN, .ld = ld, .n = n, .nrhs = nrhs, .dtype = dtype, .layout = layout, .place = SPTRSM_HOST};
+  return b;
+}
+
+test_block test_block_copy(const test_block *from) {
+  test_block b = *from;
+  b.memory = need(b.bytes, 1);
+  memcpy(b.memory, from->memory, b.bytes);
+  b.block.data = b.memory + MARGIN;
+  return b;
+}
+
+void test_block_free(test_block *b) {
+  free(b->memory);
+  *b = (test_block){0};
+}
+
+void test_block_set(test_block *b, int32_t i, int64_t k, double re, double im) { put(b->block.data, b->block.dtype, position(&b->block, i, k), re, im); }
+
+void test_block_get(double *re, double *im, const test_block *b, int32_t i, int64_t k) {
+  get(re, im, b->block.data, b->block.dtype, position(&b->block, i, k));
+}
+
+void test_block_fill(test_block *b, uint64_t seed) {
+  for (int32_t i = 0; i < b->block.n; i++)
+    for (int64_t k = 0; k < b->block.nrhs; k++) {
+      test_random r = {seed + (uint64_t)k * 0x100000000u + (uint64_t)i};
+      double re = test_random_value(&r, 0.1, 1), im = test_random_value(&r, 0.1, 1);
+      test_block_set(b, i, k, re, im);
+    }
+}
+
+bool test_block_intact(const test_block *b) {
+  bool rows = b->block.layout == SPTRSM_ROW_MAJOR;
+  size_t value = sptrsm_dtype_bytes(b->block.dtype);
+  size_t pitch = (size_t)b->block.ld * value, used = (size_t)(rows ? b->block.nrhs : b->block.n) * value;
+  for (size_t at = 0; at < b->bytes; at++) {
+    bool inside = at >= MARGIN && at < b->bytes - MARGIN && (at - MARGIN) % pitch < used;
+    if (!inside && b->memory[at] != CANARY) return false;
+  }
+  return true;
+}
+
+bool test_block_same_bits(const test_block *a, const test_block *b) {
+  size_t value = sptrsm_dtype_bytes(a->block.dtype);
+  for (int32_t i = 0; i < a->block.n; i++)
+    for (int64_t k = 0; k < a->block.nrhs; k++) {
+      const char *x = (const char *)a->block.data + (size_t)position(&a->block, i, k) * value;
+      const char *y = (const char *)b->block.data + (size_t)position(&b->block, i, k) * value;
+      if (memcmp(x, y, value) != 0) return false;
+    }
+  return true;
+}
+
+/* ---- judgement ---- */
+
+/* The sums of one element: residual r and magnitudes m = |op(T)| |x|. */
+typedef struct {
+  long double re, im, magnitude;
+} sums;
+
+/* |re + i im|; no range to guard in long double, and hypotl takes ten times as long. */
+static long double magnitude(long double re, long double im) { return im == 0 ? fabsl(re) : sqrtl(re * re + im * im); }
+
+/* Adds op(T)(i,:) times X for the entries of T; sums row-major, n x nrhs. */
+static void accumulate(sums *s, const test_system *system, sptrsm_op op, const double *x, int64_t nrhs) {
+  const sptrsm_sparse *T = &system->T;
+  for (int32_t line = 0; line < T->n; line++)
+    for (int64_t p = T->ptr[line]; p < T->ptr[line + 1]; p++) {
+      if (T->diag == SPTRSM_UNIT && T->idx[p] == line) continue;
+      bool line_is_row = (T->format == SPTRSM_CSR) == (op == SPTRSM_N);
+      int32_t i = line_is_row ? line : T->idx[p], j = line_is_row ? T->idx[p] : line;
+      double re, im;
+      get(&re, &im, T->val, T->dtype, p);
+      if (op == SPTRSM_C) im = -im;
+      long double size = magnitude(re, im);
+      sums *to = s + (int64_t)i * nrhs;
+      const double *from = x + 3 * (int64_t)j * nrhs;
+      for (int64_t k = 0; k < nrhs; k++, from += 3) {
+        if (im == 0) {
+          to[k].re -= (long double)re * from[0];
+          to[k].im -= (long double)re * from[1];
+          to[k].magnitude += size * from[2];
+          continue;
+        }
+        to[k].re -= (long double)re * from[0] - (long double)im * from[1];
+        to[k].im -= (long double)re * from[1] + (long double)im * from[0];
+        to[k].magnitude += size * from[2];
+      }
+    }
+}
+
+static int32_t *row_lengths(const test_system *system, sptrsm_op op) {
+  const sptrsm_sparse *T = &system->T;
+  int32_t *length = need((size_t)T->n, sizeof *length);
+  for (int32_t line = 0; line < T->n; line++)
+    for (int64_t p = T->ptr[line]; p < T->ptr[line + 1]; p++)
+      if (T->idx[p] != line) length[(T->format == SPTRSM_CSR) == (op == SPTRSM_N) ? line : T->idx[p]]++;
+  for (int32_t i = 0; i < T->n; i++) length[i]++; /* the diagonal */
+  return length;
+}
+
+double test_residual(const test_system *system, sptrsm_op op, const double alpha[2], const test_block *B, const test_block *X, int64_t skip) {
+  int32_t n = system->T.n;
+  int64_t nrhs = B->block.nrhs;
+  double *x = need((size_t)n * (size_t)nrhs, 3 * sizeof *x), worst = 0; /* re, im, size */
+  sums *s = need((size_t)n * (size_t)nrhs, sizeof *s);
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < nrhs; k++) {
+      double *at = x + 3 * (i * nrhs + k), re, im;
+      if (k == skip) continue; /* may hold NaN, which is slow */
+      test_block_get(&at[0], &at[1], X, i, k);
+      at[2] = (double)magnitude(at[0], at[1]);
+      test_block_get(&re, &im, B, i, k);
+      sums *to = &s[i * nrhs + k];
+      to->re = (long double)alpha[0] * re - (long double)alpha[1] * im;
+      to->im = (long double)alpha[0] * im + (long double)alpha[1] * re;
+      if (system->T.diag == SPTRSM_UNIT) to->re -= at[0], to->im -= at[1], to->magnitude += at[2];
+    }
+  accumulate(s, system, op, x, nrhs);
+  int32_t *length = row_lengths(system, op);
+  bool single = system->T.dtype == SPTRSM_F32 || system->T.dtype == SPTRSM_C64;
+  long double u = single ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < nrhs; k++) {
+      const sums *e = &s[i * nrhs + k];
+      long double residual = magnitude(e->re, e->im), bound = (length[i] + 1) * u * e->magnitude;
+      double ratio = residual == 0 ? 0 : (double)(residual / bound);
+      if (k != skip && !(ratio <= worst)) worst = ratio;
+      if (k != skip && isnan(ratio)) k = nrhs, i = n - 1; /* nothing is worse */
+    }
+  free(x);
+  free(s);
+  free(length);
+  return worst;
+}
