@@ -16,6 +16,7 @@ except ImportError as missing:
     print(f"example skipped: {missing}")
     sys.exit(77)
 
+program = os.path.abspath(sys.argv[2])
 readme = open(sys.argv[1], encoding="utf-8").read()
 code = re.search(r"```python\n(.*?)```", readme, re.S).group(1)
 command = re.search(r"^(sptrsm-solve system\.h5 .*)$", readme, re.M).group(1).split("#")[0].split()
@@ -27,7 +28,7 @@ X_true = random.integers(1, 9, (n, 5)).astype(float)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     exec(code, {"A": A, "B": A @ X_true})
-    subprocess.run([sys.argv[2]] + command[1:], check=True)
+    subprocess.run([program] + command[1:], check=True)
     with h5py.File("x.h5") as f:
         error = abs(f["X"][:] - X_true).max()
 print(f"largest error {error:.1e}")
