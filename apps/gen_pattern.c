@@ -1,0 +1,171 @@
+/* gen_pattern.c -- patterns of synthetic triangles: stencils on grids, random, banded, chain, arrow, powerlaw, dense.
+ *
+ * Stencils of structured grids [chen2023structured], row r = x + y X + z X Y. The names count the points of the whole
+ * stencil; a triangle has those before the centre and the centre itself:
+ *   D2N5, D3N7    neighbours at distance 1 along the axes
+ *   D2N9, D3N27   the full square, the full cube around the centre
+ *   D3N13, D3N33  D3N7 and D3N27 with the 6 points at distance 2 along the axes (the article shows them only in a picture)
+ */
+#include "gen_pattern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- randomness: a hash of the position, so rows can be made in any order [steele2014splitmix] ---- */
+
+static uint64_t scramble(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t mix(uint64_t seed, uint64_t a, uint64_t b) { return scramble(scramble(scramble(seed) ^ a) ^ b); }
+
+/* In [0, 1). */
+static double uniform(const pattern *p, int32_t row, int32_t draw) { return (double)(mix(p->seed, (uint64_t)row, (uint64_t)draw) >> 11) * 0x1p-53; }
+
+/* ---- stencils ---- */
+
+static void add_offset(pattern *p, int x, int y, int z) {
+  bool before = z < 0 || (z == 0 && (y < 0 || (y == 0 && x < 0)));
+  if (!before) return;
+  p->offsets[p->offset_count].x = x;
+  p->offsets[p->offset_count].y = y;
+  p->offsets[p->offset_count++].z = z;
+}
+
+static bool in_stencil(const char *name, int x, int y, int z) {
+  int distance = abs(x) + abs(y) + abs(z), reach = abs(x) > abs(y) ? abs(x) : abs(y);
+  if (abs(z) > reach) reach = abs(z);
+  bool star = strcmp(name, "D2N5") == 0 || strcmp(name, "D3N7") == 0 || strcmp(name, "D3N13") == 0;
+  bool far = strcmp(name, "D3N13") == 0 || strcmp(name, "D3N33") == 0;
+  if (reach <= 1) return star ? distance <= 1 : true;
+  return far && distance == 2 && reach == 2;
+}
+
+/* z, y, x ascending: columns come out ascending where the offsets stay inside the grid. */
+static void make_stencil(pattern *p) {
+  int depth = p->kind->dimensions == 3 ? 2 : 0;
+  for (int z = -depth; z <= 0; z++)
+    for (int y = -2; y <= 2; y++)
+      for (int x = -2; x <= 2; x++)
+        if (in_stencil(p->kind->name, x, y, z)) add_offset(p, x, y, z);
+}
+
+static int32_t stencil_row(const pattern *p, int32_t row, int32_t *columns) {
+  int64_t X = p->grid[0], Y = p->grid[1], x = row % X, y = row / X % Y, z = row / (X * Y);
+  int32_t count = 0;
+  for (int o = 0; o < p->offset_count; o++) {
+    int64_t at_x = x + p->offsets[o].x, at_y = y + p->offsets[o].y, at_z = z + p->offsets[o].z;
+    if (at_x < 0 || at_x >= X || at_y < 0 || at_y >= Y || at_z < 0) continue;
+    columns[count++] = (int32_t)(at_x + X * (at_y + Y * at_z));
+  }
+  return count;
+}
+
+/* ---- random ---- */
+
+static int compare(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int32_t sort_unique(int32_t *columns, int32_t count) {
+  int32_t kept = 0;
+  qsort(columns, (size_t)count, sizeof *columns, compare);
+  for (int32_t i = 0; i < count; i++)
+    if (i == 0 || columns[i] != columns[kept - 1]) columns[kept++] = columns[i];
+  return kept;
+}
+
+/* Off-diagonal entries wanted in a row: a whole number that is right on average. */
+static int32_t wanted(const pattern *p, int32_t row, double mean) {
+  double whole = floor(mean);
+  if (uniform(p, row, -1) < mean - whole) whole += 1;
+  return whole < row ? (int32_t)whole : row;
+}
+
+static int32_t random_row(const pattern *p, int32_t row, int32_t *columns) {
+  double mean = p->density > 0 ? p->density * row : (p->entries > 0 ? p->entries : 8) - 1;
+  int32_t count = wanted(p, row, mean), kept = 0;
+  if (count <= row / 4) {
+    for (int32_t d = 0; d < count; d++) columns[d] = (int32_t)(uniform(p, row, d) * row);
+    return sort_unique(columns, count);
+  }
+  for (int32_t j = 0; j < row; j++) /* many of few: take each with the right probability */
+    if (uniform(p, row, j) * row < count) columns[kept++] = j;
+  return kept;
+}
+
+/* Row lengths follow a power law with exponent 2.5; columns prefer the front, so some of them grow long too. */
+static int32_t powerlaw_row(const pattern *p, int32_t row, int32_t *columns) {
+  double mean = (p->entries > 0 ? p->entries : 8) - 1, length = mean / 3 * pow(1 - uniform(p, row, -2), -1 / 1.5);
+  int32_t count = wanted(p, row, length < row ? length : row);
+  for (int32_t d = 0; d < count; d++) {
+    double u = uniform(p, row, d);
+    columns[d] = (int32_t)(u * u * u * row);
+  }
+  return sort_unique(columns, count);
+}
+
+/* ---- regular ---- */
+
+static int32_t run_of_columns(int32_t first, int32_t end, int32_t *columns) {
+  for (int32_t j = first; j < end; j++) columns[j - first] = j;
+  return end - first;
+}
+
+static int32_t banded_row(const pattern *p, int32_t row, int32_t *columns) { return run_of_columns(row > p->width ? row - (int32_t)p->width : 0, row, columns); }
+
+static int32_t chain_row(const pattern *p, int32_t row, int32_t *columns) {
+  (void)p;
+  return run_of_columns(row > 0 ? row - 1 : 0, row, columns);
+}
+
+static int32_t dense_row(const pattern *p, int32_t row, int32_t *columns) {
+  (void)p;
+  return run_of_columns(0, row, columns);
+}
+
+/* A dense first column and a dense last row. */
+static int32_t arrow_row(const pattern *p, int32_t row, int32_t *columns) {
+  return run_of_columns(0, row == p->n - 1 ? row : row > 0, columns);
+}
+
+/* ---- kinds ---- */
+
+static const pattern_kind kinds[] = {
+    {"D3N7", 3, 3, "X Y Z", stencil_row},  {"D3N13", 3, 3, "X Y Z", stencil_row}, {"D3N27", 3, 3, "X Y Z", stencil_row}, {"D3N33", 3, 3, "X Y Z", stencil_row},
+    {"D2N5", 2, 2, "X Y", stencil_row},    {"D2N9", 2, 2, "X Y", stencil_row},    {"random", 0, 1, "N", random_row},     {"banded", 0, 2, "N W", banded_row},
+    {"chain", 0, 1, "N", chain_row},       {"arrow", 0, 1, "N", arrow_row},       {"powerlaw", 0, 1, "N", powerlaw_row}, {"dense", 0, 1, "N", dense_row},
+};
+
+const pattern_kind *pattern_find(const char *name) {
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+  return NULL;
+}
+
+const char *pattern_names(void) { return "D3N7, D3N13, D3N27, D3N33, D2N5, D2N9, random, banded, chain, arrow, powerlaw, dense"; }
+
+bool pattern_set_sizes(pattern *p, const int64_t *sizes) {
+  int64_t n = 1;
+  p->offset_count = 0;
+  if (p->kind->dimensions == 0) {
+    n = sizes[0];
+    p->width = p->kind->sizes > 1 ? sizes[1] : 0;
+  } else {
+    for (int d = 0; d < 3; d++) {
+      p->grid[d] = d < p->kind->dimensions ? sizes[d] : 1;
+      if (__builtin_mul_overflow(n, p->grid[d], &n)) return false;
+    }
+    make_stencil(p);
+  }
+  if (n > INT32_MAX) return false;
+  p->n = (int32_t)n;
+  return true;
+}
+
+int32_t pattern_row(const pattern *p, int32_t row, int32_t *columns) { return p->kind->row(p, row, columns); }

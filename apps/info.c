@@ -1,0 +1,161 @@
+/* info.c -- sptrsm-info: what is in files, by which rule it is read, and how parallel the triangles are. */
+#include "info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "sptrsm-info factors.h5                 what is in the file, level sets, memory\n"
+    "sptrsm-info factors.h5:/L rhs.h5       one object; several files\n"
+    "sptrsm-info --methods                  methods of this build, with source and capabilities\n"
+    "\n"
+    "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
+    "  --methods            list methods\n"
+    "  --json               all of it as JSON, on stdout\n"
+    "  --uplo lower|upper   take a matrix as this triangle\n"
+    "  --unit               its diagonal is one\n"
+    "  --take-triangle      drop entries outside the triangle instead of refusing them\n"
+    "  --tidy               sort entries and sum duplicates instead of refusing them\n"
+    "  --memory-limit S     bytes one object may take: 512M, 4G\n"
+    "  --allow-external     follow external links and storage\n"
+    "  -q, -v, --help, --version\n"
+    "A file that can't be read gives its error and the others go on.\n"
+    "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
+
+enum { KEY_METHODS = 2000, KEY_JSON, KEY_UPLO, KEY_UNIT, KEY_TAKE, KEY_TIDY, KEY_MEMORY, KEY_EXTERNAL };
+
+static const struct argp_option options[] = {
+    {"methods", KEY_METHODS, NULL, 0, "", 0},  {"json", KEY_JSON, NULL, 0, "", 0},  {"uplo", KEY_UPLO, "SIDE", 0, "", 0},
+    {"unit", KEY_UNIT, NULL, 0, "", 0},        {"take-triangle", KEY_TAKE, NULL, 0, "", 0}, {"tidy", KEY_TIDY, NULL, 0, "", 0},
+    {"memory-limit", KEY_MEMORY, "S", 0, "", 0}, {"allow-external", KEY_EXTERNAL, NULL, 0, "", 0}, {0},
+};
+
+typedef struct {
+  sptrsm_io_options io;
+  bool methods, json;
+  char **files;
+  int count;
+} settings;
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  settings *s = state->input;
+  switch (key) {
+    case KEY_METHODS: s->methods = true; return 0;
+    case KEY_JSON: s->json = true; return 0;
+    case KEY_UPLO: s->io.uplo = cli_choice("--uplo", text, cli_uplos, 2); return 0;
+    case KEY_UNIT: s->io.unit = 1; return 0;
+    case KEY_TAKE: s->io.take_triangle = 1; return 0;
+    case KEY_TIDY: s->io.tidy = 1; return 0;
+    case KEY_MEMORY: s->io.memory_limit = cli_size("--memory-limit", text); return 0;
+    case KEY_EXTERNAL: s->io.allow_external = 1; return 0;
+    case ARGP_KEY_ARGS:
+      s->files = state->argv + state->next;
+      s->count = state->argc - state->next;
+      return 0;
+    case ARGP_KEY_END:
+      if (s->count == 0 && !s->methods) cli_usage("give files to look at, or --methods");
+      return 0;
+    default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* ---- facts of one file ---- */
+
+double triangle_bytes(const sptrsm_sparse *T) {
+  return (double)T->ptr[T->n] * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t);
+}
+
+double panel_bytes(const sptrsm_sparse *T) { return (double)T->n * PANEL_COLUMNS * (double)sptrsm_dtype_bytes(T->dtype); }
+
+static void note_error(file_facts *f, sptrsm_status status) {
+  f->code = cli_exit_code(status);
+  snprintf(f->error, sizeof f->error, "%s", sptrsm_last_error());
+}
+
+static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const char *name, const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
+  triangle_facts *t = &f->triangles[f->triangle_count];
+  sptrsm_matrix *matrix;
+  *t = (triangle_facts){.name = name, .M = M, .T = *T, .levels.size = sizeof t->levels};
+  sptrsm_status status = sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW);
+  if (status != SPTRSM_OK) return status;
+  status = sptrsm_matrix_levels(&t->levels, matrix, SPTRSM_N);
+  sptrsm_matrix_destroy(matrix);
+  if (status == SPTRSM_OK) f->triangle_count++;
+  return status;
+}
+
+static sptrsm_status look_at_factors(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
+  sptrsm_status status = sptrsm_file_factors_load(&f->factors, f->where, io);
+  if (status != SPTRSM_OK) return status;
+  const sptrsm_file_factors *F = f->factors;
+  status = add_triangle(f, context, F->single ? "T" : "L", F->L, &F->L_tri);
+  if (status == SPTRSM_OK && F->U) status = add_triangle(f, context, "U", F->U, &F->U_tri);
+  return status;
+}
+
+static int count_kind(const sptrsm_file_listing *list, const char *kind) {
+  int count = 0;
+  for (int i = 0; i < list->count; i++) count += strcmp(list->entries[i].kind, kind) == 0;
+  return count;
+}
+
+/* A file without matrices is no error: right-hand sides and solutions are files too. One with matrices that are no
+ * factor set (a general matrix, say) is shown as a list, and why. */
+static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
+  sptrsm_status status = sptrsm_file_list(&f->listing, f->where, io);
+  if (status != SPTRSM_OK) {
+    note_error(f, status);
+    return;
+  }
+  if (count_kind(&f->listing, "matrix") > 0) {
+    status = look_at_factors(f, context, io);
+    if (status != SPTRSM_OK) note_error(f, status);
+  } else if (f->listing.count == 1) {
+    status = sptrsm_file_block_load(&f->block, f->where, -1, io);
+    if (status != SPTRSM_OK) note_error(f, status);
+  }
+}
+
+static void facts_free(file_facts *f) {
+  sptrsm_file_listing_free(&f->listing);
+  sptrsm_file_factors_free(f->factors);
+  sptrsm_file_block_free(f->block);
+}
+
+/* ---- the whole ---- */
+
+static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
+  file_facts f = {.where = where};
+  look(&f, context, &s->io);
+  if (s->json) json_array_append_new(report, facts_json(&f));
+  else if (f.listing.count > 0) facts_text(&f);
+  if (f.code != CLI_OK) cli_error("%s", f.error);
+  int code = f.code;
+  facts_free(&f);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  static const cli_program program = {"sptrsm-info", help, options, parse};
+  settings s = {0};
+  sptrsm_context *context;
+  sptrsm_io_options_init(&s.io);
+  cli_start(&program, argc, argv, &s);
+  int worst = cli_fail(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL));
+  if (worst != CLI_OK) return worst;
+  json_t *files = s.json ? json_array() : NULL;
+  for (int i = 0; i < s.count; i++) {
+    int code = show_file(&s, context, s.files[i], files);
+    if (code > worst) worst = code;
+  }
+  sptrsm_context_destroy(context);
+  if (s.methods && !s.json) methods_text();
+  if (s.json) {
+    int code = cli_write_json(json_pack("{s:s, s:s, s:o, s:o}", "program", "sptrsm-info", "version", sptrsm_version(), "files", files, "methods",
+                                        s.methods ? methods_json() : json_null()), "-");
+    return code > worst ? code : worst;
+  }
+  if (fflush(stdout) == 0) return worst;
+  cli_error("stdout: can't write");
+  return CLI_IO;
+}

@@ -1,0 +1,34 @@
+/* info.h -- sptrsm-info: what is known of one file, shared by info.c and info_report.c. */
+#ifndef APPS_INFO_H
+#define APPS_INFO_H
+
+#include "cli.h"
+
+enum { PANEL_COLUMNS = 64 }; /* the panel whose memory is shown */
+
+typedef struct {
+  const char *name;          /* "L", "U", or "/path" of a matrix on its own */
+  const sptrsm_file_matrix *M;
+  sptrsm_sparse T;
+  sptrsm_level_stats levels;
+} triangle_facts;
+
+typedef struct {
+  const char *where;                 /* as given */
+  sptrsm_file_listing listing;
+  sptrsm_file_factors *factors;      /* a factor set or a single triangle, or NULL */
+  sptrsm_file_block *block;          /* a dense block named by its path, or NULL */
+  triangle_facts triangles[2];
+  int triangle_count;
+  int code;                          /* exit code of this file */
+  char error[1024];                  /* why it is not 0, or why its matrices are no triangles; "" */
+} file_facts;
+
+double triangle_bytes(const sptrsm_sparse *);
+double panel_bytes(const sptrsm_sparse *);
+void facts_text(const file_facts *);
+json_t *facts_json(const file_facts *);
+void methods_text(void);
+json_t *methods_json(void);
+
+#endif
