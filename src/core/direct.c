@@ -230,7 +230,8 @@ fail:
 static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
   if (e->side == SPTI_NO_SIDE) return (spti_edge){0};
   const spti_side *s = e->side == SPTI_ROW_SIDE ? &d->row : &d->col;
-  return (spti_edge){.map = e->transpose ? s->inverse : s->map, .scale = e->scaled ? s->scale : NULL, .divide = s->divide};
+  return (spti_edge){.map = e->transpose ? s->inverse : s->map, .inverse = e->transpose ? s->map : s->inverse,
+                     .scale = e->scaled ? s->scale : NULL, .divide = s->divide};
 }
 
 /* Plans first: a new one may narrow the panel and drop the workspace. */

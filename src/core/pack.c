@@ -1,13 +1,27 @@
-/* pack.c -- see pack.h. Strides decide the access pattern: a slab is narrow (at most 32 columns), so column-major blocks are
- * read as that many streams. */
+/* pack.c -- see pack.h. Blocks are walked in their own row order, in tiles of rows that stay in cache; the panel, which is the
+ * smaller of the two and has whole cache lines for rows, takes the scattered accesses of a permutation. */
 #include "core/pack.h"
 
 #include <math.h>
+#include <string.h>
+
+enum {
+  TILE = 256,            /* rows */
+  STREAMS = 8,           /* columns of a column-major block at once */
+  AHEAD = 64,            /* rows of a row-major block to ask for early: their lines are ld apart, which no prefetcher follows */
+  SHARED_LEAST = 1 << 15 /* elements of a panel that are worth starting threads for */
+};
 
 static inline float size_f32(float x) { return fabsf(x); }
 static inline double size_f64(double x) { return fabs(x); }
 static inline float size_c64(float _Complex x) { return fabsf(__real__ x) + fabsf(__imag__ x); }
 static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fabs(__imag__ x); }
+
+static inline int32_t tile_end(int32_t r0, int32_t n) { return n - r0 < TILE ? n : r0 + TILE; }
+
+static inline void prefetch(const void *row, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)row + at);
+}
 
 #define SPTI_TEMPLATE "core/pack.tmpl.h"
 #include "core/for_each_dtype.h"
@@ -19,12 +33,18 @@ spti_columns spti_block_columns(const sptrsm_block *block, int64_t first) {
   return c;
 }
 
+static int pass_threads(const spti_panel *W, int32_t n) { return (int64_t)n * W->width >= SHARED_LEAST ? W->threads : 1; }
+
 void spti_pack(const spti_panel *W, int32_t n, sptrsm_dtype dtype, const spti_columns *B, const spti_edge *edge, const void *alpha) {
-  SPTI_SWITCH(dtype, pack)(W, n, B, edge, alpha);
+  int threads = pass_threads(W, n);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (int64_t r = 0; r < n; r += TILE) SPTI_SWITCH(dtype, pack_tile)(W, n, (int32_t)r, B, edge, alpha);
 }
 
 void spti_unpack(const spti_columns *X, int32_t n, sptrsm_dtype dtype, const spti_panel *W, const spti_edge *edge) {
-  SPTI_SWITCH(dtype, unpack)(X, n, W, edge);
+  int threads = pass_threads(W, n);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (int64_t r = 0; r < n; r += TILE) SPTI_SWITCH(dtype, unpack_tile)(X, n, (int32_t)r, W, edge);
 }
 
 void spti_apply_diagonal(const spti_panel *W, int32_t n, sptrsm_dtype dtype, const spti_diagonal *D, spti_op op) {

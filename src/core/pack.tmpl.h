@@ -1,38 +1,78 @@
 /* pack.tmpl.h -- bodies of pack.c for one type T. */
 
 /* Row r's factor alpha * s(r), applied in this order: scaling of B first, as the formula reads. */
-static inline T NAME(scaled)(T value, int64_t r, const spti_edge *e, const T *alpha) {
+static inline T NAME(scaled)(T value, int64_t r, const spti_edge *e, const void *alpha) {
   if (e->scale) value = e->divide ? value / (R)e->scale[r] : value * (R)e->scale[r];
-  return alpha ? *alpha * value : value;
+  return alpha ? *(const T *)alpha * value : value;
 }
 
-static void NAME(pack)(const spti_panel *W, int32_t n, const spti_columns *B, const spti_edge *e, const void *alpha) {
+/* Columns [k0, k1) of B, rows [r0, r1), to the rows of W they belong to. At most STREAMS columns of a column-major block are read
+ * at a time: more would thrash the TLB and the prefetcher. */
+static inline void NAME(copy_in)(const spti_panel *W, const T *b, int64_t col_stride, const int32_t *to, int32_t r0, int32_t r1, int32_t k0,
+                                 int32_t k1) {
+  const T *column = b + k0 * col_stride;
+  for (int32_t r = r0; r < r1; r++) {
+    T *w = (T *)W->data + (to ? to[r] : r) * W->ld + k0;
+    if (k1 - k0 == STREAMS)
+      for (int k = 0; k < STREAMS; k++) w[k] = column[k * col_stride + r];
+    else
+      for (int k = 0; k < k1 - k0; k++) w[k] = column[k * col_stride + r];
+  }
+}
+
+static inline void NAME(copy_out)(T *x, int64_t col_stride, const spti_panel *W, const int32_t *from, int32_t r0, int32_t r1, int32_t k0,
+                                  int32_t k1) {
+  T *column = x + k0 * col_stride;
+  for (int32_t r = r0; r < r1; r++) {
+    const T *w = (const T *)W->data + (from ? from[r] : r) * W->ld + k0;
+    if (k1 - k0 == STREAMS)
+      for (int k = 0; k < STREAMS; k++) column[k * col_stride + r] = w[k];
+    else
+      for (int k = 0; k < k1 - k0; k++) column[k * col_stride + r] = w[k];
+  }
+}
+
+/* Rows [r0, r0 + TILE) of B: copied, then scaled and padded while they are near. */
+static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const spti_columns *B, const spti_edge *e, const void *alpha) {
   const T *b = B->data;
-  bool plain = !e->scale && !alpha;
-  for (int32_t i = 0; i < n; i++) {
-    T *w = (T *)W->data + i * W->ld;
-    int64_t r = e->map ? e->map[i] : i;
-    const T *row = b + r * B->row_stride;
-    if (plain) {
-      for (int32_t k = 0; k < W->width; k++) w[k] = row[k * B->col_stride];
-    } else {
-      for (int32_t k = 0; k < W->width; k++) w[k] = NAME(scaled)(row[k * B->col_stride], r, e, alpha);
+  const int32_t *to = e->inverse;
+  int32_t r1 = tile_end(r0, n);
+  size_t row_bytes = (size_t)W->width * sizeof(T);
+  if (B->col_stride == 1)
+    for (int32_t r = r0; r < r1; r++) {
+      if (r < n - AHEAD) prefetch(b + (r + AHEAD) * B->row_stride, row_bytes);
+      memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
+  else
+    for (int32_t k = 0; k < W->width; k += STREAMS)
+      NAME(copy_in)(W, b, B->col_stride, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
+  if (!e->scale && !alpha && W->padded == W->width) return;
+  for (int32_t r = r0; r < r1; r++) {
+    T *w = (T *)W->data + (to ? to[r] : r) * W->ld;
+    if (e->scale || alpha)
+      for (int32_t k = 0; k < W->width; k++) w[k] = NAME(scaled)(w[k], r, e, alpha);
     for (int32_t k = W->width; k < W->padded; k++) w[k] = 0;
   }
 }
 
-static void NAME(unpack)(const spti_columns *X, int32_t n, const spti_panel *W, const spti_edge *e) {
+static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, const spti_panel *W, const spti_edge *e) {
   T *x = X->data;
-  for (int32_t i = 0; i < n; i++) {
-    const T *w = (const T *)W->data + (e->map ? e->map[i] : i) * W->ld;
-    T *row = x + i * X->row_stride;
-    if (e->scale) {
-      for (int32_t k = 0; k < W->width; k++) row[k * X->col_stride] = NAME(scaled)(w[k], i, e, NULL);
-    } else {
-      for (int32_t k = 0; k < W->width; k++) row[k * X->col_stride] = w[k];
+  int32_t r1 = tile_end(r0, n);
+  size_t row_bytes = (size_t)W->width * sizeof(T);
+  if (X->col_stride == 1)
+    for (int32_t r = r0; r < r1; r++) {
+      if (r < n - AHEAD) prefetch(x + (r + AHEAD) * X->row_stride, row_bytes);
+      memcpy(x + r * X->row_stride, (const T *)W->data + (e->map ? e->map[r] : r) * W->ld, row_bytes);
     }
-  }
+  else
+    for (int32_t k = 0; k < W->width; k += STREAMS)
+      NAME(copy_out)(x, X->col_stride, W, e->map, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
+  if (!e->scale) return;
+  for (int32_t r = r0; r < r1; r++)
+    for (int32_t k = 0; k < W->width; k++) {
+      T *at = x + r * X->row_stride + k * X->col_stride;
+      *at = NAME(scaled)(*at, r, e, NULL);
+    }
 }
 
 /* The block [[a, u], [s, d]] of rows i and i+1: s = sub[i], u = s or its conjugate. By elimination with the larger pivot first

@@ -22,6 +22,9 @@ static sptrsm_status check_block(const spti_pipeline *line, const sptrsm_block *
   int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (block->ld < least) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: ld = %lld is less than %lld", name, (long long)block->ld, (long long)least);
   if (!block->data && block->n > 0 && block->nrhs > 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: data is NULL", name);
+  int64_t lines = block->layout == SPTRSM_ROW_MAJOR ? block->n : block->nrhs;
+  if (least > 0 && lines > 0 && block->ld > INT64_MAX / (int64_t)sizeof(double _Complex) / lines)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld lines of ld = %lld do not fit the address space", name, (long long)lines, (long long)block->ld);
   return SPTRSM_OK;
 }
 
@@ -88,9 +91,10 @@ static int team(const spti_pipeline *line) {
   return most;
 }
 
-/* Columns per slab: the panel, or less so that every thread has a slab, but whole vectors. */
+/* Columns per slab: the panel, or less so that every thread has as many slabs as any other, but whole vectors. */
 static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) {
-  int64_t share = ((nrhs + threads - 1) / threads + 7) / 8 * 8;
+  int64_t rounds = (nrhs - 1) / ((int64_t)panels->panel * threads) + 1, slabs = rounds * threads;
+  int64_t share = ((nrhs - 1) / slabs + 8) / 8 * 8;
   return share < panels->panel ? (int32_t)share : panels->panel;
 }
 

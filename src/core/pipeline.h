@@ -13,7 +13,7 @@
 
 /* Arrays in the context's place; NULL: identity, ones. */
 typedef struct {
-  const int32_t *map;
+  const int32_t *map, *inverse; /* inverse[map[i]] = i; both or none */
   const double *scale;
   bool divide;
 } spti_edge;

@@ -10,7 +10,7 @@
 #include "core/method.h"
 #include "core/workspace.h"
 
-enum { HOST_SLAB_BYTES = 1 << 20, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
+enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
 static const int64_t GPU_PANEL_BYTES = (int64_t)1 << 30;
 
 double spti_seconds(void) {
@@ -64,8 +64,9 @@ static int32_t choose_panel(const sptrsm_plan *plan) {
   if (plan->options.panel > 0) return plan->options.panel;
   int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   if (plan->context->place == SPTRSM_HOST) {
-    int64_t fits = HOST_SLAB_BYTES / column / 8 * 8;
-    return (int32_t)(fits < 8 ? 8 : fits > HOST_SLAB_MAX ? HOST_SLAB_MAX : fits);
+    int32_t slab = HOST_SLAB_MIN; /* doubled, since kernels are made for powers of two */
+    while (slab < HOST_SLAB_MAX && 2 * slab * column <= HOST_SLAB_BYTES) slab *= 2;
+    return slab;
   }
   int64_t want = plan->options.nrhs_hint > 0 ? (plan->options.nrhs_hint + 31) / 32 * 32 : GPU_PANEL_DEFAULT;
   int64_t fits = GPU_PANEL_BYTES / column / 32 * 32;
