@@ -22,9 +22,9 @@ static sptrsm_status check_description(const sptrsm_sparse *T) {
 static sptrsm_status check_pointers(const sptrsm_sparse *T) {
   if (T->ptr[0] != 0) return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[0] is %lld, not 0 (1-based indices? subtract 1)", (long long)T->ptr[0]);
   for (int32_t i = 0; i < T->n; i++) {
-    int64_t length = T->ptr[i + 1] - T->ptr[i];
     if (T->ptr[i + 1] < T->ptr[i])
       return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is less than ptr[%d] = %lld", i + 1, (long long)T->ptr[i + 1], i, (long long)T->ptr[i]);
+    int64_t length = T->ptr[i + 1] - T->ptr[i]; /* both are at least 0 here */
     if (length > T->n)
       return spti_fail(SPTRSM_ERR_STRUCTURE, "%s %d has %lld entries, more than n = %d", line_word(T), i, (long long)length, T->n);
   }
