@@ -19,10 +19,14 @@ typedef struct {
 
 static const known_format *find_format(const char *name) {
   static const known_format formats[] = {
-      {"CSR", "Binsparse CSR", SPTI_COMPRESSED, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},  {"CSC", "Binsparse CSC", SPTI_COMPRESSED, SPTRSM_CSC, SPTRSM_ROW_MAJOR, 0},
-      {"COO", "Binsparse COO", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},  {"COOR", "Binsparse COOR", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"COOC", "Binsparse COOC", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0}, {"DMAT", "Binsparse DMAT", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"DMATR", "Binsparse DMATR", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},   {"DMATC", "Binsparse DMATC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, 0},
+      {"CSR", "Binsparse CSR", SPTI_COMPRESSED, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
+      {"CSC", "Binsparse CSC", SPTI_COMPRESSED, SPTRSM_CSC, SPTRSM_ROW_MAJOR, 0},
+      {"COO", "Binsparse COO", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
+      {"COOR", "Binsparse COOR", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
+      {"COOC", "Binsparse COOC", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
+      {"DMAT", "Binsparse DMAT", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
+      {"DMATR", "Binsparse DMATR", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
+      {"DMATC", "Binsparse DMATC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, 0},
       {"DVEC", "Binsparse DVEC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, 1},
   };
   for (size_t k = 0; k < sizeof formats / sizeof formats[0]; k++)
@@ -44,7 +48,8 @@ static sptrsm_status check_version(const json_t *b, const char *where) {
 static sptrsm_status read_shape(spti_io_form *form, const json_t *b, int vector, const char *where) {
   const json_t *shape = json_object_get(b, "shape"), *stored = json_object_get(b, "number_of_stored_values");
   size_t need = vector ? 1 : 2;
-  if (!json_is_array(shape) || json_array_size(shape) != need) return broken(where, "shape", vector ? "an array of one integer" : "an array of two integers");
+  if (!json_is_array(shape) || json_array_size(shape) != need)
+    return broken(where, "shape", vector ? "an array of one integer" : "an array of two integers");
   for (size_t k = 0; k < need; k++)
     if (!json_is_integer(json_array_get(shape, k))) return broken(where, "shape", "made of integers");
   form->rows = json_integer_value(json_array_get(shape, 0));
@@ -60,12 +65,17 @@ static sptrsm_status read_value_type(spti_io_form *form, const json_t *b, const 
   const char *type = json_string_value(json_object_get(json_object_get(b, "data_types"), "values"));
   if (type == NULL) return broken(where, "data_types.values", "a string such as \"float64\"");
   for (;;) {
-    if (!form->iso && strncmp(type, "iso[", 4) == 0) form->iso = 1, type += 4;
-    else if (!form->pairs && strncmp(type, "complex[", 8) == 0) form->pairs = 1, type += 8;
-    else break;
+    if (!form->iso && strncmp(type, "iso[", 4) == 0)
+      form->iso = 1, type += 4;
+    else if (!form->pairs && strncmp(type, "complex[", 8) == 0)
+      form->pairs = 1, type += 8;
+    else
+      break;
   }
   if (strchr(type, '[') != NULL && strchr(type, '[') < type + strcspn(type, "]"))
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: Binsparse value type \"%s\" is not known here; use float64, complex[float64] or iso[float64]", where, type);
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                            "%s: Binsparse value type \"%s\" is not known here; use float64, complex[float64] or iso[float64]", where,
+                            type);
   return SPTRSM_OK;
 }
 
@@ -76,7 +86,9 @@ static sptrsm_status read_description(spti_io_form *form, const json_t *root, co
   const char *name = json_string_value(json_object_get(b, "format"));
   if (name == NULL) return broken(where, "format", "a string such as \"CSR\"");
   const known_format *known = find_format(name);
-  if (known == NULL) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: Binsparse format \"%s\" is not read; write CSR, CSC, COO, DMATR or DMATC", where, name);
+  if (known == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: Binsparse format \"%s\" is not read; write CSR, CSC, COO, DMATR or DMATC", where,
+                            name);
   form->kind = known->kind;
   form->format = known->format;
   form->layout = known->layout;
@@ -86,7 +98,8 @@ static sptrsm_status read_description(spti_io_form *form, const json_t *root, co
   if (known->kind == SPTI_COORDINATE) form->row = "indices_0", form->col = "indices_1";
   SPTI_IO_TRY(read_shape(form, b, known->vector, where));
   SPTI_IO_TRY(read_value_type(form, b, where));
-  if (form->iso && form->kind == SPTI_DENSE) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a dense block of one repeated value (iso) is not read; write it out", where);
+  if (form->iso && form->kind == SPTI_DENSE)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a dense block of one repeated value (iso) is not read; write it out", where);
   const json_t *structure = json_object_get(b, "structure");
   if (structure != NULL && !json_is_string(structure)) return broken(where, "structure", "a string such as \"symmetric_lower\"");
   if (structure != NULL) SPTI_IO_TRY(spti_io_set_structure(form, json_string_value(structure), where));

@@ -10,9 +10,11 @@
 
 sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where) {
   if (rows < 0 || cols < 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: shape %lld x %lld is negative; correct the shape", where, (long long)rows, (long long)cols);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: shape %lld x %lld is negative; correct the shape", where, (long long)rows,
+                            (long long)cols);
   if (rows > INT32_MAX || cols > INT32_MAX)
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: shape %lld x %lld: at most %d rows and columns are supported", where, (long long)rows, (long long)cols, INT32_MAX);
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: shape %lld x %lld: at most %d rows and columns are supported", where,
+                            (long long)rows, (long long)cols, INT32_MAX);
   return SPTRSM_OK;
 }
 
@@ -22,7 +24,8 @@ sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], spti_io_file *f, 
   if (*found || !spti_io_has(group, "shape")) return SPTRSM_OK;
   spti_io_dataset d;
   SPTI_IO_TRY(spti_io_dataset_open(&d, f, group, "shape"));
-  sptrsm_status status = d.count == 2 ? spti_io_read_i64(&d, shape) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: must hold two integers", d.where);
+  sptrsm_status status =
+      d.count == 2 ? spti_io_read_i64(&d, shape) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: must hold two integers", d.where);
   *found = status == SPTRSM_OK;
   spti_io_dataset_close(&d);
   return status;
@@ -45,19 +48,26 @@ sptrsm_status spti_io_set_structure(spti_io_form *form, const char *structure, c
       form->uplo = (int)known[k].uplo;
       return SPTRSM_OK;
     }
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: unknown structure \"%s\"; leave it out or use symmetric_lower, hermitian_lower, ...", where, structure);
+  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: unknown structure \"%s\"; leave it out or use symmetric_lower, hermitian_lower, ...",
+                          where, structure);
 }
 
 sptrsm_status spti_io_form_triangle(spti_io_form *form, const json_t *object, const char *where) {
   const char *uplo = json_string_value(json_object_get(object, "uplo"));
   const char *diag = json_string_value(json_object_get(object, "diag"));
   const char *structure = json_string_value(json_object_get(object, "structure"));
-  if (uplo != NULL && strcmp(uplo, "lower") == 0) form->uplo = SPTRSM_LOWER;
-  else if (uplo != NULL && strcmp(uplo, "upper") == 0) form->uplo = SPTRSM_UPPER;
-  else if (uplo != NULL) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: uplo is \"%s\"; use \"lower\" or \"upper\"", where, uplo);
-  if (diag != NULL && strcmp(diag, "nonunit") == 0) form->diag = SPTRSM_NONUNIT;
-  else if (diag != NULL && (strcmp(diag, "unit") == 0 || strcmp(diag, "unit-implicit") == 0)) form->diag = SPTRSM_UNIT;
-  else if (diag != NULL) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: diag is \"%s\"; use \"nonunit\", \"unit\" or \"unit-implicit\"", where, diag);
+  if (uplo != NULL && strcmp(uplo, "lower") == 0)
+    form->uplo = SPTRSM_LOWER;
+  else if (uplo != NULL && strcmp(uplo, "upper") == 0)
+    form->uplo = SPTRSM_UPPER;
+  else if (uplo != NULL)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: uplo is \"%s\"; use \"lower\" or \"upper\"", where, uplo);
+  if (diag != NULL && strcmp(diag, "nonunit") == 0)
+    form->diag = SPTRSM_NONUNIT;
+  else if (diag != NULL && (strcmp(diag, "unit") == 0 || strcmp(diag, "unit-implicit") == 0))
+    form->diag = SPTRSM_UNIT;
+  else if (diag != NULL)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: diag is \"%s\"; use \"nonunit\", \"unit\" or \"unit-implicit\"", where, diag);
   return structure != NULL ? spti_io_set_structure(form, structure, where) : SPTRSM_OK;
 }
 
@@ -75,7 +85,8 @@ static sptrsm_status read_own_attribute(spti_io_form *form, const spti_io_object
 }
 
 sptrsm_status spti_io_detect(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
-  static sptrsm_status (*const matchers[])(spti_io_form *, spti_io_file *, const spti_io_object *) = {spti_io_match_binsparse, spti_io_match_matlab, spti_io_match_anndata, spti_io_match_coo};
+  static sptrsm_status (*const matchers[])(spti_io_form *, spti_io_file *, const spti_io_object *) = {
+      spti_io_match_binsparse, spti_io_match_matlab, spti_io_match_anndata, spti_io_match_coo};
   *form = (spti_io_form){.kind = SPTI_NONE, .rows = -1, .cols = -1, .nnz = -1, .uplo = SPTRSM_AS_STORED, .diag = SPTRSM_AS_STORED};
   if (group->type != H5I_GROUP) return SPTRSM_OK;
   for (size_t k = 0; k < sizeof matchers / sizeof matchers[0] && form->kind == SPTI_NONE; k++) SPTI_IO_TRY(matchers[k](form, f, group));

@@ -20,7 +20,8 @@ static herr_t source_read(const text_source *s, hid_t type, void *out) {
 }
 
 static sptrsm_status bad_text(const text_source *s, const char *what) {
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %s %s; store it as one string", s->where, s->is_attribute ? "attribute" : "dataset", s->name, what);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %s %s; store it as one string", s->where, s->is_attribute ? "attribute" : "dataset",
+                          s->name, what);
 }
 
 static sptrsm_status read_variable(char **out, const text_source *s, hid_t type) {
@@ -55,17 +56,29 @@ static sptrsm_status read_fixed(char **out, const text_source *s, hid_t type) {
 static sptrsm_status read_text(char **out, const text_source *s) {
   hid_t type = source_type(s), space = source_space(s);
   sptrsm_status status;
-  if (type < 0 || space < 0) status = bad_text(s, "can't be read");
-  else if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) status = bad_text(s, "is not a string");
-  else status = H5Tis_variable_str(type) > 0 ? read_variable(out, s, type) : read_fixed(out, s, type);
+  if (type < 0 || space < 0)
+    status = bad_text(s, "can't be read");
+  else if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+    status = bad_text(s, "is not a string");
+  else
+    status = H5Tis_variable_str(type) > 0 ? read_variable(out, s, type) : read_fixed(out, s, type);
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   return status;
 }
 
+sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, const char *where) {
+  htri_t exists = H5Aexists(object, name);
+  *found = exists > 0;
+  if (exists >= 0) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be looked up: damaged, or not enough memory", where, name);
+}
+
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where) {
+  int found;
   *out = NULL;
-  if (H5Aexists(object, name) <= 0) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_attr_exists(&found, object, name, where));
+  if (!found) return SPTRSM_OK;
   text_source s = {.id = H5Aopen(object, name, H5P_DEFAULT), .is_attribute = 1, .where = where, .name = name};
   if (s.id < 0) return bad_text(&s, "can't be opened");
   sptrsm_status status = read_text(out, &s);
@@ -86,8 +99,9 @@ sptrsm_status spti_io_text_dataset(char **out, spti_io_file *f, const spti_io_ob
 }
 
 sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t object, const char *name, const char *where) {
+  SPTI_IO_TRY(spti_io_attr_exists(found, object, name, where));
+  if (!*found) return SPTRSM_OK;
   *found = 0;
-  if (H5Aexists(object, name) <= 0) return SPTRSM_OK;
   hid_t id = H5Aopen(object, name, H5P_DEFAULT);
   hid_t type = id >= 0 ? H5Aget_type(id) : -1, space = id >= 0 ? H5Aget_space(id) : -1;
   int good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count;
@@ -95,7 +109,9 @@ sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t o
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   if (id >= 0) H5Aclose(id);
-  return *found ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s must hold %d integer%s", where, name, count, count == 1 ? "" : "s");
+  return *found
+             ? SPTRSM_OK
+             : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s must hold %d integer%s", where, name, count, count == 1 ? "" : "s");
 }
 
 /* ---- JSON ---- */
@@ -103,10 +119,14 @@ sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t o
 static int json_depth(const char *text) {
   int depth = 0, deepest = 0, in_string = 0;
   for (const char *c = text; *c != '\0'; c++) {
-    if (in_string && *c == '\\' && c[1] != '\0') c++;
-    else if (*c == '"') in_string = !in_string;
-    else if (!in_string && (*c == '{' || *c == '[') && ++depth > deepest) deepest = depth;
-    else if (!in_string && (*c == '}' || *c == ']')) depth--;
+    if (in_string && *c == '\\' && c[1] != '\0')
+      c++;
+    else if (*c == '"')
+      in_string = !in_string;
+    else if (!in_string && (*c == '{' || *c == '[') && ++depth > deepest)
+      deepest = depth;
+    else if (!in_string && (*c == '}' || *c == ']'))
+      depth--;
   }
   return deepest;
 }
@@ -114,10 +134,12 @@ static int json_depth(const char *text) {
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute) {
   json_error_t error;
   if (json_depth(text) > SPTI_JSON_DEPTH)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s nests deeper than %d levels; this is not the JSON of a matrix", where, attribute, SPTI_JSON_DEPTH);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s nests deeper than %d levels; this is not the JSON of a matrix", where,
+                            attribute, SPTI_JSON_DEPTH);
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
   if (root == NULL)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s is not valid JSON: %s (line %d, column %d)", where, attribute, error.text, error.line, error.column);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s is not valid JSON: %s (line %d, column %d)", where, attribute,
+                            error.text, error.line, error.column);
   *out = root;
   return SPTRSM_OK;
 }

@@ -12,7 +12,7 @@
 typedef struct {
   spti_io_file *file;
   spti_io_dataset d;
-  int flat;              /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
+  int flat; /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
   int pairs;
   int64_t rows, cols;
   sptrsm_layout layout;
@@ -27,9 +27,13 @@ static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
   SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "order", d->where));
   if (text == NULL) return SPTRSM_OK;
   sptrsm_status status = SPTRSM_OK;
-  if (strcmp(text, "C") == 0) *out = SPTRSM_ROW_MAJOR;
-  else if (strcmp(text, "F") == 0) *out = SPTRSM_COL_MAJOR;
-  else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute order is \"%s\"; use C (rows first) or F (dimensions reversed)", d->where, text);
+  if (strcmp(text, "C") == 0)
+    *out = SPTRSM_ROW_MAJOR;
+  else if (strcmp(text, "F") == 0)
+    *out = SPTRSM_COL_MAJOR;
+  else
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute order is \"%s\"; use C (rows first) or F (dimensions reversed)",
+                              d->where, text);
   free(text);
   return status;
 }
@@ -37,26 +41,37 @@ static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
 static sptrsm_status by_shape(block_source *s, int32_t n) {
   const int64_t *dims = s->d.dims;
   s->layout = SPTRSM_ROW_MAJOR;
-  if (n < 0) s->rule = "2-D dataset, C order (taken, nothing known)";
-  else if (dims[0] == n && dims[1] == n) s->rule = "2-D dataset, n x n without a hint: C order taken; --rhs-order overrides";
-  else if (dims[0] == n) s->rule = "2-D dataset, C order (shape)";
-  else if (dims[1] == n) s->layout = SPTRSM_COL_MAJOR, s->rule = "2-D dataset, F order (shape)";
-  else return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, neither side is the order of the matrix, %d; is this the right file?", s->d.where, (long long)dims[0], (long long)dims[1], n);
+  if (n < 0)
+    s->rule = "2-D dataset, C order (taken, nothing known)";
+  else if (dims[0] == n && dims[1] == n)
+    s->rule = "2-D dataset, n x n without a hint: C order taken; --rhs-order overrides";
+  else if (dims[0] == n)
+    s->rule = "2-D dataset, C order (shape)";
+  else if (dims[1] == n)
+    s->layout = SPTRSM_COL_MAJOR, s->rule = "2-D dataset, F order (shape)";
+  else
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: is %lld x %lld, neither side is the order of the matrix, %d; is this the right file?", s->d.where,
+                            (long long)dims[0], (long long)dims[1], n);
   return SPTRSM_OK;
 }
 
 static sptrsm_status decide_order(block_source *s, int32_t n, int wish) {
-  int attribute;
+  int attribute, is_matlab;
+  SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, s->d.id, "MATLAB_class", s->d.where));
   if (wish != SPTRSM_AS_STORED) {
     s->layout = (sptrsm_layout)wish;
     s->rule = wish == SPTRSM_ROW_MAJOR ? "2-D dataset, C order (asked for)" : "2-D dataset, F order (asked for)";
-  } else if (H5Aexists(s->d.id, "MATLAB_class") > 0) {
+  } else if (is_matlab) {
     s->layout = SPTRSM_COL_MAJOR;
     s->rule = "MATLAB v7.3 dense, dimensions reversed";
   } else {
     SPTI_IO_TRY(order_attribute(&attribute, &s->d));
-    if (attribute == SPTRSM_AS_STORED) SPTI_IO_TRY(by_shape(s, n));
-    else s->layout = (sptrsm_layout)attribute, s->rule = attribute == SPTRSM_ROW_MAJOR ? "2-D dataset, C order (attribute)" : "2-D dataset, F order (attribute)";
+    if (attribute == SPTRSM_AS_STORED)
+      SPTI_IO_TRY(by_shape(s, n));
+    else
+      s->layout = (sptrsm_layout)attribute,
+      s->rule = attribute == SPTRSM_ROW_MAJOR ? "2-D dataset, C order (attribute)" : "2-D dataset, F order (attribute)";
   }
   s->rows = s->layout == SPTRSM_ROW_MAJOR ? s->d.dims[0] : s->d.dims[1];
   s->cols = s->layout == SPTRSM_ROW_MAJOR ? s->d.dims[1] : s->d.dims[0];
@@ -76,10 +91,12 @@ static sptrsm_status open_binsparse(block_source *s, const spti_io_form *form, c
   size_t need = spti_io_bytes(s->rows, (size_t)s->cols);
   if (s->pairs) need = spti_io_bytes(need > INT64_MAX ? -1 : (int64_t)need, 2);
   if ((size_t)s->d.count != need || s->d.rank != 1)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but shape %lld x %lld needs %zu in one dimension", s->d.where, (long long)s->d.count, (long long)s->rows,
-                            (long long)s->cols, need);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but shape %lld x %lld needs %zu in one dimension", s->d.where,
+                            (long long)s->d.count, (long long)s->rows, (long long)s->cols, need);
   if (s->pairs && s->d.number.is_complex)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs", s->d.where);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs",
+                            s->d.where);
   return SPTRSM_OK;
 }
 
@@ -89,7 +106,8 @@ static sptrsm_status open_source(block_source *s, spti_io_object *o, int32_t n, 
     spti_io_form form;
     SPTI_IO_TRY(spti_io_detect(&form, s->file, o));
     if (form.kind == SPTI_DENSE) return open_binsparse(s, &form, o);
-    if (form.kind != SPTI_NONE) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a sparse matrix (%s), a dense block is needed", o->where, form.rule);
+    if (form.kind != SPTI_NONE)
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a sparse matrix (%s), a dense block is needed", o->where, form.rule);
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, a dense block is needed; name it as FILE:/path", o->where);
   }
   spti_io_object taken = *o;
@@ -109,13 +127,14 @@ static sptrsm_status check_columns(const block_source *s, const sptrsm_io_option
   *begin = o->col_begin;
   *end = o->col_end < 0 ? s->cols : o->col_end;
   if (*begin >= 0 && *begin <= *end && *end <= s->cols) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld asked for, but it has %lld; choose within 0:%lld", s->d.where, (long long)*begin, (long long)*end, (long long)s->cols,
-                          (long long)s->cols);
+  return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld asked for, but it has %lld; choose within 0:%lld", s->d.where,
+                          (long long)*begin, (long long)*end, (long long)s->cols, (long long)s->cols);
 }
 
 static spti_io_slab columns_slab(const block_source *s, int64_t begin, int64_t width) {
   hsize_t n = (hsize_t)s->rows, from = (hsize_t)begin, w = (hsize_t)width, each = s->pairs ? 2 : 1;
-  if (s->flat && s->layout == SPTRSM_ROW_MAJOR) return (spti_io_slab){{from * each, 0}, {(hsize_t)s->cols * each, 1}, {n, 1}, {w * each, 1}};
+  if (s->flat && s->layout == SPTRSM_ROW_MAJOR)
+    return (spti_io_slab){{from * each, 0}, {(hsize_t)s->cols * each, 1}, {n, 1}, {w * each, 1}};
   if (s->flat) return (spti_io_slab){{from * n * each, 0}, {1, 1}, {1, 1}, {w * n * each, 1}};
   if (s->d.rank == 1) return (spti_io_slab){{0, 0}, {1, 1}, {1, 1}, {n, 1}};
   if (s->layout == SPTRSM_ROW_MAJOR) return (spti_io_slab){{0, from}, {1, 1}, {1, 1}, {n, w}};
@@ -148,7 +167,9 @@ static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, spti_io_o
   sptrsm_status status = open_source(&s, o, n, options);
   if (status == SPTRSM_OK) status = spti_io_check_shape(s.rows, 0, X->where);
   if (status == SPTRSM_OK && n >= 0 && s.rows != n)
-    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld rows (%s), the matrix has order %d; is this the right file, or is --rhs-order needed?", X->where, (long long)s.rows, s.rule, n);
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                              "%s: has %lld rows (%s), the matrix has order %d; is this the right file, or is --rhs-order needed?",
+                              X->where, (long long)s.rows, s.rule, n);
   if (status == SPTRSM_OK) status = read_block(X, &s, options);
   spti_io_dataset_close(&s.d);
   return status;
@@ -171,8 +192,11 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char
   int blocks = 0;
   for (int k = 0; k < list.count; k++)
     if (strcmp(list.entries[k].kind, "block") == 0 || strcmp(list.entries[k].kind, "vector") == 0) only = list.entries[k].path, blocks++;
-  if (blocks == 1) status = spti_io_object_open_path(o, f, only);
-  else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: holds no B and %s; name one as FILE:/path", f->name, blocks == 0 ? "no other block" : "several blocks");
+  if (blocks == 1)
+    status = spti_io_object_open_path(o, f, only);
+  else
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: holds no B and %s; name one as FILE:/path", f->name,
+                              blocks == 0 ? "no other block" : "several blocks");
   sptrsm_file_listing_free(&list);
   return status;
 }
@@ -187,15 +211,20 @@ sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where,
   if (o == NULL) o = &defaults;
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = spti_io_allocate(&X, where, sizeof *X);
-  if (status == SPTRSM_OK) *X = (sptrsm_file_block){.rule = ""};
-  else X = NULL;
-  if (status == SPTRSM_OK && f.matrix_market) status = sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f.name);
+  if (status == SPTRSM_OK)
+    *X = (sptrsm_file_block){.rule = ""};
+  else
+    X = NULL;
+  if (status == SPTRSM_OK && f.matrix_market)
+    status = sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f.name);
   if (status == SPTRSM_OK) status = f.path != NULL ? spti_io_object_open_path(&object, &f, f.path) : open_default(&object, &f, where, o);
   if (status == SPTRSM_OK) status = load_block(X, &f, &object, n, o);
   spti_io_object_close(&object);
-  spti_io_file_close(&f);
-  if (status == SPTRSM_OK) *out = X;
-  else sptrsm_file_block_free(X);
+  status = spti_io_file_end(&f, status);
+  if (status == SPTRSM_OK)
+    *out = X;
+  else
+    sptrsm_file_block_free(X);
   return status;
 }
 

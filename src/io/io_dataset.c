@@ -17,7 +17,8 @@ static sptrsm_dtype real_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPT
 
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where) {
   if (asked != SPTRSM_AS_STORED && spti_io_is_complex(stored) && !spti_io_is_complex((sptrsm_dtype)asked))
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: values are complex and can't become real; use --dtype %s", where, stored == SPTRSM_C64 ? "c64" : "c128");
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: values are complex and can't become real; use --dtype %s", where,
+                            stored == SPTRSM_C64 ? "c64" : "c128");
   *out = asked == SPTRSM_AS_STORED ? stored : (sptrsm_dtype)asked;
   return SPTRSM_OK;
 }
@@ -56,22 +57,20 @@ static int number_of(spti_io_number *n, hid_t type) {
   *n = (spti_io_number){.dtype = SPTRSM_F64};
   size_t bytes = H5Tget_size(type);
   switch (H5Tget_class(type)) {
-    case H5T_FLOAT:
-      n->dtype = bytes <= 4 ? SPTRSM_F32 : SPTRSM_F64;
-      snprintf(n->name, sizeof n->name, "f%zu", 8 * bytes);
-      return 1;
-    case H5T_INTEGER:
-      n->is_integer = 1;
-      snprintf(n->name, sizeof n->name, "%sint%zu", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", 8 * bytes);
-      return 1;
-    case H5T_ENUM: /* a boolean of h5py */
-      n->is_integer = 1;
-      snprintf(n->name, sizeof n->name, "enum%zu", 8 * bytes);
-      return 1;
-    case H5T_COMPOUND:
-      return compound_number(n, type);
-    default:
-      return 0;
+  case H5T_FLOAT:
+    n->dtype = bytes <= 4 ? SPTRSM_F32 : SPTRSM_F64;
+    snprintf(n->name, sizeof n->name, "f%zu", 8 * bytes);
+    return 1;
+  case H5T_INTEGER:
+    n->is_integer = 1;
+    snprintf(n->name, sizeof n->name, "%sint%zu", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", 8 * bytes);
+    return 1;
+  case H5T_ENUM: /* a boolean of h5py */
+    n->is_integer = 1;
+    snprintf(n->name, sizeof n->name, "enum%zu", 8 * bytes);
+    return 1;
+  case H5T_COMPOUND: return compound_number(n, type);
+  default: return 0;
   }
 }
 
@@ -99,10 +98,13 @@ static sptrsm_status check_filters(hid_t plist, const char *where) {
     H5Z_filter_t id = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof name, name, &config);
     name[sizeof name - 1] = '\0';
     if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32 && id != H5Z_FILTER_SZIP)
-      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: filter %d (%s) is not one of deflate, shuffle, fletcher32, szip; rewrite it, e.g. h5repack -f GZIP=4", where,
-                              (int)id, name[0] != '\0' ? name : "unnamed");
+      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                              "%s: filter %d (%s) is not one of deflate, shuffle, fletcher32, szip; rewrite it, e.g. h5repack -f GZIP=4",
+                              where, (int)id, name[0] != '\0' ? name : "unnamed");
     if (H5Zfilter_avail(id) <= 0)
-      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: this HDF5 library was built without filter %d (%s); rewrite it, e.g. h5repack -f GZIP=4", where, (int)id, name);
+      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                              "%s: this HDF5 library was built without filter %d (%s); rewrite it, e.g. h5repack -f GZIP=4", where, (int)id,
+                              name);
   }
   return SPTRSM_OK;
 }
@@ -126,7 +128,8 @@ sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const 
   if (!f->allow_external && layout == H5D_VIRTUAL)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: a virtual dataset reads other files; allow it with --allow-external", where);
   else if (!f->allow_external && layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
+    status =
+        sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
   if (status == SPTRSM_OK) status = check_filters(plist, where);
   if (status == SPTRSM_OK && layout == H5D_CHUNKED) status = check_chunks(f, dataset, plist, where);
   H5Pclose(plist);
@@ -140,9 +143,11 @@ static sptrsm_status read_extent(spti_io_dataset *d) {
   if (rank == 1 || rank == 2) H5Sget_simple_extent_dims(space, dims, NULL);
   if (space >= 0) H5Sclose(space);
   if (rank != 1 && rank != 2)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector or a 2-D array is needed", d->where, rank == 0 ? "a scalar or empty" : "an array of three or more dimensions");
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector or a 2-D array is needed", d->where,
+                            rank == 0 ? "a scalar or empty" : "an array of three or more dimensions");
   if (dims[0] > INT64_MAX || dims[1] > INT64_MAX || spti_io_bytes((int64_t)dims[0], (size_t)dims[1]) > INT64_MAX)
-    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: %llu x %llu numbers are more than any memory holds", d->where, (unsigned long long)dims[0], (unsigned long long)dims[1]);
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: %llu x %llu numbers are more than any memory holds", d->where,
+                            (unsigned long long)dims[0], (unsigned long long)dims[1]);
   d->rank = rank;
   d->dims[0] = (int64_t)dims[0];
   d->dims[1] = (int64_t)dims[1];
@@ -157,12 +162,14 @@ static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
   int good = type >= 0 && number_of(&d->number, type);
   if (type >= 0) H5Tclose(type);
   if (good) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                          "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
 }
 
 sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_file *f, const spti_io_object *o) {
   *d = (spti_io_dataset){.id = o->id, .where = o->where};
-  sptrsm_status status = o->type == H5I_DATASET ? inspect(d, f) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
+  sptrsm_status status =
+      o->type == H5I_DATASET ? inspect(d, f) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
   if (status != SPTRSM_OK) spti_io_dataset_close(d);
   return status;
 }
@@ -200,7 +207,8 @@ int64_t spti_io_stored_integer(const spti_io_dataset *d, int64_t p) {
   int64_t value = INT64_MAX;
   hsize_t at[2] = {(hsize_t)(p / d->dims[1]), (hsize_t)(p % d->dims[1])}, one = 1;
   hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &one, NULL);
-  if (from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0) (void)H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value);
+  if (from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0)
+    (void)H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value);
   if (from >= 0) H5Sclose(from);
   if (to >= 0) H5Sclose(to);
   return value;
@@ -229,7 +237,8 @@ static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
   }
 }
 
-sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype, void *out) {
+sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype,
+                                  void *out) {
   if (count == 0) return SPTRSM_OK;
   sptrsm_dtype chosen;
   SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));

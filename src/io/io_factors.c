@@ -63,7 +63,9 @@ static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
   for (int k = 0; k < 4; k++)
     if (strcmp(text, names[k]) == 0) *out = (said_upper)(k + 1);
   sptrsm_status status = SPTRSM_OK;
-  if (*out == UPPER_UNSAID) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper is \"%s\"; use given, transpose, conjugate-transpose or none", group->where, text);
+  if (*out == UPPER_UNSAID)
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper is \"%s\"; use given, transpose, conjugate-transpose or none",
+                              group->where, text);
   free(text);
   return status;
 }
@@ -71,12 +73,17 @@ static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
 /* Decides whether the group is a set or a single triangle, and what U is. */
 static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) {
   static const char *const partners[] = {"D", "A", "perm_row", "perm_col", "perm_r", "perm_c", "p", "q", "scale_row", "scale_col", "Rs"};
-  int has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"), has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
+  int has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
+      has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
   SPTI_IO_TRY(read_upper(out, group));
   if (!has_l && !has_u)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a matrix nor a factor set (no L, no U); name the object as FILE:/path, see sptrsm-info", group->where);
-  if (!has_l && has_partner) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has U but no L; name U as FILE:/path to solve with U alone", group->where);
-  if (*out == UPPER_GIVEN && !has_u) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper says U is given, but there is no U", group->where);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: neither a matrix nor a factor set (no L, no U); name the object as FILE:/path, see sptrsm-info",
+                            group->where);
+  if (!has_l && has_partner)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has U but no L; name U as FILE:/path to solve with U alone", group->where);
+  if (*out == UPPER_GIVEN && !has_u)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper says U is given, but there is no U", group->where);
   if (*out == UPPER_UNSAID) *out = has_l && has_u ? UPPER_GIVEN : has_partner ? UPPER_CONJUGATE : UPPER_NONE;
   return SPTRSM_OK;
 }
@@ -91,8 +98,10 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
     int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0;
     spti_io_object_close(&o);
     if (vector) continue;
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a matrix %s is not read in a factor set; store vectors: p, q (permutations), Rs or scale_row (scaling), D (diagonal)", r->group->where,
-                            names[k]);
+    return sptrsm_error_set(
+        SPTRSM_ERR_UNSUPPORTED,
+        "%s: a matrix %s is not read in a factor set; store vectors: p, q (permutations), Rs or scale_row (scaling), D (diagonal)",
+        r->group->where, names[k]);
   }
   return SPTRSM_OK;
 }
@@ -122,11 +131,13 @@ static sptrsm_status load_triangles(spti_io_factor_reader *r, said_upper upper, 
   F->factors.L = &F->L_tri;
   if (F->U == NULL) {
     F->factors.u_kind = upper == UPPER_CONJUGATE && spti_io_is_complex(F->L->dtype) ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
-    snprintf(r->rule, sizeof r->rule, "L, U = %s (%s)", F->factors.u_kind == SPTRSM_U_IS_LH ? "conjugate transpose of L" : "transpose of L", F->L->rule);
+    snprintf(r->rule, sizeof r->rule, "L, U = %s (%s)", F->factors.u_kind == SPTRSM_U_IS_LH ? "conjugate transpose of L" : "transpose of L",
+             F->L->rule);
     return SPTRSM_OK;
   }
   SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->U_tri, F->U, &upper_options));
-  if (F->L_tri.n != F->U_tri.n) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: order %d, but %s has order %d", F->L->where, F->L_tri.n, F->U->where, F->U_tri.n);
+  if (F->L_tri.n != F->U_tri.n)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: order %d, but %s has order %d", F->L->where, F->L_tri.n, F->U->where, F->U_tri.n);
   F->factors.U = &F->U_tri;
   snprintf(r->rule, sizeof r->rule, "L and U (%s)", F->L->rule);
   return SPTRSM_OK;
@@ -137,9 +148,11 @@ static sptrsm_status load_original(spti_io_factor_reader *r, const sptrsm_io_opt
   sptrsm_io_options options = *o;
   if (!spti_io_has(r->group, "A")) return SPTRSM_OK;
   options.dtype = (int)F->L->dtype;
+  options.tidy = 1; /* A is only multiplied with: its order is no one's promise */
   SPTI_IO_TRY(load_member(&F->A, r, "A", &options));
   if (F->A->rows != F->L_tri.n || F->A->cols != F->L_tri.n)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows, (long long)F->A->cols, F->L_tri.n);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows,
+                            (long long)F->A->cols, F->L_tri.n);
   return spti_io_check_finite(F->A, 1);
 }
 
@@ -150,9 +163,13 @@ static sptrsm_status check_layout(const spti_io_factor_reader *r) {
   SPTI_IO_TRY(spti_io_attr_text(&layout, r->group->id, "sptrsm_layout", r->group->where));
   int known = layout == NULL || strcmp(layout, "1") == 0;
   free(layout);
-  if (!known) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: attribute sptrsm_layout is not \"1\": written by a newer version; update this one", r->group->where);
+  if (!known)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: attribute sptrsm_layout is not \"1\": written by a newer version; update this one",
+                            r->group->where);
   SPTI_IO_TRY(spti_io_attr_integers(&found, &n, 1, r->group->id, "n", r->group->where));
-  if (found && n != r->F->L_tri.n) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute n is %lld, but L has order %d", r->group->where, (long long)n, r->F->L_tri.n);
+  if (found && n != r->F->L_tri.n)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute n is %lld, but L has order %d", r->group->where, (long long)n,
+                            r->F->L_tri.n);
   return SPTRSM_OK;
 }
 
@@ -176,7 +193,8 @@ static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options 
 static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_options *o) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_detect(&form, r->file, r->group));
-  if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP) SPTI_IO_TRY(load_set(r, o));
+  if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP)
+    SPTI_IO_TRY(load_set(r, o));
   else {
     SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->file, r->group, o));
     SPTI_IO_TRY(take_single(r, o, ""));
@@ -186,9 +204,18 @@ static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_optio
   return SPTRSM_OK;
 }
 
-static sptrsm_status load_market(spti_io_factor_reader *r, const char *where, const sptrsm_io_options *o) {
-  SPTI_IO_TRY(sptrsm_file_matrix_load(&r->F->L, where, o));
-  return take_single(r, o, "");
+static sptrsm_status load_any(spti_io_factor_reader *r, const char *where, const sptrsm_io_options *o) {
+  SPTI_IO_TRY(spti_io_allocate(&r->F, where, sizeof *r->F));
+  *r->F = (sptrsm_file_factors){0};
+  sptrsm_factors_init(&r->F->factors);
+  if (r->file->matrix_market) {
+    SPTI_IO_TRY(sptrsm_file_matrix_load(&r->F->L, where, o));
+    SPTI_IO_TRY(take_single(r, o, ""));
+  } else {
+    SPTI_IO_TRY(spti_io_object_open_path(r->group, r->file, r->file->path));
+    SPTI_IO_TRY(load_object(r, o));
+  }
+  return spti_io_copy(&r->F->rule, r->rule);
 }
 
 sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *o) {
@@ -200,18 +227,12 @@ sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *wh
   sptrsm_io_options_init(&defaults);
   if (o == NULL) o = &defaults;
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
-  sptrsm_status status = spti_io_allocate(&r.F, where, sizeof *r.F);
-  if (status == SPTRSM_OK) {
-    *r.F = (sptrsm_file_factors){0};
-    sptrsm_factors_init(&r.F->factors);
-    if (f.matrix_market) status = load_market(&r, where, o);
-    else status = spti_io_object_open_path(&group, &f, f.path);
-    if (status == SPTRSM_OK && !f.matrix_market) status = load_object(&r, o);
-    if (status == SPTRSM_OK) status = spti_io_copy(&r.F->rule, r.rule);
-    if (status == SPTRSM_OK) *out = r.F;
-    else sptrsm_file_factors_free(r.F);
-  }
+  sptrsm_status status = load_any(&r, where, o);
   spti_io_object_close(&group);
-  spti_io_file_close(&f);
+  status = spti_io_file_end(&f, status);
+  if (status == SPTRSM_OK)
+    *out = r.F;
+  else
+    sptrsm_file_factors_free(r.F);
   return status;
 }

@@ -17,15 +17,20 @@
 
 void sptrsm_io_options_init(sptrsm_io_options *o) {
   if (o == NULL) return;
-  *o = (sptrsm_io_options){.size = sizeof *o, .uplo = SPTRSM_AS_STORED, .dtype = SPTRSM_AS_STORED, .order = SPTRSM_AS_STORED, .col_end = -1};
+  *o =
+      (sptrsm_io_options){.size = sizeof *o, .uplo = SPTRSM_AS_STORED, .dtype = SPTRSM_AS_STORED, .order = SPTRSM_AS_STORED, .col_end = -1};
 }
 
 sptrsm_status spti_io_check_options(const sptrsm_io_options *o) {
   if (o == NULL) return SPTRSM_OK;
-  if (o->size != sizeof *o) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: size is %zu; set them up with sptrsm_io_options_init", o->size);
-  if (o->uplo < SPTRSM_AS_STORED || o->uplo > SPTRSM_UPPER) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown uplo %d", o->uplo);
-  if (o->dtype < SPTRSM_AS_STORED || o->dtype > SPTRSM_C128) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown dtype %d", o->dtype);
-  if (o->order < SPTRSM_AS_STORED || o->order > SPTRSM_COL_MAJOR) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown order %d", o->order);
+  if (o->size != sizeof *o)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: size is %zu; set them up with sptrsm_io_options_init", o->size);
+  if (o->uplo < SPTRSM_AS_STORED || o->uplo > SPTRSM_UPPER)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown uplo %d", o->uplo);
+  if (o->dtype < SPTRSM_AS_STORED || o->dtype > SPTRSM_C128)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown dtype %d", o->dtype);
+  if (o->order < SPTRSM_AS_STORED || o->order > SPTRSM_COL_MAJOR)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown order %d", o->order);
   return SPTRSM_OK;
 }
 
@@ -47,13 +52,17 @@ static size_t default_limit(void) {
 
 sptrsm_status spti_io_check_memory(const spti_io_file *f, const char *where, size_t bytes) {
   if (bytes <= f->memory_limit) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %.3g GB in memory and the limit is %.3g GB; load fewer columns (--cols) or raise the limit (--memory-limit)", where,
-                          (double)bytes * 1e-9, (double)f->memory_limit * 1e-9);
+  return sptrsm_error_set(
+      SPTRSM_ERR_MEMORY,
+      "%s: needs %.3g GB in memory and the limit is %.3g GB; load fewer columns (--cols) or raise the limit (--memory-limit)", where,
+      (double)bytes * 1e-9, (double)f->memory_limit * 1e-9);
 }
 
 sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
   void *p = bytes == SIZE_MAX ? NULL : malloc(bytes > 0 ? bytes : 1);
-  if (p == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %.3g MB; load fewer columns (--cols) or use a machine with more memory", where, (double)bytes * 1e-6);
+  if (p == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %.3g MB; load fewer columns (--cols) or use a machine with more memory",
+                            where, (double)bytes * 1e-6);
   memcpy(out, &p, sizeof p);
   return SPTRSM_OK;
 }
@@ -100,9 +109,9 @@ static int is_matrix_market(const char *name) {
   char head[sizeof banner] = "";
   gzFile z = gzopen(name, "rb");
   if (z == NULL) return 0;
-  int got = gzread(z, head, sizeof banner - 1);
+  int got = gzread(z, head, sizeof banner - 1), damaged_gzip = got < 0 && !gzdirect(z); /* mtx.c says what is wrong with it */
   gzclose(z);
-  return got == (int)sizeof banner - 1 && strncasecmp(head, banner, sizeof banner - 1) == 0;
+  return damaged_gzip || (got == (int)sizeof banner - 1 && strncasecmp(head, banner, sizeof banner - 1) == 0);
 }
 
 static herr_t refuse_external(const char *parent_file, const char *parent_group, const char *child_file, const char *child, unsigned *flags,
@@ -115,11 +124,14 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 
 static sptrsm_status open_hdf5(spti_io_file *f) {
   f->lapl = H5Pcreate(H5P_LINK_ACCESS);
-  if (f->lapl < 0 || H5Pset_elink_cb(f->lapl, refuse_external, f) < 0) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
+  if (f->lapl < 0 || H5Pset_elink_cb(f->lapl, refuse_external, f) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
   f->id = H5Fopen(f->name, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (f->id < 0)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: neither an HDF5 file that can be opened (truncated, damaged, or locked by a writer?) nor Matrix Market; check it with h5ls",
-                            f->name);
+    return sptrsm_error_set(
+        SPTRSM_ERR_IO,
+        "%s: neither an HDF5 file that can be opened (truncated, damaged, or locked by a writer?) nor Matrix Market; check it with h5ls",
+        f->name);
   return SPTRSM_OK;
 }
 
@@ -133,9 +145,12 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
   struct stat s;
   sptrsm_status status = split(f, where);
-  if (status == SPTRSM_OK && stat(f->name, &s) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
-  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode)) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
-  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  if (status == SPTRSM_OK && stat(f->name, &s) != 0)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode))
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
+  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
   if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
   if (status != SPTRSM_OK) spti_io_file_close(f);
@@ -149,6 +164,13 @@ void spti_io_file_close(spti_io_file *f) {
   free(f->path);
   H5Eset_auto2(H5E_DEFAULT, f->old_report, f->old_report_data);
   *f = (spti_io_file){.id = -1, .lapl = -1};
+}
+
+sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
+  if (status == SPTRSM_OK && f->lookup_failed)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up: damaged, or not enough memory", f->name);
+  spti_io_file_close(f);
+  return status;
 }
 
 /* ---- objects ---- */
@@ -169,7 +191,7 @@ static void list_names(hid_t group, char *out, size_t bytes) {
 }
 
 sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name) {
-  *o = (spti_io_object){.id = -1};
+  *o = (spti_io_object){.id = -1, .file = f};
   SPTI_IO_TRY(spti_io_join(&o->where, parent_where, strcmp(name, ".") == 0 ? "" : name));
   f->met_external = 0;
   o->id = H5Oopen(parent, name, f->lapl);
@@ -208,4 +230,9 @@ void spti_io_object_close(spti_io_object *o) {
   *o = (spti_io_object){.id = -1};
 }
 
-int spti_io_has(const spti_io_object *group, const char *name) { return group->type == H5I_GROUP && H5Lexists(group->id, name, H5P_DEFAULT) > 0; }
+/* A look-up that fails (no memory, damaged file) is noted: taking it for "absent" could change what a file means. */
+int spti_io_has(const spti_io_object *group, const char *name) {
+  htri_t exists = group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
+  if (exists < 0) group->file->lookup_failed = 1;
+  return exists > 0;
+}

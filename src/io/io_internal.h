@@ -12,10 +12,10 @@
 #include <jansson.h>
 #include <sptrsm_io.h>
 
-#define SPTI_IO_TRY(call) \
-  do { \
-    sptrsm_status status_ = (call); \
-    if (status_ != SPTRSM_OK) return status_; \
+#define SPTI_IO_TRY(call)                                                                                                                  \
+  do {                                                                                                                                     \
+    sptrsm_status status_ = (call);                                                                                                        \
+    if (status_ != SPTRSM_OK) return status_;                                                                                              \
   } while (0)
 
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32, SPTI_LIST_DEPTH = 16, SPTI_LIST_ENTRIES = 100000 };
@@ -23,13 +23,14 @@ enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32, SPTI_LIST_DEPTH = 16, SP
 /* ---- io_file.c: the file, objects in it, memory ---- */
 
 typedef struct {
-  hid_t id;              /* the HDF5 file, or -1 for Matrix Market */
-  hid_t lapl;            /* link access list that refuses external links */
-  char *name;            /* as given, without the object */
-  char *path;            /* "/L" as given, or NULL */
+  hid_t id;   /* the HDF5 file, or -1 for Matrix Market */
+  hid_t lapl; /* link access list that refuses external links */
+  char *name; /* as given, without the object */
+  char *path; /* "/L" as given, or NULL */
   size_t memory_limit;
   int allow_external;
-  int met_external;      /* set when an external link was refused */
+  int lookup_failed; /* set when HDF5 could not even say whether a name exists */
+  int met_external;  /* set when an external link was refused */
   int matrix_market;
   H5E_auto2_t old_report; /* the caller's HDF5 error report, put back on close */
   void *old_report_data;
@@ -39,14 +40,17 @@ typedef struct {
   hid_t id;
   H5I_type_t type;
   char *where;
+  spti_io_file *file;
 } spti_io_object;
 
 sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
 void spti_io_file_close(spti_io_file *);
+/* The end of every load: closes the file; an OK that rests on failed look-ups becomes IO. */
+sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
 sptrsm_status spti_io_object_open(spti_io_object *, spti_io_file *, hid_t parent, const char *parent_where, const char *name);
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
-int spti_io_has(const spti_io_object *group, const char *name); /* a link of that name exists */
+int spti_io_has(const spti_io_object *group, const char *name);              /* a link of that name exists */
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_check_options(const sptrsm_io_options *);
@@ -57,6 +61,7 @@ sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *
 
 /* ---- io_attr.c: attributes and JSON ---- */
 
+sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where); /* *out NULL: no such attribute */
 sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_text_dataset(char **out, spti_io_file *, const spti_io_object *group, const char *name);
@@ -74,9 +79,9 @@ typedef struct {
 typedef struct {
   hid_t id;
   char *where;
-  int rank;         /* 1 or 2 */
-  int64_t dims[2];  /* dims[1] = 1 for rank 1 */
-  int64_t count;    /* dims[0] * dims[1] */
+  int rank;        /* 1 or 2 */
+  int64_t dims[2]; /* dims[1] = 1 for rank 1 */
+  int64_t count;   /* dims[0] * dims[1] */
   spti_io_number number;
 } spti_io_dataset;
 
@@ -86,14 +91,16 @@ typedef struct { /* a rectangle of a dataset: rows [row, row + rows) with stride
 
 /* Opens a numeric dataset of rank 1 or 2 and refuses external storage, virtual datasets and unknown filters. */
 sptrsm_status spti_io_dataset_open(spti_io_dataset *, spti_io_file *, const spti_io_object *group, const char *name);
-sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_file *, const spti_io_object *); /* the same of an open object; takes it over */
+sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_file *,
+                                 const spti_io_object *); /* the same of an open object; takes it over */
 void spti_io_dataset_close(spti_io_dataset *);
 sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out); /* out of range: clipped, so a range check still fails */
 int64_t spti_io_stored_integer(const spti_io_dataset *, int64_t p);    /* element p as stored, for messages */
 /* Reads count elements (all, or those of slab) as dtype. pairs: complex numbers stored as interleaved reals. */
-sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype, void *out);
+sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype,
+                                  void *out);
 int spti_io_is_complex(sptrsm_dtype);
 sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
 /* Decides the type in memory: what is asked for, else the stored one. Complex to real is refused. */
@@ -142,8 +149,8 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *, c
 sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *);
 sptrsm_status spti_io_expand(spti_io_triplets *, const sptrsm_file_matrix *M); /* entries in stored order, values copied */
 void spti_io_triplets_free(spti_io_triplets *);
-sptrsm_status spti_io_sort(sptrsm_file_matrix *M);           /* sorts each row (CSR) or column (CSC) */
-void spti_io_sum_duplicates(sptrsm_file_matrix *M);          /* of a sorted matrix */
+sptrsm_status spti_io_sort(sptrsm_file_matrix *M);              /* sorts each row (CSR) or column (CSC) */
+void spti_io_sum_duplicates(sptrsm_file_matrix *M);             /* of a sorted matrix */
 sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M); /* sorted, no duplicates */
 /* First non-finite entry: STRUCTURE off the diagonal, SINGULAR on it (skipped unless diagonal is set). */
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal);
@@ -156,7 +163,7 @@ int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
 
 typedef struct {
   spti_io_file *file;
-  const spti_io_object *group;
+  spti_io_object *group;
   sptrsm_file_factors *F;
   char rule[320];
 } spti_io_factor_reader;

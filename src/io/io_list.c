@@ -19,7 +19,10 @@ typedef struct {
   spti_io_file *file;
   sptrsm_file_listing list;
   int room;
-  struct { unsigned long file; haddr_t address; } *seen; /* groups entered */
+  struct {
+    unsigned long file;
+    haddr_t address;
+  } * seen; /* groups entered */
   int seen_count, seen_room;
 } walker;
 
@@ -57,7 +60,7 @@ static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
   e->cols = d->rank == 2 ? d->dims[1] : 1;
   e->kind = d->rank == 2 ? "block" : "vector";
   e->rule = d->rank == 2 ? "2-D dataset" : "1-D dataset";
-  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) {
+  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) { /* a listing may err */
     e->rows = d->dims[1];
     e->cols = d->dims[0];
     e->rule = "MATLAB v7.3 dense, dimensions reversed";
@@ -86,7 +89,8 @@ static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object 
 }
 
 static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *where) {
-  if (w->list.count >= SPTI_LIST_ENTRIES) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, SPTI_LIST_ENTRIES);
+  if (w->list.count >= SPTI_LIST_ENTRIES)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, SPTI_LIST_ENTRIES);
   SPTI_IO_TRY(grow(&w->list.entries, &w->room, w->list.count, sizeof *w->list.entries, w->file->name));
   sptrsm_file_entry *e = &w->list.entries[w->list.count];
   *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
@@ -110,8 +114,10 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
   H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT);
   sptrsm_status status = spti_io_join(&where, group->where, name);
   if (status == SPTRSM_OK) {
-    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
-    else if ((status = add_entry(&e, w, where)) == SPTRSM_OK) e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
+    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK)
+      status = visit(w, &child, depth + 1);
+    else if ((status = add_entry(&e, w, where)) == SPTRSM_OK)
+      e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
     spti_io_object_close(&child);
     free(where);
   }
@@ -138,15 +144,19 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
     sptrsm_status detected = spti_io_detect(&form, w->file, o);
     if (detected == SPTRSM_OK && form.kind == SPTI_NONE) return visit_group(w, o, depth);
     SPTI_IO_TRY(add_entry(&e, w, o->where));
-    if (detected == SPTRSM_OK) describe_form(e, w, o, &form);
-    else e->rule = "claims a known form, but breaks it";
+    if (detected == SPTRSM_OK)
+      describe_form(e, w, o, &form);
+    else
+      e->rule = "claims a known form, but breaks it";
     return SPTRSM_OK;
   }
   SPTI_IO_TRY(add_entry(&e, w, o->where));
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
-  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK) describe_dataset(e, &d);
-  else e->rule = "not a vector or block of numbers";
+  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK)
+    describe_dataset(e, &d);
+  else
+    e->rule = "not a vector or block of numbers";
   spti_io_dataset_close(&d);
   return SPTRSM_OK;
 }
@@ -181,14 +191,18 @@ sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, cons
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
-  if (f.matrix_market) status = list_market(&w, where, o);
-  else status = spti_io_object_open_path(&root, &f, f.path);
+  if (f.matrix_market)
+    status = list_market(&w, where, o);
+  else
+    status = spti_io_object_open_path(&root, &f, f.path);
   if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
   spti_io_object_close(&root);
-  spti_io_file_close(&f);
+  status = spti_io_file_end(&f, status);
   free(w.seen);
-  if (status == SPTRSM_OK) *out = w.list;
-  else sptrsm_file_listing_free(&w.list);
+  if (status == SPTRSM_OK)
+    *out = w.list;
+  else
+    sptrsm_file_listing_free(&w.list);
   return status;
 }
 

@@ -45,15 +45,17 @@ void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
 
 static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
   if (r->form->nnz >= 0 && r->form->nnz != nnz)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declares %lld stored values, but %s has %lld; correct number_of_stored_values", r->group->where,
-                            (long long)r->form->nnz, r->b.where, (long long)nnz);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declares %lld stored values, but %s has %lld; correct number_of_stored_values",
+                            r->group->where, (long long)r->form->nnz, r->b.where, (long long)nnz);
   int64_t need = r->form->iso ? 1 : nnz;
   if (r->form->pairs) need *= 2;
   if (r->val.count != need)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but %s has %lld entries, which need %lld", r->val.where, (long long)r->val.count, r->b.where,
-                            (long long)nnz, (long long)need);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but %s has %lld entries, which need %lld", r->val.where,
+                            (long long)r->val.count, r->b.where, (long long)nnz, (long long)need);
   if (r->form->pairs && r->val.number.is_complex)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs", r->val.where);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs",
+                            r->val.where);
   return SPTRSM_OK;
 }
 
@@ -76,25 +78,28 @@ static sptrsm_status read_matrix_values(matrix_reader *r, void **out, int64_t nn
 
 static sptrsm_status check_pointers(const matrix_reader *r, int64_t major, int64_t nnz) {
   const int64_t *ptr = r->M->ptr;
-  if (ptr[0] != 0) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [0] is %lld, must be 0; 1-based pointers must be made 0-based", r->a.where, (long long)ptr[0]);
+  if (ptr[0] != 0)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [0] is %lld, must be 0; 1-based pointers must be made 0-based", r->a.where,
+                            (long long)ptr[0]);
   for (int64_t j = 0; j < major; j++) {
     if (ptr[j + 1] < ptr[j])
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, less than [%lld] = %lld; pointers must not decrease", r->a.where, (long long)j + 1,
-                              (long long)ptr[j + 1], (long long)j, (long long)ptr[j]);
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, less than [%lld] = %lld; pointers must not decrease", r->a.where,
+                              (long long)j + 1, (long long)ptr[j + 1], (long long)j, (long long)ptr[j]);
     if (ptr[j + 1] > nnz)
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, but there are only %lld indices", r->a.where, (long long)j + 1, (long long)ptr[j + 1], (long long)nnz);
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, but there are only %lld indices", r->a.where, (long long)j + 1,
+                              (long long)ptr[j + 1], (long long)nnz);
   }
   if (ptr[major] != nnz)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: the last one, [%lld], is %lld, must be the number of indices, %lld", r->a.where, (long long)major,
-                            (long long)ptr[major], (long long)nnz);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: the last one, [%lld], is %lld, must be the number of indices, %lld", r->a.where,
+                            (long long)major, (long long)ptr[major], (long long)nnz);
   return SPTRSM_OK;
 }
 
 static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, int64_t count, int64_t limit) {
   for (int64_t p = 0; p < count; p++)
     if (idx[p] < 0 || idx[p] >= limit)
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, outside [0, %lld); indices are 0-based and must fit the shape", d->where, (long long)p,
-                              (long long)spti_io_stored_integer(d, p), (long long)limit);
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, outside [0, %lld); indices are 0-based and must fit the shape",
+                              d->where, (long long)p, (long long)spti_io_stored_integer(d, p), (long long)limit);
   return SPTRSM_OK;
 }
 
@@ -108,8 +113,8 @@ static sptrsm_status read_compressed(matrix_reader *r) {
   M->cols = form->cols;
   int64_t major = spti_io_major(M), minor = M->format == SPTRSM_CSR ? M->cols : M->rows, nnz = form->idx != NULL ? r->b.count : 0;
   if (r->a.count != major + 1)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld pointers, but shape %lld x %lld needs %lld", r->a.where, (long long)r->a.count, (long long)M->rows,
-                            (long long)M->cols, (long long)major + 1);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld pointers, but shape %lld x %lld needs %lld", r->a.where,
+                            (long long)r->a.count, (long long)M->rows, (long long)M->cols, (long long)major + 1);
   if (form->val != NULL) {
     SPTI_IO_TRY(check_stored_count(r, nnz));
     SPTI_IO_TRY(choose_value_type(r));
@@ -153,13 +158,15 @@ static sptrsm_status read_coordinate(matrix_reader *r) {
   SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, r->form->col));
   SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, r->form->val));
   if (r->a.count != r->b.count)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where, (long long)r->b.count);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where,
+                            (long long)r->b.count);
   SPTI_IO_TRY(check_stored_count(r, r->b.count));
   SPTI_IO_TRY(choose_value_type(r));
   spti_io_triplets t = {.nnz = r->b.count};
   /* triplets, two orders while sorting, and the result */
   size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
-  SPTI_IO_TRY(spti_io_check_memory(r->file, r->M->where, spti_io_add(spti_io_bytes(t.nnz, each), spti_io_bytes(r->form->rows + 1, sizeof(int64_t)))));
+  SPTI_IO_TRY(spti_io_check_memory(r->file, r->M->where,
+                                   spti_io_add(spti_io_bytes(t.nnz, each), spti_io_bytes(r->form->rows + 1, sizeof(int64_t)))));
   sptrsm_status status = read_triplets(r, &t);
   if (status == SPTRSM_OK) status = spti_io_compress(r->M, &t);
   spti_io_triplets_free(&t);
@@ -203,18 +210,23 @@ static sptrsm_status load_form(matrix_reader *r) {
 sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, const spti_io_object *group, const sptrsm_io_options *o) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_detect(&form, f, group));
-  if (form.kind == SPTI_DENSE) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
+  if (form.kind == SPTI_DENSE)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
   if (form.kind == SPTI_NONE)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data); "
-                            "name it as FILE:/path, see sptrsm-info", group->where);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data); "
+                            "name it as FILE:/path, see sptrsm-info",
+                            group->where);
   matrix_reader r = {.file = f, .group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
   SPTI_IO_TRY(spti_io_matrix_new(&r.M, group->where));
   sptrsm_status status = load_form(&r);
   spti_io_dataset_close(&r.a);
   spti_io_dataset_close(&r.b);
   spti_io_dataset_close(&r.val);
-  if (status == SPTRSM_OK) *out = r.M;
-  else sptrsm_file_matrix_free(r.M);
+  if (status == SPTRSM_OK)
+    *out = r.M;
+  else
+    sptrsm_file_matrix_free(r.M);
   return status;
 }
 
@@ -222,24 +234,33 @@ static sptrsm_status load_market(sptrsm_file_matrix **out, const spti_io_file *f
   sptrsm_file_matrix *M;
   SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
   sptrsm_status status = finish(M, o);
-  if (status == SPTRSM_OK) *out = M;
-  else sptrsm_file_matrix_free(M);
+  if (status == SPTRSM_OK)
+    *out = M;
+  else
+    sptrsm_file_matrix_free(M);
   return status;
 }
 
 sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *where, const sptrsm_io_options *o) {
   spti_io_file f;
   spti_io_object group;
+  sptrsm_file_matrix *M = NULL;
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_load: out is NULL");
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
   if (f.matrix_market) {
-    status = f.path == NULL ? load_market(out, &f, o) : sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f.name, f.path);
+    status = f.path == NULL
+                 ? load_market(&M, &f, o)
+                 : sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f.name, f.path);
   } else {
     status = spti_io_object_open_path(&group, &f, f.path);
-    if (status == SPTRSM_OK) status = spti_io_matrix_load(out, &f, &group, o);
+    if (status == SPTRSM_OK) status = spti_io_matrix_load(&M, &f, &group, o);
     spti_io_object_close(&group);
   }
-  spti_io_file_close(&f);
+  status = spti_io_file_end(&f, status);
+  if (status == SPTRSM_OK)
+    *out = M;
+  else
+    sptrsm_file_matrix_free(M);
   return status;
 }

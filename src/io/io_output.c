@@ -31,9 +31,12 @@ void sptrsm_save_options_init(sptrsm_save_options *o) {
 }
 
 static sptrsm_status check_save_options(const sptrsm_save_options *o) {
-  if (o->size != sizeof *o) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: size is %zu; set them up with sptrsm_save_options_init", o->size);
-  if (o->compress < 0 || o->compress > 9) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: compression level %d; use 0 to 9", o->compress);
-  if (o->layout < SPTRSM_AS_STORED || o->layout > SPTRSM_COL_MAJOR) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: unknown layout %d", o->layout);
+  if (o->size != sizeof *o)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: size is %zu; set them up with sptrsm_save_options_init", o->size);
+  if (o->compress < 0 || o->compress > 9)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: compression level %d; use 0 to 9", o->compress);
+  if (o->layout < SPTRSM_AS_STORED || o->layout > SPTRSM_COL_MAJOR)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: unknown layout %d", o->layout);
   return SPTRSM_OK;
 }
 
@@ -74,7 +77,8 @@ static sptrsm_status check_target(const spti_io_output *o, mode_t *mode) {
   *mode = 0;
   if (lstat(o->final, &s) != 0) return SPTRSM_OK;
   if (!o->force) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", o->final);
-  if (!S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists and is not a regular file; choose another name", o->final);
+  if (!S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists and is not a regular file; choose another name", o->final);
   if (S_ISREG(s.st_mode)) *mode = s.st_mode & 07777;
   return SPTRSM_OK;
 }
@@ -151,7 +155,8 @@ sptrsm_status spti_io_output_commit(spti_io_output *o) {
   o->id = -1;
   if (status == SPTRSM_OK) status = sync_path(o->temp, 0);
   if (status == SPTRSM_OK && move_into_place(o) != 0)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't get its final name: %s%s", o->final, strerror(errno), errno == EEXIST ? "; use --force to replace it" : "");
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't get its final name: %s%s", o->final, strerror(errno),
+                              errno == EEXIST ? "; use --force to replace it" : "");
   if (status != SPTRSM_OK) {
     spti_io_output_discard(o);
     return status;
@@ -228,10 +233,13 @@ sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array 
   if (space >= 0) H5Sclose(space);
   if (plist >= 0) H5Pclose(plist);
   if (links >= 0) H5Pclose(links);
-  return *out >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be created; is the name used twice, or the disk full?", where, a->name);
+  return *out >= 0 ? SPTRSM_OK
+                   : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be created; is the name used twice, or the disk full?", where,
+                                      a->name);
 }
 
-sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const void *data, const sptrsm_save_options *options, const char *where) {
+sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const void *data, const sptrsm_save_options *options,
+                                  const char *where) {
   hid_t dataset;
   SPTI_IO_TRY(spti_io_create_array(&dataset, group, a, options, where));
   int good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;

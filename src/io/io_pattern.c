@@ -47,7 +47,8 @@ sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *t)
   if (status == SPTRSM_OK) status = spti_io_allocate(&first, M->where, spti_io_bytes(t->nnz, sizeof *first));
   if (status == SPTRSM_OK) status = spti_io_allocate(&order, M->where, spti_io_bytes(t->nnz, sizeof *order));
   if (status == SPTRSM_OK && M->idx == NULL) status = spti_io_allocate(&M->idx, M->where, spti_io_bytes(t->nnz, sizeof *M->idx));
-  if (status == SPTRSM_OK && M->val == NULL) status = spti_io_allocate(&M->val, M->where, spti_io_bytes(t->nnz, sptrsm_dtype_bytes(M->dtype)));
+  if (status == SPTRSM_OK && M->val == NULL)
+    status = spti_io_allocate(&M->val, M->where, spti_io_bytes(t->nnz, sptrsm_dtype_bytes(M->dtype)));
   if (status == SPTRSM_OK) {
     sort_by_key(minor_ptr, first, minor, minors, NULL, t->nnz);
     sort_by_key(ptr, order, major, majors, first, t->nnz);
@@ -97,8 +98,10 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
 static void add_value(void *val, sptrsm_dtype dtype, int64_t to, int64_t from) {
   int words = spti_io_is_complex(dtype) ? 2 : 1;
   for (int w = 0; w < words; w++) {
-    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
-    else ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
+    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64)
+      ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
+    else
+      ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
   }
 }
 
@@ -128,29 +131,30 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   for (int64_t j = 0; j < spti_io_major(M); j++)
     for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1]; p++) {
       if (M->idx[p - 1] == M->idx[p])
-        return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %lld has %s %d twice; use --tidy to sum duplicates", M->where, major, (long long)j, minor, M->idx[p]);
+        return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %lld has %s %d twice; use --tidy to sum duplicates", M->where, major,
+                                (long long)j, minor, M->idx[p]);
       if (M->idx[p - 1] > M->idx[p])
-        return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %lld is not sorted: %s %d comes after %d; use --tidy to sort it", M->where, major, (long long)j, minor,
-                                M->idx[p], M->idx[p - 1]);
+        return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %lld is not sorted: %s %d comes after %d; use --tidy to sort it", M->where,
+                                major, (long long)j, minor, M->idx[p], M->idx[p - 1]);
     }
   return SPTRSM_OK;
 }
 
 int spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
   switch (dtype) {
-    case SPTRSM_F32: return isfinite(((const float *)val)[p]);
-    case SPTRSM_F64: return isfinite(((const double *)val)[p]);
-    case SPTRSM_C64: return isfinite(((const float *)val)[2 * p]) && isfinite(((const float *)val)[2 * p + 1]);
-    default: return isfinite(((const double *)val)[2 * p]) && isfinite(((const double *)val)[2 * p + 1]);
+  case SPTRSM_F32: return isfinite(((const float *)val)[p]);
+  case SPTRSM_F64: return isfinite(((const double *)val)[p]);
+  case SPTRSM_C64: return isfinite(((const float *)val)[2 * p]) && isfinite(((const float *)val)[2 * p + 1]);
+  default: return isfinite(((const double *)val)[2 * p]) && isfinite(((const double *)val)[2 * p + 1]);
   }
 }
 
 int spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
   switch (dtype) {
-    case SPTRSM_F32: return ((const float *)val)[p] == 0;
-    case SPTRSM_F64: return ((const double *)val)[p] == 0;
-    case SPTRSM_C64: return ((const float *)val)[2 * p] == 0 && ((const float *)val)[2 * p + 1] == 0;
-    default: return ((const double *)val)[2 * p] == 0 && ((const double *)val)[2 * p + 1] == 0;
+  case SPTRSM_F32: return ((const float *)val)[p] == 0;
+  case SPTRSM_F64: return ((const double *)val)[p] == 0;
+  case SPTRSM_C64: return ((const float *)val)[2 * p] == 0 && ((const float *)val)[2 * p + 1] == 0;
+  default: return ((const double *)val)[2 * p] == 0 && ((const double *)val)[2 * p + 1] == 0;
   }
 }
 
@@ -164,8 +168,9 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
       col = M->format == SPTRSM_CSR ? M->idx[p] : j;
     }
   if (bad == 0) return SPTRSM_OK;
-  return sptrsm_error_set(row == col ? SPTRSM_ERR_SINGULAR : SPTRSM_ERR_STRUCTURE, "%s: entry (%lld,%lld) is NaN or infinite, the first of %lld; repair the factorisation that wrote it",
-                          M->where, (long long)row, (long long)col, (long long)bad);
+  return sptrsm_error_set(row == col ? SPTRSM_ERR_SINGULAR : SPTRSM_ERR_STRUCTURE,
+                          "%s: entry (%lld,%lld) is NaN or infinite, the first of %lld; repair the factorisation that wrote it", M->where,
+                          (long long)row, (long long)col, (long long)bad);
 }
 
 /* ---- conversion ---- */
@@ -185,8 +190,10 @@ sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
   for (int64_t p = 0; p < nnz; p++)
     for (int w = 0; w < words; w++) {
       double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
-      if (to == SPTRSM_F32 || to == SPTRSM_C64) ((float *)val)[p * words + w] = (float)x;
-      else ((double *)val)[p * words + w] = x;
+      if (to == SPTRSM_F32 || to == SPTRSM_C64)
+        ((float *)val)[p * words + w] = (float)x;
+      else
+        ((double *)val)[p * words + w] = x;
     }
   free(M->val);
   M->val = val;
@@ -227,7 +234,8 @@ static sptrsm_status grow(spti_io_triplets *t, const sptrsm_file_matrix *M) {
 sptrsm_status sptrsm_file_matrix_mirror(sptrsm_file_matrix *M) {
   if (M == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_mirror: the matrix is NULL");
   if (M->symmetry == SPTRSM_GENERAL) return SPTRSM_OK;
-  if (M->rows != M->cols) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: symmetric, but %lld x %lld", M->where, (long long)M->rows, (long long)M->cols);
+  if (M->rows != M->cols)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: symmetric, but %lld x %lld", M->where, (long long)M->rows, (long long)M->cols);
   spti_io_triplets t;
   SPTI_IO_TRY(spti_io_expand(&t, M));
   sptrsm_status status = grow(&t, M);

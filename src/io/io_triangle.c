@@ -24,24 +24,33 @@ static sides find_sides(const sptrsm_file_matrix *M) {
   return s;
 }
 
-static const char *symmetry_name(sptrsm_symmetry s) { return s == SPTRSM_HERMITIAN ? "Hermitian" : s == SPTRSM_SKEW ? "skew-symmetric" : "symmetric"; }
+static const char *symmetry_name(sptrsm_symmetry s) {
+  return s == SPTRSM_HERMITIAN ? "Hermitian" : s == SPTRSM_SKEW ? "skew-symmetric" : "symmetric";
+}
 
 /* A symmetric matrix stores one triangle to be mirrored; only on request is it taken for a triangular matrix. */
 static sptrsm_status check_symmetry(const sptrsm_file_matrix *M, const sptrsm_io_options *o) {
   if (M->symmetry == SPTRSM_GENERAL) return SPTRSM_OK;
   int fits = o->uplo == SPTRSM_AS_STORED || M->uplo == SPTRSM_AS_STORED || o->uplo == M->uplo;
   if (o->take_triangle && fits) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declared %s (one triangle stored for both), not triangular; use --take-triangle to solve with the stored %s triangle alone",
-                          M->where, symmetry_name(M->symmetry), M->uplo == SPTRSM_UPPER ? "upper" : "lower");
+  return sptrsm_error_set(
+      SPTRSM_ERR_STRUCTURE,
+      "%s: declared %s (one triangle stored for both), not triangular; use --take-triangle to solve with the stored %s triangle alone",
+      M->where, symmetry_name(M->symmetry), M->uplo == SPTRSM_UPPER ? "upper" : "lower");
 }
 
 static sptrsm_status decide_uplo(sptrsm_uplo *out, const sptrsm_file_matrix *M, const sides *s, const sptrsm_io_options *o) {
-  if (o->uplo != SPTRSM_AS_STORED) *out = (sptrsm_uplo)o->uplo;
-  else if (M->uplo != SPTRSM_AS_STORED) *out = (sptrsm_uplo)M->uplo;
+  if (o->uplo != SPTRSM_AS_STORED)
+    *out = (sptrsm_uplo)o->uplo;
+  else if (M->uplo != SPTRSM_AS_STORED)
+    *out = (sptrsm_uplo)M->uplo;
   else if (s->below_row >= 0 && s->above_row >= 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has entries on both sides of the diagonal, e.g. (%lld,%lld) and (%lld,%lld); use --uplo with --take-triangle to take one", M->where,
-                            (long long)s->below_row, (long long)s->below_col, (long long)s->above_row, (long long)s->above_col);
-  else *out = s->above_row >= 0 ? SPTRSM_UPPER : SPTRSM_LOWER;
+    return sptrsm_error_set(
+        SPTRSM_ERR_STRUCTURE,
+        "%s: has entries on both sides of the diagonal, e.g. (%lld,%lld) and (%lld,%lld); use --uplo with --take-triangle to take one",
+        M->where, (long long)s->below_row, (long long)s->below_col, (long long)s->above_row, (long long)s->above_col);
+  else
+    *out = s->above_row >= 0 ? SPTRSM_UPPER : SPTRSM_LOWER;
   return SPTRSM_OK;
 }
 
@@ -69,8 +78,9 @@ static sptrsm_status check_side(sptrsm_file_matrix *M, sptrsm_uplo uplo, const s
     drop_outside(M, uplo);
     return SPTRSM_OK;
   }
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: row %lld has entry (%lld,%lld) %s the diagonal; use --uplo %s or --take-triangle", M->where, (long long)row, (long long)row,
-                          (long long)col, uplo == SPTRSM_LOWER ? "above" : "below", uplo == SPTRSM_LOWER ? "upper" : "lower");
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: row %lld has entry (%lld,%lld) %s the diagonal; use --uplo %s or --take-triangle",
+                          M->where, (long long)row, (long long)row, (long long)col, uplo == SPTRSM_LOWER ? "above" : "below",
+                          uplo == SPTRSM_LOWER ? "upper" : "lower");
 }
 
 /* In a sorted triangle the diagonal is the first or the last entry of its row or column. */
@@ -79,10 +89,15 @@ static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo upl
   for (int64_t j = 0; j < M->rows; j++) {
     int64_t p = last ? M->ptr[j + 1] - 1 : M->ptr[j];
     if (M->ptr[j] == M->ptr[j + 1] || M->idx[p] != j)
-      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: row %lld has no diagonal entry; use --unit if the diagonal is one", M->where, (long long)j);
-    if (spti_io_zero(M->dtype, M->val, p)) return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: diagonal entry (%lld,%lld) is zero; the matrix is singular", M->where, (long long)j, (long long)j);
+      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: row %lld has no diagonal entry; use --unit if the diagonal is one", M->where,
+                              (long long)j);
+    if (spti_io_zero(M->dtype, M->val, p))
+      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: diagonal entry (%lld,%lld) is zero; the matrix is singular", M->where, (long long)j,
+                              (long long)j);
     if (!spti_io_finite(M->dtype, M->val, p))
-      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: diagonal entry (%lld,%lld) is NaN or infinite; repair the factorisation that wrote it", M->where, (long long)j, (long long)j);
+      return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
+                              "%s: diagonal entry (%lld,%lld) is NaN or infinite; repair the factorisation that wrote it", M->where,
+                              (long long)j, (long long)j);
   }
   return SPTRSM_OK;
 }
@@ -90,17 +105,28 @@ static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo upl
 sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, const sptrsm_io_options *o) {
   sptrsm_io_options defaults;
   sptrsm_uplo uplo;
-  if (out == NULL || M == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_triangle: %s is NULL", out == NULL ? "out" : "the matrix");
+  if (out == NULL || M == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_triangle: %s is NULL", out == NULL ? "out" : "the matrix");
   SPTI_IO_TRY(spti_io_check_options(o));
   sptrsm_io_options_init(&defaults);
   if (o == NULL) o = &defaults;
-  if (M->rows != M->cols) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a triangular matrix is square", M->where, (long long)M->rows, (long long)M->cols);
+  if (M->rows != M->cols)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a triangular matrix is square", M->where, (long long)M->rows,
+                            (long long)M->cols);
   SPTI_IO_TRY(check_symmetry(M, o));
   sides s = find_sides(M);
   SPTI_IO_TRY(decide_uplo(&uplo, M, &s, o));
   SPTI_IO_TRY(check_side(M, uplo, &s, o));
   sptrsm_diag diag = o->unit || M->diag == SPTRSM_UNIT ? SPTRSM_UNIT : SPTRSM_NONUNIT;
   if (diag == SPTRSM_NONUNIT) SPTI_IO_TRY(check_diagonal(M, uplo));
-  *out = (sptrsm_sparse){.format = M->format, .dtype = M->dtype, .uplo = uplo, .diag = diag, .place = SPTRSM_HOST, .n = (int32_t)M->rows, .ptr = M->ptr, .idx = M->idx, .val = M->val};
+  *out = (sptrsm_sparse){.format = M->format,
+                         .dtype = M->dtype,
+                         .uplo = uplo,
+                         .diag = diag,
+                         .place = SPTRSM_HOST,
+                         .n = (int32_t)M->rows,
+                         .ptr = M->ptr,
+                         .idx = M->idx,
+                         .val = M->val};
   return SPTRSM_OK;
 }

@@ -22,7 +22,8 @@ static void add_rule(spti_io_factor_reader *r, const char *name, const char *mea
 static sptrsm_status open_vector(spti_io_dataset *d, spti_io_factor_reader *r, const char *name, int64_t n) {
   SPTI_IO_TRY(spti_io_dataset_open(d, r->file, r->group, name));
   if (d->count == n && (d->rank == 1 || d->dims[0] == n || d->dims[1] == n)) return SPTRSM_OK;
-  sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, the factors have order %lld", d->where, (long long)d->count, (long long)n);
+  sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, the factors have order %lld", d->where,
+                                          (long long)d->count, (long long)n);
   spti_io_dataset_close(d);
   return status;
 }
@@ -32,7 +33,8 @@ static sptrsm_status pick(const char **out, const spti_io_factor_reader *r, cons
   *out = NULL;
   for (int k = 0; k < count; k++) {
     if (!spti_io_has(r->group, names[k])) continue;
-    if (*out != NULL) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has both %s and %s; keep the one that is meant", r->group->where, *out, names[k]);
+    if (*out != NULL)
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has both %s and %s; keep the one that is meant", r->group->where, *out, names[k]);
     *out = names[k];
   }
   return SPTRSM_OK;
@@ -47,8 +49,10 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   SPTI_IO_TRY(spti_io_allocate(&x, d->where, spti_io_bytes(d->count, sizeof *x)));
   sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, SPTRSM_F64, x);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++) {
-    if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15) out[i] = (int64_t)x[i];
-    else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
+    if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15)
+      out[i] = (int64_t)x[i];
+    else
+      status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
   }
   free(x);
   return status;
@@ -67,8 +71,12 @@ static int is_one_based(const int64_t *v, int64_t n) {
 static sptrsm_status check_permutation(const int64_t *v, int32_t *met, int64_t n, int64_t base, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     int64_t x = v[i] - base;
-    if (x < 0 || x >= n) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, outside [0, %lld); not a permutation", where, (long long)i, (long long)v[i], (long long)n);
-    if (met[x] >= 0) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, which [%d] is already; not a permutation", where, (long long)i, (long long)v[i], met[x]);
+    if (x < 0 || x >= n)
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, outside [0, %lld); not a permutation", where, (long long)i,
+                              (long long)v[i], (long long)n);
+    if (met[x] >= 0)
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, which [%d] is already; not a permutation", where, (long long)i,
+                              (long long)v[i], met[x]);
     met[x] = (int32_t)i;
   }
   return SPTRSM_OK;
@@ -91,8 +99,10 @@ static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, i
   }
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) perm[i] = (int32_t)(v[i] - *one_based);
   free(v);
-  if (status == SPTRSM_OK) *out = perm;
-  else free(perm);
+  if (status == SPTRSM_OK)
+    *out = perm;
+  else
+    free(perm);
   return status;
 }
 
@@ -101,22 +111,31 @@ typedef struct {
   sptrsm_convention convention;
 } known_permutation;
 
-static sptrsm_status read_convention(sptrsm_convention *out, const char **source, const spti_io_dataset *d, const known_permutation *known) {
+static sptrsm_status read_convention(sptrsm_convention *out, const char **source, const spti_io_dataset *d,
+                                     const known_permutation *known) {
   char *text;
   SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "convention", d->where));
   sptrsm_status status = SPTRSM_OK;
   *out = known->convention;
   *source = text != NULL ? "" : known->source;
-  if (text != NULL && strcmp(text, "gather") == 0) *out = SPTRSM_GATHER;
-  else if (text != NULL && strcmp(text, "scatter") == 0) *out = SPTRSM_SCATTER;
-  else if (text != NULL) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute convention is \"%s\"; use gather (y[i] = x[perm[i]]) or scatter (y[perm[i]] = x[i])", d->where, text);
+  if (text != NULL && strcmp(text, "gather") == 0)
+    *out = SPTRSM_GATHER;
+  else if (text != NULL && strcmp(text, "scatter") == 0)
+    *out = SPTRSM_SCATTER;
+  else if (text != NULL)
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                              "%s: attribute convention is \"%s\"; use gather (y[i] = x[perm[i]]) or scatter (y[perm[i]] = x[i])", d->where,
+                              text);
   else if (known->source[0] == '\0')
-    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute convention is missing; set it to gather (y[i] = x[perm[i]]) or scatter (y[perm[i]] = x[i])", d->where);
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                              "%s: attribute convention is missing; set it to gather (y[i] = x[perm[i]]) or scatter (y[perm[i]] = x[i])",
+                              d->where);
   free(text);
   return status;
 }
 
-static sptrsm_status read_permutation(spti_io_factor_reader *r, const known_permutation known[3], const int32_t **out, sptrsm_convention *convention) {
+static sptrsm_status read_permutation(spti_io_factor_reader *r, const known_permutation known[3], const int32_t **out,
+                                      sptrsm_convention *convention) {
   const char *const names[3] = {known[0].name, known[1].name, known[2].name};
   const char *name, *source;
   spti_io_dataset d;
@@ -158,8 +177,10 @@ static sptrsm_status complete_symmetric(spti_io_factor_reader *r) {
 }
 
 sptrsm_status spti_io_read_permutations(spti_io_factor_reader *r) {
-  static const known_permutation rows[3] = {{"perm_row", "", SPTRSM_GATHER}, {"perm_r", " (SciPy)", SPTRSM_SCATTER}, {"p", " (MATLAB, Julia, UMFPACK, CHOLMOD)", SPTRSM_GATHER}};
-  static const known_permutation cols[3] = {{"perm_col", "", SPTRSM_SCATTER}, {"perm_c", " (SciPy)", SPTRSM_GATHER}, {"q", " (MATLAB, Julia, UMFPACK, CHOLMOD)", SPTRSM_SCATTER}};
+  static const known_permutation rows[3] = {
+      {"perm_row", "", SPTRSM_GATHER}, {"perm_r", " (SciPy)", SPTRSM_SCATTER}, {"p", " (MATLAB, Julia, UMFPACK, CHOLMOD)", SPTRSM_GATHER}};
+  static const known_permutation cols[3] = {
+      {"perm_col", "", SPTRSM_SCATTER}, {"perm_c", " (SciPy)", SPTRSM_GATHER}, {"q", " (MATLAB, Julia, UMFPACK, CHOLMOD)", SPTRSM_SCATTER}};
   sptrsm_factors *f = &r->F->factors;
   SPTI_IO_TRY(read_permutation(r, rows, &f->perm_row, &f->row_convention));
   SPTI_IO_TRY(read_permutation(r, cols, &f->perm_col, &f->col_convention));
@@ -181,7 +202,9 @@ static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *
   }
   SPTI_IO_TRY(spti_io_attr_integers(&has_recip, &recip, 1, d->id, "do_recip", d->where));
   if (!has_recip)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute op is missing; set it to multiply (UMFPACK with do_recip, Julia's F.Rs) or divide (UMFPACK without)", d->where);
+    return sptrsm_error_set(
+        SPTRSM_ERR_STRUCTURE,
+        "%s: attribute op is missing; set it to multiply (UMFPACK with do_recip, Julia's F.Rs) or divide (UMFPACK without)", d->where);
   *out = recip != 0 ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
   return SPTRSM_OK;
 }
@@ -191,9 +214,12 @@ static sptrsm_status load_scaling(double **out, const spti_io_dataset *d, int64_
   SPTI_IO_TRY(spti_io_allocate(&s, d->where, spti_io_bytes(n, sizeof *s)));
   sptrsm_status status = spti_io_read_values(d, NULL, n, 0, SPTRSM_F64, s);
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++)
-    if (!isfinite(s[i]) || s[i] == 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g; a scaling is finite and not zero", d->where, (long long)i, s[i]);
-  if (status == SPTRSM_OK) *out = s;
-  else free(s);
+    if (!isfinite(s[i]) || s[i] == 0)
+      status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g; a scaling is finite and not zero", d->where, (long long)i, s[i]);
+  if (status == SPTRSM_OK)
+    *out = s;
+  else
+    free(s);
   return status;
 }
 
@@ -230,9 +256,13 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   memset(v, 0, spti_io_bytes(n, sptrsm_dtype_bytes(dtype)));
   sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, dtype, v);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++)
-    if (!spti_io_finite(dtype, v, i)) status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite; repair the factorisation that wrote it", d->where, (long long)i);
-  if (status == SPTRSM_OK) *out = v;
-  else free(v);
+    if (!spti_io_finite(dtype, v, i))
+      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite; repair the factorisation that wrote it", d->where,
+                                (long long)i);
+  if (status == SPTRSM_OK)
+    *out = v;
+  else
+    free(v);
   return status;
 }
 
@@ -242,7 +272,8 @@ static sptrsm_status check_blocks(const void *sub, int64_t n, sptrsm_dtype dtype
     if (spti_io_zero(dtype, sub, i)) continue;
     if (i + 1 == n) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: the last entry, [%lld], must be zero", where, (long long)i);
     if (!spti_io_zero(dtype, sub, i + 1))
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] and [%lld] are both nonzero; D may have 1x1 and 2x2 blocks only", where, (long long)i, (long long)i + 1);
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] and [%lld] are both nonzero; D may have 1x1 and 2x2 blocks only", where,
+                              (long long)i, (long long)i + 1);
   }
   return SPTRSM_OK;
 }
@@ -254,8 +285,10 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_dataset_open(&d, r->file, r->group, "D_sub"));
-  sptrsm_status status = d.count == n || d.count == n - 1 ? SPTRSM_OK
-                             : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where, (long long)d.count, (long long)n);
+  sptrsm_status status = d.count == n || d.count == n - 1
+                             ? SPTRSM_OK
+                             : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where,
+                                                (long long)d.count, (long long)n);
   if (status == SPTRSM_OK) status = load_values(&sub, &d, n, dtype);
   if (status == SPTRSM_OK) r->F->factors.D_sub = sub;
   if (status == SPTRSM_OK) status = check_blocks(sub, n, dtype, d.where);
@@ -273,7 +306,8 @@ sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *r) {
   spti_io_dataset d;
   void *v = NULL;
   if (!spti_io_has(r->group, "D")) {
-    if (spti_io_has(r->group, "D_sub")) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has D_sub but no D; store the diagonal of D as D", r->group->where);
+    if (spti_io_has(r->group, "D_sub"))
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has D_sub but no D; store the diagonal of D as D", r->group->where);
     return SPTRSM_OK;
   }
   SPTI_IO_TRY(open_vector(&d, r, "D", n));
@@ -283,7 +317,8 @@ sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *r) {
   const void *sub = r->F->factors.D_sub;
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) {
     int coupled = sub != NULL && (!spti_io_zero(dtype, sub, i) || (i > 0 && !spti_io_zero(dtype, sub, i - 1)));
-    if (spti_io_zero(dtype, v, i) && !coupled) status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero; the matrix is singular", d.where, (long long)i);
+    if (spti_io_zero(dtype, v, i) && !coupled)
+      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero; the matrix is singular", d.where, (long long)i);
   }
   spti_io_dataset_close(&d);
   return status;

@@ -31,15 +31,21 @@ static sptrsm_status broken(const mtx_reader *r, const char *what) {
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: %s", r->name, (long long)r->line_number, what);
 }
 
-/* The next line that is neither empty nor a comment. */
-static sptrsm_status next_line(mtx_reader *r, int comments) {
+static sptrsm_status end_of_file(const mtx_reader *r, int *ended) {
+  int code;
+  gzerror(r->z, &code);
+  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the compressed data are damaged; fetch the file again", r->name);
+  if (ended == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: ends after line %lld; the file is truncated", r->name, (long long)r->line_number);
+  *ended = 1;
+  return SPTRSM_OK;
+}
+
+/* The next line that is neither empty nor a comment. ended NULL: there must be one. */
+static sptrsm_status next_line(mtx_reader *r, int comments, int *ended) {
   for (;;) {
-    if (gzgets(r->z, r->line, sizeof r->line) == NULL) {
-      int code;
-      gzerror(r->z, &code);
-      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the compressed data are damaged", r->name);
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: ends after line %lld; the file is truncated", r->name, (long long)r->line_number);
-    }
+    if (gzgets(r->z, r->line, sizeof r->line) == NULL) return end_of_file(r, ended);
     r->line_number++;
     size_t length = strlen(r->line);
     int comment = r->line[0] == '%' && comments;
@@ -61,10 +67,13 @@ static sptrsm_status read_banner(mtx_reader *r) {
   static const char *const fields[] = {"real", "integer", "complex", "pattern"};
   static const char *const symmetries[] = {"general", "symmetric", "hermitian", "skew-symmetric"};
   char object[32], format[32], field[32], symmetry[32];
-  SPTI_IO_TRY(next_line(r, 0));
-  if (sscanf(r->line, "%*s %31s %31s %31s %31s", object, format, field, symmetry) != 4) return broken(r, "the banner needs four words after %%MatrixMarket");
+  SPTI_IO_TRY(next_line(r, 0, NULL));
+  if (sscanf(r->line, "%*s %31s %31s %31s %31s", object, format, field, symmetry) != 4)
+    return broken(r, "the banner needs four words after %%MatrixMarket");
   if (strcasecmp(object, "matrix") != 0) return broken(r, "only the object \"matrix\" is read");
-  if (strcasecmp(format, "coordinate") != 0) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: format \"%s\" is not read; write coordinate, or dense blocks as HDF5", r->name, format);
+  if (strcasecmp(format, "coordinate") != 0)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: format \"%s\" is not read; write coordinate, or dense blocks as HDF5", r->name,
+                            format);
   int f = strcasecmp(field, "double") == 0 ? FIELD_REAL : find(field, fields, 4), s = find(symmetry, symmetries, 4);
   if (f < 0) return broken(r, "the field must be real, integer, complex or pattern");
   if (s < 0) return broken(r, "the symmetry must be general, symmetric, hermitian or skew-symmetric");
@@ -91,9 +100,10 @@ static int parse_real(const mtx_reader *r, char **at, double *out) {
 }
 
 static sptrsm_status read_sizes(mtx_reader *r) {
-  SPTI_IO_TRY(next_line(r, 1));
+  SPTI_IO_TRY(next_line(r, 1, NULL));
   char *at = r->line;
-  if (!parse_integer(&at, &r->rows) || !parse_integer(&at, &r->cols) || !parse_integer(&at, &r->nnz) || r->nnz < 0) return broken(r, "needs three sizes: rows, columns, entries");
+  if (!parse_integer(&at, &r->rows) || !parse_integer(&at, &r->cols) || !parse_integer(&at, &r->nnz) || r->nnz < 0)
+    return broken(r, "needs three sizes: rows, columns, entries");
   SPTI_IO_TRY(spti_io_check_shape(r->rows, r->cols, r->name));
   if (r->symmetry != SPTRSM_GENERAL && r->rows != r->cols) return broken(r, "a symmetric matrix must be square");
   return SPTRSM_OK;
@@ -109,29 +119,31 @@ static sptrsm_status make_room(mtx_reader *r, spti_io_triplets *t, size_t each) 
   if (col != NULL) t->col = col;
   void *val = realloc(t->val, spti_io_bytes(room, each));
   if (val != NULL) t->val = val;
-  if (row == NULL || col == NULL || val == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %lld entries", r->name, (long long)room);
+  if (row == NULL || col == NULL || val == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %lld entries", r->name, (long long)room);
   r->room = room;
   return SPTRSM_OK;
 }
 
 static void store(void *val, int64_t p, sptrsm_dtype dtype, const double z[2]) {
   switch (dtype) {
-    case SPTRSM_F32: ((float *)val)[p] = (float)z[0]; break;
-    case SPTRSM_F64: ((double *)val)[p] = z[0]; break;
-    case SPTRSM_C64: ((float *)val)[2 * p] = (float)z[0], ((float *)val)[2 * p + 1] = (float)z[1]; break;
-    case SPTRSM_C128: ((double *)val)[2 * p] = z[0], ((double *)val)[2 * p + 1] = z[1]; break;
+  case SPTRSM_F32: ((float *)val)[p] = (float)z[0]; break;
+  case SPTRSM_F64: ((double *)val)[p] = z[0]; break;
+  case SPTRSM_C64: ((float *)val)[2 * p] = (float)z[0], ((float *)val)[2 * p + 1] = (float)z[1]; break;
+  case SPTRSM_C128: ((double *)val)[2 * p] = z[0], ((double *)val)[2 * p + 1] = z[1]; break;
   }
 }
 
 static sptrsm_status read_entry(mtx_reader *r, spti_io_triplets *t, sptrsm_dtype dtype) {
   int64_t i, j;
   double z[2] = {1, 0};
-  SPTI_IO_TRY(next_line(r, 1));
+  SPTI_IO_TRY(next_line(r, 1, NULL));
   char *at = r->line;
   if (!parse_integer(&at, &i) || !parse_integer(&at, &j)) return broken(r, "needs a row and a column");
   if (i < 1 || i > r->rows || j < 1 || j > r->cols)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: entry (%lld,%lld) lies outside the %lld x %lld matrix; indices are 1-based", r->name, (long long)r->line_number,
-                            (long long)i, (long long)j, (long long)r->rows, (long long)r->cols);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: line %lld: entry (%lld,%lld) lies outside the %lld x %lld matrix; indices are 1-based", r->name,
+                            (long long)r->line_number, (long long)i, (long long)j, (long long)r->rows, (long long)r->cols);
   if (r->field != FIELD_PATTERN && !parse_real(r, &at, &z[0])) return broken(r, "needs a value");
   if (r->field == FIELD_COMPLEX && !parse_real(r, &at, &z[1])) return broken(r, "needs a real and an imaginary part");
   if (at[strspn(at, " \t\r\n")] != '\0') return broken(r, "has more on it than an entry");
@@ -150,24 +162,30 @@ static sptrsm_status check_one_triangle(const mtx_reader *r, const spti_io_tripl
     int side = t->row[p] > t->col[p] ? SPTRSM_LOWER : SPTRSM_UPPER;
     if (*uplo == SPTRSM_AS_STORED) *uplo = side;
     if (*uplo != side)
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: entry (%d,%d): a symmetric file must store one triangle only", r->name, t->row[p] + 1, t->col[p] + 1);
+      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: entry (%d,%d): a symmetric file must store one triangle only", r->name,
+                              t->row[p] + 1, t->col[p] + 1);
   }
   if (r->symmetry != SPTRSM_GENERAL && *uplo == SPTRSM_AS_STORED) *uplo = SPTRSM_LOWER;
   return SPTRSM_OK;
 }
 
-static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_triplets *t, const spti_io_file *f, const sptrsm_io_options *o) {
+static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_triplets *t, const spti_io_file *f,
+                               const sptrsm_io_options *o) {
+  int ended = 0;
   SPTI_IO_TRY(read_banner(r));
   SPTI_IO_TRY(read_sizes(r));
-  SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o != NULL ? o->dtype : SPTRSM_AS_STORED, r->name));
+  SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o != NULL ? o->dtype : SPTRSM_AS_STORED,
+                                   r->name));
   size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(M->dtype);
-  SPTI_IO_TRY(spti_io_check_memory(f, r->name, spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t)))));
+  SPTI_IO_TRY(
+      spti_io_check_memory(f, r->name, spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t)))));
   M->rows = r->rows;
   M->cols = r->cols;
   M->symmetry = r->symmetry;
   M->rule = "Matrix Market";
   for (int64_t p = 0; p < r->nnz; p++) SPTI_IO_TRY(read_entry(r, t, M->dtype));
-  if (next_line(r, 1) == SPTRSM_OK) return broken(r, "more entries than the size line promises");
+  SPTI_IO_TRY(next_line(r, 1, &ended));
+  if (!ended) return broken(r, "more entries than the size line promises");
   SPTI_IO_TRY(check_one_triangle(r, t, &M->uplo));
   return spti_io_compress(M, t);
 }
@@ -179,11 +197,14 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
   SPTI_IO_TRY(spti_io_matrix_new(&M, f->name));
   r.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   r.z = gzopen(f->name, "rb");
-  sptrsm_status status = r.z == NULL || r.c_locale == (locale_t)0 ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened", f->name) : read_body(M, &r, &t, f, o);
+  sptrsm_status status = r.z == NULL || r.c_locale == (locale_t)0 ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened", f->name)
+                                                                  : read_body(M, &r, &t, f, o);
   if (r.z != NULL) gzclose(r.z);
   if (r.c_locale != (locale_t)0) freelocale(r.c_locale);
   spti_io_triplets_free(&t);
-  if (status == SPTRSM_OK) *out = M;
-  else sptrsm_file_matrix_free(M);
+  if (status == SPTRSM_OK)
+    *out = M;
+  else
+    sptrsm_file_matrix_free(M);
   return status;
 }

@@ -49,7 +49,8 @@ static void pack_tile(char *out, const file_view *v, const hsize_t start[2], con
 static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
   hsize_t length = count[0] * count[1];
   hid_t to = H5Dget_space(dataset), from = H5Screate_simple(1, &length, NULL);
-  int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 && H5Dwrite(dataset, type, from, to, H5P_DEFAULT, tile) >= 0;
+  int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+             H5Dwrite(dataset, type, from, to, H5P_DEFAULT, tile) >= 0;
   if (to >= 0) H5Sclose(to);
   if (from >= 0) H5Sclose(from);
   return good;
@@ -71,15 +72,19 @@ static sptrsm_status write_tiles(hid_t dataset, hid_t type, const file_view *v, 
 
 static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
   if (X == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is NULL", name);
-  if (X->place != SPTRSM_HOST) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is in device memory; copy it to the host first", name);
-  if (X->n < 0 || X->nrhs < 0 || sptrsm_dtype_bytes(X->dtype) == 0) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block has a negative size or an unknown dtype", name);
+  if (X->place != SPTRSM_HOST)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is in device memory; copy it to the host first", name);
+  if (X->n < 0 || X->nrhs < 0 || sptrsm_dtype_bytes(X->dtype) == 0)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block has a negative size or an unknown dtype", name);
   int64_t least = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs : X->n;
-  if (X->ld < least) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: ld is %lld, must be at least %lld", name, (long long)X->ld, (long long)least);
+  if (X->ld < least)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: ld is %lld, must be at least %lld", name, (long long)X->ld, (long long)least);
   if (X->data == NULL && X->n > 0 && X->nrhs > 0) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block has no data", name);
   return SPTRSM_OK;
 }
 
-static sptrsm_status write_block(spti_io_output *out, const char *name, const sptrsm_block *X, const sptrsm_save_options *o, const char *report) {
+static sptrsm_status write_block(spti_io_output *out, const char *name, const sptrsm_block *X, const sptrsm_save_options *o,
+                                 const char *report) {
   sptrsm_layout layout = o->layout == SPTRSM_AS_STORED ? X->layout : (sptrsm_layout)o->layout;
   file_view v = view_block(X, layout);
   hid_t type, dataset;
@@ -90,7 +95,8 @@ static sptrsm_status write_block(spti_io_output *out, const char *name, const sp
     status = write_tiles(dataset, type, &v, out->final, name);
     if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", v.order, out->final);
     if (status == SPTRSM_OK && report != NULL) status = spti_io_write_text(dataset, "sptrsm_report", report, out->final);
-    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", out->final, name);
+    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK)
+      status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", out->final, name);
   }
   H5Tclose(type);
   return status;
@@ -129,14 +135,17 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
   return finish(&out, status);
 }
 
-sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[], const sptrsm_save_options *o) {
+sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[],
+                                      const sptrsm_save_options *o) {
   sptrsm_save_options defaults;
   spti_io_output out;
   sptrsm_save_options_init(&defaults);
   if (o == NULL) o = &defaults;
-  if (count < 0 || (count > 0 && (names == NULL || blocks == NULL))) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: no names or no blocks");
+  if (count < 0 || (count > 0 && (names == NULL || blocks == NULL)))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: no names or no blocks");
   for (int k = 0; k < count; k++) {
-    if (names[k] == NULL || names[k][0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: block %d has no name", k);
+    if (names[k] == NULL || names[k][0] == '\0')
+      return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: block %d has no name", k);
     SPTI_IO_TRY(check_block(blocks[k], names[k]));
   }
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { /* L, U or A on the way to the file */
+typedef struct {                              /* L, U or A on the way to the file */
   const char *name, *uplo, *diag, *structure; /* NULL: not said */
   sptrsm_format format;
   sptrsm_dtype dtype;
@@ -37,9 +37,10 @@ static json_t *own_description(const outgoing *m) {
 }
 
 static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
-  json_t *types = json_pack("{s:s, s:s, s:s}", "pointers_to_1", "int64", "indices_1", "int32", "values", m->dtype == SPTRSM_F32 ? "float32" : "float64");
-  json_t *b = json_pack("{s:s, s:s, s:[I,I], s:I, s:o}", "version", "0.1", "format", m->format == SPTRSM_CSR ? "CSR" : "CSC", "shape", (json_int_t)m->rows, (json_int_t)m->cols,
-                        "number_of_stored_values", (json_int_t)nnz, "data_types", types);
+  json_t *types = json_pack("{s:s, s:s, s:s}", "pointers_to_1", "int64", "indices_1", "int32", "values",
+                            m->dtype == SPTRSM_F32 ? "float32" : "float64");
+  json_t *b = json_pack("{s:s, s:s, s:[I,I], s:I, s:o}", "version", "0.1", "format", m->format == SPTRSM_CSR ? "CSR" : "CSC", "shape",
+                        (json_int_t)m->rows, (json_int_t)m->cols, "number_of_stored_values", (json_int_t)nnz, "data_types", types);
   if (m->structure != NULL) json_object_set_new(b, "structure", json_string(m->structure));
   return json_pack("{s:o, s:o}", "binsparse", b, "sptrsm", own_description(m));
 }
@@ -92,7 +93,8 @@ static sptrsm_status write_matrix(spti_io_output *out, const outgoing *m, const 
   int is_l = strcmp(m->name, "L") == 0;
   if (status == SPTRSM_OK && is_l && o->grid != NULL) status = spti_io_write_integers(group, "grid", o->grid, 3, out->final);
   if (status == SPTRSM_OK && is_l && o->stencil != NULL) status = spti_io_write_text(group, "stencil", o->stencil, out->final);
-  if (H5Gclose(group) < 0 && status == SPTRSM_OK) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: group %s can't be written; is the disk full?", out->final, m->name);
+  if (H5Gclose(group) < 0 && status == SPTRSM_OK)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: group %s can't be written; is the disk full?", out->final, m->name);
   return status;
 }
 
@@ -104,23 +106,28 @@ static int stores_diagonal(const sptrsm_sparse *T) {
 }
 
 static outgoing from_triangle(const sptrsm_sparse *T, const char *name) {
-  outgoing m = {.name = name, .format = T->format, .dtype = T->dtype, .rows = T->n, .cols = T->n, .ptr = T->ptr, .idx = T->idx, .val = T->val};
+  outgoing m = {
+      .name = name, .format = T->format, .dtype = T->dtype, .rows = T->n, .cols = T->n, .ptr = T->ptr, .idx = T->idx, .val = T->val};
   m.uplo = T->uplo == SPTRSM_LOWER ? "lower" : "upper";
   m.diag = T->diag == SPTRSM_NONUNIT ? "nonunit" : stores_diagonal(T) ? "unit" : "unit-implicit";
   return m;
 }
 
 static outgoing from_matrix(const sptrsm_file_matrix *A) {
-  static const char *const structures[][2] = {
-      {NULL, NULL}, {"symmetric_lower", "symmetric_upper"}, {"hermitian_lower", "hermitian_upper"}, {"skew_symmetric_lower", "skew_symmetric_upper"}};
-  outgoing m = {.name = "A", .format = A->format, .dtype = A->dtype, .rows = A->rows, .cols = A->cols, .ptr = A->ptr, .idx = A->idx, .val = A->val};
+  static const char *const structures[][2] = {{NULL, NULL},
+                                              {"symmetric_lower", "symmetric_upper"},
+                                              {"hermitian_lower", "hermitian_upper"},
+                                              {"skew_symmetric_lower", "skew_symmetric_upper"}};
+  outgoing m = {
+      .name = "A", .format = A->format, .dtype = A->dtype, .rows = A->rows, .cols = A->cols, .ptr = A->ptr, .idx = A->idx, .val = A->val};
   m.structure = structures[A->symmetry][A->uplo == SPTRSM_UPPER];
   return m;
 }
 
 /* ---- the vectors ---- */
 
-static sptrsm_status write_vector(spti_io_output *out, const char *name, hid_t type, const void *data, int64_t n, const char *attribute, const char *value, const sptrsm_save_options *o) {
+static sptrsm_status write_vector(spti_io_output *out, const char *name, hid_t type, const void *data, int64_t n, const char *attribute,
+                                  const char *value, const sptrsm_save_options *o) {
   if (data == NULL) return SPTRSM_OK;
   spti_io_array array = {.name = name, .type = type, .rank = 1, .dims = {(hsize_t)n}};
   SPTI_IO_TRY(spti_io_write_array(out->id, &array, data, o, out->final));
@@ -132,7 +139,8 @@ static sptrsm_status write_vector(spti_io_output *out, const char *name, hid_t t
   return status;
 }
 
-static sptrsm_status write_permutation(spti_io_output *out, const char *name, const int32_t *perm, int32_t n, sptrsm_convention c, const sptrsm_save_options *o) {
+static sptrsm_status write_permutation(spti_io_output *out, const char *name, const int32_t *perm, int32_t n, sptrsm_convention c,
+                                       const sptrsm_save_options *o) {
   int64_t *wide;
   if (perm == NULL) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_allocate(&wide, out->final, spti_io_bytes(n, sizeof *wide)));
@@ -161,26 +169,35 @@ static sptrsm_status write_diagonal(spti_io_output *out, const sptrsm_factors *f
 
 static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
   if (T->place != SPTRSM_HOST) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: is in device memory; copy it to the host first", name);
-  if (T->n < 0 || T->ptr == NULL || sptrsm_dtype_bytes(T->dtype) == 0) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: negative order, no pointers, or unknown dtype", name);
-  if (T->ptr[T->n] > 0 && (T->idx == NULL || T->val == NULL)) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: has entries but no arrays", name);
+  if (T->n < 0 || T->ptr == NULL || sptrsm_dtype_bytes(T->dtype) == 0)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: negative order, no pointers, or unknown dtype", name);
+  if (T->ptr[T->n] > 0 && (T->idx == NULL || T->val == NULL))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: has entries but no arrays", name);
   return SPTRSM_OK;
 }
 
 static sptrsm_status check_factors(const sptrsm_factors *f, const sptrsm_file_matrix *A) {
   if (f == NULL || f->L == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L is required");
-  if (f->size != sizeof *f) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: size is %zu; set them up with sptrsm_factors_init", f->size);
+  if (f->size != sizeof *f)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: size is %zu; set them up with sptrsm_factors_init", f->size);
   SPTI_IO_TRY(check_triangle(f->L, "L"));
   if (f->U != NULL) SPTI_IO_TRY(check_triangle(f->U, "U"));
-  if (f->U != NULL && (f->U->n != f->L->n || f->U->dtype != f->L->dtype)) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L and U differ in order or dtype");
-  if (f->U != NULL && f->u_kind != SPTRSM_U_GIVEN) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: U is given, but u_kind says it is a transpose of L");
-  if (A != NULL && (A->rows != f->L->n || A->cols != f->L->n)) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: A and L differ in order");
+  if (f->U != NULL && (f->U->n != f->L->n || f->U->dtype != f->L->dtype))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L and U differ in order or dtype");
+  if (f->U != NULL && f->u_kind != SPTRSM_U_GIVEN)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: U is given, but u_kind says it is a transpose of L");
+  if (A != NULL && (A->rows != f->L->n || A->cols != f->L->n))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: A and L differ in order");
   return SPTRSM_OK;
 }
 
 static sptrsm_status write_root(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
   char creator[64];
   int64_t n = f->L->n;
-  const char *upper = f->U != NULL ? "given" : f->u_kind == SPTRSM_U_IS_LT ? "transpose" : f->u_kind == SPTRSM_U_IS_LH ? "conjugate-transpose" : "none";
+  const char *upper = f->U != NULL                  ? "given"
+                      : f->u_kind == SPTRSM_U_IS_LT ? "transpose"
+                      : f->u_kind == SPTRSM_U_IS_LH ? "conjugate-transpose"
+                                                    : "none";
   snprintf(creator, sizeof creator, "libsptrsm %s", sptrsm_version());
   SPTI_IO_TRY(spti_io_write_text(out->id, "sptrsm_layout", "1", out->final));
   SPTI_IO_TRY(spti_io_write_text(out->id, "creator", creator, out->final));
@@ -206,11 +223,13 @@ static sptrsm_status write_set(spti_io_output *out, const sptrsm_factors *f, con
   SPTI_IO_TRY(write_diagonal(out, f, o));
   SPTI_IO_TRY(write_permutation(out, "perm_row", f->perm_row, n, f->row_convention, o));
   SPTI_IO_TRY(write_permutation(out, "perm_col", f->perm_col, n, f->col_convention, o));
-  SPTI_IO_TRY(write_vector(out, "scale_row", H5T_NATIVE_DOUBLE, f->scale_row, n, "op", f->row_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o));
+  SPTI_IO_TRY(
+      write_vector(out, "scale_row", H5T_NATIVE_DOUBLE, f->scale_row, n, "op", f->row_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o));
   return write_vector(out, "scale_col", H5T_NATIVE_DOUBLE, f->scale_col, n, "op", f->col_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o);
 }
 
-sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *f, const sptrsm_file_matrix *A, const sptrsm_save_options *o) {
+sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *f, const sptrsm_file_matrix *A,
+                                       const sptrsm_save_options *o) {
   sptrsm_save_options defaults;
   spti_io_output out;
   sptrsm_save_options_init(&defaults);

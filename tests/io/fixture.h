@@ -1,0 +1,42 @@
+/* fixture.h -- what tests/data/make_fixtures.py wrote, by the same formulas. */
+#ifndef SPTRSM_TESTS_FIXTURE_H
+#define SPTRSM_TESTS_FIXTURE_H
+
+#include <complex.h>
+#include <sptrsm_io.h>
+
+enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
+
+#define DATA(name) SPTRSM_TEST_DATA "/" name
+
+static inline int fixture_pattern(int i, int j) { return i == j || (i > j && (3 * i + 5 * j) % 4 != 1); }
+
+static inline double complex fixture_entry(int i, int j) { return fixture_pattern(i, j) ? 10 * (i + 1) + (j + 1) + I * (i - j + 0.5) : 0; }
+
+static inline double complex fixture_block(int i, int k) { return 100 * (k + 1) + i + 1 + I * (k - i); }
+
+/* Element p of an array of any dtype. */
+static inline double complex fixture_value(sptrsm_dtype dtype, const void *val, int64_t p) {
+  switch (dtype) {
+  case SPTRSM_F32: return ((const float *)val)[p];
+  case SPTRSM_F64: return ((const double *)val)[p];
+  case SPTRSM_C64: return ((const float complex *)val)[p];
+  default: return ((const double complex *)val)[p];
+  }
+}
+
+static inline double complex fixture_element(const sptrsm_block *X, int64_t i, int64_t k) {
+  return fixture_value(X->dtype, X->data, X->layout == SPTRSM_ROW_MAJOR ? i * X->ld + k : i + k * X->ld);
+}
+
+/* dense[i * n + j] = the matrix; zeros where nothing is stored. */
+static inline void fixture_dense(double complex *dense, int64_t rows, int64_t cols, sptrsm_format format, sptrsm_dtype dtype,
+                                 const int64_t *ptr, const int32_t *idx, const void *val) {
+  int64_t major = format == SPTRSM_CSR ? rows : cols;
+  for (int64_t q = 0; q < rows * cols; q++) dense[q] = 0;
+  for (int64_t j = 0; j < major; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      dense[format == SPTRSM_CSR ? j * cols + idx[p] : idx[p] * cols + j] += fixture_value(dtype, val, p);
+}
+
+#endif

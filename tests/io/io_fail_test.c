@@ -1,0 +1,210 @@
+/* io_fail_test.c -- every write, fsync, rename, open and allocation of a save and a load made to fail once.
+ *
+ * After each failure: a clean status, no temporary file, the old output untouched; when nothing fails any more, the new
+ * output is whole. Needs fail_once.c preloaded (ctest does it); without it the tests are skipped. Under AddressSanitizer the
+ * allocations are left out, because it brings its own malloc.
+ */
+#include "fixture.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { FAILS_MALLOC = 0 };
+#else
+enum { FAILS_MALLOC = 1 };
+#endif
+
+static char folder[] = "/tmp/sptrsm_fail_XXXXXX";
+static char file[64];
+static void (*arm)(long);
+static int (*was_hit)(void);
+
+static void prepare(void) {
+  *(void **)&arm = dlsym(RTLD_DEFAULT, "fail_once_arm");
+  *(void **)&was_hit = dlsym(RTLD_DEFAULT, "fail_once_hit");
+  if (arm == NULL || was_hit == NULL) cr_skip_test("fail_once is not preloaded");
+  cr_assert(mkdtemp(folder) != NULL);
+  snprintf(file, sizeof file, "%s/out.h5", folder);
+}
+
+static void clean_up(void) {
+  char command[96];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  if (arm != NULL) cr_assert(system(command) == 0);
+}
+
+TestSuite(io_fail, .init = prepare, .fini = clean_up);
+
+static int count_files(void) {
+  DIR *d = opendir(folder);
+  int count = 0;
+  for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+  closedir(d);
+  return count;
+}
+
+/* ---- saving ---- */
+
+static sptrsm_file_factors *factors;
+
+static sptrsm_status save_block(double marker) {
+  static double data[3000];
+  sptrsm_save_options o;
+  sptrsm_save_options_init(&o);
+  for (int q = 0; q < 3000; q++) data[q] = marker + q;
+  sptrsm_block X = {.data = data, .ld = 30, .n = 100, .nrhs = 30, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR, .place = SPTRSM_HOST};
+  o.force = 1;
+  o.compress = 1;
+  o.report = "{}";
+  return sptrsm_file_solution_save(file, &X, &o);
+}
+
+static sptrsm_status save_factors(double marker) {
+  char source[32];
+  sptrsm_save_options o;
+  sptrsm_save_options_init(&o);
+  o.force = 1;
+  snprintf(source, sizeof source, "marker %g", marker);
+  o.source = source;
+  return sptrsm_file_factors_save(file, &factors->factors, factors->A, &o);
+}
+
+/* Which marker the file holds; asserts that it is whole. */
+static double marker_of_block(void) {
+  sptrsm_file_block *X;
+  cr_assert(sptrsm_file_block_load(&X, file, 100, NULL) == SPTRSM_OK, "the output is broken: %s", sptrsm_last_error());
+  const double *data = X->block.data;
+  double marker = data[0];
+  cr_assert(X->block.nrhs == 30);
+  for (int q = 0; q < 3000; q++) cr_assert(data[q] == marker + q, "the output is mixed at %d", q);
+  sptrsm_file_block_free(X);
+  return marker;
+}
+
+static double marker_of_factors(void) {
+  sptrsm_file_factors *F;
+  double marker = -1;
+  cr_assert(sptrsm_file_factors_load(&F, file, NULL) == SPTRSM_OK, "the output is broken: %s", sptrsm_last_error());
+  cr_assert(F->A != NULL && F->factors.perm_col != NULL && sscanf(F->source, "marker %lf", &marker) == 1);
+  sptrsm_file_factors_free(F);
+  return marker;
+}
+
+/* fsync of the folder comes after the rename: then the new file is in place although an error is reported. */
+static void fail_each(const char *call, const char *error, sptrsm_status (*save)(double), double (*marker)(void), int stays) {
+  long k;
+  cr_assert(setenv("FAIL_CALL", call, 1) == 0 && setenv("FAIL_ERRNO", error, 1) == 0);
+  cr_assert(save(1) == SPTRSM_OK, "%s", sptrsm_last_error());
+  double before = 1;
+  for (k = 1; k < 20000; k++) {
+    double next = (double)k + 1;
+    arm(stays ? -k : k);
+    sptrsm_status status = save(next);
+    int hit = was_hit();
+    arm(0);
+    cr_assert(count_files() == 1, "%s %ld: %d files are left", call, k, count_files());
+    double after = marker();
+    if (status == SPTRSM_OK) {
+      cr_assert(after == next, "%s %ld: success reported, but the old file is there", call, k);
+    } else {
+      cr_assert(status == SPTRSM_ERR_IO || status == SPTRSM_ERR_MEMORY, "%s %ld: status %d: %s", call, k, status, sptrsm_last_error());
+      cr_assert(sptrsm_last_error()[0] != '\0');
+      cr_assert(after == before || (strcmp(call, "fsync") == 0 && after == next), "%s %ld: %g", call, k, after);
+    }
+    before = after;
+    if (!hit) break;
+  }
+  cr_assert(k > 1 && k < 20000, "%s: %ld calls", call, k);
+}
+
+static void load_factors(void) {
+  cr_assert(sptrsm_file_factors_load(&factors, DATA("sets.h5:/own"), NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+}
+
+Test(io_fail, writes) {
+  load_factors();
+  fail_each("write", "EIO", save_block, marker_of_block, 0);
+  fail_each("write", "EIO", save_factors, marker_of_factors, 0);
+  sptrsm_file_factors_free(factors);
+}
+
+Test(io_fail, full_disk) {
+  load_factors();
+  fail_each("write", "ENOSPC", save_block, marker_of_block, 1);
+  fail_each("write", "ENOSPC", save_factors, marker_of_factors, 1);
+  sptrsm_file_factors_free(factors);
+}
+
+Test(io_fail, fsync) { fail_each("fsync", "EIO", save_block, marker_of_block, 0); }
+Test(io_fail, rename) { fail_each("rename", "EIO", save_block, marker_of_block, 0); }
+Test(io_fail, open) { fail_each("open", "EIO", save_block, marker_of_block, 0); }
+
+Test(io_fail, allocations_of_a_save) {
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  load_factors();
+  fail_each("malloc", "ENOMEM", save_block, marker_of_block, 0);
+  fail_each("malloc", "ENOMEM", save_factors, marker_of_factors, 0);
+  sptrsm_file_factors_free(factors);
+}
+
+/* ---- loading ---- */
+
+static int is_clean(sptrsm_status status) {
+  return status == SPTRSM_ERR_MEMORY || status == SPTRSM_ERR_IO || status == SPTRSM_ERR_STRUCTURE;
+}
+
+/* HDF5 survives some failed allocations; then the result must be the true one. */
+Test(io_fail, allocations_of_a_load) {
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  long k;
+  int hit = 1;
+  load_factors();
+  cr_assert(setenv("FAIL_CALL", "malloc", 1) == 0);
+  for (k = 1; k < 20000 && hit; k++) {
+    sptrsm_file_factors *F = NULL;
+    arm(k);
+    sptrsm_status status = sptrsm_file_factors_load(&F, DATA("sets.h5:/own"), NULL);
+    hit = was_hit();
+    arm(0);
+    cr_assert((status == SPTRSM_OK) == (F != NULL) && (status == SPTRSM_OK || is_clean(status)), "malloc %ld: status %d", k, status);
+    if (status == SPTRSM_OK) {
+      cr_assert_str_eq(F->rule, factors->rule);
+      cr_assert(memcmp(F->factors.perm_row, factors->factors.perm_row, FIXTURE_N * sizeof(int32_t)) == 0, "malloc %ld", k);
+      cr_assert(memcmp(F->factors.scale_col, factors->factors.scale_col, FIXTURE_N * sizeof(double)) == 0, "malloc %ld", k);
+      cr_assert(F->factors.row_op == factors->factors.row_op && F->A != NULL, "malloc %ld", k);
+    }
+    sptrsm_file_factors_free(F);
+  }
+  cr_assert(k > 10 && !hit);
+  sptrsm_file_factors_free(factors);
+}
+
+Test(io_fail, allocations_of_a_block_and_a_listing) {
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  long k;
+  int hit = 1;
+  cr_assert(setenv("FAIL_CALL", "malloc", 1) == 0);
+  for (k = 1; k < 20000 && hit; k++) {
+    sptrsm_file_block *X = NULL;
+    sptrsm_file_listing list = {0};
+    arm(k);
+    sptrsm_status status = sptrsm_file_block_load(&X, DATA("only_block.h5"), FIXTURE_N, NULL);
+    hit = was_hit();
+    arm(k);
+    sptrsm_status listed = sptrsm_file_list(&list, DATA("general.mtx.gz"), NULL);
+    hit = hit || was_hit();
+    arm(0);
+    cr_assert(status == SPTRSM_OK || is_clean(status), "malloc %ld: status %d", k, status);
+    if (status == SPTRSM_OK) cr_assert(fixture_element(&X->block, 2, 1) == creal(fixture_block(2, 1)), "malloc %ld", k);
+    cr_assert(listed == SPTRSM_OK || is_clean(listed), "malloc %ld: status %d", k, listed);
+    cr_assert(listed != SPTRSM_OK || list.count == 1, "malloc %ld", k);
+    sptrsm_file_block_free(X);
+    sptrsm_file_listing_free(&list);
+  }
+  cr_assert(k > 10 && !hit);
+}
