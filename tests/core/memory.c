@@ -1,0 +1,232 @@
+/* memory.c -- every allocation made to fail once. A life of objects is told as a list of steps; on its k-th run the k-th allocation fails.
+ * The step it hits must report MEMORY, must succeed when tried again, and the life must end with the right bits and nothing left over.
+ * The linker sends the library's posix_memalign and free through the functions below (--wrap). */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/factor_set.h"
+
+/* ---- an allocator that fails on demand and counts what is alive ---- */
+
+int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+
+static atomic_long until_failure = -1; /* allocations that still succeed; negative: all of them */
+static atomic_long alive, failures;
+
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes) {
+  if (until_failure >= 0 && until_failure-- == 0) {
+    failures++;
+    return ENOMEM;
+  }
+  int error = __real_posix_memalign(out, alignment, bytes);
+  alive += error == 0;
+  return error;
+}
+
+void __wrap_free(void *memory) {
+  alive -= memory != NULL;
+  __real_free(memory);
+}
+
+/* ---- lives ---- */
+
+typedef sptrsm_status step(void);
+
+typedef struct {
+  const char *name;
+  step *const *steps;
+  void (*end)(void);           /* destroys everything and forgets it */
+  const double *(*bits)(void); /* the results, BITS doubles */
+} life;
+
+enum { ROWS = 600, NRHS = 3, BITS = ROWS * NRHS };
+
+/* True if an allocation failed on this run. */
+static bool live_once(const life *l, long k, double *results) {
+  failures = 0;
+  until_failure = k;
+  for (int s = 0; l->steps[s]; s++) {
+    long before = failures;
+    sptrsm_status status = l->steps[s]();
+    if (failures > before) {
+      cr_assert_eq(status, SPTRSM_ERR_MEMORY, "%s: step %d, allocation %ld: %s", l->name, s, k, sptrsm_status_name(status));
+      cr_assert(strstr(sptrsm_last_error(), "no host memory for"), "%s: \"%s\"", l->name, sptrsm_last_error());
+      status = l->steps[s]();
+    }
+    cr_assert_eq(status, SPTRSM_OK, "%s: step %d, allocation %ld: %s", l->name, s, k, sptrsm_last_error());
+  }
+  until_failure = -1;
+  memcpy(results, l->bits(), BITS * sizeof *results);
+  l->end();
+  cr_assert_eq(alive, 0, "%s: %ld allocations left over after allocation %ld failed", l->name, (long)alive, k);
+  return failures > 0;
+}
+
+static void live(const life *l) {
+  static double expected[BITS], results[BITS];
+  cr_assert(!live_once(l, -1, expected));
+  long k = 0;
+  while (live_once(l, k, results)) {
+    cr_assert(memcmp(expected, results, sizeof results) == 0, "%s: other bits after allocation %ld failed", l->name, k);
+    k++;
+  }
+  cr_assert_gt(k, 3, "%s: only %ld allocations seen; is posix_memalign wrapped?", l->name, k);
+}
+
+/* ---- a matrix and its plans ---- */
+
+static sptrsm_context *context;
+static sptrsm_matrix *matrix;
+static sptrsm_plan *plan;
+static sptrsm_workspace *workspace;
+static sptrsm_options options;
+static sptrsm_sparse T;
+static int64_t ptr[ROWS + 1];
+static int32_t idx[2 * ROWS];
+static double val[2 * ROWS], changed[2 * ROWS], right[BITS], x[BITS], y[BITS];
+
+/* Two wide levels: row i of the second half needs row i - ROWS/2. `some`: every third diagonal is not stored. */
+static void make_T(sptrsm_format format, bool some) {
+  int64_t p = 0;
+  for (int32_t i = 0; i < ROWS; i++) {
+    if (i >= ROWS / 2) idx[p] = i - ROWS / 2, val[p++] = 0.5;
+    if (!some || i % 3) idx[p] = i, val[p++] = 2 + i % 5;
+    ptr[i + 1] = p;
+  }
+  for (int64_t v = 0; v < p; v++) changed[v] = val[v] * 1.25;
+  for (int i = 0; i < BITS; i++) right[i] = 1 + i % 7;
+  T = (sptrsm_sparse){.format = format,
+                      .dtype = SPTRSM_F64,
+                      .diag = some ? SPTRSM_UNIT : SPTRSM_NONUNIT,
+                      .n = ROWS,
+                      .ptr = ptr,
+                      .idx = idx,
+                      .val = val,
+                      .uplo = format == SPTRSM_CSR ? SPTRSM_LOWER : SPTRSM_UPPER};
+  memset(x, 0, sizeof x);
+  memset(y, 0, sizeof y);
+}
+
+static sptrsm_block block(double *data, int32_t n, sptrsm_dtype dtype) {
+  return (sptrsm_block){.data = data, .ld = NRHS, .n = n, .nrhs = NRHS, .dtype = dtype, .layout = SPTRSM_ROW_MAJOR};
+}
+
+static sptrsm_status make_context(void) { return sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL); }
+static sptrsm_status set_threads(void) { return sptrsm_context_set_threads(context, 2); }
+static sptrsm_status make_matrix(void) { return sptrsm_matrix_create(&matrix, context, &T, SPTRSM_COPY); }
+static sptrsm_status make_plan(void) { return sptrsm_plan_create(&plan, matrix, &options); }
+static sptrsm_status make_workspace(void) { return sptrsm_workspace_create(&workspace, plan, 2); }
+static sptrsm_status change(void) { return sptrsm_matrix_set_values(matrix, changed); }
+
+static sptrsm_status levels(void) {
+  sptrsm_level_stats stats = {.size = sizeof stats};
+  return sptrsm_matrix_levels(&stats, matrix, SPTRSM_T);
+}
+
+static sptrsm_status solve_with_workspace(void) {
+  sptrsm_block B = block(right, ROWS, SPTRSM_F64), X = block(x, ROWS, SPTRSM_F64);
+  return sptrsm_solve(plan, workspace, NULL, &B, &X);
+}
+
+static sptrsm_status solve_without(void) {
+  sptrsm_block X = block(x, ROWS, SPTRSM_F64), Y = block(y, ROWS, SPTRSM_F64);
+  return sptrsm_solve(plan, NULL, NULL, &X, &Y);
+}
+
+static step *const plan_steps[] = {make_context, set_threads,          make_matrix,          levels,
+                                   make_plan,    make_workspace,       solve_with_workspace, solve_without,
+                                   change,       solve_with_workspace, solve_without,        NULL};
+
+static void end_plan(void) {
+  sptrsm_workspace_destroy(workspace);
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
+
+static const double *plan_bits(void) { return y; }
+
+Test(memory, every_allocation_of_a_plan_fails_once) {
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
+    if (info.place != SPTRSM_HOST) continue;
+    sptrsm_options_init(&options);
+    options.method = info.name;
+    for (int variant = 0; variant < 8; variant++) {
+      make_T(variant & 1 ? SPTRSM_CSC : SPTRSM_CSR, variant & 2);
+      options.op = variant & 4 ? SPTRSM_T : SPTRSM_N;
+      live(&(life){.name = info.name, .steps = plan_steps, .end = end_plan, .bits = plan_bits});
+    }
+  }
+}
+
+/* ---- a factor set ---- */
+
+static sptrsm_direct *direct;
+static factor_set factors;
+static sptrsm_dtype dtype;
+
+static sptrsm_status solve_system(sptrsm_system system, double *from, double *to) {
+  sptrsm_block B = block(from, N, dtype), X = block(to, N, dtype);
+  return sptrsm_direct_solve(direct, system, SPTRSM_N, NULL, &B, &X);
+}
+
+static sptrsm_status make_direct(void) { return sptrsm_direct_create(&direct, context, &factors.f, NULL); }
+static sptrsm_status solve_A(void) { return solve_system(SPTRSM_SYS_A, right, x); }
+static sptrsm_status solve_Aat(void) { return solve_system(SPTRSM_SYS_Aat, x, y); }
+static sptrsm_status solve_At(void) { return solve_system(SPTRSM_SYS_At, y, x); }
+static sptrsm_status solve_A_again(void) { return solve_system(SPTRSM_SYS_A, x, y); }
+
+/* A failed change must leave the old values: the bits of A x = b show it. */
+static sptrsm_status change_direct(void) {
+  static double before[BITS], after[BITS];
+  cr_assert_eq(solve_system(SPTRSM_SYS_A, right, before), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_status status = sptrsm_direct_set_values(direct, factors.L.val, factors.f.D, factors.f.D_sub, factors.f.U ? factors.U.val : NULL);
+  if (status == SPTRSM_OK) return status;
+  char message[256];
+  strcpy(message, sptrsm_last_error());
+  cr_assert_eq(solve_system(SPTRSM_SYS_A, right, after), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(memcmp(before, after, N * NRHS * sptrsm_dtype_bytes(dtype)) == 0, "values changed although set_values failed");
+  return sptrsm_error_set(status, "%s", message);
+}
+
+static sptrsm_status new_numbers(void) {
+  for (int64_t p = 0; p < factors.L.ptr[N]; p++) put(factors.L.val, p, dtype, 2 * get(factors.L.val, p, dtype));
+  for (int i = 0; i < N; i++) put(factors.D, i, dtype, 4 * get(factors.D, i, dtype));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status old_numbers(void) {
+  for (int64_t p = 0; p < factors.L.ptr[N]; p++) put(factors.L.val, p, dtype, get(factors.L.val, p, dtype) / 2);
+  for (int i = 0; i < N; i++) put(factors.D, i, dtype, get(factors.D, i, dtype) / 4);
+  return SPTRSM_OK;
+}
+
+static step *const direct_steps[] = {make_context, make_direct,   solve_A,     solve_Aat,     solve_At,
+                                     new_numbers,  change_direct, old_numbers, solve_A_again, NULL};
+
+static void end_direct(void) {
+  sptrsm_direct_destroy(direct);
+  sptrsm_context_destroy(context);
+}
+
+Test(memory, every_allocation_of_a_direct_solver_fails_once) {
+  for (int r = 0; r < RECIPES; r++)
+    for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) {
+      if (!recipes[r].has_U) continue;
+      dtype = (sptrsm_dtype)t;
+      build_factor_set(&factors, &recipes[r], dtype);
+      memset(right, 0, sizeof right);
+      memset(x, 0, sizeof x);
+      memset(y, 0, sizeof y);
+      for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, CMPLX(1 + i % 5, is_complex(dtype) ? i % 3 : 0));
+      live(&(life){.name = recipes[r].name, .steps = direct_steps, .end = end_direct, .bits = plan_bits});
+    }
+}
