@@ -1,9 +1,8 @@
-/* fibre.h -- stacks that run in turn. A first entry goes through ucontext; later switches are _setjmp/_longjmp, which save
- * no signal mask and so cost no system call. Under AddressSanitizer every switch is announced and goes through ucontext. */
+/* fibre.h -- stacks that run in turn. A fibre is entered through ucontext once; later switches are the compiler's own
+ * setjmp/longjmp, a few instructions without a system call. AddressSanitizer is told of every switch. */
 #ifndef SIMT_FIBRE_H
 #define SIMT_FIBRE_H
 
-#include <setjmp.h>
 #include <stddef.h>
 #include <ucontext.h>
 
@@ -12,9 +11,9 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#define SIMT_ANNOUNCED_SWITCHES 1
+#define SIMT_WITH_ASAN 1
 #else
-#define SIMT_ANNOUNCED_SWITCHES 0
+#define SIMT_WITH_ASAN 0
 #endif
 
 namespace simt {
@@ -24,7 +23,7 @@ public:
   /* A fibre without start() stands for the stack it is first switched away from. */
   void start(void (*body)()) {
     if (!stack) stack.reset(new char[STACK_BYTES]);
-#if SIMT_ANNOUNCED_SWITCHES
+#if SIMT_WITH_ASAN
     __asan_unpoison_memory_region(stack.get(), STACK_BYTES); /* frames of a lane that was given up */
 #endif
     getcontext(&context);
@@ -35,42 +34,49 @@ public:
     entered = false;
   }
 
-#if SIMT_ANNOUNCED_SWITCHES
+  /* Returns when somebody changes back. */
   __attribute__((noinline)) static void change(fibre &from, fibre &to) {
     void *fake = nullptr;
-    __sanitizer_start_switch_fiber(&fake, to.stack ? to.stack.get() : to.main_bottom, to.stack ? size_t(STACK_BYTES) : to.main_size);
-    last = &from;
-    swapcontext(&from.context, &to.context);
-    arrived(fake);
+    leave(from, to, &fake);
+    if (__builtin_setjmp(from.saved) == 0) to.resume();
+    arrive(fake);
   }
-  /* First thing on a new stack. */
-  static void arrived(void *fake = nullptr) {
+  /* The first call on a new stack. */
+  static void arrived() { arrive(nullptr); }
+
+private:
+  enum { STACK_BYTES = 64 * 1024 };
+
+  /* Does not return, but is not declared so, nor instrumented: AddressSanitizer would sweep the stack at every switch. */
+  __attribute__((noinline, no_sanitize_address)) void resume() {
+    if (entered) __builtin_longjmp(saved, 1);
+    entered = true;
+    setcontext(&context);
+  }
+
+#if SIMT_WITH_ASAN
+  static void leave(fibre &from, fibre &to, void **fake) {
+    last = &from;
+    __sanitizer_start_switch_fiber(fake, to.stack ? to.stack.get() : to.bottom, to.stack ? size_t(STACK_BYTES) : to.size);
+  }
+  static void arrive(void *fake) {
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(fake, &bottom, &size);
-    if (!last->stack) last->main_bottom = bottom, last->main_size = size;
+    if (!last->stack) last->bottom = bottom, last->size = size;
   }
+  const void *bottom = nullptr; /* of the stack a fibre without start() stands for */
+  size_t size = 0;
+  static inline fibre *last = nullptr;
 #else
-  __attribute__((noinline)) static void change(fibre &from, fibre &to) {
-    if (_setjmp(from.saved)) return;
-    if (to.entered) _longjmp(to.saved, 1);
-    to.entered = true;
-    setcontext(&to.context);
-  }
-  static void arrived() {}
+  static void leave(fibre &, fibre &, void **) {}
+  static void arrive(void *) {}
 #endif
 
-private:
-  enum { STACK_BYTES = 128 * 1024 };
   std::unique_ptr<char[]> stack;
   ucontext_t context;
-  jmp_buf saved;
+  void *saved[5];
   bool entered = true;
-#if SIMT_ANNOUNCED_SWITCHES
-  const void *main_bottom = nullptr;
-  size_t main_size = 0;
-  static inline fibre *last = nullptr;
-#endif
 };
 
 }  // namespace simt

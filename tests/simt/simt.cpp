@@ -91,12 +91,12 @@ block_state &my_block() { return *m.current->warp->block; }
 void yield() {
   lane_state &l = me();
   fibre::change(l.stack, m.scheduler);
-  fibre::arrived();
 }
 
-/* Never to come back: the launch has failed. */
-void give_up(const std::string &what) {
+/* Never to come back: the launch has failed. Nothing on this stack is destroyed, so nothing may be left to free. */
+void give_up(std::string what) {
   m.fail(what);
+  std::string().swap(what);
   me().status = state::done;
   yield();
   abort(); /* the scheduler ends the run first */
@@ -213,7 +213,6 @@ void machine::run_warp(warp_state &w) {
     l.status = state::ready;
     current = &l;
     fibre::change(scheduler, l.stack);
-    fibre::arrived();
     current = nullptr;
     if (++steps > STEP_LIMIT) fail("no end after " + std::to_string(uint64_t(STEP_LIMIT)) + " steps");
   }

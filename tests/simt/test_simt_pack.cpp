@@ -89,9 +89,10 @@ template <typename T> static void check_all_packs(uint64_t first) {
   uint64_t seed = first;
   for (int32_t n : orders)
     for (int32_t width : widths)
-      for (int variant = 0; variant < 10; variant++) {
+      for (int variant = 0; variant < 6; variant++) {
         pack_case c;
-        c.draw(++seed);
+        if (left_to_other_builds(++seed)) continue;
+        c.draw(seed);
         c.n = n;
         c.width = width;
         check_pack<T>(c, seed);
@@ -151,6 +152,7 @@ template <typename T> static void check_diagonals(const char *name) {
   for (int32_t n : orders)
     for (int32_t width : widths)
       for (int variant = 0; variant < 16; variant++, seed++) {
+        if (left_to_other_builds(seed)) continue;
         const int64_t ld = width + variant % 3;
         std::vector<T> D = random_block<T>(n, seed), sub(size_t(n), T(0)), W = random_block<T>(n * ld, seed + 1);
         const std::vector<T> before = W, off = random_block<T>(n, seed + 2);

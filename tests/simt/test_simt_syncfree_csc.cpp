@@ -11,6 +11,7 @@ template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t 
   const seed_range range(first, seeds);
   for (uint64_t seed = range.first; seed <= range.last; seed++)
     for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
       solve_case c;
       c.draw(seed * 16 + uint64_t(s));
       c.pattern = shape(s);
