@@ -171,10 +171,15 @@ sptrsm_status spti_io_read_permutations(spti_io_factor_reader *);
 sptrsm_status spti_io_read_scalings(spti_io_factor_reader *);
 sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *);
 
+/* ---- io_driver.c: HDF5 without write errors half-way ---- */
+
+hid_t spti_io_driver_create(const char *name); /* H5Fcreate of an existing, empty file; -1 on failure */
+int spti_io_driver_error(void);                /* errno of the first write that failed since, or 0 */
+
 /* ---- io_output.c: a file that appears whole or not at all ---- */
 
 typedef struct {
-  char *final, *temp;
+  char *final, *temp, *folder;
   hid_t id;
   int force;
   H5E_auto2_t old_report;
@@ -182,7 +187,8 @@ typedef struct {
 } spti_io_output;
 sptrsm_status spti_io_output_begin(spti_io_output *, const char *path, const sptrsm_save_options *);
 sptrsm_status spti_io_output_commit(spti_io_output *);
-void spti_io_output_discard(spti_io_output *); /* after a failure; removes the temporary file */
+void spti_io_output_discard(spti_io_output *);                           /* after a failure; removes the temporary file */
+sptrsm_status spti_io_write_failed(const char *where, const char *name); /* says why, if the system did */
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where);
 sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where);
 typedef struct {

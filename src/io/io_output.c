@@ -53,6 +53,13 @@ static sptrsm_status temporary_name(char **out, const char *path) {
   return SPTRSM_OK;
 }
 
+static sptrsm_status folder_name(char **out, const char *path) {
+  const char *slash = strrchr(path, '/');
+  SPTI_IO_TRY(spti_io_copy(out, slash == NULL ? "." : slash == path ? "/" : path));
+  if (slash != NULL && slash != path) (*out)[slash - path] = '\0';
+  return SPTRSM_OK;
+}
+
 static sptrsm_status create_temporary(spti_io_output *o) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   char *tail = o->temp + strlen(o->temp) - 6;
@@ -90,9 +97,10 @@ static sptrsm_status create_file(spti_io_output *o, const char *path) {
   SPTI_IO_TRY(spti_io_copy(&o->final, path));
   SPTI_IO_TRY(check_target(o, &mode));
   SPTI_IO_TRY(temporary_name(&o->temp, path));
+  SPTI_IO_TRY(folder_name(&o->folder, path));
   SPTI_IO_TRY(create_temporary(o));
   if (mode != 0 && chmod(o->temp, mode) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->temp, strerror(errno));
-  o->id = H5Fcreate(o->temp, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  o->id = spti_io_driver_create(o->temp);
   return o->id >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: HDF5 can't create it", o->temp);
 }
 
@@ -115,16 +123,6 @@ static sptrsm_status sync_path(const char *path, int flags) {
   return bad ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(code)) : SPTRSM_OK;
 }
 
-static sptrsm_status sync_folder(const char *path) {
-  const char *slash = strrchr(path, '/');
-  char *folder;
-  SPTI_IO_TRY(spti_io_copy(&folder, slash == NULL ? "." : slash == path ? "/" : path));
-  if (slash != NULL && slash != path) folder[slash - path] = '\0';
-  sptrsm_status status = sync_path(folder, O_DIRECTORY);
-  free(folder);
-  return status;
-}
-
 /* Without force a file that appeared meanwhile is not replaced either, where the system can promise it. */
 static int move_into_place(const spti_io_output *o) {
   if (o->force) return rename(o->temp, o->final);
@@ -142,17 +140,16 @@ static int move_into_place(const spti_io_output *o) {
 static void end_output(spti_io_output *o) {
   free(o->final);
   free(o->temp);
+  free(o->folder);
   H5Eset_auto2(H5E_DEFAULT, o->old_report, o->old_report_data);
   *o = (spti_io_output){.id = -1};
 }
 
 sptrsm_status spti_io_output_commit(spti_io_output *o) {
   sptrsm_status status = SPTRSM_OK;
-  herr_t flushed = H5Fflush(o->id, H5F_SCOPE_GLOBAL);
-  int code = errno;
-  herr_t closed = H5Fclose(o->id);
-  if (flushed < 0 || closed < 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be written: %s", o->temp, strerror(code));
+  herr_t flushed = H5Fflush(o->id, H5F_SCOPE_GLOBAL), closed = H5Fclose(o->id);
   o->id = -1;
+  if (spti_io_driver_error() != 0 || flushed < 0 || closed < 0) status = spti_io_write_failed(o->final, "its end");
   if (status == SPTRSM_OK) status = sync_path(o->temp, 0);
   if (status == SPTRSM_OK && move_into_place(o) != 0)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't get its final name: %s%s", o->final, strerror(errno),
@@ -162,7 +159,7 @@ sptrsm_status spti_io_output_commit(spti_io_output *o) {
     return status;
   }
   pending = 0;
-  status = sync_folder(o->final);
+  status = sync_path(o->folder, O_DIRECTORY);
   end_output(o);
   return status;
 }
@@ -178,6 +175,11 @@ void spti_io_output_discard(spti_io_output *o) {
 
 /* ---- pieces of content ---- */
 
+sptrsm_status spti_io_write_failed(const char *where, const char *name) {
+  int code = spti_io_driver_error();
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s can't be written: %s", where, name, code != 0 ? strerror(code) : "HDF5 reports an error");
+}
+
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where) {
   hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
   int good = type >= 0 && space >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0;
@@ -186,7 +188,7 @@ sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *tex
   if (attribute >= 0) H5Aclose(attribute);
   if (space >= 0) H5Sclose(space);
   if (type >= 0) H5Tclose(type);
-  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be written; is the disk full?", where, name);
+  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
 }
 
 sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where) {
@@ -196,7 +198,7 @@ sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64
   int good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, values) >= 0;
   if (attribute >= 0) H5Aclose(attribute);
   if (space >= 0) H5Sclose(space);
-  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be written; is the disk full?", where, name);
+  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
 }
 
 sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype dtype, const char *where) {
@@ -244,5 +246,5 @@ sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const voi
   SPTI_IO_TRY(spti_io_create_array(&dataset, group, a, options, where));
   int good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
   if (H5Dclose(dataset) < 0) good = 0;
-  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", where, a->name);
+  return good ? SPTRSM_OK : spti_io_write_failed(where, a->name);
 }

@@ -64,10 +64,10 @@ static sptrsm_status write_tiles(hid_t dataset, hid_t type, const file_view *v, 
     for (hsize_t b = 0; b < v->dims[1] && good; b += v->chunk[1]) {
       hsize_t start[2] = {a, b}, count[2] = {smaller(v->chunk[0], v->dims[0] - a), smaller(v->chunk[1], v->dims[1] - b)};
       pack_tile(tile, v, start, count);
-      good = write_tile(dataset, type, tile, start, count);
+      good = write_tile(dataset, type, tile, start, count) && spti_io_driver_error() == 0;
     }
   free(tile);
-  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", where, name);
+  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
 }
 
 static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
@@ -95,8 +95,7 @@ static sptrsm_status write_block(spti_io_output *out, const char *name, const sp
     status = write_tiles(dataset, type, &v, out->final, name);
     if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", v.order, out->final);
     if (status == SPTRSM_OK && report != NULL) status = spti_io_write_text(dataset, "sptrsm_report", report, out->final);
-    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK)
-      status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be written; is the disk full?", out->final, name);
+    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, name);
   }
   H5Tclose(type);
   return status;

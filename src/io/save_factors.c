@@ -66,7 +66,7 @@ static sptrsm_status link_names(hid_t group, const char *where) {
   static const char *const pairs[][2] = {{"values", "data"}, {"indices_1", "indices"}, {"pointers_to_1", "indptr"}};
   for (int k = 0; k < 3; k++)
     if (H5Lcreate_hard(group, pairs[k][0], group, pairs[k][1], H5P_DEFAULT, H5P_DEFAULT) < 0)
-      return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s can't be linked as %s; is the disk full?", where, pairs[k][0], pairs[k][1]);
+      return spti_io_write_failed(where, pairs[k][1]);
   return SPTRSM_OK;
 }
 
@@ -88,13 +88,12 @@ static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm
 
 static sptrsm_status write_matrix(spti_io_output *out, const outgoing *m, const sptrsm_save_options *o) {
   hid_t group = H5Gcreate2(out->id, m->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  if (group < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: group %s can't be created; is the disk full?", out->final, m->name);
+  if (group < 0) return spti_io_write_failed(out->final, m->name);
   sptrsm_status status = write_contents(group, m, o, out->final);
   int is_l = strcmp(m->name, "L") == 0;
   if (status == SPTRSM_OK && is_l && o->grid != NULL) status = spti_io_write_integers(group, "grid", o->grid, 3, out->final);
   if (status == SPTRSM_OK && is_l && o->stencil != NULL) status = spti_io_write_text(group, "stencil", o->stencil, out->final);
-  if (H5Gclose(group) < 0 && status == SPTRSM_OK)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: group %s can't be written; is the disk full?", out->final, m->name);
+  if (H5Gclose(group) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, m->name);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* fail_once.c -- a library to preload that makes one chosen call of the process fail.
  *
- *   FAIL_CALL   write (also pwrite), fsync, rename, open (for writing), malloc (also calloc and realloc)
+ *   FAIL_CALL   write (also pwrite), fsync, rename, open (for writing), malloc (also calloc and realloc), if called by
+ *               the program itself: HDF5 does not survive failed allocations of its own
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM
  * The count begins when the program calls fail_once_arm(k): the k-th call after that fails, once. With fail_once_arm(-k)
  * the k-th and all later calls fail (a disk that stays full). fail_once_hit() says whether one did. A program finds both by dlsym; without
@@ -9,8 +10,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -21,12 +24,29 @@ enum { NOTHING, WRITE, SYNC, RENAME, OPEN, ALLOCATE };
 static volatile long remaining; /* 0: not armed */
 static volatile int hit, stays, chosen, code;
 
+static uintptr_t program_begin, program_end; /* its code and data in memory */
+
 int fail_once_hit(void);
 void fail_once_arm(long k);
 
 int fail_once_hit(void) { return hit; }
 
+/* The first object that the loader lists is the program. */
+static int find_program(struct dl_phdr_info *info, size_t bytes, void *data) {
+  (void)bytes, (void)data;
+  program_begin = UINTPTR_MAX;
+  program_end = 0;
+  for (int k = 0; k < info->dlpi_phnum; k++) {
+    if (info->dlpi_phdr[k].p_type != PT_LOAD) continue;
+    uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[k].p_vaddr, end = begin + info->dlpi_phdr[k].p_memsz;
+    if (begin < program_begin) program_begin = begin;
+    if (end > program_end) program_end = end;
+  }
+  return 1;
+}
+
 void fail_once_arm(long k) {
+  dl_iterate_phdr(find_program, NULL);
   const char *name = getenv("FAIL_CALL"), *error = getenv("FAIL_ERRNO");
   static const char *const names[] = {"", "write", "fsync", "rename", "open", "malloc"};
   chosen = NOTHING;
@@ -137,9 +157,11 @@ void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
 
-void *malloc(size_t bytes) { return fails(ALLOCATE) ? NULL : __libc_malloc(bytes); }
+#define CALLED_BY_PROGRAM ((uintptr_t)__builtin_return_address(0) - program_begin < program_end - program_begin)
 
-void *calloc(size_t count, size_t bytes) { return fails(ALLOCATE) ? NULL : __libc_calloc(count, bytes); }
+void *malloc(size_t bytes) { return CALLED_BY_PROGRAM && fails(ALLOCATE) ? NULL : __libc_malloc(bytes); }
 
-void *realloc(void *old, size_t bytes) { return fails(ALLOCATE) ? NULL : __libc_realloc(old, bytes); }
+void *calloc(size_t count, size_t bytes) { return CALLED_BY_PROGRAM && fails(ALLOCATE) ? NULL : __libc_calloc(count, bytes); }
+
+void *realloc(void *old, size_t bytes) { return CALLED_BY_PROGRAM && fails(ALLOCATE) ? NULL : __libc_realloc(old, bytes); }
 #endif
