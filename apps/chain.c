@@ -87,12 +87,13 @@ void chain_build(chain *c, const sptrsm_file_factors *F, sptrsm_system system, s
   } else if (whole && F->A) {
     append(c, of_matrix(F->A));
     c->name = "A";
+    c->is_original = true;
   } else {
     chain_link link;
     for (const char *letter = s->product; *letter; letter++)
       if (link_of(&link, &F->factors, *letter)) append(c, link);
-    c->name = "product of the factors";
+    c->name = "the product of the factors";
   }
-  c->triangle = c->count == 1 && c->links[0].kind == LINK_SPARSE && c->name[0] != 'A';
+  c->is_triangle = c->count == 1 && c->links[0].kind == LINK_SPARSE && !c->is_original;
   apply_op(c, (s->op != SPTRSM_N) != (op != SPTRSM_N), (s->op == SPTRSM_C) != (op == SPTRSM_C));
 }

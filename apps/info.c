@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problem.h"
+
 static const char help[] =
     "sptrsm-info factors.h5                 what is in the file, level sets, memory\n"
     "sptrsm-info factors.h5:/L rhs.h5       one object; several files\n"
@@ -22,13 +24,9 @@ static const char help[] =
     "A file that can't be read gives its error and the others go on.\n"
     "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
 
-enum { KEY_METHODS = 2000, KEY_JSON, KEY_UPLO, KEY_UNIT, KEY_TAKE, KEY_TIDY, KEY_MEMORY, KEY_EXTERNAL };
+enum { KEY_METHODS = 2000, KEY_JSON };
 
-static const struct argp_option options[] = {
-    {"methods", KEY_METHODS, NULL, 0, "", 0},  {"json", KEY_JSON, NULL, 0, "", 0},  {"uplo", KEY_UPLO, "SIDE", 0, "", 0},
-    {"unit", KEY_UNIT, NULL, 0, "", 0},        {"take-triangle", KEY_TAKE, NULL, 0, "", 0}, {"tidy", KEY_TIDY, NULL, 0, "", 0},
-    {"memory-limit", KEY_MEMORY, "S", 0, "", 0}, {"allow-external", KEY_EXTERNAL, NULL, 0, "", 0}, {0},
-};
+static const struct argp_option options[] = {MATRIX_OPTIONS, {"methods", KEY_METHODS, NULL, 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
 
 typedef struct {
   sptrsm_io_options io;
@@ -42,12 +40,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   switch (key) {
     case KEY_METHODS: s->methods = true; return 0;
     case KEY_JSON: s->json = true; return 0;
-    case KEY_UPLO: s->io.uplo = cli_choice("--uplo", text, cli_uplos, 2); return 0;
-    case KEY_UNIT: s->io.unit = 1; return 0;
-    case KEY_TAKE: s->io.take_triangle = 1; return 0;
-    case KEY_TIDY: s->io.tidy = 1; return 0;
-    case KEY_MEMORY: s->io.memory_limit = cli_size("--memory-limit", text); return 0;
-    case KEY_EXTERNAL: s->io.allow_external = 1; return 0;
     case ARGP_KEY_ARGS:
       s->files = state->argv + state->next;
       s->count = state->argc - state->next;
@@ -55,7 +47,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     case ARGP_KEY_END:
       if (s->count == 0 && !s->methods) cli_usage("give files to look at, or --methods");
       return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return problem_parse_io(key, text, &s->io) ? 0 : ARGP_ERR_UNKNOWN;
   }
 }
 

@@ -95,7 +95,7 @@ static void gather(residual *R, const column_result *results) {
 bool residual_compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
   size_t nrhs = (size_t)X->nrhs, n = (size_t)S->n;
   job j = {.S = S, .alpha = alpha, .B = B, .X = X};
-  *R = (residual){.nrhs = X->nrhs, .triangle = S->triangle};
+  *R = (residual){.nrhs = X->nrhs, .is_triangle = S->is_triangle};
   R->berr = calloc(nrhs + 1, sizeof *R->berr);
   R->normwise = calloc(nrhs + 1, sizeof *R->normwise);
   column_result *results = calloc(nrhs + 1, sizeof *results);
@@ -104,7 +104,7 @@ bool residual_compute(residual *R, const chain *S, const void *alpha, const sptr
   bool good = R->berr && R->normwise && results && lengths && sums;
   if (good && S->count == 1 && S->links[0].kind == LINK_SPARSE) {
     BY_TYPE(S->dtype, measure)(&j, lengths, sums);
-    if (S->triangle) j.lengths = lengths;
+    if (S->is_triangle) j.lengths = lengths;
   }
   good = good && run_columns(&j, results);
   if (good) gather(R, results);

@@ -35,43 +35,25 @@ static const char help[] =
     "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory,\n"
     "      7 device, 8 internal error, 130 interrupted\n";
 
-enum {
-  KEY_DEVICE = 2000, KEY_METHOD, KEY_SYS, KEY_TRANS, KEY_ALPHA, KEY_COLS, KEY_UPLO, KEY_UNIT, KEY_TAKE, KEY_TIDY, KEY_DTYPE, KEY_ORDER, KEY_THREADS, KEY_PANEL, KEY_P,
-  KEY_Q, KEY_SELECT, KEY_MEMORY, KEY_EXTERNAL, KEY_COMPRESS, KEY_CHECKSUM, KEY_VERIFY, KEY_MAX_BERR, KEY_JSON, KEY_FORCE, KEY_DRY_RUN
-};
+enum { KEY_DEVICE = 2000, KEY_METHOD, KEY_THREADS, KEY_PANEL, KEY_P, KEY_Q, KEY_SELECT, KEY_COMPRESS, KEY_CHECKSUM, KEY_VERIFY, KEY_MAX_BERR, KEY_JSON, KEY_FORCE, KEY_DRY_RUN };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "OUT", 0, "", 0},          {"device", KEY_DEVICE, "D", 0, "", 0},     {"method", KEY_METHOD, "M", 0, "", 0},
-    {"sys", KEY_SYS, "S", 0, "", 0},           {"trans", KEY_TRANS, "OP", 0, "", 0},      {"alpha", KEY_ALPHA, "X", 0, "", 0},
-    {"cols", KEY_COLS, "A:B", 0, "", 0},       {"uplo", KEY_UPLO, "SIDE", 0, "", 0},      {"unit", KEY_UNIT, NULL, 0, "", 0},
-    {"take-triangle", KEY_TAKE, NULL, 0, "", 0}, {"tidy", KEY_TIDY, NULL, 0, "", 0},      {"dtype", KEY_DTYPE, "T", 0, "", 0},
-    {"rhs-order", KEY_ORDER, "O", 0, "", 0},   {"threads", KEY_THREADS, "N", 0, "", 0},   {"panel", KEY_PANEL, "K", 0, "", 0},
-    {"p", KEY_P, "P", 0, "", 0},               {"q", KEY_Q, "Q", 0, "", 0},               {"select", KEY_SELECT, "S", 0, "", 0},
-    {"memory-limit", KEY_MEMORY, "S", 0, "", 0}, {"allow-external", KEY_EXTERNAL, NULL, 0, "", 0}, {"compress", KEY_COMPRESS, "N", 0, "", 0},
-    {"checksum", KEY_CHECKSUM, NULL, 0, "", 0}, {"verify", KEY_VERIFY, NULL, 0, "", 0},   {"max-berr", KEY_MAX_BERR, "X", 0, "", 0},
-    {"json", KEY_JSON, "FILE", 0, "", 0},      {"force", KEY_FORCE, NULL, 0, "", 0},      {"dry-run", KEY_DRY_RUN, NULL, 0, "", 0},
+    MATRIX_OPTIONS, BLOCK_OPTIONS, SYSTEM_OPTIONS,
+    {"output", 'o', "OUT", 0, "", 0},          {"device", KEY_DEVICE, "D", 0, "", 0},          {"method", KEY_METHOD, "M", 0, "", 0},
+    {"threads", KEY_THREADS, "N", 0, "", 0},   {"panel", KEY_PANEL, "K", 0, "", 0},            {"p", KEY_P, "P", 0, "", 0},
+    {"q", KEY_Q, "Q", 0, "", 0},               {"select", KEY_SELECT, "S", 0, "", 0},          {"compress", KEY_COMPRESS, "N", 0, "", 0},
+    {"checksum", KEY_CHECKSUM, NULL, 0, "", 0}, {"verify", KEY_VERIFY, NULL, 0, "", 0},        {"max-berr", KEY_MAX_BERR, "X", 0, "", 0},
+    {"json", KEY_JSON, "FILE", 0, "", 0},      {"force", KEY_FORCE, NULL, 0, "", 0},           {"dry-run", KEY_DRY_RUN, NULL, 0, "", 0},
     {0},
 };
 
 /* ---- the command line ---- */
-
-static void parse_alpha(settings *s, const char *text) {
-  char *end;
-  s->alpha[0] = strtod(text, &end);
-  if (end != text && *end == ',') s->alpha[1] = strtod(end + 1, &end);
-  if (end == text || *end != '\0' || !isfinite(s->alpha[0]) || !isfinite(s->alpha[1])) cli_usage("--alpha: '%s' is not a number x or re,im", text);
-}
-
-static void parse_system(settings *s, const char *text) {
-  if (sptrsm_system_from_name(&s->solver.system, text) != SPTRSM_OK) cli_usage("--sys: %s", sptrsm_last_error());
-}
 
 /* Options that shape the solver. */
 static bool parse_solver(int key, const char *text, solver_request *r) {
   switch (key) {
     case KEY_DEVICE: r->device = device_parse(text); return true;
     case KEY_METHOD: r->options.method = text; return true;
-    case KEY_TRANS: r->op = (sptrsm_op)cli_choice("--trans", text, cli_ops, 3); return true;
     case KEY_THREADS: r->threads = (int)cli_integer("--threads", text, 1, 4096); return true;
     case KEY_PANEL: r->options.panel = (int32_t)cli_integer("--panel", text, 1, INT32_MAX); return true;
     case KEY_P: r->options.p = (int32_t)cli_integer("--p", text, 1, INT32_MAX); return true;
@@ -81,32 +63,14 @@ static bool parse_solver(int key, const char *text, solver_request *r) {
   }
 }
 
-/* Options that shape reading and writing. */
-static bool parse_files(int key, const char *text, settings *s) {
-  switch (key) {
-    case 'o': s->out = text; return true;
-    case KEY_COLS: cli_range("--cols", text, &s->io.col_begin, &s->io.col_end); return true;
-    case KEY_UPLO: s->io.uplo = cli_choice("--uplo", text, cli_uplos, 2); return true;
-    case KEY_UNIT: s->io.unit = 1; return true;
-    case KEY_TAKE: s->io.take_triangle = 1; return true;
-    case KEY_TIDY: s->io.tidy = 1; return true;
-    case KEY_DTYPE: s->io.dtype = cli_choice("--dtype", text, cli_dtypes, 4); return true;
-    case KEY_ORDER: s->io.order = cli_choice("--rhs-order", text, cli_orders, 2); return true;
-    case KEY_EXTERNAL: s->io.allow_external = 1; return true;
-    case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return true;
-    case KEY_CHECKSUM: s->checksum = true; return true;
-    case KEY_FORCE: s->force = true; return true;
-    case KEY_JSON: s->json = text; return true;
-    default: return false;
-  }
-}
-
 static error_t parse_rest(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   switch (key) {
-    case KEY_SYS: parse_system(s, text); return 0;
-    case KEY_ALPHA: parse_alpha(s, text); return 0;
-    case KEY_MEMORY: s->io.memory_limit = s->solver.options.memory_limit = cli_size("--memory-limit", text); return 0;
+    case 'o': s->out = text; return 0;
+    case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return 0;
+    case KEY_CHECKSUM: s->checksum = true; return 0;
+    case KEY_FORCE: s->force = true; return 0;
+    case KEY_JSON: s->json = text; return 0;
     case KEY_VERIFY: s->verify = true; return 0;
     case KEY_DRY_RUN: s->dry_run = true; return 0;
     case KEY_MAX_BERR:
@@ -115,7 +79,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
       return 0;
     case ARGP_KEY_ARG:
       if (state->arg_num >= 2) cli_usage("one argument too many: '%s'; give FACTORS and RHS", text);
-      *(state->arg_num == 0 ? &s->factors : &s->rhs) = text;
+      *(state->arg_num == 0 ? &s->problem.factors : &s->problem.rhs) = text;
       return 0;
     case ARGP_KEY_END:
       if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
@@ -126,72 +90,38 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
-  return parse_solver(key, text, &s->solver) || parse_files(key, text, s) ? 0 : parse_rest(key, text, state);
+  return parse_solver(key, text, &s->solver) || problem_parse(key, text, &s->problem) ? 0 : parse_rest(key, text, state);
 }
 
 /* ---- before any work ---- */
 
 static int check_outputs(const settings *s) {
-  const char *const read[] = {s->factors, s->rhs};
+  const char *const read[] = {s->problem.factors, s->problem.rhs};
   int code = s->dry_run ? CLI_OK : cli_check_output(s->out, s->force, read, 2);
   if (code != CLI_OK || s->json == NULL || strcmp(s->json, "-") == 0) return code;
   if (strcmp(s->json, s->out) == 0) cli_usage("--json: %s is the output of the solution too", s->json);
   return cli_check_json(s->json, read, 2);
 }
 
-/* alpha in the type of the data. */
-static int settle_alpha(run *r) {
-  const settings *s = r->set;
-  sptrsm_dtype dtype = r->in.B->block.dtype;
-  if (s->alpha[1] != 0 && !is_complex(dtype)) {
-    cli_error("--alpha %g,%g is complex, but the data are %s; add --dtype c128", s->alpha[0], s->alpha[1], cli_dtypes[dtype]);
-    return CLI_USAGE;
-  }
-  bool is_single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64;
-  for (int i = 0; i < 2; i++) {
-    if (is_single) r->alpha.f[i] = (float)s->alpha[i];
-    else r->alpha.d[i] = s->alpha[i];
-  }
-  r->alpha_is_one = s->alpha[0] == 1 && s->alpha[1] == 0;
-  return CLI_OK;
-}
-
-static const void *alpha_of(const run *r) { return r->alpha_is_one ? NULL : &r->alpha; }
-
-/* A single triangle has no partial systems, but L and U may be said of it. */
-static int check_system(const run *r) {
-  const sptrsm_file_factors *F = r->in.factors;
-  sptrsm_system system = r->set->solver.system, own = F->L_tri.uplo == SPTRSM_LOWER ? SPTRSM_SYS_L : SPTRSM_SYS_U;
-  if (!F->single || system == SPTRSM_SYS_A || system == own) return CLI_OK;
-  cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", r->set->factors, sptrsm_system_name(system),
-            cli_uplos[F->L_tri.uplo]);
-  return CLI_USAGE;
-}
-
-/* The solution lies beside B: "/run/B" gives "/run/X". */
-static int name_dataset(run *r) {
-  const char *path = r->in.B->path, *slash = strrchr(path, '/');
-  return asprintf(&r->x_path, "%.*s/X", slash ? (int)(slash - path) : 0, path) < 0 ? (r->x_path = NULL, cli_no_memory("a name")) : CLI_OK;
-}
-
 /* ---- the phases ---- */
 
-static int read_inputs(run *r) {
-  const settings *s = r->set;
+static int read_problem(run *r) {
   double start = cli_now();
-  int code = inputs_load(&r->in, s->factors, s->rhs, &s->io);
+  int code = problem_load(&r->in, &r->set->problem);
   r->seconds.read = cli_now() - start;
-  if (code == CLI_OK) code = check_system(r);
-  if (code == CLI_OK) code = settle_alpha(r);
-  return code == CLI_OK ? name_dataset(r) : code;
+  if (code != CLI_OK) return code;
+  r->x_path = problem_beside_B(&r->in, "X");
+  r->verified = r->set->verify || r->set->max_berr >= 0 || r->in.S.is_original;
+  r->in_place = !r->verified;
+  return r->x_path ? CLI_OK : cli_no_memory("a name");
 }
 
 static int analyse(run *r) {
   solver_request request = r->set->solver;
+  request.system = r->set->problem.system;
+  request.op = r->set->problem.op;
   request.options.nrhs_hint = r->in.B->block.nrhs;
-  chain_build(&r->S, r->in.factors, request.system, request.op);
-  r->verified = r->set->verify || r->set->max_berr >= 0 || strcmp(r->S.name, "A") == 0;
-  r->in_place = !r->verified;
+  request.options.memory_limit = r->set->problem.io.memory_limit;
   return solver_create(&r->solver, r->in.factors, &request);
 }
 
@@ -213,7 +143,7 @@ static int solve(run *r) {
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
     end = nrhs - begin < width ? nrhs : begin + width;
-    status = solver_run(&r->solver, alpha_of(r), &r->in.B->block, &r->X, begin, end);
+    status = solver_run(&r->solver, r->in.alpha, &r->in.B->block, &r->X, begin, end);
     if (cli_now() - start < step_seconds && width < nrhs) width *= 2;
     cli_progress_step(&progress, end, nrhs);
   }
@@ -225,7 +155,7 @@ static int solve(run *r) {
 static int judge(run *r) {
   double start = cli_now();
   r->nonfinite = nonfinite_columns(&r->X, r->nonfinite_columns, NAMED_COLUMNS);
-  if (r->verified && !residual_compute(&r->residual, &r->S, alpha_of(r), &r->in.B->block, &r->X)) return cli_no_memory("the residuals");
+  if (r->verified && !residual_compute(&r->residual, &r->in.S, r->in.alpha, &r->in.B->block, &r->X)) return cli_no_memory("the residuals");
   r->seconds.verify = cli_now() - start;
   bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
   if (r->nonfinite > 0 || above) r->exit_code = CLI_ABOVE;
@@ -259,18 +189,18 @@ static void warn(const run *r) {
   char list[160] = "";
   for (int64_t i = 0; i < r->nonfinite && i < NAMED_COLUMNS; i++) {
     size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)(r->set->io.col_begin + r->nonfinite_columns[i]));
+    snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)(r->set->problem.io.col_begin + r->nonfinite_columns[i]));
   }
   if (r->nonfinite > 0)
     cli_warning("%lld of %lld solutions are not finite: column%s %s%s; look for NaN or infinity in the right-hand side, or for a tiny diagonal", (long long)r->nonfinite,
                 (long long)r->X.nrhs, r->nonfinite == 1 ? "" : "s", list, r->nonfinite > NAMED_COLUMNS ? ", ..." : "");
   double limit = r->set->max_berr;
   if (limit >= 0 && !(r->residual.max_berr <= limit))
-    cli_warning("backward error %.3g of column %lld is above --max-berr %g", r->residual.max_berr, (long long)(r->set->io.col_begin + r->residual.worst), limit);
+    cli_warning("backward error %.3g of column %lld is above --max-berr %g", r->residual.max_berr, (long long)(r->set->problem.io.col_begin + r->residual.worst), limit);
 }
 
 static int work(run *r) {
-  int code = read_inputs(r);
+  int code = read_problem(r);
   if (code == CLI_OK) code = analyse(r);
   if (code != CLI_OK || r->set->dry_run) return code;
   code = make_solution(r);
@@ -296,16 +226,16 @@ static void run_free(run *r) {
   free(r->x_path);
   residual_free(&r->residual);
   solver_free(&r->solver);
-  inputs_free(&r->in);
+  problem_free(&r->in);
 }
 
 int main(int argc, char **argv) {
   static const cli_program program = {"sptrsm-solve", help, options, parse};
-  settings s = {.alpha = {1, 0}, .max_berr = -1, .solver.device = {.text = "auto", .automatic = true}, .solver.system = SPTRSM_SYS_A};
-  sptrsm_io_options_init(&s.io);
+  settings s = {.max_berr = -1, .solver.device = {.text = "auto", .automatic = true}};
+  problem_request_init(&s.problem);
   sptrsm_options_init(&s.solver.options);
   cli_start(&program, argc, argv, &s);
-  char *default_out = s.out ? NULL : cli_sibling(s.rhs, ".solution.h5");
+  char *default_out = s.out ? NULL : cli_sibling(s.problem.rhs, ".solution.h5");
   if (s.out == NULL) s.out = default_out;
   if (s.out == NULL) return cli_no_memory("a file name");
   if (s.solver.threads > 0) omp_set_num_threads(s.solver.threads);

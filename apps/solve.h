@@ -2,18 +2,17 @@
 #ifndef APPS_SOLVE_H
 #define APPS_SOLVE_H
 
-#include "inputs.h"
+#include "problem.h"
 #include "residual.h"
 #include "solver.h"
 
 enum { NAMED_COLUMNS = 10 }; /* columns that are not finite: as many are named */
 
 typedef struct {
-  const char *factors, *rhs, *out, *json; /* json NULL: none, "-": stdout */
-  sptrsm_io_options io;
+  problem_request problem;
   solver_request solver;
-  double alpha[2];
-  double max_berr;                        /* negative: no threshold */
+  const char *out, *json; /* json NULL: none, "-": stdout */
+  double max_berr;        /* negative: no threshold */
   int compress;
   bool checksum, force, dry_run, verify;
 } settings;
@@ -24,17 +23,11 @@ typedef struct {
 
 typedef struct {
   const settings *set;
-  inputs in;
+  problem in;
   solver solver;
-  union {
-    float f[2];
-    double d[2];
-  } alpha;                    /* in the data's type */
-  bool alpha_is_one;
   sptrsm_block X;
-  char *x_path;               /* of the dataset in the output */
-  bool in_place;              /* X is B */
-  chain S;
+  char *x_path;  /* of the dataset in the output */
+  bool in_place; /* X is B */
   residual residual;
   bool verified;
   int64_t nonfinite, nonfinite_columns[NAMED_COLUMNS];

@@ -31,14 +31,14 @@ size_t run_bytes(const run *r) {
 static void print_inputs(const run *r, FILE *f) {
   const sptrsm_file_factors *F = r->in.factors;
   const sptrsm_file_block *B = r->in.B;
-  fprintf(f, "matrix   %s: n %d, ", r->set->factors, F->L_tri.n);
+  fprintf(f, "matrix   %s: n %d, ", r->set->problem.factors, F->L_tri.n);
   if (F->single) fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
   else fprintf(f, "L %lld", (long long)entries(F->factors.L));
   if (F->factors.U) fprintf(f, " and U %lld entries", (long long)entries(F->factors.U));
   fprintf(f, ", %s\n         read as %s\n", cli_dtypes[F->L_tri.dtype], F->rule);
   if (F->source) fprintf(f, "         source: %s\n", F->source);
   fprintf(f, "rhs      %s: %lld column%s, %s", B->where, (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s", B->rule);
-  if (B->block.nrhs != B->file_nrhs) fprintf(f, " (of %lld, from column %lld)", (long long)B->file_nrhs, (long long)r->set->io.col_begin);
+  if (B->block.nrhs != B->file_nrhs) fprintf(f, " (of %lld, from column %lld)", (long long)B->file_nrhs, (long long)r->set->problem.io.col_begin);
   fputc('\n', f);
   if (r->in.conversion[0]) fprintf(f, "         %s\n", r->in.conversion);
 }
@@ -70,7 +70,7 @@ static void print_outcome(const run *r, FILE *f) {
   fprintf(f, "speed    %.3g GFLOP/s, memory %s\n", run_gflops(r), cli_bytes((double)run_bytes(r)).text);
   if (r->verified && r->residual.nrhs > 0) {
     fprintf(f, "error    componentwise %.2e (column %lld), normwise %.2e, against %s\n", r->residual.max_berr,
-            (long long)(r->set->io.col_begin + r->residual.worst), r->residual.max_normwise, r->S.name);
+            (long long)(r->set->problem.io.col_begin + r->residual.worst), r->residual.max_normwise, r->in.S.name);
   }
   fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
 }
@@ -93,14 +93,14 @@ static json_t *json_triangle(const sptrsm_file_matrix *M, const sptrsm_sparse *T
 
 static json_t *json_factors(const run *r) {
   const sptrsm_file_factors *F = r->in.factors;
-  return json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", r->set->factors, "rule", F->rule, "source", json_text(F->source), "n", (int)F->L_tri.n,
+  return json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", r->set->problem.factors, "rule", F->rule, "source", json_text(F->source), "n", (int)F->L_tri.n,
                    "dtype", cli_dtypes[F->L_tri.dtype], "single", F->single, "has_A", F->A != NULL, "L", json_triangle(F->L, &F->L_tri), "U",
                    json_triangle(F->U, &F->U_tri));
 }
 
 static json_t *json_rhs(const run *r) {
   const sptrsm_file_block *B = r->in.B;
-  json_int_t begin = r->set->io.col_begin;
+  json_int_t begin = r->set->problem.io.col_begin;
   return json_pack("{s:s, s:s, s:I, s:I, s:[I, I], s:s}", "where", B->where, "rule", B->rule, "nrhs", (json_int_t)B->block.nrhs, "file_nrhs",
                    (json_int_t)B->file_nrhs, "columns", begin, begin + (json_int_t)B->block.nrhs, "order", cli_orders[B->block.layout]);
 }
@@ -128,9 +128,9 @@ static json_t *json_list(const double *values, int64_t count) {
 static json_t *json_residual(const run *r, bool per_column) {
   const residual *R = &r->residual;
   if (!r->verified) return json_null();
-  json_t *o = json_pack("{s:s, s:o, s:o, s:I}", "against", r->S.name, "max_berr", cli_json_number(R->max_berr), "max_normwise", cli_json_number(R->max_normwise),
-                        "worst_column", (json_int_t)(r->set->io.col_begin + R->worst));
-  if (R->triangle) {
+  json_t *o = json_pack("{s:s, s:o, s:o, s:I}", "against", r->in.S.name, "max_berr", cli_json_number(R->max_berr), "max_normwise", cli_json_number(R->max_normwise),
+                        "worst_column", (json_int_t)(r->set->problem.io.col_begin + R->worst));
+  if (R->is_triangle) {
     json_object_set_new(o, "g1", cli_json_number(R->g1));
     json_object_set_new(o, "g2", cli_json_number(R->g2));
   }
@@ -144,7 +144,7 @@ static json_t *json_residual(const run *r, bool per_column) {
 static json_t *json_nonfinite(const run *r) {
   json_t *first = json_array();
   for (int64_t i = 0; i < r->nonfinite && i < NAMED_COLUMNS; i++)
-    json_array_append_new(first, json_integer((json_int_t)(r->set->io.col_begin + r->nonfinite_columns[i])));
+    json_array_append_new(first, json_integer((json_int_t)(r->set->problem.io.col_begin + r->nonfinite_columns[i])));
   return json_pack("{s:I, s:o}", "count", (json_int_t)r->nonfinite, "first", first);
 }
 
@@ -160,8 +160,8 @@ json_t *report_json(const run *r, bool per_column) {
                              "reason", r->set->solver.reason);
   json_t *memory = json_pack("{s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes);
   json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors", json_factors(r), "rhs",
-                             json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op", cli_ops[s->op], "alpha", r->set->alpha[0],
-                             r->set->alpha[1]);
+                             json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op", cli_ops[s->op], "alpha", r->set->problem.alpha[0],
+                             r->set->problem.alpha[1]);
   json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r), "memory", memory, "seconds",
                            json_seconds(r), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r), "residual", json_residual(r, per_column), "nonfinite_columns",
                            json_nonfinite(r), "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);

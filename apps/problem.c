@@ -1,0 +1,136 @@
+/* problem.c -- options, files and types of a problem. Where types differ, the narrower file is read again in the wider. */
+#include "problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+bool problem_parse_io(int key, const char *text, sptrsm_io_options *io) {
+  switch (key) {
+    case PROBLEM_UPLO: io->uplo = cli_choice("--uplo", text, cli_uplos, 2); return true;
+    case PROBLEM_UNIT: io->unit = 1; return true;
+    case PROBLEM_TAKE: io->take_triangle = 1; return true;
+    case PROBLEM_TIDY: io->tidy = 1; return true;
+    case PROBLEM_MEMORY: io->memory_limit = cli_size("--memory-limit", text); return true;
+    case PROBLEM_EXTERNAL: io->allow_external = 1; return true;
+    case PROBLEM_DTYPE: io->dtype = cli_choice("--dtype", text, cli_dtypes, 4); return true;
+    case PROBLEM_ORDER: io->order = cli_choice("--rhs-order", text, cli_orders, 2); return true;
+    case PROBLEM_COLS: cli_range("--cols", text, &io->col_begin, &io->col_end); return true;
+    default: return false;
+  }
+}
+
+static void parse_alpha(problem_request *r, const char *text) {
+  char *end;
+  r->alpha[0] = strtod(text, &end);
+  r->alpha[1] = 0;
+  if (end != text && *end == ',') r->alpha[1] = strtod(end + 1, &end);
+  if (end == text || *end != '\0' || !isfinite(r->alpha[0]) || !isfinite(r->alpha[1])) cli_usage("--alpha: '%s' is not a number x or re,im", text);
+}
+
+bool problem_parse(int key, const char *text, problem_request *r) {
+  switch (key) {
+    case PROBLEM_SYS:
+      if (sptrsm_system_from_name(&r->system, text) != SPTRSM_OK) cli_usage("--sys: %s", sptrsm_last_error());
+      return true;
+    case PROBLEM_TRANS: r->op = (sptrsm_op)cli_choice("--trans", text, cli_ops, 3); return true;
+    case PROBLEM_ALPHA: parse_alpha(r, text); return true;
+    default: return problem_parse_io(key, text, &r->io);
+  }
+}
+
+void problem_request_init(problem_request *r) {
+  *r = (problem_request){.system = SPTRSM_SYS_A, .op = SPTRSM_N, .alpha = {1, 0}};
+  sptrsm_io_options_init(&r->io);
+}
+
+/* ---- types ---- */
+
+static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
+
+static sptrsm_dtype wider(sptrsm_dtype a, sptrsm_dtype b) {
+  bool is_double = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
+  if (is_complex(a) || is_complex(b)) return is_double ? SPTRSM_C128 : SPTRSM_C64;
+  return is_double ? SPTRSM_F64 : SPTRSM_F32;
+}
+
+static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
+  sptrsm_io_options io = p->request->io;
+  sptrsm_file_factors_free(p->factors);
+  p->factors = NULL;
+  io.dtype = (int)dtype;
+  return sptrsm_file_factors_load(&p->factors, p->request->factors, &io);
+}
+
+static sptrsm_status reload_block(problem *p, sptrsm_dtype dtype) {
+  sptrsm_io_options io = p->request->io;
+  int32_t n = p->B->block.n;
+  sptrsm_file_block_free(p->B);
+  p->B = NULL;
+  io.dtype = (int)dtype;
+  return sptrsm_file_block_load(&p->B, p->request->rhs, n, &io);
+}
+
+static sptrsm_status load(problem *p) {
+  const problem_request *r = p->request;
+  sptrsm_status status = sptrsm_file_factors_load(&p->factors, r->factors, &r->io);
+  if (status == SPTRSM_OK) status = sptrsm_file_block_load(&p->B, r->rhs, p->factors->L_tri.n, &r->io);
+  if (status != SPTRSM_OK) return status;
+  sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
+  if (of_factors == of_B) return SPTRSM_OK;
+  snprintf(p->conversion, sizeof p->conversion, "factors are %s, right-hand sides %s: both taken as %s (--dtype chooses)", cli_dtypes[of_factors], cli_dtypes[of_B],
+           cli_dtypes[both]);
+  if (of_factors != both) status = reload_factors(p, both);
+  return status == SPTRSM_OK && of_B != both ? reload_block(p, both) : status;
+}
+
+/* ---- the system ---- */
+
+/* A single triangle has no partial systems, but L or U may be said of it. */
+static int check_system(const problem *p) {
+  const sptrsm_file_factors *F = p->factors;
+  sptrsm_system system = p->request->system, own = F->L_tri.uplo == SPTRSM_LOWER ? SPTRSM_SYS_L : SPTRSM_SYS_U;
+  if (!F->single || system == SPTRSM_SYS_A || system == own) return CLI_OK;
+  cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", p->request->factors, sptrsm_system_name(system),
+            cli_uplos[F->L_tri.uplo]);
+  return CLI_USAGE;
+}
+
+/* alpha in the type of the data. */
+static int settle_alpha(problem *p) {
+  const double *alpha = p->request->alpha;
+  sptrsm_dtype dtype = p->B->block.dtype;
+  if (alpha[1] != 0 && !is_complex(dtype)) {
+    cli_error("--alpha %g,%g is complex, but the data are %s; add --dtype %s", alpha[0], alpha[1], cli_dtypes[dtype], dtype == SPTRSM_F32 ? "c64" : "c128");
+    return CLI_USAGE;
+  }
+  for (int i = 0; i < 2; i++) {
+    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) p->alpha_value.f[i] = (float)alpha[i];
+    else p->alpha_value.d[i] = alpha[i];
+  }
+  p->alpha = alpha[0] == 1 && alpha[1] == 0 ? NULL : &p->alpha_value;
+  return CLI_OK;
+}
+
+int problem_load(problem *p, const problem_request *r) {
+  *p = (problem){.request = r};
+  int code = cli_fail(load(p));
+  if (code == CLI_OK) code = check_system(p);
+  if (code == CLI_OK) code = settle_alpha(p);
+  if (code == CLI_OK) chain_build(&p->S, p->factors, r->system, r->op);
+  return code;
+}
+
+void problem_free(problem *p) {
+  sptrsm_file_factors_free(p->factors);
+  sptrsm_file_block_free(p->B);
+  *p = (problem){0};
+}
+
+char *problem_beside_B(const problem *p, const char *name) {
+  const char *path = p->B->path, *slash = strrchr(path, '/');
+  char *out;
+  return asprintf(&out, "%.*s/%s", slash ? (int)(slash - path) : 0, path, name) < 0 ? NULL : out;
+}

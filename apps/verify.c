@@ -1,0 +1,210 @@
+/* verify.c -- sptrsm-verify: residuals of an existing solution, judged against what substitution promises. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem.h"
+#include "residual.h"
+
+static const char help[] =
+    "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5      is X the solution? exit code 0 or 1\n"
+    "sptrsm-verify f.h5:/L b.h5 x.h5:/X --trans T --max 10 --json\n"
+    "\n"
+    "usage: sptrsm-verify FACTORS RHS SOLUTION [options]  each FILE or FILE:/path/in/file\n"
+    "  --sys S, --trans N|T|C, --alpha X                  the system, as given to sptrsm-solve\n"
+    "  --uplo lower|upper, --unit, --take-triangle, --tidy, --dtype T, --rhs-order C|F, --cols a:b,\n"
+    "  --memory-limit S, --allow-external                 how files are read, as in sptrsm-solve\n"
+    "  --max G              limit instead of the default one\n"
+    "  --json               report on stdout\n"
+    "  -q, -v, --help, --version\n"
+    "\n"
+    "What is judged (u: unit roundoff, k: entries of a row):\n"
+    "  a single triangle T  |b - T x| / ((k + 1) u |T||x|) of every entry: at most 1, complex 4;\n"
+    "                       and, always, norm1(b - T x) / (norm1(T) norm1(x) u): below 30\n"
+    "  other systems        norm(b - A x) / ((normF(A) norm(x) + norm(b)) u): at most 30\n"
+    "exit: 0 within, 1 above or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
+
+enum { KEY_MAX = 2000, KEY_JSON };
+
+static const struct argp_option options[] = {MATRIX_OPTIONS, BLOCK_OPTIONS, SYSTEM_OPTIONS, {"max", KEY_MAX, "G", 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
+
+static const double g2_limit = 30, normwise_limit = 30;
+
+typedef struct {
+  problem_request problem;
+  const char *solution;
+  double max; /* negative: the default */
+  bool json;
+} settings;
+
+typedef struct {
+  problem problem;
+  sptrsm_file_block *X;
+  residual residual;
+  double figure, limit;       /* what is judged */
+  const char *figure_name;
+  bool has_error;             /* the file of B holds X_true */
+  double error;               /* max |X - X_true| */
+  bool within;
+} verdict;
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  settings *s = state->input;
+  const char **names[] = {&s->problem.factors, &s->problem.rhs, &s->solution};
+  if (problem_parse(key, text, &s->problem)) return 0;
+  switch (key) {
+    case KEY_MAX:
+      s->max = cli_number("--max", text);
+      if (s->max < 0) cli_usage("--max: %s is negative", text);
+      return 0;
+    case KEY_JSON: s->json = true; return 0;
+    case ARGP_KEY_ARG:
+      if (state->arg_num >= 3) cli_usage("one argument too many: '%s'; give FACTORS, RHS and SOLUTION", text);
+      *names[state->arg_num] = text;
+      return 0;
+    case ARGP_KEY_END:
+      if (state->arg_num < 3) cli_usage("give FACTORS, RHS and SOLUTION, the files to read");
+      return 0;
+    default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* ---- the solution and the true one ---- */
+
+/* Does FILE hold an object of this path? */
+static bool has_object(const char *file, const char *path, const sptrsm_io_options *io) {
+  sptrsm_file_listing list;
+  bool found = false;
+  if (sptrsm_file_list(&list, file, io) != SPTRSM_OK) return false;
+  for (int i = 0; i < list.count; i++) found = found || strcmp(list.entries[i].path, path) == 0;
+  sptrsm_file_listing_free(&list);
+  return found;
+}
+
+/* FILE:PATH where FILE holds it, else NULL. The caller frees. */
+static char *beside(const char *where, const problem *p, const char *name) {
+  char *file = cli_file_of(where), *path = problem_beside_B(p, name), *out = NULL;
+  if (file && path && has_object(file, path, &p->request->io) && asprintf(&out, "%s:%s", file, path) < 0) out = NULL;
+  free(file);
+  free(path);
+  return out;
+}
+
+static sptrsm_status load_columns(sptrsm_file_block **out, const char *where, const problem *p, int64_t begin, int64_t end) {
+  sptrsm_io_options io = p->request->io;
+  io.dtype = (int)p->B->block.dtype;
+  io.order = SPTRSM_AS_STORED;
+  io.col_begin = begin;
+  io.col_end = end;
+  return sptrsm_file_block_load(out, where, p->B->block.n, &io);
+}
+
+/* All columns of X belong to those of B, or X has the whole of what B's file has and the range is cut out of it. */
+static int load_matching(sptrsm_file_block **out, const char *where, const problem *p) {
+  const sptrsm_file_block *B = p->B;
+  int64_t begin = p->request->io.col_begin;
+  sptrsm_status status = load_columns(out, where, p, 0, -1);
+  if (status != SPTRSM_OK) return cli_fail(status);
+  int64_t columns = (*out)->block.nrhs;
+  if (columns == B->block.nrhs) return CLI_OK;
+  if (columns != B->file_nrhs) {
+    cli_error("%s: has %lld columns, %s has %lld; is it the solution of these right-hand sides, or is --cols needed?", (*out)->where, (long long)columns, B->where,
+              (long long)B->block.nrhs);
+    return CLI_INPUT;
+  }
+  sptrsm_file_block_free(*out);
+  *out = NULL;
+  return cli_fail(load_columns(out, where, p, begin, begin + B->block.nrhs));
+}
+
+/* A plain file is looked through for X beside where B is. */
+static int load_solution(verdict *v, const settings *s) {
+  char *file = cli_file_of(s->solution), *where = NULL;
+  if (file == NULL) return cli_no_memory("a file name");
+  if (strcmp(file, s->solution) == 0) where = beside(s->solution, &v->problem, "X");
+  int code = load_matching(&v->X, where ? where : s->solution, &v->problem);
+  free(where);
+  free(file);
+  return code;
+}
+
+static int compare_with_truth(verdict *v) {
+  char *where = beside(v->problem.request->rhs, &v->problem, "X_true");
+  if (where == NULL) return CLI_OK;
+  sptrsm_file_block *truth = NULL;
+  int code = load_matching(&truth, where, &v->problem);
+  v->has_error = code == CLI_OK;
+  if (v->has_error) v->error = max_difference(&v->X->block, &truth->block);
+  sptrsm_file_block_free(truth);
+  free(where);
+  return code;
+}
+
+/* ---- judgement and report ---- */
+
+static void judge(verdict *v, const settings *s) {
+  const residual *r = &v->residual;
+  sptrsm_dtype dtype = v->problem.S.dtype;
+  bool is_complex = dtype == SPTRSM_C64 || dtype == SPTRSM_C128;
+  double u = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? 0x1p-24 : 0x1p-53;
+  v->figure = r->is_triangle ? r->g1 : r->max_normwise / u;
+  v->figure_name = r->is_triangle ? "componentwise residual over its bound" : "normwise residual over u";
+  v->limit = s->max >= 0 ? s->max : !r->is_triangle ? normwise_limit : is_complex ? 4 : 1;
+  v->within = v->figure <= v->limit && (!r->is_triangle || r->g2 < g2_limit); /* NaN is not within */
+}
+
+static void report_text(const verdict *v, const settings *s) {
+  const residual *r = &v->residual;
+  printf("%s solves %s with %s: %s\n", v->X->where, v->problem.B->where, s->problem.factors, v->within ? "yes" : "NO");
+  printf("  %s: %.3g, limit %g", v->figure_name, v->figure, v->limit);
+  if (r->is_triangle && r->nrhs > 0) printf(" (row %lld, column %lld)", (long long)r->g1_row, (long long)(s->problem.io.col_begin + r->g1_column));
+  putchar('\n');
+  if (r->is_triangle) printf("  norm1 residual over norm1(T) norm1(x) u: %.3g, limit %g\n", r->g2, g2_limit);
+  printf("  backward error against %s: componentwise %.2e (column %lld), normwise %.2e\n", v->problem.S.name, r->max_berr, (long long)(s->problem.io.col_begin + r->worst),
+         r->max_normwise);
+  if (v->has_error) printf("  largest error against X_true: %.2e\n", v->error);
+}
+
+static json_t *report_json(const verdict *v, const settings *s) {
+  const residual *r = &v->residual;
+  json_t *berr = json_array(), *normwise = json_array();
+  for (int64_t k = 0; k < r->nrhs; k++) {
+    json_array_append_new(berr, cli_json_number(r->berr[k]));
+    json_array_append_new(normwise, cli_json_number(r->normwise[k]));
+  }
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "program", "sptrsm-verify", "version",
+                   sptrsm_version(), "factors", s->problem.factors, "rhs", v->problem.B->where, "solution", v->X->where, "system", sptrsm_system_name(s->problem.system), "op",
+                   cli_ops[s->problem.op], "against", v->problem.S.name, "within", v->within, "figure_name", v->figure_name, "figure", cli_json_number(v->figure), "limit",
+                   v->limit, "g1", r->is_triangle ? cli_json_number(r->g1) : json_null(), "g2", r->is_triangle ? cli_json_number(r->g2) : json_null(), "max_berr",
+                   cli_json_number(r->max_berr), "max_normwise", cli_json_number(r->max_normwise), "worst_column", (json_int_t)(s->problem.io.col_begin + r->worst), "berr",
+                   berr, "normwise", normwise, "max_error", v->has_error ? cli_json_number(v->error) : json_null());
+}
+
+static int verify(verdict *v, const settings *s) {
+  int code = problem_load(&v->problem, &s->problem);
+  if (code == CLI_OK) code = load_solution(v, s);
+  if (code == CLI_OK) code = compare_with_truth(v);
+  if (code != CLI_OK) return code;
+  if (!residual_compute(&v->residual, &v->problem.S, v->problem.alpha, &v->problem.B->block, &v->X->block)) return cli_no_memory("the residuals");
+  judge(v, s);
+  if (s->json) code = cli_write_json(report_json(v, s), "-");
+  else if (!cli_quiet()) report_text(v, s);
+  if (code == CLI_OK && fflush(stdout) != 0) {
+    cli_error("stdout: can't write");
+    code = CLI_IO;
+  }
+  return code != CLI_OK ? code : v->within ? CLI_OK : CLI_ABOVE;
+}
+
+int main(int argc, char **argv) {
+  static const cli_program program = {"sptrsm-verify", help, options, parse};
+  settings s = {.max = -1};
+  verdict v = {0};
+  problem_request_init(&s.problem);
+  cli_start(&program, argc, argv, &s);
+  int code = verify(&v, &s);
+  residual_free(&v.residual);
+  sptrsm_file_block_free(v.X);
+  problem_free(&v.problem);
+  return code;
+}
