@@ -201,13 +201,12 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
   spti_host_free(d);
 }
 
-/* Everything is checked before anything changes. */
+/* Everything is checked before anything changes: U here, D as it is copied, L as the first thing that sets values. */
 sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
   if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: direct is NULL");
   if (U_val && !d->matrix[U_MATRIX]) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no U of their own");
   if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
-  if (L_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[L_MATRIX], L_val), "L"));
   if (U_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), "U"));
   spti_direct_diagonal fresh = {0};
   if (D || D_sub)
@@ -230,8 +229,10 @@ fail:
 static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
   if (e->side == SPTI_NO_SIDE) return (spti_edge){0};
   const spti_side *s = e->side == SPTI_ROW_SIDE ? &d->row : &d->col;
-  return (spti_edge){.map = e->transpose ? s->inverse : s->map, .inverse = e->transpose ? s->map : s->inverse,
-                     .scale = e->scaled ? s->scale : NULL, .divide = s->divide};
+  return (spti_edge){.map = e->transpose ? s->inverse : s->map,
+                     .inverse = e->transpose ? s->map : s->inverse,
+                     .scale = e->scaled ? s->scale : NULL,
+                     .divide = s->divide};
 }
 
 /* Plans first: a new one may narrow the panel and drop the workspace. */

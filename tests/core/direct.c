@@ -5,7 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/alloc.h"
 #include "core/factor_set.h"
+#include "core/gpu.h"
+
+#ifndef DIRECT_PLACE
+#define DIRECT_PLACE SPTRSM_HOST
+#endif
 
 enum { NRHS_MAX = 40, LD_MAX = 48 };
 
@@ -34,51 +40,28 @@ static mat apply_op(mat x, sptrsm_op op) { return op == SPTRSM_N ? x : op == SPT
 static mat system_matrix(const dense_parts *d, sptrsm_system system) {
   mat A = mul(mul(mul(d->R_inverse, tr(d->P)), mul(mul(d->L, d->D), d->U)), mul(tr(d->Q), d->C_inverse));
   switch (system) {
-  case SPTRSM_SYS_A:
-    return A;
-  case SPTRSM_SYS_At:
-    return adj(A);
-  case SPTRSM_SYS_Aat:
-    return tr(A);
-  case SPTRSM_SYS_L:
-    return d->L;
-  case SPTRSM_SYS_Lt:
-    return adj(d->L);
-  case SPTRSM_SYS_Lat:
-    return tr(d->L);
-  case SPTRSM_SYS_U:
-    return d->U;
-  case SPTRSM_SYS_Ut:
-    return adj(d->U);
-  case SPTRSM_SYS_Uat:
-    return tr(d->U);
-  case SPTRSM_SYS_D:
-    return d->D;
-  case SPTRSM_SYS_LDLt:
-    return mul(mul(d->L, d->D), d->U);
-  case SPTRSM_SYS_LD:
-    return mul(d->L, d->D);
-  case SPTRSM_SYS_DLt:
-    return mul(d->D, d->U);
-  case SPTRSM_SYS_P:
-    return tr(d->P); /* x = P b */
-  case SPTRSM_SYS_Pt:
-    return d->P; /* x = P' b */
-  case SPTRSM_SYS_Pt_L:
-    return mul(tr(d->P), d->L);
-  case SPTRSM_SYS_Lt_P:
-    return mul(adj(d->L), d->P);
-  case SPTRSM_SYS_Lat_P:
-    return mul(tr(d->L), d->P);
-  case SPTRSM_SYS_U_Qt:
-    return mul(d->U, tr(d->Q));
-  case SPTRSM_SYS_Q_Ut:
-    return mul(d->Q, adj(d->U));
-  case SPTRSM_SYS_Q_Uat:
-    return mul(d->Q, tr(d->U));
-  default:
-    cr_assert(false, "no definition of system %d", (int)system);
-    return A;
+  case SPTRSM_SYS_A: return A;
+  case SPTRSM_SYS_At: return adj(A);
+  case SPTRSM_SYS_Aat: return tr(A);
+  case SPTRSM_SYS_L: return d->L;
+  case SPTRSM_SYS_Lt: return adj(d->L);
+  case SPTRSM_SYS_Lat: return tr(d->L);
+  case SPTRSM_SYS_U: return d->U;
+  case SPTRSM_SYS_Ut: return adj(d->U);
+  case SPTRSM_SYS_Uat: return tr(d->U);
+  case SPTRSM_SYS_D: return d->D;
+  case SPTRSM_SYS_LDLt: return mul(mul(d->L, d->D), d->U);
+  case SPTRSM_SYS_LD: return mul(d->L, d->D);
+  case SPTRSM_SYS_DLt: return mul(d->D, d->U);
+  case SPTRSM_SYS_P: return tr(d->P); /* x = P b */
+  case SPTRSM_SYS_Pt: return d->P;    /* x = P' b */
+  case SPTRSM_SYS_Pt_L: return mul(tr(d->P), d->L);
+  case SPTRSM_SYS_Lt_P: return mul(adj(d->L), d->P);
+  case SPTRSM_SYS_Lat_P: return mul(tr(d->L), d->P);
+  case SPTRSM_SYS_U_Qt: return mul(d->U, tr(d->Q));
+  case SPTRSM_SYS_Q_Ut: return mul(d->Q, adj(d->U));
+  case SPTRSM_SYS_Q_Uat: return mul(d->Q, tr(d->U));
+  default: cr_assert(false, "no definition of system %d", (int)system); return A;
   }
 }
 
@@ -122,6 +105,8 @@ static void check_padding(const block *x, const char *what) {
 }
 
 typedef struct {
+  sptrsm_system system;
+  sptrsm_op op;
   mat S, bound;
   double complex alpha;
   double tolerance;
@@ -150,10 +135,47 @@ static void check_solution(const check *c, const double complex *b, const block 
   }
 }
 
+static sptrsm_context *context;
 static block B, X; /* too large for comfort on the stack */
 
-static void solve_and_check(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const check *c, int64_t nrhs, int combination) {
+static void open_context(void) {
+  cr_assert_eq(sptrsm_context_create(&context, DIRECT_PLACE, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+}
+static void close_context(void) { sptrsm_context_destroy(context); }
+TestSuite(direct, .init = open_context, .fini = close_context);
+
+/* ---- solving, on a device with every combination of places ---- */
+
+static void copy_block(void *to, const void *from, spti_direction direction) {
+  cr_assert_eq(spti_gpu_copy(context, to, sizeof B.data, from, sizeof B.data, sizeof B.data, 1, direction), SPTRSM_OK, "%s",
+               sptrsm_last_error());
+}
+
+static sptrsm_block *on_device(sptrsm_block *out, const block *b) {
+  *out = b->b;
+  out->place = SPTRSM_CUDA;
+  cr_assert_eq(spti_alloc(context, &out->data, sizeof b->data, 1, "test block"), SPTRSM_OK, "%s", sptrsm_last_error());
+  copy_block(out->data, b->data, SPTI_TO_DEVICE);
+  return out;
+}
+
+/* from and to may be the same. Bit 0 and 1 of `turn` say which of them is in device memory. */
+static void solve_blocks(sptrsm_direct *d, const check *c, const void *alpha, block *from, block *to, int turn) {
+  sptrsm_block device_b, device_x, *b = &from->b, *x = &to->b;
+  bool move_b = DIRECT_PLACE == SPTRSM_CUDA && turn & 1, move_x = DIRECT_PLACE == SPTRSM_CUDA && (from == to ? move_b : (turn & 2) != 0);
+  if (move_b) b = on_device(&device_b, from);
+  if (move_x) x = from == to ? b : on_device(&device_x, to);
+  cr_assert_eq(sptrsm_direct_solve(d, c->system, c->op, alpha, b, x), SPTRSM_OK, "%s: %s", c->what, sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_sync(context), SPTRSM_OK, "%s: %s", c->what, sptrsm_last_error());
+  if (move_x) copy_block(to->data, x->data, SPTI_TO_HOST);
+  cr_assert_eq(sptrsm_context_sync(context), SPTRSM_OK);
+  if (move_b) spti_free(context, b->data);
+  if (move_x && x != b) spti_free(context, x->data);
+}
+
+static void solve_and_check(sptrsm_direct *d, const check *c, int64_t nrhs, int combination) {
   static double complex b[N * NRHS_MAX];
+  static int turn;
   sptrsm_dtype t = B.b.dtype;
   sptrsm_layout in = combination & 1 ? SPTRSM_COL_MAJOR : SPTRSM_ROW_MAJOR, out = combination & 2 ? SPTRSM_COL_MAJOR : SPTRSM_ROW_MAJOR;
   double alpha[2];
@@ -166,10 +188,10 @@ static void solve_and_check(sptrsm_direct *d, sptrsm_system system, sptrsm_op op
     }
   put(alpha, 0, t, c->alpha);
   const void *given = c->alpha == 1 ? NULL : alpha;
-  cr_assert_eq(sptrsm_direct_solve(d, system, op, given, &B.b, &X.b), SPTRSM_OK, "%s: %s", c->what, sptrsm_last_error());
+  solve_blocks(d, c, given, &B, &X, turn++);
   check_solution(c, b, &X);
   check_padding(&X, c->what);
-  cr_assert_eq(sptrsm_direct_solve(d, system, op, given, &B.b, &B.b), SPTRSM_OK, "%s in place: %s", c->what, sptrsm_last_error());
+  solve_blocks(d, c, given, &B, &B, turn >> 2);
   check_solution(c, b, &B);
   check_padding(&B, c->what);
 }
@@ -177,18 +199,20 @@ static void solve_and_check(sptrsm_direct *d, sptrsm_system system, sptrsm_op op
 static void solve_all_ways(sptrsm_direct *d, const factor_set *s, sptrsm_system system, sptrsm_op op, const char *what) {
   static const int64_t widths[] = {1, 3, 40};
   sptrsm_dtype t = s->L.T.dtype;
-  check c = {.S = apply_op(system_matrix(&s->dense, system), op), .bound = apply_op(system_bound(&s->dense, system), op), .what = what};
+  check c = {.system = system, .op = op, .what = what};
+  c.S = apply_op(system_matrix(&s->dense, system), op);
+  c.bound = apply_op(system_bound(&s->dense, system), op);
   c.tolerance = 8 * N * (is_single(t) ? (double)FLT_EPSILON : DBL_EPSILON);
   B.b.dtype = X.b.dtype = t;
   for (int w = 0; w < 3; w++)
     for (int combination = 0; combination < 4; combination++) {
       if (widths[w] == 40 && combination != (int)system % 4) continue; /* more than one panel: one combination is enough */
       c.alpha = combination == 0 ? 1 : is_complex(t) ? CMPLX(-0.5, 2) : -0.5;
-      solve_and_check(d, system, op, &c, widths[w], combination);
+      solve_and_check(d, &c, widths[w], combination);
     }
 }
 
-static void try_recipe(sptrsm_context *context, const recipe *r, sptrsm_dtype t) {
+static void try_recipe(const recipe *r, sptrsm_dtype t) {
   static factor_set s;
   sptrsm_direct *d;
   build_factor_set(&s, r, t);
@@ -209,9 +233,52 @@ static void try_recipe(sptrsm_context *context, const recipe *r, sptrsm_dtype t)
 }
 
 Test(direct, every_system_of_every_factor_set) {
-  sptrsm_context *context;
-  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
   for (int r = 0; r < RECIPES; r++)
-    for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) try_recipe(context, &recipes[r], (sptrsm_dtype)t);
-  sptrsm_context_destroy(context);
+    for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) try_recipe(&recipes[r], (sptrsm_dtype)t);
+}
+
+/* ---- many rows: L = U = I leaves x = C Q P R b, exact with scales that are powers of two ---- */
+
+enum { MANY = 1000, WIDE = 45 };
+static int32_t row_perm[MANY], col_perm[MANY];
+static double row_scale[MANY], col_scale[MANY], many_b[MANY * WIDE], many_x[MANY * WIDE];
+
+static sptrsm_block many_block(double *data, int64_t nrhs, sptrsm_layout layout) {
+  return (sptrsm_block){
+      .data = data, .ld = layout == SPTRSM_ROW_MAJOR ? WIDE : MANY, .n = MANY, .nrhs = nrhs, .dtype = SPTRSM_F64, .layout = layout};
+}
+
+static void permute_many(sptrsm_direct *d, int64_t nrhs, sptrsm_layout in, sptrsm_layout out) {
+  sptrsm_block b = many_block(many_b, nrhs, in), x = many_block(many_x, nrhs, out);
+  for (int i = 0; i < MANY; i++)
+    for (int64_t k = 0; k < nrhs; k++) many_b[position(&b, i, k)] = i + (double)k / 64;
+  cr_assert_eq(sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &b, &x), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int i = 0; i < MANY; i++) /* y[i] = R[r] b[r], r = row_perm[i]; x[c] = y[i] / C[c], c = col_perm[i] */
+    for (int64_t k = 0; k < nrhs; k++) {
+      double y = row_scale[row_perm[i]] * (row_perm[i] + (double)k / 64), got = many_x[position(&x, col_perm[i], k)];
+      cr_assert(got == y / col_scale[col_perm[i]], "x(%d,%d) = %g", col_perm[i], (int)k, got);
+    }
+}
+
+Test(direct, permutations_and_scalings_of_many_rows) {
+  static const int64_t none[MANY + 1];
+  sptrsm_sparse L = {.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .diag = SPTRSM_UNIT, .n = MANY, .ptr = none}, U = L;
+  U.uplo = SPTRSM_UPPER;
+  for (int i = 0; i < MANY; i++) {
+    row_perm[i] = (int32_t)(i * 387LL % MANY);
+    col_perm[i] = (int32_t)((i * 611LL + 5) % MANY);
+    row_scale[i] = i % 3 ? 4 : 0.5;
+    col_scale[i] = i % 5 ? 8 : 0.25;
+  }
+  sptrsm_factors f;
+  sptrsm_factors_init(&f);
+  f.L = &L, f.U = &U, f.perm_row = row_perm, f.perm_col = col_perm, f.scale_row = row_scale, f.scale_col = col_scale;
+  f.row_convention = SPTRSM_GATHER, f.col_convention = SPTRSM_SCATTER, f.row_op = SPTRSM_MULTIPLY, f.col_op = SPTRSM_DIVIDE;
+  sptrsm_direct *d;
+  cr_assert_eq(sptrsm_direct_create(&d, context, &f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  static const int64_t widths[] = {1, 7, 32, WIDE};
+  for (int w = 0; w < 4; w++)
+    for (int layouts = 0; layouts < 4; layouts++)
+      permute_many(d, widths[w], layouts & 1 ? SPTRSM_COL_MAJOR : SPTRSM_ROW_MAJOR, layouts & 2 ? SPTRSM_COL_MAJOR : SPTRSM_ROW_MAJOR);
+  sptrsm_direct_destroy(d);
 }
