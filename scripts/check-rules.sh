@@ -88,7 +88,7 @@ method_includes() {
 lengths() {
   awk '
     FNR == 1 { start = 0; if (file != "") finish(); file = FILENAME }
-    function finish() { if (last > 400) print "file of more than 400 lines: " file " has " last }
+    function finish(most) { most = file ~ /^tests/ ? 600 : 400; if (last > most) print "file of more than " most " lines: " file " has " last }
     { last = FNR }
     length($0) > 140 { print "line of more than 140 columns: " FILENAME ":" FNR }
     /^[A-Za-z_].*\{$/ && !/^(typedef|struct|enum|union|extern|namespace)/ && /\(/ { start = FNR }
@@ -98,6 +98,16 @@ lengths() {
       start = 0
     }
     END { if (file != "") finish() }' "$@" | report "length"
+}
+
+# Relative links of the Markdown files whose target does not exist.
+links() {
+  local file target
+  for file in *.md docs/*.md data/*.md; do
+    while read -r target; do
+      [[ $target == *:* || -e $(dirname "$file")/$target ]] || echo "$file -> $target"
+    done < <(grep -oE '\]\([^)# ]+' "$file" | cut -c 3-)
+  done
 }
 
 check_sources() {
@@ -126,9 +136,11 @@ check_sources() {
   comm -13 <(sed -n 's/^@[a-z]*{\(.*\),$/\1/p' docs/references.bib | sort) \
     <({ sed -n 's/.*\.cite = "\(.*\)".*/\1/p' "${all[@]}"; grep -hoE '\[[a-z]+[12][0-9]{3}[a-z]*(, [a-z]+[12][0-9]{3}[a-z]*)*\]' "${all[@]}" | tr -d '[] ' | tr ',' '\n'; } | sort -u) |
     report "cited sources are in docs/references.bib"
-  printf '%s\n' "${all[@]}" | sed 's|.*/||' | sort | uniq -d | report "file names are unique"
+  printf '%s\n' "${public[@]}" "${library[@]}" "${apps[@]}" | sed 's|.*/||' | sort | uniq -d | report "file names are unique"
+  sources tests | sed 's|.*/||' | sort | uniq -d | report "names of test files are unique"
   lengths "${all[@]}"
   { grep -nE '(^|[^A-Za-z])(TODO|FIXME|XXX)([^A-Za-z]|$)' "${all[@]}" || true; } | report "no unfinished notes"
+  links | report "links in Markdown lead somewhere"
   { (cd data && sha256sum --quiet -c SHA256SUMS 2>&1) || true; } | report "data/ as listed in data/SHA256SUMS"
 }
 
