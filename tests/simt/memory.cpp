@@ -5,7 +5,7 @@
 
 namespace simt {
 
-enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3 };
+enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3, RETIRED_LIMIT = 512 };
 static const moment FOREVER = ~moment(0);
 
 static size_t bytes_of(word kind) { return kind == word::i32 || kind == word::f32 ? 4 : 8; }
@@ -204,10 +204,17 @@ bool memory::perform_one(const std::vector<viewer *> &lanes) {
 }
 
 void memory::retire(viewer &by) {
+  if (retired.buffer.size() > RETIRED_LIMIT) perform_all();
   retired.buffer.insert(retired.buffer.end(), by.buffer.begin(), by.buffer.end());
   by.buffer.clear();
 }
 
-void memory::perform_all() { perform_to(retired, nullptr, FOREVER); }
+void memory::perform_all() {
+  for (const buffered_write &w : retired.buffer) {
+    at(w.address, w.kind).pending--;
+    perform(&retired, w, false);
+  }
+  retired.buffer.clear();
+}
 
 }  // namespace simt
