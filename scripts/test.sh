@@ -7,6 +7,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
+export OMP_WAIT_POLICY=passive # tests run side by side: idle threads should sleep, not spin
 
 need_build_tools
 need_header criterion/criterion.h libcriterion-dev
