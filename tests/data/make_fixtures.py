@@ -281,7 +281,11 @@ def make_sets():
             for key, m in (("A", a), ("L", s.L), ("U", s.U)):
                 anndata(g, key, sorted_csc(m))
             g["perm_r"], g["perm_c"] = s.perm_r, s.perm_c
-        a = factors()
+        g, a = f.create_group("five_lines"), factors()  # as docs/formats.md recommends
+        s = splu(a)
+        for k, m in (("L", s.L.sorted_indices()), ("U", s.U.sorted_indices()), ("A", a.tocsc())):
+            g[k + "/data"], g[k + "/indices"], g[k + "/indptr"], g[k + "/format"] = m.data, m.indices, m.indptr, "csc"
+        g["perm_r"], g["perm_c"] = s.perm_r, s.perm_c
         rs = np.array([1.0, 0.5, 0.25, 2.0, 0.125, 4.0])
         s = splu(sp.csc_matrix(sp.diags(rs) @ a))
         for name, key, value in (("umfpack_recip", "do_recip", 1), ("umfpack_divide", "do_recip", 0), ("julia", "op", "multiply")):

@@ -85,6 +85,7 @@ typedef struct {
 Test(io_sets, conventions_of_every_producer) {
   static const set_row sets[] = {
       {DATA("sets.h5:/scipy"), "perm_r scatter (SciPy); perm_c gather (SciPy)", 1, 0},
+      {DATA("sets.h5:/five_lines"), "h5py CSC, no shape said: taken as square", 1, 0},
       {DATA("sets.h5:/scipy_complex"), "perm_r scatter (SciPy); perm_c gather (SciPy)", 1, 0},
       {DATA("sets.h5:/umfpack_recip"), "Rs multiply", 1, 1},
       {DATA("sets.h5:/umfpack_divide"), "Rs divide", 1, 1},
