@@ -48,6 +48,14 @@ void cli_note(const char *format, ...) {
   va_end(values);
 }
 
+void cli_phase(const char *format, ...) {
+  if (!cli.verbose) return;
+  va_list values;
+  va_start(values, format);
+  message(NULL, "", format, values);
+  va_end(values);
+}
+
 void cli_usage(const char *format, ...) {
   va_list values;
   va_start(values, format);
@@ -163,7 +171,6 @@ void cli_start(const cli_program *program, int argc, char **argv, void *input) {
 
 bool cli_quiet(void) { return cli.quiet; }
 bool cli_verbose(void) { return cli.verbose; }
-void cli_be_quiet(void) { cli.quiet = true; }
 
 /* ---- option values ---- */
 

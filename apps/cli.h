@@ -38,7 +38,6 @@ typedef struct {
 void cli_start(const cli_program *, int argc, char **argv, void *input);
 bool cli_quiet(void);
 bool cli_verbose(void);
-void cli_be_quiet(void);
 
 /* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
 int64_t cli_integer(const char *option, const char *text, int64_t least, int64_t most);
@@ -54,6 +53,7 @@ _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); /* not with -q */
+void cli_phase(const char *format, ...) __attribute__((format(printf, 1, 2))); /* only with -v */
 int cli_exit_code(sptrsm_status);
 int cli_fail(sptrsm_status); /* prints the library's message, returns the exit code */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */

@@ -103,7 +103,10 @@ json_t *cli_json_number(double value) { return isfinite(value) ? json_real(value
 
 int cli_write_json(json_t *report, const char *path) {
   bool to_stdout = strcmp(path, "-") == 0;
-  if (report == NULL) return cli_no_memory("the JSON report");
+  if (report == NULL) {
+    cli_error("the JSON report can't be made: no memory, or a file name that is not UTF-8");
+    return CLI_INTERNAL;
+  }
   errno = 0;
   FILE *f = to_stdout ? stdout : fopen(path, "w");
   bool good = f != NULL && json_dumpf(report, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 && fputc('\n', f) != EOF;

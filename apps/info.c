@@ -91,8 +91,13 @@ static int count_kind(const sptrsm_file_listing *list, const char *kind) {
   return count;
 }
 
-/* A file without matrices is no error: right-hand sides and solutions are files too. One with matrices that are no
- * factor set (a general matrix, say) is shown as a list, and why. */
+/* One sound matrix that is no triangle, and was not asked to be one, is worth a look and no error. */
+static void look_at_general(file_facts *f, const sptrsm_io_options *io) {
+  if (f->code != CLI_INPUT || f->listing.count != 1 || io->uplo != SPTRSM_AS_STORED) return;
+  if (sptrsm_file_matrix_load(&f->general, f->where, io) == SPTRSM_OK) f->code = CLI_OK;
+}
+
+/* A file without matrices is no error: right-hand sides and solutions are files too. */
 static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
   sptrsm_status status = sptrsm_file_list(&f->listing, f->where, io);
   if (status != SPTRSM_OK) {
@@ -102,6 +107,7 @@ static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options
   if (count_kind(&f->listing, "matrix") > 0) {
     status = look_at_factors(f, context, io);
     if (status != SPTRSM_OK) note_error(f, status);
+    look_at_general(f, io);
   } else if (f->listing.count == 1) {
     status = sptrsm_file_block_load(&f->block, f->where, -1, io);
     if (status != SPTRSM_OK) note_error(f, status);
@@ -111,6 +117,7 @@ static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options
 static void facts_free(file_facts *f) {
   sptrsm_file_listing_free(&f->listing);
   sptrsm_file_factors_free(f->factors);
+  sptrsm_file_matrix_free(f->general);
   sptrsm_file_block_free(f->block);
 }
 

@@ -49,8 +49,16 @@ static void print_entry(const sptrsm_file_entry *e) {
   printf(" (%s)\n", e->rule);
 }
 
+static void print_general(const file_facts *f) {
+  static const char *const kinds[] = {"general", "symmetric", "Hermitian", "skew-symmetric"};
+  const sptrsm_file_matrix *M = f->general;
+  printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", f->where, kinds[M->symmetry], (long long)M->rows, (long long)M->cols, cli_dtypes[M->dtype], M->rule,
+         f->error);
+}
+
 void facts_text(const file_facts *f) {
   if (f->factors) print_factors(f);
+  else if (f->general) print_general(f);
   else if (f->block) printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", f->block->where, f->block->block.n, (long long)f->block->block.nrhs,
                             f->block->block.nrhs == 1 ? "" : "s", cli_dtypes[f->block->block.dtype], f->block->rule);
   else printf("%s:\n", f->where);

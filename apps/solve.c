@@ -12,12 +12,12 @@
 #include <string.h>
 
 static const char help[] =
-    "sptrsm-solve factors.h5 rhs.h5                     solve A X = B by the factors of A: rhs.solution.h5\n"
+    "sptrsm-solve factors.h5 rhs.h5                     solve A X = B, write rhs.solution.h5\n"
     "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit        one triangle, its diagonal taken as one\n"
-    "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64 --verify --json -   transposed, 64 columns, report\n"
+    "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64 --verify --json -   transposed, 64 columns\n"
     "\n"
     "usage: sptrsm-solve FACTORS RHS [options]          FACTORS, RHS: FILE or FILE:/path/in/file\n"
-    "  -o OUT              default: RHS with .solution.h5      --force      replace OUT if it exists\n"
+    "  -o OUT              default: RHS with .solution.h5      --force      replace OUT\n"
     "  --device D          auto, cpu, cuda, cuda:1, ...        --method M   see sptrsm-info --methods\n"
     "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ... (man page)       --trans N|T|C\n"
     "  --alpha X           solve op(S) X = alpha B; re,im      --cols a:b   columns a to b-1 of B\n"
@@ -107,6 +107,7 @@ static int check_outputs(const settings *s) {
 
 static int read_problem(run *r) {
   double start = cli_now();
+  cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
   int code = problem_load(&r->in, &r->set->problem);
   r->seconds.read = cli_now() - start;
   if (code != CLI_OK) return code;
@@ -118,6 +119,7 @@ static int read_problem(run *r) {
 
 static int analyse(run *r) {
   solver_request request = r->set->solver;
+  cli_phase("analysing");
   request.system = r->set->problem.system;
   request.op = r->set->problem.op;
   request.options.nrhs_hint = r->in.B->block.nrhs;
@@ -139,6 +141,7 @@ static int solve(run *r) {
   int64_t nrhs = r->X.nrhs, width = (int64_t)(r->solver.plans > 0 ? r->solver.info[0].panel : 64) * omp_get_max_threads();
   sptrsm_status status = SPTRSM_OK;
   cli_progress progress;
+  cli_phase("solving for %lld columns", (long long)nrhs);
   cli_progress_begin(&progress, "solving");
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
@@ -154,6 +157,7 @@ static int solve(run *r) {
 
 static int judge(run *r) {
   double start = cli_now();
+  if (r->verified) cli_phase("computing residuals");
   r->nonfinite = nonfinite_columns(&r->X, r->nonfinite_columns, NAMED_COLUMNS);
   if (r->verified && !residual_compute(&r->residual, &r->in.S, r->in.alpha, &r->in.B->block, &r->X)) return cli_no_memory("the residuals");
   r->seconds.verify = cli_now() - start;
@@ -165,6 +169,7 @@ static int judge(run *r) {
 static int write_solution(run *r) {
   const settings *s = r->set;
   double start = cli_now();
+  cli_phase("writing %s", s->out);
   sptrsm_save_options save;
   sptrsm_save_options_init(&save);
   json_t *report = report_json(r, false);

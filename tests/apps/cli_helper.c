@@ -1,0 +1,140 @@
+/* cli_helper.c -- makes what the command-line tests need and no program makes, and looks into JSON reports.
+ *
+ *   cli_helper set OUT f64|c128 0..3     factor set with permutations, scalings and D; OUT's sibling NAME_rhs.h5 with B.
+ *                                        0: L D U, gather/scatter, multiply/divide; 1: the other conventions;
+ *                                        2: L and 2x2 blocks, U = L'; 3: as 2 with the conjugate transpose
+ *   cli_helper nonfinite OUT N           B of N rows and 4 columns: a NaN in column 1, an infinity in column 3
+ *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
+ */
+#include <complex.h>
+#include <jansson.h>
+#include <math.h>
+#include <sptrsm_io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 37, NRHS = 5 };
+
+static int fail(const char *what) {
+  fprintf(stderr, "cli_helper: %s: %s\n", what, sptrsm_last_error());
+  return 1;
+}
+
+/* ---- factor sets ---- */
+
+typedef struct {
+  int64_t ptr[N + 1];
+  int32_t idx[N * N];
+  double complex z[N * N];
+  double d[N * N];
+} arrays;
+
+/* Different numbers everywhere, so that no slip cancels. */
+static double complex number(int i, int j) { return ((i * 7 + j * 3) % 11 - 5.5) / 16 + ((i * 5 + j) % 7 - 2.5) / 16 * I; }
+
+static sptrsm_sparse triangle(arrays *a, int complex_type, int lower) {
+  for (int i = 0, p = 0; i < N; i++) {
+    for (int j = 0; j < N; j++) {
+      if (lower ? j > i : j < i) continue;
+      if (i != j && (i + 2 * j) % 5 != 0) continue;
+      double complex v = i == j ? 3 + i % 4 + (1 + i % 3) * I : number(i, j);
+      a->idx[p] = j;
+      a->z[p] = v;
+      a->d[p++] = creal(v);
+    }
+    a->ptr[i + 1] = p;
+  }
+  return (sptrsm_sparse){.format = SPTRSM_CSR, .dtype = complex_type ? SPTRSM_C128 : SPTRSM_F64, .uplo = lower ? SPTRSM_LOWER : SPTRSM_UPPER, .n = N, .ptr = a->ptr,
+                         .idx = a->idx, .val = complex_type ? (void *)a->z : a->d};
+}
+
+static int write_rhs(const char *path, int complex_type) {
+  static double complex z[N * NRHS];
+  static double d[N * NRHS];
+  char name[512];
+  const char *const names[] = {"B"};
+  for (int i = 0; i < N * NRHS; i++) d[i] = creal(z[i] = number(i, i / 3) * 16 + 0.25);
+  sptrsm_block B = {.data = complex_type ? (void *)z : d, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = complex_type ? SPTRSM_C128 : SPTRSM_F64};
+  const sptrsm_block *const blocks[] = {&B};
+  snprintf(name, sizeof name, "%.*s_rhs.h5", (int)(strlen(path) - 3), path);
+  return sptrsm_file_blocks_save(name, 1, names, blocks, NULL) == SPTRSM_OK ? 0 : fail(name);
+}
+
+static int make_set(const char *path, int complex_type, int variant) {
+  static arrays lower, upper;
+  static double complex D[N], sub[N];
+  static double real_D[N], real_sub[N], scale_row[N], scale_col[N];
+  static int32_t perm_row[N], perm_col[N];
+  for (int i = 0; i < N; i++) {
+    real_D[i] = creal(D[i] = variant == 3 ? 2 + i % 5 : 2 + i % 5 + (i % 3) * I); /* Hermitian blocks have a real diagonal */
+    real_sub[i] = creal(sub[i] = i % 4 == 1 && i + 1 < N ? 0.5 + 0.25 * I : 0);
+    perm_row[i] = (i * 5 + 3) % N; /* 37 is prime: permutations that are not their own inverse */
+    perm_col[i] = (i * 8 + 1) % N;
+    scale_row[i] = 0.5 + (i % 7) * 0.25;
+    scale_col[i] = 2 - (i % 5) * 0.25;
+  }
+  sptrsm_sparse L = triangle(&lower, complex_type, 1), U = triangle(&upper, complex_type, 0);
+  sptrsm_factors f;
+  sptrsm_factors_init(&f);
+  f.L = &L;
+  f.D = complex_type ? (void *)D : real_D;
+  f.D_sub = variant < 2 ? NULL : complex_type ? (void *)sub : real_sub;
+  f.D_hermitian = variant == 3;
+  f.U = variant < 2 ? &U : NULL;
+  f.u_kind = variant < 2 ? SPTRSM_U_GIVEN : variant == 2 ? SPTRSM_U_IS_LT : SPTRSM_U_IS_LH;
+  f.perm_row = perm_row;
+  f.perm_col = perm_col;
+  f.scale_row = scale_row;
+  f.scale_col = scale_col;
+  f.row_convention = f.col_convention = variant % 2 ? SPTRSM_SCATTER : SPTRSM_GATHER;
+  f.row_op = variant % 2 ? SPTRSM_DIVIDE : SPTRSM_MULTIPLY;
+  f.col_op = variant % 2 ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
+  if (sptrsm_file_factors_save(path, &f, NULL, NULL) != SPTRSM_OK) return fail(path);
+  return write_rhs(path, complex_type);
+}
+
+/* ---- blocks that are not finite ---- */
+
+static int make_nonfinite(const char *path, int32_t n) {
+  double *data = calloc((size_t)n * 4, sizeof *data);
+  const char *const names[] = {"B"};
+  sptrsm_block B = {.data = data, .ld = 4, .n = n, .nrhs = 4, .dtype = SPTRSM_F64};
+  const sptrsm_block *const blocks[] = {&B};
+  if (data == NULL) return fail("no memory");
+  for (int32_t i = 0; i < 4 * n; i++) data[i] = 1 + i % 3;
+  data[4 * (n / 2) + 1] = NAN;
+  data[4 * (n / 3) + 3] = INFINITY;
+  int code = sptrsm_file_blocks_save(path, 1, names, blocks, NULL) == SPTRSM_OK ? 0 : fail(path);
+  free(data);
+  return code;
+}
+
+/* ---- JSON ---- */
+
+static int look_up(const char *file, int count, char **keys) {
+  json_error_t error;
+  json_t *root = strcmp(file, "-") == 0 ? json_loadf(stdin, 0, &error) : json_load_file(file, 0, &error), *at = root;
+  if (root == NULL) {
+    fprintf(stderr, "cli_helper: %s:%d: %s\n", file, error.line, error.text);
+    return 1;
+  }
+  for (int i = 0; i < count && at; i++) at = json_is_array(at) ? json_array_get(at, (size_t)atoi(keys[i])) : json_object_get(at, keys[i]);
+  if (at == NULL) fprintf(stderr, "cli_helper: %s: no such key\n", file);
+  else if (count > 0 && json_is_string(at)) puts(json_string_value(at));
+  else if (count > 0) {
+    json_dumpf(at, stdout, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    putchar('\n');
+  }
+  int code = at == NULL;
+  json_decref(root);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 5 && strcmp(argv[1], "set") == 0) return make_set(argv[2], strcmp(argv[3], "c128") == 0, atoi(argv[4]));
+  if (argc == 4 && strcmp(argv[1], "nonfinite") == 0) return make_nonfinite(argv[2], atoi(argv[3]));
+  if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
+  fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | json FILE [key ...]\n");
+  return 2;
+}
