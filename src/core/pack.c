@@ -9,7 +9,7 @@ enum {
   TILE = 256,            /* rows */
   STREAMS = 8,           /* columns of a column-major block at once */
   AHEAD = 64,            /* rows of a row-major block to ask for early: their lines are ld apart, which no prefetcher follows */
-  SHARED_LEAST = 1 << 15 /* elements of a panel that are worth starting threads for */
+  SHARED_LEAST = 1 << 19 /* elements of a panel that are worth starting threads for */
 };
 
 static inline float size_f32(float x) { return fabsf(x); }

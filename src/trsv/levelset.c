@@ -6,6 +6,7 @@
  * Deterministic: yes; each sum is taken in one order, whatever the width, the threads and the instruction set. */
 #include <omp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/method.h"
@@ -17,13 +18,33 @@ typedef struct {
   spti_schedule schedule; /* empty where its team is 1 */
 } levelset_state;
 
-static const spti_levelset_kernels *pick_kernels(void) {
+/* Best first. */
+static const spti_levelset_kernels *const kernels[] = {
 #ifdef SPTI_LEVELSET_X86
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return &spti_levelset_avx512;
-  if (__builtin_cpu_supports("avx2")) return &spti_levelset_avx2;
+    &spti_levelset_avx512,
+    &spti_levelset_avx2,
 #endif
-  return &spti_levelset_baseline;
+    &spti_levelset_baseline,
+};
+
+static bool cpu_runs(const spti_levelset_kernels *k) {
+#ifdef SPTI_LEVELSET_X86
+  if (k == &spti_levelset_avx512) return __builtin_cpu_supports("avx512f");
+  if (k == &spti_levelset_avx2) return __builtin_cpu_supports("avx2");
+#endif
+  return k == &spti_levelset_baseline;
+}
+
+/* The best that the CPU runs, or the one named by the variant: "levelset:avx2". */
+static sptrsm_status pick_kernels(const spti_levelset_kernels **out, const char *variant) {
+  for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) {
+    bool named = strcmp(variant, kernels[k]->name) == 0;
+    if (named && !cpu_runs(kernels[k])) return spti_fail(SPTRSM_ERR_UNSUPPORTED, "levelset:%s: this CPU lacks these instructions", variant);
+    if (!named && (*variant || !cpu_runs(kernels[k]))) continue;
+    *out = kernels[k];
+    return SPTRSM_OK;
+  }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset:%s: the variants are avx512, avx2 (x86 only) and baseline", variant);
 }
 
 static void free_state(sptrsm_plan *plan) {
@@ -36,9 +57,11 @@ static void free_state(sptrsm_plan *plan) {
 
 static sptrsm_status analyse(sptrsm_plan *plan) {
   levelset_state *state;
+  const spti_levelset_kernels *picked = NULL;
   spti_levels levels;
+  SPTI_TRY(pick_kernels(&picked, plan->variant));
   SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "levelset plan"));
-  *state = (levelset_state){.kernels = pick_kernels(), .schedule = {.team = 1}};
+  *state = (levelset_state){.kernels = picked, .schedule = {.least = 1, .team = 1}};
   plan->state = state; /* from here on the plan frees it */
   SPTI_TRY(spti_levels_build(&levels, &plan->view));
   sptrsm_status status = spti_schedule_build(&state->schedule, &plan->view, &levels);
@@ -74,7 +97,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   (void)work;
   const levelset_state *state = plan->state;
   int threads = W->threads < plan->team ? W->threads : plan->team;
-  if (threads <= 1) {
+  if (threads <= 1 || threads < state->schedule.least) {
     state->kernels->rows[plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
     return SPTRSM_OK;
   }

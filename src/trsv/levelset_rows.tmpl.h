@@ -11,7 +11,11 @@
 #define LANES ((int)(BYTES / sizeof(R)))
 #define VECTOR AT_WIDTH(vector_)
 
+#if WIDTH == 1 && !SPTI_IS_COMPLEX
+typedef R VECTOR; /* compilers keep vectors of one element in general registers */
+#else
 typedef R VECTOR __attribute__((vector_size(BYTES), aligned(sizeof(R)), may_alias));
+#endif
 
 #if SPTI_IS_COMPLEX
 

@@ -1,16 +1,18 @@
-/* levelset_schedule.c -- see levelset_schedule.h. The model: one row costs ROW, one entry ENTRY, one barrier BARRIER (+ LOST per
- * thread), in tenths of a nanosecond for one right-hand side on a current server core. More right-hand sides only widen levels. */
+/* levelset_schedule.c -- see levelset_schedule.h. The model, in tenths of a nanosecond for one right-hand side on a server core of
+ * 2024: a row costs ROW, an entry ENTRY, half as much again where a split level scatters the rows that a thread reads, and a
+ * barrier BARRIER and THREAD per thread. A barrier is charged four times what an idle machine takes for it: threads that share a
+ * slab lose much more to a busy machine than they gain on an idle one. */
 #include "trsv/levelset_schedule.h"
 
 #include <string.h>
 
 #include "core/alloc.h"
 
-enum { ROW = 40, ENTRY = 15, BARRIER = 5000, LOST = 500, TEAM_MAX = 64 };
+enum { ROW = 80, ENTRY = 8, BARRIER = 20000, THREAD = 1000, TEAM_MAX = 64 };
 
 static int64_t row_cost(const spti_view *v, int32_t i) { return ROW + ENTRY * (v->ptr[i + 1] - v->ptr[i]); }
 
-static int64_t barrier_cost(int threads) { return threads > 1 ? BARRIER + (int64_t)LOST * threads : 0; }
+static int64_t barrier_cost(int threads) { return threads > 1 ? BARRIER + (int64_t)THREAD * threads : 0; }
 
 /* A level is worth splitting if half of it outweighs the barrier that it needs. */
 static bool is_wide(int64_t cost) { return cost > 2 * barrier_cost(2); }
@@ -48,27 +50,27 @@ static int64_t time_with(const spti_schedule *s, int threads) {
   int64_t time = 0;
   for (int32_t t = 0; t < s->steps; t++) {
     int64_t cost = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]];
-    time += s->split[t] ? cost / threads : cost;
+    time += s->split[t] && threads > 1 ? cost * 3 / 2 / threads : cost;
     time += barrier_cost(threads);
   }
   return time;
 }
 
-/* The smallest team that comes within a tenth of the best, if it saves a fifth of one thread's time. */
-static int choose_team(const spti_schedule *s) {
+/* Sharing must save a quarter of one thread's time. The team is the smallest that comes within a tenth of the best. */
+static void choose_team(spti_schedule *s) {
   int64_t alone = time_with(s, 1), best = alone;
-  for (int team = 2; team <= TEAM_MAX; team++) {
-    int64_t time = time_with(s, team);
+  s->team = s->least = 1;
+  for (int threads = 2; threads <= TEAM_MAX; threads++) {
+    int64_t time = time_with(s, threads);
     if (time < best) best = time;
+    if (s->least == 1 && time <= alone / 4 * 3) s->least = threads;
   }
-  if (best > alone / 5 * 4) return 1;
-  int team = 1;
-  while (time_with(s, team) > best + best / 10) team++;
-  return team;
+  if (s->least == 1) return;
+  for (s->team = s->least; time_with(s, s->team) > best + best / 10;) s->team++;
 }
 
 sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *v, const spti_levels *levels) {
-  spti_schedule s = {.team = 1};
+  spti_schedule s = {0};
   int32_t *step_of = NULL, *step_of_row = NULL;
   int64_t n = v->n;
   sptrsm_status status;
@@ -82,7 +84,7 @@ sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *v, const 
   for (int32_t l = 0; l < levels->count; l++)
     for (int32_t r = levels->ptr[l]; r < levels->ptr[l + 1]; r++) step_of_row[levels->order[r]] = step_of[l];
   sort_rows(&s, v, step_of_row);
-  s.team = choose_team(&s);
+  choose_team(&s);
   s.bytes = (size_t)levels->count * (sizeof *s.split + sizeof *s.ptr) + (size_t)n * (sizeof *s.order + sizeof *s.cost);
   *out = s;
   s = (spti_schedule){0};

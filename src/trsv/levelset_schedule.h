@@ -13,7 +13,7 @@ typedef struct {
   int32_t *order;      /* [n] */
   int64_t *cost;       /* [n+1]: work before the r-th row of order */
   bool *split;         /* [steps] */
-  int team;            /* threads that pay, 1: solve in natural order instead */
+  int least, team;     /* threads from which and up to which sharing pays; 1 and 1: never */
   size_t bytes;
 } spti_schedule;
 
