@@ -357,7 +357,7 @@ test_bad_input() {
 3|outside.mtx|s_rhs.h5||line 7: entry (5,1) lies outside
 3|short.mtx|s_rhs.h5||truncated
 3|symmetric.mtx|s_rhs.h5||--take-triangle
-3|five.mtx|s_rhs.h5||order of the matrix
+3|five.mtx|s_rhs.h5||the matrix has order 5
 5|s.h5|none.h5|-o s_rhs.solution.h5|No such file
 5|s.h5|text.h5|-o s_rhs.solution.h5|neither an HDF5 file
 5|s.h5|s_rhs.h5:/none||no such object; there is B, X_true
@@ -509,14 +509,14 @@ test_disk() {
   system banded 4000 2 --nrhs 16
   echo precious >x.h5
   cp x.h5 old
-  for blocks in 0 1 16 200; do
+  for blocks in 1 16 200; do # stderr has this limit too
     last="limit of $blocks kB"
     (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force) >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-solve: error: x.h5"
     same x.h5 old
-    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-gen -q banded 4000 2 -o g.h5) >stdout 2>stderr
+    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-gen -q banded 20000 2 -o g.h5) >stdout 2>stderr
     rc=$?
     code 5
     missing g.h5
@@ -568,10 +568,14 @@ test_kill() {
   echo precious >x.h5
   cp x.h5 old
   olds=0 news=0
-  for k in $(seq 40); do
+  begin=$(date +%s%N)
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  whole=$(($(date +%s%N) - begin))
+  for k in $(seq 40); do # from the beginning to a little after the end
     sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force >stdout 2>stderr &
     pid=$!
-    sleep "0.0$((k * 7 % 60 + 10))"
+    sleep "$(awk "BEGIN { print $whole * 1e-9 * $((k * 7 % 41)) / 34 }")"
     kill -KILL $pid 2>/dev/null
     wait $pid 2>/dev/null
     last="kill number $k"
@@ -587,4 +591,4 @@ test_kill() {
 declare -F "test_$section" >/dev/null || { echo "cli_test.sh: no section $section" >&2; exit 2; }
 "test_$section"
 echo "$section: $checks checks, $failures failed"
-[ $failures = 0 ] && [ $checks -gt 0 ] || [ "$section" = kill ] && [ $failures = 0 ]
+[ $failures = 0 ] && [ $checks -gt 0 ]
