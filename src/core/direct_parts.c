@@ -93,9 +93,9 @@ static double complex value_at(const void *values, int64_t i, sptrsm_dtype dtype
   case SPTRSM_F64:
     return ((const double *)values)[i];
   case SPTRSM_C64:
-    return CMPLX((double)((const float *)values)[2 * i], (double)((const float *)values)[2 * i + 1]);
+    return (double complex)((const float complex *)values)[i];
   default:
-    return CMPLX(((const double *)values)[2 * i], ((const double *)values)[2 * i + 1]);
+    return ((const double complex *)values)[i];
   }
 }
 
