@@ -213,7 +213,7 @@ sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t pare
 }
 
 sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const char *path) {
-  char *root;
+  char *root = NULL;
   *o = (spti_io_object){.id = -1};
   SPTI_IO_TRY(spti_io_allocate(&root, f->name, strlen(f->name) + 3));
   strcpy(root, f->name);

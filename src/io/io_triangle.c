@@ -104,7 +104,7 @@ static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo upl
 
 sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, const sptrsm_io_options *o) {
   sptrsm_io_options defaults;
-  sptrsm_uplo uplo;
+  sptrsm_uplo uplo = SPTRSM_LOWER;
   if (out == NULL || M == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_triangle: %s is NULL", out == NULL ? "out" : "the matrix");
   SPTI_IO_TRY(spti_io_check_options(o));
