@@ -1,5 +1,6 @@
-/* fibre.h -- stacks that run in turn. A fibre is entered through ucontext once; later switches are the compiler's own
- * setjmp/longjmp, a few instructions without a system call. AddressSanitizer is told of every switch. */
+/* fibre.h -- stacks that run in turn. A fibre is entered through ucontext. With GCC later switches are the compiler's own
+ * setjmp/longjmp, a few instructions without a system call; clang's lose registers, so there all goes through ucontext,
+ * which is several times slower. AddressSanitizer is told of every switch. */
 #ifndef SIMT_FIBRE_H
 #define SIMT_FIBRE_H
 
@@ -8,12 +9,24 @@
 
 #include <memory>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SIMT_WITH_ASAN 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SIMT_WITH_ASAN 1
+#endif
+#ifndef SIMT_WITH_ASAN
+#define SIMT_WITH_ASAN 0
+#endif
+#if SIMT_WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#define SIMT_WITH_ASAN 1
+#endif
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define SIMT_QUICK_SWITCHES 1
 #else
-#define SIMT_WITH_ASAN 0
+#define SIMT_QUICK_SWITCHES 0
 #endif
 
 namespace simt {
@@ -38,7 +51,11 @@ public:
   __attribute__((noinline)) static void change(fibre &from, fibre &to) {
     void *fake = nullptr;
     leave(from, to, &fake);
+#if SIMT_QUICK_SWITCHES
     if (__builtin_setjmp(from.saved) == 0) to.resume();
+#else
+    swapcontext(&from.context, &to.context);
+#endif
     arrive(fake);
   }
   /* The first call on a new stack. */
@@ -47,12 +64,15 @@ public:
 private:
   enum { STACK_BYTES = 64 * 1024 };
 
+#if SIMT_QUICK_SWITCHES
   /* Does not return, but is not declared so, nor instrumented: AddressSanitizer would sweep the stack at every switch. */
   __attribute__((noinline, no_sanitize_address)) void resume() {
     if (entered) __builtin_longjmp(saved, 1);
     entered = true;
     setcontext(&context);
   }
+  void *saved[5];
+#endif
 
 #if SIMT_WITH_ASAN
   static void leave(fibre &from, fibre &to, void **fake) {
@@ -75,8 +95,7 @@ private:
 
   std::unique_ptr<char[]> stack;
   ucontext_t context;
-  void *saved[5];
-  bool entered = true;
+  [[maybe_unused]] bool entered = true;
 };
 
 }  // namespace simt
