@@ -52,12 +52,13 @@ template <bool ToWork> SPTI_DEVICE void matching_rows(const spti_pack_args &a, i
   *work_row = map_on_block ? i : mapped;
 }
 
+/* Plain loads: a block may be worked on in place, its own work block, where nothing is mapped. */
 template <typename T, bool ToWork> SPTI_DEVICE T fetch(const spti_pack_args &a, int64_t i, int64_t k) {
   int64_t b, w;
   matching_rows<ToWork>(a, i, &b, &w);
-  if (!ToWork) return load_const((const T *)a.work + w * a.ld + k);
+  if (!ToWork) return load((const T *)a.work + w * a.ld + k);
   if (k >= a.width) return from_reals<T>::make(0, 0);
-  const T v = load_const((const T *)a.block + b * a.row_stride + k * a.col_stride);
+  const T v = load((const T *)a.block + b * a.row_stride + k * a.col_stride);
   return scale_row(a, b, times_alpha(a.alpha, v));
 }
 

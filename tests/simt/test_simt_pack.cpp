@@ -114,6 +114,34 @@ Test(simt_pack, infinity_stays_in_its_part) {
   cr_assert(w.real() == inf && w.imag() == 2);
 }
 
+/* A row-major block can be its own work block: only alpha is applied then. */
+Test(simt_pack, in_place) {
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    const int32_t n = 70, width = 1 + int32_t(seed) * 3;
+    const int64_t ld = width + int64_t(seed % 3);
+    std::vector<double> W = random_block<double>(n * ld, seed);
+    const std::vector<double> before = W;
+    const spti_pack_args a = {n, width, width, W.data(), ld, 1, W.data(), ld, nullptr, SPTRSM_GATHER, nullptr, SPTRSM_MULTIPLY, {-2, 0}};
+    simt::use(simt::schedule::from_seed(seed));
+    cr_assert_eq(spti_pack_launch(&a, SPTRSM_F64, nullptr), 0, "%s", simt::error().c_str());
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t k = 0; k < ld; k++) cr_assert_eq(W[size_t(i * ld + k)], before[size_t(i * ld + k)] * (k < width ? -2 : 1));
+  }
+}
+
+/* Offsets between 64 and 32 bits. */
+Test(simt_pack, offsets) {
+  for (int64_t count = 0; count < 600; count += 1 + count) {
+    std::vector<int64_t> wide_offsets(size_t(count), 0), back(size_t(count), -1);
+    std::vector<int32_t> narrow(size_t(count), -1);
+    for (int64_t i = 0; i < count; i++) wide_offsets[size_t(i)] = INT32_MAX - i * 1001;
+    simt::use(simt::schedule::from_seed(uint64_t(count) + 1));
+    cr_assert_eq(spti_narrow_launch(narrow.data(), wide_offsets.data(), count, nullptr), 0, "%s", simt::error().c_str());
+    cr_assert_eq(spti_widen_launch(back.data(), narrow.data(), count, nullptr), 0, "%s", simt::error().c_str());
+    cr_assert(back == wide_offsets);
+  }
+}
+
 /* ---- D ---- */
 
 static float conjugate(float v) { return v; }
