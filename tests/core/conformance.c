@@ -214,7 +214,7 @@ Test(conformance, residuals_of_all_systems) {
     bool sampled = number < small || test_random_below(&r, 16) == 0; /* small orders fully */
     if (only ? number != atoi(only) : !sampled) continue;
     if (system_at(number).pattern == TEST_FULL && number >= small) continue; /* a dense row is heavy enough there */
-    if (only) fprintf(stderr, "system %d: %s\n", number, (text)(&(system_kind[]){system_at(number)}[0]));
+    if (only) fprintf(stderr, "system %d: %s\n", number, text(&(system_kind[]){system_at(number)}[0]));
     for (int m = 0; m < count; m++) check_system(number, info[m].name);
     solved++;
   }
@@ -229,6 +229,8 @@ static const system_kind shared_kinds[] = {
     {TEST_DIAGONAL, 4000, SPTRSM_F64, SPTRSM_N, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
     {TEST_ARROW, 4000, SPTRSM_C64, SPTRSM_T, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
     {TEST_ARROW, 4000, SPTRSM_C128, SPTRSM_C, SPTRSM_UPPER, TEST_NONUNIT, SPTRSM_CSC},
+    {TEST_LAYERED, 12000, SPTRSM_F64, SPTRSM_N, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
+    {TEST_LAYERED, 12000, SPTRSM_C64, SPTRSM_C, SPTRSM_LOWER, TEST_UNIT_STORED, SPTRSM_CSR},
     {TEST_RANDOM, 1500, SPTRSM_F32, SPTRSM_N, SPTRSM_UPPER, TEST_UNIT_MIXED, SPTRSM_CSC},
     {TEST_RANDOM, 1500, SPTRSM_C128, SPTRSM_C, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
     {TEST_GRID, 4000, SPTRSM_F64, SPTRSM_T, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSC},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const test_pattern_names[TEST_PATTERNS] = {"diagonal", "chain", "arrow", "dense-row", "grid", "random", "full"};
+const char *const test_pattern_names[TEST_PATTERNS] = {"diagonal", "chain", "arrow", "dense-row", "grid", "random", "layered", "full"};
 const char *const test_diag_names[TEST_DIAGS] = {"nonunit", "unit-stored", "unit-implicit", "unit-mixed"};
 const char *const test_dtype_names[4] = {"f32", "f64", "c64", "c128"};
 
@@ -60,6 +60,12 @@ static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, in
   case TEST_RANDOM:
     for (int32_t j = 0; j < i; j++) /* few of many columns without a sort; row i picks each with probability 4 / i */
       if (test_random_below(r, i) < 4) columns[count++] = j;
+    break;
+  case TEST_LAYERED:
+    for (int32_t layer = n / 6 + 1, third = (layer + 2) / 3, part = 0; i >= layer && part < 3 && part * third < layer; part++) {
+      int32_t least = i / layer * layer - layer + part * third, room = layer - part * third < third ? layer - part * third : third;
+      columns[count++] = least + test_random_below(r, room);
+    }
     break;
   case TEST_FULL:
     for (int32_t j = 0; j < i; j++) columns[count++] = j;

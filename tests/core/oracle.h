@@ -26,6 +26,7 @@ typedef enum {
   TEST_DENSE_ROW, /* the last row needs all others */
   TEST_GRID,      /* five points in the plane */
   TEST_RANDOM,    /* about four entries per row, no symmetry */
+  TEST_LAYERED,   /* six layers; a row needs three of the layer before */
   TEST_FULL,      /* everything below the diagonal */
   TEST_PATTERNS
 } test_pattern;

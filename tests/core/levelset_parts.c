@@ -1,0 +1,182 @@
+/* levelset_parts.c -- what conformance cannot see of levelset: its schedule, forced teams, and the kernels of each instruction set. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/method.h"
+#include "core/oracle.h"
+#include "trsv/levelset_schedule.h"
+
+typedef struct {
+  test_system system;
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+} opened;
+
+static opened open_system(test_pattern pattern, int32_t n, sptrsm_dtype dtype, sptrsm_uplo uplo) {
+  opened o = {.system = test_system_make(pattern, n, SPTRSM_CSR, dtype, uplo, TEST_NONUNIT, 11)};
+  cr_assert_eq(sptrsm_context_create(&o.context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&o.matrix, o.context, &o.system.T, SPTRSM_BORROW), SPTRSM_OK, "%s", sptrsm_last_error());
+  return o;
+}
+
+static void close_system(opened *o) {
+  sptrsm_matrix_destroy(o->matrix);
+  sptrsm_context_destroy(o->context);
+  test_system_free(&o->system);
+}
+
+/* ---- the schedule ---- */
+
+static void check_order(const spti_schedule *s, const spti_view *v) {
+  int32_t *step_of = malloc((size_t)v->n * sizeof *step_of), *place_of = malloc((size_t)v->n * sizeof *place_of);
+  cr_assert(step_of && place_of);
+  memset(place_of, -1, (size_t)v->n * sizeof *place_of);
+  cr_assert_eq(s->ptr[0], 0);
+  cr_assert_eq(s->ptr[s->steps], v->n);
+  for (int32_t t = 0; t < s->steps; t++)
+    for (int32_t r = s->ptr[t]; r < s->ptr[t + 1]; r++) {
+      cr_assert_eq(place_of[s->order[r]], -1, "row %d comes twice", s->order[r]);
+      place_of[s->order[r]] = r;
+      step_of[s->order[r]] = t;
+    }
+  for (int32_t i = 0; i < v->n; i++)
+    for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) {
+      int32_t j = v->idx[p];
+      bool earlier_step = step_of[j] < step_of[i], same_run = step_of[j] == step_of[i] && !s->split[step_of[i]] && place_of[j] < place_of[i];
+      cr_assert(earlier_step || same_run, "row %d (step %d) needs row %d (step %d)", i, step_of[i], j, step_of[j]);
+    }
+  free(step_of);
+  free(place_of);
+}
+
+/* The threads' shares of a step join without gap or overlap, and none does much more than its part. */
+static void check_shares(const spti_schedule *s, int threads) {
+  for (int32_t t = 0; t < s->steps; t++) {
+    int32_t next = s->ptr[t];
+    int64_t all = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]], heaviest = 0;
+    for (int32_t r = s->ptr[t]; r < s->ptr[t + 1]; r++)
+      if (s->cost[r + 1] - s->cost[r] > heaviest) heaviest = s->cost[r + 1] - s->cost[r];
+    for (int thread = 0; thread < threads; thread++) {
+      int32_t begin, end;
+      spti_schedule_share(&begin, &end, s, t, thread, threads);
+      cr_assert_leq(begin, end);
+      if (begin == end) continue;
+      cr_assert_eq(begin, next, "step %d: thread %d of %d begins at %d, not %d", t, thread, threads, begin, next);
+      if (s->split[t]) cr_assert_leq(s->cost[end] - s->cost[begin], all / threads + heaviest + 1);
+      else cr_assert_eq(thread, 0);
+      next = end;
+    }
+    cr_assert_eq(next, s->ptr[t + 1], "step %d: %d threads leave rows from %d on", t, threads, next);
+  }
+}
+
+Test(levelset_parts, schedules_are_valid) {
+  static const int32_t orders[] = {0, 1, 33, 4000, 12000};
+  int split_steps = 0, runs = 0;
+  for (int pattern = 0; pattern < TEST_FULL; pattern++)
+    for (size_t c = 0; c < sizeof orders / sizeof orders[0]; c++)
+      for (int op = SPTRSM_N; op <= SPTRSM_T; op++) {
+        if (pattern == TEST_RANDOM && orders[c] > 4000) continue; /* quadratic to make */
+        opened o = open_system((test_pattern)pattern, orders[c], SPTRSM_F64, op == SPTRSM_N ? SPTRSM_LOWER : SPTRSM_UPPER);
+        spti_view v;
+        spti_levels levels;
+        spti_schedule s;
+        cr_assert_eq(spti_matrix_view(&v, o.matrix, spti_op_from((sptrsm_op)op), SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
+        cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
+        cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
+        check_order(&s, &v);
+        for (int threads = 1; threads <= 5; threads++) check_shares(&s, threads);
+        split_steps += s.wide;
+        runs += s.steps - s.wide;
+        spti_schedule_free(&s);
+        spti_levels_free(&levels);
+        close_system(&o);
+      }
+  cr_assert_gt(split_steps, 10, "nothing was split, so nothing was tested");
+  cr_assert_gt(runs, 10, "no run of narrow levels was tested");
+}
+
+/* Bits of a panel solved by one thread and by teams of every size up to 5. */
+static void check_teams(test_pattern pattern, sptrsm_dtype dtype, sptrsm_uplo uplo) {
+  const int32_t n = 12000, width = 8;
+  opened o = open_system(pattern, n, dtype, uplo);
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "levelset";
+  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_geq(plan->team, 3, "%s: a team of %d is no test", test_pattern_names[pattern], plan->team);
+  test_block alone = test_block_make(n, width, dtype, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&alone, 2);
+  test_block start = test_block_copy(&alone);
+  spti_panel W = {.data = alone.block.data, .ld = width, .width = width, .padded = width, .threads = 1};
+  cr_assert_eq(plan->method->solve(plan, NULL, &W), SPTRSM_OK);
+  for (int run = 0; run < 40; run++) {
+    test_block X = test_block_copy(&start);
+    W.data = X.block.data;
+    W.threads = 2 + run % 4;
+    cr_assert_eq(plan->method->solve(plan, NULL, &W), SPTRSM_OK);
+    cr_assert(test_block_same_bits(&X, &alone), "%s: %d threads give other bits than one", test_pattern_names[pattern], W.threads);
+    test_block_free(&X);
+  }
+  test_block_free(&start);
+  test_block_free(&alone);
+  sptrsm_plan_destroy(plan);
+  close_system(&o);
+}
+
+Test(levelset_parts, teams_give_the_bits_of_one_thread) {
+  check_teams(TEST_LAYERED, SPTRSM_F64, SPTRSM_LOWER);
+  check_teams(TEST_LAYERED, SPTRSM_C64, SPTRSM_UPPER);
+  check_teams(TEST_ARROW, SPTRSM_F32, SPTRSM_LOWER);
+}
+
+/* ---- instruction sets ---- */
+
+/* False where the CPU lacks the variant's instructions. */
+static bool solve_with(test_block *X, const opened *o, const char *method, const test_block *B) {
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  sptrsm_status status = sptrsm_plan_create(&plan, o->matrix, &options);
+  if (status == SPTRSM_ERR_UNSUPPORTED) return false;
+  cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_plan_destroy(plan);
+  return true;
+}
+
+Test(levelset_parts, instruction_sets_give_the_same_bits) {
+  for (int dtype = 0; dtype < 4; dtype++) {
+    opened o = open_system(TEST_RANDOM, 300, (sptrsm_dtype)dtype, dtype % 2 ? SPTRSM_LOWER : SPTRSM_UPPER);
+    test_block B = test_block_make(300, 63, (sptrsm_dtype)dtype, SPTRSM_ROW_MAJOR, 0), expected = test_block_copy(&B), X = test_block_copy(&B);
+    test_block_fill(&B, 1);
+    cr_assert(solve_with(&expected, &o, "levelset:baseline", &B));
+#ifdef __x86_64__
+    static const char *const variants[] = {"levelset:avx2", "levelset:avx512"};
+    for (int v = 0; v < 2; v++)
+      if (solve_with(&X, &o, variants[v], &B)) cr_assert(test_block_same_bits(&X, &expected), "%s: other bits for %s", variants[v], test_dtype_names[dtype]);
+#endif
+    cr_assert(solve_with(&X, &o, "levelset", &B));
+    cr_assert(test_block_same_bits(&X, &expected));
+    test_block_free(&X);
+    test_block_free(&expected);
+    test_block_free(&B);
+    close_system(&o);
+  }
+}
+
+Test(levelset_parts, an_unknown_instruction_set_is_refused) {
+  opened o = open_system(TEST_CHAIN, 3, SPTRSM_F64, SPTRSM_LOWER);
+  sptrsm_plan *plan = NULL;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "levelset:mmx";
+  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "avx512"), "the message names no choice: %s", sptrsm_last_error());
+  cr_assert_null(plan);
+  close_system(&o);
+}
