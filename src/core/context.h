@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 
+enum { SPTI_PINNED_WORDS = 14 };
+
 struct sptrsm_context {
   atomic_int references;
   sptrsm_place place;
@@ -19,6 +21,7 @@ struct sptrsm_context {
   void *sparse_handle;  /* cusparseHandle_t, or NULL until it is needed */
   int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
   int64_t *lost_device; /* the same word as the device sees it */
+  int32_t *pinned;      /* [SPTI_PINNED_WORDS] for small results of an analysis, quick to copy to */
 };
 
 int spti_context_threads(const sptrsm_context *); /* the number a parallel region will use, at least 1 */

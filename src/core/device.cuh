@@ -123,6 +123,8 @@ SPTI_DEVICE float shfl(float v, int from) { return __shfl_sync(0xffffffffu, v, f
 SPTI_DEVICE double shfl(double v, int from) { return __shfl_sync(0xffffffffu, v, from); }
 SPTI_DEVICE bool any(bool v) { return __any_sync(0xffffffffu, v) != 0; }
 SPTI_DEVICE bool all(bool v) { return __all_sync(0xffffffffu, v) != 0; }
+SPTI_DEVICE int popcount(uint32_t v) { return __popc(v); }
+SPTI_DEVICE int first_lane(uint32_t lanes) { return __ffs((int)lanes) - 1; }
 SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 
 /* ---- waiting and launching ---- */

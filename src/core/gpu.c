@@ -46,7 +46,8 @@ static sptrsm_status keep_pool(int device) {
 static sptrsm_status open_parts(sptrsm_context *context) {
   SPTI_CUDA(cudaSetDevice(context->device));
   SPTI_TRY(keep_pool(context->device));
-  SPTI_CUDA(cudaHostAlloc((void **)&context->lost, sizeof *context->lost, cudaHostAllocMapped));
+  SPTI_CUDA(cudaHostAlloc((void **)&context->lost, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, cudaHostAllocMapped));
+  context->pinned = (int32_t *)(context->lost + 1);
   *context->lost = 0;
   SPTI_CUDA(cudaHostGetDevicePointer((void **)&context->lost_device, context->lost, 0));
   if (context->stream) return SPTRSM_OK;

@@ -3,7 +3,7 @@
  *   ticket    Blocks number themselves in the order in which they start. Work item t waits only for items below t, and these
  *             belong to blocks that have started, so the oldest unfinished item can always run: no deadlock, whatever
  *             the order and number of resident blocks.
- *   wait      A consumer polls its counter, relaxed, until it is zero. Then an acquire orders its reads after everything
+ *   wait      A consumer polls its counter, relaxed, until it has the awaited value. Then an acquire orders its reads after everything
  *             the producers released, and a warp barrier hands that on to the other lanes.
  *   release   A producer's lanes make their updates; a warp barrier gathers them; then one release-decrement per consumer
  *             publishes the updates of the whole warp.
@@ -55,12 +55,15 @@ struct spin_guard {
   }
 };
 
-SPTI_DEVICE bool poll_until_zero(const spti_syncfree &s, const int32_t *counter, int64_t row) {
-  const int32_t goal = left_out(protocol_step::last_arrival) ? 1 : 0;
+/* What a counter of missing updates says: all have arrived; and, released once more by its owner, its row is solved. */
+enum { READY = 0, SOLVED = -1 };
+
+SPTI_DEVICE bool poll_until(const spti_syncfree &s, const int32_t *counter, int32_t goal, int64_t row) {
+  const int32_t early = left_out(protocol_step::last_arrival) ? goal + 1 : goal;
   spin_guard guard;
   guard.start();
   int32_t seen = load_relaxed(counter);
-  while (seen != 0 && seen != goal) {
+  while (seen != goal && seen != early) {
     if (!guard.go_on(s, row)) return false;
     const int32_t now = load_relaxed(counter);
     if (now != seen) guard.progress();
@@ -71,9 +74,9 @@ SPTI_DEVICE bool poll_until_zero(const spti_syncfree &s, const int32_t *counter,
 }
 
 /* Whole warp. False: the dependency is lost and the item must be given up. */
-SPTI_DEVICE bool wait_until_zero(const spti_syncfree &s, const int32_t *counter, int64_t row) {
+SPTI_DEVICE bool wait_until(const spti_syncfree &s, const int32_t *counter, int32_t goal, int64_t row) {
   bool arrived = true;
-  if (lane() == 0) arrived = poll_until_zero(s, counter, row);
+  if (lane() == 0) arrived = poll_until(s, counter, goal, row);
   if (!left_out(protocol_step::arrival_barrier)) syncwarp();
   return all(arrived);
 }

@@ -14,36 +14,44 @@
 #include "core/gpu.h"
 #include "core/method.h"
 
-/* What a variant "syncfree-csc:tile=64,first=1,..." may set; the defaults are measured, see docs/benchmarks.md. */
+/* What a variant "syncfree-csc:whole=2,ready=1" may set; the defaults are measured, see docs/benchmarks.md. */
 typedef struct {
-  int32_t tile;   /* right-hand sides per warp: 32, 64 or 128 */
-  int32_t first;  /* entries updated before the first release */
-  int32_t second; /* and before the second */
+  int32_t whole;  /* columns of up to so many entries are released at once, others their first entry alone */
+  int32_t second; /* entries before the second release */
   int32_t warps;  /* per thread block */
-  int32_t order;  /* 0: tiles of a column side by side; 1: tile after tile; -1: by the size of the panel */
+  int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
 } settings;
 
 typedef struct {
-  int32_t *in_degree; /* [n], device */
   settings set;
+  spti_syncfree_csc_limits limits;
+  int32_t *in_degree;  /* [n]; these are in device memory */
+  int64_t *items;      /* [item_count], or NULL: columns as they are numbered */
+  int64_t item_count;
+  int32_t *part_first; /* [n] and */
+  int32_t *target;     /* [nnz], or both NULL: no long rows */
+  int32_t parts;
 } state;
 
 enum { DEFAULT_P = 8, DEFAULT_Q = 8192 };
-static const int64_t L2_SHARE = (int64_t)32 << 20; /* bytes of a panel that stay in the L2 cache while all its tiles run */
+/* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
+static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
+/* The order of readiness costs an analysis of some solves. It pays where many short columns keep the resident warps waiting. */
+enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 12 };
+/* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
+enum { SURVEY_ABOVE = 20000 };
 
 static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
   const struct { const char *key; int32_t *target; long least, most; } known[] = {
-      {"tile", &s->tile, 32, 128}, {"first", &s->first, 1, 32}, {"second", &s->second, 1, 32}, {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_MAX_WARPS},
-      {"order", &s->order, 0, 1}};
+      {"whole", &s->whole, 0, 32}, {"second", &s->second, 1, 31}, {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_MAX_WARPS}, {"ready", &s->ready, 0, 1}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
-    if (value < known[i].least || value > known[i].most || (i == 0 && (value & (value - 1))))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: %s=%ld is not in %ld..%ld%s", known[i].key, value, known[i].least, known[i].most,
-                       i == 0 ? " or not a power of two" : "");
+    if (value < known[i].least || value > known[i].most)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: unknown parameter \"%.*s\"; known are tile, first, second, warps, order", (int)length, key);
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, ready", (int)length, key);
 }
 
 /* "key=value,key=value" */
@@ -60,23 +68,72 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
   return SPTRSM_OK;
 }
 
+/* What only some patterns need is made here; the survey says which. */
+static sptrsm_status gather_long_rows(sptrsm_plan *plan, state *s, int32_t parts) {
+  SPTI_TRY(spti_alloc(plan->context, &s->target, plan->view.nnz, sizeof *s->target, "syncfree-csc targets"));
+  spti_syncfree_csc_target_args args = {.view = plan->view, .limits = s->limits, .in_degree = s->in_degree, .part_first = s->part_first, .target = s->target};
+  SPTI_CUDA(spti_syncfree_csc_target_launch(&args, plan->context->stream));
+  s->parts = parts;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *facts, int32_t segments) {
+  const int32_t n = plan->view.n;
+  int32_t *scratch;
+  SPTI_TRY(spti_alloc(plan->context, &s->items, (int64_t)n + segments, sizeof *s->items, "syncfree-csc order"));
+  SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)n + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *scratch, "syncfree-csc scratch"));
+  s->item_count = (int64_t)n + segments;
+  spti_syncfree_csc_order_args args = {.view = plan->view, .limits = s->limits, .in_degree = s->in_degree, .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
+                                       .facts = facts, .items = s->items, .item_count = s->item_count,
+                                       .sync = {.control = scratch, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+  sptrsm_status status = spti_gpu_check(spti_syncfree_csc_order_launch(&args, plan->context->stream), "the order of columns");
+  spti_free(plan->context, scratch);
+  return status;
+}
+
+static bool wants_ready_order(const settings *set, const spti_view *v) {
+  if (set->ready >= 0) return set->ready == 1;
+  return v->n > READY_ORDER_ABOVE && v->nnz < (int64_t)v->n * READY_ORDER_LENGTH;
+}
+
+static sptrsm_status survey(sptrsm_plan *plan, state *s, int32_t *facts) {
+  const spti_view *v = &plan->view;
+  int32_t *found = plan->context->pinned;
+  spti_syncfree_csc_survey_args args = {.view = *v, .limits = s->limits, .in_degree = s->in_degree, .facts = facts, .part_first = s->part_first};
+  SPTI_CUDA(spti_syncfree_csc_survey_launch(&args, plan->context->stream));
+  const size_t bytes = SPTI_CSC_FACTS * sizeof *found;
+  SPTI_TRY(spti_gpu_copy(plan->context, found, bytes, facts, bytes, bytes, 1, SPTI_TO_HOST));
+  if (found[SPTI_CSC_PARTIALS] > 0) SPTI_TRY(gather_long_rows(plan, s, found[SPTI_CSC_PARTIALS]));
+  if (found[SPTI_CSC_SEGMENTS] > 0 || wants_ready_order(&s->set, v)) return order_by_readiness(plan, s, facts, found[SPTI_CSC_SEGMENTS]);
+  return SPTRSM_OK;
+}
+
 static sptrsm_status analyse(sptrsm_plan *plan) {
+  const int32_t n = plan->view.n;
   state *s;
-  settings set = {.tile = 32, .first = 1, .second = 4, .warps = 4, .order = -1};
+  int32_t *facts;
+  settings set = {.whole = 4, .second = 4, .warps = 4, .ready = -1};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
-  *s = (state){.set = set};
+  *s = (state){.set = set, .limits = LIMITS, .item_count = n};
   plan->state = s;
-  SPTI_TRY(spti_alloc(plan->context, &s->in_degree, plan->view.n, sizeof *s->in_degree, "syncfree-csc in-degrees"));
+  if (n == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_alloc(plan->context, &s->in_degree, n, sizeof *s->in_degree, "syncfree-csc in-degrees"));
   spti_syncfree_csc_count_args args = {.view = plan->view, .in_degree = s->in_degree};
   SPTI_CUDA(spti_syncfree_csc_count_launch(&args, plan->context->stream));
-  return SPTRSM_OK;
+  if (n <= SURVEY_ABOVE && set.ready < 1) return SPTRSM_OK;
+  SPTI_TRY(spti_alloc(plan->context, &s->part_first, n, sizeof *s->part_first, "syncfree-csc long rows"));
+  SPTI_TRY(spti_alloc(plan->context, &facts, SPTI_CSC_FACTS, sizeof *facts, "syncfree-csc survey"));
+  sptrsm_status status = survey(plan, s, facts);
+  spti_free(plan->context, facts);
+  return status;
 }
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
   if (!s) return;
-  spti_free(plan->context, s->in_degree);
+  void *const memory[] = {s->in_degree, s->items, s->part_first, s->target};
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) spti_free(plan->context, memory[i]);
   spti_host_free(s);
 }
 
@@ -86,14 +143,18 @@ static int32_t q_of(const sptrsm_plan *plan) { return plan->options.q ? plan->op
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   static const char *const selects[] = {"adaptive", "rhs", "column"};
   const state *s = plan->state;
-  snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d tile=%d first=%d second=%d warps=%d", selects[plan->options.select],
-           p_of(plan), q_of(plan), s->set.tile, s->set.first, s->set.second, s->set.warps);
-  info->plan_bytes = (size_t)plan->view.n * sizeof *s->in_degree + sizeof *s;
+  snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d",
+           selects[plan->options.select], p_of(plan), q_of(plan), s->set.whole, s->set.second, s->set.warps, s->items ? "ready" : "natural",
+           s->parts);
+  info->plan_bytes = sizeof *s + (size_t)plan->view.n * sizeof *s->in_degree;
+  if (s->part_first) info->plan_bytes += (size_t)plan->view.n * sizeof *s->part_first;
+  if (s->items) info->plan_bytes += (size_t)s->item_count * sizeof *s->items;
+  if (s->target) info->plan_bytes += (size_t)plan->view.nnz * sizeof *s->target;
 }
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
-  *out = spti_syncfree_csc_work_bytes(plan->view.n, spti_syncfree_csc_tiles(panel, s->set.tile / 32));
+  *out = spti_syncfree_csc_work_bytes(plan->view.n, spti_syncfree_csc_tiles(panel), s->parts, panel, sptrsm_dtype_bytes(plan->view.dtype));
   return SPTRSM_OK;
 }
 
@@ -107,12 +168,11 @@ static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->con
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   const state *s = plan->state;
-  int64_t panel_bytes = (int64_t)plan->view.n * W->width * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
-  bool tile_fastest = s->set.order >= 0 ? s->set.order == 0 : panel_bytes <= L2_SHARE;
   spti_syncfree_csc_args args = {
-      .view = plan->view, .work = W->data, .ld = W->ld, .width = W->width, .row_words = s->set.tile / 32,
-      .select = plan->options.select, .p = p_of(plan), .q = q_of(plan), .first_chunk = s->set.first, .second_chunk = s->set.second,
-      .block_warps = s->set.warps, .order = tile_fastest ? SPTI_TILE_FASTEST : SPTI_COLUMN_FASTEST, .in_degree = s->in_degree,
+      .view = plan->view, .value_bytes = (int32_t)sptrsm_dtype_bytes(plan->view.dtype), .work = W->data, .ld = W->ld, .width = W->width,
+      .select = plan->options.select, .p = p_of(plan), .q = q_of(plan), .whole_column = s->set.whole, .second_chunk = s->set.second,
+      .block_warps = s->set.warps, .limits = s->limits,
+      .in_degree = s->in_degree, .items = s->items, .item_count = s->item_count, .part_first = s->part_first, .target = s->target, .parts = s->parts,
       .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));

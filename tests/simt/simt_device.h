@@ -72,6 +72,8 @@ inline void fence() { simt::fence(); }
 
 inline void syncwarp() { simt::warp_barrier(); }
 inline void syncthreads() { simt::block_barrier(); }
+inline int popcount(uint32_t v) { return __builtin_popcount(v); }
+inline int first_lane(uint32_t lanes) { return __builtin_ctz(lanes); }
 inline uint32_t ballot(bool v) { return simt::vote(v); }
 inline bool any(bool v) { return ballot(v) != 0; }
 inline bool all(bool v) { return ballot(v) == 0xffffffffu; }

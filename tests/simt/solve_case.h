@@ -14,8 +14,10 @@ struct solve_case {
   int32_t n = 40, width = 7;
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
   sptrsm_select select = SPTRSM_SELECT_ADAPTIVE;
-  int32_t p = 8, q = 8192, row_words = 1, first_chunk = 1, second_chunk = 4, block_warps = 2;
-  spti_item_order order = SPTI_TILE_FASTEST;
+  int32_t p = 8, q = 8192, whole_column = 4, second_chunk = 4, block_warps = 2;
+  bool ready_order = false; /* columns in the order in which they become ready, long ones in segments */
+  bool gathered = false;    /* long rows in accumulators of their own */
+  spti_syncfree_csc_limits limits = {4096, 512, 1024, 128};
   int32_t extra_in_degree_row = -1; /* a lost dependency: this row waits for one update more than there is */
   int32_t spin_limit = 100000;
 
@@ -30,18 +32,51 @@ struct solve_case {
     select = sptrsm_select(r.below(3));
     p = r.below(2) ? 8 : 1 + r.below(70);
     q = r.below(2) ? 8192 : 1 + r.below(20);
-    row_words = 1 << r.below(3);
-    first_chunk = r.below(2) ? 1 : 1 + r.below(32);
-    second_chunk = 1 + r.below(32);
+    whole_column = r.below(2) ? 4 : r.below(33);
+    second_chunk = 1 + r.below(31);
     block_warps = 1 + r.below(4);
-    order = spti_item_order(r.below(2));
+    ready_order = r.below(2);
+    gathered = r.below(2);
+    limits = {3 + r.below(12), 1 + r.below(5), 2 + r.below(6), 1 + r.below(4)};
   }
   std::string name() const {
     return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) + (backward ? " backward" : " forward") +
            (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + " select=" + std::to_string(int(select)) +
-           " p=" + std::to_string(p) + " q=" + std::to_string(q) + " row_words=" + std::to_string(row_words) + " chunks=" +
-           std::to_string(first_chunk) + "," + std::to_string(second_chunk) + " warps=" + std::to_string(block_warps) +
-           (order == SPTI_TILE_FASTEST ? " tile fastest" : " column fastest");
+           " p=" + std::to_string(p) + " q=" + std::to_string(q) + " chunks=" +
+           std::to_string(whole_column) + "," + std::to_string(second_chunk) + " warps=" + std::to_string(block_warps) +
+           (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") +
+           " limits=" + std::to_string(limits.split_above) + "," + std::to_string(limits.segment) + "," + std::to_string(limits.gather_above) + "," +
+           std::to_string(limits.share);
+  }
+};
+
+/* What the analysis makes of a pattern. */
+struct analysis {
+  std::vector<int32_t> in_degree, part_first, target;
+  std::vector<int64_t> items;
+  int32_t facts[SPTI_CSC_FACTS] = {-9, -9, -9};
+
+  std::string make(const solve_case &c, const spti_view &view) {
+    int64_t lost = 0;
+    in_degree.assign(size_t(c.n), 12345);
+    part_first.assign(size_t(c.n), 12345);
+    const spti_syncfree_csc_count_args count = {view, in_degree.data()};
+    if (spti_syncfree_csc_count_launch(&count, nullptr)) return "count: " + simt::error();
+    if (c.n == 0) return "";
+    const spti_syncfree_csc_survey_args survey = {view, c.limits, in_degree.data(), facts, part_first.data()};
+    if (spti_syncfree_csc_survey_launch(&survey, nullptr)) return "survey: " + simt::error();
+    if (c.gathered && facts[SPTI_CSC_PARTIALS] > 0) {
+      target.assign(size_t(view.nnz), 12345);
+      const spti_syncfree_csc_target_args targets = {view, c.limits, in_degree.data(), part_first.data(), target.data()};
+      if (spti_syncfree_csc_target_launch(&targets, nullptr)) return "target: " + simt::error();
+    }
+    if (!c.ready_order) return "";
+    items.assign(size_t(c.n + facts[SPTI_CSC_SEGMENTS]), 12345);
+    std::vector<int32_t> counters(size_t(c.n)), control(SPTI_SYNCFREE_CONTROL_WORDS);
+    const spti_syncfree_csc_order_args order = {view, c.limits, in_degree.data(), counters.data(), facts, items.data(), int64_t(items.size()),
+                                                {control.data(), &lost, c.spin_limit}};
+    if (spti_syncfree_csc_order_launch(&order, nullptr)) return "order: " + simt::error();
+    return lost ? "order: item " + std::to_string(lost - 1) + " never came" : "";
   }
 };
 
@@ -52,30 +87,38 @@ template <typename T> std::string run_case(const solve_case &c, uint64_t seed, i
   const int64_t ld = c.width + int64_t(seed % 3);
   const std::vector<T> B = random_block<T>(c.n * ld, seed + 1);
   std::vector<T> W = B;
-  const int32_t tiles = spti_syncfree_csc_tiles(c.width, c.row_words);
-  std::vector<int32_t> in_degree(size_t(c.n), 12345), state(spti_syncfree_csc_work_bytes(c.n, tiles) / sizeof(int32_t), -7);
+  const int32_t tiles = spti_syncfree_csc_tiles(c.width);
   int64_t lost = 0;
 
-  const spti_syncfree_csc_count_args count = {T_.view, in_degree.data()};
-  if (spti_syncfree_csc_count_launch(&count, nullptr)) return "count: " + simt::error();
-  if (c.extra_in_degree_row >= 0) in_degree[size_t(c.extra_in_degree_row)]++;
+  analysis found;
+  const std::string failed = found.make(c, T_.view);
+  if (!failed.empty()) return failed;
+  if (c.extra_in_degree_row >= 0) found.in_degree[size_t(c.extra_in_degree_row)]++;
 
   spti_syncfree_csc_args a = {};
   a.view = T_.view;
   a.work = W.data();
   a.ld = ld;
   a.width = c.width;
-  a.row_words = c.row_words;
   a.select = c.select;
   a.p = c.p;
   a.q = c.q;
-  a.first_chunk = c.first_chunk;
+  a.whole_column = c.whole_column;
   a.second_chunk = c.second_chunk;
   a.block_warps = c.block_warps;
-  a.order = c.order;
-  a.in_degree = in_degree.data();
+  a.in_degree = found.in_degree.data();
+  a.limits = c.limits;
+  a.items = found.items.empty() ? nullptr : found.items.data();
+  a.item_count = found.items.empty() ? c.n : int64_t(found.items.size());
+  if (!found.target.empty()) {
+    a.part_first = found.part_first.data();
+    a.target = found.target.data();
+    a.parts = found.facts[SPTI_CSC_PARTIALS];
+  }
+  a.value_bytes = int32_t(sizeof(T));
   a.sync.lost = &lost;
   a.sync.spin_limit = c.spin_limit;
+  std::vector<T> state(spti_syncfree_csc_work_bytes(c.n, tiles, a.parts, c.width, sizeof(T)) / sizeof(T) + 1, T(-7));
   spti_syncfree_csc_bind(&a, state.data());
   if (spti_syncfree_csc_start_launch(&a, nullptr)) return "start: " + simt::error();
   if (spti_syncfree_csc_solve_launch(&a, nullptr)) return "solve: " + simt::error();

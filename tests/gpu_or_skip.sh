@@ -1,0 +1,5 @@
+#!/bin/sh
+# gpu_or_skip.sh PRESENT TEST [ARGUMENTS]: runs TEST where PRESENT finds a device, else 77, which ctest reports as skipped.
+"$1" || { echo "skipped: no CUDA device"; exit 77; }
+shift
+exec "$@"
