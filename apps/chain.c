@@ -13,23 +13,30 @@ typedef struct {
 } spelling;
 
 static const spelling spellings[SPTRSM_SYS_COUNT] = {
-    [SPTRSM_SYS_A] = {"rpLDUqc", SPTRSM_N},   [SPTRSM_SYS_At] = {"rpLDUqc", SPTRSM_C}, [SPTRSM_SYS_Aat] = {"rpLDUqc", SPTRSM_T},
-    [SPTRSM_SYS_L] = {"L", SPTRSM_N},         [SPTRSM_SYS_Lt] = {"L", SPTRSM_C},       [SPTRSM_SYS_Lat] = {"L", SPTRSM_T},
-    [SPTRSM_SYS_U] = {"U", SPTRSM_N},         [SPTRSM_SYS_Ut] = {"U", SPTRSM_C},       [SPTRSM_SYS_Uat] = {"U", SPTRSM_T},
-    [SPTRSM_SYS_D] = {"D", SPTRSM_N},         [SPTRSM_SYS_LDLt] = {"LDU", SPTRSM_N},   [SPTRSM_SYS_LD] = {"LD", SPTRSM_N},
-    [SPTRSM_SYS_DLt] = {"DU", SPTRSM_N},      [SPTRSM_SYS_P] = {"p", SPTRSM_N},        [SPTRSM_SYS_Pt] = {"P", SPTRSM_N},
-    [SPTRSM_SYS_Pt_L] = {"pL", SPTRSM_N},     [SPTRSM_SYS_Lt_P] = {"pL", SPTRSM_C},    [SPTRSM_SYS_Lat_P] = {"pL", SPTRSM_T},
-    [SPTRSM_SYS_U_Qt] = {"Uq", SPTRSM_N},     [SPTRSM_SYS_Q_Ut] = {"Uq", SPTRSM_C},    [SPTRSM_SYS_Q_Uat] = {"Uq", SPTRSM_T},
+    [SPTRSM_SYS_A] = {"rpLDUqc", SPTRSM_N}, [SPTRSM_SYS_At] = {"rpLDUqc", SPTRSM_C}, [SPTRSM_SYS_Aat] = {"rpLDUqc", SPTRSM_T},
+    [SPTRSM_SYS_L] = {"L", SPTRSM_N},       [SPTRSM_SYS_Lt] = {"L", SPTRSM_C},       [SPTRSM_SYS_Lat] = {"L", SPTRSM_T},
+    [SPTRSM_SYS_U] = {"U", SPTRSM_N},       [SPTRSM_SYS_Ut] = {"U", SPTRSM_C},       [SPTRSM_SYS_Uat] = {"U", SPTRSM_T},
+    [SPTRSM_SYS_D] = {"D", SPTRSM_N},       [SPTRSM_SYS_LDLt] = {"LDU", SPTRSM_N},   [SPTRSM_SYS_LD] = {"LD", SPTRSM_N},
+    [SPTRSM_SYS_DLt] = {"DU", SPTRSM_N},    [SPTRSM_SYS_P] = {"p", SPTRSM_N},        [SPTRSM_SYS_Pt] = {"P", SPTRSM_N},
+    [SPTRSM_SYS_Pt_L] = {"pL", SPTRSM_N},   [SPTRSM_SYS_Lt_P] = {"pL", SPTRSM_C},    [SPTRSM_SYS_Lat_P] = {"pL", SPTRSM_T},
+    [SPTRSM_SYS_U_Qt] = {"Uq", SPTRSM_N},   [SPTRSM_SYS_Q_Ut] = {"Uq", SPTRSM_C},    [SPTRSM_SYS_Q_Uat] = {"Uq", SPTRSM_T},
 };
 
 bool chain_has(sptrsm_system system, char factor) { return strchr(spellings[system].product, factor) != NULL; }
 
 static chain_link of_triangle(const sptrsm_sparse *T) {
-  return (chain_link){.kind = LINK_SPARSE, .format = T->format, .ptr = T->ptr, .idx = T->idx, .val = T->val, .unit = T->diag == SPTRSM_UNIT};
+  return (chain_link){
+      .kind = LINK_SPARSE, .format = T->format, .ptr = T->ptr, .idx = T->idx, .val = T->val, .unit = T->diag == SPTRSM_UNIT};
 }
 
 static chain_link of_matrix(const sptrsm_file_matrix *A) {
-  return (chain_link){.kind = LINK_SPARSE, .format = A->format, .ptr = A->ptr, .idx = A->idx, .val = A->val, .unit = A->diag == SPTRSM_UNIT, .symmetry = A->symmetry};
+  return (chain_link){.kind = LINK_SPARSE,
+                      .format = A->format,
+                      .ptr = A->ptr,
+                      .idx = A->idx,
+                      .val = A->val,
+                      .unit = A->diag == SPTRSM_UNIT,
+                      .symmetry = A->symmetry};
 }
 
 /* U, or L mirrored. */
@@ -42,22 +49,26 @@ static chain_link of_upper(const sptrsm_factors *f) {
 }
 
 /* P: y[i] = x[map[i]] with GATHER. q = Q': x = Q y is y[map[i]] = x[i] with SCATTER read backwards, a gather as well. */
-static chain_link of_permutation(const int32_t *map, bool gather) { return (chain_link){.kind = LINK_PERMUTE, .map = map, .transposed = !gather}; }
+static chain_link of_permutation(const int32_t *map, bool gather) {
+  return (chain_link){.kind = LINK_PERMUTE, .map = map, .transposed = !gather};
+}
 
 /* The scaling itself multiplies or divides; its inverse does the other. */
-static chain_link of_inverse_scale(const double *scale, sptrsm_scale_op op) { return (chain_link){.kind = LINK_SCALE, .scale = scale, .divide = op == SPTRSM_MULTIPLY}; }
+static chain_link of_inverse_scale(const double *scale, sptrsm_scale_op op) {
+  return (chain_link){.kind = LINK_SCALE, .scale = scale, .divide = op == SPTRSM_MULTIPLY};
+}
 
 /* False where the set has no such factor: identity. */
 static bool link_of(chain_link *out, const sptrsm_factors *f, char letter) {
   switch (letter) {
-    case 'L': *out = of_triangle(f->L); return true;
-    case 'U': *out = of_upper(f); return f->u_kind != SPTRSM_U_GIVEN || f->U != NULL;
-    case 'D': *out = (chain_link){.kind = LINK_DIAGONAL, .d = f->D, .sub = f->D_sub, .hermitian = f->D_hermitian != 0}; return f->D != NULL;
-    case 'P': *out = of_permutation(f->perm_row, f->row_convention == SPTRSM_GATHER); return f->perm_row != NULL;
-    case 'p': *out = of_permutation(f->perm_row, f->row_convention != SPTRSM_GATHER); return f->perm_row != NULL;
-    case 'q': *out = of_permutation(f->perm_col, f->col_convention == SPTRSM_SCATTER); return f->perm_col != NULL;
-    case 'r': *out = of_inverse_scale(f->scale_row, f->row_op); return f->scale_row != NULL;
-    case 'c': *out = of_inverse_scale(f->scale_col, f->col_op); return f->scale_col != NULL;
+  case 'L': *out = of_triangle(f->L); return true;
+  case 'U': *out = of_upper(f); return f->u_kind != SPTRSM_U_GIVEN || f->U != NULL;
+  case 'D': *out = (chain_link){.kind = LINK_DIAGONAL, .d = f->D, .sub = f->D_sub, .hermitian = f->D_hermitian != 0}; return f->D != NULL;
+  case 'P': *out = of_permutation(f->perm_row, f->row_convention == SPTRSM_GATHER); return f->perm_row != NULL;
+  case 'p': *out = of_permutation(f->perm_row, f->row_convention != SPTRSM_GATHER); return f->perm_row != NULL;
+  case 'q': *out = of_permutation(f->perm_col, f->col_convention == SPTRSM_SCATTER); return f->perm_col != NULL;
+  case 'r': *out = of_inverse_scale(f->scale_row, f->row_op); return f->scale_row != NULL;
+  case 'c': *out = of_inverse_scale(f->scale_col, f->col_op); return f->scale_col != NULL;
   }
   return false;
 }

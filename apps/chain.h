@@ -38,9 +38,9 @@ typedef struct {
   int32_t n;
   int count;
   chain_link links[CHAIN_LINKS];
-  bool is_triangle;  /* one triangular matrix and nothing else */
-  bool is_original;  /* A itself, as stored beside its factors */
-  const char *name;  /* "A", "T", "the product of the factors"; static storage */
+  bool is_triangle; /* one triangular matrix and nothing else */
+  bool is_original; /* A itself, as stored beside its factors */
+  const char *name; /* "A", "T", "the product of the factors"; static storage */
 } chain;
 
 bool chain_has(sptrsm_system, char factor); /* 'L', 'D' or 'U' is part of the system */

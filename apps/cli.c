@@ -67,15 +67,15 @@ void cli_usage(const char *format, ...) {
 
 int cli_exit_code(sptrsm_status status) {
   switch (status) {
-    case SPTRSM_OK: return CLI_OK;
-    case SPTRSM_ERR_ARGUMENT:
-    case SPTRSM_ERR_UNSUPPORTED: return CLI_USAGE;
-    case SPTRSM_ERR_STRUCTURE: return CLI_INPUT;
-    case SPTRSM_ERR_SINGULAR: return CLI_SINGULAR;
-    case SPTRSM_ERR_IO: return CLI_IO;
-    case SPTRSM_ERR_MEMORY: return CLI_MEMORY;
-    case SPTRSM_ERR_DEVICE: return CLI_DEVICE;
-    case SPTRSM_ERR_INTERNAL: return CLI_INTERNAL;
+  case SPTRSM_OK: return CLI_OK;
+  case SPTRSM_ERR_ARGUMENT:
+  case SPTRSM_ERR_UNSUPPORTED: return CLI_USAGE;
+  case SPTRSM_ERR_STRUCTURE: return CLI_INPUT;
+  case SPTRSM_ERR_SINGULAR: return CLI_SINGULAR;
+  case SPTRSM_ERR_IO: return CLI_IO;
+  case SPTRSM_ERR_MEMORY: return CLI_MEMORY;
+  case SPTRSM_ERR_DEVICE: return CLI_DEVICE;
+  case SPTRSM_ERR_INTERNAL: return CLI_INTERNAL;
   }
   return CLI_INTERNAL;
 }
@@ -146,16 +146,12 @@ static void explain_option(const struct argp_state *state) {
 static error_t parse_common(int key, char *text, struct argp_state *state) {
   (void)text;
   switch (key) {
-    case KEY_HELP:
-      fputs(cli.program->help, stdout);
-      exit(fflush(stdout) == 0 ? CLI_OK : CLI_IO);
-    case KEY_VERSION:
-      printf("%s %s\n", cli.program->name, sptrsm_version());
-      exit(fflush(stdout) == 0 ? CLI_OK : CLI_IO);
-    case 'q': cli.quiet = true; return 0;
-    case 'v': cli.verbose = true; return 0;
-    case ARGP_KEY_ERROR: explain_option(state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+  case KEY_HELP: fputs(cli.program->help, stdout); exit(cli_flush());
+  case KEY_VERSION: printf("%s %s\n", cli.program->name, sptrsm_version()); exit(cli_flush());
+  case 'q': cli.quiet = true; return 0;
+  case 'v': cli.verbose = true; return 0;
+  case ARGP_KEY_ERROR: explain_option(state); return 0;
+  default: return ARGP_ERR_UNKNOWN;
   }
 }
 

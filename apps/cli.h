@@ -28,8 +28,8 @@ enum {
 /* ---- start and options ---- */
 
 typedef struct {
-  const char *name; /* "sptrsm-solve" */
-  const char *help; /* the whole text of --help: fits a screen, examples first */
+  const char *name;                  /* "sptrsm-solve" */
+  const char *help;                  /* the whole text of --help: fits a screen, examples first */
   const struct argp_option *options; /* without --help, --version, -q, -v */
   argp_parser_t parse;
 } cli_program;
@@ -42,8 +42,8 @@ bool cli_verbose(void);
 /* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
 int64_t cli_integer(const char *option, const char *text, int64_t least, int64_t most);
 double cli_number(const char *option, const char *text);
-size_t cli_size(const char *option, const char *text); /* "512M", "1.5G", "4096" */
-void cli_range(const char *option, const char *text, int64_t *begin, int64_t *end); /* "a:b", "a:", ":b", "k" */
+size_t cli_size(const char *option, const char *text);                                      /* "512M", "1.5G", "4096" */
+void cli_range(const char *option, const char *text, int64_t *begin, int64_t *end);         /* "a:b", "a:", ":b", "k" */
 int cli_choice(const char *option, const char *text, const char *const names[], int count); /* index into names */
 extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], *const cli_orders[2], *const cli_selects[3];
 
@@ -52,10 +52,10 @@ extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], 
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exits with CLI_USAGE */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); /* not with -q */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* not with -q */
 void cli_phase(const char *format, ...) __attribute__((format(printf, 1, 2))); /* only with -v */
 int cli_exit_code(sptrsm_status);
-int cli_fail(sptrsm_status); /* prints the library's message, returns the exit code */
+int cli_fail(sptrsm_status);         /* prints the library's message, returns the exit code */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */
 
 /* ---- files ---- */
@@ -69,6 +69,7 @@ char *cli_file_of(const char *where); /* "f.h5" of "f.h5:/L"; the caller frees; 
 char *cli_sibling(const char *where, const char *ending);
 /* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
 int cli_write_json(json_t *, const char *path);
+int cli_flush(void);                          /* was all of stdout written? Says so if not; returns an exit code */
 json_t *cli_json_number(double); /* JSON has no NaN and no infinity: null */
 
 /* ---- time, progress, formatting ---- */

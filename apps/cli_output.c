@@ -81,7 +81,8 @@ int cli_check_output(const char *path, bool force, const char *const inputs[], i
   int code = check_inputs(path, &out, inputs, count);
   if (code != CLI_OK) return code;
   if (!S_ISREG(out.st_mode)) {
-    cli_error("%s: is %s; the output must be a file, choose another with -o", path, S_ISDIR(out.st_mode) ? "a folder" : "not a regular file");
+    cli_error("%s: is %s; the output must be a file, choose another with -o", path,
+              S_ISDIR(out.st_mode) ? "a folder" : "not a regular file");
     return CLI_IO;
   }
   if (!force) {
@@ -99,6 +100,13 @@ int cli_check_json(const char *path, const char *const inputs[], int count) {
   return CLI_IO;
 }
 
+int cli_flush(void) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return CLI_OK;
+  cli_error("stdout: can't write: %s", errno ? strerror(errno) : "an earlier write failed");
+  return CLI_IO;
+}
+
 json_t *cli_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 int cli_write_json(json_t *report, const char *path) {
@@ -112,7 +120,7 @@ int cli_write_json(json_t *report, const char *path) {
   bool good = f != NULL && json_dumpf(report, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 && fputc('\n', f) != EOF;
   int reason = errno;
   if (f && (to_stdout ? fflush(f) : fclose(f)) != 0) good = false;
-  if (!good) cli_error("%s: can't write the JSON report: %s", to_stdout ? "stdout" : path, strerror(reason ? reason : errno));
+  if (!good) cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(reason ? reason : errno));
   json_decref(report);
   return good ? CLI_OK : CLI_IO;
 }
@@ -167,9 +175,13 @@ cli_text cli_bytes(double bytes) {
 
 cli_text cli_seconds(double s) {
   cli_text t;
-  if (s < 0.9995e-3) snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
-  else if (s < 0.9995) snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
-  else if (s < 120) snprintf(t.text, sizeof t.text, "%.3g s", s);
-  else snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
+  if (s < 0.9995e-3)
+    snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
+  else if (s < 0.9995)
+    snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
+  else if (s < 120)
+    snprintf(t.text, sizeof t.text, "%.3g s", s);
+  else
+    snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
   return t;
 }

@@ -15,31 +15,31 @@
 #include "cli.h"
 #include "gen_pattern.h"
 
-static const char help[] =
-    "sptrsm-gen D3N27 64 64 64 -o grid.h5 --nrhs 32     lower triangle of a 27-point stencil: grid.h5,\n"
-    "                                                   right-hand sides and known X: grid_rhs.h5\n"
-    "sptrsm-gen random 100000 --row 12 --uplo upper --dtype c128 -o r.h5\n"
-    "sptrsm-solve grid.h5 grid_rhs.h5 && sptrsm-verify grid.h5 grid_rhs.h5 grid_rhs.solution.h5\n"
-    "\n"
-    "usage: sptrsm-gen KIND SIZES -o FILE [options]\n"
-    "  D3N7|D3N13|D3N27|D3N33 X Y Z, D2N5|D2N9 X Y      stencils on a grid\n"
-    "  random N     --row or --density say how full     powerlaw N   row lengths by a power law, --row\n"
-    "  banded N W   W entries beside the diagonal       chain N      each row waits for the one before\n"
-    "  arrow N      dense first column, dense last row  dense N\n"
-    "  --uplo lower|upper   default lower               --dtype f32|f64|c64|c128   default f64\n"
-    "  --unit       unit diagonal, not stored           --row R      average entries of a row, default 8\n"
-    "  --density D  share of the triangle, 0 < D <= 1   --seed S     default 1\n"
-    "  --nrhs K     default 1; 0: no right-hand sides   --order C|F  of the right-hand sides, default C\n"
-    "  --force      replace existing files              --compress 0..9\n"
-    "  -q, -v, --help, --version\n";
+static const char help[] = "sptrsm-gen D3N27 64 64 64 -o grid.h5 --nrhs 32     lower triangle of a 27-point stencil: grid.h5,\n"
+                           "                                                   right-hand sides and known X: grid_rhs.h5\n"
+                           "sptrsm-gen random 100000 --row 12 --uplo upper --dtype c128 -o r.h5\n"
+                           "sptrsm-solve grid.h5 grid_rhs.h5 && sptrsm-verify grid.h5 grid_rhs.h5 grid_rhs.solution.h5\n"
+                           "\n"
+                           "usage: sptrsm-gen KIND SIZES -o FILE [options]\n"
+                           "  D3N7|D3N13|D3N27|D3N33 X Y Z, D2N5|D2N9 X Y      stencils on a grid\n"
+                           "  random N     --row or --density say how full     powerlaw N   row lengths by a power law, --row\n"
+                           "  banded N W   W entries beside the diagonal       chain N      each row waits for the one before\n"
+                           "  arrow N      dense first column, dense last row  dense N\n"
+                           "  --uplo lower|upper   default lower               --dtype f32|f64|c64|c128   default f64\n"
+                           "  --unit       unit diagonal, not stored           --row R      average entries of a row, default 8\n"
+                           "  --density D  share of the triangle, 0 < D <= 1   --seed S     default 1\n"
+                           "  --nrhs K     default 1; 0: no right-hand sides   --order C|F  of the right-hand sides, default C\n"
+                           "  --force      replace existing files              --compress 0..9\n"
+                           "  -q, -v, --help, --version\n";
 
 enum { KEY_UPLO = 2000, KEY_DTYPE, KEY_UNIT, KEY_ROW, KEY_DENSITY, KEY_SEED, KEY_NRHS, KEY_ORDER, KEY_FORCE, KEY_COMPRESS };
 enum { SIZES_MAX = 3 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "", 0},       {"uplo", KEY_UPLO, "SIDE", 0, "", 0}, {"dtype", KEY_DTYPE, "T", 0, "", 0}, {"unit", KEY_UNIT, NULL, 0, "", 0},
-    {"row", KEY_ROW, "R", 0, "", 0},         {"density", KEY_DENSITY, "D", 0, "", 0}, {"seed", KEY_SEED, "S", 0, "", 0}, {"nrhs", KEY_NRHS, "K", 0, "", 0},
-    {"order", KEY_ORDER, "O", 0, "", 0},     {"force", KEY_FORCE, NULL, 0, "", 0}, {"compress", KEY_COMPRESS, "N", 0, "", 0}, {0},
+    {"output", 'o', "FILE", 0, "", 0},    {"uplo", KEY_UPLO, "SIDE", 0, "", 0},      {"dtype", KEY_DTYPE, "T", 0, "", 0},
+    {"unit", KEY_UNIT, NULL, 0, "", 0},   {"row", KEY_ROW, "R", 0, "", 0},           {"density", KEY_DENSITY, "D", 0, "", 0},
+    {"seed", KEY_SEED, "S", 0, "", 0},    {"nrhs", KEY_NRHS, "K", 0, "", 0},         {"order", KEY_ORDER, "O", 0, "", 0},
+    {"force", KEY_FORCE, NULL, 0, "", 0}, {"compress", KEY_COMPRESS, "N", 0, "", 0}, {0},
 };
 
 typedef struct {
@@ -64,7 +64,8 @@ static void take_argument(settings *s, const char *text) {
     if (s->pattern.kind == NULL) cli_usage("unknown kind '%s'; one of %s", text, pattern_names());
     return;
   }
-  if (s->size_count == s->pattern.kind->sizes) cli_usage("one argument too many: '%s'; give %s %s", text, s->pattern.kind->name, s->pattern.kind->usage);
+  if (s->size_count == s->pattern.kind->sizes)
+    cli_usage("one argument too many: '%s'; give %s %s", text, s->pattern.kind->name, s->pattern.kind->usage);
   s->sizes[s->size_count++] = cli_integer("size", text, 0, INT32_MAX);
 }
 
@@ -90,20 +91,20 @@ static void parse_fill(settings *s, int key, const char *text) {
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   switch (key) {
-    case 'o': s->out = text; return 0;
-    case KEY_UPLO: s->uplo = (sptrsm_uplo)cli_choice("--uplo", text, cli_uplos, 2); return 0;
-    case KEY_DTYPE: s->dtype = (sptrsm_dtype)cli_choice("--dtype", text, cli_dtypes, 4); return 0;
-    case KEY_UNIT: s->unit = true; return 0;
-    case KEY_ROW:
-    case KEY_DENSITY: parse_fill(s, key, text); return 0;
-    case KEY_SEED: s->pattern.seed = (uint64_t)cli_integer("--seed", text, 0, INT64_MAX); return 0;
-    case KEY_NRHS: s->nrhs = cli_integer("--nrhs", text, 0, INT32_MAX); return 0;
-    case KEY_ORDER: s->order = (sptrsm_layout)cli_choice("--order", text, cli_orders, 2); return 0;
-    case KEY_FORCE: s->force = true; return 0;
-    case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return 0;
-    case ARGP_KEY_ARG: take_argument(s, text); return 0;
-    case ARGP_KEY_END: finish_arguments(s); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+  case 'o': s->out = text; return 0;
+  case KEY_UPLO: s->uplo = (sptrsm_uplo)cli_choice("--uplo", text, cli_uplos, 2); return 0;
+  case KEY_DTYPE: s->dtype = (sptrsm_dtype)cli_choice("--dtype", text, cli_dtypes, 4); return 0;
+  case KEY_UNIT: s->unit = true; return 0;
+  case KEY_ROW:
+  case KEY_DENSITY: parse_fill(s, key, text); return 0;
+  case KEY_SEED: s->pattern.seed = (uint64_t)cli_integer("--seed", text, 0, INT64_MAX); return 0;
+  case KEY_NRHS: s->nrhs = cli_integer("--nrhs", text, 0, INT32_MAX); return 0;
+  case KEY_ORDER: s->order = (sptrsm_layout)cli_choice("--order", text, cli_orders, 2); return 0;
+  case KEY_FORCE: s->force = true; return 0;
+  case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return 0;
+  case ARGP_KEY_ARG: take_argument(s, text); return 0;
+  case ARGP_KEY_END: finish_arguments(s); return 0;
+  default: return ARGP_ERR_UNKNOWN;
   }
 }
 
@@ -120,19 +121,19 @@ static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C
 
 static void put(void *to, sptrsm_dtype dtype, int64_t at, double complex value) {
   switch (dtype) {
-    case SPTRSM_F32: ((float *)to)[at] = (float)creal(value); break;
-    case SPTRSM_F64: ((double *)to)[at] = creal(value); break;
-    case SPTRSM_C64: ((float complex *)to)[at] = (float complex)value; break;
-    case SPTRSM_C128: ((double complex *)to)[at] = value; break;
+  case SPTRSM_F32: ((float *)to)[at] = (float)creal(value); break;
+  case SPTRSM_F64: ((double *)to)[at] = creal(value); break;
+  case SPTRSM_C64: ((float complex *)to)[at] = (float complex)value; break;
+  case SPTRSM_C128: ((double complex *)to)[at] = value; break;
   }
 }
 
 static double complex get(const void *from, sptrsm_dtype dtype, int64_t at) {
   switch (dtype) {
-    case SPTRSM_F32: return ((const float *)from)[at];
-    case SPTRSM_F64: return ((const double *)from)[at];
-    case SPTRSM_C64: return ((const float complex *)from)[at];
-    case SPTRSM_C128: return ((const double complex *)from)[at];
+  case SPTRSM_F32: return ((const float *)from)[at];
+  case SPTRSM_F64: return ((const double *)from)[at];
+  case SPTRSM_C64: return ((const float complex *)from)[at];
+  case SPTRSM_C128: return ((const double complex *)from)[at];
   }
   return 0;
 }
@@ -181,8 +182,15 @@ static bool make_triangle(triangle *t, const settings *s) {
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (good)
   for (int32_t i = 0; i < (good ? n : 0); i++) fill_row(t, s, i, columns + room * (size_t)omp_get_thread_num());
   free(columns);
-  t->T = (sptrsm_sparse){.format = SPTRSM_CSR, .dtype = s->dtype, .uplo = s->uplo, .diag = s->unit ? SPTRSM_UNIT : SPTRSM_NONUNIT, .place = SPTRSM_HOST, .n = n,
-                         .ptr = t->ptr, .idx = t->idx, .val = t->val};
+  t->T = (sptrsm_sparse){.format = SPTRSM_CSR,
+                         .dtype = s->dtype,
+                         .uplo = s->uplo,
+                         .diag = s->unit ? SPTRSM_UNIT : SPTRSM_NONUNIT,
+                         .place = SPTRSM_HOST,
+                         .n = n,
+                         .ptr = t->ptr,
+                         .idx = t->idx,
+                         .val = t->val};
   return good;
 }
 
@@ -194,7 +202,9 @@ static void triangle_free(triangle *t) {
 
 /* ---- X and B ---- */
 
-static int64_t position(const sptrsm_block *X, int64_t i, int64_t k) { return X->layout == SPTRSM_ROW_MAJOR ? i * X->ld + k : i + k * X->ld; }
+static int64_t position(const sptrsm_block *X, int64_t i, int64_t k) {
+  return X->layout == SPTRSM_ROW_MAJOR ? i * X->ld + k : i + k * X->ld;
+}
 
 /* From -9 to 9 without 0. */
 static double small_integer(uint64_t bits) {
@@ -265,12 +275,14 @@ static int write_files(const settings *s, const triangle *t) {
   return code == CLI_OK ? write_rhs(s, &t->T, &save) : code;
 }
 
-static void report(const settings *s, const triangle *t, double seconds) {
-  if (cli_quiet()) return;
-  printf("%s: %s triangle, n %d, %lld entries, %s%s, %s\n", s->out, cli_uplos[s->uplo], s->pattern.n, (long long)t->ptr[s->pattern.n], cli_dtypes[s->dtype],
-         s->unit ? ", unit diagonal" : "", s->pattern.kind->name);
-  if (s->nrhs > 0) printf("%s: B and X_true, %lld column%s, %s order\n", s->rhs, (long long)s->nrhs, s->nrhs == 1 ? "" : "s", cli_orders[s->order]);
+static int report(const settings *s, const triangle *t, double seconds) {
+  if (cli_quiet()) return CLI_OK;
+  printf("%s: %s triangle, n %d, %lld entries, %s%s, %s\n", s->out, cli_uplos[s->uplo], s->pattern.n, (long long)t->ptr[s->pattern.n],
+         cli_dtypes[s->dtype], s->unit ? ", unit diagonal" : "", s->pattern.kind->name);
+  if (s->nrhs > 0)
+    printf("%s: B and X_true, %lld column%s, %s order\n", s->rhs, (long long)s->nrhs, s->nrhs == 1 ? "" : "s", cli_orders[s->order]);
   if (cli_verbose()) printf("made in %s\n", cli_seconds(seconds).text);
+  return cli_flush();
 }
 
 int main(int argc, char **argv) {
@@ -284,7 +296,7 @@ int main(int argc, char **argv) {
   if (code == CLI_OK && s.nrhs > 0) code = cli_check_output(s.rhs, s.force, NULL, 0);
   if (code == CLI_OK && !make_triangle(&t, &s)) code = cli_no_memory("the matrix");
   if (code == CLI_OK) code = write_files(&s, &t);
-  if (code == CLI_OK) report(&s, &t, cli_now() - start);
+  if (code == CLI_OK) code = report(&s, &t, cli_now() - start);
   triangle_free(&t);
   free(s.rhs);
   return code;

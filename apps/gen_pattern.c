@@ -24,7 +24,9 @@ static uint64_t scramble(uint64_t x) {
 uint64_t mix(uint64_t seed, uint64_t a, uint64_t b) { return scramble(scramble(scramble(seed) ^ a) ^ b); }
 
 /* In [0, 1). */
-static double uniform(const pattern *p, int32_t row, int32_t draw) { return (double)(mix(p->seed, (uint64_t)row, (uint64_t)draw) >> 11) * 0x1p-53; }
+static double uniform(const pattern *p, int32_t row, int32_t draw) {
+  return (double)(mix(p->seed, (uint64_t)row, (uint64_t)draw) >> 11) * 0x1p-53;
+}
 
 /* ---- stencils ---- */
 
@@ -117,7 +119,9 @@ static int32_t run_of_columns(int32_t first, int32_t end, int32_t *columns) {
   return end - first;
 }
 
-static int32_t banded_row(const pattern *p, int32_t row, int32_t *columns) { return run_of_columns(row > p->width ? row - (int32_t)p->width : 0, row, columns); }
+static int32_t banded_row(const pattern *p, int32_t row, int32_t *columns) {
+  return run_of_columns(row > p->width ? row - (int32_t)p->width : 0, row, columns);
+}
 
 static int32_t chain_row(const pattern *p, int32_t row, int32_t *columns) {
   (void)p;
@@ -137,9 +141,10 @@ static int32_t arrow_row(const pattern *p, int32_t row, int32_t *columns) {
 /* ---- kinds ---- */
 
 static const pattern_kind kinds[] = {
-    {"D3N7", 3, 3, "X Y Z", stencil_row},  {"D3N13", 3, 3, "X Y Z", stencil_row}, {"D3N27", 3, 3, "X Y Z", stencil_row}, {"D3N33", 3, 3, "X Y Z", stencil_row},
-    {"D2N5", 2, 2, "X Y", stencil_row},    {"D2N9", 2, 2, "X Y", stencil_row},    {"random", 0, 1, "N", random_row},     {"banded", 0, 2, "N W", banded_row},
-    {"chain", 0, 1, "N", chain_row},       {"arrow", 0, 1, "N", arrow_row},       {"powerlaw", 0, 1, "N", powerlaw_row}, {"dense", 0, 1, "N", dense_row},
+    {"D3N7", 3, 3, "X Y Z", stencil_row},  {"D3N13", 3, 3, "X Y Z", stencil_row}, {"D3N27", 3, 3, "X Y Z", stencil_row},
+    {"D3N33", 3, 3, "X Y Z", stencil_row}, {"D2N5", 2, 2, "X Y", stencil_row},    {"D2N9", 2, 2, "X Y", stencil_row},
+    {"random", 0, 1, "N", random_row},     {"banded", 0, 2, "N W", banded_row},   {"chain", 0, 1, "N", chain_row},
+    {"arrow", 0, 1, "N", arrow_row},       {"powerlaw", 0, 1, "N", powerlaw_row}, {"dense", 0, 1, "N", dense_row},
 };
 
 const pattern_kind *pattern_find(const char *name) {

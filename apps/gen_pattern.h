@@ -10,9 +10,9 @@ typedef int32_t (*pattern_row_function)(const pattern *, int32_t row, int32_t *c
 
 typedef struct {
   const char *name;
-  int dimensions;          /* 2, 3: a stencil on a grid; 0: none */
-  int sizes;               /* how many numbers follow the name */
-  const char *usage;       /* "X Y Z" */
+  int dimensions;    /* 2, 3: a stencil on a grid; 0: none */
+  int sizes;         /* how many numbers follow the name */
+  const char *usage; /* "X Y Z" */
   pattern_row_function row;
 } pattern_kind;
 
@@ -21,12 +21,12 @@ enum { STENCIL_OFFSETS = 40 };
 struct pattern {
   const pattern_kind *kind;
   int32_t n;
-  int64_t grid[3];         /* X, Y, Z of a stencil; else zeros */
-  int64_t width;           /* banded */
-  double entries;          /* wanted on average in a row, diagonal included; 0: the kind's own */
-  double density;          /* wanted share of the triangle; 0: not said */
+  int64_t grid[3]; /* X, Y, Z of a stencil; else zeros */
+  int64_t width;   /* banded */
+  double entries;  /* wanted on average in a row, diagonal included; 0: the kind's own */
+  double density;  /* wanted share of the triangle; 0: not said */
   uint64_t seed;
-  int offset_count;        /* stencil: neighbours that come before a point */
+  int offset_count; /* stencil: neighbours that come before a point */
   struct {
     int x, y, z;
   } offsets[STENCIL_OFFSETS];

@@ -6,27 +6,27 @@
 
 #include "problem.h"
 
-static const char help[] =
-    "sptrsm-info factors.h5                 what is in the file, level sets, memory\n"
-    "sptrsm-info factors.h5:/L rhs.h5       one object; several files\n"
-    "sptrsm-info --methods                  methods of this build, with source and capabilities\n"
-    "\n"
-    "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
-    "  --methods            list methods\n"
-    "  --json               all of it as JSON, on stdout\n"
-    "  --uplo lower|upper   take a matrix as this triangle\n"
-    "  --unit               its diagonal is one\n"
-    "  --take-triangle      drop entries outside the triangle instead of refusing them\n"
-    "  --tidy               sort entries and sum duplicates instead of refusing them\n"
-    "  --memory-limit S     bytes one object may take: 512M, 4G\n"
-    "  --allow-external     follow external links and storage\n"
-    "  -q, -v, --help, --version\n"
-    "A file that can't be read gives its error and the others go on.\n"
-    "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
+static const char help[] = "sptrsm-info factors.h5                 what is in the file, level sets, memory\n"
+                           "sptrsm-info factors.h5:/L rhs.h5       one object; several files\n"
+                           "sptrsm-info --methods                  methods of this build, with source and capabilities\n"
+                           "\n"
+                           "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
+                           "  --methods            list methods\n"
+                           "  --json               all of it as JSON, on stdout\n"
+                           "  --uplo lower|upper   take a matrix as this triangle\n"
+                           "  --unit               its diagonal is one\n"
+                           "  --take-triangle      drop entries outside the triangle instead of refusing them\n"
+                           "  --tidy               sort entries and sum duplicates instead of refusing them\n"
+                           "  --memory-limit S     bytes one object may take: 512M, 4G\n"
+                           "  --allow-external     follow external links and storage\n"
+                           "  -q, -v, --help, --version\n"
+                           "A file that can't be read gives its error and the others go on.\n"
+                           "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
 
 enum { KEY_METHODS = 2000, KEY_JSON };
 
-static const struct argp_option options[] = {MATRIX_OPTIONS, {"methods", KEY_METHODS, NULL, 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
+static const struct argp_option options[] = {
+    MATRIX_OPTIONS, {"methods", KEY_METHODS, NULL, 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
 
 typedef struct {
   sptrsm_io_options io;
@@ -38,16 +38,16 @@ typedef struct {
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   switch (key) {
-    case KEY_METHODS: s->methods = true; return 0;
-    case KEY_JSON: s->json = true; return 0;
-    case ARGP_KEY_ARGS:
-      s->files = state->argv + state->next;
-      s->count = state->argc - state->next;
-      return 0;
-    case ARGP_KEY_END:
-      if (s->count == 0 && !s->methods) cli_usage("give files to look at, or --methods");
-      return 0;
-    default: return problem_parse_io(key, text, &s->io) ? 0 : ARGP_ERR_UNKNOWN;
+  case KEY_METHODS: s->methods = true; return 0;
+  case KEY_JSON: s->json = true; return 0;
+  case ARGP_KEY_ARGS:
+    s->files = state->argv + state->next;
+    s->count = state->argc - state->next;
+    return 0;
+  case ARGP_KEY_END:
+    if (s->count == 0 && !s->methods) cli_usage("give files to look at, or --methods");
+    return 0;
+  default: return problem_parse_io(key, text, &s->io) ? 0 : ARGP_ERR_UNKNOWN;
   }
 }
 
@@ -64,7 +64,8 @@ static void note_error(file_facts *f, sptrsm_status status) {
   snprintf(f->error, sizeof f->error, "%s", sptrsm_last_error());
 }
 
-static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const char *name, const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
+static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const char *name, const sptrsm_file_matrix *M,
+                                  const sptrsm_sparse *T) {
   triangle_facts *t = &f->triangles[f->triangle_count];
   sptrsm_matrix *matrix;
   *t = (triangle_facts){.name = name, .M = M, .T = *T, .levels.size = sizeof t->levels};
@@ -126,8 +127,10 @@ static void facts_free(file_facts *f) {
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
   file_facts f = {.where = where};
   look(&f, context, &s->io);
-  if (s->json) json_array_append_new(report, facts_json(&f));
-  else if (f.listing.count > 0) facts_text(&f);
+  if (s->json)
+    json_array_append_new(report, facts_json(&f));
+  else if (f.listing.count > 0)
+    facts_text(&f);
   if (f.code != CLI_OK) cli_error("%s", f.error);
   int code = f.code;
   facts_free(&f);
@@ -150,11 +153,11 @@ int main(int argc, char **argv) {
   sptrsm_context_destroy(context);
   if (s.methods && !s.json) methods_text();
   if (s.json) {
-    int code = cli_write_json(json_pack("{s:s, s:s, s:o, s:o}", "program", "sptrsm-info", "version", sptrsm_version(), "files", files, "methods",
-                                        s.methods ? methods_json() : json_null()), "-");
+    int code = cli_write_json(json_pack("{s:s, s:s, s:o, s:o}", "program", "sptrsm-info", "version", sptrsm_version(), "files", files,
+                                        "methods", s.methods ? methods_json() : json_null()),
+                              "-");
     return code > worst ? code : worst;
   }
-  if (fflush(stdout) == 0) return worst;
-  cli_error("stdout: can't write");
-  return CLI_IO;
+  int code = cli_flush();
+  return code > worst ? code : worst;
 }

@@ -7,22 +7,22 @@
 enum { PANEL_COLUMNS = 64 }; /* the panel whose memory is shown */
 
 typedef struct {
-  const char *name;          /* "L", "U", or "/path" of a matrix on its own */
+  const char *name; /* "L", "U", or "/path" of a matrix on its own */
   const sptrsm_file_matrix *M;
   sptrsm_sparse T;
   sptrsm_level_stats levels;
 } triangle_facts;
 
 typedef struct {
-  const char *where;                 /* as given */
+  const char *where; /* as given */
   sptrsm_file_listing listing;
-  sptrsm_file_factors *factors;      /* a factor set or a single triangle, or NULL */
-  sptrsm_file_matrix *general;       /* a matrix named by its path that is no triangle, or NULL */
-  sptrsm_file_block *block;          /* a dense block named by its path, or NULL */
+  sptrsm_file_factors *factors; /* a factor set or a single triangle, or NULL */
+  sptrsm_file_matrix *general;  /* a matrix named by its path that is no triangle, or NULL */
+  sptrsm_file_block *block;     /* a dense block named by its path, or NULL */
   triangle_facts triangles[2];
   int triangle_count;
-  int code;                          /* exit code of this file */
-  char error[1024];                  /* why it is not 0, or why a matrix is no triangle; "" */
+  int code;         /* exit code of this file */
+  char error[1024]; /* why it is not 0, or why a matrix is no triangle; "" */
 } file_facts;
 
 double triangle_bytes(const sptrsm_sparse *);

@@ -5,15 +5,21 @@
 
 static const char *convention(sptrsm_convention c) { return c == SPTRSM_GATHER ? "gather" : "scatter"; }
 static const char *scaling(sptrsm_scale_op op) { return op == SPTRSM_MULTIPLY ? "multiply" : "divide"; }
-static const char *upper_kind(sptrsm_u_kind kind) { return kind == SPTRSM_U_GIVEN ? "given" : kind == SPTRSM_U_IS_LT ? "transpose of L" : "conjugate transpose of L"; }
+static const char *upper_kind(sptrsm_u_kind kind) {
+  return kind == SPTRSM_U_GIVEN ? "given" : kind == SPTRSM_U_IS_LT ? "transpose of L" : "conjugate transpose of L";
+}
 
 /* ---- for people ---- */
 
 static void print_parts(const sptrsm_factors *f) {
-  if (f->perm_row) printf("  rows permuted (%s)", convention(f->row_convention));
-  else printf("  rows in order");
-  if (f->perm_col) printf(", columns permuted (%s)", convention(f->col_convention));
-  else printf(", columns in order");
+  if (f->perm_row)
+    printf("  rows permuted (%s)", convention(f->row_convention));
+  else
+    printf("  rows in order");
+  if (f->perm_col)
+    printf(", columns permuted (%s)", convention(f->col_convention));
+  else
+    printf(", columns in order");
   if (f->scale_row) printf(", rows scaled (%s)", scaling(f->row_op));
   if (f->scale_col) printf(", columns scaled (%s)", scaling(f->col_op));
   if (f->D) printf(", D%s", f->D_sub ? " with 2x2 blocks" : "");
@@ -26,9 +32,12 @@ static void print_triangle(const triangle_facts *t) {
   const sptrsm_file_matrix *M = t->M;
   printf("  %s: %s, %s%s, %lld entries, %s\n", t->name, cli_uplos[t->T.uplo], t->T.format == SPTRSM_CSR ? "CSR" : "CSC",
          t->T.diag == SPTRSM_UNIT ? ", unit diagonal" : "", (long long)l->nnz, cli_bytes(triangle_bytes(&t->T)).text);
-  printf("     %d level set%s, rows in a level: least %d, average %.1f, most %d\n", l->levels, l->levels == 1 ? "" : "s", l->min_rows, l->average_rows, l->max_rows);
+  printf("     %d level set%s, rows in a level: least %d, average %.1f, most %d\n", l->levels, l->levels == 1 ? "" : "s", l->min_rows,
+         l->average_rows, l->max_rows);
   printf("     entries of a row: least %d, average %.1f, most %d\n", l->min_length, l->average_length, l->max_length);
-  if (M->stencil[0]) printf("     stencil %s on a grid of %lld x %lld x %lld\n", M->stencil, (long long)M->grid[0], (long long)M->grid[1], (long long)M->grid[2]);
+  if (M->stencil[0])
+    printf("     stencil %s on a grid of %lld x %lld x %lld\n", M->stencil, (long long)M->grid[0], (long long)M->grid[1],
+           (long long)M->grid[2]);
 }
 
 static void print_factors(const file_facts *f) {
@@ -52,16 +61,20 @@ static void print_entry(const sptrsm_file_entry *e) {
 static void print_general(const file_facts *f) {
   static const char *const kinds[] = {"general", "symmetric", "Hermitian", "skew-symmetric"};
   const sptrsm_file_matrix *M = f->general;
-  printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", f->where, kinds[M->symmetry], (long long)M->rows, (long long)M->cols, cli_dtypes[M->dtype], M->rule,
-         f->error);
+  printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", f->where, kinds[M->symmetry], (long long)M->rows,
+         (long long)M->cols, cli_dtypes[M->dtype], M->rule, f->error);
 }
 
 void facts_text(const file_facts *f) {
-  if (f->factors) print_factors(f);
-  else if (f->general) print_general(f);
-  else if (f->block) printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", f->block->where, f->block->block.n, (long long)f->block->block.nrhs,
-                            f->block->block.nrhs == 1 ? "" : "s", cli_dtypes[f->block->block.dtype], f->block->rule);
-  else printf("%s:\n", f->where);
+  if (f->factors)
+    print_factors(f);
+  else if (f->general)
+    print_general(f);
+  else if (f->block)
+    printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", f->block->where, f->block->block.n, (long long)f->block->block.nrhs,
+           f->block->block.nrhs == 1 ? "" : "s", cli_dtypes[f->block->block.dtype], f->block->rule);
+  else
+    printf("%s:\n", f->where);
   for (int i = 0; i < f->listing.count; i++) print_entry(&f->listing.entries[i]);
 }
 
@@ -70,8 +83,8 @@ void methods_text(void) {
   for (int i = 0; i < sptrsm_method_count(); i++) {
     sptrsm_method_info m = {.size = sizeof m};
     if (sptrsm_method_at(&m, i) != SPTRSM_OK) continue;
-    printf("%-16s %-5s %-14s %-11s %-18s %s\n", m.name, m.place == SPTRSM_CUDA ? "cuda" : "host", m.deterministic ? "yes" : "no", m.capturable ? "yes" : "no", m.cite,
-           m.summary);
+    printf("%-16s %-5s %-14s %-11s %-18s %s\n", m.name, m.place == SPTRSM_CUDA ? "cuda" : "host", m.deterministic ? "yes" : "no",
+           m.capturable ? "yes" : "no", m.cite, m.summary);
   }
 }
 
@@ -81,41 +94,46 @@ static json_t *text_or_null(const char *text) { return text && text[0] ? json_st
 
 static json_t *triangle_json(const triangle_facts *t) {
   const sptrsm_level_stats *l = &t->levels;
-  json_t *levels = json_pack("{s:i, s:i, s:f, s:i}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows", l->average_rows, "max_rows", (int)l->max_rows);
+  json_t *levels = json_pack("{s:i, s:i, s:f, s:i}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows", l->average_rows,
+                             "max_rows", (int)l->max_rows);
   json_t *rows = json_pack("{s:i, s:f, s:i}", "min", (int)l->min_length, "average", l->average_length, "max", (int)l->max_length);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:[I, I, I]}", "name", t->name, "where", t->M->where, "rule", t->M->rule, "uplo",
-                   cli_uplos[t->T.uplo], "diag", t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit", "format", t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz",
-                   (json_int_t)l->nnz, "bytes", (json_int_t)triangle_bytes(&t->T), "levels", levels, "row_length", rows, "stencil", text_or_null(t->M->stencil), "grid",
-                   (json_int_t)t->M->grid[0], (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2]);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:[I, I, I]}", "name", t->name, "where", t->M->where, "rule",
+                   t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag", t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit", "format",
+                   t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz", (json_int_t)l->nnz, "bytes", (json_int_t)triangle_bytes(&t->T),
+                   "levels", levels, "row_length", rows, "stencil", text_or_null(t->M->stencil), "grid", (json_int_t)t->M->grid[0],
+                   (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2]);
 }
 
 static json_t *factors_json(const file_facts *f) {
   const sptrsm_file_factors *F = f->factors;
-  const sptrsm_factors *p = &F->factors;
   if (F == NULL) return json_null();
+  const sptrsm_factors *p = &F->factors;
   json_t *triangles = json_array();
   for (int i = 0; i < f->triangle_count; i++) json_array_append_new(triangles, triangle_json(&f->triangles[i]));
-  return json_pack("{s:b, s:i, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:i, s:o}", "single", F->single, "n", (int)F->L_tri.n, "dtype",
-                   cli_dtypes[F->L_tri.dtype], "rule", F->rule, "source", text_or_null(F->source), "has_A", F->A != NULL, "upper",
-                   F->single ? json_null() : json_string(upper_kind(p->u_kind)), "perm_row", text_or_null(p->perm_row ? convention(p->row_convention) : NULL), "perm_col",
-                   text_or_null(p->perm_col ? convention(p->col_convention) : NULL), "scale_row", text_or_null(p->scale_row ? scaling(p->row_op) : NULL), "scale_col",
-                   text_or_null(p->scale_col ? scaling(p->col_op) : NULL), "has_D", p->D != NULL, "panel_bytes", (json_int_t)panel_bytes(&F->L_tri), "panel_columns",
-                   (int)PANEL_COLUMNS, "triangles", triangles);
+  return json_pack("{s:b, s:i, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:i, s:o}", "single", F->single, "n", (int)F->L_tri.n,
+                   "dtype", cli_dtypes[F->L_tri.dtype], "rule", F->rule, "source", text_or_null(F->source), "has_A", F->A != NULL, "upper",
+                   F->single ? json_null() : json_string(upper_kind(p->u_kind)), "perm_row",
+                   text_or_null(p->perm_row ? convention(p->row_convention) : NULL), "perm_col",
+                   text_or_null(p->perm_col ? convention(p->col_convention) : NULL), "scale_row",
+                   text_or_null(p->scale_row ? scaling(p->row_op) : NULL), "scale_col",
+                   text_or_null(p->scale_col ? scaling(p->col_op) : NULL), "has_D", p->D != NULL, "panel_bytes",
+                   (json_int_t)panel_bytes(&F->L_tri), "panel_columns", (int)PANEL_COLUMNS, "triangles", triangles);
 }
 
 static json_t *listing_json(const sptrsm_file_listing *list) {
   json_t *entries = json_array();
   for (int i = 0; i < list->count; i++) {
     const sptrsm_file_entry *e = &list->entries[i];
-    json_array_append_new(entries, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s}", "path", e->path, "kind", e->kind, "rule", e->rule, "rows", (json_int_t)e->rows, "cols",
-                                             (json_int_t)e->cols, "nnz", (json_int_t)e->nnz, "type", e->type));
+    json_array_append_new(entries,
+                          json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s}", "path", e->path, "kind", e->kind, "rule", e->rule, "rows",
+                                    (json_int_t)e->rows, "cols", (json_int_t)e->cols, "nnz", (json_int_t)e->nnz, "type", e->type));
   }
   return entries;
 }
 
 json_t *facts_json(const file_facts *f) {
-  return json_pack("{s:s, s:i, s:o, s:o, s:o}", "where", f->where, "exit_code", f->code, "error", text_or_null(f->error), "factors", factors_json(f), "contents",
-                   listing_json(&f->listing));
+  return json_pack("{s:s, s:i, s:o, s:o, s:o}", "where", f->where, "exit_code", f->code, "error", text_or_null(f->error), "factors",
+                   factors_json(f), "contents", listing_json(&f->listing));
 }
 
 json_t *methods_json(void) {
@@ -123,8 +141,9 @@ json_t *methods_json(void) {
   for (int i = 0; i < sptrsm_method_count(); i++) {
     sptrsm_method_info m = {.size = sizeof m};
     if (sptrsm_method_at(&m, i) != SPTRSM_OK) continue;
-    json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b, s:s, s:s}", "name", m.name, "place", m.place == SPTRSM_CUDA ? "cuda" : "host", "deterministic",
-                                          m.deterministic, "capturable", m.capturable, "cite", m.cite, "summary", m.summary));
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:b, s:b, s:s, s:s}", "name", m.name, "place", m.place == SPTRSM_CUDA ? "cuda" : "host",
+                                    "deterministic", m.deterministic, "capturable", m.capturable, "cite", m.cite, "summary", m.summary));
   }
   return list;
 }

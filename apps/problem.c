@@ -9,16 +9,16 @@
 
 bool problem_parse_io(int key, const char *text, sptrsm_io_options *io) {
   switch (key) {
-    case PROBLEM_UPLO: io->uplo = cli_choice("--uplo", text, cli_uplos, 2); return true;
-    case PROBLEM_UNIT: io->unit = 1; return true;
-    case PROBLEM_TAKE: io->take_triangle = 1; return true;
-    case PROBLEM_TIDY: io->tidy = 1; return true;
-    case PROBLEM_MEMORY: io->memory_limit = cli_size("--memory-limit", text); return true;
-    case PROBLEM_EXTERNAL: io->allow_external = 1; return true;
-    case PROBLEM_DTYPE: io->dtype = cli_choice("--dtype", text, cli_dtypes, 4); return true;
-    case PROBLEM_ORDER: io->order = cli_choice("--rhs-order", text, cli_orders, 2); return true;
-    case PROBLEM_COLS: cli_range("--cols", text, &io->col_begin, &io->col_end); return true;
-    default: return false;
+  case PROBLEM_UPLO: io->uplo = cli_choice("--uplo", text, cli_uplos, 2); return true;
+  case PROBLEM_UNIT: io->unit = 1; return true;
+  case PROBLEM_TAKE: io->take_triangle = 1; return true;
+  case PROBLEM_TIDY: io->tidy = 1; return true;
+  case PROBLEM_MEMORY: io->memory_limit = cli_size("--memory-limit", text); return true;
+  case PROBLEM_EXTERNAL: io->allow_external = 1; return true;
+  case PROBLEM_DTYPE: io->dtype = cli_choice("--dtype", text, cli_dtypes, 4); return true;
+  case PROBLEM_ORDER: io->order = cli_choice("--rhs-order", text, cli_orders, 2); return true;
+  case PROBLEM_COLS: cli_range("--cols", text, &io->col_begin, &io->col_end); return true;
+  default: return false;
   }
 }
 
@@ -27,17 +27,18 @@ static void parse_alpha(problem_request *r, const char *text) {
   r->alpha[0] = strtod(text, &end);
   r->alpha[1] = 0;
   if (end != text && *end == ',') r->alpha[1] = strtod(end + 1, &end);
-  if (end == text || *end != '\0' || !isfinite(r->alpha[0]) || !isfinite(r->alpha[1])) cli_usage("--alpha: '%s' is not a number x or re,im", text);
+  if (end == text || *end != '\0' || !isfinite(r->alpha[0]) || !isfinite(r->alpha[1]))
+    cli_usage("--alpha: '%s' is not a number x or re,im", text);
 }
 
 bool problem_parse(int key, const char *text, problem_request *r) {
   switch (key) {
-    case PROBLEM_SYS:
-      if (sptrsm_system_from_name(&r->system, text) != SPTRSM_OK) cli_usage("--sys: %s", sptrsm_last_error());
-      return true;
-    case PROBLEM_TRANS: r->op = (sptrsm_op)cli_choice("--trans", text, cli_ops, 3); return true;
-    case PROBLEM_ALPHA: parse_alpha(r, text); return true;
-    default: return problem_parse_io(key, text, &r->io);
+  case PROBLEM_SYS:
+    if (sptrsm_system_from_name(&r->system, text) != SPTRSM_OK) cli_usage("--sys: %s", sptrsm_last_error());
+    return true;
+  case PROBLEM_TRANS: r->op = (sptrsm_op)cli_choice("--trans", text, cli_ops, 3); return true;
+  case PROBLEM_ALPHA: parse_alpha(r, text); return true;
+  default: return problem_parse_io(key, text, &r->io);
   }
 }
 
@@ -80,8 +81,8 @@ static sptrsm_status load(problem *p) {
   if (status != SPTRSM_OK) return status;
   sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
   if (of_factors == of_B) return SPTRSM_OK;
-  snprintf(p->conversion, sizeof p->conversion, "factors are %s, right-hand sides %s: both taken as %s (--dtype chooses)", cli_dtypes[of_factors], cli_dtypes[of_B],
-           cli_dtypes[both]);
+  snprintf(p->conversion, sizeof p->conversion, "factors are %s, right-hand sides %s: both taken as %s (--dtype chooses)",
+           cli_dtypes[of_factors], cli_dtypes[of_B], cli_dtypes[both]);
   if (of_factors != both) status = reload_factors(p, both);
   return status == SPTRSM_OK && of_B != both ? reload_block(p, both) : status;
 }
@@ -93,8 +94,8 @@ static int check_system(const problem *p) {
   const sptrsm_file_factors *F = p->factors;
   sptrsm_system system = p->request->system, own = F->L_tri.uplo == SPTRSM_LOWER ? SPTRSM_SYS_L : SPTRSM_SYS_U;
   if (!F->single || system == SPTRSM_SYS_A || system == own) return CLI_OK;
-  cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", p->request->factors, sptrsm_system_name(system),
-            cli_uplos[F->L_tri.uplo]);
+  cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", p->request->factors,
+            sptrsm_system_name(system), cli_uplos[F->L_tri.uplo]);
   return CLI_USAGE;
 }
 
@@ -103,12 +104,15 @@ static int settle_alpha(problem *p) {
   const double *alpha = p->request->alpha;
   sptrsm_dtype dtype = p->B->block.dtype;
   if (alpha[1] != 0 && !is_complex(dtype)) {
-    cli_error("--alpha %g,%g is complex, but the data are %s; add --dtype %s", alpha[0], alpha[1], cli_dtypes[dtype], dtype == SPTRSM_F32 ? "c64" : "c128");
+    cli_error("--alpha %g,%g is complex, but the data are %s; add --dtype %s", alpha[0], alpha[1], cli_dtypes[dtype],
+              dtype == SPTRSM_F32 ? "c64" : "c128");
     return CLI_USAGE;
   }
   for (int i = 0; i < 2; i++) {
-    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) p->alpha_value.f[i] = (float)alpha[i];
-    else p->alpha_value.d[i] = alpha[i];
+    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64)
+      p->alpha_value.f[i] = (float)alpha[i];
+    else
+      p->alpha_value.d[i] = alpha[i];
   }
   p->alpha = alpha[0] == 1 && alpha[1] == 0 ? NULL : &p->alpha_value;
   return CLI_OK;

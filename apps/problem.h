@@ -23,17 +23,33 @@ typedef struct {
     float f[2];
     double d[2];
   } alpha_value;
-  const void *alpha;    /* one value of the data's type, NULL: 1 */
+  const void *alpha; /* one value of the data's type, NULL: 1 */
 } problem;
 
 /* Options for reading matrices, for reading blocks, and for the system; for tables of argp. */
-enum { PROBLEM_UPLO = 3000, PROBLEM_UNIT, PROBLEM_TAKE, PROBLEM_TIDY, PROBLEM_MEMORY, PROBLEM_EXTERNAL, PROBLEM_DTYPE, PROBLEM_ORDER, PROBLEM_COLS, PROBLEM_SYS,
-       PROBLEM_TRANS, PROBLEM_ALPHA };
-#define MATRIX_OPTIONS \
-  {"uplo", PROBLEM_UPLO, "SIDE", 0, "", 0}, {"unit", PROBLEM_UNIT, NULL, 0, "", 0}, {"take-triangle", PROBLEM_TAKE, NULL, 0, "", 0}, \
-  {"tidy", PROBLEM_TIDY, NULL, 0, "", 0}, {"memory-limit", PROBLEM_MEMORY, "S", 0, "", 0}, {"allow-external", PROBLEM_EXTERNAL, NULL, 0, "", 0}
-#define BLOCK_OPTIONS {"dtype", PROBLEM_DTYPE, "T", 0, "", 0}, {"rhs-order", PROBLEM_ORDER, "O", 0, "", 0}, {"cols", PROBLEM_COLS, "A:B", 0, "", 0}
-#define SYSTEM_OPTIONS {"sys", PROBLEM_SYS, "S", 0, "", 0}, {"trans", PROBLEM_TRANS, "OP", 0, "", 0}, {"alpha", PROBLEM_ALPHA, "X", 0, "", 0}
+enum {
+  PROBLEM_UPLO = 3000,
+  PROBLEM_UNIT,
+  PROBLEM_TAKE,
+  PROBLEM_TIDY,
+  PROBLEM_MEMORY,
+  PROBLEM_EXTERNAL,
+  PROBLEM_DTYPE,
+  PROBLEM_ORDER,
+  PROBLEM_COLS,
+  PROBLEM_SYS,
+  PROBLEM_TRANS,
+  PROBLEM_ALPHA
+};
+#define MATRIX_OPTIONS                                                                                                                     \
+  {"uplo", PROBLEM_UPLO, "SIDE", 0, "", 0}, {"unit", PROBLEM_UNIT, NULL, 0, "", 0}, {"take-triangle", PROBLEM_TAKE, NULL, 0, "", 0},       \
+      {"tidy", PROBLEM_TIDY, NULL, 0, "", 0}, {"memory-limit", PROBLEM_MEMORY, "S", 0, "", 0}, {                                           \
+    "allow-external", PROBLEM_EXTERNAL, NULL, 0, "", 0                                                                                     \
+  }
+#define BLOCK_OPTIONS                                                                                                                      \
+  {"dtype", PROBLEM_DTYPE, "T", 0, "", 0}, {"rhs-order", PROBLEM_ORDER, "O", 0, "", 0}, { "cols", PROBLEM_COLS, "A:B", 0, "", 0 }
+#define SYSTEM_OPTIONS                                                                                                                     \
+  {"sys", PROBLEM_SYS, "S", 0, "", 0}, {"trans", PROBLEM_TRANS, "OP", 0, "", 0}, { "alpha", PROBLEM_ALPHA, "X", 0, "", 0 }
 
 /* False where the key is none of the above. */
 bool problem_parse_io(int key, const char *text, sptrsm_io_options *);

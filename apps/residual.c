@@ -31,31 +31,31 @@ typedef struct {
   const int32_t *lengths; /* [n] entries of the rows of a triangle, else NULL */
 } job;
 
-#define TYPE float
-#define WORK long double
+#define TYPE    float
+#define WORK    long double
 #define NAME(x) x##_f32
-#define ABS(x) fabs((double)(x))
+#define ABS(x)  fabs((double)(x))
 #define CONJ(x) (x)
 #include "residual.tmpl.h"
 
-#define TYPE double
-#define WORK long double
+#define TYPE    double
+#define WORK    long double
 #define NAME(x) x##_f64
-#define ABS(x) fabs((double)(x))
+#define ABS(x)  fabs((double)(x))
 #define CONJ(x) (x)
 #include "residual.tmpl.h"
 
-#define TYPE float complex
-#define WORK long double complex
+#define TYPE    float complex
+#define WORK    long double complex
 #define NAME(x) x##_c64
-#define ABS(x) cabs((double complex)(x))
+#define ABS(x)  cabs((double complex)(x))
 #define CONJ(x) conjl(x)
 #include "residual.tmpl.h"
 
-#define TYPE double complex
-#define WORK long double complex
+#define TYPE    double complex
+#define WORK    long double complex
 #define NAME(x) x##_c128
-#define ABS(x) cabs((double complex)(x))
+#define ABS(x)  cabs((double complex)(x))
 #define CONJ(x) conjl(x)
 #include "residual.tmpl.h"
 
@@ -74,8 +74,7 @@ static bool run_columns(const job *j, column_result *results) {
   char *work = threads > 0 && bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
   if (threads > 0 && work == NULL) return false;
 #pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : 1)
-  for (int64_t k = 0; k < j->X->nrhs; k++)
-    BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
+  for (int64_t k = 0; k < j->X->nrhs; k++) BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
   free(work);
   return true;
 }
@@ -107,8 +106,10 @@ bool residual_compute(residual *R, const chain *S, const void *alpha, const sptr
     if (S->is_triangle) j.lengths = lengths;
   }
   good = good && run_columns(&j, results);
-  if (good) gather(R, results);
-  else residual_free(R);
+  if (good)
+    gather(R, results);
+  else
+    residual_free(R);
   free(results);
   free(lengths);
   free(sums);

@@ -17,8 +17,8 @@ typedef struct {
   int64_t nrhs;
   double *berr, *normwise; /* [nrhs] */
   double max_berr, max_normwise;
-  int64_t worst;           /* column of max_berr */
-  bool is_triangle;         /* g1 and g2 are there */
+  int64_t worst;    /* column of max_berr */
+  bool is_triangle; /* g1 and g2 are there */
   double g1, g2;
   int64_t g1_row, g1_column;
 } residual;

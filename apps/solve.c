@@ -11,39 +11,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "sptrsm-solve factors.h5 rhs.h5                     solve A X = B, write rhs.solution.h5\n"
-    "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit        one triangle, its diagonal taken as one\n"
-    "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64 --verify --json -   transposed, 64 columns\n"
-    "\n"
-    "usage: sptrsm-solve FACTORS RHS [options]          FACTORS, RHS: FILE or FILE:/path/in/file\n"
-    "  -o OUT              default: RHS with .solution.h5      --force      replace OUT\n"
-    "  --device D          auto, cpu, cuda, cuda:1, ...        --method M   see sptrsm-info --methods\n"
-    "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ... (man page)       --trans N|T|C\n"
-    "  --alpha X           solve op(S) X = alpha B; re,im      --cols a:b   columns a to b-1 of B\n"
-    "  --uplo lower|upper, --unit          the triangle and its diagonal, against what the file says\n"
-    "  --take-triangle, --tidy             drop entries outside it; sort entries and sum duplicates\n"
-    "  --dtype f32|f64|c64|c128            compute in this type\n"
-    "  --rhs-order C|F                     order of RHS in its file, against what is detected\n"
-    "  --threads N, --panel K, --p P, --q Q, --select adaptive|rhs|column   tuning\n"
-    "  --memory-limit S    per object and workspace: 4G        --allow-external   follow links to files\n"
-    "  --compress 0..9, --checksum         of OUT\n"
-    "  --verify            residuals, also dataset berr in OUT; always done where the file holds A\n"
-    "  --max-berr X        exit code 1 if a componentwise backward error is above X\n"
-    "  --json FILE|-       full report     --dry-run   all but solving and writing\n"
-    "  -q, -v, --help, --version\n"
-    "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory,\n"
-    "      7 device, 8 internal error, 130 interrupted\n";
+static const char help[] = "sptrsm-solve factors.h5 rhs.h5                     solve A X = B, write rhs.solution.h5\n"
+                           "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit        one triangle, its diagonal taken as one\n"
+                           "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64 --verify --json -   transposed, 64 columns\n"
+                           "\n"
+                           "usage: sptrsm-solve FACTORS RHS [options]          FACTORS, RHS: FILE or FILE:/path/in/file\n"
+                           "  -o OUT              default: RHS with .solution.h5      --force      replace OUT\n"
+                           "  --device D          auto, cpu, cuda, cuda:1, ...        --method M   see sptrsm-info --methods\n"
+                           "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ... (man page)       --trans N|T|C\n"
+                           "  --alpha X           solve op(S) X = alpha B; re,im      --cols a:b   columns a to b-1 of B\n"
+                           "  --uplo lower|upper, --unit          the triangle and its diagonal, against what the file says\n"
+                           "  --take-triangle, --tidy             drop entries outside it; sort entries and sum duplicates\n"
+                           "  --dtype f32|f64|c64|c128            compute in this type\n"
+                           "  --rhs-order C|F                     order of RHS in its file, against what is detected\n"
+                           "  --threads N, --panel K, --p P, --q Q, --select adaptive|rhs|column   tuning\n"
+                           "  --memory-limit S    per object and workspace: 4G        --allow-external   follow links to files\n"
+                           "  --compress 0..9, --checksum         of OUT\n"
+                           "  --verify            residuals, also dataset berr in OUT; always done where the file holds A\n"
+                           "  --max-berr X        exit code 1 if a componentwise backward error is above X\n"
+                           "  --json FILE|-       full report     --dry-run   all but solving and writing\n"
+                           "  -q, -v, --help, --version\n"
+                           "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory,\n"
+                           "      7 device, 8 internal error, 130 interrupted\n";
 
-enum { KEY_DEVICE = 2000, KEY_METHOD, KEY_THREADS, KEY_PANEL, KEY_P, KEY_Q, KEY_SELECT, KEY_COMPRESS, KEY_CHECKSUM, KEY_VERIFY, KEY_MAX_BERR, KEY_JSON, KEY_FORCE, KEY_DRY_RUN };
+enum {
+  KEY_DEVICE = 2000,
+  KEY_METHOD,
+  KEY_THREADS,
+  KEY_PANEL,
+  KEY_P,
+  KEY_Q,
+  KEY_SELECT,
+  KEY_COMPRESS,
+  KEY_CHECKSUM,
+  KEY_VERIFY,
+  KEY_MAX_BERR,
+  KEY_JSON,
+  KEY_FORCE,
+  KEY_DRY_RUN
+};
 
 static const struct argp_option options[] = {
-    MATRIX_OPTIONS, BLOCK_OPTIONS, SYSTEM_OPTIONS,
-    {"output", 'o', "OUT", 0, "", 0},          {"device", KEY_DEVICE, "D", 0, "", 0},          {"method", KEY_METHOD, "M", 0, "", 0},
-    {"threads", KEY_THREADS, "N", 0, "", 0},   {"panel", KEY_PANEL, "K", 0, "", 0},            {"p", KEY_P, "P", 0, "", 0},
-    {"q", KEY_Q, "Q", 0, "", 0},               {"select", KEY_SELECT, "S", 0, "", 0},          {"compress", KEY_COMPRESS, "N", 0, "", 0},
-    {"checksum", KEY_CHECKSUM, NULL, 0, "", 0}, {"verify", KEY_VERIFY, NULL, 0, "", 0},        {"max-berr", KEY_MAX_BERR, "X", 0, "", 0},
-    {"json", KEY_JSON, "FILE", 0, "", 0},      {"force", KEY_FORCE, NULL, 0, "", 0},           {"dry-run", KEY_DRY_RUN, NULL, 0, "", 0},
+    MATRIX_OPTIONS,
+    BLOCK_OPTIONS,
+    SYSTEM_OPTIONS,
+    {"output", 'o', "OUT", 0, "", 0},
+    {"device", KEY_DEVICE, "D", 0, "", 0},
+    {"method", KEY_METHOD, "M", 0, "", 0},
+    {"threads", KEY_THREADS, "N", 0, "", 0},
+    {"panel", KEY_PANEL, "K", 0, "", 0},
+    {"p", KEY_P, "P", 0, "", 0},
+    {"q", KEY_Q, "Q", 0, "", 0},
+    {"select", KEY_SELECT, "S", 0, "", 0},
+    {"compress", KEY_COMPRESS, "N", 0, "", 0},
+    {"checksum", KEY_CHECKSUM, NULL, 0, "", 0},
+    {"verify", KEY_VERIFY, NULL, 0, "", 0},
+    {"max-berr", KEY_MAX_BERR, "X", 0, "", 0},
+    {"json", KEY_JSON, "FILE", 0, "", 0},
+    {"force", KEY_FORCE, NULL, 0, "", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "", 0},
     {0},
 };
 
@@ -52,39 +78,39 @@ static const struct argp_option options[] = {
 /* Options that shape the solver. */
 static bool parse_solver(int key, const char *text, solver_request *r) {
   switch (key) {
-    case KEY_DEVICE: r->device = device_parse(text); return true;
-    case KEY_METHOD: r->options.method = text; return true;
-    case KEY_THREADS: r->threads = (int)cli_integer("--threads", text, 1, 4096); return true;
-    case KEY_PANEL: r->options.panel = (int32_t)cli_integer("--panel", text, 1, INT32_MAX); return true;
-    case KEY_P: r->options.p = (int32_t)cli_integer("--p", text, 1, INT32_MAX); return true;
-    case KEY_Q: r->options.q = (int32_t)cli_integer("--q", text, 1, INT32_MAX); return true;
-    case KEY_SELECT: r->options.select = (sptrsm_select)cli_choice("--select", text, cli_selects, 3); return true;
-    default: return false;
+  case KEY_DEVICE: r->device = device_parse(text); return true;
+  case KEY_METHOD: r->options.method = text; return true;
+  case KEY_THREADS: r->threads = (int)cli_integer("--threads", text, 1, 4096); return true;
+  case KEY_PANEL: r->options.panel = (int32_t)cli_integer("--panel", text, 1, INT32_MAX); return true;
+  case KEY_P: r->options.p = (int32_t)cli_integer("--p", text, 1, INT32_MAX); return true;
+  case KEY_Q: r->options.q = (int32_t)cli_integer("--q", text, 1, INT32_MAX); return true;
+  case KEY_SELECT: r->options.select = (sptrsm_select)cli_choice("--select", text, cli_selects, 3); return true;
+  default: return false;
   }
 }
 
 static error_t parse_rest(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   switch (key) {
-    case 'o': s->out = text; return 0;
-    case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return 0;
-    case KEY_CHECKSUM: s->checksum = true; return 0;
-    case KEY_FORCE: s->force = true; return 0;
-    case KEY_JSON: s->json = text; return 0;
-    case KEY_VERIFY: s->verify = true; return 0;
-    case KEY_DRY_RUN: s->dry_run = true; return 0;
-    case KEY_MAX_BERR:
-      s->max_berr = cli_number("--max-berr", text);
-      if (s->max_berr < 0) cli_usage("--max-berr: %s is negative", text);
-      return 0;
-    case ARGP_KEY_ARG:
-      if (state->arg_num >= 2) cli_usage("one argument too many: '%s'; give FACTORS and RHS", text);
-      *(state->arg_num == 0 ? &s->problem.factors : &s->problem.rhs) = text;
-      return 0;
-    case ARGP_KEY_END:
-      if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
-      return 0;
-    default: return ARGP_ERR_UNKNOWN;
+  case 'o': s->out = text; return 0;
+  case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return 0;
+  case KEY_CHECKSUM: s->checksum = true; return 0;
+  case KEY_FORCE: s->force = true; return 0;
+  case KEY_JSON: s->json = text; return 0;
+  case KEY_VERIFY: s->verify = true; return 0;
+  case KEY_DRY_RUN: s->dry_run = true; return 0;
+  case KEY_MAX_BERR:
+    s->max_berr = cli_number("--max-berr", text);
+    if (s->max_berr < 0) cli_usage("--max-berr: %s is negative", text);
+    return 0;
+  case ARGP_KEY_ARG:
+    if (state->arg_num >= 2) cli_usage("one argument too many: '%s'; give FACTORS and RHS", text);
+    *(state->arg_num == 0 ? &s->problem.factors : &s->problem.rhs) = text;
+    return 0;
+  case ARGP_KEY_END:
+    if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
   }
 }
 
@@ -197,11 +223,13 @@ static void warn(const run *r) {
     snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)(r->set->problem.io.col_begin + r->nonfinite_columns[i]));
   }
   if (r->nonfinite > 0)
-    cli_warning("%lld of %lld solutions are not finite: column%s %s%s; look for NaN or infinity in the right-hand side, or for a tiny diagonal", (long long)r->nonfinite,
-                (long long)r->X.nrhs, r->nonfinite == 1 ? "" : "s", list, r->nonfinite > NAMED_COLUMNS ? ", ..." : "");
+    cli_warning(
+        "%lld of %lld solutions are not finite: column%s %s%s; look for NaN or infinity in the right-hand side, or for a tiny diagonal",
+        (long long)r->nonfinite, (long long)r->X.nrhs, r->nonfinite == 1 ? "" : "s", list, r->nonfinite > NAMED_COLUMNS ? ", ..." : "");
   double limit = r->set->max_berr;
   if (limit >= 0 && !(r->residual.max_berr <= limit))
-    cli_warning("backward error %.3g of column %lld is above --max-berr %g", r->residual.max_berr, (long long)(r->set->problem.io.col_begin + r->residual.worst), limit);
+    cli_warning("backward error %.3g of column %lld is above --max-berr %g", r->residual.max_berr,
+                (long long)(r->set->problem.io.col_begin + r->residual.worst), limit);
 }
 
 static int work(run *r) {
@@ -219,10 +247,8 @@ static int report(run *r) {
   bool json_is_stdout = json && strcmp(json, "-") == 0;
   warn(r);
   if (!cli_quiet()) report_text(r, json_is_stdout ? stderr : stdout);
-  if (fflush(stdout) != 0) {
-    cli_error("stdout: can't write the summary");
-    return CLI_IO;
-  }
+  int code = cli_flush();
+  if (code != CLI_OK) return code;
   return json ? cli_write_json(report_json(r, true), json) : CLI_OK;
 }
 

@@ -36,7 +36,7 @@ typedef struct {
 } run;
 
 double run_gflops(const run *);
-size_t run_bytes(const run *);          /* factors, B, X and workspace */
+size_t run_bytes(const run *); /* factors, B, X and workspace */
 void report_text(const run *, FILE *);
 json_t *report_json(const run *, bool per_column); /* NULL without memory */
 

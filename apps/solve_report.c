@@ -10,7 +10,8 @@ static const char *op_text(sptrsm_op op) { return op == SPTRSM_N ? "" : op == SP
 static int64_t entries(const sptrsm_sparse *T) { return T && T->ptr ? T->ptr[T->n] : 0; }
 
 static double sparse_bytes(const sptrsm_sparse *T) {
-  return T && T->ptr ? (double)entries(T) * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t) : 0;
+  return T && T->ptr ? (double)entries(T) * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t)
+                     : 0;
 }
 
 double run_gflops(const run *r) {
@@ -32,13 +33,16 @@ static void print_inputs(const run *r, FILE *f) {
   const sptrsm_file_factors *F = r->in.factors;
   const sptrsm_file_block *B = r->in.B;
   fprintf(f, "matrix   %s: n %d, ", r->set->problem.factors, F->L_tri.n);
-  if (F->single) fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
-  else fprintf(f, "L %lld", (long long)entries(F->factors.L));
+  if (F->single)
+    fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
+  else
+    fprintf(f, "L %lld", (long long)entries(F->factors.L));
   if (F->factors.U) fprintf(f, " and U %lld entries", (long long)entries(F->factors.U));
   fprintf(f, ", %s\n         read as %s\n", cli_dtypes[F->L_tri.dtype], F->rule);
   if (F->source) fprintf(f, "         source: %s\n", F->source);
   fprintf(f, "rhs      %s: %lld column%s, %s", B->where, (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s", B->rule);
-  if (B->block.nrhs != B->file_nrhs) fprintf(f, " (of %lld, from column %lld)", (long long)B->file_nrhs, (long long)r->set->problem.io.col_begin);
+  if (B->block.nrhs != B->file_nrhs)
+    fprintf(f, " (of %lld, from column %lld)", (long long)B->file_nrhs, (long long)r->set->problem.io.col_begin);
   fputc('\n', f);
   if (r->in.conversion[0]) fprintf(f, "         %s\n", r->in.conversion);
 }
@@ -61,7 +65,8 @@ static void print_outcome(const run *r, FILE *f) {
   const phase_seconds *t = &r->seconds;
   fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->solver.analyse_seconds).text);
   if (r->set->dry_run) {
-    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s:%s\n", cli_bytes((double)run_bytes(r)).text, r->set->out, r->x_path);
+    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s:%s\n", cli_bytes((double)run_bytes(r)).text, r->set->out,
+            r->x_path);
     return;
   }
   fprintf(f, "solve %s", cli_seconds(t->solve).text);
@@ -87,22 +92,24 @@ static json_t *json_text(const char *text) { return text ? json_string(text) : j
 
 static json_t *json_triangle(const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
   if (M == NULL) return json_null();
-  return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "where", M->where, "rule", M->rule, "nnz", (json_int_t)entries(T), "uplo", cli_uplos[T->uplo], "diag",
-                   T->diag == SPTRSM_UNIT ? "unit" : "nonunit", "format", T->format == SPTRSM_CSR ? "csr" : "csc");
+  return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "where", M->where, "rule", M->rule, "nnz", (json_int_t)entries(T), "uplo",
+                   cli_uplos[T->uplo], "diag", T->diag == SPTRSM_UNIT ? "unit" : "nonunit", "format",
+                   T->format == SPTRSM_CSR ? "csr" : "csc");
 }
 
 static json_t *json_factors(const run *r) {
   const sptrsm_file_factors *F = r->in.factors;
-  return json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", r->set->problem.factors, "rule", F->rule, "source", json_text(F->source), "n", (int)F->L_tri.n,
-                   "dtype", cli_dtypes[F->L_tri.dtype], "single", F->single, "has_A", F->A != NULL, "L", json_triangle(F->L, &F->L_tri), "U",
-                   json_triangle(F->U, &F->U_tri));
+  return json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", r->set->problem.factors, "rule", F->rule, "source",
+                   json_text(F->source), "n", (int)F->L_tri.n, "dtype", cli_dtypes[F->L_tri.dtype], "single", F->single, "has_A",
+                   F->A != NULL, "L", json_triangle(F->L, &F->L_tri), "U", json_triangle(F->U, &F->U_tri));
 }
 
 static json_t *json_rhs(const run *r) {
   const sptrsm_file_block *B = r->in.B;
   json_int_t begin = r->set->problem.io.col_begin;
-  return json_pack("{s:s, s:s, s:I, s:I, s:[I, I], s:s}", "where", B->where, "rule", B->rule, "nrhs", (json_int_t)B->block.nrhs, "file_nrhs",
-                   (json_int_t)B->file_nrhs, "columns", begin, begin + (json_int_t)B->block.nrhs, "order", cli_orders[B->block.layout]);
+  return json_pack("{s:s, s:s, s:I, s:I, s:[I, I], s:s}", "where", B->where, "rule", B->rule, "nrhs", (json_int_t)B->block.nrhs,
+                   "file_nrhs", (json_int_t)B->file_nrhs, "columns", begin, begin + (json_int_t)B->block.nrhs, "order",
+                   cli_orders[B->block.layout]);
 }
 
 static json_t *json_plans(const run *r) {
@@ -111,10 +118,10 @@ static json_t *json_plans(const run *r) {
   for (int i = 0; i < s->plans; i++) {
     const sptrsm_info *p = &s->info[i];
     const char *factor = r->in.factors->single ? "T" : i == 0 && chain_has(s->system, 'L') ? "L" : "U";
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:I, s:f, s:f, s:I}", "factor", factor, "method", p->method, "reason", p->reason,
-                                          "parameters", p->parameters, "levels", (int)p->levels, "panel", (int)p->panel, "deterministic", p->deterministic, "nnz",
-                                          (json_int_t)p->nnz, "analysis_seconds", p->analysis_seconds, "view_seconds", p->view_seconds, "plan_bytes",
-                                          (json_int_t)p->plan_bytes));
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:I, s:f, s:f, s:I}", "factor", factor, "method", p->method,
+                                          "reason", p->reason, "parameters", p->parameters, "levels", (int)p->levels, "panel",
+                                          (int)p->panel, "deterministic", p->deterministic, "nnz", (json_int_t)p->nnz, "analysis_seconds",
+                                          p->analysis_seconds, "view_seconds", p->view_seconds, "plan_bytes", (json_int_t)p->plan_bytes));
   }
   return list;
 }
@@ -128,8 +135,8 @@ static json_t *json_list(const double *values, int64_t count) {
 static json_t *json_residual(const run *r, bool per_column) {
   const residual *R = &r->residual;
   if (!r->verified) return json_null();
-  json_t *o = json_pack("{s:s, s:o, s:o, s:I}", "against", r->in.S.name, "max_berr", cli_json_number(R->max_berr), "max_normwise", cli_json_number(R->max_normwise),
-                        "worst_column", (json_int_t)(r->set->problem.io.col_begin + R->worst));
+  json_t *o = json_pack("{s:s, s:o, s:o, s:I}", "against", r->in.S.name, "max_berr", cli_json_number(R->max_berr), "max_normwise",
+                        cli_json_number(R->max_normwise), "worst_column", (json_int_t)(r->set->problem.io.col_begin + R->worst));
   if (R->is_triangle) {
     json_object_set_new(o, "g1", cli_json_number(R->g1));
     json_object_set_new(o, "g2", cli_json_number(R->g2));
@@ -150,21 +157,23 @@ static json_t *json_nonfinite(const run *r) {
 
 static json_t *json_seconds(const run *r) {
   const phase_seconds *t = &r->seconds;
-  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify", t->verify, "write", t->write,
-                   "total", t->total);
+  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify",
+                   t->verify, "write", t->write, "total", t->total);
 }
 
 json_t *report_json(const run *r, bool per_column) {
   const solver *s = &r->solver;
-  json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name", sptrsm_context_describe(s->context),
-                             "reason", r->set->solver.reason);
+  json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
+                             sptrsm_context_describe(s->context), "reason", r->set->solver.reason);
   json_t *memory = json_pack("{s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes);
-  json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors", json_factors(r), "rhs",
-                             json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op", cli_ops[s->op], "alpha", r->set->problem.alpha[0],
-                             r->set->problem.alpha[1]);
-  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r), "memory", memory, "seconds",
-                           json_seconds(r), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r), "residual", json_residual(r, per_column), "nonfinite_columns",
-                           json_nonfinite(r), "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+  json_t *report =
+      json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
+                json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
+                cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
+  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
+                           "memory", memory, "seconds", json_seconds(r), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r),
+                           "residual", json_residual(r, per_column), "nonfinite_columns", json_nonfinite(r), "output", r->set->out,
+                           "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

@@ -11,11 +11,13 @@
 
 device_choice device_parse(const char *text) {
   device_choice d = {.text = text, .place = SPTRSM_HOST};
-  if (strcmp(text, "auto") == 0) d.automatic = true;
+  if (strcmp(text, "auto") == 0)
+    d.automatic = true;
   else if (strncmp(text, "cuda", 4) == 0 && (text[4] == '\0' || text[4] == ':')) {
     d.place = SPTRSM_CUDA;
     if (text[4] == ':') d.index = (int)cli_integer("--device", text + 5, 0, INT_MAX);
-  } else if (strcmp(text, "cpu") != 0) cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...", text);
+  } else if (strcmp(text, "cpu") != 0)
+    cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...", text);
   return d;
 }
 
@@ -51,8 +53,11 @@ static bool built_with_cuda(void) {
 }
 
 static int no_device(const solver_request *r) {
-  if (!built_with_cuda()) cli_error("--device %s: this build has no CUDA; use --device cpu, or build with CUDA", r->device.text);
-  else cli_error("--device %s: no such CUDA device (%d found); use --device cpu, or check the driver with nvidia-smi", r->device.text, sptrsm_device_count());
+  if (!built_with_cuda())
+    cli_error("--device %s: this build has no CUDA; use --device cpu, or build with CUDA", r->device.text);
+  else
+    cli_error("--device %s: no such CUDA device (%d found); use --device cpu, or check the driver with nvidia-smi", r->device.text,
+              sptrsm_device_count());
   return CLI_DEVICE;
 }
 
@@ -72,7 +77,9 @@ int device_settle(solver_request *r) {
   }
   r->device.place = devices > 0 ? SPTRSM_CUDA : SPTRSM_HOST;
   snprintf(r->reason, sizeof r->reason, "%s",
-           devices > 0 ? "a CUDA device was found" : built_with_cuda() ? "no CUDA device was found" : "this build has no CUDA");
+           devices > 0         ? "a CUDA device was found"
+           : built_with_cuda() ? "no CUDA device was found"
+                               : "this build has no CUDA");
   return CLI_OK;
 }
 
@@ -125,7 +132,8 @@ static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
 
 sptrsm_status solver_run(solver *s, const void *alpha, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end) {
   sptrsm_block from = columns(B, begin, end), to = columns(X, begin, end);
-  sptrsm_status status = s->plan ? sptrsm_solve(s->plan, NULL, alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, alpha, &from, &to);
+  sptrsm_status status =
+      s->plan ? sptrsm_solve(s->plan, NULL, alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, alpha, &from, &to);
   return status == SPTRSM_OK ? sptrsm_context_sync(s->context) : status;
 }
 

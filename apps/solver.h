@@ -5,7 +5,7 @@
 #include "cli.h"
 
 typedef struct {
-  const char *text;     /* as given: "auto", "cpu", "cuda", "cuda:1" */
+  const char *text; /* as given: "auto", "cpu", "cuda", "cuda:1" */
   sptrsm_place place;
   int index;
   bool automatic;
@@ -13,23 +13,23 @@ typedef struct {
 
 typedef struct {
   device_choice device;
-  char reason[200];        /* why this device */
+  char reason[200]; /* why this device */
   sptrsm_system system;
   sptrsm_op op;
-  int threads;             /* 0: as OpenMP decides */
-  sptrsm_options options;  /* method, thresholds, panel; op is set from above */
+  int threads;            /* 0: as OpenMP decides */
+  sptrsm_options options; /* method, thresholds, panel; op is set from above */
 } solver_request;
 
 typedef struct {
   sptrsm_context *context;
   sptrsm_matrix *matrix;
-  sptrsm_plan *plan;       /* single triangle, or NULL: */
+  sptrsm_plan *plan; /* single triangle, or NULL: */
   sptrsm_direct *direct;
   sptrsm_system system;
   sptrsm_op op;
-  int plans;               /* infos filled: 1, or 2 with L and U */
+  int plans; /* infos filled: 1, or 2 with L and U */
   sptrsm_info info[2];
-  double analyse_seconds;  /* creating it all, validation included */
+  double analyse_seconds; /* creating it all, validation included */
   size_t workspace_bytes;
   double flops_per_rhs;
 } solver;

@@ -6,27 +6,27 @@
 #include "problem.h"
 #include "residual.h"
 
-static const char help[] =
-    "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5      is X the solution? exit code 0 or 1\n"
-    "sptrsm-verify f.h5:/L b.h5 x.h5:/X --trans T --max 10 --json\n"
-    "\n"
-    "usage: sptrsm-verify FACTORS RHS SOLUTION [options]  each FILE or FILE:/path/in/file\n"
-    "  --sys S, --trans N|T|C, --alpha X                  the system, as given to sptrsm-solve\n"
-    "  --uplo lower|upper, --unit, --take-triangle, --tidy, --dtype T, --rhs-order C|F, --cols a:b,\n"
-    "  --memory-limit S, --allow-external                 how files are read, as in sptrsm-solve\n"
-    "  --max G              limit instead of the default one\n"
-    "  --json               report on stdout\n"
-    "  -q, -v, --help, --version\n"
-    "\n"
-    "What is judged (u: unit roundoff, k: entries of a row):\n"
-    "  a single triangle T  |b - T x| / ((k + 1) u |T||x|) of every entry: at most 1, complex 4;\n"
-    "                       and, always, norm1(b - T x) / (norm1(T) norm1(x) u): below 30\n"
-    "  other systems        norm(b - A x) / ((normF(A) norm(x) + norm(b)) u): at most 30\n"
-    "exit: 0 within, 1 above or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
+static const char help[] = "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5      is X the solution? exit code 0 or 1\n"
+                           "sptrsm-verify f.h5:/L b.h5 x.h5:/X --trans T --max 10 --json\n"
+                           "\n"
+                           "usage: sptrsm-verify FACTORS RHS SOLUTION [options]  each FILE or FILE:/path/in/file\n"
+                           "  --sys S, --trans N|T|C, --alpha X                  the system, as given to sptrsm-solve\n"
+                           "  --uplo lower|upper, --unit, --take-triangle, --tidy, --dtype T, --rhs-order C|F, --cols a:b,\n"
+                           "  --memory-limit S, --allow-external                 how files are read, as in sptrsm-solve\n"
+                           "  --max G              limit instead of the default one\n"
+                           "  --json               report on stdout\n"
+                           "  -q, -v, --help, --version\n"
+                           "\n"
+                           "What is judged (u: unit roundoff, k: entries of a row):\n"
+                           "  a single triangle T  |b - T x| / ((k + 1) u |T||x|) of every entry: at most 1, complex 4;\n"
+                           "                       and, always, norm1(b - T x) / (norm1(T) norm1(x) u): below 30\n"
+                           "  other systems        norm(b - A x) / ((normF(A) norm(x) + norm(b)) u): at most 30\n"
+                           "exit: 0 within, 1 above or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
 
 enum { KEY_MAX = 2000, KEY_JSON };
 
-static const struct argp_option options[] = {MATRIX_OPTIONS, BLOCK_OPTIONS, SYSTEM_OPTIONS, {"max", KEY_MAX, "G", 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
+static const struct argp_option options[] = {
+    MATRIX_OPTIONS, BLOCK_OPTIONS, SYSTEM_OPTIONS, {"max", KEY_MAX, "G", 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
 
 static const double g2_limit = 30, normwise_limit = 30;
 
@@ -41,10 +41,10 @@ typedef struct {
   problem problem;
   sptrsm_file_block *X;
   residual residual;
-  double figure, limit;       /* what is judged */
+  double figure, limit; /* what is judged */
   const char *figure_name;
-  bool has_error;             /* the file of B holds X_true */
-  double error;               /* max |X - X_true| */
+  bool has_error; /* the file of B holds X_true */
+  double error;   /* max |X - X_true| */
   bool within;
 } verdict;
 
@@ -53,19 +53,19 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   const char **names[] = {&s->problem.factors, &s->problem.rhs, &s->solution};
   if (problem_parse(key, text, &s->problem)) return 0;
   switch (key) {
-    case KEY_MAX:
-      s->max = cli_number("--max", text);
-      if (s->max < 0) cli_usage("--max: %s is negative", text);
-      return 0;
-    case KEY_JSON: s->json = true; return 0;
-    case ARGP_KEY_ARG:
-      if (state->arg_num >= 3) cli_usage("one argument too many: '%s'; give FACTORS, RHS and SOLUTION", text);
-      *names[state->arg_num] = text;
-      return 0;
-    case ARGP_KEY_END:
-      if (state->arg_num < 3) cli_usage("give FACTORS, RHS and SOLUTION, the files to read");
-      return 0;
-    default: return ARGP_ERR_UNKNOWN;
+  case KEY_MAX:
+    s->max = cli_number("--max", text);
+    if (s->max < 0) cli_usage("--max: %s is negative", text);
+    return 0;
+  case KEY_JSON: s->json = true; return 0;
+  case ARGP_KEY_ARG:
+    if (state->arg_num >= 3) cli_usage("one argument too many: '%s'; give FACTORS, RHS and SOLUTION", text);
+    *names[state->arg_num] = text;
+    return 0;
+  case ARGP_KEY_END:
+    if (state->arg_num < 3) cli_usage("give FACTORS, RHS and SOLUTION, the files to read");
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
   }
 }
 
@@ -108,8 +108,8 @@ static int load_matching(sptrsm_file_block **out, const char *where, const probl
   int64_t columns = (*out)->block.nrhs;
   if (columns == B->block.nrhs) return CLI_OK;
   if (columns != B->file_nrhs) {
-    cli_error("%s: has %lld columns, %s has %lld; is it the solution of these right-hand sides, or is --cols needed?", (*out)->where, (long long)columns, B->where,
-              (long long)B->block.nrhs);
+    cli_error("%s: has %lld columns, %s has %lld; is it the solution of these right-hand sides, or is --cols needed?", (*out)->where,
+              (long long)columns, B->where, (long long)B->block.nrhs);
     return CLI_INPUT;
   }
   sptrsm_file_block_free(*out);
@@ -157,11 +157,12 @@ static void report_text(const verdict *v, const settings *s) {
   const residual *r = &v->residual;
   printf("%s solves %s with %s: %s\n", v->X->where, v->problem.B->where, s->problem.factors, v->within ? "yes" : "NO");
   printf("  %s: %.3g, limit %g", v->figure_name, v->figure, v->limit);
-  if (r->is_triangle && r->nrhs > 0) printf(" (row %lld, column %lld)", (long long)r->g1_row, (long long)(s->problem.io.col_begin + r->g1_column));
+  if (r->is_triangle && r->nrhs > 0)
+    printf(" (row %lld, column %lld)", (long long)r->g1_row, (long long)(s->problem.io.col_begin + r->g1_column));
   putchar('\n');
   if (r->is_triangle) printf("  norm1 residual over norm1(T) norm1(x) u: %.3g, limit %g\n", r->g2, g2_limit);
-  printf("  backward error against %s: componentwise %.2e (column %lld), normwise %.2e\n", v->problem.S.name, r->max_berr, (long long)(s->problem.io.col_begin + r->worst),
-         r->max_normwise);
+  printf("  backward error against %s: componentwise %.2e (column %lld), normwise %.2e\n", v->problem.S.name, r->max_berr,
+         (long long)(s->problem.io.col_begin + r->worst), r->max_normwise);
   if (v->has_error) printf("  largest error against X_true: %.2e\n", v->error);
 }
 
@@ -172,12 +173,14 @@ static json_t *report_json(const verdict *v, const settings *s) {
     json_array_append_new(berr, cli_json_number(r->berr[k]));
     json_array_append_new(normwise, cli_json_number(r->normwise[k]));
   }
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "program", "sptrsm-verify", "version",
-                   sptrsm_version(), "factors", s->problem.factors, "rhs", v->problem.B->where, "solution", v->X->where, "system", sptrsm_system_name(s->problem.system), "op",
-                   cli_ops[s->problem.op], "against", v->problem.S.name, "within", v->within, "figure_name", v->figure_name, "figure", cli_json_number(v->figure), "limit",
-                   v->limit, "g1", r->is_triangle ? cli_json_number(r->g1) : json_null(), "g2", r->is_triangle ? cli_json_number(r->g2) : json_null(), "max_berr",
-                   cli_json_number(r->max_berr), "max_normwise", cli_json_number(r->max_normwise), "worst_column", (json_int_t)(s->problem.io.col_begin + r->worst), "berr",
-                   berr, "normwise", normwise, "max_error", v->has_error ? cli_json_number(v->error) : json_null());
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "program",
+                   "sptrsm-verify", "version", sptrsm_version(), "factors", s->problem.factors, "rhs", v->problem.B->where, "solution",
+                   v->X->where, "system", sptrsm_system_name(s->problem.system), "op", cli_ops[s->problem.op], "against", v->problem.S.name,
+                   "within", v->within, "figure_name", v->figure_name, "figure", cli_json_number(v->figure), "limit", v->limit, "g1",
+                   r->is_triangle ? cli_json_number(r->g1) : json_null(), "g2", r->is_triangle ? cli_json_number(r->g2) : json_null(),
+                   "max_berr", cli_json_number(r->max_berr), "max_normwise", cli_json_number(r->max_normwise), "worst_column",
+                   (json_int_t)(s->problem.io.col_begin + r->worst), "berr", berr, "normwise", normwise, "max_error",
+                   v->has_error ? cli_json_number(v->error) : json_null());
 }
 
 static int verify(verdict *v, const settings *s) {
@@ -185,14 +188,14 @@ static int verify(verdict *v, const settings *s) {
   if (code == CLI_OK) code = load_solution(v, s);
   if (code == CLI_OK) code = compare_with_truth(v);
   if (code != CLI_OK) return code;
-  if (!residual_compute(&v->residual, &v->problem.S, v->problem.alpha, &v->problem.B->block, &v->X->block)) return cli_no_memory("the residuals");
+  if (!residual_compute(&v->residual, &v->problem.S, v->problem.alpha, &v->problem.B->block, &v->X->block))
+    return cli_no_memory("the residuals");
   judge(v, s);
-  if (s->json) code = cli_write_json(report_json(v, s), "-");
-  else if (!cli_quiet()) report_text(v, s);
-  if (code == CLI_OK && fflush(stdout) != 0) {
-    cli_error("stdout: can't write");
-    code = CLI_IO;
-  }
+  if (s->json)
+    code = cli_write_json(report_json(v, s), "-");
+  else if (!cli_quiet())
+    report_text(v, s);
+  if (code == CLI_OK) code = cli_flush();
   return code != CLI_OK ? code : v->within ? CLI_OK : CLI_ABOVE;
 }
 

@@ -45,8 +45,13 @@ static sptrsm_sparse triangle(arrays *a, int complex_type, int lower) {
     }
     a->ptr[i + 1] = p;
   }
-  return (sptrsm_sparse){.format = SPTRSM_CSR, .dtype = complex_type ? SPTRSM_C128 : SPTRSM_F64, .uplo = lower ? SPTRSM_LOWER : SPTRSM_UPPER, .n = N, .ptr = a->ptr,
-                         .idx = a->idx, .val = complex_type ? (void *)a->z : a->d};
+  return (sptrsm_sparse){.format = SPTRSM_CSR,
+                         .dtype = complex_type ? SPTRSM_C128 : SPTRSM_F64,
+                         .uplo = lower ? SPTRSM_LOWER : SPTRSM_UPPER,
+                         .n = N,
+                         .ptr = a->ptr,
+                         .idx = a->idx,
+                         .val = complex_type ? (void *)a->z : a->d};
 }
 
 static int write_rhs(const char *path, int complex_type) {
@@ -55,7 +60,8 @@ static int write_rhs(const char *path, int complex_type) {
   char name[512];
   const char *const names[] = {"B"};
   for (int i = 0; i < N * NRHS; i++) d[i] = creal(z[i] = number(i, i / 3) * 16 + 0.25);
-  sptrsm_block B = {.data = complex_type ? (void *)z : d, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = complex_type ? SPTRSM_C128 : SPTRSM_F64};
+  sptrsm_block B = {
+      .data = complex_type ? (void *)z : d, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = complex_type ? SPTRSM_C128 : SPTRSM_F64};
   const sptrsm_block *const blocks[] = {&B};
   snprintf(name, sizeof name, "%.*s_rhs.h5", (int)(strlen(path) - 3), path);
   return sptrsm_file_blocks_save(name, 1, names, blocks, NULL) == SPTRSM_OK ? 0 : fail(name);
@@ -120,8 +126,10 @@ static int look_up(const char *file, int count, char **keys) {
     return 1;
   }
   for (int i = 0; i < count && at; i++) at = json_is_array(at) ? json_array_get(at, (size_t)atoi(keys[i])) : json_object_get(at, keys[i]);
-  if (at == NULL) fprintf(stderr, "cli_helper: %s: no such key\n", file);
-  else if (count > 0 && json_is_string(at)) puts(json_string_value(at));
+  if (at == NULL)
+    fprintf(stderr, "cli_helper: %s: no such key\n", file);
+  else if (count > 0 && json_is_string(at))
+    puts(json_string_value(at));
   else if (count > 0) {
     json_dumpf(at, stdout, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
     putchar('\n');

@@ -1,0 +1,241 @@
+# cli_files.sh -- outputs, damaged inputs, and what happens to an old output when things go wrong. Sections for cli_test.sh.
+# shellcheck shell=bash
+
+test_outputs() {
+  system banded 60 4 --nrhs 2
+  echo precious >s_rhs.solution.h5
+  cp s_rhs.solution.h5 old
+  rejects 5 "s_rhs.solution.h5: exists; replace it with --force or choose another output" sptrsm-solve s.h5 s_rhs.h5
+  same s_rhs.solution.h5 old
+  run sptrsm-solve s.h5 s_rhs.h5 --dry-run --force
+  code 0
+  says "nothing solved (--dry-run)"
+  says "output   would be s_rhs.solution.h5:/X"
+  same s_rhs.solution.h5 old
+  solves
+  verifies
+  run sptrsm-solve s.h5 s_rhs.h5 -o dry.h5 --dry-run
+  code 0
+  missing dry.h5
+  cp s.h5 copy.h5 && cp s_rhs.h5 copy_rhs.h5
+  rejects 2 "the output is the input s_rhs.h5" sptrsm-solve s.h5 s_rhs.h5 -o s_rhs.h5 --force
+  rejects 2 "the output is the input s.h5:/L" sptrsm-solve s.h5:/L s_rhs.h5 -o ./s.h5 --force
+  ln s.h5 linked.h5
+  rejects 2 "the output is the input s.h5" sptrsm-solve s.h5 s_rhs.h5 -o linked.h5 --force
+  rejects 2 "the output is the input s.h5" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json s.h5
+  rejects 2 "is the output of the solution too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json x.h5
+  same s.h5 copy.h5
+  same s_rhs.h5 copy_rhs.h5
+  rejects 5 "there is no folder none; make it first" sptrsm-solve s.h5 s_rhs.h5 -o none/x.h5
+  mkdir folder
+  rejects 5 "folder: is a folder" sptrsm-solve s.h5 s_rhs.h5 -o folder --force
+  rejects 5 "/dev/null: is not a regular file" sptrsm-solve s.h5 s_rhs.h5 -o /dev/null --force
+  rejects 5 "folder: is a folder; --json needs a file" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json folder
+  rejects 5 "/dev/full: can't write: No space left" sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --json /dev/full
+  for command in "sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force" "sptrsm-info s.h5" "sptrsm-info --methods" "sptrsm-gen chain 3 -o g.h5" "sptrsm-verify --help" \
+    "sptrsm-verify s.h5 s_rhs.h5 s_rhs.solution.h5 --json"; do
+    last="$command >/dev/full"
+    $command >/dev/full 2>stderr
+    rc=$?
+    code 5
+    warns "stdout: can't write"
+  done
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force --json - --verify
+  code 0
+  equals "$(field stdout exit_code)" 0
+  equals "$(field stdout output)" x.h5
+  equals "$(field stdout plans 0 factor)" T
+  at_most "$(field stdout residual g1)" 1
+  at_most "$(field stdout residual berr 1)" 1e-14
+  run sptrsm-info x.h5
+  code 0
+  says "/berr"
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o small.h5 --compress 9 --checksum
+  code 0
+  run sptrsm-verify -q s.h5 s_rhs.h5 small.h5
+  code 0
+  chmod a-w folder
+  if [ "$(id -u)" = 0 ]; then
+    chmod 755 . && chmod a+r s.h5 s_rhs.h5
+    as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+    as_user cat s.h5 >/dev/null 2>&1 || return # the programs or this folder are out of reach for other users
+  else
+    as_user() { "$@"; }
+  fi
+  as_user "$bin/sptrsm-info" --version >/dev/null 2>&1 || return
+  rejects 5 "folder/x.h5: folder folder: Permission denied; choose another output" as_user "$bin/sptrsm-solve" s.h5 s_rhs.h5 -o folder/x.h5
+  no_leftovers
+}
+
+test_bad_input() {
+  system chain 4
+  cp s_rhs.solution.h5 old 2>/dev/null
+  market upper.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "2 3 1"
+  market both.mtx general "4 4 6" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "2 3 1" "3 1 1"
+  market missing.mtx general "4 4 4" "1 1 2" "2 2 2" "4 4 2" "4 1 1"
+  market zero.mtx general "4 4 4" "1 1 2" "2 2 0" "3 3 2" "4 4 2"
+  market nan.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "4 1 nan"
+  market infinite.mtx general "4 4 4" "1 1 2" "2 2 inf" "3 3 2" "4 4 2"
+  market twice.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "4 4 2"
+  market wide.mtx general "4 5 4" "1 1 2" "2 2 2" "3 3 2" "4 4 2"
+  market outside.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "5 1 2"
+  market short.mtx general "4 4 5" "1 1 2"
+  market five.mtx general "5 5 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "5 5 2"
+  market symmetric.mtx symmetric "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "2 1 1"
+  echo text >text.h5
+  : >empty.h5
+  head -c 900 s.h5 >cut.h5
+  mkdir folder.h5
+  echo precious >s_rhs.solution.h5
+  cp s_rhs.solution.h5 old
+  while IFS='|' read -r want factors rhs options text; do
+    rejects $want "$text" sptrsm-solve $factors $rhs --force $options
+    check; grep -q "^sptrsm-solve: error: \(${factors%%:*}\|${rhs%%:*}\)" stderr || fail "the message does not name the file"
+    same s_rhs.solution.h5 old
+  done <<'END'
+5|none.h5|s_rhs.h5||No such file
+5|folder.h5|s_rhs.h5||not a regular file
+5|text.h5|s_rhs.h5||neither an HDF5 file
+5|empty.h5|s_rhs.h5||neither an HDF5 file
+5|cut.h5|s_rhs.h5||truncated
+5|s.h5:/none|s_rhs.h5||no such object; there is L
+3|s_rhs.h5|s_rhs.h5||neither a matrix nor a factor set
+3|s.h5:/L/data|s_rhs.h5||not a sparse matrix
+3|upper.mtx|s_rhs.h5|--uplo lower|row 1 has entry (1,2) above the diagonal; use --uplo upper or --take-triangle
+3|both.mtx|s_rhs.h5||has entries on both sides of the diagonal
+4|missing.mtx|s_rhs.h5||row 2 has no diagonal entry; use --unit
+4|zero.mtx|s_rhs.h5||diagonal entry (1,1) is zero
+4|infinite.mtx|s_rhs.h5||diagonal entry (1,1) is NaN or infinite
+3|nan.mtx|s_rhs.h5||entry (3,0) is NaN or infinite
+3|twice.mtx|s_rhs.h5||row 3 has column 3 twice; use --tidy
+3|wide.mtx|s_rhs.h5||is 4 x 5
+3|outside.mtx|s_rhs.h5||line 7: entry (5,1) lies outside
+3|short.mtx|s_rhs.h5||truncated
+3|symmetric.mtx|s_rhs.h5||--take-triangle
+3|five.mtx|s_rhs.h5||the matrix has order 5
+5|s.h5|none.h5|-o s_rhs.solution.h5|No such file
+5|s.h5|text.h5|-o s_rhs.solution.h5|neither an HDF5 file
+5|s.h5|s_rhs.h5:/none||no such object; there is B, X_true
+3|s.h5|s.h5|-o s_rhs.solution.h5|holds no B
+3|s.h5|s.h5:/L|-o s_rhs.solution.h5|a dense block is needed
+6|s.h5|s_rhs.h5|--memory-limit 10|raise the limit (--memory-limit)
+END
+  for options in "upper.mtx" "missing.mtx --unit" "both.mtx --take-triangle --uplo upper" "twice.mtx --tidy" "symmetric.mtx --take-triangle"; do
+    run sptrsm-solve -q $options s_rhs.h5 -o ok.h5 --force --verify
+    code 0
+  done
+  no_leftovers
+}
+
+test_numbers() {
+  system banded 30 2 --nrhs 4
+  run "$helper" nonfinite odd.h5 30
+  code 0
+  run sptrsm-solve s.h5 odd.h5 -o x.h5 --json report
+  code 1
+  warns "2 of 4 solutions are not finite: columns 1, 3; look for NaN or infinity in the right-hand side"
+  equals "$(field report nonfinite_columns first)" "[1,3]"
+  equals "$(field report exit_code)" 1
+  exists x.h5
+  run sptrsm-solve -q s.h5 odd.h5 -o x.h5 --force --cols 3 --max-berr 1 --json report
+  code 1
+  warns "1 of 1 solutions are not finite: column 3"
+  warns "is above --max-berr 1"
+  equals "$(field report residual max_berr)" null
+  run sptrsm-solve -q s.h5 odd.h5 -o x.h5 --force --cols 2 --max-berr 1e-14
+  code 0
+  run sptrsm-verify -q s.h5 odd.h5 x.h5 --cols 2
+  code 0
+  run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o y.h5 --max-berr 1e-30
+  code 1
+  warns "is above --max-berr 1e-30"
+  exists y.h5
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o big.h5 --alpha 1e308
+  code 1
+  run sptrsm-verify -q s.h5 s_rhs.h5 big.h5 --alpha 1e308
+  code 1
+}
+
+# A disk that is full: the size of files is limited, so writes fail beyond it.
+test_disk() {
+  system banded 4000 2 --nrhs 16
+  echo precious >x.h5
+  cp x.h5 old
+  for blocks in 1 16 200; do # stderr has this limit too
+    last="limit of $blocks kB"
+    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force) >stdout 2>stderr
+    rc=$?
+    code 5
+    warns "sptrsm-solve: error: x.h5"
+    same x.h5 old
+    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-gen -q banded 20000 2 -o g.h5) >stdout 2>stderr
+    rc=$?
+    code 5
+    missing g.h5
+    no_leftovers
+  done
+}
+
+# start_solve: a solve of several seconds in the background; waits until it says what it is doing ("reading", "solving", ...)
+start_solve() {
+  set -m # else bash lets background programs ignore SIGINT
+  sptrsm-solve -v s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --threads 1 >stdout 2>stderr &
+  pid=$!
+  set +m
+  for _ in $(seq 2000); do
+    grep -q "sptrsm-solve: $1" stderr && return
+    sleep 0.01
+  done
+  fail "never came to $1"
+}
+
+test_interrupt() {
+  system dense 2500 --nrhs 400
+  echo precious >x.h5
+  cp x.h5 old
+  for phase in reading analysing solving computing writing; do
+    for signal in INT TERM; do
+      start_solve $phase
+      kill -$signal $pid
+      wait $pid 2>/dev/null
+      rc=$?
+      last="SIG$signal while $phase"
+      if [ $phase = writing ] && [ $rc = 0 ]; then # it may be through before the signal arrives
+        run sptrsm-verify -q s.h5 s_rhs.h5 x.h5
+        code 0
+        cp old x.h5
+        continue
+      fi
+      code $([ $signal = INT ] && echo 130 || echo 143)
+      warns "sptrsm-solve: interrupted"
+      same x.h5 old
+      no_leftovers
+    done
+  done
+}
+
+# Killed without notice at random times: the old output is intact or the new one whole; a temporary file may stay.
+test_kill() {
+  system banded 3000 20 --nrhs 64
+  echo precious >x.h5
+  cp x.h5 old
+  olds=0 news=0
+  begin=$(date +%s%N)
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  whole=$(($(date +%s%N) - begin))
+  for k in $(seq 40); do # from the beginning to a little after the end
+    sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force >stdout 2>stderr &
+    pid=$!
+    sleep "$(awk "BEGIN { print $whole * 1e-9 * $((k * 7 % 41)) / 34 }")"
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    last="kill number $k"
+    if cmp -s x.h5 old; then olds=$((olds + 1)); continue; fi
+    news=$((news + 1))
+    run sptrsm-verify -q s.h5 s_rhs.h5 x.h5
+    code 0
+    cp old x.h5
+  done
+  echo "old output intact $olds times, new one whole $news times"
+}

@@ -1,0 +1,168 @@
+# cli_programs.sh -- help, wrong usage, and the programs beside sptrsm-solve. Sections for cli_test.sh.
+# shellcheck shell=bash
+
+test_help() {
+  for name in solve info gen verify; do
+    run sptrsm-$name --help
+    code 0
+    check; [ "$(wc -l <stdout)" -le 24 ] || fail "--help is longer than a screen"
+    check; [ "$(awk '{ if (length > most) most = length } END { print most }' stdout)" -le 100 ] || fail "--help is wider than 100 columns"
+    check; head -1 stdout | grep -q "^sptrsm-" || fail "--help does not begin with an example"
+    says "usage: sptrsm-$name"
+    run sptrsm-$name --version
+    code 0
+    check; grep -qE "^sptrsm-$name [0-9]+\.[0-9]+\.[0-9]+$" stdout || fail "wrong --version"
+  done
+}
+
+test_usage() {
+  for name in solve info gen verify; do
+    rejects 2 "Try 'sptrsm-$name --help'." sptrsm-$name
+    rejects 2 "unknown or ambiguous option '--nonsense'" sptrsm-$name --nonsense
+    check; [ "$(wc -l <stderr)" = 2 ] || fail "wrong usage takes one line and a hint"
+    rejects 2 "option '--quiet' takes no value" sptrsm-$name --quiet=1
+  done
+  rejects 2 "option '--device' needs a value" sptrsm-solve a.h5 b.h5 --device
+  rejects 2 "give FACTORS and RHS" sptrsm-solve a.h5
+  rejects 2 "one argument too many: 'c.h5'" sptrsm-solve a.h5 b.h5 c.h5
+  while read -r option value text; do
+    rejects 2 "$text" sptrsm-solve a.h5 b.h5 "$option" "$value"
+  done <<'END'
+--device  gpu      --device: 'gpu' is not one of auto, cpu, cuda
+--method  magic    --method: 'magic' is not one of auto, serial
+--trans   X        --trans: 'X' is not one of N, T, C
+--sys     Z        unknown system "Z"
+--uplo    left     --uplo: 'left' is not one of lower, upper
+--dtype   f16      --dtype: 'f16' is not one of f32, f64, c64, c128
+--alpha   1,x      --alpha: '1,x' is not a number
+--cols    4:2      --cols: '4:2' is not a range
+--cols    -1:2     --cols: '-1:2' is not a range
+--cols    :        --cols: ':' is not a range
+--threads 0        --threads: '0' is not a whole number from 1
+--panel   many     --panel: 'many' is not a whole number
+--compress 10      --compress: '10' is not a whole number from 0 to 9
+--memory-limit 3X  --memory-limit: '3X' is not a size
+--max-berr nan     --max-berr: 'nan' is not a number
+--max-berr -1      --max-berr: -1 is negative
+END
+  rejects 2 "unknown kind 'cube'" sptrsm-gen cube 3 -o x.h5
+  rejects 2 "give D3N7 X Y Z" sptrsm-gen D3N7 3 3 -o x.h5
+  rejects 2 "one argument too many: '4'" sptrsm-gen chain 3 4 -o x.h5
+  rejects 2 "the order is above" sptrsm-gen D3N7 2000 2000 2000 -o x.h5
+  rejects 2 "give the output: -o FILE" sptrsm-gen chain 3
+  rejects 2 "--density is for random" sptrsm-gen chain 3 -o x.h5 --density 0.5
+  missing x.h5
+  # Colour is for terminals, and not with NO_COLOR.
+  rejects 5 "sptrsm-solve: error: a.h5" sptrsm-solve a.h5 b.h5
+  if command -v script >/dev/null; then
+    last="an error on a terminal"
+    script -qec "sptrsm-solve a.h5 b.h5" /dev/null </dev/null >stdout 2>stderr
+    check; grep -q "$(printf '\033')" stdout || fail "no colour"
+    NO_COLOR=1 script -qec "sptrsm-solve a.h5 b.h5" /dev/null </dev/null >stdout 2>stderr
+    check; grep -q "$(printf '\033')" stdout && fail "colour in spite of NO_COLOR"
+    says "error: a.h5"
+  fi
+}
+
+test_info() {
+  sptrsm-gen -q D2N5 4 3 -o grid.h5 --nrhs 2
+  run sptrsm-info grid.h5 grid_rhs.h5
+  code 0
+  golden stdout <<'END'
+grid.h5: one triangle, n 12, f64
+  read as one lower triangle /L (Binsparse CSR)
+  source: sptrsm-gen D2N5 4 3, seed 1
+  T: lower, CSR, 29 entries, 452 B
+     6 level sets, rows in a level: least 1, average 2.0, most 3
+     entries of a row: least 1, average 2.4, most 3
+     stencil D2N5 on a grid of 4 x 3 x 1
+  a panel of 64 right-hand sides takes 6.14 kB
+  /L           matrix   12 x 12, 29 entries, f64 (Binsparse CSR)
+grid_rhs.h5:
+  /B           block    12 x 2, f64 (2-D dataset)
+  /X_true      block    12 x 2, f64 (2-D dataset)
+END
+  run sptrsm-info none.h5 grid.h5:/L
+  code 5
+  warns "sptrsm-info: error: none.h5: No such file"
+  says "grid.h5:/L: one triangle, n 12"
+  run sptrsm-info --json "$data/add32_splu.h5" none.h5 --methods
+  code 5
+  equals "$(field stdout files 0 factors perm_row)" scatter
+  equals "$(field stdout files 0 factors perm_col)" gather
+  equals "$(field stdout files 0 factors n)" 4960
+  equals "$(field stdout files 0 factors triangles 0 nnz)" 14430
+  equals "$(field stdout files 0 factors triangles 1 uplo)" upper
+  equals "$(field stdout files 1 exit_code)" 5
+  equals "$(field stdout methods 0 name)" serial
+  run sptrsm-info "$data/add32_splu.h5:/A"
+  code 0
+  says "general matrix"
+  run sptrsm-info --methods
+  code 0
+  says "serial"
+  says "levelset"
+  market missing.mtx general "4 4 3" "1 1 2" "2 2 2" "4 4 2"
+  run sptrsm-info missing.mtx
+  code 4
+  warns "row 2 has no diagonal entry"
+}
+
+test_gen() {
+  sptrsm-gen -q powerlaw 200 -o a.h5 --nrhs 3 --seed 7
+  sptrsm-gen -q powerlaw 200 -o b.h5 --nrhs 3 --seed 7
+  sptrsm-gen -q powerlaw 200 -o c.h5 --nrhs 3 --seed 8
+  OMP_NUM_THREADS=1 sptrsm-gen -q powerlaw 200 -o d.h5 --nrhs 3 --seed 7
+  sptrsm-solve -q a.h5 b_rhs.h5 -o x.h5
+  for other in b d; do
+    run sptrsm-verify a.h5 ${other}_rhs.h5 x.h5 --json
+    code 0
+    equals "$(field stdout max_error)" 0.0
+  done
+  run sptrsm-verify -q c.h5 a_rhs.h5 x.h5
+  code 1
+  rejects 5 "a.h5: exists; replace it with --force" sptrsm-gen chain 3 -o a.h5
+  rm a.h5
+  rejects 5 "a_rhs.h5: exists; replace it with --force" sptrsm-gen chain 3 -o a.h5
+  missing a.h5
+  run sptrsm-gen chain 3 -o a.h5 --nrhs 0
+  code 0
+  says "a.h5: lower triangle, n 3, 5 entries, f64, chain"
+  while IFS='|' read -r kind entries; do # entries of the lower triangle of a 4 x 4 x 4 or 4 x 4 grid, counted by hand from the stencil
+    run sptrsm-gen $kind -o n.h5 --nrhs 0 --force
+    code 0
+    says "$entries entries"
+  done <<'END'
+D3N7 4 4 4|208
+D3N13 4 4 4|304
+D3N27 4 4 4|532
+D3N33 4 4 4|628
+D2N5 4 4|40
+D2N9 4 4|58
+banded 10 3|34
+arrow 10|27
+dense 10|55
+END
+}
+
+test_verify() {
+  system random 80 --nrhs 2
+  solves
+  run sptrsm-verify s.h5 s_rhs.h5 s_rhs.solution.h5
+  code 0
+  says "s_rhs.solution.h5:/X solves s_rhs.h5:/B with s.h5: yes"
+  says "largest error against X_true: 0.00e+00"
+  run sptrsm-verify s.h5 s_rhs.h5 s_rhs.h5:/X_true
+  code 0
+  run sptrsm-verify s.h5 s_rhs.h5 s_rhs.h5:/B
+  code 1
+  says "NO"
+  run sptrsm-verify -q s.h5 s_rhs.h5 s_rhs.h5:/B --max 1e18 --json
+  code 1 # the norm1 limit holds always
+  equals "$(field stdout within)" false
+  run sptrsm-verify -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" "$data/sherman5_rhs.h5:/X_true" --max 0.5
+  code 0
+  run sptrsm-verify -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" "$data/sherman5_rhs.h5:/X_true" --max 0
+  code 1
+  rejects 5 "none.h5: No such file" sptrsm-verify s.h5 s_rhs.h5 none.h5
+}

@@ -1,0 +1,179 @@
+# cli_solve.sh -- what sptrsm-solve computes, checked by sptrsm-verify and by known solutions. Sections for cli_test.sh.
+# shellcheck shell=bash
+
+# Every kind, both triangles, four types, both orders, unit or not: the known X comes back, exactly for real numbers.
+test_kinds() {
+  local round=0
+  while read -r kind; do
+    for dtype in f32 f64 c64 c128; do
+      for uplo in lower upper; do
+        round=$((round + 1))
+        options="--uplo $uplo --dtype $dtype"
+        [ $((round % 2)) = 0 ] && options="$options --order F"
+        [ $((round / 2 % 2)) = 0 ] && options="$options --unit"
+        system $kind $options --nrhs 3 --seed $round
+        op=$(echo N T C | cut -d' ' -f$((round % 3 + 1)))
+        solves --trans $op
+        run sptrsm-verify s.h5 s_rhs.h5 s_rhs.solution.h5 --trans $op --json
+        last="$last # $kind $options"
+        code 0
+        [ $op = N ] || continue
+        case $dtype in
+          f32 | f64) equals "$(field stdout max_error)" 0.0 ;;
+          c64) at_most "$(field stdout max_error)" 1e-4 ;;
+          c128) at_most "$(field stdout max_error)" 1e-12 ;;
+        esac
+      done
+    done
+  done <<'END'
+D3N7 5 4 3
+D3N13 6 5 4
+D3N27 4 5 6
+D3N33 5 6 5
+D2N5 9 7
+D2N9 8 9
+random 200 --row 6
+random 60 --density 0.5
+banded 120 7
+chain 150
+arrow 99
+powerlaw 300 --row 5
+dense 40
+chain 1
+END
+  system chain 0 --nrhs 2
+  solves
+  system chain 5 --nrhs 1
+  solves --threads 1
+}
+
+# Real factors: at most ten times the error of the solver that made them (SciPy), for every method on the host.
+test_factors() {
+  methods=$(sptrsm-info --methods | awk '$2 == "host" { print $1 }')
+  check; [ "$(echo "$methods" | wc -l)" -ge 2 ] || fail "expected at least two methods on the host"
+  while read -r name limit; do
+    for method in auto $methods; do
+      run sptrsm-solve "$data/${name}_splu.h5" "$data/${name}_rhs.h5" -o x.h5 --method "$method" --device cpu --force --json report --max-berr 1e-11
+      code 0
+      says "perm_r scatter (SciPy); perm_c gather (SciPy)"
+      says "against A"
+      run sptrsm-verify "$data/${name}_splu.h5" "$data/${name}_rhs.h5" x.h5 --json
+      code 0
+      at_most "$(field stdout max_error)" "$limit"
+      equals "$(field stdout against)" A
+      equals "$(field stdout max_berr)" "$(field report residual max_berr)"
+    done
+  done <<'END'
+add32     6.7e-13
+circuit_2 6.3e-13
+sherman5  1.6e-11
+END
+  # The summary as people see it.
+  run sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o x.h5 --method serial --force --threads 1 --panel 8 --cols 1:3
+  code 0
+  without_times stdout >summary
+  sed -i "s|$data|DATA|; s/normwise [0-9.e-]*/normwise E/; s/componentwise [0-9.e-]* (column [12])/componentwise E/" summary
+  golden summary <<'END'
+matrix   DATA/add32_splu.h5: n 4960, L 14430 and U 14430 entries, f64
+         read as L and U (AnnData csc_matrix); perm_r scatter (SciPy); perm_c gather (SciPy)
+         source: scipy.sparse.linalg.splu of add32
+rhs      DATA/add32_rhs.h5:/B: 2 columns, 2-D dataset, C order (shape) (of 8, from column 1)
+system   A
+device   host, 1 thread (method serial works there)
+method   L: serial (asked for), panel 8
+method   U: serial (asked for), panel 8
+time     read T, analyse T, solve T, verify T, write T
+speed    S GFLOP/s, memory 902 kB
+error    componentwise E, normwise E, against A
+output   x.h5:/X
+END
+  # The transposed system, too, is checked against A.
+  run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --trans T --force --max-berr 1e-11
+  code 0
+  run sptrsm-verify -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" x.h5 --trans T
+  code 0
+  run sptrsm-verify -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" x.h5
+  code 1
+}
+
+# Every system of CHOLMOD and UMFPACK on factor sets with all parts, checked against the product of the factors.
+test_systems() {
+  for dtype in f64 c128; do
+    for variant in 0 1 2 3; do
+      rm -f set.h5 set_rhs.h5
+      run "$helper" set set.h5 $dtype $variant
+      code 0
+      ops="N T C"
+      [ $dtype = f64 ] && ops=N
+      for system in A At Aat L Lt Lat U Ut Uat D LDLt LD DLt P Pt Pt_L Lt_P Lat_P U_Qt Q_Ut Q_Uat; do
+        for op in $ops; do
+          run sptrsm-solve -q set.h5 set_rhs.h5 -o x.h5 --force --sys $system --trans $op --max-berr 1e-12
+          last="$last # variant $variant $dtype"
+          code 0
+        done
+      done
+    done
+  done
+  run sptrsm-verify set.h5 set_rhs.h5 x.h5 --sys Q_Uat --trans C
+  code 0
+  says "against the product of the factors"
+  run sptrsm-verify -q set.h5 set_rhs.h5 x.h5 --sys Q_Ut --trans C
+  code 1
+  run sptrsm-solve -q set.h5 set_rhs.h5 -o x.h5 --force --sys CHOLMOD_LDLt --verify
+  code 0
+  system chain 20 --uplo upper
+  rejects 2 "--sys L needs a factor set, this is one upper triangle; use --trans" sptrsm-solve s.h5 s_rhs.h5 --sys L
+  solves --sys U
+}
+
+test_columns() {
+  system D2N5 8 9 --nrhs 6
+  solves --cols 2:5
+  verifies --cols 2:5
+  run sptrsm-solve s.h5 s_rhs.h5 --cols 3 --force --json -
+  code 0
+  equals "$(field stdout rhs columns)" "[3,4]"
+  equals "$(field stdout rhs nrhs)" 1
+  warns "1 column, 2-D dataset, C order (attribute) (of 6, from column 3)"
+  verifies --cols 3:4
+  run sptrsm-verify -q s.h5 s_rhs.h5 s_rhs.solution.h5 --cols 4
+  code 1
+  rejects 3 "has 1 columns" sptrsm-verify s.h5 s_rhs.h5 s_rhs.solution.h5 --cols 0:2
+  rejects 2 "columns 4:9 asked for, but it has 6" sptrsm-solve s.h5 s_rhs.h5 --cols 4:9 --force
+  solves --cols 4: --rhs-order C
+  verifies --cols 4:6
+  system D2N5 8 9 --nrhs 6 --order F
+  solves --cols :2 --panel 1
+  verifies --cols 0:2
+  rejects 3 "--rhs-order" sptrsm-solve s.h5 s_rhs.h5 --force --rhs-order C
+}
+
+test_types() {
+  sptrsm-gen -q banded 50 3 -o real.h5 --dtype f64 --nrhs 2
+  sptrsm-gen -q banded 50 3 -o single.h5 --dtype f32 --nrhs 2
+  sptrsm-gen -q banded 50 3 -o complex.h5 --dtype c128 --nrhs 2
+  while read -r factors rhs taken; do
+    run sptrsm-solve $factors.h5 ${rhs}_rhs.h5 -o x.h5 --force --json report --max-berr 1e-5
+    code 0
+    equals "$(field report factors dtype)" "$taken"
+    says "both taken as $taken"
+  done <<'END'
+real complex c128
+complex real c128
+single real f64
+real single f64
+single complex c128
+END
+  run sptrsm-solve -q real.h5 real_rhs.h5 -o x.h5 --force --json report --dtype c64 --alpha 0,2 --verify
+  code 0
+  equals "$(field report factors dtype)" c64
+  equals "$(field report alpha)" "[0.0,2.0]"
+  rejects 2 "is complex, but the data are f64; add --dtype c128" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,2
+  rejects 2 "values are complex and can't become real; use --dtype c128" sptrsm-solve complex.h5 complex_rhs.h5 -o x.h5 --force --dtype f64
+  run sptrsm-solve -q real.h5 real_rhs.h5 -o x.h5 --force --alpha -2.5
+  code 0
+  run sptrsm-verify -q real.h5 real_rhs.h5 x.h5 --alpha -2.5
+  code 0
+  run sptrsm-verify -q real.h5 real_rhs.h5 x.h5
+  code 1
+}
