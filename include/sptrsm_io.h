@@ -22,8 +22,8 @@ typedef struct {
   int allow_external;    /* follow external links, external raw storage and virtual datasets */
   int tidy;              /* sort unsorted rows and sum duplicates instead of refusing them */
   int take_triangle;     /* drop entries outside the triangle instead of refusing them */
-  int uplo;              /* sptrsm_uplo, or AS_STORED: as the file says, else as the pattern shows */
-  int unit;              /* take the diagonal as one */
+  int uplo;              /* sptrsm_uplo, or AS_STORED: as the file says, else as the pattern shows; sets ignore it */
+  int unit;              /* take the diagonal as one; of a factor set: that of L */
   int dtype;             /* sptrsm_dtype to convert to, or AS_STORED (integers become F64) */
   int order;             /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
   int64_t col_begin, col_end; /* columns [begin, end) of a dense block; end < 0: to the last */
@@ -32,7 +32,8 @@ SPTRSM_API void sptrsm_io_options_init(sptrsm_io_options *);
 
 /* ---- sparse matrices ---- */
 
-typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry; /* not GENERAL: one triangle stored, mirror it */
+/* All but GENERAL: one triangle is stored and stands for both. */
+typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry;
 
 typedef struct {      /* any sparse matrix; sorted, no duplicates; arrays owned by this object */
   sptrsm_format format;
@@ -88,9 +89,11 @@ typedef struct {
 } sptrsm_save_options;
 SPTRSM_API void sptrsm_save_options_init(sptrsm_save_options *);
 
-/* Writes the factor-set layout of docs/formats.md. A may be NULL. The file appears whole under its final name or not at
- * all: temporary file beside it, flush, fsync, rename, fsync of the folder. Errors: IO (exists without force, full disk, ...). */
-SPTRSM_API sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *, const sptrsm_file_matrix *A, const sptrsm_save_options *);
+/* Writes the factor-set layout of docs/formats.md. A may be NULL. L alone with u_kind U_GIVEN is one triangle. The file
+ * appears whole under its final name or not at all: temporary file beside it, flush, fsync, rename, fsync of the folder.
+ * Errors: IO (exists without force, full disk, ...), ARGUMENT, MEMORY. */
+SPTRSM_API sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *, const sptrsm_file_matrix *A,
+                                                  const sptrsm_save_options *);
 
 /* Removes the temporary file of a save under way. Async-signal-safe: for the handler of SIGINT and the like. */
 SPTRSM_API void sptrsm_file_abandon(void);
@@ -110,7 +113,8 @@ SPTRSM_API sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const c
 SPTRSM_API void sptrsm_file_block_free(sptrsm_file_block *);
 SPTRSM_API sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X, const sptrsm_save_options *);
 /* Several blocks in one file, e.g. B and X_true of a synthetic system: names[i] is the dataset of blocks[i]. */
-SPTRSM_API sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[], const sptrsm_save_options *);
+SPTRSM_API sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[],
+                                                 const sptrsm_save_options *);
 
 /* ---- what is in a file ---- */
 

@@ -214,10 +214,12 @@ int64_t spti_io_stored_integer(const spti_io_dataset *d, int64_t p) {
   return value;
 }
 
-/* Reads count elements of `type` into out. */
+/* Reads count elements of `type` into out. The memory has the selection's shape: HDF5 goes element by element otherwise. */
 static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, hid_t type, void *out) {
-  hsize_t length = (hsize_t)count;
-  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &length, NULL);
+  hsize_t shape[2] = {(hsize_t)count, 1};
+  if (d->rank == 2) shape[0] = slab != NULL ? slab->blocks[0] * slab->size[0] : (hsize_t)d->dims[0];
+  if (d->rank == 2) shape[1] = slab != NULL ? slab->blocks[1] * slab->size[1] : (hsize_t)d->dims[1];
+  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(d->rank, shape, NULL);
   int good = from >= 0 && to >= 0;
   if (good && slab != NULL) good = H5Sselect_hyperslab(from, H5S_SELECT_SET, slab->start, slab->stride, slab->blocks, slab->size) >= 0;
   if (good) good = H5Sget_select_npoints(from) == (hssize_t)count && H5Dread(d->id, type, to, from, H5P_DEFAULT, out) >= 0;

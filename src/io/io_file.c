@@ -126,7 +126,9 @@ static sptrsm_status open_hdf5(spti_io_file *f) {
   f->lapl = H5Pcreate(H5P_LINK_ACCESS);
   if (f->lapl < 0 || H5Pset_elink_cb(f->lapl, refuse_external, f) < 0)
     return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
-  f->id = H5Fopen(f->name, H5F_ACC_RDONLY, H5P_DEFAULT);
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  if (access >= 0 && H5Pset_cache(access, 0, 521, SPTI_IO_CHUNK_CACHE, 0.75) >= 0) f->id = H5Fopen(f->name, H5F_ACC_RDONLY, access);
+  if (access >= 0) H5Pclose(access);
   if (f->id < 0)
     return sptrsm_error_set(
         SPTRSM_ERR_IO,

@@ -19,6 +19,7 @@
   } while (0)
 
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32, SPTI_LIST_DEPTH = 16, SPTI_LIST_ENTRIES = 100000 };
+enum { SPTI_IO_CHUNK_CACHE = 64 << 20 }; /* bytes; reading a few columns touches each chunk row by row */
 
 /* ---- io_file.c: the file, objects in it, memory ---- */
 

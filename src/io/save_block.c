@@ -47,8 +47,7 @@ static void pack_tile(char *out, const file_view *v, const hsize_t start[2], con
 }
 
 static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
-  hsize_t length = count[0] * count[1];
-  hid_t to = H5Dget_space(dataset), from = H5Screate_simple(1, &length, NULL);
+  hid_t to = H5Dget_space(dataset), from = H5Screate_simple(2, count, NULL);
   int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
              H5Dwrite(dataset, type, from, to, H5P_DEFAULT, tile) >= 0;
   if (to >= 0) H5Sclose(to);
