@@ -8,13 +8,11 @@ typedef struct {
   spti_choice choice;
 } row;
 
-static bool on_gpu_any_bits(const spti_features *f) { return f->place == SPTRSM_CUDA && !f->deterministic; }
 static bool on_gpu(const spti_features *f) { return f->place == SPTRSM_CUDA; }
 static bool always(const spti_features *f) { (void)f; return true; }
 
 static const row table[] = {
-    {on_gpu_any_bits, {"syncfree-csc", "on a GPU: no barriers between levels, analysis is one count over the entries"}},
-    {on_gpu, {"cusparse", "on a GPU with deterministic asked for: the sync-free sums change their order between runs"}},
+    {on_gpu, {"syncfree-csc", "on a GPU: no barriers between levels, next to no analysis"}},
     {always, {"levelset", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
 };
 

@@ -55,7 +55,7 @@ static sptrsm_status resolve_method(sptrsm_plan *plan) {
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s works on %s, this context is on %s", plan->method->name,
                      plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host", plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");
   if (plan->options.deterministic && !(plan->method->flags & SPTI_DETERMINISTIC))
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; choose another or clear options.deterministic", plan->method->name);
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; clear options.deterministic, or use a host context", plan->method->name);
   return SPTRSM_OK;
 }
 
