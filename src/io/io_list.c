@@ -111,7 +111,7 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
   ssize_t length = H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, NULL, 0, H5P_DEFAULT);
   if (length < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
   SPTI_IO_TRY(spti_io_allocate(&name, group->where, (size_t)length + 1));
-  H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT);
+  if (H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT) != length) name[0] = '\0';
   sptrsm_status status = spti_io_join(&where, group->where, name);
   if (status == SPTRSM_OK) {
     if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK)

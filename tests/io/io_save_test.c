@@ -229,6 +229,31 @@ Test(io_save, a_symmetric_matrix_stays_symmetric) {
   }
 }
 
+Test(io_save, orders_zero_and_one) {
+  static const int64_t ptr[2] = {0, 1};
+  static const int32_t idx[1] = {0}, perm[1] = {0};
+  static const float val[1] = {3};
+  for (int32_t n = 0; n < 2; n++)
+    for (int compress = 0; compress < 2; compress++) {
+      sptrsm_save_options o;
+      sptrsm_file_factors *F;
+      sptrsm_factors f;
+      sptrsm_sparse L = {.n = n, .dtype = SPTRSM_F32, .ptr = ptr, .idx = idx, .val = val}, U = L;
+      sptrsm_save_options_init(&o);
+      sptrsm_factors_init(&f);
+      U.uplo = SPTRSM_UPPER;
+      f.L = &L;
+      f.U = &U;
+      f.perm_row = perm;
+      o.force = 1;
+      o.compress = compress;
+      cr_assert(sptrsm_file_factors_save(file, &f, NULL, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+      cr_assert(sptrsm_file_factors_load(&F, file, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+      cr_assert(F->L_tri.n == n && F->U_tri.ptr[n] == n && F->L_tri.dtype == SPTRSM_F32 && F->factors.perm_row != NULL);
+      sptrsm_file_factors_free(F);
+    }
+}
+
 /* ---- whole or not at all ---- */
 
 Test(io_save, refuses_to_replace_without_force) {
