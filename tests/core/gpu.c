@@ -1,0 +1,281 @@
+/* gpu.c -- what only a device can show: device pointers, borrowed device arrays, graph capture, a lost dependency that ends. */
+#include <criterion/criterion.h>
+
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <sptrsm.h>
+
+enum { N = 3000, NRHS = 70, LD_ROWS = NRHS + 3, LD_COLS = N + 5, REACH = 40 };
+static const double CANARY = -12345.678;
+
+/* A lower triangle by columns: column j updates j+1, j+7 and a few rows further on; values keep the solution of order 1. */
+typedef struct {
+  int64_t ptr[N + 1];
+  int32_t idx[4 * N];
+  double val[4 * N], other[4 * N];
+  sptrsm_sparse T;
+} system_data;
+
+static void make_system(system_data *s) {
+  int64_t p = 0;
+  for (int32_t j = 0; j < N; j++) {
+    const int32_t rows[] = {j, j + 1, j + 7, j + 8 + j % REACH};
+    s->ptr[j] = p;
+    for (int e = 0; e < 4 && rows[e] < N; e++, p++) {
+      s->idx[p] = rows[e];
+      s->val[p] = e == 0 ? 2 + 0.001 * (j % 100) : -0.3 + 0.001 * (double)(p % 200);
+      s->other[p] = s->val[p] * (e == 0 ? 1.5 : -0.5);
+    }
+  }
+  s->ptr[N] = p;
+  s->T = (sptrsm_sparse){.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .uplo = SPTRSM_LOWER, .n = N, .ptr = s->ptr, .idx = s->idx, .val = s->val};
+}
+
+static void cuda_ok(cudaError_t error) { cr_assert_eq(error, cudaSuccess, "%s", cudaGetErrorString(error)); }
+static void ok(sptrsm_status status) { cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error()); }
+
+static void *to_device(const void *host, size_t bytes) {
+  void *device;
+  cuda_ok(cudaMalloc(&device, bytes));
+  cuda_ok(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+  return device;
+}
+
+static double b_of(int64_t i, int64_t k) { return 1 + (double)((i * 31 + k * 7) % 101) / 16; }
+
+/* The host's answer, row-major. */
+static void reference(double *X, const sptrsm_sparse *T) {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "serial";
+  for (int64_t i = 0; i < N; i++)
+    for (int64_t k = 0; k < NRHS; k++) X[i * NRHS + k] = b_of(i, k);
+  sptrsm_block block = {.data = X, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR};
+  ok(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL));
+  ok(sptrsm_matrix_create(&matrix, context, T, SPTRSM_COPY));
+  ok(sptrsm_plan_create(&plan, matrix, &options));
+  ok(sptrsm_solve(plan, NULL, NULL, &block, &block));
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
+
+/* Blocks on the device: B column-major with ld > n, X row-major with ld > nrhs and canaries in its padding. */
+typedef struct {
+  sptrsm_block B, X;
+} blocks;
+
+static blocks make_blocks(void) {
+  double *host = malloc(sizeof(double) * LD_COLS * NRHS + sizeof(double) * LD_ROWS * N);
+  double *x = host + LD_COLS * NRHS;
+  for (int64_t k = 0; k < NRHS; k++)
+    for (int64_t i = 0; i < LD_COLS; i++) host[i + k * LD_COLS] = i < N ? b_of(i, k) : CANARY;
+  for (int64_t e = 0; e < LD_ROWS * N; e++) x[e] = CANARY;
+  blocks b = {.B = {.data = to_device(host, sizeof(double) * LD_COLS * NRHS), .ld = LD_COLS, .n = N, .nrhs = NRHS, .dtype = SPTRSM_F64,
+                    .layout = SPTRSM_COL_MAJOR, .place = SPTRSM_CUDA}};
+  b.X = b.B;
+  b.X.data = to_device(x, sizeof(double) * LD_ROWS * N);
+  b.X.ld = LD_ROWS;
+  b.X.layout = SPTRSM_ROW_MAJOR;
+  free(host);
+  return b;
+}
+
+static void check(const blocks *b, const double *expected, const char *what) {
+  double *x = malloc(sizeof(double) * LD_ROWS * N);
+  cuda_ok(cudaMemcpy(x, b->X.data, sizeof(double) * LD_ROWS * N, cudaMemcpyDeviceToHost));
+  for (int64_t i = 0; i < N; i++)
+    for (int64_t k = 0; k < LD_ROWS; k++) {
+      double found = x[i * LD_ROWS + k], wanted = k < NRHS ? expected[i * NRHS + k] : CANARY;
+      cr_assert(k < NRHS ? fabs(found - wanted) <= 1e-11 * (1 + fabs(wanted)) : found == wanted, "%s: X(%lld,%lld) = %.17g, not %.17g", what, (long long)i,
+                (long long)k, found, wanted);
+    }
+  free(x);
+}
+
+static void free_blocks(blocks *b) {
+  cuda_ok(cudaFree(b->B.data));
+  cuda_ok(cudaFree(b->X.data));
+}
+
+/* The same system in device memory. */
+static sptrsm_sparse on_device(const system_data *s) {
+  sptrsm_sparse T = s->T;
+  T.place = SPTRSM_CUDA;
+  T.ptr = to_device(s->ptr, sizeof s->ptr);
+  T.idx = to_device(s->idx, sizeof s->idx);
+  T.val = to_device(s->val, sizeof s->val);
+  return T;
+}
+
+static void free_system(sptrsm_sparse *T) {
+  cuda_ok(cudaFree((void *)T->ptr));
+  cuda_ok(cudaFree((void *)T->idx));
+  cuda_ok(cudaFree((void *)T->val));
+}
+
+static system_data data;
+static double expected[N * NRHS], expected_other[N * NRHS];
+
+static void setup(void) {
+  make_system(&data);
+  reference(expected, &data.T);
+  sptrsm_sparse other = data.T;
+  other.val = data.other;
+  reference(expected_other, &other);
+}
+
+TestSuite(gpu, .init = setup);
+
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+} solver;
+
+static solver open_solver(const sptrsm_sparse *T, sptrsm_copy_mode mode, const char *method, void *stream) {
+  solver s;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  ok(sptrsm_context_create(&s.context, SPTRSM_CUDA, 0, stream));
+  ok(sptrsm_matrix_create(&s.matrix, s.context, T, mode));
+  ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
+  return s;
+}
+
+static void close_solver(solver *s) {
+  sptrsm_plan_destroy(s->plan);
+  sptrsm_matrix_destroy(s->matrix);
+  sptrsm_context_destroy(s->context);
+}
+
+Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
+  static const char *const methods[] = {"syncfree-csc", "syncfree-csc:ready=1", "cusparse", "auto"};
+  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+    sptrsm_sparse T = on_device(&data);
+    solver s = open_solver(&T, SPTRSM_BORROW, methods[m], NULL);
+    blocks b = make_blocks();
+    ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+    ok(sptrsm_context_sync(s.context));
+    check(&b, expected, methods[m]);
+    void *other = to_device(data.other, sizeof data.other);
+    ok(sptrsm_matrix_set_values(s.matrix, other));
+    ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+    ok(sptrsm_context_sync(s.context));
+    check(&b, expected_other, "after new values");
+    close_solver(&s);
+    cuda_ok(cudaFree(other));
+    free_blocks(&b);
+    free_system(&T);
+  }
+}
+
+/* Methods that say so can be captured once and replayed for new right-hand sides. */
+Test(gpu, capture_in_a_graph) {
+  int captured = 0;
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    ok(sptrsm_method_at(&info, m));
+    if (info.place != SPTRSM_CUDA || !info.capturable) continue;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    solver s = open_solver(&data.T, SPTRSM_COPY, info.name, stream);
+    sptrsm_workspace *workspace;
+    ok(sptrsm_workspace_create(&workspace, s.plan, 0));
+    blocks b = make_blocks();
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    ok(sptrsm_solve(s.plan, workspace, NULL, &b.B, &b.X));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&executable, graph, 0));
+    for (int run = 0; run < 3; run++) {
+      cuda_ok(cudaMemset2DAsync(b.X.data, LD_ROWS * sizeof(double), 0xff, NRHS * sizeof(double), N, stream));
+      cuda_ok(cudaGraphLaunch(executable, stream));
+      ok(sptrsm_context_sync(s.context));
+      check(&b, expected, info.name);
+    }
+    cuda_ok(cudaGraphExecDestroy(executable));
+    cuda_ok(cudaGraphDestroy(graph));
+    sptrsm_workspace_destroy(workspace);
+    close_solver(&s);
+    free_blocks(&b);
+    cuda_ok(cudaStreamDestroy(stream));
+    captured++;
+  }
+  cr_assert_gt(captured, 0, "no method can be captured");
+}
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Borrowed arrays changed behind the library's back: row 50 misses an update. The solve must end, within a second, with an
+ * error that says so; and after the array is mended the same plan must work again. */
+Test(gpu, a_lost_dependency_ends_in_an_error) {
+  sptrsm_sparse T = on_device(&data);
+  solver s = open_solver(&T, SPTRSM_BORROW, "syncfree-csc", NULL);
+  blocks b = make_blocks();
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  ok(sptrsm_context_sync(s.context));
+  int32_t *entry = (int32_t *)T.idx + data.ptr[49] + 1, wrong = 51;
+  cr_assert_eq(data.idx[data.ptr[49] + 1], 50);
+  cuda_ok(cudaMemcpy(entry, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
+  double start = seconds();
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  cr_assert_eq(sptrsm_context_sync(s.context), SPTRSM_ERR_DEVICE);
+  double elapsed = seconds() - start;
+  cr_assert(elapsed < 1.0, "giving up took %.2f s", elapsed);
+  cr_assert(strstr(sptrsm_last_error(), "dependency never arrived (row "), "%s", sptrsm_last_error());
+  cuda_ok(cudaMemcpy(entry, data.idx + data.ptr[49] + 1, sizeof wrong, cudaMemcpyHostToDevice));
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  ok(sptrsm_context_sync(s.context));
+  check(&b, expected, "after the loss");
+  close_solver(&s);
+  free_blocks(&b);
+  free_system(&T);
+}
+
+Test(gpu, malformed_device_arrays_are_refused_in_time) {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix = NULL;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  static system_data broken;
+  memcpy(&broken, &data, sizeof broken);
+  broken.idx[broken.ptr[N / 2] + 1] = N + 3;
+  sptrsm_sparse T = on_device(&broken);
+  double start = seconds();
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_BORROW), SPTRSM_ERR_STRUCTURE);
+  cr_assert(seconds() - start < 1.0);
+  cr_assert(strstr(sptrsm_last_error(), "column 1500"), "%s", sptrsm_last_error());
+  cr_assert_null(matrix);
+  free_system(&T);
+  sptrsm_context_destroy(context);
+}
+
+/* Two solves of one plan under way at once need a workspace each; here on one stream, then two contexts on two streams. */
+Test(gpu, workspaces_and_streams) {
+  solver one = open_solver(&data.T, SPTRSM_COPY, "syncfree-csc", NULL), two = open_solver(&data.T, SPTRSM_COPY, "syncfree-csc", NULL);
+  sptrsm_workspace *workspaces[2];
+  blocks b[3] = {make_blocks(), make_blocks(), make_blocks()};
+  for (int w = 0; w < 2; w++) ok(sptrsm_workspace_create(&workspaces[w], one.plan, w ? 16 : 0));
+  for (int w = 0; w < 2; w++) ok(sptrsm_solve(one.plan, workspaces[w], NULL, &b[w].B, &b[w].X));
+  ok(sptrsm_solve(two.plan, NULL, NULL, &b[2].B, &b[2].X));
+  ok(sptrsm_context_sync(one.context));
+  ok(sptrsm_context_sync(two.context));
+  for (int w = 0; w < 3; w++) check(&b[w], expected, "one of several");
+  for (int w = 0; w < 2; w++) sptrsm_workspace_destroy(workspaces[w]);
+  for (int w = 0; w < 3; w++) free_blocks(&b[w]);
+  close_solver(&one);
+  close_solver(&two);
+}
