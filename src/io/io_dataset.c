@@ -155,9 +155,28 @@ static sptrsm_status read_extent(spti_io_dataset *d) {
   return SPTRSM_OK;
 }
 
+/* Compressed chunks are no larger than plain ones (deflate is skipped where it does not help), or they inflate to more than a
+ * chunk, which HDF5 would allocate without asking. */
+static sptrsm_status check_storage(const spti_io_dataset *d) {
+  hsize_t chunk[2] = {0, 1};
+  hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
+  int chunked = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == d->rank;
+  double bytes = type >= 0 ? (double)H5Tget_size(type) : 0, count = 1;
+  for (int i = 0; i < d->rank && chunked; i++) {
+    bytes *= (double)chunk[i];
+    count *= (double)(((hsize_t)d->dims[i] + chunk[i] - 1) / chunk[i]);
+  }
+  if (type >= 0) H5Tclose(type);
+  if (plist >= 0) H5Pclose(plist);
+  if (!chunked || (double)H5Dget_storage_size(d->id) <= count * (bytes * 1.02 + 1024)) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY,
+                          "%s: its compressed data are larger than its numbers: a decompression bomb; rewrite it with h5repack", d->where);
+}
+
 static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
   SPTI_IO_TRY(spti_io_dataset_guard(f, d->id, d->where));
   SPTI_IO_TRY(read_extent(d));
+  SPTI_IO_TRY(check_storage(d));
   hid_t type = H5Dget_type(d->id);
   int good = type >= 0 && number_of(&d->number, type);
   if (type >= 0) H5Tclose(type);

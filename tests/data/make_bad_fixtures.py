@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import zlib
 
 import h5py
 import numpy as np
@@ -155,6 +156,8 @@ def make_bad_storage():
         f.create_dataset("bomb", shape=(2**31 - 1, 2**20), dtype=np.float64, chunks=(1024, 64), compression="gzip")
         f.create_dataset("overflow", shape=(2**62, 8), dtype=np.float64, chunks=(1024, 1))
         f.create_dataset("big_chunk", shape=(N, 3), dtype=np.float64, chunks=(2**13, 2**13), maxshape=(None, None))
+        d = f.create_dataset("inflates", shape=(N, 3), dtype=np.float64, chunks=(N, 3), compression="gzip")
+        d.id.write_direct_chunk((0, 0), zlib.compress(bytes(1 << 22), 9))  # one chunk of 144 bytes that inflates to 4 MiB
         f.create_dataset("cube", data=np.zeros((2, 2, 2)))
         f.create_dataset("scalar", data=1.0)
         f.create_dataset("null", data=h5py.Empty("f"))

@@ -146,6 +146,7 @@ static const bad_row storage[] = {
     {S("bomb"), ANY_BLOCK, MEMORY, {"bomb: needs", "--cols"}},
     {S("overflow"), ANY_BLOCK, MEMORY, {"overflow: 4611686018427387904 x 8 numbers"}},
     {S("big_chunk"), SMALL_BLOCK, MEMORY, {"big_chunk: needs 0.537 GB"}},
+    {S("inflates"), BLOCK, MEMORY, {"inflates: its compressed data are larger", "decompression bomb"}},
     {S("cube"), BLOCK, STRUCTURE, {"cube: is an array of three or more dimensions"}},
     {S("scalar"), BLOCK, STRUCTURE, {"scalar: is a scalar"}},
     {S("null"), BLOCK, STRUCTURE, {"null: is a scalar or empty"}},
