@@ -125,6 +125,54 @@ Test(api, wrong_options) {
   for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) WRONG(sptrsm_plan_create(&p, matrix, &wrong[w].change), wrong[w].message);
 }
 
+Test(api, deterministic_is_granted_or_refused) {
+  options.deterministic = 1;
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info method = {.size = sizeof method};
+    sptrsm_info info = {.size = sizeof info};
+    sptrsm_plan *p;
+    cr_assert_eq(sptrsm_method_at(&method, m), SPTRSM_OK);
+    if (method.place != SPTRSM_HOST) continue;
+    options.method = method.name;
+    sptrsm_status status = sptrsm_plan_create(&p, matrix, &options);
+    if (!method.deterministic) {
+      expect(status, SPTRSM_ERR_UNSUPPORTED, "is not deterministic");
+      continue;
+    }
+    cr_assert_eq(status, SPTRSM_OK, "%s: %s", method.name, sptrsm_last_error());
+    cr_assert_eq(sptrsm_plan_info(&info, p), SPTRSM_OK);
+    cr_assert_eq(info.deterministic, 1, "%s", method.name);
+    sptrsm_plan_destroy(p);
+  }
+  options.method = "auto";
+  sptrsm_plan *p;
+  sptrsm_info info = {.size = sizeof info};
+  cr_assert_eq(sptrsm_plan_create(&p, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_info(&info, p), SPTRSM_OK);
+  cr_assert_eq(info.deterministic, 1, "auto chose %s", info.method);
+  sptrsm_plan_destroy(p);
+}
+
+Test(api, plan_information) {
+  sptrsm_info info = {.size = sizeof info};
+  cr_assert_eq(sptrsm_plan_info(&info, plan), SPTRSM_OK);
+  cr_assert_str_eq(info.method, "serial");
+  cr_assert_str_eq(info.reason, "asked for");
+  cr_assert(info.place == SPTRSM_HOST && info.op == SPTRSM_N && info.nnz == NNZ && info.panel >= 1 && info.analysis_seconds >= 0);
+  cr_assert(info.flops_per_rhs == 2 * (NNZ - N) + N, "%g", info.flops_per_rhs);
+  sptrsm_plan *p;
+  options.op = SPTRSM_C;
+  options.panel = 3;
+  cr_assert_eq(sptrsm_plan_create(&p, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_info(&info, p), SPTRSM_OK);
+  cr_assert(info.op == SPTRSM_C && info.panel == 3);
+  sptrsm_plan_destroy(p);
+  cr_assert_eq(sptrsm_plan_create(&p, matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_info(&info, p), SPTRSM_OK);
+  cr_assert(strlen(info.reason) > 0 && strcmp(info.reason, "asked for") != 0, "auto gives no reason: \"%s\"", info.reason);
+  sptrsm_plan_destroy(p);
+}
+
 Test(api, devices) {
   sptrsm_context *c;
   if (sptrsm_device_count() == 0) {
