@@ -152,8 +152,8 @@ def main():
     library.sptrsm_version.restype = ctypes.c_char_p
     print(f"SciPy {scipy.__version__} against libsptrsm {library.sptrsm_version().decode()}, f64, {arguments.nrhs} right-hand sides, "
           f"{arguments.threads} threads, best of {arguments.repeats}")
-    print(f"{'factors':22s} {'ordering':13s} {'n':>7s} {'nnz L+U':>8s} {'B':6s} {'SciPy ms':>9s} {'GFLOP/s':>8s} {'sptrsm ms':>9s} {'GFLOP/s':>8s} "
-          f"{'faster':>8s} {'residual':>9s}")
+    print(f"{'factors':22s} {'ordering':13s} {'n':>7s} {'nnz L+U':>8s} {'B':6s} {'SciPy ms':>9s} {'GFLOP/s':>8s} "
+          f"{'sptrsm ms':>9s} {'GFLOP/s':>8s} {'faster':>8s} {'residual':>9s}")
     lowest = min(compare(path, library, arguments) for path in arguments.factors)
     if not lowest >= arguments.at_least:
         print(f"lowest speed-up {lowest:.1f} is below {arguments.at_least:g}", file=sys.stderr)

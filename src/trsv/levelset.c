@@ -2,7 +2,7 @@
  * Where there are fewer slabs than threads, threads share a slab level by level: all rows of a level depend on earlier levels
  * only. Source: [anderson1989, saltz1990]. Differs: runs of narrow levels are solved by one thread without barriers, levels are
  * split by entries, and a thread that has a slab to itself walks the rows in natural order, which reads the matrix forwards.
- * Wins: the default on the host. Loses: one right-hand side with narrow levels is no faster than serial.
+ * Wins: the default on the host. Loses: with fewer right-hand sides than threads and narrow levels, all threads but one idle.
  * Deterministic: yes; each sum is taken in one order, whatever the width, the threads and the instruction set. */
 #include <omp.h>
 #include <stdio.h>

@@ -168,7 +168,8 @@ static const void *alpha_of(double out[2], int kind, sptrsm_dtype dtype) {
   return kind == 0 ? NULL : is_single ? (const void *)single : (const void *)full;
 }
 
-static void check_draw(const solver *s, const test_system *system, const system_kind *k, const draw *d, const char *method, const char *where) {
+static void check_draw(const solver *s, const test_system *system, const system_kind *k, const draw *d, const char *method,
+                       const char *where) {
   double alpha[2];
   const void *alpha_value = alpha_of(alpha, d->alpha_kind, k->dtype);
   test_block B = test_block_make(k->n, d->nrhs, k->dtype, d->B_layout, d->B_padding), before, X;
@@ -378,7 +379,8 @@ static void check_poison(int number, const char *method, double poison) {
     double re = 0, im = 0;
     if (solve(&s, NULL, &B, &X) != SPTRSM_OK) report("%s: system %d %s: %s", method, number, text(&k), sptrsm_last_error());
     test_block_get(&re, &im, &X, row, column);
-    if (isfinite(re) && isfinite(im)) report("%s: system %d %s: %g in B(%d,%lld) was lost", method, number, text(&k), poison, row, (long long)column);
+    if (isfinite(re) && isfinite(im))
+      report("%s: system %d %s: %g in B(%d,%lld) was lost", method, number, text(&k), poison, row, (long long)column);
     if (!(test_residual(&system, k.op, one, &B, &X, column) <= tolerance(k.dtype, method)))
       report("%s: system %d %s: %g in column %lld of B spoiled another column", method, number, text(&k), poison, (long long)column);
   }

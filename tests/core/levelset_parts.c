@@ -44,7 +44,8 @@ static void check_order(const spti_schedule *s, const spti_view *v) {
   for (int32_t i = 0; i < v->n; i++)
     for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) {
       int32_t j = v->idx[p];
-      bool earlier_step = step_of[j] < step_of[i], same_run = step_of[j] == step_of[i] && !s->split[step_of[i]] && place_of[j] < place_of[i];
+      bool earlier_step = step_of[j] < step_of[i];
+      bool same_run = step_of[j] == step_of[i] && !s->split[step_of[i]] && place_of[j] < place_of[i];
       cr_assert(earlier_step || same_run, "row %d (step %d) needs row %d (step %d)", i, step_of[i], j, step_of[j]);
     }
   free(step_of);
@@ -152,13 +153,15 @@ static bool solve_with(test_block *X, const opened *o, const char *method, const
 Test(levelset_parts, instruction_sets_give_the_same_bits) {
   for (int dtype = 0; dtype < 4; dtype++) {
     opened o = open_system(TEST_RANDOM, 300, (sptrsm_dtype)dtype, dtype % 2 ? SPTRSM_LOWER : SPTRSM_UPPER);
-    test_block B = test_block_make(300, 63, (sptrsm_dtype)dtype, SPTRSM_ROW_MAJOR, 0), expected = test_block_copy(&B), X = test_block_copy(&B);
+    test_block B = test_block_make(300, 63, (sptrsm_dtype)dtype, SPTRSM_ROW_MAJOR, 0);
+    test_block expected = test_block_copy(&B), X = test_block_copy(&B);
     test_block_fill(&B, 1);
     cr_assert(solve_with(&expected, &o, "levelset:baseline", &B));
 #ifdef __x86_64__
     static const char *const variants[] = {"levelset:avx2", "levelset:avx512"};
     for (int v = 0; v < 2; v++)
-      if (solve_with(&X, &o, variants[v], &B)) cr_assert(test_block_same_bits(&X, &expected), "%s: other bits for %s", variants[v], test_dtype_names[dtype]);
+      if (solve_with(&X, &o, variants[v], &B))
+        cr_assert(test_block_same_bits(&X, &expected), "%s: other bits for %s", variants[v], test_dtype_names[dtype]);
 #endif
     cr_assert(solve_with(&X, &o, "levelset", &B));
     cr_assert(test_block_same_bits(&X, &expected));

@@ -156,7 +156,8 @@ void test_system_new_values(test_system *s, uint64_t seed) {
   for (int32_t i = 0; i < s->T.n; i++)
     for (int64_t p = s->T.ptr[i]; p < s->T.ptr[i + 1]; p++) {
       bool diagonal = s->T.idx[p] == i;
-      double angle = test_random_value(&r, 0, 3.141592653589793), size = fabs(test_random_value(&r, diagonal ? 1 : 0.2, diagonal ? 2 : 0.6));
+      double angle = test_random_value(&r, 0, 3.141592653589793);
+      double size = fabs(test_random_value(&r, diagonal ? 1 : 0.2, diagonal ? 2 : 0.6));
       bool polar = is_complex(s->T.dtype);
       put((void *)s->T.val, s->T.dtype, p, polar ? size * cos(angle) : copysign(size, angle), polar ? size * sin(angle) : 0);
     }
@@ -181,7 +182,7 @@ test_block test_block_make(int32_t n, int64_t nrhs, sptrsm_dtype dtype, sptrsm_l
   test_block b = {.bytes = (size_t)(ld * lines) * sptrsm_dtype_bytes(dtype) + 2 * MARGIN};
   b.memory = need(b.bytes, 1);
   memset(b.memory, CANARY, b.bytes);
-  b.block = (sptrsm_block){.data = b.memory + MARGIN, .ld = ld, .n = n, .nrhs = nrhs, .dtype = dtype, .layout = layout, .place = SPTRSM_HOST};
+  b.block = (sptrsm_block){.data = b.memory + MARGIN, .ld = ld, .n = n, .nrhs = nrhs, .dtype = dtype, .layout = layout};
   return b;
 }
 
@@ -198,7 +199,9 @@ void test_block_free(test_block *b) {
   *b = (test_block){0};
 }
 
-void test_block_set(test_block *b, int32_t i, int64_t k, double re, double im) { put(b->block.data, b->block.dtype, position(&b->block, i, k), re, im); }
+void test_block_set(test_block *b, int32_t i, int64_t k, double re, double im) {
+  put(b->block.data, b->block.dtype, position(&b->block, i, k), re, im);
+}
 
 void test_block_get(double *re, double *im, const test_block *b, int32_t i, int64_t k) {
   get(re, im, b->block.data, b->block.dtype, position(&b->block, i, k));
@@ -283,7 +286,8 @@ static int32_t *row_lengths(const test_system *system, sptrsm_op op) {
   return length;
 }
 
-double test_residual(const test_system *system, sptrsm_op op, const double alpha[2], const test_block *B, const test_block *X, int64_t skip) {
+double test_residual(const test_system *system, sptrsm_op op, const double alpha[2], const test_block *B, const test_block *X,
+                     int64_t skip) {
   int32_t n = system->T.n;
   int64_t nrhs = B->block.nrhs;
   double *x = need((size_t)n * (size_t)nrhs, 3 * sizeof *x), worst = 0; /* re, im, size */
