@@ -200,6 +200,34 @@ Test(direct_values, memory_does_not_depend_on_right_hand_sides, .disabled = !ON_
   sptrsm_context_destroy(context);
 }
 
+/* Methods with work of their own need more of it with each operation; the limit holds for all of them together. */
+Test(direct_values, a_memory_limit_holds_while_plans_are_added) {
+  sptrsm_context *context = open_context();
+  static factor_set s;
+  build_factor_set(&s, &recipes[1], SPTRSM_F64);
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = ON_HOST ? "levelset" : "syncfree-csc";
+  sptrsm_direct *free_one, *limited;
+  size_t bytes;
+  cr_assert_eq(sptrsm_direct_create(&free_one, context, &s.f, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_direct_workspace_bytes(&options.memory_limit, free_one), SPTRSM_OK);
+  cr_assert_eq(sptrsm_direct_create(&limited, context, &s.f, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int round = 0; round < 2; round++)
+    for (int w = 0; w < 3; w++) {
+      solution a = solve(free_one, whole[w], SPTRSM_F64), b = solve(limited, whole[w], SPTRSM_F64);
+      for (int v = 0; v < N * NRHS; v++) {
+        double x = creal(get(a.x, v, SPTRSM_F64)), y = creal(get(b.x, v, SPTRSM_F64));
+        cr_assert(fabs(x - y) <= 1e-9 * fabs(x), "system %s: x[%d] = %g, with a limit %g", sptrsm_system_name(whole[w]), v, x, y);
+      }
+      cr_assert_eq(sptrsm_direct_workspace_bytes(&bytes, limited), SPTRSM_OK);
+      cr_assert(bytes <= options.memory_limit, "%zu bytes, the limit is %zu", bytes, options.memory_limit);
+    }
+  sptrsm_direct_destroy(free_one);
+  sptrsm_direct_destroy(limited);
+  sptrsm_context_destroy(context);
+}
+
 Test(direct_values, empty_systems) {
   sptrsm_context *context = open_context();
   int64_t ptr[1] = {0};
