@@ -19,18 +19,30 @@ void __wrap_free(void *memory);
 static atomic_long until_failure = -1; /* allocations that still succeed; negative: all of them */
 static atomic_long alive, failures;
 
+/* The blocks alive: a library that is linked in statically (the CUDA runtime) frees its own memory through __wrap_free too. */
+enum { MOST_BLOCKS = 4096 };
+static _Atomic(void *) blocks[MOST_BLOCKS];
+
+static bool replace_block(void *old, void *new) {
+  for (int b = 0; b < MOST_BLOCKS; b++) {
+    void *expected = old;
+    if (atomic_compare_exchange_strong(&blocks[b], &expected, new)) return true;
+  }
+  return false;
+}
+
 int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes) {
   if (until_failure >= 0 && until_failure-- == 0) {
     failures++;
     return ENOMEM;
   }
   int error = __real_posix_memalign(out, alignment, bytes);
-  alive += error == 0;
+  if (error == 0 && replace_block(NULL, *out)) alive++;
   return error;
 }
 
 void __wrap_free(void *memory) {
-  alive -= memory != NULL;
+  if (memory && replace_block(memory, NULL)) alive--;
   __real_free(memory);
 }
 
