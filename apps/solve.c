@@ -161,10 +161,18 @@ static int make_solution(run *r) {
   return r->X.data ? CLI_OK : cli_no_memory("the solution");
 }
 
-/* Columns go in steps so that progress shows: as many as keep all threads busy, doubled until a step takes a while. */
+/* Short work goes in one call. Long work goes in steps so that progress shows: as many columns as keep all threads busy,
+ * doubled until a step takes a while. */
+static int64_t first_step(const run *r) {
+  static const double short_work = 2e9; /* operations: a second or two at the worst */
+  int64_t busy = (int64_t)(r->solver.plans > 0 ? r->solver.info[0].panel : 64) * omp_get_max_threads();
+  bool is_short = r->solver.flops_per_rhs * (double)r->X.nrhs < short_work;
+  return is_short || busy > r->X.nrhs ? r->X.nrhs : busy;
+}
+
 static int solve(run *r) {
   static const double step_seconds = 0.25;
-  int64_t nrhs = r->X.nrhs, width = (int64_t)(r->solver.plans > 0 ? r->solver.info[0].panel : 64) * omp_get_max_threads();
+  int64_t nrhs = r->X.nrhs, width = first_step(r);
   sptrsm_status status = SPTRSM_OK;
   cli_progress progress;
   cli_phase("solving for %lld columns", (long long)nrhs);

@@ -176,13 +176,13 @@ test_disk() {
   done
 }
 
-# start_solve: a solve of several seconds in the background; waits until it says what it is doing ("reading", "solving", ...)
+# start_solve: a solve of a second or more in the background; waits until it says what it is doing ("reading", "solving", ...)
 start_solve() {
   set -m # else bash lets background programs ignore SIGINT
   sptrsm-solve -v s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --threads 1 >stdout 2>stderr &
   pid=$!
   set +m
-  for _ in $(seq 2000); do
+  for _ in $(seq 6000); do
     grep -q "sptrsm-solve: $1" stderr && return
     sleep 0.01
   done
@@ -190,7 +190,7 @@ start_solve() {
 }
 
 test_interrupt() {
-  system dense 2500 --nrhs 400
+  system dense 1500 --nrhs 200
   echo precious >x.h5
   cp x.h5 old
   for phase in reading analysing solving computing writing; do
