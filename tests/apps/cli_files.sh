@@ -146,6 +146,12 @@ test_numbers() {
   code 0
   run sptrsm-verify -q s.h5 odd.h5 x.h5 --cols 2
   code 0
+  system banded 30 0 # a diagonal: the NaN is in one row and must not get lost among the others
+  run sptrsm-solve -q s.h5 odd.h5 -o x.h5 --force --cols 1 --max-berr 1 --json report
+  code 1
+  equals "$(field report residual max_berr)" null
+  equals "$(field report residual max_normwise)" null
+  system banded 30 2 --nrhs 4
   run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o y.h5 --max-berr 1e-30
   code 1
   warns "is above --max-berr 1e-30"
