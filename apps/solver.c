@@ -11,13 +11,11 @@
 
 device_choice device_parse(const char *text) {
   device_choice d = {.text = text, .place = SPTRSM_HOST};
-  if (strcmp(text, "auto") == 0)
-    d.automatic = true;
+  if (strcmp(text, "auto") == 0) d.automatic = true;
   else if (strncmp(text, "cuda", 4) == 0 && (text[4] == '\0' || text[4] == ':')) {
     d.place = SPTRSM_CUDA;
     if (text[4] == ':') d.index = (int)cli_integer("--device", text + 5, 0, INT_MAX);
-  } else if (strcmp(text, "cpu") != 0)
-    cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...", text);
+  } else if (strcmp(text, "cpu") != 0) cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...", text);
   return d;
 }
 
@@ -52,12 +50,12 @@ static bool built_with_cuda(void) {
   return false;
 }
 
-static int no_device(const solver_request *r) {
-  if (!built_with_cuda())
-    cli_error("--device %s: this build has no CUDA; use --device cpu, or build with CUDA", r->device.text);
+/* what: the option that asks for a device. */
+static int no_device(const char *what, const char *value) {
+  if (!built_with_cuda()) cli_error("%s %s: this build has no CUDA; use --device cpu, or build with CUDA", what, value);
   else
-    cli_error("--device %s: no such CUDA device (%d found); use --device cpu, or check the driver with nvidia-smi", r->device.text,
-              sptrsm_device_count());
+    cli_error("%s %s: needs a CUDA device, %d found; use --device cpu and a method of the host, or check the driver with nvidia-smi", what,
+              value, sptrsm_device_count());
   return CLI_DEVICE;
 }
 
@@ -67,13 +65,13 @@ int device_settle(solver_request *r) {
   bool named = name && strcmp(name, "auto") != 0 && find_method(&method, name);
   if (!r->device.automatic) {
     snprintf(r->reason, sizeof r->reason, "asked for");
-    return r->device.place == SPTRSM_CUDA && r->device.index >= sptrsm_device_count() ? no_device(r) : CLI_OK;
+    return r->device.place == SPTRSM_CUDA && r->device.index >= sptrsm_device_count() ? no_device("--device", r->device.text) : CLI_OK;
   }
   int devices = sptrsm_device_count();
   if (named) {
     r->device.place = method.place;
     snprintf(r->reason, sizeof r->reason, "method %s works there", method.name);
-    return method.place == SPTRSM_CUDA && devices == 0 ? no_device(r) : CLI_OK;
+    return method.place == SPTRSM_CUDA && devices == 0 ? no_device("--method", method.name) : CLI_OK;
   }
   r->device.place = devices > 0 ? SPTRSM_CUDA : SPTRSM_HOST;
   snprintf(r->reason, sizeof r->reason, "%s",

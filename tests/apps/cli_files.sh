@@ -124,6 +124,8 @@ END
     run sptrsm-solve -q $options s_rhs.h5 -o ok.h5 --force --verify
     code 0
   done
+  rejects 7 "--device cuda:9999: " sptrsm-solve s.h5 s_rhs.h5 --force --device cuda:9999
+  same s_rhs.solution.h5 old
   no_leftovers
 }
 
