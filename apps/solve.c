@@ -123,7 +123,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static int check_outputs(const settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs};
-  int code = s->dry_run ? CLI_OK : cli_check_output(s->out, s->force, read, 2);
+  int code = cli_check_output(s->out, s->force, read, 2);
   if (code != CLI_OK || s->json == NULL || strcmp(s->json, "-") == 0) return code;
   if (strcmp(s->json, s->out) == 0) cli_usage("--json: %s is the output of the solution too", s->json);
   return cli_check_json(s->json, read, 2);

@@ -7,6 +7,7 @@ test_outputs() {
   cp s_rhs.solution.h5 old
   rejects 5 "s_rhs.solution.h5: exists; replace it with --force or choose another output" sptrsm-solve s.h5 s_rhs.h5
   same s_rhs.solution.h5 old
+  rejects 5 "s_rhs.solution.h5: exists" sptrsm-solve s.h5 s_rhs.h5 --dry-run
   run sptrsm-solve s.h5 s_rhs.h5 --dry-run --force
   code 0
   says "nothing solved (--dry-run)"
