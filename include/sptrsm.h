@@ -175,7 +175,8 @@ SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *)
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
-SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel); /* asked before paying */
+/* What a workspace takes, asked before paying. Blocks in host memory on a CUDA context take one panel more. */
+SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
 /* op(T) X = alpha B. alpha: one value of the plan's dtype in host memory, NULL: 1. B and X: same n, nrhs and dtype; any
  * layout, ld and place each; X may be B (same data, ld and layout) but must not overlap it otherwise. Elements of X
@@ -245,7 +246,8 @@ SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
 /* New numbers of the same factorisation pattern; any of them NULL: unchanged. Places and lengths as at creation. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
 /* op(S) X = alpha B. Permutation, scaling and layout change happen in the first and last pass over a panel; memory beyond
- * factors, B and X is two panels, whatever nrhs is. The plans of transposed systems are made at their first use. Not
+ * factors, B and X is two panels (on a GPU the second one only for blocks in host memory) and the methods' per-solve state, a
+ * few words a row but for cusparse, which copies its panel; whatever nrhs is. The plans of transposed systems are made at their first use. Not
  * thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too for a system the factors lack (D without D: identity). */
 SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* either may be NULL */

@@ -17,6 +17,7 @@ typedef struct {
 enum {
   SPTI_DETERMINISTIC = 1, /* same bits on every run, panel width, thread count and stream */
   SPTI_CAPTURABLE = 2,    /* solve may be captured in a CUDA graph */
+  SPTI_VARIANTS = 4,      /* reads plan->variant; others refuse a name with one */
 };
 
 typedef struct spti_method {

@@ -48,9 +48,12 @@ static sptrsm_status resolve_method(sptrsm_plan *plan) {
   size_t length = strcspn(name, ":");
   plan->method = spti_method_find(name, length);
   if (!plan->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"; `sptrsm-info --methods` lists them", name);
-  snprintf(plan->variant_text, sizeof plan->variant_text, "%s", name[length] ? name + length + 1 : "");
-  plan->variant = plan->variant_text;
+  if (strlen(name + length) > sizeof plan->variant)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "method \"%.40s...\": a variant has less than %zu characters", name, sizeof plan->variant);
+  snprintf(plan->variant, sizeof plan->variant, "%s", name[length] ? name + length + 1 : "");
   plan->options.method = plan->method->name;
+  if (*plan->variant && !(plan->method->flags & SPTI_VARIANTS))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "method %s has no variants; \"%s\" asks for one", plan->method->name, name);
   if (plan->method->place != plan->context->place)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s works on %s, this context is on %s", plan->method->name,
                      plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host", plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");

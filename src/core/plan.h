@@ -13,7 +13,7 @@ struct sptrsm_plan {
   sptrsm_matrix *matrix;
   sptrsm_context *context; /* the matrix's */
   const struct spti_method *method;
-  const char *variant; /* what follows ':' in the method's name, "" if nothing */
+  char variant[64]; /* what follows ':' in the method's name, "" if nothing */
   spti_view view;
   spti_op op;
   sptrsm_options options;
@@ -24,7 +24,6 @@ struct sptrsm_plan {
   int team;       /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
   char reason[160];
-  char variant_text[64];
   sptrsm_workspace *own; /* made at its first use */
   sptrsm_plan *next;     /* plans of one matrix */
 };
