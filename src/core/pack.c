@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+  LINE = 64,             /* bytes of a cache line: shorter rows are copied without calling memcpy */
   TILE = 256,            /* rows */
   STREAMS = 8,           /* columns of a column-major block at once */
   AHEAD = 64,            /* rows of a row-major block to ask for early: their lines are ld apart, which no prefetcher follows */
@@ -20,7 +21,7 @@ static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fa
 static inline int32_t tile_end(int32_t r0, int32_t n) { return n - r0 < TILE ? n : r0 + TILE; }
 
 static inline void prefetch(const void *row, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)row + at);
+  for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const char *)row + at);
 }
 
 #define SPTI_TEMPLATE "core/pack.tmpl.h"

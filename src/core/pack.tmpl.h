@@ -8,27 +8,31 @@ static inline T NAME(scaled)(T value, int64_t r, const spti_edge *e, const void 
 
 /* Columns [k0, k1) of B, rows [r0, r1), to the rows of W they belong to. At most STREAMS columns of a column-major block are read
  * at a time: more would thrash the TLB and the prefetcher. */
-static inline void NAME(copy_in)(const spti_panel *W, const T *b, int64_t col_stride, const int32_t *to, int32_t r0, int32_t r1, int32_t k0,
+static inline void NAME(copy_in)(const spti_panel *W, const spti_columns *B, const int32_t *to, int32_t r0, int32_t r1, int32_t k0,
                                  int32_t k1) {
-  const T *column = b + k0 * col_stride;
+  const T *b = (const T *)B->data + k0 * B->col_stride;
+  int64_t step = B->col_stride;
   for (int32_t r = r0; r < r1; r++) {
     T *w = (T *)W->data + (to ? to[r] : r) * W->ld + k0;
+    const T *from = b + r * B->row_stride;
     if (k1 - k0 == STREAMS)
-      for (int k = 0; k < STREAMS; k++) w[k] = column[k * col_stride + r];
+      for (int k = 0; k < STREAMS; k++) w[k] = from[k * step];
     else
-      for (int k = 0; k < k1 - k0; k++) w[k] = column[k * col_stride + r];
+      for (int k = 0; k < k1 - k0; k++) w[k] = from[k * step];
   }
 }
 
-static inline void NAME(copy_out)(T *x, int64_t col_stride, const spti_panel *W, const int32_t *from, int32_t r0, int32_t r1, int32_t k0,
+static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, const int32_t *from, int32_t r0, int32_t r1, int32_t k0,
                                   int32_t k1) {
-  T *column = x + k0 * col_stride;
+  T *x = (T *)X->data + k0 * X->col_stride;
+  int64_t step = X->col_stride;
   for (int32_t r = r0; r < r1; r++) {
     const T *w = (const T *)W->data + (from ? from[r] : r) * W->ld + k0;
+    T *to = x + r * X->row_stride;
     if (k1 - k0 == STREAMS)
-      for (int k = 0; k < STREAMS; k++) column[k * col_stride + r] = w[k];
+      for (int k = 0; k < STREAMS; k++) to[k * step] = w[k];
     else
-      for (int k = 0; k < k1 - k0; k++) column[k * col_stride + r] = w[k];
+      for (int k = 0; k < k1 - k0; k++) to[k * step] = w[k];
   }
 }
 
@@ -38,14 +42,14 @@ static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const sp
   const int32_t *to = e->inverse;
   int32_t r1 = tile_end(r0, n);
   size_t row_bytes = (size_t)W->width * sizeof(T);
-  if (B->col_stride == 1)
+  if (B->col_stride == 1 && row_bytes >= LINE)
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(b + (r + AHEAD) * B->row_stride, row_bytes);
       memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
   else
     for (int32_t k = 0; k < W->width; k += STREAMS)
-      NAME(copy_in)(W, b, B->col_stride, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
+      NAME(copy_in)(W, B, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
   if (!e->scale && !alpha && W->padded == W->width) return;
   for (int32_t r = r0; r < r1; r++) {
     T *w = (T *)W->data + (to ? to[r] : r) * W->ld;
@@ -59,14 +63,14 @@ static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, cons
   T *x = X->data;
   int32_t r1 = tile_end(r0, n);
   size_t row_bytes = (size_t)W->width * sizeof(T);
-  if (X->col_stride == 1)
+  if (X->col_stride == 1 && row_bytes >= LINE)
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(x + (r + AHEAD) * X->row_stride, row_bytes);
       memcpy(x + r * X->row_stride, (const T *)W->data + (e->map ? e->map[r] : r) * W->ld, row_bytes);
     }
   else
     for (int32_t k = 0; k < W->width; k += STREAMS)
-      NAME(copy_out)(x, X->col_stride, W, e->map, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
+      NAME(copy_out)(X, W, e->map, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
   if (!e->scale) return;
   for (int32_t r = r0; r < r1; r++)
     for (int32_t k = 0; k < W->width; k++) {

@@ -104,7 +104,7 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
   int32_t width = slab_width(panels, B->nrhs, threads);
   int64_t slabs = (B->nrhs + width - 1) / width;
   int share = team(line) < threads ? team(line) : threads;
-  bool together = slabs < share; /* too few slabs: let the threads share each one */
+  bool together = slabs == 1 && share > 1; /* slabs of their own serve threads better than shared ones */
   int outer = together ? 1 : (int)(slabs < threads ? slabs : threads);
   size_t slab_bytes = (size_t)line->n * (size_t)panels->panel * sptrsm_dtype_bytes(line->dtype);
   sptrsm_status result = SPTRSM_OK;

@@ -1,14 +1,14 @@
 /* levelset_schedule.c -- see levelset_schedule.h. The model, in tenths of a nanosecond for one right-hand side on a server core of
- * 2024: a row costs ROW, an entry ENTRY, half as much again where a split level scatters the rows that a thread reads, and a
- * barrier BARRIER and THREAD per thread. A barrier is charged four times what an idle machine takes for it: threads that share a
- * slab lose much more to a busy machine than they gain on an idle one. */
+ * 2024: a row costs ROW, an entry ENTRY, twice that where a split level scatters the rows that a thread reads; starting a team costs
+ * START, a barrier BARRIER and THREAD per thread. It errs on the side of one thread: on 16 idle cores sharing gained at most a half
+ * over one thread for triangles of 3 to 700 levels, and on a busy machine it lost up to ten times that. */
 #include "trsv/levelset_schedule.h"
 
 #include <string.h>
 
 #include "core/alloc.h"
 
-enum { ROW = 80, ENTRY = 8, BARRIER = 20000, THREAD = 1000, TEAM_MAX = 64 };
+enum { ROW = 80, ENTRY = 8, BARRIER = 20000, THREAD = 1000, START = 500000, TEAM_MAX = 64 };
 
 static int64_t row_cost(const spti_view *v, int32_t i) { return ROW + ENTRY * (v->ptr[i + 1] - v->ptr[i]); }
 
@@ -47,23 +47,23 @@ static void sort_rows(spti_schedule *s, const spti_view *v, const int32_t *step_
 }
 
 static int64_t time_with(const spti_schedule *s, int threads) {
-  int64_t time = 0;
+  int64_t time = threads > 1 ? START : 0;
   for (int32_t t = 0; t < s->steps; t++) {
     int64_t cost = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]];
-    time += s->split[t] && threads > 1 ? cost * 3 / 2 / threads : cost;
+    time += s->split[t] && threads > 1 ? cost * 2 / threads : cost;
     time += barrier_cost(threads);
   }
   return time;
 }
 
-/* Sharing must save a quarter of one thread's time. The team is the smallest that comes within a tenth of the best. */
+/* Sharing must save half of one thread's time. The team is the smallest that comes within a tenth of the best. */
 static void choose_team(spti_schedule *s) {
   int64_t alone = time_with(s, 1), best = alone;
   s->team = s->least = 1;
   for (int threads = 2; threads <= TEAM_MAX; threads++) {
     int64_t time = time_with(s, threads);
     if (time < best) best = time;
-    if (s->least == 1 && time <= alone / 4 * 3) s->least = threads;
+    if (s->least == 1 && time <= alone / 2) s->least = threads;
   }
   if (s->least == 1) return;
   for (s->team = s->least; time_with(s, s->team) > best + best / 10;) s->team++;

@@ -230,7 +230,7 @@ Test(conformance, residuals_of_all_systems) {
 
 /* ---- G5: deterministic methods ---- */
 
-/* Systems whose levels are wide, narrow and mixed, so that threads share panels in each way. */
+/* Systems whose levels are wide, narrow and mixed. */
 static const system_kind shared_kinds[] = {
     {TEST_DIAGONAL, 4000, SPTRSM_F64, SPTRSM_N, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
     {TEST_ARROW, 4000, SPTRSM_C64, SPTRSM_T, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
