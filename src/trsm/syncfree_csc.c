@@ -36,8 +36,9 @@ typedef struct {
 enum { DEFAULT_P = 8, DEFAULT_Q = 8192 };
 /* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
-/* The order of readiness costs an analysis of some solves. It pays where many short columns keep the resident warps waiting. */
-enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 12 };
+/* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
+ * times below 8 entries a column, 1.3 times at 9 (docs/benchmarks.md). */
+enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8 };
 /* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
 enum { SURVEY_ABOVE = 20000 };
 

@@ -48,6 +48,7 @@ static void *to_device(const void *host, size_t bytes) {
   void *device;
   cuda_ok(cudaMalloc(&device, bytes));
   cuda_ok(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize()); /* a small copy may return before it has arrived, and the library's stream does not wait for it */
   return device;
 }
 
@@ -237,6 +238,7 @@ Test(gpu, a_lost_dependency_ends_in_an_error) {
   int32_t *entry = (int32_t *)T.idx + data.ptr[49] + 1, wrong = 51;
   cr_assert_eq(data.idx[data.ptr[49] + 1], 50);
   cuda_ok(cudaMemcpy(entry, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
   double start = seconds();
   ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
   cr_assert_eq(sptrsm_context_sync(s.context), SPTRSM_ERR_DEVICE);
@@ -244,6 +246,7 @@ Test(gpu, a_lost_dependency_ends_in_an_error) {
   cr_assert(elapsed < 1.0, "giving up took %.2f s", elapsed);
   cr_assert(strstr(sptrsm_last_error(), "dependency never arrived (row "), "%s", sptrsm_last_error());
   cuda_ok(cudaMemcpy(entry, data.idx + data.ptr[49] + 1, sizeof wrong, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
   ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
   ok(sptrsm_context_sync(s.context));
   check(&b, expected, "after the loss");
