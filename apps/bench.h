@@ -11,8 +11,8 @@ typedef struct {
   sptrsm_op op;
   int64_t nrhs;
   int reps;
-  const void *B;          /* host, row-major, ld = nrhs */
-  void *X;                /* host, row-major, ld = nrhs: the last solution */
+  const void *B; /* host, row-major, ld = nrhs */
+  void *X;       /* host, row-major, ld = nrhs: the last solution */
 } bench_case;
 
 typedef struct {
@@ -24,7 +24,8 @@ typedef struct {
 } bench_times;
 
 /* Measures one method on a context that works in `place` on `stream`. X is poisoned before every repetition. */
-sptrsm_status bench_method(bench_times *out, const bench_case *, sptrsm_place place, void *stream, sptrsm_context *, const sptrsm_options *);
+sptrsm_status bench_method(bench_times *out, const bench_case *, sptrsm_place place, void *stream, sptrsm_context *,
+                           const sptrsm_options *);
 
 /* Memory and clocks of the place a context works in; bench_gpu.c or bench_host.c. Times of queued work by device events. */
 typedef struct bench_timer bench_timer;

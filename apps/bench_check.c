@@ -21,7 +21,8 @@ void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype dtype) {
 }
 
 /* One column: r = b - T x and scale = |T| |x|, row by row whatever the format. */
-static double column_g1(const sptrsm_sparse *T, const void *B, const void *X, int64_t nrhs, int64_t k, long double *r, long double *scale, int32_t *count) {
+static double column_g1(const sptrsm_sparse *T, const void *B, const void *X, int64_t nrhs, int64_t k, long double *r, long double *scale,
+                        int32_t *count) {
   double unit = T->dtype == SPTRSM_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2, worst = 0;
   for (int32_t i = 0; i < T->n; i++) {
     long double x = T->diag == SPTRSM_UNIT ? get(X, i * nrhs + k, T->dtype) : 0;

@@ -88,7 +88,8 @@ static sptrsm_status measure_block(bench_times *t, baseline *b, cusparseOrder_t 
     SPARSE_OK(cusparseSpSM_createDescr(&solver));
     CUDA_OK(cudaDeviceSynchronize());
     bench_timer_start(b->timer);
-    SPARSE_OK(cusparseSpSM_bufferSize(b->handle, b->op, as_is, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSM_ALG_DEFAULT, solver, &t->workspace_bytes));
+    SPARSE_OK(cusparseSpSM_bufferSize(b->handle, b->op, as_is, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSM_ALG_DEFAULT, solver,
+                                      &t->workspace_bytes));
     CUDA_OK(cudaMalloc(&buffer, t->workspace_bytes ? t->workspace_bytes : 1));
     SPARSE_OK(cusparseSpSM_analysis(b->handle, b->op, as_is, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSM_ALG_DEFAULT, solver, buffer));
     *(pass ? &t->analysis_ms : &t->analysis_first_ms) = bench_timer_stop(b->timer);
@@ -123,7 +124,8 @@ static sptrsm_status measure_vector(bench_times *t, baseline *b, double *ms) {
     SPARSE_OK(cusparseSpSV_createDescr(&solver));
     CUDA_OK(cudaDeviceSynchronize());
     bench_timer_start(b->timer);
-    SPARSE_OK(cusparseSpSV_bufferSize(b->handle, b->op, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSV_ALG_DEFAULT, solver, &t->workspace_bytes));
+    SPARSE_OK(
+        cusparseSpSV_bufferSize(b->handle, b->op, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSV_ALG_DEFAULT, solver, &t->workspace_bytes));
     CUDA_OK(cudaMalloc(&buffer, t->workspace_bytes ? t->workspace_bytes : 1));
     SPARSE_OK(cusparseSpSV_analysis(b->handle, b->op, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSV_ALG_DEFAULT, solver, buffer));
     *(pass ? &t->analysis_ms : &t->analysis_first_ms) = bench_timer_stop(b->timer);

@@ -62,7 +62,8 @@ double bench_timer_stop(bench_timer *timer) {
 
 sptrsm_status bench_stream_create(void **stream, sptrsm_place place) {
   *stream = NULL;
-  return place == SPTRSM_CUDA ? check(cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking), "cudaStreamCreate") : SPTRSM_OK;
+  return place == SPTRSM_CUDA ? check(cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking), "cudaStreamCreate")
+                              : SPTRSM_OK;
 }
 
 void bench_stream_destroy(void *stream) {

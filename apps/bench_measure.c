@@ -44,7 +44,8 @@ static sptrsm_status analyse(session *s, const sptrsm_options *options, double *
 
 static sptrsm_status repeat(session *s, bench_times *t) {
   const bench_case *c = s->c;
-  sptrsm_block B = {.data = s->B, .ld = c->nrhs, .n = c->T->n, .nrhs = c->nrhs, .dtype = c->T->dtype, .layout = SPTRSM_ROW_MAJOR, .place = s->place};
+  sptrsm_block B = {
+      .data = s->B, .ld = c->nrhs, .n = c->T->n, .nrhs = c->nrhs, .dtype = c->T->dtype, .layout = SPTRSM_ROW_MAJOR, .place = s->place};
   sptrsm_block X = B;
   X.data = s->X;
   double *ms = calloc((size_t)c->reps, sizeof *ms);

@@ -69,7 +69,7 @@ char *cli_file_of(const char *where); /* "f.h5" of "f.h5:/L"; the caller frees; 
 char *cli_sibling(const char *where, const char *ending);
 /* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
 int cli_write_json(json_t *, const char *path);
-int cli_flush(void);                          /* was all of stdout written? Says so if not; returns an exit code */
+int cli_flush(void);             /* was all of stdout written? Says so if not; returns an exit code */
 json_t *cli_json_number(double); /* JSON has no NaN and no infinity: null */
 
 /* ---- time, progress, formatting ---- */

@@ -175,13 +175,9 @@ cli_text cli_bytes(double bytes) {
 
 cli_text cli_seconds(double s) {
   cli_text t;
-  if (s < 0.9995e-3)
-    snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
-  else if (s < 0.9995)
-    snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
-  else if (s < 120)
-    snprintf(t.text, sizeof t.text, "%.3g s", s);
-  else
-    snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
+  if (s < 0.9995e-3) snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
+  else if (s < 0.9995) snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
+  else if (s < 120) snprintf(t.text, sizeof t.text, "%.3g s", s);
+  else snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
   return t;
 }

@@ -127,10 +127,8 @@ static void facts_free(file_facts *f) {
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
   file_facts f = {.where = where};
   look(&f, context, &s->io);
-  if (s->json)
-    json_array_append_new(report, facts_json(&f));
-  else if (f.listing.count > 0)
-    facts_text(&f);
+  if (s->json) json_array_append_new(report, facts_json(&f));
+  else if (f.listing.count > 0) facts_text(&f);
   if (f.code != CLI_OK) cli_error("%s", f.error);
   int code = f.code;
   facts_free(&f);

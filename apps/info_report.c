@@ -12,14 +12,10 @@ static const char *upper_kind(sptrsm_u_kind kind) {
 /* ---- for people ---- */
 
 static void print_parts(const sptrsm_factors *f) {
-  if (f->perm_row)
-    printf("  rows permuted (%s)", convention(f->row_convention));
-  else
-    printf("  rows in order");
-  if (f->perm_col)
-    printf(", columns permuted (%s)", convention(f->col_convention));
-  else
-    printf(", columns in order");
+  if (f->perm_row) printf("  rows permuted (%s)", convention(f->row_convention));
+  else printf("  rows in order");
+  if (f->perm_col) printf(", columns permuted (%s)", convention(f->col_convention));
+  else printf(", columns in order");
   if (f->scale_row) printf(", rows scaled (%s)", scaling(f->row_op));
   if (f->scale_col) printf(", columns scaled (%s)", scaling(f->col_op));
   if (f->D) printf(", D%s", f->D_sub ? " with 2x2 blocks" : "");
@@ -66,15 +62,12 @@ static void print_general(const file_facts *f) {
 }
 
 void facts_text(const file_facts *f) {
-  if (f->factors)
-    print_factors(f);
-  else if (f->general)
-    print_general(f);
+  if (f->factors) print_factors(f);
+  else if (f->general) print_general(f);
   else if (f->block)
     printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", f->block->where, f->block->block.n, (long long)f->block->block.nrhs,
            f->block->block.nrhs == 1 ? "" : "s", cli_dtypes[f->block->block.dtype], f->block->rule);
-  else
-    printf("%s:\n", f->where);
+  else printf("%s:\n", f->where);
   for (int i = 0; i < f->listing.count; i++) print_entry(&f->listing.entries[i]);
 }
 

@@ -109,10 +109,8 @@ static int settle_alpha(problem *p) {
     return CLI_USAGE;
   }
   for (int i = 0; i < 2; i++) {
-    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64)
-      p->alpha_value.f[i] = (float)alpha[i];
-    else
-      p->alpha_value.d[i] = alpha[i];
+    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) p->alpha_value.f[i] = (float)alpha[i];
+    else p->alpha_value.d[i] = alpha[i];
   }
   p->alpha = alpha[0] == 1 && alpha[1] == 0 ? NULL : &p->alpha_value;
   return CLI_OK;

@@ -106,10 +106,8 @@ bool residual_compute(residual *R, const chain *S, const void *alpha, const sptr
     if (S->is_triangle) j.lengths = lengths;
   }
   good = good && run_columns(&j, results);
-  if (good)
-    gather(R, results);
-  else
-    residual_free(R);
+  if (good) gather(R, results);
+  else residual_free(R);
   free(results);
   free(lengths);
   free(sums);

@@ -33,10 +33,8 @@ static void print_inputs(const run *r, FILE *f) {
   const sptrsm_file_factors *F = r->in.factors;
   const sptrsm_file_block *B = r->in.B;
   fprintf(f, "matrix   %s: n %d, ", r->set->problem.factors, F->L_tri.n);
-  if (F->single)
-    fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
-  else
-    fprintf(f, "L %lld", (long long)entries(F->factors.L));
+  if (F->single) fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
+  else fprintf(f, "L %lld", (long long)entries(F->factors.L));
   if (F->factors.U) fprintf(f, " and U %lld entries", (long long)entries(F->factors.U));
   fprintf(f, ", %s\n         read as %s\n", cli_dtypes[F->L_tri.dtype], F->rule);
   if (F->source) fprintf(f, "         source: %s\n", F->source);

@@ -191,10 +191,8 @@ static int verify(verdict *v, const settings *s) {
   if (!residual_compute(&v->residual, &v->problem.S, v->problem.alpha, &v->problem.B->block, &v->X->block))
     return cli_no_memory("the residuals");
   judge(v, s);
-  if (s->json)
-    code = cli_write_json(report_json(v, s), "-");
-  else if (!cli_quiet())
-    report_text(v, s);
+  if (s->json) code = cli_write_json(report_json(v, s), "-");
+  else if (!cli_quiet()) report_text(v, s);
   if (code == CLI_OK) code = cli_flush();
   return code != CLI_OK ? code : v->within ? CLI_OK : CLI_ABOVE;
 }

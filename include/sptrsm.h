@@ -47,8 +47,10 @@ typedef enum {
 
 SPTRSM_API const char *sptrsm_version(void);                  /* "0.1.0"; static storage */
 SPTRSM_API const char *sptrsm_status_name(sptrsm_status);     /* "SINGULAR"; static storage */
-SPTRSM_API const char *sptrsm_last_error(void);               /* this thread's latest message, "" if none; valid until its next failing call */
-SPTRSM_API sptrsm_status sptrsm_error_set(sptrsm_status, const char *format, ...) /* for companion libraries: sets that message, returns the status */
+/* This thread's latest message, "" if none; valid until its next failing call. */
+SPTRSM_API const char *sptrsm_last_error(void);
+/* For companion libraries: sets that message, returns the status. */
+SPTRSM_API sptrsm_status sptrsm_error_set(sptrsm_status, const char *format, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 2, 3)))
 #endif
@@ -60,7 +62,7 @@ typedef enum { SPTRSM_F32, SPTRSM_F64, SPTRSM_C64, SPTRSM_C128 } sptrsm_dtype; /
 typedef enum { SPTRSM_HOST, SPTRSM_CUDA } sptrsm_place;                        /* of memory, and of work */
 typedef enum { SPTRSM_CSR, SPTRSM_CSC } sptrsm_format;
 typedef enum { SPTRSM_LOWER, SPTRSM_UPPER } sptrsm_uplo;
-typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag;            /* UNIT: the diagonal is one; stored diagonal entries are allowed and never read */
+typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag;            /* UNIT: the diagonal is one; stored entries of it are never read */
 typedef enum { SPTRSM_N, SPTRSM_T, SPTRSM_C } sptrsm_op;             /* as it is, transposed, conjugate transposed */
 typedef enum { SPTRSM_ROW_MAJOR, SPTRSM_COL_MAJOR } sptrsm_layout;
 typedef enum { SPTRSM_COPY, SPTRSM_BORROW } sptrsm_copy_mode;        /* BORROW: the caller keeps the arrays alive and unchanged */
@@ -104,7 +106,8 @@ SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_plac
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns the first deferred error and clears it */
-SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *); /* "NVIDIA H200" or "host, 2 threads"; valid while the context lives */
+/* "NVIDIA H200" or "host, 2 threads"; valid while the context lives. */
+SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *);
 
 /* ---- matrix: validated once ---- */
 
@@ -247,9 +250,11 @@ SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
 SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
 /* op(S) X = alpha B. Permutation, scaling and layout change happen in the first and last pass over a panel; memory beyond
  * factors, B and X is two panels (on a GPU the second one only for blocks in host memory) and the methods' per-solve state, a
- * few words a row but for cusparse, which copies its panel; whatever nrhs is. The plans of transposed systems are made at their first use. Not
- * thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too for a system the factors lack (D without D: identity). */
-SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
+ * few words a row but for cusparse, which copies its panel; whatever nrhs is. The plans of transposed systems are made at
+ * their first use. Not thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too for a system the factors lack (D
+ * without D: identity). */
+SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
+                                             sptrsm_block *X);
 SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* either may be NULL */
 SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *);
 

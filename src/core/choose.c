@@ -1,4 +1,5 @@
-/* choose.c -- the table behind `auto`: the first row whose condition holds. Each row carries its reason; docs/benchmarks.md has the figures. */
+/* choose.c -- the table behind `auto`: the first row whose condition holds. Each row carries its reason; docs/benchmarks.md has the
+ * figures. */
 #include "core/choose.h"
 
 #include <stdbool.h>
@@ -9,7 +10,10 @@ typedef struct {
 } row;
 
 static bool on_gpu(const spti_features *f) { return f->place == SPTRSM_CUDA; }
-static bool always(const spti_features *f) { (void)f; return true; }
+static bool always(const spti_features *f) {
+  (void)f;
+  return true;
+}
 
 static const row table[] = {
     {on_gpu, {"syncfree-csc", "on a GPU: no barriers between levels, next to no analysis"}},

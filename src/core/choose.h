@@ -10,7 +10,7 @@ typedef struct {
   sptrsm_place place;
   int32_t n;
   int64_t nnz;
-  int64_t nrhs;      /* 0: unknown */
+  int64_t nrhs; /* 0: unknown */
   int32_t deterministic;
 } spti_features;
 

@@ -15,7 +15,8 @@ int sptrsm_device_count(void) { return spti_gpu_count(); }
 
 sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream) {
   if (!out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_create: out is NULL");
-  if (place != SPTRSM_HOST && place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_create: unknown place %d", (int)place);
+  if (place != SPTRSM_HOST && place != SPTRSM_CUDA)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_create: unknown place %d", (int)place);
   sptrsm_context *context;
   SPTI_TRY(spti_host_alloc(&context, 1, sizeof *context, "context"));
   *context = (sptrsm_context){.place = place, .device = device, .stream = cuda_stream};

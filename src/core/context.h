@@ -16,7 +16,7 @@ struct sptrsm_context {
   char description[96];
   /* CUDA only */
   int device;
-  void *stream;         /* cudaStream_t */
+  void *stream; /* cudaStream_t */
   bool owns_stream;
   void *sparse_handle;  /* cusparseHandle_t, or NULL until it is needed */
   int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */

@@ -27,7 +27,7 @@ SPTI_KERNEL(CONVERT_THREADS) convert_widen_kernel(widen_job job) {
   if (i < job.count) store(job.to + i, int64_t(load_const(job.from + i)));
 }
 
-}  // namespace spti
+} // namespace spti
 
 extern "C" int spti_narrow_launch(int32_t *to, const int64_t *from, int64_t count, void *stream) {
   using namespace spti;

@@ -22,15 +22,15 @@ namespace spti {
 /* left_out(step): the emulator's tests leave out one step of core/syncfree.cuh at a time to show that they would notice. On
  * a device it is false, and known to be at compile time. */
 enum class protocol_step { none, ticket, last_arrival, acquire, arrival_barrier, update_barrier, release };
-}  // namespace spti
+} // namespace spti
 
 #ifdef SPTI_SIMT
 #include "simt/simt_device.h"
 #else
 #include <cuda_runtime.h>
 
-#define SPTI_DEVICE __device__ __forceinline__
-#define SPTI_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define SPTI_DEVICE                    __device__ __forceinline__
+#define SPTI_KERNEL(threads)           __global__ void __launch_bounds__(threads)
 #define SPTI_SHARED(type, name, count) __shared__ type name[count]
 
 namespace spti {
@@ -143,7 +143,7 @@ int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stre
 
 SPTI_DEVICE constexpr bool left_out(protocol_step) { return false; }
 
-}  // namespace spti
+} // namespace spti
 #endif
 
 #include "core/scalar.cuh"
@@ -184,5 +184,5 @@ template <typename F> int dispatch(sptrsm_dtype dtype, F f) {
   }
 }
 
-}  // namespace spti
+} // namespace spti
 #endif

@@ -245,10 +245,8 @@ static sptrsm_status make_pipeline(spti_pipeline *line, sptrsm_direct *d, const 
     int at = line->stage_count;
     used[at] = NULL;
     if (stage->factor == SPTI_D && !d->D.apply.val) continue; /* the identity */
-    if (stage->factor == SPTI_D)
-      line->stages[at].diagonal = &d->D.apply;
-    else
-      SPTI_TRY(need_plan(&used[at], d, stage));
+    if (stage->factor == SPTI_D) line->stages[at].diagonal = &d->D.apply;
+    else SPTI_TRY(need_plan(&used[at], d, stage));
     line->stages[at].op = stage->op;
     line->stage_count++;
   }

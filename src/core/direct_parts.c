@@ -16,10 +16,8 @@ static sptrsm_status upload(const sptrsm_context *context, void *out, const void
   SPTI_TRY(spti_bytes(&total, count, bytes, what));
   SPTI_TRY(spti_alloc(context, &memory, count, bytes, what));
   sptrsm_status status = SPTRSM_OK;
-  if (total > 0 && context->place == SPTRSM_HOST)
-    memcpy(memory, host, total);
-  else if (total > 0)
-    status = spti_gpu_copy(context, memory, total, host, total, total, 1, SPTI_TO_DEVICE);
+  if (total > 0 && context->place == SPTRSM_HOST) memcpy(memory, host, total);
+  else if (total > 0) status = spti_gpu_copy(context, memory, total, host, total, total, 1, SPTI_TO_DEVICE);
   if (status != SPTRSM_OK) {
     spti_free(context, memory);
     return status;
@@ -88,14 +86,10 @@ void spti_side_free(spti_side *s, const sptrsm_context *context) {
 
 static double complex value_at(const void *values, int64_t i, sptrsm_dtype dtype) {
   switch (dtype) {
-  case SPTRSM_F32:
-    return (double)((const float *)values)[i];
-  case SPTRSM_F64:
-    return ((const double *)values)[i];
-  case SPTRSM_C64:
-    return (double complex)((const float complex *)values)[i];
-  default:
-    return ((const double complex *)values)[i];
+  case SPTRSM_F32: return (double)((const float *)values)[i];
+  case SPTRSM_F64: return ((const double *)values)[i];
+  case SPTRSM_C64: return (double complex)((const float complex *)values)[i];
+  default: return ((const double complex *)values)[i];
   }
 }
 

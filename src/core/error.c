@@ -32,7 +32,7 @@ const char *sptrsm_status_name(sptrsm_status status) {
 }
 
 #define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
+#define TEXT(x)  TEXT_(x)
 
 const char *sptrsm_version(void) { return TEXT(SPTRSM_VERSION_MAJOR) "." TEXT(SPTRSM_VERSION_MINOR) "." TEXT(SPTRSM_VERSION_PATCH); }
 

@@ -5,12 +5,12 @@
 #include <complex.h>
 
 #define SPTI_CAT_(a, b) a##b
-#define SPTI_CAT(a, b) SPTI_CAT_(a, b)
+#define SPTI_CAT(a, b)  SPTI_CAT_(a, b)
 
-#define T float
-#define R float
-#define NAME(f) SPTI_CAT(f, _f32)
-#define CONJ(x) (x)
+#define T               float
+#define R               float
+#define NAME(f)         SPTI_CAT(f, _f32)
+#define CONJ(x)         (x)
 #define SPTI_IS_COMPLEX 0
 #include SPTI_TEMPLATE
 #undef T
@@ -19,10 +19,10 @@
 #undef CONJ
 #undef SPTI_IS_COMPLEX
 
-#define T double
-#define R double
-#define NAME(f) SPTI_CAT(f, _f64)
-#define CONJ(x) (x)
+#define T               double
+#define R               double
+#define NAME(f)         SPTI_CAT(f, _f64)
+#define CONJ(x)         (x)
 #define SPTI_IS_COMPLEX 0
 #include SPTI_TEMPLATE
 #undef T
@@ -31,10 +31,10 @@
 #undef CONJ
 #undef SPTI_IS_COMPLEX
 
-#define T float _Complex
-#define R float
-#define NAME(f) SPTI_CAT(f, _c64)
-#define CONJ(x) conjf(x)
+#define T               float _Complex
+#define R               float
+#define NAME(f)         SPTI_CAT(f, _c64)
+#define CONJ(x)         conjf(x)
 #define SPTI_IS_COMPLEX 1
 #include SPTI_TEMPLATE
 #undef T
@@ -43,10 +43,10 @@
 #undef CONJ
 #undef SPTI_IS_COMPLEX
 
-#define T double _Complex
-#define R double
-#define NAME(f) SPTI_CAT(f, _c128)
-#define CONJ(x) conj(x)
+#define T               double _Complex
+#define R               double
+#define NAME(f)         SPTI_CAT(f, _c128)
+#define CONJ(x)         conj(x)
 #define SPTI_IS_COMPLEX 1
 #include SPTI_TEMPLATE
 #undef T

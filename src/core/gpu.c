@@ -22,13 +22,15 @@ int spti_gpu_count(void) {
 
 static sptrsm_status check_device(sptrsm_context *context) {
   int count = spti_gpu_count();
-  if (count == 0) return spti_fail(SPTRSM_ERR_UNSUPPORTED, "no CUDA device is visible; use a host context, or check the driver and CUDA_VISIBLE_DEVICES");
+  if (count == 0)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "no CUDA device is visible; use a host context, or check the driver and CUDA_VISIBLE_DEVICES");
   if (context->device < 0 || context->device >= count)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "CUDA device %d: there are %d, numbered from 0", context->device, count);
   struct cudaDeviceProp properties;
   SPTI_CUDA(cudaGetDeviceProperties(&properties, context->device));
   if (properties.major < 7)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "CUDA device %d (%s) has compute capability %d.%d; 7.0 or newer is needed (independent thread scheduling)",
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                     "CUDA device %d (%s) has compute capability %d.%d; 7.0 or newer is needed (independent thread scheduling)",
                      context->device, properties.name, properties.major, properties.minor);
   snprintf(context->description, sizeof context->description, "%.95s", properties.name);
   return SPTRSM_OK;
@@ -46,7 +48,8 @@ static sptrsm_status keep_pool(int device) {
 static sptrsm_status open_parts(sptrsm_context *context) {
   SPTI_CUDA(cudaSetDevice(context->device));
   SPTI_TRY(keep_pool(context->device));
-  SPTI_CUDA(cudaHostAlloc((void **)&context->lost, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, cudaHostAllocMapped));
+  SPTI_CUDA(
+      cudaHostAlloc((void **)&context->lost, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, cudaHostAllocMapped));
   context->pinned = (int32_t *)(context->lost + 1);
   *context->lost = 0;
   SPTI_CUDA(cudaHostGetDevicePointer((void **)&context->lost_device, context->lost, 0));

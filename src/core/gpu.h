@@ -8,14 +8,14 @@
 typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 
 int spti_gpu_count(void);
-sptrsm_status spti_gpu_open(sptrsm_context *);  /* checks device, takes or makes the stream, describes */
+sptrsm_status spti_gpu_open(sptrsm_context *); /* checks device, takes or makes the stream, describes */
 void spti_gpu_close(sptrsm_context *);
-sptrsm_status spti_gpu_sync(sptrsm_context *);  /* waits; reports lost dependencies and launch errors */
+sptrsm_status spti_gpu_sync(sptrsm_context *); /* waits; reports lost dependencies and launch errors */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
 void spti_gpu_free(const sptrsm_context *, void *);
 /* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
-sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, size_t rows,
-                            spti_direction);
+sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
+                            size_t rows, spti_direction);
 /* Compressed lines in device memory, [n+1], [nnz], [nnz]. */
 typedef struct {
   int64_t *ptr;

@@ -6,9 +6,15 @@ static sptrsm_status absent(void) {
 }
 
 int spti_gpu_count(void) { return 0; }
-sptrsm_status spti_gpu_open(sptrsm_context *context) { (void)context; return absent(); }
+sptrsm_status spti_gpu_open(sptrsm_context *context) {
+  (void)context;
+  return absent();
+}
 void spti_gpu_close(sptrsm_context *context) { (void)context; }
-sptrsm_status spti_gpu_sync(sptrsm_context *context) { (void)context; return absent(); }
+sptrsm_status spti_gpu_sync(sptrsm_context *context) {
+  (void)context;
+  return absent();
+}
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   (void)context, (void)out, (void)bytes, (void)what;
   return absent();
@@ -19,8 +25,12 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   (void)context, (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)row_bytes, (void)rows, (void)direction;
   return absent();
 }
-sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from, const spti_lines *to) {
+sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from,
+                                 const spti_lines *to) {
   (void)context, (void)n, (void)nnz, (void)dtype, (void)from, (void)to;
   return absent();
 }
-sptrsm_status spti_gpu_check(int cuda_error, const char *what) { (void)cuda_error, (void)what; return absent(); }
+sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
+  (void)cuda_error, (void)what;
+  return absent();
+}

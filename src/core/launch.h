@@ -34,17 +34,17 @@ typedef struct {
 
 typedef struct {
   int32_t n;
-  int64_t width;                   /* columns of the panel */
-  int64_t padded;                  /* pack writes zeros to columns [width, padded) of the work block; width: none */
-  void *block;                     /* element (i,k) at i * row_stride + k * col_stride, in elements; k counts from the panel's first column */
+  int64_t width;  /* columns of the panel */
+  int64_t padded; /* pack writes zeros to columns [width, padded) of the work block; width: none */
+  void *block;    /* element (i,k) at i * row_stride + k * col_stride, in elements; k counts from the panel's first column */
   int64_t row_stride, col_stride;
-  void *work;                      /* element (i,k) at i * ld + k */
+  void *work; /* element (i,k) at i * ld + k */
   int64_t ld;
-  const int32_t *map;              /* [n] or NULL: rows stay in place */
-  sptrsm_convention convention;    /* of map, for "to = from": GATHER to[i] = from[map[i]], SCATTER to[map[i]] = from[i] */
-  const double *scale;             /* [n] or NULL, indexed by the block's row */
+  const int32_t *map;           /* [n] or NULL: rows stay in place */
+  sptrsm_convention convention; /* of map, for "to = from": GATHER to[i] = from[map[i]], SCATTER to[map[i]] = from[i] */
+  const double *scale;          /* [n] or NULL, indexed by the block's row */
   sptrsm_scale_op scale_op;
-  double alpha[2];                 /* pack only: real and imaginary part, 1 and 0 for none */
+  double alpha[2]; /* pack only: real and imaginary part, 1 and 0 for none */
 } spti_pack_args;
 
 int spti_pack_launch(const spti_pack_args *, sptrsm_dtype, void *stream);   /* work = alpha scale block, rows mapped */
@@ -60,7 +60,7 @@ int spti_widen_launch(int64_t *to, const int32_t *from, int64_t count, void *str
 typedef struct {
   int32_t n;
   int64_t width;
-  void *work;              /* element (i,k) at i * ld + k */
+  void *work; /* element (i,k) at i * ld + k */
   int64_t ld;
   const void *D;           /* [n] */
   const void *D_sub;       /* [n] or NULL: entry i != 0 is element (i+1,i) of a 2x2 block */

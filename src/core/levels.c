@@ -74,7 +74,8 @@ static void row_lengths(sptrsm_level_stats *stats, const spti_view *v) {
 sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *matrix, sptrsm_op op) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: out or matrix is NULL");
   if (out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: set out->size to sizeof(sptrsm_level_stats)");
-  if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: unknown op %d", (int)op);
+  if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: unknown op %d", (int)op);
   spti_view v;
   spti_levels levels;
   SPTI_TRY(spti_matrix_view(&v, matrix, spti_op_from(op), SPTI_PULL, SPTRSM_HOST));

@@ -102,7 +102,8 @@ fail: /* the common end */
 
 sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context, const sptrsm_sparse *T, sptrsm_copy_mode mode) {
   if (!out || !context || !T) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_create: out, context or T is NULL");
-  if (mode != SPTRSM_COPY && mode != SPTRSM_BORROW) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_create: unknown copy mode %d", (int)mode);
+  if (mode != SPTRSM_COPY && mode != SPTRSM_BORROW)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_create: unknown copy mode %d", (int)mode);
   if (T->place != SPTRSM_HOST && T->place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown place %d", (int)T->place);
   if (T->place == SPTRSM_CUDA && context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: arrays in device memory need a CUDA context");
@@ -208,11 +209,19 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti
   SPTI_TRY(ensure(m, kind, place));
   const spti_storage *s = &m->storage[kind][place];
   bool diagonal_first = ((m->T.format == SPTRSM_CSR) == (m->T.uplo == SPTRSM_UPPER)) != transposed;
-  *out = (spti_view){
-      .n = m->T.n, .nnz = m->nnz, .dtype = m->T.dtype, .place = place, .ptr = s->ptr, .idx = s->idx, .val = s->val,
-      .head = m->diagonal_stored && diagonal_first, .tail = m->diagonal_stored && !diagonal_first,
-      .pull = natural_pulls != transposed, .backward = (m->T.uplo == SPTRSM_UPPER) != op.transpose,
-      .conj = op.conj && (m->T.dtype == SPTRSM_C64 || m->T.dtype == SPTRSM_C128), .unit = m->T.diag == SPTRSM_UNIT};
+  *out = (spti_view){.n = m->T.n,
+                     .nnz = m->nnz,
+                     .dtype = m->T.dtype,
+                     .place = place,
+                     .ptr = s->ptr,
+                     .idx = s->idx,
+                     .val = s->val,
+                     .head = m->diagonal_stored && diagonal_first,
+                     .tail = m->diagonal_stored && !diagonal_first,
+                     .pull = natural_pulls != transposed,
+                     .backward = (m->T.uplo == SPTRSM_UPPER) != op.transpose,
+                     .conj = op.conj && (m->T.dtype == SPTRSM_C64 || m->T.dtype == SPTRSM_C128),
+                     .unit = m->T.diag == SPTRSM_UNIT};
   return SPTRSM_OK;
 }
 

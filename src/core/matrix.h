@@ -21,11 +21,11 @@ enum { SPTI_NATURAL, SPTI_TRANSPOSED }; /* lines as the caller's, or the other w
 struct sptrsm_matrix {
   atomic_int references;
   sptrsm_context *context;
-  sptrsm_sparse T;      /* description; arrays are in `storage` */
+  sptrsm_sparse T; /* description; arrays are in `storage` */
   sptrsm_copy_mode mode;
-  int64_t nnz;          /* entries in the storages */
-  int64_t caller_nnz;   /* entries in the caller's arrays: more where stored unit diagonals were dropped */
-  bool diagonal_stored; /* in every line, else in none */
+  int64_t nnz;                /* entries in the storages */
+  int64_t caller_nnz;         /* entries in the caller's arrays: more where stored unit diagonals were dropped */
+  bool diagonal_stored;       /* in every line, else in none */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
   struct sptrsm_plan *plans;  /* that follow set_values */
 };
@@ -33,7 +33,7 @@ struct sptrsm_matrix {
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* what set_values would refuse */
-void spti_matrix_retain(sptrsm_matrix *); /* sptrsm_matrix_destroy releases */
+void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
 
 /* validate.c: everything a kernel relies on. T in host memory. `diagonals`: how many lines store their diagonal. */
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);

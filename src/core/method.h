@@ -30,7 +30,7 @@ typedef struct spti_method {
   sptrsm_status (*analyse)(sptrsm_plan *plan);
   /* plan->view holds new values of the same pattern; NULL: the method reads values through the view only. */
   sptrsm_status (*update_values)(sptrsm_plan *plan);
-  void (*free)(sptrsm_plan *plan); /* frees plan->state; NULL: nothing to free */
+  void (*free)(sptrsm_plan *plan);                              /* frees plan->state; NULL: nothing to free */
   void (*describe)(const sptrsm_plan *plan, sptrsm_info *info); /* parameters, plan_bytes; NULL: nothing to say */
 
   /* Per-solve state beyond the panel itself, for up to `panel` right-hand sides; all NULL: none. */

@@ -48,8 +48,7 @@ static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const sp
       memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
   else
-    for (int32_t k = 0; k < W->width; k += STREAMS)
-      NAME(copy_in)(W, B, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
+    for (int32_t k = 0; k < W->width; k += STREAMS) NAME(copy_in)(W, B, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
   if (!e->scale && !alpha && W->padded == W->width) return;
   for (int32_t r = r0; r < r1; r++) {
     T *w = (T *)W->data + (to ? to[r] : r) * W->ld;

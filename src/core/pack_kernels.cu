@@ -14,9 +14,9 @@ enum { PACK_THREADS = 256, PACK_TILE = 1024, PACK_SHARED = 1536 }; /* shared: ro
 
 struct pack_job {
   spti_pack_args a;
-  int log_k;            /* log2 of a tile's columns */
+  int log_k; /* log2 of a tile's columns */
   int32_t column_tiles;
-  bool turn;            /* the block is read or written along its rows' direction: lanes over rows */
+  bool turn; /* the block is read or written along its rows' direction: lanes over rows */
 };
 
 /* Element e of a tile: lanes along the columns, or along the rows. */
@@ -65,10 +65,8 @@ template <typename T, bool ToWork> SPTI_DEVICE T fetch(const spti_pack_args &a, 
 template <typename T, bool ToWork> SPTI_DEVICE void deliver(const spti_pack_args &a, int64_t i, int64_t k, T v) {
   int64_t b, w;
   matching_rows<ToWork>(a, i, &b, &w);
-  if (ToWork)
-    store((T *)a.work + w * a.ld + k, v);
-  else
-    store((T *)a.block + b * a.row_stride + k * a.col_stride, scale_row(a, b, v));
+  if (ToWork) store((T *)a.work + w * a.ld + k, v);
+  else store((T *)a.block + b * a.row_stride + k * a.col_stride, scale_row(a, b, v));
 }
 
 template <typename T, bool ToWork> SPTI_KERNEL(PACK_THREADS) pack_kernel(pack_job job) {
@@ -84,10 +82,8 @@ template <typename T, bool ToWork> SPTI_KERNEL(PACK_THREADS) pack_kernel(pack_jo
     const int64_t i = first_row + t.row, k = first_column + t.column;
     if (i >= a.n || k >= columns) continue;
     const T v = fetch<T, ToWork>(a, i, k);
-    if (job.turn)
-      tile[t.row * pitch + t.column] = v;
-    else
-      deliver<T, ToWork>(a, i, k, v);
+    if (job.turn) tile[t.row * pitch + t.column] = v;
+    else deliver<T, ToWork>(a, i, k, v);
   }
   if (!job.turn) return;
   syncthreads();
@@ -129,10 +125,8 @@ template <typename T> SPTI_KERNEL(PACK_THREADS) diagonal_kernel(diagonal_job job
   T *w = (T *)a.work + i * a.ld + k;
   if (sub && i > 0 && !is_zero(load_const(sub + i - 1))) return; /* second row of a pair */
   const T s = sub && i + 1 < a.n ? load_const(sub + i) : from_reals<T>::make(0, 0);
-  if (is_zero(s))
-    store(w, quotient(load(w), conj_if(a.conj, load_const((const T *)a.D + i))));
-  else
-    solve_pair(a, i, s, w, w + a.ld);
+  if (is_zero(s)) store(w, quotient(load(w), conj_if(a.conj, load_const((const T *)a.D + i))));
+  else solve_pair(a, i, s, w, w + a.ld);
 }
 
 /* ---- launchers ---- */
@@ -156,9 +150,11 @@ template <bool ToWork> static int launch_pack(const spti_pack_args *a, sptrsm_dt
   });
 }
 
-}  // namespace spti
+} // namespace spti
 
-extern "C" int spti_pack_launch(const spti_pack_args *a, sptrsm_dtype dtype, void *stream) { return spti::launch_pack<true>(a, dtype, stream); }
+extern "C" int spti_pack_launch(const spti_pack_args *a, sptrsm_dtype dtype, void *stream) {
+  return spti::launch_pack<true>(a, dtype, stream);
+}
 
 extern "C" int spti_unpack_launch(const spti_pack_args *a, sptrsm_dtype dtype, void *stream) {
   return spti::launch_pack<false>(a, dtype, stream);

@@ -16,15 +16,18 @@ static sptrsm_status check_block(const spti_pipeline *line, const sptrsm_block *
   if (block->dtype != line->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
   if (block->layout != SPTRSM_ROW_MAJOR && block->layout != SPTRSM_COL_MAJOR)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown layout %d", name, (int)block->layout);
-  if (block->place != SPTRSM_HOST && block->place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
+  if (block->place != SPTRSM_HOST && block->place != SPTRSM_CUDA)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
   if (block->place == SPTRSM_CUDA && line->context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in device memory, the context works on the host", name);
   int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
-  if (block->ld < least) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: ld = %lld is less than %lld", name, (long long)block->ld, (long long)least);
+  if (block->ld < least)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: ld = %lld is less than %lld", name, (long long)block->ld, (long long)least);
   if (!block->data && block->n > 0 && block->nrhs > 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: data is NULL", name);
   int64_t lines = block->layout == SPTRSM_ROW_MAJOR ? block->n : block->nrhs;
   if (least > 0 && lines > 0 && block->ld > INT64_MAX / (int64_t)sizeof(double _Complex) / lines)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld lines of ld = %lld do not fit the address space", name, (long long)lines, (long long)block->ld);
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld lines of ld = %lld do not fit the address space", name, (long long)lines,
+                     (long long)block->ld);
   return SPTRSM_OK;
 }
 
@@ -72,7 +75,8 @@ static int32_t padded_width(int32_t width, int32_t panel) {
   return padded < panel ? padded : panel;
 }
 
-static sptrsm_status run_slab(const spti_pipeline *line, const spti_panel *W, const spti_columns *B, const spti_columns *X, const void *alpha) {
+static sptrsm_status run_slab(const spti_pipeline *line, const spti_panel *W, const spti_columns *B, const spti_columns *X,
+                              const void *alpha) {
   spti_pack(W, line->n, line->dtype, B, &line->first, alpha);
   for (int s = 0; s < line->stage_count; s++) {
     const spti_stage *stage = &line->stages[s];
@@ -98,7 +102,8 @@ static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) 
   return share < panels->panel ? (int32_t)share : panels->panel;
 }
 
-static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+                              const sptrsm_block *X) {
   int threads = spti_context_threads(line->context);
   if (threads > panels->slabs) threads = panels->slabs; /* the workspace was made for that many */
   int32_t width = slab_width(panels, B->nrhs, threads);
@@ -125,10 +130,12 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
   return result;
 }
 
-sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+                                const sptrsm_block *X) {
   SPTI_TRY(check_block(line, B, "B"));
   SPTI_TRY(check_block(line, X, "X"));
-  if (B->nrhs != X->nrhs) return spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)B->nrhs, (long long)X->nrhs);
+  if (B->nrhs != X->nrhs)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)B->nrhs, (long long)X->nrhs);
   SPTI_TRY(check_overlap(B, X));
   if (line->n == 0 || B->nrhs == 0) return SPTRSM_OK;
   if (line->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(line, panels, alpha, B, X);

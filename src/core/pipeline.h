@@ -46,7 +46,7 @@ typedef struct {
  * blocks in host memory, made when first needed. */
 typedef struct {
   int32_t panel;
-  int slabs;     /* panels in W: threads on the host, else 1 */
+  int slabs; /* panels in W: threads on the host, else 1 */
   void *W;
   void *staging; /* CUDA: one panel, or NULL */
 } spti_panels;

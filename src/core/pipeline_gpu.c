@@ -41,7 +41,8 @@ static sptrsm_status move(const spti_pipeline *line, const side *s, spti_directi
   size_t line_bytes = (size_t)(rows ? s->width : line->n) * bytes, pitch = (size_t)s->block->ld * bytes;
   size_t lines = (size_t)(rows ? line->n : s->width);
   void *host = spti_block_columns(s->block, s->first).data;
-  if (direction == SPTI_TO_DEVICE) return spti_gpu_copy(line->context, s->columns.data, line_bytes, host, pitch, line_bytes, lines, direction);
+  if (direction == SPTI_TO_DEVICE)
+    return spti_gpu_copy(line->context, s->columns.data, line_bytes, host, pitch, line_bytes, lines, direction);
   return spti_gpu_copy(line->context, host, pitch, s->columns.data, line_bytes, line_bytes, lines, direction);
 }
 
@@ -55,9 +56,19 @@ static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) 
 }
 
 static spti_pack_args pack_args(const spti_pipeline *line, const side *s, const spti_panel *W, const spti_edge *edge) {
-  return (spti_pack_args){.n = line->n, .width = W->width, .padded = W->padded, .block = s->columns.data, .row_stride = s->columns.row_stride,
-                          .col_stride = s->columns.col_stride, .work = W->data, .ld = W->ld, .map = edge->map, .convention = SPTRSM_GATHER,
-                          .scale = edge->scale, .scale_op = edge->divide ? SPTRSM_DIVIDE : SPTRSM_MULTIPLY, .alpha = {1, 0}};
+  return (spti_pack_args){.n = line->n,
+                          .width = W->width,
+                          .padded = W->padded,
+                          .block = s->columns.data,
+                          .row_stride = s->columns.row_stride,
+                          .col_stride = s->columns.col_stride,
+                          .work = W->data,
+                          .ld = W->ld,
+                          .map = edge->map,
+                          .convention = SPTRSM_GATHER,
+                          .scale = edge->scale,
+                          .scale_op = edge->divide ? SPTRSM_DIVIDE : SPTRSM_MULTIPLY,
+                          .alpha = {1, 0}};
 }
 
 /* X itself can be worked on: row-major on the device, and nothing to permute or scale at the end. A first pass that
@@ -70,8 +81,15 @@ static bool works_in_x(const spti_pipeline *line, const sptrsm_block *B, const s
 static sptrsm_status run_stage(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W) {
   if (stage->plan) return stage->plan->method->solve(stage->plan, stage->work, W);
   const spti_diagonal *d = stage->diagonal;
-  spti_diagonal_args args = {.n = line->n, .width = W->width, .work = W->data, .ld = W->ld, .D = d->val, .D_sub = d->sub,
-                             .hermitian = d->hermitian, .transpose = stage->op.transpose, .conj = stage->op.conj};
+  spti_diagonal_args args = {.n = line->n,
+                             .width = W->width,
+                             .work = W->data,
+                             .ld = W->ld,
+                             .D = d->val,
+                             .D_sub = d->sub,
+                             .hermitian = d->hermitian,
+                             .transpose = stage->op.transpose,
+                             .conj = stage->op.conj};
   SPTI_CUDA(spti_diagonal_launch(&args, line->dtype, line->context->stream));
   return SPTRSM_OK;
 }
@@ -92,7 +110,8 @@ static sptrsm_status run_panel(const spti_pipeline *line, const side *from, cons
   return move(line, to, SPTI_TO_HOST);
 }
 
-sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+                                    const sptrsm_block *X) {
   double parts[2];
   split_alpha(parts, alpha, line->dtype);
   if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(line, panels));
@@ -100,7 +119,8 @@ sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *pane
   for (int64_t first = 0; first < B->nrhs; first += panels->panel) {
     int32_t width = (int32_t)(B->nrhs - first < panels->panel ? B->nrhs - first : panels->panel);
     side from = side_of(line, panels, B, first, width), to = side_of(line, panels, X, first, width);
-    spti_panel W = {.data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width, .threads = 1};
+    spti_panel W = {
+        .data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width, .threads = 1};
     SPTI_TRY(run_panel(line, &from, &to, &W, parts));
   }
   return SPTRSM_OK;

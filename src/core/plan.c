@@ -24,8 +24,10 @@ void sptrsm_options_init(sptrsm_options *options) {
 }
 
 sptrsm_status spti_options_check(const sptrsm_options *o) {
-  if (o->size != sizeof *o) return spti_fail(SPTRSM_ERR_ARGUMENT, "options: call sptrsm_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
-  if (o->op != SPTRSM_N && o->op != SPTRSM_T && o->op != SPTRSM_C) return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown op %d", (int)o->op);
+  if (o->size != sizeof *o)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "options: call sptrsm_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
+  if (o->op != SPTRSM_N && o->op != SPTRSM_T && o->op != SPTRSM_C)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown op %d", (int)o->op);
   if (o->select < SPTRSM_SELECT_ADAPTIVE || o->select > SPTRSM_SELECT_COLUMN)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown select %d", (int)o->select);
   if (o->nrhs_hint < 0 || o->p < 0 || o->q < 0 || o->panel < 0)
@@ -37,8 +39,11 @@ sptrsm_status spti_options_check(const sptrsm_options *o) {
 static sptrsm_status resolve_method(sptrsm_plan *plan) {
   const char *name = plan->options.method;
   if (!name || strcmp(name, "auto") == 0) {
-    spti_features features = {.place = plan->context->place, .n = plan->matrix->T.n, .nnz = plan->matrix->nnz,
-                              .nrhs = plan->options.nrhs_hint, .deterministic = plan->options.deterministic};
+    spti_features features = {.place = plan->context->place,
+                              .n = plan->matrix->T.n,
+                              .nnz = plan->matrix->nnz,
+                              .nrhs = plan->options.nrhs_hint,
+                              .deterministic = plan->options.deterministic};
     spti_choice choice = spti_choose(&features);
     name = choice.method;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
@@ -56,9 +61,11 @@ static sptrsm_status resolve_method(sptrsm_plan *plan) {
     return spti_fail(SPTRSM_ERR_ARGUMENT, "method %s has no variants; \"%s\" asks for one", plan->method->name, name);
   if (plan->method->place != plan->context->place)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s works on %s, this context is on %s", plan->method->name,
-                     plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host", plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");
+                     plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host",
+                     plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");
   if (plan->options.deterministic && !(plan->method->flags & SPTI_DETERMINISTIC))
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; clear options.deterministic, or use a host context", plan->method->name);
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; clear options.deterministic, or use a host context",
+                     plan->method->name);
   return SPTRSM_OK;
 }
 
@@ -87,7 +94,8 @@ static sptrsm_status fit_panel(sptrsm_plan *plan) {
     SPTI_TRY(sptrsm_workspace_bytes(&bytes, plan, plan->panel));
     if (bytes <= plan->options.memory_limit) return SPTRSM_OK;
     if (plan->panel == 1)
-      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes, plan->options.memory_limit);
+      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes,
+                       plan->options.memory_limit);
     plan->panel /= 2;
   }
 }
@@ -113,7 +121,8 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
   SPTI_TRY(spti_options_check(options));
   sptrsm_plan *plan;
   SPTI_TRY(spti_host_alloc(&plan, 1, sizeof *plan, "plan"));
-  *plan = (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};
+  *plan =
+      (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};
   atomic_init(&plan->references, 1);
   spti_matrix_retain(plan->matrix);
   sptrsm_status status = prepare(plan);
@@ -163,10 +172,16 @@ sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *plan) {
   const spti_view *v = &plan->view;
   int64_t diagonals = v->head || v->tail ? v->n : 0;
   bool complex = v->dtype == SPTRSM_C64 || v->dtype == SPTRSM_C128;
-  sptrsm_info info = {.size = sizeof info, .method = plan->method->name, .place = plan->method->place, .levels = plan->levels,
-                      .op = plan->op.transpose ? (plan->op.conj ? SPTRSM_C : SPTRSM_T) : SPTRSM_N, .panel = plan->panel,
-                      .deterministic = (plan->method->flags & SPTI_DETERMINISTIC) != 0, .nnz = v->nnz,
-                      .analysis_seconds = plan->analysis_seconds, .view_seconds = plan->view_seconds};
+  sptrsm_info info = {.size = sizeof info,
+                      .method = plan->method->name,
+                      .place = plan->method->place,
+                      .levels = plan->levels,
+                      .op = plan->op.transpose ? (plan->op.conj ? SPTRSM_C : SPTRSM_T) : SPTRSM_N,
+                      .panel = plan->panel,
+                      .deterministic = (plan->method->flags & SPTI_DETERMINISTIC) != 0,
+                      .nnz = v->nnz,
+                      .analysis_seconds = plan->analysis_seconds,
+                      .view_seconds = plan->view_seconds};
   info.flops_per_rhs = (2.0 * (double)(v->nnz - diagonals) + (v->unit ? 0 : v->n)) * (complex ? 4 : 1);
   snprintf(info.reason, sizeof info.reason, "%s", plan->reason);
   if (plan->method->describe) plan->method->describe(plan, &info);

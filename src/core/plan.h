@@ -17,11 +17,11 @@ struct sptrsm_plan {
   spti_view view;
   spti_op op;
   sptrsm_options options;
-  void *state;    /* the method's */
+  void *state;            /* the method's */
   int64_t values_version; /* counts the new values it has followed */
-  int32_t panel;  /* right-hand sides worked on at once */
-  int32_t levels; /* -1: not computed */
-  int team;       /* host: threads that can share one panel with profit, at least 1 */
+  int32_t panel;          /* right-hand sides worked on at once */
+  int32_t levels;         /* -1: not computed */
+  int team;               /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
   char reason[160];
   sptrsm_workspace *own; /* made at its first use */

@@ -26,11 +26,17 @@ const spti_method *spti_method_find(const char *name, size_t length) {
 int sptrsm_method_count(void) { return spti_method_count(); }
 
 sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index) {
-  if (!out || out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: set out->size to sizeof(sptrsm_method_info)");
+  if (!out || out->size != sizeof *out)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: set out->size to sizeof(sptrsm_method_info)");
   if (index < 0 || index >= spti_method_count())
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: index %d is not in 0..%d", index, spti_method_count() - 1);
   const spti_method *m = table[index];
-  *out = (sptrsm_method_info){.size = sizeof *out, .name = m->name, .summary = m->summary, .cite = m->cite, .place = m->place,
-                              .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0, .capturable = (m->flags & SPTI_CAPTURABLE) != 0};
+  *out = (sptrsm_method_info){.size = sizeof *out,
+                              .name = m->name,
+                              .summary = m->summary,
+                              .cite = m->cite,
+                              .place = m->place,
+                              .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0,
+                              .capturable = (m->flags & SPTI_CAPTURABLE) != 0};
   return SPTRSM_OK;
 }

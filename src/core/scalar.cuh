@@ -5,9 +5,7 @@
 
 namespace spti {
 
-template <typename R> struct complex_t {
-  R re, im;
-};
+template <typename R> struct complex_t { R re, im; };
 
 template <typename T> struct real_part_of { using type = T; };
 template <typename R> struct real_part_of<complex_t<R>> { using type = R; };
@@ -68,5 +66,5 @@ template <typename T> SPTI_DEVICE T quotient(T a, T t) {
   return d.divide(a);
 }
 
-}  // namespace spti
+} // namespace spti
 #endif

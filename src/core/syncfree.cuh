@@ -88,10 +88,8 @@ SPTI_DEVICE void gather_updates() {
 }
 /* One lane: one update less to wait for. */
 SPTI_DEVICE void release_one(int32_t *counter) {
-  if (left_out(protocol_step::release))
-    red_add(counter, -1);
-  else
-    red_add_release(counter, -1);
+  if (left_out(protocol_step::release)) red_add(counter, -1);
+  else red_add_release(counter, -1);
 }
 
 /* ---- values that are their own flags ---- */
@@ -110,5 +108,5 @@ template <typename R> SPTI_DEVICE void publish(complex_t<R> *p, complex_t<R> v) 
   publish(&p->im, v.im);
 }
 
-}  // namespace spti
+} // namespace spti
 #endif

@@ -32,7 +32,8 @@ typedef struct {
   void *buffer;
 } scratch;
 
-static sptrsm_status transpose(scratch *s, sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from, const spti_lines *to) {
+static sptrsm_status transpose(scratch *s, sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from,
+                               const spti_lines *to) {
   static const cudaDataType types[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F};
   const cusparseIndexBase_t zero = CUSPARSE_INDEX_BASE_ZERO;
   const cusparseCsr2CscAlg_t algorithm = CUSPARSE_CSR2CSC_ALG1;
@@ -42,8 +43,8 @@ static sptrsm_status transpose(scratch *s, sptrsm_context *context, int32_t n, i
   SPTI_TRY(spti_alloc(context, &s->from_ptr, (int64_t)n + 1, sizeof *s->from_ptr, "offsets for transposition"));
   SPTI_TRY(spti_alloc(context, &s->to_ptr, (int64_t)n + 1, sizeof *s->to_ptr, "offsets for transposition"));
   SPTI_CUDA(spti_narrow_launch(s->from_ptr, from->ptr, (int64_t)n + 1, context->stream));
-  SPTI_TRY(check(cusparseCsr2cscEx2_bufferSize(handle, n, n, (int)nnz, from->val, s->from_ptr, from->idx, to->val, s->to_ptr, to->idx, types[dtype],
-                                               CUSPARSE_ACTION_NUMERIC, zero, algorithm, &bytes),
+  SPTI_TRY(check(cusparseCsr2cscEx2_bufferSize(handle, n, n, (int)nnz, from->val, s->from_ptr, from->idx, to->val, s->to_ptr, to->idx,
+                                               types[dtype], CUSPARSE_ACTION_NUMERIC, zero, algorithm, &bytes),
                  "csr2csc buffer size"));
   SPTI_TRY(spti_alloc(context, &s->buffer, (int64_t)bytes, 1, "transposition buffer"));
   SPTI_TRY(check(cusparseCsr2cscEx2(handle, n, n, (int)nnz, from->val, s->from_ptr, from->idx, to->val, s->to_ptr, to->idx, types[dtype],
@@ -53,7 +54,8 @@ static sptrsm_status transpose(scratch *s, sptrsm_context *context, int32_t n, i
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from, const spti_lines *to) {
+sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from,
+                                 const spti_lines *to) {
   scratch s = {0};
   sptrsm_status status = transpose(&s, context, n, nnz, dtype, from, to);
   spti_free(context, s.from_ptr);

@@ -10,7 +10,8 @@ static int32_t row_of(const sptrsm_sparse *T, int32_t line, int32_t other) { ret
 static int32_t col_of(const sptrsm_sparse *T, int32_t line, int32_t other) { return T->format == SPTRSM_CSR ? other : line; }
 
 static sptrsm_status check_description(const sptrsm_sparse *T) {
-  if (T->format != SPTRSM_CSR && T->format != SPTRSM_CSC) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown format %d", (int)T->format);
+  if (T->format != SPTRSM_CSR && T->format != SPTRSM_CSC)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown format %d", (int)T->format);
   if (sptrsm_dtype_bytes(T->dtype) == 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown dtype %d", (int)T->dtype);
   if (T->uplo != SPTRSM_LOWER && T->uplo != SPTRSM_UPPER) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown uplo %d", (int)T->uplo);
   if (T->diag != SPTRSM_NONUNIT && T->diag != SPTRSM_UNIT) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown diag %d", (int)T->diag);
@@ -23,12 +24,14 @@ static sptrsm_status check_pointers(const sptrsm_sparse *T) {
   if (T->ptr[0] != 0) return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[0] is %lld, not 0 (1-based indices? subtract 1)", (long long)T->ptr[0]);
   for (int32_t i = 0; i < T->n; i++) {
     if (T->ptr[i + 1] < T->ptr[i])
-      return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is less than ptr[%d] = %lld", i + 1, (long long)T->ptr[i + 1], i, (long long)T->ptr[i]);
+      return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is less than ptr[%d] = %lld", i + 1, (long long)T->ptr[i + 1], i,
+                       (long long)T->ptr[i]);
     int64_t length = T->ptr[i + 1] - T->ptr[i]; /* both are at least 0 here */
     if (length > T->n)
       return spti_fail(SPTRSM_ERR_STRUCTURE, "%s %d has %lld entries, more than n = %d", line_word(T), i, (long long)length, T->n);
   }
-  if (T->ptr[T->n] > 0 && (!T->idx || !T->val)) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)T->ptr[T->n]);
+  if (T->ptr[T->n] > 0 && (!T->idx || !T->val))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)T->ptr[T->n]);
   return SPTRSM_OK;
 }
 
@@ -73,7 +76,8 @@ static double magnitude(const void *val, int64_t p, sptrsm_dtype dtype) {
 static sptrsm_status check_diagonal_value(const sptrsm_sparse *T, const void *val, int32_t i, int64_t p) {
   double size = magnitude(val, p, T->dtype);
   if (size > 0 && isfinite(size)) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is %s; the system has no unique solution", i, i, size == 0 ? "zero" : "not finite");
+  return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is %s; the system has no unique solution", i, i,
+                   size == 0 ? "zero" : "not finite");
 }
 
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
@@ -94,7 +98,8 @@ sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
     stored += diagonal;
     if (T->diag == SPTRSM_UNIT) continue;
     if (!diagonal)
-      return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is missing; store it, or say that the diagonal is one (SPTRSM_UNIT)", i, i);
+      return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is missing; store it, or say that the diagonal is one (SPTRSM_UNIT)", i,
+                       i);
     SPTI_TRY(check_diagonal_value(T, T->val, i, diagonal_first ? T->ptr[i] : T->ptr[i + 1] - 1));
   }
   *diagonals = stored;

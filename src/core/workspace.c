@@ -19,7 +19,8 @@ sptrsm_status spti_work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pane
 }
 
 sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  if (!out || !plan || panel < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_bytes: out or plan is NULL, or panel is negative");
+  if (!out || !plan || panel < 0)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_bytes: out or plan is NULL, or panel is negative");
   if (panel == 0) panel = plan->panel;
   size_t panels, work;
   SPTI_TRY(spti_panels_bytes(&panels, plan->context, plan->view.n, plan->view.dtype, panel));
@@ -43,7 +44,8 @@ fail:
 }
 
 sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *plan, int32_t panel) {
-  if (!out || !plan || panel < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_create: out or plan is NULL, or panel is negative");
+  if (!out || !plan || panel < 0)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_create: out or plan is NULL, or panel is negative");
   SPTI_TRY(create(out, plan, panel ? panel : plan->panel));
   spti_plan_retain(plan);
   return SPTRSM_OK;
@@ -71,7 +73,10 @@ sptrsm_status sptrsm_solve(const sptrsm_plan *plan, sptrsm_workspace *w, const v
     if (!p->own) SPTI_TRY(create(&p->own, plan, plan->panel));
     w = p->own;
   }
-  spti_pipeline line = {.context = plan->context, .dtype = plan->view.dtype, .n = plan->view.n, .stage_count = 1,
+  spti_pipeline line = {.context = plan->context,
+                        .dtype = plan->view.dtype,
+                        .n = plan->view.n,
+                        .stage_count = 1,
                         .stages = {{.plan = plan, .work = w->work, .op = plan->op}}};
   return spti_pipeline_run(&line, &w->panels, alpha, B, X);
 }

@@ -12,10 +12,8 @@
 typedef enum { SAYS_NOTHING, SAYS_CSR, SAYS_CSC } said_format;
 
 static sptrsm_status parse_format(said_format *out, const char *text, const char *where, const char *name) {
-  if (strcmp(text, "csr_matrix") == 0 || strcmp(text, "csr") == 0 || strcmp(text, "csr_array") == 0)
-    *out = SAYS_CSR;
-  else if (strcmp(text, "csc_matrix") == 0 || strcmp(text, "csc") == 0 || strcmp(text, "csc_array") == 0)
-    *out = SAYS_CSC;
+  if (strcmp(text, "csr_matrix") == 0 || strcmp(text, "csr") == 0 || strcmp(text, "csr_array") == 0) *out = SAYS_CSR;
+  else if (strcmp(text, "csc_matrix") == 0 || strcmp(text, "csc") == 0 || strcmp(text, "csc_array") == 0) *out = SAYS_CSC;
   else
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s is \"%s\"; a group of data, indices, indptr is csr_matrix or csc_matrix", where,
                             name, text);
@@ -66,14 +64,12 @@ sptrsm_status spti_io_match_anndata(spti_io_form *form, spti_io_file *f, const s
   form->ptr = "indptr";
   form->idx = "indices";
   form->val = "data";
-  if (encoded)
-    form->rule = format == SAYS_CSC ? "AnnData csc_matrix" : "AnnData csr_matrix";
+  if (encoded) form->rule = format == SAYS_CSC ? "AnnData csc_matrix" : "AnnData csr_matrix";
   else if (format == SAYS_NOTHING)
     form->rule = has_shape ? "h5py data/indices/indptr, no format said: taken as CSR"
                            : "h5py data/indices/indptr, nothing said: taken as square CSR";
   else if (!has_shape)
     form->rule = format == SAYS_CSC ? "h5py CSC, no shape said: taken as square" : "h5py CSR, no shape said: taken as square";
-  else
-    form->rule = format == SAYS_CSC ? "h5py CSC" : "h5py CSR";
+  else form->rule = format == SAYS_CSC ? "h5py CSC" : "h5py CSR";
   return SPTRSM_OK;
 }

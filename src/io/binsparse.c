@@ -65,12 +65,9 @@ static sptrsm_status read_value_type(spti_io_form *form, const json_t *b, const 
   const char *type = json_string_value(json_object_get(json_object_get(b, "data_types"), "values"));
   if (type == NULL) return broken(where, "data_types.values", "a string such as \"float64\"");
   for (;;) {
-    if (!form->iso && strncmp(type, "iso[", 4) == 0)
-      form->iso = 1, type += 4;
-    else if (!form->pairs && strncmp(type, "complex[", 8) == 0)
-      form->pairs = 1, type += 8;
-    else
-      break;
+    if (!form->iso && strncmp(type, "iso[", 4) == 0) form->iso = 1, type += 4;
+    else if (!form->pairs && strncmp(type, "complex[", 8) == 0) form->pairs = 1, type += 8;
+    else break;
   }
   if (strchr(type, '[') != NULL && strchr(type, '[') < type + strcspn(type, "]"))
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,

@@ -56,16 +56,11 @@ sptrsm_status spti_io_form_triangle(spti_io_form *form, const json_t *object, co
   const char *uplo = json_string_value(json_object_get(object, "uplo"));
   const char *diag = json_string_value(json_object_get(object, "diag"));
   const char *structure = json_string_value(json_object_get(object, "structure"));
-  if (uplo != NULL && strcmp(uplo, "lower") == 0)
-    form->uplo = SPTRSM_LOWER;
-  else if (uplo != NULL && strcmp(uplo, "upper") == 0)
-    form->uplo = SPTRSM_UPPER;
-  else if (uplo != NULL)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: uplo is \"%s\"; use \"lower\" or \"upper\"", where, uplo);
-  if (diag != NULL && strcmp(diag, "nonunit") == 0)
-    form->diag = SPTRSM_NONUNIT;
-  else if (diag != NULL && (strcmp(diag, "unit") == 0 || strcmp(diag, "unit-implicit") == 0))
-    form->diag = SPTRSM_UNIT;
+  if (uplo != NULL && strcmp(uplo, "lower") == 0) form->uplo = SPTRSM_LOWER;
+  else if (uplo != NULL && strcmp(uplo, "upper") == 0) form->uplo = SPTRSM_UPPER;
+  else if (uplo != NULL) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: uplo is \"%s\"; use \"lower\" or \"upper\"", where, uplo);
+  if (diag != NULL && strcmp(diag, "nonunit") == 0) form->diag = SPTRSM_NONUNIT;
+  else if (diag != NULL && (strcmp(diag, "unit") == 0 || strcmp(diag, "unit-implicit") == 0)) form->diag = SPTRSM_UNIT;
   else if (diag != NULL)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: diag is \"%s\"; use \"nonunit\", \"unit\" or \"unit-implicit\"", where, diag);
   return structure != NULL ? spti_io_set_structure(form, structure, where) : SPTRSM_OK;

@@ -56,12 +56,9 @@ static sptrsm_status read_fixed(char **out, const text_source *s, hid_t type) {
 static sptrsm_status read_text(char **out, const text_source *s) {
   hid_t type = source_type(s), space = source_space(s);
   sptrsm_status status;
-  if (type < 0 || space < 0)
-    status = bad_text(s, "can't be read");
-  else if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
-    status = bad_text(s, "is not a string");
-  else
-    status = H5Tis_variable_str(type) > 0 ? read_variable(out, s, type) : read_fixed(out, s, type);
+  if (type < 0 || space < 0) status = bad_text(s, "can't be read");
+  else if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) status = bad_text(s, "is not a string");
+  else status = H5Tis_variable_str(type) > 0 ? read_variable(out, s, type) : read_fixed(out, s, type);
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   return status;
@@ -119,14 +116,10 @@ sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t o
 static int json_depth(const char *text) {
   int depth = 0, deepest = 0, in_string = 0;
   for (const char *c = text; *c != '\0'; c++) {
-    if (in_string && *c == '\\' && c[1] != '\0')
-      c++;
-    else if (*c == '"')
-      in_string = !in_string;
-    else if (!in_string && (*c == '{' || *c == '[') && ++depth > deepest)
-      deepest = depth;
-    else if (!in_string && (*c == '}' || *c == ']'))
-      depth--;
+    if (in_string && *c == '\\' && c[1] != '\0') c++;
+    else if (*c == '"') in_string = !in_string;
+    else if (!in_string && (*c == '{' || *c == '[') && ++depth > deepest) deepest = depth;
+    else if (!in_string && (*c == '}' || *c == ']')) depth--;
   }
   return deepest;
 }

@@ -27,10 +27,8 @@ static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
   SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "order", d->where));
   if (text == NULL) return SPTRSM_OK;
   sptrsm_status status = SPTRSM_OK;
-  if (strcmp(text, "C") == 0)
-    *out = SPTRSM_ROW_MAJOR;
-  else if (strcmp(text, "F") == 0)
-    *out = SPTRSM_COL_MAJOR;
+  if (strcmp(text, "C") == 0) *out = SPTRSM_ROW_MAJOR;
+  else if (strcmp(text, "F") == 0) *out = SPTRSM_COL_MAJOR;
   else
     status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute order is \"%s\"; use C (rows first) or F (dimensions reversed)",
                               d->where, text);
@@ -41,14 +39,10 @@ static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
 static sptrsm_status by_shape(block_source *s, int32_t n) {
   const int64_t *dims = s->d.dims;
   s->layout = SPTRSM_ROW_MAJOR;
-  if (n < 0)
-    s->rule = "2-D dataset, C order (taken, nothing known)";
-  else if (dims[0] == n && dims[1] == n)
-    s->rule = "2-D dataset, n x n without a hint: C order taken; --rhs-order overrides";
-  else if (dims[0] == n)
-    s->rule = "2-D dataset, C order (shape)";
-  else if (dims[1] == n)
-    s->layout = SPTRSM_COL_MAJOR, s->rule = "2-D dataset, F order (shape)";
+  if (n < 0) s->rule = "2-D dataset, C order (taken, nothing known)";
+  else if (dims[0] == n && dims[1] == n) s->rule = "2-D dataset, n x n without a hint: C order taken; --rhs-order overrides";
+  else if (dims[0] == n) s->rule = "2-D dataset, C order (shape)";
+  else if (dims[1] == n) s->layout = SPTRSM_COL_MAJOR, s->rule = "2-D dataset, F order (shape)";
   else
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: is %lld x %lld, neither side is the order of the matrix, %d; is this the right file?", s->d.where,
@@ -67,8 +61,7 @@ static sptrsm_status decide_order(block_source *s, int32_t n, int wish) {
     s->rule = "MATLAB v7.3 dense, dimensions reversed";
   } else {
     SPTI_IO_TRY(order_attribute(&attribute, &s->d));
-    if (attribute == SPTRSM_AS_STORED)
-      SPTI_IO_TRY(by_shape(s, n));
+    if (attribute == SPTRSM_AS_STORED) SPTI_IO_TRY(by_shape(s, n));
     else
       s->layout = (sptrsm_layout)attribute,
       s->rule = attribute == SPTRSM_ROW_MAJOR ? "2-D dataset, C order (attribute)" : "2-D dataset, F order (attribute)";
@@ -192,8 +185,7 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char
   int blocks = 0;
   for (int k = 0; k < list.count; k++)
     if (strcmp(list.entries[k].kind, "block") == 0 || strcmp(list.entries[k].kind, "vector") == 0) only = list.entries[k].path, blocks++;
-  if (blocks == 1)
-    status = spti_io_object_open_path(o, f, only);
+  if (blocks == 1) status = spti_io_object_open_path(o, f, only);
   else
     status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: holds no B and %s; name one as FILE:/path", f->name,
                               blocks == 0 ? "no other block" : "several blocks");
@@ -211,20 +203,16 @@ sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where,
   if (o == NULL) o = &defaults;
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = spti_io_allocate(&X, where, sizeof *X);
-  if (status == SPTRSM_OK)
-    *X = (sptrsm_file_block){.rule = ""};
-  else
-    X = NULL;
+  if (status == SPTRSM_OK) *X = (sptrsm_file_block){.rule = ""};
+  else X = NULL;
   if (status == SPTRSM_OK && f.matrix_market)
     status = sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f.name);
   if (status == SPTRSM_OK) status = f.path != NULL ? spti_io_object_open_path(&object, &f, f.path) : open_default(&object, &f, where, o);
   if (status == SPTRSM_OK) status = load_block(X, &f, &object, n, o);
   spti_io_object_close(&object);
   status = spti_io_file_end(&f, status);
-  if (status == SPTRSM_OK)
-    *out = X;
-  else
-    sptrsm_file_block_free(X);
+  if (status == SPTRSM_OK) *out = X;
+  else sptrsm_file_block_free(X);
   return status;
 }
 

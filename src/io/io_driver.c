@@ -8,6 +8,7 @@
 #include "io_internal.h"
 
 #include <errno.h>
+#include <unistd.h>
 #if H5_VERSION_GE(1, 14, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -20,9 +21,21 @@ static void note_failure(void) {
   if (first_error == 0) first_error = errno != 0 ? errno : EIO;
 }
 
+/* Some HDF5 versions format a time for their own message after a failed write, and looking for the time zone leaves ENOENT,
+ * which no write gives: then the same write once more tells the true reason. */
+static void ask_again(H5FD_t *file, haddr_t at, size_t bytes, const void *data) {
+  void *handle = NULL;
+  if (errno != ENOENT || plain.get_handle == NULL || plain.get_handle(file, H5P_DEFAULT, &handle) < 0) return;
+  errno = 0;
+  if (pwrite(*(const int *)handle, data, bytes, (off_t)at) == (ssize_t)bytes) errno = EIO;
+}
+
 static herr_t forgiving_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, const void *data) {
   errno = 0;
-  if (first_error == 0 && plain.write(file, type, dxpl, at, bytes, data) < 0) note_failure();
+  if (first_error == 0 && plain.write(file, type, dxpl, at, bytes, data) < 0) {
+    ask_again(file, at, bytes, data);
+    note_failure();
+  }
   return 0;
 }
 

@@ -193,8 +193,7 @@ static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options 
 static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_options *o) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_detect(&form, r->file, r->group));
-  if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP)
-    SPTI_IO_TRY(load_set(r, o));
+  if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP) SPTI_IO_TRY(load_set(r, o));
   else {
     SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->file, r->group, o));
     SPTI_IO_TRY(take_single(r, o, ""));
@@ -230,9 +229,7 @@ sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *wh
   sptrsm_status status = load_any(&r, where, o);
   spti_io_object_close(&group);
   status = spti_io_file_end(&f, status);
-  if (status == SPTRSM_OK)
-    *out = r.F;
-  else
-    sptrsm_file_factors_free(r.F);
+  if (status == SPTRSM_OK) *out = r.F;
+  else sptrsm_file_factors_free(r.F);
   return status;
 }

@@ -147,12 +147,9 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
   struct stat s;
   sptrsm_status status = split(f, where);
-  if (status == SPTRSM_OK && stat(f->name, &s) != 0)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
-  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode))
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
-  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  if (status == SPTRSM_OK && stat(f->name, &s) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode)) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
+  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
   if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
   if (status != SPTRSM_OK) spti_io_file_close(f);
@@ -204,12 +201,10 @@ sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t pare
   list_names(parent, names, sizeof names);
   if (f->met_external)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
-  else if (o->id >= 0)
-    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
+  else if (o->id >= 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
   else if (H5Lexists(parent, name, f->lapl) > 0)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
-  else
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
+  else status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
   spti_io_object_close(o);
   return status;
 }

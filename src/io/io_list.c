@@ -114,8 +114,7 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
   if (H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT) != length) name[0] = '\0';
   sptrsm_status status = spti_io_join(&where, group->where, name);
   if (status == SPTRSM_OK) {
-    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK)
-      status = visit(w, &child, depth + 1);
+    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
     else if ((status = add_entry(&e, w, where)) == SPTRSM_OK)
       e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
     spti_io_object_close(&child);
@@ -144,19 +143,15 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
     sptrsm_status detected = spti_io_detect(&form, w->file, o);
     if (detected == SPTRSM_OK && form.kind == SPTI_NONE) return visit_group(w, o, depth);
     SPTI_IO_TRY(add_entry(&e, w, o->where));
-    if (detected == SPTRSM_OK)
-      describe_form(e, w, o, &form);
-    else
-      e->rule = "claims a known form, but breaks it";
+    if (detected == SPTRSM_OK) describe_form(e, w, o, &form);
+    else e->rule = "claims a known form, but breaks it";
     return SPTRSM_OK;
   }
   SPTI_IO_TRY(add_entry(&e, w, o->where));
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
-  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK)
-    describe_dataset(e, &d);
-  else
-    e->rule = "not a vector or block of numbers";
+  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK) describe_dataset(e, &d);
+  else e->rule = "not a vector or block of numbers";
   spti_io_dataset_close(&d);
   return SPTRSM_OK;
 }
@@ -191,18 +186,14 @@ sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, cons
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
-  if (f.matrix_market)
-    status = list_market(&w, where, o);
-  else
-    status = spti_io_object_open_path(&root, &f, f.path);
+  if (f.matrix_market) status = list_market(&w, where, o);
+  else status = spti_io_object_open_path(&root, &f, f.path);
   if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
   spti_io_object_close(&root);
   status = spti_io_file_end(&f, status);
   free(w.seen);
-  if (status == SPTRSM_OK)
-    *out = w.list;
-  else
-    sptrsm_file_listing_free(&w.list);
+  if (status == SPTRSM_OK) *out = w.list;
+  else sptrsm_file_listing_free(&w.list);
   return status;
 }
 

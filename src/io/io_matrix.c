@@ -223,10 +223,8 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, con
   spti_io_dataset_close(&r.a);
   spti_io_dataset_close(&r.b);
   spti_io_dataset_close(&r.val);
-  if (status == SPTRSM_OK)
-    *out = r.M;
-  else
-    sptrsm_file_matrix_free(r.M);
+  if (status == SPTRSM_OK) *out = r.M;
+  else sptrsm_file_matrix_free(r.M);
   return status;
 }
 
@@ -234,10 +232,8 @@ static sptrsm_status load_market(sptrsm_file_matrix **out, const spti_io_file *f
   sptrsm_file_matrix *M;
   SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
   sptrsm_status status = finish(M, o);
-  if (status == SPTRSM_OK)
-    *out = M;
-  else
-    sptrsm_file_matrix_free(M);
+  if (status == SPTRSM_OK) *out = M;
+  else sptrsm_file_matrix_free(M);
   return status;
 }
 
@@ -258,9 +254,7 @@ sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *wher
     spti_io_object_close(&group);
   }
   status = spti_io_file_end(&f, status);
-  if (status == SPTRSM_OK)
-    *out = M;
-  else
-    sptrsm_file_matrix_free(M);
+  if (status == SPTRSM_OK) *out = M;
+  else sptrsm_file_matrix_free(M);
   return status;
 }

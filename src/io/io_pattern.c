@@ -98,10 +98,8 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
 static void add_value(void *val, sptrsm_dtype dtype, int64_t to, int64_t from) {
   int words = spti_io_is_complex(dtype) ? 2 : 1;
   for (int w = 0; w < words; w++) {
-    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64)
-      ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
-    else
-      ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
+    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
+    else ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
   }
 }
 
@@ -190,10 +188,8 @@ sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
   for (int64_t p = 0; p < nnz; p++)
     for (int w = 0; w < words; w++) {
       double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
-      if (to == SPTRSM_F32 || to == SPTRSM_C64)
-        ((float *)val)[p * words + w] = (float)x;
-      else
-        ((double *)val)[p * words + w] = x;
+      if (to == SPTRSM_F32 || to == SPTRSM_C64) ((float *)val)[p * words + w] = (float)x;
+      else ((double *)val)[p * words + w] = x;
     }
   free(M->val);
   M->val = val;

@@ -40,17 +40,14 @@ static sptrsm_status check_symmetry(const sptrsm_file_matrix *M, const sptrsm_io
 }
 
 static sptrsm_status decide_uplo(sptrsm_uplo *out, const sptrsm_file_matrix *M, const sides *s, const sptrsm_io_options *o) {
-  if (o->uplo != SPTRSM_AS_STORED)
-    *out = (sptrsm_uplo)o->uplo;
-  else if (M->uplo != SPTRSM_AS_STORED)
-    *out = (sptrsm_uplo)M->uplo;
+  if (o->uplo != SPTRSM_AS_STORED) *out = (sptrsm_uplo)o->uplo;
+  else if (M->uplo != SPTRSM_AS_STORED) *out = (sptrsm_uplo)M->uplo;
   else if (s->below_row >= 0 && s->above_row >= 0)
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
         "%s: has entries on both sides of the diagonal, e.g. (%lld,%lld) and (%lld,%lld); use --uplo with --take-triangle to take one",
         M->where, (long long)s->below_row, (long long)s->below_col, (long long)s->above_row, (long long)s->above_col);
-  else
-    *out = s->above_row >= 0 ? SPTRSM_UPPER : SPTRSM_LOWER;
+  else *out = s->above_row >= 0 ? SPTRSM_UPPER : SPTRSM_LOWER;
   return SPTRSM_OK;
 }
 

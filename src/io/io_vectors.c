@@ -49,10 +49,8 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   SPTI_IO_TRY(spti_io_allocate(&x, d->where, spti_io_bytes(d->count, sizeof *x)));
   sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, SPTRSM_F64, x);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++) {
-    if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15)
-      out[i] = (int64_t)x[i];
-    else
-      status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
+    if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15) out[i] = (int64_t)x[i];
+    else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
   }
   free(x);
   return status;
@@ -99,10 +97,8 @@ static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, i
   }
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) perm[i] = (int32_t)(v[i] - *one_based);
   free(v);
-  if (status == SPTRSM_OK)
-    *out = perm;
-  else
-    free(perm);
+  if (status == SPTRSM_OK) *out = perm;
+  else free(perm);
   return status;
 }
 
@@ -118,10 +114,8 @@ static sptrsm_status read_convention(sptrsm_convention *out, const char **source
   sptrsm_status status = SPTRSM_OK;
   *out = known->convention;
   *source = text != NULL ? "" : known->source;
-  if (text != NULL && strcmp(text, "gather") == 0)
-    *out = SPTRSM_GATHER;
-  else if (text != NULL && strcmp(text, "scatter") == 0)
-    *out = SPTRSM_SCATTER;
+  if (text != NULL && strcmp(text, "gather") == 0) *out = SPTRSM_GATHER;
+  else if (text != NULL && strcmp(text, "scatter") == 0) *out = SPTRSM_SCATTER;
   else if (text != NULL)
     status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                               "%s: attribute convention is \"%s\"; use gather (y[i] = x[perm[i]]) or scatter (y[perm[i]] = x[i])", d->where,
@@ -216,10 +210,8 @@ static sptrsm_status load_scaling(double **out, const spti_io_dataset *d, int64_
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++)
     if (!isfinite(s[i]) || s[i] == 0)
       status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g; a scaling is finite and not zero", d->where, (long long)i, s[i]);
-  if (status == SPTRSM_OK)
-    *out = s;
-  else
-    free(s);
+  if (status == SPTRSM_OK) *out = s;
+  else free(s);
   return status;
 }
 
@@ -259,10 +251,8 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
     if (!spti_io_finite(dtype, v, i))
       status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite; repair the factorisation that wrote it", d->where,
                                 (long long)i);
-  if (status == SPTRSM_OK)
-    *out = v;
-  else
-    free(v);
+  if (status == SPTRSM_OK) *out = v;
+  else free(v);
   return status;
 }
 

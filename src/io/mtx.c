@@ -202,9 +202,7 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
   if (r.z != NULL) gzclose(r.z);
   if (r.c_locale != (locale_t)0) freelocale(r.c_locale);
   spti_io_triplets_free(&t);
-  if (status == SPTRSM_OK)
-    *out = M;
-  else
-    sptrsm_file_matrix_free(M);
+  if (status == SPTRSM_OK) *out = M;
+  else sptrsm_file_matrix_free(M);
   return status;
 }

@@ -34,8 +34,8 @@ typedef struct {
 
 /* One analysis: for one width. */
 typedef struct {
-  int32_t width; /* 0: unused */
-  bool vector;   /* SpSV */
+  int32_t width;          /* 0: unused */
+  bool vector;            /* SpSV */
   int64_t values_version; /* of the plan's values that it knows */
   cusparseSpSMDescr_t block;
   cusparseSpSVDescr_t single;
@@ -100,7 +100,8 @@ static sptrsm_status describe_matrix(const sptrsm_plan *plan, state *s) {
 static sptrsm_status analyse(sptrsm_plan *plan) {
   const spti_view *v = &plan->view;
   state *s;
-  if (v->nnz > INT32_MAX) return spti_fail(SPTRSM_ERR_UNSUPPORTED, "cusparse: %lld entries do not fit its 32-bit offsets", (long long)v->nnz);
+  if (v->nnz > INT32_MAX)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "cusparse: %lld entries do not fit its 32-bit offsets", (long long)v->nnz);
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "cusparse state"));
   *s = (state){0};
   plan->state = s;
@@ -168,15 +169,19 @@ static sptrsm_status analyse_width(analysis *a, const sptrsm_plan *plan, const d
   size_t bytes = 0;
   if (a->vector) {
     TRY_CUSPARSE(cusparseSpSV_createDescr(&a->single));
-    TRY_CUSPARSE(cusparseSpSV_bufferSize(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT, a->single, &bytes));
+    TRY_CUSPARSE(cusparseSpSV_bufferSize(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT,
+                                         a->single, &bytes));
     SPTI_TRY(spti_alloc(plan->context, &a->buffer, (int64_t)bytes, 1, "cuSPARSE buffer"));
-    TRY_CUSPARSE(cusparseSpSV_analysis(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT, a->single, a->buffer));
+    TRY_CUSPARSE(cusparseSpSV_analysis(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT,
+                                       a->single, a->buffer));
     return SPTRSM_OK;
   }
   TRY_CUSPARSE(cusparseSpSM_createDescr(&a->block));
-  TRY_CUSPARSE(cusparseSpSM_bufferSize(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT, a->block, &bytes));
+  TRY_CUSPARSE(cusparseSpSM_bufferSize(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT,
+                                       a->block, &bytes));
   SPTI_TRY(spti_alloc(plan->context, &a->buffer, (int64_t)bytes, 1, "cuSPARSE buffer"));
-  TRY_CUSPARSE(cusparseSpSM_analysis(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT, a->block, a->buffer));
+  TRY_CUSPARSE(cusparseSpSM_analysis(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT,
+                                     a->block, a->buffer));
   return SPTRSM_OK;
 }
 
@@ -246,9 +251,11 @@ static sptrsm_status solve_dense(workspace *ws, const sptrsm_plan *plan, const d
   SPTI_TRY(find_analysis(&a, ws, plan, W, vector, width));
   SPTI_TRY(follow_values(a, plan));
   if (vector)
-    TRY_CUSPARSE(cusparseSpSV_solve(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, cuda_type(dtype), CUSPARSE_SPSV_ALG_DEFAULT, a->single));
+    TRY_CUSPARSE(cusparseSpSV_solve(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, cuda_type(dtype), CUSPARSE_SPSV_ALG_DEFAULT,
+                                    a->single));
   else
-    TRY_CUSPARSE(cusparseSpSM_solve(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, cuda_type(dtype), CUSPARSE_SPSM_ALG_DEFAULT, a->block));
+    TRY_CUSPARSE(cusparseSpSM_solve(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, cuda_type(dtype),
+                                    CUSPARSE_SPSM_ALG_DEFAULT, a->block));
   return SPTRSM_OK;
 }
 

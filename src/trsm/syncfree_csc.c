@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
   settings set;
   spti_syncfree_csc_limits limits;
-  int32_t *in_degree;  /* [n]; these are in device memory */
-  int64_t *items;      /* [item_count], or NULL: columns as they are numbered */
+  int32_t *in_degree; /* [n]; these are in device memory */
+  int64_t *items;     /* [item_count], or NULL: columns as they are numbered */
   int64_t item_count;
   int32_t *part_first; /* [n] and */
   int32_t *target;     /* [nnz], or both NULL: no long rows */
@@ -43,8 +43,14 @@ enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8 };
 enum { SURVEY_ABOVE = 20000 };
 
 static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
-  const struct { const char *key; int32_t *target; long least, most; } known[] = {
-      {"whole", &s->whole, 0, 32}, {"second", &s->second, 1, 31}, {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_MAX_WARPS}, {"ready", &s->ready, 0, 1}};
+  const struct {
+    const char *key;
+    int32_t *target;
+    long least, most;
+  } known[] = {{"whole", &s->whole, 0, 32},
+               {"second", &s->second, 1, 31},
+               {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_MAX_WARPS},
+               {"ready", &s->ready, 0, 1}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
     if (value < known[i].least || value > known[i].most)
@@ -52,7 +58,8 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, ready", (int)length, key);
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, ready", (int)length,
+                   key);
 }
 
 /* "key=value,key=value" */
@@ -72,7 +79,8 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
 /* What only some patterns need is made here; the survey says which. */
 static sptrsm_status gather_long_rows(sptrsm_plan *plan, state *s, int32_t parts) {
   SPTI_TRY(spti_alloc(plan->context, &s->target, plan->view.nnz, sizeof *s->target, "syncfree-csc targets"));
-  spti_syncfree_csc_target_args args = {.view = plan->view, .limits = s->limits, .in_degree = s->in_degree, .part_first = s->part_first, .target = s->target};
+  spti_syncfree_csc_target_args args = {
+      .view = plan->view, .limits = s->limits, .in_degree = s->in_degree, .part_first = s->part_first, .target = s->target};
   SPTI_CUDA(spti_syncfree_csc_target_launch(&args, plan->context->stream));
   s->parts = parts;
   return SPTRSM_OK;
@@ -84,8 +92,13 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
   SPTI_TRY(spti_alloc(plan->context, &s->items, (int64_t)n + segments, sizeof *s->items, "syncfree-csc order"));
   SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)n + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *scratch, "syncfree-csc scratch"));
   s->item_count = (int64_t)n + segments;
-  spti_syncfree_csc_order_args args = {.view = plan->view, .limits = s->limits, .in_degree = s->in_degree, .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
-                                       .facts = facts, .items = s->items, .item_count = s->item_count,
+  spti_syncfree_csc_order_args args = {.view = plan->view,
+                                       .limits = s->limits,
+                                       .in_degree = s->in_degree,
+                                       .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
+                                       .facts = facts,
+                                       .items = s->items,
+                                       .item_count = s->item_count,
                                        .sync = {.control = scratch, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
   sptrsm_status status = spti_gpu_check(spti_syncfree_csc_order_launch(&args, plan->context->stream), "the order of columns");
   spti_free(plan->context, scratch);
@@ -100,7 +113,8 @@ static bool wants_ready_order(const settings *set, const spti_view *v) {
 static sptrsm_status survey(sptrsm_plan *plan, state *s, int32_t *facts) {
   const spti_view *v = &plan->view;
   int32_t *found = plan->context->pinned;
-  spti_syncfree_csc_survey_args args = {.view = *v, .limits = s->limits, .in_degree = s->in_degree, .facts = facts, .part_first = s->part_first};
+  spti_syncfree_csc_survey_args args = {
+      .view = *v, .limits = s->limits, .in_degree = s->in_degree, .facts = facts, .part_first = s->part_first};
   SPTI_CUDA(spti_syncfree_csc_survey_launch(&args, plan->context->stream));
   const size_t bytes = SPTI_CSC_FACTS * sizeof *found;
   SPTI_TRY(spti_gpu_copy(plan->context, found, bytes, facts, bytes, bytes, 1, SPTI_TO_HOST));
@@ -169,12 +183,25 @@ static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->con
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   const state *s = plan->state;
-  spti_syncfree_csc_args args = {
-      .view = plan->view, .value_bytes = (int32_t)sptrsm_dtype_bytes(plan->view.dtype), .work = W->data, .ld = W->ld, .width = W->width,
-      .select = plan->options.select, .p = p_of(plan), .q = q_of(plan), .whole_column = s->set.whole, .second_chunk = s->set.second,
-      .block_warps = s->set.warps, .limits = s->limits,
-      .in_degree = s->in_degree, .items = s->items, .item_count = s->item_count, .part_first = s->part_first, .target = s->target, .parts = s->parts,
-      .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+  spti_syncfree_csc_args args = {.view = plan->view,
+                                 .value_bytes = (int32_t)sptrsm_dtype_bytes(plan->view.dtype),
+                                 .work = W->data,
+                                 .ld = W->ld,
+                                 .width = W->width,
+                                 .select = plan->options.select,
+                                 .p = p_of(plan),
+                                 .q = q_of(plan),
+                                 .whole_column = s->set.whole,
+                                 .second_chunk = s->set.second,
+                                 .block_warps = s->set.warps,
+                                 .limits = s->limits,
+                                 .in_degree = s->in_degree,
+                                 .items = s->items,
+                                 .item_count = s->item_count,
+                                 .part_first = s->part_first,
+                                 .target = s->target,
+                                 .parts = s->parts,
+                                 .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));
   SPTI_CUDA(spti_syncfree_csc_solve_launch(&args, plan->context->stream));

@@ -34,5 +34,5 @@ SPTI_DEVICE int32_t parts_of(const spti_syncfree_csc_limits &l, int32_t updates)
   return updates > l.gather_above ? (updates + l.share - 1) / l.share : 0;
 }
 
-}  // namespace spti
+} // namespace spti
 #endif

@@ -87,7 +87,8 @@ SPTI_DEVICE bool lanes_over_rhs(const spti_syncfree_csc_args &a, int32_t length)
 /* Lanes over right-hand sides, entries one by one (or 32 / side at once). Entries go in chunks: updates by all lanes, barrier,
  * one release per entry. The first chunk is a single entry, for whom the critical path may wait, unless the column is short. */
 template <typename T, bool Gathered>
-SPTI_DEVICE void push_by_rhs(const spti_syncfree_csc_args &a, const column_span &span, const tile_lanes &tile, int32_t *counters, entry<T> e, T x) {
+SPTI_DEVICE void push_by_rhs(const spti_syncfree_csc_args &a, const column_span &span, const tile_lanes &tile, int32_t *counters,
+                             entry<T> e, T x) {
   const int groups = 32 / tile.side;
   int end = span.length <= a.whole_column ? 32 : 1, next_chunk = a.second_chunk;
   for (int64_t base = 0; base < span.length; base += 32) {
@@ -115,7 +116,8 @@ SPTI_DEVICE void push_by_rhs(const spti_syncfree_csc_args &a, const column_span 
 
 /* Lanes over entries, right-hand sides one by one. Each lane releases the row that it alone updated: no barrier. */
 template <typename T, bool Gathered>
-SPTI_DEVICE void push_by_entry(const spti_syncfree_csc_args &a, const column_span &span, const tile_lanes &tile, int32_t *counters, entry<T> e, T x) {
+SPTI_DEVICE void push_by_entry(const spti_syncfree_csc_args &a, const column_span &span, const tile_lanes &tile, int32_t *counters,
+                               entry<T> e, T x) {
   for (int64_t base = 0; base < span.length; base += 32) {
     const bool mine = base + lane() < span.length;
     T *w = target_row<T, Gathered>(a, tile.first, e.target);
@@ -176,10 +178,8 @@ template <typename T, bool Gathered> SPTI_KERNEL(32 * SPTI_SYNCFREE_CSC_MAX_WARP
   }
   if (tile.side < 32) x = shfl(x, tile.column());
 
-  if (by_rhs)
-    push_by_rhs<T, Gathered>(a, span, tile, counters, first, x);
-  else
-    push_by_entry<T, Gathered>(a, span, tile, counters, first, x);
+  if (by_rhs) push_by_rhs<T, Gathered>(a, span, tile, counters, first, x);
+  else push_by_entry<T, Gathered>(a, span, tile, counters, first, x);
 }
 
 static int64_t blocks_for(int64_t count, int64_t size) { return (count + size - 1) / size; }
@@ -191,7 +191,7 @@ template <typename T> static int launch_solve(const spti_syncfree_csc_args *a, v
   return SPTI_LAUNCH((syncfree_csc_solve_kernel<T, false>), blocks, threads, 0, stream, *a);
 }
 
-}  // namespace spti
+} // namespace spti
 
 extern "C" int spti_syncfree_csc_count_launch(const spti_syncfree_csc_count_args *a, void *stream) {
   using namespace spti;

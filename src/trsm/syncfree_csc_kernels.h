@@ -34,7 +34,7 @@ enum {
 };
 
 typedef struct {
-  spti_view view;           /* push */
+  spti_view view; /* push */
   spti_syncfree_csc_limits limits;
   const int32_t *in_degree; /* [n] */
   int32_t *facts;           /* [SPTI_CSC_FACTS], any content */
@@ -69,24 +69,24 @@ typedef struct {
 int spti_syncfree_csc_order_launch(const spti_syncfree_csc_order_args *, void *stream);
 
 typedef struct {
-  spti_view view;           /* push */
-  int32_t value_bytes;      /* of dtype */
-  void *work;               /* element (i,k) at i * ld + k: alpha B on entry, X on exit */
+  spti_view view;      /* push */
+  int32_t value_bytes; /* of dtype */
+  void *work;          /* element (i,k) at i * ld + k: alpha B on entry, X on exit */
   int64_t ld;
-  int32_t width;            /* right-hand sides in the panel: the nrhs of the adaptive rule */
+  int32_t width; /* right-hand sides in the panel: the nrhs of the adaptive rule */
   sptrsm_select select;
-  int32_t p, q;             /* of the adaptive rule */
-  int32_t whole_column;     /* columns of up to so many entries, at most 32, are updated before the first release; of others one entry is, */
-  int32_t second_chunk;     /* then so many, 1 to 31, before the second release, then 32 each */
-  int32_t block_warps;      /* warps per thread block, 1 to SPTI_SYNCFREE_CSC_MAX_WARPS */
+  int32_t p, q;         /* of the adaptive rule */
+  int32_t whole_column; /* columns of up to so many entries, at most 32, are updated before the first release; of others one entry is, */
+  int32_t second_chunk; /* then so many, 1 to 31, before the second release, then 32 each */
+  int32_t block_warps;  /* warps per thread block, 1 to SPTI_SYNCFREE_CSC_MAX_WARPS */
   spti_syncfree_csc_limits limits;
-  const int32_t *in_degree; /* [n], from the analysis */
-  const int64_t *items;     /* [item_count], or NULL: columns as they are numbered, each whole */
-  int64_t item_count;       /* per tile */
+  const int32_t *in_degree;           /* [n], from the analysis */
+  const int64_t *items;               /* [item_count], or NULL: columns as they are numbered, each whole */
+  int64_t item_count;                 /* per tile */
   const int32_t *part_first, *target; /* [n], [nnz]; NULL without long rows */
-  int64_t parts;            /* accumulators of long rows, each of `width` elements */
-  void *partial;            /* [parts * width], state of this solve */
-  int32_t *counters;        /* [n * tiles], state of this solve */
+  int64_t parts;                      /* accumulators of long rows, each of `width` elements */
+  void *partial;                      /* [parts * width], state of this solve */
+  int32_t *counters;                  /* [n * tiles], state of this solve */
   spti_syncfree sync;
 } spti_syncfree_csc_args;
 

@@ -3,9 +3,9 @@
  *
  * Columns in the order of their numbers keep the resident warps waiting where neighbours depend on each other. Kahn's algorithm
  * gives an order without levels, in one kernel: item t of a queue is taken by the warp with ticket t, which counts down
- * the rows of its column, appends those that reach zero, and goes on with the first of them. A shared tail numbers the appended; a row is appended after all
- * its columns were taken, so each item stands behind all that it waits for. The queue itself is the order.
- * Source: Kahn 1962 (topological sorting); the tickets are those of core/syncfree.cuh. Deterministic: no, nor is the solve. */
+ * the rows of its column, appends those that reach zero, and goes on with the first of them. A shared tail numbers the appended; a row is
+ * appended after all its columns were taken, so each item stands behind all that it waits for. The queue itself is the order. Source: Kahn
+ * 1962 (topological sorting); the tickets are those of core/syncfree.cuh. Deterministic: no, nor is the solve. */
 #include "core/syncfree.cuh"
 #include "trsm/syncfree_csc_items.cuh"
 
@@ -118,7 +118,7 @@ SPTI_KERNEL(ORDER_THREADS) syncfree_csc_order_finish_kernel(spti_syncfree_csc_or
 
 static int64_t order_blocks(int64_t count) { return (count + ORDER_THREADS - 1) / ORDER_THREADS; }
 
-}  // namespace spti
+} // namespace spti
 
 extern "C" int spti_syncfree_csc_survey_launch(const spti_syncfree_csc_survey_args *a, void *stream) {
   using namespace spti;

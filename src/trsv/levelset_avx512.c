@@ -1,4 +1,4 @@
 /* levelset_avx512.c -- the kernels of levelset for x86 with AVX-512; compiled with its flags, run only where the CPU has it. */
 #define SPTI_LEVELSET_TABLE spti_levelset_avx512
-#define SPTI_LEVELSET_NAME "avx512"
+#define SPTI_LEVELSET_NAME  "avx512"
 #include "trsv/levelset_kernels.tmpl.h"

@@ -10,8 +10,8 @@
 typedef void spti_levelset_rows(const spti_view *, const int32_t *rows, int32_t begin, int32_t end, void *w, int64_t ld, int32_t width);
 
 typedef struct {
-  const char *name;              /* of the instruction set */
-  spti_levelset_rows *rows[4];   /* by dtype */
+  const char *name;            /* of the instruction set */
+  spti_levelset_rows *rows[4]; /* by dtype */
 } spti_levelset_kernels;
 
 extern const spti_levelset_kernels spti_levelset_baseline;

@@ -4,13 +4,13 @@
 
 #if defined __AVX512F__
 #define VECTOR_BYTES 64
-#define SUM_BYTES (16 * VECTOR_BYTES)
+#define SUM_BYTES    (16 * VECTOR_BYTES)
 #elif defined __AVX__
 #define VECTOR_BYTES 32
-#define SUM_BYTES (8 * VECTOR_BYTES)
+#define SUM_BYTES    (8 * VECTOR_BYTES)
 #else
 #define VECTOR_BYTES 16
-#define SUM_BYTES (8 * VECTOR_BYTES)
+#define SUM_BYTES    (8 * VECTOR_BYTES)
 #endif
 
 #define SPTI_TEMPLATE "trsv/levelset.tmpl.h"

@@ -5,11 +5,11 @@
  * The quotient s / d follows Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. */
 
 #define AT_WIDTH(f) NAME(SPTI_CAT(f, WIDTH))
-#define ROW_BYTES (WIDTH * sizeof(T))
-#define BYTES (ROW_BYTES < VECTOR_BYTES ? ROW_BYTES : VECTOR_BYTES)
-#define COUNT ((int)(ROW_BYTES / BYTES))
-#define LANES ((int)(BYTES / sizeof(R)))
-#define VECTOR AT_WIDTH(vector_)
+#define ROW_BYTES   (WIDTH * sizeof(T))
+#define BYTES       (ROW_BYTES < VECTOR_BYTES ? ROW_BYTES : VECTOR_BYTES)
+#define COUNT       ((int)(ROW_BYTES / BYTES))
+#define LANES       ((int)(BYTES / sizeof(R)))
+#define VECTOR      AT_WIDTH(vector_)
 
 #if WIDTH == 1 && !SPTI_IS_COMPLEX
 typedef R VECTOR; /* compilers keep vectors of one element in general registers */

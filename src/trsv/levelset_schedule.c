@@ -1,7 +1,7 @@
 /* levelset_schedule.c -- see levelset_schedule.h. The model, in tenths of a nanosecond for one right-hand side on a server core of
  * 2024: a row costs ROW, an entry ENTRY, twice that where a split level scatters the rows that a thread reads; starting a team costs
- * START, a barrier BARRIER and THREAD per thread. It errs on the side of one thread: on 16 idle cores sharing gained at most a half
- * over one thread for triangles of 3 to 700 levels, and on a busy machine it lost up to ten times that. */
+ * START, a barrier BARRIER and THREAD per thread. It errs on the side of one thread: on 16 idle cores sharing gained a quarter at
+ * one right-hand side (4.3 times at 8, on a triangle of 2 levels), and on a busy machine it lost up to ten times that. */
 #include "trsv/levelset_schedule.h"
 
 #include <string.h>

@@ -126,10 +126,8 @@ static int look_up(const char *file, int count, char **keys) {
     return 1;
   }
   for (int i = 0; i < count && at; i++) at = json_is_array(at) ? json_array_get(at, (size_t)atoi(keys[i])) : json_object_get(at, keys[i]);
-  if (at == NULL)
-    fprintf(stderr, "cli_helper: %s: no such key\n", file);
-  else if (count > 0 && json_is_string(at))
-    puts(json_string_value(at));
+  if (at == NULL) fprintf(stderr, "cli_helper: %s: no such key\n", file);
+  else if (count > 0 && json_is_string(at)) puts(json_string_value(at));
   else if (count > 0) {
     json_dumpf(at, stdout, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
     putchar('\n');

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 test_help() {
-  for name in solve info gen verify; do
+  for name in solve info gen verify bench; do
     run sptrsm-$name --help
     code 0
     check; [ "$(wc -l <stdout)" -le 24 ] || fail "--help is longer than a screen"
@@ -16,7 +16,7 @@ test_help() {
 }
 
 test_usage() {
-  for name in solve info gen verify; do
+  for name in solve info gen verify bench; do
     rejects 2 "Try 'sptrsm-$name --help'." sptrsm-$name
     rejects 2 "unknown or ambiguous option '--nonsense'" sptrsm-$name --nonsense
     check; [ "$(wc -l <stderr)" = 2 ] || fail "wrong usage takes one line and a hint"
@@ -165,4 +165,24 @@ test_verify() {
   run sptrsm-verify -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" "$data/sherman5_rhs.h5:/X_true" --max 0
   code 1
   rejects 5 "none.h5: No such file" sptrsm-verify s.h5 s_rhs.h5 none.h5
+}
+
+test_bench() {
+  run sptrsm-bench "$data/add32_splu.h5" --host --nrhs 1,9 --reps 3 --json out.json
+  code 0
+  says "geometric mean over serial: levelset"
+  check; [ "$(grep -cE '^add32_splu.h5:/[LU] ' stdout)" = 8 ] || fail "two triangles, two methods and two numbers of right-hand sides make 8 lines"
+  check; "$helper" json out.json >/dev/null || fail "not JSON"
+  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 2 --methods serial --reps 1 --json -
+  code 0
+  check; grep -q '"status": "ok"' stdout || fail "no result in the JSON"
+  run sptrsm-bench none.h5 --host
+  code 5
+  warns "none.h5: No such file"
+  rejects 2 "--reps: '0' is not" sptrsm-bench x.h5 --reps 0
+  rejects 2 "give a FILE" sptrsm-bench
+  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 1 --methods magic,serial
+  code 2
+  says 'failed: unknown method "magic"'
+  check; grep -qE ' serial +[0-9]' stdout || fail "the run does not go on"
 }

@@ -130,7 +130,7 @@ static test_system make(const system_kind *k, uint64_t seed) {
 static const char *text(const system_kind *k) {
   static char line[160];
   snprintf(line, sizeof line, "%s n=%d %s op=%c %s %s %s", test_pattern_names[k->pattern], k->n, test_dtype_names[k->dtype], "NTC"[k->op],
-           k->uplo == SPTRSM_LOWER ? "lower" : "upper", test_diag_names[k->diag], k->format == SPTRSM_CSR ? "CSR" : "CSC");
+           k -> uplo == SPTRSM_LOWER ? "lower" : "upper", test_diag_names[k->diag], k->format == SPTRSM_CSR ? "CSR" : "CSC");
   return line;
 }
 
@@ -179,7 +179,10 @@ static void check_draw(const solver *s, const test_system *system, const system_
   char line[400];
   snprintf(line, sizeof line, "%s: %s %s: nrhs=%lld B=%s+%d X=%s+%d alpha=%g%+gi", method, where, text(k), (long long)d->nrhs,
            d->B_layout == SPTRSM_ROW_MAJOR ? "row" : "col", d->B_padding,
-           d->in_place ? "B" : d->X_layout == SPTRSM_ROW_MAJOR ? "row" : "col", d->X_padding, alpha[0], alpha[1]);
+           d->in_place                       ? "B"
+           : d->X_layout == SPTRSM_ROW_MAJOR ? "row"
+                                             : "col",
+           d->X_padding, alpha[0], alpha[1]);
   if (solve(s, alpha_value, &B, &X) != SPTRSM_OK) {
     report("%s: %s", line, sptrsm_last_error());
   } else {

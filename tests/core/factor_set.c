@@ -40,14 +40,10 @@ double complex get(const void *p, int64_t i, sptrsm_dtype t) {
 void put(void *p, int64_t i, sptrsm_dtype t, double complex v) {
   float *s = p;
   double *d = p;
-  if (t == SPTRSM_F32)
-    s[i] = (float)creal(v);
-  else if (t == SPTRSM_F64)
-    d[i] = creal(v);
-  else if (t == SPTRSM_C64)
-    s[2 * i] = (float)creal(v), s[2 * i + 1] = (float)cimag(v);
-  else
-    d[2 * i] = creal(v), d[2 * i + 1] = cimag(v);
+  if (t == SPTRSM_F32) s[i] = (float)creal(v);
+  else if (t == SPTRSM_F64) d[i] = creal(v);
+  else if (t == SPTRSM_C64) s[2 * i] = (float)creal(v), s[2 * i + 1] = (float)cimag(v);
+  else d[2 * i] = creal(v), d[2 * i + 1] = cimag(v);
 }
 
 static uint64_t seed = 0x9e3779b97f4a7c15u;
@@ -109,10 +105,8 @@ static void random_permutation(int32_t *perm) {
 static mat permutation(const int32_t *perm, sptrsm_convention convention) {
   mat m = {0};
   for (int i = 0; i < N; i++) {
-    if (convention == SPTRSM_GATHER)
-      m.a[i][perm[i]] = 1;
-    else
-      m.a[perm[i]][i] = 1;
+    if (convention == SPTRSM_GATHER) m.a[i][perm[i]] = 1;
+    else m.a[perm[i]][i] = 1;
   }
   return m;
 }
@@ -138,10 +132,8 @@ static void random_D(factor_set *s, sptrsm_dtype t, bool pairs, bool hermitian) 
     double complex below = 2 + number(t) / 2;
     put(s->D_sub, i, t, below);
     below = get(s->D_sub, i, t);
-    if (i == 6)
-      D->a[i][i] = D->a[i + 1][i + 1] = 0;
-    else
-      D->a[i][i] /= 4;
+    if (i == 6) D->a[i][i] = D->a[i + 1][i + 1] = 0;
+    else D->a[i][i] /= 4;
     D->a[i + 1][i] = below;
     D->a[i][i + 1] = hermitian ? conj(below) : below;
   }

@@ -12,7 +12,7 @@
 
 #ifndef GPU_ORDER /* the sanitizers get a small system: they slow kernels down a hundredfold */
 #define GPU_ORDER 3000
-#define GPU_NRHS 70
+#define GPU_NRHS  70
 #endif
 
 enum { N = GPU_ORDER, NRHS = GPU_NRHS, LD_ROWS = NRHS + 3, LD_COLS = N + 5, REACH = 40 };
@@ -38,7 +38,8 @@ static void make_system(system_data *s) {
     }
   }
   s->ptr[N] = p;
-  s->T = (sptrsm_sparse){.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .uplo = SPTRSM_LOWER, .n = N, .ptr = s->ptr, .idx = s->idx, .val = s->val};
+  s->T =
+      (sptrsm_sparse){.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .uplo = SPTRSM_LOWER, .n = N, .ptr = s->ptr, .idx = s->idx, .val = s->val};
 }
 
 static void cuda_ok(cudaError_t error) { cr_assert_eq(error, cudaSuccess, "%s", cudaGetErrorString(error)); }
@@ -85,8 +86,13 @@ static blocks make_blocks(void) {
   for (int64_t k = 0; k < NRHS; k++)
     for (int64_t i = 0; i < LD_COLS; i++) host[i + k * LD_COLS] = i < N ? b_of(i, k) : CANARY;
   for (int64_t e = 0; e < LD_ROWS * N; e++) x[e] = CANARY;
-  blocks b = {.B = {.data = to_device(host, sizeof(double) * LD_COLS * NRHS), .ld = LD_COLS, .n = N, .nrhs = NRHS, .dtype = SPTRSM_F64,
-                    .layout = SPTRSM_COL_MAJOR, .place = SPTRSM_CUDA}};
+  blocks b = {.B = {.data = to_device(host, sizeof(double) * LD_COLS * NRHS),
+                    .ld = LD_COLS,
+                    .n = N,
+                    .nrhs = NRHS,
+                    .dtype = SPTRSM_F64,
+                    .layout = SPTRSM_COL_MAJOR,
+                    .place = SPTRSM_CUDA}};
   b.X = b.B;
   b.X.data = to_device(x, sizeof(double) * LD_ROWS * N);
   b.X.ld = LD_ROWS;
@@ -101,8 +107,8 @@ static void check(const blocks *b, const double *expected, const char *what) {
   for (int64_t i = 0; i < N; i++)
     for (int64_t k = 0; k < LD_ROWS; k++) {
       double found = x[i * LD_ROWS + k], wanted = k < NRHS ? expected[i * NRHS + k] : CANARY;
-      cr_assert(k < NRHS ? fabs(found - wanted) <= 1e-11 * (1 + fabs(wanted)) : found == wanted, "%s: X(%lld,%lld) = %.17g, not %.17g", what, (long long)i,
-                (long long)k, found, wanted);
+      cr_assert(k < NRHS ? fabs(found - wanted) <= 1e-11 * (1 + fabs(wanted)) : found == wanted, "%s: X(%lld,%lld) = %.17g, not %.17g",
+                what, (long long)i, (long long)k, found, wanted);
     }
   free(x);
 }

@@ -145,8 +145,15 @@ test_system test_system_make(test_pattern pattern, int32_t n, sptrsm_format form
   if (uplo == SPTRSM_UPPER) reverse(ptr, idx, n);
   if (format == SPTRSM_CSC) transpose(&ptr, &idx, n);
   test_system s = {.diag = diag};
-  s.T = (sptrsm_sparse){.format = format, .dtype = dtype, .uplo = uplo, .diag = diag == TEST_NONUNIT ? SPTRSM_NONUNIT : SPTRSM_UNIT,
-                        .place = SPTRSM_HOST, .n = n, .ptr = ptr, .idx = idx, .val = need((size_t)ptr[n], sptrsm_dtype_bytes(dtype))};
+  s.T = (sptrsm_sparse){.format = format,
+                        .dtype = dtype,
+                        .uplo = uplo,
+                        .diag = diag == TEST_NONUNIT ? SPTRSM_NONUNIT : SPTRSM_UNIT,
+                        .place = SPTRSM_HOST,
+                        .n = n,
+                        .ptr = ptr,
+                        .idx = idx,
+                        .val = need((size_t)ptr[n], sptrsm_dtype_bytes(dtype))};
   test_system_new_values(&s, seed);
   return s;
 }

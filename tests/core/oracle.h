@@ -14,7 +14,7 @@ typedef struct {
 } test_random;
 
 uint64_t test_random_next(test_random *);
-int test_random_below(test_random *, int bound);     /* 0 .. bound-1 */
+int test_random_below(test_random *, int bound);                    /* 0 .. bound-1 */
 double test_random_value(test_random *, double least, double most); /* magnitude in [least, most], either sign */
 
 /* ---- triangles ---- */

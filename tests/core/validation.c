@@ -116,10 +116,8 @@ Test(validation, indices) { for_each_kind(bad_indices); }
 
 static void wrong_triangle(sptrsm_format format, sptrsm_uplo uplo) {
   triangle *t = make(format, uplo);
-  if (t->left)
-    t->idx[t->ptr[2] - 1] = 2; /* line 1: 0, 2 */
-  else
-    t->idx[t->ptr[2]] = 1; /* line 2: 1, 3 */
+  if (t->left) t->idx[t->ptr[2] - 1] = 2; /* line 1: 0, 2 */
+  else t->idx[t->ptr[2]] = 1;             /* line 2: 1, 3 */
   refuse(t, SPTRSM_ERR_STRUCTURE,
          uplo == SPTRSM_LOWER ? "entry (1,2) is above the diagonal of a lower triangle"
                               : "entry (2,1) is below the diagonal of an upper triangle");

@@ -98,5 +98,5 @@ private:
   [[maybe_unused]] bool entered = true;
 };
 
-}  // namespace simt
+} // namespace simt
 #endif

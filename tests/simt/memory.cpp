@@ -112,10 +112,8 @@ void memory::perform_buffered(viewer &by, size_t which) {
 void memory::perform_to(viewer &by, const char *address, moment issued_before) {
   for (size_t which = 0; which < by.buffer.size();) {
     const buffered_write &w = by.buffer[which];
-    if (w.issued < issued_before && (!address || w.address == address))
-      perform_buffered(by, which);
-    else
-      which++;
+    if (w.issued < issued_before && (!address || w.address == address)) perform_buffered(by, which);
+    else which++;
   }
 }
 
@@ -150,7 +148,8 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
   int oldest = l.versions - 1;
   while (oldest > 0 && !must_see(by, l.history[size_t(oldest)]) && l.history[size_t(oldest)].performed > seen) oldest--;
   int chosen = l.versions - 1;
-  if (oldest < chosen && by.stale_pauses < STALE_PAUSES_LIMIT && random->below(100) < uint64_t(stale_percent)) chosen = oldest + int(random->below(uint64_t(chosen - oldest)));
+  if (oldest < chosen && by.stale_pauses < STALE_PAUSES_LIMIT && random->below(100) < uint64_t(stale_percent))
+    chosen = oldest + int(random->below(uint64_t(chosen - oldest)));
   if (chosen < l.versions - 1) by.read_stale = true;
   const version &v = l.history[size_t(chosen)];
   by.saw(address, v.performed);
@@ -217,4 +216,4 @@ void memory::perform_all() {
   retired.buffer.clear();
 }
 
-}  // namespace simt
+} // namespace simt

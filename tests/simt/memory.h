@@ -49,11 +49,11 @@ struct buffered_write {
 /* A lane as the memory sees it. */
 struct viewer {
   const group *warp = nullptr, *block = nullptr;
-  moment acquired = 0;     /* everything performed up to here must be seen */
+  moment acquired = 0;      /* everything performed up to here must be seen */
   moment could_acquire = 0; /* by a fence: what relaxed reads have come across */
-  moment fenced = 0;       /* last fence */
-  bool read_stale = false; /* since the last pause */
-  int stale_pauses = 0;    /* in a row: after a few the lane reads what is there, so that polls end */
+  moment fenced = 0;        /* last fence */
+  bool read_stale = false;  /* since the last pause */
+  int stale_pauses = 0;     /* in a row: after a few the lane reads what is there, so that polls end */
   std::vector<buffered_write> buffer;
   struct sight {
     const char *address;
@@ -77,8 +77,8 @@ public:
   moment barrier() { return ++clock; }
   moment now() const { return clock; }
   bool perform_one(const std::vector<viewer *> &); /* some buffered write of some of them; false: there is none */
-  void retire(viewer &);  /* its lane's block is done: the buffer lives on by itself */
-  void perform_all();     /* of retired lanes */
+  void retire(viewer &);                           /* its lane's block is done: the buffer lives on by itself */
+  void perform_all();                              /* of retired lanes */
   bool constant_was_written() const { return constant_written; }
 
 private:
@@ -108,5 +108,5 @@ private:
   viewer retired;
 };
 
-}  // namespace simt
+} // namespace simt
 #endif

@@ -36,9 +36,11 @@ int main(int argc, char **argv) {
     const solve_case c = case_of(seed);
     const std::string failure = run_case<double>(c, seed);
     if (failure.empty()) continue;
-    printf("without step '%s': %s; %s; replay with SIMT_SEED=%llu\n", steps[step], failure.c_str(), c.name().c_str(), (unsigned long long)seed);
+    printf("without step '%s': %s; %s; replay with SIMT_SEED=%llu\n", steps[step], failure.c_str(), c.name().c_str(),
+           (unsigned long long)seed);
     return step == 0;
   }
-  printf("without step '%s': nothing noticed in seeds %llu to %llu\n", steps[step], (unsigned long long)range.first, (unsigned long long)range.last);
+  printf("without step '%s': nothing noticed in seeds %llu to %llu\n", steps[step], (unsigned long long)range.first,
+         (unsigned long long)range.last);
   return step != 0;
 }

@@ -12,10 +12,22 @@
 #include "core/view.h"
 
 template <typename T> struct dtype_of;
-template <> struct dtype_of<float> { static constexpr sptrsm_dtype value = SPTRSM_F32; using real = float; };
-template <> struct dtype_of<double> { static constexpr sptrsm_dtype value = SPTRSM_F64; using real = double; };
-template <> struct dtype_of<std::complex<float>> { static constexpr sptrsm_dtype value = SPTRSM_C64; using real = float; };
-template <> struct dtype_of<std::complex<double>> { static constexpr sptrsm_dtype value = SPTRSM_C128; using real = double; };
+template <> struct dtype_of<float> {
+  static constexpr sptrsm_dtype value = SPTRSM_F32;
+  using real = float;
+};
+template <> struct dtype_of<double> {
+  static constexpr sptrsm_dtype value = SPTRSM_F64;
+  using real = double;
+};
+template <> struct dtype_of<std::complex<float>> {
+  static constexpr sptrsm_dtype value = SPTRSM_C64;
+  using real = float;
+};
+template <> struct dtype_of<std::complex<double>> {
+  static constexpr sptrsm_dtype value = SPTRSM_C128;
+  using real = double;
+};
 
 using wide = std::complex<long double>;
 inline wide widen(float v) { return wide(v); }

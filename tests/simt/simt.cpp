@@ -229,7 +229,7 @@ void machine::wake_or_fail() {
   if (++idle > IDLE_LIMIT) fail("deadlock: lanes poll for what never comes");
 }
 
-}  // namespace
+} // namespace
 
 /* ---- runs ---- */
 
@@ -301,10 +301,8 @@ int run(int64_t blocks, int threads, const std::function<void()> &kernel) {
   m.start_blocks();
   while (!m.live_warps.empty() && !m.failed) {
     warp_state *w = m.pick_warp();
-    if (w)
-      m.run_warp(*w);
-    else
-      m.wake_or_fail();
+    if (w) m.run_warp(*w);
+    else m.wake_or_fail();
     if (m.random.one_in(m.plan.drain_one_in)) m.global.perform_one(m.live_views);
   }
   m.global.perform_all();
@@ -425,4 +423,4 @@ void block_barrier() {
   for (auto &other : b.lanes) other->view.acquired = acquired;
 }
 
-}  // namespace simt
+} // namespace simt

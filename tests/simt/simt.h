@@ -64,5 +64,5 @@ void warp_barrier();
 void block_barrier();
 void pause(); /* nothing to do until some memory changes */
 
-}  // namespace simt
+} // namespace simt
 #endif

@@ -7,8 +7,8 @@
 
 #include "simt/simt.h"
 
-#define SPTI_DEVICE inline
-#define SPTI_KERNEL(threads) void
+#define SPTI_DEVICE                    inline
+#define SPTI_KERNEL(threads)           void
 #define SPTI_SHARED(type, name, count) type *const name = (type *)simt::shared_array(sizeof(type) * (count))
 
 namespace spti {
@@ -63,8 +63,12 @@ SIMT_WORD(double)
 #undef SIMT_WORD
 
 inline void red_add_release(int32_t *p, int32_t v) { simt::write(p, simt::word::i32, to_bits(v), true, simt::access::ordered); }
-inline int32_t fetch_add(int32_t *p, int32_t v) { return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), true)); }
-inline int32_t exchange(int32_t *p, int32_t v) { return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), false)); }
+inline int32_t fetch_add(int32_t *p, int32_t v) {
+  return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), true));
+}
+inline int32_t exchange(int32_t *p, int32_t v) {
+  return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), false));
+}
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
 inline void fence() { simt::fence(); }
 
@@ -85,5 +89,5 @@ template <typename Kernel, typename Args> int launch(Kernel kernel, int64_t bloc
   return simt::run(blocks, threads, [&] { kernel(args); });
 }
 
-}  // namespace spti
+} // namespace spti
 #endif

@@ -40,13 +40,12 @@ struct solve_case {
     limits = {3 + r.below(12), 1 + r.below(5), 2 + r.below(6), 1 + r.below(4)};
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) + (backward ? " backward" : " forward") +
-           (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + " select=" + std::to_string(int(select)) +
-           " p=" + std::to_string(p) + " q=" + std::to_string(q) + " chunks=" +
-           std::to_string(whole_column) + "," + std::to_string(second_chunk) + " warps=" + std::to_string(block_warps) +
-           (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") +
-           " limits=" + std::to_string(limits.split_above) + "," + std::to_string(limits.segment) + "," + std::to_string(limits.gather_above) + "," +
-           std::to_string(limits.share);
+    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
+           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
+           " select=" + std::to_string(int(select)) + " p=" + std::to_string(p) + " q=" + std::to_string(q) +
+           " chunks=" + std::to_string(whole_column) + "," + std::to_string(second_chunk) + " warps=" + std::to_string(block_warps) +
+           (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") + " limits=" + std::to_string(limits.split_above) + "," +
+           std::to_string(limits.segment) + "," + std::to_string(limits.gather_above) + "," + std::to_string(limits.share);
   }
 };
 
@@ -73,8 +72,8 @@ struct analysis {
     if (!c.ready_order) return "";
     items.assign(size_t(c.n + facts[SPTI_CSC_SEGMENTS]), 12345);
     std::vector<int32_t> counters(size_t(c.n)), control(SPTI_SYNCFREE_CONTROL_WORDS);
-    const spti_syncfree_csc_order_args order = {view, c.limits, in_degree.data(), counters.data(), facts, items.data(), int64_t(items.size()),
-                                                {control.data(), &lost, c.spin_limit}};
+    const spti_syncfree_csc_order_args order = {view,  c.limits,     in_degree.data(),      counters.data(),
+                                                facts, items.data(), int64_t(items.size()), {control.data(), &lost, c.spin_limit}};
     if (spti_syncfree_csc_order_launch(&order, nullptr)) return "order: " + simt::error();
     return lost ? "order: item " + std::to_string(lost - 1) + " never came" : "";
   }

@@ -36,10 +36,8 @@ static bool message_is_missed(uint64_t seed, order how) {
     if (block_in_grid() == 0) {
       store_relaxed(&data, 7.0);
       if (how == order::fences) fence();
-      if (how == order::release_acquire || how == order::only_release)
-        store_release(&flag, 1);
-      else
-        store_relaxed(&flag, 1);
+      if (how == order::release_acquire || how == order::only_release) store_release(&flag, 1);
+      else store_relaxed(&flag, 1);
     } else {
       load_relaxed(&data); /* an early look, as a stale copy in a cache would be */
       while (load_relaxed(&flag) == 0) spin_pause();
@@ -180,12 +178,21 @@ static void expect_report(const char *what, int error) {
 Test(simt_machine, broken_kernels_are_reported) {
   int32_t flag = 0;
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    expect_report("ended", run_with(seed, 1, 32, [] { if (lane() != 3) syncwarp(); }));
-    expect_report("ended", run_with(seed, 2, 64, [] { if (thread_in_block() != 40) syncthreads(); }));
+    expect_report("ended", run_with(seed, 1, 32, [] {
+                    if (lane() != 3) syncwarp();
+                  }));
+    expect_report("ended", run_with(seed, 2, 64, [] {
+                    if (thread_in_block() != 40) syncthreads();
+                  }));
     expect_report("meet at", run_with(seed, 1, 32, [] { lane() < 7 ? syncwarp() : (void)any(true); }));
-    expect_report("deadlock", run_with(seed, 1, 64, [] { warp_in_block() == 0 ? syncthreads() : (void)(lane() == 2 ? syncthreads() : syncwarp()); }));
-    expect_report("deadlock", run_with(seed, 1, 32, [&] { while (load_relaxed(&flag) == 0) spin_pause(); }));
-    expect_report("constant", run_with(seed, 1, 32, [&] { if (lane() == 0) store(&flag, load_const(&flag)), store_release(&flag, 0), load_const(&flag); }));
+    expect_report("deadlock",
+                  run_with(seed, 1, 64, [] { warp_in_block() == 0 ? syncthreads() : (void)(lane() == 2 ? syncthreads() : syncwarp()); }));
+    expect_report("deadlock", run_with(seed, 1, 32, [&] {
+                    while (load_relaxed(&flag) == 0) spin_pause();
+                  }));
+    expect_report("constant", run_with(seed, 1, 32, [&] {
+                    if (lane() == 0) store(&flag, load_const(&flag)), store_release(&flag, 0), load_const(&flag);
+                  }));
     expect_report("launch of", run_with(seed, 1, 33, [] {}));
   }
 }

@@ -29,8 +29,8 @@ struct pack_case {
     padding = r.below(2) ? r.below(5) : 0;
   }
   std::string name() const {
-    return std::string(to_work ? "pack" : "unpack") + " n=" + std::to_string(n) + " width=" + std::to_string(width) + (row_major ? " row" : " column") +
-           "-major" + (map ? convention == SPTRSM_GATHER ? " gather" : " scatter" : "") +
+    return std::string(to_work ? "pack" : "unpack") + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
+           (row_major ? " row" : " column") + "-major" + (map ? convention == SPTRSM_GATHER ? " gather" : " scatter" : "") +
            (scale ? scale_op == SPTRSM_DIVIDE ? " divide" : " multiply" : "") + " alpha=" + std::to_string(alpha);
   }
 };
@@ -56,8 +56,19 @@ template <typename T> static void check_pack(const pack_case &c, uint64_t seed) 
   const std::vector<int32_t> map = permutation(c.n, seed);
   std::vector<double> scale = random_block<double>(c.n, seed + 3);
   for (double &s : scale) s += s < 0 ? -1 : 1;
-  spti_pack_args a = {c.n, c.width, c.to_work ? c.width + c.padding : c.width, block.data(), c.row_major ? block_ld : 1, c.row_major ? 1 : block_ld,
-                      work.data(), ld, c.map ? map.data() : nullptr, c.convention, c.scale ? scale.data() : nullptr, c.scale_op, {1, 0}};
+  spti_pack_args a = {c.n,
+                      c.width,
+                      c.to_work ? c.width + c.padding : c.width,
+                      block.data(),
+                      c.row_major ? block_ld : 1,
+                      c.row_major ? 1 : block_ld,
+                      work.data(),
+                      ld,
+                      c.map ? map.data() : nullptr,
+                      c.convention,
+                      c.scale ? scale.data() : nullptr,
+                      c.scale_op,
+                      {1, 0}};
   if (c.alpha > 0) a.alpha[0] = 0.75;
   if (c.alpha > 1 && dtype_of<T>::value >= SPTRSM_C64) a.alpha[1] = -0.5;
   simt::use(simt::schedule::from_seed(seed));
@@ -66,7 +77,8 @@ template <typename T> static void check_pack(const pack_case &c, uint64_t seed) 
 
   std::vector<T> rest = c.to_work ? work : block; /* what the kernel had no business to touch */
   for (int64_t i = 0; i < c.n; i++) {
-    const int64_t from = c.map && c.convention == SPTRSM_GATHER ? map[size_t(i)] : i, to = c.map && c.convention == SPTRSM_SCATTER ? map[size_t(i)] : i;
+    const int64_t from = c.map && c.convention == SPTRSM_GATHER ? map[size_t(i)] : i,
+                  to = c.map && c.convention == SPTRSM_SCATTER ? map[size_t(i)] : i;
     const int64_t b = c.to_work ? from : to, w = c.to_work ? to : from;
     for (int64_t k = 0; k < c.width + (c.to_work ? c.padding : 0); k++) {
       const size_t in_block = size_t(b * a.row_stride + k * a.col_stride), in_work = size_t(w * ld + k);
@@ -75,7 +87,8 @@ template <typename T> static void check_pack(const pack_case &c, uint64_t seed) 
       if (c.scale) exact = c.scale_op == SPTRSM_DIVIDE ? exact / wide(scale[size_t(b)]) : exact * wide(scale[size_t(b)]);
       const T got = c.to_work ? work[in_work] : block[in_block];
       const bool exactly = !c.scale && c.alpha == 0;
-      cr_assert(exactly ? widen(got) == exact : close(got, exact), "element (%d,%d) is wrong: %s; seed %d", int(i), int(k), c.name().c_str(), int(seed));
+      cr_assert(exactly ? widen(got) == exact : close(got, exact), "element (%d,%d) is wrong: %s; seed %d", int(i), int(k),
+                c.name().c_str(), int(seed));
       const size_t at = c.to_work ? in_work : in_block;
       rest[at] = c.to_work ? old_work[at] : old_block[at];
     }
@@ -149,8 +162,9 @@ static double conjugate(double v) { return v; }
 template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }
 
 /* abs(w_i - (op(D) x)_i) against the terms it is made of. */
-template <typename T> static void check_diagonal(const spti_diagonal_args &a, const std::vector<T> &D, const std::vector<T> &sub,
-                                                 const std::vector<T> &x, const std::vector<T> &w, const char *name) {
+template <typename T>
+static void check_diagonal(const spti_diagonal_args &a, const std::vector<T> &D, const std::vector<T> &sub, const std::vector<T> &x,
+                           const std::vector<T> &w, const char *name) {
   using real = typename dtype_of<T>::real;
   for (int32_t i = 0; i < a.n; i++)
     for (int64_t k = 0; k < a.width; k++) {
@@ -191,12 +205,14 @@ template <typename T> static void check_diagonals(const char *name) {
           D[size_t(i + 1)] *= T(0.25);
         }
         const bool pairs = variant & 1;
-        const spti_diagonal_args a = {n, width, W.data(), ld, D.data(), pairs ? sub.data() : nullptr, (variant >> 1) & 1, (variant >> 2) & 1, (variant >> 3) & 1};
+        const spti_diagonal_args a = {
+            n, width, W.data(), ld, D.data(), pairs ? sub.data() : nullptr, (variant >> 1) & 1, (variant >> 2) & 1, (variant >> 3) & 1};
         simt::use(simt::schedule::from_seed(seed));
         cr_assert_eq(spti_diagonal_launch(&a, dtype_of<T>::value, nullptr), 0, "%s", simt::error().c_str());
         check_diagonal(a, D, sub, W, before, name);
         for (int64_t i = 0; i < n; i++)
-          for (int64_t k = width; k < ld; k++) cr_assert(W[size_t(i * ld + k)] == before[size_t(i * ld + k)], "%s: wrote beyond the panel", name);
+          for (int64_t k = width; k < ld; k++)
+            cr_assert(W[size_t(i * ld + k)] == before[size_t(i * ld + k)], "%s: wrote beyond the panel", name);
       }
 }
 
