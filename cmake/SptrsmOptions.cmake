@@ -31,14 +31,9 @@ if(NOT SPTRSM_CUDA STREQUAL "OFF")
 endif()
 message(STATUS "sptrsm: CUDA methods: ${SPTRSM_WITH_CUDA}")
 
-# Complex products and quotients by the plain formulas: vectorisable, and the same as on the device. Never fused with sums, so that
-# scalar and vector loops give the same bits. A compiler without the first flag (clang before 18) is slower there, not wrong.
+# For arithmetic whose bits are promised: products are never fused with sums, so that scalar and vector loops agree.
 include(CheckCCompilerFlag)
-check_c_compiler_flag(-fcx-limited-range SPTRSM_HAVE_CX_LIMITED_RANGE)
-set(SPTRSM_COMPLEX_FLAGS -ffp-contract=off)
-if(SPTRSM_HAVE_CX_LIMITED_RANGE)
-  list(APPEND SPTRSM_COMPLEX_FLAGS -fcx-limited-range)
-endif()
+set(SPTRSM_EXACT_FLAGS -ffp-contract=off)
 
 # Warnings and instrumentation for a target of this project.
 function(sptrsm_target_options target)

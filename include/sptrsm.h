@@ -101,7 +101,9 @@ typedef struct sptrsm_context sptrsm_context;
 /* Number of usable CUDA devices: 0 without a driver, without a device, or in a build without CUDA. */
 SPTRSM_API int sptrsm_device_count(void);
 /* place HOST: device and cuda_stream are ignored. place CUDA: device index and a cudaStream_t as void * (NULL: a stream
- * of the context's own); the caller's stream must outlive the context. Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
+ * of the context's own, which does not wait for the default stream: synchronise what you queued there before its arrays
+ * are used here); the caller's stream must outlive the context. Calls on a CUDA context make its device the calling
+ * thread's current one. Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
@@ -120,7 +122,8 @@ SPTRSM_API sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_contex
 SPTRSM_API void sptrsm_matrix_destroy(sptrsm_matrix *);
 /* Same pattern, new numbers: val as in the description the matrix was made from, same place and length. All plans of the
  * matrix follow without a new analysis. Not while a solve with one of them is under way. A bad diagonal is refused
- * (SINGULAR) and the old values stay. A BORROWed matrix borrows val from now on. */
+ * (SINGULAR) and the old values stay. A BORROWed matrix borrows val from now on. After MEMORY or DEVICE on a CUDA context
+ * some copies may hold old numbers and some new: call it again before solving. */
 SPTRSM_API sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *, const void *val);
 
 typedef struct {
@@ -146,8 +149,8 @@ typedef struct {
   sptrsm_select select; /* syncfree-csc: adaptive by p and q, or always lanes over right-hand sides, or always over column entries */
   int32_t p, q;         /* thresholds of the adaptive rule, 0: the method's default (8 and 8192) */
   int32_t panel;        /* right-hand sides worked on at once, 0: chosen from n, type and place */
-  int32_t deterministic;/* nonzero: refuse (named) or avoid (auto) methods whose bits may change between runs */
-  size_t memory_limit;  /* bytes of workspace a solve may take, 0: no limit; a smaller panel is chosen to fit */
+  int32_t deterministic;/* nonzero: refuse methods whose bits may change between runs, panels or threads */
+  size_t memory_limit;  /* bytes of workspace, 0: no limit; a smaller panel is chosen to fit (host: one panel a thread) */
 } sptrsm_options;
 SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
 
@@ -178,14 +181,16 @@ SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *)
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
-/* What a workspace takes, asked before paying. Blocks in host memory on a CUDA context take one panel more. */
+/* What a workspace takes, asked before paying: a panel for each host thread; on a GPU two panels, the second of which is
+ * allocated at the first use of a block in host memory, and the method's own state. */
 SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
 /* op(T) X = alpha B. alpha: one value of the plan's dtype in host memory, NULL: 1. B and X: same n, nrhs and dtype; any
  * layout, ld and place each; X may be B (same data, ld and layout) but must not overlap it otherwise. Elements of X
  * outside the block (ld padding) are not touched. On a CUDA context the work is queued on the stream and, once the
  * workspace exists, nothing is allocated and nothing waits, except that blocks in host memory are copied and complete on
- * return. workspace NULL: the plan's own, made at its first use; then one solve at a time. NaN and Inf in a column of B
+ * return, and that cusparse, whose analysis depends on the number of right-hand sides, makes it at the first panel of each
+ * width. workspace NULL: the plan's own, made at its first use; then one solve at a time. NaN and Inf in a column of B
  * stay in that column. Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; those of queued work come from sptrsm_context_sync. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 
@@ -249,8 +254,8 @@ SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
 /* New numbers of the same factorisation pattern; any of them NULL: unchanged. Places and lengths as at creation. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
 /* op(S) X = alpha B. Permutation, scaling and layout change happen in the first and last pass over a panel; memory beyond
- * factors, B and X is two panels (on a GPU the second one only for blocks in host memory) and the methods' per-solve state, a
- * few words a row but for cusparse, which copies its panel; whatever nrhs is. The plans of transposed systems are made at
+ * factors, B and X is a panel a thread on the host, two panels on a GPU (the second for blocks in host memory) and the methods'
+ * per-solve state, a few words a row but for cusparse, which copies its panel; whatever nrhs is. The plans of transposed systems are made at
  * their first use. Not thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too for a system the factors lack (D
  * without D: identity). */
 SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,

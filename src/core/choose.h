@@ -2,16 +2,10 @@
 #ifndef SPTI_CHOOSE_H
 #define SPTI_CHOOSE_H
 
-#include <stdint.h>
-
 #include <sptrsm.h>
 
 typedef struct {
   sptrsm_place place;
-  int32_t n;
-  int64_t nnz;
-  int64_t nrhs; /* 0: unknown */
-  int32_t deterministic;
 } spti_features;
 
 typedef struct {

@@ -50,6 +50,10 @@ sptrsm_status sptrsm_context_sync(sptrsm_context *context) {
   return context->place == SPTRSM_CUDA ? spti_gpu_sync(context) : SPTRSM_OK;
 }
 
+sptrsm_status spti_context_wait(const sptrsm_context *context) {
+  return context->place == SPTRSM_CUDA ? spti_gpu_wait(context) : SPTRSM_OK;
+}
+
 const char *sptrsm_context_describe(const sptrsm_context *context) {
   if (!context) return "";
   if (context->place == SPTRSM_HOST) {

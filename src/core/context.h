@@ -18,13 +18,15 @@ struct sptrsm_context {
   int device;
   void *stream; /* cudaStream_t */
   bool owns_stream;
+  void *pool;           /* cudaMemPool_t */
   void *sparse_handle;  /* cusparseHandle_t, or NULL until it is needed */
   int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
   int64_t *lost_device; /* the same word as the device sees it */
   int32_t *pinned;      /* [SPTI_PINNED_WORDS] for small results of an analysis, quick to copy to */
 };
 
-int spti_context_threads(const sptrsm_context *); /* the number a parallel region will use, at least 1 */
-void spti_context_retain(sptrsm_context *);       /* sptrsm_context_destroy releases */
+int spti_context_threads(const sptrsm_context *);        /* the number a parallel region will use, at least 1 */
+sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; deferred errors stay deferred */
+void spti_context_retain(sptrsm_context *);              /* sptrsm_context_destroy releases */
 
 #endif

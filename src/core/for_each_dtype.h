@@ -1,6 +1,6 @@
 /* for_each_dtype.h -- includes SPTI_TEMPLATE once per type, with
  *   T the value type, R its real type, NAME(f) the name f_f32 ... f_c128, CONJ(x) the conjugate (identity for real types),
- *   SPTI_IS_COMPLEX 0 or 1. Complex arithmetic follows the plain formulas (built with -fcx-limited-range), so loops vectorise.
+ *   SPTI_IS_COMPLEX 0 or 1.
  * Define SPTI_TEMPLATE as the quoted file name first. */
 #include <complex.h>
 

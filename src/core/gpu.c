@@ -36,18 +36,26 @@ static sptrsm_status check_device(sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-/* Freed blocks stay in the device's pool, so that analysis and workspaces after the first cost no driver call. */
-static sptrsm_status keep_pool(int device) {
-  cudaMemPool_t pool;
+sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
+  int current;
+  SPTI_CUDA(cudaGetDevice(&current));
+  if (current != context->device) SPTI_CUDA(cudaSetDevice(context->device));
+  return SPTRSM_OK;
+}
+
+/* A pool of the context's own: freed blocks stay in it, so that analysis and workspaces after the first cost no driver call. */
+static sptrsm_status make_pool(sptrsm_context *context) {
+  struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
+                                        .location = {.type = cudaMemLocationTypeDevice, .id = context->device}};
   uint64_t threshold = UINT64_MAX;
-  SPTI_CUDA(cudaDeviceGetDefaultMemPool(&pool, device));
-  SPTI_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+  SPTI_CUDA(cudaMemPoolCreate((cudaMemPool_t *)&context->pool, &properties));
+  SPTI_CUDA(cudaMemPoolSetAttribute((cudaMemPool_t)context->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
   return SPTRSM_OK;
 }
 
 static sptrsm_status open_parts(sptrsm_context *context) {
-  SPTI_CUDA(cudaSetDevice(context->device));
-  SPTI_TRY(keep_pool(context->device));
+  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_TRY(make_pool(context));
   SPTI_CUDA(
       cudaHostAlloc((void **)&context->lost, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, cudaHostAllocMapped));
   context->pinned = (int32_t *)(context->lost + 1);
@@ -67,14 +75,22 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
 }
 
 void spti_gpu_close(sptrsm_context *context) {
+  (void)spti_gpu_enter(context);
   if (context->stream) (void)cudaStreamSynchronize((cudaStream_t)context->stream);
   spti_gpu_close_sparse(context);
   if (context->owns_stream) (void)cudaStreamDestroy((cudaStream_t)context->stream);
   if (context->lost) (void)cudaFreeHost(context->lost);
+  if (context->pool) (void)cudaMemPoolDestroy((cudaMemPool_t)context->pool);
+}
+
+sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
+  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
+  return SPTRSM_OK;
 }
 
 sptrsm_status spti_gpu_sync(sptrsm_context *context) {
-  SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
+  SPTI_TRY(spti_gpu_wait(context));
   int64_t row = *(volatile int64_t *)context->lost;
   if (row == 0) return SPTRSM_OK;
   *(volatile int64_t *)context->lost = 0;
@@ -82,8 +98,8 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
 }
 
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
-  SPTI_CUDA(cudaSetDevice(context->device));
-  cudaError_t error = cudaMallocAsync(out, bytes, (cudaStream_t)context->stream);
+  SPTI_TRY(spti_gpu_enter(context));
+  cudaError_t error = cudaMallocFromPoolAsync(out, bytes, (cudaMemPool_t)context->pool, (cudaStream_t)context->stream);
   if (error == cudaSuccess) return SPTRSM_OK;
   (void)cudaGetLastError();
   if (error != cudaErrorMemoryAllocation) return spti_gpu_check((int)error, what);
@@ -91,18 +107,25 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
 }
 
 void spti_gpu_free(const sptrsm_context *context, void *memory) {
-  if (memory) (void)cudaFreeAsync(memory, (cudaStream_t)context->stream);
+  if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeAsync(memory, (cudaStream_t)context->stream);
 }
+
+enum { PITCH_MAX = INT32_MAX }; /* of cudaMemcpy2D */
 
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
   static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
   if (row_bytes == 0 || rows == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_enter(context));
   cudaStream_t stream = (cudaStream_t)context->stream;
-  if (rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes)) {
+  bool dense = rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes);
+  if (dense) {
     SPTI_CUDA(cudaMemcpyAsync(to, from, row_bytes * rows, kinds[direction], stream));
-  } else {
+  } else if (to_pitch <= PITCH_MAX && from_pitch <= PITCH_MAX) {
     SPTI_CUDA(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, kinds[direction], stream));
+  } else {
+    for (size_t r = 0; r < rows; r++)
+      SPTI_CUDA(cudaMemcpyAsync((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes, kinds[direction], stream));
   }
   if (direction != SPTI_ON_DEVICE) SPTI_CUDA(cudaStreamSynchronize(stream));
   return SPTRSM_OK;

@@ -10,7 +10,10 @@ typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 int spti_gpu_count(void);
 sptrsm_status spti_gpu_open(sptrsm_context *); /* checks device, takes or makes the stream, describes */
 void spti_gpu_close(sptrsm_context *);
-sptrsm_status spti_gpu_sync(sptrsm_context *); /* waits; reports lost dependencies and launch errors */
+/* Makes the context's device the calling thread's current one; the functions below do so themselves. */
+sptrsm_status spti_gpu_enter(const sptrsm_context *);
+sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; deferred errors stay for spti_gpu_sync */
+sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and launch errors */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
 void spti_gpu_free(const sptrsm_context *, void *);
 /* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */

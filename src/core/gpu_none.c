@@ -15,6 +15,14 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   (void)context;
   return absent();
 }
+sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
+  (void)context;
+  return absent();
+}
+sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
+  (void)context;
+  return absent();
+}
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   (void)context, (void)out, (void)bytes, (void)what;
   return absent();

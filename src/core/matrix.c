@@ -45,7 +45,9 @@ static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptr
   if (T->n < 0 || !T->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: %s", T->n < 0 ? "order n is negative" : "ptr is NULL");
   int64_t nnz = 0;
   SPTI_TRY(copy_bytes(context, &nnz, SPTRSM_HOST, T->ptr + T->n, SPTRSM_CUDA, sizeof nnz));
-  if (nnz < 0 || nnz > (int64_t)T->n * T->n)
+  if (nnz > 0 && (!T->idx || !T->val))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)nnz);
+  if (nnz < 0 || nnz > (int64_t)T->n * ((int64_t)T->n + 1) / 2)
     return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is not a number of entries of an n = %d matrix", T->n, (long long)nnz, T->n);
   spti_storage device = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val};
   SPTI_TRY(copy_storage(out, SPTRSM_HOST, &device, SPTRSM_CUDA, context, T->n, nnz, sptrsm_dtype_bytes(T->dtype)));
@@ -258,14 +260,22 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
   return status;
 }
 
-static sptrsm_status replace_values(sptrsm_matrix *m, const void *val, const void *host_val) {
-  SPTI_TRY(check_new_diagonal(m, host_val));
-  spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
-  if (!natural->owned) natural->val = (void *)val;
+/* Every cached storage, then every plan. */
+static sptrsm_status follow_values(sptrsm_matrix *m, const void *host_val) {
   for (int kind = 0; kind < 2; kind++) /* the natural storages first: the device transposes from its own */
     for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
   for (sptrsm_plan *plan = m->plans; plan; plan = plan->next) SPTI_TRY(spti_plan_refresh(plan));
   return SPTRSM_OK;
+}
+
+static sptrsm_status replace_values(sptrsm_matrix *m, const void *val, const void *host_val) {
+  SPTI_TRY(check_new_diagonal(m, host_val));
+  spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
+  void *old = natural->val;
+  if (!natural->owned) natural->val = (void *)val;
+  sptrsm_status status = follow_values(m, host_val);
+  if (status != SPTRSM_OK && !natural->owned) natural->val = old; /* a failed call borrows nothing */
+  return status;
 }
 
 /* New values as the host sees them; *copy is to be freed, NULL where they are in host memory already. */

@@ -96,18 +96,18 @@ template <typename T, bool ToWork> SPTI_KERNEL(PACK_THREADS) pack_kernel(pack_jo
 
 /* ---- D ---- */
 
+/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination, the larger of d0 and l as the first pivot; as pack.tmpl.h does on the host. */
 template <typename T> SPTI_DEVICE void solve_pair(const spti_diagonal_args &a, int64_t i, T s, T *row0, T *row1) {
-  /* [d0 u; l d1] [x0; x1] = [b0; b1], each equation divided by its off-diagonal entry first: the pivots of a 2x2 block are
-   * small beside it. */
   const T d0 = conj_if(a.conj, load_const((const T *)a.D + i)), d1 = conj_if(a.conj, load_const((const T *)a.D + i + 1));
   const bool transpose = a.transpose != 0, hermitian = a.hermitian != 0, conj = a.conj != 0;
   const T l = conj_if(conj != (hermitian && transpose), s), u = conj_if(conj != (hermitian && !transpose), s);
-  const T p = quotient(d0, u), q = quotient(d1, l);
-  const T b0 = quotient(load(row0), u), b1 = quotient(load(row1), l);
-  divisor<T> determinant;
-  determinant.set(p * q - one<T>());
-  store(row0, determinant.divide(q * b0 - b1));
-  store(row1, determinant.divide(p * b1 - b0));
+  const bool swap = magnitude(l) > magnitude(d0);
+  const T p = swap ? l : d0, q = swap ? d1 : u, r = swap ? d0 : l, t = swap ? u : d1;
+  const T b0 = swap ? load(row1) : load(row0), b1 = swap ? load(row0) : load(row1);
+  const T factor = quotient(r, p);
+  const T x1 = quotient(b1 - factor * b0, t - factor * q);
+  store(row0, quotient(b0 - q * x1, p));
+  store(row1, x1);
 }
 
 struct diagonal_job {

@@ -36,9 +36,20 @@ static size_t span_bytes(const sptrsm_block *b) {
   return (size_t)((lines - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
 }
 
+/* Columns of one larger row-major block, or rows of one column-major block: same ld, and the lines of one lie in the padding of
+ * the other. */
+static bool lie_side_by_side(const sptrsm_block *B, const sptrsm_block *X) {
+  uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
+  size_t bytes = sptrsm_dtype_bytes(B->dtype), distance = b > x ? b - x : x - b;
+  if (B->layout != X->layout || B->ld != X->ld || distance % bytes != 0) return false;
+  int64_t length = B->layout == SPTRSM_ROW_MAJOR ? B->nrhs : B->n, shift = (int64_t)(distance / bytes) % B->ld;
+  return shift >= length && shift + length <= B->ld;
+}
+
 static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X) {
   if (B->n == 0 || B->nrhs == 0 || B->place != X->place) return SPTRSM_OK;
   if (B->data == X->data && B->ld == X->ld && B->layout == X->layout) return SPTRSM_OK;
+  if (lie_side_by_side(B, X)) return SPTRSM_OK;
   uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
   if (b + span_bytes(B) <= x || x + span_bytes(X) <= b) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_ARGUMENT, "X overlaps B; it may be B itself (same data, ld and layout) or elsewhere");
@@ -49,14 +60,13 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 static int slab_count(const sptrsm_context *context) { return context->place == SPTRSM_HOST ? spti_context_threads(context) : 1; }
 
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel) {
-  return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)slab_count(context), "panel of right-hand sides");
+  size_t panels = context->place == SPTRSM_HOST ? (size_t)slab_count(context) : 2; /* on a GPU the second is the staging panel */
+  return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * panels, "panel of right-hand sides");
 }
 
 sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel) {
   spti_panels panels = {.panel = panel, .slabs = slab_count(context)};
-  size_t bytes;
-  SPTI_TRY(spti_panels_bytes(&bytes, context, n, dtype, panel));
-  SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)bytes, 1, "panel of right-hand sides"));
+  SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel * panels.slabs, sptrsm_dtype_bytes(dtype), "panel of right-hand sides"));
   *out = panels;
   return SPTRSM_OK;
 }

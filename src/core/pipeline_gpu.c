@@ -113,6 +113,7 @@ static sptrsm_status run_panel(const spti_pipeline *line, const side *from, cons
 sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                     const sptrsm_block *X) {
   double parts[2];
+  SPTI_TRY(spti_gpu_enter(line->context));
   split_alpha(parts, alpha, line->dtype);
   if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(line, panels));
   bool direct = works_in_x(line, B, X);

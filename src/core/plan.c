@@ -39,11 +39,7 @@ sptrsm_status spti_options_check(const sptrsm_options *o) {
 static sptrsm_status resolve_method(sptrsm_plan *plan) {
   const char *name = plan->options.method;
   if (!name || strcmp(name, "auto") == 0) {
-    spti_features features = {.place = plan->context->place,
-                              .n = plan->matrix->T.n,
-                              .nnz = plan->matrix->nnz,
-                              .nrhs = plan->options.nrhs_hint,
-                              .deterministic = plan->options.deterministic};
+    spti_features features = {.place = plan->context->place};
     spti_choice choice = spti_choose(&features);
     name = choice.method;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
@@ -102,13 +98,14 @@ static sptrsm_status fit_panel(sptrsm_plan *plan) {
 
 static sptrsm_status prepare(sptrsm_plan *plan) {
   SPTI_TRY(resolve_method(plan));
-  SPTI_TRY(sptrsm_context_sync(plan->context)); /* so that the times below are of this plan only */
+  SPTI_TRY(spti_context_wait(plan->context)); /* so that the times below are of this plan only */
   double start = spti_seconds();
   SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, plan->context->place));
+  SPTI_TRY(spti_context_wait(plan->context));
   double viewed = spti_seconds();
   plan->panel = choose_panel(plan);
   if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));
-  SPTI_TRY(sptrsm_context_sync(plan->context));
+  SPTI_TRY(spti_context_wait(plan->context));
   plan->view_seconds = viewed - start;
   plan->analysis_seconds = spti_seconds() - viewed;
   return fit_panel(plan);

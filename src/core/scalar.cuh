@@ -30,6 +30,11 @@ SPTI_DEVICE bool is_zero(float a) { return a == 0; }
 SPTI_DEVICE bool is_zero(double a) { return a == 0; }
 template <typename R> SPTI_DEVICE bool is_zero(complex_t<R> a) { return a.re == 0 && a.im == 0; }
 
+/* |re| + |im|: what pivots are compared by. */
+SPTI_DEVICE float magnitude(float a) { return a < 0 ? -a : a; }
+SPTI_DEVICE double magnitude(double a) { return a < 0 ? -a : a; }
+template <typename R> SPTI_DEVICE R magnitude(complex_t<R> a) { return magnitude(a.re) + magnitude(a.im); }
+
 /* from_reals: the value with the given parts, rounded to its type; real types drop the imaginary part. */
 template <typename T> struct from_reals {
   static SPTI_DEVICE T make(double re, double) { return T(re); }

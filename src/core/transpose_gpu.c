@@ -14,10 +14,8 @@ static sptrsm_status check(cusparseStatus_t error, const char *what) {
 
 /* The context's handle, made at its first use: creating one takes as long as many solves. */
 static sptrsm_status handle_of(cusparseHandle_t *out, sptrsm_context *context) {
-  if (!context->sparse_handle) {
-    SPTI_TRY(check(cusparseCreate((cusparseHandle_t *)&context->sparse_handle), "cusparseCreate"));
-    SPTI_TRY(check(cusparseSetStream((cusparseHandle_t)context->sparse_handle, (cudaStream_t)context->stream), "cusparseSetStream"));
-  }
+  if (!context->sparse_handle) SPTI_TRY(check(cusparseCreate((cusparseHandle_t *)&context->sparse_handle), "cusparseCreate"));
+  SPTI_TRY(check(cusparseSetStream((cusparseHandle_t)context->sparse_handle, (cudaStream_t)context->stream), "cusparseSetStream"));
   *out = (cusparseHandle_t)context->sparse_handle;
   return SPTRSM_OK;
 }

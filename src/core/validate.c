@@ -64,20 +64,22 @@ static bool line_is_good(const sptrsm_sparse *T, int32_t i, bool diagonal_first,
   return good;
 }
 
-static double magnitude(const void *val, int64_t p, sptrsm_dtype dtype) {
+/* Part `part` of entry p: real, or imaginary of a complex type. */
+static double part_of(const void *val, int64_t p, int part, sptrsm_dtype dtype) {
   switch (dtype) {
-  case SPTRSM_F32: return fabs((double)((const float *)val)[p]);
-  case SPTRSM_F64: return fabs(((const double *)val)[p]);
-  case SPTRSM_C64: return fabs((double)((const float *)val)[2 * p]) + fabs((double)((const float *)val)[2 * p + 1]);
-  default: return fabs(((const double *)val)[2 * p]) + fabs(((const double *)val)[2 * p + 1]);
+  case SPTRSM_F32: return (double)((const float *)val)[p];
+  case SPTRSM_F64: return ((const double *)val)[p];
+  case SPTRSM_C64: return (double)((const float *)val)[2 * p + part];
+  default: return ((const double *)val)[2 * p + part];
   }
 }
 
 static sptrsm_status check_diagonal_value(const sptrsm_sparse *T, const void *val, int32_t i, int64_t p) {
-  double size = magnitude(val, p, T->dtype);
-  if (size > 0 && isfinite(size)) return SPTRSM_OK;
+  bool complex = T->dtype == SPTRSM_C64 || T->dtype == SPTRSM_C128;
+  double re = part_of(val, p, 0, T->dtype), im = complex ? part_of(val, p, 1, T->dtype) : 0;
+  if ((re != 0 || im != 0) && isfinite(re) && isfinite(im)) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is %s; the system has no unique solution", i, i,
-                   size == 0 ? "zero" : "not finite");
+                   re == 0 && im == 0 ? "zero" : "not finite");
 }
 
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {

@@ -29,8 +29,20 @@ sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32
   return SPTRSM_OK;
 }
 
+/* The plan chose its panel to keep the limit; more threads or a wider panel than it knew of may pass it. */
+static sptrsm_status check_limit(const sptrsm_plan *plan, int32_t panel) {
+  size_t bytes, limit = plan->options.memory_limit;
+  if (limit == 0) return SPTRSM_OK;
+  SPTI_TRY(sptrsm_workspace_bytes(&bytes, plan, panel));
+  if (bytes <= limit) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_MEMORY,
+                   "a workspace for %d right-hand sides takes %zu bytes, the limit is %zu; use a smaller panel or fewer threads", panel,
+                   bytes, limit);
+}
+
 static sptrsm_status create(sptrsm_workspace **out, const sptrsm_plan *plan, int32_t panel) {
   sptrsm_workspace *w;
+  SPTI_TRY(check_limit(plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
   *w = (sptrsm_workspace){.plan = plan};
   sptrsm_status status;

@@ -1,7 +1,8 @@
 /* cusparse -- NVIDIA's cuSPARSE behind the same interface: SpSM for blocks, SpSV for one right-hand side.
  * The baseline of every benchmark.
  * Source: [naumov2011] and the cuSPARSE documentation. Differs from the other methods: its analysis depends on the number of
- * right-hand sides, so it is made with the workspace; a narrower last panel is analysed at its first use. Offsets are
+ * right-hand sides, so it is made at the first panel of each width and
+ * kept for two widths. Offsets are
  * narrowed to 32 bits. Wins: rarely. Deterministic: for one number of right-hand sides only, which is
  * less than the flag promises: SpSV and SpSM of different widths give different bits. It multiplies by reciprocals, so a
  * componentwise residual may pass the bound of substitution by half. */

@@ -20,11 +20,11 @@ typedef struct {
   int32_t second; /* entries before the second release */
   int32_t warps;  /* per thread block */
   int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
+  spti_syncfree_csc_limits limits;
 } settings;
 
 typedef struct {
   settings set;
-  spti_syncfree_csc_limits limits;
   int32_t *in_degree; /* [n]; these are in device memory */
   int64_t *items;     /* [item_count], or NULL: columns as they are numbered */
   int64_t item_count;
@@ -50,7 +50,11 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
   } known[] = {{"whole", &s->whole, 0, 32},
                {"second", &s->second, 1, 31},
                {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_MAX_WARPS},
-               {"ready", &s->ready, 0, 1}};
+               {"ready", &s->ready, 0, 1},
+               {"split", &s->limits.split_above, 1, INT32_MAX},
+               {"segment", &s->limits.segment, 1, INT32_MAX},
+               {"gather", &s->limits.gather_above, 1, INT32_MAX},
+               {"share", &s->limits.share, 1, INT32_MAX}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
     if (value < known[i].least || value > known[i].most)
@@ -58,8 +62,9 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, ready", (int)length,
-                   key);
+  return spti_fail(SPTRSM_ERR_ARGUMENT,
+                   "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, ready, split, segment, gather, share",
+                   (int)length, key);
 }
 
 /* "key=value,key=value" */
@@ -80,7 +85,7 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
 static sptrsm_status gather_long_rows(sptrsm_plan *plan, state *s, int32_t parts) {
   SPTI_TRY(spti_alloc(plan->context, &s->target, plan->view.nnz, sizeof *s->target, "syncfree-csc targets"));
   spti_syncfree_csc_target_args args = {
-      .view = plan->view, .limits = s->limits, .in_degree = s->in_degree, .part_first = s->part_first, .target = s->target};
+      .view = plan->view, .limits = s->set.limits, .in_degree = s->in_degree, .part_first = s->part_first, .target = s->target};
   SPTI_CUDA(spti_syncfree_csc_target_launch(&args, plan->context->stream));
   s->parts = parts;
   return SPTRSM_OK;
@@ -93,7 +98,7 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
   SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)n + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *scratch, "syncfree-csc scratch"));
   s->item_count = (int64_t)n + segments;
   spti_syncfree_csc_order_args args = {.view = plan->view,
-                                       .limits = s->limits,
+                                       .limits = s->set.limits,
                                        .in_degree = s->in_degree,
                                        .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
                                        .facts = facts,
@@ -114,7 +119,7 @@ static sptrsm_status survey(sptrsm_plan *plan, state *s, int32_t *facts) {
   const spti_view *v = &plan->view;
   int32_t *found = plan->context->pinned;
   spti_syncfree_csc_survey_args args = {
-      .view = *v, .limits = s->limits, .in_degree = s->in_degree, .facts = facts, .part_first = s->part_first};
+      .view = *v, .limits = s->set.limits, .in_degree = s->in_degree, .facts = facts, .part_first = s->part_first};
   SPTI_CUDA(spti_syncfree_csc_survey_launch(&args, plan->context->stream));
   const size_t bytes = SPTI_CSC_FACTS * sizeof *found;
   SPTI_TRY(spti_gpu_copy(plan->context, found, bytes, facts, bytes, bytes, 1, SPTI_TO_HOST));
@@ -127,10 +132,10 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   int32_t *facts;
-  settings set = {.whole = 4, .second = 4, .warps = 4, .ready = -1};
+  settings set = {.whole = 4, .second = 4, .warps = 4, .ready = -1, .limits = LIMITS};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
-  *s = (state){.set = set, .limits = LIMITS, .item_count = n};
+  *s = (state){.set = set, .item_count = n};
   plan->state = s;
   if (n == 0) return SPTRSM_OK;
   SPTI_TRY(spti_alloc(plan->context, &s->in_degree, n, sizeof *s->in_degree, "syncfree-csc in-degrees"));
@@ -194,7 +199,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .whole_column = s->set.whole,
                                  .second_chunk = s->set.second,
                                  .block_warps = s->set.warps,
-                                 .limits = s->limits,
+                                 .limits = s->set.limits,
                                  .in_degree = s->in_degree,
                                  .items = s->items,
                                  .item_count = s->item_count,

@@ -4,8 +4,10 @@
  * Columns in the order of their numbers keep the resident warps waiting where neighbours depend on each other. Kahn's algorithm
  * gives an order without levels, in one kernel: item t of a queue is taken by the warp with ticket t, which counts down
  * the rows of its column, appends those that reach zero, and goes on with the first of them. A shared tail numbers the appended; a row is
- * appended after all its columns were taken, so each item stands behind all that it waits for. The queue itself is the order. Source: Kahn
- * 1962 (topological sorting); the tickets are those of core/syncfree.cuh. Deterministic: no, nor is the solve. */
+ * appended after all its columns were taken, so each item stands behind all that it waits for. The queue itself is the order.
+ * Relaxed atomics are enough: from one number of the tail to a later one the way leads through values and branches that depend on
+ * each other, and no atomic is performed before the branch that it depends on is taken.
+ * Source: Kahn 1962 (topological sorting); the tickets are those of core/syncfree.cuh. Deterministic: no, nor is the solve. */
 #include "core/syncfree.cuh"
 #include "trsm/syncfree_csc_items.cuh"
 
@@ -63,12 +65,20 @@ SPTI_KERNEL(ORDER_THREADS) syncfree_csc_order_seed_kernel(spti_syncfree_csc_orde
   append(a, ballot(s < a.view.n && load_const(a.in_degree + (s < a.view.n ? j : 0)) == 0), j, false);
 }
 
-/* One lane: item t once it is there; EMPTY if it never comes. */
+/* One lane: item t once it is there; EMPTY if it never comes. A tail that moves is progress, as a ticket is. */
 SPTI_DEVICE int64_t poll_item(const spti_syncfree_csc_order_args &a, int64_t t) {
   spin_guard guard;
   guard.start();
+  int32_t tail = 0;
   int64_t item = load_relaxed(a.items + t);
-  while (item == EMPTY && guard.go_on(a.sync, t)) item = load_relaxed(a.items + t);
+  while (item == EMPTY && guard.go_on(a.sync, t)) {
+    if (guard.polls % POLLS_PER_CHECK == 0) {
+      const int32_t now = load_relaxed(a.facts + SPTI_CSC_TAIL);
+      if (now != tail) guard.progress();
+      tail = now;
+    }
+    item = load_relaxed(a.items + t);
+  }
   return item;
 }
 

@@ -21,7 +21,7 @@ typedef R VECTOR __attribute__((vector_size(BYTES), aligned(sizeof(R)), may_alia
 
 /* -i times each element: (im, -re). */
 static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
-  VECTOR b;
+  VECTOR b = a;
   for (int l = 0; l < LANES; l += 2) {
     b[l] = a[l + 1];
     b[l + 1] = -a[l];

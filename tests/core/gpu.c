@@ -171,7 +171,8 @@ static void close_solver(solver *s) {
 }
 
 Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
-  static const char *const methods[] = {"syncfree-csc", "syncfree-csc:ready=1", "cusparse", "auto"};
+  static const char *const methods[] = {"syncfree-csc", "syncfree-csc:ready=1", "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
+                                        "cusparse", "auto"};
   for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
     sptrsm_sparse T = on_device(&data);
     solver s = open_solver(&T, SPTRSM_BORROW, methods[m], NULL);

@@ -50,3 +50,78 @@ Test(smoke, every_host_method_solves) {
   cr_assert_gt(solved, 0);
   solve_with("auto", SPTRSM_ROW_MAJOR);
 }
+
+/* x = b / t for a 1 x 1 matrix, or through D of a 1 x 1 factor set. */
+static void divide_by(double re, double im, const char *method, int through_D) {
+  static const int64_t one_ptr[] = {0, 1};
+  static const int32_t one_idx[] = {0};
+  const double t[2] = {re, im}, unit[2] = {1, 0}, rhs[2] = {3 * re - im, re + 3 * im}; /* (3 + i) t */
+  double x[2] = {0, 0};
+  sptrsm_sparse T = {.format = SPTRSM_CSR, .dtype = SPTRSM_C128, .uplo = SPTRSM_LOWER, .n = 1, .ptr = one_ptr, .idx = one_idx};
+  T.val = through_D ? unit : t;
+  sptrsm_block B = {.data = (void *)rhs, .ld = 1, .n = 1, .nrhs = 1, .dtype = SPTRSM_C128}, X = B;
+  X.data = x;
+  sptrsm_context *context;
+  sptrsm_matrix *matrix = NULL;
+  sptrsm_plan *plan = NULL;
+  sptrsm_direct *direct = NULL;
+  sptrsm_options options;
+  sptrsm_factors factors;
+  sptrsm_options_init(&options);
+  sptrsm_factors_init(&factors);
+  options.method = method;
+  factors.L = &T;
+  factors.u_kind = SPTRSM_U_IS_LT;
+  factors.D = t;
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  if (through_D) {
+    cr_assert_eq(sptrsm_direct_create(&direct, context, &factors, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_direct_solve(direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+  } else {
+    cr_assert_eq(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+  }
+  cr_assert(x[0] > 2.999999 && x[0] < 3.000001 && x[1] > 0.999999 && x[1] < 1.000001, "%s, %g%+gi, D %d: x = %g%+gi", method, re, im,
+            through_D, x[0], x[1]);
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_direct_destroy(direct);
+  sptrsm_context_destroy(context);
+}
+
+/* Squares of these leave the range of a double: a quotient by the plain formula would be NaN. */
+Test(smoke, complex_diagonals_at_the_ends_of_the_range) {
+  static const char *const methods[] = {"serial", "levelset"};
+  static const double sizes[] = {1e-170, 1e-300, 1e170, 1e306};
+  for (int m = 0; m < 2; m++)
+    for (int s = 0; s < 4; s++) {
+      divide_by(sizes[s], sizes[s], methods[m], 0);
+      divide_by(sizes[s], -sizes[s], methods[m], 1);
+      divide_by(0.25 * sizes[s], sizes[s], methods[m], 0);
+    }
+}
+
+/* B and X as columns of one larger row-major block: no element is shared, so it is allowed; one column in common is not. */
+Test(smoke, blocks_side_by_side) {
+  double both[3 * 5] = {0};
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_sparse L = {.format = SPTRSM_CSR, .dtype = SPTRSM_F64, .uplo = SPTRSM_LOWER, .n = 3, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_block B = {.data = both, .ld = 5, .n = 3, .nrhs = 2, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR}, X = B;
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 2; k++) both[5 * i + k] = b[2 * i + k];
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &L, SPTRSM_COPY), SPTRSM_OK);
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, NULL), SPTRSM_OK);
+  X.data = both + 1;
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B, &X), SPTRSM_ERR_ARGUMENT);
+  X.data = both + 3;
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 2; k++) cr_assert(both[5 * i + 3 + k] == expected[2 * i + k] && both[5 * i + k] == b[2 * i + k]);
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
