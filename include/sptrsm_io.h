@@ -49,6 +49,8 @@ typedef struct {      /* any sparse matrix; sorted, no duplicates; arrays owned 
   char stencil[16];   /* attribute `stencil`, else "" */
   char *where;        /* "factors.h5:/L", for messages */
   const char *rule;   /* which form matched: "Binsparse CSR", "MATLAB v7.3", ...; static storage */
+  int format_guessed; /* nonzero: the file does not say CSR or CSC, and CSR was taken */
+  int64_t dropped;    /* entries that take_triangle dropped */
 } sptrsm_file_matrix;
 
 /* options NULL: defaults. Errors: IO (can't open or read), STRUCTURE (not one of the forms, or inconsistent), MEMORY. */

@@ -40,8 +40,10 @@ static sptrsm_status length_of_indptr(int64_t *out, spti_io_file *f, const spti_
   spti_io_dataset d;
   SPTI_IO_TRY(spti_io_dataset_open(&d, f, group, "indptr"));
   *out = d.count;
+  sptrsm_status status =
+      d.count > 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty; pointers begin with a 0, even of no rows", d.where);
   spti_io_dataset_close(&d);
-  return SPTRSM_OK;
+  return status;
 }
 
 sptrsm_status spti_io_match_anndata(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
@@ -59,6 +61,7 @@ sptrsm_status spti_io_match_anndata(spti_io_form *form, spti_io_file *f, const s
   }
   form->kind = SPTI_COMPRESSED;
   form->format = format == SAYS_CSC ? SPTRSM_CSC : SPTRSM_CSR;
+  form->format_guessed = format == SAYS_NOTHING;
   form->rows = shape[0];
   form->cols = shape[1];
   form->ptr = "indptr";

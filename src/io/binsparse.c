@@ -54,6 +54,7 @@ static sptrsm_status read_shape(spti_io_form *form, const json_t *b, int vector,
     if (!json_is_integer(json_array_get(shape, k))) return broken(where, "shape", "made of integers");
   form->rows = json_integer_value(json_array_get(shape, 0));
   form->cols = vector ? 1 : json_integer_value(json_array_get(shape, 1));
+  SPTI_IO_TRY(spti_io_check_shape(form->rows, form->cols, where));
   if (stored == NULL && form->kind == SPTI_DENSE) return SPTRSM_OK;
   if (!json_is_integer(stored) || json_integer_value(stored) < 0) return broken(where, "number_of_stored_values", "a non-negative integer");
   form->nnz = json_integer_value(stored);

@@ -222,15 +222,19 @@ sptrsm_status spti_io_read_i64(const spti_io_dataset *d, int64_t *out) { return 
 
 sptrsm_status spti_io_read_i32(const spti_io_dataset *d, int32_t *out) { return read_integers(d, H5T_NATIVE_INT32, out); }
 
-int64_t spti_io_stored_integer(const spti_io_dataset *d, int64_t p) {
-  int64_t value = INT64_MAX;
+void spti_io_stored_integer(char out[24], const spti_io_dataset *d, int64_t p) {
+  int64_t value = 0;
+  uint64_t large = 0; /* HDF5 clips negative numbers to 0 here */
   hsize_t at[2] = {(hsize_t)(p / d->dims[1]), (hsize_t)(p % d->dims[1])}, one = 1;
   hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &one, NULL);
-  if (from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0)
-    (void)H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value);
+  int good = from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0;
+  good = good && H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value) >= 0;
+  good = good && H5Dread(d->id, H5T_NATIVE_UINT64, to, from, H5P_DEFAULT, &large) >= 0;
   if (from >= 0) H5Sclose(from);
   if (to >= 0) H5Sclose(to);
-  return value;
+  if (!good) snprintf(out, 24, "unreadable");
+  else if (large > INT64_MAX) snprintf(out, 24, "%llu", (unsigned long long)large);
+  else snprintf(out, 24, "%lld", (long long)value);
 }
 
 /* Reads count elements of `type` into out. The memory has the selection's shape: HDF5 goes element by element otherwise. */

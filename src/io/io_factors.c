@@ -127,7 +127,7 @@ static sptrsm_status load_triangles(spti_io_factor_reader *r, said_upper upper, 
     SPTI_IO_TRY(spti_io_matrix_convert(F->L, dtype));
     SPTI_IO_TRY(spti_io_matrix_convert(F->U, dtype));
   }
-  SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->L_tri, F->L, &lower_options));
+  SPTI_IO_TRY(spti_io_triangle(&F->L_tri, F->L, F->U != NULL ? SPTI_L_WITH_U : SPTI_L_OF_SET, &lower_options));
   F->factors.L = &F->L_tri;
   if (F->U == NULL) {
     F->factors.u_kind = upper == UPPER_CONJUGATE && spti_io_is_complex(F->L->dtype) ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
@@ -135,7 +135,7 @@ static sptrsm_status load_triangles(spti_io_factor_reader *r, said_upper upper, 
              F->L->rule);
     return SPTRSM_OK;
   }
-  SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->U_tri, F->U, &upper_options));
+  SPTI_IO_TRY(spti_io_triangle(&F->U_tri, F->U, SPTI_U_WITH_L, &upper_options));
   if (F->L_tri.n != F->U_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: order %d, but %s has order %d", F->L->where, F->L_tri.n, F->U->where, F->U_tri.n);
   F->factors.U = &F->U_tri;

@@ -97,8 +97,8 @@ sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_file *,
 void spti_io_dataset_close(spti_io_dataset *);
 sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
-sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out); /* out of range: clipped, so a range check still fails */
-int64_t spti_io_stored_integer(const spti_io_dataset *, int64_t p);    /* element p as stored, for messages */
+sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* out of range: clipped, so a range check still fails */
+void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
 /* Reads count elements (all, or those of slab) as dtype. pairs: complex numbers stored as interleaved reals. */
 sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype,
                                   void *out);
@@ -119,6 +119,7 @@ typedef struct {
   int64_t rows, cols, nnz;                 /* -1: as the arrays say */
   const char *ptr, *idx, *row, *col, *val; /* names of the datasets; val NULL: nnz = 0 and nothing stored */
   int pairs, iso;                          /* values are interleaved complex, one value for all */
+  int format_guessed;                      /* CSR was taken because the file says nothing */
   sptrsm_symmetry symmetry;
   int uplo, diag;
 } spti_io_form;
@@ -156,6 +157,8 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M); /* sorted, no du
 /* First non-finite entry: STRUCTURE off the diagonal, SINGULAR on it (skipped unless diagonal is set). */
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal);
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
+typedef enum { SPTI_ALONE, SPTI_L_OF_SET, SPTI_L_WITH_U, SPTI_U_WITH_L } spti_io_role; /* for what a message can advise */
+sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_io_role, const sptrsm_io_options *);
 int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or columns (CSC) */
 int spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
 int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);

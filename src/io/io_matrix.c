@@ -96,11 +96,13 @@ static sptrsm_status check_pointers(const matrix_reader *r, int64_t major, int64
 }
 
 static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, int64_t count, int64_t limit) {
-  for (int64_t p = 0; p < count; p++)
-    if (idx[p] < 0 || idx[p] >= limit)
-      return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %lld, outside [0, %lld); indices are 0-based and must fit the shape",
-                              d->where, (long long)p, (long long)spti_io_stored_integer(d, p), (long long)limit);
-  return SPTRSM_OK;
+  int64_t p = 0;
+  while (p < count && idx[p] >= 0 && idx[p] < limit) p++;
+  if (p == count) return SPTRSM_OK;
+  char stored[24];
+  spti_io_stored_integer(stored, d, p);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %s, outside [0, %lld); indices are 0-based and must fit the shape", d->where,
+                          (long long)p, stored, (long long)limit);
 }
 
 static sptrsm_status read_compressed(matrix_reader *r) {
@@ -202,6 +204,7 @@ static sptrsm_status load_form(matrix_reader *r) {
   M->symmetry = r->form->symmetry;
   M->uplo = r->form->uplo;
   M->diag = r->form->diag;
+  M->format_guessed = r->form->format_guessed;
   SPTI_IO_TRY(r->form->kind == SPTI_COMPRESSED ? read_compressed(r) : read_coordinate(r));
   SPTI_IO_TRY(finish(M, r->options));
   return read_extras(r);

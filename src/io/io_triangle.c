@@ -51,6 +51,30 @@ static sptrsm_status decide_uplo(sptrsm_uplo *out, const sptrsm_file_matrix *M, 
   return SPTRSM_OK;
 }
 
+/* Every entry off the diagonal lies on one side. */
+static int all_above(const sides *s) { return s->above_row >= 0 && s->below_row < 0; }
+static int all_below(const sides *s) { return s->below_row >= 0 && s->above_row < 0; }
+
+static int is_named(const sptrsm_file_matrix *M, const char *name) {
+  const char *slash = strrchr(M->where, '/');
+  return slash != NULL && strcmp(slash + 1, name) == 0;
+}
+
+/* SciPy's splu gives CSC. Read as CSR it is the transpose: L looks upper and U lower. */
+static sptrsm_status refuse_transpose(const sptrsm_file_matrix *M, const sides *s, spti_io_role role, const sptrsm_io_options *o) {
+  int turned = (is_named(M, "L") && all_above(s)) || (is_named(M, "U") && all_below(s));
+  int asked = role == SPTI_ALONE && o->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER);
+  if (!M->format_guessed || !turned || asked || M->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER)) return SPTRSM_OK;
+  const char *name = role == SPTI_L_WITH_U || role == SPTI_U_WITH_L ? "L and U look" : "looks";
+  const char *also = role == SPTI_ALONE      ? all_above(s) ? ", or give --uplo upper to solve with it as CSR"
+                                                            : ", or give --uplo lower to solve with it as CSR"
+                     : role == SPTI_L_OF_SET ? ""
+                                             : "; or are L and U swapped?";
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                          "%s: says neither CSR nor CSC, and as CSR it is %s; %s like CSC: store format = \"csc\" (attribute or dataset)%s",
+                          M->where, all_above(s) ? "upper" : "lower", name, also);
+}
+
 static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
   int keep_small = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR); /* minor <= major stays */
@@ -66,18 +90,26 @@ static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
     begin = end;
     M->ptr[j + 1] = used;
   }
+  M->dropped += begin - used;
 }
 
-static sptrsm_status check_side(sptrsm_file_matrix *M, sptrsm_uplo uplo, const sides *s, const sptrsm_io_options *o) {
+/* What helps against an entry on the wrong side; the side of a factor is fixed, so --uplo is no way out there. */
+static const char *way_out(sptrsm_uplo uplo, const sides *s, spti_io_role role) {
+  int all_wrong = uplo == SPTRSM_LOWER ? all_above(s) : all_below(s);
+  if (role == SPTI_ALONE) return uplo == SPTRSM_LOWER ? "use --uplo upper or --take-triangle" : "use --uplo lower or --take-triangle";
+  if (!all_wrong) return "use --take-triangle to drop such entries";
+  return role == SPTI_L_OF_SET ? "L must be lower triangular: is it stored transposed?" : "are L and U swapped, or stored transposed?";
+}
+
+static sptrsm_status check_side(sptrsm_file_matrix *M, sptrsm_uplo uplo, const sides *s, spti_io_role role, const sptrsm_io_options *o) {
   int64_t row = uplo == SPTRSM_LOWER ? s->above_row : s->below_row, col = uplo == SPTRSM_LOWER ? s->above_col : s->below_col;
   if (row < 0) return SPTRSM_OK;
   if (o->take_triangle) {
     drop_outside(M, uplo);
     return SPTRSM_OK;
   }
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: row %lld has entry (%lld,%lld) %s the diagonal; use --uplo %s or --take-triangle",
-                          M->where, (long long)row, (long long)row, (long long)col, uplo == SPTRSM_LOWER ? "above" : "below",
-                          uplo == SPTRSM_LOWER ? "upper" : "lower");
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: row %lld has entry (%lld,%lld) %s the diagonal; %s", M->where, (long long)row,
+                          (long long)row, (long long)col, uplo == SPTRSM_LOWER ? "above" : "below", way_out(uplo, s, role));
 }
 
 /* In a sorted triangle the diagonal is the first or the last entry of its row or column. */
@@ -99,7 +131,7 @@ static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo upl
   return SPTRSM_OK;
 }
 
-sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, const sptrsm_io_options *o) {
+sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_io_role role, const sptrsm_io_options *o) {
   sptrsm_io_options defaults;
   sptrsm_uplo uplo = SPTRSM_LOWER;
   if (out == NULL || M == NULL)
@@ -112,8 +144,9 @@ sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix
                             (long long)M->cols);
   SPTI_IO_TRY(check_symmetry(M, o));
   sides s = find_sides(M);
+  SPTI_IO_TRY(refuse_transpose(M, &s, role, o));
   SPTI_IO_TRY(decide_uplo(&uplo, M, &s, o));
-  SPTI_IO_TRY(check_side(M, uplo, &s, o));
+  SPTI_IO_TRY(check_side(M, uplo, &s, role, o));
   sptrsm_diag diag = o->unit || M->diag == SPTRSM_UNIT ? SPTRSM_UNIT : SPTRSM_NONUNIT;
   if (diag == SPTRSM_NONUNIT) SPTI_IO_TRY(check_diagonal(M, uplo));
   *out = (sptrsm_sparse){.format = M->format,
@@ -126,4 +159,8 @@ sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix
                          .idx = M->idx,
                          .val = M->val};
   return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, const sptrsm_io_options *o) {
+  return spti_io_triangle(out, M, SPTI_ALONE, o);
 }

@@ -22,6 +22,9 @@ sptrsm_status spti_io_match_matlab(spti_io_form *form, spti_io_file *f, const sp
   form->idx = empty ? NULL : "ir";
   form->val = empty ? NULL : "data";
   if (empty) form->nnz = 0;
+  sptrsm_status status =
+      jc.count > 0 ? SPTRSM_OK
+                   : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty; pointers begin with a 0, even of no columns", jc.where);
   spti_io_dataset_close(&jc);
-  return SPTRSM_OK;
+  return status;
 }

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from make_fixtures import N, anndata, binsparse, binsparse_csr, block, factors, matlab_sparse, new, path, sorted_csc, store, triangle
+from make_fixtures import N, anndata, binsparse, binsparse_csr, block, factors, matlab_sparse, new, path, plain, sorted_csc, store, triangle
 
 
 def bad_matrix(f, name, change):
@@ -81,6 +81,23 @@ def make_bad_matrices():
             g.attrs["shape"] = o.shape
         g = f.create_group("coo_twice")
         g["row"], g["col"], g["data"] = [0, 0], [0, 0], [1.0, 2.0]
+        for name, shape in (("ptr_empty", None), ("ptr_empty_shape", (-1, -1))):
+            g = f.create_group(name)
+            g["data"], g["indices"], g["indptr"] = [1.0], [0], np.zeros(0, np.int64)
+            if shape:
+                g.attrs["shape"] = shape
+        g = f.create_group("matlab_jc_empty")
+        g.attrs["MATLAB_sparse"] = np.uint64(0)
+        g["jc"] = np.zeros(0, np.uint64)
+        g = f.create_group("coo_huge")
+        g["row"], g["col"], g["data"] = [0, 2**31 - 2], [0, 2**31 - 2], [1.0, 2.0]
+        g = f.create_group("coo_huge_shape")
+        g["row"], g["col"], g["data"] = [0, 2**31 - 2], [0, 2**31 - 2], [1.0, 2.0]
+        g.attrs["shape"] = (2**31 - 1, 2**31 - 1)
+        g.attrs["sptrsm"] = json.dumps({"diag": "unit-implicit"})
+        plain(f, "turned/L", sorted_csc(t))
+        plain(f, "turned/U", sorted_csc(t.T))
+        bad_matrix(f, "idx_64bit_unsigned", lambda a: a.update(indices=np.where(np.arange(t.nnz) == 4, 2**64 - 1, a["indices"].astype(np.uint64)).astype(np.uint64)))
         g = matlab_sparse(f, "matlab_rows", t)
         g.attrs["MATLAB_sparse"] = np.uint64(3)
         g = matlab_sparse(f, "matlab_attribute", t)
@@ -104,6 +121,7 @@ def make_bad_binsparse():
         variant("shape_one", shape=[6])
         variant("shape_real", shape=[6.0, 6.0])
         variant("shape_large", shape=[2**40, 6])
+        variant("shape_minus", shape=[-1, -1])
         variant("nnz_missing", number_of_stored_values=None)
         variant("nnz_real", number_of_stored_values=14.5)
         variant("nnz_negative", number_of_stored_values=-1)
@@ -235,6 +253,15 @@ def make_bad_sets():
             g["D"], g["D_sub"] = np.ones(N), np.array(sub, float)
         matlab_sparse(base("P_matrix"), "P", sp.identity(N))
         matlab_sparse(base("D_matrix"), "D", sp.identity(N))
+        for name in ("unsaid", "unsaid_one"):
+            g = f.create_group(name)
+            plain(g, "L", low)
+            plain(g, "U", up)
+        del f["unsaid_one/U"]
+        f["unsaid_one/D"] = np.ones(N)
+        base("some_above", l=sorted_csc(low + sp.csc_matrix(([5.0], ([0], [3])), (N, N))))
+        for name in "PQR":
+            base("dense_" + name)[name] = np.identity(N)
         base("layout").attrs["sptrsm_layout"] = "2"
         g = base("n")
         g.attrs["sptrsm_layout"], g.attrs["n"] = "1", 99
