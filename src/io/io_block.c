@@ -141,7 +141,7 @@ static sptrsm_status read_block(sptrsm_file_block *X, const block_source *s, con
   SPTI_IO_TRY(spti_io_choose_dtype(&dtype, stored, o->dtype, s->d.where));
   int64_t width = end - begin, count = s->rows * width; /* a part of the dataset, whose size fits */
   size_t bytes = spti_io_bytes(count, sptrsm_dtype_bytes(dtype));
-  SPTI_IO_TRY(spti_io_check_memory(s->file, s->d.where, bytes));
+  SPTI_IO_TRY(spti_io_check_memory(s->file, s->d.where, bytes, "load fewer columns (--cols) or raise the limit"));
   void *data;
   SPTI_IO_TRY(spti_io_allocate(&data, s->d.where, bytes));
   X->block = (sptrsm_block){.data = data, .n = (int32_t)s->rows, .nrhs = width, .dtype = dtype, .layout = s->layout, .place = SPTRSM_HOST};

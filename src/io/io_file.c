@@ -50,19 +50,30 @@ static size_t default_limit(void) {
   return spti_io_bytes(pages, (size_t)bytes) / 4 * 3;
 }
 
-sptrsm_status spti_io_check_memory(const spti_io_file *f, const char *where, size_t bytes) {
+void spti_io_size_text(char out[24], size_t bytes) {
+  static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double x = (double)bytes;
+  int k = 0;
+  for (; x >= 999.5 && k < 6; k++) x /= 1000;
+  snprintf(out, 24, "%.3g %s", x, units[k]);
+}
+
+sptrsm_status spti_io_check_memory(const spti_io_file *f, const char *where, size_t bytes, const char *way_out) {
+  char need[24], limit[24];
   if (bytes <= f->memory_limit) return SPTRSM_OK;
-  return sptrsm_error_set(
-      SPTRSM_ERR_MEMORY,
-      "%s: needs %.3g GB in memory and the limit is %.3g GB; load fewer columns (--cols) or raise the limit (--memory-limit)", where,
-      (double)bytes * 1e-9, (double)f->memory_limit * 1e-9);
+  spti_io_size_text(need, bytes);
+  spti_io_size_text(limit, f->memory_limit);
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %s of memory and the limit is %s; %s (--memory-limit)", where, need, limit,
+                          way_out);
 }
 
 sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
   void *p = bytes == SIZE_MAX ? NULL : malloc(bytes > 0 ? bytes : 1);
-  if (p == NULL)
-    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %.3g MB; load fewer columns (--cols) or use a machine with more memory",
-                            where, (double)bytes * 1e-6);
+  if (p == NULL) {
+    char need[24];
+    spti_io_size_text(need, bytes);
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %s; use a machine with more memory", where, need);
+  }
   memcpy(out, &p, sizeof p);
   return SPTRSM_OK;
 }

@@ -18,6 +18,7 @@
     if (status_ != SPTRSM_OK) return status_;                                                                                              \
   } while (0)
 
+enum { SPTI_SMALL_ORDER = 1 << 20 }; /* below it, an empty row is left to the check that names it */
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32, SPTI_LIST_DEPTH = 16, SPTI_LIST_ENTRIES = 100000 };
 enum { SPTI_IO_CHUNK_CACHE = 64 << 20 }; /* bytes; reading a few columns touches each chunk row by row */
 
@@ -57,7 +58,8 @@ sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_check_options(const sptrsm_io_options *);
 size_t spti_io_bytes(int64_t count, size_t each); /* the product, SIZE_MAX if it overflows */
 size_t spti_io_add(size_t, size_t);               /* the sum, likewise */
-sptrsm_status spti_io_check_memory(const spti_io_file *, const char *where, size_t bytes);
+sptrsm_status spti_io_check_memory(const spti_io_file *, const char *where, size_t bytes, const char *way_out);
+void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
 
 /* ---- io_attr.c: attributes and JSON ---- */
@@ -159,6 +161,8 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal);
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
 typedef enum { SPTI_ALONE, SPTI_L_OF_SET, SPTI_L_WITH_U, SPTI_U_WITH_L } spti_io_role; /* for what a message can advise */
 sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_io_role, const sptrsm_io_options *);
+/* An order so far beyond the number of entries that the diagonal can't be there; refused before memory depends on the order. */
+sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *);
 int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or columns (CSC) */
 int spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
 int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);

@@ -124,7 +124,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
     SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, M->where));
   }
   size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
-  SPTI_IO_TRY(spti_io_check_memory(r->file, M->where, bytes));
+  SPTI_IO_TRY(spti_io_check_memory(r->file, M->where, bytes, "raise the limit"));
   SPTI_IO_TRY(spti_io_allocate(&M->ptr, M->where, spti_io_bytes(major + 1, sizeof *M->ptr)));
   SPTI_IO_TRY(spti_io_read_i64(&r->a, M->ptr));
   SPTI_IO_TRY(check_pointers(r, major, nnz));
@@ -135,6 +135,23 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 }
 
 /* ---- coordinate ---- */
+
+sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *o) {
+  int unit = M->diag == SPTRSM_UNIT || (o != NULL && o->unit);
+  int64_t least = M->symmetry == SPTRSM_GENERAL ? M->rows : M->rows / 2; /* one entry may stand for two rows */
+  if (unit || M->rows != M->cols || M->rows <= SPTI_SMALL_ORDER || nnz >= least) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
+                          "%s: order %lld, but only %lld entries: rows are empty; correct the shape or the indices, or use --unit if the "
+                          "diagonal is one and not stored",
+                          M->where, (long long)M->rows, (long long)nnz);
+}
+
+/* Triplets, two orders while sorting, and the result, whose two pointer arrays go with the shape. */
+static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
+  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
+  size_t bytes = spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
+  return spti_io_check_memory(r->file, r->M->where, bytes, "raise the limit");
+}
 
 static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
   const char *where = r->M->where;
@@ -150,6 +167,8 @@ static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
   r->M->rows = r->form->rows >= 0 ? r->form->rows : largest + 1;
   r->M->cols = r->form->cols >= 0 ? r->form->cols : largest + 1;
   SPTI_IO_TRY(spti_io_check_shape(r->M->rows, r->M->cols, where));
+  SPTI_IO_TRY(spti_io_check_order_and_count(r->M, t->nnz, r->options));
+  SPTI_IO_TRY(check_triplet_memory(r, r->M->rows, r->M->cols, t->nnz));
   SPTI_IO_TRY(check_range(&r->a, t->row, t->nnz, r->M->rows));
   SPTI_IO_TRY(check_range(&r->b, t->col, t->nnz, r->M->cols));
   return read_matrix_values(r, &t->val, t->nnz);
@@ -165,10 +184,7 @@ static sptrsm_status read_coordinate(matrix_reader *r) {
   SPTI_IO_TRY(check_stored_count(r, r->b.count));
   SPTI_IO_TRY(choose_value_type(r));
   spti_io_triplets t = {.nnz = r->b.count};
-  /* triplets, two orders while sorting, and the result */
-  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
-  SPTI_IO_TRY(spti_io_check_memory(r->file, r->M->where,
-                                   spti_io_add(spti_io_bytes(t.nnz, each), spti_io_bytes(r->form->rows + 1, sizeof(int64_t)))));
+  SPTI_IO_TRY(check_triplet_memory(r, r->form->rows, r->form->cols, t.nnz));
   sptrsm_status status = read_triplets(r, &t);
   if (status == SPTRSM_OK) status = spti_io_compress(r->M, &t);
   spti_io_triplets_free(&t);

@@ -34,12 +34,19 @@ static sptrsm_status broken(const mtx_reader *r, const char *what) {
 static sptrsm_status end_of_file(const mtx_reader *r, int *ended) {
   int code;
   gzerror(r->z, &code);
-  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) /* the last: the stream ends too early */
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the compressed data are damaged; fetch the file again", r->name);
-  if (ended == NULL)
+  if (ended == NULL || code == Z_BUF_ERROR)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: ends after line %lld; the file is truncated", r->name, (long long)r->line_number);
   *ended = 1;
   return SPTRSM_OK;
+}
+
+/* A number at the end of a cut file may have lost digits and still look like one. */
+static sptrsm_status unfinished_line(const mtx_reader *r) {
+  int ended;
+  SPTI_IO_TRY(end_of_file(r, &ended));
+  return broken(r, "the last line does not end: is the file cut? add a newline");
 }
 
 /* The next line that is neither empty nor a comment. ended NULL: there must be one. */
@@ -53,7 +60,8 @@ static sptrsm_status next_line(mtx_reader *r, int comments, int *ended) {
       if (!comment) return broken(r, "longer than 1022 characters");
       for (int c = 0; c != '\n' && c != -1;) c = gzgetc(r->z);
     }
-    if (!comment && strspn(r->line, " \t\r\n") < length) return SPTRSM_OK;
+    if (comment || strspn(r->line, " \t\r\n") == length) continue;
+    return r->line[length - 1] == '\n' ? SPTRSM_OK : unfinished_line(r);
   }
 }
 
@@ -99,13 +107,17 @@ static int parse_real(const mtx_reader *r, char **at, double *out) {
   return good;
 }
 
-static sptrsm_status read_sizes(mtx_reader *r) {
+static sptrsm_status read_sizes(mtx_reader *r, int tidy) {
   SPTI_IO_TRY(next_line(r, 1, NULL));
   char *at = r->line;
   if (!parse_integer(&at, &r->rows) || !parse_integer(&at, &r->cols) || !parse_integer(&at, &r->nnz) || r->nnz < 0)
     return broken(r, "needs three sizes: rows, columns, entries");
   SPTI_IO_TRY(spti_io_check_shape(r->rows, r->cols, r->name));
   if (r->symmetry != SPTRSM_GENERAL && r->rows != r->cols) return broken(r, "a symmetric matrix must be square");
+  if (!tidy && r->nnz > r->rows * r->cols) /* with tidy, duplicates are summed */
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: promises %lld entries, but a %lld x %lld matrix holds at most %lld",
+                            r->name, (long long)r->line_number, (long long)r->nnz, (long long)r->rows, (long long)r->cols,
+                            (long long)(r->rows * r->cols));
   return SPTRSM_OK;
 }
 
@@ -173,16 +185,17 @@ static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_tri
                                const sptrsm_io_options *o) {
   int ended = 0;
   SPTI_IO_TRY(read_banner(r));
-  SPTI_IO_TRY(read_sizes(r));
+  SPTI_IO_TRY(read_sizes(r, o != NULL && o->tidy));
   SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o != NULL ? o->dtype : SPTRSM_AS_STORED,
                                    r->name));
-  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(M->dtype);
-  SPTI_IO_TRY(
-      spti_io_check_memory(f, r->name, spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t)))));
   M->rows = r->rows;
   M->cols = r->cols;
   M->symmetry = r->symmetry;
   M->rule = "Matrix Market";
+  SPTI_IO_TRY(spti_io_check_order_and_count(M, r->nnz, o));
+  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(M->dtype);
+  SPTI_IO_TRY(spti_io_check_memory(
+      f, r->name, spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t))), "raise the limit"));
   for (int64_t p = 0; p < r->nnz; p++) SPTI_IO_TRY(read_entry(r, t, M->dtype));
   SPTI_IO_TRY(next_line(r, 1, &ended));
   if (!ended) return broken(r, "more entries than the size line promises");
@@ -199,7 +212,8 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
   r.z = gzopen(f->name, "rb");
   sptrsm_status status = r.z == NULL || r.c_locale == (locale_t)0 ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened", f->name)
                                                                   : read_body(M, &r, &t, f, o);
-  if (r.z != NULL) gzclose(r.z);
+  if (r.z != NULL && gzclose(r.z) != Z_OK && status == SPTRSM_OK)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: does not end as it should; is it truncated?", f->name);
   if (r.c_locale != (locale_t)0) freelocale(r.c_locale);
   spti_io_triplets_free(&t);
   if (status == SPTRSM_OK) *out = M;

@@ -281,12 +281,18 @@ def make_bad_market():
              "field": "%%MatrixMarket matrix coordinate quaternion general\n", "symmetry": "%%MatrixMarket matrix coordinate real lopsided\n",
              "array": "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "banner": "%%MatrixMarket matrix\n", "object": "%%MatrixMarket vector coordinate real general\n",
              "both": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1\n1 3 1\n", "oblong": "%%MatrixMarket matrix coordinate real symmetric\n3 4 0\n",
-             "twice": head + "2 2 3\n1 1 1\n2 2 1\n2 2 5\n", "line": head + "2 2 1\n1 1 " + "1" * 1100 + "\n"}
+             "unfinished": head + "2 2 2\n1 1 1\n2 2 12.", "unfinished_size": head + "2 2 0", "crowded": head + "3 3 4000000000000000\n1 1 1\n",
+             "sparse": head + "2147483647 2147483647 2\n1 1 1\n2147483647 2147483647 1\n", "twice": head + "2 2 3\n1 1 1\n2 2 1\n2 2 5\n", "line": head + "2 2 1\n1 1 " + "1" * 1100 + "\n"}
     os.makedirs(path("bad_market"), exist_ok=True)
     for name, content in files.items():
         with open(path("bad_market/%s.mtx" % name), "w") as f:
             f.write(content)
     good = gzip.compress(files["short"].replace("3 3 2", "3 3 1").encode(), mtime=0)
+    entries = "".join("%d %d %.17g\n" % (i, i, (0.1 + i) ** 0.5) for i in range(1, 201))
+    whole = gzip.compress((head + "200 200 200\n" + entries).encode(), mtime=0)
+    for name, length in (("cut", len(whole) // 2), ("cut_end", len(whole) - 8), ("cut_number", len(whole) - 12)):
+        with open(path("bad_market/%s.mtx.gz" % name), "wb") as f:
+            f.write(whole[:length])
     with open(path("bad_market/damaged.mtx.gz"), "wb") as f:
         f.write(good[:-8] + b"\x00" * 8)  # checksum and length
 

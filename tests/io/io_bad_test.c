@@ -95,6 +95,11 @@ static const bad_row matrices[] = {
     {M("turned/U"), TRIANGLE, STRUCTURE, {"as CSR it is lower", "looks like CSC: store format = \"csc\"", "or give --uplo lower"}},
     {M("idx_64bit_unsigned"), MATRIX, STRUCTURE, {"idx_64bit_unsigned/indices: [4] is 18446744073709551615, outside [0, 6)"}},
     {M("coo_range"), MATRIX, STRUCTURE, {"coo_range/row: ", "is 6, outside [0, 6)"}},
+    {M("coo_huge"), MATRIX, SINGULAR, {"coo_huge: order 2147483647, but only 2 entries", "--unit"}},
+    {M("coo_huge_shape"),
+     SMALL_MATRIX,
+     MEMORY,
+     {"coo_huge_shape: needs 34.4 GB of memory and the limit is 100 B", "raise the limit (--memory-limit)"}},
     {M("coo_length"), MATRIX, STRUCTURE, {"coo_length/row: has", "coo_length/col has"}},
     {M("coo_values"), MATRIX, STRUCTURE, {"coo_values/data: has"}},
     {M("coo_negative"), MATRIX, STRUCTURE, {"coo_negative/row: [", "is -1, outside [0, 6)"}},
@@ -103,7 +108,7 @@ static const bad_row matrices[] = {
     {M("matlab_attribute"), MATRIX, STRUCTURE, {"matlab_attribute: attribute MATLAB_sparse must hold 1 integer"}},
     {M("matlab_no_jc"), MATRIX, IO, {"matlab_no_jc/jc: no such object"}},
     {M("matlab_no_data"), MATRIX, IO, {"matlab_no_data/data: no such object"}},
-    {DATA("root.h5"), SMALL_MATRIX, MEMORY, {"root.h5:/: needs", "limit", "--memory-limit"}},
+    {DATA("root.h5"), SMALL_MATRIX, MEMORY, {"root.h5:/: needs", "the limit is 100 B; raise the limit (--memory-limit)"}},
 };
 
 static const bad_row binsparse[] = {
@@ -157,7 +162,7 @@ static const bad_row storage[] = {
     {S("scaleoffset"), BLOCK, UNSUPPORTED, {"scaleoffset: filter 6", "deflate"}},
     {S("bomb"), ANY_BLOCK, MEMORY, {"bomb: needs", "--cols"}},
     {S("overflow"), ANY_BLOCK, MEMORY, {"overflow: 4611686018427387904 x 8 numbers"}},
-    {S("big_chunk"), SMALL_BLOCK, MEMORY, {"big_chunk: needs 0.537 GB"}},
+    {S("big_chunk"), SMALL_BLOCK, MEMORY, {"big_chunk: needs 537 MB"}},
     {S("inflates"), BLOCK, MEMORY, {"inflates: its compressed data are larger", "decompression bomb"}},
     {S("cube"), BLOCK, STRUCTURE, {"cube: is an array of three or more dimensions"}},
     {S("scalar"), BLOCK, STRUCTURE, {"scalar: is a scalar"}},
@@ -247,6 +252,13 @@ static const bad_row market[] = {
     {X("oblong"), MATRIX, STRUCTURE, {"oblong.mtx: line 2: a symmetric matrix must be square"}},
     {X("twice"), MATRIX, STRUCTURE, {"twice.mtx: row 1 has column 1 twice", "--tidy"}},
     {X("line"), MATRIX, STRUCTURE, {"line.mtx: line 3: longer than"}},
+    {X("unfinished"), MATRIX, STRUCTURE, {"unfinished.mtx: line 4: the last line does not end", "add a newline"}},
+    {X("unfinished_size"), MATRIX, STRUCTURE, {"unfinished_size.mtx: line 2: the last line does not end"}},
+    {X("crowded"), MATRIX, STRUCTURE, {"crowded.mtx: line 2: promises 4000000000000000 entries", "3 x 3 matrix holds at most 9"}},
+    {X("sparse"), MATRIX, SINGULAR, {"sparse.mtx: order 2147483647, but only 2 entries", "--unit"}},
+    {DATA("bad_market/cut.mtx.gz"), MATRIX, STRUCTURE, {"cut.mtx.gz: ends after line", "truncated"}},
+    {DATA("bad_market/cut_number.mtx.gz"), MATRIX, STRUCTURE, {"cut_number.mtx.gz: ends after line", "truncated"}},
+    {DATA("bad_market/cut_end.mtx.gz"), MATRIX, STRUCTURE, {"cut_end.mtx.gz: ends after line 202", "truncated"}},
     {DATA("bad_market/damaged.mtx.gz"), MATRIX, IO, {"damaged.mtx.gz: the compressed data are damaged"}},
 };
 
