@@ -42,7 +42,7 @@ static sptrsm_status check_version(const json_t *b, const char *where) {
   const char *version = json_string_value(json_object_get(b, "version"));
   if (version == NULL) return broken(where, "version", "a string such as \"0.1\"");
   if (strcmp(version, "0.1") == 0 || strncmp(version, "0.1.", 4) == 0) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: Binsparse version \"%s\" is not known here; write version 0.1", where, version);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: Binsparse version \"%s\" is not known here; write version 0.1", where, version);
 }
 
 static sptrsm_status read_shape(spti_io_form *form, const json_t *b, int vector, const char *where) {
@@ -71,7 +71,7 @@ static sptrsm_status read_value_type(spti_io_form *form, const json_t *b, const 
     else break;
   }
   if (strchr(type, '[') != NULL && strchr(type, '[') < type + strcspn(type, "]"))
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: Binsparse value type \"%s\" is not known here; use float64, complex[float64] or iso[float64]", where,
                             type);
   return SPTRSM_OK;
@@ -85,7 +85,7 @@ static sptrsm_status read_description(spti_io_form *form, const json_t *root, co
   if (name == NULL) return broken(where, "format", "a string such as \"CSR\"");
   const known_format *known = find_format(name);
   if (known == NULL)
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: Binsparse format \"%s\" is not read; write CSR, CSC, COO, DMATR or DMATC", where,
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: Binsparse format \"%s\" is not read; write CSR, CSC, COO, DMATR or DMATC", where,
                             name);
   form->kind = known->kind;
   form->format = known->format;

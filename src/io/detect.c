@@ -13,7 +13,7 @@ sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: shape %lld x %lld is negative; correct the shape", where, (long long)rows,
                             (long long)cols);
   if (rows > INT32_MAX || cols > INT32_MAX)
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: shape %lld x %lld: at most %d rows and columns are supported", where,
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: shape %lld x %lld: at most %d rows and columns are supported", where,
                             (long long)rows, (long long)cols, INT32_MAX);
   return SPTRSM_OK;
 }
@@ -48,7 +48,7 @@ sptrsm_status spti_io_set_structure(spti_io_form *form, const char *structure, c
       form->uplo = (int)known[k].uplo;
       return SPTRSM_OK;
     }
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: unknown structure \"%s\"; leave it out or use symmetric_lower, hermitian_lower, ...",
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: unknown structure \"%s\"; leave it out or use symmetric_lower, hermitian_lower, ...",
                           where, structure);
 }
 

@@ -196,7 +196,7 @@ sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_file *f, cons
 sptrsm_status spti_io_dataset_open(spti_io_dataset *d, spti_io_file *f, const spti_io_object *group, const char *name) {
   spti_io_object o;
   *d = (spti_io_dataset){.id = -1};
-  SPTI_IO_TRY(spti_io_object_open(&o, f, group->id, group->where, name));
+  SPTI_IO_TRY(spti_io_member_open(&o, f, group, name));
   return spti_io_dataset_of(d, f, &o);
 }
 

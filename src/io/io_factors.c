@@ -88,19 +88,29 @@ static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) 
   return SPTRSM_OK;
 }
 
-/* MATLAB's [L,U,P,Q,D] = lu(S) gives P and Q as sparse matrices; ignoring them would give wrong solutions. */
+/* A 2-D dataset with more than one row and column. */
+static int is_matrix(hid_t dataset) {
+  hid_t space = H5Dget_space(dataset);
+  hsize_t dims[2] = {1, 1};
+  if (space >= 0 && H5Sget_simple_extent_ndims(space) == 2) H5Sget_simple_extent_dims(space, dims, NULL);
+  if (space >= 0) H5Sclose(space);
+  return dims[0] > 1 && dims[1] > 1;
+}
+
+/* MATLAB's [L,U,P,Q,D] = lu(S) gives P and Q as matrices; ignoring them would give wrong solutions. */
 static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
   static const char *const names[] = {"P", "Q", "R", "D"};
   for (int k = 0; k < 4; k++) {
     spti_io_object o;
     if (!spti_io_has(r->group, names[k])) continue;
     SPTI_IO_TRY(spti_io_object_open(&o, r->file, r->group->id, r->group->where, names[k]));
-    int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0;
+    int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
     spti_io_object_close(&o);
     if (vector) continue;
     return sptrsm_error_set(
         SPTRSM_ERR_UNSUPPORTED,
-        "%s: a matrix %s is not read in a factor set; store vectors: p, q (permutations), Rs or scale_row (scaling), D (diagonal)",
+        "%s: a matrix %s is not read in a factor set; store vectors: p, q (permutations), Rs or scale_row (scaling), D (diagonal); "
+        "one triangle alone: FILE:/L",
         r->group->where, names[k]);
   }
   return SPTRSM_OK;
@@ -176,12 +186,12 @@ static sptrsm_status check_layout(const spti_io_factor_reader *r) {
 static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options *o) {
   said_upper upper;
   SPTI_IO_TRY(decide_upper(&upper, r->group));
+  SPTI_IO_TRY(refuse_matrices(r));
   if (upper == UPPER_NONE) {
     const char *name = spti_io_has(r->group, "L") ? "L" : "U";
     SPTI_IO_TRY(load_member(&r->F->L, r, name, o));
     return take_single(r, o, name[0] == 'L' ? " /L" : " /U");
   }
-  SPTI_IO_TRY(refuse_matrices(r));
   SPTI_IO_TRY(load_triangles(r, upper, o));
   SPTI_IO_TRY(check_layout(r));
   SPTI_IO_TRY(spti_io_read_diagonal(r));

@@ -137,14 +137,14 @@ static sptrsm_status open_hdf5(spti_io_file *f) {
   f->lapl = H5Pcreate(H5P_LINK_ACCESS);
   if (f->lapl < 0 || H5Pset_elink_cb(f->lapl, refuse_external, f) < 0)
     return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
+  if (H5Fis_hdf5(f->name) == 0)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file, nor Matrix Market; is it the right file?", f->name);
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   if (access >= 0 && H5Pset_cache(access, 0, 521, SPTI_IO_CHUNK_CACHE, 0.75) >= 0) f->id = H5Fopen(f->name, H5F_ACC_RDONLY, access);
   if (access >= 0) H5Pclose(access);
   if (f->id < 0)
     return sptrsm_error_set(
-        SPTRSM_ERR_IO,
-        "%s: neither an HDF5 file that can be opened (truncated, damaged, or locked by a writer?) nor Matrix Market; check it with h5ls",
-        f->name);
+        SPTRSM_ERR_IO, "%s: an HDF5 file that can't be opened: truncated, damaged, or locked by a writer? check it with h5ls", f->name);
   return SPTRSM_OK;
 }
 
@@ -161,6 +161,7 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   if (status == SPTRSM_OK && stat(f->name, &s) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
   else if (status == SPTRSM_OK && !S_ISREG(s.st_mode)) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
   else if (status == SPTRSM_OK && access(f->name, R_OK) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
+  else if (status == SPTRSM_OK && s.st_size == 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", f->name);
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
   if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
   if (status != SPTRSM_OK) spti_io_file_close(f);
@@ -200,7 +201,8 @@ static void list_names(hid_t group, char *out, size_t bytes) {
   }
 }
 
-sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name) {
+static sptrsm_status open_object(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name,
+                                 sptrsm_status absent) {
   *o = (spti_io_object){.id = -1, .file = f};
   SPTI_IO_TRY(spti_io_join(&o->where, parent_where, strcmp(name, ".") == 0 ? "" : name));
   f->met_external = 0;
@@ -208,16 +210,24 @@ sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t pare
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
   sptrsm_status status;
+  htri_t exists = H5Lexists(parent, name, f->lapl);
   char names[400];
   list_names(parent, names, sizeof names);
   if (f->met_external)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
   else if (o->id >= 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
-  else if (H5Lexists(parent, name, f->lapl) > 0)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
-  else status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
+  else if (exists > 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
+  else status = sptrsm_error_set(exists == 0 ? absent : SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
   spti_io_object_close(o);
   return status;
+}
+
+sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name) {
+  return open_object(o, f, parent, parent_where, name, SPTRSM_ERR_IO);
+}
+
+sptrsm_status spti_io_member_open(spti_io_object *o, spti_io_file *f, const spti_io_object *group, const char *name) {
+  return open_object(o, f, group->id, group->where, name, SPTRSM_ERR_STRUCTURE);
 }
 
 sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const char *path) {

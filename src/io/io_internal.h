@@ -50,6 +50,8 @@ void spti_io_file_close(spti_io_file *);
 /* The end of every load: closes the file; an OK that rests on failed look-ups becomes IO. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
 sptrsm_status spti_io_object_open(spti_io_object *, spti_io_file *, hid_t parent, const char *parent_where, const char *name);
+/* A part that its group needs: its absence is the file's fault (STRUCTURE), not a wrong name (IO). */
+sptrsm_status spti_io_member_open(spti_io_object *, spti_io_file *, const spti_io_object *group, const char *name);
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
 int spti_io_has(const spti_io_object *group, const char *name);              /* a link of that name exists */

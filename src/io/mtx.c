@@ -80,7 +80,7 @@ static sptrsm_status read_banner(mtx_reader *r) {
     return broken(r, "the banner needs four words after %%MatrixMarket");
   if (strcasecmp(object, "matrix") != 0) return broken(r, "only the object \"matrix\" is read");
   if (strcasecmp(format, "coordinate") != 0)
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: format \"%s\" is not read; write coordinate, or dense blocks as HDF5", r->name,
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: format \"%s\" is not read; write coordinate, or dense blocks as HDF5", r->name,
                             format);
   int f = strcasecmp(field, "double") == 0 ? FIELD_REAL : find(field, fields, 4), s = find(symmetry, symmetries, 4);
   if (f < 0) return broken(r, "the field must be real, integer, complex or pattern");

@@ -262,6 +262,9 @@ def make_bad_sets():
         base("some_above", l=sorted_csc(low + sp.csc_matrix(([5.0], ([0], [3])), (N, N))))
         for name in "PQR":
             base("dense_" + name)[name] = np.identity(N)
+        base("lone_P", u=None)["P"] = np.identity(N)
+        matlab_sparse(base("lone_Q", u=None), "Q", sp.identity(N))
+        base("dense_D", u=None)["D"] = np.identity(N)
         base("layout").attrs["sptrsm_layout"] = "2"
         g = base("n")
         g.attrs["sptrsm_layout"], g.attrs["n"] = "1", 99
