@@ -57,16 +57,25 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
-static int slab_count(const sptrsm_context *context) { return context->place == SPTRSM_HOST ? spti_context_threads(context) : 1; }
-
-sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel) {
-  size_t panels = context->place == SPTRSM_HOST ? (size_t)slab_count(context) : 2; /* on a GPU the second is the staging panel */
-  return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * panels, "panel of right-hand sides");
+/* One slab for each thread that can have one: with a hint, threads beyond one for every 8 columns cannot. */
+static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
+  if (context->place == SPTRSM_CUDA) return 1;
+  int threads = spti_context_threads(context);
+  int64_t useful = nrhs_hint > 0 ? (nrhs_hint + 7) / 8 : threads;
+  return useful < threads ? (int)useful : threads;
 }
 
-sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel) {
-  spti_panels panels = {.panel = panel, .slabs = slab_count(context)};
-  SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel * panels.slabs, sptrsm_dtype_bytes(dtype), "panel of right-hand sides"));
+sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
+                                int64_t nrhs_hint) {
+  int panels = context->place == SPTRSM_HOST ? slab_count(context, nrhs_hint) : 2; /* on a GPU the second is the staging panel */
+  return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)panels, "panels of right-hand sides");
+}
+
+sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
+                                 int64_t nrhs_hint) {
+  spti_panels panels = {.panel = panel, .slabs = slab_count(context, nrhs_hint)};
+  size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
+  SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;
   return SPTRSM_OK;
 }
@@ -115,12 +124,12 @@ static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) 
 static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
   int threads = spti_context_threads(line->context);
-  if (threads > panels->slabs) threads = panels->slabs; /* the workspace was made for that many */
-  int32_t width = slab_width(panels, B->nrhs, threads);
+  int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace was made for that many */
+  int32_t width = slab_width(panels, B->nrhs, owners);
   int64_t slabs = (B->nrhs + width - 1) / width;
   int share = team(line) < threads ? team(line) : threads;
   bool together = slabs == 1 && share > 1; /* slabs of their own serve threads better than shared ones */
-  int outer = together ? 1 : (int)(slabs < threads ? slabs : threads);
+  int outer = together ? 1 : (int)(slabs < owners ? slabs : owners);
   size_t slab_bytes = (size_t)line->n * (size_t)panels->panel * sptrsm_dtype_bytes(line->dtype);
   sptrsm_status result = SPTRSM_OK;
 #pragma omp parallel for schedule(dynamic) num_threads(outer) if (outer > 1)

@@ -51,9 +51,10 @@ typedef struct {
   void *staging; /* CUDA: one panel, or NULL */
 } spti_panels;
 
-sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel);
+/* nrhs_hint 0: unknown; else no more slabs than it can fill, though any number of right-hand sides may follow. */
+sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 void spti_panels_free(spti_panels *, const sptrsm_context *);
-sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel);
+sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 
 /* Checks B and X against the pipeline and against each other, then runs. alpha NULL: 1. */
 sptrsm_status spti_pipeline_run(const spti_pipeline *, spti_panels *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);

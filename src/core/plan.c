@@ -67,11 +67,12 @@ static sptrsm_status resolve_method(sptrsm_plan *plan) {
 
 /* Host: a slab of columns that stays in one core's cache. GPU: wide enough for the kernels, within a bounded share of memory. */
 static int32_t choose_panel(const sptrsm_plan *plan) {
-  if (plan->options.panel > 0) return plan->options.panel;
+  int64_t hint = (plan->options.nrhs_hint + 7) / 8 * 8;
+  if (plan->options.panel > 0) return hint > 0 && hint < plan->options.panel ? (int32_t)hint : plan->options.panel;
   int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   if (plan->context->place == SPTRSM_HOST) {
     int32_t slab = HOST_SLAB_MIN; /* doubled, since kernels are made for powers of two */
-    while (slab < HOST_SLAB_MAX && 2 * slab * column <= HOST_SLAB_BYTES) slab *= 2;
+    while (slab < HOST_SLAB_MAX && 2 * slab * column <= HOST_SLAB_BYTES && (hint == 0 || slab < hint)) slab *= 2;
     return slab;
   }
   int64_t want = plan->options.nrhs_hint > 0 ? (plan->options.nrhs_hint + 31) / 32 * 32 : GPU_PANEL_DEFAULT;

@@ -23,7 +23,7 @@ sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_bytes: out or plan is NULL, or panel is negative");
   if (panel == 0) panel = plan->panel;
   size_t panels, work;
-  SPTI_TRY(spti_panels_bytes(&panels, plan->context, plan->view.n, plan->view.dtype, panel));
+  SPTI_TRY(spti_panels_bytes(&panels, plan->context, plan->view.n, plan->view.dtype, panel, plan->options.nrhs_hint));
   SPTI_TRY(spti_work_bytes(&work, plan, panel));
   *out = panels + work;
   return SPTRSM_OK;
@@ -46,7 +46,7 @@ static sptrsm_status create(sptrsm_workspace **out, const sptrsm_plan *plan, int
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
   *w = (sptrsm_workspace){.plan = plan};
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_panels_create(&w->panels, plan->context, plan->view.n, plan->view.dtype, panel));
+  SPTI_TRY_GOTO(spti_panels_create(&w->panels, plan->context, plan->view.n, plan->view.dtype, panel, plan->options.nrhs_hint));
   SPTI_TRY_GOTO(spti_work_create(&w->work, plan, panel));
   *out = w;
   return SPTRSM_OK;
