@@ -27,7 +27,7 @@ typedef struct {
   sptrsm_dtype dtype;
   int reps, threads;
   const char *json;
-  bool host;
+  bool host, force;
 } arguments;
 
 typedef struct {
@@ -43,20 +43,24 @@ typedef struct {
 } run_state;
 
 static const char help[] = "sptrsm-bench data/sherman5_splu.h5 --nrhs 1,32,128\n"
-                           "sptrsm-bench triangles/*.h5 --methods cusparse,syncfree-csc,syncfree-csc/rhs --json out.json\n\n"
-                           "usage: sptrsm-bench FILE[:/path]... [options]     every triangle in each FILE, by every method\n"
+                           "sptrsm-bench triangles/*.h5 --methods cusparse,syncfree-csc/rhs --json out.json\n"
+                           "\n"
+                           "usage: sptrsm-bench FILE[:/path]... [options]\n"
+                           "Every triangle in each FILE, by every method.\n"
                            "  --nrhs LIST      right-hand sides, default 1,32,128\n"
-                           "  --methods LIST   as sptrsm-info --methods lists them, with :variant, and /rhs or /column for the\n"
-                           "                   selection rule; the first is the baseline of the ratios. Default: cusparse and\n"
-                           "                   every GPU method, or every host method. On a GPU `cusparse` is called directly,\n"
+                           "  --methods LIST   as sptrsm-info --methods lists them, with :variant, and /rhs\n"
+                           "                   or /column for the selection rule; the first is the baseline\n"
+                           "                   of the ratios. Default: cusparse and every GPU method, or\n"
+                           "                   every host method. On a GPU `cusparse` is called directly,\n"
                            "                   the better of both block layouts\n"
                            "  --dtype f64|f32  values are converted\n"
-                           "  --reps N         timed repetitions, default 11: median and minimum are printed\n"
+                           "  --reps N         timed repetitions, default 11: median and minimum are shown\n"
                            "  --threads N      of host methods\n"
                            "  --host           measure on the host even where there is a GPU\n"
-                           "  --json FILE|-    the figures as JSON\n"
+                           "  --json FILE|-    the figures as JSON; --force replaces any file\n"
                            "  -q, -v, --help, --version\n"
-                           "exit: 0 ok, 1 a wrong solution, 2 usage, 3 bad input, 5 I/O, 7 device\n";
+                           "exit: 0 ok, 1 a wrong solution, 2 usage, 3 bad input, 4 singular, 5 I/O,\n"
+                           "      6 memory, 7 device\n";
 
 /* ---- options ---- */
 
@@ -97,6 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case 'r': a->reps = (int)cli_integer("--reps", arg, 1, 1000); return 0;
   case 't': a->threads = (int)cli_integer("--threads", arg, 0, 4096); return 0;
   case 'H': a->host = true; return 0;
+  case 'f': a->force = true; return 0;
   case 'j': a->json = arg; return 0;
   case ARGP_KEY_ARGS:
     a->files = state->argv + state->next;
@@ -107,10 +112,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-static const struct argp_option option_table[] = {{"nrhs", 'n', "LIST", 0, NULL, 0},  {"methods", 'm', "LIST", 0, NULL, 0},
-                                                  {"dtype", 'd', "TYPE", 0, NULL, 0}, {"reps", 'r', "N", 0, NULL, 0},
-                                                  {"threads", 't', "N", 0, NULL, 0},  {"host", 'H', NULL, 0, NULL, 0},
-                                                  {"json", 'j', "FILE", 0, NULL, 0},  {0}};
+static const struct argp_option option_table[] = {
+    {"nrhs", 'n', "LIST", 0, NULL, 0}, {"methods", 'm', "LIST", 0, NULL, 0}, {"dtype", 'd', "TYPE", 0, NULL, 0},
+    {"reps", 'r', "N", 0, NULL, 0},    {"threads", 't', "N", 0, NULL, 0},    {"host", 'H', NULL, 0, NULL, 0},
+    {"json", 'j', "FILE", 0, NULL, 0}, {"force", 'f', NULL, 0, NULL, 0},     {0}};
 
 static const cli_program program = {.name = "sptrsm-bench", .help = help, .options = option_table, .parse = parse};
 
@@ -198,7 +203,9 @@ static void bench_matrix(run_state *s, const char *where) {
   io.dtype = (int)s->args->dtype;
   sptrsm_file_matrix *M;
   sptrsm_sparse T;
+  cli_guard_begin(where);
   sptrsm_status status = sptrsm_file_matrix_load(&M, where, &io);
+  cli_guard_end();
   if (status != SPTRSM_OK) {
     fail(s, status);
     return;
@@ -233,18 +240,26 @@ static void bench_matrix(run_state *s, const char *where) {
 
 static void bench_file(run_state *s, const char *name) {
   sptrsm_file_listing listing;
+  cli_guard_begin(name);
   sptrsm_status status = sptrsm_file_list(&listing, name, NULL);
+  cli_guard_end();
   if (status != SPTRSM_OK) {
     fail(s, status);
     return;
   }
   char *file = cli_file_of(name);
+  int triangles = 0;
   for (int e = 0; file && e < listing.count; e++) {
     const sptrsm_file_entry *entry = &listing.entries[e];
     if (strcmp(entry->kind, "matrix") || !strcmp(entry->path, "/A")) continue;
     char where[4096];
+    triangles++;
     snprintf(where, sizeof where, "%s:%s", file, entry->path);
-    bench_matrix(s, strcmp(entry->path, "/") ? where : file);
+    bench_matrix(s, strcmp(entry->path, "/") && strcmp(entry->path, ":") ? where : file);
+  }
+  if (triangles == 0) {
+    cli_error("%s: holds no triangle; give a file with one, or its path as FILE:/path", name);
+    s->worst = CLI_INPUT;
   }
   free(file);
   sptrsm_file_listing_free(&listing);
@@ -266,6 +281,9 @@ static sptrsm_status open_place(run_state *s) {
 int main(int argc, char **argv) {
   arguments args = {.nrhs = {1, 32, 128}, .nrhs_count = 3, .dtype = SPTRSM_F64, .reps = 11};
   cli_start(&program, argc, argv, &args);
+  const char *const *read = (const char *const *)args.files;
+  int checked = args.json ? cli_check_json(args.json, args.force, read, args.file_count) : CLI_OK;
+  if (checked != CLI_OK) return checked;
   run_state s = {.args = &args, .results = json_array()};
   s.place = !args.host && sptrsm_device_count() > 0 ? SPTRSM_CUDA : SPTRSM_HOST;
   s.table = args.json && strcmp(args.json, "-") == 0 ? stderr : stdout;

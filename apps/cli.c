@@ -12,6 +12,7 @@
 static struct {
   const cli_program *program;
   bool quiet, verbose;
+  char error[1024]; /* the latest message of cli_error */
 } cli;
 
 /* ---- messages ---- */
@@ -28,6 +29,9 @@ static void message(const char *kind, const char *colour, const char *format, va
 
 void cli_error(const char *format, ...) {
   va_list values;
+  va_start(values, format);
+  vsnprintf(cli.error, sizeof cli.error, format, values);
+  va_end(values);
   va_start(values, format);
   message("error", "\033[1;31m", format, values);
   va_end(values);
@@ -85,6 +89,13 @@ int cli_fail(sptrsm_status status) {
   return cli_exit_code(status);
 }
 
+json_t *cli_json_error(int code) {
+  static const char *const names[] = {"ok", "above", "usage", "bad input", "singular", "I/O", "memory", "device", "internal"};
+  const char *name = code >= 0 && code <= CLI_INTERNAL ? names[code] : "internal";
+  json_t *message = json_string(cli.error); /* NULL where a file name in it is not UTF-8 */
+  return json_pack("{s:s, s:o, s:i}", "status", name, "message", message ? message : json_null(), "exit_code", code);
+}
+
 int cli_no_memory(const char *what) {
   cli_error("no memory for %s; take fewer columns (--cols) or a machine with more memory", what);
   return CLI_MEMORY;
@@ -112,6 +123,39 @@ static void catch_signals(void) {
     sigaction(numbers[i], NULL, &old);
     if (old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL); /* nohup stays in force */
   }
+}
+
+/* ---- crashes while reading ---- */
+
+static struct {
+  const char *where;
+  struct sigaction segv, bus; /* what was there before */
+} guard;
+
+static void on_crash(int signal_number) {
+  static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
+  ssize_t ignored = write(STDERR_FILENO, cli.program->name, strlen(cli.program->name));
+  ignored = write(STDERR_FILENO, ": error: ", 9);
+  ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
+  ignored = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)ignored, (void)signal_number;
+  _exit(CLI_INPUT);
+}
+
+/* On a stack of its own: endless recursion is one of the ways to crash. */
+void cli_guard_begin(const char *where) {
+  static char stack[1 << 16];
+  struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
+  sigemptyset(&action.sa_mask);
+  guard.where = where;
+  sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+  sigaction(SIGSEGV, &action, &guard.segv);
+  sigaction(SIGBUS, &action, &guard.bus);
+}
+
+void cli_guard_end(void) {
+  sigaction(SIGSEGV, &guard.segv, NULL);
+  sigaction(SIGBUS, &guard.bus, NULL);
 }
 
 /* ---- the command line ---- */

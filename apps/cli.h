@@ -56,6 +56,7 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  /
 void cli_phase(const char *format, ...) __attribute__((format(printf, 1, 2))); /* only with -v */
 int cli_exit_code(sptrsm_status);
 int cli_fail(sptrsm_status);         /* prints the library's message, returns the exit code */
+json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */
 
 /* ---- files ---- */
@@ -63,7 +64,8 @@ int cli_no_memory(const char *what); /* likewise for the program's own allocatio
 /* Before any work: can path be written? Refuses what exists without force, what is no regular file, a folder that is
  * missing or not writable, and each of the inputs (names as FILE or FILE:/path). Returns an exit code. */
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
-int cli_check_json(const char *path, const char *const inputs[], int count); /* the same for --json FILE, which may exist */
+/* The same for --json FILE, which is replaced without force if it is empty or begins with { or [, as a report does. */
+int cli_check_json(const char *path, bool force, const char *const inputs[], int count);
 char *cli_file_of(const char *where); /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
 /* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
 char *cli_sibling(const char *where, const char *ending);
@@ -71,6 +73,11 @@ char *cli_sibling(const char *where, const char *ending);
 int cli_write_json(json_t *, const char *path);
 int cli_flush(void);             /* was all of stdout written? Says so if not; returns an exit code */
 json_t *cli_json_number(double); /* JSON has no NaN and no infinity: null */
+
+/* Between begin and end a crash (SIGSEGV, SIGBUS) is reported as damage of the named file, with exit code CLI_INPUT: some
+ * versions of HDF5 crash on damaged metadata. The name is kept by reference. */
+void cli_guard_begin(const char *where);
+void cli_guard_end(void);
 
 /* ---- time, progress, formatting ---- */
 
@@ -89,7 +96,8 @@ void cli_progress_end(cli_progress *);
 typedef struct {
   char text[32];
 } cli_text;
-cli_text cli_bytes(double bytes);     /* "12.3 MB" */
-cli_text cli_seconds(double seconds); /* "4.56 ms" */
+cli_text cli_bytes(double bytes);      /* "12.3 MB" */
+cli_text cli_seconds(double seconds);  /* "4.56 ms" */
+cli_text cli_error_size(double value); /* "1.23e-16", "not a number" */
 
 #endif

@@ -92,11 +92,26 @@ int cli_check_output(const char *path, bool force, const char *const inputs[], i
   return check_folder(path);
 }
 
-int cli_check_json(const char *path, const char *const inputs[], int count) {
+/* Is the file empty, or does it begin as a JSON report does? */
+static bool looks_like_json(const char *path) {
+  FILE *f = fopen(path, "r");
+  int first = f ? fgetc(f) : EOF;
+  bool fits = f && (first == '{' || first == '[' || (first == EOF && !ferror(f)));
+  if (f) fclose(f);
+  return fits;
+}
+
+int cli_check_json(const char *path, bool force, const char *const inputs[], int count) {
   struct stat out;
+  if (strcmp(path, "-") == 0) return CLI_OK;
   if (stat(path, &out) != 0) return check_folder(path);
-  if (!S_ISDIR(out.st_mode)) return check_inputs(path, &out, inputs, count);
-  cli_error("%s: is a folder; --json needs a file or -", path);
+  if (S_ISDIR(out.st_mode)) {
+    cli_error("%s: is a folder; --json needs a file or -", path);
+    return CLI_IO;
+  }
+  int code = check_inputs(path, &out, inputs, count);
+  if (code != CLI_OK || force || !S_ISREG(out.st_mode) || looks_like_json(path)) return code;
+  cli_error("%s: exists and is no JSON report; replace it with --force or choose another file with --json", path);
   return CLI_IO;
 }
 
@@ -165,9 +180,9 @@ void cli_progress_end(cli_progress *p) {
 }
 
 cli_text cli_bytes(double bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   int unit = 0;
-  for (; bytes >= 999.5 && unit < 4; unit++) bytes /= 1000;
+  for (; bytes >= 999.5 && unit < 6; unit++) bytes /= 1000;
   cli_text t;
   snprintf(t.text, sizeof t.text, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
   return t;
@@ -179,5 +194,12 @@ cli_text cli_seconds(double s) {
   else if (s < 0.9995) snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
   else if (s < 120) snprintf(t.text, sizeof t.text, "%.3g s", s);
   else snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
+  return t;
+}
+
+cli_text cli_error_size(double value) {
+  cli_text t;
+  if (isnan(value)) snprintf(t.text, sizeof t.text, "not a number");
+  else snprintf(t.text, sizeof t.text, "%.2e", value);
   return t;
 }

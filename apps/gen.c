@@ -11,25 +11,30 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "gen_pattern.h"
 
-static const char help[] = "sptrsm-gen D3N27 64 64 64 -o grid.h5 --nrhs 32     lower triangle of a 27-point stencil: grid.h5,\n"
-                           "                                                   right-hand sides and known X: grid_rhs.h5\n"
+static const char help[] = "sptrsm-gen D3N27 64 64 64 -o grid.h5 --nrhs 32     grid.h5 and grid_rhs.h5\n"
                            "sptrsm-gen random 100000 --row 12 --uplo upper --dtype c128 -o r.h5\n"
-                           "sptrsm-solve grid.h5 grid_rhs.h5 && sptrsm-verify grid.h5 grid_rhs.h5 grid_rhs.solution.h5\n"
+                           "sptrsm-solve grid.h5 grid_rhs.h5     solves what the first of these has made\n"
                            "\n"
-                           "usage: sptrsm-gen KIND SIZES -o FILE [options]\n"
+                           "usage: sptrsm-gen KIND SIZES -o FILE [options]    a triangle, and B and X_true\n"
                            "  D3N7|D3N13|D3N27|D3N33 X Y Z, D2N5|D2N9 X Y      stencils on a grid\n"
-                           "  random N     --row or --density say how full     powerlaw N   row lengths by a power law, --row\n"
-                           "  banded N W   W entries beside the diagonal       chain N      each row waits for the one before\n"
-                           "  arrow N      dense first column, dense last row  dense N\n"
-                           "  --uplo lower|upper   default lower               --dtype f32|f64|c64|c128   default f64\n"
-                           "  --unit       unit diagonal, not stored           --row R      average entries of a row, default 8\n"
-                           "  --density D  share of the triangle, 0 < D <= 1   --seed S     default 1\n"
-                           "  --nrhs K     default 1; 0: no right-hand sides   --order C|F  of the right-hand sides, default C\n"
-                           "  --force      replace existing files              --compress 0..9\n"
+                           "  random N             --row or --density say how full\n"
+                           "  powerlaw N           row lengths by a power law, --row\n"
+                           "  banded N W           W entries beside the diagonal\n"
+                           "  chain N              each row waits for the one before\n"
+                           "  arrow N, dense N     dense first column and last row; dense\n"
+                           "  --uplo lower|upper   default lower\n"
+                           "  --unit               unit diagonal, not stored\n"
+                           "  --dtype f32|f64|c64|c128   default f64\n"
+                           "  --row R              average entries of a row, default 8\n"
+                           "  --density D          share of the triangle, 0 < D <= 1\n"
+                           "  --seed S, --nrhs K   default 1; --nrhs 0: no right-hand sides\n"
+                           "  --order C|F          of the right-hand sides, default C\n"
+                           "  --compress 0..9, --force    force: replace existing files\n"
                            "  -q, -v, --help, --version\n";
 
 enum { KEY_UPLO = 2000, KEY_DTYPE, KEY_UNIT, KEY_ROW, KEY_DENSITY, KEY_SEED, KEY_NRHS, KEY_ORDER, KEY_FORCE, KEY_COMPRESS };
@@ -106,6 +111,21 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END: finish_arguments(s); return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
+}
+
+/* ---- before any work ---- */
+
+/* Is there memory for all of it? Before rows are counted: that alone takes minutes where the order is in the billions. */
+static int check_memory(const settings *s) {
+  double value = (double)sptrsm_dtype_bytes(s->dtype), n = s->pattern.n, threads = omp_get_max_threads();
+  double entries = pattern_entries(&s->pattern) + n, blocks = 2 * n * (double)s->nrhs * value;
+  double bytes = entries * (value + sizeof(int32_t)) + n * (sizeof(int64_t) + threads * sizeof(int32_t)) + blocks;
+  double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  if (!(memory > 0) || bytes <= memory) return CLI_OK;
+  cli_error("n %d with about %.2g entries and %lld right-hand sides takes %s, this machine has %s; choose a smaller size, --row, --density "
+            "or --nrhs",
+            s->pattern.n, entries, (long long)s->nrhs, cli_bytes(bytes).text, cli_bytes(memory).text);
+  return CLI_MEMORY;
 }
 
 /* ---- the triangle ---- */
@@ -294,6 +314,7 @@ int main(int argc, char **argv) {
   s.rhs = cli_sibling(s.out, "_rhs.h5");
   int code = s.rhs ? cli_check_output(s.out, s.force, NULL, 0) : cli_no_memory("a file name");
   if (code == CLI_OK && s.nrhs > 0) code = cli_check_output(s.rhs, s.force, NULL, 0);
+  if (code == CLI_OK) code = check_memory(&s);
   if (code == CLI_OK && !make_triangle(&t, &s)) code = cli_no_memory("the matrix");
   if (code == CLI_OK) code = write_files(&s, &t);
   if (code == CLI_OK) code = report(&s, &t, cli_now() - start);

@@ -138,13 +138,41 @@ static int32_t arrow_row(const pattern *p, int32_t row, int32_t *columns) {
   return run_of_columns(0, row == p->n - 1 ? row : row > 0, columns);
 }
 
+/* ---- numbers of entries, in closed form ---- */
+
+static double half_square(double n) { return n * (n - 1) / 2; }
+
+static double stencil_entries(const pattern *p) { return (double)p->n * p->offset_count; }
+
+/* The sum of min(mean, row) over the rows. */
+static double random_entries(const pattern *p) {
+  double n = p->n, mean = (p->entries > 0 ? p->entries : 8) - 1;
+  if (p->density > 0) return p->density * half_square(n);
+  return mean >= n ? half_square(n) : mean * n - half_square(mean + 1);
+}
+
+static double banded_entries(const pattern *p) {
+  double n = p->n, width = p->width < n ? (double)p->width : n - 1;
+  return n > 0 ? width * n - half_square(width + 1) : 0;
+}
+
+static double chain_entries(const pattern *p) { return p->n; }
+
+static double arrow_entries(const pattern *p) { return 2.0 * p->n; }
+
+static double dense_entries(const pattern *p) { return half_square(p->n); }
+
+double pattern_entries(const pattern *p) { return p->kind->entries(p); }
+
 /* ---- kinds ---- */
 
 static const pattern_kind kinds[] = {
-    {"D3N7", 3, 3, "X Y Z", stencil_row},  {"D3N13", 3, 3, "X Y Z", stencil_row}, {"D3N27", 3, 3, "X Y Z", stencil_row},
-    {"D3N33", 3, 3, "X Y Z", stencil_row}, {"D2N5", 2, 2, "X Y", stencil_row},    {"D2N9", 2, 2, "X Y", stencil_row},
-    {"random", 0, 1, "N", random_row},     {"banded", 0, 2, "N W", banded_row},   {"chain", 0, 1, "N", chain_row},
-    {"arrow", 0, 1, "N", arrow_row},       {"powerlaw", 0, 1, "N", powerlaw_row}, {"dense", 0, 1, "N", dense_row},
+    {"D3N7", 3, 3, "X Y Z", stencil_row, stencil_entries},  {"D3N13", 3, 3, "X Y Z", stencil_row, stencil_entries},
+    {"D3N27", 3, 3, "X Y Z", stencil_row, stencil_entries}, {"D3N33", 3, 3, "X Y Z", stencil_row, stencil_entries},
+    {"D2N5", 2, 2, "X Y", stencil_row, stencil_entries},    {"D2N9", 2, 2, "X Y", stencil_row, stencil_entries},
+    {"random", 0, 1, "N", random_row, random_entries},      {"banded", 0, 2, "N W", banded_row, banded_entries},
+    {"chain", 0, 1, "N", chain_row, chain_entries},         {"arrow", 0, 1, "N", arrow_row, arrow_entries},
+    {"powerlaw", 0, 1, "N", powerlaw_row, random_entries},  {"dense", 0, 1, "N", dense_row, dense_entries},
 };
 
 const pattern_kind *pattern_find(const char *name) {

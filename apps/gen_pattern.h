@@ -14,6 +14,7 @@ typedef struct {
   int sizes;         /* how many numbers follow the name */
   const char *usage; /* "X Y Z" */
   pattern_row_function row;
+  double (*entries)(const pattern *); /* below the diagonal of the whole triangle, about: in closed form */
 } pattern_kind;
 
 enum { STENCIL_OFFSETS = 40 };
@@ -38,6 +39,7 @@ const char *pattern_names(void);                    /* "D3N7, D3N13, ..." */
 bool pattern_set_sizes(pattern *, const int64_t *sizes);
 /* Columns below the diagonal of a row of the lower triangle, ascending; room for [row]. Returns their number. */
 int32_t pattern_row(const pattern *, int32_t row, int32_t *columns);
+double pattern_entries(const pattern *); /* below the diagonal, about; at once whatever the order */
 /* 64 well-mixed bits of (seed, a, b). */
 uint64_t mix(uint64_t seed, uint64_t a, uint64_t b);
 

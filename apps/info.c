@@ -6,22 +6,23 @@
 
 #include "problem.h"
 
-static const char help[] = "sptrsm-info factors.h5                 what is in the file, level sets, memory\n"
-                           "sptrsm-info factors.h5:/L rhs.h5       one object; several files\n"
-                           "sptrsm-info --methods                  methods of this build, with source and capabilities\n"
+static const char help[] = "sptrsm-info factors.h5              what is in the file, level sets, memory\n"
+                           "sptrsm-info factors.h5:/L rhs.h5    one object; several files\n"
+                           "sptrsm-info --methods               methods of this build: source, capabilities\n"
                            "\n"
                            "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
                            "  --methods            list methods\n"
                            "  --json               all of it as JSON, on stdout\n"
                            "  --uplo lower|upper   take a matrix as this triangle\n"
                            "  --unit               its diagonal is one\n"
-                           "  --take-triangle      drop entries outside the triangle instead of refusing them\n"
-                           "  --tidy               sort entries and sum duplicates instead of refusing them\n"
+                           "  --take-triangle      drop entries outside the triangle, do not refuse them\n"
+                           "  --tidy               sort entries and sum duplicates, do not refuse them\n"
                            "  --memory-limit S     bytes one object may take: 512M, 4G\n"
                            "  --allow-external     follow external links and storage\n"
                            "  -q, -v, --help, --version\n"
                            "A file that can't be read gives its error and the others go on.\n"
-                           "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
+                           "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O,\n"
+                           "      6 memory\n";
 
 enum { KEY_METHODS = 2000, KEY_JSON };
 
@@ -81,6 +82,11 @@ static sptrsm_status look_at_factors(file_facts *f, sptrsm_context *context, con
   sptrsm_status status = sptrsm_file_factors_load(&f->factors, f->where, io);
   if (status != SPTRSM_OK) return status;
   const sptrsm_file_factors *F = f->factors;
+  if (!F->single && io->uplo != SPTRSM_AS_STORED) {
+    f->code = CLI_USAGE;
+    snprintf(f->error, sizeof f->error, "%s: --uplo is for single triangles, this is a factor set; leave it out", f->where);
+    return SPTRSM_OK;
+  }
   status = add_triangle(f, context, F->single ? "T" : "L", F->L, &F->L_tri);
   if (status == SPTRSM_OK && F->U) status = add_triangle(f, context, "U", F->U, &F->U_tri);
   return status;
@@ -126,7 +132,9 @@ static void facts_free(file_facts *f) {
 
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
   file_facts f = {.where = where};
+  cli_guard_begin(where);
   look(&f, context, &s->io);
+  cli_guard_end();
   if (s->json) json_array_append_new(report, facts_json(&f));
   else if (f.listing.count > 0) facts_text(&f);
   if (f.code != CLI_OK) cli_error("%s", f.error);

@@ -47,7 +47,7 @@ static void print_factors(const file_facts *f) {
 }
 
 static void print_entry(const sptrsm_file_entry *e) {
-  printf("  %-12s %-8s", e->path, e->kind);
+  printf("  %-12s %-8s", strcmp(e->path, ":") == 0 ? "(the file)" : e->path, e->kind);
   if (e->rows >= 0 && e->cols >= 0) printf(" %lld x %lld", (long long)e->rows, (long long)e->cols);
   if (e->nnz >= 0) printf(", %lld entries", (long long)e->nnz);
   if (e->type[0]) printf(", %s", e->type);

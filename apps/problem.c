@@ -57,12 +57,26 @@ static sptrsm_dtype wider(sptrsm_dtype a, sptrsm_dtype b) {
   return is_double ? SPTRSM_F64 : SPTRSM_F32;
 }
 
+static sptrsm_status load_factors(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *io) {
+  cli_guard_begin(where);
+  sptrsm_status status = sptrsm_file_factors_load(out, where, io);
+  cli_guard_end();
+  return status;
+}
+
+static sptrsm_status load_block(sptrsm_file_block **out, const char *where, int32_t n, const sptrsm_io_options *io) {
+  cli_guard_begin(where);
+  sptrsm_status status = sptrsm_file_block_load(out, where, n, io);
+  cli_guard_end();
+  return status;
+}
+
 static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
   sptrsm_io_options io = p->request->io;
   sptrsm_file_factors_free(p->factors);
   p->factors = NULL;
   io.dtype = (int)dtype;
-  return sptrsm_file_factors_load(&p->factors, p->request->factors, &io);
+  return load_factors(&p->factors, p->request->factors, &io);
 }
 
 static sptrsm_status reload_block(problem *p, sptrsm_dtype dtype) {
@@ -71,13 +85,13 @@ static sptrsm_status reload_block(problem *p, sptrsm_dtype dtype) {
   sptrsm_file_block_free(p->B);
   p->B = NULL;
   io.dtype = (int)dtype;
-  return sptrsm_file_block_load(&p->B, p->request->rhs, n, &io);
+  return load_block(&p->B, p->request->rhs, n, &io);
 }
 
 static sptrsm_status load(problem *p) {
   const problem_request *r = p->request;
-  sptrsm_status status = sptrsm_file_factors_load(&p->factors, r->factors, &r->io);
-  if (status == SPTRSM_OK) status = sptrsm_file_block_load(&p->B, r->rhs, p->factors->L_tri.n, &r->io);
+  sptrsm_status status = load_factors(&p->factors, r->factors, &r->io);
+  if (status == SPTRSM_OK) status = load_block(&p->B, r->rhs, p->factors->L_tri.n, &r->io);
   if (status != SPTRSM_OK) return status;
   sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
   if (of_factors == of_B) return SPTRSM_OK;
@@ -92,6 +106,11 @@ static sptrsm_status load(problem *p) {
 /* A single triangle has no partial systems, but L or U may be said of it. */
 static int check_system(const problem *p) {
   const sptrsm_file_factors *F = p->factors;
+  if (!F->single && p->request->io.uplo != SPTRSM_AS_STORED) {
+    cli_error("%s: --uplo is for single triangles, this is a factor set; name one triangle of it (FILE:/path) or leave --uplo out",
+              p->request->factors);
+    return CLI_USAGE;
+  }
   sptrsm_system system = p->request->system, own = F->L_tri.uplo == SPTRSM_LOWER ? SPTRSM_SYS_L : SPTRSM_SYS_U;
   if (!F->single || system == SPTRSM_SYS_A || system == own) return CLI_OK;
   cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", p->request->factors,
@@ -116,12 +135,20 @@ static int settle_alpha(problem *p) {
   return CLI_OK;
 }
 
+int64_t problem_dropped(const problem *p) {
+  const sptrsm_file_factors *F = p->factors;
+  return F->L->dropped + (F->U ? F->U->dropped : 0);
+}
+
 int problem_load(problem *p, const problem_request *r) {
   *p = (problem){.request = r};
   int code = cli_fail(load(p));
   if (code == CLI_OK) code = check_system(p);
   if (code == CLI_OK) code = settle_alpha(p);
   if (code == CLI_OK) chain_build(&p->S, p->factors, r->system, r->op);
+  if (code == CLI_OK && problem_dropped(p) > 0)
+    cli_note("%s: dropped %lld %s outside the triangle (--take-triangle)", r->factors, (long long)problem_dropped(p),
+             problem_dropped(p) == 1 ? "entry" : "entries");
   return code;
 }
 

@@ -58,6 +58,7 @@ bool problem_parse(int key, const char *text, problem_request *); /* all of them
 void problem_request_init(problem_request *);
 /* Reads both files. Without io.dtype the wider type of the two holds for both, complex if one is. Returns an exit code. */
 int problem_load(problem *, const problem_request *);
+int64_t problem_dropped(const problem *); /* entries outside the triangles */
 void problem_free(problem *);
 /* "/run/B" gives "/run/X": path of a block beside B in another or the same file; the caller frees; NULL without memory. */
 char *problem_beside_B(const problem *, const char *name);

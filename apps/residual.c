@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
+
 _Static_assert(LDBL_MANT_DIG >= 64, "residuals of double precision need a wider long double");
 
 double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
@@ -73,8 +75,18 @@ static bool run_columns(const job *j, column_result *results) {
   size_t bytes = workspace_bytes(j->S);
   char *work = threads > 0 && bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
   if (threads > 0 && work == NULL) return false;
+  int64_t nrhs = j->X->nrhs, done = 0;
+  cli_progress progress;
+  cli_progress_begin(&progress, "computing residuals");
 #pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : 1)
-  for (int64_t k = 0; k < j->X->nrhs; k++) BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
+  for (int64_t k = 0; k < nrhs; k++) {
+    int64_t now;
+    BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
+#pragma omp atomic capture
+    now = ++done;
+    if (omp_get_thread_num() == 0) cli_progress_step(&progress, now, nrhs);
+  }
+  cli_progress_end(&progress);
   free(work);
   return true;
 }
@@ -135,5 +147,11 @@ int64_t nonfinite_columns(const sptrsm_block *X, int64_t *columns, int room) {
 double max_difference(const sptrsm_block *X, const sptrsm_block *Y) {
   double most = 0;
   for (int64_t k = 0; k < X->nrhs; k++) most = nan_max(most, BY_TYPE(X->dtype, column_difference)(X, Y, k));
+  return most;
+}
+
+double max_entry(const sptrsm_block *X) {
+  double most = 0;
+  for (int64_t k = 0; k < X->nrhs; k++) most = nan_max(most, BY_TYPE(X->dtype, column_size)(X, k));
   return most;
 }

@@ -23,7 +23,7 @@ typedef struct {
   int64_t g1_row, g1_column;
 } residual;
 
-/* alpha: one value of the dtype, NULL: 1. False: no memory. */
+/* alpha: one value of the dtype, NULL: 1. Shows progress on stderr. False: no memory. */
 bool residual_compute(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
 void residual_free(residual *);
 
@@ -32,5 +32,6 @@ double nan_max(double a, double b);
 int64_t nonfinite_columns(const sptrsm_block *X, int64_t *columns, int room);
 /* max |X - Y|; same shape and type, any layouts. NaN if one has a NaN. */
 double max_difference(const sptrsm_block *X, const sptrsm_block *Y);
+double max_entry(const sptrsm_block *X); /* likewise max |X| */
 
 #endif

@@ -126,6 +126,12 @@ static double NAME(column_difference)(const sptrsm_block *X, const sptrsm_block 
   return most;
 }
 
+static double NAME(column_size)(const sptrsm_block *X, int64_t k) {
+  double most = 0;
+  for (int32_t i = 0; i < X->n; i++) most = nan_max(most, ABS(*NAME(at)(X, i, k)));
+  return most;
+}
+
 #undef TYPE
 #undef WORK
 #undef NAME

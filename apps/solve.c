@@ -11,28 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "sptrsm-solve factors.h5 rhs.h5                     solve A X = B, write rhs.solution.h5\n"
-                           "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit        one triangle, its diagonal taken as one\n"
-                           "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64 --verify --json -   transposed, 64 columns\n"
+static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve A X = B: rhs.solution.h5\n"
+                           "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit    one triangle, unit diagonal\n"
+                           "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64   transposed, 64 columns\n"
                            "\n"
-                           "usage: sptrsm-solve FACTORS RHS [options]          FACTORS, RHS: FILE or FILE:/path/in/file\n"
-                           "  -o OUT              default: RHS with .solution.h5      --force      replace OUT\n"
-                           "  --device D          auto, cpu, cuda, cuda:1, ...        --method M   see sptrsm-info --methods\n"
-                           "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ... (man page)       --trans N|T|C\n"
-                           "  --alpha X           solve op(S) X = alpha B; re,im      --cols a:b   columns a to b-1 of B\n"
-                           "  --uplo lower|upper, --unit          the triangle and its diagonal, against what the file says\n"
-                           "  --take-triangle, --tidy             drop entries outside it; sort entries and sum duplicates\n"
-                           "  --dtype f32|f64|c64|c128            compute in this type\n"
-                           "  --rhs-order C|F                     order of RHS in its file, against what is detected\n"
-                           "  --threads N, --panel K, --p P, --q Q, --select adaptive|rhs|column   tuning\n"
-                           "  --memory-limit S    per object and workspace: 4G        --allow-external   follow links to files\n"
-                           "  --compress 0..9, --checksum         of OUT\n"
-                           "  --verify            residuals, also dataset berr in OUT; always done where the file holds A\n"
-                           "  --max-berr X        exit code 1 if a componentwise backward error is above X\n"
-                           "  --json FILE|-       full report     --dry-run   all but solving and writing\n"
-                           "  -q, -v, --help, --version\n"
-                           "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory,\n"
-                           "      7 device, 8 internal error, 130 interrupted\n";
+                           "usage: sptrsm-solve FACTORS RHS [options]    each FILE or FILE:/path/in/file\n"
+                           "  -o OUT              default: RHS with .solution.h5; --force replaces files\n"
+                           "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
+                           "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
+                           "  --cols a:b          columns a to b-1 of B\n"
+                           "  --dtype f32|f64|c64|c128               compute in this type\n"
+                           "  --uplo lower|upper, --unit             which triangle; its diagonal is one\n"
+                           "  --take-triangle, --tidy                drop the rest; sort, sum duplicates\n"
+                           "  --device D          auto, cpu, cuda, cuda:1, ...;  --threads N  on the host\n"
+                           "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
+                           "  --memory-limit S    per object and workspace: 4G\n"
+                           "  --verify            residuals; done anyway where the file holds A, but not\n"
+                           "                      with --no-verify\n"
+                           "  --max-berr X        exit code 1 if a backward error is above X\n"
+                           "  --json FILE|-       full report;  --dry-run  neither solves nor writes\n"
+                           "  -q, -v, --help, --version; more in the man page\n"
+                           "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular,\n"
+                           "      5 I/O, 6 memory, 7 device, 8 internal error, 130 interrupted\n";
 
 enum {
   KEY_DEVICE = 2000,
@@ -45,6 +45,7 @@ enum {
   KEY_COMPRESS,
   KEY_CHECKSUM,
   KEY_VERIFY,
+  KEY_NO_VERIFY,
   KEY_MAX_BERR,
   KEY_JSON,
   KEY_FORCE,
@@ -66,6 +67,7 @@ static const struct argp_option options[] = {
     {"compress", KEY_COMPRESS, "N", 0, "", 0},
     {"checksum", KEY_CHECKSUM, NULL, 0, "", 0},
     {"verify", KEY_VERIFY, NULL, 0, "", 0},
+    {"no-verify", KEY_NO_VERIFY, NULL, 0, "", 0},
     {"max-berr", KEY_MAX_BERR, "X", 0, "", 0},
     {"json", KEY_JSON, "FILE", 0, "", 0},
     {"force", KEY_FORCE, NULL, 0, "", 0},
@@ -82,11 +84,13 @@ static bool parse_solver(int key, const char *text, solver_request *r) {
   case KEY_METHOD: r->options.method = text; return true;
   case KEY_THREADS: r->threads = (int)cli_integer("--threads", text, 1, 4096); return true;
   case KEY_PANEL: r->options.panel = (int32_t)cli_integer("--panel", text, 1, INT32_MAX); return true;
-  case KEY_P: r->options.p = (int32_t)cli_integer("--p", text, 1, INT32_MAX); return true;
-  case KEY_Q: r->options.q = (int32_t)cli_integer("--q", text, 1, INT32_MAX); return true;
-  case KEY_SELECT: r->options.select = (sptrsm_select)cli_choice("--select", text, cli_selects, 3); return true;
+  case KEY_P: r->options.p = (int32_t)cli_integer("--p", text, 1, INT32_MAX); break;
+  case KEY_Q: r->options.q = (int32_t)cli_integer("--q", text, 1, INT32_MAX); break;
+  case KEY_SELECT: r->options.select = (sptrsm_select)cli_choice("--select", text, cli_selects, 3); break;
   default: return false;
   }
+  r->tuned_for_gpu = true;
+  return true;
 }
 
 static error_t parse_rest(int key, char *text, struct argp_state *state) {
@@ -98,6 +102,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_FORCE: s->force = true; return 0;
   case KEY_JSON: s->json = text; return 0;
   case KEY_VERIFY: s->verify = true; return 0;
+  case KEY_NO_VERIFY: s->no_verify = true; return 0;
   case KEY_DRY_RUN: s->dry_run = true; return 0;
   case KEY_MAX_BERR:
     s->max_berr = cli_number("--max-berr", text);
@@ -109,6 +114,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     return 0;
   case ARGP_KEY_END:
     if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
+    if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -121,12 +127,15 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- before any work ---- */
 
-static int check_outputs(const settings *s) {
+static int check_outputs(settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs};
-  int code = cli_check_output(s->out, s->force, read, 2);
-  if (code != CLI_OK || s->json == NULL || strcmp(s->json, "-") == 0) return code;
-  if (strcmp(s->json, s->out) == 0) cli_usage("--json: %s is the output of the solution too", s->json);
-  return cli_check_json(s->json, read, 2);
+  if (s->json) {
+    if (strcmp(s->json, s->out) == 0) cli_usage("--json: %s is the output of the solution too", s->json);
+    int code = cli_check_json(s->json, s->force, read, 2);
+    if (code != CLI_OK) return code;
+    s->json_checked = true;
+  }
+  return cli_check_output(s->out, s->force, read, 2);
 }
 
 /* ---- the phases ---- */
@@ -138,7 +147,7 @@ static int read_problem(run *r) {
   r->seconds.read = cli_now() - start;
   if (code != CLI_OK) return code;
   r->x_path = problem_beside_B(&r->in, "X");
-  r->verified = r->set->verify || r->set->max_berr >= 0 || r->in.S.is_original;
+  r->verified = r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify);
   r->in_place = !r->verified;
   return r->x_path ? CLI_OK : cli_no_memory("a name");
 }
@@ -186,7 +195,7 @@ static int solve(run *r) {
   }
   cli_progress_end(&progress);
   r->seconds.solve = cli_now() - progress.start;
-  return cli_fail(status);
+  return solver_fail(status);
 }
 
 static int judge(run *r) {
@@ -206,7 +215,7 @@ static int write_solution(run *r) {
   cli_phase("writing %s", s->out);
   sptrsm_save_options save;
   sptrsm_save_options_init(&save);
-  json_t *report = report_json(r, false);
+  json_t *report = report_json(r, true);
   char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
   json_decref(report);
   if (text == NULL) return cli_no_memory("the report");
@@ -236,7 +245,7 @@ static void warn(const run *r) {
         (long long)r->nonfinite, (long long)r->X.nrhs, r->nonfinite == 1 ? "" : "s", list, r->nonfinite > NAMED_COLUMNS ? ", ..." : "");
   double limit = r->set->max_berr;
   if (limit >= 0 && !(r->residual.max_berr <= limit))
-    cli_warning("backward error %.3g of column %lld is above --max-berr %g", r->residual.max_berr,
+    cli_warning("backward error %s of column %lld is above --max-berr %g", cli_error_size(r->residual.max_berr).text,
                 (long long)(r->set->problem.io.col_begin + r->residual.worst), limit);
 }
 
@@ -257,7 +266,15 @@ static int report(run *r) {
   if (!cli_quiet()) report_text(r, json_is_stdout ? stderr : stdout);
   int code = cli_flush();
   if (code != CLI_OK) return code;
-  return json ? cli_write_json(report_json(r, true), json) : CLI_OK;
+  return json ? cli_write_json(report_json(r, false), json) : CLI_OK;
+}
+
+/* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */
+static void report_failure(const settings *s, int code) {
+  if (!s->json_checked) return;
+  cli_write_json(json_pack("{s:s, s:s, s:s, s:s, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
+                           s->problem.factors, "rhs", s->problem.rhs, "error", cli_json_error(code), "exit_code", code),
+                 s->json);
 }
 
 static void run_free(run *r) {
@@ -285,6 +302,7 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = device_settle(&s.solver);
   if (code == CLI_OK) code = work(&r);
   r.seconds.total = cli_now() - start;
+  if (code != CLI_OK) report_failure(&s, code);
   if (code == CLI_OK) code = report(&r);
   if (code == CLI_OK) code = r.exit_code;
   run_free(&r);

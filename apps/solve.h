@@ -14,7 +14,8 @@ typedef struct {
   const char *out, *json; /* json NULL: none, "-": stdout */
   double max_berr;        /* negative: no threshold */
   int compress;
-  bool checksum, force, dry_run, verify;
+  bool checksum, force, dry_run, verify, no_verify;
+  bool json_checked; /* the report may be written */
 } settings;
 
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
 double run_gflops(const run *);
 size_t run_bytes(const run *); /* factors, B, X and workspace */
 void report_text(const run *, FILE *);
-json_t *report_json(const run *, bool per_column); /* NULL without memory */
+/* As stored with the solution: without lists per column and without the time of writing; or all. NULL without memory. */
+json_t *report_json(const run *, bool stored);
 
 #endif

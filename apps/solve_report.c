@@ -1,9 +1,12 @@
 /* solve_report.c -- what sptrsm-solve did, for people and as JSON (fields: sptrsm-solve(1)). */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "solve.h"
+
+enum { SUMMARY_WIDTH = 100 };
 
 static const char *op_text(sptrsm_op op) { return op == SPTRSM_N ? "" : op == SPTRSM_T ? ", transposed" : ", conjugate transposed"; }
 
@@ -53,9 +56,13 @@ static void print_solver(const run *r, FILE *f) {
   for (int i = 0; i < s->plans; i++) {
     const sptrsm_info *p = &s->info[i];
     const char *factor = r->in.factors->single ? "T" : i == 0 && chain_has(s->system, 'L') ? "L" : "U";
-    fprintf(f, "method   %s: %s (%s)", factor, p->method, p->reason);
-    if (p->levels >= 0) fprintf(f, ", %d level%s", p->levels, p->levels == 1 ? "" : "s");
-    fprintf(f, ", panel %d%s%s\n", p->panel, p->parameters[0] ? ", " : "", p->parameters);
+    char rest[64] = ""; /* short: details of method and choice only with -v */
+    if (p->levels >= 0) snprintf(rest, sizeof rest, ", %d level%s", p->levels, p->levels == 1 ? "" : "s");
+    int width = SUMMARY_WIDTH - (int)(strlen("method   X:  (), panel 2147483647") + strlen(p->method) + strlen(rest));
+    int part = (int)strcspn(p->reason, ":"); /* what follows is explanation */
+    if (part > width) part = width;
+    fprintf(f, "method   %s: %s (%.*s)%s, panel %d", factor, p->method, cli_verbose() ? INT_MAX : part, p->reason, rest, p->panel);
+    fprintf(f, "%s%s\n", cli_verbose() && p->parameters[0] ? ", " : "", cli_verbose() ? p->parameters : "");
   }
 }
 
@@ -72,8 +79,8 @@ static void print_outcome(const run *r, FILE *f) {
   fprintf(f, ", write %s\n", cli_seconds(t->write).text);
   fprintf(f, "speed    %.3g GFLOP/s, memory %s\n", run_gflops(r), cli_bytes((double)run_bytes(r)).text);
   if (r->verified && r->residual.nrhs > 0) {
-    fprintf(f, "error    componentwise %.2e (column %lld), normwise %.2e, against %s\n", r->residual.max_berr,
-            (long long)(r->set->problem.io.col_begin + r->residual.worst), r->residual.max_normwise, r->in.S.name);
+    fprintf(f, "error    componentwise %s (column %lld), normwise %s, against %s\n", cli_error_size(r->residual.max_berr).text,
+            (long long)(r->set->problem.io.col_begin + r->residual.worst), cli_error_size(r->residual.max_normwise).text, r->in.S.name);
   }
   fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
 }
@@ -90,8 +97,8 @@ static json_t *json_text(const char *text) { return text ? json_string(text) : j
 
 static json_t *json_triangle(const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
   if (M == NULL) return json_null();
-  return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "where", M->where, "rule", M->rule, "nnz", (json_int_t)entries(T), "uplo",
-                   cli_uplos[T->uplo], "diag", T->diag == SPTRSM_UNIT ? "unit" : "nonunit", "format",
+  return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:s}", "where", M->where, "rule", M->rule, "nnz", (json_int_t)entries(T), "dropped",
+                   (json_int_t)M->dropped, "uplo", cli_uplos[T->uplo], "diag", T->diag == SPTRSM_UNIT ? "unit" : "nonunit", "format",
                    T->format == SPTRSM_CSR ? "csr" : "csc");
 }
 
@@ -153,13 +160,17 @@ static json_t *json_nonfinite(const run *r) {
   return json_pack("{s:I, s:o}", "count", (json_int_t)r->nonfinite, "first", first);
 }
 
-static json_t *json_seconds(const run *r) {
+static json_t *json_seconds(const run *r, bool stored) {
   const phase_seconds *t = &r->seconds;
-  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify",
-                   t->verify, "write", t->write, "total", t->total);
+  json_t *o =
+      json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify", t->verify);
+  if (stored) return o; /* the time of writing is not known before */
+  json_object_set_new(o, "write", json_real(t->write));
+  json_object_set_new(o, "total", json_real(t->total));
+  return o;
 }
 
-json_t *report_json(const run *r, bool per_column) {
+json_t *report_json(const run *r, bool stored) {
   const solver *s = &r->solver;
   json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
                              sptrsm_context_describe(s->context), "reason", r->set->solver.reason);
@@ -169,9 +180,9 @@ json_t *report_json(const run *r, bool per_column) {
                 json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
   json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
-                           "memory", memory, "seconds", json_seconds(r), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r),
-                           "residual", json_residual(r, per_column), "nonfinite_columns", json_nonfinite(r), "output", r->set->out,
-                           "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+                           "memory", memory, "seconds", json_seconds(r, stored), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r),
+                           "residual", json_residual(r, !stored), "nonfinite_columns", json_nonfinite(r), "output", r->set->out, "dataset",
+                           r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

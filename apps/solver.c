@@ -30,6 +30,15 @@ static bool find_method(sptrsm_method_info *out, const char *name) {
   return false;
 }
 
+/* Methods of builds with CUDA, for the message of builds without. */
+static bool needs_cuda(const char *name) {
+  static const char *const names[] = {"cusparse", "syncfree-csc"};
+  size_t length = strcspn(name, ":");
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return true;
+  return false;
+}
+
 int method_check(const char *name) {
   sptrsm_method_info m;
   char list[400] = "auto";
@@ -39,6 +48,7 @@ int method_check(const char *name) {
     size_t used = strlen(list);
     if (sptrsm_method_at(&m, i) == SPTRSM_OK) snprintf(list + used, sizeof list - used, ", %s", m.name);
   }
+  if (needs_cuda(name)) cli_usage("--method: %s needs CUDA, and this build has no CUDA; it has %s", name, list);
   cli_usage("--method: '%s' is not one of %s; see sptrsm-info --methods", name, list);
 }
 
@@ -59,7 +69,7 @@ static int no_device(const char *what, const char *value) {
   return CLI_DEVICE;
 }
 
-int device_settle(solver_request *r) {
+static int settle_place(solver_request *r) {
   sptrsm_method_info method;
   const char *name = r->options.method;
   bool named = name && strcmp(name, "auto") != 0 && find_method(&method, name);
@@ -81,7 +91,20 @@ int device_settle(solver_request *r) {
   return CLI_OK;
 }
 
+int device_settle(solver_request *r) {
+  int code = settle_place(r);
+  if (code == CLI_OK && r->tuned_for_gpu && r->device.place == SPTRSM_HOST)
+    cli_warning("--p, --q and --select are for syncfree-csc on a GPU; the methods of the host ignore them");
+  return code;
+}
+
 /* ---- solving ---- */
+
+int solver_fail(sptrsm_status status) {
+  if (status != SPTRSM_ERR_MEMORY) return cli_fail(status);
+  cli_error("%s; a smaller --panel or fewer --threads take less", sptrsm_last_error());
+  return CLI_MEMORY;
+}
 
 static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const sptrsm_options *options) {
   sptrsm_status status = sptrsm_matrix_create(&s->matrix, s->context, T, SPTRSM_BORROW);
@@ -93,8 +116,8 @@ static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const sptrsm
 }
 
 /* A solve without columns makes the plans that the system needs, so that they count as analysis. */
-static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r) {
-  sptrsm_status status = sptrsm_direct_create(&s->direct, s->context, &F->factors, &r->options);
+static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
+  sptrsm_status status = sptrsm_direct_create(&s->direct, s->context, &F->factors, options);
   sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = F->L_tri.dtype, .layout = SPTRSM_COL_MAJOR};
   if (status == SPTRSM_OK) status = sptrsm_direct_solve(s->direct, s->system, s->op, NULL, &none, &none);
   if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&s->workspace_bytes, s->direct);
@@ -109,15 +132,16 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   s->info[0].size = s->info[1].size = sizeof(sptrsm_info);
   sptrsm_options options = r->options;
   options.op = r->op;
+  if (options.nrhs_hint > 0 && options.panel > options.nrhs_hint) options.panel = (int32_t)options.nrhs_hint;
   double start = cli_now();
   sptrsm_status status = sptrsm_context_create(&s->context, r->device.place, r->device.index, NULL);
   if (status != SPTRSM_OK) return r->device.place == SPTRSM_CUDA ? (cli_fail(status), CLI_DEVICE) : cli_fail(status);
   if (r->device.place == SPTRSM_HOST) status = sptrsm_context_set_threads(s->context, r->threads);
-  if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, &options) : create_direct(s, F, r);
+  if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, &options) : create_direct(s, F, r, &options);
   if (status == SPTRSM_OK) status = sptrsm_context_sync(s->context);
   s->analyse_seconds = cli_now() - start;
   for (int i = 0; i < s->plans; i++) s->flops_per_rhs += s->info[i].flops_per_rhs;
-  return cli_fail(status);
+  return solver_fail(status);
 }
 
 static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {

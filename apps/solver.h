@@ -17,6 +17,7 @@ typedef struct {
   sptrsm_system system;
   sptrsm_op op;
   int threads;            /* 0: as OpenMP decides */
+  bool tuned_for_gpu;     /* --p, --q or --select were given */
   sptrsm_options options; /* method, thresholds, panel; op is set from above */
 } solver_request;
 
@@ -43,6 +44,7 @@ int device_settle(solver_request *);
 int solver_create(solver *, const sptrsm_file_factors *, const solver_request *);
 /* Columns [begin, end) of B to X (in place if they are the same), waiting for the end. */
 sptrsm_status solver_run(solver *, const void *alpha, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end);
+int solver_fail(sptrsm_status); /* as cli_fail; says what takes less where memory is short */
 void solver_free(solver *);
 
 #endif

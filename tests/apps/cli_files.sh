@@ -96,8 +96,8 @@ test_bad_input() {
   done <<'END'
 5|none.h5|s_rhs.h5||No such file
 5|folder.h5|s_rhs.h5||not a regular file
-5|text.h5|s_rhs.h5||neither an HDF5 file
-5|empty.h5|s_rhs.h5||neither an HDF5 file
+3|text.h5|s_rhs.h5||not an HDF5 file
+3|empty.h5|s_rhs.h5||is empty
 5|cut.h5|s_rhs.h5||truncated
 5|s.h5:/none|s_rhs.h5||no such object; there is L
 3|s_rhs.h5|s_rhs.h5||neither a matrix nor a factor set
@@ -115,7 +115,7 @@ test_bad_input() {
 3|symmetric.mtx|s_rhs.h5||--take-triangle
 3|five.mtx|s_rhs.h5||the matrix has order 5
 5|s.h5|none.h5|-o s_rhs.solution.h5|No such file
-5|s.h5|text.h5|-o s_rhs.solution.h5|neither an HDF5 file
+3|s.h5|text.h5|-o s_rhs.solution.h5|not an HDF5 file
 5|s.h5|s_rhs.h5:/none||no such object; there is B, X_true
 3|s.h5|s.h5|-o s_rhs.solution.h5|holds no B
 3|s.h5|s.h5:/L|-o s_rhs.solution.h5|a dense block is needed

@@ -6,7 +6,7 @@ test_help() {
     run sptrsm-$name --help
     code 0
     check; [ "$(wc -l <stdout)" -le 24 ] || fail "--help is longer than a screen"
-    check; [ "$(awk '{ if (length > most) most = length } END { print most }' stdout)" -le 100 ] || fail "--help is wider than 100 columns"
+    check; [ "$(awk '{ if (length > most) most = length } END { print most }' stdout)" -le 80 ] || fail "--help is wider than 80 columns"
     check; head -1 stdout | grep -q "^sptrsm-" || fail "--help does not begin with an example"
     says "usage: sptrsm-$name"
     run sptrsm-$name --version

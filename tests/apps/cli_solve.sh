@@ -80,10 +80,10 @@ matrix   DATA/add32_splu.h5: n 4960, L 14430 and U 14430 entries, f64
 rhs      DATA/add32_rhs.h5:/B: 2 columns, 2-D dataset, C order (shape) (of 8, from column 1)
 system   A
 device   host, 1 thread (method serial works there)
-method   L: serial (asked for), panel 8
-method   U: serial (asked for), panel 8
+method   L: serial (asked for), panel 2
+method   U: serial (asked for), panel 2
 time     read T, analyse T, solve T, verify T, write T
-speed    S GFLOP/s, memory 902 kB
+speed    S GFLOP/s, memory 664 kB
 error    componentwise E, normwise E, against A
 output   x.h5:/X
 END
