@@ -45,6 +45,8 @@ test_usage() {
 --max-berr nan     --max-berr: 'nan' is not a number
 --max-berr -1      --max-berr: -1 is negative
 END
+  run sptrsm-info --methods
+  grep -q "^cusparse" stdout || rejects 2 "cusparse needs CUDA, and this build has no CUDA" sptrsm-solve a.h5 b.h5 --method cusparse
   rejects 2 "unknown kind 'cube'" sptrsm-gen cube 3 -o x.h5
   rejects 2 "give D3N7 X Y Z" sptrsm-gen D3N7 3 3 -o x.h5
   rejects 2 "one argument too many: '4'" sptrsm-gen chain 3 4 -o x.h5
@@ -102,6 +104,13 @@ END
   code 0
   says "serial"
   says "levelset"
+  run sptrsm-info "$data/add32_splu.h5" --uplo lower
+  code 2
+  warns "--uplo is for single triangles"
+  market small.mtx general "1 1 1" "1 1 2"
+  run sptrsm-info small.mtx
+  code 0
+  says "(the file)   matrix   1 x 1"
   market missing.mtx general "4 4 3" "1 1 2" "2 2 2" "4 4 2"
   run sptrsm-info missing.mtx
   code 4
@@ -128,6 +137,10 @@ test_gen() {
   run sptrsm-gen chain 3 -o a.h5 --nrhs 0
   code 0
   says "a.h5: lower triangle, n 3, 5 entries, f64, chain"
+  for kind in "dense 2000000000" "random 2147483647 --row 1e9" "dense 10000000" "random 2000000000 --density 0.5" "D3N27 1200 1200 1200"; do
+    rejects 6 "choose a smaller size, --row, --density or --nrhs" timeout 10 sptrsm-gen $kind -o huge.h5 --nrhs 100
+    missing huge.h5
+  done
   while IFS='|' read -r kind entries; do # entries of the lower triangle of a 4 x 4 x 4 or 4 x 4 grid, counted by hand from the stencil
     run sptrsm-gen $kind -o n.h5 --nrhs 0 --force
     code 0
@@ -165,6 +178,19 @@ test_verify() {
   run sptrsm-verify -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" "$data/sherman5_rhs.h5:/X_true" --max 0
   code 1
   rejects 5 "none.h5: No such file" sptrsm-verify s.h5 s_rhs.h5 none.h5
+  # The right-hand sides of one matrix, solved with another: the residuals are fine, the solution is not what was meant.
+  run sptrsm-gen -q random 80 --seed 2 -o other.h5
+  code 0
+  run sptrsm-solve -q other.h5 s_rhs.h5 -o y.h5
+  code 0
+  run sptrsm-verify other.h5 s_rhs.h5 y.h5
+  code 1
+  says "with other.h5: yes"
+  warns "solves this system, but is far from X_true"
+  solves --trans T # X_true is not meant for this one
+  run sptrsm-verify s.h5 s_rhs.h5 s_rhs.solution.h5 --trans T
+  code 0
+  check; [ ! -s stderr ] || fail "expected no warning"
 }
 
 test_bench() {
@@ -185,4 +211,15 @@ test_bench() {
   code 2
   says 'failed: unknown method "magic"'
   check; grep -qE ' serial +[0-9]' stdout || fail "the run does not go on"
+  market one.mtx general "2 2 2" "1 1 2" "2 2 2"
+  run sptrsm-bench one.mtx --host --nrhs 1 --reps 1
+  code 0
+  says "one.mtx "
+  market zero.mtx general "2 2 2" "1 1 2" "2 2 0"
+  run sptrsm-bench zero.mtx --host
+  code 4
+  warns "diagonal entry (1,1) is zero"
+  run sptrsm-bench "$data/add32_rhs.h5" --host
+  code 3
+  warns "holds no triangle"
 }

@@ -87,6 +87,17 @@ speed    S GFLOP/s, memory 664 kB
 error    componentwise E, normwise E, against A
 output   x.h5:/X
 END
+  # Residuals are computed because the file holds A, and not if not wanted.
+  run sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o x.h5 --force --no-verify --json report
+  code 0
+  equals "$(field report residual)" null
+  # The summary fits 100 columns with the default method; -v says more.
+  check; [ "$(grep '^method' stdout | awk '{ if (length > most) most = length } END { print most }')" -le 100 ] || fail "a method line is too long"
+  run sptrsm-solve -v "$data/add32_splu.h5" "$data/add32_rhs.h5" -o x.h5 --force --device cpu --p 3
+  code 0
+  says "isa="
+  warns "--p, --q and --select are for syncfree-csc on a GPU"
+  rejects 2 "--no-verify contradicts" sptrsm-solve a.h5 b.h5 --no-verify --max-berr 1
   # The transposed system, too, is checked against A.
   run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --trans T --force --max-berr 1e-11
   code 0
