@@ -76,10 +76,12 @@ static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) 
   int has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
       has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
   SPTI_IO_TRY(read_upper(out, group));
-  if (!has_l && !has_u)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
-                            "%s: neither a matrix nor a factor set (no L, no U); name the object as FILE:/path, see sptrsm-info",
-                            group->where);
+  if (!has_l && !has_u) {
+    char candidates[400];
+    spti_io_name_candidates(candidates, group, 1);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a matrix nor a factor set (no L, no U)%s", group->where,
+                            candidates[0] != '\0' ? candidates : "; name the object as FILE:/path, see sptrsm-info");
+  }
   if (!has_l && has_partner)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has U but no L; name U as FILE:/path to solve with U alone", group->where);
   if (*out == UPPER_GIVEN && !has_u)

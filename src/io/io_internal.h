@@ -169,6 +169,11 @@ int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or c
 int spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
 int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
 
+/* ---- io_list.c ---- */
+
+/* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. */
+void spti_io_name_candidates(char out[400], const spti_io_object *group, int sets);
+
 /* ---- io_vectors.c: permutations, scalings, D ---- */
 
 typedef struct {

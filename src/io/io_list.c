@@ -156,6 +156,31 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
   return SPTRSM_OK;
 }
 
+/* Appends ", /run1" unless it is what was appended last; nonzero: there was room. */
+static int append_candidate(char out[400], const char *path, size_t length) {
+  size_t used = strlen(out);
+  if (used >= length && strncmp(out + used - length, path, length) == 0 && out[used - length - 1] == ' ') return 1;
+  if (used + length + 40 > 400) return 0;
+  snprintf(out + used, 400 - used, "%s%.*s", used == 0 ? "; there is " : ", ", (int)length, path);
+  return 1;
+}
+
+void spti_io_name_candidates(char out[400], const spti_io_object *group, int sets) {
+  walker w = {.file = group->file};
+  spti_io_object start = *group;
+  out[0] = '\0';
+  if (group->type == H5I_GROUP && visit_group(&w, &start, 0) == SPTRSM_OK)
+    for (int k = 0; k < w.list.count; k++) {
+      const char *path = w.list.entries[k].path, *last = strrchr(path, '/');
+      if (strcmp(w.list.entries[k].kind, "matrix") != 0) continue;
+      int member = sets && last > path && (strcmp(last, "/L") == 0 || strcmp(last, "/U") == 0 || strcmp(last, "/A") == 0);
+      if (!append_candidate(out, path, member ? (size_t)(last - path) : strlen(path))) break;
+    }
+  if (out[0] != '\0') strcat(out, ": say which, as FILE:/path");
+  free(w.seen);
+  sptrsm_file_listing_free(&w.list);
+}
+
 static sptrsm_status list_market(walker *w, const char *where, const sptrsm_io_options *o) {
   sptrsm_file_matrix *M;
   sptrsm_file_entry *e;

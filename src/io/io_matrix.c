@@ -231,11 +231,13 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, con
   SPTI_IO_TRY(spti_io_detect(&form, f, group));
   if (form.kind == SPTI_DENSE)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
-  if (form.kind == SPTI_NONE)
+  if (form.kind == SPTI_NONE) {
+    char candidates[400];
+    spti_io_name_candidates(candidates, group, 0);
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
-                            "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data); "
-                            "name it as FILE:/path, see sptrsm-info",
-                            group->where);
+                            "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data)%s",
+                            group->where, candidates[0] != '\0' ? candidates : "; name it as FILE:/path, see sptrsm-info");
+  }
   matrix_reader r = {.file = f, .group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
   SPTI_IO_TRY(spti_io_matrix_new(&r.M, group->where));
   sptrsm_status status = load_form(&r);

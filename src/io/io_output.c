@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,14 +43,15 @@ static sptrsm_status check_save_options(const sptrsm_save_options *o) {
 
 /* ---- names ---- */
 
-/* "dir/.NAME.XXXXXX"; the six characters come last. */
+/* "dir/.NAME.XXXXXX"; the six characters come last. A name too long for the dots and letters is cut. */
 static sptrsm_status temporary_name(char **out, const char *path) {
   const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
   if (base[0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: not a file name", path);
-  size_t bytes = strlen(path) + sizeof "..XXXXXX";
+  size_t bytes = strlen(path) + sizeof "..XXXXXX", room = NAME_MAX + 1 - sizeof "..XXXXXX";
+  int stem = (int)(strlen(base) < room ? strlen(base) : room);
   if (bytes > sizeof pending_path) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
   SPTI_IO_TRY(spti_io_allocate(out, path, bytes));
-  snprintf(*out, bytes, "%.*s.%s.XXXXXX", (int)(base - path), path, base);
+  snprintf(*out, bytes, "%.*s.%.*s.XXXXXX", (int)(base - path), path, stem, base);
   return SPTRSM_OK;
 }
 
@@ -78,15 +80,29 @@ static sptrsm_status create_temporary(spti_io_output *o) {
   return SPTRSM_OK;
 }
 
+/* A symbolic link stays; what it leads to is replaced. */
+static sptrsm_status follow_link(spti_io_output *o) {
+  char *target = realpath(o->final, NULL);
+  if (target == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: a symbolic link that leads to no file (%s); remove it or choose another name", o->final,
+                            strerror(errno));
+  free(o->final);
+  o->final = target;
+  return SPTRSM_OK;
+}
+
 /* What is in the way, and the mode a replacement should keep. */
-static sptrsm_status check_target(const spti_io_output *o, mode_t *mode) {
+static sptrsm_status check_target(spti_io_output *o, mode_t *mode) {
   struct stat s;
   *mode = 0;
-  if (lstat(o->final, &s) != 0) return SPTRSM_OK;
+  if (lstat(o->final, &s) != 0) return errno == ENOENT ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->final, strerror(errno));
   if (!o->force) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", o->final);
-  if (!S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists and is not a regular file; choose another name", o->final);
-  if (S_ISREG(s.st_mode)) *mode = s.st_mode & 07777;
+  if (S_ISLNK(s.st_mode)) {
+    SPTI_IO_TRY(follow_link(o));
+    if (stat(o->final, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->final, strerror(errno));
+  }
+  if (!S_ISREG(s.st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists and is not a regular file; choose another name", o->final);
+  *mode = s.st_mode & 07777;
   return SPTRSM_OK;
 }
 
@@ -96,8 +112,8 @@ static sptrsm_status create_file(spti_io_output *o, const char *path) {
   mode_t mode;
   SPTI_IO_TRY(spti_io_copy(&o->final, path));
   SPTI_IO_TRY(check_target(o, &mode));
-  SPTI_IO_TRY(temporary_name(&o->temp, path));
-  SPTI_IO_TRY(folder_name(&o->folder, path));
+  SPTI_IO_TRY(temporary_name(&o->temp, o->final));
+  SPTI_IO_TRY(folder_name(&o->folder, o->final));
   SPTI_IO_TRY(create_temporary(o));
   if (mode != 0 && chmod(o->temp, mode) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->temp, strerror(errno));
   o->id = spti_io_driver_create(o->temp);

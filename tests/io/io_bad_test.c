@@ -232,6 +232,8 @@ static const bad_row sets[] = {
     {F("lone_P"), FACTORS, UNSUPPORTED, {"lone_P: a matrix P is not read", "FILE:/L"}},
     {F("lone_Q"), FACTORS, UNSUPPORTED, {"lone_Q: a matrix Q is not read"}},
     {F("dense_D"), FACTORS, UNSUPPORTED, {"dense_D: a matrix D is not read", "D (diagonal)"}},
+    {DATA("sets.h5"), FACTORS, STRUCTURE, {"(no L, no U); there is /cholesky, /complex_symmetric", "say which, as FILE:/path"}},
+    {M("turned"), MATRIX, STRUCTURE, {"row/col/data); there is /turned/L, /turned/U: say which, as FILE:/path"}},
     {F("layout"), FACTORS, UNSUPPORTED, {"layout: attribute sptrsm_layout is not \"1\"", "update"}},
     {F("n"), FACTORS, STRUCTURE, {"n: attribute n is 99, but L has order 6"}},
     {F("upper"), FACTORS, STRUCTURE, {"upper: attribute upper is \"maybe\"", "transpose"}},
