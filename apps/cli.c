@@ -130,6 +130,7 @@ static void catch_signals(void) {
 static struct {
   const char *where;
   struct sigaction segv, bus; /* what was there before */
+  stack_t stack;
 } guard;
 
 static void on_crash(int signal_number) {
@@ -148,7 +149,7 @@ void cli_guard_begin(const char *where) {
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   guard.where = where;
-  sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+  sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, &guard.stack);
   sigaction(SIGSEGV, &action, &guard.segv);
   sigaction(SIGBUS, &action, &guard.bus);
 }
@@ -156,6 +157,7 @@ void cli_guard_begin(const char *where) {
 void cli_guard_end(void) {
   sigaction(SIGSEGV, &guard.segv, NULL);
   sigaction(SIGBUS, &guard.bus, NULL);
+  sigaltstack(&guard.stack, NULL);
 }
 
 /* ---- the command line ---- */

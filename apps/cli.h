@@ -66,7 +66,8 @@ int cli_no_memory(const char *what); /* likewise for the program's own allocatio
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
 /* The same for --json FILE, which is replaced without force if it is empty or begins with { or [, as a report does. */
 int cli_check_json(const char *path, bool force, const char *const inputs[], int count);
-char *cli_file_of(const char *where); /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
+bool cli_same_output(const char *a, const char *b); /* do two names mean one file, there or not yet? */
+char *cli_file_of(const char *where);               /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
 /* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
 char *cli_sibling(const char *where, const char *ending);
 /* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */

@@ -115,6 +115,18 @@ int cli_check_json(const char *path, bool force, const char *const inputs[], int
   return CLI_IO;
 }
 
+bool cli_same_output(const char *a, const char *b) {
+  struct stat s, t;
+  const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+  if (stat(a, &s) == 0 && stat(b, &t) == 0) return s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+  if (strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) != 0) return false;
+  char *folder_a = folder_of(a), *folder_b = folder_of(b);
+  bool same = folder_a && folder_b && stat(folder_a, &s) == 0 && stat(folder_b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+  free(folder_a);
+  free(folder_b);
+  return same;
+}
+
 int cli_flush(void) {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return CLI_OK;

@@ -130,7 +130,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 static int check_outputs(settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs};
   if (s->json) {
-    if (strcmp(s->json, s->out) == 0) cli_usage("--json: %s is the output of the solution too", s->json);
+    if (strcmp(s->json, "-") != 0 && cli_same_output(s->json, s->out)) cli_usage("--json: %s is the output of the solution too", s->json);
     int code = cli_check_json(s->json, s->force, read, 2);
     if (code != CLI_OK) return code;
     s->json_checked = true;

@@ -25,6 +25,7 @@ test_outputs() {
   rejects 2 "the output is the input s.h5" sptrsm-solve s.h5 s_rhs.h5 -o linked.h5 --force
   rejects 2 "the output is the input s.h5" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json s.h5
   rejects 2 "is the output of the solution too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json x.h5
+  rejects 2 "is the output of the solution too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json "$PWD/./x.h5"
   same s.h5 copy.h5
   same s_rhs.h5 copy_rhs.h5
   rejects 5 "there is no folder none; make it first" sptrsm-solve s.h5 s_rhs.h5 -o none/x.h5
