@@ -136,7 +136,7 @@ static sptrsm_status visit_group(walker *w, const spti_io_object *group, int dep
 
 /* Takes over the object if it is a dataset. */
 static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
-  sptrsm_file_entry *e;
+  sptrsm_file_entry *e = NULL;
   spti_io_dataset d;
   spti_io_form form;
   if (o->type == H5I_GROUP) {
