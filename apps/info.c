@@ -104,6 +104,12 @@ static void look_at_general(file_facts *f, const sptrsm_io_options *io) {
   if (sptrsm_file_matrix_load(&f->general, f->where, io) == SPTRSM_OK) f->code = CLI_OK;
 }
 
+static bool has_path(const sptrsm_file_listing *list, const char *path) {
+  for (int e = 0; e < list->count; e++)
+    if (strcmp(list->entries[e].path, path) == 0) return true;
+  return false;
+}
+
 /* A file without matrices is no error: right-hand sides and solutions are files too. */
 static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
   sptrsm_status status = sptrsm_file_list(&f->listing, f->where, io);
@@ -111,9 +117,11 @@ static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options
     note_error(f, status);
     return;
   }
-  if (count_kind(&f->listing, "matrix") > 0) {
+  int matrices = count_kind(&f->listing, "matrix");
+  if (matrices > 0) {
     status = look_at_factors(f, context, io);
-    if (status != SPTRSM_OK) note_error(f, status);
+    bool several = matrices > 1 && status == SPTRSM_ERR_STRUCTURE && !has_path(&f->listing, "/L"); /* listed: each by its path */
+    if (status != SPTRSM_OK && !several) note_error(f, status);
     look_at_general(f, io);
   } else if (f->listing.count == 1) {
     status = sptrsm_file_block_load(&f->block, f->where, -1, io);
