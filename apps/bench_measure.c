@@ -17,11 +17,11 @@ typedef struct {
   sptrsm_place place;
   bench_timer *timer;
   void *stream, *B, *X;
-} session;
+} measurement;
 
 static size_t block_bytes(const bench_case *c) { return (size_t)c->T->n * (size_t)c->nrhs * sptrsm_dtype_bytes(c->T->dtype); }
 
-static void end_analysis(session *s) {
+static void end_analysis(measurement *s) {
   sptrsm_workspace_destroy(s->workspace);
   sptrsm_plan_destroy(s->plan);
   s->workspace = NULL;
@@ -29,7 +29,7 @@ static void end_analysis(session *s) {
 }
 
 /* Everything between a matrix and the first solve, but the view, which is reported beside it. */
-static sptrsm_status analyse(session *s, const sptrsm_options *options, double *ms, bench_times *t) {
+static sptrsm_status analyse(measurement *s, const sptrsm_options *options, double *ms, bench_times *t) {
   bench_timer_start(s->timer);
   sptrsm_status status = sptrsm_plan_create(&s->plan, s->matrix, options);
   if (status == SPTRSM_OK) status = sptrsm_workspace_create(&s->workspace, s->plan, 0);
@@ -42,7 +42,7 @@ static sptrsm_status analyse(session *s, const sptrsm_options *options, double *
   return status;
 }
 
-static sptrsm_status repeat(session *s, bench_times *t) {
+static sptrsm_status repeat(measurement *s, bench_times *t) {
   const bench_case *c = s->c;
   sptrsm_block B = {
       .data = s->B, .ld = c->nrhs, .n = c->T->n, .nrhs = c->nrhs, .dtype = c->T->dtype, .layout = SPTRSM_ROW_MAJOR, .place = s->place};
@@ -66,7 +66,7 @@ static sptrsm_status repeat(session *s, bench_times *t) {
   return status;
 }
 
-static sptrsm_status run(session *s, bench_times *t, const sptrsm_options *options) {
+static sptrsm_status run(measurement *s, bench_times *t, const sptrsm_options *options) {
   const bench_case *c = s->c;
   sptrsm_status status = sptrsm_matrix_create(&s->matrix, s->context, c->T, SPTRSM_COPY);
   if (status == SPTRSM_OK) status = bench_memory(&s->B, s->place, block_bytes(c), c->B);
@@ -84,7 +84,7 @@ static sptrsm_status run(session *s, bench_times *t, const sptrsm_options *optio
 
 sptrsm_status bench_method(bench_times *out, const bench_case *c, sptrsm_place place, void *stream, sptrsm_context *context,
                            const sptrsm_options *options) {
-  session s = {.c = c, .context = context, .place = place, .stream = stream};
+  measurement s = {.c = c, .context = context, .place = place, .stream = stream};
   bench_times t = {0};
   sptrsm_options with_op = *options;
   with_op.op = c->op;
