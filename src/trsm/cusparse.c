@@ -6,30 +6,17 @@
  * narrowed to 32 bits. Wins: rarely. Deterministic: for one number of right-hand sides only, which is
  * less than the flag promises: SpSV and SpSM of different widths give different bits. It multiplies by reciprocals, so a
  * componentwise residual may pass the bound of substitution by half. */
-#define DISABLE_CUSPARSE_DEPRECATED
-#include <cuda_runtime_api.h>
-#include <cusparse.h>
 #include <stdio.h>
 
 #include "core/alloc.h"
-#include "core/gpu.h"
+#include "core/gpu_sparse.h"
 #include "core/launch.h"
 #include "core/method.h"
 
-static sptrsm_status check(cusparseStatus_t error, const char *what) {
-  if (error == CUSPARSE_STATUS_SUCCESS) return SPTRSM_OK;
-  sptrsm_status status = error == CUSPARSE_STATUS_ALLOC_FAILED || error == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES ? SPTRSM_ERR_MEMORY
-                         : error == CUSPARSE_STATUS_NOT_SUPPORTED                                                 ? SPTRSM_ERR_UNSUPPORTED
-                                                                                                                  : SPTRSM_ERR_DEVICE;
-  return spti_fail(status, "cuSPARSE: %s in %s", cusparseGetErrorString(error), what);
-}
-
-#define TRY_CUSPARSE(call) SPTI_TRY(check((call), #call))
-
 typedef struct {
-  cusparseHandle_t handle;
-  int32_t *ptr;    /* [n+1], device */
-  void *conjugate; /* [nnz], device: conjugated values where the view asks for it, else NULL */
+  cusparseHandle_t handle; /* the context's */
+  int32_t *ptr;            /* [n+1], device */
+  void *conjugate;         /* [nnz], device: conjugated values where the view asks for it, else NULL */
   cusparseSpMatDescr_t matrix;
 } state;
 
@@ -49,11 +36,6 @@ typedef struct {
   analysis kinds[KINDS];
   int32_t panel;
 } workspace;
-
-static cudaDataType cuda_type(sptrsm_dtype dtype) {
-  static const cudaDataType types[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F};
-  return types[dtype];
-}
 
 static const void *one(sptrsm_dtype dtype) {
   static const float single[2] = {1, 0};
@@ -91,10 +73,10 @@ static sptrsm_status describe_matrix(const sptrsm_plan *plan, state *s) {
   cusparseFillMode_t fill = v->backward ? CUSPARSE_FILL_MODE_UPPER : CUSPARSE_FILL_MODE_LOWER;
   cusparseDiagType_t diag = v->unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
   void *values = s->conjugate ? s->conjugate : (void *)v->val;
-  TRY_CUSPARSE(cusparseCreateCsr(&s->matrix, v->n, v->n, v->nnz, s->ptr, (void *)v->idx, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                 CUSPARSE_INDEX_BASE_ZERO, cuda_type(v->dtype)));
-  TRY_CUSPARSE(cusparseSpMatSetAttribute(s->matrix, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
-  TRY_CUSPARSE(cusparseSpMatSetAttribute(s->matrix, CUSPARSE_SPMAT_DIAG_TYPE, &diag, sizeof diag));
+  SPTI_CUSPARSE(cusparseCreateCsr(&s->matrix, v->n, v->n, v->nnz, s->ptr, (void *)v->idx, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                  CUSPARSE_INDEX_BASE_ZERO, spti_cusparse_type(v->dtype)));
+  SPTI_CUSPARSE(cusparseSpMatSetAttribute(s->matrix, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
+  SPTI_CUSPARSE(cusparseSpMatSetAttribute(s->matrix, CUSPARSE_SPMAT_DIAG_TYPE, &diag, sizeof diag));
   return SPTRSM_OK;
 }
 
@@ -107,8 +89,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   *s = (state){0};
   plan->state = s;
   if (v->n == 0) return SPTRSM_OK;
-  TRY_CUSPARSE(cusparseCreate(&s->handle));
-  TRY_CUSPARSE(cusparseSetStream(s->handle, (cudaStream_t)plan->context->stream));
+  SPTI_TRY(spti_cusparse_handle(&s->handle, plan->context));
   SPTI_TRY(spti_alloc(plan->context, &s->ptr, (int64_t)v->n + 1, sizeof *s->ptr, "cuSPARSE pointers"));
   SPTI_CUDA(spti_narrow_launch(s->ptr, v->ptr, (int64_t)v->n + 1, plan->context->stream));
   if (v->conj) SPTI_TRY(spti_alloc(plan->context, &s->conjugate, v->nnz, sptrsm_dtype_bytes(v->dtype), "cuSPARSE values"));
@@ -120,7 +101,7 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
   state *s = plan->state;
   if (plan->view.n == 0) return SPTRSM_OK;
   SPTI_TRY(conjugate_values(plan));
-  TRY_CUSPARSE(cusparseSpMatSetValues(s->matrix, s->conjugate ? s->conjugate : (void *)plan->view.val));
+  SPTI_CUSPARSE(cusparseSpMatSetValues(s->matrix, s->conjugate ? s->conjugate : (void *)plan->view.val));
   return SPTRSM_OK;
 }
 
@@ -128,7 +109,6 @@ static void release(sptrsm_plan *plan) {
   state *s = plan->state;
   if (!s) return;
   if (s->matrix) (void)cusparseDestroySpMat(s->matrix);
-  if (s->handle) (void)cusparseDestroy(s->handle);
   spti_free(plan->context, s->ptr);
   spti_free(plan->context, s->conjugate);
   spti_host_free(s);
@@ -150,10 +130,10 @@ typedef struct {
 } dense;
 
 static sptrsm_status dense_create(dense *d, const sptrsm_plan *plan, bool vector, void *data, int64_t ld, int32_t width) {
-  cudaDataType type = cuda_type(plan->view.dtype);
+  cudaDataType type = spti_cusparse_type(plan->view.dtype);
   *d = (dense){0};
-  if (vector) TRY_CUSPARSE(cusparseCreateDnVec(&d->vector, plan->view.n, data, type));
-  else TRY_CUSPARSE(cusparseCreateDnMat(&d->block, plan->view.n, width, ld, data, type, CUSPARSE_ORDER_ROW));
+  if (vector) SPTI_CUSPARSE(cusparseCreateDnVec(&d->vector, plan->view.n, data, type));
+  else SPTI_CUSPARSE(cusparseCreateDnMat(&d->block, plan->view.n, width, ld, data, type, CUSPARSE_ORDER_ROW));
   return SPTRSM_OK;
 }
 
@@ -165,24 +145,24 @@ static void dense_destroy(dense *d) {
 static sptrsm_status analyse_width(analysis *a, const sptrsm_plan *plan, const dense *W) {
   const state *s = plan->state;
   const sptrsm_dtype dtype = plan->view.dtype;
-  const cudaDataType type = cuda_type(dtype);
+  const cudaDataType type = spti_cusparse_type(dtype);
   const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
   size_t bytes = 0;
   if (a->vector) {
-    TRY_CUSPARSE(cusparseSpSV_createDescr(&a->single));
-    TRY_CUSPARSE(cusparseSpSV_bufferSize(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT,
-                                         a->single, &bytes));
+    SPTI_CUSPARSE(cusparseSpSV_createDescr(&a->single));
+    SPTI_CUSPARSE(cusparseSpSV_bufferSize(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT,
+                                          a->single, &bytes));
     SPTI_TRY(spti_alloc(plan->context, &a->buffer, (int64_t)bytes, 1, "cuSPARSE buffer"));
-    TRY_CUSPARSE(cusparseSpSV_analysis(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT,
-                                       a->single, a->buffer));
+    SPTI_CUSPARSE(cusparseSpSV_analysis(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, type, CUSPARSE_SPSV_ALG_DEFAULT,
+                                        a->single, a->buffer));
     return SPTRSM_OK;
   }
-  TRY_CUSPARSE(cusparseSpSM_createDescr(&a->block));
-  TRY_CUSPARSE(cusparseSpSM_bufferSize(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT,
-                                       a->block, &bytes));
+  SPTI_CUSPARSE(cusparseSpSM_createDescr(&a->block));
+  SPTI_CUSPARSE(cusparseSpSM_bufferSize(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT,
+                                        a->block, &bytes));
   SPTI_TRY(spti_alloc(plan->context, &a->buffer, (int64_t)bytes, 1, "cuSPARSE buffer"));
-  TRY_CUSPARSE(cusparseSpSM_analysis(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT,
-                                     a->block, a->buffer));
+  SPTI_CUSPARSE(cusparseSpSM_analysis(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, type, CUSPARSE_SPSM_ALG_DEFAULT,
+                                      a->block, a->buffer));
   return SPTRSM_OK;
 }
 
@@ -217,8 +197,8 @@ static sptrsm_status follow_values(analysis *a, const sptrsm_plan *plan) {
   const state *s = plan->state;
   if (a->values_version == plan->values_version) return SPTRSM_OK;
   void *values = s->conjugate ? s->conjugate : (void *)plan->view.val;
-  if (a->vector) TRY_CUSPARSE(cusparseSpSV_updateMatrix(s->handle, a->single, values, CUSPARSE_SPSV_UPDATE_GENERAL));
-  else TRY_CUSPARSE(cusparseSpSM_updateMatrix(s->handle, a->block, values, CUSPARSE_SPSM_UPDATE_GENERAL));
+  if (a->vector) SPTI_CUSPARSE(cusparseSpSV_updateMatrix(s->handle, a->single, values, CUSPARSE_SPSV_UPDATE_GENERAL));
+  else SPTI_CUSPARSE(cusparseSpSM_updateMatrix(s->handle, a->block, values, CUSPARSE_SPSM_UPDATE_GENERAL));
   a->values_version = plan->values_version;
   return SPTRSM_OK;
 }
@@ -252,11 +232,11 @@ static sptrsm_status solve_dense(workspace *ws, const sptrsm_plan *plan, const d
   SPTI_TRY(find_analysis(&a, ws, plan, W, vector, width));
   SPTI_TRY(follow_values(a, plan));
   if (vector)
-    TRY_CUSPARSE(cusparseSpSV_solve(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, cuda_type(dtype), CUSPARSE_SPSV_ALG_DEFAULT,
-                                    a->single));
+    SPTI_CUSPARSE(cusparseSpSV_solve(s->handle, op, one(dtype), s->matrix, W->vector, W->vector, spti_cusparse_type(dtype),
+                                     CUSPARSE_SPSV_ALG_DEFAULT, a->single));
   else
-    TRY_CUSPARSE(cusparseSpSM_solve(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, cuda_type(dtype),
-                                    CUSPARSE_SPSM_ALG_DEFAULT, a->block));
+    SPTI_CUSPARSE(cusparseSpSM_solve(s->handle, op, op, one(dtype), s->matrix, W->block, W->block, spti_cusparse_type(dtype),
+                                     CUSPARSE_SPSM_ALG_DEFAULT, a->block));
   return SPTRSM_OK;
 }
 

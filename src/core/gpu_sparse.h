@@ -1,0 +1,18 @@
+/* gpu_sparse.h -- what users of cuSPARSE share: status, the context's handle, value types. Only for files built with CUDA. */
+#ifndef SPTI_GPU_SPARSE_H
+#define SPTI_GPU_SPARSE_H
+
+#define DISABLE_CUSPARSE_DEPRECATED
+#include <cuda_runtime_api.h>
+#include <cusparse.h>
+
+#include "core/gpu.h"
+
+sptrsm_status spti_cusparse_check(cusparseStatus_t, const char *what);
+/* The context's handle on its stream, made at its first use: creating one takes as long as many solves. The context keeps it. */
+sptrsm_status spti_cusparse_handle(cusparseHandle_t *out, sptrsm_context *);
+cudaDataType spti_cusparse_type(sptrsm_dtype);
+
+#define SPTI_CUSPARSE(call) SPTI_TRY(spti_cusparse_check((call), #call))
+
+#endif
