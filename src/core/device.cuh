@@ -113,6 +113,10 @@ SPTI_DEVICE double bits_to_double(uint64_t v) { return __longlong_as_double((lon
 SPTI_DEVICE uint32_t float_bits(float v) { return __float_as_uint(v); }
 SPTI_DEVICE uint64_t double_bits(double v) { return (uint64_t)__double_as_longlong(v); }
 
+/* a b + c, rounded once. */
+SPTI_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+SPTI_DEVICE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+
 /* ---- collectives ---- */
 
 SPTI_DEVICE void syncwarp() { __syncwarp(); }

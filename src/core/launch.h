@@ -50,6 +50,25 @@ typedef struct {
 int spti_pack_launch(const spti_pack_args *, sptrsm_dtype, void *stream);   /* work = alpha scale block, rows mapped */
 int spti_unpack_launch(const spti_pack_args *, sptrsm_dtype, void *stream); /* block = scale work, rows mapped */
 
+/* ---- right-hand sides where the caller has them (core/transfer.cuh) ---- */
+
+/* One end of a solve: element (i,k) of the panel is element (r,k) of a block, r = map ? map[i] : i, times scale[r] or divided by it. */
+typedef struct {
+  void *data; /* element (r,k) at r * row_stride + k * col_stride; k counts from the panel's first column */
+  int64_t row_stride, col_stride;
+  const int32_t *map;  /* [n] or NULL */
+  const double *scale; /* [n] or NULL */
+  int32_t divide;
+} spti_end;
+
+/* What a method reads and writes that takes its right-hand sides from a block and leaves its solutions in one. The two may be the
+ * same block if row i's owner reads all it needs of row i before it writes there; then neither end has a map. */
+typedef struct {
+  spti_end from, to;
+  double alpha[2]; /* B is multiplied by it: real and imaginary part */
+  int32_t width;   /* right-hand sides */
+} spti_transfer;
+
 /* ---- offsets between 32 and 64 bits ---- */
 
 int spti_narrow_launch(int32_t *to, const int64_t *from, int64_t count, void *stream);

@@ -3,6 +3,7 @@
 #ifndef SPTI_METHOD_H
 #define SPTI_METHOD_H
 
+#include "core/launch.h"
 #include "core/plan.h"
 
 /* What a method works on: a row-major panel of right-hand sides in the plan's place, overwritten by the solution.
@@ -38,13 +39,16 @@ typedef struct spti_method {
   sptrsm_status (*work_create)(void **work, const sptrsm_plan *plan, int32_t panel);
   void (*work_free)(void *work, const sptrsm_plan *plan);
 
-  /* Solves in place. Host: returns when done. CUDA: queues on the context's stream, allocates nothing, waits for nothing. */
+  /* One of the two. Host: returns when done. CUDA: queues on the context's stream, allocates nothing, waits for nothing.
+   * solve works in place on a panel; solve_between, for CUDA methods, reads B and writes X itself, each once and in any layout. */
   sptrsm_status (*solve)(const sptrsm_plan *plan, void *work, const spti_panel *W);
+  sptrsm_status (*solve_between)(const sptrsm_plan *plan, void *work, const spti_transfer *);
 } spti_method;
 
 /* registry.c */
 int spti_method_count(void);
 const spti_method *spti_method_at(int index);
-const spti_method *spti_method_find(const char *name, size_t length); /* NULL if there is none */
+/* A name may stand for one method on the host and one on a GPU: that of `place` if there is one, else any; NULL if there is none. */
+const spti_method *spti_method_find(const char *name, size_t length, sptrsm_place place);
 
 #endif

@@ -29,19 +29,8 @@ SPTI_DEVICE tile_place place_in_tile(int e, int log_k, bool along_rows) {
   return {e >> log_k, e & ((1 << log_k) - 1)};
 }
 
-template <typename R> SPTI_DEVICE R scale_by(R v, double s, bool divide) { return R(divide ? double(v) / s : double(v) * s); }
-template <typename R> SPTI_DEVICE complex_t<R> scale_by(complex_t<R> v, double s, bool divide) {
-  return {scale_by(v.re, s, divide), scale_by(v.im, s, divide)};
-}
 template <typename T> SPTI_DEVICE T scale_row(const spti_pack_args &a, int64_t block_row, T v) {
   return a.scale ? scale_by(v, load_const(a.scale + block_row), a.scale_op == SPTRSM_DIVIDE) : v;
-}
-
-/* A real alpha touches each part alone, so that a NaN or Inf in one part does not spread to the other. */
-template <typename R> SPTI_DEVICE R times_alpha(const double *alpha, R v) { return v * R(alpha[0]); }
-template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, complex_t<R> v) {
-  if (alpha[1] == 0) return {v.re * R(alpha[0]), v.im * R(alpha[0])};
-  return complex_t<R>{R(alpha[0]), R(alpha[1])} * v;
 }
 
 /* The two rows that belong together: of the block and of the work block. The map sits on one side, i counts on the other. */

@@ -9,6 +9,9 @@
 #include "core/method.h"
 #include "core/pack.h"
 
+/* Panels up to this width are read and written in place whatever their layout. */
+enum { SPTI_NARROW_PANEL = 4 };
+
 /* One panel of a block: where the device reads or writes it, and what moves it from or to the host. */
 typedef struct {
   spti_columns columns; /* in device memory */
@@ -78,8 +81,7 @@ static bool works_in_x(const spti_pipeline *line, const sptrsm_block *B, const s
   return plain && X->place == SPTRSM_CUDA && X->layout == SPTRSM_ROW_MAJOR;
 }
 
-static sptrsm_status run_stage(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W) {
-  if (stage->plan) return stage->plan->method->solve(stage->plan, stage->work, W);
+static sptrsm_status apply_diagonal(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W) {
   const spti_diagonal *d = stage->diagonal;
   spti_diagonal_args args = {.n = line->n,
                              .width = W->width,
@@ -94,16 +96,68 @@ static sptrsm_status run_stage(const spti_pipeline *line, const spti_stage *stag
   return SPTRSM_OK;
 }
 
+/* ---- the ends of a panel's way ---- */
+
+static bool reads_blocks(const spti_stage *stage) { return stage->plan && stage->plan->method->solve_between; }
+
+/* Kernels run their lanes along the columns: a wide column-major block is better turned by the pack kernel. */
+static bool suits_lanes(const spti_columns *c, int32_t width) { return c->col_stride == 1 || width <= SPTI_NARROW_PANEL; }
+
+static spti_end end_of_panel(const spti_panel *W) { return (spti_end){.data = W->data, .row_stride = W->ld, .col_stride = 1}; }
+
+static spti_end end_of_block(const spti_columns *c, const spti_edge *edge, const int32_t *map) {
+  return (spti_end){
+      .data = c->data, .row_stride = c->row_stride, .col_stride = c->col_stride, .map = map, .scale = edge->scale, .divide = edge->divide};
+}
+
+/* May the first stage read B, and the last one write X? Not where row i's solution would land on a right-hand side that another row
+ * has still to read: in one block of one layout every row keeps to its own place unless an end permutes. */
+typedef struct {
+  bool reads, writes;
+} shortcuts;
+
+static shortcuts shortcuts_of(const spti_pipeline *line, const side *from, const side *to, int32_t width) {
+  if (line->stage_count == 0) return (shortcuts){false, false};
+  const spti_columns *b = &from->columns, *x = &to->columns;
+  shortcuts s = {.reads = reads_blocks(&line->stages[0]) && suits_lanes(b, width),
+                 .writes = reads_blocks(&line->stages[line->stage_count - 1]) && suits_lanes(x, width)};
+  bool keeps = b->row_stride == x->row_stride && b->col_stride == x->col_stride && !line->first.map && !line->last.map;
+  if (line->stage_count == 1 && s.reads && b->data == x->data && !keeps) s.writes = false;
+  return s;
+}
+
+static sptrsm_status run_stage(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W, const spti_transfer *between) {
+  if (!stage->plan) return apply_diagonal(line, stage, W);
+  const spti_method *method = stage->plan->method;
+  return method->solve_between ? method->solve_between(stage->plan, stage->work, between) : method->solve(stage->plan, stage->work, W);
+}
+
+static sptrsm_status run_stages(const spti_pipeline *line, const side *from, const side *to, const spti_panel *W, const double alpha[2],
+                                shortcuts s) {
+  for (int i = 0; i < line->stage_count; i++) {
+    spti_transfer between = {.from = end_of_panel(W), .to = end_of_panel(W), .alpha = {1, 0}, .width = W->width};
+    if (i == 0 && s.reads) {
+      between.from = end_of_block(&from->columns, &line->first, line->first.map);
+      between.alpha[0] = alpha[0];
+      between.alpha[1] = alpha[1];
+    }
+    if (i == line->stage_count - 1 && s.writes) between.to = end_of_block(&to->columns, &line->last, line->last.inverse);
+    SPTI_TRY(run_stage(line, &line->stages[i], W, &between));
+  }
+  return SPTRSM_OK;
+}
+
 static sptrsm_status run_panel(const spti_pipeline *line, const side *from, const side *to, const spti_panel *W, const double alpha[2]) {
   SPTI_TRY(move(line, from, SPTI_TO_DEVICE));
+  const shortcuts s = shortcuts_of(line, from, to, W->width);
   spti_pack_args in = pack_args(line, from, W, &line->first);
   in.alpha[0] = alpha[0];
   in.alpha[1] = alpha[1];
   bool in_place = W->data == from->columns.data && W->ld == from->columns.row_stride && from->columns.col_stride == 1;
   bool plain = !line->first.map && !line->first.scale && alpha[0] == 1 && alpha[1] == 0;
-  if (!in_place || !plain) SPTI_CUDA(spti_pack_launch(&in, line->dtype, line->context->stream));
-  for (int s = 0; s < line->stage_count; s++) SPTI_TRY(run_stage(line, &line->stages[s], W));
-  if (W->data != to->columns.data) {
+  if (!s.reads && (!in_place || !plain)) SPTI_CUDA(spti_pack_launch(&in, line->dtype, line->context->stream));
+  SPTI_TRY(run_stages(line, from, to, W, alpha, s));
+  if (!s.writes && W->data != to->columns.data) {
     spti_pack_args out = pack_args(line, to, W, &line->last);
     SPTI_CUDA(spti_unpack_launch(&out, line->dtype, line->context->stream));
   }

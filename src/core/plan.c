@@ -47,7 +47,7 @@ static sptrsm_status resolve_method(sptrsm_plan *plan) {
     snprintf(plan->reason, sizeof plan->reason, "asked for");
   }
   size_t length = strcspn(name, ":");
-  plan->method = spti_method_find(name, length);
+  plan->method = spti_method_find(name, length, plan->context->place);
   if (!plan->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"; `sptrsm-info --methods` lists them", name);
   if (strlen(name + length) > sizeof plan->variant)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "method \"%.40s...\": a variant has less than %zu characters", name, sizeof plan->variant);

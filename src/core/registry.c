@@ -17,10 +17,14 @@ int spti_method_count(void) { return (int)(sizeof table / sizeof table[0]); }
 
 const spti_method *spti_method_at(int index) { return table[index]; }
 
-const spti_method *spti_method_find(const char *name, size_t length) {
-  for (int m = 0; m < spti_method_count(); m++)
-    if (strlen(table[m]->name) == length && memcmp(table[m]->name, name, length) == 0) return table[m];
-  return NULL;
+const spti_method *spti_method_find(const char *name, size_t length, sptrsm_place place) {
+  const spti_method *elsewhere = NULL;
+  for (int m = 0; m < spti_method_count(); m++) {
+    if (strlen(table[m]->name) != length || memcmp(table[m]->name, name, length) != 0) continue;
+    if (table[m]->place == place) return table[m];
+    elsewhere = table[m];
+  }
+  return elsewhere;
 }
 
 int sptrsm_method_count(void) { return spti_method_count(); }

@@ -43,25 +43,54 @@ template <typename R> struct from_reals<complex_t<R>> {
   static SPTI_DEVICE complex_t<R> make(double re, double im) { return {R(re), R(im)}; }
 };
 
-/* divisor<T>: everything about dividing by t that can be done before the numerator is known. Real division is exact to
- * half an ulp. Complex division by Smith's formula, which neither overflows nor underflows on the way:
+/* By a real scale factor, in double precision. */
+template <typename R> SPTI_DEVICE R scale_by(R v, double s, bool divide) { return R(divide ? double(v) / s : double(v) * s); }
+template <typename R> SPTI_DEVICE complex_t<R> scale_by(complex_t<R> v, double s, bool divide) {
+  return {scale_by(v.re, s, divide), scale_by(v.im, s, divide)};
+}
+
+/* A real alpha touches each part alone, so that a NaN or Inf in one part does not spread to the other. */
+template <typename R> SPTI_DEVICE R times_alpha(const double *alpha, R v) { return v * R(alpha[0]); }
+template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, complex_t<R> v) {
+  if (alpha[1] == 0) return {v.re * R(alpha[0]), v.im * R(alpha[0])};
+  return complex_t<R>{R(alpha[0]), R(alpha[1])} * v;
+}
+
+/* divisor<T>: everything about dividing by t that can be done before the numerator is known, since the division itself is in the
+ * critical path of every row. f64: the product with the reciprocal and one correction by its remainder (Markstein), correctly
+ * rounded but for rare cases off by one ulp; near the ends of the range, and for zeros, plain division. f32: the product with the
+ * reciprocal in f64. Complex division by Smith's formula, which neither overflows nor underflows on the way:
  * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise. */
-template <typename T> struct divisor {
-  T t;
-  SPTI_DEVICE void set(T value) { t = value; }
-  SPTI_DEVICE T divide(T a) const { return a / t; }
+template <typename T> struct divisor;
+template <> struct divisor<float> {
+  double reciprocal;
+  SPTI_DEVICE void set(float t) { reciprocal = 1 / double(t); }
+  SPTI_DEVICE float divide(float a) const { return float(double(a) * reciprocal); }
+};
+template <> struct divisor<double> {
+  double t, reciprocal;
+  SPTI_DEVICE void set(double value) {
+    t = value;
+    reciprocal = 1 / value;
+  }
+  SPTI_DEVICE double divide(double a) const {
+    const double q = a * reciprocal, safe = magnitude(q);
+    if (!(safe > 1e-250 && safe < 1e250 && magnitude(a) > 1e-250 && magnitude(reciprocal) < 1e250)) return a / t;
+    return fused(fused(-q, t, a), reciprocal, q);
+  }
 };
 template <typename R> struct divisor<complex_t<R>> {
-  R ratio, denominator;
+  R ratio;
+  divisor<R> denominator;
   bool mirrored;
   SPTI_DEVICE void set(complex_t<R> t) {
     mirrored = !((t.re < 0 ? -t.re : t.re) >= (t.im < 0 ? -t.im : t.im));
     ratio = mirrored ? t.re / t.im : t.im / t.re;
-    denominator = mirrored ? t.im + t.re * ratio : t.re + t.im * ratio;
+    denominator.set(mirrored ? t.im + t.re * ratio : t.re + t.im * ratio);
   }
   SPTI_DEVICE complex_t<R> divide(complex_t<R> a) const {
-    if (mirrored) return {(a.re * ratio + a.im) / denominator, (a.im * ratio - a.re) / denominator};
-    return {(a.re + a.im * ratio) / denominator, (a.im - a.re * ratio) / denominator};
+    if (mirrored) return {denominator.divide(a.re * ratio + a.im), denominator.divide(a.im * ratio - a.re)};
+    return {denominator.divide(a.re + a.im * ratio), denominator.divide(a.im - a.re * ratio)};
   }
 };
 

@@ -3,6 +3,7 @@
 #ifndef SIMT_DEVICE_H
 #define SIMT_DEVICE_H
 
+#include <math.h>
 #include <string.h>
 
 #include "simt/simt.h"
@@ -71,6 +72,9 @@ inline int32_t exchange(int32_t *p, int32_t v) {
 }
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
 inline void fence() { simt::fence(); }
+
+inline float fused(float a, float b, float c) { return fmaf(a, b, c); }
+inline double fused(double a, double b, double c) { return fma(a, b, c); }
 
 /* ---- collectives ---- */
 

@@ -1,0 +1,43 @@
+/* levels_gpu.h -- level sets of a view in device memory, found on the device, and the rows of a pull view packed in level order.
+ *
+ * A place is a row's position in level order: order[place] = row. Methods that keep their solution by place read and write
+ * neighbouring words within a level, and all that row place t needs stands at smaller places. */
+#ifndef SPTI_LEVELS_GPU_H
+#define SPTI_LEVELS_GPU_H
+
+#include "core/plan.h"
+
+typedef struct spti_gpu_levels {
+  int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */
+  int32_t widest;      /* rows in the widest level */
+  int32_t longest;     /* off-diagonal entries of the longest line of the view the levels were made from */
+  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]) */
+  int32_t *device_ptr; /* device, the same */
+  int32_t *order;      /* device, [n]: row of each place; within a level in solve order */
+  int32_t *level;      /* device, [n]: level of each row */
+} spti_gpu_levels;
+
+/* The levels of plan->view, which is in device memory, either orientation; made at the first call and kept with the plan, which
+ * frees them; a method that needs them no longer than its analysis calls spti_plan_drop_levels at its end.
+ * Sets plan->levels. Deterministic. Waits for the device. */
+sptrsm_status spti_plan_levels(sptrsm_plan *, const spti_gpu_levels **out);
+void spti_plan_drop_levels(sptrsm_plan *);
+
+/* Rows of a pull view in the order of their places, diagonals apart. All arrays in device memory. */
+typedef struct {
+  int32_t n;
+  int32_t *row;   /* [n]: row of each place */
+  int32_t *start; /* [n+1]: off-diagonal entries of place t are [start[t], start[t+1]) */
+  int32_t *from;  /* [start[n]]: place of the entry's column; entries in solve order (ascending columns forward, descending backward) */
+  void *val;      /* [start[n]]: as stored, conjugated where the view says so */
+  void *diag;     /* [n]: likewise; ones for a unit diagonal */
+  size_t bytes;   /* of all of them */
+} spti_pull_rows;
+
+/* order: device, [n], any order of the rows in which each stands behind the rows it needs (levels->order, or one of a method's own).
+ * UNSUPPORTED where there are more than INT32_MAX entries. update: new values of the same pattern. */
+sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *, const int32_t *order);
+sptrsm_status spti_pull_rows_update(const spti_pull_rows *, const sptrsm_plan *);
+void spti_pull_rows_free(spti_pull_rows *, const sptrsm_plan *);
+
+#endif

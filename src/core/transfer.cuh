@@ -1,0 +1,34 @@
+/* transfer.cuh -- reading right-hand sides and writing solutions where the caller has them: layout, permutation, scaling and alpha in
+ * the one read and the one write of each element. */
+#ifndef SPTI_TRANSFER_CUH
+#define SPTI_TRANSFER_CUH
+
+#include "core/device.cuh"
+#include "core/launch.h"
+
+namespace spti {
+
+SPTI_DEVICE int64_t row_at(const spti_end &end, int64_t i) { return end.map ? int64_t(load_const(end.map + i)) : i; }
+
+template <typename T> SPTI_DEVICE T *element_at(const spti_end &end, int64_t r, int64_t k) {
+  return static_cast<T *>(end.data) + r * end.row_stride + k * end.col_stride;
+}
+
+template <typename T> SPTI_DEVICE T scale_row(const spti_end &end, int64_t r, T v) {
+  return end.scale ? scale_by(v, load_const(end.scale + r), end.divide != 0) : v;
+}
+
+/* alpha s(r) B(r,k), r = map(i). A plain load: B may be X. */
+template <typename T> SPTI_DEVICE T read_rhs(const spti_transfer &t, int64_t i, int64_t k) {
+  const int64_t r = row_at(t.from, i);
+  return scale_row(t.from, r, times_alpha(t.alpha, load(element_at<T>(t.from, r, k))));
+}
+
+/* X(r,k) = s(r) v, r = map(i). */
+template <typename T> SPTI_DEVICE void write_solution(const spti_transfer &t, int64_t i, int64_t k, T v) {
+  const int64_t r = row_at(t.to, i);
+  store(element_at<T>(t.to, r, k), scale_row(t.to, r, v));
+}
+
+} // namespace spti
+#endif
