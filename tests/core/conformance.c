@@ -4,6 +4,7 @@
  * sides, alpha, threads, panel) is drawn by a generator seeded with that number, so SPTRSM_CONFORMANCE_SYSTEM=<number> replays
  * one system and says what it does. Built twice: CONFORMANCE_PLACE is SPTRSM_HOST or SPTRSM_CUDA. */
 #include <criterion/criterion.h>
+#include <criterion/parameterized.h>
 
 #include <math.h>
 #include <stdarg.h>
@@ -11,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/conformance_subjects.h"
 #include "core/oracle.h"
 
-enum { METHODS_MAX = 32, DRAWS = 2, FAILURES_MAX = 5 };
+enum { DRAWS = 2, FAILURES_MAX = 5 };
 
 typedef struct {
   test_pattern pattern;
@@ -44,18 +46,7 @@ static void report(const char *format, ...) {
   va_end(arguments);
 }
 
-/* ---- methods ---- */
-
-static int methods(sptrsm_method_info *out) {
-  int count = 0;
-  for (int m = 0; m < sptrsm_method_count() && count < METHODS_MAX; m++) {
-    sptrsm_method_info info = {.size = sizeof info};
-    cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
-    if (info.place == CONFORMANCE_PLACE) out[count++] = info;
-  }
-  cr_assert_gt(count, 0, "no method works here");
-  return count;
-}
+/* ---- one method ---- */
 
 /* False where the method cannot do this kind of system at all; every other failure is reported. */
 static bool solver_open(solver *s, const test_system *system, const char *method, sptrsm_op op, int threads, int panel) {
@@ -214,20 +205,21 @@ static void check_system(int number, const char *method) {
   test_system_free(&system);
 }
 
-Test(conformance, residuals_of_all_systems) {
-  sptrsm_method_info info[METHODS_MAX];
-  int count = methods(info), small = system_count(LENGTH(small_orders)), large = system_count(LENGTH(large_orders)), solved = 0;
+ParameterizedTestParameters(conformance, residuals_of_all_systems) { return conformance_subjects(CONFORMANCE_PLACE, false); }
+
+ParameterizedTest(subject *method, conformance, residuals_of_all_systems) {
+  int small = system_count(LENGTH(small_orders)), large = system_count(LENGTH(large_orders)), solved = 0;
   const char *only = getenv("SPTRSM_CONFORMANCE_SYSTEM");
   test_random r = {2026};
   for (int number = 0; number < small + large && failures < FAILURES_MAX; number++) {
-    bool sampled = number < small || test_random_below(&r, 16) == 0; /* small orders fully */
+    bool sampled = number < small ? !left_to_others(method, number) : test_random_below(&r, 16) == 0;
     if (only ? number != atoi(only) : !sampled) continue;
     if (system_at(number).pattern == TEST_FULL && number >= small) continue; /* a dense row is heavy enough there */
     if (only) fprintf(stderr, "system %d: %s\n", number, text(&(system_kind[]){system_at(number)}[0]));
-    for (int m = 0; m < count; m++) check_system(number, info[m].name);
+    check_system(number, method->name);
     solved++;
   }
-  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+  cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
   cr_assert_gt(solved, 0, "SPTRSM_CONFORMANCE_SYSTEM is not in 0..%d", small + large - 1);
 }
 
@@ -284,7 +276,8 @@ static void check_deterministic(const system_kind *k, const char *method) {
   if (solver_open(&s, &system, method, k->op, 1, 0)) {
     cr_assert_eq(solve(&s, NULL, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
     for (int w = 0; w < LENGTH(widths); w++)
-      for (int threads = 1; threads <= 3; threads++) check_bits(k, &system, &B, &X, method, threads, widths[w]);
+      for (int threads = 1; threads <= (CONFORMANCE_PLACE == SPTRSM_HOST ? 3 : 1); threads++)
+        check_bits(k, &system, &B, &X, method, threads, widths[w]);
   }
   solver_close(&s);
   test_block_free(&X);
@@ -292,16 +285,11 @@ static void check_deterministic(const system_kind *k, const char *method) {
   test_system_free(&system);
 }
 
-Test(conformance, deterministic_methods_give_the_same_bits) {
-  sptrsm_method_info info[METHODS_MAX];
-  int count = methods(info), checked = 0;
-  for (int m = 0; m < count; m++) {
-    if (!info[m].deterministic) continue;
-    for (int c = 0; c < LENGTH(shared_kinds); c++) check_deterministic(&shared_kinds[c], info[m].name);
-    checked++;
-  }
-  cr_assert_eq(failures, 0, "%d failures, see above", failures);
-  cr_assert(checked > 0 || CONFORMANCE_PLACE == SPTRSM_CUDA, "no method claims to be deterministic"); /* on a GPU none does yet */
+ParameterizedTestParameters(conformance, deterministic_methods_give_the_same_bits) { return conformance_subjects(CONFORMANCE_PLACE, true); }
+
+ParameterizedTest(subject *method, conformance, deterministic_methods_give_the_same_bits) {
+  for (int c = 0; c < LENGTH(shared_kinds); c++) check_deterministic(&shared_kinds[c], method->name);
+  cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }
 
 static void check_repeats(const system_kind *k, const char *method) {
@@ -321,17 +309,16 @@ static void check_repeats(const system_kind *k, const char *method) {
   test_system_free(&system);
 }
 
-Test(conformance, a_hundred_runs_give_the_same_bits) {
-  sptrsm_method_info info[METHODS_MAX];
-  int count = methods(info);
-  for (int m = 0; m < count; m++)
-    for (int c = 0; info[m].deterministic && c < LENGTH(shared_kinds); c++) check_repeats(&shared_kinds[c], info[m].name);
-  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+ParameterizedTestParameters(conformance, a_hundred_runs_give_the_same_bits) { return conformance_subjects(CONFORMANCE_PLACE, true); }
+
+ParameterizedTest(subject *method, conformance, a_hundred_runs_give_the_same_bits) {
+  for (int c = 0; c < LENGTH(shared_kinds); c++) check_repeats(&shared_kinds[c], method->name);
+  cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }
 
 /* ---- G6: new values ---- */
 
-static void check_new_values(int number, const sptrsm_method_info *method) {
+static void check_new_values(int number, const subject *method) {
   system_kind k = system_at(number);
   test_system system = make(&k, 1), changed = make(&k, 1);
   test_system_new_values(&changed, 2);
@@ -358,12 +345,13 @@ static void check_new_values(int number, const sptrsm_method_info *method) {
   test_system_free(&system);
 }
 
-Test(conformance, new_values_are_as_a_fresh_plan) {
-  sptrsm_method_info info[METHODS_MAX];
-  int count = methods(info), small = system_count(LENGTH(small_orders));
-  for (int m = 0; m < count; m++)
-    for (int number = 0; number < small && failures < FAILURES_MAX; number += 5) check_new_values(number, &info[m]);
-  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+ParameterizedTestParameters(conformance, new_values_are_as_a_fresh_plan) { return conformance_subjects(CONFORMANCE_PLACE, false); }
+
+ParameterizedTest(subject *method, conformance, new_values_are_as_a_fresh_plan) {
+  int small = system_count(LENGTH(small_orders));
+  for (int number = 0; number < small && failures < FAILURES_MAX; number += 5)
+    if (!left_to_others(method, number)) check_new_values(number, method);
+  cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }
 
 /* ---- G13: NaN and Inf ---- */
@@ -393,11 +381,12 @@ static void check_poison(int number, const char *method, double poison) {
   test_system_free(&system);
 }
 
-Test(conformance, a_nan_stays_in_its_column) {
-  sptrsm_method_info info[METHODS_MAX];
-  int count = methods(info), small = system_count(LENGTH(small_orders));
-  for (int m = 0; m < count; m++)
-    for (int number = 0; number < small && failures < FAILURES_MAX; number += 7)
-      if (system_at(number).n > 0) check_poison(number, info[m].name, number % 2 ? (double)NAN : (double)INFINITY);
-  cr_assert_eq(failures, 0, "%d failures, see above", failures);
+ParameterizedTestParameters(conformance, a_nan_stays_in_its_column) { return conformance_subjects(CONFORMANCE_PLACE, false); }
+
+ParameterizedTest(subject *method, conformance, a_nan_stays_in_its_column) {
+  int small = system_count(LENGTH(small_orders));
+  for (int number = 0; number < small && failures < FAILURES_MAX; number += 7)
+    if (system_at(number).n > 0 && !left_to_others(method, number))
+      check_poison(number, method->name, number % 2 ? (double)NAN : (double)INFINITY);
+  cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }

@@ -1,0 +1,41 @@
+/* conformance_subjects.c -- the list is the registry's; forms are added by hand. */
+#include "core/conformance_subjects.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SUBJECTS_MAX = 64 };
+
+/* Of GPU methods; NULL ends the list. */
+static const char *const forms[] = {
+    "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
+    NULL,
+};
+
+static void add(subject *list, size_t *count, const char *name, sptrsm_place place) {
+  size_t length = strcspn(name, ":");
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
+    if (info.place != place || strlen(info.name) != length || memcmp(info.name, name, length) != 0) continue;
+    cr_assert_lt(*count, SUBJECTS_MAX);
+    subject s = {.number = (int)*count, .shares = place == SPTRSM_CUDA, .deterministic = info.deterministic};
+    snprintf(s.name, sizeof s.name, "%s", name);
+    list[(*count)++] = s;
+  }
+}
+
+struct criterion_test_params conformance_subjects(sptrsm_place place, bool deterministic_only) {
+  subject *list = cr_calloc(SUBJECTS_MAX, sizeof *list);
+  size_t count = 0, kept = 0;
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
+    if (info.place == place) add(list, &count, info.name, place);
+  }
+  for (int f = 0; place == SPTRSM_CUDA && forms[f]; f++) add(list, &count, forms[f], place);
+  cr_assert_gt(count, 0, "no method works here");
+  for (size_t i = 0; i < count; i++)
+    if (!deterministic_only || list[i].deterministic) list[kept++] = list[i];
+  return cr_make_param_array(subject, list, kept);
+}
