@@ -9,6 +9,7 @@
  *   load, store     weak: ordered by barriers and kernel boundaries only
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with
+ *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
  * Collectives (syncwarp, shfl, any, all, ballot) take whole warps. Only syncwarp and syncthreads order memory. */
 #ifndef SPTI_DEVICE_CUH
 #define SPTI_DEVICE_CUH
@@ -21,7 +22,7 @@
 namespace spti {
 /* left_out(step): the emulator's tests leave out one step of core/syncfree.cuh at a time to show that they would notice. On
  * a device it is false, and known to be at compile time. */
-enum class protocol_step { none, ticket, last_arrival, acquire, arrival_barrier, update_barrier, release };
+enum class protocol_step { none, ticket, last_arrival, acquire, arrival_barrier, update_barrier, release, shared_acquire, shared_release };
 } // namespace spti
 
 #ifdef SPTI_SIMT
@@ -75,6 +76,18 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
     asm volatile("red." order ".gpu.global.add." suffix " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), constraint(v) : "memory");        \
   }
 
+/* Shared memory, between threads that no barrier orders. A store is weak: a barrier must follow. */
+#define SPTI_SHARED_WORD(word, suffix, in, out)                                                                                            \
+  SPTI_DEVICE void shared_store(word *p, word v) { *p = v; }                                                                               \
+  SPTI_DEVICE word shared_load_relaxed(const word *p) {                                                                                    \
+    word v;                                                                                                                                \
+    asm volatile("ld.relaxed.cta.shared." suffix " %0, [%1];" : out(v) : "l"(__cvta_generic_to_shared(p)) : "memory");                     \
+    return v;                                                                                                                              \
+  }                                                                                                                                        \
+  SPTI_DEVICE void shared_red_add(word *p, word v) {                                                                                       \
+    asm volatile("red.relaxed.cta.shared.add." suffix " [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), in(v) : "memory");                  \
+  }
+
 SPTI_WORD_ACCESS(int32_t, "s32", "=r")
 SPTI_WORD_ACCESS(int64_t, "s64", "=l")
 SPTI_WORD_ACCESS(float, "f32", "=f")
@@ -88,9 +101,23 @@ SPTI_WORD_ADD(red_add, "relaxed", float, "f32", "f")
 SPTI_WORD_ADD(red_add, "relaxed", double, "f64", "d")
 SPTI_WORD_ADD(red_add_release, "release", int32_t, "s32", "r")
 
+SPTI_SHARED_WORD(int32_t, "s32", "r", "=r")
+SPTI_SHARED_WORD(float, "f32", "f", "=f")
+SPTI_SHARED_WORD(double, "f64", "d", "=d")
+
+#undef SPTI_SHARED_WORD
 #undef SPTI_WORD_ACCESS
 #undef SPTI_WORD_STORE
 #undef SPTI_WORD_ADD
+
+SPTI_DEVICE int32_t shared_load_acquire(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.acquire.cta.shared.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_shared(p)) : "memory");
+  return v;
+}
+SPTI_DEVICE void shared_red_add_release(int32_t *p, int32_t v) {
+  asm volatile("red.release.cta.shared.add.s32 [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), "r"(v) : "memory");
+}
 
 SPTI_DEVICE int32_t fetch_add(int32_t *p, int32_t v) {
   int32_t old;
@@ -173,6 +200,17 @@ template <typename R> SPTI_DEVICE void store_relaxed(complex_t<R> *p, complex_t<
 template <typename R> SPTI_DEVICE void red_add(complex_t<R> *p, complex_t<R> v) {
   red_add(&p->re, v.re);
   red_add(&p->im, v.im);
+}
+template <typename R> SPTI_DEVICE complex_t<R> shared_load_relaxed(const complex_t<R> *p) {
+  return {shared_load_relaxed(&p->re), shared_load_relaxed(&p->im)};
+}
+template <typename R> SPTI_DEVICE void shared_store(complex_t<R> *p, complex_t<R> v) {
+  shared_store(&p->re, v.re);
+  shared_store(&p->im, v.im);
+}
+template <typename R> SPTI_DEVICE void shared_red_add(complex_t<R> *p, complex_t<R> v) {
+  shared_red_add(&p->re, v.re);
+  shared_red_add(&p->im, v.im);
 }
 template <typename R> SPTI_DEVICE complex_t<R> shfl(complex_t<R> v, int from) { return {shfl(v.re, from), shfl(v.im, from)}; }
 

@@ -73,6 +73,23 @@ SPTI_DEVICE bool poll_until(const spti_syncfree &s, const int32_t *counter, int3
   return true;
 }
 
+/* The same for a counter in shared memory. Its polls are so fast that the guard hears of one in SHARED_POLLS only. */
+enum { SHARED_POLLS = 16 };
+SPTI_DEVICE bool poll_shared_until(const spti_syncfree &s, const int32_t *counter, int32_t goal, int64_t row) {
+  spin_guard guard;
+  guard.start();
+  int32_t seen = shared_load_relaxed(counter);
+  for (uint32_t polls = 1; seen != goal; polls++) {
+    if (polls % SHARED_POLLS != 0) spin_pause();
+    else if (!guard.go_on(s, row)) return false;
+    const int32_t now = shared_load_relaxed(counter);
+    if (now != seen) guard.progress();
+    seen = now;
+  }
+  if (!left_out(protocol_step::shared_acquire)) shared_load_acquire(counter);
+  return true;
+}
+
 /* Whole warp. False: the dependency is lost and the item must be given up. */
 SPTI_DEVICE bool wait_until(const spti_syncfree &s, const int32_t *counter, int32_t goal, int64_t row) {
   bool arrived = true;
@@ -90,6 +107,11 @@ SPTI_DEVICE void gather_updates() {
 SPTI_DEVICE void release_one(int32_t *counter) {
   if (left_out(protocol_step::release)) red_add(counter, -1);
   else red_add_release(counter, -1);
+}
+/* The same within a block: one update more has arrived. */
+SPTI_DEVICE void release_one_shared(int32_t *counter) {
+  if (left_out(protocol_step::shared_release)) shared_red_add(counter, 1);
+  else shared_red_add_release(counter, 1);
 }
 
 /* ---- values that are their own flags ---- */

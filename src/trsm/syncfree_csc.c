@@ -1,6 +1,7 @@
-/* syncfree_csc -- synchronisation-free substitution by columns, adaptive over right-hand sides.
+/* syncfree_csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel for one alone.
  * Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
- * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; the kernels and what differs are in syncfree_csc_kernels.cu.
+ * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; the kernels and what differs are in syncfree_csc_kernels.cu. One right-hand
+ * side: Algorithm 3 with its two levels of sums and in-degrees, in trsv/syncfree_csc_one_kernels.cu.
  * Wins: next to no analysis (one count over the entries), wide problems with short columns. Loses: long rows, whose sums are
  * atomics on one address; deep problems, where each level costs a release, an acquire and the atomics between them.
  * Deterministic: no (atomic sums). */
@@ -13,12 +14,14 @@
 #include "core/alloc.h"
 #include "core/gpu.h"
 #include "core/method.h"
+#include "trsv/syncfree_csc_one_kernels.h"
 
 /* What a variant "syncfree-csc:whole=2,ready=1" may set; the defaults are measured, see docs/benchmarks.md. */
 typedef struct {
   int32_t whole;  /* columns of up to so many entries are released at once, others their first entry alone */
   int32_t second; /* entries before the second release */
-  int32_t warps;  /* per thread block */
+  int32_t warps;  /* per thread block; 0: DEFAULT_WARPS, and DEFAULT_ONE_WARPS for one right-hand side */
+  int32_t two;    /* one right-hand side: sums and in-degrees at one level (0) or two (1); -1: by the pattern */
   int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
   spti_syncfree_csc_limits limits;
 } settings;
@@ -33,7 +36,7 @@ typedef struct {
   int32_t parts;
 } state;
 
-enum { DEFAULT_P = 8, DEFAULT_Q = 8192 };
+enum { DEFAULT_P = 8, DEFAULT_Q = 8192, DEFAULT_WARPS = 4, DEFAULT_ONE_WARPS = 16 };
 /* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
 /* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
@@ -49,7 +52,8 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     long least, most;
   } known[] = {{"whole", &s->whole, 0, 32},
                {"second", &s->second, 1, 31},
-               {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_MAX_WARPS},
+               {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS},
+               {"two", &s->two, 0, 1},
                {"ready", &s->ready, 0, 1},
                {"split", &s->limits.split_above, 1, INT32_MAX},
                {"segment", &s->limits.segment, 1, INT32_MAX},
@@ -63,7 +67,7 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     return SPTRSM_OK;
   }
   return spti_fail(SPTRSM_ERR_ARGUMENT,
-                   "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, ready, split, segment, gather, share",
+                   "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, two, ready, split, segment, gather, share",
                    (int)length, key);
 }
 
@@ -132,7 +136,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   int32_t *facts;
-  settings set = {.whole = 4, .second = 4, .warps = 4, .ready = -1, .limits = LIMITS};
+  settings set = {.whole = 4, .second = 4, .two = -1, .ready = -1, .limits = LIMITS};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
   *s = (state){.set = set, .item_count = n};
@@ -160,12 +164,17 @@ static void release(sptrsm_plan *plan) {
 static int32_t p_of(const sptrsm_plan *plan) { return plan->options.p ? plan->options.p : DEFAULT_P; }
 static int32_t q_of(const sptrsm_plan *plan) { return plan->options.q ? plan->options.q : DEFAULT_Q; }
 
+static int32_t warps_of(const settings *set) {
+  if (set->warps == 0) return DEFAULT_WARPS;
+  return set->warps < SPTI_SYNCFREE_CSC_MAX_WARPS ? set->warps : SPTI_SYNCFREE_CSC_MAX_WARPS;
+}
+
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   static const char *const selects[] = {"adaptive", "rhs", "column"};
   const state *s = plan->state;
   snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d",
-           selects[plan->options.select], p_of(plan), q_of(plan), s->set.whole, s->set.second, s->set.warps, s->items ? "ready" : "natural",
-           s->parts);
+           selects[plan->options.select], p_of(plan), q_of(plan), s->set.whole, s->set.second, warps_of(&s->set),
+           s->items ? "ready" : "natural", s->parts);
   info->plan_bytes = sizeof *s + (size_t)plan->view.n * sizeof *s->in_degree;
   if (s->part_first) info->plan_bytes += (size_t)plan->view.n * sizeof *s->part_first;
   if (s->items) info->plan_bytes += (size_t)s->item_count * sizeof *s->items;
@@ -186,6 +195,20 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
 
 static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
 
+/* One right-hand side, columns as they are numbered; counters and control as the start has left them. */
+static sptrsm_status solve_one(const sptrsm_plan *plan, const spti_syncfree_csc_args *started) {
+  const settings *set = &((const state *)plan->state)->set;
+  spti_syncfree_csc_one_args args = {.view = plan->view,
+                                     .work = started->work,
+                                     .ld = started->ld,
+                                     .two_level = set->two,
+                                     .block_warps = set->warps ? set->warps : DEFAULT_ONE_WARPS,
+                                     .counters = started->counters,
+                                     .sync = started->sync};
+  SPTI_CUDA(spti_syncfree_csc_one_launch(&args, plan->context->stream));
+  return SPTRSM_OK;
+}
+
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   const state *s = plan->state;
   spti_syncfree_csc_args args = {.view = plan->view,
@@ -198,7 +221,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .q = q_of(plan),
                                  .whole_column = s->set.whole,
                                  .second_chunk = s->set.second,
-                                 .block_warps = s->set.warps,
+                                 .block_warps = warps_of(&s->set),
                                  .limits = s->set.limits,
                                  .in_degree = s->in_degree,
                                  .items = s->items,
@@ -209,6 +232,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));
+  if (W->width == 1 && s->set.two >= 0) return solve_one(plan, &args);
   SPTI_CUDA(spti_syncfree_csc_solve_launch(&args, plan->context->stream));
   return SPTRSM_OK;
 }

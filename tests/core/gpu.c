@@ -106,8 +106,8 @@ static void check(const blocks *b, const double *expected, const char *what) {
   cuda_ok(cudaMemcpy(x, b->X.data, sizeof(double) * LD_ROWS * N, cudaMemcpyDeviceToHost));
   for (int64_t i = 0; i < N; i++)
     for (int64_t k = 0; k < LD_ROWS; k++) {
-      double found = x[i * LD_ROWS + k], wanted = k < NRHS ? expected[i * NRHS + k] : CANARY;
-      cr_assert(k < NRHS ? fabs(found - wanted) <= 1e-11 * (1 + fabs(wanted)) : found == wanted, "%s: X(%lld,%lld) = %.17g, not %.17g",
+      double found = x[i * LD_ROWS + k], wanted = k < b->X.nrhs ? expected[i * NRHS + k] : CANARY;
+      cr_assert(k < b->X.nrhs ? fabs(found - wanted) <= 1e-11 * (1 + fabs(wanted)) : found == wanted, "%s: X(%lld,%lld) = %.17g, not %.17g",
                 what, (long long)i, (long long)k, found, wanted);
     }
   free(x);
@@ -189,6 +189,24 @@ Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
     cuda_ok(cudaFree(other));
     free_blocks(&b);
     free_system(&T);
+  }
+}
+
+/* The kernels for one right-hand side, at one level and at two. */
+Test(gpu, one_right_hand_side) {
+  static const char *const methods[] = {"syncfree-csc:two=0", "syncfree-csc:two=1", "syncfree-csc:two=1,warps=1",
+                                        "syncfree-csc:two=1,warps=3", "syncfree-csc:two=1,warps=32"};
+  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+    solver s = open_solver(&data.T, SPTRSM_COPY, methods[m], NULL);
+    blocks b = make_blocks();
+    b.B.nrhs = b.X.nrhs = 1;
+    for (int run = 0; run < 20; run++) {
+      ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+      ok(sptrsm_context_sync(s.context));
+      check(&b, expected, methods[m]);
+    }
+    close_solver(&s);
+    free_blocks(&b);
   }
 }
 

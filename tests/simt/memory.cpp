@@ -123,6 +123,12 @@ moment memory::shared_until(const viewer &by, const viewer &mate) {
   return by.warp == mate.warp ? std::max(by.warp->barrier, by.block->barrier) : by.block->barrier;
 }
 
+/* Writes to an address keep the order that barriers gave them. */
+void memory::perform_ordered(viewer &by, const std::vector<viewer *> &mates, const char *address) {
+  for (viewer *mate : mates)
+    if (mate != &by) perform_to(*mate, address, shared_until(by, *mate));
+}
+
 void memory::perform_before_release(viewer &by, const std::vector<viewer *> &mates) {
   for (viewer *mate : mates)
     if (!mate->buffer.empty()) perform_to(*mate, nullptr, shared_until(by, *mate));
@@ -160,6 +166,7 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
 
 void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address, word kind, uint64_t bits, bool add, access how) {
   location &l = at(address, kind); /* reads the word, so that a wild address is caught here */
+  if (l.pending) perform_ordered(by, mates, address);
   const buffered_write w = {address, kind, add, bits, clock, by.fenced};
   if (how == access::ordered) {
     perform_before_release(by, mates);
@@ -171,9 +178,10 @@ void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address
   if (by.buffer.size() > BUFFER_LIMIT) perform_buffered(by, 0);
 }
 
-uint64_t memory::read_modify_write(viewer &by, char *address, word kind, uint64_t bits, bool add) {
-  perform_to(by, address, FOREVER);
+uint64_t memory::read_modify_write(viewer &by, const std::vector<viewer *> &mates, char *address, word kind, uint64_t bits, bool add) {
   const location &l = at(address, kind);
+  if (l.pending) perform_ordered(by, mates, address);
+  perform_to(by, address, FOREVER);
   const version old = l.history[size_t(l.versions - 1)];
   by.could_acquire = std::max(by.could_acquire, old.released);
   perform(&by, {address, kind, add, bits, clock, std::max(by.fenced, old.released)}, false);
@@ -206,6 +214,15 @@ void memory::retire(viewer &by) {
   if (retired.buffer.size() > RETIRED_LIMIT) perform_all();
   retired.buffer.insert(retired.buffer.end(), by.buffer.begin(), by.buffer.end());
   by.buffer.clear();
+}
+
+void memory::forget(const std::vector<viewer *> &lanes, const char *begin, size_t bytes) {
+  const auto inside = [=](const char *address) { return address >= begin && address < begin + bytes; };
+  for (viewer *lane : lanes) {
+    std::vector<buffered_write> &b = lane->buffer;
+    b.erase(std::remove_if(b.begin(), b.end(), [&](const buffered_write &w) { return inside(w.address); }), b.end());
+  }
+  for (auto l = locations.begin(); l != locations.end();) l = inside(l->first) ? locations.erase(l) : std::next(l);
 }
 
 void memory::perform_all() {

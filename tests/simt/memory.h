@@ -72,13 +72,14 @@ public:
   void start(random_source *, int stale_percent);
   uint64_t read(viewer &, const std::vector<viewer *> &mates, const char *, word, access);
   void write(viewer &, const std::vector<viewer *> &mates, char *, word, uint64_t bits, bool add, access);
-  uint64_t read_modify_write(viewer &, char *, word, uint64_t bits, bool add);
+  uint64_t read_modify_write(viewer &, const std::vector<viewer *> &mates, char *, word, uint64_t bits, bool add);
   void fence(viewer &, const std::vector<viewer *> &mates);
   moment barrier() { return ++clock; }
   moment now() const { return clock; }
   bool perform_one(const std::vector<viewer *> &); /* some buffered write of some of them; false: there is none */
   void retire(viewer &);                           /* its lane's block is done: the buffer lives on by itself */
   void perform_all();                              /* of retired lanes */
+  void forget(const std::vector<viewer *> &, const char *begin, size_t bytes); /* memory that ends with its block */
   bool constant_was_written() const { return constant_written; }
 
 private:
@@ -96,6 +97,7 @@ private:
   void perform(viewer *, const buffered_write &, bool release);
   void perform_buffered(viewer &, size_t which);
   void perform_to(viewer &, const char *address, moment issued_before);
+  void perform_ordered(viewer &, const std::vector<viewer *> &mates, const char *address);
   void perform_before_release(viewer &, const std::vector<viewer *> &mates);
   static bool must_see(const viewer &, const version &);
   static moment shared_until(const viewer &, const viewer &mate);

@@ -8,9 +8,10 @@
 #include "simt/solve_case.h"
 
 /* As spti::protocol_step. */
-static const char *const steps[] = {"none", "ticket", "last_arrival", "acquire", "arrival_barrier", "update_barrier", "release"};
+static const char *const steps[] = {"none",           "ticket",  "last_arrival",   "acquire",       "arrival_barrier",
+                                    "update_barrier", "release", "shared_acquire", "shared_release"};
 
-static solve_case case_of(uint64_t seed) {
+static solve_case case_of(uint64_t seed, bool within_a_block) {
   static const shape patterns[] = {shape::dense, shape::random, shape::chain, shape::arrow};
   static const int32_t widths[] = {5, 33, 2, 8};
   solve_case c;
@@ -19,6 +20,7 @@ static solve_case case_of(uint64_t seed) {
   c.width = widths[seed / 4 % 4];
   c.n = 33;
   c.spin_limit = 20000;
+  if (within_a_block) c.use_one(4 * seed + 1);
   return c;
 }
 
@@ -27,13 +29,15 @@ int main(int argc, char **argv) {
   for (int s = 0; s < int(sizeof steps / sizeof *steps); s++)
     if (argc == 2 && strcmp(argv[1], steps[s]) == 0) step = s;
   if (step < 0) {
-    fprintf(stderr, "usage: simt_mutants none|ticket|last_arrival|acquire|arrival_barrier|update_barrier|release\n");
+    fprintf(stderr, "usage: simt_mutants");
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) fprintf(stderr, "%c%s", s ? '|' : ' ', steps[s]);
+    fprintf(stderr, "\n");
     return 2;
   }
   simt::left_out_step = step;
   const seed_range range(1, 200);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
-    const solve_case c = case_of(seed);
+    const solve_case c = case_of(seed, step >= int(spti::protocol_step::shared_acquire));
     const std::string failure = run_case<double>(c, seed);
     if (failure.empty()) continue;
     printf("without step '%s': %s; %s; replay with SIMT_SEED=%llu\n", steps[step], failure.c_str(), c.name().c_str(),

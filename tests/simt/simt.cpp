@@ -45,7 +45,11 @@ struct block_state {
   std::vector<std::unique_ptr<lane_state>> lanes;
   std::vector<std::unique_ptr<warp_state>> warps;
   std::vector<viewer *> views;
-  std::vector<std::unique_ptr<char[]>> shared;
+  struct array {
+    std::unique_ptr<char[]> words;
+    size_t bytes;
+  };
+  std::vector<array> shared;
 };
 
 namespace {
@@ -170,6 +174,7 @@ void machine::start_blocks() {
 
 void machine::end_block(block_state &b) {
   b.live = false;
+  for (const block_state::array &a : b.shared) global.forget(b.views, a.words.get(), a.bytes);
   for (viewer *v : b.views) global.retire(*v);
   list_live();
   start_blocks();
@@ -322,10 +327,10 @@ void *shared_array(size_t bytes) {
   block_state &b = my_block();
   const size_t k = me().arrays++;
   if (k == b.shared.size()) {
-    b.shared.emplace_back(new char[bytes]);
-    memset(b.shared[k].get(), 0xA5, bytes);
+    b.shared.push_back({std::unique_ptr<char[]>(new char[bytes]), bytes});
+    memset(b.shared[k].words.get(), 0xA5, bytes);
   }
-  return b.shared[k].get();
+  return b.shared[k].words.get();
 }
 
 uint64_t read(const void *address, word kind, access how) {
@@ -340,7 +345,7 @@ void write(void *address, word kind, uint64_t bits, bool add, access how) {
 
 uint64_t read_modify_write(void *address, word kind, uint64_t bits, bool add) {
   maybe_preempt();
-  return m.global.read_modify_write(me().view, (char *)address, kind, bits, add);
+  return m.global.read_modify_write(me().view, my_block().views, (char *)address, kind, bits, add);
 }
 
 void fence() {

@@ -47,6 +47,7 @@ inline uint64_t double_bits(double v) { return to_bits(v); }
 
 /* ---- memory; overloads for words only, as on the device, so that complex values find theirs ---- */
 
+/* Shared memory is as late as global memory here. */
 #define SIMT_WORD(W)                                                                                                                       \
   inline W load_const(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::constant)); }                     \
   inline W load(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::relaxed)); }                            \
@@ -56,6 +57,9 @@ inline uint64_t double_bits(double v) { return to_bits(v); }
   inline void store_relaxed(W *p, W v) { store(p, v); }                                                                                    \
   inline void store_release(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), false, simt::access::ordered); }                  \
   inline void red_add(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), true, simt::access::relaxed); }                         \
+  inline W shared_load_relaxed(const W *p) { return load(p); }                                                                             \
+  inline void shared_store(W *p, W v) { store(p, v); }                                                                                     \
+  inline void shared_red_add(W *p, W v) { red_add(p, v); }                                                                                 \
   inline W shfl(W v, int from) { return from_bits<W>(simt::shuffle(to_bits(v), from)); }
 SIMT_WORD(int32_t)
 SIMT_WORD(int64_t)
@@ -64,6 +68,8 @@ SIMT_WORD(double)
 #undef SIMT_WORD
 
 inline void red_add_release(int32_t *p, int32_t v) { simt::write(p, simt::word::i32, to_bits(v), true, simt::access::ordered); }
+inline int32_t shared_load_acquire(const int32_t *p) { return load_acquire(p); }
+inline void shared_red_add_release(int32_t *p, int32_t v) { red_add_release(p, v); }
 inline int32_t fetch_add(int32_t *p, int32_t v) {
   return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), true));
 }

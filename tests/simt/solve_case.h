@@ -8,6 +8,7 @@
 #include "simt/problem.h"
 #include "simt/simt.h"
 #include "trsm/syncfree_csc_kernels.h"
+#include "trsv/syncfree_csc_one_kernels.h"
 
 struct solve_case {
   shape pattern = shape::random;
@@ -15,12 +16,21 @@ struct solve_case {
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
   sptrsm_select select = SPTRSM_SELECT_ADAPTIVE;
   int32_t p = 8, q = 8192, whole_column = 4, second_chunk = 4, block_warps = 2;
+  int one = -1;             /* the kernel for one right-hand side, with one level of sums (0) or two (1) */
   bool ready_order = false; /* columns in the order in which they become ready, long ones in segments */
   bool gathered = false;    /* long rows in accumulators of their own */
   spti_syncfree_csc_limits limits = {4096, 512, 1024, 128};
   int32_t extra_in_degree_row = -1; /* a lost dependency: this row waits for one update more than there is */
   int32_t spin_limit = 100000;
 
+  solve_case &use_one(uint64_t seed) {
+    static const int32_t warps[] = {16, 1, 2, 3, 8, 32};
+    one = int(seed % 4 != 0);
+    width = 1;
+    block_warps = warps[seed / 4 % 6];
+    ready_order = gathered = false;
+    return *this;
+  }
   /* Everything but the shape of the problem. */
   void draw(uint64_t seed) {
     numbers r(seed + 77);
@@ -42,10 +52,11 @@ struct solve_case {
   std::string name() const {
     return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
            (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
-           " select=" + std::to_string(int(select)) + " p=" + std::to_string(p) + " q=" + std::to_string(q) +
-           " chunks=" + std::to_string(whole_column) + "," + std::to_string(second_chunk) + " warps=" + std::to_string(block_warps) +
-           (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") + " limits=" + std::to_string(limits.split_above) + "," +
-           std::to_string(limits.segment) + "," + std::to_string(limits.gather_above) + "," + std::to_string(limits.share);
+           (one >= 0 ? " one=" + std::to_string(one) : "") + " select=" + std::to_string(int(select)) + " p=" + std::to_string(p) +
+           " q=" + std::to_string(q) + " chunks=" + std::to_string(whole_column) + "," + std::to_string(second_chunk) +
+           " warps=" + std::to_string(block_warps) + (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") +
+           " limits=" + std::to_string(limits.split_above) + "," + std::to_string(limits.segment) + "," +
+           std::to_string(limits.gather_above) + "," + std::to_string(limits.share);
   }
 };
 
@@ -120,7 +131,9 @@ template <typename T> std::string run_case(const solve_case &c, uint64_t seed, i
   std::vector<T> state(spti_syncfree_csc_work_bytes(c.n, tiles, a.parts, c.width, sizeof(T)) / sizeof(T) + 1, T(-7));
   spti_syncfree_csc_bind(&a, state.data());
   if (spti_syncfree_csc_start_launch(&a, nullptr)) return "start: " + simt::error();
-  if (spti_syncfree_csc_solve_launch(&a, nullptr)) return "solve: " + simt::error();
+  const spti_syncfree_csc_one_args one = {T_.view, a.work, a.ld, c.one, c.block_warps, a.counters, a.sync};
+  if (c.one < 0 ? spti_syncfree_csc_solve_launch(&a, nullptr) : spti_syncfree_csc_one_launch(&one, nullptr))
+    return "solve: " + simt::error();
 
   if (lost_out) *lost_out = lost;
   if (lost) return "dependency never arrived (row " + std::to_string(lost - 1) + ")";

@@ -119,6 +119,57 @@ Test(simt_machine, shared_memory) {
   cr_expect_gt(seeds_with(50, [](uint64_t s) { return exchange_in_shared_fails(s, false); }), 0);
 }
 
+/* Writes of two lanes to one word, a barrier between them: the second one lasts. */
+static bool second_write_is_lost(uint64_t seed, bool barrier) {
+  std::vector<int32_t> out(64, -1);
+  const int error = run_with(seed, 2, 64, [&] {
+    SPTI_SHARED(int32_t, words, 64);
+    const int t = thread_in_block();
+    shared_store(words + t, 0);
+    if (barrier) syncthreads();
+    shared_red_add(words + 63 - t, 1);
+    syncthreads();
+    if (block_in_grid() == 0) store(&out[size_t(t)], shared_load_relaxed(words + t));
+  });
+  cr_assert_eq(error, 0, "%s", simt::error().c_str());
+  for (int32_t word : out)
+    if (word != 1) return true;
+  return false;
+}
+
+Test(simt_machine, writes_keep_their_order) {
+  cr_expect_eq(seeds_with(100, [](uint64_t s) { return second_write_is_lost(s, true); }), 0);
+  cr_expect_gt(seeds_with(100, [](uint64_t s) { return second_write_is_lost(s, false); }), 0);
+}
+
+/* A sum and a count of arrivals in shared memory, one producer and one consumer of a block. */
+static bool sum_in_shared_is_missed(uint64_t seed, bool release, bool acquire) {
+  bool missed = false;
+  const int error = run_with(seed, 3, 64, [&] {
+    SPTI_SHARED(double, sum, 1);
+    SPTI_SHARED(int32_t, arrived, 1);
+    if (thread_in_block() == 0) shared_store(sum, 1.0), shared_store(arrived, 0);
+    syncthreads();
+    if (lane() != 0) return;
+    if (warp_in_block() == 0) {
+      shared_red_add(sum, 2.0);
+      release ? shared_red_add_release(arrived, 1) : shared_red_add(arrived, 1);
+    } else {
+      while (shared_load_relaxed(arrived) == 0) spin_pause();
+      if (acquire) shared_load_acquire(arrived);
+      missed = missed || shared_load_relaxed(sum) != 3.0;
+    }
+  });
+  cr_assert_eq(error, 0, "%s", simt::error().c_str());
+  return missed;
+}
+
+Test(simt_machine, shared_memory_without_barriers) {
+  cr_expect_eq(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, true, true); }), 0);
+  cr_expect_gt(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, false, true); }), 0);
+  cr_expect_gt(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, true, false); }), 0);
+}
+
 Test(simt_machine, collectives_and_atomics) {
   for (uint64_t seed = 1; seed <= 50; seed++) {
     int32_t tickets = 0, sum = 0;

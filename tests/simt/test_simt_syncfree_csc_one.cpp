@@ -1,0 +1,70 @@
+/* The kernel of syncfree-csc for one right-hand side under adversarial schedules, judged by the componentwise residual. */
+#include <criterion/criterion.h>
+
+#include "simt/solve_case.h"
+
+template <typename T> static void expect_solved(const solve_case &c, uint64_t seed) {
+  const std::string failure = run_case<T>(c, seed);
+  cr_assert(failure.empty(), "%s; %s; replay with SIMT_SEED=%llu", failure.c_str(), c.name().c_str(), (unsigned long long)seed);
+}
+
+template <typename T> static void all_shapes(int32_t n, uint64_t first, uint64_t seeds) {
+  const seed_range range(first, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      solve_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.use_one(seed + uint64_t(s));
+      c.pattern = shape(s);
+      c.n = n;
+      expect_solved<T>(c, seed);
+    }
+}
+
+template <typename T> static void all_orders(uint64_t seeds) {
+  static const int32_t orders[] = {0, 1, 2, 15, 16, 17, 33, 100};
+  for (int32_t n : orders) all_shapes<T>(n, uint64_t(n * 100 + 1), seeds);
+}
+
+Test(simt_syncfree_csc_one, f64) { all_orders<double>(24); }
+Test(simt_syncfree_csc_one, f32) { all_orders<float>(6); }
+Test(simt_syncfree_csc_one, c128) { all_orders<std::complex<double>>(6); }
+Test(simt_syncfree_csc_one, c64) { all_orders<std::complex<float>>(6); }
+
+/* One update too few, in the block or from outside: the lost word names a row that waits for it, and no wait is left behind. */
+Test(simt_syncfree_csc_one, lost_dependency) {
+  const seed_range range(1, 24);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    solve_case c;
+    c.draw(seed);
+    c.use_one(seed);
+    c.pattern = shape::chain;
+    c.extra_in_degree_row = c.backward ? 20 : 5;
+    c.spin_limit = 200;
+    int64_t lost = 0;
+    const std::string failure = run_case<double>(c, seed, &lost);
+    cr_assert(failure.find("never arrived") != std::string::npos, "got '%s'; %s", failure.c_str(), c.name().c_str());
+    const int64_t row = lost - 1;
+    cr_assert(c.backward ? row <= 20 : row >= 5, "row %lld is not behind the lost update; %s", (long long)row, c.name().c_str());
+  }
+}
+
+/* A NaN in b reaches what depends on it, nothing else, and hangs nobody. */
+Test(simt_syncfree_csc_one, not_a_number) {
+  const seed_range range(1, 24);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    const int32_t n = 40, bad = 20;
+    simt::use(simt::schedule::from_seed(seed));
+    const problem<double> T(shape::chain, n, false, false, true, false, seed);
+    std::vector<double> x(size_t(n), 1.0);
+    x[bad] = NAN;
+    std::vector<int32_t> counters(size_t(n), 1), control(SPTI_SYNCFREE_CONTROL_WORDS, 0);
+    counters[0] = 0;
+    int64_t lost = 0;
+    const spti_syncfree_csc_one_args a = {T.view, x.data(), 1, int32_t(seed % 2), 16, counters.data(), {control.data(), &lost, 100000}};
+    cr_assert_eq(spti_syncfree_csc_one_launch(&a, nullptr), 0, "%s", simt::error().c_str());
+    cr_assert_eq(lost, 0);
+    for (int32_t i = 0; i < n; i++) cr_assert_eq(std::isnan(x[size_t(i)]), i >= bad, "row %d, seed %d", i, int(seed));
+  }
+}
