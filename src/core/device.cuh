@@ -8,7 +8,7 @@
  *   load_const      data that nothing writes while the kernel runs (read-only cache)
  *   load, store     weak: ordered by barriers and kernel boundaries only
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
- *   red_add         atomic add without a result; fetch_add, exchange: with
+ *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
  * Collectives (syncwarp, shfl, any, all, ballot) take whole warps. Only syncwarp and syncthreads order memory. */
 #ifndef SPTI_DEVICE_CUH
@@ -123,6 +123,9 @@ SPTI_DEVICE int32_t fetch_add(int32_t *p, int32_t v) {
   int32_t old;
   asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;" : "=r"(old) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
   return old;
+}
+SPTI_DEVICE void red_max(int32_t *p, int32_t v) {
+  asm volatile("red.relaxed.gpu.global.max.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
 }
 SPTI_DEVICE int32_t exchange(int32_t *p, int32_t v) {
   int32_t old;

@@ -5,7 +5,7 @@
 #ifndef SPTI_LEVELS_GPU_H
 #define SPTI_LEVELS_GPU_H
 
-#include "core/plan.h"
+#include "core/error.h"
 
 typedef struct spti_gpu_levels {
   int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */

@@ -7,6 +7,7 @@
 
 #include "core/alloc.h"
 #include "core/choose.h"
+#include "core/levels_gpu.h"
 #include "core/method.h"
 #include "core/workspace.h"
 
@@ -154,6 +155,7 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
   unlink_plan(plan);
   spti_workspace_end(plan->own, plan);
   if (plan->method && plan->method->free) plan->method->free(plan);
+  spti_plan_drop_levels(plan);
   sptrsm_matrix_destroy(plan->matrix);
   spti_host_free(plan);
 }

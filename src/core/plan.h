@@ -7,6 +7,7 @@
 #include "core/matrix.h"
 
 struct spti_method;
+struct spti_gpu_levels;
 
 struct sptrsm_plan {
   atomic_int references;
@@ -17,11 +18,12 @@ struct sptrsm_plan {
   spti_view view;
   spti_op op;
   sptrsm_options options;
-  void *state;            /* the method's */
-  int64_t values_version; /* counts the new values it has followed */
-  int32_t panel;          /* right-hand sides worked on at once */
-  int32_t levels;         /* -1: not computed */
-  int team;               /* host: threads that can share one panel with profit, at least 1 */
+  void *state;                        /* the method's */
+  int64_t values_version;             /* counts the new values it has followed */
+  int32_t panel;                      /* right-hand sides worked on at once */
+  int32_t levels;                     /* -1: not computed */
+  struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/levels_gpu.h) */
+  int team;                           /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
   char reason[160];
   sptrsm_workspace *own; /* made at its first use */

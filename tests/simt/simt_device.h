@@ -76,6 +76,10 @@ inline int32_t fetch_add(int32_t *p, int32_t v) {
 inline int32_t exchange(int32_t *p, int32_t v) {
   return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), false));
 }
+/* The greater value is never dropped: what an exchange takes out is put back if it exceeds what went in. */
+inline void red_max(int32_t *p, int32_t v) {
+  for (int32_t out = exchange(p, v); out > v; out = exchange(p, v)) v = out;
+}
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
 inline void fence() { simt::fence(); }
 

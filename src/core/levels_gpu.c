@@ -1,0 +1,161 @@
+/* levels_gpu.c -- level sets found on the device: one sweep over the pattern (core/level_kernels.cu), then a stable sort by level.
+ * The host waits twice: for the number of levels and for their places. A push view's pattern is turned first. */
+#include "core/levels_gpu.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/level_kernels.h"
+#include "core/plan.h"
+
+/* Rows of more entries on average are each worked on by a warp, shorter ones by a thread. */
+enum { ROW_PER_WARP_ABOVE = 24 };
+
+typedef struct {
+  const sptrsm_context *context;
+  void *memory[12]; /* temporary */
+  int used;
+} scratch;
+
+static sptrsm_status take(scratch *s, void *out, int64_t count, size_t bytes, const char *what) {
+  SPTI_TRY(spti_alloc(s->context, out, count, bytes, what));
+  memcpy(&s->memory[s->used++], out, sizeof(void *));
+  return SPTRSM_OK;
+}
+
+static void drop(scratch *s) {
+  while (s->used > 0) spti_free(s->context, s->memory[--s->used]);
+}
+
+/* v = the pattern of a pull view with the same dependencies, without diagonals. */
+static sptrsm_status turn(spti_view *v, scratch *s) {
+  const int64_t entries = v->nnz - (v->head || v->tail ? v->n : 0);
+  spti_turn_args args = {.view = *v};
+  void *temporary, *stream = s->context->stream;
+  size_t bytes;
+  SPTI_TRY(take(s, &args.count, v->n, sizeof *args.count, "entries of rows"));
+  SPTI_TRY(take(s, &args.ptr, (int64_t)v->n + 1, sizeof *args.ptr, "row pointers"));
+  SPTI_TRY(take(s, &args.idx, entries, sizeof *args.idx, "columns of rows"));
+  SPTI_CUDA(spti_turn_count_launch(&args, stream));
+  SPTI_CUDA(spti_scan_launch(NULL, &bytes, args.count, args.ptr, v->n, stream));
+  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1, "scan buffer"));
+  SPTI_CUDA(spti_scan_launch(temporary, &bytes, args.count, args.ptr, v->n, stream));
+  SPTI_CUDA(spti_turn_place_launch(&args, stream));
+  v->ptr = args.ptr;
+  v->idx = args.idx;
+  v->nnz = entries;
+  v->head = v->tail = 0;
+  v->pull = true;
+  return SPTRSM_OK;
+}
+
+/* level of each row; count and longest. */
+static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, scratch *s, sptrsm_context *context) {
+  spti_levels_args args = {.view = *v, .level = levels->level, .rows_per_warp = 32};
+  int32_t *words, *found = context->pinned;
+  SPTI_TRY(take(s, &words, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *words, "facts of levels"));
+  if (v->nnz > (int64_t)ROW_PER_WARP_ABOVE * v->n) args.rows_per_warp = 1;
+  args.facts = words;
+  args.sync.control = words + SPTI_LEVELS_FACTS;
+  args.sync.lost = context->lost_device;
+  args.sync.spin_limit = v->n < INT32_MAX / 4 - SPTI_SPIN_LIMIT ? SPTI_SPIN_LIMIT + 4 * v->n : INT32_MAX; /* a chain may be as long as n */
+  SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
+  const size_t bytes = SPTI_LEVELS_FACTS * sizeof *found;
+  SPTI_TRY(spti_gpu_copy(context, found, bytes, words, bytes, bytes, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_sync(context));
+  levels->count = found[SPTI_LEVELS_COUNT];
+  levels->longest = found[SPTI_LEVELS_LONGEST];
+  return SPTRSM_OK;
+}
+
+static int bits_for(int32_t count) {
+  int bits = 1;
+  while (bits < 31 && count > (int32_t)1 << bits) bits++;
+  return bits;
+}
+
+/* order and ptr from level. */
+static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
+  spti_level_order_args args = {
+      .n = v->n, .count = levels->count, .backward = v->backward, .level = levels->level, .ptr = levels->device_ptr};
+  int32_t *sorted;
+  void *temporary, *stream = s->context->stream;
+  size_t bytes;
+  SPTI_TRY(take(s, &args.keys, v->n, sizeof *args.keys, "levels in solve order"));
+  SPTI_TRY(take(s, &args.rows, v->n, sizeof *args.rows, "rows in solve order"));
+  SPTI_TRY(take(s, &sorted, v->n, sizeof *sorted, "sorted levels"));
+  args.sorted = sorted;
+  const spti_sort_args sort = {.keys = args.keys,
+                               .values = args.rows,
+                               .sorted_keys = sorted,
+                               .sorted_values = levels->order,
+                               .count = v->n,
+                               .bits = bits_for(levels->count)};
+  SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, stream));
+  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1, "sort buffer"));
+  SPTI_CUDA(spti_level_keys_launch(&args, stream));
+  SPTI_CUDA(spti_sort_launch(temporary, &bytes, &sort, stream));
+  SPTI_CUDA(spti_level_bounds_launch(&args, stream));
+  bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
+  return spti_gpu_copy(s->context, levels->ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST);
+}
+
+static void find_widest(spti_gpu_levels *levels) {
+  for (int32_t l = 0; l < levels->count; l++) {
+    const int32_t rows = levels->ptr[l + 1] - levels->ptr[l];
+    if (rows > levels->widest) levels->widest = rows;
+  }
+}
+
+static sptrsm_status build(spti_gpu_levels *levels, spti_view v, sptrsm_context *context) {
+  scratch s = {.context = context};
+  sptrsm_status status = SPTRSM_OK;
+  SPTI_TRY(spti_alloc(context, &levels->order, v.n, sizeof *levels->order, "level order"));
+  SPTI_TRY(spti_alloc(context, &levels->level, v.n, sizeof *levels->level, "levels"));
+  if (v.n > 0 && !v.pull) SPTI_TRY_GOTO(turn(&v, &s));
+  if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, &s, context));
+  SPTI_TRY_GOTO(spti_host_alloc(&levels->ptr, (int64_t)levels->count + 1, sizeof *levels->ptr, "level pointers"));
+  SPTI_TRY_GOTO(spti_alloc(context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));
+  levels->n = v.n;
+  levels->ptr[0] = 0;
+  if (v.n > 0) SPTI_TRY_GOTO(arrange(levels, &v, &s));
+  else
+    SPTI_TRY_GOTO(
+        spti_gpu_copy(context, levels->device_ptr, sizeof(int32_t), levels->ptr, sizeof(int32_t), sizeof(int32_t), 1, SPTI_TO_DEVICE));
+  find_widest(levels);
+fail:
+  drop(&s);
+  return status;
+}
+
+static void release(spti_gpu_levels *levels, const sptrsm_context *context) {
+  if (!levels) return;
+  spti_free(context, levels->device_ptr);
+  spti_free(context, levels->order);
+  spti_free(context, levels->level);
+  spti_host_free(levels->ptr);
+  spti_host_free(levels);
+}
+
+sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
+  if (!plan->gpu_levels) {
+    spti_gpu_levels *levels;
+    SPTI_TRY(spti_host_alloc(&levels, 1, sizeof *levels, "levels"));
+    *levels = (spti_gpu_levels){0};
+    sptrsm_status status = build(levels, plan->view, plan->context);
+    if (status != SPTRSM_OK) {
+      release(levels, plan->context);
+      return status;
+    }
+    plan->gpu_levels = levels;
+    plan->levels = levels->count;
+  }
+  *out = plan->gpu_levels;
+  return SPTRSM_OK;
+}
+
+void spti_plan_drop_levels(sptrsm_plan *plan) {
+  release(plan->gpu_levels, plan->context);
+  plan->gpu_levels = NULL;
+}

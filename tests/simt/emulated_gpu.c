@@ -1,0 +1,45 @@
+/* emulated_gpu.c -- core/gpu.h for host code of the core that is tested with the emulator: device memory is host memory of exactly
+ * the size asked for, the emulator's kernels are done when their launcher returns. emulated_gpu_fail_at counts allocations
+ * down: the one that reaches 0 fails. */
+#include "simt/emulated_gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/gpu.h"
+
+int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
+
+sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
+  return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
+  (void)context;
+  void *memory = emulated_gpu_fail_at >= 0 && emulated_gpu_fail_at-- == 0 ? NULL : malloc(bytes);
+  if (!memory) return spti_fail(SPTRSM_ERR_MEMORY, "%s: no device memory for %zu bytes", what, bytes);
+  memset(memory, 0xa5, bytes);
+  emulated_gpu_blocks++;
+  *out = memory;
+  return SPTRSM_OK;
+}
+
+void spti_gpu_free(const sptrsm_context *context, void *memory) {
+  (void)context;
+  if (memory) emulated_gpu_blocks--;
+  free(memory);
+}
+
+sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
+                            size_t rows, spti_direction direction) {
+  (void)context, (void)direction;
+  for (size_t r = 0; r < rows; r++) memcpy((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_sync(sptrsm_context *context) {
+  const int64_t row = *context->lost;
+  *context->lost = 0;
+  if (row) return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld)", (long long)(row - 1));
+  return SPTRSM_OK;
+}

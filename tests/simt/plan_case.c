@@ -1,0 +1,35 @@
+/* plan_case.c -- see plan_case.h. */
+#include "simt/plan_case.h"
+
+#include <stdlib.h>
+
+#include "core/levels_gpu.h"
+#include "core/method.h"
+
+typedef struct {
+  sptrsm_plan plan;
+  sptrsm_context context;
+  int64_t lost;
+  int32_t pinned[SPTI_PINNED_WORDS];
+} parts;
+
+sptrsm_plan *plan_case_open(const spti_view *view) {
+  static const spti_method method = {.name = "case"};
+  parts *p = calloc(1, sizeof *p);
+  if (!p) return NULL;
+  p->context.place = SPTRSM_CUDA;
+  p->context.lost = p->context.lost_device = &p->lost;
+  p->context.pinned = p->pinned;
+  p->plan.context = &p->context;
+  p->plan.method = &method;
+  p->plan.view = *view;
+  p->plan.levels = -1;
+  return &p->plan;
+}
+
+void plan_case_close(sptrsm_plan *plan) {
+  if (plan) spti_plan_drop_levels(plan);
+  free(plan); /* the first member of its parts */
+}
+
+void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }

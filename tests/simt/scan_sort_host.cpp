@@ -1,0 +1,37 @@
+/* scan_sort_host.cpp -- core/scan_sort.cu's functions on the host, for the emulator. */
+#include <algorithm>
+#include <vector>
+
+#include "core/level_kernels.h"
+
+template <typename Sum> static int scan(void *temporary, size_t *bytes, const int32_t *from, Sum *to, int32_t count) {
+  *bytes = 1;
+  if (!temporary) return 0;
+  to[0] = 0;
+  for (int32_t i = 0; i < count; i++) to[i + 1] = to[i] + from[i];
+  return 0;
+}
+
+extern "C" int spti_scan_launch(void *temporary, size_t *bytes, const int32_t *from, int64_t *to, int32_t count, void *) {
+  return scan(temporary, bytes, from, to, count);
+}
+
+extern "C" int spti_scan_narrow_launch(void *temporary, size_t *bytes, const int32_t *from, int32_t *to, int32_t count, void *) {
+  return scan(temporary, bytes, from, to, count);
+}
+
+extern "C" int spti_sort_launch(void *temporary, size_t *bytes, const spti_sort_args *a, void *) {
+  *bytes = 1;
+  if (!temporary) return 0;
+  std::vector<int32_t> at(static_cast<size_t>(a->count));
+  for (int32_t i = 0; i < a->count; i++) at[size_t(i)] = i;
+  /* Like the device's, it sees only the lowest bits. */
+  const uint32_t mask = (uint32_t(1) << a->bits) - 1;
+  std::stable_sort(at.begin(), at.end(),
+                   [&](int32_t x, int32_t y) { return (uint32_t(a->keys[x]) & mask) < (uint32_t(a->keys[y]) & mask); });
+  for (int32_t i = 0; i < a->count; i++) {
+    a->sorted_keys[i] = a->keys[at[size_t(i)]];
+    a->sorted_values[i] = a->values[at[size_t(i)]];
+  }
+  return 0;
+}

@@ -1,0 +1,173 @@
+/* Level analysis and rows packed by place, the host's part and the kernels, under adversarial schedules. */
+#include <criterion/criterion.h>
+
+#include <algorithm>
+
+#include "simt/emulated_gpu.h"
+#include "simt/plan_case.h"
+#include "simt/problem.h"
+#include "simt/simt.h"
+
+extern "C" {
+#include "core/levels_gpu.h"
+}
+
+namespace {
+
+using value = std::complex<double>;
+
+struct levels_case {
+  shape pattern = shape::random;
+  int32_t n = 40;
+  bool pull = true, backward = false, unit = false, stored_diagonal = true, conj = false;
+
+  void draw(uint64_t seed) {
+    numbers r(seed + 99);
+    for (int i = 0; i < 8; i++) r.next();
+    pull = r.below(3) != 0;
+    backward = r.below(2);
+    unit = r.below(4) == 0;
+    stored_diagonal = !unit || r.below(2);
+    conj = r.below(3) == 0;
+  }
+  std::string name() const {
+    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + (pull ? " pull" : " push") +
+           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "");
+  }
+};
+
+/* A triangle and a view of it in either orientation. */
+struct system_of_case {
+  problem<value> push;
+  spti_view view;
+
+  /* Read as rows, the columns of the mirror image are a system of the other direction's pattern turned round. */
+  system_of_case(const levels_case &c, uint64_t seed)
+      : push(c.pattern, c.n, c.backward != c.pull, c.unit, c.stored_diagonal, c.conj, seed), view(push.view) {
+    if (!c.pull) return;
+    view.pull = true;
+    view.backward = c.backward;
+  }
+};
+
+/* By the definition, on the host. */
+std::vector<int32_t> levels_by_hand(const spti_view &v) {
+  std::vector<int32_t> level(size_t(v.n), 0);
+  for (int32_t s = 0; s < v.n; s++) {
+    const int32_t i = spti_view_line(&v, s);
+    for (int64_t p = spti_view_begin(&v, i); p < spti_view_end(&v, i); p++) {
+      int32_t &to = level[size_t(v.pull ? i : v.idx[p])];
+      to = std::max(to, level[size_t(v.pull ? v.idx[p] : i)] + 1);
+    }
+  }
+  return level;
+}
+
+int32_t longest_by_hand(const spti_view &v, const std::vector<int32_t> &) {
+  std::vector<int32_t> length(size_t(v.n), 0);
+  for (int32_t i = 0; i < v.n; i++)
+    for (int64_t p = spti_view_begin(&v, i); p < spti_view_end(&v, i); p++) length[size_t(v.pull ? i : v.idx[p])]++;
+  return v.n ? *std::max_element(length.begin(), length.end()) : 0;
+}
+
+std::string compare(const spti_gpu_levels &found, const spti_view &v) {
+  const std::vector<int32_t> level = levels_by_hand(v);
+  const int32_t count = v.n ? *std::max_element(level.begin(), level.end()) + 1 : 0;
+  if (found.n != v.n || found.count != count) return "count " + std::to_string(found.count) + ", not " + std::to_string(count);
+  if (found.longest != longest_by_hand(v, level)) return "longest " + std::to_string(found.longest);
+  int32_t place = 0, widest = 0;
+  for (int32_t l = 0; l < count; l++) {
+    if (found.ptr[l] != place || found.device_ptr[l] != place) return "level " + std::to_string(l) + " begins elsewhere";
+    for (int32_t s = 0; s < v.n; s++) {
+      const int32_t i = spti_view_line(&v, s);
+      if (level[size_t(i)] != l) continue;
+      if (found.order[place] != i) return "place " + std::to_string(place) + " holds row " + std::to_string(found.order[place]);
+      if (found.level[i] != l) return "row " + std::to_string(i) + " has level " + std::to_string(found.level[i]);
+      place++;
+    }
+    widest = std::max(widest, place - found.ptr[l]);
+  }
+  if (found.ptr[count] != v.n || found.device_ptr[count] != v.n) return "the last level ends elsewhere";
+  return found.widest == widest ? "" : "widest " + std::to_string(found.widest);
+}
+
+std::string compare(const spti_pull_rows &rows, const spti_view &v, const int32_t *order) {
+  std::vector<int32_t> place(size_t(v.n), -1);
+  for (int32_t t = 0; t < v.n; t++) place[size_t(order[t])] = t;
+  int32_t at = 0;
+  for (int32_t t = 0; t < v.n; t++) {
+    const int32_t i = order[t];
+    const std::string where = "place " + std::to_string(t);
+    if (rows.row[t] != i || rows.start[t] != at) return where + ": row or start";
+    const int64_t begin = spti_view_begin(&v, i), end = spti_view_end(&v, i);
+    for (int64_t e = 0; e < end - begin; e++, at++) {
+      const int64_t p = v.backward ? end - 1 - e : begin + e;
+      const value stored = static_cast<const value *>(v.val)[p], want = v.conj ? std::conj(stored) : stored;
+      if (rows.from[at] != place[size_t(v.idx[p])]) return where + ": column";
+      if (static_cast<const value *>(rows.val)[at] != want) return where + ": value";
+    }
+    const value diagonal = v.unit ? value(1) : static_cast<const value *>(v.val)[spti_view_diagonal(&v, i)];
+    if (static_cast<const value *>(rows.diag)[t] != (v.conj ? std::conj(diagonal) : diagonal)) return where + ": diagonal";
+  }
+  if (rows.start[v.n] != at) return "the last row ends elsewhere";
+  const size_t bytes = size_t(2 * v.n + 1) * 4 + size_t(at) * (4 + sizeof(value)) + size_t(v.n) * sizeof(value);
+  return rows.bytes == bytes ? "" : "bytes " + std::to_string(rows.bytes);
+}
+
+/* Packs, compares, changes all values, compares again. */
+std::string run_rows(sptrsm_plan *plan, const spti_view &view, const int32_t *order) {
+  spti_pull_rows rows;
+  if (spti_pull_rows_create(&rows, plan, order) != SPTRSM_OK) return sptrsm_last_error();
+  std::string failure = compare(rows, view, order);
+  std::vector<value> other(static_cast<const value *>(view.val), static_cast<const value *>(view.val) + view.nnz);
+  for (value &x : other) x = x * 3.0 + value(0, 1);
+  spti_view changed = view;
+  changed.val = other.data();
+  plan_case_set_values(plan, other.data());
+  if (failure.empty() && spti_pull_rows_update(&rows, plan) != SPTRSM_OK) failure = sptrsm_last_error();
+  if (failure.empty()) failure = compare(rows, changed, order);
+  spti_pull_rows_free(&rows, plan);
+  return failure;
+}
+
+/* Empty if all stands. */
+std::string run_levels(const levels_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  const system_of_case system(c, seed % 5);
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  const spti_gpu_levels *levels = nullptr, *again = nullptr;
+  std::string failure;
+  if (spti_plan_levels(plan, &levels) != SPTRSM_OK) failure = sptrsm_last_error() + std::string("; ") + simt::error();
+  else if (spti_plan_levels(plan, &again) != SPTRSM_OK || again != levels) failure = "not kept";
+  else failure = compare(*levels, system.view);
+  if (failure.empty() && c.pull) failure = run_rows(plan, system.view, levels->order);
+  plan_case_close(plan);
+  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
+  return failure;
+}
+
+void expect(const std::string &failure, const levels_case &c, uint64_t seed) {
+  cr_assert(failure.empty(), "%s; %s; replay with SIMT_SEED=%llu", failure.c_str(), c.name().c_str(), (unsigned long long)seed);
+}
+
+void all_shapes(int32_t n, uint64_t first, uint64_t seeds) {
+  const seed_range range(first, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      levels_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.pattern = shape(s);
+      c.n = n;
+      expect(run_levels(c, seed), c, seed);
+    }
+}
+
+} // namespace
+
+Test(simt_levels, small_orders) {
+  static const int32_t orders[] = {0, 1, 2, 3, 31, 32, 33};
+  for (int32_t n : orders) all_shapes(n, uint64_t(n * 100), n < 4 ? 4 : 20);
+}
+
+Test(simt_levels, longer) { all_shapes(150, 7000, 6); }
