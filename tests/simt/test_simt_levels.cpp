@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/level_kernels.h"
 #include "simt/emulated_gpu.h"
 #include "simt/plan_case.h"
 #include "simt/problem.h"
@@ -171,3 +172,54 @@ Test(simt_levels, small_orders) {
 }
 
 Test(simt_levels, longer) { all_shapes(150, 7000, 6); }
+
+/* Every allocation fails once: the error is MEMORY and nothing is left over. */
+Test(simt_levels, no_memory) {
+  for (int pull = 0; pull < 2; pull++)
+    for (int allowed = 0, failed = 1; failed; allowed++) {
+      levels_case c;
+      c.pull = pull;
+      const system_of_case system(c, 3);
+      simt::use(simt::schedule::from_seed(3));
+      sptrsm_plan *plan = plan_case_open(&system.view);
+      const spti_gpu_levels *levels;
+      spti_pull_rows rows;
+      emulated_gpu_fail_at = allowed;
+      sptrsm_status status = spti_plan_levels(plan, &levels);
+      if (status == SPTRSM_OK && pull) {
+        status = spti_pull_rows_create(&rows, plan, levels->order);
+        if (status == SPTRSM_OK) spti_pull_rows_free(&rows, plan);
+      }
+      failed = emulated_gpu_fail_at < 0;
+      emulated_gpu_fail_at = -1;
+      cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
+      cr_assert(failed || allowed >= 8, "only %d allocations", allowed);
+      plan_case_close(plan);
+      cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", allowed, emulated_gpu_blocks);
+    }
+}
+
+/* A row that needs itself ends in the lost word, which names it or a row behind it, and leaves no wait behind. */
+Test(simt_levels, lost_dependency) {
+  const seed_range range(1, 20);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    levels_case c;
+    c.draw(seed);
+    c.pull = true;
+    c.pattern = shape::chain;
+    c.n = 70;
+    simt::use(simt::schedule::from_seed(seed));
+    system_of_case system(c, seed);
+    const int32_t row = 35;
+    system.push.idx[size_t(spti_view_begin(&system.view, row))] = row;
+    std::vector<int32_t> level(70), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS);
+    int64_t lost = 0;
+    const spti_levels_args args = {
+        system.view, level.data(), words.data(), seed % 2 ? 32 : 1, {words.data() + SPTI_LEVELS_FACTS, &lost, 300}};
+    cr_assert_eq(spti_levels_find_launch(&args, nullptr), 0, "%s", simt::error().c_str());
+    const int64_t found = lost - 1;
+    cr_assert(lost > 0 && (c.backward ? found <= row : found >= row), "row %lld is not behind the lost one; %s", (long long)found,
+              c.name().c_str());
+    cr_assert_eq(level[row], -1);
+  }
+}
