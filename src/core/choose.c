@@ -1,27 +1,37 @@
-/* choose.c -- the table behind `auto`: the first row whose condition holds. Each row carries its reason; docs/benchmarks.md has the
+/* choose.c -- the table behind `auto`: the first row all of whose bounds hold. Each row carries its reason; docs/benchmarks.md has the
  * figures. */
 #include "core/choose.h"
 
-#include <stdbool.h>
+/* Inclusive; most 0: no upper bound. */
+typedef struct {
+  double least, most;
+} bounds;
 
 typedef struct {
-  bool (*holds)(const spti_features *);
+  sptrsm_place place;
+  bool deterministic; /* the row's method is */
+  bounds nrhs, levels, rows_a_level, entries_a_row, longest;
   spti_choice choice;
 } row;
 
-static bool on_gpu(const spti_features *f) { return f->place == SPTRSM_CUDA; }
-static bool always(const spti_features *f) {
-  (void)f;
-  return true;
-}
-
 static const row table[] = {
-    {on_gpu, {"syncfree-csc", "on a GPU: no barriers between levels, next to no analysis"}},
-    {always, {"levelset", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
+    {.place = SPTRSM_CUDA, .choice = {"syncfree-csc", "on a GPU: no barriers between levels, next to no analysis"}},
+    {.place = SPTRSM_HOST,
+     .deterministic = true,
+     .choice = {"levelset", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
 };
 
+static bool within(bounds b, double value) { return value >= b.least && (b.most == 0 || value <= b.most); }
+
+static bool holds(const row *r, const spti_features *f) {
+  const double n = f->n > 0 ? f->n : 1, levels = f->levels > 0 ? f->levels : 1;
+  return r->place == f->place && (r->deterministic || !f->deterministic) && within(r->nrhs, (double)f->nrhs) && within(r->levels, levels) &&
+         within(r->rows_a_level, n / levels) && within(r->entries_a_row, (double)f->nnz / n) && within(r->longest, f->longest);
+}
+
 spti_choice spti_choose(const spti_features *features) {
-  const row *r = table;
-  while (!r->holds(features)) r++;
-  return r->choice;
+  const int rows = (int)(sizeof table / sizeof *table);
+  for (int r = 0; r < rows; r++)
+    if (holds(&table[r], features)) return table[r].choice;
+  return table[rows - 1].choice; /* the last row of a place has no bounds, so only an unknown place comes here */
 }

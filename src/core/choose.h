@@ -2,15 +2,23 @@
 #ifndef SPTI_CHOOSE_H
 #define SPTI_CHOOSE_H
 
+#include <stdbool.h>
+
 #include <sptrsm.h>
 
 typedef struct {
   sptrsm_place place;
+  bool deterministic; /* only methods that give the same bits on every run */
+  int64_t nrhs;       /* expected right-hand sides, 0: unknown */
+  int32_t n;
+  int64_t nnz;
+  /* GPU only: level sets, rows of the widest one, off-diagonal entries of the longest row. */
+  int32_t levels, widest, longest;
 } spti_features;
 
 typedef struct {
-  const char *method;
-  const char *reason; /* static storage */
+  const char *method; /* name[:variant] */
+  const char *reason;
 } spti_choice;
 
 spti_choice spti_choose(const spti_features *);

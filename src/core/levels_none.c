@@ -1,6 +1,10 @@
-/* levels_none.c -- stands in for levels_gpu.c in a library built without CUDA: no plan has levels to drop. */
+/* levels_none.c -- without CUDA no context is on a device, so no plan has levels there. */
 #include "core/levels_gpu.h"
 
-#include "core/plan.h"
+sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
+  (void)plan;
+  (void)out;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "level sets on a device: the library was built without CUDA");
+}
 
 void spti_plan_drop_levels(sptrsm_plan *plan) { (void)plan; }

@@ -36,17 +36,8 @@ sptrsm_status spti_options_check(const sptrsm_options *o) {
   return SPTRSM_OK;
 }
 
-/* Splits "name:variant", resolves auto, and checks that the method works where the context is. */
-static sptrsm_status resolve_method(sptrsm_plan *plan) {
-  const char *name = plan->options.method;
-  if (!name || strcmp(name, "auto") == 0) {
-    spti_features features = {.place = plan->context->place};
-    spti_choice choice = spti_choose(&features);
-    name = choice.method;
-    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
-  } else {
-    snprintf(plan->reason, sizeof plan->reason, "asked for");
-  }
+/* Splits "name:variant" and checks that the method works where the context is. */
+static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
   size_t length = strcspn(name, ":");
   plan->method = spti_method_find(name, length, plan->context->place);
   if (!plan->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"; `sptrsm-info --methods` lists them", name);
@@ -61,9 +52,28 @@ static sptrsm_status resolve_method(sptrsm_plan *plan) {
                      plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host",
                      plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");
   if (plan->options.deterministic && !(plan->method->flags & SPTI_DETERMINISTIC))
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; clear options.deterministic, or use a host context",
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; clear options.deterministic, or choose one that is",
                      plan->method->name);
   return SPTRSM_OK;
+}
+
+/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway. */
+static sptrsm_status choose_method(sptrsm_plan *plan) {
+  spti_features features = {.place = plan->context->place,
+                            .deterministic = plan->options.deterministic,
+                            .nrhs = plan->options.nrhs_hint,
+                            .n = plan->view.n,
+                            .nnz = plan->view.nnz};
+  if (features.place == SPTRSM_CUDA) {
+    const spti_gpu_levels *levels;
+    SPTI_TRY(spti_plan_levels(plan, &levels));
+    features.levels = levels->count;
+    features.widest = levels->widest;
+    features.longest = levels->longest;
+  }
+  spti_choice choice = spti_choose(&features);
+  snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+  return take_method(plan, choice.method);
 }
 
 /* Host: a slab of columns that stays in one core's cache. GPU: wide enough for the kernels, within a bounded share of memory. */
@@ -98,18 +108,31 @@ static sptrsm_status fit_panel(sptrsm_plan *plan) {
   }
 }
 
+static sptrsm_status timed_view(sptrsm_plan *plan, spti_orientation wants) {
+  double start = spti_seconds();
+  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, wants, plan->context->place));
+  SPTI_TRY(spti_context_wait(plan->context));
+  plan->view_seconds += spti_seconds() - start;
+  return SPTRSM_OK;
+}
+
+/* Turning the stored format into the one the method reads is timed apart: only the first plan of a matrix pays for it. */
 static sptrsm_status prepare(sptrsm_plan *plan) {
-  SPTI_TRY(resolve_method(plan));
+  const char *name = plan->options.method;
+  bool automatic = !name || strcmp(name, "auto") == 0;
+  snprintf(plan->reason, sizeof plan->reason, "asked for");
+  if (!automatic) SPTI_TRY(take_method(plan, name));
   SPTI_TRY(spti_context_wait(plan->context)); /* so that the times below are of this plan only */
   double start = spti_seconds();
-  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, plan->context->place));
-  SPTI_TRY(spti_context_wait(plan->context));
-  double viewed = spti_seconds();
+  SPTI_TRY(timed_view(plan, automatic ? SPTI_PULL : plan->method->wants));
+  if (automatic) {
+    SPTI_TRY(choose_method(plan));
+    SPTI_TRY(timed_view(plan, plan->method->wants));
+  }
   plan->panel = choose_panel(plan);
   if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));
   SPTI_TRY(spti_context_wait(plan->context));
-  plan->view_seconds = viewed - start;
-  plan->analysis_seconds = spti_seconds() - viewed;
+  plan->analysis_seconds = spti_seconds() - start - plan->view_seconds;
   return fit_panel(plan);
 }
 
