@@ -84,6 +84,9 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
     asm volatile("ld.relaxed.cta.shared." suffix " %0, [%1];" : out(v) : "l"(__cvta_generic_to_shared(p)) : "memory");                     \
     return v;                                                                                                                              \
   }                                                                                                                                        \
+  SPTI_DEVICE void shared_store_relaxed(word *p, word v) {                                                                                 \
+    asm volatile("st.relaxed.cta.shared." suffix " [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), in(v) : "memory");                       \
+  }                                                                                                                                        \
   SPTI_DEVICE void shared_red_add(word *p, word v) {                                                                                       \
     asm volatile("red.relaxed.cta.shared.add." suffix " [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), in(v) : "memory");                  \
   }

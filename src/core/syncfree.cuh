@@ -123,11 +123,42 @@ template <typename R> SPTI_DEVICE bool is_sentinel(complex_t<R> v) { return is_s
 /* What is there now; the caller tests is_sentinel and peeks again. The word is the message, so no order is needed. */
 template <typename T> SPTI_DEVICE T peek(const T *p) { return load_relaxed(p); }
 
-SPTI_DEVICE void publish(float *p, float v) { store_relaxed(p, is_sentinel(v) ? bits_to_float(0x7fffffffu) : v); }
-SPTI_DEVICE void publish(double *p, double v) { store_relaxed(p, is_sentinel(v) ? bits_to_double(0x7fffffffffffffffull) : v); }
+/* What may be published: v, or the ordinary NaN in its stead. */
+SPTI_DEVICE float publishable(float v) { return is_sentinel(v) ? bits_to_float(0x7fffffffu) : v; }
+SPTI_DEVICE double publishable(double v) { return is_sentinel(v) ? bits_to_double(0x7fffffffffffffffull) : v; }
+
+SPTI_DEVICE void publish(float *p, float v) { store_relaxed(p, publishable(v)); }
+SPTI_DEVICE void publish(double *p, double v) { store_relaxed(p, publishable(v)); }
 template <typename R> SPTI_DEVICE void publish(complex_t<R> *p, complex_t<R> v) {
   publish(&p->re, v.re);
   publish(&p->im, v.im);
+}
+
+/* The same in shared memory, for the threads of a block. clear_shared: nothing there yet; a barrier must follow. */
+SPTI_DEVICE void clear_shared(float *p) { shared_store(p, bits_to_float(0xffffffffu)); }
+SPTI_DEVICE void clear_shared(double *p) { shared_store(p, bits_to_double(0xffffffffffffffffull)); }
+template <typename R> SPTI_DEVICE void clear_shared(complex_t<R> *p) {
+  clear_shared(&p->re);
+  clear_shared(&p->im);
+}
+SPTI_DEVICE void publish_shared(float *p, float v) { shared_store_relaxed(p, publishable(v)); }
+SPTI_DEVICE void publish_shared(double *p, double v) { shared_store_relaxed(p, publishable(v)); }
+template <typename R> SPTI_DEVICE void publish_shared(complex_t<R> *p, complex_t<R> v) {
+  publish_shared(&p->re, v.re);
+  publish_shared(&p->im, v.im);
+}
+
+/* Each lane for itself: the value once it is there. False: it is lost. */
+template <typename T> SPTI_DEVICE bool await_shared(const spti_syncfree &s, const T *p, int64_t row, T *value) {
+  spin_guard guard;
+  guard.start();
+  *value = shared_load_relaxed(p);
+  for (uint32_t polls = 1; is_sentinel(*value); polls++) {
+    if (polls % SHARED_POLLS != 0) spin_pause();
+    else if (!guard.go_on(s, row)) return false;
+    *value = shared_load_relaxed(p);
+  }
+  return true;
 }
 
 } // namespace spti

@@ -21,7 +21,7 @@ typedef struct {
   int32_t whole;  /* columns of up to so many entries are released at once, others their first entry alone */
   int32_t second; /* entries before the second release */
   int32_t warps;  /* per thread block; 0: DEFAULT_WARPS, and DEFAULT_ONE_WARPS for one right-hand side */
-  int32_t two;    /* one right-hand side: sums and in-degrees at one level (0) or two (1); -1: by the pattern */
+  int32_t two;    /* one right-hand side: an spti_syncfree_csc_inside; -1: by the pattern */
   int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
   spti_syncfree_csc_limits limits;
 } settings;
@@ -34,14 +34,18 @@ typedef struct {
   int32_t *part_first; /* [n] and */
   int32_t *target;     /* [nnz], or both NULL: no long rows */
   int32_t parts;
+  bool segmented; /* there are long columns */
 } state;
 
-enum { DEFAULT_P = 8, DEFAULT_Q = 8192, DEFAULT_WARPS = 4, DEFAULT_ONE_WARPS = 16 };
+enum { DEFAULT_P = 8, DEFAULT_Q = 8192, DEFAULT_WARPS = 4, DEFAULT_ONE_WARPS = 16, DEFAULT_TWO = SPTI_CSC_ONE_SUMS };
 /* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
 /* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
  * times below 8 entries a column, 1.3 times at 9 (docs/benchmarks.md). */
 enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8 };
+/* One right-hand side: where columns are taken as they become ready, those of one block have nothing to tell each other. Up
+ * to this order what stays in a block is worth more (docs/benchmarks.md). */
+enum { ONE_UP_TO = 262144 };
 /* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
 enum { SURVEY_ABOVE = 20000 };
 
@@ -53,7 +57,7 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
   } known[] = {{"whole", &s->whole, 0, 32},
                {"second", &s->second, 1, 31},
                {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS},
-               {"two", &s->two, 0, 1},
+               {"two", &s->two, SPTI_CSC_ONE_GLOBAL, SPTI_CSC_ONE_VALUES},
                {"ready", &s->ready, 0, 1},
                {"split", &s->limits.split_above, 1, INT32_MAX},
                {"segment", &s->limits.segment, 1, INT32_MAX},
@@ -128,7 +132,8 @@ static sptrsm_status survey(sptrsm_plan *plan, state *s, int32_t *facts) {
   const size_t bytes = SPTI_CSC_FACTS * sizeof *found;
   SPTI_TRY(spti_gpu_copy(plan->context, found, bytes, facts, bytes, bytes, 1, SPTI_TO_HOST));
   if (found[SPTI_CSC_PARTIALS] > 0) SPTI_TRY(gather_long_rows(plan, s, found[SPTI_CSC_PARTIALS]));
-  if (found[SPTI_CSC_SEGMENTS] > 0 || wants_ready_order(&s->set, v)) return order_by_readiness(plan, s, facts, found[SPTI_CSC_SEGMENTS]);
+  s->segmented = found[SPTI_CSC_SEGMENTS] > 0;
+  if (s->segmented || wants_ready_order(&s->set, v)) return order_by_readiness(plan, s, facts, found[SPTI_CSC_SEGMENTS]);
   return SPTRSM_OK;
 }
 
@@ -195,18 +200,12 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
 
 static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
 
-/* One right-hand side, columns as they are numbered; counters and control as the start has left them. */
-static sptrsm_status solve_one(const sptrsm_plan *plan, const spti_syncfree_csc_args *started) {
-  const settings *set = &((const state *)plan->state)->set;
-  spti_syncfree_csc_one_args args = {.view = plan->view,
-                                     .work = started->work,
-                                     .ld = started->ld,
-                                     .two_level = set->two,
-                                     .block_warps = set->warps ? set->warps : DEFAULT_ONE_WARPS,
-                                     .counters = started->counters,
-                                     .sync = started->sync};
-  SPTI_CUDA(spti_syncfree_csc_one_launch(&args, plan->context->stream));
-  return SPTRSM_OK;
+/* How one right-hand side is solved: -1 by the kernels for blocks, else by the kernel for one. */
+static int32_t two_of(const sptrsm_plan *plan) {
+  const state *s = plan->state;
+  if (s->set.two >= 0) return s->set.two;
+  if (s->set.ready == 1 || s->segmented) return -1;
+  return s->items && plan->view.n > ONE_UP_TO ? -1 : DEFAULT_TWO;
 }
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
@@ -232,7 +231,12 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));
-  if (W->width == 1 && s->set.two >= 0) return solve_one(plan, &args);
+  if (W->width == 1 && two_of(plan) >= 0) {
+    args.block_warps = s->set.warps ? s->set.warps : DEFAULT_ONE_WARPS;
+    const spti_syncfree_csc_one_args one = {.solve = args, .inside = (spti_syncfree_csc_inside)two_of(plan)};
+    SPTI_CUDA(spti_syncfree_csc_one_launch(&one, plan->context->stream));
+    return SPTRSM_OK;
+  }
   SPTI_CUDA(spti_syncfree_csc_solve_launch(&args, plan->context->stream));
   return SPTRSM_OK;
 }

@@ -8,131 +8,174 @@
  * published form a warp compares the two in-degrees in each poll, and each poll goes to global memory. Here the block
  * counts the updates among its own columns before it waits: a row first waits, in global memory, for those from elsewhere, and then
  * in shared memory alone. Columns are sorted, so the entries that stay in a block are among the first of their column.
- * Wins: neighbours that depend on each other, as in factors and bands. Loses: as syncfree_csc.c, and wide problems, where
- * the columns of one block do not meet. Deterministic: no (the order of atomic sums changes). */
+ * SPTI_CSC_ONE_VALUES goes further: the block lays out its small triangle in shared memory, and a row pulls the solutions of its
+ * block as they appear, each its own flag: no atomics, no order of memory between columns of a block.
+ *
+ * Wins: neighbours that depend on each other, as in factors and bands. Loses: as syncfree_csc.c, and grids of many columns,
+ * where the resident ones are but a small window. Deterministic: no (the order of atomic sums changes). */
 #include "trsv/syncfree_csc_one_kernels.h"
 
 #include "core/syncfree.cuh"
+#include "trsm/syncfree_csc_items.cuh"
 
 namespace spti {
 
 enum { ONE_MOST = SPTI_SYNCFREE_CSC_ONE_MAX_WARPS };
 
-/* A column's off-diagonal entries in the order in which their rows become ready: the e-th is at start + e * step. */
-struct one_column {
-  int64_t start;
-  int32_t step, length;
-};
-
-SPTI_DEVICE one_column one_column_of(const spti_view &v, int32_t j) {
-  const int64_t begin = load_const(v.ptr + j) + v.head, end = load_const(v.ptr + j + 1) - v.tail;
-  return {v.backward ? end - 1 : begin, v.backward ? -1 : 1, int32_t(end - begin)};
-}
+using one_inside = spti_syncfree_csc_inside;
 
 template <typename T> struct one_entry {
   int32_t row; /* -1: none */
   T t;
 };
 
-template <typename T> SPTI_DEVICE one_entry<T> one_entry_of(const spti_view &v, const one_column &c, int64_t e) {
+template <typename T> SPTI_DEVICE one_entry<T> one_entry_of(const spti_view &v, const column_span &c, int64_t e) {
   if (e >= c.length) return {-1, from_reals<T>::make(0, 0)};
   const int64_t p = c.start + e * c.step;
   return {load_const(v.idx + p), conj_if(v.conj, load_const((const T *)v.val + p))};
 }
 
-/* What the columns of one block share. Slot k is the k-th of them in solve order. */
+/* What the columns of a thread block share. Slot k is the k-th of them in solve order; this warp's is its own number. */
 template <typename T> struct one_block {
-  int32_t *inside;  /* updates of a row from columns of this block, */
-  int32_t *arrived; /* and those of them that have been made */
-  T *sum;
-  int64_t first; /* solve position of slot 0 */
+  int32_t *updates; /* [slot]: of SUMS, how many updates come from within the block; of VALUES, a bit for each slot they come from */
+  int32_t *arrived; /* SUMS, [slot]: how many of them have been made */
+  T *sum;           /* SUMS, [slot] */
+  T *x;             /* VALUES, [slot] */
+  T *t;             /* VALUES, [slot * ONE_MOST + slot of the column] */
+  int64_t first;    /* solve position of slot 0 */
 
   SPTI_DEVICE int64_t slot_of(const spti_view &v, int32_t i) const { return (v.backward ? v.n - 1 - i : i) - first; }
-  SPTI_DEVICE void clear() const {
-    if (thread_in_block() >= warps_per_block()) return;
-    shared_store(inside + thread_in_block(), 0);
-    shared_store(arrived + thread_in_block(), 0);
-    shared_store(sum + thread_in_block(), from_reals<T>::make(0, 0));
+  SPTI_DEVICE bool has(const spti_view &v, int32_t i) const { return i >= 0 && slot_of(v, i) < warps_per_block(); }
+
+  template <one_inside Inside> SPTI_DEVICE void clear() const {
+    const int slot = thread_in_block();
+    if (slot >= warps_per_block()) return;
+    shared_store(updates + slot, 0);
+    if (Inside == SPTI_CSC_ONE_SUMS) {
+      shared_store(arrived + slot, 0);
+      shared_store(sum + slot, from_reals<T>::make(0, 0));
+    }
+    if (Inside == SPTI_CSC_ONE_VALUES) clear_shared(x + slot);
+  }
+
+  /* The entries of a column that stay in the block; a barrier must follow. */
+  template <one_inside Inside> SPTI_DEVICE void announce(const spti_view &v, const one_entry<T> &e) const {
+    if (!has(v, e.row)) return;
+    const int64_t slot = slot_of(v, e.row);
+    shared_red_add(updates + slot, Inside == SPTI_CSC_ONE_SUMS ? 1 : int32_t(1u << warp_in_block()));
+    if (Inside == SPTI_CSC_ONE_VALUES) shared_store(t + slot * ONE_MOST + warp_in_block(), e.t);
   }
 };
 
-/* One lane of column j's warp: waits, and sets *x. False: the dependency is lost. */
-template <typename T, bool Two>
-SPTI_DEVICE bool one_solve(const spti_syncfree_csc_one_args &a, const one_block<T> &b, int32_t j, const divisor<T> &diagonal, T *x) {
-  const int32_t inside = Two ? shared_load_relaxed(b.inside + warp_in_block()) : 0;
-  if (!poll_until(a.sync, a.counters + j, inside, j)) return false;
-  T sum = load_relaxed((const T *)a.work + j * a.ld);
-  if (Two && inside > 0) {
-    if (!poll_shared_until(a.sync, b.arrived + warp_in_block(), inside, j)) return false;
-    sum = sum + shared_load_relaxed(b.sum + warp_in_block());
+/* One lane: row j without the updates from within the block, once all others have arrived. False: one is lost. */
+template <typename T> SPTI_DEVICE bool one_outside(const spti_syncfree_csc_args &a, int32_t j, int32_t within, T *w) {
+  if (!poll_until(a.sync, a.counters + j, within, j)) return false;
+  *w = load_relaxed((const T *)a.work + j * a.ld);
+  if (a.target && load_const(a.part_first + j) >= 0) {
+    const T *partial = (const T *)a.partial + load_const(a.part_first + j);
+    const int32_t parts = parts_of(a.limits, load_const(a.in_degree + j));
+    for (int32_t part = 0; part < parts; part++) *w = *w + load_relaxed(partial + part);
   }
-  *x = a.view.unit ? sum : diagonal.divide(sum);
+  return true;
+}
+
+/* Whole warp: waits for all updates of row j; every lane gets w. False: one is lost. */
+template <typename T, one_inside Inside>
+SPTI_DEVICE bool one_wait(const spti_syncfree_csc_args &a, const one_block<T> &b, int32_t j, T *w) {
+  const int slot = warp_in_block();
+  const uint32_t updates = Inside == SPTI_CSC_ONE_GLOBAL ? 0 : uint32_t(shared_load_relaxed(b.updates + slot));
+  const int32_t within = Inside == SPTI_CSC_ONE_VALUES ? popcount(updates) : int32_t(updates);
+  bool arrived = true;
+  if (lane() == 0) {
+    arrived = one_outside(a, j, within, w);
+    if (Inside == SPTI_CSC_ONE_SUMS && arrived && within > 0) {
+      arrived = poll_shared_until(a.sync, b.arrived + slot, within, j);
+      *w = *w + shared_load_relaxed(b.sum + slot);
+    }
+  }
+  if (!all(arrived)) return false;
+  *w = shfl(*w, 0);
+  if (Inside == SPTI_CSC_ONE_VALUES)
+    for (uint32_t rest = updates; rest; rest &= rest - 1) { /* all lanes the same, in the order in which they become ready */
+      const int from = first_lane(rest);
+      const T t = shared_load_relaxed(b.t + slot * ONE_MOST + from);
+      T x;
+      if (!await_shared(a.sync, b.x + from, j, &x)) return false;
+      *w = *w - t * x;
+    }
   return true;
 }
 
 /* Whole warp: the updates that column j makes, nearest rows first. Each lane releases the row that it alone updated: no barrier. */
-template <typename T, bool Two>
-SPTI_DEVICE void one_push(const spti_syncfree_csc_one_args &a, const one_block<T> &b, const one_column &column, one_entry<T> e, T x) {
-  if (Two) {
-    const int64_t slot = b.slot_of(a.view, e.row);
-    if (e.row >= 0 && slot < warps_per_block()) {
-      shared_red_add(b.sum + slot, -(e.t * x));
-      release_one_shared(b.arrived + slot);
-      e.row = -1;
+template <typename T, one_inside Inside>
+SPTI_DEVICE void one_push(const spti_syncfree_csc_args &a, const one_block<T> &b, const column_span &column, one_entry<T> e, T x) {
+  if (Inside != SPTI_CSC_ONE_GLOBAL && b.has(a.view, e.row)) {
+    if (Inside == SPTI_CSC_ONE_SUMS) {
+      shared_red_add(b.sum + b.slot_of(a.view, e.row), -(e.t * x));
+      release_one_shared(b.arrived + b.slot_of(a.view, e.row));
     }
+    e.row = -1;
   }
   for (int64_t base = 0; base < column.length; base += 32) {
     const one_entry<T> next = one_entry_of<T>(a.view, column, base + 32 + lane());
     if (e.row >= 0) {
-      red_add((T *)a.work + e.row * a.ld, -(e.t * x));
+      const int32_t target = a.target ? load_const(a.target + column.start + (base + lane()) * column.step) : e.row;
+      red_add(target < 0 ? (T *)a.partial + ~target : (T *)a.work + target * a.ld, -(e.t * x));
       release_one(a.counters + e.row);
     }
     e = next;
   }
 }
 
-template <typename T, bool Two> SPTI_KERNEL(32 * ONE_MOST) syncfree_csc_one_kernel(spti_syncfree_csc_one_args a) {
+template <typename T, one_inside Inside> SPTI_KERNEL(32 * ONE_MOST) syncfree_csc_one_kernel(spti_syncfree_csc_args a) {
   const spti_view &v = a.view;
-  SPTI_SHARED(int32_t, inside, ONE_MOST);
+  SPTI_SHARED(int32_t, updates, ONE_MOST);
   SPTI_SHARED(int32_t, arrived, ONE_MOST);
   SPTI_SHARED(T, sum, ONE_MOST);
-  one_block<T> block = {inside, arrived, sum, 0};
-  if (Two) block.clear();
-  block.first = block_ticket(a.sync) * warps_per_block(); /* a barrier: the slots are clear */
+  SPTI_SHARED(T, solution, ONE_MOST);
+  SPTI_SHARED(T, triangle, ONE_MOST * ONE_MOST);
+  one_block<T> block = {updates, arrived, sum, solution, triangle, 0};
+  if (Inside != SPTI_CSC_ONE_GLOBAL) block.template clear<Inside>();
+  block.first = block_ticket(a.sync) * warps_per_block(); /* a barrier: what was cleared is clear for all */
   const int64_t s = block.first + warp_in_block();
   const bool mine = s < v.n;
   const int32_t j = int32_t(!mine ? 0 : v.backward ? v.n - 1 - s : s);
 
   /* Everything that does not depend on other columns, before the wait. */
-  one_column column = one_column_of(v, j);
+  column_span column = column_of(v, j);
   if (!mine) column.length = 0;
   const one_entry<T> first = one_entry_of<T>(v, column, lane());
   divisor<T> diagonal;
   const int64_t at = v.head ? load_const(v.ptr + j) : load_const(v.ptr + j + 1) - 1;
   diagonal.set(v.unit ? one<T>() : conj_if(v.conj, load_const((const T *)v.val + at)));
-  if (Two) {
-    if (first.row >= 0 && block.slot_of(v, first.row) < warps_per_block()) shared_red_add(inside + block.slot_of(v, first.row), 1);
+  if (Inside != SPTI_CSC_ONE_GLOBAL) {
+    block.template announce<Inside>(v, first);
     syncthreads();
   }
   if (!mine) return;
 
   T x = from_reals<T>::make(0, 0);
-  if (!all(lane() != 0 || one_solve<T, Two>(a, block, j, diagonal, &x))) return;
-  x = shfl(x, 0);
-  one_push<T, Two>(a, block, column, first, x);
+  if (!one_wait<T, Inside>(a, block, j, &x)) return;
+  if (!v.unit) x = diagonal.divide(x);
+  if (Inside == SPTI_CSC_ONE_VALUES && lane() == 0) publish_shared(block.x + warp_in_block(), x);
+  one_push<T, Inside>(a, block, column, first, x);
   if (lane() == 0) store((T *)a.work + j * a.ld, x);
 }
 
-template <typename T> static int one_launch(const spti_syncfree_csc_one_args *a, void *stream) {
-  const int64_t blocks = (int64_t(a->view.n) + a->block_warps - 1) / a->block_warps;
-  const int threads = 32 * a->block_warps;
-  if (a->two_level) return SPTI_LAUNCH((syncfree_csc_one_kernel<T, true>), blocks, threads, 0, stream, *a);
-  return SPTI_LAUNCH((syncfree_csc_one_kernel<T, false>), blocks, threads, 0, stream, *a);
+template <typename T> static int one_launch(const spti_syncfree_csc_one_args *one, void *stream) {
+  const spti_syncfree_csc_args &a = one->solve;
+  const int64_t blocks = (int64_t(a.view.n) + a.block_warps - 1) / a.block_warps;
+  const int threads = 32 * a.block_warps;
+  switch (one->inside) {
+  case SPTI_CSC_ONE_GLOBAL: return SPTI_LAUNCH((syncfree_csc_one_kernel<T, SPTI_CSC_ONE_GLOBAL>), blocks, threads, 0, stream, a);
+  case SPTI_CSC_ONE_SUMS: return SPTI_LAUNCH((syncfree_csc_one_kernel<T, SPTI_CSC_ONE_SUMS>), blocks, threads, 0, stream, a);
+  default: return SPTI_LAUNCH((syncfree_csc_one_kernel<T, SPTI_CSC_ONE_VALUES>), blocks, threads, 0, stream, a);
+  }
 }
 
 } // namespace spti
 
 extern "C" int spti_syncfree_csc_one_launch(const spti_syncfree_csc_one_args *a, void *stream) {
   using namespace spti;
-  return dispatch(a->view.dtype, [&](auto tag) { return one_launch<typename decltype(tag)::type>(a, stream); });
+  return dispatch(a->solve.view.dtype, [&](auto tag) { return one_launch<typename decltype(tag)::type>(a, stream); });
 }

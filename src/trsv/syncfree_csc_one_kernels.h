@@ -3,8 +3,7 @@
 #ifndef SPTI_SYNCFREE_CSC_ONE_KERNELS_H
 #define SPTI_SYNCFREE_CSC_ONE_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "trsm/syncfree_csc_kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,14 +11,18 @@ extern "C" {
 
 enum { SPTI_SYNCFREE_CSC_ONE_MAX_WARPS = 32 };
 
+/* How updates go from one column to another of the same thread block. */
+typedef enum {
+  SPTI_CSC_ONE_GLOBAL, /* through global memory, as between blocks */
+  SPTI_CSC_ONE_SUMS,   /* sums and in-degrees in shared memory */
+  SPTI_CSC_ONE_VALUES, /* solutions in shared memory, each its own flag */
+} spti_syncfree_csc_inside;
+
+/* Reads of the solve's arguments: all but tiles, selection, chunks and items; width is 1, block_warps up to
+ * SPTI_SYNCFREE_CSC_ONE_MAX_WARPS. Counters and accumulators as the start leaves them. */
 typedef struct {
-  spti_view view; /* push */
-  void *work;     /* element i at i * ld: alpha b on entry, x on exit */
-  int64_t ld;
-  int32_t two_level;   /* sums and in-degrees of the columns of one block in shared memory */
-  int32_t block_warps; /* columns per thread block, 1 to SPTI_SYNCFREE_CSC_ONE_MAX_WARPS */
-  int32_t *counters;   /* [n], in-degrees on entry, state of this solve */
-  spti_syncfree sync;
+  spti_syncfree_csc_args solve;
+  spti_syncfree_csc_inside inside;
 } spti_syncfree_csc_one_args;
 
 int spti_syncfree_csc_one_launch(const spti_syncfree_csc_one_args *, void *stream);

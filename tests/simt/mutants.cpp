@@ -20,7 +20,7 @@ static solve_case case_of(uint64_t seed, bool within_a_block) {
   c.width = widths[seed / 4 % 4];
   c.n = 33;
   c.spin_limit = 20000;
-  if (within_a_block) c.use_one(4 * seed + 1);
+  if (within_a_block) c.use_one(3 * seed + SPTI_CSC_ONE_SUMS);
   return c;
 }
 

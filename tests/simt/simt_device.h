@@ -59,6 +59,7 @@ inline uint64_t double_bits(double v) { return to_bits(v); }
   inline void red_add(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), true, simt::access::relaxed); }                         \
   inline W shared_load_relaxed(const W *p) { return load(p); }                                                                             \
   inline void shared_store(W *p, W v) { store(p, v); }                                                                                     \
+  inline void shared_store_relaxed(W *p, W v) { store(p, v); }                                                                             \
   inline void shared_red_add(W *p, W v) { red_add(p, v); }                                                                                 \
   inline W shfl(W v, int from) { return from_bits<W>(simt::shuffle(to_bits(v), from)); }
 SIMT_WORD(int32_t)

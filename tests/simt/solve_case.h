@@ -16,7 +16,7 @@ struct solve_case {
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
   sptrsm_select select = SPTRSM_SELECT_ADAPTIVE;
   int32_t p = 8, q = 8192, whole_column = 4, second_chunk = 4, block_warps = 2;
-  int one = -1;             /* the kernel for one right-hand side, with one level of sums (0) or two (1) */
+  int one = -1;             /* the kernel for one right-hand side: an spti_syncfree_csc_inside */
   bool ready_order = false; /* columns in the order in which they become ready, long ones in segments */
   bool gathered = false;    /* long rows in accumulators of their own */
   spti_syncfree_csc_limits limits = {4096, 512, 1024, 128};
@@ -25,10 +25,10 @@ struct solve_case {
 
   solve_case &use_one(uint64_t seed) {
     static const int32_t warps[] = {16, 1, 2, 3, 8, 32};
-    one = int(seed % 4 != 0);
+    one = int(seed % 3);
     width = 1;
-    block_warps = warps[seed / 4 % 6];
-    ready_order = gathered = false;
+    block_warps = warps[seed / 3 % 6];
+    ready_order = false;
     return *this;
   }
   /* Everything but the shape of the problem. */
@@ -131,7 +131,7 @@ template <typename T> std::string run_case(const solve_case &c, uint64_t seed, i
   std::vector<T> state(spti_syncfree_csc_work_bytes(c.n, tiles, a.parts, c.width, sizeof(T)) / sizeof(T) + 1, T(-7));
   spti_syncfree_csc_bind(&a, state.data());
   if (spti_syncfree_csc_start_launch(&a, nullptr)) return "start: " + simt::error();
-  const spti_syncfree_csc_one_args one = {T_.view, a.work, a.ld, c.one, c.block_warps, a.counters, a.sync};
+  const spti_syncfree_csc_one_args one = {a, spti_syncfree_csc_inside(c.one)};
   if (c.one < 0 ? spti_syncfree_csc_solve_launch(&a, nullptr) : spti_syncfree_csc_one_launch(&one, nullptr))
     return "solve: " + simt::error();
 
