@@ -33,6 +33,10 @@ enum class protocol_step { none, ticket, last_arrival, acquire, arrival_barrier,
 #define SPTI_DEVICE                    __device__ __forceinline__
 #define SPTI_KERNEL(threads)           __global__ void __launch_bounds__(threads)
 #define SPTI_SHARED(type, name, count) __shared__ type name[count]
+/* The shared memory that the launch asked for, as an array of `type`; for what is more than the 48 KiB of arrays above. */
+#define SPTI_DYNAMIC_SHARED(type, name)                                                                                                    \
+  extern __shared__ __align__(16) unsigned char spti_dynamic_shared[];                                                                     \
+  type *const name = reinterpret_cast<type *>(spti_dynamic_shared)
 
 namespace spti {
 
@@ -162,6 +166,7 @@ SPTI_DEVICE bool any(bool v) { return __any_sync(0xffffffffu, v) != 0; }
 SPTI_DEVICE bool all(bool v) { return __all_sync(0xffffffffu, v) != 0; }
 SPTI_DEVICE int popcount(uint32_t v) { return __popc(v); }
 SPTI_DEVICE int first_lane(uint32_t lanes) { return __ffs((int)lanes) - 1; }
+SPTI_DEVICE int last_lane(uint32_t lanes) { return 31 - __clz((int)lanes); }
 SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 
 /* ---- waiting and launching ---- */
@@ -169,11 +174,17 @@ SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 /* Between two polls. The load's own latency is pause enough: sleeping was measured to gain nothing. */
 SPTI_DEVICE void spin_pause() {}
 
+enum { SHARED_WITHOUT_ASKING = 48 << 10 };
+
 /* A one-dimensional grid; zero blocks are no launch. Returns a cudaError_t. */
 template <typename Kernel, typename Args>
 int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stream, const Args &args) {
   if (blocks == 0) return cudaSuccess;
   if (blocks < 0 || blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
+  if (shared > SHARED_WITHOUT_ASKING) {
+    const cudaError_t error = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (error) return (int)error;
+  }
   kernel<<<(unsigned)blocks, (unsigned)threads, shared, (cudaStream_t)stream>>>(args);
   return (int)cudaGetLastError();
 }

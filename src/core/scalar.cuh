@@ -57,27 +57,33 @@ template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, 
 }
 
 /* divisor<T>: everything about dividing by t that can be done before the numerator is known, since the division itself is in the
- * critical path of every row. f64: the product with the reciprocal and one correction by its remainder (Markstein), correctly
- * rounded but for rare cases off by one ulp; near the ends of the range, and for zeros, plain division. f32: the product with the
- * reciprocal in f64. Complex division by Smith's formula, which neither overflows nor underflows on the way:
- * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise. */
+ * critical path of every row. f64: the product with the reciprocal to twice the precision, 1 / t = reciprocal + rest, which is correctly
+ * rounded but for rare cases off by one ulp; near the ends of the range plain division. f32: the product with the reciprocal in f64.
+ * Complex division by Smith's formula, which neither overflows nor underflows on the way:
+ * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise.
+ *
+ * quick is the division without a look at the range, for where a branch costs too much; where quick_holds, it is what divide returns. */
 template <typename T> struct divisor;
 template <> struct divisor<float> {
   double reciprocal;
   SPTI_DEVICE void set(float t) { reciprocal = 1 / double(t); }
-  SPTI_DEVICE float divide(float a) const { return float(double(a) * reciprocal); }
+  SPTI_DEVICE float quick(float a) const { return float(double(a) * reciprocal); }
+  SPTI_DEVICE bool quick_holds(float) const { return true; }
+  SPTI_DEVICE float divide(float a) const { return quick(a); }
 };
 template <> struct divisor<double> {
-  double t, reciprocal;
+  double t, reciprocal, rest;
   SPTI_DEVICE void set(double value) {
     t = value;
     reciprocal = 1 / value;
+    rest = fused(-t, reciprocal, 1.0) * reciprocal;
   }
-  SPTI_DEVICE double divide(double a) const {
-    const double q = a * reciprocal, safe = magnitude(q);
-    if (!(safe > 1e-250 && safe < 1e250 && magnitude(a) > 1e-250 && magnitude(reciprocal) < 1e250)) return a / t;
-    return fused(fused(-q, t, a), reciprocal, q);
+  SPTI_DEVICE double quick(double a) const { return fused(a, reciprocal, a * rest); }
+  SPTI_DEVICE bool quick_holds(double a) const {
+    const double q = magnitude(a * reciprocal);
+    return magnitude(reciprocal) < 1e250 && (a == 0 || (q > 1e-250 && q < 1e250 && magnitude(a) > 1e-250));
   }
+  SPTI_DEVICE double divide(double a) const { return quick_holds(a) ? quick(a) : a / t; }
 };
 template <typename R> struct divisor<complex_t<R>> {
   R ratio;
@@ -88,9 +94,21 @@ template <typename R> struct divisor<complex_t<R>> {
     ratio = mirrored ? t.re / t.im : t.im / t.re;
     denominator.set(mirrored ? t.im + t.re * ratio : t.re + t.im * ratio);
   }
+  SPTI_DEVICE complex_t<R> numerator(complex_t<R> a) const {
+    if (mirrored) return {a.re * ratio + a.im, a.im * ratio - a.re};
+    return {a.re + a.im * ratio, a.im - a.re * ratio};
+  }
+  SPTI_DEVICE complex_t<R> quick(complex_t<R> a) const {
+    const complex_t<R> b = numerator(a);
+    return {denominator.quick(b.re), denominator.quick(b.im)};
+  }
+  SPTI_DEVICE bool quick_holds(complex_t<R> a) const {
+    const complex_t<R> b = numerator(a);
+    return denominator.quick_holds(b.re) && denominator.quick_holds(b.im);
+  }
   SPTI_DEVICE complex_t<R> divide(complex_t<R> a) const {
-    if (mirrored) return {denominator.divide(a.re * ratio + a.im), denominator.divide(a.im * ratio - a.re)};
-    return {denominator.divide(a.re + a.im * ratio), denominator.divide(a.im - a.re * ratio)};
+    const complex_t<R> b = numerator(a);
+    return {denominator.divide(b.re), denominator.divide(b.im)};
   }
 };
 

@@ -256,6 +256,7 @@ schedule schedule::from_seed(uint64_t seed) {
 void use(const schedule &s) { m.plan = s; }
 const std::string &error() { return m.error; }
 int left_out_step = 0;
+size_t dynamic_shared = 0;
 
 static void make_slots(int threads) {
   const size_t count = size_t(std::min(m.plan.resident_blocks, std::max(m.blocks, 1)));

@@ -44,6 +44,8 @@ void use(const schedule &);
 const std::string &error(); /* of the last run, with the seed; empty if it went well */
 extern int left_out_step;   /* spti::protocol_step that kernels leave out, 0: none */
 
+extern size_t dynamic_shared; /* bytes of the next run's SPTI_DYNAMIC_SHARED */
+
 enum { LAUNCH_FAILED = 719 };
 int run(int64_t blocks, int threads, const std::function<void()> &kernel); /* 0 or LAUNCH_FAILED */
 

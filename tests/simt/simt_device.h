@@ -8,9 +8,10 @@
 
 #include "simt/simt.h"
 
-#define SPTI_DEVICE                    inline
-#define SPTI_KERNEL(threads)           void
-#define SPTI_SHARED(type, name, count) type *const name = (type *)simt::shared_array(sizeof(type) * (count))
+#define SPTI_DEVICE                     inline
+#define SPTI_KERNEL(threads)            void
+#define SPTI_SHARED(type, name, count)  type *const name = (type *)simt::shared_array(sizeof(type) * (count))
+#define SPTI_DYNAMIC_SHARED(type, name) type *const name = (type *)simt::shared_array(simt::dynamic_shared)
 
 namespace spti {
 
@@ -93,6 +94,7 @@ inline void syncwarp() { simt::warp_barrier(); }
 inline void syncthreads() { simt::block_barrier(); }
 inline int popcount(uint32_t v) { return __builtin_popcount(v); }
 inline int first_lane(uint32_t lanes) { return __builtin_ctz(lanes); }
+inline int last_lane(uint32_t lanes) { return 31 - __builtin_clz(lanes); }
 inline uint32_t ballot(bool v) { return simt::vote(v); }
 inline bool any(bool v) { return ballot(v) != 0; }
 inline bool all(bool v) { return ballot(v) == 0xffffffffu; }
@@ -100,7 +102,8 @@ inline bool all(bool v) { return ballot(v) == 0xffffffffu; }
 inline void spin_pause() { simt::pause(); }
 inline bool left_out(protocol_step step) { return simt::left_out_step == int(step); }
 
-template <typename Kernel, typename Args> int launch(Kernel kernel, int64_t blocks, int threads, size_t, void *, const Args &args) {
+template <typename Kernel, typename Args> int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *, const Args &args) {
+  simt::dynamic_shared = shared;
   return simt::run(blocks, threads, [&] { kernel(args); });
 }
 

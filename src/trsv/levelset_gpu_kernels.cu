@@ -1,0 +1,339 @@
+/* levelset_gpu_kernels -- substitution by level sets: runs of narrow levels in one block, wide levels by the whole device. Rows stand
+ * in level order, x by place: x[t] = (b[row[t]] - sum over row t's entries of val x[from]) / diag[t].
+ *
+ * A run goes in chunks of 32 rows. While the block's first warp, the solver, solves chunk c, the other warps, the feeders, prepare
+ * chunk c + 1: entries whose column stands before chunk c are final, so they are multiplied and summed here (the far ones, nearly all in
+ * deep problems); the others (near) are scattered into a dense tile of 64 columns by 32 rows. Then a block barrier, and the solver
+ * has all it needs in shared memory: it multiplies the tile's first half with chunk c's solution, and solves the triangle in the second half
+ * by columns, a lane per row: x_r, then acc_i -= T_ir x_r for all rows at once. So a level costs one division, one shuffle and one product
+ * in the critical path, whatever its rows' lengths, and no barrier.
+ *
+ * A wide level is one launch without any waiting: 1 to 32 lanes per row, and a block for each row too long for that.
+ * Source: [anderson1989], [saltz1990]; fusing narrow levels as in algorithm 2 of [lu2023tile]; the tile is new here. Deterministic. */
+#include "core/device.cuh"
+#include "core/transfer.cuh"
+#include "trsv/levelset_gpu_kernels.h"
+
+namespace spti {
+
+enum {
+  CHUNK = SPTI_LEVELSET_GPU_CHUNK,
+  PITCH = CHUNK + 1 /* no bank conflicts */,
+  AHEAD = 4,
+  BATCH = 4,
+  WIDE_THREADS = 256,
+  COLUMN_GROUP = 8,
+  DEEP = 14
+};
+
+template <typename T> SPTI_DEVICE T sum_of_lanes(T v, int lanes) {
+  for (int step = lanes / 2; step > 0; step /= 2) v = v + shfl(v, lane() ^ step);
+  return v;
+}
+
+template <typename T> SPTI_DEVICE T *solution_of(const spti_levelset_gpu_rows &a, int64_t k) { return static_cast<T *>(a.x) + k * a.pitch; }
+
+/* ---- runs of narrow levels ---- */
+
+/* A chunk as the feeders leave it to the solver. */
+template <typename T> struct prepared_chunk {
+  T near[2 * CHUNK * PITCH]; /* column j of the chunk before and of this one, row i: at j * PITCH + i; 0 where there is no entry */
+  T rest[CHUNK];             /* right-hand sides less the far entries */
+  divisor<T> pivot[CHUNK];
+};
+
+/* A stored zero, which is no reason to spread a NaN but does so where it meets one, is told from no entry by its sign. */
+template <typename R> SPTI_DEVICE R mark_zero(R v) { return v == 0 ? R(-0.0) : v; }
+template <typename R> SPTI_DEVICE complex_t<R> mark_zero(complex_t<R> v) { return {is_zero(v) ? R(-0.0) : v.re, v.im}; }
+SPTI_DEVICE bool is_entry(float v) { return float_bits(v) != 0; }
+SPTI_DEVICE bool is_entry(double v) { return double_bits(v) != 0; }
+template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entry(v.re) || v.im != 0; }
+
+template <typename T> SPTI_DEVICE bool is_finite(T v) { return is_zero(v - v); }
+
+/* The chunk once more where the quick way can't be trusted: division in its full range, and products of entries only, as 0 times Inf would
+ * be NaN. */
+template <typename T> SPTI_DEVICE T solve_with_care(const prepared_chunk<T> &c, const T *before, bool has_before) {
+  const T *column = c.near + lane();
+  T acc = c.rest[lane()];
+  for (int j = 0; has_before && j < CHUNK; j++)
+    if (is_entry(column[j * PITCH])) acc = acc - column[j * PITCH] * before[j];
+  for (int r = 0; r < CHUNK; r++) {
+    const T x = shfl(c.pivot[lane()].divide(acc), r), t = column[(CHUNK + r) * PITCH];
+    if (is_entry(t)) acc = acc - t * x;
+  }
+  return c.pivot[lane()].divide(acc);
+}
+
+/* acc less the products of columns [r, end), which are one level, with x. Four at a time, so that their shuffles overlap. */
+template <typename T> SPTI_DEVICE T subtract_level(T acc, const T *column, T x, int r, int end) {
+  for (; r < end; r += 4) {
+    const T t0 = column[r * PITCH], t1 = r + 1 < end ? column[(r + 1) * PITCH] : T(), t2 = r + 2 < end ? column[(r + 2) * PITCH] : T(),
+            t3 = r + 3 < end ? column[(r + 3) * PITCH] : T();
+    const T x0 = shfl(x, r), x1 = shfl(x, (r + 1) % CHUNK), x2 = shfl(x, (r + 2) % CHUNK), x3 = shfl(x, (r + 3) % CHUNK);
+    acc = (acc - t0 * x0) - (t1 * x1 + t2 * x2 + t3 * x3);
+  }
+  return acc;
+}
+
+/* Columns one by one, whether they are a level or not, up to the last one that begins a level. */
+template <typename T> SPTI_DEVICE T subtract_columns(T acc, const T *column, const divisor<T> &pivot, int last) {
+#pragma unroll
+  for (int group = 0; group < CHUNK; group += COLUMN_GROUP)
+    if (group < last) {
+#pragma unroll
+      for (int r = group; r < group + COLUMN_GROUP; r++) acc = acc - column[r * PITCH] * shfl(pivot.quick(acc), r);
+    }
+  return acc;
+}
+
+/* The solver warp: x of its lane's row. */
+template <typename T>
+SPTI_DEVICE T solve_chunk(const prepared_chunk<T> &c, const T *before, bool has_before, uint32_t level_starts, bool used) {
+  const T *column = c.near + lane();
+  const divisor<T> pivot = c.pivot[lane()];
+  T acc = c.rest[lane()];
+  if (has_before) {
+    T sum[4] = {};
+#pragma unroll
+    for (int j = 0; j < CHUNK; j++) sum[j % 4] = sum[j % 4] + column[j * PITCH] * before[j];
+    acc = acc - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  }
+  column += CHUNK * PITCH;
+  uint32_t ends = level_starts & ~1u;
+  if (popcount(ends) >= DEEP) {
+    acc = subtract_columns(acc, column, pivot, last_lane(ends));
+  } else {
+    for (int r = 0; ends; ends &= ends - 1) {
+      const int end = first_lane(ends);
+      acc = subtract_level(acc, column, pivot.quick(acc), r, end);
+      r = end;
+    }
+  }
+  const T x = pivot.quick(acc);
+  if (any(used && !(pivot.quick_holds(acc) && is_finite(x)))) return solve_with_care(c, before, has_before);
+  return x;
+}
+
+template <typename T>
+SPTI_DEVICE void solve_run(const spti_levelset_gpu_run_args &a, int64_t k, const prepared_chunk<T> *prepared, T *before) {
+  const int chunks = (a.rows.last - a.rows.first + CHUNK - 1) / CHUNK;
+  int32_t starts = load_const(a.level_starts);
+  syncthreads();
+  for (int c = 0; c < chunks; c++) {
+    const int32_t place = a.rows.first + CHUNK * c + lane();
+    const bool used = place < a.rows.last;
+    const int32_t next = c + 1 < chunks ? load_const(a.level_starts + c + 1) : 0;
+    const T x = solve_chunk(prepared[c % 2], before, c > 0, uint32_t(starts), used);
+    syncwarp();
+    before[lane()] = x;
+    if (used) {
+      store(solution_of<T>(a.rows, k) + place, x);
+      write_solution(a.rows.transfer, load_const(a.rows.row + place), k, x);
+    }
+    starts = next;
+    syncthreads();
+  }
+}
+
+/* Some entries of one lane: every lanes-th of its row from p on; from is -1 behind the row's end. */
+template <typename T> struct batch {
+  int32_t from[BATCH];
+  T val[BATCH];
+
+  SPTI_DEVICE void load_entries(const spti_levelset_gpu_rows &a, int32_t p, int32_t end, int lanes) {
+#pragma unroll
+    for (int e = 0; e < BATCH; e++, p += lanes) {
+      from[e] = p < end ? load_const(a.from + p) : -1;
+      val[e] = p < end ? load_const(static_cast<const T *>(a.val) + p) : T();
+    }
+  }
+  /* The sum of val x over the entries before place near_from; the others go to the tile, whose first column is that of place base. */
+  SPTI_DEVICE T take(const T *x, T *tile, int32_t base, int32_t near_from) const {
+    T known[BATCH], sum = T();
+#pragma unroll
+    for (int e = 0; e < BATCH; e++) {
+      known[e] = from[e] >= 0 && from[e] < near_from ? load(x + from[e]) : T();
+      if (from[e] >= near_from) tile[(from[e] - base) * PITCH] = mark_zero(val[e]);
+    }
+#pragma unroll
+    for (int e = 0; e < BATCH; e++)
+      if (from[e] < near_from) sum = sum + val[e] * known[e];
+    return sum;
+  }
+};
+
+/* One row of a chunk, as its feeder lanes see it. */
+struct row_ends {
+  int32_t begin, end;
+
+  SPTI_DEVICE void load_ends(const spti_levelset_gpu_rows &a, int32_t place) {
+    begin = place < a.last ? load_const(a.start + place) : 0;
+    end = place < a.last ? load_const(a.start + place + 1) : 0;
+  }
+};
+template <typename T> struct row_values {
+  T b, diag;
+
+  SPTI_DEVICE void load_values(const spti_levelset_gpu_rows &a, int64_t k, int32_t place) {
+    const bool used = place < a.last;
+    b = used ? read_rhs<T>(a.transfer, load_const(a.row + place), k) : T();
+    diag = used ? load_const(static_cast<const T *>(a.diag) + place) : one<T>();
+  }
+};
+
+/* Each batch is loaded while the one before it is worked on, a chunk's first one in the chunk before; what they are found by, two chunks
+ * before. */
+template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args &a, int64_t k, prepared_chunk<T> *prepared) {
+  const spti_levelset_gpu_rows &rows = a.rows;
+  const int lanes = a.feeders / CHUNK, thread = thread_in_block() - 32;
+  const int in_chunk = thread / lanes, lane_of_row = thread % lanes;
+  const int chunks = (rows.last - rows.first + CHUNK - 1) / CHUNK;
+  const T *x = solution_of<T>(rows, k);
+  row_ends now, next;
+  row_values<T> values;
+  batch<T> current;
+  now.load_ends(rows, rows.first + in_chunk);
+  next.load_ends(rows, rows.first + CHUNK + in_chunk);
+  values.load_values(rows, k, rows.first + in_chunk);
+  current.load_entries(rows, now.begin + lane_of_row, now.end, lanes);
+  for (int c = 0; c < chunks; c++) { /* the solver is at chunk c - 1 */
+    const int32_t base = rows.first + CHUNK * (c - 1), near_from = c > 0 ? base : rows.first;
+    prepared_chunk<T> &to = prepared[c % 2];
+    T *const tile = to.near + in_chunk;
+    for (int j = lane_of_row; j < 2 * CHUNK; j += lanes) tile[j * PITCH] = T();
+    syncwarp();
+    T sum = T();
+    bool more = true;
+    for (int32_t p = now.begin + lane_of_row + BATCH * lanes; more; p += BATCH * lanes) {
+      batch<T> ahead;
+      more = any(p < now.end);
+      if (more) ahead.load_entries(rows, p, now.end, lanes);
+      else ahead.load_entries(rows, next.begin + lane_of_row, next.end, lanes);
+      sum = sum + current.take(x, tile, base, near_from);
+      current = ahead;
+    }
+    const T far = sum_of_lanes(sum, lanes);
+    if (lane_of_row == 0) {
+      to.rest[in_chunk] = values.b - far;
+      to.pivot[in_chunk].set(values.diag);
+    }
+    values.load_values(rows, k, base + 2 * CHUNK + in_chunk);
+    now = next;
+    next.load_ends(rows, base + 3 * CHUNK + in_chunk);
+    syncthreads();
+  }
+  syncthreads();
+}
+
+template <typename T> SPTI_KERNEL(SPTI_LEVELSET_GPU_FEEDERS_MAX + 32) levelset_gpu_run_kernel(spti_levelset_gpu_run_args a) {
+  SPTI_DYNAMIC_SHARED(prepared_chunk<T>, prepared);
+  SPTI_SHARED(T, before, CHUNK);
+  const int64_t k = block_in_grid();
+  if (warp_in_block() == 0) solve_run(a, k, prepared, before);
+  else feed_run(a, k, prepared);
+}
+
+/* ---- wide levels ---- */
+
+/* The part of a row's sum that a lane takes: every step-th entry from p on. */
+template <typename T> SPTI_DEVICE T sum_of_row(const spti_levelset_gpu_rows &a, const T *x, int32_t p, int32_t end, int32_t step) {
+  const T *val = static_cast<const T *>(a.val);
+  T sum = T();
+  for (; p < end - (AHEAD - 1) * step; p += AHEAD * step) {
+    int32_t from[AHEAD];
+    T v[AHEAD];
+#pragma unroll
+    for (int e = 0; e < AHEAD; e++) {
+      from[e] = load_const(a.from + p + e * step);
+      v[e] = load_const(val + p + e * step);
+    }
+#pragma unroll
+    for (int e = 0; e < AHEAD; e++) sum = sum + v[e] * load(x + from[e]);
+  }
+  for (; p < end; p += step) sum = sum + load_const(val + p) * load(x + load_const(a.from + p));
+  return sum;
+}
+
+template <typename T> SPTI_DEVICE void finish_row(const spti_levelset_gpu_rows &a, int64_t k, int32_t place, T sum) {
+  const int32_t row = load_const(a.row + place);
+  const T x = quotient(read_rhs<T>(a.transfer, row, k) - sum, load_const(static_cast<const T *>(a.diag) + place));
+  store(solution_of<T>(a, k) + place, x);
+  write_solution(a.transfer, row, k, x);
+}
+
+template <typename T> SPTI_DEVICE void solve_long_row(const spti_levelset_gpu_rows &a, int64_t k, int32_t place) {
+  SPTI_SHARED(T, sums, WIDE_THREADS / 32);
+  const T own =
+      sum_of_row(a, solution_of<T>(a, k), load_const(a.start + place) + thread_in_block(), load_const(a.start + place + 1), WIDE_THREADS);
+  const T of_warp = sum_of_lanes(own, 32);
+  if (lane() == 0) sums[warp_in_block()] = of_warp;
+  syncthreads();
+  if (thread_in_block() != 0) return;
+  T sum = sums[0];
+  for (int w = 1; w < WIDE_THREADS / 32; w++) sum = sum + sums[w];
+  finish_row(a, k, place, sum);
+}
+
+/* Long rows first, as they take longest. */
+template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_levelset_gpu_wide_args a) {
+  const int64_t per_rhs = blocks_per_grid() / a.rows.transfer.width;
+  const int64_t k = block_in_grid() / per_rhs, block = block_in_grid() % per_rhs;
+  if (block < a.long_count) {
+    solve_long_row<T>(a.rows, k, load_const(a.long_rows + block));
+    return;
+  }
+  const int64_t thread = (block - a.long_count) * WIDE_THREADS + thread_in_block();
+  const int64_t place = a.rows.first + thread / a.lanes;
+  bool used = place < a.rows.last;
+  const int32_t begin = used ? load_const(a.rows.start + place) : 0, end = used ? load_const(a.rows.start + place + 1) : 0;
+  used = used && end - begin <= SPTI_LEVELSET_GPU_LONG;
+  const T own = used ? sum_of_row(a.rows, solution_of<T>(a.rows, k), begin + int32_t(thread % a.lanes), end, a.lanes) : T();
+  const T sum = sum_of_lanes(own, a.lanes);
+  if (used && thread % a.lanes == 0) finish_row(a.rows, k, int32_t(place), sum);
+}
+
+/* ---- analysis ---- */
+
+SPTI_KERNEL(WIDE_THREADS) levelset_gpu_entries_kernel(spti_levelset_gpu_survey_args a) {
+  const int64_t l = int64_t(block_in_grid()) * WIDE_THREADS + thread_in_block();
+  if (l <= a.levels) store(a.entries + l, load_const(a.start + load_const(a.level_ptr + l)));
+  if (l < a.levels) store(a.long_count + l, 0);
+}
+
+SPTI_KERNEL(WIDE_THREADS) levelset_gpu_long_rows_kernel(spti_levelset_gpu_survey_args a) {
+  const int64_t t = int64_t(block_in_grid()) * WIDE_THREADS + thread_in_block();
+  if (t >= a.n || load_const(a.start + t + 1) - load_const(a.start + t) <= SPTI_LEVELSET_GPU_LONG) return;
+  const int32_t level = load_const(a.level + load_const(a.row + t));
+  const int32_t base = load_const(a.entries + level) / SPTI_LEVELSET_GPU_LONG;
+  store(a.long_rows + base + fetch_add(a.long_count + level, 1), int32_t(t));
+}
+
+static int64_t blocks_of(int64_t threads) { return (threads + WIDE_THREADS - 1) / WIDE_THREADS; }
+
+} // namespace spti
+
+extern "C" int spti_levelset_gpu_run_launch(const spti_levelset_gpu_run_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(levelset_gpu_run_kernel<T>, a->rows.transfer.width, a->feeders + 32, 2 * sizeof(prepared_chunk<T>), stream, *a);
+  });
+}
+
+extern "C" int spti_levelset_gpu_wide_launch(const spti_levelset_gpu_wide_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  const int64_t short_blocks = blocks_of(int64_t(a->rows.last - a->rows.first) * a->lanes);
+  const int64_t blocks = (a->long_count + short_blocks) * a->rows.transfer.width;
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(levelset_gpu_wide_kernel<T>, blocks, WIDE_THREADS, 0, stream, *a);
+  });
+}
+
+extern "C" int spti_levelset_gpu_survey_launch(const spti_levelset_gpu_survey_args *a, void *stream) {
+  using namespace spti;
+  const int error = SPTI_LAUNCH(levelset_gpu_entries_kernel, blocks_of(int64_t(a->levels) + 1), WIDE_THREADS, 0, stream, *a);
+  if (error || !a->long_rows) return error;
+  return SPTI_LAUNCH(levelset_gpu_long_rows_kernel, blocks_of(a->n), WIDE_THREADS, 0, stream, *a);
+}

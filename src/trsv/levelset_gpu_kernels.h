@@ -1,0 +1,65 @@
+/* levelset_gpu_kernels.h -- arguments and launchers of the kernels of levelset on a GPU. Pointers are device pointers. */
+#ifndef SPTI_LEVELSET_GPU_KERNELS_H
+#define SPTI_LEVELSET_GPU_KERNELS_H
+
+#include "core/launch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows in level order (spti_pull_rows), and the part of them that a launch solves. */
+typedef struct {
+  spti_transfer transfer;
+  const int32_t *row, *start, *from;
+  const void *val, *diag;
+  void *x; /* solutions by place, of right-hand side k from element k * pitch */
+  int64_t pitch;
+  int32_t first, last; /* places */
+} spti_levelset_gpu_rows;
+
+enum {
+  SPTI_LEVELSET_GPU_CHUNK = 32,        /* rows that the solving warp takes at once, a lane each */
+  SPTI_LEVELSET_GPU_FEEDERS_MAX = 512, /* threads */
+  SPTI_LEVELSET_GPU_LONG = 1024,       /* entries; a longer row of a wide level gets a block of its own */
+};
+
+/* A run of narrow levels, one block for each right-hand side. */
+typedef struct {
+  spti_levelset_gpu_rows rows;
+  const int32_t *level_starts; /* bit r of word c: place first + 32 c + r is the first of its level */
+  int32_t feeders;             /* threads beside the solving warp: 32 times a power of two */
+} spti_levelset_gpu_run_args;
+
+int spti_levelset_gpu_run_launch(const spti_levelset_gpu_run_args *, sptrsm_dtype, void *stream);
+
+/* A level by all blocks. */
+typedef struct {
+  spti_levelset_gpu_rows rows;
+  int32_t lanes;            /* per row, a power of two up to 32 */
+  const int32_t *long_rows; /* [long_count]: places of the rows of more than SPTI_LEVELSET_GPU_LONG entries */
+  int32_t long_count;
+} spti_levelset_gpu_wide_args;
+
+int spti_levelset_gpu_wide_launch(const spti_levelset_gpu_wide_args *, sptrsm_dtype, void *stream);
+
+/* ---- analysis ---- */
+
+/* entries[l] = start of level l's first entry; long_rows: the long ones of level l from element entries[l] / SPTI_LEVELSET_GPU_LONG
+ * on, in any order, long_count[l] of them. */
+typedef struct {
+  int32_t n, levels;
+  const int32_t *level_ptr; /* [levels+1] */
+  const int32_t *level;     /* [n], of each row */
+  const int32_t *row, *start;
+  int32_t *entries;    /* [levels+1] */
+  int32_t *long_count; /* [levels] */
+  int32_t *long_rows;  /* [all entries / SPTI_LEVELSET_GPU_LONG], or NULL: no row is that long */
+} spti_levelset_gpu_survey_args;
+
+int spti_levelset_gpu_survey_launch(const spti_levelset_gpu_survey_args *, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
