@@ -62,7 +62,8 @@ template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, 
  * Complex division by Smith's formula, which neither overflows nor underflows on the way:
  * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise.
  *
- * quick is the division without a look at the range, for where a branch costs too much; where quick_holds, it is what divide returns. */
+ * quick is the division without a look at the range, for where a branch costs too much; where quick_holds, it is
+ * what divide returns, but for the sign of a zero. */
 template <typename T> struct divisor;
 template <> struct divisor<float> {
   double reciprocal;
@@ -80,10 +81,10 @@ template <> struct divisor<double> {
   }
   SPTI_DEVICE double quick(double a) const { return fused(a, reciprocal, a * rest); }
   SPTI_DEVICE bool quick_holds(double a) const {
-    const double q = magnitude(a * reciprocal);
-    return magnitude(reciprocal) < 1e250 && (a == 0 || (q > 1e-250 && q < 1e250 && magnitude(a) > 1e-250));
+    const double q = magnitude(a * reciprocal), r = magnitude(reciprocal);
+    return r > 1e-250 && r < 1e250 && (a == 0 || (q > 1e-250 && q < 1e250 && magnitude(a) > 1e-250));
   }
-  SPTI_DEVICE double divide(double a) const { return quick_holds(a) ? quick(a) : a / t; }
+  SPTI_DEVICE double divide(double a) const { return a != 0 && quick_holds(a) ? quick(a) : a / t; }
 };
 template <typename R> struct divisor<complex_t<R>> {
   R ratio;

@@ -1,6 +1,7 @@
 /* levelset on a GPU -- substitution by level sets, without any polling.
  * x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), level by level; the rows of a level need only earlier levels.
- * Runs of narrow levels are one launch of one block each, which goes through them in chunks of 32 rows; a wide level is a launch of its own.
+ * Runs of narrow levels are one launch of one block each, which goes through them in chunks of 32 rows; a wide level is a launch of
+ * its own.
  * The kernels are in levelset_gpu_kernels.cu.
  * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; what differs is said there. Wins: deep narrow problems, such as
  * factors of direct solvers and chains; problems of a few levels. Loses: hundreds of levels of some hundred rows each, where a level is too
@@ -211,7 +212,7 @@ static sptrsm_status schedule(const sptrsm_plan *plan, state *s, const spti_gpu_
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   const spti_gpu_levels *levels;
-  settings set = {.narrow = 256, .heavy = 8192};
+  settings set = {.narrow = 100, .heavy = 8192};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "levelset state"));
   *s = (state){.set = set};

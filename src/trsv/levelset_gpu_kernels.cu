@@ -2,11 +2,11 @@
  * in level order, x by place: x[t] = (b[row[t]] - sum over row t's entries of val x[from]) / diag[t].
  *
  * A run goes in chunks of 32 rows. While the block's first warp, the solver, solves chunk c, the other warps, the feeders, prepare
- * chunk c + 1: entries whose column stands before chunk c are final, so they are multiplied and summed here (the far ones, nearly all in
- * deep problems); the others (near) are scattered into a dense tile of 64 columns by 32 rows. Then a block barrier, and the solver
- * has all it needs in shared memory: it multiplies the tile's first half with chunk c's solution, and solves the triangle in the second half
- * by columns, a lane per row: x_r, then acc_i -= T_ir x_r for all rows at once. So a level costs one division, one shuffle and one product
- * in the critical path, whatever its rows' lengths, and no barrier.
+ * chunk c + 1: entries whose column stands before chunk c are final, so they are multiplied and summed here (the far ones, nearly
+ * all in deep problems); the others (near) are scattered into a dense tile of 64 columns by 32 rows. Then a block barrier, and the
+ * solver has all it needs in shared memory: it multiplies the tile's first half with chunk c's solution, and solves the triangle in the
+ * second half by columns, a lane per row: x_r, then acc_i -= T_ir x_r for all rows at once. So a row costs one division, one shuffle
+ * and one product in the critical path, whatever its length, and no barrier.
  *
  * A wide level is one launch without any waiting: 1 to 32 lanes per row, and a block for each row too long for that.
  * Source: [anderson1989], [saltz1990]; fusing narrow levels as in algorithm 2 of [lu2023tile]; the tile is new here. Deterministic. */
@@ -65,18 +65,7 @@ template <typename T> SPTI_DEVICE T solve_with_care(const prepared_chunk<T> &c, 
   return c.pivot[lane()].divide(acc);
 }
 
-/* acc less the products of columns [r, end), which are one level, with x. Four at a time, so that their shuffles overlap. */
-template <typename T> SPTI_DEVICE T subtract_level(T acc, const T *column, T x, int r, int end) {
-  for (; r < end; r += 4) {
-    const T t0 = column[r * PITCH], t1 = r + 1 < end ? column[(r + 1) * PITCH] : T(), t2 = r + 2 < end ? column[(r + 2) * PITCH] : T(),
-            t3 = r + 3 < end ? column[(r + 3) * PITCH] : T();
-    const T x0 = shfl(x, r), x1 = shfl(x, (r + 1) % CHUNK), x2 = shfl(x, (r + 2) % CHUNK), x3 = shfl(x, (r + 3) % CHUNK);
-    acc = (acc - t0 * x0) - (t1 * x1 + t2 * x2 + t3 * x3);
-  }
-  return acc;
-}
-
-/* Columns one by one, whether they are a level or not, up to the last one that begins a level. */
+/* acc less the products of all columns before `last` with x. */
 template <typename T> SPTI_DEVICE T subtract_columns(T acc, const T *column, const divisor<T> &pivot, int last) {
 #pragma unroll
   for (int group = 0; group < CHUNK; group += COLUMN_GROUP)
@@ -100,16 +89,7 @@ SPTI_DEVICE T solve_chunk(const prepared_chunk<T> &c, const T *before, bool has_
     acc = acc - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
   column += CHUNK * PITCH;
-  uint32_t ends = level_starts & ~1u;
-  if (popcount(ends) >= DEEP) {
-    acc = subtract_columns(acc, column, pivot, last_lane(ends));
-  } else {
-    for (int r = 0; ends; ends &= ends - 1) {
-      const int end = first_lane(ends);
-      acc = subtract_level(acc, column, pivot.quick(acc), r, end);
-      r = end;
-    }
-  }
+  acc = subtract_columns(acc, column, pivot, last_lane(level_starts | 1u)); /* the last level of the chunk feeds no row here */
   const T x = pivot.quick(acc);
   if (any(used && !(pivot.quick_holds(acc) && is_finite(x)))) return solve_with_care(c, before, has_before);
   return x;
