@@ -8,7 +8,11 @@ enum { SUBJECTS_MAX = 64 };
 
 /* Of GPU methods; NULL ends the list. */
 static const char *const forms[] = {
-    "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1", "syncfree-csc:two=0", "syncfree-csc:two=1", "syncfree-csc:two=2", NULL,
+    "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
+    "syncfree-csc:two=0",
+    "syncfree-csc:two=1",
+    "syncfree-csc:two=2,singly=32",
+    NULL,
 };
 
 static void add(subject *list, size_t *count, const char *name, sptrsm_place place) {
