@@ -11,7 +11,9 @@ static const char *const forms[] = {
     "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
     "syncfree-csc:two=0",
     "syncfree-csc:two=1",
-    "syncfree-csc:two=2,singly=32",
+    "syncfree-csc:two=2",
+    "recblock:depth=3,short=2,long=3,chunk=2",
+    "recblock:depth=2,levels=0,thin=0",
     NULL,
 };
 

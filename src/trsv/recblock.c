@@ -1,0 +1,351 @@
+/* recblock -- recursive blocks: a triangle in level order is halved again and again, most of its entries end up in rectangles.
+ * [L1 0; R L2] [x1; x2] = [b1; b2]: solve L1 x1 = b1, b2 -= R x1 by a product that waits for nothing, solve L2 x2 = b2; L1 and L2 likewise,
+ * and at the bottom by the diagonal alone, level by level, or synchronisation-free, whatever suits the triangle.
+ * Source: [lu2020recblock]; its rules are the defaults (recblock_partition.c). Differs: levels of the whole triangle serve all its parts,
+ * so rows are permuted once; the first level is solved as the right-hand side is read; a rectangle above a mere diagonal solves for it in
+ * the same pass; long rows are cut in chunks that find their last by a counter.
+ * Wins: few levels, long rows. Loses: deep problems, which become one waiting triangle whatever their blocks.
+ * Deterministic: yes; every sum has an order of its own (recblock_sums.cuh). */
+#include "trsv/recblock_kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/level_kernels.h"
+#include "core/levels_gpu.h"
+#include "core/method.h"
+
+typedef struct {
+  spti_recblock_limits limits;
+  spti_recblock_tree tree; /* in host memory */
+  spti_recblock_summary summary;
+  spti_recblock_step *steps; /* host, [step_count] */
+  int32_t step_count, segments;
+  int64_t entries;     /* off the diagonal */
+  int32_t *cuts;       /* from here on device memory: bound, then base */
+  int32_t *order;      /* [n] */
+  int32_t *start;      /* [segments + 1] */
+  int32_t *from;       /* [entries] */
+  void *val, *diag;    /* [entries], [n] */
+  int32_t *list_words; /* the four lists, one after another */
+} state;
+
+/* ---- parameters ---- */
+
+enum { DEPTH_BY_RULE = -1 };
+
+static sptrsm_status parse_setting(state *s, const char *key, size_t length, long value) {
+  const struct {
+    const char *key;
+    int32_t *target;
+    long least, most;
+  } known[] = {{"depth", &s->tree.depth, 0, SPTI_RECBLOCK_MAX_DEPTH},
+               {"levels", &s->limits.levels, 0, 10000},
+               {"thin", &s->limits.thin_levels, 0, 10000},
+               {"thread", &s->limits.thread_row, 0, 1000000},
+               {"short", &s->limits.thread_apart, 1, INT32_MAX},
+               {"long", &s->limits.group_apart, 1, INT32_MAX},
+               {"chunk", &s->limits.chunk, 1, INT32_MAX}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
+    if (value < known[i].least || value > known[i].most)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "recblock: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
+    *known[i].target = (int32_t)value;
+    return SPTRSM_OK;
+  }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "recblock: unknown parameter \"%.*s\"; known are depth, levels, thin, thread, short, long, chunk",
+                   (int)length, key);
+}
+
+/* "key=value,key=value" */
+static sptrsm_status parse_variant(state *s, const char *text) {
+  while (*text) {
+    size_t length = strcspn(text, "=,");
+    char *end = NULL;
+    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
+    if (!end || end == text + length + 1 || (*end && *end != ','))
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "recblock: expected key=value[,key=value...] in \"%s\"", text);
+    SPTI_TRY(parse_setting(s, text, length, value));
+    text = *end ? end + 1 : end;
+  }
+  return SPTRSM_OK;
+}
+
+/* ---- analysis ---- */
+
+static sptrsm_status to_device(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+  return spti_gpu_copy(context, to, bytes, from, bytes, bytes, 1, SPTI_TO_DEVICE);
+}
+
+/* Where the triangle is cut; rows of the first level have no entries and are left out. */
+static sptrsm_status cut(sptrsm_plan *plan, state *s, int32_t first) {
+  spti_recblock_tree *tree = &s->tree;
+  tree->n = plan->view.n;
+  tree->first = first;
+  if (tree->depth == DEPTH_BY_RULE) {
+    int64_t lanes;
+    SPTI_CUDA(spti_recblock_count_lanes(&lanes, plan->context->device));
+    tree->depth = spti_recblock_depth(tree->n, lanes);
+  }
+  const int32_t bounds = spti_recblock_leaves(tree->depth) + 1, words = bounds + spti_recblock_blocks(tree->depth);
+  SPTI_TRY(spti_host_alloc(&tree->bound, words, sizeof *tree->bound, "recblock cuts"));
+  tree->base = tree->bound + bounds;
+  int64_t segments = spti_recblock_cut(tree);
+  s->entries = plan->view.nnz - (int64_t)(plan->view.head + plan->view.tail) * tree->n;
+  if (segments >= INT32_MAX || s->entries > INT32_MAX)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                     "recblock: %lld entries in %lld row parts, 2^31 at most; use a smaller depth or another method", (long long)s->entries,
+                     (long long)segments);
+  s->segments = (int32_t)segments;
+  SPTI_TRY(spti_alloc(plan->context, &s->cuts, words, sizeof *s->cuts, "recblock cuts"));
+  return to_device(plan->context, s->cuts, tree->bound, (size_t)words * sizeof *s->cuts);
+}
+
+/* start: segments' running sum, marked. */
+static sptrsm_status count_segments(const sptrsm_plan *plan, const spti_recblock_pack_args *args) {
+  void *temporary, *stream = plan->context->stream;
+  size_t bytes;
+  SPTI_CUDA(spti_recblock_count_launch(args, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(NULL, &bytes, args->count, args->start, args->segments, stream));
+  SPTI_TRY(spti_alloc(plan->context, &temporary, (int64_t)bytes, 1, "scan buffer"));
+  sptrsm_status status =
+      spti_gpu_check(spti_scan_narrow_launch(temporary, &bytes, args->count, args->start, args->segments, stream), "recblock: offsets");
+  spti_free(plan->context, temporary);
+  SPTI_TRY(status);
+  SPTI_CUDA(spti_recblock_mark_launch(args, stream));
+  return SPTRSM_OK;
+}
+
+/* Entries by blocks; if asked, with the counts that need doing once a pattern. */
+static sptrsm_status pack(const sptrsm_plan *plan, const state *s, bool count) {
+  int32_t *scratch;
+  SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)plan->view.n + (count ? s->segments : 0), sizeof *scratch, "recblock places"));
+  const spti_recblock_pack_args args = {.view = plan->view,
+                                        .order = s->order,
+                                        .place = scratch,
+                                        .first = s->tree.first,
+                                        .depth = s->tree.depth,
+                                        .bound = s->cuts,
+                                        .base = s->cuts + (s->tree.base - s->tree.bound),
+                                        .segments = s->segments,
+                                        .count = scratch + plan->view.n,
+                                        .start = s->start,
+                                        .from = s->from,
+                                        .val = s->val,
+                                        .diag = s->diag};
+  sptrsm_status status = count ? count_segments(plan, &args) : SPTRSM_OK;
+  if (status == SPTRSM_OK) status = spti_gpu_check(spti_recblock_fill_launch(&args, plan->context->stream), "recblock: filling");
+  spti_free(plan->context, scratch);
+  return status;
+}
+
+static sptrsm_status pack_blocks(sptrsm_plan *plan, state *s) {
+  const size_t value_bytes = sptrsm_dtype_bytes(plan->view.dtype);
+  SPTI_TRY(spti_alloc(plan->context, &s->start, (int64_t)s->segments + 1, sizeof *s->start, "recblock rows"));
+  SPTI_TRY(spti_alloc(plan->context, &s->from, s->entries, sizeof *s->from, "recblock columns"));
+  SPTI_TRY(spti_alloc(plan->context, &s->val, s->entries, value_bytes, "recblock values"));
+  SPTI_TRY(spti_alloc(plan->context, &s->diag, plan->view.n, value_bytes, "recblock diagonal"));
+  return pack(plan, s, true);
+}
+
+/* Counts of the surveyed steps, on the device and back. */
+static sptrsm_status count_facts(const sptrsm_plan *plan, const state *s, const spti_recblock_step *steps, int32_t *device_facts,
+                                 int32_t *facts) {
+  const size_t bytes = (size_t)s->step_count * SPTI_RECBLOCK_FACTS * sizeof *facts;
+  const spti_recblock_facts_args args = {.steps = steps,
+                                         .count = s->step_count,
+                                         .segments = s->segments,
+                                         .start = s->start,
+                                         .thread_apart = s->limits.thread_apart,
+                                         .group_apart = s->limits.group_apart,
+                                         .chunk = s->limits.chunk,
+                                         .facts = device_facts};
+  SPTI_CUDA(spti_recblock_facts_launch(&args, plan->context->stream));
+  return spti_gpu_copy(plan->context, facts, bytes, device_facts, bytes, bytes, 1, SPTI_TO_HOST);
+}
+
+static spti_recblock_lists lists_of(const state *s) {
+  const spti_recblock_summary *m = &s->summary;
+  int32_t *apart = s->list_words + m->lists;
+  return (spti_recblock_lists){
+      .row = s->list_words, .apart = apart, .apart_piece = apart + m->records, .piece_record = apart + 2 * (int64_t)m->records};
+}
+
+/* taken: device, three words a step. */
+static sptrsm_status make_lists(sptrsm_plan *plan, state *s, spti_recblock_step *device_steps, int32_t *taken) {
+  const spti_recblock_summary *m = &s->summary;
+  const int64_t words = (int64_t)m->lists + 2 * (int64_t)m->records + m->pieces;
+  if (words == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_alloc(plan->context, &s->list_words, words, sizeof *s->list_words, "recblock lists"));
+  SPTI_TRY(to_device(plan->context, device_steps, s->steps, (size_t)s->step_count * sizeof *s->steps));
+  const spti_recblock_lists_args args = {
+      .steps = device_steps, .count = s->step_count, .segments = s->segments, .start = s->start, .lists = lists_of(s), .taken = taken};
+  SPTI_CUDA(spti_recblock_lists_launch(&args, plan->context->stream));
+  return SPTRSM_OK;
+}
+
+typedef struct {
+  spti_recblock_step *steps; /* device */
+  int32_t *words;            /* device: facts, then three words a step for the lists */
+  int32_t *facts;            /* host */
+} scratch;
+
+static sptrsm_status choose_with(sptrsm_plan *plan, state *s, scratch *t) {
+  const int32_t surveyed = s->step_count;
+  SPTI_TRY(spti_host_alloc(&t->facts, (int64_t)surveyed * SPTI_RECBLOCK_FACTS, sizeof *t->facts, "recblock facts"));
+  SPTI_TRY(spti_alloc(plan->context, &t->steps, surveyed, sizeof *t->steps, "recblock steps"));
+  SPTI_TRY(spti_alloc(plan->context, &t->words, (int64_t)surveyed * (SPTI_RECBLOCK_FACTS + 3), sizeof *t->words, "recblock facts"));
+  SPTI_TRY(to_device(plan->context, t->steps, s->steps, (size_t)surveyed * sizeof *s->steps));
+  SPTI_TRY(count_facts(plan, s, t->steps, t->words, t->facts));
+  s->step_count = spti_recblock_choose(s->steps, surveyed, t->facts, &s->tree, &s->limits, &s->summary);
+  return make_lists(plan, s, t->steps, t->words + (int64_t)surveyed * SPTI_RECBLOCK_FACTS);
+}
+
+static sptrsm_status choose_steps(sptrsm_plan *plan, state *s, const spti_gpu_levels *levels) {
+  scratch t = {0};
+  s->summary.panel_row = s->tree.n;
+  s->step_count = spti_recblock_survey(NULL, &s->tree, levels->ptr, levels->count, &s->limits);
+  if (s->step_count == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_host_alloc(&s->steps, s->step_count, sizeof *s->steps, "recblock steps"));
+  spti_recblock_survey(s->steps, &s->tree, levels->ptr, levels->count, &s->limits);
+  sptrsm_status status = choose_with(plan, s, &t);
+  spti_free(plan->context, t.words);
+  spti_free(plan->context, t.steps);
+  spti_host_free(t.facts);
+  return status;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  const int32_t n = plan->view.n;
+  const spti_gpu_levels *levels;
+  state *s;
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "recblock state"));
+  *s = (state){.limits = spti_recblock_published, .tree.depth = DEPTH_BY_RULE};
+  plan->state = s;
+  SPTI_TRY(parse_variant(s, plan->variant));
+  if (n == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_plan_levels(plan, &levels));
+  SPTI_TRY(cut(plan, s, levels->ptr[1]));
+  const size_t bytes = (size_t)n * sizeof *s->order;
+  SPTI_TRY(spti_alloc(plan->context, &s->order, n, sizeof *s->order, "recblock order"));
+  SPTI_TRY(spti_gpu_copy(plan->context, s->order, bytes, levels->order, bytes, bytes, 1, SPTI_ON_DEVICE));
+  SPTI_TRY(pack_blocks(plan, s));
+  SPTI_TRY(choose_steps(plan, s, levels));
+  spti_plan_drop_levels(plan);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) { return plan->view.n == 0 ? SPTRSM_OK : pack(plan, plan->state, false); }
+
+static void release(sptrsm_plan *plan) {
+  state *s = plan->state;
+  if (!s) return;
+  void *const memory[] = {s->cuts, s->order, s->start, s->from, s->val, s->diag, s->list_words};
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) spti_free(plan->context, memory[i]);
+  spti_host_free(s->steps);
+  spti_host_free(s->tree.bound);
+  spti_host_free(s);
+}
+
+/* Triangles by kind; rectangles by lanes a row, those with all rows + those with a list; share of the entries in rectangles. */
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const state *s = plan->state;
+  const spti_recblock_summary *m = &s->summary;
+  const double share = m->entries > 0 ? 100.0 * (double)m->rectangle_entries / (double)m->entries : 0;
+  snprintf(info->parameters, sizeof info->parameters,
+           "depth=%d diagonal=%d levels=%d syncfree=%d thread=%d+%d group=%d+%d empty=%d rectangles=%.0f%% launches=%d",
+           s->tree.depth < 0 ? 0 : s->tree.depth, m->diagonal, m->levels, m->syncfree, m->thread, m->thread_listed, m->group,
+           m->group_listed, m->empty, share, s->step_count + 1);
+  const size_t value_bytes = sptrsm_dtype_bytes(plan->view.dtype), rows = (size_t)plan->view.n, entries = (size_t)s->entries;
+  const size_t words = rows + (size_t)s->segments + 1 + entries + (size_t)m->lists + 2 * (size_t)m->records + (size_t)m->pieces;
+  info->plan_bytes = sizeof *s + (size_t)s->step_count * sizeof *s->steps + words * sizeof *s->order + (rows + entries) * value_bytes;
+}
+
+/* ---- solve ---- */
+
+/* A workspace's memory: values first, for their alignment. */
+typedef struct {
+  size_t b, partial, counters, bytes; /* offsets; x is at 0 */
+  int32_t arrivals, counter_count;
+} layout;
+
+static layout layout_of(const sptrsm_plan *plan, int32_t width) {
+  const state *s = plan->state;
+  const spti_recblock_summary *m = &s->summary;
+  const size_t row_bytes = (size_t)width * sptrsm_dtype_bytes(plan->view.dtype), n = (size_t)plan->view.n;
+  layout l = {.b = n * row_bytes};
+  l.partial = l.b + (n - (n > 0 ? (size_t)m->panel_row : 0)) * row_bytes;
+  l.counters = l.partial + (size_t)m->most_pieces * row_bytes;
+  l.arrivals = m->records * spti_recblock_tiles(width);
+  l.counter_count = l.arrivals + m->syncfree * SPTI_SYNCFREE_CONTROL_WORDS;
+  l.bytes = l.counters + (size_t)l.counter_count * sizeof(int32_t);
+  return l;
+}
+
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  *out = layout_of(plan, panel).bytes;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  return spti_alloc(plan->context, work, (int64_t)layout_of(plan, panel).bytes, 1, "recblock workspace");
+}
+
+static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
+
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
+  const state *s = plan->state;
+  const layout l = layout_of(plan, between->width);
+  char *memory = work;
+  spti_recblock_step_args a = {.all = {.dtype = plan->view.dtype,
+                                       .between = *between,
+                                       .n = plan->view.n,
+                                       .first = s->tree.first,
+                                       .order = s->order,
+                                       .start = s->start,
+                                       .from = s->from,
+                                       .val = s->val,
+                                       .diag = s->diag,
+                                       .lists = lists_of(s),
+                                       .x = memory,
+                                       .b = memory + l.b,
+                                       .panel_row = s->summary.panel_row,
+                                       .partial = memory + l.partial,
+                                       .counters = (int32_t *)(memory + l.counters),
+                                       .counter_count = l.counter_count,
+                                       .syncfree_begin = s->summary.syncfree_begin,
+                                       .syncfree_end = s->summary.syncfree_end}};
+  a.sync = (spti_syncfree){.control = a.all.counters + l.arrivals, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT};
+  SPTI_CUDA(spti_recblock_start_launch(&a.all, plan->context->stream));
+  for (int32_t i = 0; i < s->step_count; i++) {
+    a.step = s->steps[i];
+    a.keep = i + 1 < s->step_count;
+    if (!a.step.syncfree) {
+      SPTI_CUDA(spti_recblock_rows_launch(&a, plan->context->stream));
+      continue;
+    }
+    SPTI_CUDA(spti_recblock_syncfree_launch(&a, plan->context->stream));
+    a.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
+  }
+  return SPTRSM_OK;
+}
+
+const spti_method spti_method_recblock = {
+    .name = "recblock",
+    .summary = "recursive blocks in level order: triangles by kind, rectangles without waiting",
+    .cite = "lu2020recblock",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = release,
+    .describe = describe,
+    .work_bytes = work_bytes,
+    .work_create = work_create,
+    .work_free = work_free,
+    .solve_between = solve_between,
+};

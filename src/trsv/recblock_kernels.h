@@ -1,0 +1,110 @@
+/* recblock_kernels.h -- the device steps of recblock as C functions. Pointers are device pointers. A launcher queues on the stream
+ * and returns a cudaError_t as int; it allocates nothing.
+ * Analysis: count, (scan), mark, fill, facts, (the host chooses), lists. Solve: start, then one launch a step. */
+#ifndef SPTI_RECBLOCK_KERNELS_H
+#define SPTI_RECBLOCK_KERNELS_H
+
+#include "core/launch.h"
+#include "core/view.h"
+#include "trsv/recblock_partition.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A word of `start`: the offset of a segment's first entry, and whether its row's right-hand side lies in b, less the sums of the
+ * blocks to the left, because one of these had entries of the row; else it is still where the caller has it. */
+enum { SPTI_RECBLOCK_OFFSET = INT32_MAX, SPTI_RECBLOCK_IN_PANEL = INT32_MIN };
+
+/* FP32 lanes of a device, the cores that the published rule for the depth counts; a cudaError_t (recblock_device.c). */
+int spti_recblock_count_lanes(int64_t *out, int device);
+
+/* ---- analysis ---- */
+
+typedef struct {
+  spti_view view;       /* pull */
+  const int32_t *order; /* [n]: row of each place */
+  int32_t *place;       /* [n]: its inverse, scratch */
+  int32_t first, depth; /* of the tree, */
+  const int32_t *bound, *base;
+  int32_t segments;
+  int32_t *count; /* [segments], scratch: entries of each segment */
+  int32_t *start; /* [segments + 1]: count's running sum, made in between with spti_scan_narrow_launch */
+  int32_t *from;  /* [entries off the diagonal]: place of each entry's column; a segment's entries in solve order */
+  void *val;      /* the same length: conjugated where the view says so */
+  void *diag;     /* [n]: by place; ones for a unit diagonal */
+} spti_recblock_pack_args;
+
+int spti_recblock_count_launch(const spti_recblock_pack_args *, void *stream); /* -> place, count */
+int spti_recblock_mark_launch(const spti_recblock_pack_args *, void *stream);  /* start -> start, marked */
+int spti_recblock_fill_launch(const spti_recblock_pack_args *, void *stream);  /* -> place, from, val, diag */
+
+typedef struct {
+  const spti_recblock_step *steps; /* [count], ascending by segment */
+  int32_t count, segments;
+  const int32_t *start;
+  int32_t thread_apart, group_apart, chunk; /* limits */
+  int32_t *facts;                           /* [count][SPTI_RECBLOCK_FACTS], any content */
+} spti_recblock_facts_args;
+
+int spti_recblock_facts_launch(const spti_recblock_facts_args *, void *stream);
+
+/* Rows that are listed or taken apart; the steps' members list, record and piece say where a step's part begins. */
+typedef struct {
+  int32_t *row;          /* [lists]: number of the row within its step */
+  int32_t *apart;        /* [records]: likewise */
+  int32_t *apart_piece;  /* [records]: its first chunk, counted from the step's first */
+  int32_t *piece_record; /* [pieces]: which of the step's rows taken apart */
+} spti_recblock_lists;
+
+typedef struct {
+  const spti_recblock_step *steps;
+  int32_t count, segments;
+  const int32_t *start;
+  spti_recblock_lists lists;
+  int32_t *taken; /* [count][3], scratch: rows listed, rows apart, chunks */
+} spti_recblock_lists_args;
+
+int spti_recblock_lists_launch(const spti_recblock_lists_args *, void *stream);
+
+/* ---- solve ---- */
+
+typedef struct {
+  sptrsm_dtype dtype;
+  spti_transfer between;
+  int32_t n, first;
+  const int32_t *order, *start, *from;
+  const void *val, *diag;
+  spti_recblock_lists lists;
+  void *x;           /* [n][width] by place: the solution, or the sentinel where it is waited for */
+  void *b;           /* [n - panel_row][width] by place: right-hand sides less the sums so far */
+  int32_t panel_row; /* place of b's first row */
+  void *partial;     /* [most pieces][width]: sums of chunks */
+  int32_t
+      *counters; /* [counter_count]: arrived chunks of each row taken apart, a tile at a time, and the control words of sync-free steps */
+  int32_t counter_count;
+  int32_t syncfree_begin, syncfree_end; /* places that get the sentinel */
+} spti_recblock_solve_args;
+
+enum { SPTI_RECBLOCK_TILE = 32 /* right-hand sides of one warp */ };
+static inline SPTI_ANYWHERE int32_t spti_recblock_tiles(int32_t width) {
+  return (int32_t)(((int64_t)width + SPTI_RECBLOCK_TILE - 1) / SPTI_RECBLOCK_TILE);
+}
+
+/* Rows before `first` are solved, waited-for rows get the sentinel, counters zero. */
+int spti_recblock_start_launch(const spti_recblock_solve_args *, void *stream);
+
+typedef struct {
+  spti_recblock_solve_args all;
+  spti_recblock_step step;
+  bool keep;          /* x is still to be read by later steps */
+  spti_syncfree sync; /* of a sync-free step */
+} spti_recblock_step_args;
+
+int spti_recblock_rows_launch(const spti_recblock_step_args *, void *stream);     /* a step that waits for nothing */
+int spti_recblock_syncfree_launch(const spti_recblock_step_args *, void *stream); /* the other kind */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

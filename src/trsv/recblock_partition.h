@@ -1,0 +1,139 @@
+/* recblock_partition.h -- how recblock cuts a triangle whose rows and columns stand in level order, and what it does with the
+ * parts. Pure functions: they know patterns by counts only, and neither a device nor allocation.
+ *
+ * The triangle is halved `depth` times: 2^depth leaves on the diagonal, and a rectangle wherever two halves met. Solved from
+ * left to right, blocks are numbered in the order of the work: triangle of leaf k is 2k; the rectangle that joins leaves
+ * [k, k + 2^j) to the 2^j leaves before them, j the number of zeros at the end of k, is 2k - 1, just before triangle k.
+ * The entries that one row has in one block are a segment; segments are numbered block by block. Rows before `first`
+ * have no entries and take no part.
+ * Source: [lu2020recblock], the rules of its section on adaptive selection. */
+#ifndef SPTI_RECBLOCK_PARTITION_H
+#define SPTI_RECBLOCK_PARTITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define SPTI_RECBLOCK_ANYWHERE __host__ __device__
+#else
+#define SPTI_RECBLOCK_ANYWHERE
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPTI_RECBLOCK_MAX_DEPTH = 12 };
+
+/* Highest halving at which two different leaves part: bit of their difference. */
+static inline SPTI_RECBLOCK_ANYWHERE int32_t spti_recblock_parting(int32_t leaf, int32_t other) {
+  int32_t bit = 0;
+  for (uint32_t differ = (uint32_t)(leaf ^ other); differ > 1; differ >>= 1) bit++;
+  return bit;
+}
+
+/* The block of an entry by the leaves of its row and column, column <= row. */
+static inline SPTI_RECBLOCK_ANYWHERE int32_t spti_recblock_block_of(int32_t row_leaf, int32_t column_leaf) {
+  if (row_leaf == column_leaf) return 2 * row_leaf;
+  const int32_t bit = spti_recblock_parting(row_leaf, column_leaf);
+  return 2 * (row_leaf >> bit << bit) - 1;
+}
+
+/* The published depth: the smallest with n / 2^(depth + 1) < 20 lanes. */
+int32_t spti_recblock_depth(int32_t n, int64_t lanes);
+
+typedef struct {
+  int32_t n, first, depth;
+  int32_t *bound; /* [2^depth + 1]: leaf k holds places [bound[k], bound[k+1]) */
+  int32_t *base;  /* [2^(depth+1) - 1]: segment of row t in block i is base[i] + t */
+} spti_recblock_tree;
+
+typedef struct {
+  bool rectangle;
+  int32_t row_begin, row_end, column_begin, column_end; /* rows before `first` left out */
+} spti_recblock_block;
+
+static inline SPTI_RECBLOCK_ANYWHERE int32_t spti_recblock_leaves(int32_t depth) { return (int32_t)1 << depth; }
+static inline int32_t spti_recblock_blocks(int32_t depth) { return 2 * spti_recblock_leaves(depth) - 1; }
+
+/* Fills bound and base, which have room; n, first and depth are set. Returns the number of segments; base is valid only if that
+ * is at most INT32_MAX. */
+int64_t spti_recblock_cut(spti_recblock_tree *);
+spti_recblock_block spti_recblock_block_at(const spti_recblock_tree *, int32_t index);
+
+/* ---- what is done with the blocks ---- */
+
+typedef struct {
+  int32_t levels, level_row;         /* a triangle of up to so many levels and entries a row, diagonal included, goes level by level; */
+  int32_t thin_levels;               /* as does one of less than two entries a row and up to so many levels */
+  int32_t thread_row;                /* rectangles of up to so many entries a row are summed by a thread a row, others by groups of lanes */
+  int32_t thread_empty, group_empty; /* percent of empty rows above which the others are listed */
+  int32_t thread_apart, group_apart; /* longer rows are taken apart, */
+  int32_t chunk;                     /* in pieces of so many entries */
+} spti_recblock_limits;
+
+extern const spti_recblock_limits spti_recblock_published; /* but for thread_apart and chunk, which it does not know */
+
+typedef enum { SPTI_RECBLOCK_DIAGONAL, SPTI_RECBLOCK_LEVELS, SPTI_RECBLOCK_SYNCFREE } spti_recblock_triangle;
+
+spti_recblock_triangle spti_recblock_choose_triangle(const spti_recblock_limits *, int64_t rows, int64_t entries, int32_t levels);
+
+/* Of a set of rows: slots of a row's sum (1: a thread a row), and whether the rows with entries are listed. */
+typedef struct {
+  int32_t slots;
+  bool listed;
+} spti_recblock_way;
+
+spti_recblock_way spti_recblock_choose_way(const spti_recblock_limits *, int64_t rows, int64_t nonempty, int64_t entries);
+
+/* What is counted of each step's rows. */
+enum {
+  SPTI_RECBLOCK_ENTRIES,
+  SPTI_RECBLOCK_NONEMPTY,
+  SPTI_RECBLOCK_THREAD_APART, /* rows above thread_apart, and their chunks */
+  SPTI_RECBLOCK_THREAD_CHUNKS,
+  SPTI_RECBLOCK_GROUP_APART, /* likewise above group_apart */
+  SPTI_RECBLOCK_GROUP_CHUNKS,
+  SPTI_RECBLOCK_FACTS
+};
+
+enum { SPTI_RECBLOCK_SLOTS = 8 }; /* of sums by groups of lanes */
+
+/* One launch. Rows are summed from values that earlier launches left, or, sync-free, as they arrive. */
+typedef struct {
+  int32_t block;
+  int32_t row, rows;                    /* places [row, row + rows) */
+  int32_t segment;                      /* of the first of them */
+  int32_t syncfree;                     /* 0: no entry's column is among the rows */
+  int32_t finish;                       /* the sums are the last ones: solve for x; else b -= sum */
+  int32_t slots;                        /* of a row's sum: 1 or SPTI_RECBLOCK_SLOTS */
+  int32_t apart_above;                  /* longer rows are taken apart, */
+  int32_t chunk;                        /* in pieces of so many entries */
+  int32_t listed, list;                 /* rows of the list to sum, and the first of them; listed < 0: all rows */
+  int32_t apart, record, chunks, piece; /* rows taken apart and the first one's record; their chunks and the first one */
+} spti_recblock_step;
+
+/* What became of the blocks, for people. */
+typedef struct {
+  int32_t diagonal, levels, syncfree;                        /* triangles with rows */
+  int32_t thread, thread_listed, group, group_listed, empty; /* rectangles */
+  int64_t entries, rectangle_entries;
+  int32_t lists, records, pieces;       /* totals over the steps, */
+  int32_t most_pieces;                  /* and the largest number of chunks in one */
+  int32_t panel_row;                    /* first row whose right-hand side is kept between steps; n: none */
+  int32_t syncfree_begin, syncfree_end; /* rows that are waited for lie in between */
+} spti_recblock_summary;
+
+/* Steps to count: one a rectangle, one a level of each triangle that may go level by level, one for each other triangle.
+ * level_ptr: [levels+1], places of the levels of all rows. out NULL: only counts them. */
+int32_t spti_recblock_survey(spti_recblock_step *out, const spti_recblock_tree *, const int32_t *level_ptr, int32_t levels,
+                             const spti_recblock_limits *);
+
+/* Steps to take, in place, from the counts [count][SPTI_RECBLOCK_FACTS]. Returns their number. */
+int32_t spti_recblock_choose(spti_recblock_step *steps, int32_t count, const int32_t *facts, const spti_recblock_tree *,
+                             const spti_recblock_limits *, spti_recblock_summary *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

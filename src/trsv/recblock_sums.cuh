@@ -1,0 +1,94 @@
+/* recblock_sums.cuh -- what the solve kernels of recblock share: which lane works on what, the sum over a piece of a row, and what
+ * is done with it.
+ *
+ * A row's sum has slots: entry e belongs to slot e mod SLOTS, each slot adds in the order of the entries, and slots are added as a
+ * tree, 4 apart, then 2, then 1. A lane keeps A = 1, 2, 4 or 8 slots for one right-hand side, as many as make a warp full, so the
+ * sum is the same whatever the width of the panel. Rows with one slot are summed by one lane a right-hand side. */
+#ifndef SPTI_RECBLOCK_SUMS_CUH
+#define SPTI_RECBLOCK_SUMS_CUH
+
+#include "core/syncfree.cuh"
+#include "core/transfer.cuh"
+#include "trsv/recblock_kernels.h"
+
+namespace spti {
+
+/* The lanes of a warp: 2^log_w right-hand sides, 2^log_l lanes on the slots of a row, the rest different rows. */
+struct lane_shape {
+  int log_w, log_l;
+  SPTI_ANYWHERE int log_rows() const { return 5 - log_w - log_l; }
+  SPTI_DEVICE int column() const { return lane() & ((1 << log_w) - 1); }
+  SPTI_DEVICE int slot() const { return lane() >> log_w & ((1 << log_l) - 1); }
+  SPTI_DEVICE int row() const { return lane() >> (log_w + log_l); }
+};
+
+SPTI_ANYWHERE inline int log_columns(int32_t width) {
+  int log_w = 0;
+  while (log_w < 5 && (1 << log_w) < width) log_w++;
+  return log_w;
+}
+
+/* Lanes on the slots of a row that fit into a warp beside 2^log_w right-hand sides. */
+SPTI_ANYWHERE inline int log_slot_lanes(int slots, int log_w) { return slots == 1 ? 0 : log_w <= 2 ? 3 : 5 - log_w; }
+
+template <typename T> SPTI_DEVICE T zero() { return from_reals<T>::make(0, 0); }
+
+/* Whole warp: slots added as a tree; the result is in the lane with slot() 0 of each row and right-hand side. */
+template <typename T, int A> SPTI_DEVICE T add_slots(T (&acc)[A], const lane_shape &shape) {
+#pragma unroll
+  for (int half = A / 2; half > 0; half /= 2)
+#pragma unroll
+    for (int s = 0; s < half; s++) acc[s] = acc[s] + acc[s + half];
+  T sum = acc[0];
+  for (int apart = 1 << shape.log_l >> 1; apart > 0; apart >>= 1) sum = sum + shfl(sum, lane() ^ apart << shape.log_w);
+  return sum;
+}
+
+/* Loads in flight: entries that a lane has at hand at once. */
+template <int A> struct batch_of { static constexpr int steps = A >= 4 ? 1 : 4 / A; };
+
+/* This lane's slots of t(e) x(from[e], k) over [begin, end). x is as earlier kernels left it. */
+template <typename T, int A>
+SPTI_DEVICE void sum_entries(T (&acc)[A], const spti_recblock_solve_args &a, int32_t begin, int32_t end, int64_t k,
+                             const lane_shape &shape) {
+  constexpr int steps = batch_of<A>::steps;
+  const int32_t stride = 1 << shape.log_l;
+  const T *x = (const T *)a.x + k;
+  for (int64_t first = int64_t(begin) + shape.slot(); first < end; first += int64_t(stride) * A * steps) {
+    T t[A * steps], v[A * steps];
+#pragma unroll
+    for (int e = 0; e < A * steps; e++) {
+      const int64_t p = first + int64_t(e) * stride;
+      t[e] = v[e] = zero<T>();
+      if (p >= end) continue;
+      t[e] = load_const((const T *)a.val + p);
+      v[e] = load(x + int64_t(load_const(a.from + p)) * a.between.width);
+    }
+#pragma unroll
+    for (int e = 0; e < A * steps; e++)
+      if (first + int64_t(e) * stride < end) acc[e % A] = acc[e % A] + t[e] * v[e];
+  }
+}
+
+/* ---- one row's part in a block ---- */
+
+struct row_segment {
+  int32_t place, begin, end;
+  bool in_panel;
+};
+
+SPTI_DEVICE row_segment segment_at(const spti_recblock_step_args &a, int32_t row) {
+  const int32_t s = a.step.segment + row, word = load_const(a.all.start + s);
+  return {a.step.row + row, word & SPTI_RECBLOCK_OFFSET, load_const(a.all.start + s + 1) & SPTI_RECBLOCK_OFFSET, word < 0};
+}
+
+template <typename T> SPTI_DEVICE T *panel_at(const spti_recblock_solve_args &a, int32_t place, int64_t k) {
+  return (T *)a.b + int64_t(place - a.panel_row) * a.between.width + k;
+}
+
+template <typename T> SPTI_DEVICE T base_of(const spti_recblock_solve_args &a, const row_segment &r, int64_t k) {
+  return r.in_panel ? load(panel_at<T>(a, r.place, k)) : read_rhs<T>(a.between, load_const(a.order + r.place), k);
+}
+
+} // namespace spti
+#endif
