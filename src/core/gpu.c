@@ -94,6 +94,7 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   int64_t row = *(volatile int64_t *)context->lost;
   if (row == 0) return SPTRSM_OK;
   *(volatile int64_t *)context->lost = 0;
+  context->losses++;
   return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); the solution is not valid", (long long)(row - 1));
 }
 

@@ -86,6 +86,7 @@ static int32_t choose_panel(const sptrsm_plan *plan) {
     while (slab < HOST_SLAB_MAX && 2 * slab * column <= HOST_SLAB_BYTES && (hint == 0 || slab < hint)) slab *= 2;
     return slab;
   }
+  if (plan->method->panel) return plan->method->panel(plan);
   if (hint > 0 && plan->options.nrhs_hint < GPU_PANEL_MIN) return (int32_t)plan->options.nrhs_hint;
   int64_t want = hint > 0 ? (hint + 31) / 32 * 32 : GPU_PANEL_DEFAULT, fits = GPU_PANEL_BYTES / column / 32 * 32;
   if (want > GPU_PANEL_MAX) want = GPU_PANEL_MAX;

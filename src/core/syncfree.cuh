@@ -120,6 +120,13 @@ SPTI_DEVICE bool is_sentinel(float v) { return float_bits(v) == 0xffffffffu; }
 SPTI_DEVICE bool is_sentinel(double v) { return double_bits(v) == 0xffffffffffffffffull; }
 template <typename R> SPTI_DEVICE bool is_sentinel(complex_t<R> v) { return is_sentinel(v.re) || is_sentinel(v.im); }
 
+/* What an unpublished word holds. */
+template <typename T> SPTI_DEVICE T sentinel();
+template <> SPTI_DEVICE float sentinel<float>() { return bits_to_float(0xffffffffu); }
+template <> SPTI_DEVICE double sentinel<double>() { return bits_to_double(0xffffffffffffffffull); }
+template <> SPTI_DEVICE complex_t<float> sentinel<complex_t<float>>() { return {sentinel<float>(), sentinel<float>()}; }
+template <> SPTI_DEVICE complex_t<double> sentinel<complex_t<double>>() { return {sentinel<double>(), sentinel<double>()}; }
+
 /* What is there now; the caller tests is_sentinel and peeks again. The word is the message, so no order is needed. */
 template <typename T> SPTI_DEVICE T peek(const T *p) { return load_relaxed(p); }
 

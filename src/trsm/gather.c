@@ -1,0 +1,310 @@
+/* gather -- deterministic substitution for blocks of right-hand sides: every row gathers the solutions it needs.
+ * Row i: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), by a warp per row and tile of right-hand sides.
+ * Source: the pull form of synchronisation-free substitution ([zhang2021yy] for one right-hand side), carried to blocks. Differs: rows
+ * packed in level order; the entries of a row in the order in which they become ready; solutions that are their own flags;
+ * several gathers in flight; long rows shared by several warps; B read and X written once, in any layout, permuted and scaled
+ * (gather_solve.cuh has the kernel and the protocol).
+ * Wins: sparse and moderately dense rows, from 8 right-hand sides on; where the same bits on every run are wanted. Loses: factors with
+ * supernodes, where a hop of dependencies per row is a hop too many; an analysis that few solves follow (it finds level sets).
+ * Deterministic: yes, for every panel width, lane split and stream. */
+#include "trsm/gather_kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/levels_gpu.h"
+#include "core/method.h"
+
+/* What a variant "gather:tile=16,run=2" may set. */
+typedef struct {
+  int32_t tile;  /* right-hand sides of one warp: 4, 8, 16, 32; 0: by the width of the panel */
+  int32_t run;   /* items that a warp takes one after another; 0: by the width of the levels */
+  int32_t warps; /* per thread block */
+  spti_gather_split split;
+} settings;
+
+typedef struct {
+  settings set;
+  spti_pull_rows rows;
+  int32_t *row;  /* [n]: row of each place, or ~row where nobody reads its solution; in device memory, as item */
+  int64_t *item; /* [item_count], or NULL: no long rows */
+  int64_t item_count;
+} state;
+
+typedef struct {
+  void *memory; /* two blocks of item_count x ld, then the control words */
+  int64_t ld;
+  int64_t losses; /* of the context, when the memory was last made whole */
+} workspace;
+
+/* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
+static const spti_gather_split SPLIT = {.above = 512, .segment = 256};
+/* Items of an average level that keep an H200's warps busy: beyond it a warp takes several, one after another. */
+enum { LEVEL_ITEMS = 4096, RUN_MOST = 8 };
+static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
+enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
+
+/* ---- parameters ---- */
+
+static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
+  const struct {
+    const char *key;
+    int32_t *target;
+    long least, most;
+  } known[] = {{"tile", &s->tile, 4, SPTI_GATHER_LANES_MAX},
+               {"run", &s->run, 1, SPTI_GATHER_RUN_MAX},
+               {"warps", &s->warps, 1, SPTI_GATHER_WARPS_MAX},
+               {"split", &s->split.above, 1, INT32_MAX},
+               {"segment", &s->split.segment, 1, INT32_MAX}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
+    if (value < known[i].least || value > known[i].most)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
+    *known[i].target = (int32_t)value;
+    return SPTRSM_OK;
+  }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: unknown parameter \"%.*s\"; known are tile, run, warps, split, segment", (int)length, key);
+}
+
+/* "key=value,key=value" */
+static sptrsm_status parse_variant(settings *s, const char *text) {
+  while (*text) {
+    size_t length = strcspn(text, "=,");
+    char *end = NULL;
+    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
+    if (!end || end == text + length + 1 || (*end && *end != ','))
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: expected key=value[,key=value...] in \"%s\"", text);
+    SPTI_TRY(parse_setting(s, text, length, value));
+    text = *end ? end + 1 : end;
+  }
+  if (s->tile & (s->tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 4, 8, 16 or 32", s->tile);
+  return SPTRSM_OK;
+}
+
+/* ---- analysis ---- */
+
+static int compare_found(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* found: (place << 32) + parts -> ascending, with the parts before each. They come to the host for it: long rows are few. */
+static sptrsm_status sort_found(const sptrsm_plan *plan, int64_t *device, int32_t count) {
+  const size_t bytes = (size_t)count * sizeof *device;
+  int64_t *found, before = 0;
+  SPTI_TRY(spti_host_alloc(&found, count, sizeof *found, "gather long rows"));
+  sptrsm_status status = spti_gpu_copy(plan->context, found, bytes, device, bytes, bytes, 1, SPTI_TO_HOST);
+  if (status == SPTRSM_OK) {
+    qsort(found, (size_t)count, sizeof *found, compare_found);
+    for (int32_t i = 0; i < count; i++) {
+      int64_t parts = found[i] & INT32_MAX;
+      found[i] += before - parts;
+      before += parts;
+    }
+    status = spti_gpu_copy(plan->context, device, bytes, found, bytes, bytes, 1, SPTI_TO_DEVICE);
+  }
+  spti_host_free(found);
+  return status;
+}
+
+static sptrsm_status make_items(sptrsm_plan *plan, state *s, spti_gather_pattern_args *p, int32_t parts) {
+  s->item_count = (int64_t)plan->view.n + parts;
+  if (s->item_count > INT32_MAX)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows and %d pieces of long rows are beyond 32 bits; use a larger segment",
+                     plan->view.n, parts);
+  SPTI_TRY(sort_found(plan, p->found, p->found_count));
+  SPTI_TRY(spti_alloc(plan->context, &s->item, s->item_count, sizeof *s->item, "gather items"));
+  p->item = s->item;
+  SPTI_CUDA(spti_gather_items_launch(p, plan->context->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status cut_long_rows(sptrsm_plan *plan, state *s, spti_gather_pattern_args *p) {
+  int32_t *facts = plan->context->pinned;
+  const size_t bytes = SPTI_GATHER_FACTS * sizeof *facts;
+  p->found_room = p->entries / p->split.above;
+  SPTI_TRY(spti_alloc(plan->context, &p->facts, SPTI_GATHER_FACTS, sizeof *p->facts, "gather facts"));
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &p->found, p->found_room, sizeof *p->found, "gather long rows"));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_gather_find_launch(p, plan->context->stream), "the search for long rows"));
+  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, facts, bytes, p->facts, bytes, bytes, 1, SPTI_TO_HOST));
+  p->found_count = facts[SPTI_GATHER_FOUND];
+  if (p->found_count > 0) status = make_items(plan, s, p, facts[SPTI_GATHER_PARTS]);
+fail:
+  spti_free(plan->context, p->facts);
+  spti_free(plan->context, p->found);
+  return status;
+}
+
+static int32_t run_for(const spti_gpu_levels *levels, int64_t items) {
+  int64_t run = levels->count > 0 ? items / levels->count / LEVEL_ITEMS : 1;
+  return run < 1 ? 1 : run > RUN_MOST ? RUN_MOST : (int32_t)run;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  const int32_t n = plan->view.n;
+  state *s;
+  const spti_gpu_levels *levels;
+  settings set = {.warps = 4, .split = SPLIT};
+  SPTI_TRY(parse_variant(&set, plan->variant));
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "gather state"));
+  *s = (state){.set = set, .item_count = n};
+  plan->state = s;
+  SPTI_TRY(spti_plan_levels(plan, &levels));
+  if (n == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
+  SPTI_TRY(spti_alloc(plan->context, &s->row, n, sizeof *s->row, "gather rows"));
+  const int64_t entries = plan->view.nnz - (plan->view.head + plan->view.tail ? n : 0);
+  spti_gather_pattern_args p = {.n = n,
+                                .entries = (int32_t)entries,
+                                .order = s->rows.row,
+                                .start = s->rows.start,
+                                .from = s->rows.from,
+                                .row = s->row,
+                                .split = set.split};
+  SPTI_CUDA(spti_gather_rows_launch(&p, plan->context->stream));
+  if (levels->longest > set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
+  if (s->set.run == 0) s->set.run = run_for(levels, s->item_count);
+  spti_plan_drop_levels(plan);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) {
+  const state *s = plan->state;
+  return plan->view.n > 0 ? spti_pull_rows_update(&s->rows, plan) : SPTRSM_OK;
+}
+
+static void release(sptrsm_plan *plan) {
+  state *s = plan->state;
+  if (!s) return;
+  spti_pull_rows_free(&s->rows, plan);
+  spti_free(plan->context, s->row);
+  spti_free(plan->context, s->item);
+  spti_host_free(s);
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const state *s = plan->state;
+  const int64_t parts = s->item_count - plan->view.n;
+  int used = snprintf(info->parameters, sizeof info->parameters, "run=%d warps=%d parts=%lld", s->set.run, s->set.warps, (long long)parts);
+  if (s->set.tile) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " tile=%d", s->set.tile);
+  info->plan_bytes = sizeof *s + s->rows.bytes + (size_t)plan->view.n * sizeof *s->row;
+  if (s->item) info->plan_bytes += (size_t)s->item_count * sizeof *s->item;
+}
+
+/* ---- workspaces ---- */
+
+/* As many right-hand sides as two work blocks have room for: dependencies are waited for once per panel. */
+static int32_t panel(const sptrsm_plan *plan) {
+  const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  const int64_t hint = plan->options.nrhs_hint;
+  if (hint > 0 && hint < PANEL_LEAST) return (int32_t)hint;
+  const int64_t fits = PANEL_BYTES / column / PANEL_LEAST * PANEL_LEAST;
+  int64_t want = hint > 0 ? (hint + PANEL_LEAST - 1) / PANEL_LEAST * PANEL_LEAST : PANEL_MOST;
+  if (want > PANEL_MOST) want = PANEL_MOST;
+  if (want > fits) want = fits;
+  return want < PANEL_LEAST ? PANEL_LEAST : (int32_t)want;
+}
+
+/* Rows of the work blocks begin at sectors of memory; one or two right-hand sides share them. */
+static int64_t ld_of(int32_t panel) { return panel <= 2 ? panel : ((int64_t)panel + 3) / 4 * 4; }
+
+static sptrsm_status block_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
+  return spti_bytes(out, s->item_count * ld_of(panel), 2 * sptrsm_dtype_bytes(plan->view.dtype), "gather work blocks");
+}
+
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  SPTI_TRY(block_bytes(out, plan, panel));
+  *out += SPTI_GATHER_CONTROL_WORDS * sizeof(int32_t);
+  return SPTRSM_OK;
+}
+
+static spti_gather_args args_of(const sptrsm_plan *plan, const workspace *w) {
+  const state *s = plan->state;
+  const size_t blocks = 2 * (size_t)s->item_count * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype);
+  return (spti_gather_args){
+      .n = plan->view.n,
+      .item_count = s->item_count,
+      .item = s->item,
+      .row = s->row,
+      .start = s->rows.start,
+      .from = s->rows.from,
+      .val = s->rows.val,
+      .diag = plan->view.unit ? NULL : s->rows.diag,
+      .split = s->set.split,
+      .work = w->memory,
+      .ld = w->ld,
+      .run = s->set.run,
+      .block_warps = s->set.warps,
+      .sync = {.control = (int32_t *)((char *)w->memory + blocks), .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+}
+
+/* Fills the work blocks: when they are new, and after a solve that did not come to its end. */
+static sptrsm_status make_whole(const sptrsm_plan *plan, workspace *w) {
+  const spti_gather_args args = args_of(plan, w);
+  SPTI_CUDA(spti_gather_start_launch(&args, plan->view.dtype, plan->context->stream));
+  w->losses = plan->context->losses;
+  return SPTRSM_OK;
+}
+
+static void work_free(void *work, const sptrsm_plan *plan) {
+  spti_free(plan->context, ((workspace *)work)->memory);
+  spti_host_free(work);
+}
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  size_t bytes;
+  workspace *w;
+  SPTI_TRY(work_bytes(&bytes, plan, panel));
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "gather workspace"));
+  *w = (workspace){.ld = ld_of(panel)};
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "gather work blocks"));
+  SPTI_TRY_GOTO(make_whole(plan, w));
+  *work = w;
+  return SPTRSM_OK;
+fail:
+  work_free(w, plan);
+  return status;
+}
+
+/* ---- solve ---- */
+
+static int32_t lanes_for(int32_t width) {
+  int32_t lanes = 4;
+  while (lanes < SPTI_GATHER_LANES_MAX && lanes < width) lanes *= 2;
+  return lanes;
+}
+
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
+  const state *s = plan->state;
+  workspace *w = work;
+  if (w->losses != plan->context->losses) SPTI_TRY(make_whole(plan, w));
+  spti_gather_args args = args_of(plan, w);
+  args.between = *between;
+  args.lanes = s->set.tile ? s->set.tile : lanes_for(between->width);
+  SPTI_CUDA(spti_gather_solve_launch(&args, plan->view.dtype, plan->context->stream));
+  return SPTRSM_OK;
+}
+
+const spti_method spti_method_gather = {
+    .name = "gather",
+    .summary = "deterministic pull for blocks: rows in level order, solutions as their own flags",
+    .cite = "zhang2021yy",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = release,
+    .describe = describe,
+    .panel = panel,
+    .work_bytes = work_bytes,
+    .work_create = work_create,
+    .work_free = work_free,
+    .solve_between = solve_between,
+};
