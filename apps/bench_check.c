@@ -1,71 +1,108 @@
 /* bench_check.c -- see bench_check.h. */
 #include "bench_check.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "residual.h"
 
 enum { CHECKED_COLUMNS = 8 };
 
-static long double get(const void *values, int64_t p, sptrsm_dtype dtype) {
-  return dtype == SPTRSM_F32 ? (long double)((const float *)values)[p] : (long double)((const double *)values)[p];
-}
+static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
+static bool is_double(sptrsm_dtype t) { return t == SPTRSM_F64 || t == SPTRSM_C128; }
+
+double bench_g1_bound(sptrsm_dtype dtype) { return is_complex(dtype) ? 6 : 1.5; }
 
 void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype dtype) {
-  for (int64_t e = 0; e < n * nrhs; e++) {
-    uint64_t mixed = (uint64_t)e * 0x9E3779B97F4A7C15u;
-    double value = 0.5 + (double)(mixed >> 40) / (double)(1 << 24);
-    if (dtype == SPTRSM_F32) ((float *)B)[e] = (float)value;
-    else ((double *)B)[e] = value;
+  const int64_t count = n * nrhs * (is_complex(dtype) ? 2 : 1);
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < count; e++) {
+    double value = 0.5 + (double)(((uint64_t)e * 0x9E3779B97F4A7C15u) >> 40) / (double)(1 << 24);
+    if (is_double(dtype)) ((double *)B)[e] = value;
+    else ((float *)B)[e] = (float)value;
   }
 }
 
-/* One column: r = b - T x and scale = |T| |x|, row by row whatever the format. */
-static double column_g1(const sptrsm_sparse *T, const void *B, const void *X, int64_t nrhs, int64_t k, long double *r, long double *scale,
-                        int32_t *count) {
-  double unit = T->dtype == SPTRSM_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2, worst = 0;
-  for (int32_t i = 0; i < T->n; i++) {
-    long double x = T->diag == SPTRSM_UNIT ? get(X, i * nrhs + k, T->dtype) : 0;
-    r[i] = get(B, i * nrhs + k, T->dtype) - x;
-    scale[i] = fabsl(x);
-    count[i] = T->diag == SPTRSM_UNIT;
-  }
-  for (int32_t line = 0; line < T->n; line++)
-    for (int64_t p = T->ptr[line]; p < T->ptr[line + 1]; p++) {
-      int32_t i = T->format == SPTRSM_CSR ? line : T->idx[p], j = T->format == SPTRSM_CSR ? T->idx[p] : line;
-      if (i == j && T->diag == SPTRSM_UNIT) continue;
-      long double term = get(T->val, p, T->dtype) * get(X, j * nrhs + k, T->dtype);
-      r[i] -= term;
-      scale[i] += fabsl(term);
-      count[i]++;
+static bool all_finite(const void *X, int64_t count, bool is_wide) {
+  int64_t bad = 0;
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+  for (int64_t e = 0; e < count; e++) bad += !isfinite(is_wide ? ((const double *)X)[e] : (double)((const float *)X)[e]);
+  return bad == 0;
+}
+
+/* Columns last, last - step, ... of a block, packed in column-major order. */
+static void pack(char *to, const char *from, const bench_case *c, sptrsm_layout layout, int columns, int64_t step) {
+  const size_t each = sptrsm_dtype_bytes(c->T->dtype);
+  const int64_t n = c->T->n;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++)
+    for (int s = 0; s < columns; s++) {
+      int64_t k = c->nrhs - 1 - s * step, at = layout == SPTRSM_ROW_MAJOR ? i * c->nrhs + k : i + k * n;
+      memcpy(to + (size_t)(i + s * n) * each, from + (size_t)at * each, each);
     }
-  for (int32_t i = 0; i < T->n; i++) {
-    double bound = (double)((count[i] + 1) * unit * scale[i]), error = (double)fabsl(r[i]);
-    double ratio = error == 0 ? 0 : error / bound;
-    if (!(ratio <= worst)) worst = ratio;
-  }
-  return worst;
 }
 
-static int all_finite(const void *X, int64_t count, sptrsm_dtype dtype) {
-  for (int64_t e = 0; e < count; e++)
-    if (!isfinite((double)get(X, e, dtype))) return 0;
-  return 1;
+static double packed_g1(const bench_case *c, void *B, void *X, int columns) {
+  const sptrsm_sparse *T = c->T;
+  const chain S = {.dtype = T->dtype,
+                   .n = T->n,
+                   .count = 1,
+                   .is_triangle = true,
+                   .links = {{.kind = LINK_SPARSE,
+                              .transposed = c->op != SPTRSM_N,
+                              .conjugated = c->op == SPTRSM_C,
+                              .format = T->format,
+                              .ptr = T->ptr,
+                              .idx = T->idx,
+                              .val = T->val,
+                              .unit = T->diag == SPTRSM_UNIT}}};
+  sptrsm_block of_B = {.data = B, .ld = T->n, .n = T->n, .nrhs = columns, .dtype = T->dtype, .layout = SPTRSM_COL_MAJOR};
+  sptrsm_block of_X = of_B;
+  residual R;
+  of_X.data = X;
+  if (!residual_compute(&R, &S, NULL, &of_B, &of_X)) return NAN;
+  residual_free(&R);
+  return R.g1;
 }
 
-double bench_g1(const sptrsm_sparse *T, const void *B, const void *X, int64_t nrhs) {
-  if (!all_finite(X, T->n * nrhs, T->dtype)) return NAN;
-  size_t n = T->n > 0 ? (size_t)T->n : 1;
-  long double *r = malloc(n * sizeof *r), *scale = malloc(n * sizeof *scale);
-  int32_t *count = malloc(n * sizeof *count);
-  double worst = r && scale && count ? 0 : NAN;
-  int64_t step = nrhs > CHECKED_COLUMNS ? nrhs / CHECKED_COLUMNS : 1;
-  for (int64_t k = nrhs - 1; k >= 0 && !isnan(worst); k -= step) {
-    double g1 = column_g1(T, B, X, nrhs, k, r, scale, count);
-    if (!(g1 <= worst)) worst = g1;
+double bench_g1(const bench_case *c, const void *B, const void *X, sptrsm_layout layout) {
+  const int64_t n = c->T->n, nrhs = c->nrhs;
+  if (!all_finite(X, n * nrhs * (is_complex(c->T->dtype) ? 2 : 1), is_double(c->T->dtype))) return NAN;
+  const int columns = nrhs < CHECKED_COLUMNS ? (int)nrhs : CHECKED_COLUMNS;
+  const size_t bytes = (size_t)n * (size_t)columns * sptrsm_dtype_bytes(c->T->dtype);
+  char *some_B = malloc(bytes + 1), *some_X = malloc(bytes + 1);
+  double g1 = NAN;
+  if (some_B && some_X) {
+    pack(some_B, B, c, layout, columns, nrhs / (columns > 0 ? columns : 1));
+    pack(some_X, X, c, layout, columns, nrhs / (columns > 0 ? columns : 1));
+    g1 = packed_g1(c, some_B, some_X, columns);
   }
-  free(r);
-  free(scale);
-  free(count);
-  return worst;
+  free(some_B);
+  free(some_X);
+  return g1;
+}
+
+/* ---- two solutions ---- */
+
+static void compare_float(bench_difference *d, const float *x, const float *y, int64_t count) {
+  for (int64_t e = 0; e < count; e++) {
+    d->finite = d->finite && isfinite(x[e]);
+    d->difference = nan_max(d->difference, fabs((double)x[e] - (double)y[e]));
+    d->size = nan_max(d->size, fabs((double)y[e]));
+  }
+}
+
+static void compare_double(bench_difference *d, const double *x, const double *y, int64_t count) {
+  for (int64_t e = 0; e < count; e++) {
+    d->finite = d->finite && isfinite(x[e]);
+    d->difference = nan_max(d->difference, fabs(x[e] - y[e]));
+    d->size = nan_max(d->size, fabs(y[e]));
+  }
+}
+
+void bench_compare_host(bench_difference *d, const void *x, const void *y, int64_t count, size_t bytes) {
+  *d = (bench_difference){.same = memcmp(x, y, (size_t)count * bytes) == 0, .finite = true};
+  if (bytes == sizeof(float)) compare_float(d, x, y, count);
+  else compare_double(d, x, y, count);
 }

@@ -1,11 +1,12 @@
 /* bench_cusparse.c -- cuSPARSE called as its documentation says, nothing of this library in between: the baseline. */
 #define DISABLE_CUSPARSE_DEPRECATED
-#include "bench.h"
-
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench.h"
 
 #define CUDA_OK(call)                                                                                                                      \
   do {                                                                                                                                     \
@@ -18,29 +19,34 @@
     if (error_ != CUSPARSE_STATUS_SUCCESS) return sptrsm_error_set(SPTRSM_ERR_DEVICE, "%s: %s", #call, cusparseGetErrorString(error_));    \
   } while (0)
 
-enum { MAX_REPS = 1000 };
-
 typedef struct {
-  const bench_case *c;
+  bench_blocks blocks;
   cusparseHandle_t handle;
   cudaDataType type;
   cusparseOperation_t op;
   int32_t *ptr, *idx; /* device; CSC is read as the CSR of the transpose */
-  void *val, *B, *X;
+  void *val;
   cusparseSpMatDescr_t matrix;
-  bench_timer *timer;
+  void *buffer;
+  size_t buffer_bytes;
+  cusparseDnMatDescr_t block_B, block_X; /* for SpSM */
+  cusparseSpSMDescr_t block_solver;
+  cusparseDnVecDescr_t vector_B, vector_X; /* for SpSV */
+  cusparseSpSVDescr_t vector_solver;
 } baseline;
 
-static const void *one(sptrsm_dtype dtype) {
+static const void *one(const baseline *b) {
   static const float single[2] = {1, 0};
   static const double twice[2] = {1, 0};
-  return dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (const void *)single : (const void *)twice;
+  return b->type == CUDA_R_32F || b->type == CUDA_C_32F ? (const void *)single : (const void *)twice;
 }
 
 static sptrsm_status upload_matrix(baseline *b) {
-  const sptrsm_sparse *T = b->c->T;
+  const sptrsm_sparse *T = b->blocks.c->T;
   int64_t nnz = T->ptr[T->n];
   size_t bytes = sptrsm_dtype_bytes(T->dtype), count = (size_t)T->n + 1;
+  if (nnz > INT32_MAX)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE is called with 32-bit offsets: %lld entries", (long long)nnz);
   int32_t *narrow = malloc(count * sizeof *narrow);
   if (!narrow) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "baseline pointers: no memory");
   for (size_t i = 0; i < count; i++) narrow[i] = (int32_t)T->ptr[i];
@@ -59,117 +65,126 @@ static sptrsm_status upload_matrix(baseline *b) {
   return SPTRSM_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+static sptrsm_status new_buffer(baseline *b) {
+  bench_memory_free(b->buffer, SPTRSM_CUDA);
+  b->buffer = NULL;
+  return bench_memory(&b->buffer, SPTRSM_CUDA, b->buffer_bytes, NULL);
 }
 
-static void summarise(bench_times *t, double *ms, int reps) {
-  qsort(ms, (size_t)reps, sizeof *ms, ascending);
-  t->solve_ms = ms[reps / 2];
-  t->solve_ms_min = ms[0];
-}
+/* ---- SpSM ---- */
 
-static size_t block_bytes(const baseline *b) { return (size_t)b->c->T->n * (size_t)b->c->nrhs * sptrsm_dtype_bytes(b->c->T->dtype); }
-
-/* One analysis and the repetitions in one order of the dense blocks. The numbers of a column-major B are those of the
- * row-major one read in that order: another right-hand side of the same size, for timing only. */
-static sptrsm_status measure_block(bench_times *t, baseline *b, cusparseOrder_t order, double *ms) {
-  const bench_case *c = b->c;
-  int64_t n = c->T->n, ld = order == CUSPARSE_ORDER_ROW ? c->nrhs : n;
+static sptrsm_status analyse_block(baseline *b) {
   const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  const void *alpha = one(c->T->dtype);
-  cusparseDnMatDescr_t B, X;
-  cusparseSpSMDescr_t solver;
-  void *buffer;
-  SPARSE_OK(cusparseCreateDnMat(&B, n, c->nrhs, ld, b->B, b->type, order));
-  SPARSE_OK(cusparseCreateDnMat(&X, n, c->nrhs, ld, b->X, b->type, order));
-  for (int pass = 0; pass < 2; pass++) {
-    SPARSE_OK(cusparseSpSM_createDescr(&solver));
-    CUDA_OK(cudaDeviceSynchronize());
-    bench_timer_start(b->timer);
-    SPARSE_OK(cusparseSpSM_bufferSize(b->handle, b->op, as_is, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSM_ALG_DEFAULT, solver,
-                                      &t->workspace_bytes));
-    CUDA_OK(cudaMalloc(&buffer, t->workspace_bytes ? t->workspace_bytes : 1));
-    SPARSE_OK(cusparseSpSM_analysis(b->handle, b->op, as_is, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSM_ALG_DEFAULT, solver, buffer));
-    *(pass ? &t->analysis_ms : &t->analysis_first_ms) = bench_timer_stop(b->timer);
-    if (pass) break;
-    CUDA_OK(cudaFree(buffer));
-    SPARSE_OK(cusparseSpSM_destroyDescr(solver));
-  }
-  for (int r = -1; r < c->reps; r++) {
-    bench_poison(b->X, SPTRSM_CUDA, block_bytes(b), NULL);
-    bench_timer_start(b->timer);
-    SPARSE_OK(cusparseSpSM_solve(b->handle, b->op, as_is, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSM_ALG_DEFAULT, solver));
-    double elapsed = bench_timer_stop(b->timer);
-    if (r >= 0) ms[r] = elapsed;
-  }
-  summarise(t, ms, c->reps);
-  CUDA_OK(cudaFree(buffer));
-  SPARSE_OK(cusparseSpSM_destroyDescr(solver));
-  SPARSE_OK(cusparseDestroyDnMat(B));
-  SPARSE_OK(cusparseDestroyDnMat(X));
+  SPARSE_OK(cusparseSpSM_createDescr(&b->block_solver));
+  SPARSE_OK(cusparseSpSM_bufferSize(b->handle, b->op, as_is, one(b), b->matrix, b->block_B, b->block_X, b->type, CUSPARSE_SPSM_ALG_DEFAULT,
+                                    b->block_solver, &b->buffer_bytes));
+  sptrsm_status status = new_buffer(b);
+  if (status != SPTRSM_OK) return status;
+  SPARSE_OK(cusparseSpSM_analysis(b->handle, b->op, as_is, one(b), b->matrix, b->block_B, b->block_X, b->type, CUSPARSE_SPSM_ALG_DEFAULT,
+                                  b->block_solver, b->buffer));
   return SPTRSM_OK;
 }
 
-static sptrsm_status measure_vector(bench_times *t, baseline *b, double *ms) {
-  const bench_case *c = b->c;
-  const void *alpha = one(c->T->dtype);
-  cusparseDnVecDescr_t B, X;
-  cusparseSpSVDescr_t solver;
-  void *buffer;
-  SPARSE_OK(cusparseCreateDnVec(&B, c->T->n, b->B, b->type));
-  SPARSE_OK(cusparseCreateDnVec(&X, c->T->n, b->X, b->type));
-  for (int pass = 0; pass < 2; pass++) {
-    SPARSE_OK(cusparseSpSV_createDescr(&solver));
-    CUDA_OK(cudaDeviceSynchronize());
-    bench_timer_start(b->timer);
-    SPARSE_OK(
-        cusparseSpSV_bufferSize(b->handle, b->op, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSV_ALG_DEFAULT, solver, &t->workspace_bytes));
-    CUDA_OK(cudaMalloc(&buffer, t->workspace_bytes ? t->workspace_bytes : 1));
-    SPARSE_OK(cusparseSpSV_analysis(b->handle, b->op, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSV_ALG_DEFAULT, solver, buffer));
-    *(pass ? &t->analysis_ms : &t->analysis_first_ms) = bench_timer_stop(b->timer);
-    if (pass) break;
-    CUDA_OK(cudaFree(buffer));
-    SPARSE_OK(cusparseSpSV_destroyDescr(solver));
-  }
-  for (int r = -1; r < c->reps; r++) {
-    bench_poison(b->X, SPTRSM_CUDA, block_bytes(b), NULL);
-    bench_timer_start(b->timer);
-    SPARSE_OK(cusparseSpSV_solve(b->handle, b->op, alpha, b->matrix, B, X, b->type, CUSPARSE_SPSV_ALG_DEFAULT, solver));
-    double elapsed = bench_timer_stop(b->timer);
-    if (r >= 0) ms[r] = elapsed;
-  }
-  summarise(t, ms, c->reps);
-  CUDA_OK(cudaFree(buffer));
-  SPARSE_OK(cusparseSpSV_destroyDescr(solver));
-  SPARSE_OK(cusparseDestroyDnVec(B));
-  SPARSE_OK(cusparseDestroyDnVec(X));
+static sptrsm_status solve_block(void *self) {
+  baseline *b = self;
+  SPARSE_OK(cusparseSpSM_solve(b->handle, b->op, CUSPARSE_OPERATION_NON_TRANSPOSE, one(b), b->matrix, b->block_B, b->block_X, b->type,
+                               CUSPARSE_SPSM_ALG_DEFAULT, b->block_solver));
   return SPTRSM_OK;
 }
 
-/* Column-major first, so that X holds the row-major solution of the case at the end. */
-static sptrsm_status measure_all(bench_times *better, const char **which, baseline *b) {
-  static double ms[MAX_REPS];
-  bench_times t = {0};
-  sptrsm_status status = measure_block(better, b, CUSPARSE_ORDER_COL, ms);
-  *which = "SpSM column-major";
-  if (status == SPTRSM_OK) status = measure_block(&t, b, CUSPARSE_ORDER_ROW, ms);
-  if (status == SPTRSM_OK && t.solve_ms < better->solve_ms) {
-    *better = t;
-    *which = "SpSM row-major";
+static void end_block(baseline *b) {
+  if (b->block_solver) (void)cusparseSpSM_destroyDescr(b->block_solver);
+  b->block_solver = NULL;
+}
+
+/* ---- SpSV ---- */
+
+static sptrsm_status analyse_vector(baseline *b) {
+  SPARSE_OK(cusparseSpSV_createDescr(&b->vector_solver));
+  SPARSE_OK(cusparseSpSV_bufferSize(b->handle, b->op, one(b), b->matrix, b->vector_B, b->vector_X, b->type, CUSPARSE_SPSV_ALG_DEFAULT,
+                                    b->vector_solver, &b->buffer_bytes));
+  sptrsm_status status = new_buffer(b);
+  if (status != SPTRSM_OK) return status;
+  SPARSE_OK(cusparseSpSV_analysis(b->handle, b->op, one(b), b->matrix, b->vector_B, b->vector_X, b->type, CUSPARSE_SPSV_ALG_DEFAULT,
+                                  b->vector_solver, b->buffer));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status solve_vector(void *self) {
+  baseline *b = self;
+  SPARSE_OK(cusparseSpSV_solve(b->handle, b->op, one(b), b->matrix, b->vector_B, b->vector_X, b->type, CUSPARSE_SPSV_ALG_DEFAULT,
+                               b->vector_solver));
+  return SPTRSM_OK;
+}
+
+static void end_vector(baseline *b) {
+  if (b->vector_solver) (void)cusparseSpSV_destroyDescr(b->vector_solver);
+  b->vector_solver = NULL;
+}
+
+/* ---- one of them, measured ---- */
+
+typedef struct {
+  const char *name;
+  sptrsm_layout layout;
+  sptrsm_status (*analyse)(baseline *);
+  bench_solve solve;
+  void (*end)(baseline *);
+} routine;
+
+static sptrsm_status measure(bench_result *t, baseline *b, const routine *how) {
+  sptrsm_status status = SPTRSM_OK;
+  for (int pass = 0; pass < 2 && status == SPTRSM_OK; pass++) {
+    how->end(b);
+    CUDA_OK(cudaStreamSynchronize((cudaStream_t)b->blocks.stream));
+    bench_timer_start(b->blocks.timer);
+    status = how->analyse(b);
+    *(pass ? &t->analysis_ms : &t->analysis_first_ms) = bench_timer_stop(b->blocks.timer);
   }
-  if (status != SPTRSM_OK || b->c->nrhs > 1) return status;
-  status = measure_vector(&t, b, ms);
-  if (status == SPTRSM_OK) { /* what a user of cuSPARSE calls for one right-hand side, whether or not SpSM beats it */
-    *better = t;
-    *which = "SpSV";
-  }
+  t->workspace_bytes = b->buffer_bytes;
+  snprintf(t->params, sizeof t->params, "%s", how->name);
+  if (status == SPTRSM_OK) status = bench_repeat(t, &b->blocks, how->layout, how->solve, b);
+  how->end(b);
   return status;
 }
 
-static sptrsm_status prepare(baseline *b) {
-  const bench_case *c = b->c;
+/* SpSM in one order of the dense blocks. The numbers of a column-major B are those of the row-major one read in that order: another
+ * right-hand side of the same size. */
+static sptrsm_status measure_block(bench_result *t, baseline *b, sptrsm_layout layout) {
+  const bench_case *c = b->blocks.c;
+  const bool rows = layout == SPTRSM_ROW_MAJOR;
+  const routine how = {rows ? "SpSM row-major" : "SpSM column-major", layout, analyse_block, solve_block, end_block};
+  const int64_t n = c->T->n, ld = rows ? c->nrhs : n;
+  const cusparseOrder_t order = rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+  SPARSE_OK(cusparseCreateDnMat(&b->block_B, n, c->nrhs, ld, b->blocks.B, b->type, order));
+  SPARSE_OK(cusparseCreateDnMat(&b->block_X, n, c->nrhs, ld, b->blocks.X, b->type, order));
+  sptrsm_status status = measure(t, b, &how);
+  (void)cusparseDestroyDnMat(b->block_B);
+  (void)cusparseDestroyDnMat(b->block_X);
+  return status;
+}
+
+static sptrsm_status measure_vector(bench_result *t, baseline *b) {
+  const routine how = {"SpSV", SPTRSM_COL_MAJOR, analyse_vector, solve_vector, end_vector};
+  SPARSE_OK(cusparseCreateDnVec(&b->vector_B, b->blocks.c->T->n, b->blocks.B, b->type));
+  SPARSE_OK(cusparseCreateDnVec(&b->vector_X, b->blocks.c->T->n, b->blocks.X, b->type));
+  sptrsm_status status = measure(t, b, &how);
+  (void)cusparseDestroyDnVec(b->vector_B);
+  (void)cusparseDestroyDnVec(b->vector_X);
+  return status;
+}
+
+/* For one right-hand side what a user of cuSPARSE calls, SpSV, whether or not SpSM beats it. */
+static sptrsm_status measure_all(bench_result *better, baseline *b) {
+  if (b->blocks.c->nrhs == 1) return measure_vector(better, b);
+  bench_result t = *better;
+  sptrsm_status status = measure_block(better, b, SPTRSM_COL_MAJOR);
+  if (status == SPTRSM_OK) status = measure_block(&t, b, SPTRSM_ROW_MAJOR);
+  if (status == SPTRSM_OK && t.solve_ms < better->solve_ms) *better = t;
+  return status;
+}
+
+static sptrsm_status prepare(baseline *b, const bench_case *c) {
   bool transpose = (c->T->format == SPTRSM_CSC) != (c->op != SPTRSM_N);
   b->op = transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
   if (c->op == SPTRSM_C) {
@@ -177,25 +192,23 @@ static sptrsm_status prepare(baseline *b) {
     b->op = CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;
   }
   SPARSE_OK(cusparseCreate(&b->handle));
-  sptrsm_status status = upload_matrix(b);
-  if (status == SPTRSM_OK) status = bench_memory(&b->B, SPTRSM_CUDA, block_bytes(b), c->B);
-  if (status == SPTRSM_OK) status = bench_memory(&b->X, SPTRSM_CUDA, block_bytes(b), NULL);
-  if (status == SPTRSM_OK) status = bench_timer_create(&b->timer, SPTRSM_CUDA, NULL);
-  return status;
+  SPARSE_OK(cusparseSetStream(b->handle, (cudaStream_t)b->blocks.stream));
+  return upload_matrix(b);
 }
 
-sptrsm_status bench_cusparse(bench_times *better, const char **which, const bench_case *c) {
+sptrsm_status bench_cusparse(bench_result *better, const bench_case *c, void *stream) {
   static const cudaDataType types[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F};
-  if (c->reps > MAX_REPS) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "at most %d repetitions", MAX_REPS);
-  baseline b = {.c = c, .type = types[c->T->dtype]};
-  sptrsm_status status = prepare(&b);
-  *better = (bench_times){0};
-  if (status == SPTRSM_OK) status = measure_all(better, which, &b);
-  if (status == SPTRSM_OK) status = bench_memory_read(c->X, b.X, SPTRSM_CUDA, block_bytes(&b));
-  bench_timer_destroy(b.timer);
+  const double of_an_entry = c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128 ? 8 : 2;
+  baseline b = {.type = types[c->T->dtype]};
+  better->flops = of_an_entry * (double)c->T->ptr[c->T->n] * (double)c->nrhs;
+  snprintf(better->chosen, sizeof better->chosen, "cusparse");
+  sptrsm_status status = bench_blocks_create(&b.blocks, c, SPTRSM_CUDA, stream);
+  if (status == SPTRSM_OK) status = prepare(&b, c);
+  if (status == SPTRSM_OK) status = measure_all(better, &b);
   if (b.matrix) (void)cusparseDestroySpMat(b.matrix);
   if (b.handle) (void)cusparseDestroy(b.handle);
-  void *const memory[] = {b.ptr, b.idx, b.val, b.B, b.X};
+  void *const memory[] = {b.ptr, b.idx, b.val, b.buffer};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) bench_memory_free(memory[i], SPTRSM_CUDA);
+  bench_blocks_free(&b.blocks);
   return status;
 }

@@ -1,7 +1,9 @@
 /* bench_gpu.c -- memory and clocks of host and device, for a build with CUDA. */
 #include "bench.h"
+#include "bench_device.h"
 
 #include <cuda_runtime_api.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -95,4 +97,30 @@ sptrsm_status bench_memory_read(void *host, const void *memory, sptrsm_place pla
 void bench_poison(void *memory, sptrsm_place place, size_t bytes, void *stream) {
   if (place == SPTRSM_CUDA) (void)cudaMemsetAsync(memory, 0xff, bytes, (cudaStream_t)stream);
   else memset(memory, 0xff, bytes);
+}
+
+sptrsm_status bench_memory_copy(void *to, const void *from, sptrsm_place place, size_t bytes) {
+  if (place == SPTRSM_CUDA) return check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  memcpy(to, from, bytes);
+  return SPTRSM_OK;
+}
+
+sptrsm_status bench_compare(bench_difference *d, const void *x, const void *y, int64_t count, size_t bytes, sptrsm_place place) {
+  if (place == SPTRSM_CUDA) return check((cudaError_t)bench_compare_device(d, x, y, count, bytes), "comparing two solutions");
+  bench_compare_host(d, x, y, count, bytes);
+  return SPTRSM_OK;
+}
+
+sptrsm_status bench_limits_measure(bench_limits *limits, sptrsm_place place) {
+  if (place == SPTRSM_CUDA) return check((cudaError_t)bench_device_limits(limits), "measuring the limits of the device");
+  bench_host_limits(limits);
+  return SPTRSM_OK;
+}
+
+void bench_software(char *text, size_t size) {
+  int runtime = 0, driver = 0;
+  (void)cudaRuntimeGetVersion(&runtime);
+  (void)cudaDriverGetVersion(&driver);
+  snprintf(text, size, "sptrsm %s, CUDA %d.%d, driver for CUDA %d.%d", sptrsm_version(), runtime / 1000, runtime % 1000 / 10, driver / 1000,
+           driver % 1000 / 10);
 }

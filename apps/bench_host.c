@@ -1,6 +1,7 @@
 /* bench_host.c -- memory and clocks of the host, for a build without CUDA. */
 #include "bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -49,7 +50,25 @@ void bench_poison(void *memory, sptrsm_place place, size_t bytes, void *stream) 
   memset(memory, 0xff, bytes);
 }
 
-sptrsm_status bench_cusparse(bench_times *better, const char **which, const bench_case *c) {
-  (void)better, (void)which, (void)c;
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "built without CUDA");
+sptrsm_status bench_memory_copy(void *to, const void *from, sptrsm_place place, size_t bytes) {
+  (void)place;
+  memcpy(to, from, bytes);
+  return SPTRSM_OK;
+}
+sptrsm_status bench_compare(bench_difference *d, const void *x, const void *y, int64_t count, size_t bytes, sptrsm_place place) {
+  (void)place;
+  bench_compare_host(d, x, y, count, bytes);
+  return SPTRSM_OK;
+}
+
+sptrsm_status bench_limits_measure(bench_limits *limits, sptrsm_place place) {
+  (void)place;
+  bench_host_limits(limits);
+  return SPTRSM_OK;
+}
+void bench_software(char *text, size_t size) { snprintf(text, size, "sptrsm %s, no CUDA", sptrsm_version()); }
+
+sptrsm_status bench_cusparse(bench_result *better, const bench_case *c, void *stream) {
+  (void)better, (void)c, (void)stream;
+  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE needs a build with CUDA");
 }

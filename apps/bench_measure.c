@@ -1,25 +1,107 @@
-/* bench_measure.c -- one method, timed: analysis twice, then solves with X poisoned before each. */
-#include "bench.h"
-
+/* bench_measure.c -- one method, timed: analysis twice, then solves with X poisoned before each and checked after each. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "bench_check.h"
+#include "cli.h"
+
+static size_t block_bytes(const bench_case *c) { return (size_t)c->T->n * (size_t)c->nrhs * sptrsm_dtype_bytes(c->T->dtype); }
+
+/* ---- blocks ---- */
+
+sptrsm_status bench_blocks_create(bench_blocks *b, const bench_case *c, sptrsm_place place, void *stream) {
+  *b = (bench_blocks){.c = c, .place = place, .stream = stream};
+  sptrsm_status status = bench_timer_create(&b->timer, place, stream);
+  if (status == SPTRSM_OK) status = bench_memory(&b->B, place, block_bytes(c), c->B);
+  if (status == SPTRSM_OK) status = bench_memory(&b->X, place, block_bytes(c), NULL);
+  return status;
+}
+
+void bench_blocks_free(bench_blocks *b) {
+  void *const memory[] = {b->B, b->X, b->reference};
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) bench_memory_free(memory[i], b->place);
+  bench_timer_destroy(b->timer);
+}
+
+/* ---- is the solution right? ---- */
+
+/* Two solutions that differ by more than this over the largest entry are both checked in full. */
+static double tolerance(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? 1e-4 : 1e-10; }
+
+static sptrsm_status check_in_full(bench_result *out, const bench_blocks *b, sptrsm_layout layout, int r) {
+  sptrsm_status status = bench_memory_read(b->c->X, b->X, b->place, block_bytes(b->c));
+  if (status != SPTRSM_OK) return status;
+  double g1 = bench_g1(b->c, b->c->B, b->c->X, layout);
+  if (!(g1 <= out->g1) && !isnan(out->g1)) out->g1 = g1;
+  if (g1 <= bench_g1_bound(b->c->T->dtype)) return SPTRSM_OK;
+  out->code = CLI_ABOVE;
+  snprintf(out->status, sizeof out->status, "wrong: G1 %.3g in repetition %d", g1, r);
+  return SPTRSM_OK;
+}
+
+/* The first solution is checked in full and kept. Later ones are compared with it where they are: equal bits are as right as the
+ * first; other bits are wrong from a method that promises the same, and else are checked in full if they are far off. */
+static sptrsm_status check(bench_result *out, bench_blocks *b, sptrsm_layout layout, int r) {
+  const bench_case *c = b->c;
+  const bool is_first = r == 0, is_complex = c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128;
+  const size_t real_bytes = sptrsm_dtype_bytes(c->T->dtype) / (is_complex ? 2 : 1);
+  bench_difference d;
+  if (is_first || !b->reference) {
+    sptrsm_status status = check_in_full(out, b, layout, r);
+    if (!is_first || status != SPTRSM_OK) return status;
+    if (!b->reference && bench_memory(&b->reference, b->place, block_bytes(c), NULL) != SPTRSM_OK) b->reference = NULL;
+    return b->reference ? bench_memory_copy(b->reference, b->X, b->place, block_bytes(c)) : SPTRSM_OK;
+  }
+  sptrsm_status status = bench_compare(&d, b->X, b->reference, (int64_t)(block_bytes(c) / real_bytes), real_bytes, b->place);
+  if (status != SPTRSM_OK || d.same) return status;
+  if (out->deterministic) {
+    out->code = CLI_ABOVE;
+    snprintf(out->status, sizeof out->status, "wrong: other bits in repetition %d, though deterministic", r);
+  }
+  double spread = d.size > 0 ? d.difference / d.size : d.difference;
+  if (!(spread <= out->spread)) out->spread = spread;
+  return d.finite && spread <= tolerance(c->T->dtype) ? SPTRSM_OK : check_in_full(out, b, layout, r);
+}
+
+/* ---- repetitions ---- */
 
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
+sptrsm_status bench_repeat(bench_result *out, bench_blocks *b, sptrsm_layout layout, bench_solve solve, void *self) {
+  const int reps = b->c->reps;
+  double *ms = calloc((size_t)reps + 1, sizeof *ms);
+  if (!ms) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for %d times", reps);
+  sptrsm_status status = SPTRSM_OK;
+  out->g1 = out->spread = 0;
+  snprintf(out->status, sizeof out->status, "ok");
+  for (int r = 0; r <= reps && status == SPTRSM_OK; r++) { /* the first one warms up */
+    bench_poison(b->X, b->place, block_bytes(b->c), b->stream);
+    bench_timer_start(b->timer);
+    status = solve(self);
+    ms[r] = bench_timer_stop(b->timer);
+    if (status == SPTRSM_OK) status = check(out, b, layout, r);
+  }
+  qsort(ms + 1, (size_t)reps, sizeof *ms, ascending);
+  out->solve_ms = ms[1 + reps / 2];
+  out->solve_ms_min = ms[1];
+  free(ms);
+  return status;
+}
+
+/* ---- a method of the library ---- */
+
 typedef struct {
-  const bench_case *c;
+  bench_blocks blocks;
   sptrsm_context *context;
   sptrsm_matrix *matrix;
   sptrsm_plan *plan;
   sptrsm_workspace *workspace;
-  sptrsm_place place;
-  bench_timer *timer;
-  void *stream, *B, *X;
 } measurement;
-
-static size_t block_bytes(const bench_case *c) { return (size_t)c->T->n * (size_t)c->nrhs * sptrsm_dtype_bytes(c->T->dtype); }
 
 static void end_analysis(measurement *s) {
   sptrsm_workspace_destroy(s->workspace);
@@ -29,73 +111,59 @@ static void end_analysis(measurement *s) {
 }
 
 /* Everything between a matrix and the first solve, but the view, which is reported beside it. */
-static sptrsm_status analyse(measurement *s, const sptrsm_options *options, double *ms, bench_times *t) {
-  bench_timer_start(s->timer);
+static sptrsm_status analyse(measurement *s, const sptrsm_options *options, double *ms, bench_result *out) {
+  bench_timer_start(s->blocks.timer);
   sptrsm_status status = sptrsm_plan_create(&s->plan, s->matrix, options);
   if (status == SPTRSM_OK) status = sptrsm_workspace_create(&s->workspace, s->plan, 0);
-  *ms = bench_timer_stop(s->timer);
+  *ms = bench_timer_stop(s->blocks.timer);
   if (status != SPTRSM_OK) return status;
-  t->info.size = sizeof t->info;
-  status = sptrsm_plan_info(&t->info, s->plan);
-  *ms -= 1e3 * t->info.view_seconds;
-  if (1e3 * t->info.view_seconds > t->view_ms) t->view_ms = 1e3 * t->info.view_seconds;
-  return status;
+  sptrsm_info info = {.size = sizeof info};
+  status = sptrsm_plan_info(&info, s->plan);
+  if (status != SPTRSM_OK) return status;
+  *ms -= 1e3 * info.view_seconds;
+  out->view_ms = fmax(out->view_ms, 1e3 * info.view_seconds);
+  out->plan_bytes = info.plan_bytes;
+  out->deterministic = info.deterministic;
+  out->flops = info.flops_per_rhs * (double)s->blocks.c->nrhs;
+  snprintf(out->chosen, sizeof out->chosen, "%s", info.method);
+  snprintf(out->params, sizeof out->params, "%s", info.parameters);
+  snprintf(out->reason, sizeof out->reason, "%s", info.reason);
+  return SPTRSM_OK;
 }
 
-static sptrsm_status repeat(measurement *s, bench_times *t) {
-  const bench_case *c = s->c;
+static sptrsm_status solve_once(void *self) {
+  measurement *s = self;
+  const bench_blocks *b = &s->blocks;
+  const bench_case *c = b->c;
   sptrsm_block B = {
-      .data = s->B, .ld = c->nrhs, .n = c->T->n, .nrhs = c->nrhs, .dtype = c->T->dtype, .layout = SPTRSM_ROW_MAJOR, .place = s->place};
+      .data = b->B, .ld = c->nrhs, .n = c->T->n, .nrhs = c->nrhs, .dtype = c->T->dtype, .layout = SPTRSM_ROW_MAJOR, .place = b->place};
   sptrsm_block X = B;
-  X.data = s->X;
-  double *ms = calloc((size_t)c->reps, sizeof *ms);
-  if (!ms) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for %d times", c->reps);
-  sptrsm_status status = SPTRSM_OK;
-  for (int r = -1; r < c->reps && status == SPTRSM_OK; r++) { /* the first one warms up */
-    bench_poison(s->X, s->place, block_bytes(c), s->stream);
-    bench_timer_start(s->timer);
-    status = sptrsm_solve(s->plan, s->workspace, NULL, &B, &X);
-    double elapsed = bench_timer_stop(s->timer);
-    if (r >= 0) ms[r] = elapsed;
-    if (status == SPTRSM_OK) status = sptrsm_context_sync(s->context);
-  }
-  qsort(ms, (size_t)c->reps, sizeof *ms, ascending);
-  t->solve_ms = ms[c->reps / 2];
-  t->solve_ms_min = ms[0];
-  free(ms);
-  return status;
+  X.data = b->X;
+  return sptrsm_solve(s->plan, s->workspace, NULL, &B, &X);
 }
 
-static sptrsm_status run(measurement *s, bench_times *t, const sptrsm_options *options) {
-  const bench_case *c = s->c;
-  sptrsm_status status = sptrsm_matrix_create(&s->matrix, s->context, c->T, SPTRSM_COPY);
-  if (status == SPTRSM_OK) status = bench_memory(&s->B, s->place, block_bytes(c), c->B);
-  if (status == SPTRSM_OK) status = bench_memory(&s->X, s->place, block_bytes(c), NULL);
-  if (status == SPTRSM_OK) status = analyse(s, options, &t->analysis_first_ms, t);
-  if (status == SPTRSM_OK) {
-    end_analysis(s);
-    status = analyse(s, options, &t->analysis_ms, t);
-  }
-  if (status == SPTRSM_OK) status = sptrsm_workspace_bytes(&t->workspace_bytes, s->plan, 0);
-  if (status == SPTRSM_OK) status = repeat(s, t);
-  if (status == SPTRSM_OK) status = bench_memory_read(c->X, s->X, s->place, block_bytes(c));
-  return status;
+static sptrsm_status run(measurement *s, bench_result *out, const sptrsm_options *options) {
+  sptrsm_status status = sptrsm_matrix_create(&s->matrix, s->context, s->blocks.c->T, SPTRSM_COPY);
+  if (status == SPTRSM_OK) status = analyse(s, options, &out->analysis_first_ms, out);
+  if (status != SPTRSM_OK) return status;
+  end_analysis(s);
+  status = analyse(s, options, &out->analysis_ms, out);
+  if (status == SPTRSM_OK) status = sptrsm_workspace_bytes(&out->workspace_bytes, s->plan, 0);
+  if (status == SPTRSM_OK) status = bench_repeat(out, &s->blocks, SPTRSM_ROW_MAJOR, solve_once, s);
+  sptrsm_status deferred = sptrsm_context_sync(s->context); /* a lost dependency explains a wrong solution */
+  return deferred != SPTRSM_OK ? deferred : status;
 }
 
-sptrsm_status bench_method(bench_times *out, const bench_case *c, sptrsm_place place, void *stream, sptrsm_context *context,
+sptrsm_status bench_method(bench_result *out, const bench_case *c, sptrsm_place place, void *stream, sptrsm_context *context,
                            const sptrsm_options *options) {
-  measurement s = {.c = c, .context = context, .place = place, .stream = stream};
-  bench_times t = {0};
+  measurement s = {.context = context};
   sptrsm_options with_op = *options;
   with_op.op = c->op;
   with_op.nrhs_hint = c->nrhs;
-  sptrsm_status status = bench_timer_create(&s.timer, place, stream);
-  if (status == SPTRSM_OK) status = run(&s, &t, &with_op);
+  sptrsm_status status = bench_blocks_create(&s.blocks, c, place, stream);
+  if (status == SPTRSM_OK) status = run(&s, out, &with_op);
   end_analysis(&s);
   sptrsm_matrix_destroy(s.matrix);
-  bench_memory_free(s.B, place);
-  bench_memory_free(s.X, place);
-  bench_timer_destroy(s.timer);
-  if (status == SPTRSM_OK) *out = t;
+  bench_blocks_free(&s.blocks);
   return status;
 }

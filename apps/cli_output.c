@@ -81,12 +81,12 @@ int cli_check_output(const char *path, bool force, const char *const inputs[], i
   int code = check_inputs(path, &out, inputs, count);
   if (code != CLI_OK) return code;
   if (!S_ISREG(out.st_mode)) {
-    cli_error("%s: is %s; the output must be a file, choose another with -o", path,
+    cli_error("%s: is %s; the output must be a file, choose another", path,
               S_ISDIR(out.st_mode) ? "a folder" : "not a regular file");
     return CLI_IO;
   }
   if (!force) {
-    cli_error("%s: exists; replace it with --force or choose another output with -o", path);
+    cli_error("%s: exists; replace it with --force or choose another output", path);
     return CLI_IO;
   }
   return check_folder(path);

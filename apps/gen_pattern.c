@@ -176,6 +176,7 @@ static const pattern_kind kinds[] = {
 };
 
 const pattern_kind *pattern_find(const char *name) {
+  if (strcmp(name, "band") == 0) name = "banded";
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
   return NULL;

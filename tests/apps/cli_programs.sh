@@ -194,34 +194,3 @@ test_verify() {
   code 0
   check; [ ! -s stderr ] || fail "expected no warning"
 }
-
-test_bench() {
-  run sptrsm-bench "$data/add32_splu.h5" --host --nrhs 1,9 --reps 3 --json out.json
-  code 0
-  says "geometric mean over serial: levelset"
-  check; [ "$(grep -cE '^add32_splu.h5:/[LU] ' stdout)" = 8 ] || fail "two triangles, two methods and two numbers of right-hand sides make 8 lines"
-  check; "$helper" json out.json >/dev/null || fail "not JSON"
-  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 2 --methods serial --reps 1 --json -
-  code 0
-  check; grep -q '"status": "ok"' stdout || fail "no result in the JSON"
-  run sptrsm-bench none.h5 --host
-  code 5
-  warns "none.h5: No such file"
-  rejects 2 "--reps: '0' is not" sptrsm-bench x.h5 --reps 0
-  rejects 2 "give a FILE" sptrsm-bench
-  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 1 --methods magic,serial
-  code 2
-  says 'failed: unknown method "magic"'
-  check; grep -qE ' serial +[0-9]' stdout || fail "the run does not go on"
-  market one.mtx general "2 2 2" "1 1 2" "2 2 2"
-  run sptrsm-bench one.mtx --host --nrhs 1 --reps 1
-  code 0
-  says "one.mtx "
-  market zero.mtx general "2 2 2" "1 1 2" "2 2 0"
-  run sptrsm-bench zero.mtx --host
-  code 4
-  warns "diagonal entry (1,1) is zero"
-  run sptrsm-bench "$data/add32_rhs.h5" --host
-  code 3
-  warns "holds no triangle"
-}

@@ -1,0 +1,236 @@
+/* bench_args.c -- see bench_args.h. */
+#include "bench_args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_tune.h"
+
+static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,64 --nrhs 1,32\n"
+                           "sptrsm-bench triangles/ --methods all --json out.json --budget-s 600\n"
+                           "\n"
+                           "usage: sptrsm-bench INPUT... [options]\n"
+                           "INPUT: FILE, FILE:/path, a folder, or gen:KIND:SIZES[:key=value,...]\n"
+                           "  --nrhs LIST      right-hand sides, default 1,8,32,128,512\n"
+                           "  --methods LIST|all   name[:variant][/rhs|/column|/p=P,q=Q], default all\n"
+                           "  --params M:V+V   variants of method M to measure; may be repeated\n"
+                           "  --dtype LIST     of f64 (default), f32, c64, c128\n"
+                           "  --op LIST        of N (default), T, C\n"
+                           "  --table T        solve, levels, preprocess, memory or limits\n"
+                           "  --reps N         timed repetitions, default 11\n"
+                           "  --limit-s S      time for a measurement, default 120\n"
+                           "  --budget-s S     time for all; what is left is skipped\n"
+                           "  --threads N, --host   host threads; measure on the host\n"
+                           "  --tune           p and q of syncfree-csc; --tune-out FILE: the table\n"
+                           "  --json FILE|-, --csv FILE, --force    force: replace any file\n"
+                           "  -q, -v, --help, --version\n"
+                           "exit: 0 ok, 1 a wrong solution or a time limit, 2 usage, 3 bad input,\n"
+                           "      4 singular, 5 I/O, 6 memory, 7 device, 8 a method crashed\n";
+
+enum { KEY_OP = 4000, KEY_CSV, KEY_BUDGET, KEY_LIMIT, KEY_PARAMS, KEY_TABLE, KEY_TUNE, KEY_TUNE_OUT };
+static const char *const tables[] = {"solve", "levels", "preprocess", "memory", "limits"};
+
+/* ---- lists ---- */
+
+/* A list is separated by commas; those inside a :variant stay, as key=value follows them. */
+static void mark_separators(char *text) {
+  for (char *c = text; *c; c++) {
+    if (*c != ',') continue;
+    size_t word = strcspn(c + 1, "=,:/");
+    if (c[1 + word] != '=') *c = ';';
+  }
+}
+
+static void add_method(bench_args *a, char *spec) {
+  for (int m = 0; m < a->method_count; m++)
+    if (strcmp(a->methods[m], spec) == 0) return;
+  if (a->method_count == BENCH_METHODS) cli_usage("--methods: more than %d entries", BENCH_METHODS);
+  a->methods[a->method_count++] = spec;
+}
+
+static void parse_methods(bench_args *a, char *text) {
+  mark_separators(text);
+  for (char *part = strtok(text, ";"); part; part = strtok(NULL, ";")) add_method(a, part);
+  if (a->method_count == 0) cli_usage("--methods: no method in '%s'", text);
+}
+
+static void parse_nrhs(bench_args *a, char *text) {
+  a->nrhs_count = 0;
+  a->nrhs_given = true;
+  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+    if (a->nrhs_count == BENCH_LIST) cli_usage("--nrhs: more than %d entries", BENCH_LIST);
+    a->nrhs[a->nrhs_count++] = cli_integer("--nrhs", part, 1, 1 << 20);
+  }
+  if (a->nrhs_count == 0) cli_usage("--nrhs: no number in '%s'", text);
+}
+
+/* Indices into names, each once. */
+static int parse_choices(const char *option, char *text, const char *const names[], int count, int *chosen) {
+  int found = 0;
+  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+    int choice = cli_choice(option, part, names, count), known = 0;
+    for (int i = 0; i < found; i++) known |= chosen[i] == choice;
+    if (!known) chosen[found++] = choice;
+  }
+  if (found == 0) cli_usage("%s: nothing in '%s'", option, text);
+  return found;
+}
+
+static double positive(const char *option, const char *text) {
+  double value = cli_number(option, text);
+  if (!(value > 0)) cli_usage("%s: %s is not above 0", option, text);
+  return value;
+}
+
+/* ---- options ---- */
+
+static error_t parse_lists(int key, char *text, bench_args *a) {
+  int chosen[4];
+  switch (key) {
+  case 'n': parse_nrhs(a, text); return 0;
+  case 'm': parse_methods(a, text); return 0;
+  case 'd':
+    a->dtype_count = parse_choices("--dtype", text, cli_dtypes, 4, chosen);
+    for (int i = 0; i < a->dtype_count; i++) a->dtypes[i] = (sptrsm_dtype)chosen[i];
+    return 0;
+  case KEY_OP:
+    a->op_count = parse_choices("--op", text, cli_ops, 3, chosen);
+    for (int i = 0; i < a->op_count; i++) a->ops[i] = (sptrsm_op)chosen[i];
+    return 0;
+  case KEY_PARAMS:
+    if (strchr(text, ':') == NULL) cli_usage("--params: '%s' is not METHOD:VARIANT+VARIANT", text);
+    if (a->params_count == BENCH_LIST) cli_usage("--params: given more than %d times", BENCH_LIST);
+    a->params[a->params_count++] = text;
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  bench_args *a = state->input;
+  switch (key) {
+  case 'r': a->reps = (int)cli_integer("--reps", text, 1, 1000); return 0;
+  case 't': a->threads = (int)cli_integer("--threads", text, 0, 4096); return 0;
+  case 'H': a->host = true; return 0;
+  case 'f': a->force = true; return 0;
+  case 'j': a->json = text; return 0;
+  case KEY_CSV: a->csv = text; return 0;
+  case KEY_BUDGET: a->budget_s = positive("--budget-s", text); return 0;
+  case KEY_LIMIT: a->limit_s = positive("--limit-s", text); return 0;
+  case KEY_TABLE: a->table = (bench_table_kind)cli_choice("--table", text, tables, 5); return 0;
+  case KEY_TUNE: a->tune = true; return 0;
+  case KEY_TUNE_OUT: a->tune_out = text; return 0;
+  case ARGP_KEY_ARGS:
+    a->names = state->argv + state->next;
+    a->name_count = state->argc - state->next;
+    return 0;
+  default: return parse_lists(key, text, a);
+  }
+}
+
+static const struct argp_option options[] = {{"nrhs", 'n', "LIST", 0, NULL, 0},
+                                             {"methods", 'm', "LIST", 0, NULL, 0},
+                                             {"dtype", 'd', "LIST", 0, NULL, 0},
+                                             {"op", KEY_OP, "LIST", 0, NULL, 0},
+                                             {"reps", 'r', "N", 0, NULL, 0},
+                                             {"threads", 't', "N", 0, NULL, 0},
+                                             {"host", 'H', NULL, 0, NULL, 0},
+                                             {"json", 'j', "FILE", 0, NULL, 0},
+                                             {"csv", KEY_CSV, "FILE", 0, NULL, 0},
+                                             {"force", 'f', NULL, 0, NULL, 0},
+                                             {"budget-s", KEY_BUDGET, "S", 0, NULL, 0},
+                                             {"limit-s", KEY_LIMIT, "S", 0, NULL, 0},
+                                             {"params", KEY_PARAMS, "M:V", 0, NULL, 0},
+                                             {"table", KEY_TABLE, "T", 0, NULL, 0},
+                                             {"tune", KEY_TUNE, NULL, 0, NULL, 0},
+                                             {"tune-out", KEY_TUNE_OUT, "FILE", 0, NULL, 0},
+                                             {0}};
+
+void bench_args_read(bench_args *a, int argc, char **argv) {
+  static const cli_program program = {.name = "sptrsm-bench", .help = help, .options = options, .parse = parse};
+  *a = (bench_args){.nrhs = {1, 8, 32, 128, 512},
+                    .nrhs_count = 5,
+                    .dtypes = {SPTRSM_F64},
+                    .dtype_count = 1,
+                    .ops = {SPTRSM_N},
+                    .op_count = 1,
+                    .reps = 11,
+                    .limit_s = 120};
+  cli_start(&program, argc, argv, a);
+  if (a->name_count == 0 && a->table != TABLE_LIMITS) cli_usage("give a FILE with triangles, a folder or gen:KIND:SIZES");
+  if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
+  if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune measures syncfree-csc alone; leave --methods and --params out");
+  if (a->csv && strcmp(a->csv, "-") == 0) cli_usage("--csv needs a file; only --json takes -");
+  if (a->tune) bench_tune_methods(a);
+}
+
+/* ---- methods ---- */
+
+static void add_all(bench_args *a, sptrsm_place place) {
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    if (sptrsm_method_at(&info, m) == SPTRSM_OK && info.place == place) add_method(a, (char *)info.name);
+  }
+  add_method(a, "auto");
+}
+
+/* Replaces the entry `all` by what it means. */
+static void expand_all(bench_args *a, sptrsm_place place) {
+  char *given[BENCH_METHODS];
+  int count = a->method_count;
+  memcpy(given, a->methods, sizeof given);
+  a->method_count = 0;
+  if (count == 0) add_all(a, place);
+  for (int m = 0; m < count; m++) {
+    if (strcmp(given[m], "all") == 0) add_all(a, place);
+    else add_method(a, given[m]);
+  }
+}
+
+/* "METHOD:V+V": METHOD:V for each. The strings live as long as the program. */
+static int add_variants(bench_args *a, const char *params) {
+  int name = (int)strcspn(params, ":");
+  char *variants = strdup(params + name + 1), *rest = variants;
+  for (char *v; variants && (v = strsep(&rest, "+"));) {
+    char *spec;
+    if (asprintf(&spec, "%.*s:%s", name, params, v) < 0) variants = NULL;
+    else add_method(a, spec);
+  }
+  if (variants == NULL) return cli_no_memory("the variants of --params");
+  free(variants);
+  return CLI_OK;
+}
+
+int bench_args_settle(bench_args *a, sptrsm_place place) {
+  if (a->table == TABLE_LEVELS) { /* nothing is measured: a line per triangle and operation */
+    a->methods[0] = "none";
+    a->method_count = a->nrhs_count = a->dtype_count = 1;
+    return CLI_OK;
+  }
+  expand_all(a, place);
+  for (int i = 0; i < a->params_count; i++) {
+    int code = add_variants(a, a->params[i]);
+    if (code != CLI_OK) return code;
+  }
+  for (int m = 1; m < a->method_count; m++) {
+    if (!bench_is_cusparse(a->methods[m], SPTRSM_CUDA)) continue;
+    char *first = a->methods[m];
+    memmove(a->methods + 1, a->methods, (size_t)m * sizeof *a->methods);
+    a->methods[0] = first;
+  }
+  return CLI_OK;
+}
+
+bool bench_is_cusparse(const char *spec, sptrsm_place place) { return place == SPTRSM_CUDA && strcmp(spec, "cusparse") == 0; }
+
+void bench_method_options(sptrsm_options *o, char *name, size_t size, const char *spec) {
+  snprintf(name, size, "%s", spec);
+  char *slash = strchr(name, '/');
+  sptrsm_options_init(o);
+  o->method = name;
+  if (slash == NULL) return;
+  *slash++ = '\0';
+  if (strcmp(slash, "rhs") == 0) o->select = SPTRSM_SELECT_RHS;
+  if (strcmp(slash, "column") == 0) o->select = SPTRSM_SELECT_COLUMN;
+  (void)sscanf(slash, "p=%d,q=%d", &o->p, &o->q);
+}

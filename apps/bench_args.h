@@ -1,0 +1,41 @@
+/* bench_args.h -- the command line of sptrsm-bench. */
+#ifndef APPS_BENCH_ARGS_H
+#define APPS_BENCH_ARGS_H
+
+#include "bench.h"
+#include "cli.h"
+
+enum { BENCH_LIST = 32, BENCH_METHODS = 256 };
+
+typedef enum { TABLE_SOLVE, TABLE_LEVELS, TABLE_PREPROCESS, TABLE_MEMORY, TABLE_LIMITS } bench_table_kind;
+
+typedef struct {
+  char **names; /* FILE, FILE:/path, folder or gen:... */
+  int name_count;
+  int64_t nrhs[BENCH_LIST];
+  int nrhs_count;
+  char *methods[BENCH_METHODS]; /* "name[:variant][/rhs|/column|/p=P,q=Q]"; none: bench_args_settle chooses */
+  int method_count;
+  const char *params[BENCH_LIST]; /* "METHOD:VARIANT+VARIANT" */
+  int params_count;
+  sptrsm_dtype dtypes[4];
+  int dtype_count;
+  sptrsm_op ops[3];
+  int op_count;
+  int reps, threads;
+  double budget_s, limit_s; /* of the whole run, of a measurement */
+  bench_table_kind table;
+  const char *json, *csv, *tune_out;
+  bool host, force, tune, nrhs_given;
+} bench_args;
+
+/* Defaults, then the command line; exits with CLI_USAGE where it is wrong. */
+void bench_args_read(bench_args *, int argc, char **argv);
+/* Where work happens decides which methods there are: fills in the default methods or `all`, the variants of --params or the grid of
+ * --tune, and moves the baseline (cusparse) to the front. Returns an exit code. */
+int bench_args_settle(bench_args *, sptrsm_place);
+/* Options of a solver from an entry of methods; name has room for the method's name and variant. */
+void bench_method_options(sptrsm_options *, char *name, size_t size, const char *spec);
+bool bench_is_cusparse(const char *spec, sptrsm_place);
+
+#endif

@@ -1,0 +1,17 @@
+/* bench_device.h -- what sptrsm-bench runs on a device by kernels of its own. Results are cudaError_t as int. */
+#ifndef APPS_BENCH_DEVICE_H
+#define APPS_BENCH_DEVICE_H
+
+#include "bench.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int bench_compare_device(bench_difference *, const void *x, const void *y, int64_t count, size_t bytes);
+int bench_device_limits(bench_limits *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/* bench_limits_host.c -- what the host can do: bandwidth of a copy by all threads, and a value going to and fro between two threads. */
+#include <math.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "cli.h"
+
+enum { TRIES = 3, HOPS = 20000, SPINS = 1 << 14 };
+static const size_t COPY_BYTES = (size_t)128 << 20; /* well above the caches of one socket's core complex */
+
+static double copy_rate(void) {
+  char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+  double best = INFINITY;
+  for (int t = 0; t <= TRIES && from && to; t++) {
+    double start = cli_now();
+#pragma omp parallel
+    {
+      size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+      size_t begin = COPY_BYTES / threads * me, end = me + 1 == threads ? COPY_BYTES : COPY_BYTES / threads * (me + 1);
+      if (t == 0) memset(from + begin, 1, end - begin), memset(to + begin, 2, end - begin); /* pages near their thread */
+      else memcpy(to + begin, from + begin, end - begin);
+    }
+    double seconds = cli_now() - start;
+    if (t > 0 && seconds < best) best = seconds;
+  }
+  free(from);
+  free(to);
+  return 2.0 * (double)COPY_BYTES / best;
+}
+
+/* Thread `me` of two waits for its turn and passes the turn on. Where both share one core the wait yields it. */
+static void pass_turns(atomic_int *turn, int me) {
+  for (int h = me; h < HOPS; h += 2) {
+    for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != h; spins++)
+      if (spins > SPINS) sched_yield();
+    atomic_store_explicit(turn, h + 1, memory_order_release);
+  }
+}
+
+static double hop(void) {
+  double best = INFINITY;
+  for (int t = 0; t < TRIES; t++) {
+    atomic_int turn = 0;
+    int threads = 1;
+    double start = cli_now();
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp single
+      threads = omp_get_num_threads();
+      if (threads == 2) pass_turns(&turn, omp_get_thread_num());
+    }
+    if (threads != 2) return NAN;
+    best = fmin(best, (cli_now() - start) / HOPS);
+  }
+  return best;
+}
+
+void bench_host_limits(bench_limits *limits) { *limits = (bench_limits){copy_rate(), hop(), NAN, NAN}; }

@@ -1,0 +1,146 @@
+/* bench_table.c -- see bench_table.h. */
+#include "bench_table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- parts of lines ---- */
+
+/* What no file or method name of ordinary length fills: triangle, method, type, operation, right-hand sides. */
+static void print_case(const bench_session *s, int index) {
+  const bench_args *a = &s->args;
+  const bench_id id = bench_id_of(a, index);
+  const bench_result *r = &s->results[index];
+  char method[200];
+  const bool is_auto = strcmp(a->methods[id.method], "auto") == 0 && r->chosen[0] != '\0';
+  if (is_auto) snprintf(method, sizeof method, "auto (%s)", r->chosen);
+  else snprintf(method, sizeof method, "%s", a->methods[id.method]);
+  fprintf(s->table, "%-25s %-26s %-4s %s %5lld ", s->inputs.list[id.input].shown, method, cli_dtypes[a->dtypes[id.dtype]],
+          cli_ops[a->ops[id.op]], (long long)a->nrhs[id.nrhs]);
+}
+
+/* In a column of `width`: "-" where there is no number. */
+static void print_number(const bench_session *s, int width, int digits, double value) {
+  if (isfinite(value)) fprintf(s->table, " %*.*f", width, digits, value);
+  else fprintf(s->table, " %*s", width, isinf(value) ? "never" : "-");
+}
+
+static void print_bytes(const bench_session *s, int width, double bytes) { fprintf(s->table, " %*s", width, cli_bytes(bytes).text); }
+
+/* ---- head ---- */
+
+static void print_limits(const bench_session *s) {
+  const bench_limits *l = &s->machine.limits;
+  fprintf(s->table, "limits: copy %s/s read and written", cli_bytes(l->copy_bytes_per_s).text);
+  if (!isnan(l->hop_s)) fprintf(s->table, ", dependency hop %.0f ns", 1e9 * l->hop_s);
+  if (!isnan(l->launch_s))
+    fprintf(s->table, ", kernel launch %s, %s in a graph", cli_seconds(l->launch_s).text, cli_seconds(l->graph_launch_s).text);
+  fprintf(s->table, "\n");
+}
+
+void bench_table_begin(const bench_session *s) {
+  static const char who[] = "triangle                  method                     type op nrhs ";
+  fprintf(s->table, "machine: %s; %s\n", s->machine.device, s->machine.software);
+  print_limits(s);
+  if (s->args.table == TABLE_SOLVE || s->args.table == TABLE_PREPROCESS)
+    fprintf(s->table, "median and minimum of %d repetitions, times in ms; ratio: time of %s over this one\n", s->args.reps,
+            s->args.methods[0]);
+  switch (s->args.table) {
+  case TABLE_SOLVE:
+    fprintf(s->table, "%s %10s %10s %7s %6s %9s %9s %8s %7s\n", who, "solve", "min", "ratio", "limit", "analysis", "repeated", "view",
+            "G1");
+    break;
+  case TABLE_PREPROCESS:
+    fprintf(s->table, "%s %9s %9s %9s %10s %9s %9s %9s\n", who, "analysis", "repeated", "view", "solve", "/ solve", "ratio", "amortised");
+    break;
+  case TABLE_MEMORY:
+    fprintf(s->table, "%s %10s %10s %10s %10s %10s %10s\n", who, "matrix", "plan", "workspace", "beyond", "cuSPARSE", "ratio");
+    break;
+  case TABLE_LEVELS:
+    fprintf(s->table, "%-40s op %11s %12s %9s %11s %11s %11s %8s %8s %8s\n", "triangle", "n", "nnz", "levels", "parallel: min", "average",
+            "max", "row: min", "average", "max");
+    break;
+  case TABLE_LIMITS: break;
+  }
+  fflush(s->table);
+}
+
+void bench_table_triangle(const bench_session *s, int index) {
+  if (s->args.table == TABLE_LEVELS || cli_quiet()) return;
+  const bench_features *f = bench_features_of(s, index);
+  const sptrsm_level_stats *l = bench_levels_of(s, index);
+  fprintf(s->table, "%s: %s, n %d, %lld entries, %d levels, longest row %d\n", s->inputs.list[bench_id_of(&s->args, index).input].shown,
+          cli_uplos[f->uplo], f->n, (long long)f->nnz, l->levels, l->max_length);
+  fflush(s->table);
+}
+
+/* ---- rows ---- */
+
+static void print_solve(const bench_session *s, int index) {
+  const bench_result *r = &s->results[index];
+  print_number(s, 10, 4, r->solve_ms);
+  print_number(s, 10, 4, r->solve_ms_min);
+  print_number(s, 7, 2, bench_ratio_baseline(s, index));
+  print_number(s, 6, 3, bench_limit_share(s, index));
+  print_number(s, 9, 3, r->analysis_first_ms);
+  print_number(s, 9, 3, r->analysis_ms);
+  print_number(s, 8, 3, r->view_ms);
+  fprintf(s->table, " %7.2g", r->g1);
+}
+
+double bench_amortised(const bench_session *s, int index) {
+  const int other = bench_sibling(s, index, 0);
+  if (isnan(bench_ratio_cusparse(s, index)) || other == index) return NAN;
+  const bench_result *mine = &s->results[index], *its = &s->results[other];
+  double more = mine->analysis_ms + mine->view_ms - its->analysis_ms - its->view_ms, gain = its->solve_ms - mine->solve_ms;
+  if (more <= 0) return 0;
+  return gain > 0 ? ceil(more / gain) : INFINITY;
+}
+
+static void print_preprocess(const bench_session *s, int index) {
+  const bench_result *r = &s->results[index], *its = &s->results[bench_sibling(s, index, 0)];
+  const double whole = r->analysis_ms + r->view_ms;
+  print_number(s, 9, 3, r->analysis_first_ms);
+  print_number(s, 9, 3, r->analysis_ms);
+  print_number(s, 9, 3, r->view_ms);
+  print_number(s, 10, 4, r->solve_ms);
+  print_number(s, 9, 1, whole / r->solve_ms);
+  print_number(s, 9, 2, isnan(bench_ratio_baseline(s, index)) ? NAN : (its->analysis_ms + its->view_ms) / whole);
+  print_number(s, 9, 0, bench_amortised(s, index));
+}
+
+static void print_memory(const bench_session *s, int index) {
+  const bench_result *r = &s->results[index], *its = &s->results[bench_sibling(s, index, 0)];
+  const double beyond = (double)(r->plan_bytes + r->workspace_bytes), its_own = (double)(its->plan_bytes + its->workspace_bytes);
+  const bool is_known = !isnan(bench_ratio_cusparse(s, index));
+  print_bytes(s, 10, (double)bench_features_of(s, index)->matrix_bytes);
+  print_bytes(s, 10, (double)r->plan_bytes);
+  print_bytes(s, 10, (double)r->workspace_bytes);
+  print_bytes(s, 10, beyond);
+  if (is_known) print_bytes(s, 10, its_own);
+  else print_number(s, 10, 0, NAN);
+  print_number(s, 10, 2, is_known && beyond > 0 ? its_own / beyond : NAN);
+}
+
+static void print_levels(const bench_session *s, int index) {
+  const bench_id id = bench_id_of(&s->args, index);
+  const sptrsm_level_stats *l = bench_levels_of(s, index);
+  fprintf(s->table, "%-40s %s %12d %12lld %9d %13d %11.1f %11d %8d %8.1f %8d\n", s->inputs.list[id.input].shown,
+          cli_ops[s->args.ops[id.op]], l->n, (long long)l->nnz, l->levels, l->min_rows, l->average_rows, l->max_rows, l->min_length,
+          l->average_length, l->max_length);
+}
+
+void bench_table_row(const bench_session *s, int index) {
+  if (s->args.table == TABLE_LEVELS && bench_is_ok(s, index)) {
+    print_levels(s, index);
+    fflush(s->table);
+    return;
+  }
+  print_case(s, index);
+  if (!bench_is_ok(s, index)) fprintf(s->table, " %s", s->results[index].status);
+  else if (s->args.table == TABLE_PREPROCESS) print_preprocess(s, index);
+  else if (s->args.table == TABLE_MEMORY) print_memory(s, index);
+  else print_solve(s, index);
+  fprintf(s->table, "\n");
+  fflush(s->table);
+}

@@ -1,0 +1,87 @@
+/* bench_tune.c -- see bench_tune.h. */
+#include "bench_tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_table.h"
+
+static const int grid_p[] = {8, 1, 2, 4, 16, 32, 64}; /* the default first */
+static const int grid_q[] = {8192, 64, 256, 1024, 2048, 4096, 16384};
+enum { COUNT_P = sizeof grid_p / sizeof *grid_p, COUNT_Q = sizeof grid_q / sizeof *grid_q };
+static const double worth_it = 1.01; /* a gain below is noise: the default stays */
+
+void bench_tune_methods(bench_args *a) {
+  static char names[COUNT_P * COUNT_Q][40];
+  for (int i = 0; i < COUNT_P * COUNT_Q; i++) {
+    snprintf(names[i], sizeof names[i], "syncfree-csc/p=%d,q=%d", grid_p[i / COUNT_Q], grid_q[i % COUNT_Q]);
+    a->methods[a->method_count++] = names[i];
+  }
+  if (a->nrhs_given) return;
+  a->nrhs_count = 7;
+  for (int r = 0; r < a->nrhs_count; r++) a->nrhs[r] = (int64_t)1 << r;
+}
+
+int bench_tune_report(const bench_session *s) {
+  int best = 0;
+  double gain = worth_it;
+  for (int m = 1; m < s->args.method_count; m++) {
+    bench_mean mean = bench_mean_of(s, m, BENCH_ANY, BENCH_ANY, BENCH_ANY);
+    if (mean.cases > 0 && mean.mean > gain) best = m, gain = mean.mean;
+  }
+  const int p = grid_p[best / COUNT_Q], q = grid_q[best % COUNT_Q];
+  if (best == 0)
+    fprintf(s->table, "best on %s: the default, p %d, q %d; nothing gains %.0f %% over it\n", s->machine.device, p, q,
+            100 * (worth_it - 1));
+  else fprintf(s->table, "best on %s: p %d, q %d, %.2f times as fast as the default\n", s->machine.device, p, q, gain);
+  return s->args.tune_out ? bench_tune_write(s->args.tune_out, s->machine.device, p, q) : CLI_OK;
+}
+
+/* ---- the table of devices ---- */
+
+static int fail(const char *path) {
+  cli_error("%s: can't write: %s", path, strerror(errno));
+  return CLI_IO;
+}
+
+/* Copies the old rows but that of the device; the new one comes before the default. */
+static void copy_rows(FILE *to, FILE *from, const char *mine, const char *row) {
+  char *line = NULL;
+  size_t room = 0;
+  bool is_written = false;
+  while (from && getline(&line, &room, from) > 0) {
+    const bool is_mine = strncmp(line, mine, strlen(mine)) == 0, is_last = strncmp(line, "TUNED(\"\",", 9) == 0;
+    if (!is_written && (is_mine || is_last)) fputs(row, to), is_written = true;
+    if (!is_mine) fputs(line, to);
+  }
+  free(line);
+  if (is_written) return;
+  fprintf(to,
+          "/* p and q of syncfree-csc by device, made by sptrsm-bench --tune. The last row is for all others. */\n%sTUNED(\"\", 8, 8192)\n",
+          row);
+}
+
+int bench_tune_write(const char *path, const char *device, int p, int q) {
+  char mine[160], row[200];
+  if (device[strcspn(device, "\"\\\n")] != '\0') {
+    cli_error("device name %s can't stand in a table", device);
+    return CLI_INTERNAL;
+  }
+  snprintf(mine, sizeof mine, "TUNED(\"%s\",", device);
+  snprintf(row, sizeof row, "%s %d, %d)\n", mine, p, q);
+  char *part = NULL;
+  if (asprintf(&part, "%s.part", path) < 0) return cli_no_memory("a file name");
+  FILE *from = fopen(path, "r"), *to = fopen(part, "w");
+  if (to) copy_rows(to, from, mine, row);
+  if (from) fclose(from);
+  bool good = to && !ferror(to);
+  if (to && fclose(to) != 0) good = false;
+  if (good && rename(part, path) != 0) good = false;
+  int code = good ? CLI_OK : fail(path);
+  if (!good) (void)unlink(part);
+  free(part);
+  return code;
+}

@@ -1,0 +1,43 @@
+/* gen_triangle.h -- synthetic triangles in memory: a pattern filled with numbers, for sptrsm-gen and sptrsm-bench.
+ *
+ * Off-diagonal entries are odd multiples of 1/8, from -7/8 to 7/8 (complex: both parts). The diagonal is 1 + sum of |re| + |im| over
+ * the row (complex: times 1 + i/2), so that rows are diagonally dominant and the inverse is at most 1 in the maximum norm. With a unit
+ * diagonal the row is divided by a power of two at least as large as its length.
+ */
+#ifndef APPS_GEN_TRIANGLE_H
+#define APPS_GEN_TRIANGLE_H
+
+#include <complex.h>
+
+#include <sptrsm.h>
+
+#include "gen_pattern.h"
+
+typedef struct {
+  pattern pattern;
+  sptrsm_uplo uplo;
+  sptrsm_dtype dtype;
+  bool unit;
+} triangle_spec;
+
+typedef struct {
+  int64_t *ptr;
+  int32_t *idx;
+  void *val;
+  sptrsm_sparse T; /* CSR over the arrays above */
+} triangle;
+
+/* Values of --row (is_row) and --density, and whether they suit the kind; exit with CLI_USAGE where not. */
+void spec_parse_fill(triangle_spec *, bool is_row, const char *text);
+void spec_check(const triangle_spec *);
+/* Is there memory for the triangle and two blocks of nrhs? Asked before rows are counted: that alone takes minutes where the order is
+ * in the billions. */
+int spec_check_memory(const triangle_spec *, int64_t nrhs); /* exit code */
+bool triangle_make(triangle *, const triangle_spec *);      /* false: no memory; end with triangle_free in both cases */
+void triangle_free(triangle *);
+
+/* Entry `at` of an array of a dtype. */
+void put_value(void *to, sptrsm_dtype, int64_t at, double complex value);
+double complex get_value(const void *from, sptrsm_dtype, int64_t at);
+
+#endif

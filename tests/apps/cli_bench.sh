@@ -1,0 +1,243 @@
+# cli_bench.sh -- sptrsm-bench on the host: tables, inputs, options, and workers that hang or die. Sections for cli_test.sh.
+# shellcheck shell=bash
+
+# rows PATTERN: lines of the table that begin with it
+rows() { grep -cE "^$1 " stdout; }
+# statuses FILE: how many measurements of a report have each status, in words
+statuses() { grep -o '"status": "[^"]*"' "$1" | sort | uniq -c | sed -E 's/ *([0-9]+) "status": "(.*)"/\1 \2/' | paste -sd';'; }
+
+test_bench() {
+  run sptrsm-bench "$data/add32_splu.h5" --host --nrhs 1,9 --reps 3 --json out.json
+  code 0
+  says "geometric mean over serial"
+  says "machine: host"
+  says "limits: copy "
+  equals "$(rows 'add32_splu.h5:/[LU]')" 12 # two triangles, three methods (auto is one) and two numbers of right-hand sides
+  check; [ "$(awk '{ if (length > most) most = length } END { print most }' stdout)" -le 140 ] || fail "the table is wider than 140 columns"
+  warns "triangle 2 of 2: add32_splu.h5:/U, f64"
+  equals "$(statuses out.json)" "12 ok"
+  equals "$(field out.json schema)" 1
+  equals "$(field out.json baseline)" serial
+  equals "$(field out.json machine place)" host
+  equals "$(field out.json limits launch_us)" null
+  at_most "$(field out.json limits hop_ns)" 1e9
+  equals "$(field out.json auto cases)" 4
+  # Keys of the first result, in the documented order; times differ from run to run.
+  keys=$(sed -n '/"results"/,/}/p' out.json | grep -oE '^ +"[a-z_0-9]+":' | tr -d ' ":' | grep -v results | paste -sd,)
+  first=file,group,n,nnz,levels,rows_min,rows_average,rows_max,max_row,matrix_bytes,method,params,chosen,reason,dtype,op,nrhs
+  second=analysis_first_ms,analysis_ms,view_ms,solve_ms,solve_ms_min,gflops,reps,plan_bytes,workspace_bytes,g1,spread,deterministic
+  equals "$keys" "$first,$second,ratio_cusparse,ratio_baseline,limit_share,amortised_solves,status"
+  result="results 0"
+  equals "$(field out.json $result group)" /L
+  equals "$(field out.json $result n)" 4960
+  equals "$(field out.json $result nnz)" 14430
+  equals "$(field out.json $result levels)" 22
+  equals "$(field out.json $result max_row)" 33
+  equals "$(field out.json $result matrix_bytes)" $((14430 * 12 + 4961 * 4))
+  equals "$(field out.json $result method)" serial
+  equals "$(field out.json $result deterministic)" true
+  equals "$(field out.json $result ratio_cusparse)" null
+  at_most "$(field out.json $result g1)" 1.5
+  at_most "$(field out.json $result solve_ms_min)" "$(field out.json $result solve_ms)"
+  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 2 --methods serial --reps 1 --json -
+  code 0
+  check; grep -q '"status": "ok"' stdout || fail "no result in the JSON"
+  warns "machine: host" # the table makes room for the report
+  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 1 --methods magic,serial
+  code 2
+  says 'failed: unknown method "magic"'
+  check; grep -qE ' serial +f64 +N +1 +[0-9]' stdout || fail "the run does not go on"
+}
+
+test_bench_inputs() {
+  run sptrsm-bench "$data" --host --nrhs 1 --methods serial --reps 1
+  code 0
+  equals "$(rows '[a-z0-9_]+_splu.h5:/[LU]')" 6 # the right-hand sides in the folder are passed over
+  run sptrsm-bench gen:D3N7:6,5,4 gen:D2N5:6,5 gen:band:50,4 gen:banded:50,4 gen:powerlaw:300 gen:chain:40 gen:random:60:row=4,seed=2,uplo=upper \
+    gen:random:60:density=0.1,unit gen:arrow:30 gen:dense:20 --host --nrhs 3 --reps 1 --methods levelset --json out.json
+  code 0
+  equals "$(statuses out.json)" "10 ok"
+  equals "$(field out.json results 0 file)" gen:D3N7:6,5,4
+  equals "$(field out.json results 0 group)" ""
+  equals "$(field out.json results 0 levels)" 13 # x + y + z goes from 0 to 12
+  equals "$(field out.json results 2 nnz)" "$(field out.json results 3 nnz)"
+  # What sptrsm-gen writes is what gen: makes.
+  sptrsm-gen -q powerlaw 300 -o p.h5 --nrhs 0
+  run sptrsm-bench p.h5 --host --nrhs 3 --reps 1 --methods levelset --json file.json
+  for key in n nnz levels max_row g1; do equals "$(field file.json results 0 $key)" "$(field out.json results 4 $key)"; done
+  while IFS='|' read -r spec text; do
+    rejects 2 "$text" sptrsm-bench "$spec" --host
+  done <<'END'
+gen:cube:3|unknown kind 'cube'
+gen:D3N7:3,3|give gen:D3N7: and X Y Z, with commas
+gen:D3N7:3,3,3,3|give gen:D3N7: and X Y Z, with commas
+gen:chain|give gen:chain: and N
+gen:chain:x|'x' is not a whole number
+gen:chain:-1|'-1' is not a whole number
+gen:D3N7:2000,2000,2000|the order is above
+gen:chain:4:row=3|--row is for random and powerlaw
+gen:random:9:row=3,density=0.5|contradict each other
+gen:random:9:colour=3|'colour' is none of row=R
+gen:random:9:uplo=left|'left' is not one of lower, upper
+END
+  rejects 6 "choose a smaller size" sptrsm-bench gen:dense:2000000000 --host
+  rejects 2 "give a FILE" sptrsm-bench
+  mkdir empty
+  rejects 3 "empty: holds no triangle" sptrsm-bench empty --host
+  rejects 3 "holds no triangle" sptrsm-bench "$data/add32_rhs.h5" --host
+  rejects 5 "none.h5: No such file" sptrsm-bench none.h5 --host
+  echo "no HDF5" >empty/broken.h5
+  run sptrsm-bench empty gen:chain:4 --host --nrhs 1 --reps 1
+  warns "broken.h5"
+  says "gen:chain:4 "
+  check; [ "$rc" != 0 ] || fail "a broken file among the inputs is an error"
+  market one.mtx general "2 2 2" "1 1 2" "2 2 2"
+  run sptrsm-bench one.mtx --host --nrhs 1 --reps 1
+  code 0
+  says "one.mtx "
+  market zero.mtx general "2 2 2" "1 1 2" "2 2 0"
+  run sptrsm-bench zero.mtx one.mtx --host --nrhs 1 --reps 1 --json zero.json
+  code 4
+  warns "diagonal entry (1,1) is zero"
+  says "one.mtx "
+  check; [[ $(field zero.json results 0 status) == "failed: "*"diagonal entry (1,1) is zero"* ]] || fail "the report hides what was refused"
+  equals "$(field zero.json results 0 n)" null
+  cp "$data/add32_splu.h5" in.h5
+  rejects 2 "the output is the input in.h5" sptrsm-bench in.h5 --host --json in.h5
+  rejects 2 "the output is the input" sptrsm-bench . --host --csv in.h5
+  rejects 5 "there is no folder" sptrsm-bench in.h5 --host --json none/x.json
+  rejects 2 "name one file" sptrsm-bench in.h5 --host --json x --csv ./x
+  same in.h5 "$data/add32_splu.h5"
+}
+
+test_bench_options() {
+  run sptrsm-bench gen:random:80:unit gen:random:80:uplo=upper --host --nrhs 1,5 --op N,T,C --dtype f32,f64,c64,c128 --reps 2 --json out.json --csv out.csv
+  code 0
+  equals "$(statuses out.json)" "144 ok" # 2 triangles, 4 types, 3 operations, 2 numbers of right-hand sides, 3 methods
+  equals "$(wc -l <out.csv)" 145
+  equals "$(head -1 out.csv | cut -d, -f1-5)" file,group,n,nnz,levels
+  equals "$(awk -F, 'NR > 1 && $NF != "ok"' out.csv | wc -l)" 0
+  rejects 5 "out.csv: exists" sptrsm-bench gen:chain:3 --host --csv out.csv
+  run sptrsm-bench gen:chain:3 --host --nrhs 1 --reps 1 --methods serial --csv out.csv --force -q
+  code 0
+  equals "$(wc -l <out.csv)" 2
+  run sptrsm-bench gen:chain:50 --host --nrhs 1 --reps 1 --methods all,serial --json all.json
+  equals "$(statuses all.json)" "3 ok"
+  run sptrsm-bench gen:chain:50 --host --nrhs 1 --reps 1 --methods serial --params levelset:a+b=1,c=2 --json v.json
+  equals "$(field v.json results 1 method)" levelset:a
+  equals "$(field v.json results 2 method)" levelset:b=1,c=2
+  check; [[ $(field v.json results 1 status) == failed:* ]] || fail "levelset takes no variant"
+  run sptrsm-bench gen:D2N5:4,3 --host --table levels --op N,T
+  code 0
+  golden_rows <<'END'
+gen:D2N5:4,3 N 12 29 6 1 2.0 3 1 2.4 3
+gen:D2N5:4,3 T 12 29 6 1 2.0 3 1 2.4 3
+END
+  run sptrsm-bench --table limits --host --json limits.json
+  code 0
+  says "dependency hop"
+  equals "$(rows gen)" 0
+  at_most 0.01 "$(field limits.json limits copy_gb_s)"
+  run sptrsm-bench gen:D2N5:40,30 --host --table preprocess --nrhs 1 --reps 1
+  code 0
+  says "amortised"
+  says "harmonic mean of the repeated analysis"
+  run sptrsm-bench gen:D2N5:40,30 --host --table memory --nrhs 4 --reps 1
+  code 0
+  says "workspace"
+  check; grep -qE 'serial +f64 +N +4 +[0-9.]+ kB' stdout || fail "no bytes in the table of memory"
+  rejects 2 "--tune measures syncfree-csc and needs a GPU" sptrsm-bench gen:chain:9 --host --tune
+  while read -r option value text; do
+    rejects 2 "$text" sptrsm-bench x.h5 "$option" "$value"
+  done <<'END'
+--reps     0       --reps: '0' is not
+--nrhs     0       --nrhs: '0' is not
+--nrhs     ,       --nrhs: no number in ','
+--methods  ,       --methods: no method
+--op       N,X     --op: 'X' is not one of N, T, C
+--dtype    f16     --dtype: 'f16' is not one of
+--dtype    ,       --dtype: nothing in ','
+--table    all     --table: 'all' is not one of
+--limit-s  0       --limit-s: 0 is not above 0
+--budget-s nan     --budget-s: 'nan' is not a number
+--params   x       --params: 'x' is not METHOD:VARIANT
+--tune-out x.def   --tune-out goes with --tune
+--csv      -       --csv needs a file
+END
+  rejects 2 "leave --methods" sptrsm-bench x.h5 --tune --methods serial
+}
+
+# golden_rows: the rows of generated triangles, blanks aside, are those on standard input
+golden_rows() { grep '^gen:' stdout | sed -E 's/ +/ /g' >got; golden got; }
+
+# The last three cases end in the midst of a measurement of several seconds.
+long=(gen:dense:3000 --host --nrhs 512 --methods serial,levelset --reps 1000)
+
+test_bench_watch() {
+  run sptrsm-bench gen:dense:1500 gen:chain:9 --host --nrhs 64 --reps 50 --limit-s 0.000001 --methods serial,levelset --json out.json
+  code 1
+  says "timeout"
+  equals "$(field out.json results 0 status)" timeout
+  equals "$(field out.json results 0 solve_ms)" null
+  equals "$(field out.json results 1 status)" timeout
+  run sptrsm-bench gen:dense:1500 gen:chain:9 --host --nrhs 64 --reps 50 --limit-s 0.000001 --methods serial,levelset --json out.json
+  equals "$(rows gen:chain:9)" 2 # the run went on, behind two workers that were killed
+  run sptrsm-bench gen:chain:9 gen:chain:10 --host --nrhs 1 --budget-s 0.000001 --methods serial --json out.json
+  code 0
+  equals "$(statuses out.json)" "2 skipped: budget"
+  run sptrsm-bench "${long[@]}" --budget-s 1 --json out.json
+  code 0
+  equals "$(statuses out.json)" "2 skipped: budget"
+  at_most "$(field out.json machine seconds)" 20
+  for signal in INT TERM; do
+    start_bench
+    kill -$signal $pid
+    wait $pid 2>/dev/null
+    rc=$?
+    last="SIG$signal while measuring"
+    code $([ $signal = INT ] && echo 130 || echo 143)
+    warns "sptrsm-bench: interrupted"
+    missing new.json
+    no_worker
+  done
+  start_bench
+  kill -KILL $pid
+  wait $pid 2>/dev/null
+  no_worker
+  start_bench
+  kill -SEGV $worker
+  sleep 0.5
+  pkill -KILL -P $pid # the worker that came after it
+  wait $pid 2>/dev/null
+  rc=$?
+  last="workers killed one after the other"
+  code 8
+  says "crashed: Segmentation fault"
+  says "crashed: Killed"
+  equals "$(statuses new.json)" "1 crashed: Killed;1 crashed: Segmentation fault"
+}
+
+# start_bench: a bench in the background that has begun a long measurement; $pid and its $worker
+start_bench() {
+  set -m # else bash lets background programs ignore SIGINT
+  sptrsm-bench "${long[@]}" --json new.json >stdout 2>stderr &
+  pid=$!
+  set +m
+  worker=
+  for _ in $(seq 3000); do
+    grep -q "levels, longest row" stdout && worker=$(pgrep -P $pid) && break
+    sleep 0.01
+  done
+  [ -n "$worker" ] || fail "no worker"
+  sleep 0.2
+}
+
+# A worker ends with its parent, however that ends.
+no_worker() {
+  check
+  for _ in $(seq 200); do
+    kill -0 "$worker" 2>/dev/null || return
+    sleep 0.01
+  done
+  fail "the worker lives on"
+}
