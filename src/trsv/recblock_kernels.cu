@@ -13,12 +13,6 @@ enum { START_THREADS = 256, ROWS_THREADS = 256 };
 
 /* ---- start ---- */
 
-template <typename T> SPTI_DEVICE T sentinel();
-template <> SPTI_DEVICE float sentinel<float>() { return bits_to_float(0xffffffffu); }
-template <> SPTI_DEVICE double sentinel<double>() { return bits_to_double(0xffffffffffffffffull); }
-template <> SPTI_DEVICE complex_t<float> sentinel<complex_t<float>>() { return {sentinel<float>(), sentinel<float>()}; }
-template <> SPTI_DEVICE complex_t<double> sentinel<complex_t<double>>() { return {sentinel<double>(), sentinel<double>()}; }
-
 /* A warp has one tile of as many rows as fit. */
 template <typename T> SPTI_KERNEL(START_THREADS) recblock_start_kernel(spti_recblock_solve_args a) {
   const int64_t thread = int64_t(block_in_grid()) * START_THREADS + thread_in_block();

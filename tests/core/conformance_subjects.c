@@ -14,7 +14,6 @@ static const char *const forms[] = {
     "syncfree-csc:two=2",
     "recblock:depth=3,short=2,long=3,chunk=2",
     "recblock:depth=2,levels=0,thin=0",
-    "syncfree-csc:two=2,singly=32",
     "gather:tile=8,run=3,split=4,segment=3",
     NULL,
 };
