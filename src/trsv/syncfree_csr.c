@@ -1,0 +1,374 @@
+/* syncfree_csr -- synchronisation-free substitution by rows: one parameterised kernel from a lane to a warp per row.
+ * Row i: x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), as soon as all these x(j) are there; the value is its own flag.
+ * Source: [su2020capellini] (a lane per row), [dufrechou2018] (sub-warps, size classes), [zhang2021yy] (fusion), [hu2024ag] (one
+ * template, its axes searched); the kernels and what differs are in syncfree_csr_packed_kernels.cu and
+ * syncfree_csr_natural_kernels.cu. Wins: single right-hand sides, wide and medium problems. Loses: deep problems with
+ * dense blocks, where each level costs a hop between warps; many right-hand sides, which it solves one by one.
+ * Deterministic: yes, but for the choice that a search makes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/level_kernels.h"
+#include "core/levels_gpu.h"
+#include "core/method.h"
+#include "trsv/syncfree_csr_kernels.h"
+#include "trsv/syncfree_csr_rules.h"
+
+/* Rows packed by level and class, and the records of their warps. */
+typedef struct {
+  spti_pull_rows rows;
+  spti_csr_record *record;
+  spti_csr_segment *segment;
+  int32_t records, segments;
+} packing;
+
+typedef struct {
+  spti_csr_settings set;
+  packing packed;       /* order=packed */
+  const int32_t *order; /* [n] order=level: the plan's levels have it */
+  double search_seconds;
+} state;
+
+/* The work of a launch takes no more than this, or one right-hand side. */
+static const int64_t WORK_BYTES = (int64_t)32 << 20;
+
+/* ---- packing ---- */
+
+/* Device memory that lives no longer than an analysis. */
+typedef struct {
+  const sptrsm_context *context;
+  void *memory[12];
+  int used;
+} scratch;
+
+static sptrsm_status take(scratch *s, void *out, int64_t count, size_t bytes) {
+  SPTI_TRY(spti_alloc(s->context, out, count, bytes, "syncfree-csr scratch"));
+  memcpy(&s->memory[s->used++], out, sizeof(void *));
+  return SPTRSM_OK;
+}
+
+static void drop(scratch *s) {
+  while (s->used > 0) spti_free(s->context, s->memory[--s->used]);
+}
+
+/* Are the keys ascending as levels->order is? Where all rows are of one class. */
+static bool one_class(const spti_csr_classes *c, const spti_gpu_levels *levels) {
+  return levels->longest <= c->split && (c->fixed > 0 || levels->longest <= c->entries);
+}
+
+/* args->order and key sorted by key. */
+static sptrsm_status sort_by_class(spti_syncfree_csr_order_args *args, int32_t levels, scratch *s) {
+  const int32_t n = args->view.n;
+  int32_t *key, *order;
+  void *temporary;
+  size_t bytes;
+  SPTI_TRY(take(s, &key, n, sizeof *key));
+  SPTI_TRY(take(s, &order, n, sizeof *order));
+  spti_sort_args sort = {.keys = args->key, .values = args->order, .sorted_keys = key, .sorted_values = order, .count = n, .bits = 1};
+  while (sort.bits < 31 && levels * SPTI_CSR_CLASSES > (int32_t)1 << sort.bits) sort.bits++;
+  SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, s->context->stream));
+  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1));
+  SPTI_CUDA(spti_sort_launch(temporary, &bytes, &sort, s->context->stream));
+  args->key = key;
+  args->order = order;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status running_sum(const int32_t **out, const int32_t *count, int32_t n, scratch *s) {
+  int32_t *sum;
+  void *temporary;
+  size_t bytes;
+  SPTI_TRY(take(s, &sum, (int64_t)n + 1, sizeof *sum));
+  SPTI_CUDA(spti_scan_narrow_launch(NULL, &bytes, count, sum, n, s->context->stream));
+  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1));
+  SPTI_CUDA(spti_scan_narrow_launch(temporary, &bytes, count, sum, n, s->context->stream));
+  *out = sum;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status last_of(int32_t *out, const sptrsm_context *context, const int32_t *sum, int32_t n) {
+  return spti_gpu_copy(context, out, sizeof *out, sum + n, sizeof *out, sizeof *out, 1, SPTI_TO_HOST);
+}
+
+/* The records of all warps; waits once or twice, for their number and that of segments. */
+static sptrsm_status make_records(packing *out, spti_syncfree_csr_order_args *args, const spti_gpu_levels *levels, scratch *s) {
+  const int32_t n = args->view.n;
+  const bool split = levels->longest > args->classes.split;
+  int32_t *pinned = s->context->pinned;
+  SPTI_TRY(take(s, &args->group, (int64_t)levels->count * SPTI_CSR_CLASSES, sizeof *args->group));
+  SPTI_TRY(take(s, &args->records, n, sizeof *args->records));
+  if (split) SPTI_TRY(take(s, &args->segments, n, sizeof *args->segments));
+  SPTI_CUDA(spti_syncfree_csr_count_launch(args, s->context->stream));
+  SPTI_TRY(running_sum(&args->record_at, args->records, n, s));
+  if (split) SPTI_TRY(running_sum(&args->segment_at, args->segments, n, s));
+  SPTI_TRY(last_of(pinned, s->context, args->record_at, n));
+  out->records = *pinned;
+  if (split) SPTI_TRY(last_of(pinned, s->context, args->segment_at, n));
+  out->segments = split ? *pinned : 0;
+  SPTI_TRY(spti_alloc(s->context, &out->record, out->records, sizeof *out->record, "syncfree-csr records"));
+  if (split) SPTI_TRY(spti_alloc(s->context, &out->segment, out->segments, sizeof *out->segment, "syncfree-csr segments"));
+  args->record = out->record;
+  args->segment = out->segment;
+  SPTI_CUDA(spti_syncfree_csr_record_launch(args, s->context->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels) {
+  const int32_t n = plan->view.n;
+  scratch s = {.context = plan->context};
+  spti_syncfree_csr_order_args args = {
+      .view = plan->view,
+      .classes = {.entries = st->set.entries, .split = st->set.split, .fixed = st->set.lanes},
+      .order = levels->order,
+      .level = levels->level,
+  };
+  sptrsm_status status;
+  if (n == 0) return SPTRSM_OK;
+  if (levels->count > INT32_MAX / SPTI_CSR_CLASSES)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr: %d levels, packed rows take at most %d; use syncfree-csr:yy", levels->count,
+                     INT32_MAX / SPTI_CSR_CLASSES);
+  SPTI_TRY_GOTO(take(&s, &args.key, n, sizeof *args.key));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_syncfree_csr_key_launch(&args, plan->context->stream), "levels and classes of rows"));
+  if (!one_class(&args.classes, levels)) SPTI_TRY_GOTO(sort_by_class(&args, levels->count, &s));
+  SPTI_TRY_GOTO(spti_pull_rows_create(&st->packed.rows, plan, args.order));
+  SPTI_TRY_GOTO(make_records(&st->packed, &args, levels, &s));
+fail:
+  drop(&s);
+  return status;
+}
+
+static void unpack(sptrsm_plan *plan, packing *p) {
+  spti_pull_rows_free(&p->rows, plan);
+  spti_free(plan->context, p->record);
+  spti_free(plan->context, p->segment);
+  *p = (packing){0};
+}
+
+/* ---- solve ---- */
+
+static int64_t stride_of(const sptrsm_plan *plan) {
+  const state *st = plan->state;
+  return (int64_t)plan->view.n + st->packed.segments;
+}
+
+/* Right-hand sides that one launch solves. */
+static int32_t columns_of(const sptrsm_plan *plan, int32_t panel) {
+  const int64_t stride = stride_of(plan), bytes = (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  const int64_t fit = stride > 0 ? WORK_BYTES / (stride * bytes) : panel;
+  return fit < 1 ? 1 : fit < panel ? (int32_t)fit : panel;
+}
+
+/* Per-solve state: control words, padded for alignment, then the values. */
+typedef struct {
+  char *memory;
+  int32_t columns; /* right-hand sides that it has room for */
+} solve_work;
+
+enum { CONTROL_BYTES = 64 };
+
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  SPTI_TRY(spti_bytes(out, stride_of(plan) * columns_of(plan, panel), sptrsm_dtype_bytes(plan->view.dtype), "syncfree-csr work"));
+  *out += CONTROL_BYTES;
+  return SPTRSM_OK;
+}
+
+static void work_free(void *work, const sptrsm_plan *plan) {
+  solve_work *w = work;
+  if (w) spti_free(plan->context, w->memory);
+  spti_host_free(w);
+}
+
+static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t panel) {
+  size_t bytes;
+  solve_work *w;
+  SPTI_TRY(work_bytes(&bytes, plan, panel));
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "syncfree-csr work"));
+  *w = (solve_work){.columns = columns_of(plan, panel)};
+  *out = w;
+  return spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "syncfree-csr work");
+}
+
+static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work *work) {
+  const state *st = plan->state;
+  const packing *p = &st->packed;
+  return (spti_syncfree_csr_args){.n = plan->view.n,
+                                  .dtype = plan->view.dtype,
+                                  .row = p->rows.row,
+                                  .start = p->rows.start,
+                                  .from = p->rows.from,
+                                  .val = p->rows.val,
+                                  .diag = p->rows.diag,
+                                  .record = p->record,
+                                  .segment = p->segment,
+                                  .records = p->records,
+                                  .split = st->set.split,
+                                  .view = plan->view,
+                                  .order = st->order,
+                                  .lanes = st->set.lanes,
+                                  .average = st->set.lanes > 0 ? 0 : st->set.average,
+                                  .work = work->memory + CONTROL_BYTES,
+                                  .stride = stride_of(plan),
+                                  .block_warps = st->set.warps,
+                                  .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+}
+
+static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
+  end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
+  return end;
+}
+
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {
+  const state *st = plan->state;
+  const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
+  const int32_t columns = ((const solve_work *)work)->columns;
+  void *stream = plan->context->stream;
+  spti_syncfree_csr_args args = args_of(plan, work);
+  for (int32_t k = 0; k < all->width; k += columns) {
+    args.transfer = *all;
+    args.transfer.from = end_from(all->from, k, bytes);
+    args.transfer.to = end_from(all->to, k, bytes);
+    args.transfer.width = all->width - k < columns ? all->width - k : columns;
+    SPTI_CUDA(spti_syncfree_csr_start_launch(&args, stream));
+    if (st->set.order == SPTI_CSR_PACKED) SPTI_CUDA(spti_syncfree_csr_packed_launch(&args, stream));
+    else SPTI_CUDA(spti_syncfree_csr_natural_launch(&args, stream));
+  }
+  return SPTRSM_OK;
+}
+
+/* ---- analysis ---- */
+
+/* Ready to solve with st->set. */
+static sptrsm_status build(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels) {
+  unpack(plan, &st->packed);
+  st->order = st->set.order == SPTI_CSR_LEVEL ? levels->order : NULL;
+  return st->set.order == SPTI_CSR_PACKED ? pack(plan, st, levels) : SPTRSM_OK;
+}
+
+/* A search: seconds of one solve, the better of two after one to warm up. B and X: device, [n]. */
+static sptrsm_status time_solve(double *out, sptrsm_plan *plan, void *B, void *X) {
+  spti_transfer transfer = {
+      .from = {.data = B, .row_stride = 1}, .to = {.data = X, .row_stride = 1}, .alpha = {1, 0}, .width = 1};
+  void *work = NULL;
+  sptrsm_status status = SPTRSM_OK;
+  SPTI_TRY_GOTO(work_create(&work, plan, 1));
+  for (int run = 0; run < 3; run++) {
+    SPTI_TRY_GOTO(spti_gpu_wait(plan->context));
+    const double start = spti_seconds();
+    SPTI_TRY_GOTO(solve_between(plan, work, &transfer));
+    SPTI_TRY_GOTO(spti_gpu_sync(plan->context));
+    const double seconds = spti_seconds() - start;
+    if (run == 1 || seconds < *out) *out = seconds;
+  }
+fail:
+  work_free(work, plan);
+  return status;
+}
+
+/* Settings beyond it are not tried. */
+static const double SEARCH_SECONDS = 2;
+
+/* st->set = the fastest candidate. */
+static sptrsm_status try_candidates(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels, void *B, void *X) {
+  const double start = spti_seconds();
+  spti_csr_settings best = st->set;
+  double least = 0, seconds;
+  for (int c = 0; spti_csr_candidate(&st->set, c) && spti_seconds() - start < SEARCH_SECONDS; c++) {
+    SPTI_TRY(build(plan, st, levels));
+    SPTI_TRY(time_solve(&seconds, plan, B, X));
+    if (c > 0 && !(seconds < least)) continue;
+    least = seconds;
+    best = st->set;
+  }
+  st->set = best;
+  st->search_seconds = spti_seconds() - start;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status search(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels) {
+  const size_t bytes = (size_t)plan->view.n * sptrsm_dtype_bytes(plan->view.dtype);
+  void *zeros, *B = NULL, *X = NULL;
+  sptrsm_status status;
+  SPTI_TRY(spti_host_alloc(&zeros, (int64_t)bytes, 1, "syncfree-csr search"));
+  memset(zeros, 0, bytes);
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &B, (int64_t)bytes, 1, "syncfree-csr search"));
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &X, (int64_t)bytes, 1, "syncfree-csr search"));
+  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, B, bytes, zeros, bytes, bytes, 1, SPTI_TO_DEVICE));
+  SPTI_TRY_GOTO(try_candidates(plan, st, levels, B, X));
+fail:
+  spti_free(plan->context, B);
+  spti_free(plan->context, X);
+  spti_host_free(zeros);
+  return status;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  const spti_view *v = &plan->view;
+  const spti_gpu_levels *levels = NULL;
+  spti_csr_features features = {.n = v->n, .entries = v->nnz - (v->head || v->tail ? v->n : 0)};
+  state *st;
+  SPTI_TRY(spti_host_alloc(&st, 1, sizeof *st, "syncfree-csr state"));
+  *st = (state){0};
+  plan->state = st;
+  SPTI_TRY(spti_csr_parse(&st->set, plan->variant));
+  if (st->set.search && plan->options.deterministic)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr:ag takes what is fastest, which may differ from run to run; clear "
+                                             "options.deterministic, or use syncfree-csr");
+  if (st->set.order != SPTI_CSR_NATURAL) {
+    SPTI_TRY(spti_plan_levels(plan, &levels));
+    features.levels = levels->count;
+    features.longest = levels->longest;
+    features.widest = levels->widest;
+  }
+  spti_csr_choose(&st->set, &features);
+  if (st->set.search) SPTI_TRY(search(plan, st, levels));
+  SPTI_TRY(build(plan, st, levels));
+  if (st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) {
+  const state *st = plan->state;
+  return st->packed.rows.row ? spti_pull_rows_update(&st->packed.rows, plan) : SPTRSM_OK;
+}
+
+static void release(sptrsm_plan *plan) {
+  state *st = plan->state;
+  if (!st) return;
+  unpack(plan, &st->packed);
+  spti_host_free(st);
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const state *st = plan->state;
+  const packing *p = &st->packed;
+  char *text = info->parameters;
+  size_t room = sizeof info->parameters;
+  int length = snprintf(text, room, "order=%s lanes=%d", spti_csr_order_name(st->set.order), st->set.lanes);
+  if (st->set.order == SPTI_CSR_PACKED)
+    length += snprintf(text + length, room - (size_t)length, " entries=%d split=%d records=%d segments=%d", st->set.entries, st->set.split,
+                       p->records, p->segments);
+  else if (st->set.lanes == 0) length += snprintf(text + length, room - (size_t)length, " average=%d", st->set.average);
+  length += snprintf(text + length, room - (size_t)length, " warps=%d", st->set.warps);
+  if (st->set.search) snprintf(text + length, room - (size_t)length, " search_ms=%.1f", 1e3 * st->search_seconds);
+  info->plan_bytes = sizeof *st + p->rows.bytes + (size_t)p->records * sizeof *p->record + (size_t)p->segments * sizeof *p->segment;
+  if (st->order) info->plan_bytes += 2 * (size_t)plan->view.n * sizeof *st->order;
+}
+
+const spti_method spti_method_syncfree_csr = {
+    .name = "syncfree-csr",
+    .summary = "sync-free pull by rows, a lane to a warp per row; presets thread, warp, yy, ag",
+    .cite = "hu2024ag",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = release,
+    .describe = describe,
+    .work_bytes = work_bytes,
+    .work_create = work_create,
+    .work_free = work_free,
+    .solve_between = solve_between,
+};

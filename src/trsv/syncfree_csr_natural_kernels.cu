@@ -1,0 +1,86 @@
+/* syncfree_csr_natural_kernels -- syncfree-csr on the rows as the view has them: no preprocessing but, where asked for, an order.
+ *
+ * thread level  [su2020capellini]: 32 consecutive rows a warp, one lane each;
+ * warp level    [dufrechou2018]: one row a warp, 32 lanes; and sub-warps between the two;
+ * fusion        [zhang2021yy]: a warp whose 32 rows have at least 10 entries on average takes them one after another at warp level,
+ *               others at thread level.
+ * Differs: the value is its own flag; lanes have several entries in flight. Deterministic: rows are added up in a fixed tree. */
+#include "trsv/syncfree_csr_solve.cuh"
+
+namespace spti {
+
+template <typename T> struct natural_rows {
+  const spti_syncfree_csr_args &a;
+
+  SPTI_DEVICE int32_t source(const row_task &task, int64_t e) const { return load_const(a.view.idx + task.first + e * task.step); }
+  SPTI_DEVICE T value(const row_task &task, int64_t e) const {
+    return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + task.first + e * task.step));
+  }
+  SPTI_DEVICE T diagonal(const row_task &task) const {
+    if (a.view.unit) return one<T>();
+    const int64_t p = a.view.head ? load_const(a.view.ptr + task.row) : load_const(a.view.ptr + task.row + 1) - 1;
+    return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + p));
+  }
+  /* Entries in solve order: descending where the solve goes backward. */
+  SPTI_DEVICE row_task row_at_position(int64_t t) const {
+    if (t >= a.n) return {0, 0, 1, 0, 0, false, false};
+    const int32_t row = a.order ? load_const(a.order + t) : int32_t(a.view.backward ? a.n - 1 - t : t);
+    const int64_t begin = load_const(a.view.ptr + row) + a.view.head, end = load_const(a.view.ptr + row + 1) - a.view.tail;
+    return {a.view.backward ? end - 1 : begin, int32_t(end - begin), a.view.backward ? -1 : 1, row, row, true, true};
+  }
+};
+
+SPTI_DEVICE int64_t sum_of_warp(int64_t v) {
+  for (int distance = 16; distance > 0; distance /= 2) v += shfl(v, lane() ^ distance);
+  return v;
+}
+
+/* A window of 32 rows under the rule of fusion. */
+template <typename T> SPTI_DEVICE void solve_window(const spti_syncfree_csr_args &a, int64_t first, int32_t k) {
+  const natural_rows<T> rows = {a};
+  const row_task mine = rows.row_at_position(first + lane());
+  const int64_t count = a.n - first < 32 ? a.n - first : 32;
+  if (sum_of_warp(mine.length) < count * a.average) {
+    solve_rows<T>(a, rows, mine, {0}, k);
+    return;
+  }
+  for (int64_t t = first; t < first + count; t++)
+    if (!solve_rows<T>(a, rows, rows.row_at_position(t), {5}, k)) return;
+}
+
+SPTI_DEVICE int32_t log_of(int32_t lanes) {
+  int32_t log = 0;
+  while (1 << log < lanes) log++;
+  return log;
+}
+
+static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {
+  const int32_t rows = a.average > 0 ? 32 : 32 / a.lanes;
+  return (int64_t(a.n) + rows - 1) / rows * a.transfer.width;
+}
+
+template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_natural_kernel(spti_syncfree_csr_args a) {
+  const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
+  if (item >= items_of(a)) return;
+  const int64_t window = item / a.transfer.width;
+  const int32_t k = int32_t(item - window * a.transfer.width);
+  if (a.average > 0) {
+    solve_window<T>(a, window * 32, k);
+    return;
+  }
+  const lane_groups lanes = {log_of(a.lanes)};
+  const natural_rows<T> rows = {a};
+  solve_rows<T>(a, rows, rows.row_at_position(window * (32 >> lanes.log) + lanes.group()), lanes, k);
+}
+
+template <typename T> static int launch_natural(const spti_syncfree_csr_args *a, void *stream) {
+  const int64_t blocks = (items_of(*a) + a->block_warps - 1) / a->block_warps;
+  return SPTI_LAUNCH(syncfree_csr_natural_kernel<T>, blocks, 32 * a->block_warps, 0, stream, *a);
+}
+
+} // namespace spti
+
+extern "C" int spti_syncfree_csr_natural_launch(const spti_syncfree_csr_args *a, void *stream) {
+  using namespace spti;
+  return dispatch(a->dtype, [&](auto tag) { return launch_natural<typename decltype(tag)::type>(a, stream); });
+}

@@ -1,0 +1,94 @@
+/* syncfree_csr_order_kernels -- what syncfree-csr makes of a pattern: rows by (level, length class), and the records of its warps.
+ *
+ * Rows in level order get a key; a stable sort by it, in core, puts rows of one level and one class side by side: a group. Every
+ * 32 >> class rows of a group are a record, and a split row is one for each segment and one for their sum; how many begin at each place
+ * is added up, in core, so that each place then knows where its records go. Source: size classes by [dufrechou2018]. Deterministic. */
+#include "core/device.cuh"
+#include "trsv/syncfree_csr_kernels.h"
+
+namespace spti {
+
+enum { ORDER_THREADS = 256 };
+
+SPTI_DEVICE int64_t thread_in_grid() { return int64_t(block_in_grid()) * ORDER_THREADS + thread_in_block(); }
+static int64_t blocks_for(int64_t threads) { return (threads + ORDER_THREADS - 1) / ORDER_THREADS; }
+
+SPTI_DEVICE int64_t length_at(const spti_syncfree_csr_order_args &a, int64_t place) {
+  const int32_t row = load_const(a.order + place);
+  return load_const(a.view.ptr + row + 1) - load_const(a.view.ptr + row) - a.view.head - a.view.tail;
+}
+
+SPTI_DEVICE int32_t class_of(const spti_csr_classes &c, int64_t length) {
+  if (length > c.split) return SPTI_CSR_LONG;
+  int32_t log = 0;
+  while (log < 5 && (c.fixed > 0 ? 1 << log < c.fixed : int64_t(c.entries) << log < length)) log++;
+  return log;
+}
+
+SPTI_DEVICE int32_t segments_of(const spti_csr_classes &c, int64_t length) { return int32_t((length + c.split - 1) / c.split); }
+
+SPTI_KERNEL(ORDER_THREADS) syncfree_csr_key_kernel(spti_syncfree_csr_order_args a) {
+  const int64_t t = thread_in_grid();
+  if (t >= a.view.n) return;
+  store(a.key + t, load_const(a.level + load_const(a.order + t)) * SPTI_CSR_CLASSES + class_of(a.classes, length_at(a, t)));
+}
+
+SPTI_KERNEL(ORDER_THREADS) syncfree_csr_group_kernel(spti_syncfree_csr_order_args a) {
+  const int64_t t = thread_in_grid();
+  if (t >= a.view.n) return;
+  const int32_t key = load_const(a.key + t);
+  if (t == 0 || load_const(a.key + t - 1) != key) store(a.group + key, int32_t(t));
+}
+
+SPTI_KERNEL(ORDER_THREADS) syncfree_csr_count_kernel(spti_syncfree_csr_order_args a) {
+  const int64_t t = thread_in_grid();
+  if (t >= a.view.n) return;
+  const int32_t key = load_const(a.key + t), log = key % SPTI_CSR_CLASSES;
+  const bool split = log == SPTI_CSR_LONG;
+  const int32_t segments = split ? segments_of(a.classes, length_at(a, t)) : 0;
+  if (a.segments) store(a.segments + t, segments);
+  store(a.records + t, split ? segments + 1 : (t - load_const(a.group + key)) % (32 >> log) == 0);
+}
+
+SPTI_KERNEL(ORDER_THREADS) syncfree_csr_record_kernel(spti_syncfree_csr_order_args a) {
+  const int64_t t = thread_in_grid();
+  if (t >= a.view.n) return;
+  const int32_t at = load_const(a.record_at + t), count = load_const(a.record_at + t + 1) - at;
+  const int32_t key = load_const(a.key + t), log = key % SPTI_CSR_CLASSES;
+  if (count == 0) return;
+  if (log != SPTI_CSR_LONG) {
+    int32_t rows = 1;
+    while (rows < 32 >> log && t + rows < a.view.n && load_const(a.key + t + rows) == key) rows++;
+    store(&a.record[at].first, int32_t(t));
+    store(&a.record[at].shape, SPTI_CSR_ROWS + 4 * log + 32 * rows);
+    return;
+  }
+  const int32_t first = load_const(a.segment_at + t);
+  for (int32_t part = 0; part < count - 1; part++) {
+    store(&a.segment[first + part].place, int32_t(t));
+    store(&a.segment[first + part].part, part);
+    store(&a.record[at + part].first, first + part);
+    store(&a.record[at + part].shape, SPTI_CSR_SEGMENT + 4 * 5 + 32);
+  }
+  store(&a.record[at + count - 1].first, first + count - 2);
+  store(&a.record[at + count - 1].shape, SPTI_CSR_SUM + 4 * 5 + 32);
+}
+
+} // namespace spti
+
+extern "C" int spti_syncfree_csr_key_launch(const spti_syncfree_csr_order_args *a, void *stream) {
+  using namespace spti;
+  return SPTI_LAUNCH(syncfree_csr_key_kernel, blocks_for(a->view.n), ORDER_THREADS, 0, stream, *a);
+}
+
+extern "C" int spti_syncfree_csr_count_launch(const spti_syncfree_csr_order_args *a, void *stream) {
+  using namespace spti;
+  const int error = SPTI_LAUNCH(syncfree_csr_group_kernel, blocks_for(a->view.n), ORDER_THREADS, 0, stream, *a);
+  if (error) return error;
+  return SPTI_LAUNCH(syncfree_csr_count_kernel, blocks_for(a->view.n), ORDER_THREADS, 0, stream, *a);
+}
+
+extern "C" int spti_syncfree_csr_record_launch(const spti_syncfree_csr_order_args *a, void *stream) {
+  using namespace spti;
+  return SPTI_LAUNCH(syncfree_csr_record_kernel, blocks_for(a->view.n), ORDER_THREADS, 0, stream, *a);
+}

@@ -1,0 +1,95 @@
+/* syncfree_csr_packed_kernels -- syncfree-csr on rows packed by (level, length class): the fast way, and the fill that starts any solve.
+ *
+ * x(t) = (b(t) - sum over p of val[p] x(from[p])) / diag[t], by places t. A warp takes a record: rows of one level and one class,
+ * so all its lanes have the same work; x by places, so what a level needs stands together; entries one after another in memory in the
+ * order in which warps come to them. Split rows: each segment publishes its sum behind the x, their owner adds those up. Deterministic. */
+#include "trsv/syncfree_csr_solve.cuh"
+
+namespace spti {
+
+enum { FILL_THREADS = 256 };
+
+SPTI_DEVICE void unpublish(float *p) { store(p, bits_to_float(0xffffffffu)); }
+SPTI_DEVICE void unpublish(double *p) { store(p, bits_to_double(0xffffffffffffffffull)); }
+
+template <typename Real> SPTI_KERNEL(FILL_THREADS) syncfree_csr_start_kernel(spti_syncfree_csr_args a) {
+  const int64_t at = int64_t(block_in_grid()) * FILL_THREADS + thread_in_block();
+  const int64_t count = a.stride * a.transfer.width * (a.dtype == SPTRSM_C64 || a.dtype == SPTRSM_C128 ? 2 : 1);
+  if (at < count) unpublish(static_cast<Real *>(a.work) + at);
+  if (at < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + at, 0);
+}
+
+template <typename T> struct packed_rows {
+  const spti_syncfree_csr_args &a;
+
+  SPTI_DEVICE int32_t source(const row_task &task, int64_t e) const {
+    return task.step == 0 ? a.n + int32_t(task.first + e) : load_const(a.from + task.first + e);
+  }
+  SPTI_DEVICE T value(const row_task &task, int64_t e) const {
+    return task.step == 0 ? one<T>() : load_const(static_cast<const T *>(a.val) + task.first + e);
+  }
+  SPTI_DEVICE T diagonal(const row_task &task) const { return load_const(static_cast<const T *>(a.diag) + task.place); }
+
+  SPTI_DEVICE row_task whole_row(int32_t place, bool mine) const {
+    if (!mine) return {0, 0, 1, 0, 0, false, false};
+    const int32_t begin = load_const(a.start + place), end = load_const(a.start + place + 1);
+    return {begin, end - begin, 1, load_const(a.row + place), place, true, true};
+  }
+  SPTI_DEVICE row_task segment_of_row(int32_t s, bool is_sum) const {
+    const int32_t place = load_const(&a.segment[s].place), part = load_const(&a.segment[s].part);
+    row_task task = whole_row(place, true);
+    if (is_sum) {
+      task.first = s - part;
+      task.length = part + 1;
+      task.step = 0;
+      return task;
+    }
+    const int64_t skipped = int64_t(part) * a.split, rest = task.length - skipped;
+    task.first += skipped;
+    task.length = int32_t(rest < a.split ? rest : a.split);
+    task.place = a.n + s;
+    task.whole = false;
+    return task;
+  }
+};
+
+template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
+  const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
+  const int32_t width = a.transfer.width;
+  if (item >= int64_t(a.records) * width) return;
+  const int64_t r = width == 1 ? item : item / width;
+  const int32_t first = load_const(&a.record[r].first), shape = load_const(&a.record[r].shape);
+  const lane_groups lanes = {shape >> 2 & 7};
+  const packed_rows<T> rows = {a};
+  const int32_t kind = shape & 3;
+  const row_task task = kind == SPTI_CSR_ROWS ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5)
+                                              : rows.segment_of_row(first, kind == SPTI_CSR_SUM);
+  solve_rows<T>(a, rows, task, lanes, int32_t(item - r * width));
+}
+
+template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, void *stream) {
+  const int64_t items = int64_t(a->records) * a->transfer.width;
+  return SPTI_LAUNCH(syncfree_csr_packed_kernel<T>, (items + a->block_warps - 1) / a->block_warps, 32 * a->block_warps, 0, stream, *a);
+}
+
+template <typename Real> static int launch_start(const spti_syncfree_csr_args *a, int64_t reals, void *stream) {
+  const int64_t threads = reals < SPTI_SYNCFREE_CONTROL_WORDS ? SPTI_SYNCFREE_CONTROL_WORDS : reals;
+  return SPTI_LAUNCH(syncfree_csr_start_kernel<Real>, (threads + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
+}
+
+} // namespace spti
+
+extern "C" int spti_syncfree_csr_start_launch(const spti_syncfree_csr_args *a, void *stream) {
+  const int64_t values = a->stride * a->transfer.width;
+  switch (a->dtype) {
+  case SPTRSM_F32: return spti::launch_start<float>(a, values, stream);
+  case SPTRSM_F64: return spti::launch_start<double>(a, values, stream);
+  case SPTRSM_C64: return spti::launch_start<float>(a, 2 * values, stream);
+  default: return spti::launch_start<double>(a, 2 * values, stream);
+  }
+}
+
+extern "C" int spti_syncfree_csr_packed_launch(const spti_syncfree_csr_args *a, void *stream) {
+  using namespace spti;
+  return dispatch(a->dtype, [&](auto tag) { return launch_packed<typename decltype(tag)::type>(a, stream); });
+}

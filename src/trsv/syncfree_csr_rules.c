@@ -1,0 +1,145 @@
+/* syncfree_csr_rules.c -- parameters of syncfree-csr from text, from a table, or one after another for a search. */
+#include "trsv/syncfree_csr_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trsv/syncfree_csr_kernels.h"
+
+static const char *const order_names[] = {"natural", "level", "packed"};
+
+const char *spti_csr_order_name(int32_t order) { return order_names[order]; }
+
+/* ---- text ---- */
+
+typedef struct {
+  const char *name;
+  spti_csr_settings settings;
+} preset;
+
+static const spti_csr_settings UNSET = {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .warps = -1};
+
+/* [su2020capellini]; one row a warp; [zhang2021yy] with its limit of 10 entries a row; [hu2024ag], its axes searched. */
+static const preset presets[] = {
+    {"thread", {.order = SPTI_CSR_NATURAL, .lanes = 1, .average = -1, .entries = -1, .split = -1, .warps = -1}},
+    {"warp", {.order = SPTI_CSR_NATURAL, .lanes = 32, .average = -1, .entries = -1, .split = -1, .warps = -1}},
+    {"yy", {.order = SPTI_CSR_NATURAL, .lanes = 0, .average = 10, .entries = -1, .split = -1, .warps = -1}},
+    {"ag", {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .warps = -1, .search = true}},
+};
+
+static bool is_word(const char *text, size_t length, const char *word) { return strlen(word) == length && memcmp(text, word, length) == 0; }
+
+static sptrsm_status take_preset(spti_csr_settings *s, const char *text, size_t length) {
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+    if (is_word(text, length, presets[i].name)) {
+      *s = presets[i].settings;
+      return SPTRSM_OK;
+    }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: unknown preset \"%.*s\"; known are thread, warp, yy, ag, or key=value[,key=value...]",
+                   (int)length, text);
+}
+
+static sptrsm_status take_order(spti_csr_settings *s, const char *text, size_t length) {
+  for (int32_t i = SPTI_CSR_NATURAL; i <= SPTI_CSR_PACKED; i++)
+    if (is_word(text, length, order_names[i])) {
+      s->order = i;
+      return SPTRSM_OK;
+    }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: order=%.*s is not natural, level or packed", (int)length, text);
+}
+
+static sptrsm_status take_number(spti_csr_settings *s, const char *key, size_t key_length, const char *text, size_t length) {
+  const struct {
+    const char *key;
+    int32_t *target;
+    long least, most;
+  } known[] = {{"lanes", &s->lanes, 0, 32},
+               {"average", &s->average, 1, INT32_MAX},
+               {"entries", &s->entries, 1, INT32_MAX},
+               {"split", &s->split, 32, INT32_MAX},
+               {"warps", &s->warps, 1, SPTI_CSR_MAX_WARPS}};
+  char *end;
+  const long value = strtol(text, &end, 10);
+  if (length == 0 || end != text + length)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: \"%.*s\" is not a number", (int)length, text);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (!is_word(key, key_length, known[i].key)) continue;
+    if (value < known[i].least || value > known[i].most)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
+    *known[i].target = (int32_t)value;
+    return SPTRSM_OK;
+  }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: unknown parameter \"%.*s\"; known are order, lanes, average, entries, split, warps",
+                   (int)key_length, key);
+}
+
+sptrsm_status spti_csr_parse(spti_csr_settings *s, const char *text) {
+  *s = UNSET;
+  for (size_t length; *text; text += length + (text[length] == ',')) {
+    length = strcspn(text, ",");
+    const size_t key = strcspn(text, "=,");
+    if (key == length) SPTI_TRY(take_preset(s, text, length));
+    else if (is_word(text, key, "order")) SPTI_TRY(take_order(s, text + key + 1, length - key - 1));
+    else SPTI_TRY(take_number(s, text, key, text + key + 1, length - key - 1));
+  }
+  if (s->lanes > 0 && (s->lanes & (s->lanes - 1)) != 0)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: lanes=%d is not a power of two up to 32, or 0 for as many as a row needs", s->lanes);
+  return SPTRSM_OK;
+}
+
+/* ---- defaults ---- */
+
+typedef struct {
+  bool (*holds)(double average, double parallelism, const spti_csr_features *);
+  int32_t entries, split, warps;
+  const char *reason;
+} rule;
+
+#define RULE(name, condition, entries, split, warps, reason)                                                                               \
+  static bool name(double average, double parallelism, const spti_csr_features *f) {                                                       \
+    (void)average, (void)parallelism, (void)f;                                                                                             \
+    return condition;                                                                                                                      \
+  }
+#include "trsv/syncfree_csr_rules.def"
+#undef RULE
+
+static const rule rules[] = {
+#define RULE(name, condition, entries, split, warps, reason) {name, entries, split, warps, reason},
+#include "trsv/syncfree_csr_rules.def"
+#undef RULE
+};
+
+static void fill(int32_t *setting, int32_t value) {
+  if (*setting < 0) *setting = value;
+}
+
+const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
+  const double average = f->n > 0 ? (double)f->entries / f->n : 0, parallelism = f->levels > 0 ? (double)f->n / f->levels : 0;
+  const rule *r = rules;
+  while (!r->holds(average, parallelism, f)) r++;
+  fill(&s->order, SPTI_CSR_PACKED);
+  fill(&s->lanes, 0);
+  fill(&s->average, 10);
+  fill(&s->entries, r->entries);
+  fill(&s->split, r->split);
+  fill(&s->warps, r->warps);
+  return r->reason;
+}
+
+/* ---- search ---- */
+
+/* The axes of [hu2024ag]: grouping of rows (by number, by windows, by class), order, lanes per row. */
+static const struct {
+  int32_t order, lanes, entries;
+} candidates[] = {{SPTI_CSR_PACKED, 0, 4}, {SPTI_CSR_PACKED, 0, 1},  {SPTI_CSR_PACKED, 0, 2},  {SPTI_CSR_PACKED, 0, 8},
+                  {SPTI_CSR_PACKED, 8, 4}, {SPTI_CSR_PACKED, 32, 4}, {SPTI_CSR_LEVEL, 1, 4},   {SPTI_CSR_LEVEL, 4, 4},
+                  {SPTI_CSR_LEVEL, 8, 4},  {SPTI_CSR_LEVEL, 32, 4},  {SPTI_CSR_LEVEL, 0, 4},   {SPTI_CSR_NATURAL, 0, 4},
+                  {SPTI_CSR_NATURAL, 1, 4}, {SPTI_CSR_NATURAL, 4, 4}, {SPTI_CSR_NATURAL, 8, 4}, {SPTI_CSR_NATURAL, 32, 4}};
+
+bool spti_csr_candidate(spti_csr_settings *s, int index) {
+  if (index >= (int)(sizeof candidates / sizeof *candidates)) return false;
+  s->order = candidates[index].order;
+  s->lanes = candidates[index].lanes;
+  s->entries = candidates[index].entries;
+  return true;
+}

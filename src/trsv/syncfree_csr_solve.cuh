@@ -1,0 +1,134 @@
+/* syncfree_csr_solve -- the one loop of syncfree-csr: a warp solves 32 / s rows side by side, s lanes a row.
+ *
+ * Each lane holds a batch of its row's entries: indices and values, read ahead; and the x they need, peeked all at once. Then the whole
+ * warp goes round: rows whose batches are complete add them up and take their next batch, or publish their x; lanes that miss
+ * something peek again. All lanes keep together, so a row may need one of the same warp: that one's x is published before the
+ * warp peeks again, and no lane spins in a branch of its own while its producer is held up.
+ *
+ * Rows, one of two kinds, say where rows and their entries are: task(...), column, value, diagonal. */
+#ifndef SPTI_SYNCFREE_CSR_SOLVE_CUH
+#define SPTI_SYNCFREE_CSR_SOLVE_CUH
+
+#include "core/syncfree.cuh"
+#include "core/transfer.cuh"
+#include "trsv/syncfree_csr_kernels.h"
+
+namespace spti {
+
+/* Entries that a lane has in flight, and as many again whose indices and values are read ahead. */
+enum { CSR_BATCH = 4 };
+
+/* A warp shared out: groups of 2^log lanes, one row each. */
+struct lane_groups {
+  int32_t log;
+
+  SPTI_DEVICE int32_t size() const { return 1 << log; }
+  SPTI_DEVICE int32_t group() const { return lane() >> log; }
+  SPTI_DEVICE int32_t member() const { return lane() & (size() - 1); }
+  SPTI_DEVICE uint32_t mask() const { return (0xffffffffu >> (32 - size())) << (group() << log); }
+};
+
+/* What a group of lanes does. */
+struct row_task {
+  int64_t first;           /* entry e is at first + e * step */
+  int32_t length, step;    /* step 0: entry e is once the sum of segment first + e */
+  int32_t row, place;      /* of the solution in B and X, and in the work */
+  bool mine, whole;        /* there is a row; and it has a right-hand side and a diagonal: else its sum alone is published */
+};
+
+template <typename T> struct batch {
+  int32_t from[CSR_BATCH]; /* -1: no entry; then val and x are zero */
+  T val[CSR_BATCH], x[CSR_BATCH];
+
+  template <typename Rows> SPTI_DEVICE void load(const Rows &rows, const row_task &task, lane_groups lanes, int32_t begin) {
+#pragma unroll
+    for (int u = 0; u < CSR_BATCH; u++) {
+      const int64_t e = int64_t(begin) + lanes.member() + u * lanes.size();
+      const bool there = task.mine && e < task.length;
+      from[u] = there ? rows.source(task, e) : -1;
+      val[u] = there ? rows.value(task, e) : from_reals<T>::make(0, 0);
+    }
+  }
+  SPTI_DEVICE void peek_all(const T *work) {
+#pragma unroll
+    for (int u = 0; u < CSR_BATCH; u++) x[u] = from[u] >= 0 ? peek(work + from[u]) : from_reals<T>::make(0, 0);
+  }
+  SPTI_DEVICE void peek_missing(const T *work) {
+#pragma unroll
+    for (int u = 0; u < CSR_BATCH; u++)
+      if (is_sentinel(x[u])) x[u] = peek(work + from[u]);
+  }
+  SPTI_DEVICE bool complete() const {
+    bool all_there = true;
+#pragma unroll
+    for (int u = 0; u < CSR_BATCH; u++) all_there = all_there && !is_sentinel(x[u]);
+    return all_there;
+  }
+  SPTI_DEVICE T add_to(T sum) const {
+#pragma unroll
+    for (int u = 0; u < CSR_BATCH; u++) sum = sum + val[u] * x[u];
+    return sum;
+  }
+};
+
+/* Whole warp: each lane gets the sum over its group, added up in a fixed tree. */
+template <typename T> SPTI_DEVICE T sum_of_group(T sum, lane_groups lanes) {
+  for (int32_t distance = lanes.size() / 2; distance > 0; distance /= 2) sum = sum + shfl(sum, lane() ^ distance);
+  return sum;
+}
+
+/* Whole warp: after a round that left `waiting` lanes without a value. False: lost. */
+SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint32_t waiting, int32_t row) {
+  bool on = true;
+  if (lane() == first_lane(waiting)) on = guard->go_on(sync, row);
+  return all(on);
+}
+
+/* Whole warp, one task a group, for right-hand side k. False: a dependency is lost. */
+template <typename T, typename Rows>
+SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t k) {
+  T *work = static_cast<T *>(a.work) + k * a.stride;
+  batch<T> now, next;
+  now.load(rows, task, lanes, 0);
+  now.peek_all(work);
+  const bool owner = task.mine && task.whole && lanes.member() == 0;
+  divisor<T> diagonal;
+  diagonal.set(owner ? rows.diagonal(task) : one<T>());
+  const T rhs = owner ? read_rhs<T>(a.transfer, task.row, k) : from_reals<T>::make(0, 0);
+  const int32_t step = CSR_BATCH * lanes.size();
+  int32_t ahead = step; /* entries of the row in `now` and before it */
+  next.load(rows, task, lanes, ahead);
+  T sum = from_reals<T>::make(0, 0);
+  uint32_t unfinished = ballot(task.mine);
+  spin_guard guard;
+  guard.start();
+  while (unfinished) {
+    const uint32_t waiting = ballot(!now.complete());
+    const bool turn = (unfinished >> lane() & 1u) != 0 && (waiting & lanes.mask()) == 0;
+    const bool ends = turn && ahead >= task.length;
+    if (turn) {
+      guard.progress();
+      sum = now.add_to(sum);
+      now = next;
+      now.peek_all(work);
+      ahead += step;
+      next.load(rows, task, lanes, ahead);
+    }
+    const uint32_t ended = ballot(ends);
+    if (ended) {
+      const T total = sum_of_group(sum, lanes);
+      if (ends && lanes.member() == 0) {
+        const T x = task.whole ? diagonal.divide(rhs - total) : total;
+        publish(work + task.place, x);
+        if (task.whole) write_solution(a.transfer, task.row, k, x);
+      }
+      unfinished &= ~ended;
+    }
+    if (waiting && !keep_waiting(&guard, a.sync, waiting, task.row)) return false;
+    if (waiting) now.peek_missing(work);
+  }
+  return true;
+}
+
+} // namespace spti
+#endif
