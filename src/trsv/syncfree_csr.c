@@ -123,6 +123,8 @@ static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *l
       .classes = {.entries = st->set.entries, .split = st->set.split, .fixed = st->set.lanes},
       .order = levels->order,
       .level = levels->level,
+      .level_ptr = levels->device_ptr,
+      .gate = st->set.gate,
   };
   sptrsm_status status;
   if (n == 0) return SPTRSM_OK;
@@ -193,25 +195,26 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
 static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work *work) {
   const state *st = plan->state;
   const packing *p = &st->packed;
-  return (spti_syncfree_csr_args){.n = plan->view.n,
-                                  .dtype = plan->view.dtype,
-                                  .row = p->rows.row,
-                                  .start = p->rows.start,
-                                  .from = p->rows.from,
-                                  .val = p->rows.val,
-                                  .diag = p->rows.diag,
-                                  .record = p->record,
-                                  .segment = p->segment,
-                                  .records = p->records,
-                                  .split = st->set.split,
-                                  .view = plan->view,
-                                  .order = st->order,
-                                  .lanes = st->set.lanes,
-                                  .average = st->set.lanes > 0 ? 0 : st->set.average,
-                                  .work = work->memory + CONTROL_BYTES,
-                                  .stride = stride_of(plan),
-                                  .block_warps = st->set.warps,
-                                  .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+  return (spti_syncfree_csr_args){
+      .n = plan->view.n,
+      .dtype = plan->view.dtype,
+      .row = p->rows.row,
+      .start = p->rows.start,
+      .from = p->rows.from,
+      .val = p->rows.val,
+      .diag = p->rows.diag,
+      .record = p->record,
+      .segment = p->segment,
+      .records = p->records,
+      .split = st->set.split,
+      .view = plan->view,
+      .order = st->order,
+      .lanes = st->set.lanes,
+      .average = st->set.lanes > 0 ? 0 : st->set.average,
+      .work = work->memory + CONTROL_BYTES,
+      .stride = stride_of(plan),
+      .block_warps = st->set.warps,
+      .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
 }
 
 static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
@@ -248,8 +251,7 @@ static sptrsm_status build(sptrsm_plan *plan, state *st, const spti_gpu_levels *
 
 /* A search: seconds of one solve, the better of two after one to warm up. B and X: device, [n]. */
 static sptrsm_status time_solve(double *out, sptrsm_plan *plan, void *B, void *X) {
-  spti_transfer transfer = {
-      .from = {.data = B, .row_stride = 1}, .to = {.data = X, .row_stride = 1}, .alpha = {1, 0}, .width = 1};
+  spti_transfer transfer = {.from = {.data = B, .row_stride = 1}, .to = {.data = X, .row_stride = 1}, .alpha = {1, 0}, .width = 1};
   void *work = NULL;
   sptrsm_status status = SPTRSM_OK;
   SPTI_TRY_GOTO(work_create(&work, plan, 1));
@@ -347,8 +349,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   size_t room = sizeof info->parameters;
   int length = snprintf(text, room, "order=%s lanes=%d", spti_csr_order_name(st->set.order), st->set.lanes);
   if (st->set.order == SPTI_CSR_PACKED)
-    length += snprintf(text + length, room - (size_t)length, " entries=%d split=%d records=%d segments=%d", st->set.entries, st->set.split,
-                       p->records, p->segments);
+    length += snprintf(text + length, room - (size_t)length, " entries=%d split=%d gate=%d records=%d segments=%d", st->set.entries,
+                       st->set.split, st->set.gate, p->records, p->segments);
   else if (st->set.lanes == 0) length += snprintf(text + length, room - (size_t)length, " average=%d", st->set.average);
   length += snprintf(text + length, room - (size_t)length, " warps=%d", st->set.warps);
   if (st->set.search) snprintf(text + length, room - (size_t)length, " search_ms=%.1f", 1e3 * st->search_seconds);

@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
   int32_t first; /* place of the first row; SEGMENT: number of the segment; SUM: that of the row's last segment */
   int32_t shape; /* kind + 4 log + 32 rows */
+  int32_t gate;  /* a place some levels below, or -1: until its value is there, it alone is polled */
 } spti_csr_record;
 
 enum { SPTI_CSR_ROWS, SPTI_CSR_SEGMENT, SPTI_CSR_SUM };
@@ -43,10 +44,12 @@ typedef struct {
 typedef struct {
   spti_view view; /* pull */
   spti_csr_classes classes;
-  const int32_t *order, *level; /* [n] by place; [n] by row */
-  int32_t *key;                 /* [n]: level * SPTI_CSR_CLASSES + class of the row at each place */
-  int32_t *group;               /* [levels * SPTI_CSR_CLASSES]: first place of each key that occurs */
-  int32_t *records, *segments;  /* [n]: how many begin at each place; segments NULL: no row is split */
+  const int32_t *order, *level;          /* [n] by place; [n] by row */
+  const int32_t *level_ptr;              /* [levels + 1]: first place of each level */
+  int32_t gate;                          /* how many levels below a row its gate is; 0: none */
+  int32_t *key;                          /* [n]: level * SPTI_CSR_CLASSES + class of the row at each place */
+  int32_t *group;                        /* [levels * SPTI_CSR_CLASSES]: first place of each key that occurs */
+  int32_t *records, *segments;           /* [n]: how many begin at each place; segments NULL: no row is split */
   const int32_t *record_at, *segment_at; /* [n+1]: their running sums */
   spti_csr_record *record;               /* [record_at[n]] */
   spti_csr_segment *segment;             /* [segment_at[n]] */

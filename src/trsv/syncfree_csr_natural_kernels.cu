@@ -41,11 +41,11 @@ template <typename T> SPTI_DEVICE void solve_window(const spti_syncfree_csr_args
   const row_task mine = rows.row_at_position(first + lane());
   const int64_t count = a.n - first < 32 ? a.n - first : 32;
   if (sum_of_warp(mine.length) < count * a.average) {
-    solve_rows<T>(a, rows, mine, {0}, k);
+    solve_rows<T>(a, rows, mine, {0}, -1, k);
     return;
   }
   for (int64_t t = first; t < first + count; t++)
-    if (!solve_rows<T>(a, rows, rows.row_at_position(t), {5}, k)) return;
+    if (!solve_rows<T>(a, rows, rows.row_at_position(t), {5}, -1, k)) return;
 }
 
 SPTI_DEVICE int32_t log_of(int32_t lanes) {
@@ -70,7 +70,7 @@ template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_natural_
   }
   const lane_groups lanes = {log_of(a.lanes)};
   const natural_rows<T> rows = {a};
-  solve_rows<T>(a, rows, rows.row_at_position(window * (32 >> lanes.log) + lanes.group()), lanes, k);
+  solve_rows<T>(a, rows, rows.row_at_position(window * (32 >> lanes.log) + lanes.group()), lanes, -1, k);
 }
 
 template <typename T> static int launch_natural(const spti_syncfree_csr_args *a, void *stream) {

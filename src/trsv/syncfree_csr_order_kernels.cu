@@ -50,28 +50,42 @@ SPTI_KERNEL(ORDER_THREADS) syncfree_csr_count_kernel(spti_syncfree_csr_order_arg
   store(a.records + t, split ? segments + 1 : (t - load_const(a.group + key)) % (32 >> log) == 0);
 }
 
+/* Far from the rows that are being solved a warp would poll in vain, and so slow down those that are not. Its gate is the row that stands
+ * in a lower level where its own first row stands in its level; -1: none. */
+SPTI_DEVICE int32_t gate_of(const spti_syncfree_csr_order_args &a, int32_t place, int32_t level) {
+  const int32_t below = level - a.gate;
+  if (a.gate == 0 || below < 0) return -1;
+  const int32_t begin = load_const(a.level_ptr + level), rows = load_const(a.level_ptr + level + 1) - begin;
+  const int32_t first = load_const(a.level_ptr + below), count = load_const(a.level_ptr + below + 1) - first;
+  return first + int32_t(int64_t(place - begin) * count / rows);
+}
+
+SPTI_DEVICE void store_record(spti_csr_record *to, int32_t first, int32_t kind, int32_t log, int32_t rows, int32_t gate) {
+  store(&to->first, first);
+  store(&to->shape, kind + 4 * log + 32 * rows);
+  store(&to->gate, gate);
+}
+
 SPTI_KERNEL(ORDER_THREADS) syncfree_csr_record_kernel(spti_syncfree_csr_order_args a) {
   const int64_t t = thread_in_grid();
   if (t >= a.view.n) return;
   const int32_t at = load_const(a.record_at + t), count = load_const(a.record_at + t + 1) - at;
   const int32_t key = load_const(a.key + t), log = key % SPTI_CSR_CLASSES;
   if (count == 0) return;
+  const int32_t gate = gate_of(a, int32_t(t), key / SPTI_CSR_CLASSES);
   if (log != SPTI_CSR_LONG) {
     int32_t rows = 1;
     while (rows < 32 >> log && t + rows < a.view.n && load_const(a.key + t + rows) == key) rows++;
-    store(&a.record[at].first, int32_t(t));
-    store(&a.record[at].shape, SPTI_CSR_ROWS + 4 * log + 32 * rows);
+    store_record(a.record + at, int32_t(t), SPTI_CSR_ROWS, log, rows, gate);
     return;
   }
   const int32_t first = load_const(a.segment_at + t);
   for (int32_t part = 0; part < count - 1; part++) {
     store(&a.segment[first + part].place, int32_t(t));
     store(&a.segment[first + part].part, part);
-    store(&a.record[at + part].first, first + part);
-    store(&a.record[at + part].shape, SPTI_CSR_SEGMENT + 4 * 5 + 32);
+    store_record(a.record + at + part, first + part, SPTI_CSR_SEGMENT, 5, 1, gate);
   }
-  store(&a.record[at + count - 1].first, first + count - 2);
-  store(&a.record[at + count - 1].shape, SPTI_CSR_SUM + 4 * 5 + 32);
+  store_record(a.record + at + count - 1, first + count - 2, SPTI_CSR_SUM, 5, 1, gate);
 }
 
 } // namespace spti

@@ -61,10 +61,9 @@ template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_packed_k
   const int32_t first = load_const(&a.record[r].first), shape = load_const(&a.record[r].shape);
   const lane_groups lanes = {shape >> 2 & 7};
   const packed_rows<T> rows = {a};
-  const int32_t kind = shape & 3;
-  const row_task task = kind == SPTI_CSR_ROWS ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5)
-                                              : rows.segment_of_row(first, kind == SPTI_CSR_SUM);
-  solve_rows<T>(a, rows, task, lanes, int32_t(item - r * width));
+  const bool whole = (shape & 3) == SPTI_CSR_ROWS, is_sum = (shape & 3) == SPTI_CSR_SUM;
+  const row_task task = whole ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5) : rows.segment_of_row(first, is_sum);
+  solve_rows<T>(a, rows, task, lanes, load_const(&a.record[r].gate), int32_t(item - r * width));
 }
 
 template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, void *stream) {
@@ -73,7 +72,7 @@ template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, 
 }
 
 template <typename Real> static int launch_start(const spti_syncfree_csr_args *a, int64_t reals, void *stream) {
-  const int64_t threads = reals < SPTI_SYNCFREE_CONTROL_WORDS ? SPTI_SYNCFREE_CONTROL_WORDS : reals;
+  const int64_t words = SPTI_SYNCFREE_CONTROL_WORDS, threads = reals < words ? words : reals;
   return SPTI_LAUNCH(syncfree_csr_start_kernel<Real>, (threads + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
 }
 

@@ -17,14 +17,14 @@ typedef struct {
   spti_csr_settings settings;
 } preset;
 
-static const spti_csr_settings UNSET = {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .warps = -1};
+static const spti_csr_settings UNSET = {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1};
 
 /* [su2020capellini]; one row a warp; [zhang2021yy] with its limit of 10 entries a row; [hu2024ag], its axes searched. */
 static const preset presets[] = {
-    {"thread", {.order = SPTI_CSR_NATURAL, .lanes = 1, .average = -1, .entries = -1, .split = -1, .warps = -1}},
-    {"warp", {.order = SPTI_CSR_NATURAL, .lanes = 32, .average = -1, .entries = -1, .split = -1, .warps = -1}},
-    {"yy", {.order = SPTI_CSR_NATURAL, .lanes = 0, .average = 10, .entries = -1, .split = -1, .warps = -1}},
-    {"ag", {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .warps = -1, .search = true}},
+    {"thread", {.order = SPTI_CSR_NATURAL, .lanes = 1, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1}},
+    {"warp", {.order = SPTI_CSR_NATURAL, .lanes = 32, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1}},
+    {"yy", {.order = SPTI_CSR_NATURAL, .lanes = 0, .average = 10, .entries = -1, .split = -1, .gate = -1, .warps = -1}},
+    {"ag", {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1, .search = true}},
 };
 
 static bool is_word(const char *text, size_t length, const char *word) { return strlen(word) == length && memcmp(text, word, length) == 0; }
@@ -35,8 +35,8 @@ static sptrsm_status take_preset(spti_csr_settings *s, const char *text, size_t 
       *s = presets[i].settings;
       return SPTRSM_OK;
     }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: unknown preset \"%.*s\"; known are thread, warp, yy, ag, or key=value[,key=value...]",
-                   (int)length, text);
+  return spti_fail(SPTRSM_ERR_ARGUMENT,
+                   "syncfree-csr: unknown preset \"%.*s\"; known are thread, warp, yy, ag, or key=value[,key=value...]", (int)length, text);
 }
 
 static sptrsm_status take_order(spti_csr_settings *s, const char *text, size_t length) {
@@ -53,11 +53,8 @@ static sptrsm_status take_number(spti_csr_settings *s, const char *key, size_t k
     const char *key;
     int32_t *target;
     long least, most;
-  } known[] = {{"lanes", &s->lanes, 0, 32},
-               {"average", &s->average, 1, INT32_MAX},
-               {"entries", &s->entries, 1, INT32_MAX},
-               {"split", &s->split, 32, INT32_MAX},
-               {"warps", &s->warps, 1, SPTI_CSR_MAX_WARPS}};
+  } known[] = {{"lanes", &s->lanes, 0, 32},        {"average", &s->average, 1, INT32_MAX}, {"entries", &s->entries, 1, INT32_MAX},
+               {"split", &s->split, 1, INT32_MAX}, {"gate", &s->gate, 0, INT32_MAX},       {"warps", &s->warps, 1, SPTI_CSR_MAX_WARPS}};
   char *end;
   const long value = strtol(text, &end, 10);
   if (length == 0 || end != text + length)
@@ -69,7 +66,8 @@ static sptrsm_status take_number(spti_csr_settings *s, const char *key, size_t k
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: unknown parameter \"%.*s\"; known are order, lanes, average, entries, split, warps",
+  return spti_fail(SPTRSM_ERR_ARGUMENT,
+                   "syncfree-csr: unknown parameter \"%.*s\"; known are order, lanes, average, entries, split, gate, warps",
                    (int)key_length, key);
 }
 
@@ -83,7 +81,8 @@ sptrsm_status spti_csr_parse(spti_csr_settings *s, const char *text) {
     else SPTI_TRY(take_number(s, text, key, text + key + 1, length - key - 1));
   }
   if (s->lanes > 0 && (s->lanes & (s->lanes - 1)) != 0)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: lanes=%d is not a power of two up to 32, or 0 for as many as a row needs", s->lanes);
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: lanes=%d is not a power of two up to 32, or 0 for as many as a row needs",
+                     s->lanes);
   return SPTRSM_OK;
 }
 
@@ -91,11 +90,11 @@ sptrsm_status spti_csr_parse(spti_csr_settings *s, const char *text) {
 
 typedef struct {
   bool (*holds)(double average, double parallelism, const spti_csr_features *);
-  int32_t entries, split, warps;
+  int32_t entries, split, gate, warps;
   const char *reason;
 } rule;
 
-#define RULE(name, condition, entries, split, warps, reason)                                                                               \
+#define RULE(name, condition, entries, split, gate, warps, reason)                                                                         \
   static bool name(double average, double parallelism, const spti_csr_features *f) {                                                       \
     (void)average, (void)parallelism, (void)f;                                                                                             \
     return condition;                                                                                                                      \
@@ -104,7 +103,7 @@ typedef struct {
 #undef RULE
 
 static const rule rules[] = {
-#define RULE(name, condition, entries, split, warps, reason) {name, entries, split, warps, reason},
+#define RULE(name, condition, entries, split, gate, warps, reason) {name, entries, split, gate, warps, reason},
 #include "trsv/syncfree_csr_rules.def"
 #undef RULE
 };
@@ -122,6 +121,7 @@ const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
   fill(&s->average, 10);
   fill(&s->entries, r->entries);
   fill(&s->split, r->split);
+  fill(&s->gate, r->gate);
   fill(&s->warps, r->warps);
   return r->reason;
 }
@@ -131,9 +131,9 @@ const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
 /* The axes of [hu2024ag]: grouping of rows (by number, by windows, by class), order, lanes per row. */
 static const struct {
   int32_t order, lanes, entries;
-} candidates[] = {{SPTI_CSR_PACKED, 0, 4}, {SPTI_CSR_PACKED, 0, 1},  {SPTI_CSR_PACKED, 0, 2},  {SPTI_CSR_PACKED, 0, 8},
-                  {SPTI_CSR_PACKED, 8, 4}, {SPTI_CSR_PACKED, 32, 4}, {SPTI_CSR_LEVEL, 1, 4},   {SPTI_CSR_LEVEL, 4, 4},
-                  {SPTI_CSR_LEVEL, 8, 4},  {SPTI_CSR_LEVEL, 32, 4},  {SPTI_CSR_LEVEL, 0, 4},   {SPTI_CSR_NATURAL, 0, 4},
+} candidates[] = {{SPTI_CSR_PACKED, 0, 4},  {SPTI_CSR_PACKED, 0, 1},  {SPTI_CSR_PACKED, 0, 2},  {SPTI_CSR_PACKED, 0, 8},
+                  {SPTI_CSR_PACKED, 8, 4},  {SPTI_CSR_PACKED, 32, 4}, {SPTI_CSR_LEVEL, 1, 4},   {SPTI_CSR_LEVEL, 4, 4},
+                  {SPTI_CSR_LEVEL, 8, 4},   {SPTI_CSR_LEVEL, 32, 4},  {SPTI_CSR_LEVEL, 0, 4},   {SPTI_CSR_NATURAL, 0, 4},
                   {SPTI_CSR_NATURAL, 1, 4}, {SPTI_CSR_NATURAL, 4, 4}, {SPTI_CSR_NATURAL, 8, 4}, {SPTI_CSR_NATURAL, 32, 4}};
 
 bool spti_csr_candidate(spti_csr_settings *s, int index) {

@@ -2,6 +2,8 @@
 #ifndef SPTI_SYNCFREE_CSR_RULES_H
 #define SPTI_SYNCFREE_CSR_RULES_H
 
+#include <stdbool.h>
+
 #include "core/error.h"
 
 /* The order in which warps come to rows, and where they find them. */
@@ -18,6 +20,7 @@ typedef struct {
   int32_t average; /* of rows not packed, lanes 0: windows of 32 rows with at least so many entries a row go row by row */
   int32_t entries; /* of packed rows, lanes 0: most that a lane gets, up to 32 lanes */
   int32_t split;   /* packed rows of more entries are shared by several warps, so many each */
+  int32_t gate;    /* packed rows: a row some so many levels below is polled alone until it is there; 0: none */
   int32_t warps;   /* per thread block */
   bool search;     /* time some settings and take the best */
 } spti_csr_settings;

@@ -30,10 +30,10 @@ struct lane_groups {
 
 /* What a group of lanes does. */
 struct row_task {
-  int64_t first;           /* entry e is at first + e * step */
-  int32_t length, step;    /* step 0: entry e is once the sum of segment first + e */
-  int32_t row, place;      /* of the solution in B and X, and in the work */
-  bool mine, whole;        /* there is a row; and it has a right-hand side and a diagonal: else its sum alone is published */
+  int64_t first;        /* entry e is at first + e * step */
+  int32_t length, step; /* step 0: entry e is once the sum of segment first + e */
+  int32_t row, place;   /* of the solution in B and X, and in the work */
+  bool mine, whole;     /* there is a row; and it has a right-hand side and a diagonal: else its sum alone is published */
 };
 
 template <typename T> struct batch {
@@ -77,6 +77,17 @@ template <typename T> SPTI_DEVICE T sum_of_group(T sum, lane_groups lanes) {
   return sum;
 }
 
+/* Whole warp: until a value is there, polled by one lane; row is what is reported. False: lost. */
+template <typename T> SPTI_DEVICE bool wait_for_value(const spti_syncfree &sync, const T *value, int32_t row) {
+  bool on = true;
+  if (lane() == 0) {
+    spin_guard guard;
+    guard.start();
+    while (on && is_sentinel(peek(value))) on = guard.go_on(sync, row);
+  }
+  return all(on);
+}
+
 /* Whole warp: after a round that left `waiting` lanes without a value. False: lost. */
 SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint32_t waiting, int32_t row) {
   bool on = true;
@@ -84,13 +95,13 @@ SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint
   return all(on);
 }
 
-/* Whole warp, one task a group, for right-hand side k. False: a dependency is lost. */
+/* Whole warp, one task a group, for right-hand side k; gate: a place to wait for first, or -1. False: a dependency is lost. */
 template <typename T, typename Rows>
-SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t k) {
+SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t gate,
+                            int32_t k) {
   T *work = static_cast<T *>(a.work) + k * a.stride;
   batch<T> now, next;
   now.load(rows, task, lanes, 0);
-  now.peek_all(work);
   const bool owner = task.mine && task.whole && lanes.member() == 0;
   divisor<T> diagonal;
   diagonal.set(owner ? rows.diagonal(task) : one<T>());
@@ -98,6 +109,8 @@ SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, c
   const int32_t step = CSR_BATCH * lanes.size();
   int32_t ahead = step; /* entries of the row in `now` and before it */
   next.load(rows, task, lanes, ahead);
+  if (gate >= 0 && !wait_for_value(a.sync, work + gate, task.row)) return false;
+  now.peek_all(work);
   T sum = from_reals<T>::make(0, 0);
   uint32_t unfinished = ballot(task.mine);
   spin_guard guard;

@@ -15,6 +15,11 @@ static const char *const forms[] = {
     "recblock:depth=3,short=2,long=3,chunk=2",
     "recblock:depth=2,levels=0,thin=0",
     "gather:tile=8,run=3,split=4,segment=3",
+    "syncfree-csr:thread",
+    "syncfree-csr:warp",
+    "syncfree-csr:yy",
+    "syncfree-csr:order=level,lanes=4",
+    "syncfree-csr:entries=1,split=7,gate=2,warps=3",
     NULL,
 };
 

@@ -1,0 +1,23 @@
+/* method_case.h -- a whole CUDA method, its host code and its kernels, on the emulated GPU (plan_case.h, emulated_gpu.h). */
+#ifndef SIMT_METHOD_CASE_H
+#define SIMT_METHOD_CASE_H
+
+#include "core/launch.h"
+#include "simt/plan_case.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+struct spti_method;
+
+/* Analysis of the plan's view by a method of that variant. After a failure method_case_close is still due. */
+sptrsm_status method_case_analyse(sptrsm_plan *, const struct spti_method *, const char *variant);
+sptrsm_status method_case_new_values(sptrsm_plan *, const void *val);
+/* With a work for `panel` right-hand sides; one work for all of `times` solves. */
+sptrsm_status method_case_solve(sptrsm_plan *, int32_t panel, const spti_transfer *, int times);
+const char *method_case_parameters(const sptrsm_plan *); /* what describe says; valid until the next call */
+void method_case_close(sptrsm_plan *);
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,315 @@
+/* syncfree-csr, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "simt/emulated_gpu.h"
+#include "simt/method_case.h"
+#include "simt/problem.h"
+#include "simt/simt.h"
+#include "trsv/syncfree_csr_kernels.h"
+
+extern "C" const struct spti_method spti_method_syncfree_csr;
+
+namespace {
+
+const char *const variants[] = {"",
+                                "thread",
+                                "warp",
+                                "yy",
+                                "yy,average=2,warps=2",
+                                "order=natural,lanes=4",
+                                "order=level,lanes=2,warps=1",
+                                "order=level,lanes=16",
+                                "order=level",
+                                "entries=1,warps=2,gate=2",
+                                "entries=2,split=5,warps=3",
+                                "split=1,lanes=8,gate=1",
+                                "lanes=32,warps=1",
+                                "lanes=1,gate=0",
+                                "split=40,entries=1"};
+
+struct csr_case {
+  shape pattern = shape::random;
+  int32_t n = 40, width = 3;
+  std::string variant;
+  bool backward = false, unit = false, stored_diagonal = true, conj = false;
+  bool columns = false, mapped = false, in_place = false;
+
+  void draw(uint64_t seed) {
+    numbers r(seed + 177);
+    for (int i = 0; i < 8; i++) r.next();
+    variant = variants[r.below(int(sizeof variants / sizeof *variants))];
+    backward = r.below(2);
+    unit = r.below(4) == 0;
+    stored_diagonal = !unit || r.below(2);
+    conj = r.below(3) == 0;
+    columns = r.below(2);
+    mapped = r.below(3) == 0;
+    in_place = !mapped && r.below(3) == 0;
+  }
+  std::string name() const {
+    return "syncfree-csr:" + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
+           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
+           (columns ? " columns" : " rows") + (mapped ? " mapped" : "") + (in_place ? " in place" : "");
+  }
+};
+
+/* A block of right-hand sides or solutions with its end of a transfer; element (i,k) of the panel is row map[i]. */
+template <typename T> struct block {
+  int64_t row_stride, col_stride;
+  std::vector<int32_t> map;
+  std::vector<T> data;
+
+  block(const csr_case &c, uint64_t seed) : data(random_block<T>(int64_t(c.n + 2) * (c.width + 2), seed)) {
+    row_stride = c.columns ? 1 : c.width + 2;
+    col_stride = c.columns ? c.n + 2 : 1;
+    for (int32_t i = 0; c.mapped && i < c.n; i++) map.push_back((i + 5) % c.n);
+  }
+  size_t at(int64_t i, int64_t k) const { return size_t((map.empty() ? i : map[size_t(i)]) * row_stride + k * col_stride); }
+  spti_end end() { return {data.data(), row_stride, col_stride, map.empty() ? nullptr : map.data(), nullptr, 0}; }
+};
+
+/* The worst entry of abs(alpha b - T x) / ((k_i + 1) u (abs(T) abs(x))_i) for a pull view. */
+template <typename T> double residual(const spti_view &v, const csr_case &c, const block<T> &X, const block<T> &B, const wide &alpha) {
+  double worst = 0;
+  for (int64_t k = 0; k < c.width; k++)
+    for (int32_t i = 0; i < c.n; i++) {
+      wide r = -alpha * widen(B.data[B.at(i, k)]);
+      long double scale = 0, terms = 2;
+      const auto add = [&](const wide &t, int32_t j) {
+        r += t * widen(X.data[X.at(j, k)]);
+        scale += std::abs(t) * std::abs(widen(X.data[X.at(j, k)]));
+        terms += 1;
+      };
+      for (int64_t p = spti_view_begin(&v, i); p < spti_view_end(&v, i); p++) {
+        const wide t = widen(static_cast<const T *>(v.val)[p]);
+        add(v.conj ? std::conj(t) : t, v.idx[p]);
+      }
+      const wide d = v.unit ? wide(1) : widen(static_cast<const T *>(v.val)[spti_view_diagonal(&v, i)]);
+      add(v.conj ? std::conj(d) : d, i);
+      const double ratio = double(std::abs(r) / (terms * (std::numeric_limits<typename dtype_of<T>::real>::epsilon() / 2) * scale));
+      if (!(ratio <= worst)) worst = ratio;
+      if (worst != worst) return worst;
+    }
+  return worst;
+}
+
+/* Empty if every word but the solutions is as before. */
+template <typename T> std::string untouched(const csr_case &c, const block<T> &before, const block<T> &after) {
+  std::vector<char> mine(before.data.size(), 0);
+  for (int64_t i = 0; i < c.n; i++)
+    for (int64_t k = 0; k < c.width; k++) mine[after.at(i, k)] = 1;
+  for (size_t p = 0; p < mine.size(); p++)
+    if (!mine[p] && memcmp(&before.data[p], &after.data[p], sizeof(T)) != 0) return "wrote beyond the block at " + std::to_string(p);
+  return "";
+}
+
+/* Solves, changes all values, solves again. */
+template <typename T> std::string run_plan(sptrsm_plan *plan, spti_view view, const csr_case &c, uint64_t seed) {
+  if (method_case_analyse(plan, &spti_method_syncfree_csr, c.variant.c_str()) != SPTRSM_OK)
+    return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
+  std::vector<T> other(static_cast<const T *>(view.val), static_cast<const T *>(view.val) + view.nnz);
+  for (T &x : other) x = x * typename dtype_of<T>::real(1.25);
+  for (int round = 0; round < 2; round++) {
+    if (round == 1) {
+      view.val = other.data();
+      if (method_case_new_values(plan, view.val) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
+    }
+    const block<T> given(c, seed + 1);
+    block<T> B = given, X = c.in_place ? given : block<T>(c, seed + 2);
+    const block<T> before = X;
+    block<T> &out = c.in_place ? B : X;
+    const spti_transfer transfer = {B.end(), out.end(), {2, 0}, c.width};
+    const int32_t panel = 1 + int32_t(seed % 5); /* narrower or wider than the block */
+    if (method_case_solve(plan, panel, &transfer, c.in_place ? 1 : 2) != SPTRSM_OK)
+      return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
+    const double worst = residual(view, c, out, given, wide(2)), bound = dtype_of<T>::value >= SPTRSM_C64 ? 4 : 1;
+    if (!(worst <= bound)) return "residual " + std::to_string(worst) + " bounds";
+    const std::string failure = untouched(c, before, out);
+    if (!failure.empty()) return failure;
+  }
+  return "";
+}
+
+template <typename T> std::string run_case(const csr_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  /* Read as rows, the columns of a backward system are a forward one, and the other way round. */
+  const problem<T> system(c.pattern, c.n, !c.backward, c.unit, c.stored_diagonal, c.conj, seed % 5);
+  spti_view view = system.view;
+  view.pull = true;
+  view.backward = c.backward;
+  sptrsm_plan *plan = plan_case_open(&view);
+  std::string failure = run_plan<T>(plan, view, c, seed);
+  method_case_close(plan);
+  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " device blocks left over";
+  return failure;
+}
+
+void expect(const std::string &failure, const csr_case &c, const char *type, uint64_t seed) {
+  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
+}
+
+template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
+  const seed_range range(first, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      csr_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.pattern = shape(s);
+      c.n = n;
+      c.width = width;
+      expect(run_case<T>(c, seed), c, type, seed);
+    }
+}
+
+template <typename T> void all_orders_and_widths(const char *type, uint64_t seeds) {
+  static const int32_t orders[] = {0, 1, 2, 31, 33}, widths[] = {0, 1, 4};
+  for (int32_t n : orders)
+    for (int32_t width : widths) all_shapes<T>(n, width, uint64_t(n * 100 + width + 1), n < 3 ? 1 : seeds, type);
+}
+
+} // namespace
+
+Test(simt_syncfree_csr, f64) { all_orders_and_widths<double>("f64", 2); }
+Test(simt_syncfree_csr, f32) { all_orders_and_widths<float>("f32", 1); }
+Test(simt_syncfree_csr, c128) { all_orders_and_widths<std::complex<double>>("c128", 1); }
+Test(simt_syncfree_csr, c64) { all_orders_and_widths<std::complex<float>>("c64", 1); }
+
+Test(simt_syncfree_csr, every_variant) {
+  for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(v + size_t(s))) continue;
+      csr_case c;
+      const uint64_t seed = 7000 + v * 16 + uint64_t(s);
+      c.draw(seed);
+      c.variant = variants[v];
+      c.pattern = shape(s);
+      c.n = 70;
+      c.width = 1;
+      expect(run_case<double>(c, seed), c, "f64", seed);
+    }
+}
+
+Test(simt_syncfree_csr, many_schedules) {
+  static const shape patterns[] = {shape::random, shape::dense, shape::chain, shape::grid};
+  const seed_range range(1, 150);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    csr_case c;
+    c.draw(seed);
+    c.pattern = patterns[seed % 4];
+    c.n = 36;
+    c.width = 1 + int32_t(seed % 2);
+    expect(run_case<double>(c, seed), c, "f64", seed);
+  }
+}
+
+/* The pattern that stands for "not there yet" may come in with a right-hand side: a NaN in the right places, no hang. */
+Test(simt_syncfree_csr, sentinel_in_the_right_hand_side) {
+  for (const char *variant : variants) {
+    csr_case c;
+    c.pattern = shape::chain;
+    c.n = 20;
+    c.width = 1;
+    const problem<double> system(c.pattern, c.n, true, false, true, false, 1);
+    spti_view view = system.view;
+    view.pull = true;
+    view.backward = false;
+    sptrsm_plan *plan = plan_case_open(&view);
+    simt::use(simt::schedule::from_seed(3));
+    cr_assert_eq(method_case_analyse(plan, &spti_method_syncfree_csr, variant), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
+    std::vector<double> B(20, 1.0), X(20, 0.0);
+    memset(&B[7], 0xff, sizeof B[7]);
+    const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+    cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
+    for (size_t i = 0; i < 20; i++) cr_assert_eq(X[i] != X[i], i >= 7, "%s: row %zu", variant, i);
+    method_case_close(plan);
+  }
+}
+
+/* A row that needs itself must end in the lost word, name a row at or behind it, and leave no wait behind. */
+Test(simt_syncfree_csr, lost_dependency) {
+  static const struct { int32_t lanes, average; } forms[] = {{1, 0}, {4, 0}, {32, 0}, {0, 1}, {0, 10}};
+  for (uint64_t seed = 1; seed <= 20; seed++)
+    for (const auto &form : forms) {
+      simt::use(simt::schedule::from_seed(seed));
+      problem<double> system(shape::chain, 40, true, false, true, false, 1);
+      const int32_t lost_row = 9;
+      system.idx[size_t(system.ptr[lost_row])] = lost_row;
+      std::vector<double> B(40, 1.0), X(40, 0.0), work(40);
+      std::vector<int32_t> control(SPTI_SYNCFREE_CONTROL_WORDS);
+      int64_t lost = 0;
+      spti_syncfree_csr_args a = {};
+      a.n = 40;
+      a.dtype = SPTRSM_F64;
+      a.view = system.view;
+      a.view.pull = true;
+      a.view.backward = false;
+      a.lanes = form.lanes;
+      a.average = form.average;
+      a.transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+      a.work = work.data();
+      a.stride = 40;
+      a.block_warps = 2;
+      a.sync = {control.data(), &lost, 200};
+      cr_assert_eq(spti_syncfree_csr_start_launch(&a, nullptr), 0, "%s", simt::error().c_str());
+      cr_assert_eq(spti_syncfree_csr_natural_launch(&a, nullptr), 0, "%s", simt::error().c_str());
+      cr_assert(lost > lost_row, "lanes=%d, seed %llu: lost is %lld", form.lanes, (unsigned long long)seed, (long long)lost);
+    }
+}
+
+/* What the parameters say is what is done; nonsense is refused with its name. */
+Test(simt_syncfree_csr, parameters) {
+  static const struct {
+    const char *variant, *says;
+  } cases[] = {{"thread", "order=natural lanes=1"},
+               {"warp,warps=4", "order=natural lanes=32 warps=4"},
+               {"yy", "lanes=0 average=10"},
+               {"ag", "search_ms="},
+               {"lanes=8", "order=packed lanes=8"},
+               {"entries=2,split=5", "entries=2 split=5"},
+               {"lanes=3", nullptr},
+               {"capellini", nullptr},
+               {"order=random", nullptr},
+               {"entries=", nullptr},
+               {"entries=4x", nullptr},
+               {"warps=9", nullptr},
+               {"=4", nullptr},
+               {"rows=4", nullptr}};
+  const problem<double> system(shape::random, 50, true, false, true, false, 1);
+  spti_view view = system.view;
+  view.pull = true;
+  view.backward = false;
+  for (const auto &one : cases) {
+    sptrsm_plan *plan = plan_case_open(&view);
+    simt::use(simt::schedule::from_seed(3));
+    const sptrsm_status status = method_case_analyse(plan, &spti_method_syncfree_csr, one.variant);
+    cr_expect_eq(status, one.says ? SPTRSM_OK : SPTRSM_ERR_ARGUMENT, "%s: %d %s", one.variant, int(status), sptrsm_last_error());
+    if (one.says && status == SPTRSM_OK)
+      cr_expect(strstr(method_case_parameters(plan), one.says), "%s: %s", one.variant, method_case_parameters(plan));
+    method_case_close(plan);
+  }
+  cr_expect_eq(emulated_gpu_blocks, 0);
+}
+
+/* Each allocation of an analysis fails once: an error, and nothing left over. */
+Test(simt_syncfree_csr, allocations) {
+  const problem<double> system(shape::dense_last, 50, true, false, true, false, 1);
+  spti_view view = system.view;
+  view.pull = true;
+  view.backward = false;
+  for (const char *variant : {"split=8", "ag", "order=level"}) {
+    sptrsm_status status = SPTRSM_ERR_MEMORY;
+    for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
+      sptrsm_plan *plan = plan_case_open(&view);
+      simt::use(simt::schedule::from_seed(3));
+      emulated_gpu_fail_at = fail_at;
+      status = method_case_analyse(plan, &spti_method_syncfree_csr, variant);
+      cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", variant, fail_at, sptrsm_last_error());
+      emulated_gpu_fail_at = -1;
+      method_case_close(plan);
+      cr_assert_eq(emulated_gpu_blocks, 0, "%s, allocation %d: %d blocks left over", variant, fail_at, emulated_gpu_blocks);
+    }
+  }
+}
