@@ -48,6 +48,16 @@ static void report(const char *format, ...) {
 
 /* ---- one method ---- */
 
+/* A context on a GPU takes milliseconds to make: one then serves all systems of a process. */
+static sptrsm_context *context_of(int threads) {
+  static sptrsm_context *shared;
+  sptrsm_context *context = shared;
+  if (!context) cr_assert_eq(sptrsm_context_create(&context, CONFORMANCE_PLACE, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  if (CONFORMANCE_PLACE == SPTRSM_CUDA) shared = context;
+  cr_assert_eq(sptrsm_context_set_threads(context, threads), SPTRSM_OK);
+  return context;
+}
+
 /* False where the method cannot do this kind of system at all; every other failure is reported. */
 static bool solver_open(solver *s, const test_system *system, const char *method, sptrsm_op op, int threads, int panel) {
   sptrsm_options options;
@@ -55,9 +65,7 @@ static bool solver_open(solver *s, const test_system *system, const char *method
   options.method = method;
   options.op = op;
   options.panel = panel;
-  *s = (solver){0};
-  cr_assert_eq(sptrsm_context_create(&s->context, CONFORMANCE_PLACE, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_context_set_threads(s->context, threads), SPTRSM_OK);
+  *s = (solver){.context = context_of(threads)};
   cr_assert_eq(sptrsm_matrix_create(&s->matrix, s->context, &system->T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_status status = sptrsm_plan_create(&s->plan, s->matrix, &options);
   if (status != SPTRSM_OK && status != SPTRSM_ERR_UNSUPPORTED) report("%s: plan: %s", method, sptrsm_last_error());
@@ -67,7 +75,7 @@ static bool solver_open(solver *s, const test_system *system, const char *method
 static void solver_close(solver *s) {
   sptrsm_plan_destroy(s->plan);
   sptrsm_matrix_destroy(s->matrix);
-  sptrsm_context_destroy(s->context);
+  if (CONFORMANCE_PLACE == SPTRSM_HOST) sptrsm_context_destroy(s->context);
 }
 
 static sptrsm_status solve(const solver *s, const void *alpha, const test_block *B, test_block *X) {
