@@ -235,6 +235,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
     args.transfer.width = all->width - k < columns ? all->width - k : columns;
     SPTI_CUDA(spti_syncfree_csr_start_launch(&args, stream));
     if (st->set.order == SPTI_CSR_PACKED) SPTI_CUDA(spti_syncfree_csr_packed_launch(&args, stream));
+    else if (st->set.order == SPTI_CSR_BLOCK) SPTI_CUDA(spti_syncfree_csr_block_launch(&args, stream));
     else SPTI_CUDA(spti_syncfree_csr_natural_launch(&args, stream));
   }
   return SPTRSM_OK;
@@ -317,7 +318,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   if (st->set.search && plan->options.deterministic)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr:ag takes what is fastest, which may differ from run to run; clear "
                                              "options.deterministic, or use syncfree-csr");
-  if (st->set.order != SPTI_CSR_NATURAL) {
+  if (st->set.order != SPTI_CSR_NATURAL && st->set.order != SPTI_CSR_BLOCK) {
     SPTI_TRY(spti_plan_levels(plan, &levels));
     features.levels = levels->count;
     features.longest = levels->longest;

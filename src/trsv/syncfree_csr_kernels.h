@@ -1,5 +1,5 @@
 /* syncfree_csr_kernels.h -- the device steps of syncfree-csr as C functions. Pointers are device pointers. A launcher queues on the
- * stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, then one of the two solves. */
+ * stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, then one of the three solves. */
 #ifndef SPTI_SYNCFREE_CSR_KERNELS_H
 #define SPTI_SYNCFREE_CSR_KERNELS_H
 
@@ -11,9 +11,11 @@ extern "C" {
 #endif
 
 enum {
-  SPTI_CSR_CLASSES = 8,   /* rows of a level by length: class c < 6 has 2^c lanes a row, class 6 is split over several warps */
-  SPTI_CSR_LONG = 6,      /* the class of split rows */
-  SPTI_CSR_MAX_WARPS = 8, /* per thread block */
+  SPTI_CSR_CLASSES = 8,      /* rows of a level by length: class c < 6 has 2^c lanes a row, class 6 is split over several warps */
+  SPTI_CSR_LONG = 6,         /* the class of split rows */
+  SPTI_CSR_MAX_WARPS = 8,    /* per thread block */
+  SPTI_CSR_BLOCK_ROWS = 32,  /* consecutive rows of a thread block, */
+  SPTI_CSR_BLOCK_LANES = 16, /* and the most lanes that each of them has */
 };
 
 /* How many lanes a row gets: as many as leave each of them no more than `entries` entries, at most 32. Rows of more than `split`
@@ -86,6 +88,7 @@ typedef struct {
 int spti_syncfree_csr_start_launch(const spti_syncfree_csr_args *, void *stream); /* the work unpublished, control zero */
 int spti_syncfree_csr_packed_launch(const spti_syncfree_csr_args *, void *stream);
 int spti_syncfree_csr_natural_launch(const spti_syncfree_csr_args *, void *stream);
+int spti_syncfree_csr_block_launch(const spti_syncfree_csr_args *, void *stream); /* order NULL; lanes + 1 warps a block */
 
 #ifdef __cplusplus
 }

@@ -5,30 +5,9 @@
  * fusion        [zhang2021yy]: a warp whose 32 rows have at least 10 entries on average takes them one after another at warp level,
  *               others at thread level.
  * Differs: the value is its own flag; lanes have several entries in flight. Deterministic: rows are added up in a fixed tree. */
-#include "trsv/syncfree_csr_solve.cuh"
+#include "trsv/syncfree_csr_natural.cuh"
 
 namespace spti {
-
-template <typename T> struct natural_rows {
-  const spti_syncfree_csr_args &a;
-
-  SPTI_DEVICE int32_t source(const row_task &task, int64_t e) const { return load_const(a.view.idx + task.first + e * task.step); }
-  SPTI_DEVICE T value(const row_task &task, int64_t e) const {
-    return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + task.first + e * task.step));
-  }
-  SPTI_DEVICE T diagonal(const row_task &task) const {
-    if (a.view.unit) return one<T>();
-    const int64_t p = a.view.head ? load_const(a.view.ptr + task.row) : load_const(a.view.ptr + task.row + 1) - 1;
-    return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + p));
-  }
-  /* Entries in solve order: descending where the solve goes backward. */
-  SPTI_DEVICE row_task row_at_position(int64_t t) const {
-    if (t >= a.n) return {0, 0, 1, 0, 0, false, false};
-    const int32_t row = a.order ? load_const(a.order + t) : int32_t(a.view.backward ? a.n - 1 - t : t);
-    const int64_t begin = load_const(a.view.ptr + row) + a.view.head, end = load_const(a.view.ptr + row + 1) - a.view.tail;
-    return {a.view.backward ? end - 1 : begin, int32_t(end - begin), a.view.backward ? -1 : 1, row, row, true, true};
-  }
-};
 
 SPTI_DEVICE int64_t sum_of_warp(int64_t v) {
   for (int distance = 16; distance > 0; distance /= 2) v += shfl(v, lane() ^ distance);
@@ -46,12 +25,6 @@ template <typename T> SPTI_DEVICE void solve_window(const spti_syncfree_csr_args
   }
   for (int64_t t = first; t < first + count; t++)
     if (!solve_rows<T>(a, rows, rows.row_at_position(t), {5}, -1, k)) return;
-}
-
-SPTI_DEVICE int32_t log_of(int32_t lanes) {
-  int32_t log = 0;
-  while (1 << log < lanes) log++;
-  return log;
 }
 
 static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {

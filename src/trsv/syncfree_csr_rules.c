@@ -6,7 +6,7 @@
 
 #include "trsv/syncfree_csr_kernels.h"
 
-static const char *const order_names[] = {"natural", "level", "packed"};
+static const char *const order_names[] = {"natural", "level", "packed", "block"};
 
 const char *spti_csr_order_name(int32_t order) { return order_names[order]; }
 
@@ -40,12 +40,12 @@ static sptrsm_status take_preset(spti_csr_settings *s, const char *text, size_t 
 }
 
 static sptrsm_status take_order(spti_csr_settings *s, const char *text, size_t length) {
-  for (int32_t i = SPTI_CSR_NATURAL; i <= SPTI_CSR_PACKED; i++)
+  for (int32_t i = SPTI_CSR_NATURAL; i <= SPTI_CSR_BLOCK; i++)
     if (is_word(text, length, order_names[i])) {
       s->order = i;
       return SPTRSM_OK;
     }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: order=%.*s is not natural, level or packed", (int)length, text);
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: order=%.*s is not natural, level, packed or block", (int)length, text);
 }
 
 static sptrsm_status take_number(spti_csr_settings *s, const char *key, size_t key_length, const char *text, size_t length) {
@@ -117,7 +117,8 @@ const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
   const rule *r = rules;
   while (!r->holds(average, parallelism, f)) r++;
   fill(&s->order, SPTI_CSR_PACKED);
-  fill(&s->lanes, 0);
+  fill(&s->lanes, s->order == SPTI_CSR_BLOCK ? SPTI_CSR_BLOCK_LANES : 0);
+  if (s->order == SPTI_CSR_BLOCK && (s->lanes == 0 || s->lanes > SPTI_CSR_BLOCK_LANES)) s->lanes = SPTI_CSR_BLOCK_LANES;
   fill(&s->average, 10);
   fill(&s->entries, r->entries);
   fill(&s->split, r->split);

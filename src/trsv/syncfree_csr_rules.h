@@ -10,7 +10,8 @@
 typedef enum {
   SPTI_CSR_NATURAL, /* as they are numbered, in the view */
   SPTI_CSR_LEVEL,   /* by level, in the view */
-  SPTI_CSR_PACKED   /* by level and length, in a copy of their own */
+  SPTI_CSR_PACKED,  /* by level and length, in a copy of their own */
+  SPTI_CSR_BLOCK    /* 32 consecutive ones a thread block, in the view */
 } spti_csr_order;
 
 /* -1: as the table says. */

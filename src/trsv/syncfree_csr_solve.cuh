@@ -28,6 +28,12 @@ struct lane_groups {
   SPTI_DEVICE uint32_t mask() const { return (0xffffffffu >> (32 - size())) << (group() << log); }
 };
 
+SPTI_DEVICE int32_t log_of(int32_t lanes) {
+  int32_t log = 0;
+  while (1 << log < lanes) log++;
+  return log;
+}
+
 /* What a group of lanes does. */
 struct row_task {
   int64_t first;        /* entry e is at first + e * step */
@@ -95,17 +101,39 @@ SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint
   return all(on);
 }
 
-/* Whole warp, one task a group, for right-hand side k; gate: a place to wait for first, or -1. False: a dependency is lost. */
-template <typename T, typename Rows>
-SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t gate,
-                            int32_t k) {
-  T *work = static_cast<T *>(a.work) + k * a.stride;
+/* What becomes of a row's sum: its x. What can be read before the sum is known is read by prepare. */
+template <typename T, typename Rows> struct row_solution {
+  const spti_syncfree_csr_args &a;
+  const Rows &rows;
+  const row_task &task;
+  T *work;
+  int32_t k;
+  divisor<T> diagonal;
+  T rhs;
+
+  SPTI_DEVICE void prepare(bool owner) {
+    owner = owner && task.whole;
+    diagonal.set(owner ? rows.diagonal(task) : one<T>());
+    rhs = owner ? read_rhs<T>(a.transfer, task.row, k) : from_reals<T>::make(0, 0);
+  }
+  SPTI_DEVICE T value(T sum) const { return task.whole ? diagonal.divide(rhs - sum) : sum; }
+  SPTI_DEVICE void give(T x) const {
+    publish(work + task.place, x);
+    if (task.whole) write_solution(a.transfer, task.row, k, x);
+  }
+  SPTI_DEVICE void finish(T sum) const { give(value(sum)); }
+};
+
+template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
+
+/* Whole warp, one task a group: sums up, and calls result->finish(sum) in one lane of each group; result->prepare(owner) before. gate:
+ * a place to wait for first, or -1. False: a dependency is lost. */
+template <typename T, typename Rows, typename Result>
+SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t gate,
+                          const T *work, Result *result) {
   batch<T> now, next;
   now.load(rows, task, lanes, 0);
-  const bool owner = task.mine && task.whole && lanes.member() == 0;
-  divisor<T> diagonal;
-  diagonal.set(owner ? rows.diagonal(task) : one<T>());
-  const T rhs = owner ? read_rhs<T>(a.transfer, task.row, k) : from_reals<T>::make(0, 0);
+  result->prepare(task.mine && lanes.member() == 0);
   const int32_t step = CSR_BATCH * lanes.size();
   int32_t ahead = step; /* entries of the row in `now` and before it */
   next.load(rows, task, lanes, ahead);
@@ -130,17 +158,21 @@ SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, c
     const uint32_t ended = ballot(ends);
     if (ended) {
       const T total = sum_of_group(sum, lanes);
-      if (ends && lanes.member() == 0) {
-        const T x = task.whole ? diagonal.divide(rhs - total) : total;
-        publish(work + task.place, x);
-        if (task.whole) write_solution(a.transfer, task.row, k, x);
-      }
+      if (ends && lanes.member() == 0) result->finish(total);
       unfinished &= ~ended;
     }
     if (waiting && !keep_waiting(&guard, a.sync, waiting, task.row)) return false;
     if (waiting) now.peek_missing(work);
   }
   return true;
+}
+
+/* Whole warp, one task a group, for right-hand side k. */
+template <typename T, typename Rows>
+SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t gate,
+                            int32_t k) {
+  row_solution<T, Rows> solution = {a, rows, task, work_of<T>(a, k), k, {}, {}};
+  return sum_rows<T>(a, rows, task, lanes, gate, solution.work, &solution);
 }
 
 } // namespace spti
