@@ -142,12 +142,7 @@ template <typename R> SPTI_DEVICE void publish(complex_t<R> *p, complex_t<R> v) 
 }
 
 /* The same in shared memory, for the threads of a block. clear_shared: nothing there yet; a barrier must follow. */
-SPTI_DEVICE void clear_shared(float *p) { shared_store(p, bits_to_float(0xffffffffu)); }
-SPTI_DEVICE void clear_shared(double *p) { shared_store(p, bits_to_double(0xffffffffffffffffull)); }
-template <typename R> SPTI_DEVICE void clear_shared(complex_t<R> *p) {
-  clear_shared(&p->re);
-  clear_shared(&p->im);
-}
+template <typename T> SPTI_DEVICE void clear_shared(T *p) { shared_store(p, sentinel<T>()); }
 SPTI_DEVICE void publish_shared(float *p, float v) { shared_store_relaxed(p, publishable(v)); }
 SPTI_DEVICE void publish_shared(double *p, double v) { shared_store_relaxed(p, publishable(v)); }
 template <typename R> SPTI_DEVICE void publish_shared(complex_t<R> *p, complex_t<R> v) {

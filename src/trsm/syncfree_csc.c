@@ -20,8 +20,9 @@
 typedef struct {
   int32_t whole;  /* columns of up to so many entries are released at once, others their first entry alone */
   int32_t second; /* entries before the second release */
-  int32_t warps;  /* per thread block; 0: DEFAULT_WARPS, and DEFAULT_ONE_WARPS for one right-hand side */
-  int32_t two;    /* one right-hand side: an spti_syncfree_csc_inside; -1: by the pattern */
+  int32_t warps;  /* per thread block; 0: the defaults below */
+  int32_t two;    /* the kernel for one right-hand side, on any pattern, and its spti_syncfree_csc_inside; -1: by the pattern */
+  int32_t singly; /* up to so many right-hand sides go through that kernel, one by one */
   int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
   spti_syncfree_csc_limits limits;
 } settings;
@@ -37,7 +38,9 @@ typedef struct {
   bool segmented; /* there are long columns */
 } state;
 
-enum { DEFAULT_P = 8, DEFAULT_Q = 8192, DEFAULT_WARPS = 4, DEFAULT_ONE_WARPS = 16, DEFAULT_TWO = SPTI_CSC_ONE_SUMS };
+enum { DEFAULT_P = 8, DEFAULT_Q = 8192, DEFAULT_WARPS = 4 };
+/* By spti_syncfree_csc_inside: 16 is the paper's choice; values in shared memory make larger blocks worth while. */
+static const int32_t DEFAULT_ONE_WARPS[] = {16, 16, 32};
 /* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
 /* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
@@ -58,6 +61,7 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
                {"second", &s->second, 1, 31},
                {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS},
                {"two", &s->two, SPTI_CSC_ONE_GLOBAL, SPTI_CSC_ONE_VALUES},
+               {"singly", &s->singly, 0, SPTI_SYNCFREE_CSC_TILE},
                {"ready", &s->ready, 0, 1},
                {"split", &s->limits.split_above, 1, INT32_MAX},
                {"segment", &s->limits.segment, 1, INT32_MAX},
@@ -70,9 +74,10 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT,
-                   "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, two, ready, split, segment, gather, share",
-                   (int)length, key);
+  return spti_fail(
+      SPTRSM_ERR_ARGUMENT,
+      "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, two, singly, ready, split, segment, gather, share",
+      (int)length, key);
 }
 
 /* "key=value,key=value" */
@@ -141,7 +146,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   int32_t *facts;
-  settings set = {.whole = 4, .second = 4, .two = -1, .ready = -1, .limits = LIMITS};
+  settings set = {.whole = 4, .second = 4, .two = -1, .singly = 2, .ready = -1, .limits = LIMITS};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
   *s = (state){.set = set, .item_count = n};
@@ -174,12 +179,25 @@ static int32_t warps_of(const settings *set) {
   return set->warps < SPTI_SYNCFREE_CSC_MAX_WARPS ? set->warps : SPTI_SYNCFREE_CSC_MAX_WARPS;
 }
 
-static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
-  static const char *const selects[] = {"adaptive", "rhs", "column"};
+/* Do `width` right-hand sides go through the kernel for one? */
+static bool one_by_one(const sptrsm_plan *plan, int32_t width) {
   const state *s = plan->state;
-  snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d",
+  if (plan->options.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
+  if (s->set.two >= 0) return true;
+  if (s->set.ready == 1 || s->segmented) return false;
+  return width == 1 ? !s->items || plan->view.n <= ONE_UP_TO : !s->items;
+}
+
+static spti_syncfree_csc_inside inside_of(const settings *set) {
+  return set->two >= 0 ? (spti_syncfree_csc_inside)set->two : SPTI_CSC_ONE_VALUES;
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  static const char *const selects[] = {"adaptive", "rhs", "column"}, *const ones[] = {"global", "sums", "values"};
+  const state *s = plan->state;
+  snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d one=%s",
            selects[plan->options.select], p_of(plan), q_of(plan), s->set.whole, s->set.second, warps_of(&s->set),
-           s->items ? "ready" : "natural", s->parts);
+           s->items ? "ready" : "natural", s->parts, one_by_one(plan, 1) ? ones[inside_of(&s->set)] : "as-block");
   info->plan_bytes = sizeof *s + (size_t)plan->view.n * sizeof *s->in_degree;
   if (s->part_first) info->plan_bytes += (size_t)plan->view.n * sizeof *s->part_first;
   if (s->items) info->plan_bytes += (size_t)s->item_count * sizeof *s->items;
@@ -200,12 +218,18 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
 
 static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
 
-/* How one right-hand side is solved: -1 by the kernels for blocks, else by the kernel for one. */
-static int32_t two_of(const sptrsm_plan *plan) {
-  const state *s = plan->state;
-  if (s->set.two >= 0) return s->set.two;
-  if (s->set.ready == 1 || s->segmented) return -1;
-  return s->items && plan->view.n > ONE_UP_TO ? -1 : DEFAULT_TWO;
+static sptrsm_status solve_one_by_one(const sptrsm_plan *plan, void *work, const spti_syncfree_csc_args *block) {
+  const settings *set = &((const state *)plan->state)->set;
+  spti_syncfree_csc_one_args one = {.solve = *block, .inside = inside_of(set)};
+  one.solve.width = 1;
+  one.solve.block_warps = set->warps ? set->warps : DEFAULT_ONE_WARPS[one.inside];
+  spti_syncfree_csc_bind(&one.solve, work);
+  for (int32_t k = 0; k < block->width; k++) {
+    one.solve.work = (char *)block->work + (size_t)k * (size_t)block->value_bytes;
+    SPTI_CUDA(spti_syncfree_csc_start_launch(&one.solve, plan->context->stream));
+    SPTI_CUDA(spti_syncfree_csc_one_launch(&one, plan->context->stream));
+  }
+  return SPTRSM_OK;
 }
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
@@ -229,14 +253,9 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .target = s->target,
                                  .parts = s->parts,
                                  .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+  if (one_by_one(plan, W->width)) return solve_one_by_one(plan, work, &args);
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));
-  if (W->width == 1 && two_of(plan) >= 0) {
-    args.block_warps = s->set.warps ? s->set.warps : DEFAULT_ONE_WARPS;
-    const spti_syncfree_csc_one_args one = {.solve = args, .inside = (spti_syncfree_csc_inside)two_of(plan)};
-    SPTI_CUDA(spti_syncfree_csc_one_launch(&one, plan->context->stream));
-    return SPTRSM_OK;
-  }
   SPTI_CUDA(spti_syncfree_csc_solve_launch(&args, plan->context->stream));
   return SPTRSM_OK;
 }

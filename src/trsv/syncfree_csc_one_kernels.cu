@@ -25,14 +25,16 @@ enum { ONE_MOST = SPTI_SYNCFREE_CSC_ONE_MAX_WARPS };
 using one_inside = spti_syncfree_csc_inside;
 
 template <typename T> struct one_entry {
-  int32_t row; /* -1: none */
+  int32_t row, target; /* row -1: none; target: the row, or ~(accumulator of a long row) */
   T t;
 };
 
-template <typename T> SPTI_DEVICE one_entry<T> one_entry_of(const spti_view &v, const column_span &c, int64_t e) {
-  if (e >= c.length) return {-1, from_reals<T>::make(0, 0)};
+template <typename T, bool Gathered>
+SPTI_DEVICE one_entry<T> one_entry_of(const spti_syncfree_csc_args &a, const column_span &c, int64_t e) {
+  if (e >= c.length) return {-1, -1, from_reals<T>::make(0, 0)};
   const int64_t p = c.start + e * c.step;
-  return {load_const(v.idx + p), conj_if(v.conj, load_const((const T *)v.val + p))};
+  const int32_t row = load_const(a.view.idx + p);
+  return {row, Gathered ? load_const(a.target + p) : row, conj_if(a.view.conj, load_const((const T *)a.view.val + p))};
 }
 
 /* What the columns of a thread block share. Slot k is the k-th of them in solve order; this warp's is its own number. */
@@ -68,10 +70,10 @@ template <typename T> struct one_block {
 };
 
 /* One lane: row j without the updates from within the block, once all others have arrived. False: one is lost. */
-template <typename T> SPTI_DEVICE bool one_outside(const spti_syncfree_csc_args &a, int32_t j, int32_t within, T *w) {
+template <typename T, bool Gathered> SPTI_DEVICE bool one_outside(const spti_syncfree_csc_args &a, int32_t j, int32_t within, T *w) {
   if (!poll_until(a.sync, a.counters + j, within, j)) return false;
   *w = load_relaxed((const T *)a.work + j * a.ld);
-  if (a.target && load_const(a.part_first + j) >= 0) {
+  if (Gathered && load_const(a.part_first + j) >= 0) {
     const T *partial = (const T *)a.partial + load_const(a.part_first + j);
     const int32_t parts = parts_of(a.limits, load_const(a.in_degree + j));
     for (int32_t part = 0; part < parts; part++) *w = *w + load_relaxed(partial + part);
@@ -80,14 +82,14 @@ template <typename T> SPTI_DEVICE bool one_outside(const spti_syncfree_csc_args 
 }
 
 /* Whole warp: waits for all updates of row j; every lane gets w. False: one is lost. */
-template <typename T, one_inside Inside>
+template <typename T, one_inside Inside, bool Gathered>
 SPTI_DEVICE bool one_wait(const spti_syncfree_csc_args &a, const one_block<T> &b, int32_t j, T *w) {
   const int slot = warp_in_block();
   const uint32_t updates = Inside == SPTI_CSC_ONE_GLOBAL ? 0 : uint32_t(shared_load_relaxed(b.updates + slot));
   const int32_t within = Inside == SPTI_CSC_ONE_VALUES ? popcount(updates) : int32_t(updates);
   bool arrived = true;
   if (lane() == 0) {
-    arrived = one_outside(a, j, within, w);
+    arrived = one_outside<T, Gathered>(a, j, within, w);
     if (Inside == SPTI_CSC_ONE_SUMS && arrived && within > 0) {
       arrived = poll_shared_until(a.sync, b.arrived + slot, within, j);
       *w = *w + shared_load_relaxed(b.sum + slot);
@@ -106,8 +108,14 @@ SPTI_DEVICE bool one_wait(const spti_syncfree_csc_args &a, const one_block<T> &b
   return true;
 }
 
+/* Where an entry's update goes. */
+template <typename T, bool Gathered> SPTI_DEVICE T *one_target(const spti_syncfree_csc_args &a, const one_entry<T> &e) {
+  if (Gathered && e.target < 0) return (T *)a.partial + ~e.target;
+  return (T *)a.work + e.target * a.ld;
+}
+
 /* Whole warp: the updates that column j makes, nearest rows first. Each lane releases the row that it alone updated: no barrier. */
-template <typename T, one_inside Inside>
+template <typename T, one_inside Inside, bool Gathered>
 SPTI_DEVICE void one_push(const spti_syncfree_csc_args &a, const one_block<T> &b, const column_span &column, one_entry<T> e, T x) {
   if (Inside != SPTI_CSC_ONE_GLOBAL && b.has(a.view, e.row)) {
     if (Inside == SPTI_CSC_ONE_SUMS) {
@@ -117,17 +125,16 @@ SPTI_DEVICE void one_push(const spti_syncfree_csc_args &a, const one_block<T> &b
     e.row = -1;
   }
   for (int64_t base = 0; base < column.length; base += 32) {
-    const one_entry<T> next = one_entry_of<T>(a.view, column, base + 32 + lane());
+    const one_entry<T> next = one_entry_of<T, Gathered>(a, column, base + 32 + lane());
     if (e.row >= 0) {
-      const int32_t target = a.target ? load_const(a.target + column.start + (base + lane()) * column.step) : e.row;
-      red_add(target < 0 ? (T *)a.partial + ~target : (T *)a.work + target * a.ld, -(e.t * x));
+      red_add(one_target<T, Gathered>(a, e), -(e.t * x));
       release_one(a.counters + e.row);
     }
     e = next;
   }
 }
 
-template <typename T, one_inside Inside> SPTI_KERNEL(32 * ONE_MOST) syncfree_csc_one_kernel(spti_syncfree_csc_args a) {
+template <typename T, one_inside Inside, bool Gathered> SPTI_KERNEL(32 * ONE_MOST) syncfree_csc_one_kernel(spti_syncfree_csc_args a) {
   const spti_view &v = a.view;
   SPTI_SHARED(int32_t, updates, ONE_MOST);
   SPTI_SHARED(int32_t, arrived, ONE_MOST);
@@ -144,7 +151,7 @@ template <typename T, one_inside Inside> SPTI_KERNEL(32 * ONE_MOST) syncfree_csc
   /* Everything that does not depend on other columns, before the wait. */
   column_span column = column_of(v, j);
   if (!mine) column.length = 0;
-  const one_entry<T> first = one_entry_of<T>(v, column, lane());
+  const one_entry<T> first = one_entry_of<T, Gathered>(a, column, lane());
   divisor<T> diagonal;
   const int64_t at = v.head ? load_const(v.ptr + j) : load_const(v.ptr + j + 1) - 1;
   diagonal.set(v.unit ? one<T>() : conj_if(v.conj, load_const((const T *)v.val + at)));
@@ -155,21 +162,25 @@ template <typename T, one_inside Inside> SPTI_KERNEL(32 * ONE_MOST) syncfree_csc
   if (!mine) return;
 
   T x = from_reals<T>::make(0, 0);
-  if (!one_wait<T, Inside>(a, block, j, &x)) return;
+  if (!one_wait<T, Inside, Gathered>(a, block, j, &x)) return;
   if (!v.unit) x = diagonal.divide(x);
   if (Inside == SPTI_CSC_ONE_VALUES && lane() == 0) publish_shared(block.x + warp_in_block(), x);
-  one_push<T, Inside>(a, block, column, first, x);
+  one_push<T, Inside, Gathered>(a, block, column, first, x);
   if (lane() == 0) store((T *)a.work + j * a.ld, x);
 }
 
-template <typename T> static int one_launch(const spti_syncfree_csc_one_args *one, void *stream) {
-  const spti_syncfree_csc_args &a = one->solve;
+template <typename T, one_inside Inside> static int one_launch(const spti_syncfree_csc_args &a, void *stream) {
   const int64_t blocks = (int64_t(a.view.n) + a.block_warps - 1) / a.block_warps;
   const int threads = 32 * a.block_warps;
-  switch (one->inside) {
-  case SPTI_CSC_ONE_GLOBAL: return SPTI_LAUNCH((syncfree_csc_one_kernel<T, SPTI_CSC_ONE_GLOBAL>), blocks, threads, 0, stream, a);
-  case SPTI_CSC_ONE_SUMS: return SPTI_LAUNCH((syncfree_csc_one_kernel<T, SPTI_CSC_ONE_SUMS>), blocks, threads, 0, stream, a);
-  default: return SPTI_LAUNCH((syncfree_csc_one_kernel<T, SPTI_CSC_ONE_VALUES>), blocks, threads, 0, stream, a);
+  if (a.target) return SPTI_LAUNCH((syncfree_csc_one_kernel<T, Inside, true>), blocks, threads, 0, stream, a);
+  return SPTI_LAUNCH((syncfree_csc_one_kernel<T, Inside, false>), blocks, threads, 0, stream, a);
+}
+
+template <typename T> static int one_launch_any(const spti_syncfree_csc_one_args *a, void *stream) {
+  switch (a->inside) {
+  case SPTI_CSC_ONE_GLOBAL: return one_launch<T, SPTI_CSC_ONE_GLOBAL>(a->solve, stream);
+  case SPTI_CSC_ONE_SUMS: return one_launch<T, SPTI_CSC_ONE_SUMS>(a->solve, stream);
+  default: return one_launch<T, SPTI_CSC_ONE_VALUES>(a->solve, stream);
   }
 }
 
@@ -177,5 +188,5 @@ template <typename T> static int one_launch(const spti_syncfree_csc_one_args *on
 
 extern "C" int spti_syncfree_csc_one_launch(const spti_syncfree_csc_one_args *a, void *stream) {
   using namespace spti;
-  return dispatch(a->solve.view.dtype, [&](auto tag) { return one_launch<typename decltype(tag)::type>(a, stream); });
+  return dispatch(a->solve.view.dtype, [&](auto tag) { return one_launch_any<typename decltype(tag)::type>(a, stream); });
 }

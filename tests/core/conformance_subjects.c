@@ -11,7 +11,7 @@ static const char *const forms[] = {
     "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
     "syncfree-csc:two=0",
     "syncfree-csc:two=1",
-    "syncfree-csc:two=2",
+    "syncfree-csc:two=2,singly=32",
     "recblock:depth=3,short=2,long=3,chunk=2",
     "recblock:depth=2,levels=0,thin=0",
     "gather:tile=8,run=3,split=4,segment=3",

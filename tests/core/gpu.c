@@ -192,15 +192,15 @@ Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
   }
 }
 
-/* The kernels for one right-hand side, at one level and at two. */
+/* The kernels for one right-hand side, for one and for some, one by one. */
 Test(gpu, one_right_hand_side) {
-  static const char *const methods[] = {"syncfree-csc:two=0",         "syncfree-csc:two=1",         "syncfree-csc:two=2",
-                                        "syncfree-csc:two=1,warps=1", "syncfree-csc:two=1,warps=3", "syncfree-csc:two=1,warps=32",
+  static const char *const methods[] = {"syncfree-csc:two=0,singly=3", "syncfree-csc:two=1",         "syncfree-csc:two=2,singly=3",
+                                        "syncfree-csc:two=1,warps=1",  "syncfree-csc:two=1,warps=3", "syncfree-csc:two=1,warps=32",
                                         "syncfree-csc:two=2,warps=32"};
   for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
     solver s = open_solver(&data.T, SPTRSM_COPY, methods[m], NULL);
     blocks b = make_blocks();
-    b.B.nrhs = b.X.nrhs = 1;
+    b.B.nrhs = b.X.nrhs = 1 + (int)(m % 3);
     for (int run = 0; run < 20; run++) {
       ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
       ok(sptrsm_context_sync(s.context));
