@@ -5,8 +5,8 @@
  * chunk c + 1: entries whose column stands before chunk c are final, so they are multiplied and summed here (the far ones, nearly
  * all in deep problems); the others (near) are scattered into a dense tile of 64 columns by 32 rows. Then a block barrier, and the
  * solver has all it needs in shared memory: it multiplies the tile's first half with chunk c's solution, and solves the triangle in the
- * second half by columns, a lane per row: x_r, then acc_i -= T_ir x_r for all rows at once. So a row costs one division, one shuffle
- * and one product in the critical path, whatever its length, and no barrier.
+ * second half by columns, a lane per row: x_r, then acc_i -= T_ir x_r for all rows at once. So a row costs a division, two products and
+ * a part of a shuffle in the critical path, whatever its length, and no barrier.
  *
  * A wide level is one launch without any waiting: 1 to 32 lanes per row, and a block for each row too long for that.
  * Source: [anderson1989], [saltz1990]; fusing narrow levels as in algorithm 2 of [lu2023tile]; the tile is new here. Deterministic. */
@@ -22,7 +22,7 @@ enum {
   AHEAD = 4,
   BATCH = 4,
   WIDE_THREADS = 256,
-  COLUMN_GROUP = 8,
+  TOGETHER = 4,
   DEEP = 14
 };
 
@@ -65,13 +65,24 @@ template <typename T> SPTI_DEVICE T solve_with_care(const prepared_chunk<T> &c, 
   return c.pivot[lane()].divide(acc);
 }
 
-/* acc less the products of all columns before `last` with x. */
-template <typename T> SPTI_DEVICE T subtract_columns(T acc, const T *column, const divisor<T> &pivot, int last) {
+/* acc less the products of all columns before `last` with x. A few columns at a time: every lane solves their small triangle itself, so
+ * that one round of shuffles serves them all. */
+template <typename T> SPTI_DEVICE T subtract_columns(T acc, const prepared_chunk<T> &c, int last) {
+  const T *triangle = c.near + CHUNK * PITCH;
 #pragma unroll
-  for (int group = 0; group < CHUNK; group += COLUMN_GROUP)
-    if (group < last) {
+  for (int first = 0; first < CHUNK; first += TOGETHER)
+    if (first < last) {
+      T x[TOGETHER];
 #pragma unroll
-      for (int r = group; r < group + COLUMN_GROUP; r++) acc = acc - column[r * PITCH] * shfl(pivot.quick(acc), r);
+      for (int i = 0; i < TOGETHER; i++) x[i] = shfl(acc, first + i);
+#pragma unroll
+      for (int i = 0; i < TOGETHER; i++) {
+        x[i] = c.pivot[first + i].quick(x[i]);
+#pragma unroll
+        for (int below = i + 1; below < TOGETHER; below++) x[below] = x[below] - triangle[(first + i) * PITCH + first + below] * x[i];
+      }
+#pragma unroll
+      for (int i = 0; i < TOGETHER; i++) acc = acc - triangle[(first + i) * PITCH + lane()] * x[i];
     }
   return acc;
 }
@@ -88,8 +99,7 @@ SPTI_DEVICE T solve_chunk(const prepared_chunk<T> &c, const T *before, bool has_
     for (int j = 0; j < CHUNK; j++) sum[j % 4] = sum[j % 4] + column[j * PITCH] * before[j];
     acc = acc - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
-  column += CHUNK * PITCH;
-  acc = subtract_columns(acc, column, pivot, last_lane(level_starts | 1u)); /* the last level of the chunk feeds no row here */
+  acc = subtract_columns(acc, c, last_lane(level_starts | 1u)); /* the last level of the chunk feeds no row here */
   const T x = pivot.quick(acc);
   if (any(used && !(pivot.quick_holds(acc) && is_finite(x)))) return solve_with_care(c, before, has_before);
   return x;
