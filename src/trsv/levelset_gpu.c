@@ -20,15 +20,19 @@ enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK };
 
 /* What a variant "levelset:narrow=128" may set. */
 typedef struct {
-  int32_t narrow; /* rows of a level that a run takes in */
-  int32_t heavy;  /* entries of a level that it does not */
-  int32_t lanes;  /* feeder lanes per row; 0: by the entries */
+  int32_t narrow;  /* rows of a level that a run takes in */
+  int32_t heavy;   /* entries of a level that it does not */
+  int32_t lanes;   /* feeder lanes per row; 0: by the entries */
+  int32_t segment; /* rows of a segment, a multiple of 32 */
+  int32_t dense;   /* entries per row from which a run is divided into segments */
 } settings;
 
+/* A run or a wide level. */
 typedef struct {
   bool wide;
   int32_t first, last; /* places */
   int32_t lanes;       /* per row */
+  int32_t segment;     /* a run's rows per segment */
   int32_t at, count;   /* a run's words of level_starts; a wide level's long rows */
 } step;
 
@@ -40,6 +44,9 @@ typedef struct {
   int32_t words, long_capacity;
   int32_t *level_starts; /* device, [words] */
   int32_t *long_rows;    /* device, [long_capacity], or NULL */
+  int32_t *begin;        /* device, [n], and */
+  int32_t *order;        /* device, [entries], or both NULL: no run in several segments */
+  int32_t entries;       /* without diagonals */
   int32_t least, most;   /* rows per level */
 } state;
 
@@ -48,7 +55,11 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     const char *key;
     int32_t *target;
     long most;
-  } known[] = {{"narrow", &s->narrow, INT32_MAX}, {"heavy", &s->heavy, INT32_MAX}, {"lanes", &s->lanes, 16}};
+  } known[] = {{"narrow", &s->narrow, INT32_MAX},
+               {"heavy", &s->heavy, INT32_MAX},
+               {"lanes", &s->lanes, 16},
+               {"segment", &s->segment, 1 << 20},
+               {"dense", &s->dense, INT32_MAX}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
     if (value < 0 || value > known[i].most)
@@ -56,7 +67,8 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: unknown parameter \"%.*s\"; known are narrow, heavy, lanes", (int)length, key);
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: unknown parameter \"%.*s\"; known are narrow, heavy, lanes, segment, dense", (int)length,
+                   key);
 }
 
 /* "key=value,key=value" */
@@ -71,6 +83,8 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
     text = *end ? end + 1 : end;
   }
   if (s->lanes & (s->lanes - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: lanes=%d is not a power of two", s->lanes);
+  if (s->segment < CHUNK || s->segment % CHUNK)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: segment=%d is not a multiple of %d", s->segment, CHUNK);
   return SPTRSM_OK;
 }
 
@@ -107,7 +121,9 @@ static int32_t end_of_run(const settings *set, const survey *found, int32_t leve
 static step run_of(const settings *set, const survey *found, int32_t level, int32_t end, int32_t at) {
   step s = {.first = found->ptr[level], .last = found->ptr[end], .at = at};
   s.count = (s.last - s.first + CHUNK - 1) / CHUNK;
-  s.lanes = set->lanes ? set->lanes : power_of_two_above(row_average(found, level, end), SPTI_LEVELSET_GPU_FEEDERS_MAX / CHUNK);
+  const int64_t average = row_average(found, level, end);
+  s.lanes = set->lanes ? set->lanes : power_of_two_above(average, SPTI_LEVELSET_GPU_FEEDERS_MAX / CHUNK);
+  s.segment = average >= set->dense ? set->segment : s.count * CHUNK;
   return s;
 }
 
@@ -159,6 +175,54 @@ static sptrsm_status upload_level_starts(const sptrsm_plan *plan, state *s, cons
   return status;
 }
 
+/* ---- rows of runs in several segments ---- */
+
+static bool in_segments(const step *s) { return !s->wide && s->last - s->first > s->segment; }
+
+/* values, of the rows in segments, into the order of the split. */
+static sptrsm_status reorder(const sptrsm_plan *plan, const state *s, void *values, size_t bytes) {
+  const size_t all = (size_t)s->entries * bytes;
+  void *old;
+  SPTI_TRY(spti_alloc(plan->context, &old, s->entries, bytes, "levelset entries"));
+  sptrsm_status status = spti_gpu_copy(plan->context, old, all, values, all, all, 1, SPTI_ON_DEVICE);
+  for (int32_t i = 0; i < s->step_count && status == SPTRSM_OK; i++) {
+    if (!in_segments(&s->steps[i])) continue;
+    const spti_levelset_gpu_reorder_args args = {.start = s->rows.start,
+                                                 .order = s->order,
+                                                 .first = s->steps[i].first,
+                                                 .last = s->steps[i].last,
+                                                 .words = (int32_t)(bytes / sizeof(int32_t)),
+                                                 .from = old,
+                                                 .to = values};
+    status = spti_gpu_check(spti_levelset_gpu_reorder_launch(&args, plan->context->stream), "the order of entries");
+  }
+  spti_free(plan->context, old);
+  return status;
+}
+
+static sptrsm_status reorder_values(const sptrsm_plan *plan, const state *s) {
+  return s->order ? reorder(plan, s, s->rows.val, sptrsm_dtype_bytes(plan->view.dtype)) : SPTRSM_OK;
+}
+
+static sptrsm_status split_rows(const sptrsm_plan *plan, state *s) {
+  for (int32_t i = 0; i < s->step_count; i++) {
+    if (!in_segments(&s->steps[i])) continue;
+    if (!s->order) {
+      SPTI_TRY(spti_alloc(plan->context, &s->begin, plan->view.n, sizeof *s->begin, "levelset segments"));
+      SPTI_TRY(spti_alloc(plan->context, &s->order, s->entries, sizeof *s->order, "levelset order of entries"));
+    }
+    const spti_levelset_gpu_split_args args = {
+        .rows = {.start = s->rows.start, .from = s->rows.from, .first = s->steps[i].first, .last = s->steps[i].last},
+        .segment = s->steps[i].segment,
+        .begin = s->begin,
+        .order = s->order};
+    SPTI_CUDA(spti_levelset_gpu_split_launch(&args, plan->context->stream));
+  }
+  if (!s->order) return SPTRSM_OK;
+  SPTI_TRY(reorder(plan, s, s->rows.from, sizeof *s->rows.from));
+  return reorder_values(plan, s);
+}
+
 /* ---- analysis ---- */
 
 /* facts: [2 levels + 1], host. */
@@ -203,6 +267,7 @@ static sptrsm_status schedule(const sptrsm_plan *plan, state *s, const spti_gpu_
   if (status == SPTRSM_OK) {
     const survey found = {.ptr = levels->ptr, .entries = facts, .long_count = facts + levels->count + 1};
     plan_steps(s, &found, levels->count);
+    s->entries = facts[levels->count];
     status = upload_level_starts(plan, s, levels->ptr);
   }
   spti_host_free(facts);
@@ -212,7 +277,7 @@ static sptrsm_status schedule(const sptrsm_plan *plan, state *s, const spti_gpu_
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   const spti_gpu_levels *levels;
-  settings set = {.narrow = 100, .heavy = 8192};
+  settings set = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 96};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "levelset state"));
   *s = (state){.set = set};
@@ -222,13 +287,16 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   count_rows(s, levels);
   SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
   SPTI_TRY(schedule(plan, s, levels));
+  SPTI_TRY(split_rows(plan, s));
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
 
 static sptrsm_status update_values(sptrsm_plan *plan) {
   const state *s = plan->state;
-  return plan->view.n > 0 ? spti_pull_rows_update(&s->rows, plan) : SPTRSM_OK;
+  if (plan->view.n == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_pull_rows_update(&s->rows, plan));
+  return reorder_values(plan, s);
 }
 
 static void release(sptrsm_plan *plan) {
@@ -237,6 +305,8 @@ static void release(sptrsm_plan *plan) {
   spti_pull_rows_free(&s->rows, plan);
   spti_free(plan->context, s->level_starts);
   spti_free(plan->context, s->long_rows);
+  spti_free(plan->context, s->begin);
+  spti_free(plan->context, s->order);
   spti_host_free(s->steps);
   spti_host_free(s);
 }
@@ -244,10 +314,14 @@ static void release(sptrsm_plan *plan) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const double average = plan->levels > 0 ? (double)plan->view.n / plan->levels : 0;
-  snprintf(info->parameters, sizeof info->parameters, "levels=%d rows=%d/%.1f/%d runs=%d wide=%d", plan->levels, s->least, average, s->most,
-           s->step_count - s->wide_count, s->wide_count);
+  int32_t segments = 0;
+  for (int32_t i = 0; i < s->step_count; i++)
+    if (!s->steps[i].wide) segments += (s->steps[i].last - s->steps[i].first + s->steps[i].segment - 1) / s->steps[i].segment;
+  snprintf(info->parameters, sizeof info->parameters, "levels=%d rows=%d/%.1f/%d runs=%d segments=%d wide=%d", plan->levels, s->least,
+           average, s->most, s->step_count - s->wide_count, segments, s->wide_count);
   info->plan_bytes =
       sizeof *s + s->rows.bytes + (size_t)(s->words + s->long_capacity) * sizeof(int32_t) + (size_t)s->step_count * sizeof *s->steps;
+  if (s->order) info->plan_bytes += ((size_t)plan->view.n + (size_t)s->entries) * sizeof(int32_t);
 }
 
 /* ---- solve ---- */
@@ -264,17 +338,28 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
 
 static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
 
-static int launch_step(const sptrsm_plan *plan, const step *next, spti_levelset_gpu_rows rows) {
+static int launch_wide(const sptrsm_plan *plan, const step *level, spti_levelset_gpu_rows rows) {
   const state *s = plan->state;
-  rows.first = next->first;
-  rows.last = next->last;
-  if (next->wide) {
-    const spti_levelset_gpu_wide_args args = {
-        .rows = rows, .lanes = next->lanes, .long_rows = next->count ? s->long_rows + next->at : NULL, .long_count = next->count};
-    return spti_levelset_gpu_wide_launch(&args, plan->view.dtype, plan->context->stream);
+  rows.first = level->first;
+  rows.last = level->last;
+  const spti_levelset_gpu_wide_args args = {
+      .rows = rows, .lanes = level->lanes, .long_rows = level->count ? s->long_rows + level->at : NULL, .long_count = level->count};
+  return spti_levelset_gpu_wide_launch(&args, plan->view.dtype, plan->context->stream);
+}
+
+static int launch_run(const sptrsm_plan *plan, const step *run, spti_levelset_gpu_rows rows) {
+  const state *s = plan->state;
+  int error = 0;
+  for (rows.first = run->first; rows.first < run->last && !error; rows.first = rows.last) {
+    rows.last = run->last - rows.first > run->segment ? rows.first + run->segment : run->last;
+    const spti_levelset_gpu_run_args args = {.rows = rows,
+                                             .begin = rows.first > run->first ? s->begin : NULL,
+                                             .level_starts = s->level_starts + run->at + (rows.first - run->first) / CHUNK,
+                                             .feeders = run->lanes * CHUNK};
+    if (args.begin) error = spti_levelset_gpu_partial_launch(&args, plan->view.dtype, plan->context->stream);
+    if (!error) error = spti_levelset_gpu_run_launch(&args, plan->view.dtype, plan->context->stream);
   }
-  const spti_levelset_gpu_run_args args = {.rows = rows, .level_starts = s->level_starts + next->at, .feeders = next->lanes * CHUNK};
-  return spti_levelset_gpu_run_launch(&args, plan->view.dtype, plan->context->stream);
+  return error;
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
@@ -287,7 +372,10 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
                                        .diag = s->rows.diag,
                                        .x = work,
                                        .pitch = plan->view.n};
-  for (int32_t i = 0; i < s->step_count; i++) SPTI_CUDA(launch_step(plan, &s->steps[i], rows));
+  for (int32_t i = 0; i < s->step_count; i++) {
+    const step *next = &s->steps[i];
+    SPTI_CUDA(next->wide ? launch_wide(plan, next, rows) : launch_run(plan, next, rows));
+  }
   return SPTRSM_OK;
 }
 

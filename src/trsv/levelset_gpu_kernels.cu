@@ -157,18 +157,20 @@ template <typename T> struct batch {
 struct row_ends {
   int32_t begin, end;
 
-  SPTI_DEVICE void load_ends(const spti_levelset_gpu_rows &a, int32_t place) {
-    begin = place < a.last ? load_const(a.start + place) : 0;
-    end = place < a.last ? load_const(a.start + place + 1) : 0;
+  SPTI_DEVICE void load_ends(const spti_levelset_gpu_run_args &a, int32_t place) {
+    const bool used = place < a.rows.last;
+    begin = used ? load_const((a.begin ? a.begin : a.rows.start) + place) : 0;
+    end = used ? load_const(a.rows.start + place + 1) : 0;
   }
 };
 template <typename T> struct row_values {
   T b, diag;
 
-  SPTI_DEVICE void load_values(const spti_levelset_gpu_rows &a, int64_t k, int32_t place) {
-    const bool used = place < a.last;
-    b = used ? read_rhs<T>(a.transfer, load_const(a.row + place), k) : T();
-    diag = used ? load_const(static_cast<const T *>(a.diag) + place) : one<T>();
+  SPTI_DEVICE void load_values(const spti_levelset_gpu_run_args &a, int64_t k, int32_t place) {
+    const bool used = place < a.rows.last;
+    b = T();
+    if (used) b = a.begin ? load(solution_of<T>(a.rows, k) + place) : read_rhs<T>(a.rows.transfer, load_const(a.rows.row + place), k);
+    diag = used ? load_const(static_cast<const T *>(a.rows.diag) + place) : one<T>();
   }
 };
 
@@ -183,9 +185,9 @@ template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args
   row_ends now, next;
   row_values<T> values;
   batch<T> current;
-  now.load_ends(rows, rows.first + in_chunk);
-  next.load_ends(rows, rows.first + CHUNK + in_chunk);
-  values.load_values(rows, k, rows.first + in_chunk);
+  now.load_ends(a, rows.first + in_chunk);
+  next.load_ends(a, rows.first + CHUNK + in_chunk);
+  values.load_values(a, k, rows.first + in_chunk);
   current.load_entries(rows, now.begin + lane_of_row, now.end, lanes);
   for (int c = 0; c < chunks; c++) { /* the solver is at chunk c - 1 */
     const int32_t base = rows.first + CHUNK * (c - 1), near_from = c > 0 ? base : rows.first;
@@ -208,9 +210,9 @@ template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args
       to.rest[in_chunk] = values.b - far;
       to.pivot[in_chunk].set(values.diag);
     }
-    values.load_values(rows, k, base + 2 * CHUNK + in_chunk);
+    values.load_values(a, k, base + 2 * CHUNK + in_chunk);
     now = next;
-    next.load_ends(rows, base + 3 * CHUNK + in_chunk);
+    next.load_ends(a, base + 3 * CHUNK + in_chunk);
     syncthreads();
   }
   syncthreads();
@@ -252,17 +254,24 @@ template <typename T> SPTI_DEVICE void finish_row(const spti_levelset_gpu_rows &
   write_solution(a.transfer, row, k, x);
 }
 
-template <typename T> SPTI_DEVICE void solve_long_row(const spti_levelset_gpu_rows &a, int64_t k, int32_t place) {
+/* Whole block: the sum over entries [p, end), in thread 0. */
+template <typename T> SPTI_DEVICE T sum_by_block(const spti_levelset_gpu_rows &a, const T *x, int32_t p, int32_t end) {
   SPTI_SHARED(T, sums, WIDE_THREADS / 32);
-  const T own =
-      sum_of_row(a, solution_of<T>(a, k), load_const(a.start + place) + thread_in_block(), load_const(a.start + place + 1), WIDE_THREADS);
-  const T of_warp = sum_of_lanes(own, 32);
+  const T of_warp = sum_of_lanes(sum_of_row(a, x, p + thread_in_block(), end, WIDE_THREADS), 32);
   if (lane() == 0) sums[warp_in_block()] = of_warp;
   syncthreads();
-  if (thread_in_block() != 0) return;
   T sum = sums[0];
   for (int w = 1; w < WIDE_THREADS / 32; w++) sum = sum + sums[w];
-  finish_row(a, k, place, sum);
+  return sum;
+}
+
+template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_partial_kernel(spti_levelset_gpu_run_args a) {
+  const int32_t rows = a.rows.last - a.rows.first;
+  const int64_t k = block_in_grid() / rows;
+  const int32_t place = a.rows.first + block_in_grid() % rows;
+  T *x = solution_of<T>(a.rows, k);
+  const T sum = sum_by_block<T>(a.rows, x, load_const(a.rows.start + place), load_const(a.begin + place));
+  if (thread_in_block() == 0) store(x + place, read_rhs<T>(a.rows.transfer, load_const(a.rows.row + place), k) - sum);
 }
 
 /* Long rows first, as they take longest. */
@@ -270,7 +279,10 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_le
   const int64_t per_rhs = blocks_per_grid() / a.rows.transfer.width;
   const int64_t k = block_in_grid() / per_rhs, block = block_in_grid() % per_rhs;
   if (block < a.long_count) {
-    solve_long_row<T>(a.rows, k, load_const(a.long_rows + block));
+    const int32_t place = load_const(a.long_rows + block);
+    const T sum =
+        sum_by_block<T>(a.rows, solution_of<T>(a.rows, k), load_const(a.rows.start + place), load_const(a.rows.start + place + 1));
+    if (thread_in_block() == 0) finish_row(a.rows, k, place, sum);
     return;
   }
   const int64_t thread = (block - a.long_count) * WIDE_THREADS + thread_in_block();
@@ -297,6 +309,37 @@ SPTI_KERNEL(WIDE_THREADS) levelset_gpu_long_rows_kernel(spti_levelset_gpu_survey
   const int32_t level = load_const(a.level + load_const(a.row + t));
   const int32_t base = load_const(a.entries + level) / SPTI_LEVELSET_GPU_LONG;
   store(a.long_rows + base + fetch_add(a.long_count + level, 1), int32_t(t));
+}
+
+enum { ROWS_PER_BLOCK = WIDE_THREADS / 32 };
+
+/* A warp per row. */
+SPTI_KERNEL(WIDE_THREADS) levelset_gpu_split_kernel(spti_levelset_gpu_split_args a) {
+  const int32_t place = a.rows.first + block_in_grid() * ROWS_PER_BLOCK + warp_in_block();
+  if (place >= a.rows.last) return;
+  const int32_t start = load_const(a.rows.start + place), end = load_const(a.rows.start + place + 1);
+  const int32_t segment = (place - a.rows.first) / a.segment, inside_from = segment ? a.rows.first + segment * a.segment : 0;
+  int32_t earlier = 0;
+  for (int32_t p = start; p < end; p += 32)
+    earlier += popcount(ballot(p + lane() < end && load_const(a.rows.from + (p + lane() < end ? p + lane() : p)) < inside_from));
+  int32_t to_earlier = start, to_inside = start + earlier;
+  for (int32_t p = start; p < end; p += 32) {
+    const bool used = p + lane() < end, is_earlier = used && load_const(a.rows.from + (used ? p + lane() : p)) < inside_from;
+    const uint32_t before = (1u << lane()) - 1, all_earlier = ballot(is_earlier), all_used = ballot(used);
+    const int32_t rank_earlier = popcount(all_earlier & before), rank_inside = popcount(all_used & ~all_earlier & before);
+    if (used) store(a.order + (is_earlier ? to_earlier + rank_earlier : to_inside + rank_inside), p + lane());
+    to_earlier += popcount(all_earlier);
+    to_inside += popcount(all_used & ~all_earlier);
+  }
+  if (lane() == 0) store(a.begin + place, start + earlier);
+}
+
+SPTI_KERNEL(WIDE_THREADS) levelset_gpu_reorder_kernel(spti_levelset_gpu_reorder_args a) {
+  const int32_t place = a.first + block_in_grid() * ROWS_PER_BLOCK + warp_in_block();
+  if (place >= a.last) return;
+  const int64_t end = int64_t(load_const(a.start + place + 1)) * a.words;
+  for (int64_t w = int64_t(load_const(a.start + place)) * a.words + lane(); w < end; w += 32)
+    store(a.to + w, load_const(a.from + int64_t(load_const(a.order + w / a.words)) * a.words + w % a.words));
 }
 
 static int64_t blocks_of(int64_t threads) { return (threads + WIDE_THREADS - 1) / WIDE_THREADS; }
@@ -326,4 +369,24 @@ extern "C" int spti_levelset_gpu_survey_launch(const spti_levelset_gpu_survey_ar
   const int error = SPTI_LAUNCH(levelset_gpu_entries_kernel, blocks_of(int64_t(a->levels) + 1), WIDE_THREADS, 0, stream, *a);
   if (error || !a->long_rows) return error;
   return SPTI_LAUNCH(levelset_gpu_long_rows_kernel, blocks_of(a->n), WIDE_THREADS, 0, stream, *a);
+}
+
+extern "C" int spti_levelset_gpu_partial_launch(const spti_levelset_gpu_run_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  const int64_t blocks = int64_t(a->rows.last - a->rows.first) * a->rows.transfer.width;
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(levelset_gpu_partial_kernel<T>, blocks, WIDE_THREADS, 0, stream, *a);
+  });
+}
+
+extern "C" int spti_levelset_gpu_split_launch(const spti_levelset_gpu_split_args *a, void *stream) {
+  using namespace spti;
+  const int64_t blocks = blocks_of(int64_t(a->rows.last - a->rows.first) * 32);
+  return SPTI_LAUNCH(levelset_gpu_split_kernel, blocks, WIDE_THREADS, 0, stream, *a);
+}
+
+extern "C" int spti_levelset_gpu_reorder_launch(const spti_levelset_gpu_reorder_args *a, void *stream) {
+  using namespace spti;
+  return SPTI_LAUNCH(levelset_gpu_reorder_kernel, blocks_of(int64_t(a->last - a->first) * 32), WIDE_THREADS, 0, stream, *a);
 }

@@ -24,14 +24,18 @@ enum {
   SPTI_LEVELSET_GPU_LONG = 1024,       /* entries; a longer row of a wide level gets a block of its own */
 };
 
-/* A run of narrow levels, one block for each right-hand side. */
+/* A run of narrow levels, or a segment of one, in one block for each right-hand side. */
 typedef struct {
   spti_levelset_gpu_rows rows;
+  const int32_t *begin; /* a segment's rows: their first entry in the segment, by place; NULL: start, and the right-hand side is B's */
   const int32_t *level_starts; /* bit r of word c: place first + 32 c + r is the first of its level */
   int32_t feeders;             /* threads beside the solving warp: 32 times a power of two */
 } spti_levelset_gpu_run_args;
 
 int spti_levelset_gpu_run_launch(const spti_levelset_gpu_run_args *, sptrsm_dtype, void *stream);
+
+/* Before a segment, by all blocks: x = b - sum over the entries of earlier segments, [start, begin). */
+int spti_levelset_gpu_partial_launch(const spti_levelset_gpu_run_args *, sptrsm_dtype, void *stream);
 
 /* A level by all blocks. */
 typedef struct {
@@ -58,6 +62,26 @@ typedef struct {
 } spti_levelset_gpu_survey_args;
 
 int spti_levelset_gpu_survey_launch(const spti_levelset_gpu_survey_args *, void *stream);
+
+/* Segments of a run: `segment` rows each. Behind `begin` come the entries of a row whose columns are in its segment; the first
+ * segment's rows have no others. order[p] = where the entry that belongs at p stands now. */
+typedef struct {
+  spti_levelset_gpu_rows rows; /* of the run */
+  int32_t segment;
+  int32_t *begin, *order;
+} spti_levelset_gpu_split_args;
+
+int spti_levelset_gpu_split_launch(const spti_levelset_gpu_split_args *, void *stream);
+
+/* to[p] = from[order[p]] for the entries of the run's rows; words of 4 to 16 bytes. */
+typedef struct {
+  const int32_t *start, *order;
+  int32_t first, last, words; /* int32_t words per element */
+  const int32_t *from;
+  int32_t *to;
+} spti_levelset_gpu_reorder_args;
+
+int spti_levelset_gpu_reorder_launch(const spti_levelset_gpu_reorder_args *, void *stream);
 
 #ifdef __cplusplus
 }

@@ -1,193 +1,129 @@
-/* The kernels of levelset on a GPU under adversarial schedules, judged by the componentwise residual. Analysis is made here, the plain way;
- * which levels are a run's and which are launches of their own is drawn. */
+/* levelset on a GPU, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
-#include <algorithm>
+#include <string.h>
 
+#include "simt/emulated_gpu.h"
+#include "simt/method_case.h"
 #include "simt/problem.h"
 #include "simt/simt.h"
 #include "trsv/levelset_gpu_kernels.h"
 
+extern "C" const struct spti_method spti_method_levelset_gpu;
+
 namespace {
 
-/* Rows in level order, as spti_pull_rows has them. */
-template <typename T> struct by_level {
-  std::vector<int32_t> level, level_ptr, row, start, from;
-  std::vector<T> val, diag;
-
-  explicit by_level(const problem<T> &p) {
-    const size_t n = size_t(p.n);
-    std::vector<int32_t> place(n);
-    level.assign(n, 0);
-    for (int32_t s = 0; s < p.n; s++) {
-      const int32_t j = spti_view_line(&p.view, s);
-      for (int64_t e = spti_view_begin(&p.view, j); e < spti_view_end(&p.view, j); e++) {
-        int32_t &below = level[size_t(p.idx[size_t(e)])];
-        below = std::max(below, level[size_t(j)] + 1);
-      }
-    }
-    const int32_t count = n ? *std::max_element(level.begin(), level.end()) + 1 : 0;
-    for (int32_t l = 0; l < count; l++) {
-      level_ptr.push_back(int32_t(row.size()));
-      for (int32_t s = 0; s < p.n; s++) {
-        const int32_t i = spti_view_line(&p.view, s);
-        if (level[size_t(i)] == l) {
-          place[size_t(i)] = int32_t(row.size());
-          row.push_back(i);
-        }
-      }
-    }
-    level_ptr.push_back(int32_t(row.size()));
-    for (int32_t i : row) add_row(p, i, place);
-    start.push_back(int32_t(from.size()));
-  }
-  int32_t levels() const { return int32_t(level_ptr.size()) - 1; }
-
-private:
-  T value(const problem<T> &p, int64_t at) const { return p.view.conj ? conjugate(p.val[size_t(at)]) : p.val[size_t(at)]; }
-  static float conjugate(float v) { return v; }
-  static double conjugate(double v) { return v; }
-  template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }
-
-  void add_row(const problem<T> &p, int32_t i, const std::vector<int32_t> &place) {
-    start.push_back(int32_t(from.size()));
-    for (int32_t s = 0; s < p.n; s++) {
-      const int32_t j = spti_view_line(&p.view, s);
-      for (int64_t e = spti_view_begin(&p.view, j); e < spti_view_end(&p.view, j); e++)
-        if (p.idx[size_t(e)] == i) {
-          from.push_back(place[size_t(j)]);
-          val.push_back(value(p, e));
-        }
-    }
-    diag.push_back(p.view.unit ? T(1) : value(p, spti_view_diagonal(&p.view, i)));
-  }
-};
+const char *const variants[] = {"",                           /* one run, or wide levels alone */
+                                "narrow=0",                   /* a launch for each level */
+                                "narrow=1,lanes=1",           /* levels of one row among wide ones */
+                                "narrow=3,lanes=4",           /* runs and wide levels */
+                                "heavy=5,lanes=2",            /* the same by entries */
+                                "segment=32,dense=0,lanes=2", /* segments of one chunk */
+                                "segment=64,dense=0,narrow=50,lanes=8"};
 
 struct levelset_case {
   shape pattern = shape::random;
-  int32_t n = 40, width = 1, lanes = 4, wide_percent = 30;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false;
+  int32_t n = 40, width = 1;
+  std::string variant;
+  bool backward = false, unit = false, stored_diagonal = true, conj = false, in_place = false;
 
   void draw(uint64_t seed) {
     numbers r(seed + 177);
     for (int i = 0; i < 8; i++) r.next();
+    variant = variants[r.below(int(sizeof variants / sizeof *variants))];
     backward = r.below(2);
     unit = r.below(4) == 0;
     stored_diagonal = !unit || r.below(2);
     conj = r.below(3) == 0;
-    lanes = 1 << r.below(4);
-    const int32_t percents[] = {0, 0, 10, 50, 100};
-    wide_percent = percents[r.below(5)];
+    in_place = r.below(2);
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           " lanes=" + std::to_string(lanes) + " wide=" + std::to_string(wide_percent) + "%" + (backward ? " backward" : " forward") +
-           (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "");
+    return "levelset:" + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
+           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
+           (in_place ? " in place" : "");
   }
 };
 
-/* What the survey kernels say of the levels. */
-struct survey {
-  std::vector<int32_t> entries, long_count, long_rows;
+/* A system as columns, for its residual, and the same one as rows, for the method. */
+template <typename T> struct two_views {
+  problem<T> columns;
+  std::vector<int64_t> ptr;
+  std::vector<int32_t> idx;
+  std::vector<T> val;
+  spti_view rows;
 
-  template <typename T> std::string make(const by_level<T> &rows, int32_t n, bool with_long) {
-    entries.assign(size_t(rows.levels()) + 1, -1);
-    long_count.assign(size_t(rows.levels()), -1);
-    long_rows.assign(rows.from.size() / SPTI_LEVELSET_GPU_LONG, -1);
-    const spti_levelset_gpu_survey_args a = {n,
-                                             rows.levels(),
-                                             rows.level_ptr.data(),
-                                             rows.level.data(),
-                                             rows.row.data(),
-                                             rows.start.data(),
-                                             entries.data(),
-                                             long_count.data(),
-                                             with_long ? long_rows.data() : nullptr};
-    if (spti_levelset_gpu_survey_launch(&a, nullptr)) return "survey: " + simt::error();
-    for (int32_t l = 0; l <= rows.levels(); l++)
-      if (entries[size_t(l)] != rows.start[size_t(rows.level_ptr[size_t(l)])]) return "wrong first entry of level " + std::to_string(l);
-    return "";
-  }
-};
-
-/* Solves levels [level, end) as one run. */
-template <typename T> int launch_run(const by_level<T> &rows, spti_levelset_gpu_rows part, int32_t level, int32_t end, int32_t lanes) {
-  part.first = rows.level_ptr[size_t(level)];
-  part.last = rows.level_ptr[size_t(end)];
-  std::vector<int32_t> starts(size_t(part.last - part.first + SPTI_LEVELSET_GPU_CHUNK - 1) / SPTI_LEVELSET_GPU_CHUNK, 0);
-  for (int32_t l = level; l < end; l++) {
-    const uint32_t at = uint32_t(rows.level_ptr[size_t(l)] - part.first);
-    starts[at / 32] = int32_t(uint32_t(starts[at / 32]) | 1u << at % 32);
-  }
-  const spti_levelset_gpu_run_args a = {part, starts.data(), lanes * SPTI_LEVELSET_GPU_CHUNK};
-  return spti_levelset_gpu_run_launch(&a, dtype_of<T>::value, nullptr);
-}
-
-template <typename T>
-int launch_wide(const by_level<T> &rows, const survey &found, spti_levelset_gpu_rows part, int32_t level, int32_t lanes) {
-  part.first = rows.level_ptr[size_t(level)];
-  part.last = rows.level_ptr[size_t(level) + 1];
-  const int32_t count = found.long_count[size_t(level)];
-  const spti_levelset_gpu_wide_args a = {
-      part, lanes, count ? found.long_rows.data() + found.entries[size_t(level)] / SPTI_LEVELSET_GPU_LONG : nullptr, count};
-  return spti_levelset_gpu_wide_launch(&a, dtype_of<T>::value, nullptr);
-}
-
-template <typename T>
-std::string solve_levels(const levelset_case &c, const by_level<T> &rows, const survey &found, const spti_levelset_gpu_rows &part,
-                         numbers &random) {
-  int32_t run = 0;
-  for (int32_t l = 0; l <= rows.levels(); l++) {
-    const bool wide = l < rows.levels() && random.below(100) < c.wide_percent;
-    if (l < rows.levels() && !wide) continue;
-    if (l > run && launch_run(rows, part, run, l, c.lanes)) return "run: " + simt::error();
-    if (wide && launch_wide(rows, found, part, l, c.lanes)) return "wide: " + simt::error();
-    run = l + 1;
-  }
-  return "";
-}
-
-/* Empty if the solution stands. in_place: X is B. */
-template <typename T> std::string run_case(const levelset_case &c, uint64_t seed, bool in_place, const T *poison = nullptr) {
-  simt::use(simt::schedule::from_seed(seed));
-  numbers random(seed + 5);
-  const problem<T> system(c.pattern, c.n, c.backward, c.unit, c.stored_diagonal, c.conj, seed % 5);
-  const by_level<T> rows(system);
-  const int64_t ld = c.width + int64_t(seed % 3);
-  std::vector<T> B = random_block<T>(c.n * ld, seed + 1), x(size_t(c.n) * size_t(c.width), T(-7)), X(B.size(), T(-9));
-  if (poison) B[0] = *poison;
-  const std::vector<T> given = B;
-  survey found;
-  std::string failed = found.make(rows, c.n, c.n > SPTI_LEVELSET_GPU_LONG);
-  if (!failed.empty()) return failed;
-
-  spti_levelset_gpu_rows part = {};
-  part.transfer.from = {B.data(), ld, 1, nullptr, nullptr, 0};
-  part.transfer.to = {in_place ? B.data() : X.data(), ld, 1, nullptr, nullptr, 0};
-  part.transfer.alpha[0] = 1;
-  part.transfer.width = c.width;
-  part.row = rows.row.data();
-  part.start = rows.start.data();
-  part.from = rows.from.data();
-  part.val = rows.val.data();
-  part.diag = rows.diag.data();
-  part.x = x.data();
-  part.pitch = c.n;
-  failed = solve_levels(c, rows, found, part, random);
-  if (!failed.empty()) return failed;
-
-  const std::vector<T> &solution = in_place ? B : X;
-  if (poison) {
-    const bool spread = c.pattern == shape::arrow;
+  two_views(const levelset_case &c, uint64_t seed)
+      : columns(c.pattern, c.n, c.backward, c.unit, c.stored_diagonal, c.conj, seed), rows(columns.view) {
+    ptr.push_back(0);
     for (int32_t i = 0; i < c.n; i++) {
-      const bool is_finite = std::isfinite(std::abs(solution[size_t(i * ld)]));
-      if (is_finite == (i == 0 || spread)) return "row " + std::to_string(i) + (is_finite ? " lost the poison" : " was poisoned");
+      for (int32_t j = 0; j < c.n; j++)
+        for (int64_t p = columns.ptr[size_t(j)]; p < columns.ptr[size_t(j) + 1]; p++)
+          if (columns.idx[size_t(p)] == i) {
+            idx.push_back(j);
+            val.push_back(columns.val[size_t(p)]);
+          }
+      ptr.push_back(int64_t(idx.size()));
     }
-    return "";
+    rows.pull = true;
+    rows.ptr = ptr.data();
+    rows.idx = idx.data();
+    rows.val = val.data();
+    std::swap(rows.head, rows.tail); /* of a row the diagonal is the last entry where it is the first of a column */
   }
-  const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 4.0 : 1.0;
-  const double worst = system.residual(solution.data(), given.data(), ld, c.width);
+  void scale_values(T factor) {
+    for (T &v : val) v = v * factor;
+    for (T &v : columns.val) v = v * factor;
+  }
+};
+
+template <typename T> struct solution {
+  int64_t ld;
+  std::vector<T> B, X;
+};
+
+/* Solves for B, twice with one work unless X takes B's place. */
+template <typename T> std::string solve(sptrsm_plan *plan, const levelset_case &c, solution<T> *s) {
+  s->X = c.in_place ? s->B : std::vector<T>(s->B.size(), T(-9));
+  const spti_end from = {c.in_place ? s->X.data() : s->B.data(), s->ld, 1, nullptr, nullptr, 0},
+                 to = {s->X.data(), s->ld, 1, nullptr, nullptr, 0};
+  const spti_transfer transfer = {from, to, {1, 0}, c.width};
+  if (method_case_solve(plan, c.width, &transfer, c.in_place ? 1 : 2) == SPTRSM_OK) return "";
+  return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
+}
+
+template <typename T> std::string judge(const two_views<T> &system, const levelset_case &c, const solution<T> &s) {
+  for (int64_t i = 0; i < c.n; i++)
+    for (int64_t k = c.width; k < s.ld; k++)
+      if (s.X[size_t(i * s.ld + k)] != (c.in_place ? s.B[size_t(i * s.ld + k)] : T(-9)))
+        return "wrote beyond the block at row " + std::to_string(i);
+  const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 4.0 : 1.0, worst = system.columns.residual(s.X.data(), s.B.data(), s.ld, c.width);
   return worst <= bound ? "" : "residual " + std::to_string(worst) + " bounds";
+}
+
+/* Analysis, solve, new values, solve. */
+template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &system, const levelset_case &c, uint64_t seed) {
+  solution<T> s;
+  s.ld = c.width + int64_t(seed % 3);
+  s.B = random_block<T>(c.n * s.ld, seed + 1);
+  if (method_case_analyse(plan, &spti_method_levelset_gpu, c.variant.c_str()) != SPTRSM_OK)
+    return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
+  std::string failure = solve(plan, c, &s);
+  if (failure.empty()) failure = judge(system, c, s);
+  if (!failure.empty()) return failure;
+  system.scale_values(T(1.25f));
+  if (method_case_new_values(plan, system.val.data()) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
+  failure = solve(plan, c, &s);
+  return failure.empty() ? judge(system, c, s) : failure + " after new values";
+}
+
+template <typename T> std::string run_case(const levelset_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  two_views<T> system(c, seed % 5);
+  sptrsm_plan *plan = plan_case_open(&system.rows);
+  std::string failure = run_plan(plan, system, c, seed);
+  method_case_close(plan);
+  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
+  return failure;
 }
 
 void expect(const std::string &failure, const levelset_case &c, const char *type, uint64_t seed) {
@@ -204,54 +140,97 @@ template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, 
       c.pattern = shape(s);
       c.n = n;
       c.width = width;
-      expect(run_case<T>(c, seed, seed % 2), c, type, seed);
+      expect(run_case<T>(c, seed), c, type, seed);
     }
 }
 
 template <typename T> void all_orders(const char *type, uint64_t seeds) {
-  static const int32_t orders[] = {1, 2, 31, 32, 33, 64, 65, 100};
+  static const int32_t orders[] = {0, 1, 2, 31, 32, 33, 64, 65, 100};
   for (int32_t n : orders) all_shapes<T>(n, 1 + n % 3, uint64_t(n * 100), n < 3 ? 1 : seeds, type);
 }
 
 } // namespace
 
-Test(simt_levelset_gpu, f64) { all_orders<double>("f64", 3); }
+Test(simt_levelset_gpu, f64) { all_orders<double>("f64", 4); }
 Test(simt_levelset_gpu, f32) { all_orders<float>("f32", 1); }
 Test(simt_levelset_gpu, c128) { all_orders<std::complex<double>>("c128", 1); }
 Test(simt_levelset_gpu, c64) { all_orders<std::complex<float>>("c64", 1); }
 
 /* Levels of one row: the longest way through many chunks, and nothing else to hide behind. */
 Test(simt_levelset_gpu, deep) {
-  for (shape pattern : {shape::chain, shape::dense}) {
-    levelset_case c;
-    c.pattern = pattern;
-    c.n = 200;
-    c.wide_percent = 0;
-    for (uint64_t seed = 1; seed <= 4; seed++) expect(run_case<double>(c, seed, false), c, "f64", seed);
-  }
+  for (const char *variant : {"", "segment=32,dense=0", "segment=96,dense=0"})
+    for (shape pattern : {shape::chain, shape::dense})
+      for (uint64_t seed = 1; seed <= 2; seed++) {
+        levelset_case c;
+        c.pattern = pattern;
+        c.n = 200;
+        c.variant = variant;
+        expect(run_case<double>(c, seed), c, "f64", seed);
+      }
 }
 
-/* A row that gets a block of its own. */
+/* A row of a wide level that gets a block of its own. */
 Test(simt_levelset_gpu, long_row) {
-  levelset_case c;
-  c.pattern = shape::dense_last;
-  c.n = SPTI_LEVELSET_GPU_LONG + 30;
-  for (int32_t wide_percent : {0, 100}) {
-    c.wide_percent = wide_percent;
-    expect(run_case<double>(c, 3, false), c, "f64", 3);
+  for (const char *variant : {"", "narrow=0"}) {
+    levelset_case c;
+    c.pattern = shape::dense_last;
+    c.n = SPTI_LEVELSET_GPU_LONG + 30;
+    c.variant = variant;
+    expect(run_case<double>(c, 3), c, "f64", 3);
   }
 }
 
-/* NaN and Inf reach the rows that need them and no other, though the tile has zeros beside the entries. */
+/* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
 Test(simt_levelset_gpu, poison) {
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
   for (double poison : poisons)
     for (shape pattern : {shape::diagonal, shape::arrow})
-      for (int32_t wide_percent : {0, 100}) {
+      for (const char *variant : {"", "narrow=0", "segment=32,dense=0"}) {
         levelset_case c;
         c.pattern = pattern;
         c.n = 80;
-        c.wide_percent = wide_percent;
-        expect(run_case<double>(c, 7, false, &poison), c, "f64", 7);
+        c.variant = variant;
+        two_views<double> system(c, 2);
+        solution<double> s = {1, random_block<double>(c.n, 4), {}};
+        s.B[0] = poison;
+        simt::use(simt::schedule::from_seed(7));
+        sptrsm_plan *plan = plan_case_open(&system.rows);
+        std::string failure;
+        if (method_case_analyse(plan, &spti_method_levelset_gpu, variant) != SPTRSM_OK) failure = sptrsm_last_error();
+        if (failure.empty()) failure = solve(plan, c, &s);
+        method_case_close(plan);
+        expect(failure, c, "f64", 7);
+        for (int32_t i = 0; i < c.n; i++)
+          cr_assert_neq(std::isfinite(s.X[size_t(i)]), i == 0 || pattern == shape::arrow, "row %d is %g; %s", i, s.X[size_t(i)],
+                        c.name().c_str());
       }
+}
+
+/* Every allocation fails once: the error is MEMORY and nothing is left over. */
+Test(simt_levelset_gpu, no_memory) {
+  levelset_case c;
+  c.n = 80;
+  two_views<double> system(c, 3);
+  simt::use(simt::schedule::from_seed(3));
+  for (int allowed = 0, failed = 1; failed; allowed++) {
+    sptrsm_plan *plan = plan_case_open(&system.rows);
+    emulated_gpu_fail_at = allowed;
+    const sptrsm_status status = method_case_analyse(plan, &spti_method_levelset_gpu, "segment=32,dense=0");
+    failed = emulated_gpu_fail_at < 0;
+    emulated_gpu_fail_at = -1;
+    cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
+    cr_assert(failed || allowed >= 8, "only %d allocations", allowed);
+    method_case_close(plan);
+    cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", allowed, emulated_gpu_blocks);
+  }
+}
+
+Test(simt_levelset_gpu, refused_variants) {
+  levelset_case c;
+  two_views<double> system(c, 3);
+  for (const char *variant : {"narrow", "narrow=-1", "lanes=3", "lanes=32", "segment=40", "wide=1", "narrow=1;"}) {
+    sptrsm_plan *plan = plan_case_open(&system.rows);
+    cr_assert_eq(method_case_analyse(plan, &spti_method_levelset_gpu, variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
+    method_case_close(plan);
+  }
 }
