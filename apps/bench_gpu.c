@@ -100,7 +100,10 @@ void bench_poison(void *memory, sptrsm_place place, size_t bytes, void *stream) 
 }
 
 sptrsm_status bench_memory_copy(void *to, const void *from, sptrsm_place place, size_t bytes) {
-  if (place == SPTRSM_CUDA) return check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  if (place == SPTRSM_CUDA) { /* a copy on the device may return before it is done, and the stream of the solves does not wait for it */
+    sptrsm_status status = check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+    return status == SPTRSM_OK ? check(cudaDeviceSynchronize(), "cudaMemcpy") : status;
+  }
   memcpy(to, from, bytes);
   return SPTRSM_OK;
 }
