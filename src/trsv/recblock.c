@@ -6,7 +6,7 @@
  * the same pass; long rows are cut in chunks that find their last by a counter.
  * Wins: few levels, long rows. Loses: deep problems, which become one waiting triangle whatever their blocks.
  * Deterministic: yes; every sum has an order of its own (recblock_sums.cuh). */
-#include "trsv/recblock_kernels.h"
+#include "trsv/recblock_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,20 +18,7 @@
 #include "core/levels_gpu.h"
 #include "core/method.h"
 
-typedef struct {
-  spti_recblock_limits limits;
-  spti_recblock_tree tree; /* in host memory */
-  spti_recblock_summary summary;
-  spti_recblock_step *steps; /* host, [step_count] */
-  int32_t step_count, segments;
-  int64_t entries;     /* off the diagonal */
-  int32_t *cuts;       /* from here on device memory: bound, then base */
-  int32_t *order;      /* [n] */
-  int32_t *start;      /* [segments + 1] */
-  int32_t *from;       /* [entries] */
-  void *val, *diag;    /* [entries], [n] */
-  int32_t *list_words; /* the four lists, one after another */
-} state;
+typedef spti_recblock_state state;
 
 /* ---- parameters ---- */
 
@@ -167,13 +154,6 @@ static sptrsm_status count_facts(const sptrsm_plan *plan, const state *s, const 
   return spti_gpu_copy(plan->context, facts, bytes, device_facts, bytes, bytes, 1, SPTI_TO_HOST);
 }
 
-static spti_recblock_lists lists_of(const state *s) {
-  const spti_recblock_summary *m = &s->summary;
-  int32_t *apart = s->list_words + m->lists;
-  return (spti_recblock_lists){
-      .row = s->list_words, .apart = apart, .apart_piece = apart + m->records, .piece_record = apart + 2 * (int64_t)m->records};
-}
-
 /* taken: device, three words a step. */
 static sptrsm_status make_lists(sptrsm_plan *plan, state *s, spti_recblock_step *device_steps, int32_t *taken) {
   const spti_recblock_summary *m = &s->summary;
@@ -181,8 +161,12 @@ static sptrsm_status make_lists(sptrsm_plan *plan, state *s, spti_recblock_step 
   if (words == 0) return SPTRSM_OK;
   SPTI_TRY(spti_alloc(plan->context, &s->list_words, words, sizeof *s->list_words, "recblock lists"));
   SPTI_TRY(to_device(plan->context, device_steps, s->steps, (size_t)s->step_count * sizeof *s->steps));
-  const spti_recblock_lists_args args = {
-      .steps = device_steps, .count = s->step_count, .segments = s->segments, .start = s->start, .lists = lists_of(s), .taken = taken};
+  const spti_recblock_lists_args args = {.steps = device_steps,
+                                         .count = s->step_count,
+                                         .segments = s->segments,
+                                         .start = s->start,
+                                         .lists = spti_recblock_lists_of(s),
+                                         .taken = taken};
   SPTI_CUDA(spti_recblock_lists_launch(&args, plan->context->stream));
   return SPTRSM_OK;
 }
@@ -264,75 +248,6 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   info->plan_bytes = sizeof *s + (size_t)s->step_count * sizeof *s->steps + words * sizeof *s->order + (rows + entries) * value_bytes;
 }
 
-/* ---- solve ---- */
-
-/* A workspace's memory: values first, for their alignment. */
-typedef struct {
-  size_t b, partial, counters, bytes; /* offsets; x is at 0 */
-  int32_t arrivals, counter_count;
-} layout;
-
-static layout layout_of(const sptrsm_plan *plan, int32_t width) {
-  const state *s = plan->state;
-  const spti_recblock_summary *m = &s->summary;
-  const size_t row_bytes = (size_t)width * sptrsm_dtype_bytes(plan->view.dtype), n = (size_t)plan->view.n;
-  layout l = {.b = n * row_bytes};
-  l.partial = l.b + (n - (n > 0 ? (size_t)m->panel_row : 0)) * row_bytes;
-  l.counters = l.partial + (size_t)m->most_pieces * row_bytes;
-  l.arrivals = m->records * spti_recblock_tiles(width);
-  l.counter_count = l.arrivals + m->syncfree * SPTI_SYNCFREE_CONTROL_WORDS;
-  l.bytes = l.counters + (size_t)l.counter_count * sizeof(int32_t);
-  return l;
-}
-
-static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  *out = layout_of(plan, panel).bytes;
-  return SPTRSM_OK;
-}
-
-static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
-  return spti_alloc(plan->context, work, (int64_t)layout_of(plan, panel).bytes, 1, "recblock workspace");
-}
-
-static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
-
-static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  const state *s = plan->state;
-  const layout l = layout_of(plan, between->width);
-  char *memory = work;
-  spti_recblock_step_args a = {.all = {.dtype = plan->view.dtype,
-                                       .between = *between,
-                                       .n = plan->view.n,
-                                       .first = s->tree.first,
-                                       .order = s->order,
-                                       .start = s->start,
-                                       .from = s->from,
-                                       .val = s->val,
-                                       .diag = s->diag,
-                                       .lists = lists_of(s),
-                                       .x = memory,
-                                       .b = memory + l.b,
-                                       .panel_row = s->summary.panel_row,
-                                       .partial = memory + l.partial,
-                                       .counters = (int32_t *)(memory + l.counters),
-                                       .counter_count = l.counter_count,
-                                       .syncfree_begin = s->summary.syncfree_begin,
-                                       .syncfree_end = s->summary.syncfree_end}};
-  a.sync = (spti_syncfree){.control = a.all.counters + l.arrivals, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT};
-  SPTI_CUDA(spti_recblock_start_launch(&a.all, plan->context->stream));
-  for (int32_t i = 0; i < s->step_count; i++) {
-    a.step = s->steps[i];
-    a.keep = i + 1 < s->step_count;
-    if (!a.step.syncfree) {
-      SPTI_CUDA(spti_recblock_rows_launch(&a, plan->context->stream));
-      continue;
-    }
-    SPTI_CUDA(spti_recblock_syncfree_launch(&a, plan->context->stream));
-    a.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
-  }
-  return SPTRSM_OK;
-}
-
 const spti_method spti_method_recblock = {
     .name = "recblock",
     .summary = "recursive blocks in level order: triangles by kind, rectangles without waiting",
@@ -344,8 +259,8 @@ const spti_method spti_method_recblock = {
     .update_values = update_values,
     .free = release,
     .describe = describe,
-    .work_bytes = work_bytes,
-    .work_create = work_create,
-    .work_free = work_free,
-    .solve_between = solve_between,
+    .work_bytes = spti_recblock_work_bytes,
+    .work_create = spti_recblock_work_create,
+    .work_free = spti_recblock_work_free,
+    .solve_between = spti_recblock_solve_between,
 };

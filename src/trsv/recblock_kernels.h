@@ -16,8 +16,16 @@ extern "C" {
  * blocks to the left, because one of these had entries of the row; else it is still where the caller has it. */
 enum { SPTI_RECBLOCK_OFFSET = INT32_MAX, SPTI_RECBLOCK_IN_PANEL = INT32_MIN };
 
-/* FP32 lanes of a device, the cores that the published rule for the depth counts; a cudaError_t (recblock_device.c). */
-int spti_recblock_count_lanes(int64_t *out, int device);
+/* ---- the device (recblock_device.c); cudaError_t as int ---- */
+
+int spti_recblock_count_lanes(int64_t *out, int device); /* FP32 lanes, the cores that the published rule for the depth counts */
+int spti_recblock_is_capturing(int *out, void *stream);
+
+/* A graph of what `record` queues; launches of it may be queued and running when it is destroyed. */
+typedef int (*spti_recblock_recorder)(const void *data, void *stream);
+int spti_recblock_graph_record(void **graph, spti_recblock_recorder record, const void *data);
+int spti_recblock_graph_launch(void *graph, void *stream);
+void spti_recblock_graph_destroy(void *graph); /* NULL: nothing */
 
 /* ---- analysis ---- */
 

@@ -1,0 +1,32 @@
+/* recblock_state.h -- what recblock's analysis leaves to its solve. */
+#ifndef SPTI_RECBLOCK_STATE_H
+#define SPTI_RECBLOCK_STATE_H
+
+#include "core/method.h"
+#include "trsv/recblock_kernels.h"
+
+typedef struct {
+  spti_recblock_limits limits;
+  spti_recblock_tree tree; /* in host memory */
+  spti_recblock_summary summary;
+  spti_recblock_step *steps; /* host, [step_count] */
+  int32_t step_count, segments;
+  int64_t entries;     /* off the diagonal */
+  int32_t *cuts;       /* from here on device memory: bound, then base */
+  int32_t *order;      /* [n] */
+  int32_t *start;      /* [segments + 1] */
+  int32_t *from;       /* [entries] */
+  void *val, *diag;    /* [entries], [n] */
+  int32_t *list_words; /* the four lists, one after another */
+} spti_recblock_state;
+
+/* The four lists that list_words holds. */
+spti_recblock_lists spti_recblock_lists_of(const spti_recblock_state *);
+
+/* recblock_solve.c: as in spti_method. */
+sptrsm_status spti_recblock_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
+sptrsm_status spti_recblock_work_create(void **work, const sptrsm_plan *, int32_t panel);
+void spti_recblock_work_free(void *work, const sptrsm_plan *);
+sptrsm_status spti_recblock_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);
+
+#endif
