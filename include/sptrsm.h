@@ -147,7 +147,7 @@ typedef struct {
   sptrsm_op op;
   int64_t nrhs_hint;    /* right-hand sides per solve, 0: unknown; steers choices, never correctness */
   sptrsm_select select; /* syncfree-csc: adaptive by p and q, or always lanes over right-hand sides, or always over column entries */
-  int32_t p, q;         /* thresholds of the adaptive rule, 0: the method's default (8 and 8192) */
+  int32_t p, q;         /* thresholds of the adaptive rule, 0: the method's default (by device, 8 and 8192 where it is not tuned) */
   int32_t panel;        /* right-hand sides worked on at once, 0: chosen from n, type and place */
   int32_t deterministic;/* nonzero: refuse methods whose bits may change between runs, panels or threads */
   size_t memory_limit;  /* bytes of workspace, 0: no limit; a smaller panel is chosen to fit (host: one panel a thread) */

@@ -38,7 +38,16 @@ typedef struct {
   bool segmented; /* there are long columns */
 } state;
 
-enum { DEFAULT_P = 8, DEFAULT_Q = 8192, DEFAULT_WARPS = 4 };
+/* p and q by device, made by sptrsm-bench --tune; the last row is for all others. */
+static const struct {
+  const char *device;
+  int32_t p, q;
+} tuned[] = {
+#define TUNED(device, p, q) {device, p, q},
+#include "trsm/syncfree_csc_tuned.def"
+#undef TUNED
+};
+enum { TUNED_ROWS = sizeof tuned / sizeof tuned[0], DEFAULT_WARPS = 4 };
 /* By spti_syncfree_csc_inside: 16 is the paper's choice; values in shared memory make larger blocks worth while. */
 static const int32_t DEFAULT_ONE_WARPS[] = {16, 16, 32};
 /* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
@@ -171,8 +180,13 @@ static void release(sptrsm_plan *plan) {
   spti_host_free(s);
 }
 
-static int32_t p_of(const sptrsm_plan *plan) { return plan->options.p ? plan->options.p : DEFAULT_P; }
-static int32_t q_of(const sptrsm_plan *plan) { return plan->options.q ? plan->options.q : DEFAULT_Q; }
+static int tuned_row(const sptrsm_plan *plan) {
+  int r = 0;
+  while (r < TUNED_ROWS - 1 && strcmp(tuned[r].device, plan->context->description) != 0) r++;
+  return r;
+}
+static int32_t p_of(const sptrsm_plan *plan) { return plan->options.p ? plan->options.p : tuned[tuned_row(plan)].p; }
+static int32_t q_of(const sptrsm_plan *plan) { return plan->options.q ? plan->options.q : tuned[tuned_row(plan)].q; }
 
 static int32_t warps_of(const settings *set) {
   if (set->warps == 0) return DEFAULT_WARPS;
