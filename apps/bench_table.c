@@ -57,8 +57,8 @@ void bench_table_begin(const bench_session *s) {
     fprintf(s->table, "%s %10s %10s %10s %10s %10s %10s\n", who, "matrix", "plan", "workspace", "beyond", "cuSPARSE", "ratio");
     break;
   case TABLE_LEVELS:
-    fprintf(s->table, "%-40s op %11s %12s %9s %11s %11s %11s %8s %8s %8s\n", "triangle", "n", "nnz", "levels", "parallel: min", "average",
-            "max", "row: min", "average", "max");
+    fprintf(s->table, "%-32s %2s %12s %12s %9s %13s %11s %11s %9s %8s %8s\n", "triangle", "op", "n", "nnz", "levels", "parallel: min",
+            "average", "max", "row: min", "average", "max");
     break;
   case TABLE_LIMITS: break;
   }
@@ -125,7 +125,7 @@ static void print_memory(const bench_session *s, int index) {
 static void print_levels(const bench_session *s, int index) {
   const bench_id id = bench_id_of(&s->args, index);
   const sptrsm_level_stats *l = bench_levels_of(s, index);
-  fprintf(s->table, "%-40s %s %12d %12lld %9d %13d %11.1f %11d %8d %8.1f %8d\n", s->inputs.list[id.input].shown,
+  fprintf(s->table, "%-32s %2s %12d %12lld %9d %13d %11.1f %11d %9d %8.1f %8d\n", s->inputs.list[id.input].shown,
           cli_ops[s->args.ops[id.op]], l->n, (long long)l->nnz, l->levels, l->min_rows, l->average_rows, l->max_rows, l->min_length,
           l->average_length, l->max_length);
 }

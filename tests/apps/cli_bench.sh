@@ -241,3 +241,29 @@ no_worker() {
   done
   fail "the worker lives on"
 }
+
+# The figures, where Python has matplotlib; what is said where it has not is tested anyhow.
+test_bench_plots() {
+  local python=${PYTHON:-python3} plots=$here/../../scripts/plots.py
+  command -v "$python" >/dev/null || { echo "skipped: no $python"; exit 77; }
+  run sptrsm-bench gen:D2N5:20,20 gen:chain:60 --host --nrhs 1,4 --op N,T --reps 1 --methods serial,levelset,magic --json out.json
+  mkdir fake && echo 'raise ImportError("none")' >fake/matplotlib.py
+  last="plots.py without matplotlib"
+  PYTHONPATH=fake "$python" "$plots" out.json >stdout 2>stderr
+  rc=$?
+  code 2
+  warns "matplotlib is missing; install it with"
+  rejects 2 "--only: pie is not one of speedup" "$python" "$plots" out.json --only pie
+  rejects 3 "none.json: not a report of sptrsm-bench" "$python" "$plots" none.json
+  echo '{"results": []}' >empty.json
+  rejects 3 "no measurement with status ok" "$python" "$plots" empty.json
+  "$python" -c "import matplotlib" 2>/dev/null || { echo "skipped: no matplotlib"; [ $failures = 0 ] && exit 77; return; }
+  run "$python" "$plots" out.json --out figures --format svg
+  code 0
+  equals "$(wc -l <stdout)" 12 # for N and T: two of speedup, and one of each other kind
+  for figure in speedup_f64_N_1 speedup_f64_T_4 nrhs_f64_N roofline_f64_T preprocess_f64_N memory_f64_T; do
+    exists figures/$figure.svg
+    check; grep -q "</svg>" figures/$figure.svg || fail "$figure is not whole"
+  done
+  check; grep -q "magic" figures/*.svg && fail "a failed method is drawn"
+}

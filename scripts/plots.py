@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Figures from the JSON of sptrsm-bench, as articles on triangular solves print them.
+
+    sptrsm-bench triangles/ --methods all --json out.json
+    scripts/plots.py out.json [--out FOLDER] [--format png|pdf|svg] [--only speedup,nrhs,roofline,preprocess,memory]
+
+    speedup     time of the baseline over time of each method, a group of bars per triangle; one figure per type, operation, right-hand sides
+    nrhs        time of a solve over the number of right-hand sides, a panel per triangle
+    roofline    GFLOP/s over flops per byte below the bandwidth measured in the same run, and the share of the model limit over levels
+    preprocess  analysis with its view over one solve, per triangle and method
+    memory      plan and workspace over the bytes of the matrix
+
+Results whose status is not "ok" are left out. Needs matplotlib. Exit code 2: wrong usage or no matplotlib, 3: nothing to draw in the file.
+"""
+import argparse
+import json
+import math
+import os
+import sys
+
+FIGURES = ["speedup", "nrhs", "roofline", "preprocess", "memory"]
+DTYPE_BYTES = {"f32": 4, "f64": 8, "c64": 8, "c128": 16}
+
+
+def need_matplotlib():
+    try:
+        import matplotlib
+    except ImportError:
+        print("plots.py: matplotlib is missing; install it with: python3 -m pip install matplotlib", file=sys.stderr)
+        sys.exit(2)
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    return pyplot
+
+
+def triangle_name(result):
+    return os.path.basename(result["file"]).removesuffix(".h5") + result["group"]
+
+
+def in_order(values):
+    return list(dict.fromkeys(values))
+
+
+def read_results(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        results = [r for r in report["results"] if r["status"] == "ok" and r["solve_ms"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"plots.py: {path}: not a report of sptrsm-bench: {error}", file=sys.stderr)
+        sys.exit(3)
+    if not results:
+        print(f"plots.py: {path}: no measurement with status ok", file=sys.stderr)
+        sys.exit(3)
+    return report, results
+
+
+class Plotter:
+    def __init__(self, pyplot, report, results, arguments):
+        self.pyplot, self.report, self.results, self.arguments = pyplot, report, results, arguments
+        self.methods = in_order(r["method"] for r in results)
+        self.colours = {m: pyplot.get_cmap("tab20")(i % 20) for i, m in enumerate(self.methods)}
+
+    def cases(self):
+        """(type, operation) with the results of each."""
+        for key in in_order((r["dtype"], r["op"]) for r in self.results):
+            yield key, [r for r in self.results if (r["dtype"], r["op"]) == key]
+
+    def save(self, figure, name):
+        machine = self.report["machine"]
+        figure.text(0.995, 0.005, f"{machine['device']}, {machine['software']}, {machine['date'][:10]}", ha="right", va="bottom", fontsize=6)
+        path = os.path.join(self.arguments.out, f"{name}.{self.arguments.format}")
+        figure.tight_layout()
+        figure.savefig(path, dpi=150)
+        self.pyplot.close(figure)
+        print(path)
+
+    def bars(self, name, title, results, value, label, log=True, line=None):
+        """A group of bars per triangle, a bar per method. value(result): a positive number, or None."""
+        triangles = in_order(triangle_name(r) for r in results)
+        methods = [m for m in self.methods if any(r["method"] == m and value(r) for r in results)]
+        if not methods:
+            return
+        figure, axes = self.pyplot.subplots(figsize=(max(6, 1 + 0.16 * len(triangles) * (len(methods) + 1)), 4.5))
+        width = 0.85 / len(methods)
+        for i, method in enumerate(methods):
+            points = [(triangles.index(triangle_name(r)), value(r)) for r in results if r["method"] == method and value(r)]
+            axes.bar([t + (i + 0.5) * width - 0.425 for t, _ in points], [v for _, v in points], width, label=method, color=self.colours[method])
+        if line is not None:
+            axes.axhline(line, color="black", linewidth=0.8)
+        if log:
+            axes.set_yscale("log")
+        axes.set_xticks(range(len(triangles)), triangles, rotation=90, fontsize=7)
+        axes.set_ylabel(label)
+        axes.set_title(title, fontsize=9)
+        axes.legend(fontsize=6, ncols=2)
+        self.save(figure, name)
+
+    def speedup(self):
+        baseline = self.report["baseline"]
+        for (dtype, op), results in self.cases():
+            for nrhs in in_order(r["nrhs"] for r in results):
+                some = [r for r in results if r["nrhs"] == nrhs and r["method"] != baseline]
+                self.bars(f"speedup_{dtype}_{op}_{nrhs}", f"over {baseline}: {dtype}, op {op}, {nrhs} right-hand sides", some,
+                          lambda r: r["ratio_baseline"], f"time of {baseline} / time", line=1)
+
+    def nrhs(self):
+        for (dtype, op), results in self.cases():
+            triangles = in_order(triangle_name(r) for r in results)
+            columns = min(4, len(triangles))
+            rows = math.ceil(len(triangles) / columns)
+            figure, grid = self.pyplot.subplots(rows, columns, figsize=(3.2 * columns + 1, 2.4 * rows + 1), squeeze=False)
+            for k, axes in enumerate(grid.flat):
+                if k >= len(triangles):
+                    axes.axis("off")
+                    continue
+                for method in self.methods:
+                    points = sorted((r["nrhs"], r["solve_ms"]) for r in results if triangle_name(r) == triangles[k] and r["method"] == method)
+                    if points:
+                        axes.loglog(*zip(*points), marker="o", markersize=3, linewidth=1, label=method, color=self.colours[method])
+                axes.set_title(triangles[k], fontsize=7)
+                axes.tick_params(labelsize=6)
+            grid[-1][0].set_xlabel("right-hand sides", fontsize=7)
+            grid[0][0].set_ylabel("ms per solve", fontsize=7)
+            figure.legend(*grid[0][0].get_legend_handles_labels(), fontsize=6, loc="upper center", ncols=6)
+            self.save(figure, f"nrhs_{dtype}_{op}")
+
+    def roofline(self):
+        bandwidth = self.report["limits"]["copy_gb_s"]
+        for (dtype, op), results in self.cases():
+            figure, (left, right) = self.pyplot.subplots(1, 2, figsize=(11, 4.5))
+            intensities = []
+            for method in self.methods:
+                points = []
+                for r in (r for r in results if r["method"] == method):
+                    moved = r["matrix_bytes"] + 2 * r["n"] * r["nrhs"] * DTYPE_BYTES[dtype]
+                    points.append((r["gflops"] * r["solve_ms"] * 1e6 / moved, r["gflops"], r["levels"], r["limit_share"]))
+                if not points:
+                    continue
+                intensities += [p[0] for p in points]
+                left.scatter([p[0] for p in points], [p[1] for p in points], s=12, label=method, color=self.colours[method])
+                right.scatter([p[2] for p in points], [p[3] for p in points], s=12, color=self.colours[method])
+            if bandwidth and intensities:
+                ends = [min(intensities) / 1.5, max(intensities) * 1.5]
+                left.plot(ends, [bandwidth * e for e in ends], color="black", linewidth=0.8, label=f"{bandwidth:.0f} GB/s")
+            for axes in (left, right):
+                axes.set_xscale("log")
+                axes.set_yscale("log")
+            left.set_xlabel("flops per byte (matrix once, X and B once)")
+            left.set_ylabel("GFLOP/s")
+            left.legend(fontsize=6)
+            right.axhline(1, color="black", linewidth=0.8)
+            right.set_xlabel("level sets")
+            right.set_ylabel("share of the model limit")
+            self.save(figure, f"roofline_{dtype}_{op}")
+
+    def preprocess(self):
+        for (dtype, op), results in self.cases():
+            least = min(r["nrhs"] for r in results)
+            self.bars(f"preprocess_{dtype}_{op}", f"analysis and view over one solve: {dtype}, op {op}, {least} right-hand sides",
+                      [r for r in results if r["nrhs"] == least], lambda r: (r["analysis_ms"] + r["view_ms"]) / r["solve_ms"],
+                      "solves an analysis costs", line=10)
+
+    def memory(self):
+        for (dtype, op), results in self.cases():
+            most = max(r["nrhs"] for r in results)
+            self.bars(f"memory_{dtype}_{op}", f"plan and workspace over the matrix: {dtype}, op {op}, {most} right-hand sides",
+                      [r for r in results if r["nrhs"] == most], lambda r: (r["plan_bytes"] + r["workspace_bytes"]) / r["matrix_bytes"],
+                      "bytes / bytes of the matrix", line=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", metavar="REPORT.json")
+    parser.add_argument("--out", default=".", metavar="FOLDER")
+    parser.add_argument("--format", default="png", choices=["png", "pdf", "svg"])
+    parser.add_argument("--only", default=",".join(FIGURES), metavar="LIST", help="of " + ", ".join(FIGURES))
+    arguments = parser.parse_args()
+    wanted = arguments.only.split(",")
+    unknown = [name for name in wanted if name not in FIGURES]
+    if unknown:
+        parser.error(f"--only: {unknown[0]} is not one of {', '.join(FIGURES)}")
+    report, results = read_results(arguments.report)
+    pyplot = need_matplotlib()
+    os.makedirs(arguments.out, exist_ok=True)
+    plotter = Plotter(pyplot, report, results, arguments)
+    for name in wanted:
+        getattr(plotter, name)()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
