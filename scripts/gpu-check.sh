@@ -2,18 +2,19 @@
 # Proves the CUDA methods on the GPU of this machine: build, tests with label gpu, compute-sanitizer, and the benchmark beside
 # cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
 #
-#   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--parts LIST]
+#   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--bench-args "ARGS"]
+#                        [--parts LIST]
 #
 #   --data    folder of triangles (.h5) to measure; default: data/
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
+#   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
 #   --parts   of build,test,sanitize,factors,bench; default: all
 #   --out     where logs and bench.json go; default: the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench
-methods=cusparse,syncfree-csc,syncfree-csc/rhs,syncfree-csc/column
+data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=()
 while [ $# -gt 0 ]; do
   case $1 in
   --data) data=$2 ;;
@@ -22,6 +23,7 @@ while [ $# -gt 0 ]; do
   --out) out=$2 ;;
   --nrhs) nrhs=$2 ;;
   --methods) methods=$2 ;;
+  --bench-args) read -ra bench_args <<<"$2" ;;
   --parts) parts=$2 ;;
   -h | --help) sed -n '2,13p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
@@ -61,16 +63,24 @@ if has sanitize; then
     fi
   done
 fi
+# Every method of the device; those that can't take a factor set say so, which is no failure.
 if has factors; then
+  cuda_methods=$("$build/apps/sptrsm-info" --methods | awk '$2 == "cuda" { print $1 }')
   for rhs in "$factors"/*_rhs.h5; do
-    for method in auto syncfree-csc cusparse; do
-      "$build/apps/sptrsm-solve" "${rhs%_rhs.h5}_splu.h5" "$rhs" --device cuda --method $method --force -q -o "$out/x.h5" &&
-        "$build/apps/sptrsm-verify" "${rhs%_rhs.h5}_splu.h5" "$rhs" "$out/x.h5" >"$out/verify.log" || failed=1
-      echo "$(basename "${rhs%_rhs.h5}") $method: $(grep X_true "$out/verify.log" | tr -s ' ')"
+    set=${rhs%_rhs.h5}
+    for method in auto $cuda_methods; do
+      code=0
+      "$build/apps/sptrsm-solve" "${set}_splu.h5" "$rhs" --device cuda --method "$method" --force -q -o "$out/x.h5" 2>"$out/solve.log" || code=$?
+      if [ $code = 2 ]; then
+        echo "$(basename "$set") $method: not supported: $(head -1 "$out/solve.log")"
+        continue
+      fi
+      [ $code = 0 ] && "$build/apps/sptrsm-verify" "${set}_splu.h5" "$rhs" "$out/x.h5" >"$out/verify.log" || { failed=1 && cat "$out/solve.log"; }
+      echo "$(basename "$set") $method: $(grep X_true "$out/verify.log" | tr -s ' ')"
     done
   done
 fi
 if has bench; then
-  "$build/apps/sptrsm-bench" "$data"/*.h5 --nrhs "$nrhs" --methods "$methods" --json "$out/bench.json" | tee "$out/bench.txt" || failed=1
+  "$build/apps/sptrsm-bench" "$data" --nrhs "$nrhs" --methods "$methods" --json "$out/bench.json" --force "${bench_args[@]}" | tee "$out/bench.txt" || failed=1
 fi
 exit $failed

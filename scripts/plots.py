@@ -110,6 +110,7 @@ class Plotter:
             columns = min(4, len(triangles))
             rows = math.ceil(len(triangles) / columns)
             figure, grid = self.pyplot.subplots(rows, columns, figsize=(3.2 * columns + 1, 2.4 * rows + 1), squeeze=False)
+            lines = {}
             for k, axes in enumerate(grid.flat):
                 if k >= len(triangles):
                     axes.axis("off")
@@ -117,12 +118,12 @@ class Plotter:
                 for method in self.methods:
                     points = sorted((r["nrhs"], r["solve_ms"]) for r in results if triangle_name(r) == triangles[k] and r["method"] == method)
                     if points:
-                        axes.loglog(*zip(*points), marker="o", markersize=3, linewidth=1, label=method, color=self.colours[method])
+                        lines[method], = axes.loglog(*zip(*points), marker="o", markersize=3, linewidth=1, color=self.colours[method])
                 axes.set_title(triangles[k], fontsize=7)
                 axes.tick_params(labelsize=6)
             grid[-1][0].set_xlabel("right-hand sides", fontsize=7)
             grid[0][0].set_ylabel("ms per solve", fontsize=7)
-            figure.legend(*grid[0][0].get_legend_handles_labels(), fontsize=6, loc="upper center", ncols=6)
+            figure.legend(lines.values(), lines.keys(), fontsize=6, loc="upper center", ncols=6)
             self.save(figure, f"nrhs_{dtype}_{op}")
 
     def roofline(self):
