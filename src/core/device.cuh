@@ -117,6 +117,12 @@ SPTI_SHARED_WORD(double, "f64", "d", "=d")
 #undef SPTI_WORD_STORE
 #undef SPTI_WORD_ADD
 
+/* Of a word in global or shared memory. */
+SPTI_DEVICE int32_t generic_load_relaxed(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
 SPTI_DEVICE int32_t shared_load_acquire(const int32_t *p) {
   int32_t v;
   asm volatile("ld.acquire.cta.shared.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_shared(p)) : "memory");

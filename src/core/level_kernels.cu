@@ -10,10 +10,11 @@
 #include "core/level_kernels.h"
 
 #include "core/syncfree.cuh"
+#include "core/walk_lines.cuh"
 
 namespace spti {
 
-enum { LEVEL_THREADS = 128, LEVEL_WARPS = LEVEL_THREADS / 32, PLAIN_LEVEL_THREADS = 256, BATCH = 4, SHORT_ROW = 48, FACT_BLOCKS = 528 };
+enum { LEVEL_THREADS = 512, PLAIN_LEVEL_THREADS = 256, BATCH = 4, SHORT_ROW = 48, FACT_BLOCKS = 528 };
 
 static int64_t level_blocks(int64_t count) { return (count + PLAIN_LEVEL_THREADS - 1) / PLAIN_LEVEL_THREADS; }
 
@@ -31,17 +32,20 @@ SPTI_KERNEL(PLAIN_LEVEL_THREADS) turn_count_kernel(spti_turn_args a) {
   if (p < a.view.nnz) red_add(a.count + load_const(a.view.idx + p), 1);
 }
 
-/* A warp to 32 columns, one after the other. */
-SPTI_KERNEL(PLAIN_LEVEL_THREADS) turn_place_kernel(spti_turn_args a) {
-  const int64_t first = plain_thread() - lane();
-  for (int32_t s = 0; s < 32 && first + s < a.view.n; s++) {
-    const int32_t j = int32_t(first + s);
-    const int64_t end = load_const(a.view.ptr + j + 1) - a.view.tail;
-    for (int64_t p = load_const(a.view.ptr + j) + a.view.head + lane(); p < end; p += 32) {
-      const int32_t i = load_const(a.view.idx + p);
-      store(a.idx + load_const(a.ptr + i) + fetch_add(a.count + i, -1) - 1, j);
-    }
-  }
+struct turned_column {
+  int64_t begin;
+  int32_t j, length;
+};
+
+SPTI_KERNEL(WALK_THREADS) turn_place_kernel(spti_turn_args a) {
+  const auto column_at = [&](int32_t j) {
+    const int64_t begin = load_const(a.view.ptr + j) + a.view.head;
+    return turned_column{begin, j, int32_t(load_const(a.view.ptr + j + 1) - a.view.tail - begin)};
+  };
+  walk_lines(a.view.n, a.lanes, column_at, [&](const turned_column &c, int32_t e) {
+    const int32_t i = load_const(a.view.idx + c.begin + e);
+    store(a.idx + load_const(a.ptr + i) + fetch_add(a.count + i, -1) - 1, c.j);
+  });
 }
 
 /* ---- the sweep ---- */
@@ -53,45 +57,68 @@ SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_start_kernel(spti_levels_args a) {
   if (i < SPTI_LEVELS_FACTS) store(a.facts + i, 0);
 }
 
-/* Entries of a row that one lane polls: the next is number `next`, then every `stride`-th. */
-struct poller {
-  int64_t start;
-  int32_t length, next, stride, step; /* step: +1, or -1 where entries are walked from the end */
-  int32_t column[BATCH];              /* waited for; -1: nothing */
-  int32_t highest, missing;           /* missing: how many are waited for */
+/* Levels of the block's own rows [low, low + rows) once more in shared memory, where a poll takes a quarter of the time. */
+struct near_levels {
+  int32_t *level;
+  int32_t low, rows;
+};
 
-  SPTI_DEVICE void set(int64_t s, int32_t l, int32_t first, int32_t by, int32_t direction) {
-    start = s, length = l, next = first, stride = by, step = direction;
-    highest = -1;
-    missing = 0;
+SPTI_DEVICE void publish_level(const spti_levels_args &a, const near_levels &near, int32_t row, int32_t level) {
+  shared_store_relaxed(near.level + (row - near.low), level);
+  store_relaxed(a.level + row, level);
+}
+
+/* A row and where its first entry in solve order is; row -1: none. */
+struct level_row {
+  int64_t start;
+  int32_t row, length;
+};
+
+SPTI_DEVICE level_row level_row_at(const spti_view &v, int64_t s, bool mine) {
+  level_row r = {0, -1, 0};
+  if (!mine || s >= v.n) return r;
+  r.row = int32_t(v.backward ? v.n - 1 - s : s);
+  const int64_t begin = load_const(v.ptr + r.row) + v.head, end = load_const(v.ptr + r.row + 1) - v.tail;
+  r.length = int32_t(end - begin);
+  r.start = v.backward ? end - 1 : begin;
+  return r;
+}
+
+/* Some entries of a row that one lane polls together, each until it has come. Kept lean: all resident warps poll at once, and
+ * what they do between two polls is taken from those that could go on. */
+struct level_batch {
+  const int32_t *at[BATCH];
+  int32_t seen[BATCH]; /* -1: not yet; 0 where there is no entry */
+
+  SPTI_DEVICE void clear() {
 #pragma unroll
-    for (int b = 0; b < BATCH; b++) column[b] = -1;
+    for (int b = 0; b < BATCH; b++) seen[b] = 0;
   }
-  SPTI_DEVICE bool done() const { return missing == 0 && next >= length; }
-  SPTI_DEVICE void fetch(const int32_t *idx) {
+  /* Entries next, next + stride, ... of the row; returns the one after them. */
+  SPTI_DEVICE int32_t fetch(const spti_levels_args &a, const near_levels &near, const level_row &r, int32_t next, int32_t stride) {
+#pragma unroll
+    for (int b = 0; b < BATCH; b++, next += stride) {
+      seen[b] = next < r.length ? -1 : 0;
+      if (next >= r.length) continue;
+      const int32_t column = load_const(a.view.idx + (a.view.backward ? r.start - next : r.start + next));
+      at[b] = uint32_t(column - near.low) < uint32_t(near.rows) ? near.level + (column - near.low) : a.level + column;
+    }
+    return next;
+  }
+  SPTI_DEVICE bool poll() {
+    int32_t least = 0;
 #pragma unroll
     for (int b = 0; b < BATCH; b++) {
-      if (next >= length) continue;
-      column[b] = load_const(idx + start + int64_t(next) * step);
-      missing++;
-      next += stride;
+      if (seen[b] < 0) seen[b] = generic_load_relaxed(at[b]);
     }
+#pragma unroll
+    for (int b = 0; b < BATCH; b++) least = seen[b] < least ? seen[b] : least;
+    return least == 0;
   }
-  /* One poll of all that is missing; true if something came. */
-  SPTI_DEVICE bool poll(const spti_levels_args &a) {
-    if (missing == 0) fetch(a.view.idx);
-    int32_t seen[BATCH];
+  SPTI_DEVICE int32_t highest(int32_t v) const {
 #pragma unroll
-    for (int b = 0; b < BATCH; b++) seen[b] = column[b] >= 0 ? load_relaxed(a.level + column[b]) : -1;
-    const int32_t before = missing;
-#pragma unroll
-    for (int b = 0; b < BATCH; b++) {
-      if (seen[b] < 0) continue;
-      column[b] = -1;
-      missing--;
-      highest = seen[b] > highest ? seen[b] : highest;
-    }
-    return missing != before;
+    for (int b = 0; b < BATCH; b++) v = seen[b] > v ? seen[b] : v;
+    return v;
   }
 };
 
@@ -104,62 +131,113 @@ SPTI_DEVICE int32_t highest_of_warp(int32_t v) {
   return v;
 }
 
-/* A row and where its entries are; row -1: none. */
-struct level_row {
-  int32_t row, length;
-  int64_t start;
+/* A long row, polled by the whole warp. */
+struct shared_row {
+  level_row r;
+  level_batch batch;
+  int32_t next, highest;
+
+  SPTI_DEVICE void start(const spti_levels_args &a, const near_levels &near, const level_row &mine, int from) {
+    r.start = shfl(mine.start, from);
+    r.row = shfl(mine.row, from);
+    r.length = shfl(mine.length, from);
+    highest = 0;
+    next = batch.fetch(a, near, r, lane(), 32);
+  }
+  /* One poll; true: the row is done. */
+  SPTI_DEVICE bool poll(const spti_levels_args &a, const near_levels &near, bool *moved) {
+    bool done = batch.poll();
+    if (done && next < r.length) {
+      highest = batch.highest(highest);
+      next = batch.fetch(a, near, r, next, 32);
+      *moved = true;
+      done = false;
+    }
+    if (!all(done)) return false;
+    const int32_t level = highest_of_warp(batch.highest(highest)) + (r.length > 0);
+    if (lane() == 0) publish_level(a, near, r.row, level);
+    return true;
+  }
 };
 
-SPTI_DEVICE level_row level_row_at(const spti_view &v, int64_t s, bool mine) {
-  level_row r = {-1, 0, 0};
-  if (!mine || s >= v.n) return r;
-  r.row = int32_t(v.backward ? v.n - 1 - s : s);
-  const int64_t begin = load_const(v.ptr + r.row) + v.head, end = load_const(v.ptr + r.row + 1) - v.tail;
-  r.length = int32_t(end - begin);
-  r.start = v.backward ? end - 1 : begin;
-  return r;
+/* Called by the whole warp in every round; false: give up. */
+struct level_guard {
+  spin_guard guard;
+  int32_t rounds;
+
+  SPTI_DEVICE void start() {
+    guard.start();
+    rounds = 0;
+  }
+  SPTI_DEVICE bool go_on(const spti_syncfree &sync, bool *moved, int32_t row) {
+    if (++rounds % SPTI_LEVELS_ROUNDS_PER_CHECK != 0) return true;
+    if (any(*moved)) guard.progress();
+    *moved = false;
+    return all(guard.go_on(sync, row));
+  }
+};
+
+SPTI_DEVICE near_levels near_levels_of(const spti_levels_args &a, int32_t *level, int64_t first, int32_t rows) {
+  return {level, int32_t(a.view.backward ? a.view.n - first - rows : first), rows};
 }
 
-SPTI_KERNEL(LEVEL_THREADS) levels_sweep_kernel(spti_levels_args a) {
-  const int64_t warp = block_ticket(a.sync) * LEVEL_WARPS + warp_in_block();
-  const level_row mine = level_row_at(a.view, warp * a.rows_per_warp + lane(), lane() < a.rows_per_warp);
-  const int32_t step = a.view.backward ? -1 : 1, short_row = a.rows_per_warp == 1 ? -1 : SHORT_ROW;
-  const bool is_long = mine.row >= 0 && mine.length > short_row;
-  bool waiting = mine.row >= 0 && !is_long;
+/* A lane to a row, but the warp to a long one. */
+SPTI_KERNEL(LEVEL_THREADS) levels_lanes_kernel(spti_levels_args a) {
+  SPTI_SHARED(int32_t, near_level, LEVEL_THREADS);
+  shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
+  const int64_t first = block_ticket(a.sync) * threads_per_block();
+  const near_levels near = near_levels_of(a, near_level, first, threads_per_block());
+  const level_row mine = level_row_at(a.view, first + thread_in_block(), true);
+  const bool is_long = mine.length > SHORT_ROW;
+  bool waiting = mine.row >= 0 && !is_long, moved = false;
   uint32_t long_rows = ballot(is_long);
-  int32_t shared_row = -1;
-  poller own, shared;
-  own.set(mine.start, mine.length, 0, 1, step);
-  shared.set(0, 0, 0, 32, step);
-  spin_guard guard;
+  int32_t next = 0, highest = 0;
+  level_batch batch;
+  shared_row shared;
+  level_guard guard;
   guard.start();
+  batch.clear();
+  if (waiting) next = batch.fetch(a, near, mine, 0, 1);
+  if (long_rows) shared.start(a, near, mine, first_lane(long_rows));
   for (;;) {
-    bool progress = false;
-    if (waiting) {
-      progress = own.poll(a);
-      if (own.done()) {
-        store_relaxed(a.level + mine.row, own.highest + 1);
+    const bool came = batch.poll();
+    if (came && waiting) {
+      highest = batch.highest(highest);
+      if (next < mine.length) {
+        next = batch.fetch(a, near, mine, next, 1);
+      } else {
+        publish_level(a, near, mine.row, highest + (mine.length > 0));
         waiting = false;
       }
+      moved = true;
     }
-    if (long_rows) {
-      const int from = first_lane(long_rows);
-      if (shared_row < 0) {
-        shared_row = shfl(mine.row, from);
-        shared.set(shfl(mine.start, from), shfl(mine.length, from), lane(), 32, step);
-      }
-      progress = shared.poll(a) || progress;
-      if (all(shared.done())) {
-        const int32_t highest = highest_of_warp(shared.highest);
-        if (lane() == 0) store_relaxed(a.level + shared_row, highest + 1);
-        long_rows &= long_rows - 1;
-        shared_row = -1;
-      }
+    if (long_rows && shared.poll(a, near, &moved)) {
+      long_rows &= long_rows - 1;
+      if (long_rows) shared.start(a, near, mine, first_lane(long_rows));
     }
     const uint32_t left = ballot(waiting);
     if (!left && !long_rows) return;
-    if (any(progress)) guard.progress();
-    else if (any(!guard.go_on(a.sync, left ? shfl(mine.row, first_lane(left)) : shared_row))) return;
+    if (waiting && !came) spin_pause();
+    if (!guard.go_on(a.sync, &moved, left ? mine.row : shared.r.row)) return;
+  }
+}
+
+/* A warp to a row. */
+SPTI_KERNEL(LEVEL_THREADS) levels_warps_kernel(spti_levels_args a) {
+  SPTI_SHARED(int32_t, near_level, LEVEL_THREADS);
+  shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
+  const int64_t first = block_ticket(a.sync) * warps_per_block();
+  const near_levels near = near_levels_of(a, near_level, first, warps_per_block());
+  const level_row mine = level_row_at(a.view, first + warp_in_block(), true);
+  if (mine.row < 0) return;
+  bool moved = false;
+  shared_row row;
+  level_guard guard;
+  guard.start();
+  row.start(a, near, mine, 0);
+  while (!row.poll(a, near, &moved)) {
+    spin_pause();
+    if (!guard.go_on(a.sync, &moved, mine.row)) return;
   }
 }
 
@@ -208,15 +286,16 @@ extern "C" int spti_turn_count_launch(const spti_turn_args *a, void *stream) {
 
 extern "C" int spti_turn_place_launch(const spti_turn_args *a, void *stream) {
   using namespace spti;
-  return SPTI_LAUNCH(turn_place_kernel, level_blocks(a->view.n), PLAIN_LEVEL_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(turn_place_kernel, walk_blocks(a->view.n, a->lanes), WALK_THREADS, 0, stream, *a);
 }
 
 extern "C" int spti_levels_find_launch(const spti_levels_args *a, void *stream) {
   using namespace spti;
   const int64_t start_words = a->view.n > SPTI_SYNCFREE_CONTROL_WORDS ? a->view.n : SPTI_SYNCFREE_CONTROL_WORDS;
   int error = SPTI_LAUNCH(levels_start_kernel, level_blocks(start_words), PLAIN_LEVEL_THREADS, 0, stream, *a);
-  const int64_t rows_per_block = int64_t(a->rows_per_warp) * LEVEL_WARPS, blocks = (a->view.n + rows_per_block - 1) / rows_per_block;
-  if (!error) error = SPTI_LAUNCH(levels_sweep_kernel, blocks, LEVEL_THREADS, 0, stream, *a);
+  const int64_t rows = a->warp_per_row ? a->threads / 32 : a->threads, blocks = (a->view.n + rows - 1) / rows;
+  if (!error && a->warp_per_row) error = SPTI_LAUNCH(levels_warps_kernel, blocks, a->threads, 0, stream, *a);
+  else if (!error) error = SPTI_LAUNCH(levels_lanes_kernel, blocks, a->threads, 0, stream, *a);
   const int64_t fact_blocks = level_blocks(a->view.n);
   if (!error)
     error = SPTI_LAUNCH(levels_facts_kernel, fact_blocks < FACT_BLOCKS ? fact_blocks : int64_t(FACT_BLOCKS), PLAIN_LEVEL_THREADS, 0, stream,

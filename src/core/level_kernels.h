@@ -11,6 +11,16 @@
 extern "C" {
 #endif
 
+/* Off-diagonal entries. */
+static inline int64_t spti_view_entries(const spti_view *v) { return v->nnz - (v->head || v->tail ? v->n : 0); }
+
+/* Lanes for a line of average length, so that a warp's accesses lie side by side and few lanes idle (core/walk_lines.cuh). */
+static inline int32_t spti_walk_lanes(const spti_view *v) {
+  int32_t lanes = 1;
+  while (lanes < 32 && spti_view_entries(v) > (int64_t)lanes * v->n) lanes *= 2;
+  return lanes;
+}
+
 /* ---- the pattern of a push view turned into that of a pull view; entries of a line in any order ---- */
 
 typedef struct {
@@ -18,6 +28,7 @@ typedef struct {
   int32_t *count; /* [n]: entries of each row, without diagonals; counted down again while they are placed */
   int64_t *ptr;   /* [n+1]: count's running sum, made in between with spti_scan_launch */
   int32_t *idx;   /* [off-diagonal entries] */
+  int32_t lanes;  /* a power of two up to 32: lanes that share a column */
 } spti_turn_args;
 
 int spti_turn_count_launch(const spti_turn_args *, void *stream);
@@ -25,14 +36,16 @@ int spti_turn_place_launch(const spti_turn_args *, void *stream);
 
 /* ---- levels ---- */
 
+enum { SPTI_LEVELS_ROUNDS_PER_CHECK = 64 }; /* polls in vain that count as one of sync.spin_limit */
 enum { SPTI_LEVELS_COUNT, SPTI_LEVELS_LONGEST, SPTI_LEVELS_FACTS };
 
 typedef struct {
-  spti_view view;        /* pull */
-  int32_t *level;        /* [n] */
-  int32_t *facts;        /* [SPTI_LEVELS_FACTS]: number of levels, entries of the longest line without its diagonal */
-  int32_t rows_per_warp; /* 1 to 32: how many rows a warp works on at a time */
-  spti_syncfree sync;    /* control: set by spti_levels_find_launch */
+  spti_view view;       /* pull */
+  int32_t *level;       /* [n] */
+  int32_t *facts;       /* [SPTI_LEVELS_FACTS]: number of levels, entries of the longest line without its diagonal */
+  int32_t threads;      /* of a block: 32 to 512, whole warps */
+  int32_t warp_per_row; /* else a lane */
+  spti_syncfree sync;   /* control: set by spti_levels_find_launch */
 } spti_levels_args;
 
 int spti_levels_find_launch(const spti_levels_args *, void *stream);

@@ -30,8 +30,8 @@ static void drop(scratch *s) {
 
 /* v = the pattern of a pull view with the same dependencies, without diagonals. */
 static sptrsm_status turn(spti_view *v, scratch *s) {
-  const int64_t entries = v->nnz - (v->head || v->tail ? v->n : 0);
-  spti_turn_args args = {.view = *v};
+  const int64_t entries = spti_view_entries(v);
+  spti_turn_args args = {.view = *v, .lanes = spti_walk_lanes(v)};
   void *temporary, *stream = s->context->stream;
   size_t bytes;
   SPTI_TRY(take(s, &args.count, v->n, sizeof *args.count, "entries of rows"));
@@ -52,14 +52,14 @@ static sptrsm_status turn(spti_view *v, scratch *s) {
 
 /* level of each row; count and longest. */
 static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, scratch *s, sptrsm_context *context) {
-  spti_levels_args args = {.view = *v, .level = levels->level, .rows_per_warp = 32};
+  spti_levels_args args = {.view = *v, .level = levels->level, .threads = 128};
   int32_t *words, *found = context->pinned;
   SPTI_TRY(take(s, &words, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *words, "facts of levels"));
-  if (v->nnz > (int64_t)ROW_PER_WARP_ABOVE * v->n) args.rows_per_warp = 1;
+  if (v->nnz > (int64_t)ROW_PER_WARP_ABOVE * v->n) args.warp_per_row = 1, args.threads = 512;
   args.facts = words;
   args.sync.control = words + SPTI_LEVELS_FACTS;
   args.sync.lost = context->lost_device;
-  args.sync.spin_limit = v->n < INT32_MAX / 4 - SPTI_SPIN_LIMIT ? SPTI_SPIN_LIMIT + 4 * v->n : INT32_MAX; /* a chain may be as long as n */
+  args.sync.spin_limit = (int32_t)(((int64_t)SPTI_SPIN_LIMIT + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK); /* a chain may be as long as n */
   SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
   const size_t bytes = SPTI_LEVELS_FACTS * sizeof *found;
   SPTI_TRY(spti_gpu_copy(context, found, bytes, words, bytes, bytes, 1, SPTI_TO_HOST));

@@ -7,15 +7,6 @@
 #include "core/levels_gpu.h"
 #include "core/method.h"
 
-static int64_t entries_of(const spti_view *v) { return v->nnz - (v->head || v->tail ? v->n : 0); }
-
-/* Lanes for a row of average length, so that a warp's reads lie side by side and few lanes idle. */
-static int32_t lanes_for(const spti_view *v) {
-  int32_t lanes = 1;
-  while (lanes < 32 && entries_of(v) > (int64_t)lanes * v->n) lanes *= 2;
-  return lanes;
-}
-
 static sptrsm_status fill(const spti_pull_rows *rows, const sptrsm_plan *plan, const int32_t *order, int32_t *place, int32_t *from) {
   spti_pull_rows_args args = {.view = plan->view,
                               .order = order,
@@ -24,7 +15,7 @@ static sptrsm_status fill(const spti_pull_rows *rows, const sptrsm_plan *plan, c
                               .from = from,
                               .val = rows->val,
                               .diag = rows->diag,
-                              .lanes = lanes_for(&plan->view)};
+                              .lanes = spti_walk_lanes(&plan->view)};
   return spti_gpu_check(spti_pull_rows_fill_launch(&args, plan->context->stream), "rows by place");
 }
 
@@ -48,7 +39,7 @@ static sptrsm_status pack(spti_pull_rows *rows, const sptrsm_plan *plan, const i
 sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *plan, const int32_t *order) {
   const spti_view *v = &plan->view;
   const sptrsm_context *context = plan->context;
-  const int64_t entries = entries_of(v), n = v->n;
+  const int64_t entries = spti_view_entries(v), n = v->n;
   const size_t value = sptrsm_dtype_bytes(v->dtype), index = sizeof(int32_t);
   spti_pull_rows rows = {.n = v->n};
   int32_t *place = NULL, *count = NULL;

@@ -1,7 +1,7 @@
 /* pull_rows_kernels -- rows of a pull view copied in the order of their places, columns replaced by places. Deterministic. */
 #include "core/level_kernels.h"
 
-#include "core/device.cuh"
+#include "core/walk_lines.cuh"
 
 namespace spti {
 
@@ -19,20 +19,32 @@ template <typename T> SPTI_DEVICE T pulled_value(const spti_view &v, int64_t p) 
   return conj_if(v.conj, load_const(static_cast<const T *>(v.val) + p));
 }
 
-template <typename T> SPTI_KERNEL(PULL_ROWS_THREADS) pull_rows_fill_kernel(spti_pull_rows_args a) {
-  const int64_t thread = int64_t(block_in_grid()) * PULL_ROWS_THREADS + thread_in_block(), t = thread / a.lanes;
-  const int32_t first = int32_t(thread % a.lanes);
-  if (t >= a.view.n) return;
+struct pulled_row {
+  int64_t source; /* its first entry in solve order */
+  int32_t t, length, target;
+};
+
+template <typename T> SPTI_KERNEL(WALK_THREADS) pull_rows_fill_kernel(spti_pull_rows_args a) {
   const spti_view &v = a.view;
-  const int32_t i = load_const(a.order + t), length = load_const(a.start + t + 1) - load_const(a.start + t), step = v.backward ? -1 : 1;
-  const int64_t begin = load_const(v.ptr + i) + v.head, source = v.backward ? begin + length - 1 : begin, target = load_const(a.start + t);
-  for (int32_t e = first; e < length; e += a.lanes) {
-    const int64_t p = source + int64_t(e) * step;
-    if (a.from) store(a.from + target + e, load_const(a.place + load_const(v.idx + p)));
-    store(static_cast<T *>(a.val) + target + e, pulled_value<T>(v, p));
-  }
-  if (first != 0) return;
-  store(static_cast<T *>(a.diag) + t, v.unit ? one<T>() : pulled_value<T>(v, v.head ? begin - 1 : begin + length));
+  const int32_t step = v.backward ? -1 : 1;
+  const auto row_at = [&](int32_t t) {
+    const int32_t target = load_const(a.start + t), length = load_const(a.start + t + 1) - target;
+    const int64_t begin = load_const(v.ptr + load_const(a.order + t)) + v.head;
+    return pulled_row{v.backward ? begin + length - 1 : begin, t, length, target};
+  };
+  walk_lines(v.n, a.lanes, row_at, [&](const pulled_row &r, int32_t e) {
+    const int64_t p = r.source + int64_t(e) * step;
+    if (a.from) store(a.from + r.target + e, load_const(a.place + load_const(v.idx + p)));
+    store(static_cast<T *>(a.val) + r.target + e, pulled_value<T>(v, p));
+  });
+}
+
+template <typename T> SPTI_KERNEL(PULL_ROWS_THREADS) pull_rows_diagonal_kernel(spti_pull_rows_args a) {
+  const int64_t t = int64_t(block_in_grid()) * PULL_ROWS_THREADS + thread_in_block();
+  if (t >= a.view.n) return;
+  const int32_t i = load_const(a.order + t);
+  const int64_t p = a.view.head ? load_const(a.view.ptr + i) : load_const(a.view.ptr + i + 1) - 1;
+  store(static_cast<T *>(a.diag) + t, a.view.unit ? one<T>() : pulled_value<T>(a.view, p));
 }
 
 static int64_t pull_rows_blocks(int64_t count) { return (count + PULL_ROWS_THREADS - 1) / PULL_ROWS_THREADS; }
@@ -48,6 +60,7 @@ extern "C" int spti_pull_rows_fill_launch(const spti_pull_rows_args *a, void *st
   return spti::dispatch(a->view.dtype, [&](auto tag) {
     using namespace spti;
     using T = typename decltype(tag)::type;
-    return SPTI_LAUNCH(pull_rows_fill_kernel<T>, pull_rows_blocks(int64_t(a->view.n) * a->lanes), PULL_ROWS_THREADS, 0, stream, *a);
+    const int error = SPTI_LAUNCH(pull_rows_diagonal_kernel<T>, pull_rows_blocks(a->view.n), PULL_ROWS_THREADS, 0, stream, *a);
+    return error ? error : SPTI_LAUNCH(pull_rows_fill_kernel<T>, walk_blocks(a->view.n, a->lanes), WALK_THREADS, 0, stream, *a);
   });
 }

@@ -70,6 +70,7 @@ SIMT_WORD(double)
 #undef SIMT_WORD
 
 inline void red_add_release(int32_t *p, int32_t v) { simt::write(p, simt::word::i32, to_bits(v), true, simt::access::ordered); }
+inline int32_t generic_load_relaxed(const int32_t *p) { return load(p); }
 inline int32_t shared_load_acquire(const int32_t *p) { return load_acquire(p); }
 inline void shared_red_add_release(int32_t *p, int32_t v) { red_add_release(p, v); }
 inline int32_t fetch_add(int32_t *p, int32_t v) {

@@ -64,7 +64,7 @@ std::vector<int32_t> levels_by_hand(const spti_view &v) {
   return level;
 }
 
-int32_t longest_by_hand(const spti_view &v, const std::vector<int32_t> &) {
+int32_t longest_by_hand(const spti_view &v) {
   std::vector<int32_t> length(size_t(v.n), 0);
   for (int32_t i = 0; i < v.n; i++)
     for (int64_t p = spti_view_begin(&v, i); p < spti_view_end(&v, i); p++) length[size_t(v.pull ? i : v.idx[p])]++;
@@ -75,7 +75,7 @@ std::string compare(const spti_gpu_levels &found, const spti_view &v) {
   const std::vector<int32_t> level = levels_by_hand(v);
   const int32_t count = v.n ? *std::max_element(level.begin(), level.end()) + 1 : 0;
   if (found.n != v.n || found.count != count) return "count " + std::to_string(found.count) + ", not " + std::to_string(count);
-  if (found.longest != longest_by_hand(v, level)) return "longest " + std::to_string(found.longest);
+  if (found.longest != longest_by_hand(v)) return "longest " + std::to_string(found.longest);
   int32_t place = 0, widest = 0;
   for (int32_t l = 0; l < count; l++) {
     if (found.ptr[l] != place || found.device_ptr[l] != place) return "level " + std::to_string(l) + " begins elsewhere";
@@ -171,7 +171,39 @@ Test(simt_levels, small_orders) {
   for (int32_t n : orders) all_shapes(n, uint64_t(n * 100), n < 4 ? 4 : 20);
 }
 
-Test(simt_levels, longer) { all_shapes(150, 7000, 6); }
+/* The sweep alone, with blocks of any size: rows that need each other are in one warp, in one block, or in several. */
+static std::string run_sweep(const levels_case &c, int32_t threads, int32_t warp_per_row, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  const system_of_case system(c, seed % 5);
+  std::vector<int32_t> level(size_t(c.n), -7), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, -7);
+  int64_t lost = 0;
+  const spti_levels_args args = {system.view, level.data(), words.data(),
+                                 threads,     warp_per_row, {words.data() + SPTI_LEVELS_FACTS, &lost, 100000}};
+  if (spti_levels_find_launch(&args, nullptr)) return simt::error();
+  if (lost) return "row " + std::to_string(lost - 1) + " was given up";
+  const std::vector<int32_t> expected = levels_by_hand(system.view);
+  for (int32_t i = 0; i < c.n; i++)
+    if (level[size_t(i)] != expected[size_t(i)]) return "row " + std::to_string(i) + " has level " + std::to_string(level[size_t(i)]);
+  if (words[SPTI_LEVELS_COUNT] != *std::max_element(expected.begin(), expected.end()) + 1) return "count";
+  return words[SPTI_LEVELS_LONGEST] == longest_by_hand(system.view) ? "" : "longest";
+}
+
+Test(simt_levels, sweeps) {
+  const seed_range range(7000, 40);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      levels_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.pull = true;
+      c.pattern = shape(s);
+      c.n = 70 + int32_t(seed % 60);
+      const int32_t threads = 32 * (1 + int32_t(seed % 3)), warp_per_row = int32_t(seed / 3 % 2);
+      const std::string failure = run_sweep(c, threads, warp_per_row, seed);
+      cr_assert(failure.empty(), "%s; %s threads=%d warp_per_row=%d; replay with SIMT_SEED=%llu", failure.c_str(), c.name().c_str(),
+                threads, warp_per_row, (unsigned long long)seed);
+    }
+}
 
 /* Every allocation fails once: the error is MEMORY and nothing is left over. */
 Test(simt_levels, no_memory) {
@@ -214,8 +246,8 @@ Test(simt_levels, lost_dependency) {
     system.push.idx[size_t(spti_view_begin(&system.view, row))] = row;
     std::vector<int32_t> level(70), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS);
     int64_t lost = 0;
-    const spti_levels_args args = {
-        system.view, level.data(), words.data(), seed % 2 ? 32 : 1, {words.data() + SPTI_LEVELS_FACTS, &lost, 300}};
+    const spti_levels_args args = {system.view, level.data(),      words.data(),
+                                   64,          int32_t(seed % 2), {words.data() + SPTI_LEVELS_FACTS, &lost, 10}};
     cr_assert_eq(spti_levels_find_launch(&args, nullptr), 0, "%s", simt::error().c_str());
     const int64_t found = lost - 1;
     cr_assert(lost > 0 && (c.backward ? found <= row : found >= row), "row %lld is not behind the lost one; %s", (long long)found,
