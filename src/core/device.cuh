@@ -10,7 +10,7 @@
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
- * Collectives (syncwarp, shfl, any, all, ballot) take whole warps. Only syncwarp and syncthreads order memory. */
+ * Collectives (syncwarp, shfl, any, all, ballot, warp_max) take whole warps. Only syncwarp and syncthreads order memory. */
 #ifndef SPTI_DEVICE_CUH
 #define SPTI_DEVICE_CUH
 
@@ -173,6 +173,14 @@ SPTI_DEVICE bool all(bool v) { return __all_sync(0xffffffffu, v) != 0; }
 SPTI_DEVICE int popcount(uint32_t v) { return __popc(v); }
 SPTI_DEVICE int first_lane(uint32_t lanes) { return __ffs((int)lanes) - 1; }
 SPTI_DEVICE int last_lane(uint32_t lanes) { return 31 - __clz((int)lanes); }
+SPTI_DEVICE int32_t warp_max(int32_t v) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffu, v);
+#else
+  for (int by = 16; by > 0; by >>= 1) v = max(v, __shfl_xor_sync(0xffffffffu, v, by));
+  return v;
+#endif
+}
 SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 
 /* ---- waiting and launching ---- */

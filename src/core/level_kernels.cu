@@ -14,7 +14,7 @@
 
 namespace spti {
 
-enum { LEVEL_THREADS = 512, PLAIN_LEVEL_THREADS = 256, BATCH = 4, SHORT_ROW = 48, FACT_BLOCKS = 528 };
+enum { LEVEL_THREADS = SPTI_LEVELS_MOST_THREADS, PLAIN_LEVEL_THREADS = 256, BATCH = 4, SHORT_ROW = 48, FACT_BLOCKS = 528 };
 
 static int64_t level_blocks(int64_t count) { return (count + PLAIN_LEVEL_THREADS - 1) / PLAIN_LEVEL_THREADS; }
 
@@ -50,11 +50,23 @@ SPTI_KERNEL(WALK_THREADS) turn_place_kernel(spti_turn_args a) {
 
 /* ---- the sweep ---- */
 
+/* A grid of limited size strides over all rows. */
+SPTI_DEVICE int64_t plain_threads() { return int64_t(blocks_per_grid()) * PLAIN_LEVEL_THREADS; }
+
+SPTI_KERNEL(32) levels_clear_kernel(spti_levels_args a) {
+  if (lane() < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + lane(), 0);
+  if (lane() < SPTI_LEVELS_FACTS) store(a.facts + lane(), 0);
+}
+
 SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_start_kernel(spti_levels_args a) {
-  const int64_t i = plain_thread();
-  if (i < a.view.n) store(a.level + i, -1);
-  if (i < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + i, 0);
-  if (i < SPTI_LEVELS_FACTS) store(a.facts + i, 0);
+  int32_t longest = 0;
+  for (int64_t i = plain_thread(); i < a.view.n; i += plain_threads()) {
+    const int32_t length = int32_t(load_const(a.view.ptr + i + 1) - load_const(a.view.ptr + i)) - a.view.head - a.view.tail;
+    longest = length > longest ? length : longest;
+    store(a.level + i, -1);
+  }
+  longest = warp_max(longest);
+  if (lane() == 0) red_max(a.facts + SPTI_LEVELS_LONGEST, longest);
 }
 
 /* Levels of the block's own rows [low, low + rows) once more in shared memory, where a poll takes a quarter of the time. */
@@ -94,14 +106,21 @@ struct level_batch {
 #pragma unroll
     for (int b = 0; b < BATCH; b++) seen[b] = 0;
   }
-  /* Entries next, next + stride, ... of the row; returns the one after them. */
+  /* Entries next, next + stride, ... of the row; returns the one after them. All columns are asked for before one is used. */
   SPTI_DEVICE int32_t fetch(const spti_levels_args &a, const near_levels &near, const level_row &r, int32_t next, int32_t stride) {
+    int32_t column[BATCH];
+    clear();
+    if (r.length == 0) return next;
+#pragma unroll
+    for (int b = 0; b < BATCH; b++) {
+      const int32_t e = next + b * stride < r.length ? next + b * stride : 0;
+      column[b] = load_const(a.view.idx + (a.view.backward ? r.start - e : r.start + e));
+    }
 #pragma unroll
     for (int b = 0; b < BATCH; b++, next += stride) {
+      const int32_t in_block = column[b] - near.low;
       seen[b] = next < r.length ? -1 : 0;
-      if (next >= r.length) continue;
-      const int32_t column = load_const(a.view.idx + (a.view.backward ? r.start - next : r.start + next));
-      at[b] = uint32_t(column - near.low) < uint32_t(near.rows) ? near.level + (column - near.low) : a.level + column;
+      at[b] = uint32_t(in_block) < uint32_t(near.rows) ? near.level + in_block : a.level + column[b];
     }
     return next;
   }
@@ -121,15 +140,6 @@ struct level_batch {
     return v;
   }
 };
-
-SPTI_DEVICE int32_t highest_of_warp(int32_t v) {
-#pragma unroll
-  for (int by = 16; by > 0; by >>= 1) {
-    const int32_t other = shfl(v, lane() ^ by);
-    v = other > v ? other : v;
-  }
-  return v;
-}
 
 /* A long row, polled by the whole warp. */
 struct shared_row {
@@ -154,7 +164,7 @@ struct shared_row {
       done = false;
     }
     if (!all(done)) return false;
-    const int32_t level = highest_of_warp(batch.highest(highest)) + (r.length > 0);
+    const int32_t level = warp_max(batch.highest(highest)) + (r.length > 0);
     if (lane() == 0) publish_level(a, near, r.row, level);
     return true;
   }
@@ -181,16 +191,18 @@ SPTI_DEVICE near_levels near_levels_of(const spti_levels_args &a, int32_t *level
   return {level, int32_t(a.view.backward ? a.view.n - first - rows : first), rows};
 }
 
-/* A lane to a row, but the warp to a long one. */
-SPTI_KERNEL(LEVEL_THREADS) levels_lanes_kernel(spti_levels_args a) {
+/* A lane to a row, but the warp to a long one. Two forms of which one has nothing to do, since the host does not know whether there
+ * are long rows: without them fewer registers are needed and more rows resident. */
+template <bool WithLong> SPTI_KERNEL(LEVEL_THREADS) levels_lanes_kernel(spti_levels_args a) {
   SPTI_SHARED(int32_t, near_level, LEVEL_THREADS);
+  if ((load_const(a.facts + SPTI_LEVELS_LONGEST) > SHORT_ROW) != WithLong) return;
   shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
   const int64_t first = block_ticket(a.sync) * threads_per_block();
   const near_levels near = near_levels_of(a, near_level, first, threads_per_block());
   const level_row mine = level_row_at(a.view, first + thread_in_block(), true);
-  const bool is_long = mine.length > SHORT_ROW;
+  const bool is_long = WithLong && mine.length > SHORT_ROW;
   bool waiting = mine.row >= 0 && !is_long, moved = false;
-  uint32_t long_rows = ballot(is_long);
+  uint32_t long_rows = WithLong ? ballot(is_long) : 0;
   int32_t next = 0, highest = 0;
   level_batch batch;
   shared_row shared;
@@ -241,20 +253,14 @@ SPTI_KERNEL(LEVEL_THREADS) levels_warps_kernel(spti_levels_args a) {
   }
 }
 
-/* A grid of fixed size strides over all rows. */
-SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_facts_kernel(spti_levels_args a) {
-  int32_t count = 0, longest = 0;
-  for (int64_t i = plain_thread(); i < a.view.n; i += int64_t(blocks_per_grid()) * PLAIN_LEVEL_THREADS) {
+SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_count_kernel(spti_levels_args a) {
+  int32_t count = 0;
+  for (int64_t i = plain_thread(); i < a.view.n; i += plain_threads()) {
     const int32_t level = load_const(a.level + i) + 1;
-    const int32_t length = int32_t(load_const(a.view.ptr + i + 1) - load_const(a.view.ptr + i)) - a.view.head - a.view.tail;
     count = level > count ? level : count;
-    longest = length > longest ? length : longest;
   }
-  count = highest_of_warp(count);
-  longest = highest_of_warp(longest);
-  if (lane() != 0) return;
-  red_max(a.facts + SPTI_LEVELS_COUNT, count);
-  red_max(a.facts + SPTI_LEVELS_LONGEST, longest);
+  count = warp_max(count);
+  if (lane() == 0) red_max(a.facts + SPTI_LEVELS_COUNT, count);
 }
 
 /* ---- around the sort ---- */
@@ -291,15 +297,18 @@ extern "C" int spti_turn_place_launch(const spti_turn_args *a, void *stream) {
 
 extern "C" int spti_levels_find_launch(const spti_levels_args *a, void *stream) {
   using namespace spti;
-  const int64_t start_words = a->view.n > SPTI_SYNCFREE_CONTROL_WORDS ? a->view.n : SPTI_SYNCFREE_CONTROL_WORDS;
-  int error = SPTI_LAUNCH(levels_start_kernel, level_blocks(start_words), PLAIN_LEVEL_THREADS, 0, stream, *a);
   const int64_t rows = a->warp_per_row ? a->threads / 32 : a->threads, blocks = (a->view.n + rows - 1) / rows;
-  if (!error && a->warp_per_row) error = SPTI_LAUNCH(levels_warps_kernel, blocks, a->threads, 0, stream, *a);
-  else if (!error) error = SPTI_LAUNCH(levels_lanes_kernel, blocks, a->threads, 0, stream, *a);
-  const int64_t fact_blocks = level_blocks(a->view.n);
-  if (!error)
-    error = SPTI_LAUNCH(levels_facts_kernel, fact_blocks < FACT_BLOCKS ? fact_blocks : int64_t(FACT_BLOCKS), PLAIN_LEVEL_THREADS, 0, stream,
-                        *a);
+  int64_t plain_blocks = level_blocks(a->view.n);
+  if (plain_blocks > FACT_BLOCKS) plain_blocks = FACT_BLOCKS;
+  int error = SPTI_LAUNCH(levels_clear_kernel, 1, 32, 0, stream, *a);
+  if (!error) error = SPTI_LAUNCH(levels_start_kernel, plain_blocks, PLAIN_LEVEL_THREADS, 0, stream, *a);
+  if (!error && a->warp_per_row) {
+    error = SPTI_LAUNCH(levels_warps_kernel, blocks, a->threads, 0, stream, *a);
+  } else if (!error) {
+    error = SPTI_LAUNCH(levels_lanes_kernel<false>, blocks, a->threads, 0, stream, *a);
+    if (!error) error = SPTI_LAUNCH(levels_lanes_kernel<true>, blocks, a->threads, 0, stream, *a);
+  }
+  if (!error) error = SPTI_LAUNCH(levels_count_kernel, plain_blocks, PLAIN_LEVEL_THREADS, 0, stream, *a);
   return error;
 }
 

@@ -36,14 +36,14 @@ int spti_turn_place_launch(const spti_turn_args *, void *stream);
 
 /* ---- levels ---- */
 
-enum { SPTI_LEVELS_ROUNDS_PER_CHECK = 64 }; /* polls in vain that count as one of sync.spin_limit */
+enum { SPTI_LEVELS_MOST_THREADS = 1024, SPTI_LEVELS_ROUNDS_PER_CHECK = 64 /* polls in vain that count as one of sync.spin_limit */ };
 enum { SPTI_LEVELS_COUNT, SPTI_LEVELS_LONGEST, SPTI_LEVELS_FACTS };
 
 typedef struct {
   spti_view view;       /* pull */
   int32_t *level;       /* [n] */
   int32_t *facts;       /* [SPTI_LEVELS_FACTS]: number of levels, entries of the longest line without its diagonal */
-  int32_t threads;      /* of a block: 32 to 512, whole warps */
+  int32_t threads;      /* of a block: 32 to SPTI_LEVELS_MOST_THREADS, whole warps */
   int32_t warp_per_row; /* else a lane */
   spti_syncfree sync;   /* control: set by spti_levels_find_launch */
 } spti_levels_args;

@@ -9,8 +9,9 @@
 #include "core/level_kernels.h"
 #include "core/plan.h"
 
-/* Rows of more entries on average are each worked on by a warp, shorter ones by a thread. */
-enum { ROW_PER_WARP_ABOVE = 24 };
+/* Where a warp takes a row: longer rows than stencils have, which in factors need the ones just before them, but not so many that
+ * the resident warps are a small part of them. Else a thread takes a row. Measured on an H200 on the matrices of docs/benchmarks.md. */
+enum { WARP_ABOVE_LENGTH = 6, WARP_UP_TO_ORDER = 1 << 18 };
 
 typedef struct {
   const sptrsm_context *context;
@@ -52,10 +53,10 @@ static sptrsm_status turn(spti_view *v, scratch *s) {
 
 /* level of each row; count and longest. */
 static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, scratch *s, sptrsm_context *context) {
-  spti_levels_args args = {.view = *v, .level = levels->level, .threads = 128};
+  spti_levels_args args = {.view = *v, .level = levels->level, .threads = 512};
   int32_t *words, *found = context->pinned;
   SPTI_TRY(take(s, &words, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *words, "facts of levels"));
-  if (v->nnz > (int64_t)ROW_PER_WARP_ABOVE * v->n) args.warp_per_row = 1, args.threads = 512;
+  args.warp_per_row = v->nnz > (int64_t)WARP_ABOVE_LENGTH * v->n && v->n <= WARP_UP_TO_ORDER;
   args.facts = words;
   args.sync.control = words + SPTI_LEVELS_FACTS;
   args.sync.lost = context->lost_device;

@@ -96,6 +96,14 @@ inline void syncthreads() { simt::block_barrier(); }
 inline int popcount(uint32_t v) { return __builtin_popcount(v); }
 inline int first_lane(uint32_t lanes) { return __builtin_ctz(lanes); }
 inline int last_lane(uint32_t lanes) { return 31 - __builtin_clz(lanes); }
+inline int32_t warp_max(int32_t v) {
+  int32_t most = v;
+  for (int by = 16; by > 0; by >>= 1) {
+    const int32_t other = shfl(most, lane() ^ by);
+    most = other > most ? other : most;
+  }
+  return most;
+}
 inline uint32_t ballot(bool v) { return simt::vote(v); }
 inline bool any(bool v) { return ballot(v) != 0; }
 inline bool all(bool v) { return ballot(v) == 0xffffffffu; }
