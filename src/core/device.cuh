@@ -30,9 +30,11 @@ enum class protocol_step { none, ticket, last_arrival, acquire, arrival_barrier,
 #else
 #include <cuda_runtime.h>
 
-#define SPTI_DEVICE                    __device__ __forceinline__
-#define SPTI_KERNEL(threads)           __global__ void __launch_bounds__(threads)
-#define SPTI_SHARED(type, name, count) __shared__ type name[count]
+#define SPTI_DEVICE                           __device__ __forceinline__
+#define SPTI_KERNEL(threads)                  __global__ void __launch_bounds__(threads)
+/* At least so many blocks on a multiprocessor: bounds the registers of a thread. */
+#define SPTI_KERNEL_RESIDENT(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
+#define SPTI_SHARED(type, name, count)        __shared__ type name[count]
 /* The shared memory that the launch asked for, as an array of `type`; for what is more than the 48 KiB of arrays above. */
 #define SPTI_DYNAMIC_SHARED(type, name)                                                                                                    \
   extern __shared__ __align__(16) unsigned char spti_dynamic_shared[];                                                                     \

@@ -22,6 +22,7 @@ typedef struct {
   spti_csr_record *record;
   spti_csr_segment *segment;
   int32_t records, segments;
+  bool one_batch; /* no lane has more entries than it can have in flight */
 } packing;
 
 typedef struct {
@@ -56,6 +57,11 @@ static void drop(scratch *s) {
 /* Are the keys ascending as levels->order is? Where all rows are of one class. */
 static bool one_class(const spti_csr_classes *c, const spti_gpu_levels *levels) {
   return levels->longest <= c->split && (c->fixed > 0 || levels->longest <= c->entries);
+}
+
+static bool fits_one_batch(const spti_csr_classes *c, int32_t longest) {
+  const int32_t lanes = c->fixed > 0 ? c->fixed : 32;
+  return longest <= c->split && longest <= lanes * SPTI_CSR_BATCH && (c->fixed > 0 || c->entries <= SPTI_CSR_BATCH);
 }
 
 /* args->order and key sorted by key. */
@@ -131,6 +137,7 @@ static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *l
   if (levels->count > INT32_MAX / SPTI_CSR_CLASSES)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr: %d levels, packed rows take at most %d; use syncfree-csr:yy", levels->count,
                      INT32_MAX / SPTI_CSR_CLASSES);
+  st->packed.one_batch = fits_one_batch(&args.classes, levels->longest);
   SPTI_TRY_GOTO(take(&s, &args.key, n, sizeof *args.key));
   SPTI_TRY_GOTO(spti_gpu_check(spti_syncfree_csr_key_launch(&args, plan->context->stream), "levels and classes of rows"));
   if (!one_class(&args.classes, levels)) SPTI_TRY_GOTO(sort_by_class(&args, levels->count, &s));

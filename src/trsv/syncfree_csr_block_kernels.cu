@@ -28,13 +28,13 @@ template <typename T> struct outer_sum {
 
 /* Whole warp: a row's entries within the block, the last ones in solve order, go to shared memory. Returns how many there are. */
 template <typename T>
-SPTI_DEVICE int32_t share_inner_entries(const natural_rows<T> &rows, const row_task &task, lane_groups lanes, int64_t first, int32_t r,
-                                        const block_share<T> &share) {
+SPTI_DEVICE int32_t share_inner_entries(const natural_rows<T> &rows, const row_task<int64_t> &task, lane_groups lanes, int64_t first,
+                                        int32_t r, const block_share<T> &share) {
   int32_t inside = 0;
   for (int32_t back = lanes.member() + 1; back < BLOCK_ROWS && back <= task.length; back += lanes.size()) {
-    const int64_t column = rows.position_of(rows.source(task, task.length - back)) - first;
+    const int64_t column = rows.position_of(rows.source(task, uint32_t(task.length - back))) - first;
     if (column < 0) break;
-    shared_store(share.coefficient + column * BLOCK_PITCH + r, rows.value(task, task.length - back));
+    shared_store(share.coefficient + column * BLOCK_PITCH + r, rows.value(task, uint32_t(task.length - back)));
     inside |= int32_t(1u << column);
   }
   for (int32_t distance = lanes.size() / 2; distance > 0; distance /= 2) inside |= shfl(inside, lane() ^ distance);
@@ -74,7 +74,7 @@ SPTI_DEVICE void solve_inner(const spti_syncfree_csr_args &a, const row_solution
   }
 }
 
-template <typename T> SPTI_KERNEL(BLOCK_THREADS) syncfree_csr_block_kernel(spti_syncfree_csr_args a) {
+template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1) syncfree_csr_block_kernel(spti_syncfree_csr_args a) {
   SPTI_SHARED(T, coefficient, BLOCK_ROWS * BLOCK_PITCH);
   SPTI_SHARED(T, sum, BLOCK_ROWS);
   SPTI_SHARED(int32_t, inside, BLOCK_ROWS);
@@ -83,7 +83,7 @@ template <typename T> SPTI_KERNEL(BLOCK_THREADS) syncfree_csr_block_kernel(spti_
   const block_share<T> share = {coefficient, sum, inside};
   const natural_rows<T> rows = {a};
   if (warp_in_block() == a.lanes) {
-    const row_task task = rows.row_at_position(first + lane());
+    const row_task<int64_t> task = rows.row_at_position(first + lane());
     row_solution<T, natural_rows<T>> mine = {a, rows, task, work_of<T>(a, k), k, {}, {}};
     mine.prepare(task.mine);
     clear_shared(sum + lane());
@@ -93,11 +93,11 @@ template <typename T> SPTI_KERNEL(BLOCK_THREADS) syncfree_csr_block_kernel(spti_
   }
   const lane_groups lanes = {log_of(a.lanes)};
   const int32_t r = warp_in_block() * (32 >> lanes.log) + lanes.group();
-  row_task task = rows.row_at_position(first + r);
+  row_task<int64_t> task = rows.row_at_position(first + r);
   task.length -= share_inner_entries(rows, task, lanes, first, r, share);
   syncthreads();
   outer_sum<T> result = {sum + r};
-  sum_rows<T>(a, rows, task, lanes, -1, work_of<T>(a, k), &result);
+  sum_rows<false>(a, rows, task, lanes, -1, static_cast<const T *>(work_of<T>(a, k)), &result);
 }
 
 template <typename T> static int launch_block(const spti_syncfree_csr_args *a, void *stream) {

@@ -14,6 +14,7 @@ enum {
   SPTI_CSR_CLASSES = 8,      /* rows of a level by length: class c < 6 has 2^c lanes a row, class 6 is split over several warps */
   SPTI_CSR_LONG = 6,         /* the class of split rows */
   SPTI_CSR_MAX_WARPS = 8,    /* per thread block */
+  SPTI_CSR_BATCH = 4,        /* entries that a lane has in flight */
   SPTI_CSR_BLOCK_ROWS = 32,  /* consecutive rows of a thread block, */
   SPTI_CSR_BLOCK_LANES = 16, /* and the most lanes that each of them has */
 };
@@ -72,6 +73,7 @@ typedef struct {
   const spti_csr_record *record;
   const spti_csr_segment *segment;
   int32_t records, split;
+  int32_t one_batch; /* no lane has more than SPTI_CSR_BATCH entries, no row is split */
   /* or rows where they are: position t is row order[t], or the t-th in solve order where order is NULL */
   spti_view view; /* pull */
   const int32_t *order;

@@ -7,20 +7,21 @@
 namespace spti {
 
 template <typename T> struct natural_rows {
+  using task = row_task<int64_t>;
   const spti_syncfree_csr_args &a;
 
-  SPTI_DEVICE int32_t source(const row_task &task, int64_t e) const { return load_const(a.view.idx + task.first + e * task.step); }
-  SPTI_DEVICE T value(const row_task &task, int64_t e) const {
-    return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + task.first + e * task.step));
+  SPTI_DEVICE int32_t source(const task &t, uint32_t e) const { return load_const(a.view.idx + t.first + int64_t(e) * t.step); }
+  SPTI_DEVICE T value(const task &t, uint32_t e) const {
+    return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + t.first + int64_t(e) * t.step));
   }
-  SPTI_DEVICE T diagonal(const row_task &task) const {
+  SPTI_DEVICE T diagonal(const task &t) const {
     if (a.view.unit) return one<T>();
-    const int64_t p = a.view.head ? load_const(a.view.ptr + task.row) : load_const(a.view.ptr + task.row + 1) - 1;
+    const int64_t p = a.view.head ? load_const(a.view.ptr + t.row) : load_const(a.view.ptr + t.row + 1) - 1;
     return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + p));
   }
   SPTI_DEVICE int32_t position_of(int32_t row) const { return a.view.backward ? a.n - 1 - row : row; } /* without an order */
   /* Entries in solve order: descending where the solve goes backward. */
-  SPTI_DEVICE row_task row_at_position(int64_t t) const {
+  SPTI_DEVICE task row_at_position(int64_t t) const {
     if (t >= a.n) return {0, 0, 1, 0, 0, false, false};
     const int32_t row = a.order ? load_const(a.order + t) : int32_t(a.view.backward ? a.n - 1 - t : t);
     const int64_t begin = load_const(a.view.ptr + row) + a.view.head, end = load_const(a.view.ptr + row + 1) - a.view.tail;

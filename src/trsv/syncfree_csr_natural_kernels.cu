@@ -17,14 +17,14 @@ SPTI_DEVICE int64_t sum_of_warp(int64_t v) {
 /* A window of 32 rows under the rule of fusion. */
 template <typename T> SPTI_DEVICE void solve_window(const spti_syncfree_csr_args &a, int64_t first, int32_t k) {
   const natural_rows<T> rows = {a};
-  const row_task mine = rows.row_at_position(first + lane());
+  const row_task<int64_t> mine = rows.row_at_position(first + lane());
   const int64_t count = a.n - first < 32 ? a.n - first : 32;
   if (sum_of_warp(mine.length) < count * a.average) {
-    solve_rows<T>(a, rows, mine, {0}, -1, k);
+    solve_rows<false, T>(a, rows, mine, {0}, -1, k);
     return;
   }
   for (int64_t t = first; t < first + count; t++)
-    if (!solve_rows<T>(a, rows, rows.row_at_position(t), {5}, -1, k)) return;
+    if (!solve_rows<false, T>(a, rows, rows.row_at_position(t), {5}, -1, k)) return;
 }
 
 static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {
@@ -32,7 +32,9 @@ static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {
   return (int64_t(a.n) + rows - 1) / rows * a.transfer.width;
 }
 
-template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_natural_kernel(spti_syncfree_csr_args a) {
+template <typename T>
+SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) < 16 ? 3 : 2)
+syncfree_csr_natural_kernel(spti_syncfree_csr_args a) {
   const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
   if (item >= items_of(a)) return;
   const int64_t window = item / a.transfer.width;
@@ -43,7 +45,7 @@ template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_natural_
   }
   const lane_groups lanes = {log_of(a.lanes)};
   const natural_rows<T> rows = {a};
-  solve_rows<T>(a, rows, rows.row_at_position(window * (32 >> lanes.log) + lanes.group()), lanes, -1, k);
+  solve_rows<false, T>(a, rows, rows.row_at_position(window * (32 >> lanes.log) + lanes.group()), lanes, -1, k);
 }
 
 template <typename T> static int launch_natural(const spti_syncfree_csr_args *a, void *stream) {

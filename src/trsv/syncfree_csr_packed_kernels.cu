@@ -17,40 +17,46 @@ template <typename Real> SPTI_KERNEL(FILL_THREADS) syncfree_csr_start_kernel(spt
 }
 
 template <typename T> struct packed_rows {
+  using task = row_task<int32_t>;
   const spti_syncfree_csr_args &a;
 
-  SPTI_DEVICE int32_t source(const row_task &task, int64_t e) const {
-    return task.step == 0 ? a.n + int32_t(task.first + e) : load_const(a.from + task.first + e);
+  SPTI_DEVICE int32_t source(const task &t, uint32_t e) const {
+    return t.step == 0 ? a.n + t.first + int32_t(e) : load_const(a.from + t.first + e);
   }
-  SPTI_DEVICE T value(const row_task &task, int64_t e) const {
-    return task.step == 0 ? one<T>() : load_const(static_cast<const T *>(a.val) + task.first + e);
+  SPTI_DEVICE T value(const task &t, uint32_t e) const {
+    return t.step == 0 ? one<T>() : load_const(static_cast<const T *>(a.val) + t.first + e);
   }
-  SPTI_DEVICE T diagonal(const row_task &task) const { return load_const(static_cast<const T *>(a.diag) + task.place); }
+  SPTI_DEVICE T diagonal(const task &t) const { return load_const(static_cast<const T *>(a.diag) + t.place); }
 
-  SPTI_DEVICE row_task whole_row(int32_t place, bool mine) const {
+  SPTI_DEVICE task whole_row(int32_t place, bool mine) const {
     if (!mine) return {0, 0, 1, 0, 0, false, false};
     const int32_t begin = load_const(a.start + place), end = load_const(a.start + place + 1);
     return {begin, end - begin, 1, load_const(a.row + place), place, true, true};
   }
-  SPTI_DEVICE row_task segment_of_row(int32_t s, bool is_sum) const {
+  SPTI_DEVICE task segment_of_row(int32_t s, bool is_sum) const {
     const int32_t place = load_const(&a.segment[s].place), part = load_const(&a.segment[s].part);
-    row_task task = whole_row(place, true);
+    task t = whole_row(place, true);
     if (is_sum) {
-      task.first = s - part;
-      task.length = part + 1;
-      task.step = 0;
-      return task;
+      t.first = s - part;
+      t.length = part + 1;
+      t.step = 0;
+      return t;
     }
-    const int64_t skipped = int64_t(part) * a.split, rest = task.length - skipped;
-    task.first += skipped;
-    task.length = int32_t(rest < a.split ? rest : a.split);
-    task.place = a.n + s;
-    task.whole = false;
-    return task;
+    const int32_t skipped = part * a.split, rest = t.length - skipped;
+    t.first += skipped;
+    t.length = int32_t(rest < a.split ? rest : a.split);
+    t.place = a.n + s;
+    t.whole = false;
+    return t;
   }
 };
 
-template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
+/* Registers, and with them the warps that read ahead, are what OneBatch saves. */
+template <typename T, bool OneBatch>
+SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) == 16 ? 2
+                                              : OneBatch      ? 4
+                                                              : 3)
+syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
   const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
   const int32_t width = a.transfer.width;
   if (item >= int64_t(a.records) * width) return;
@@ -59,13 +65,16 @@ template <typename T> SPTI_KERNEL(32 * SPTI_CSR_MAX_WARPS) syncfree_csr_packed_k
   const lane_groups lanes = {shape >> 2 & 7};
   const packed_rows<T> rows = {a};
   const bool whole = (shape & 3) == SPTI_CSR_ROWS, is_sum = (shape & 3) == SPTI_CSR_SUM;
-  const row_task task = whole ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5) : rows.segment_of_row(first, is_sum);
-  solve_rows<T>(a, rows, task, lanes, load_const(&a.record[r].gate), int32_t(item - r * width));
+  const row_task<int32_t> task =
+      whole ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5) : rows.segment_of_row(first, is_sum);
+  solve_rows<OneBatch, T>(a, rows, task, lanes, load_const(&a.record[r].gate), int32_t(item - r * width));
 }
 
 template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, void *stream) {
   const int64_t items = int64_t(a->records) * a->transfer.width;
-  return SPTI_LAUNCH(syncfree_csr_packed_kernel<T>, (items + a->block_warps - 1) / a->block_warps, 32 * a->block_warps, 0, stream, *a);
+  const int64_t blocks = (items + a->block_warps - 1) / a->block_warps;
+  if (a->one_batch) return SPTI_LAUNCH((syncfree_csr_packed_kernel<T, true>), blocks, 32 * a->block_warps, 0, stream, *a);
+  return SPTI_LAUNCH((syncfree_csr_packed_kernel<T, false>), blocks, 32 * a->block_warps, 0, stream, *a);
 }
 
 template <typename Real> static int launch_start(const spti_syncfree_csr_args *a, int64_t reals, void *stream) {

@@ -5,7 +5,7 @@
  * something peek again. All lanes keep together, so a row may need one of the same warp: that one's x is published before the
  * warp peeks again, and no lane spins in a branch of its own while its producer is held up.
  *
- * Rows, one of two kinds, say where rows and their entries are: task(...), column, value, diagonal. */
+ * Rows, one of two kinds, say where a task's entries are: source(task, e), value(task, e), diagonal(task). */
 #ifndef SPTI_SYNCFREE_CSR_SOLVE_CUH
 #define SPTI_SYNCFREE_CSR_SOLVE_CUH
 
@@ -14,9 +14,6 @@
 #include "trsv/syncfree_csr_kernels.h"
 
 namespace spti {
-
-/* Entries that a lane has in flight, and as many again whose indices and values are read ahead. */
-enum { CSR_BATCH = 4 };
 
 /* A warp shared out: groups of 2^log lanes, one row each. */
 struct lane_groups {
@@ -35,44 +32,44 @@ SPTI_DEVICE int32_t log_of(int32_t lanes) {
 }
 
 /* What a group of lanes does. */
-struct row_task {
-  int64_t first;        /* entry e is at first + e * step */
+template <typename Offset> struct row_task {
+  Offset first;         /* entry e is at first + e * step */
   int32_t length, step; /* step 0: entry e is once the sum of segment first + e */
   int32_t row, place;   /* of the solution in B and X, and in the work */
   bool mine, whole;     /* there is a row; and it has a right-hand side and a diagonal: else its sum alone is published */
 };
 
 template <typename T> struct batch {
-  int32_t from[CSR_BATCH]; /* -1: no entry; then val and x are zero */
-  T val[CSR_BATCH], x[CSR_BATCH];
+  int32_t from[SPTI_CSR_BATCH]; /* -1: no entry; then val and x are zero */
+  T val[SPTI_CSR_BATCH], x[SPTI_CSR_BATCH];
 
-  template <typename Rows> SPTI_DEVICE void load(const Rows &rows, const row_task &task, lane_groups lanes, int32_t begin) {
+  template <typename Rows> SPTI_DEVICE void load(const Rows &rows, const typename Rows::task &task, lane_groups lanes, uint32_t begin) {
 #pragma unroll
-    for (int u = 0; u < CSR_BATCH; u++) {
-      const int64_t e = int64_t(begin) + lanes.member() + u * lanes.size();
-      const bool there = task.mine && e < task.length;
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) {
+      const uint32_t e = begin + uint32_t(lanes.member() + u * lanes.size());
+      const bool there = e < uint32_t(task.length);
       from[u] = there ? rows.source(task, e) : -1;
       val[u] = there ? rows.value(task, e) : from_reals<T>::make(0, 0);
     }
   }
   SPTI_DEVICE void peek_all(const T *work) {
 #pragma unroll
-    for (int u = 0; u < CSR_BATCH; u++) x[u] = from[u] >= 0 ? peek(work + from[u]) : from_reals<T>::make(0, 0);
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) x[u] = from[u] >= 0 ? peek(work + from[u]) : from_reals<T>::make(0, 0);
   }
   SPTI_DEVICE void peek_missing(const T *work) {
 #pragma unroll
-    for (int u = 0; u < CSR_BATCH; u++)
+    for (int u = 0; u < SPTI_CSR_BATCH; u++)
       if (is_sentinel(x[u])) x[u] = peek(work + from[u]);
   }
   SPTI_DEVICE bool complete() const {
     bool all_there = true;
 #pragma unroll
-    for (int u = 0; u < CSR_BATCH; u++) all_there = all_there && !is_sentinel(x[u]);
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) all_there = all_there && !is_sentinel(x[u]);
     return all_there;
   }
   SPTI_DEVICE T add_to(T sum) const {
 #pragma unroll
-    for (int u = 0; u < CSR_BATCH; u++) sum = sum + val[u] * x[u];
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) sum = sum + val[u] * x[u];
     return sum;
   }
 };
@@ -105,7 +102,7 @@ SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint
 template <typename T, typename Rows> struct row_solution {
   const spti_syncfree_csr_args &a;
   const Rows &rows;
-  const row_task &task;
+  const typename Rows::task &task;
   T *work;
   int32_t k;
   divisor<T> diagonal;
@@ -126,17 +123,17 @@ template <typename T, typename Rows> struct row_solution {
 
 template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
-/* Whole warp, one task a group: sums up, and calls result->finish(sum) in one lane of each group; result->prepare(owner) before. gate:
+/* Whole warp, one task a group, each of one batch at most if OneBatch: sums up, and calls result->finish(sum) in one lane of each group; result->prepare(owner) before. gate:
  * a place to wait for first, or -1. False: a dependency is lost. */
-template <typename T, typename Rows, typename Result>
-SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t gate,
-                          const T *work, Result *result) {
+template <bool OneBatch, typename T, typename Rows, typename Result>
+SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
+                          int32_t gate, const T *work, Result *result) {
   batch<T> now, next;
   now.load(rows, task, lanes, 0);
   result->prepare(task.mine && lanes.member() == 0);
-  const int32_t step = CSR_BATCH * lanes.size();
-  int32_t ahead = step; /* entries of the row in `now` and before it */
-  next.load(rows, task, lanes, ahead);
+  const uint32_t step = uint32_t(SPTI_CSR_BATCH * lanes.size());
+  uint32_t ahead = step; /* entries of the row in `now` and before it */
+  if (!OneBatch) next.load(rows, task, lanes, ahead);
   if (gate >= 0 && !wait_for_value(a.sync, work + gate, task.row)) return false;
   now.peek_all(work);
   T sum = from_reals<T>::make(0, 0);
@@ -146,14 +143,16 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
   while (unfinished) {
     const uint32_t waiting = ballot(!now.complete());
     const bool turn = (unfinished >> lane() & 1u) != 0 && (waiting & lanes.mask()) == 0;
-    const bool ends = turn && ahead >= task.length;
+    const bool ends = turn && (OneBatch || ahead >= uint32_t(task.length));
     if (turn) {
       guard.progress();
       sum = now.add_to(sum);
-      now = next;
-      now.peek_all(work);
-      ahead += step;
-      next.load(rows, task, lanes, ahead);
+      if (!OneBatch) {
+        now = next;
+        now.peek_all(work);
+        ahead += step;
+        next.load(rows, task, lanes, ahead);
+      }
     }
     const uint32_t ended = ballot(ends);
     if (ended) {
@@ -168,11 +167,11 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
 }
 
 /* Whole warp, one task a group, for right-hand side k. */
-template <typename T, typename Rows>
-SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const row_task &task, lane_groups lanes, int32_t gate,
-                            int32_t k) {
+template <bool OneBatch, typename T, typename Rows>
+SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
+                            int32_t gate, int32_t k) {
   row_solution<T, Rows> solution = {a, rows, task, work_of<T>(a, k), k, {}, {}};
-  return sum_rows<T>(a, rows, task, lanes, gate, solution.work, &solution);
+  return sum_rows<OneBatch>(a, rows, task, lanes, gate, static_cast<const T *>(solution.work), &solution);
 }
 
 } // namespace spti

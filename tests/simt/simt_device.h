@@ -8,10 +8,11 @@
 
 #include "simt/simt.h"
 
-#define SPTI_DEVICE                     inline
-#define SPTI_KERNEL(threads)            void
-#define SPTI_SHARED(type, name, count)  type *const name = (type *)simt::shared_array(sizeof(type) * (count))
-#define SPTI_DYNAMIC_SHARED(type, name) type *const name = (type *)simt::shared_array(simt::dynamic_shared)
+#define SPTI_DEVICE                           inline
+#define SPTI_KERNEL(threads)                  void
+#define SPTI_KERNEL_RESIDENT(threads, blocks) void
+#define SPTI_SHARED(type, name, count)        type *const name = (type *)simt::shared_array(sizeof(type) * (count))
+#define SPTI_DYNAMIC_SHARED(type, name)       type *const name = (type *)simt::shared_array(simt::dynamic_shared)
 
 namespace spti {
 
