@@ -54,13 +54,21 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
 
 /* ---- memory: one definition per word type ---- */
 
-#define SPTI_WORD_ACCESS(word, suffix, constraint)                                                                                         \
+#define SPTI_WORD_ACCESS(word, suffix, constraint, constraint_inout)                                                                       \
   SPTI_DEVICE word load_const(const word *p) { return __ldg(p); }                                                                          \
   SPTI_DEVICE word load(const word *p) { return *p; }                                                                                      \
   SPTI_DEVICE void store(word *p, word v) { *p = v; }                                                                                      \
   SPTI_DEVICE word load_relaxed(const word *p) {                                                                                           \
     word v;                                                                                                                                \
     asm volatile("ld.relaxed.gpu.global." suffix " %0, [%1];" : constraint(v) : "l"(__cvta_generic_to_global(p)) : "memory");              \
+    return v;                                                                                                                              \
+  }                                                                                                                                        \
+  /* wanted ? what is there : v, without a branch. */                                                                                      \
+  SPTI_DEVICE word load_relaxed_if(bool wanted, const word *p, word v) {                                                                   \
+    asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t@wanted ld.relaxed.gpu.global." suffix " %0, [%1];\n\t}"        \
+                 : constraint_inout(v)                                                                                                     \
+                 : "l"(__cvta_generic_to_global(p)), "r"((int)wanted)                                                                      \
+                 : "memory");                                                                                                              \
     return v;                                                                                                                              \
   }                                                                                                                                        \
   SPTI_DEVICE word load_acquire(const word *p) {                                                                                           \
@@ -97,10 +105,10 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
     asm volatile("red.relaxed.cta.shared.add." suffix " [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), in(v) : "memory");                  \
   }
 
-SPTI_WORD_ACCESS(int32_t, "s32", "=r")
-SPTI_WORD_ACCESS(int64_t, "s64", "=l")
-SPTI_WORD_ACCESS(float, "f32", "=f")
-SPTI_WORD_ACCESS(double, "f64", "=d")
+SPTI_WORD_ACCESS(int32_t, "s32", "=r", "+r")
+SPTI_WORD_ACCESS(int64_t, "s64", "=l", "+l")
+SPTI_WORD_ACCESS(float, "f32", "=f", "+f")
+SPTI_WORD_ACCESS(double, "f64", "=d", "+d")
 SPTI_WORD_STORE(int32_t, "s32", "r")
 SPTI_WORD_STORE(int64_t, "s64", "l")
 SPTI_WORD_STORE(float, "f32", "f")
@@ -222,6 +230,9 @@ namespace spti {
 template <typename R> SPTI_DEVICE complex_t<R> load_const(const complex_t<R> *p) { return {load_const(&p->re), load_const(&p->im)}; }
 template <typename R> SPTI_DEVICE complex_t<R> load(const complex_t<R> *p) { return {load(&p->re), load(&p->im)}; }
 template <typename R> SPTI_DEVICE complex_t<R> load_relaxed(const complex_t<R> *p) { return {load_relaxed(&p->re), load_relaxed(&p->im)}; }
+template <typename R> SPTI_DEVICE complex_t<R> load_relaxed_if(bool wanted, const complex_t<R> *p, complex_t<R> v) {
+  return {load_relaxed_if(wanted, &p->re, v.re), load_relaxed_if(wanted, &p->im, v.im)};
+}
 template <typename R> SPTI_DEVICE void store(complex_t<R> *p, complex_t<R> v) {
   store(&p->re, v.re);
   store(&p->im, v.im);

@@ -82,7 +82,8 @@ template <> struct divisor<double> {
   SPTI_DEVICE double quick(double a) const { return fused(a, reciprocal, a * rest); }
   SPTI_DEVICE bool quick_holds(double a) const {
     const double q = magnitude(a * reciprocal), r = magnitude(reciprocal);
-    return r > 1e-250 && r < 1e250 && (a == 0 || (q > 1e-250 && q < 1e250 && magnitude(a) > 1e-250));
+    const bool safe = (r > 1e-250) & (r < 1e250), normal = (q > 1e-250) & (q < 1e250) & (magnitude(a) > 1e-250);
+    return safe & (normal | (a == 0)); /* no branch for each */
   }
   SPTI_DEVICE double divide(double a) const { return a != 0 && quick_holds(a) ? quick(a) : a / t; }
 };

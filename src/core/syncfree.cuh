@@ -130,6 +130,9 @@ template <> SPTI_DEVICE complex_t<double> sentinel<complex_t<double>>() { return
 /* What is there now; the caller tests is_sentinel and peeks again. The word is the message, so no order is needed. */
 template <typename T> SPTI_DEVICE T peek(const T *p) { return load_relaxed(p); }
 
+/* Peeks again where v is not there yet, without a branch. */
+template <typename T> SPTI_DEVICE T peek_again(const T *p, T v) { return load_relaxed_if(is_sentinel(v), p, v); }
+
 /* What may be published: v, or the ordinary NaN in its stead. */
 SPTI_DEVICE float publishable(float v) { return is_sentinel(v) ? bits_to_float(0x7fffffffu) : v; }
 SPTI_DEVICE double publishable(double v) { return is_sentinel(v) ? bits_to_double(0x7fffffffffffffffull) : v; }

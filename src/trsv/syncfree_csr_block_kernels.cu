@@ -51,8 +51,10 @@ SPTI_DEVICE uint32_t union_of_warp(uint32_t lanes) {
 template <typename T>
 SPTI_DEVICE void solve_inner(const spti_syncfree_csr_args &a, const row_solution<T, natural_rows<T>> &mine, const block_share<T> &share) {
   const uint32_t inside = uint32_t(load(share.inside + lane())), rows = ballot(mine.task.mine);
+  const T *coefficient = share.coefficient + lane(); /* of the column whose turn it is, read ahead */
   uint32_t pending = union_of_warp(inside), done = ~rows;
-  T outer = sentinel<T>(), inner = from_reals<T>::make(0, 0), x = inner;
+  int column = pending ? first_lane(pending) : 0;
+  T outer = sentinel<T>(), inner = from_reals<T>::make(0, 0), x = inner, entry = load(coefficient + column * BLOCK_PITCH);
   spin_guard guard;
   guard.start();
   for (uint32_t turn = 1; ~done; turn++) {
@@ -61,12 +63,13 @@ SPTI_DEVICE void solve_inner(const spti_syncfree_csr_args &a, const row_solution
     if (known) x = mine.value(outer + inner);
     const uint32_t now = ballot(known);
     done |= now;
-    const int column = first_lane(pending);
     const bool step = pending != 0 && (done >> column & 1u) != 0;
     if (step) {
       const T other = shfl(x, column);
-      if (inside >> column & 1u) inner = inner + load(share.coefficient + column * BLOCK_PITCH + lane()) * other;
+      if (inside >> column & 1u) inner = inner + entry * other;
       pending &= pending - 1;
+      column = pending ? first_lane(pending) : 0;
+      entry = load(coefficient + column * BLOCK_PITCH);
     }
     if (known) mine.give(x);
     if (step || now) guard.progress();

@@ -54,17 +54,16 @@ template <typename T> struct batch {
   }
   SPTI_DEVICE void peek_all(const T *work) {
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) x[u] = from[u] >= 0 ? peek(work + from[u]) : from_reals<T>::make(0, 0);
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) x[u] = load_relaxed_if(from[u] >= 0, work + from[u], from_reals<T>::make(0, 0));
   }
   SPTI_DEVICE void peek_missing(const T *work) {
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++)
-      if (is_sentinel(x[u])) x[u] = peek(work + from[u]);
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) x[u] = peek_again(work + from[u], x[u]);
   }
   SPTI_DEVICE bool complete() const {
     bool all_there = true;
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) all_there = all_there && !is_sentinel(x[u]);
+    for (int u = 0; u < SPTI_CSR_BATCH; u++) all_there = int(all_there) & int(!is_sentinel(x[u]));
     return all_there;
   }
   SPTI_DEVICE T add_to(T sum) const {
@@ -76,9 +75,14 @@ template <typename T> struct batch {
 
 /* Whole warp: each lane gets the sum over its group, added up in a fixed tree. */
 template <typename T> SPTI_DEVICE T sum_of_group(T sum, lane_groups lanes) {
-  for (int32_t distance = lanes.size() / 2; distance > 0; distance /= 2) sum = sum + shfl(sum, lane() ^ distance);
+#pragma unroll
+  for (int32_t distance = 16; distance > 0; distance /= 2)
+    if (distance < lanes.size()) sum = sum + shfl(sum, lane() ^ distance);
   return sum;
 }
+
+/* The guard hears of one poll in so many, to keep the way short from the arrival of a value to what it is waited for. */
+enum { SPTI_CSR_POLLS_PER_GUARD = 16 };
 
 /* Whole warp: until a value is there, polled by one lane; row is what is reported. False: lost. */
 template <typename T> SPTI_DEVICE bool wait_for_value(const spti_syncfree &sync, const T *value, int32_t row) {
@@ -86,12 +90,15 @@ template <typename T> SPTI_DEVICE bool wait_for_value(const spti_syncfree &sync,
   if (lane() == 0) {
     spin_guard guard;
     guard.start();
-    while (on && is_sentinel(peek(value))) on = guard.go_on(sync, row);
+    for (uint32_t polls = 1; on && is_sentinel(peek(value)); polls++) {
+      if (polls % SPTI_CSR_POLLS_PER_GUARD == 0) on = guard.go_on(sync, row);
+      else spin_pause();
+    }
   }
   return all(on);
 }
 
-/* Whole warp: after a round that left `waiting` lanes without a value. False: lost. */
+/* Whole warp: after polls in vain that left `waiting` lanes without a value. False: lost. */
 SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint32_t waiting, int32_t row) {
   bool on = true;
   if (lane() == first_lane(waiting)) on = guard->go_on(sync, row);
@@ -113,7 +120,8 @@ template <typename T, typename Rows> struct row_solution {
     diagonal.set(owner ? rows.diagonal(task) : one<T>());
     rhs = owner ? read_rhs<T>(a.transfer, task.row, k) : from_reals<T>::make(0, 0);
   }
-  SPTI_DEVICE T value(T sum) const { return task.whole ? diagonal.divide(rhs - sum) : sum; }
+  SPTI_DEVICE T value(T sum) const { return task.whole ? quotient_of(rhs - sum) : sum; }
+  SPTI_DEVICE T quotient_of(T v) const { return diagonal.quick_holds(v) ? diagonal.quick(v) : diagonal.divide(v); }
   SPTI_DEVICE void give(T x) const {
     publish(work + task.place, x);
     if (task.whole) write_solution(a.transfer, task.row, k, x);
@@ -137,33 +145,31 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
   if (gate >= 0 && !wait_for_value(a.sync, work + gate, task.row)) return false;
   now.peek_all(work);
   T sum = from_reals<T>::make(0, 0);
-  uint32_t unfinished = ballot(task.mine);
+  const uint32_t group = lanes.mask();
+  bool active = task.mine;
   spin_guard guard;
   guard.start();
-  while (unfinished) {
+  if (!any(active)) return true;
+  for (uint32_t polls = 1;; polls++) {
     const uint32_t waiting = ballot(!now.complete());
-    const bool turn = (unfinished >> lane() & 1u) != 0 && (waiting & lanes.mask()) == 0;
-    const bool ends = turn && (OneBatch || ahead >= uint32_t(task.length));
-    if (turn) {
-      guard.progress();
-      sum = now.add_to(sum);
-      if (!OneBatch) {
+    const bool turn = active && (waiting & group) == 0, ends = turn && (OneBatch || ahead >= uint32_t(task.length));
+    if (any(turn)) {
+      const T so_far = now.add_to(sum), total = sum_of_group(so_far, lanes);
+      if (ends && lanes.member() == 0) result->finish(total);
+      active = active && !ends;
+      if (!any(active)) return true;
+      if (!OneBatch && turn) {
+        sum = so_far;
         now = next;
         now.peek_all(work);
         ahead += step;
         next.load(rows, task, lanes, ahead);
       }
+      guard.progress();
     }
-    const uint32_t ended = ballot(ends);
-    if (ended) {
-      const T total = sum_of_group(sum, lanes);
-      if (ends && lanes.member() == 0) result->finish(total);
-      unfinished &= ~ended;
-    }
-    if (waiting && !keep_waiting(&guard, a.sync, waiting, task.row)) return false;
-    if (waiting) now.peek_missing(work);
+    now.peek_missing(work);
+    if (polls % SPTI_CSR_POLLS_PER_GUARD == 0 && waiting && !keep_waiting(&guard, a.sync, waiting, task.row)) return false;
   }
-  return true;
 }
 
 /* Whole warp, one task a group, for right-hand side k. */
