@@ -53,11 +53,9 @@ static const int32_t DEFAULT_ONE_WARPS[] = {16, 16, 32};
 /* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
 /* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
- * times below 8 entries a column, 1.3 times at 9 (docs/benchmarks.md). */
-enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8 };
-/* One right-hand side: where columns are taken as they become ready, those of one block have nothing to tell each other. Up
- * to this order what stays in a block is worth more (docs/benchmarks.md). */
-enum { ONE_UP_TO = 262144 };
+ * times below 8 entries a column, 1.3 times at 9; on large grids, 27 points and 262144 or more columns, 4 to 12 times
+ * (docs/benchmarks.md). */
+enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8, LARGE_ABOVE = 196608, LARGE_LENGTH = 32 };
 /* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
 enum { SURVEY_ABOVE = 20000 };
 
@@ -134,7 +132,8 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
 
 static bool wants_ready_order(const settings *set, const spti_view *v) {
   if (set->ready >= 0) return set->ready == 1;
-  return v->n > READY_ORDER_ABOVE && v->nnz < (int64_t)v->n * READY_ORDER_LENGTH;
+  const int64_t most = v->n > LARGE_ABOVE ? LARGE_LENGTH : READY_ORDER_LENGTH;
+  return v->n > READY_ORDER_ABOVE && v->nnz < v->n * most;
 }
 
 static sptrsm_status survey(sptrsm_plan *plan, state *s, int32_t *facts) {
@@ -193,13 +192,14 @@ static int32_t warps_of(const settings *set) {
   return set->warps < SPTI_SYNCFREE_CSC_MAX_WARPS ? set->warps : SPTI_SYNCFREE_CSC_MAX_WARPS;
 }
 
-/* Do `width` right-hand sides go through the kernel for one? */
+/* Do `width` right-hand sides go through the kernel for one? It takes columns as they are numbered, for columns of one block must
+ * be neighbours; that outweighs the order of readiness up to LARGE_ABOVE columns. */
 static bool one_by_one(const sptrsm_plan *plan, int32_t width) {
   const state *s = plan->state;
   if (plan->options.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
   if (s->set.two >= 0) return true;
   if (s->set.ready == 1 || s->segmented) return false;
-  return width == 1 ? !s->items || plan->view.n <= ONE_UP_TO : !s->items;
+  return !s->items || (width == 1 && plan->view.n <= LARGE_ABOVE);
 }
 
 static spti_syncfree_csc_inside inside_of(const settings *set) {
