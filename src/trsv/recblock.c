@@ -35,7 +35,8 @@ static sptrsm_status parse_setting(state *s, const char *key, size_t length, lon
                {"thread", &s->limits.thread_row, 0, 1000000},
                {"short", &s->limits.thread_apart, 1, INT32_MAX},
                {"long", &s->limits.group_apart, 1, INT32_MAX},
-               {"chunk", &s->limits.chunk, 1, INT32_MAX}};
+               {"chunk", &s->limits.chunk, 1, INT32_MAX},
+               {"waiting", &s->limits.waiting_row, 0, INT32_MAX}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
     if (value < known[i].least || value > known[i].most)
@@ -43,8 +44,9 @@ static sptrsm_status parse_setting(state *s, const char *key, size_t length, lon
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "recblock: unknown parameter \"%.*s\"; known are depth, levels, thin, thread, short, long, chunk",
-                   (int)length, key);
+  return spti_fail(SPTRSM_ERR_ARGUMENT,
+                   "recblock: unknown parameter \"%.*s\"; known are depth, levels, thin, thread, short, long, chunk, waiting", (int)length,
+                   key);
 }
 
 /* "key=value,key=value" */
@@ -212,6 +214,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(parse_variant(s, plan->variant));
   if (n == 0) return SPTRSM_OK;
   SPTI_TRY(spti_plan_levels(plan, &levels));
+  s->tree.longest = levels->longest;
   SPTI_TRY(cut(plan, s, levels->ptr[1]));
   const size_t bytes = (size_t)n * sizeof *s->order;
   SPTI_TRY(spti_alloc(plan->context, &s->order, n, sizeof *s->order, "recblock order"));

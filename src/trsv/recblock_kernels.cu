@@ -9,28 +9,33 @@
 
 namespace spti {
 
-enum { START_THREADS = 256, ROWS_THREADS = 256 };
+enum { START_THREADS = 256, START_ROWS = 4, ROWS_THREADS = 256, CHUNK_STEPS = 8 };
 
 /* ---- start ---- */
 
-/* A warp has one tile of as many rows as fit. */
+/* Row of the sequence: first those without entries, then those that are waited for. */
+template <typename T> SPTI_DEVICE void start_row(const spti_recblock_solve_args &a, int64_t row, int64_t k) {
+  if (row >= a.first) {
+    const int64_t t = row - a.first + a.syncfree_begin;
+    if (t < a.syncfree_end) store((T *)a.x + t * a.between.width + k, sentinel<T>());
+    return;
+  }
+  const int32_t i = load_const(a.order + row);
+  const T x = quotient(read_rhs<T>(a.between, i, k), load_const((const T *)a.diag + row));
+  if (a.first < a.n) store((T *)a.x + row * a.between.width + k, x);
+  write_solution(a.between, i, k, x);
+}
+
+/* A warp has one tile of as many rows as fit, START_ROWS times. */
 template <typename T> SPTI_KERNEL(START_THREADS) recblock_start_kernel(spti_recblock_solve_args a) {
   const int64_t thread = int64_t(block_in_grid()) * START_THREADS + thread_in_block();
   if (thread < a.counter_count) store(a.counters + thread, 0);
   const lane_shape shape = {log_columns(a.between.width), 0};
   const int64_t warp = thread >> 5, tiles = spti_recblock_tiles(a.between.width);
   const int64_t k = warp % tiles * SPTI_RECBLOCK_TILE + shape.column();
-  const int64_t row = ((warp / tiles) << shape.log_rows()) + shape.row();
   if (k >= a.between.width) return;
-  if (row < a.first) {
-    const int32_t i = load_const(a.order + row);
-    const T x = quotient(read_rhs<T>(a.between, i, k), load_const((const T *)a.diag + row));
-    if (a.first < a.n) store((T *)a.x + row * a.between.width + k, x);
-    write_solution(a.between, i, k, x);
-  } else {
-    const int64_t t = row - a.first + a.syncfree_begin;
-    if (t < a.syncfree_end) store((T *)a.x + t * a.between.width + k, sentinel<T>());
-  }
+#pragma unroll
+  for (int r = 0; r < START_ROWS; r++) start_row<T>(a, ((warp / tiles * START_ROWS + r) << shape.log_rows()) + shape.row(), k);
 }
 
 /* ---- rows ---- */
@@ -45,20 +50,47 @@ template <typename T> SPTI_DEVICE void finish_row(const spti_recblock_step_args 
   write_solution(a.all.between, load_const(a.all.order + r.place), k, x);
 }
 
-/* One warp: as many rows of the step as it has room for. */
-template <typename T, int A> SPTI_DEVICE void sum_rows(const spti_recblock_step_args &a, int64_t unit, int64_t k, const lane_shape &shape) {
+/* Row u of a step, or an empty one if there is nothing to do for it here. */
+SPTI_DEVICE row_segment row_to_sum(const spti_recblock_step_args &a, int64_t u, bool *mine) {
   const bool listed = a.step.listed >= 0;
-  const int64_t u = (unit << shape.log_rows()) + shape.row();
-  bool mine = u < (listed ? a.step.listed : a.step.rows);
-  row_segment r = {0, 0, 0, false};
-  if (mine) r = segment_at(a, listed ? load_const(a.all.lists.row + a.step.list + u) : int32_t(u));
-  mine = mine && k < a.all.between.width && r.end - r.begin <= a.step.apart_above && (a.step.finish || r.begin < r.end);
-  T base = zero<T>(), acc[A];
-  for (int s = 0; s < A; s++) acc[s] = zero<T>();
-  if (mine && shape.slot() == 0) base = base_of<T>(a.all, r, k);
-  if (mine) sum_entries<T, A>(acc, a.all, r.begin, r.end, k, shape);
-  const T sum = add_slots<T, A>(acc, shape);
-  if (mine && shape.slot() == 0) finish_row(a, r, k, base - sum);
+  if (!*mine || u >= (listed ? a.step.listed : a.step.rows)) {
+    *mine = false;
+    return {0, 0, 0, false};
+  }
+  const row_segment r = segment_at(a, listed ? load_const(a.all.lists.row + a.step.list + u) : int32_t(u));
+  *mine = r.end - r.begin <= a.step.apart_above && (a.step.finish || r.begin < r.end);
+  return r;
+}
+
+/* One warp: as many rows of the step as it has room for, Rows times; the first entries of all of them are fetched together. */
+template <typename T, int A, int Rows>
+SPTI_DEVICE void sum_rows(const spti_recblock_step_args &a, int64_t unit, int64_t k, const lane_shape &shape) {
+  constexpr int at_hand = Rows > 1 ? 2 : A > 4 ? A : 4;
+  const int32_t stride = 1 << shape.log_l;
+  row_segment row[Rows];
+  bool mine[Rows];
+  T base[Rows], acc[Rows][A];
+  entries_at_hand<T, at_hand> hand[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; r++) {
+    mine[r] = k < a.all.between.width;
+    row[r] = row_to_sum(a, ((unit * Rows + r) << shape.log_rows()) + shape.row(), &mine[r]);
+    if (!mine[r]) row[r].end = row[r].begin;
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; r++) {
+    hand[r].take(a.all, int64_t(row[r].begin) + shape.slot(), row[r].end, stride, k);
+    base[r] = mine[r] && shape.slot() == 0 ? base_of<T>(a.all, row[r], k) : zero<T>();
+    for (int s = 0; s < A; s++) acc[r][s] = zero<T>();
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; r++) {
+    const int64_t first = int64_t(row[r].begin) + shape.slot();
+    hand[r].add(acc[r], first, row[r].end, stride);
+    sum_entries<T, A, (A >= 4 ? 1 : 4 / A)>(acc[r], a.all, first + int64_t(at_hand) * stride, row[r].end, k, shape);
+    const T sum = add_slots<T, A>(acc[r], shape);
+    if (mine[r] && shape.slot() == 0) finish_row(a, row[r], k, base[r] - sum);
+  }
 }
 
 /* One lane a row and tile: was this the last of the row's chunks to arrive? Chunks' sums are visible to the lanes that a syncwarp
@@ -88,7 +120,7 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   const int32_t begin = r.begin + (int32_t(c) - first) * a.step.chunk, end = begin < r.end - a.step.chunk ? begin + a.step.chunk : r.end;
   T acc[A], *partial = (T *)all.partial + k;
   for (int s = 0; s < A; s++) acc[s] = zero<T>();
-  if (sums) sum_entries<T, A>(acc, all, begin, end, k, shape);
+  if (sums) sum_entries<T, A, (A < CHUNK_STEPS ? CHUNK_STEPS / A : 1)>(acc, all, int64_t(begin) + shape.slot(), end, k, shape);
   T sum = add_slots<T, A>(acc, shape);
   if (sums && leads && chunks > 1) store(partial + c * width, sum);
   syncwarp();
@@ -100,6 +132,7 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   if (!any(last)) return;
   for (int s = 0; s < A; s++) acc[s] = zero<T>();
   if (sums && last && chunks > 1)
+#pragma unroll 4
     for (int32_t p = shape.slot(); p < chunks; p += A << shape.log_l)
 #pragma unroll
       for (int s = 0; s < A; s++)
@@ -107,6 +140,9 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   const T total = add_slots<T, A>(acc, shape);
   if (sums && last && leads) finish_row(a, r, k, base_of<T>(all, r, k) - (chunks > 1 ? total : sum));
 }
+
+/* Of rows with one slot, where few of them fit into a warp side by side. */
+SPTI_ANYWHERE constexpr int rows_at_once(int a) { return a >= 4 ? a / 2 : 1; }
 
 /* Warps of chunks come first: they have most to do. */
 template <typename T, int A> SPTI_KERNEL(ROWS_THREADS) recblock_rows_kernel(spti_recblock_step_args a) {
@@ -117,20 +153,26 @@ template <typename T, int A> SPTI_KERNEL(ROWS_THREADS) recblock_rows_kernel(spti
   const int64_t k = tile * SPTI_RECBLOCK_TILE + group.column();
   const int64_t chunk_units = (a.step.chunks + (1 << group.log_rows()) - 1) >> group.log_rows();
   if (unit < chunk_units) sum_chunks<T, A>(a, unit, tile, group);
-  else if (a.step.slots == 1) sum_rows<T, 1>(a, unit - chunk_units, k, single);
-  else sum_rows<T, A>(a, unit - chunk_units, k, group);
+  else if (a.step.slots == 1) sum_rows<T, 1, rows_at_once(A)>(a, unit - chunk_units, k, single);
+  else sum_rows<T, A, 1>(a, unit - chunk_units, k, group);
 }
 
 /* ---- launchers ---- */
 
-static int64_t warps_for(int64_t count, const lane_shape &shape) { return (count + (1 << shape.log_rows()) - 1) >> shape.log_rows(); }
+/* Of a group of lanes per item, `at_once` items one after another. */
+static int64_t warps_for(int64_t count, const lane_shape &shape, int at_once) {
+  const int64_t items = int64_t(at_once) << shape.log_rows();
+  return (count + items - 1) / items;
+}
 static int64_t blocks_for(int64_t warps, int threads) { return (warps * 32 + threads - 1) / threads; }
 
 template <typename T> static int launch_rows(const spti_recblock_step_args *a, void *stream) {
   const int log_w = log_columns(a->all.between.width);
   const lane_shape group = {log_w, log_slot_lanes(SPTI_RECBLOCK_SLOTS, log_w)}, single = {log_w, 0};
   const int64_t rows = a->step.listed >= 0 ? a->step.listed : a->step.rows;
-  const int64_t units = warps_for(a->step.chunks, group) + warps_for(rows, a->step.slots == 1 ? single : group);
+  const int at_once = rows_at_once(SPTI_RECBLOCK_SLOTS >> group.log_l);
+  const int64_t units =
+      warps_for(a->step.chunks, group, 1) + (a->step.slots == 1 ? warps_for(rows, single, at_once) : warps_for(rows, group, 1));
   const int64_t blocks = blocks_for(units * spti_recblock_tiles(a->all.between.width), ROWS_THREADS);
   switch (log_w) {
   case 5: return SPTI_LAUNCH((recblock_rows_kernel<T, 8>), blocks, ROWS_THREADS, 0, stream, *a);
@@ -146,7 +188,7 @@ extern "C" int spti_recblock_start_launch(const spti_recblock_solve_args *a, voi
   using namespace spti;
   const lane_shape shape = {log_columns(a->between.width), 0};
   const int64_t rows = int64_t(a->first) + a->syncfree_end - a->syncfree_begin;
-  int64_t warps = warps_for(rows, shape) * spti_recblock_tiles(a->between.width);
+  int64_t warps = warps_for(rows, shape, START_ROWS) * spti_recblock_tiles(a->between.width);
   if (warps * 32 < a->counter_count) warps = (a->counter_count + 31) / 32;
   return dispatch(a->dtype, [&](auto tag) {
     return SPTI_LAUNCH(recblock_start_kernel<typename decltype(tag)::type>, blocks_for(warps, START_THREADS), START_THREADS, 0, stream, *a);

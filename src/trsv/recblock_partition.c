@@ -11,7 +11,8 @@ const spti_recblock_limits spti_recblock_published = {.levels = 20,
                                                       .group_empty = 15,
                                                       .thread_apart = 32,
                                                       .group_apart = 2048,
-                                                      .chunk = 256};
+                                                      .chunk = 64,
+                                                      .waiting_row = 256};
 
 /* ---- cuts ---- */
 
@@ -106,7 +107,7 @@ typedef struct {
   const spti_recblock_limits *limits;
   spti_recblock_summary *summary;
   spti_recblock_step *steps;
-  int32_t count;
+  int32_t count, longest;
 } chooser;
 
 /* Appends a step that reads finished values only, with the way that its counts ask for. */
@@ -159,7 +160,8 @@ static void choose_triangle(chooser *c, const spti_recblock_step *steps, const i
     int64_t entries = 0;
     for (int32_t l = 0; l < levels; l++) entries += facts[l * SPTI_RECBLOCK_FACTS + SPTI_RECBLOCK_ENTRIES];
     whole.syncfree = whole.finish = 1;
-    whole.slots = spti_recblock_choose_way(c->limits, whole.rows, whole.rows, entries).slots;
+    whole.slots = c->longest <= c->limits->waiting_row ? spti_recblock_choose_way(c->limits, whole.rows, whole.rows, entries).slots
+                                                       : SPTI_RECBLOCK_SLOTS;
     if (s->syncfree++ == 0) s->syncfree_begin = whole.row;
     s->syncfree_end = whole.row + whole.rows;
     c->steps[c->count++] = whole;
@@ -188,7 +190,7 @@ static int32_t run_of(const spti_recblock_step *steps, int32_t count, int32_t at
 int32_t spti_recblock_choose(spti_recblock_step *steps, int32_t count, const int32_t *facts, const spti_recblock_tree *t,
                              const spti_recblock_limits *limits, spti_recblock_summary *summary) {
   *summary = (spti_recblock_summary){.panel_row = t->n};
-  chooser c = {.limits = limits, .summary = summary, .steps = steps};
+  chooser c = {.limits = limits, .summary = summary, .steps = steps, .longest = t->longest};
   for (int32_t at = 0; at < count;) {
     spti_recblock_triangle kind;
     const spti_recblock_step step = steps[at];

@@ -44,8 +44,9 @@ int32_t spti_recblock_depth(int32_t n, int64_t lanes);
 
 typedef struct {
   int32_t n, first, depth;
-  int32_t *bound; /* [2^depth + 1]: leaf k holds places [bound[k], bound[k+1]) */
-  int32_t *base;  /* [2^(depth+1) - 1]: segment of row t in block i is base[i] + t */
+  int32_t longest; /* entries of the longest row off the diagonal */
+  int32_t *bound;  /* [2^depth + 1]: leaf k holds places [bound[k], bound[k+1]) */
+  int32_t *base;   /* [2^(depth+1) - 1]: segment of row t in block i is base[i] + t */
 } spti_recblock_tree;
 
 typedef struct {
@@ -70,6 +71,7 @@ typedef struct {
   int32_t thread_empty, group_empty; /* percent of empty rows above which the others are listed */
   int32_t thread_apart, group_apart; /* longer rows are taken apart, */
   int32_t chunk;                     /* in pieces of so many entries */
+  int32_t waiting_row;               /* longest row of a waiting triangle whose rows a thread each may sum */
 } spti_recblock_limits;
 
 extern const spti_recblock_limits spti_recblock_published; /* but for thread_apart and chunk, which it does not know */

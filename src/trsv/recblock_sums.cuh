@@ -44,29 +44,36 @@ template <typename T, int A> SPTI_DEVICE T add_slots(T (&acc)[A], const lane_sha
   return sum;
 }
 
-/* Loads in flight: entries that a lane has at hand at once. */
-template <int A> struct batch_of { static constexpr int steps = A >= 4 ? 1 : 4 / A; };
+/* N entries at hand, `stride` apart, of a row's part that ends at `end`. x is as earlier kernels left it. */
+template <typename T, int N> struct entries_at_hand {
+  T t[N], x[N];
 
-/* This lane's slots of t(e) x(from[e], k) over [begin, end). x is as earlier kernels left it. */
-template <typename T, int A>
-SPTI_DEVICE void sum_entries(T (&acc)[A], const spti_recblock_solve_args &a, int32_t begin, int32_t end, int64_t k,
-                             const lane_shape &shape) {
-  constexpr int steps = batch_of<A>::steps;
-  const int32_t stride = 1 << shape.log_l;
-  const T *x = (const T *)a.x + k;
-  for (int64_t first = int64_t(begin) + shape.slot(); first < end; first += int64_t(stride) * A * steps) {
-    T t[A * steps], v[A * steps];
+  SPTI_DEVICE void take(const spti_recblock_solve_args &a, int64_t first, int64_t end, int32_t stride, int64_t k) {
 #pragma unroll
-    for (int e = 0; e < A * steps; e++) {
+    for (int e = 0; e < N; e++) {
       const int64_t p = first + int64_t(e) * stride;
-      t[e] = v[e] = zero<T>();
+      t[e] = x[e] = zero<T>();
       if (p >= end) continue;
       t[e] = load_const((const T *)a.val + p);
-      v[e] = load(x + int64_t(load_const(a.from + p)) * a.between.width);
+      x[e] = load((const T *)a.x + int64_t(load_const(a.from + p)) * a.between.width + k);
     }
+  }
+  template <int A> SPTI_DEVICE void add(T (&acc)[A], int64_t first, int64_t end, int32_t stride) const {
 #pragma unroll
-    for (int e = 0; e < A * steps; e++)
-      if (first + int64_t(e) * stride < end) acc[e % A] = acc[e % A] + t[e] * v[e];
+    for (int e = 0; e < N; e++)
+      if (first + int64_t(e) * stride < end) acc[e % A] = acc[e % A] + t[e] * x[e];
+  }
+};
+
+/* This lane's slots of the sum over [first, end), where first is the lane's own first entry; Steps entries a slot at hand at once. */
+template <typename T, int A, int Steps>
+SPTI_DEVICE void sum_entries(T (&acc)[A], const spti_recblock_solve_args &a, int64_t first, int64_t end, int64_t k,
+                             const lane_shape &shape) {
+  const int32_t stride = 1 << shape.log_l;
+  for (; first < end; first += int64_t(stride) * A * Steps) {
+    entries_at_hand<T, A * Steps> hand;
+    hand.take(a, first, end, stride, k);
+    hand.add(acc, first, end, stride);
   }
 }
 

@@ -13,7 +13,7 @@ enum { SYNCFREE_THREADS = 128 };
 
 /* Entries at hand of one lane. */
 template <typename T, int A> struct hand {
-  static constexpr int size = A * batch_of<A>::steps;
+  static constexpr int size = A > 4 ? A : 4;
   int64_t next; /* first of them; beyond the row's end: nothing to wait for */
   int32_t from[size];
   T t[size], x[size];
