@@ -179,6 +179,7 @@ static void be_worker(watch *w, const int ends[2], pid_t parent) {
   signal(SIGTERM, SIG_DFL);
   signal(SIGHUP, SIG_DFL);
   close(ends[0]);
+  cli_be_quiet(); /* progress is the parent's */
   bench_worker(&w->s->args, &w->s->inputs, w->next, !w->is_ready, ends[1]);
 }
 

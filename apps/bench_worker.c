@@ -111,6 +111,13 @@ static void forget_blocks(worker *w) {
   w->block_nrhs = 0;
 }
 
+static void close_place(worker *w) {
+  forget_blocks(w);
+  bench_triangle_free(&w->triangle);
+  sptrsm_context_destroy(w->context);
+  bench_stream_destroy(w->stream);
+}
+
 /* False: the triangle is refused. */
 static bool load(worker *w, int index) {
   const bench_id id = bench_id_of(w->args, index);
@@ -191,5 +198,6 @@ void bench_worker(bench_args *args, const bench_inputs *inputs, int first, bool 
     w.loaded = begin;
     run(&w, index);
   }
-  _exit(CLI_OK);
+  close_place(&w);
+  exit(CLI_OK);
 }

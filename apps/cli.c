@@ -212,6 +212,7 @@ void cli_start(const cli_program *program, int argc, char **argv, void *input) {
 }
 
 bool cli_quiet(void) { return cli.quiet; }
+void cli_be_quiet(void) { cli.quiet = true; }
 bool cli_verbose(void) { return cli.verbose; }
 
 /* ---- option values ---- */

@@ -37,6 +37,7 @@ typedef struct {
 /* Installs the signal handlers and parses the command line; wrong usage prints one line and exits with CLI_USAGE. */
 void cli_start(const cli_program *, int argc, char **argv, void *input);
 bool cli_quiet(void);
+void cli_be_quiet(void); /* as -q */
 bool cli_verbose(void);
 
 /* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
