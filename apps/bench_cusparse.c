@@ -187,7 +187,9 @@ static sptrsm_status measure_all(bench_result *better, baseline *b) {
 static sptrsm_status prepare(baseline *b, const bench_case *c) {
   bool transpose = (c->T->format == SPTRSM_CSC) != (c->op != SPTRSM_N);
   b->op = transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
-  if (c->op == SPTRSM_C) {
+  const bool is_complex =
+      c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128; /* of real numbers C is T, and cuSPARSE wants it said so */
+  if (c->op == SPTRSM_C && is_complex) {
     if (c->T->format == SPTRSM_CSC) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE has no conjugation without transposition");
     b->op = CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;
   }

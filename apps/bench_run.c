@@ -70,8 +70,9 @@ double bench_limit_share(const bench_session *s, int index) {
 
 /* ---- results ---- */
 
+/* A crash hides a wrong solution, and that no success. */
 static void note_code(bench_session *s, int code) {
-  if (code != CLI_OK) s->worst = code;
+  if (code > s->worst) s->worst = code;
 }
 
 static void finish(watch *w, int index, const bench_result *r) {

@@ -15,7 +15,7 @@ typedef struct {
   bench_result *results;    /* [count] */
   FILE *table;              /* stdout, or stderr where the JSON goes to stdout */
   double seconds;
-  int worst; /* exit code of the worst so far */
+  int worst; /* highest exit code so far */
 } bench_session;
 
 /* Measures everything, calls bench_table_* as it goes. False: no machine to measure on. */

@@ -170,7 +170,7 @@ END
 # golden_rows: the rows of generated triangles, blanks aside, are those on standard input
 golden_rows() { grep '^gen:' stdout | sed -E 's/ +/ /g' >got; golden got; }
 
-# The last three cases end in the midst of a measurement of several seconds.
+# Measurements of minutes, to be ended in their midst.
 long=(gen:dense:3000 --host --nrhs 512 --methods serial,levelset --reps 1000)
 
 test_bench_watch() {
@@ -204,32 +204,47 @@ test_bench_watch() {
   kill -KILL $pid
   wait $pid 2>/dev/null
   no_worker
-  start_bench
+  start_bench --limit-s 4
   kill -SEGV $worker
-  sleep 0.5
-  pkill -KILL -P $pid # the worker that came after it
   wait $pid 2>/dev/null
   rc=$?
-  last="workers killed one after the other"
+  last="a crash, and a measurement that takes too long"
   code 8
   says "crashed: Segmentation fault"
-  says "crashed: Killed"
-  equals "$(statuses new.json)" "1 crashed: Killed;1 crashed: Segmentation fault"
+  says "timeout"
+  equals "$(statuses new.json)" "1 crashed: Segmentation fault;1 timeout"
+  # A worker that dies while it reads: the triangle is given up, the next one is measured.
+  large=(gen:dense:9000 gen:chain:9 --host --nrhs 1 --methods serial --reps 1)
+  start_bench_until "triangle 1 of 2" stderr "${large[@]}"
+  kill -KILL $worker
+  wait $pid 2>/dev/null
+  rc=$?
+  last="a crash while reading"
+  code 8
+  warns "gen:dense:9000: reading crashed: Killed"
+  check; grep -qE '^gen:chain:9 +serial .*[0-9]$' stdout || fail "the run does not go on"
 }
 
-# start_bench: a bench in the background that has begun a long measurement; $pid and its $worker
+# start_bench [OPTION...]: a bench in the background that has begun a long measurement; $pid and its $worker
 start_bench() {
+  start_bench_until "levels, longest row" stdout "${long[@]}" --json new.json "$@"
+  sleep 0.3
+}
+
+# start_bench_until TEXT FILE ARGUMENT...: until TEXT is in FILE
+start_bench_until() {
+  local text=$1 file=$2
+  shift 2
   set -m # else bash lets background programs ignore SIGINT
-  sptrsm-bench "${long[@]}" --json new.json >stdout 2>stderr &
+  sptrsm-bench "$@" >stdout 2>stderr &
   pid=$!
   set +m
   worker=
-  for _ in $(seq 3000); do
-    grep -q "levels, longest row" stdout && worker=$(pgrep -P $pid) && break
+  for _ in $(seq 6000); do
+    grep -q "$text" "$file" && worker=$(pgrep -P $pid) && break
     sleep 0.01
   done
   [ -n "$worker" ] || fail "no worker"
-  sleep 0.2
 }
 
 # A worker ends with its parent, however that ends.
