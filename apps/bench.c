@@ -10,12 +10,13 @@
 /* Before hours of measuring: can the reports be written, and are they none of the inputs? */
 static int check_outputs(const bench_session *s) {
   const bench_args *a = &s->args;
-  const char **read = calloc((size_t)s->inputs.count + 1, sizeof *read);
+  const int count = s->inputs.count + a->name_count; /* a name that could not be listed is an input too */
+  const char **read = calloc((size_t)count + 1, sizeof *read);
   int code = read ? CLI_OK : cli_no_memory("the list of files");
-  for (int i = 0; read && i < s->inputs.count; i++) read[i] = s->inputs.list[i].file;
-  if (code == CLI_OK && a->json) code = cli_check_json(a->json, a->force, read, s->inputs.count);
-  if (code == CLI_OK && a->csv) code = cli_check_output(a->csv, a->force, read, s->inputs.count);
-  if (code == CLI_OK && a->tune_out) code = cli_check_output(a->tune_out, true, read, s->inputs.count);
+  for (int i = 0; read && i < count; i++) read[i] = i < a->name_count ? a->names[i] : s->inputs.list[i - a->name_count].file;
+  if (code == CLI_OK && a->json) code = cli_check_json(a->json, a->force, read, count);
+  if (code == CLI_OK && a->csv) code = cli_check_output(a->csv, a->force, read, count);
+  if (code == CLI_OK && a->tune_out) code = cli_check_output(a->tune_out, true, read, count);
   if (code == CLI_OK && a->json && a->csv && cli_same_output(a->json, a->csv)) cli_usage("--json and --csv name one file");
   free(read);
   return code;

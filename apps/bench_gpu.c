@@ -15,8 +15,12 @@ struct bench_timer {
   struct timespec start;
 };
 
+/* Clears the error, so that the next launch is not blamed for a full memory. */
 static sptrsm_status check(cudaError_t error, const char *what) {
-  return error == cudaSuccess ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_DEVICE, "%s: %s", what, cudaGetErrorString(error));
+  if (error == cudaSuccess) return SPTRSM_OK;
+  (void)cudaGetLastError();
+  return sptrsm_error_set(error == cudaErrorMemoryAllocation ? SPTRSM_ERR_MEMORY : SPTRSM_ERR_DEVICE, "%s: %s", what,
+                          cudaGetErrorString(error));
 }
 
 sptrsm_status bench_timer_create(bench_timer **out, sptrsm_place place, void *stream) {

@@ -260,8 +260,8 @@ static bool bury(watch *w, int how) {
   return false;
 }
 
-static void skip_rest(watch *w) {
-  while (w->next < w->s->count) finish_as(w, w->next, CLI_OK, "skipped: budget");
+static void give_up_rest(watch *w, const char *status) {
+  while (w->next < w->s->count) finish_as(w, w->next, CLI_OK, status);
 }
 
 bool bench_run(bench_session *s) {
@@ -279,7 +279,7 @@ bool bench_run(bench_session *s) {
     waitpid(w.pid, &how, 0);
     if (goes_on) goes_on = bury(&w, how);
   }
-  if (goes_on && w.is_ready) skip_rest(&w);
+  if (w.is_ready) give_up_rest(&w, goes_on ? "skipped: budget" : "failed: no worker process could go on");
   cli_progress_end(&w.progress);
   s->seconds = cli_now() - begin;
   return w.is_ready;

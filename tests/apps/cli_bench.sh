@@ -108,6 +108,9 @@ END
   rejects 5 "there is no folder" sptrsm-bench in.h5 --host --json none/x.json
   rejects 2 "name one file" sptrsm-bench in.h5 --host --json x --csv ./x
   same in.h5 "$data/add32_splu.h5"
+  run sptrsm-bench empty/broken.h5 --host --json empty/broken.h5 --force
+  code 2
+  warns "the output is the input empty/broken.h5"
 }
 
 test_bench_options() {
