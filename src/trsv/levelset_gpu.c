@@ -7,169 +7,34 @@
  * factors of direct solvers and chains; problems of a few levels. Loses: hundreds of levels of some hundred rows each, where a level is too
  * wide for a block and too narrow for a launch. Deterministic: yes. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/alloc.h"
-#include "core/gpu.h"
+#include "core/gpu_graph.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
-#include "trsv/levelset_gpu_kernels.h"
+#include "trsv/levelset_gpu_schedule.h"
 
-enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK };
-
-/* What a variant "levelset:narrow=128" may set. */
-typedef struct {
-  int32_t narrow;  /* rows of a level that a run takes in */
-  int32_t heavy;   /* entries of a level that it does not */
-  int32_t lanes;   /* feeder lanes per row; 0: by the entries */
-  int32_t segment; /* rows of a segment, a multiple of 32 */
-  int32_t dense;   /* entries per row from which a run is divided into segments */
-} settings;
-
-/* A run or a wide level. */
-typedef struct {
-  bool wide;
-  int32_t first, last; /* places */
-  int32_t lanes;       /* per row */
-  int32_t segment;     /* a run's rows per segment */
-  int32_t at, count;   /* a run's words of level_starts; a wide level's long rows */
-} step;
+typedef spti_levelset_gpu_step step;
 
 typedef struct {
-  settings set;
   spti_pull_rows rows;
-  step *steps;
-  int32_t step_count, wide_count;
-  int32_t words, long_capacity;
-  int32_t *level_starts; /* device, [words] */
-  int32_t *long_rows;    /* device, [long_capacity], or NULL */
-  int32_t *begin;        /* device, [n], and */
-  int32_t *order;        /* device, [entries], or both NULL: no run in several segments */
-  int32_t entries;       /* without diagonals */
-  int32_t least, most;   /* rows per level */
+  spti_levelset_gpu_schedule schedule;
+  int32_t *level_starts; /* device, [schedule.words] */
+  int32_t long_capacity;
+  int32_t *long_rows;  /* device, [long_capacity], or NULL: no row is that long */
+  int32_t entries;     /* without diagonals */
+  int32_t *begin;      /* device, [n], and */
+  int32_t *order;      /* device, [entries], or both NULL: no run in several segments */
+  int32_t least, most; /* rows per level */
 } state;
-
-static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
-  const struct {
-    const char *key;
-    int32_t *target;
-    long most;
-  } known[] = {{"narrow", &s->narrow, INT32_MAX},
-               {"heavy", &s->heavy, INT32_MAX},
-               {"lanes", &s->lanes, 16},
-               {"segment", &s->segment, 1 << 20},
-               {"dense", &s->dense, INT32_MAX}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
-    if (value < 0 || value > known[i].most)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: %s=%ld is not in 0..%ld", known[i].key, value, known[i].most);
-    *known[i].target = (int32_t)value;
-    return SPTRSM_OK;
-  }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: unknown parameter \"%.*s\"; known are narrow, heavy, lanes, segment, dense", (int)length,
-                   key);
-}
-
-/* "key=value,key=value" */
-static sptrsm_status parse_variant(settings *s, const char *text) {
-  while (*text) {
-    size_t length = strcspn(text, "=,");
-    char *end = NULL;
-    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
-    if (!end || end == text + length + 1 || (*end && *end != ','))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: expected key=value[,key=value...] in \"%s\"", text);
-    SPTI_TRY(parse_setting(s, text, length, value));
-    text = *end ? end + 1 : end;
-  }
-  if (s->lanes & (s->lanes - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: lanes=%d is not a power of two", s->lanes);
-  if (s->segment < CHUNK || s->segment % CHUNK)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: segment=%d is not a multiple of %d", s->segment, CHUNK);
-  return SPTRSM_OK;
-}
-
-/* ---- the schedule ---- */
-
-/* What the survey found, on the host. */
-typedef struct {
-  const int32_t *ptr;        /* [levels+1], of places */
-  const int32_t *entries;    /* [levels+1], running */
-  const int32_t *long_count; /* [levels] */
-} survey;
-
-static int32_t power_of_two_above(int64_t wanted, int32_t most) {
-  int32_t p = 1;
-  while (p < wanted && p < most) p *= 2;
-  return p;
-}
-
-static int64_t row_average(const survey *found, int32_t level, int32_t end) {
-  return (found->entries[end] - found->entries[level]) / (found->ptr[end] - found->ptr[level]);
-}
-
-static bool is_narrow(const settings *set, const survey *found, int32_t level) {
-  return found->ptr[level + 1] - found->ptr[level] <= set->narrow && found->entries[level + 1] - found->entries[level] <= set->heavy;
-}
-
-/* The end of the run that begins at a level; the level itself if it is to be a launch of its own. */
-static int32_t end_of_run(const settings *set, const survey *found, int32_t level, int32_t levels) {
-  int32_t end = level;
-  while (end < levels && is_narrow(set, found, end)) end++;
-  return end;
-}
-
-static step run_of(const settings *set, const survey *found, int32_t level, int32_t end, int32_t at) {
-  step s = {.first = found->ptr[level], .last = found->ptr[end], .at = at};
-  s.count = (s.last - s.first + CHUNK - 1) / CHUNK;
-  const int64_t average = row_average(found, level, end);
-  s.lanes = set->lanes ? set->lanes : power_of_two_above(average, SPTI_LEVELSET_GPU_FEEDERS_MAX / CHUNK);
-  s.segment = average >= set->dense ? set->segment : s.count * CHUNK;
-  return s;
-}
-
-static step wide_level(const survey *found, int32_t level) {
-  return (step){.wide = true,
-                .first = found->ptr[level],
-                .last = found->ptr[level + 1],
-                .lanes = power_of_two_above(row_average(found, level, level + 1) / 2, 32),
-                .at = found->entries[level] / SPTI_LEVELSET_GPU_LONG,
-                .count = found->long_count[level]};
-}
-
-static void plan_steps(state *s, const survey *found, int32_t levels) {
-  for (int32_t l = 0; l < levels;) {
-    const int32_t end = end_of_run(&s->set, found, l, levels);
-    step *next = &s->steps[s->step_count++];
-    if (end > l) {
-      *next = run_of(&s->set, found, l, end, s->words);
-      s->words += next->count;
-      l = end;
-    } else {
-      *next = wide_level(found, l++);
-      s->wide_count++;
-    }
-  }
-}
-
-/* Bit r of a run's word c: place first + 32 c + r begins a level. */
-static void mark_level_starts(const state *s, const int32_t *ptr, int32_t *words) {
-  int32_t level = 0;
-  memset(words, 0, (size_t)s->words * sizeof *words);
-  for (int32_t i = 0; i < s->step_count; i++) {
-    const step *run = &s->steps[i];
-    for (; ptr[level] < run->last; level++) {
-      const int32_t at = ptr[level] - run->first;
-      if (!run->wide) words[run->at + at / CHUNK] |= (int32_t)(1u << (at % CHUNK));
-    }
-  }
-}
 
 static sptrsm_status upload_level_starts(const sptrsm_plan *plan, state *s, const int32_t *ptr) {
   int32_t *words;
-  SPTI_TRY(spti_alloc(plan->context, &s->level_starts, s->words, sizeof *s->level_starts, "levelset level starts"));
-  SPTI_TRY(spti_host_alloc(&words, s->words, sizeof *words, "levelset level starts"));
-  mark_level_starts(s, ptr, words);
-  const size_t bytes = (size_t)s->words * sizeof *words;
+  const int32_t count = s->schedule.words;
+  SPTI_TRY(spti_alloc(plan->context, &s->level_starts, count, sizeof *s->level_starts, "levelset level starts"));
+  SPTI_TRY(spti_host_alloc(&words, count, sizeof *words, "levelset level starts"));
+  spti_levelset_gpu_level_starts(words, &s->schedule, ptr);
+  const size_t bytes = (size_t)count * sizeof *words;
   const sptrsm_status status = spti_gpu_copy(plan->context, s->level_starts, bytes, words, bytes, bytes, 1, SPTI_TO_DEVICE);
   spti_host_free(words);
   return status;
@@ -177,7 +42,7 @@ static sptrsm_status upload_level_starts(const sptrsm_plan *plan, state *s, cons
 
 /* ---- rows of runs in several segments ---- */
 
-static bool in_segments(const step *s) { return !s->wide && s->last - s->first > s->segment; }
+static bool in_segments(const step *s) { return !s->wide && spti_levelset_gpu_segments(s) > 1; }
 
 /* values, of the rows in segments, into the order of the split. */
 static sptrsm_status reorder(const sptrsm_plan *plan, const state *s, void *values, size_t bytes) {
@@ -185,12 +50,12 @@ static sptrsm_status reorder(const sptrsm_plan *plan, const state *s, void *valu
   void *old;
   SPTI_TRY(spti_alloc(plan->context, &old, s->entries, bytes, "levelset entries"));
   sptrsm_status status = spti_gpu_copy(plan->context, old, all, values, all, all, 1, SPTI_ON_DEVICE);
-  for (int32_t i = 0; i < s->step_count && status == SPTRSM_OK; i++) {
-    if (!in_segments(&s->steps[i])) continue;
+  for (int32_t i = 0; i < s->schedule.count && status == SPTRSM_OK; i++) {
+    if (!in_segments(&s->schedule.steps[i])) continue;
     const spti_levelset_gpu_reorder_args args = {.start = s->rows.start,
                                                  .order = s->order,
-                                                 .first = s->steps[i].first,
-                                                 .last = s->steps[i].last,
+                                                 .first = s->schedule.steps[i].first,
+                                                 .last = s->schedule.steps[i].last,
                                                  .words = (int32_t)(bytes / sizeof(int32_t)),
                                                  .from = old,
                                                  .to = values};
@@ -205,15 +70,15 @@ static sptrsm_status reorder_values(const sptrsm_plan *plan, const state *s) {
 }
 
 static sptrsm_status split_rows(const sptrsm_plan *plan, state *s) {
-  for (int32_t i = 0; i < s->step_count; i++) {
-    if (!in_segments(&s->steps[i])) continue;
+  for (int32_t i = 0; i < s->schedule.count; i++) {
+    if (!in_segments(&s->schedule.steps[i])) continue;
     if (!s->order) {
       SPTI_TRY(spti_alloc(plan->context, &s->begin, plan->view.n, sizeof *s->begin, "levelset segments"));
       SPTI_TRY(spti_alloc(plan->context, &s->order, s->entries, sizeof *s->order, "levelset order of entries"));
     }
     const spti_levelset_gpu_split_args args = {
-        .rows = {.start = s->rows.start, .from = s->rows.from, .first = s->steps[i].first, .last = s->steps[i].last},
-        .segment = s->steps[i].segment,
+        .rows = {.start = s->rows.start, .from = s->rows.from, .first = s->schedule.steps[i].first, .last = s->schedule.steps[i].last},
+        .segment = s->schedule.steps[i].segment,
         .begin = s->begin,
         .order = s->order};
     SPTI_CUDA(spti_levelset_gpu_split_launch(&args, plan->context->stream));
@@ -255,20 +120,21 @@ static void count_rows(state *s, const spti_gpu_levels *levels) {
   }
 }
 
-static sptrsm_status schedule(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels) {
+static sptrsm_status make_schedule(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels,
+                                   const spti_levelset_gpu_settings *set) {
   int32_t *facts;
   if (levels->longest > SPTI_LEVELSET_GPU_LONG) {
     s->long_capacity = (int32_t)(plan->view.nnz / SPTI_LEVELSET_GPU_LONG);
     SPTI_TRY(spti_alloc(plan->context, &s->long_rows, s->long_capacity, sizeof *s->long_rows, "levelset long rows"));
   }
-  SPTI_TRY(spti_host_alloc(&s->steps, levels->count, sizeof *s->steps, "levelset steps"));
   SPTI_TRY(spti_host_alloc(&facts, 2 * (int64_t)levels->count + 1, sizeof *facts, "levelset survey"));
   sptrsm_status status = take_survey(plan, s, levels, facts);
   if (status == SPTRSM_OK) {
-    const survey found = {.ptr = levels->ptr, .entries = facts, .long_count = facts + levels->count + 1};
-    plan_steps(s, &found, levels->count);
+    const spti_levelset_gpu_survey found = {
+        .levels = levels->count, .ptr = levels->ptr, .entries = facts, .long_count = facts + levels->count + 1};
+    status = spti_levelset_gpu_schedule_make(&s->schedule, set, &found);
     s->entries = facts[levels->count];
-    status = upload_level_starts(plan, s, levels->ptr);
+    if (status == SPTRSM_OK) status = upload_level_starts(plan, s, levels->ptr);
   }
   spti_host_free(facts);
   return status;
@@ -277,16 +143,16 @@ static sptrsm_status schedule(const sptrsm_plan *plan, state *s, const spti_gpu_
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   const spti_gpu_levels *levels;
-  settings set = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 96};
-  SPTI_TRY(parse_variant(&set, plan->variant));
+  spti_levelset_gpu_settings set;
+  SPTI_TRY(spti_levelset_gpu_settings_parse(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "levelset state"));
-  *s = (state){.set = set};
+  *s = (state){0};
   plan->state = s;
   SPTI_TRY(spti_plan_levels(plan, &levels));
   if (plan->view.n == 0) return SPTRSM_OK;
   count_rows(s, levels);
   SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
-  SPTI_TRY(schedule(plan, s, levels));
+  SPTI_TRY(make_schedule(plan, s, levels, &set));
   SPTI_TRY(split_rows(plan, s));
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
@@ -307,76 +173,148 @@ static void release(sptrsm_plan *plan) {
   spti_free(plan->context, s->long_rows);
   spti_free(plan->context, s->begin);
   spti_free(plan->context, s->order);
-  spti_host_free(s->steps);
+  spti_levelset_gpu_schedule_free(&s->schedule);
   spti_host_free(s);
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const double average = plan->levels > 0 ? (double)plan->view.n / plan->levels : 0;
-  int32_t segments = 0;
-  for (int32_t i = 0; i < s->step_count; i++)
-    if (!s->steps[i].wide) segments += (s->steps[i].last - s->steps[i].first + s->steps[i].segment - 1) / s->steps[i].segment;
   snprintf(info->parameters, sizeof info->parameters, "levels=%d rows=%d/%.1f/%d runs=%d segments=%d wide=%d", plan->levels, s->least,
-           average, s->most, s->step_count - s->wide_count, segments, s->wide_count);
-  info->plan_bytes =
-      sizeof *s + s->rows.bytes + (size_t)(s->words + s->long_capacity) * sizeof(int32_t) + (size_t)s->step_count * sizeof *s->steps;
+           average, s->most, s->schedule.count - s->schedule.wide, s->schedule.segments, s->schedule.wide);
+  info->plan_bytes = sizeof *s + s->rows.bytes + (size_t)(s->schedule.words + s->long_capacity) * sizeof(int32_t) +
+                     (size_t)s->schedule.count * sizeof *s->schedule.steps;
   if (s->order) info->plan_bytes += ((size_t)plan->view.n + (size_t)s->entries) * sizeof(int32_t);
 }
 
 /* ---- solve ---- */
 
-static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  *out = (size_t)plan->view.n * (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype);
-  return SPTRSM_OK;
-}
+/* From this many launches on they are recorded as a graph, since a launch takes the host longer than a short kernel takes the device. */
+enum { GRAPH_ABOVE = 4 };
 
-static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
-  return spti_alloc(plan->context, work, (int64_t)plan->view.n * panel, sptrsm_dtype_bytes(plan->view.dtype),
-                    "levelset solutions by place");
-}
+/* A recorded solve of `width` right-hand sides, whose transfer stands in device memory. */
+typedef struct {
+  const sptrsm_plan *plan;
+  spti_levelset_gpu_rows rows;
+  spti_gpu_graph *graph;
+} recording;
 
-static void work_free(void *work, const sptrsm_plan *plan) { spti_free(plan->context, work); }
+enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many as the panel takes */
 
-static int launch_wide(const sptrsm_plan *plan, const step *level, spti_levelset_gpu_rows rows) {
+typedef struct {
+  void *x;           /* device, [n * panel]: solutions by place */
+  int64_t *transfer; /* device, words */
+  recording recordings[WIDTHS];
+} workspace;
+
+static int launch_wide(const sptrsm_plan *plan, const step *level, spti_levelset_gpu_rows rows, void *stream) {
   const state *s = plan->state;
   rows.first = level->first;
   rows.last = level->last;
   const spti_levelset_gpu_wide_args args = {
       .rows = rows, .lanes = level->lanes, .long_rows = level->count ? s->long_rows + level->at : NULL, .long_count = level->count};
-  return spti_levelset_gpu_wide_launch(&args, plan->view.dtype, plan->context->stream);
+  return spti_levelset_gpu_wide_launch(&args, plan->view.dtype, stream);
 }
 
-static int launch_run(const sptrsm_plan *plan, const step *run, spti_levelset_gpu_rows rows) {
+static int launch_run(const sptrsm_plan *plan, const step *run, spti_levelset_gpu_rows rows, void *stream) {
   const state *s = plan->state;
   int error = 0;
   for (rows.first = run->first; rows.first < run->last && !error; rows.first = rows.last) {
     rows.last = run->last - rows.first > run->segment ? rows.first + run->segment : run->last;
     const spti_levelset_gpu_run_args args = {.rows = rows,
                                              .begin = rows.first > run->first ? s->begin : NULL,
-                                             .level_starts = s->level_starts + run->at + (rows.first - run->first) / CHUNK,
-                                             .feeders = run->lanes * CHUNK};
-    if (args.begin) error = spti_levelset_gpu_partial_launch(&args, plan->view.dtype, plan->context->stream);
-    if (!error) error = spti_levelset_gpu_run_launch(&args, plan->view.dtype, plan->context->stream);
+                                             .level_starts =
+                                                 s->level_starts + run->at + (rows.first - run->first) / SPTI_LEVELSET_GPU_CHUNK,
+                                             .feeders = run->lanes * SPTI_LEVELSET_GPU_CHUNK};
+    if (args.begin) error = spti_levelset_gpu_partial_launch(&args, plan->view.dtype, stream);
+    if (!error) error = spti_levelset_gpu_run_launch(&args, plan->view.dtype, stream);
   }
   return error;
 }
 
-static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
+static sptrsm_status launch_all(const sptrsm_plan *plan, spti_levelset_gpu_rows rows, void *stream) {
   const state *s = plan->state;
-  const spti_levelset_gpu_rows rows = {.transfer = *transfer,
-                                       .row = s->rows.row,
-                                       .start = s->rows.start,
-                                       .from = s->rows.from,
-                                       .val = s->rows.val,
-                                       .diag = s->rows.diag,
-                                       .x = work,
-                                       .pitch = plan->view.n};
-  for (int32_t i = 0; i < s->step_count; i++) {
-    const step *next = &s->steps[i];
-    SPTI_CUDA(next->wide ? launch_wide(plan, next, rows) : launch_run(plan, next, rows));
+  for (int32_t i = 0; i < s->schedule.count; i++) {
+    const step *next = &s->schedule.steps[i];
+    SPTI_CUDA(next->wide ? launch_wide(plan, next, rows, stream) : launch_run(plan, next, rows, stream));
   }
   return SPTRSM_OK;
+}
+
+static sptrsm_status record(const void *what, void *stream) {
+  const recording *r = what;
+  return launch_all(r->plan, r->rows, stream);
+}
+
+static spti_levelset_gpu_rows rows_of(const sptrsm_plan *plan, const workspace *ws) {
+  const state *s = plan->state;
+  return (spti_levelset_gpu_rows){.row = s->rows.row,
+                                  .start = s->rows.start,
+                                  .from = s->rows.from,
+                                  .val = s->rows.val,
+                                  .diag = s->rows.diag,
+                                  .x = ws->x,
+                                  .pitch = plan->view.n};
+}
+
+static int32_t launches(const state *s) {
+  const int32_t runs = s->schedule.count - s->schedule.wide;
+  return s->schedule.wide + 2 * s->schedule.segments - runs;
+}
+
+static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int32_t panel) {
+  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
+  SPTI_TRY(spti_alloc(plan->context, &ws->transfer, SPTI_LEVELSET_GPU_TRANSFER_WORDS, sizeof *ws->transfer, "levelset transfer"));
+  for (int w = 0; w < (panel > 1 ? WIDTHS : 1); w++) {
+    recording *r = &ws->recordings[w];
+    *r = (recording){.plan = plan, .rows = rows_of(plan, ws)};
+    r->rows.transfer.width = widths[w];
+    r->rows.transfer_at = ws->transfer;
+    SPTI_TRY(spti_gpu_graph_create(&r->graph, plan->context, record, r));
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  *out = (size_t)plan->view.n * (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype) + SPTI_LEVELSET_GPU_TRANSFER_WORDS * sizeof(int64_t);
+  return SPTRSM_OK;
+}
+
+static void work_free(void *work, const sptrsm_plan *plan) {
+  workspace *ws = work;
+  for (int w = 0; w < WIDTHS; w++) spti_gpu_graph_free(ws->recordings[w].graph);
+  spti_free(plan->context, ws->transfer);
+  spti_free(plan->context, ws->x);
+  spti_host_free(ws);
+}
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  workspace *ws;
+  sptrsm_status status;
+  SPTI_TRY(spti_host_alloc(&ws, 1, sizeof *ws, "levelset workspace"));
+  *ws = (workspace){0};
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->x, (int64_t)plan->view.n * panel, sptrsm_dtype_bytes(plan->view.dtype),
+                           "levelset solutions by place"));
+  if (launches(plan->state) >= GRAPH_ABOVE) SPTI_TRY_GOTO(make_recordings(ws, plan, panel));
+  *work = ws;
+  return SPTRSM_OK;
+fail:
+  work_free(ws, plan);
+  return status;
+}
+
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
+  const workspace *ws = work;
+  for (int w = 0; w < WIDTHS; w++) {
+    const recording *r = &ws->recordings[w];
+    if (!r->graph || r->rows.transfer.width != transfer->width) continue;
+    const spti_levelset_gpu_bind_args bind = {.transfer = *transfer, .to = ws->transfer};
+    SPTI_CUDA(spti_levelset_gpu_bind_launch(&bind, plan->context->stream));
+    return spti_gpu_graph_start(r->graph, plan->context);
+  }
+  spti_levelset_gpu_rows rows = rows_of(plan, ws);
+  rows.transfer = *transfer;
+  return launch_all(plan, rows, plan->context->stream);
 }
 
 const spti_method spti_method_levelset_gpu = {

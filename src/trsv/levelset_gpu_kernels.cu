@@ -16,15 +16,7 @@
 
 namespace spti {
 
-enum {
-  CHUNK = SPTI_LEVELSET_GPU_CHUNK,
-  PITCH = CHUNK + 1 /* no bank conflicts */,
-  AHEAD = 4,
-  BATCH = 4,
-  WIDE_THREADS = 256,
-  TOGETHER = 4,
-  DEEP = 14
-};
+enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK, PITCH = CHUNK + 1 /* no bank conflicts */, AHEAD = 4, BATCH = 4, WIDE_THREADS = 256, TOGETHER = 4 };
 
 template <typename T> SPTI_DEVICE T sum_of_lanes(T v, int lanes) {
   for (int step = lanes / 2; step > 0; step /= 2) v = v + shfl(v, lane() ^ step);
@@ -32,6 +24,24 @@ template <typename T> SPTI_DEVICE T sum_of_lanes(T v, int lanes) {
 }
 
 template <typename T> SPTI_DEVICE T *solution_of(const spti_levelset_gpu_rows &a, int64_t k) { return static_cast<T *>(a.x) + k * a.pitch; }
+
+SPTI_DEVICE spti_transfer transfer_of(const spti_levelset_gpu_rows &a) {
+  if (!a.transfer_at) return a.transfer;
+  int64_t words[SPTI_LEVELSET_GPU_TRANSFER_WORDS];
+#pragma unroll
+  for (int w = 0; w < SPTI_LEVELSET_GPU_TRANSFER_WORDS; w++) words[w] = load_const(a.transfer_at + w);
+  spti_transfer t;
+  memcpy(&t, words, sizeof t);
+  return t;
+}
+
+SPTI_KERNEL(32) levelset_gpu_bind_kernel(spti_levelset_gpu_bind_args a) {
+  int64_t words[SPTI_LEVELSET_GPU_TRANSFER_WORDS] = {};
+  memcpy(words, &a.transfer, sizeof a.transfer);
+#pragma unroll
+  for (int w = 0; w < SPTI_LEVELSET_GPU_TRANSFER_WORDS; w++)
+    if (thread_in_block() == w) store(a.to + w, words[w]);
+}
 
 /* ---- runs of narrow levels ---- */
 
@@ -138,7 +148,7 @@ template <typename T> struct batch {
       val[e] = p < end ? load_const(static_cast<const T *>(a.val) + p) : T();
     }
   }
-  /* The sum of val x over the entries before place near_from; the others go to the tile, whose first column is that of place base. */
+  /* The sum of val x over the entries before place near_from; the others go to the tile. */
   SPTI_DEVICE T take(const T *x, T *tile, int32_t base, int32_t near_from) const {
     T known[BATCH], sum = T();
 #pragma unroll
@@ -174,8 +184,8 @@ template <typename T> struct row_values {
   }
 };
 
-/* Each batch is loaded while the one before it is worked on, a chunk's first one in the chunk before; what they are found by, two chunks
- * before. */
+/* A row's batches are loaded one ahead, its first one before the block barrier, so that the loads outlast it; what they are found by, a
+ * chunk earlier still. */
 template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args &a, int64_t k, prepared_chunk<T> *prepared) {
   const spti_levelset_gpu_rows &rows = a.rows;
   const int lanes = a.feeders / CHUNK, thread = thread_in_block() - 32;
@@ -196,15 +206,14 @@ template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args
     for (int j = lane_of_row; j < 2 * CHUNK; j += lanes) tile[j * PITCH] = T();
     syncwarp();
     T sum = T();
-    bool more = true;
-    for (int32_t p = now.begin + lane_of_row + BATCH * lanes; more; p += BATCH * lanes) {
+    for (int32_t p = now.begin + lane_of_row + BATCH * lanes; any(p < now.end); p += BATCH * lanes) {
       batch<T> ahead;
-      more = any(p < now.end);
-      if (more) ahead.load_entries(rows, p, now.end, lanes);
-      else ahead.load_entries(rows, next.begin + lane_of_row, next.end, lanes);
+      ahead.load_entries(rows, p, now.end, lanes);
       sum = sum + current.take(x, tile, base, near_from);
       current = ahead;
     }
+    sum = sum + current.take(x, tile, base, near_from);
+    current.load_entries(rows, next.begin + lane_of_row, next.end, lanes);
     const T far = sum_of_lanes(sum, lanes);
     if (lane_of_row == 0) {
       to.rest[in_chunk] = values.b - far;
@@ -222,6 +231,7 @@ template <typename T> SPTI_KERNEL(SPTI_LEVELSET_GPU_FEEDERS_MAX + 32) levelset_g
   SPTI_DYNAMIC_SHARED(prepared_chunk<T>, prepared);
   SPTI_SHARED(T, before, CHUNK);
   const int64_t k = block_in_grid();
+  a.rows.transfer = transfer_of(a.rows);
   if (warp_in_block() == 0) solve_run(a, k, prepared, before);
   else feed_run(a, k, prepared);
 }
@@ -270,6 +280,7 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_partial_kernel(spti
   const int64_t k = block_in_grid() / rows;
   const int32_t place = a.rows.first + block_in_grid() % rows;
   T *x = solution_of<T>(a.rows, k);
+  a.rows.transfer = transfer_of(a.rows);
   const T sum = sum_by_block<T>(a.rows, x, load_const(a.rows.start + place), load_const(a.begin + place));
   if (thread_in_block() == 0) store(x + place, read_rhs<T>(a.rows.transfer, load_const(a.rows.row + place), k) - sum);
 }
@@ -277,6 +288,7 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_partial_kernel(spti
 /* Long rows first, as they take longest. */
 template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_levelset_gpu_wide_args a) {
   const int64_t per_rhs = blocks_per_grid() / a.rows.transfer.width;
+  a.rows.transfer = transfer_of(a.rows);
   const int64_t k = block_in_grid() / per_rhs, block = block_in_grid() % per_rhs;
   if (block < a.long_count) {
     const int32_t place = load_const(a.long_rows + block);
@@ -293,53 +305,6 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_le
   const T own = used ? sum_of_row(a.rows, solution_of<T>(a.rows, k), begin + int32_t(thread % a.lanes), end, a.lanes) : T();
   const T sum = sum_of_lanes(own, a.lanes);
   if (used && thread % a.lanes == 0) finish_row(a.rows, k, int32_t(place), sum);
-}
-
-/* ---- analysis ---- */
-
-SPTI_KERNEL(WIDE_THREADS) levelset_gpu_entries_kernel(spti_levelset_gpu_survey_args a) {
-  const int64_t l = int64_t(block_in_grid()) * WIDE_THREADS + thread_in_block();
-  if (l <= a.levels) store(a.entries + l, load_const(a.start + load_const(a.level_ptr + l)));
-  if (l < a.levels) store(a.long_count + l, 0);
-}
-
-SPTI_KERNEL(WIDE_THREADS) levelset_gpu_long_rows_kernel(spti_levelset_gpu_survey_args a) {
-  const int64_t t = int64_t(block_in_grid()) * WIDE_THREADS + thread_in_block();
-  if (t >= a.n || load_const(a.start + t + 1) - load_const(a.start + t) <= SPTI_LEVELSET_GPU_LONG) return;
-  const int32_t level = load_const(a.level + load_const(a.row + t));
-  const int32_t base = load_const(a.entries + level) / SPTI_LEVELSET_GPU_LONG;
-  store(a.long_rows + base + fetch_add(a.long_count + level, 1), int32_t(t));
-}
-
-enum { ROWS_PER_BLOCK = WIDE_THREADS / 32 };
-
-/* A warp per row. */
-SPTI_KERNEL(WIDE_THREADS) levelset_gpu_split_kernel(spti_levelset_gpu_split_args a) {
-  const int32_t place = a.rows.first + block_in_grid() * ROWS_PER_BLOCK + warp_in_block();
-  if (place >= a.rows.last) return;
-  const int32_t start = load_const(a.rows.start + place), end = load_const(a.rows.start + place + 1);
-  const int32_t segment = (place - a.rows.first) / a.segment, inside_from = segment ? a.rows.first + segment * a.segment : 0;
-  int32_t earlier = 0;
-  for (int32_t p = start; p < end; p += 32)
-    earlier += popcount(ballot(p + lane() < end && load_const(a.rows.from + (p + lane() < end ? p + lane() : p)) < inside_from));
-  int32_t to_earlier = start, to_inside = start + earlier;
-  for (int32_t p = start; p < end; p += 32) {
-    const bool used = p + lane() < end, is_earlier = used && load_const(a.rows.from + (used ? p + lane() : p)) < inside_from;
-    const uint32_t before = (1u << lane()) - 1, all_earlier = ballot(is_earlier), all_used = ballot(used);
-    const int32_t rank_earlier = popcount(all_earlier & before), rank_inside = popcount(all_used & ~all_earlier & before);
-    if (used) store(a.order + (is_earlier ? to_earlier + rank_earlier : to_inside + rank_inside), p + lane());
-    to_earlier += popcount(all_earlier);
-    to_inside += popcount(all_used & ~all_earlier);
-  }
-  if (lane() == 0) store(a.begin + place, start + earlier);
-}
-
-SPTI_KERNEL(WIDE_THREADS) levelset_gpu_reorder_kernel(spti_levelset_gpu_reorder_args a) {
-  const int32_t place = a.first + block_in_grid() * ROWS_PER_BLOCK + warp_in_block();
-  if (place >= a.last) return;
-  const int64_t end = int64_t(load_const(a.start + place + 1)) * a.words;
-  for (int64_t w = int64_t(load_const(a.start + place)) * a.words + lane(); w < end; w += 32)
-    store(a.to + w, load_const(a.from + int64_t(load_const(a.order + w / a.words)) * a.words + w % a.words));
 }
 
 static int64_t blocks_of(int64_t threads) { return (threads + WIDE_THREADS - 1) / WIDE_THREADS; }
@@ -364,13 +329,6 @@ extern "C" int spti_levelset_gpu_wide_launch(const spti_levelset_gpu_wide_args *
   });
 }
 
-extern "C" int spti_levelset_gpu_survey_launch(const spti_levelset_gpu_survey_args *a, void *stream) {
-  using namespace spti;
-  const int error = SPTI_LAUNCH(levelset_gpu_entries_kernel, blocks_of(int64_t(a->levels) + 1), WIDE_THREADS, 0, stream, *a);
-  if (error || !a->long_rows) return error;
-  return SPTI_LAUNCH(levelset_gpu_long_rows_kernel, blocks_of(a->n), WIDE_THREADS, 0, stream, *a);
-}
-
 extern "C" int spti_levelset_gpu_partial_launch(const spti_levelset_gpu_run_args *a, sptrsm_dtype dtype, void *stream) {
   using namespace spti;
   const int64_t blocks = int64_t(a->rows.last - a->rows.first) * a->rows.transfer.width;
@@ -380,13 +338,7 @@ extern "C" int spti_levelset_gpu_partial_launch(const spti_levelset_gpu_run_args
   });
 }
 
-extern "C" int spti_levelset_gpu_split_launch(const spti_levelset_gpu_split_args *a, void *stream) {
+extern "C" int spti_levelset_gpu_bind_launch(const spti_levelset_gpu_bind_args *a, void *stream) {
   using namespace spti;
-  const int64_t blocks = blocks_of(int64_t(a->rows.last - a->rows.first) * 32);
-  return SPTI_LAUNCH(levelset_gpu_split_kernel, blocks, WIDE_THREADS, 0, stream, *a);
-}
-
-extern "C" int spti_levelset_gpu_reorder_launch(const spti_levelset_gpu_reorder_args *a, void *stream) {
-  using namespace spti;
-  return SPTI_LAUNCH(levelset_gpu_reorder_kernel, blocks_of(int64_t(a->last - a->first) * 32), WIDE_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(levelset_gpu_bind_kernel, 1, 32, 0, stream, *a);
 }

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gpu.h"
+#include "core/alloc.h"
+#include "core/gpu_graph.h"
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 
@@ -48,3 +49,21 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   (void)context;
   return SPTRSM_OK;
 }
+
+/* A graph is what records it. */
+struct spti_gpu_graph {
+  sptrsm_status (*record)(const void *what, void *stream);
+  const void *what;
+};
+
+sptrsm_status spti_gpu_graph_create(spti_gpu_graph **out, const sptrsm_context *context,
+                                    sptrsm_status (*record)(const void *what, void *stream), const void *what) {
+  (void)context;
+  SPTI_TRY(spti_host_alloc(out, 1, sizeof **out, "graph"));
+  **out = (spti_gpu_graph){record, what};
+  return SPTRSM_OK;
+}
+
+void spti_gpu_graph_free(spti_gpu_graph *g) { spti_host_free(g); }
+
+sptrsm_status spti_gpu_graph_start(const spti_gpu_graph *g, const sptrsm_context *context) { return g->record(g->what, context->stream); }

@@ -1,0 +1,133 @@
+/* levelset_gpu_schedule -- see levelset_gpu_schedule.h. O(levels). */
+#include "trsv/levelset_gpu_schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+
+enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK };
+
+typedef spti_levelset_gpu_settings settings;
+typedef spti_levelset_gpu_step step;
+typedef spti_levelset_gpu_survey survey;
+
+/* Measured: docs/benchmarks.md. */
+static const settings DEFAULTS = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 48};
+
+static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
+  const struct {
+    const char *key;
+    int32_t *target;
+    long most;
+  } known[] = {{"narrow", &s->narrow, INT32_MAX},
+               {"heavy", &s->heavy, INT32_MAX},
+               {"lanes", &s->lanes, 16},
+               {"segment", &s->segment, 1 << 20},
+               {"dense", &s->dense, INT32_MAX}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
+    if (value < 0 || value > known[i].most)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: %s=%ld is not in 0..%ld", known[i].key, value, known[i].most);
+    *known[i].target = (int32_t)value;
+    return SPTRSM_OK;
+  }
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: unknown parameter \"%.*s\"; known are narrow, heavy, lanes, segment, dense", (int)length,
+                   key);
+}
+
+/* "key=value,key=value" */
+sptrsm_status spti_levelset_gpu_settings_parse(settings *s, const char *text) {
+  *s = DEFAULTS;
+  while (*text) {
+    size_t length = strcspn(text, "=,");
+    char *end = NULL;
+    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
+    if (!end || end == text + length + 1 || (*end && *end != ','))
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: expected key=value[,key=value...] in \"%s\"", text);
+    SPTI_TRY(parse_setting(s, text, length, value));
+    text = *end ? end + 1 : end;
+  }
+  if (s->lanes & (s->lanes - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: lanes=%d is not a power of two", s->lanes);
+  if (s->segment < CHUNK || s->segment % CHUNK)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: segment=%d is not a multiple of %d", s->segment, CHUNK);
+  return SPTRSM_OK;
+}
+
+/* ---- the schedule ---- */
+
+static int32_t power_of_two_above(int64_t wanted, int32_t most) {
+  int32_t p = 1;
+  while (p < wanted && p < most) p *= 2;
+  return p;
+}
+
+static int64_t row_average(const survey *found, int32_t level, int32_t end) {
+  return (found->entries[end] - found->entries[level]) / (found->ptr[end] - found->ptr[level]);
+}
+
+static bool is_narrow(const settings *set, const survey *found, int32_t level) {
+  return found->ptr[level + 1] - found->ptr[level] <= set->narrow && found->entries[level + 1] - found->entries[level] <= set->heavy;
+}
+
+/* The end of the run that begins at a level; the level itself if it is to be a launch of its own. */
+static int32_t end_of_run(const settings *set, const survey *found, int32_t level) {
+  int32_t end = level;
+  while (end < found->levels && is_narrow(set, found, end)) end++;
+  return end;
+}
+
+static step run_of(const settings *set, const survey *found, int32_t level, int32_t end, int32_t at) {
+  step s = {.first = found->ptr[level], .last = found->ptr[end], .at = at};
+  s.count = (s.last - s.first + CHUNK - 1) / CHUNK;
+  const int64_t average = row_average(found, level, end);
+  s.lanes = set->lanes ? set->lanes : average > 12 ? 16 : 8;
+  s.segment = average >= set->dense ? set->segment : s.count * CHUNK;
+  return s;
+}
+
+static step wide_level(const survey *found, int32_t level) {
+  return (step){.wide = true,
+                .first = found->ptr[level],
+                .last = found->ptr[level + 1],
+                .lanes = power_of_two_above(row_average(found, level, level + 1) / 2, 32),
+                .at = found->entries[level] / SPTI_LEVELSET_GPU_LONG,
+                .count = found->long_count[level]};
+}
+
+sptrsm_status spti_levelset_gpu_schedule_make(spti_levelset_gpu_schedule *out, const settings *set, const survey *found) {
+  spti_levelset_gpu_schedule s = {0};
+  SPTI_TRY(spti_host_alloc(&s.steps, found->levels, sizeof *s.steps, "levelset steps"));
+  for (int32_t l = 0; l < found->levels;) {
+    const int32_t end = end_of_run(set, found, l);
+    step *next = &s.steps[s.count++];
+    if (end > l) {
+      *next = run_of(set, found, l, end, s.words);
+      s.words += next->count;
+      s.segments += spti_levelset_gpu_segments(next);
+      l = end;
+    } else {
+      *next = wide_level(found, l++);
+      s.wide++;
+    }
+  }
+  *out = s;
+  return SPTRSM_OK;
+}
+
+void spti_levelset_gpu_schedule_free(spti_levelset_gpu_schedule *s) {
+  spti_host_free(s->steps);
+  *s = (spti_levelset_gpu_schedule){0};
+}
+
+void spti_levelset_gpu_level_starts(int32_t *words, const spti_levelset_gpu_schedule *s, const int32_t *level_ptr) {
+  int32_t level = 0;
+  memset(words, 0, (size_t)s->words * sizeof *words);
+  for (int32_t i = 0; i < s->count; i++) {
+    const step *run = &s->steps[i];
+    for (; level_ptr[level] < run->last; level++) {
+      const int32_t at = level_ptr[level] - run->first;
+      if (!run->wide) words[run->at + at / CHUNK] |= (int32_t)(1u << (at % CHUNK));
+    }
+  }
+}
