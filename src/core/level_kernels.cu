@@ -14,7 +14,7 @@
 
 namespace spti {
 
-enum { LEVEL_THREADS = SPTI_LEVELS_MOST_THREADS, PLAIN_LEVEL_THREADS = 256, BATCH = 4, SHORT_ROW = 48, FACT_BLOCKS = 528 };
+enum { PLAIN_LEVEL_THREADS = 256, PLAIN_LEVEL_BLOCKS = 528, BATCH = 4, LANE_BLOCKS = 4 /* resident at once */ };
 
 static int64_t level_blocks(int64_t count) { return (count + PLAIN_LEVEL_THREADS - 1) / PLAIN_LEVEL_THREADS; }
 
@@ -191,16 +191,20 @@ SPTI_DEVICE near_levels near_levels_of(const spti_levels_args &a, int32_t *level
   return {level, int32_t(a.view.backward ? a.view.n - first - rows : first), rows};
 }
 
-/* A lane to a row, but the warp to a long one. Two forms of which one has nothing to do, since the host does not know whether there
- * are long rows: without them fewer registers are needed and more rows resident. */
-template <bool WithLong> SPTI_KERNEL(LEVEL_THREADS) levels_lanes_kernel(spti_levels_args a) {
-  SPTI_SHARED(int32_t, near_level, LEVEL_THREADS);
-  if ((load_const(a.facts + SPTI_LEVELS_LONGEST) > SHORT_ROW) != WithLong) return;
+/* A lane to a row, but the warp to a long one. The host does not know whether there are long rows, so it launches the form without
+ * them and one for them, and that which does not apply returns at once. */
+SPTI_DEVICE bool has_long_rows(const spti_levels_args &a) { return load_const(a.facts + SPTI_LEVELS_LONGEST) > a.short_row; }
+
+template <bool WithLong>
+SPTI_KERNEL_RESIDENT(SPTI_LEVELS_LANE_THREADS, WithLong ? 2 : LANE_BLOCKS)
+levels_lanes_kernel(spti_levels_args a) {
+  SPTI_SHARED(int32_t, near_level, SPTI_LEVELS_LANE_THREADS);
+  if (has_long_rows(a) != WithLong) return;
   shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
   const int64_t first = block_ticket(a.sync) * threads_per_block();
   const near_levels near = near_levels_of(a, near_level, first, threads_per_block());
   const level_row mine = level_row_at(a.view, first + thread_in_block(), true);
-  const bool is_long = WithLong && mine.length > SHORT_ROW;
+  const bool is_long = WithLong && mine.length > a.short_row;
   bool waiting = mine.row >= 0 && !is_long, moved = false;
   uint32_t long_rows = WithLong ? ballot(is_long) : 0;
   int32_t next = 0, highest = 0;
@@ -235,9 +239,10 @@ template <bool WithLong> SPTI_KERNEL(LEVEL_THREADS) levels_lanes_kernel(spti_lev
 }
 
 /* A warp to a row. */
-SPTI_KERNEL(LEVEL_THREADS) levels_warps_kernel(spti_levels_args a) {
-  SPTI_SHARED(int32_t, near_level, LEVEL_THREADS);
-  shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
+SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
+  SPTI_SHARED(int32_t, near_level, SPTI_LEVELS_WARP_THREADS / 32);
+  if (!has_long_rows(a)) return;
+  if (lane() == 0) shared_store(near_level + warp_in_block(), -1); /* the ticket's barrier follows */
   const int64_t first = block_ticket(a.sync) * warps_per_block();
   const near_levels near = near_levels_of(a, near_level, first, warps_per_block());
   const level_row mine = level_row_at(a.view, first + warp_in_block(), true);
@@ -297,17 +302,14 @@ extern "C" int spti_turn_place_launch(const spti_turn_args *a, void *stream) {
 
 extern "C" int spti_levels_find_launch(const spti_levels_args *a, void *stream) {
   using namespace spti;
-  const int64_t rows = a->warp_per_row ? a->threads / 32 : a->threads, blocks = (a->view.n + rows - 1) / rows;
   int64_t plain_blocks = level_blocks(a->view.n);
-  if (plain_blocks > FACT_BLOCKS) plain_blocks = FACT_BLOCKS;
+  if (plain_blocks > PLAIN_LEVEL_BLOCKS) plain_blocks = PLAIN_LEVEL_BLOCKS;
   int error = SPTI_LAUNCH(levels_clear_kernel, 1, 32, 0, stream, *a);
   if (!error) error = SPTI_LAUNCH(levels_start_kernel, plain_blocks, PLAIN_LEVEL_THREADS, 0, stream, *a);
-  if (!error && a->warp_per_row) {
-    error = SPTI_LAUNCH(levels_warps_kernel, blocks, a->threads, 0, stream, *a);
-  } else if (!error) {
-    error = SPTI_LAUNCH(levels_lanes_kernel<false>, blocks, a->threads, 0, stream, *a);
-    if (!error) error = SPTI_LAUNCH(levels_lanes_kernel<true>, blocks, a->threads, 0, stream, *a);
-  }
+  const int64_t lane_blocks = (a->view.n + int64_t(a->lane_threads) - 1) / a->lane_threads, warps = a->warp_threads / 32;
+  if (!error) error = SPTI_LAUNCH(levels_lanes_kernel<false>, lane_blocks, a->lane_threads, 0, stream, *a);
+  if (!error && a->all_by_warps) error = SPTI_LAUNCH(levels_warps_kernel, (a->view.n + warps - 1) / warps, a->warp_threads, 0, stream, *a);
+  else if (!error) error = SPTI_LAUNCH(levels_lanes_kernel<true>, lane_blocks, a->lane_threads, 0, stream, *a);
   if (!error) error = SPTI_LAUNCH(levels_count_kernel, plain_blocks, PLAIN_LEVEL_THREADS, 0, stream, *a);
   return error;
 }

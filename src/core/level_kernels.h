@@ -36,16 +36,19 @@ int spti_turn_place_launch(const spti_turn_args *, void *stream);
 
 /* ---- levels ---- */
 
-enum { SPTI_LEVELS_MOST_THREADS = 1024, SPTI_LEVELS_ROUNDS_PER_CHECK = 64 /* polls in vain that count as one of sync.spin_limit */ };
+/* Of a block of lanes with a row each, and of warps with a row each. */
+enum { SPTI_LEVELS_LANE_THREADS = 512, SPTI_LEVELS_WARP_THREADS = 1024 };
+enum { SPTI_LEVELS_ROUNDS_PER_CHECK = 64 }; /* polls in vain that count as one of sync.spin_limit */
 enum { SPTI_LEVELS_COUNT, SPTI_LEVELS_LONGEST, SPTI_LEVELS_FACTS };
 
 typedef struct {
-  spti_view view;       /* pull */
-  int32_t *level;       /* [n] */
-  int32_t *facts;       /* [SPTI_LEVELS_FACTS]: number of levels, entries of the longest line without its diagonal */
-  int32_t threads;      /* of a block: 32 to SPTI_LEVELS_MOST_THREADS, whole warps */
-  int32_t warp_per_row; /* else a lane */
-  spti_syncfree sync;   /* control: set by spti_levels_find_launch */
+  spti_view view;                     /* pull */
+  int32_t *level;                     /* [n] */
+  int32_t *facts;                     /* [SPTI_LEVELS_FACTS]: number of levels, entries of the longest line without its diagonal */
+  int32_t short_row;                  /* longer rows are polled by a warp */
+  int32_t all_by_warps;               /* where one row is longer, a warp to every row; else to the long ones alone */
+  int32_t lane_threads, warp_threads; /* of a block: whole warps, at most as above */
+  spti_syncfree sync;                 /* control: set by spti_levels_find_launch */
 } spti_levels_args;
 
 int spti_levels_find_launch(const spti_levels_args *, void *stream);

@@ -9,9 +9,10 @@
 #include "core/level_kernels.h"
 #include "core/plan.h"
 
-/* Where a warp takes a row: longer rows than stencils have, which in factors need the ones just before them, but not so many that
- * the resident warps are a small part of them. Else a thread takes a row. Measured on an H200 on the matrices of docs/benchmarks.md. */
-enum { WARP_ABOVE_LENGTH = 6, WARP_UP_TO_ORDER = 1 << 18 };
+/* Rows of more entries are polled by warps. Factors have some, and then rows mostly need those just before them, which suits a
+ * warp to each row, unless the matrix is so large that the resident warps are a small part of it. Stencils and most circuits have
+ * none, and a lane to each row is best. Measured on an H200, see docs/benchmarks.md. */
+enum { SHORT_ROW = 48, ALL_BY_WARPS_UP_TO = 1 << 19 };
 
 typedef struct {
   const sptrsm_context *context;
@@ -53,10 +54,14 @@ static sptrsm_status turn(spti_view *v, scratch *s) {
 
 /* level of each row; count and longest. */
 static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, scratch *s, sptrsm_context *context) {
-  spti_levels_args args = {.view = *v, .level = levels->level, .threads = 512};
+  spti_levels_args args = {.view = *v,
+                           .level = levels->level,
+                           .short_row = SHORT_ROW,
+                           .all_by_warps = v->n <= ALL_BY_WARPS_UP_TO,
+                           .lane_threads = SPTI_LEVELS_LANE_THREADS,
+                           .warp_threads = SPTI_LEVELS_WARP_THREADS};
   int32_t *words, *found = context->pinned;
   SPTI_TRY(take(s, &words, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *words, "facts of levels"));
-  args.warp_per_row = v->nnz > (int64_t)WARP_ABOVE_LENGTH * v->n && v->n <= WARP_UP_TO_ORDER;
   args.facts = words;
   args.sync.control = words + SPTI_LEVELS_FACTS;
   args.sync.lost = context->lost_device;

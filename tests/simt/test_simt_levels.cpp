@@ -172,13 +172,13 @@ Test(simt_levels, small_orders) {
 }
 
 /* The sweep alone, with blocks of any size: rows that need each other are in one warp, in one block, or in several. */
-static std::string run_sweep(const levels_case &c, int32_t threads, int32_t warp_per_row, uint64_t seed) {
+static std::string run_sweep(const levels_case &c, int32_t threads, int32_t short_row, bool all_by_warps, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   const system_of_case system(c, seed % 5);
   std::vector<int32_t> level(size_t(c.n), -7), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, -7);
   int64_t lost = 0;
-  const spti_levels_args args = {system.view, level.data(), words.data(),
-                                 threads,     warp_per_row, {words.data() + SPTI_LEVELS_FACTS, &lost, 100000}};
+  const spti_levels_args args = {system.view,  level.data(), words.data(), short_row,
+                                 all_by_warps, threads,      threads,      {words.data() + SPTI_LEVELS_FACTS, &lost, 100000}};
   if (spti_levels_find_launch(&args, nullptr)) return simt::error();
   if (lost) return "row " + std::to_string(lost - 1) + " was given up";
   const std::vector<int32_t> expected = levels_by_hand(system.view);
@@ -189,7 +189,7 @@ static std::string run_sweep(const levels_case &c, int32_t threads, int32_t warp
 }
 
 Test(simt_levels, sweeps) {
-  const seed_range range(7000, 40);
+  const seed_range range(7000, 24);
   for (uint64_t seed = range.first; seed <= range.last; seed++)
     for (int s = 0; s < int(shape::count); s++) {
       if (left_to_other_builds(seed + uint64_t(s))) continue;
@@ -198,10 +198,12 @@ Test(simt_levels, sweeps) {
       c.pull = true;
       c.pattern = shape(s);
       c.n = 70 + int32_t(seed % 60);
-      const int32_t threads = 32 * (1 + int32_t(seed % 3)), warp_per_row = int32_t(seed / 3 % 2);
-      const std::string failure = run_sweep(c, threads, warp_per_row, seed);
-      cr_assert(failure.empty(), "%s; %s threads=%d warp_per_row=%d; replay with SIMT_SEED=%llu", failure.c_str(), c.name().c_str(),
-                threads, warp_per_row, (unsigned long long)seed);
+      static const int32_t short_rows[] = {-1, 0, 5, 48};
+      const int32_t threads = 32 * (1 + int32_t(seed % 3)), short_row = short_rows[seed / 3 % 4];
+      const bool all_by_warps = seed / 2 % 2;
+      const std::string failure = run_sweep(c, threads, short_row, all_by_warps, seed);
+      cr_assert(failure.empty(), "%s; %s threads=%d short_row=%d all_by_warps=%d; replay with SIMT_SEED=%llu", failure.c_str(),
+                c.name().c_str(), threads, short_row, all_by_warps, (unsigned long long)seed);
     }
 }
 
@@ -246,8 +248,8 @@ Test(simt_levels, lost_dependency) {
     system.push.idx[size_t(spti_view_begin(&system.view, row))] = row;
     std::vector<int32_t> level(70), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS);
     int64_t lost = 0;
-    const spti_levels_args args = {system.view, level.data(),      words.data(),
-                                   64,          int32_t(seed % 2), {words.data() + SPTI_LEVELS_FACTS, &lost, 10}};
+    const spti_levels_args args = {system.view, level.data(), words.data(), seed % 2 ? 48 : -1,
+                                   1,           64,           64,           {words.data() + SPTI_LEVELS_FACTS, &lost, 10}};
     cr_assert_eq(spti_levels_find_launch(&args, nullptr), 0, "%s", simt::error().c_str());
     const int64_t found = lost - 1;
     cr_assert(lost > 0 && (c.backward ? found <= row : found >= row), "row %lld is not behind the lost one; %s", (long long)found,
