@@ -250,12 +250,12 @@ Test(tune, rows_are_added_and_replaced, .init = start) {
 
 Test(tune, the_best_pair_is_reported_if_it_is_worth_it) {
   static bench_session s;
-  static bench_result r[64];
-  bench_features f = {.n = 1};
-  bench_input in = {.shown = "t"};
+  static bench_result r[2 * 64];
+  bench_features f[2] = {{.n = 1}, {.n = 1}};
+  bench_input in[2] = {{.shown = "t"}, {.shown = "u"}};
   char *text = NULL;
   size_t size;
-  s = (bench_session){.inputs = {.list = &in, .count = 1}, .features = &f, .results = r, .machine = {.device = "One"}};
+  s = (bench_session){.inputs = {.list = in, .count = 1}, .features = f, .results = r, .machine = {.device = "One"}};
   s.args = (bench_args){.nrhs = {1}, .nrhs_count = 1, .dtype_count = 1, .op_count = 1, .nrhs_given = true};
   bench_tune_methods(&s.args);
   s.count = s.args.method_count;
@@ -265,6 +265,11 @@ Test(tune, the_best_pair_is_reported_if_it_is_worth_it) {
   s.table = open_memstream(&text, &size);
   cr_assert_eq(bench_tune_report(&s), CLI_OK);
   r[9].solve_ms = 0.5;
+  s.inputs.count = 2; /* a second triangle, where the third pair loses what it gains in the first */
+  s.count = 2 * s.args.method_count;
+  for (int m = 0; m < s.args.method_count; m++) r[s.args.method_count + m] = r[m];
+  r[2].solve_ms = 0.1;
+  r[s.args.method_count + 2].solve_ms = 1.2;
   cr_assert_eq(bench_tune_report(&s), CLI_OK);
   fclose(s.table);
   int p, q;
