@@ -25,14 +25,14 @@ static const char *const forms[] = {
     NULL,
 };
 
-static void add(subject *list, size_t *count, const char *name, sptrsm_place place) {
+static void add(subject *list, size_t *count, const char *name, sptrsm_place place, int share) {
   size_t length = strcspn(name, ":");
   for (int m = 0; m < sptrsm_method_count(); m++) {
     sptrsm_method_info info = {.size = sizeof info};
     cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
     if (info.place != place || strlen(info.name) != length || memcmp(info.name, name, length) != 0) continue;
     cr_assert_lt(*count, SUBJECTS_MAX);
-    subject s = {.number = (int)*count, .shares = place == SPTRSM_CUDA, .deterministic = info.deterministic};
+    subject s = {.number = (int)*count, .share = share, .deterministic = info.deterministic};
     snprintf(s.name, sizeof s.name, "%s", name);
     list[(*count)++] = s;
   }
@@ -44,9 +44,9 @@ struct criterion_test_params conformance_subjects(sptrsm_place place, bool deter
   for (int m = 0; m < sptrsm_method_count(); m++) {
     sptrsm_method_info info = {.size = sizeof info};
     cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
-    if (info.place == place) add(list, &count, info.name, place);
+    if (info.place == place) add(list, &count, info.name, place, place == SPTRSM_CUDA ? 3 : 1);
   }
-  for (int f = 0; place == SPTRSM_CUDA && forms[f]; f++) add(list, &count, forms[f], place);
+  for (int f = 0; place == SPTRSM_CUDA && forms[f]; f++) add(list, &count, forms[f], place, 13);
   cr_assert_gt(count, 0, "no method works here");
   for (size_t i = 0; i < count; i++)
     if (!deterministic_only || list[i].deterministic) list[kept++] = list[i];

@@ -13,13 +13,13 @@
 typedef struct {
   char name[64]; /* method[:variant] */
   int number;
-  bool shares; /* takes its share of the small systems only */
+  int share; /* takes one system in so many */
   bool deterministic;
 } subject;
 
 struct criterion_test_params conformance_subjects(sptrsm_place, bool deterministic_only);
 
-/* On a GPU, where a plan costs launches and waits, a subject takes every third small system, another one the next. */
-static inline bool left_to_others(const subject *s, int system_number) { return s->shares && (system_number + s->number) % 3 != 0; }
+/* On a GPU, where a plan costs launches and waits, a method takes every third system, a form fewer, each subject others. */
+static inline bool left_to_others(const subject *s, int system_number) { return (system_number + s->number) % s->share != 0; }
 
 #endif
