@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/carve.h"
 #include "core/gpu.h"
 #include "core/level_kernels.h"
 #include "core/plan.h"
@@ -16,7 +17,7 @@ enum { SHORT_ROW = 48, ALL_BY_WARPS_UP_TO = 1 << 19 };
 
 typedef struct {
   const sptrsm_context *context;
-  void *memory[12]; /* temporary */
+  void *memory[6]; /* temporary */
   int used;
 } scratch;
 
@@ -53,15 +54,14 @@ static sptrsm_status turn(spti_view *v, scratch *s) {
 }
 
 /* level of each row; count and longest. */
-static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, scratch *s, sptrsm_context *context) {
+static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, int32_t *words, sptrsm_context *context) {
   spti_levels_args args = {.view = *v,
                            .level = levels->level,
                            .short_row = SHORT_ROW,
                            .all_by_warps = v->n <= ALL_BY_WARPS_UP_TO,
                            .lane_threads = SPTI_LEVELS_LANE_THREADS,
                            .warp_threads = SPTI_LEVELS_WARP_THREADS};
-  int32_t *words, *found = context->pinned;
-  SPTI_TRY(take(s, &words, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *words, "facts of levels"));
+  int32_t *found = context->pinned;
   args.facts = words;
   args.sync.control = words + SPTI_LEVELS_FACTS;
   args.sync.lost = context->lost_device;
@@ -81,29 +81,32 @@ static int bits_for(int32_t count) {
   return bits;
 }
 
+/* What sorting needs beyond its result, one allocation. */
+static size_t lay_out(spti_level_order_args *args, spti_sort_args *sort, void **temporary, void *memory, size_t temporary_bytes) {
+  spti_carver c = {.base = memory};
+  args->keys = spti_carve(&c, args->n, sizeof *args->keys);
+  args->rows = spti_carve(&c, args->n, sizeof *args->rows);
+  sort->keys = args->keys;
+  sort->values = args->rows;
+  args->sorted = sort->sorted_keys = spti_carve(&c, args->n, sizeof *sort->sorted_keys);
+  *temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
+  return c.used;
+}
+
 /* order and ptr from level. */
 static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
   spti_level_order_args args = {
       .n = v->n, .count = levels->count, .backward = v->backward, .level = levels->level, .ptr = levels->device_ptr};
-  int32_t *sorted;
-  void *temporary, *stream = s->context->stream;
-  size_t bytes;
-  SPTI_TRY(take(s, &args.keys, v->n, sizeof *args.keys, "levels in solve order"));
-  SPTI_TRY(take(s, &args.rows, v->n, sizeof *args.rows, "rows in solve order"));
-  SPTI_TRY(take(s, &sorted, v->n, sizeof *sorted, "sorted levels"));
-  args.sorted = sorted;
-  const spti_sort_args sort = {.keys = args.keys,
-                               .values = args.rows,
-                               .sorted_keys = sorted,
-                               .sorted_values = levels->order,
-                               .count = v->n,
-                               .bits = bits_for(levels->count)};
-  SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, stream));
-  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1, "sort buffer"));
+  spti_sort_args sort = {.sorted_values = levels->order, .count = v->n, .bits = bits_for(levels->count)};
+  void *memory, *temporary, *stream = s->context->stream;
+  size_t temporary_bytes;
+  SPTI_CUDA(spti_sort_launch(NULL, &temporary_bytes, &sort, stream));
+  SPTI_TRY(take(s, &memory, (int64_t)lay_out(&args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
+  lay_out(&args, &sort, &temporary, memory, temporary_bytes);
   SPTI_CUDA(spti_level_keys_launch(&args, stream));
-  SPTI_CUDA(spti_sort_launch(temporary, &bytes, &sort, stream));
+  SPTI_CUDA(spti_sort_launch(temporary, &temporary_bytes, &sort, stream));
   SPTI_CUDA(spti_level_bounds_launch(&args, stream));
-  bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
+  const size_t bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
   return spti_gpu_copy(s->context, levels->ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST);
 }
 
@@ -114,13 +117,24 @@ static void find_widest(spti_gpu_levels *levels) {
   }
 }
 
+/* order, level, and words for the search; one allocation, which begins with order. */
+static size_t lay_out_rows(spti_gpu_levels *levels, int32_t **words, void *memory, int32_t n) {
+  spti_carver c = {.base = memory};
+  levels->order = spti_carve(&c, n, sizeof *levels->order);
+  levels->level = spti_carve(&c, n, sizeof *levels->level);
+  *words = spti_carve(&c, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof **words);
+  return c.used;
+}
+
 static sptrsm_status build(spti_gpu_levels *levels, spti_view v, sptrsm_context *context) {
   scratch s = {.context = context};
   sptrsm_status status = SPTRSM_OK;
-  SPTI_TRY(spti_alloc(context, &levels->order, v.n, sizeof *levels->order, "level order"));
-  SPTI_TRY(spti_alloc(context, &levels->level, v.n, sizeof *levels->level, "levels"));
+  int32_t *words;
+  void *memory;
+  SPTI_TRY(spti_alloc(context, &memory, (int64_t)lay_out_rows(levels, &words, NULL, v.n), 1, "level order"));
+  lay_out_rows(levels, &words, memory, v.n);
   if (v.n > 0 && !v.pull) SPTI_TRY_GOTO(turn(&v, &s));
-  if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, &s, context));
+  if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, words, context));
   SPTI_TRY_GOTO(spti_host_alloc(&levels->ptr, (int64_t)levels->count + 1, sizeof *levels->ptr, "level pointers"));
   SPTI_TRY_GOTO(spti_alloc(context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));
   levels->n = v.n;
@@ -139,7 +153,6 @@ static void release(spti_gpu_levels *levels, const sptrsm_context *context) {
   if (!levels) return;
   spti_free(context, levels->device_ptr);
   spti_free(context, levels->order);
-  spti_free(context, levels->level);
   spti_host_free(levels->ptr);
   spti_host_free(levels);
 }

@@ -112,7 +112,7 @@ std::string compare(const spti_pull_rows &rows, const spti_view &v, const int32_
   }
   if (rows.start[v.n] != at) return "the last row ends elsewhere";
   const size_t bytes = size_t(2 * v.n + 1) * 4 + size_t(at) * (4 + sizeof(value)) + size_t(v.n) * sizeof(value);
-  return rows.bytes == bytes ? "" : "bytes " + std::to_string(rows.bytes);
+  return rows.bytes >= bytes && rows.bytes <= bytes + 5 * 256 ? "" : "bytes " + std::to_string(rows.bytes);
 }
 
 /* Packs, compares, changes all values, compares again. */
@@ -227,7 +227,7 @@ Test(simt_levels, no_memory) {
       failed = emulated_gpu_fail_at < 0;
       emulated_gpu_fail_at = -1;
       cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
-      cr_assert(failed || allowed >= 8, "only %d allocations", allowed);
+      cr_assert(failed || allowed >= 3 + 4 * (1 - pull), "only %d allocations", allowed);
       plan_case_close(plan);
       cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", allowed, emulated_gpu_blocks);
     }
