@@ -140,6 +140,16 @@ template <typename T> SPTI_DEVICE void fill_by_warp(const spti_recblock_pack_arg
   }
 }
 
+/* Whole warp, one block: a row's entries keep their order, so no lane needs to know of another's. */
+template <typename T> SPTI_DEVICE void copy_by_warp(const spti_recblock_pack_args &a, const row_span &row, int32_t t) {
+  const int32_t to = load_const(a.start + load_const(a.base) + t);
+#pragma unroll 4
+  for (int32_t e = lane(); e < row.length; e += 32) {
+    const int64_t p = row.start + int64_t(e) * row.step;
+    move_entry<T>(a, p, load_const(a.place + load_const(a.view.idx + p)), to + e);
+  }
+}
+
 template <typename T> SPTI_KERNEL(ORDER_THREADS) recblock_fill_kernel(spti_recblock_pack_args a) {
   const int64_t at = int64_t(block_in_grid()) * ORDER_THREADS + thread_in_block();
   const bool mine = at < a.view.n;
@@ -155,7 +165,10 @@ template <typename T> SPTI_KERNEL(ORDER_THREADS) recblock_fill_kernel(spti_recbl
   if (row.length <= WALK_SHORT) fill_by_lane<T>(a, row, t, leaf);
   for (uint32_t left = ballot(row.length > WALK_SHORT); left; left &= left - 1) {
     const int from = first_lane(left);
-    fill_by_warp<T>(a, {shfl(row.start, from), shfl(row.step, from), shfl(row.length, from)}, shfl(t, from), shfl(leaf, from));
+    const row_span shared = {shfl(row.start, from), shfl(row.step, from), shfl(row.length, from)};
+    const int32_t shared_t = shfl(t, from), shared_leaf = shfl(leaf, from);
+    if (a.depth == 0) copy_by_warp<T>(a, shared, shared_t);
+    else fill_by_warp<T>(a, shared, shared_t, shared_leaf);
   }
 }
 

@@ -11,7 +11,7 @@ const spti_recblock_limits spti_recblock_published = {.levels = 20,
                                                       .group_empty = 15,
                                                       .thread_apart = 32,
                                                       .group_apart = 2048,
-                                                      .chunk = 64,
+                                                      .chunk = 128,
                                                       .waiting_row = 256};
 
 /* ---- cuts ---- */
