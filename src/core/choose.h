@@ -6,14 +6,16 @@
 
 #include <sptrsm.h>
 
+enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64 };
+
 typedef struct {
   sptrsm_place place;
   bool deterministic; /* only methods that give the same bits on every run */
   int64_t nrhs;       /* expected right-hand sides, 0: unknown */
   int32_t n;
   int64_t nnz;
-  /* GPU only: level sets, rows of the widest one, off-diagonal entries of the longest row. */
-  int32_t levels, widest, longest;
+  /* GPU only: level sets; those of fewer than SPTI_THIN_LEVEL rows and of SPTI_WIDE_LEVEL or more; off-diagonal entries of the longest row. */
+  int32_t levels, thin_levels, wide_levels, longest;
 } spti_features;
 
 typedef struct {

@@ -68,8 +68,12 @@ static sptrsm_status choose_method(sptrsm_plan *plan) {
     const spti_gpu_levels *levels;
     SPTI_TRY(spti_plan_levels(plan, &levels));
     features.levels = levels->count;
-    features.widest = levels->widest;
     features.longest = levels->longest;
+    for (int32_t l = 0; l < levels->count; l++) {
+      const int32_t rows = levels->ptr[l + 1] - levels->ptr[l];
+      features.thin_levels += rows < SPTI_THIN_LEVEL;
+      features.wide_levels += rows >= SPTI_WIDE_LEVEL;
+    }
   }
   spti_choice choice = spti_choose(&features);
   snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);

@@ -1,0 +1,71 @@
+/* choose.c -- the table behind `auto`, without a device: which method it takes for which features, and that it always takes one. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "core/choose.h"
+#include "core/method.h"
+
+/* A problem on a GPU. */
+static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wide, int64_t nrhs) {
+  return (spti_features){
+      .place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .nnz = 3 * (int64_t)n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
+}
+
+static void expect(spti_features f, const char *method) {
+  spti_choice choice = spti_choose(&f);
+  cr_expect_str_eq(choice.method, method, "n=%d levels=%d thin=%d wide=%d nrhs=%lld: %s", f.n, f.levels, f.thin_levels, f.wide_levels,
+                   (long long)f.nrhs, choice.method);
+  cr_expect_gt(strlen(choice.reason), 10);
+}
+
+Test(choose, known_problems_at_one_right_hand_side) {
+  expect(problem(466316, 2, 0, 2, 1), "levelset");           /* boyd2 L */
+  expect(problem(7740, 6236, 6230, 0, 1), "levelset");       /* ex40 U */
+  expect(problem(13436, 941, 903, 8, 1), "levelset");        /* bayer10 L */
+  expect(problem(43243, 1104, 983, 45, 1), "syncfree-csc");  /* cot_armadillo */
+  expect(problem(18271, 278, 78, 117, 1), "syncfree-csc");   /* jac_ACTIVSg10k U */
+  expect(problem(150102, 733, 7, 658, 1), "syncfree-csr");   /* G2_circuit L */
+  expect(problem(7077888, 574, 10, 550, 1), "syncfree-csr"); /* 7-point stencil */
+}
+
+Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
+  static const int64_t counts[] = {0, 5, 32, 1000};
+  for (int c = 0; c < 4; c++) {
+    expect(problem(466316, 2, 0, 2, counts[c]), "gather");
+    expect(problem(7740, 6236, 6230, 0, counts[c]), "gather");
+  }
+}
+
+/* Bounds are inclusive. */
+Test(choose, at_the_bounds) {
+  expect(problem(6000, 6, 0, 6, 4), "levelset");
+  expect(problem(7000, 7, 0, 7, 4), "syncfree-csr");
+  expect(problem(7000, 7, 0, 7, 5), "gather");
+  expect(problem(1000, 100, 80, 12, 1), "levelset");
+  expect(problem(1000, 100, 79, 12, 1), "syncfree-csc");
+  expect(problem(1000, 100, 80, 13, 1), "syncfree-csc");
+  expect(problem(14000, 100, 0, 100, 1), "syncfree-csc");
+  expect(problem(14001, 100, 0, 100, 1), "syncfree-csr");
+}
+
+/* Whatever is asked for, there is a registered method for it, deterministic where that is asked for. */
+Test(choose, always_a_method_that_exists) {
+  static const int32_t orders[] = {0, 1, 33, 100000}, levels[] = {0, 1, 7, 5000};
+  const bool has_cuda = spti_method_find("cusparse", strlen("cusparse"), SPTRSM_CUDA) != NULL;
+  for (int o = 0; o < 4; o++)
+    for (int l = 0; l < 4; l++)
+      for (int64_t nrhs = 0; nrhs < 12; nrhs++)
+        for (int thin = 0; thin <= levels[l]; thin += 1 + levels[l] / 4)
+          for (int kind = 0; kind < 4; kind++) {
+            spti_features f = problem(orders[o], levels[l], thin, levels[l] - thin, nrhs);
+            f.place = kind & 1 ? SPTRSM_HOST : SPTRSM_CUDA;
+            f.deterministic = (kind & 2) != 0;
+            spti_choice choice = spti_choose(&f);
+            const spti_method *method = spti_method_find(choice.method, strcspn(choice.method, ":"), f.place);
+            if (f.place == SPTRSM_CUDA && !has_cuda) continue;
+            cr_assert(method, "%s", choice.method);
+            cr_assert(!f.deterministic || (method->flags & SPTI_DETERMINISTIC), "%s", choice.method);
+            cr_assert_eq(method->place, f.place, "%s", choice.method);
+          }
+}
