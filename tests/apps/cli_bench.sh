@@ -244,10 +244,20 @@ start_bench_until() {
   set +m
   worker=
   for _ in $(seq 6000); do
-    grep -q "$text" "$file" && worker=$(pgrep -P $pid) && break
+    grep -q "$text" "$file" && worker=$(child_of $pid) && break
     sleep 0.01
   done
   [ -n "$worker" ] || fail "no worker"
+}
+
+# child_of PID: its first child, by the parents that /proc tells (procps may be missing)
+child_of() {
+  local status parent
+  for status in /proc/[0-9]*/status; do
+    parent=$(sed -n 's/^PPid:[[:space:]]*//p' "$status" 2>/dev/null)
+    [ "$parent" = "$1" ] && basename "$(dirname "$status")" && return
+  done
+  return 1
 }
 
 # A worker ends with its parent, however that ends.
