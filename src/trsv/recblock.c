@@ -1,7 +1,7 @@
 /* recblock -- recursive blocks: a triangle in level order is halved again and again, most of its entries end up in rectangles.
  * [L1 0; R L2] [x1; x2] = [b1; b2]: solve L1 x1 = b1, b2 -= R x1 by a product that waits for nothing, solve L2 x2 = b2; L1 and L2 likewise,
  * and at the bottom by the diagonal alone, level by level, or synchronisation-free, whatever suits the triangle.
- * Source: [lu2020recblock]; its rules are the defaults (recblock_partition.c). Differs: levels of the whole triangle serve all its parts,
+ * Source: [lu2020recblock]; its rules with the figures of recblock_partition.c. Differs: levels of the whole triangle serve all its parts,
  * so rows are permuted once; the first level is solved as the right-hand side is read; a rectangle above a mere diagonal solves for it in
  * the same pass; long rows are cut in chunks that find their last by a counter.
  * Wins: few levels, long rows. Loses: deep problems, which become one waiting triangle whatever their blocks.
@@ -209,7 +209,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const spti_gpu_levels *levels;
   state *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "recblock state"));
-  *s = (state){.limits = spti_recblock_published, .tree.depth = DEPTH_BY_RULE};
+  *s = (state){.limits = spti_recblock_defaults, .tree.depth = DEPTH_BY_RULE};
   plan->state = s;
   SPTI_TRY(parse_variant(s, plan->variant));
   if (n == 0) return SPTRSM_OK;

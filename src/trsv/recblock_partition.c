@@ -3,16 +3,16 @@
 
 #include <stddef.h>
 
-const spti_recblock_limits spti_recblock_published = {.levels = 20,
-                                                      .level_row = 15,
-                                                      .thin_levels = 100,
-                                                      .thread_row = 12,
-                                                      .thread_empty = 50,
-                                                      .group_empty = 15,
-                                                      .thread_apart = 32,
-                                                      .group_apart = 2048,
-                                                      .chunk = 128,
-                                                      .waiting_row = 256};
+const spti_recblock_limits spti_recblock_defaults = {.levels = 20,
+                                                     .level_row = 15,
+                                                     .thin_levels = 100,
+                                                     .thread_row = 12,
+                                                     .thread_empty = 50,
+                                                     .group_empty = 15,
+                                                     .thread_apart = 32,
+                                                     .group_apart = 512,
+                                                     .chunk = 128,
+                                                     .waiting_row = 256};
 
 /* ---- cuts ---- */
 

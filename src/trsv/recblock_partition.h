@@ -74,7 +74,9 @@ typedef struct {
   int32_t waiting_row;               /* longest row of a waiting triangle whose rows a thread each may sum */
 } spti_recblock_limits;
 
-extern const spti_recblock_limits spti_recblock_published; /* but for thread_apart and chunk, which it does not know */
+/* The published figures but for three: rows are taken apart above 32 and 512 entries, not 2048, since a lane or eight of them sum a row
+ * and not a warp; this in chunks; and a waiting triangle's way depends on its longest row too. */
+extern const spti_recblock_limits spti_recblock_defaults;
 
 typedef enum { SPTI_RECBLOCK_DIAGONAL, SPTI_RECBLOCK_LEVELS, SPTI_RECBLOCK_SYNCFREE } spti_recblock_triangle;
 

@@ -116,7 +116,7 @@ Test(recblock_parts, triangles) {
                {100, 1400, 21, SPTI_RECBLOCK_SYNCFREE}, {100, 99, 100, SPTI_RECBLOCK_LEVELS},    {100, 99, 101, SPTI_RECBLOCK_SYNCFREE},
                {100, 100, 100, SPTI_RECBLOCK_SYNCFREE}, {100, 1000000, 1, SPTI_RECBLOCK_LEVELS}, {100, 1000000, 2, SPTI_RECBLOCK_SYNCFREE}};
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
-    cr_assert_eq(spti_recblock_choose_triangle(&spti_recblock_published, cases[c].rows, cases[c].entries, cases[c].levels), cases[c].kind,
+    cr_assert_eq(spti_recblock_choose_triangle(&spti_recblock_defaults, cases[c].rows, cases[c].entries, cases[c].levels), cases[c].kind,
                  "case %zu", c);
 }
 
@@ -134,7 +134,7 @@ Test(recblock_parts, rectangles) {
                {100, 85, 8500, SPTI_RECBLOCK_SLOTS, false},
                {100, 84, 8400, SPTI_RECBLOCK_SLOTS, true}};
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-    spti_recblock_way way = spti_recblock_choose_way(&spti_recblock_published, cases[c].rows, cases[c].nonempty, cases[c].entries);
+    spti_recblock_way way = spti_recblock_choose_way(&spti_recblock_defaults, cases[c].rows, cases[c].nonempty, cases[c].entries);
     cr_assert(way.slots == cases[c].slots && way.listed == cases[c].listed, "case %zu: %d slots, %slisted", c, way.slots,
               way.listed ? "" : "not ");
   }
@@ -167,7 +167,7 @@ static void check_order(const planned *p) {
 
 Test(recblock_parts, a_survey_has_a_step_a_level) {
   grown g = grow(80, 10, 2);
-  spti_recblock_limits limits = spti_recblock_published;
+  spti_recblock_limits limits = spti_recblock_defaults;
   planned p = survey(&g, &limits);
   cr_assert_eq(p.count, 3 + 1 + 2 + 2 + 2); /* rectangles, then levels of each triangle */
   check_order(&p);
@@ -182,7 +182,7 @@ Test(recblock_parts, a_survey_has_a_step_a_level) {
 
 Test(recblock_parts, steps_follow_from_counts) {
   grown g = grow(80, 10, 2);
-  spti_recblock_limits limits = spti_recblock_published;
+  spti_recblock_limits limits = spti_recblock_defaults;
   planned p = survey(&g, &limits);
   /* Blocks: triangle 0 (1 level), rectangle 1, triangle 2 (2), rectangle 3, triangle 4 (2), rectangle 5, triangle 6 (2). */
   static const int32_t counts[10][SPTI_RECBLOCK_FACTS] = {
@@ -211,7 +211,7 @@ Test(recblock_parts, steps_follow_from_counts) {
 
 Test(recblock_parts, a_rectangle_over_more_rows_leaves_them_unfinished) {
   grown g = grow(80, 10, 2);
-  spti_recblock_limits limits = spti_recblock_published;
+  spti_recblock_limits limits = spti_recblock_defaults;
   planned p = survey(&g, &limits);
   for (int32_t i = 0; i < p.count; i++)
     if (p.steps[i].block == 3) p.facts[i][SPTI_RECBLOCK_ENTRIES] = p.facts[i][SPTI_RECBLOCK_NONEMPTY] = 40;
