@@ -22,7 +22,19 @@
 namespace spti {
 /* left_out(step): the emulator's tests leave out one step of core/syncfree.cuh at a time to show that they would notice. On
  * a device it is false, and known to be at compile time. */
-enum class protocol_step { none, ticket, last_arrival, acquire, arrival_barrier, update_barrier, release, shared_acquire, shared_release };
+enum class protocol_step {
+  none,
+  ticket,
+  last_arrival,
+  acquire,
+  arrival_barrier,
+  update_barrier,
+  release,
+  shared_acquire,
+  shared_release,
+  unpublish,
+  publishable
+};
 } // namespace spti
 
 #ifdef SPTI_SIMT

@@ -134,8 +134,10 @@ template <typename T> SPTI_DEVICE T peek(const T *p) { return load_relaxed(p); }
 template <typename T> SPTI_DEVICE T peek_again(const T *p, T v) { return load_relaxed_if(is_sentinel(v), p, v); }
 
 /* What may be published: v, or the ordinary NaN in its stead. */
-SPTI_DEVICE float publishable(float v) { return is_sentinel(v) ? bits_to_float(0x7fffffffu) : v; }
-SPTI_DEVICE double publishable(double v) { return is_sentinel(v) ? bits_to_double(0x7fffffffffffffffull) : v; }
+SPTI_DEVICE float publishable(float v) { return is_sentinel(v) && !left_out(protocol_step::publishable) ? bits_to_float(0x7fffffffu) : v; }
+SPTI_DEVICE double publishable(double v) {
+  return is_sentinel(v) && !left_out(protocol_step::publishable) ? bits_to_double(0x7fffffffffffffffull) : v;
+}
 
 SPTI_DEVICE void publish(float *p, float v) { store_relaxed(p, publishable(v)); }
 SPTI_DEVICE void publish(double *p, double v) { store_relaxed(p, publishable(v)); }

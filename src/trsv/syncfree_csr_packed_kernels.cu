@@ -12,7 +12,7 @@ enum { FILL_THREADS = 256 };
 template <typename Real> SPTI_KERNEL(FILL_THREADS) syncfree_csr_start_kernel(spti_syncfree_csr_args a) {
   const int64_t at = int64_t(block_in_grid()) * FILL_THREADS + thread_in_block();
   const int64_t count = a.stride * a.transfer.width * (a.dtype == SPTRSM_C64 || a.dtype == SPTRSM_C128 ? 2 : 1);
-  if (at < count) store(static_cast<Real *>(a.work) + at, sentinel<Real>());
+  if (at < count && !left_out(protocol_step::unpublish)) store(static_cast<Real *>(a.work) + at, sentinel<Real>());
   if (at < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + at, 0);
 }
 
