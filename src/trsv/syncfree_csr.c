@@ -334,7 +334,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   spti_csr_choose(&st->set, &features);
   if (st->set.search) SPTI_TRY(search(plan, st, levels));
   SPTI_TRY(build(plan, st, levels));
-  if (st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan);
+  if (levels && st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
 

@@ -87,7 +87,7 @@ template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1
   const natural_rows<T> rows = {a};
   if (warp_in_block() == a.lanes) {
     const row_task<int64_t> task = rows.row_at_position(first + lane());
-    row_solution<T, natural_rows<T>> mine = {a, rows, task, work_of<T>(a, k), k, {}, {}};
+    row_solution<T, natural_rows<T>> mine = {a, rows, task, work_of<T>(a, k), k, {}, {}, false};
     mine.prepare(task.mine);
     clear_shared(sum + lane());
     syncthreads();
@@ -100,7 +100,7 @@ template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1
   task.length -= share_inner_entries(rows, task, lanes, first, r, share);
   syncthreads();
   outer_sum<T> result = {sum + r};
-  sum_rows<false>(a, rows, task, lanes, -1, static_cast<const T *>(work_of<T>(a, k)), &result);
+  sum_rows<SPTI_CSR_BATCH, false>(a, rows, task, lanes, -1, static_cast<const T *>(work_of<T>(a, k)), &result);
 }
 
 template <typename T> static int launch_block(const spti_syncfree_csr_args *a, void *stream) {

@@ -9,22 +9,18 @@
 
 namespace spti {
 
+/* Neighbouring rows wait for each other, so the more rows are resident the better: few entries in flight, few registers. */
+enum { NATURAL_BATCH = 2 };
+
 SPTI_DEVICE int64_t sum_of_warp(int64_t v) {
   for (int distance = 16; distance > 0; distance /= 2) v += shfl(v, lane() ^ distance);
   return v;
 }
 
-/* A window of 32 rows under the rule of fusion. */
-template <typename T> SPTI_DEVICE void solve_window(const spti_syncfree_csr_args &a, int64_t first, int32_t k) {
-  const natural_rows<T> rows = {a};
-  const row_task<int64_t> mine = rows.row_at_position(first + lane());
-  const int64_t count = a.n - first < 32 ? a.n - first : 32;
-  if (sum_of_warp(mine.length) < count * a.average) {
-    solve_rows<false, T>(a, rows, mine, {0}, -1, k);
-    return;
-  }
-  for (int64_t t = first; t < first + count; t++)
-    if (!solve_rows<false, T>(a, rows, rows.row_at_position(t), {5}, -1, k)) return;
+/* Whole warp: how it shares the 32 rows from `first` under the rule of fusion. */
+template <typename T> SPTI_DEVICE lane_groups lanes_of_window(const natural_rows<T> &rows, int64_t first) {
+  const int64_t count = rows.a.n - first < 32 ? rows.a.n - first : 32;
+  return {sum_of_warp(rows.row_at_position(first + lane()).length) < count * rows.a.average ? 0 : 5};
 }
 
 static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {
@@ -33,19 +29,17 @@ static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {
 }
 
 template <typename T>
-SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) < 16 ? 3 : 2)
+SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) < 16 ? 4 : 2)
 syncfree_csr_natural_kernel(spti_syncfree_csr_args a) {
   const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
   if (item >= items_of(a)) return;
-  const int64_t window = item / a.transfer.width;
+  const int64_t window = item / a.transfer.width, rows_of_window = a.average > 0 ? 32 : 32 / a.lanes;
+  const int64_t first = window * rows_of_window, end = first + rows_of_window < a.n ? first + rows_of_window : a.n;
   const int32_t k = int32_t(item - window * a.transfer.width);
-  if (a.average > 0) {
-    solve_window<T>(a, window * 32, k);
-    return;
-  }
-  const lane_groups lanes = {log_of(a.lanes)};
   const natural_rows<T> rows = {a};
-  solve_rows<false, T>(a, rows, rows.row_at_position(window * (32 >> lanes.log) + lanes.group()), lanes, -1, k);
+  const lane_groups lanes = a.average > 0 ? lanes_of_window(rows, first) : lane_groups{log_of(a.lanes)};
+  for (int64_t t = first; t < end; t += 32 >> lanes.log)
+    if (!solve_rows<NATURAL_BATCH, false, T>(a, rows, rows.row_at_position(t + lanes.group()), lanes, -1, k)) return;
 }
 
 template <typename T> static int launch_natural(const spti_syncfree_csr_args *a, void *stream) {

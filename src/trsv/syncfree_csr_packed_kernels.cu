@@ -67,7 +67,7 @@ syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
   const bool whole = (shape & 3) == SPTI_CSR_ROWS, is_sum = (shape & 3) == SPTI_CSR_SUM;
   const row_task<int32_t> task =
       whole ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5) : rows.segment_of_row(first, is_sum);
-  solve_rows<OneBatch, T>(a, rows, task, lanes, load_const(&a.record[r].gate), int32_t(item - r * width));
+  solve_rows<SPTI_CSR_BATCH, OneBatch, T>(a, rows, task, lanes, load_const(&a.record[r].gate), int32_t(item - r * width));
 }
 
 template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, void *stream) {

@@ -90,11 +90,11 @@ sptrsm_status spti_csr_parse(spti_csr_settings *s, const char *text) {
 
 typedef struct {
   bool (*holds)(double average, double parallelism, const spti_csr_features *);
-  int32_t entries, split, gate, warps;
+  int32_t order, entries, split, gate, warps;
   const char *reason;
 } rule;
 
-#define RULE(name, condition, entries, split, gate, warps, reason)                                                                         \
+#define RULE(name, condition, order, entries, split, gate, warps, reason)                                                                  \
   static bool name(double average, double parallelism, const spti_csr_features *f) {                                                       \
     (void)average, (void)parallelism, (void)f;                                                                                             \
     return condition;                                                                                                                      \
@@ -103,7 +103,7 @@ typedef struct {
 #undef RULE
 
 static const rule rules[] = {
-#define RULE(name, condition, entries, split, gate, warps, reason) {name, entries, split, gate, warps, reason},
+#define RULE(name, condition, order, entries, split, gate, warps, reason) {name, order, entries, split, gate, warps, reason},
 #include "trsv/syncfree_csr_rules.def"
 #undef RULE
 };
@@ -116,8 +116,8 @@ const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
   const double average = f->n > 0 ? (double)f->entries / f->n : 0, parallelism = f->levels > 0 ? (double)f->n / f->levels : 0;
   const rule *r = rules;
   while (!r->holds(average, parallelism, f)) r++;
-  fill(&s->order, SPTI_CSR_PACKED);
-  fill(&s->lanes, s->order == SPTI_CSR_BLOCK ? SPTI_CSR_BLOCK_LANES : 0);
+  fill(&s->order, r->order);
+  fill(&s->lanes, s->order == SPTI_CSR_BLOCK ? SPTI_CSR_BLOCK_LANES / 2 : 0);
   if (s->order == SPTI_CSR_BLOCK && (s->lanes == 0 || s->lanes > SPTI_CSR_BLOCK_LANES)) s->lanes = SPTI_CSR_BLOCK_LANES;
   fill(&s->average, 10);
   fill(&s->entries, r->entries);

@@ -39,13 +39,13 @@ template <typename Offset> struct row_task {
   bool mine, whole;     /* there is a row; and it has a right-hand side and a diagonal: else its sum alone is published */
 };
 
-template <typename T> struct batch {
-  int32_t from[SPTI_CSR_BATCH]; /* -1: no entry; then val and x are zero */
-  T val[SPTI_CSR_BATCH], x[SPTI_CSR_BATCH];
+template <typename T, int Entries> struct batch {
+  int32_t from[Entries]; /* -1: no entry; then val and x are zero */
+  T val[Entries], x[Entries];
 
   template <typename Rows> SPTI_DEVICE void load(const Rows &rows, const typename Rows::task &task, lane_groups lanes, uint32_t begin) {
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) {
+    for (int u = 0; u < Entries; u++) {
       const uint32_t e = begin + uint32_t(lanes.member() + u * lanes.size());
       const bool there = e < uint32_t(task.length);
       from[u] = there ? rows.source(task, e) : -1;
@@ -54,30 +54,28 @@ template <typename T> struct batch {
   }
   SPTI_DEVICE void peek_all(const T *work) {
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) x[u] = load_relaxed_if(from[u] >= 0, work + from[u], from_reals<T>::make(0, 0));
+    for (int u = 0; u < Entries; u++) x[u] = load_relaxed_if(from[u] >= 0, work + from[u], from_reals<T>::make(0, 0));
   }
   SPTI_DEVICE void peek_missing(const T *work) {
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) x[u] = peek_again(work + from[u], x[u]);
+    for (int u = 0; u < Entries; u++) x[u] = peek_again(work + from[u], x[u]);
   }
   SPTI_DEVICE bool complete() const {
     bool all_there = true;
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) all_there = int(all_there) & int(!is_sentinel(x[u]));
+    for (int u = 0; u < Entries; u++) all_there = int(all_there) & int(!is_sentinel(x[u]));
     return all_there;
   }
   SPTI_DEVICE T add_to(T sum) const {
 #pragma unroll
-    for (int u = 0; u < SPTI_CSR_BATCH; u++) sum = sum + val[u] * x[u];
+    for (int u = 0; u < Entries; u++) sum = sum + val[u] * x[u];
     return sum;
   }
 };
 
 /* Whole warp: each lane gets the sum over its group, added up in a fixed tree. */
 template <typename T> SPTI_DEVICE T sum_of_group(T sum, lane_groups lanes) {
-#pragma unroll
-  for (int32_t distance = 16; distance > 0; distance /= 2)
-    if (distance < lanes.size()) sum = sum + shfl(sum, lane() ^ distance);
+  for (int32_t distance = lanes.size() / 2; distance > 0; distance /= 2) sum = sum + shfl(sum, lane() ^ distance);
   return sum;
 }
 
@@ -105,6 +103,12 @@ SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint
   return all(on);
 }
 
+/* Well within the range of the type, so that a quotient by divisor.quick is what divide returns, and no sentinel. All bits of the test
+ * are in the exponent: the way from the last value's arrival to x is kept short, and none of it is in the instruction cache. */
+SPTI_DEVICE bool is_plain(float v) { return (float_bits(v) >> 23 & 0xffu) - 40u < 170u; }
+SPTI_DEVICE bool is_plain(double v) { return uint32_t(double_bits(v) >> 52 & 0x7ffu) - 200u < 1640u; }
+template <typename R> SPTI_DEVICE bool is_plain(complex_t<R>) { return false; }
+
 /* What becomes of a row's sum: its x. What can be read before the sum is known is read by prepare. */
 template <typename T, typename Rows> struct row_solution {
   const spti_syncfree_csr_args &a;
@@ -114,32 +118,46 @@ template <typename T, typename Rows> struct row_solution {
   int32_t k;
   divisor<T> diagonal;
   T rhs;
+  bool plain; /* a whole row with a plain diagonal */
 
   SPTI_DEVICE void prepare(bool owner) {
     owner = owner && task.whole;
-    diagonal.set(owner ? rows.diagonal(task) : one<T>());
+    const T t = owner ? rows.diagonal(task) : one<T>();
+    plain = is_plain(t) && task.whole;
+    diagonal.set(t);
     rhs = owner ? read_rhs<T>(a.transfer, task.row, k) : from_reals<T>::make(0, 0);
   }
-  SPTI_DEVICE T value(T sum) const { return task.whole ? quotient_of(rhs - sum) : sum; }
-  SPTI_DEVICE T quotient_of(T v) const { return diagonal.quick_holds(v) ? diagonal.quick(v) : diagonal.divide(v); }
+  SPTI_DEVICE T value(T sum) const {
+    const T x = diagonal.quick(rhs - sum);
+    return plain && is_plain(x) ? x : task.whole ? diagonal.divide(rhs - sum) : sum;
+  }
   SPTI_DEVICE void give(T x) const {
-    publish(work + task.place, x);
+    if (plain && is_plain(x)) store_relaxed(work + task.place, x);
+    else publish(work + task.place, x);
     if (task.whole) write_solution(a.transfer, task.row, k, x);
   }
-  SPTI_DEVICE void finish(T sum) const { give(value(sum)); }
+  SPTI_DEVICE void finish(T sum) const {
+    const T x = diagonal.quick(rhs - sum);
+    if (plain && is_plain(x)) {
+      store_relaxed(work + task.place, x);
+      write_solution(a.transfer, task.row, k, x);
+    } else {
+      give(value(sum));
+    }
+  }
 };
 
 template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
-/* Whole warp, one task a group, each of one batch at most if OneBatch: sums up, and calls result->finish(sum) in one lane of each group; result->prepare(owner) before. gate:
+/* Whole warp, one task a group, `Entries` to a batch, each task of one batch at most if OneBatch: sums up, and calls result->finish(sum) in one lane of each group; result->prepare(owner) before. gate:
  * a place to wait for first, or -1. False: a dependency is lost. */
-template <bool OneBatch, typename T, typename Rows, typename Result>
+template <int Entries, bool OneBatch, typename T, typename Rows, typename Result>
 SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
                           int32_t gate, const T *work, Result *result) {
-  batch<T> now, next;
+  batch<T, Entries> now, next;
   now.load(rows, task, lanes, 0);
   result->prepare(task.mine && lanes.member() == 0);
-  const uint32_t step = uint32_t(SPTI_CSR_BATCH * lanes.size());
+  const uint32_t step = uint32_t(Entries * lanes.size());
   uint32_t ahead = step; /* entries of the row in `now` and before it */
   if (!OneBatch) next.load(rows, task, lanes, ahead);
   if (gate >= 0 && !wait_for_value(a.sync, work + gate, task.row)) return false;
@@ -173,11 +191,11 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
 }
 
 /* Whole warp, one task a group, for right-hand side k. */
-template <bool OneBatch, typename T, typename Rows>
+template <int Entries, bool OneBatch, typename T, typename Rows>
 SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
                             int32_t gate, int32_t k) {
-  row_solution<T, Rows> solution = {a, rows, task, work_of<T>(a, k), k, {}, {}};
-  return sum_rows<OneBatch>(a, rows, task, lanes, gate, static_cast<const T *>(solution.work), &solution);
+  row_solution<T, Rows> solution = {a, rows, task, work_of<T>(a, k), k, {}, {}, false};
+  return sum_rows<Entries, OneBatch>(a, rows, task, lanes, gate, static_cast<const T *>(solution.work), &solution);
 }
 
 } // namespace spti

@@ -21,7 +21,7 @@ static const char *const forms[] = {
     "syncfree-csr:order=level,lanes=4",
     "syncfree-csr:order=block",
     "syncfree-csr:order=block,lanes=4",
-    "syncfree-csr:entries=1,split=7,gate=2,warps=3",
+    "syncfree-csr:order=packed,entries=1,split=7,gate=2,warps=3",
     NULL,
 };
 

@@ -25,12 +25,12 @@ const char *const variants[] = {"",
                                 "order=block",
                                 "order=block,lanes=2",
                                 "order=block,lanes=1",
-                                "entries=1,warps=2,gate=2",
-                                "entries=2,split=5,warps=3",
-                                "split=1,lanes=8,gate=1",
-                                "lanes=32,warps=1",
-                                "lanes=1,gate=0",
-                                "split=40,entries=1"};
+                                "order=packed,entries=1,warps=2,gate=2",
+                                "order=packed,entries=2,split=5,warps=3",
+                                "order=packed,split=1,lanes=8,gate=1",
+                                "order=packed,lanes=32,warps=1",
+                                "order=packed,lanes=1,gate=0",
+                                "order=packed,split=40,entries=1"};
 
 struct csr_case {
   shape pattern = shape::random;
@@ -270,8 +270,8 @@ Test(simt_syncfree_csr, parameters) {
                {"warp,warps=4", "order=natural lanes=32 warps=4"},
                {"yy", "lanes=0 average=10"},
                {"ag", "search_ms="},
-               {"lanes=8", "order=packed lanes=8"},
-               {"entries=2,split=5", "entries=2 split=5"},
+               {"order=packed,lanes=8", "order=packed lanes=8"},
+               {"order=packed,entries=2,split=5", "entries=2 split=5"},
                {"lanes=3", nullptr},
                {"capellini", nullptr},
                {"order=random", nullptr},
@@ -302,7 +302,7 @@ Test(simt_syncfree_csr, allocations) {
   spti_view view = system.view;
   view.pull = true;
   view.backward = false;
-  for (const char *variant : {"split=8", "ag", "order=level"}) {
+  for (const char *variant : {"order=packed,split=8", "ag", "order=level"}) {
     sptrsm_status status = SPTRSM_ERR_MEMORY;
     for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
       sptrsm_plan *plan = plan_case_open(&view);
