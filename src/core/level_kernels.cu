@@ -1,12 +1,13 @@
 /* level_kernels -- level(i) = 1 + the highest level of the rows that row i needs, found by one synchronisation-free sweep.
  *
  * A level is its own flag: level[] holds -1 until it is known, and relaxed polls of that one word are all the protocol there
- * is. A warp works on up to 32 rows that follow each other in solve order, in rounds: in each, every lane polls the entries of its
+ * is. A warp works on up to 32 rows that follow each other in solve order, in rounds: in each, every lane polls some entries of its
  * own short row, and all lanes together those of the first long row that is not done. No lane ever waits inside a round, so rows
- * of one warp may need each other, and the resident threads are a window of some 270,000 rows, wide enough for most patterns in
- * the order of their numbers. Blocks take tickets (core/syncfree.cuh), so what is needed belongs to blocks that run.
- * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: yes, levels are integers and unique.
- */
+ * of one warp may need each other. The resident lanes are a window of some 270,000 rows, wide enough for most patterns in the
+ * order of their numbers. Factors, whose rows are long and need those just before them, get a warp to each row instead. Rows of
+ * one block find each other's levels in shared memory. Blocks take tickets (core/syncfree.cuh), so what is needed belongs to
+ * blocks that run. Wins: one pass, about a solve. Loses: stencils of many million rows, whose window is narrow.
+ * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: yes, levels are integers and unique. */
 #include "core/level_kernels.h"
 
 #include "core/syncfree.cuh"
@@ -170,7 +171,7 @@ struct shared_row {
   }
 };
 
-/* Called by the whole warp in every round; false: give up. */
+/* Called by the whole warp in every round; false: give up. Reported is the first row of a waiting lane, or else the shared one. */
 struct level_guard {
   spin_guard guard;
   int32_t rounds;
@@ -179,11 +180,12 @@ struct level_guard {
     guard.start();
     rounds = 0;
   }
-  SPTI_DEVICE bool go_on(const spti_syncfree &sync, bool *moved, int32_t row) {
+  SPTI_DEVICE bool go_on(const spti_syncfree &sync, bool *moved, uint32_t waiting, int32_t own_row, int32_t row_of_warp) {
     if (++rounds % SPTI_LEVELS_ROUNDS_PER_CHECK != 0) return true;
     if (any(*moved)) guard.progress();
     *moved = false;
-    return all(guard.go_on(sync, row));
+    const int32_t first = shfl(own_row, waiting ? first_lane(waiting) : 0);
+    return all(guard.go_on(sync, waiting ? first : row_of_warp));
   }
 };
 
@@ -204,12 +206,13 @@ levels_lanes_kernel(spti_levels_args a) {
   const int64_t first = block_ticket(a.sync) * threads_per_block();
   const near_levels near = near_levels_of(a, near_level, first, threads_per_block());
   const level_row mine = level_row_at(a.view, first + thread_in_block(), true);
-  const bool is_long = WithLong && mine.length > a.short_row;
+  const bool is_long = WithLong && mine.row >= 0 && mine.length > a.short_row;
   bool waiting = mine.row >= 0 && !is_long, moved = false;
   uint32_t long_rows = WithLong ? ballot(is_long) : 0;
   int32_t next = 0, highest = 0;
   level_batch batch;
   shared_row shared;
+  shared.r.row = -1;
   level_guard guard;
   guard.start();
   batch.clear();
@@ -234,7 +237,7 @@ levels_lanes_kernel(spti_levels_args a) {
     const uint32_t left = ballot(waiting);
     if (!left && !long_rows) return;
     if (waiting && !came) spin_pause();
-    if (!guard.go_on(a.sync, &moved, left ? mine.row : shared.r.row)) return;
+    if (!guard.go_on(a.sync, &moved, left, mine.row, shared.r.row)) return;
   }
 }
 
@@ -254,7 +257,7 @@ SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   row.start(a, near, mine, 0);
   while (!row.poll(a, near, &moved)) {
     spin_pause();
-    if (!guard.go_on(a.sync, &moved, mine.row)) return;
+    if (!guard.go_on(a.sync, &moved, 0, mine.row, mine.row)) return;
   }
 }
 
