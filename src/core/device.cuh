@@ -6,7 +6,7 @@
  * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
  *
  *   load_const      data that nothing writes while the kernel runs (read-only cache)
- *   load, store     weak: ordered by barriers and kernel boundaries only
+ *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
@@ -70,6 +70,8 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
   SPTI_DEVICE word load_const(const word *p) { return __ldg(p); }                                                                          \
   SPTI_DEVICE word load(const word *p) { return *p; }                                                                                      \
   SPTI_DEVICE void store(word *p, word v) { *p = v; }                                                                                      \
+  SPTI_DEVICE word load_once(const word *p) { return __ldcs(p); }                                                                          \
+  SPTI_DEVICE void store_once(word *p, word v) { __stcs(p, v); }                                                                           \
   SPTI_DEVICE word load_relaxed(const word *p) {                                                                                           \
     word v;                                                                                                                                \
     asm volatile("ld.relaxed.gpu.global." suffix " %0, [%1];" : constraint(v) : "l"(__cvta_generic_to_global(p)) : "memory");              \
@@ -241,6 +243,11 @@ namespace spti {
 
 template <typename R> SPTI_DEVICE complex_t<R> load_const(const complex_t<R> *p) { return {load_const(&p->re), load_const(&p->im)}; }
 template <typename R> SPTI_DEVICE complex_t<R> load(const complex_t<R> *p) { return {load(&p->re), load(&p->im)}; }
+template <typename R> SPTI_DEVICE complex_t<R> load_once(const complex_t<R> *p) { return {load_once(&p->re), load_once(&p->im)}; }
+template <typename R> SPTI_DEVICE void store_once(complex_t<R> *p, complex_t<R> v) {
+  store_once(&p->re, v.re);
+  store_once(&p->im, v.im);
+}
 template <typename R> SPTI_DEVICE complex_t<R> load_relaxed(const complex_t<R> *p) { return {load_relaxed(&p->re), load_relaxed(&p->im)}; }
 template <typename R> SPTI_DEVICE complex_t<R> load_relaxed_if(bool wanted, const complex_t<R> *p, complex_t<R> v) {
   return {load_relaxed_if(wanted, &p->re, v.re), load_relaxed_if(wanted, &p->im, v.im)};

@@ -18,20 +18,20 @@
 #include "core/levels_gpu.h"
 #include "core/method.h"
 
-/* What a variant "gather:tile=16,run=2" may set. */
+/* What a variant "gather:tile=16,split=1024" may set. */
 typedef struct {
-  int32_t tile;  /* right-hand sides of one warp: 4, 8, 16, 32; 0: by the width of the panel */
-  int32_t run;   /* items that a warp takes one after another; 0: by the width of the levels */
-  int32_t warps; /* per thread block */
+  int32_t tile;  /* right-hand sides of one warp: 8, 16, 32, 64; 0: by the width of the panel */
+  int32_t loads; /* gathers in flight: 4 or 8; 0: by the length of the rows */
   spti_gather_split split;
 } settings;
 
 typedef struct {
   settings set;
   spti_pull_rows rows;
-  int32_t *row;  /* [n]: row of each place, or ~row where nobody reads its solution; in device memory, as item */
-  int64_t *item; /* [item_count], or NULL: no long rows */
+  int32_t *row;   /* [n]: row of each place, or ~row where nobody reads its solution; in device memory, as items */
+  int32_t *items; /* [SPTI_GATHER_ITEM_WORDS * item_count], or NULL: no long rows */
   int64_t item_count;
+  int32_t levels;
 } state;
 
 typedef struct {
@@ -41,9 +41,9 @@ typedef struct {
 } workspace;
 
 /* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
-static const spti_gather_split SPLIT = {.above = 512, .segment = 256};
-/* Items of an average level that keep an H200's warps busy: beyond it a warp takes several, one after another. */
-enum { LEVEL_ITEMS = 4096, RUN_MOST = 8 };
+static const spti_gather_split SPLIT = {.above = 256, .segment = 128};
+/* Mean entries of a row from which on eight gathers in flight beat more warps; mean rows of a level from which on throughput counts. */
+enum { LONG_ROWS = 32, WIDE_LEVELS = 512 };
 static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
@@ -54,9 +54,8 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     const char *key;
     int32_t *target;
     long least, most;
-  } known[] = {{"tile", &s->tile, 4, SPTI_GATHER_LANES_MAX},
-               {"run", &s->run, 1, SPTI_GATHER_RUN_MAX},
-               {"warps", &s->warps, 1, SPTI_GATHER_WARPS_MAX},
+  } known[] = {{"tile", &s->tile, 8, 64},
+               {"loads", &s->loads, 4, 8},
                {"split", &s->split.above, 1, INT32_MAX},
                {"segment", &s->split.segment, 1, INT32_MAX}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -66,7 +65,7 @@ static sptrsm_status parse_setting(settings *s, const char *key, size_t length, 
     *known[i].target = (int32_t)value;
     return SPTRSM_OK;
   }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: unknown parameter \"%.*s\"; known are tile, run, warps, split, segment", (int)length, key);
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: unknown parameter \"%.*s\"; known are tile, loads, split, segment", (int)length, key);
 }
 
 /* "key=value,key=value" */
@@ -80,7 +79,8 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
     SPTI_TRY(parse_setting(s, text, length, value));
     text = *end ? end + 1 : end;
   }
-  if (s->tile & (s->tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 4, 8, 16 or 32", s->tile);
+  if (s->loads & (s->loads - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: loads=%d is not 4 or 8", s->loads);
+  if (s->tile & (s->tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 8, 16, 32 or 64", s->tile);
   return SPTRSM_OK;
 }
 
@@ -116,8 +116,9 @@ static sptrsm_status make_items(sptrsm_plan *plan, state *s, spti_gather_pattern
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows and %d pieces of long rows are beyond 32 bits; use a larger segment",
                      plan->view.n, parts);
   SPTI_TRY(sort_found(plan, p->found, p->found_count));
-  SPTI_TRY(spti_alloc(plan->context, &s->item, s->item_count, sizeof *s->item, "gather items"));
-  p->item = s->item;
+  SPTI_TRY(spti_alloc(plan->context, &s->items, s->item_count, SPTI_GATHER_ITEM_WORDS * sizeof *s->items, "gather items"));
+  p->items = s->items;
+  p->item_count = s->item_count;
   SPTI_CUDA(spti_gather_items_launch(p, plan->context->stream));
   return SPTRSM_OK;
 }
@@ -139,16 +140,11 @@ fail:
   return status;
 }
 
-static int32_t run_for(const spti_gpu_levels *levels, int64_t items) {
-  int64_t run = levels->count > 0 ? items / levels->count / LEVEL_ITEMS : 1;
-  return run < 1 ? 1 : run > RUN_MOST ? RUN_MOST : (int32_t)run;
-}
-
 static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   const spti_gpu_levels *levels;
-  settings set = {.warps = 4, .split = SPLIT};
+  settings set = {.split = SPLIT};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "gather state"));
   *s = (state){.set = set, .item_count = n};
@@ -167,7 +163,8 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                 .split = set.split};
   SPTI_CUDA(spti_gather_rows_launch(&p, plan->context->stream));
   if (levels->longest > set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
-  if (s->set.run == 0) s->set.run = run_for(levels, s->item_count);
+  s->levels = levels->count;
+  if (s->set.loads == 0) s->set.loads = entries / n >= LONG_ROWS ? 8 : 4;
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
@@ -182,17 +179,18 @@ static void release(sptrsm_plan *plan) {
   if (!s) return;
   spti_pull_rows_free(&s->rows, plan);
   spti_free(plan->context, s->row);
-  spti_free(plan->context, s->item);
+  spti_free(plan->context, s->items);
   spti_host_free(s);
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int64_t parts = s->item_count - plan->view.n;
-  int used = snprintf(info->parameters, sizeof info->parameters, "run=%d warps=%d parts=%lld", s->set.run, s->set.warps, (long long)parts);
+  int used = snprintf(info->parameters, sizeof info->parameters, "loads=%d split=%d segment=%d parts=%lld", s->set.loads,
+                      s->set.split.above, s->set.split.segment, (long long)parts);
   if (s->set.tile) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " tile=%d", s->set.tile);
   info->plan_bytes = sizeof *s + s->rows.bytes + (size_t)plan->view.n * sizeof *s->row;
-  if (s->item) info->plan_bytes += (size_t)s->item_count * sizeof *s->item;
+  if (s->items) info->plan_bytes += (size_t)s->item_count * SPTI_GATHER_ITEM_WORDS * sizeof *s->items;
 }
 
 /* ---- workspaces ---- */
@@ -223,23 +221,26 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
   return SPTRSM_OK;
 }
 
+static spti_gather_items items_of(const state *s) {
+  const int32_t *at = s->items;
+  const int64_t count = s->item_count;
+  if (!at) return (spti_gather_items){.row = s->row, .begin = s->rows.start, .end = s->rows.start + 1};
+  return (spti_gather_items){at, at + count, at + 2 * count, at + 3 * count, at + 4 * count};
+}
+
 static spti_gather_args args_of(const sptrsm_plan *plan, const workspace *w) {
   const state *s = plan->state;
   const size_t blocks = 2 * (size_t)s->item_count * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype);
   return (spti_gather_args){
       .n = plan->view.n,
-      .item_count = s->item_count,
-      .item = s->item,
-      .row = s->row,
-      .start = s->rows.start,
+      .item_count = (int32_t)s->item_count,
+      .items = items_of(s),
       .from = s->rows.from,
       .val = s->rows.val,
       .diag = plan->view.unit ? NULL : s->rows.diag,
-      .split = s->set.split,
       .work = w->memory,
       .ld = w->ld,
-      .run = s->set.run,
-      .block_warps = s->set.warps,
+      .loads = s->set.loads,
       .sync = {.control = (int32_t *)((char *)w->memory + blocks), .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
 }
 
@@ -274,10 +275,11 @@ fail:
 
 /* ---- solve ---- */
 
-static int32_t lanes_for(int32_t width) {
-  int32_t lanes = 4;
-  while (lanes < SPTI_GATHER_LANES_MAX && lanes < width) lanes *= 2;
-  return lanes;
+/* Two columns a lane halve the instructions per row, but a solution is published later: for short rows in wide levels. */
+static int32_t tile_for(const state *s, int32_t n, int32_t width) {
+  if (s->set.tile) return s->set.tile;
+  if (width > 32 && s->set.loads == 4 && n / s->levels >= WIDE_LEVELS) return 64;
+  return width <= 8 ? 8 : width <= 16 ? 16 : 32;
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
@@ -286,7 +288,10 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   if (w->losses != plan->context->losses) SPTI_TRY(make_whole(plan, w));
   spti_gather_args args = args_of(plan, w);
   args.between = *between;
-  args.lanes = s->set.tile ? s->set.tile : lanes_for(between->width);
+  args.tile = tile_for(s, args.n, between->width);
+  if (args.item_count >= INT32_MAX / ((between->width + args.tile - 1) / args.tile))
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows times %d right-hand sides are beyond 32 bits; use smaller panels",
+                     args.item_count, between->width);
   SPTI_CUDA(spti_gather_solve_launch(&args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
 }

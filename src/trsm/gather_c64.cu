@@ -2,5 +2,5 @@
 #include "trsm/gather_solve.cuh"
 
 extern "C" int spti_gather_c64_launch(const spti_gather_args *a, void *stream) {
-  return spti::launch_gather_lanes<spti::complex_t<float>>(a, stream);
+  return spti::launch_gather_type<spti::complex_t<float>>(a, stream);
 }

@@ -55,13 +55,19 @@ SPTI_DEVICE int64_t parts_before(const spti_gather_pattern_args &a, int64_t t) {
   return (last & INT32_MAX) + parts_at(a, last >> 32);
 }
 
+SPTI_DEVICE void store_item(const spti_gather_pattern_args &a, int64_t i, int32_t row, int64_t work_row, int32_t begin, int32_t end,
+                            int32_t parts) {
+  const int32_t words[SPTI_GATHER_ITEM_WORDS] = {row, int32_t(work_row), begin, end, parts};
+  for (int w = 0; w < SPTI_GATHER_ITEM_WORDS; w++) store(a.items + w * a.item_count + i, words[w]);
+}
+
 SPTI_KERNEL(GATHER_PLAIN_THREADS) gather_items_kernel(spti_gather_pattern_args a) {
   const int64_t t = thread_in_grid();
   if (t >= a.n) return;
-  int64_t *item = a.item + t + parts_before(a, t);
-  const int32_t parts = parts_at(a, t);
-  for (int32_t s = 0; s < parts; s++) store(item + s, int64_t(s + 1) << 32 | t);
-  store(item + parts, t);
+  const int64_t before = parts_before(a, t);
+  const int32_t row = load_const(a.order + t), parts = parts_at(a, t), begin = load_const(a.start + t), size = a.split.segment;
+  for (int32_t s = 0; s < parts; s++) store_item(a, t + before + s, row, a.n + before + s, begin + s * size, begin + (s + 1) * size, -1);
+  store_item(a, t + before + parts, load(a.row + t), t, begin + parts * size, load_const(a.start + t + 1), parts);
 }
 
 /* ---- workspace ---- */
@@ -102,7 +108,7 @@ extern "C" int spti_gather_items_launch(const spti_gather_pattern_args *a, void 
 extern "C" int spti_gather_start_launch(const spti_gather_args *a, sptrsm_dtype dtype, void *stream) {
   using namespace spti;
   const int64_t bytes = dtype == SPTRSM_F32 ? 4 : dtype == SPTRSM_C128 ? 16 : 8;
-  const gather_start_args args = {a->sync.control, (int64_t *)a->work, 2 * a->item_count * a->ld * bytes / 8};
+  const gather_start_args args = {a->sync.control, (int64_t *)a->work, 2 * int64_t(a->item_count) * a->ld * bytes / 8};
   const int64_t control = SPTI_GATHER_CONTROL_WORDS, threads = args.words > control ? args.words : control;
   return SPTI_LAUNCH(gather_start_kernel, gather_plain_blocks(threads), GATHER_PLAIN_THREADS, 0, stream, args);
 }

@@ -23,6 +23,17 @@ static inline SPTI_ANYWHERE int32_t spti_gather_parts(spti_gather_split s, int32
 
 enum { SPTI_GATHER_FOUND, SPTI_GATHER_PARTS, SPTI_GATHER_FACTS };
 
+/* What warps work through, in this order: the rows in the order of their places, before each long one its segments. A work block has
+ * n rows for places, then one for every segment. */
+typedef struct {
+  const int32_t *row;         /* as order, or ~order where nobody reads the solution */
+  const int32_t *work_row;    /* where the result goes in the work block; NULL: item i is place i, all over */
+  const int32_t *begin, *end; /* entries */
+  const int32_t *parts;       /* segments whose sums are terms of the row; -1: the item is a segment; NULL: 0, all over */
+} spti_gather_items;
+
+enum { SPTI_GATHER_ITEM_WORDS = 5 };
+
 /* The pattern: row[t] = order[t], or ~order[t] where no other row reads the solution of place t. */
 typedef struct {
   int32_t n, entries;
@@ -35,7 +46,8 @@ typedef struct {
   int64_t *found;      /* [found_room]; find: (place << 32) + parts of each long row, in any order; */
   int32_t found_count; /* items: ascending, and in the lower half the parts of the rows before it */
   int32_t found_room;  /* at least entries / split.above */
-  int64_t *item;       /* [n + parts], any content: place, and in the upper half 1 + segment, or 0 for the row itself */
+  int64_t item_count;  /* n + parts */
+  int32_t *items;      /* [SPTI_GATHER_ITEM_WORDS * (n + parts)], any content: the arrays of spti_gather_items, one after another */
 } spti_gather_pattern_args;
 
 int spti_gather_rows_launch(const spti_gather_pattern_args *, void *stream);
@@ -47,22 +59,19 @@ enum { SPTI_GATHER_DIRTY = SPTI_SYNCFREE_CONTROL_WORDS, SPTI_GATHER_CONTROL_WORD
 
 typedef struct {
   int32_t n;
-  int64_t item_count;  /* per tile of right-hand sides: n + parts */
-  const int64_t *item; /* [item_count], or NULL: no long rows, item t is place t */
-  const int32_t *row;  /* [n], as spti_gather_pattern_args */
-  const int32_t *start, *from;
+  int32_t item_count; /* per tile of right-hand sides: n + parts; items * tiles < 2^31 */
+  spti_gather_items items;
+  const int32_t *from;
   const void *val, *diag; /* diag NULL: ones */
-  spti_gather_split split;
   spti_transfer between;
-  void *work;          /* two blocks of item_count rows: places, then parts */
-  int64_t ld;          /* of the work blocks, at least between.width */
-  int32_t lanes;       /* right-hand sides side by side in a warp: 4, 8, 16 or 32 */
-  int32_t run;         /* items that a warp takes one after another, 1 to SPTI_GATHER_RUN_MAX */
-  int32_t block_warps; /* 1 to SPTI_GATHER_WARPS_MAX */
-  spti_syncfree sync;  /* control: [SPTI_GATHER_CONTROL_WORDS], as the last solve or start left it */
+  void *work;         /* two blocks of item_count rows: places, then parts */
+  int64_t ld;         /* of the work blocks, at least between.width */
+  int32_t tile;       /* right-hand sides of a warp: 8, 16, 32, 64 */
+  int32_t loads;      /* gathers in flight in a tile of 32: 4 or 8 */
+  spti_syncfree sync; /* control: [SPTI_GATHER_CONTROL_WORDS], as the last solve or start left it */
 } spti_gather_args;
 
-enum { SPTI_GATHER_RUN_MAX = 32, SPTI_GATHER_WARPS_MAX = 8, SPTI_GATHER_LANES_MAX = 32 };
+enum { SPTI_GATHER_WARPS = 4 /* of a thread block */ };
 
 int spti_gather_start_launch(const spti_gather_args *, sptrsm_dtype, void *stream);
 int spti_gather_solve_launch(const spti_gather_args *, sptrsm_dtype, void *stream);

@@ -14,7 +14,6 @@ static const char *const forms[] = {
     "syncfree-csc:two=2,singly=32",
     "recblock:depth=3,short=2,long=3,chunk=2",
     "recblock:depth=2,levels=0,thin=0",
-    "gather:tile=8,run=3,split=4,segment=3",
     "syncfree-csr:thread",
     "syncfree-csr:warp",
     "syncfree-csr:yy",
@@ -22,6 +21,8 @@ static const char *const forms[] = {
     "syncfree-csr:order=block",
     "syncfree-csr:order=block,lanes=4",
     "syncfree-csr:order=packed,entries=1,split=7,gate=2,warps=3",
+    "gather:tile=8,split=4,segment=3",
+    "gather:tile=64",
     NULL,
 };
 

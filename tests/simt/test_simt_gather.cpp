@@ -16,9 +16,9 @@ template <typename R> static std::complex<R> conjugate(std::complex<R> v) { retu
 /* What varies of a run. */
 struct gather_case {
   shape pattern = shape::random;
-  int32_t n = 40, width = 7, lanes = 0;
+  int32_t n = 40, width = 7, tile = 0;
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
-  int32_t run = 1, block_warps = 2;
+  int32_t loads = 4;
   spti_gather_split split = {512, 256};
   bool permuted = false, scaled = false, columns = false, in_place = false;
   int32_t lost_place = -1; /* a lost dependency: this place's row waits for itself */
@@ -42,16 +42,15 @@ struct gather_case {
   void draw_schedule(uint64_t seed) {
     numbers r(seed + 1234);
     for (int i = 0; i < 8; i++) r.next();
-    lanes = r.below(2) ? 0 : 4 << r.below(4);
-    run = r.below(2) ? 1 : 1 + r.below(SPTI_GATHER_RUN_MAX);
-    block_warps = 1 + r.below(4);
+    tile = r.below(2) ? 0 : 8 << r.below(4);
+    loads = 4 + 4 * r.below(2);
   }
   std::string name() const {
     return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           " lanes=" + std::to_string(lanes) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
+           " tile=" + std::to_string(tile) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
            (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (permuted ? " permuted" : "") + (scaled ? " scaled" : "") +
-           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + " run=" + std::to_string(run) +
-           " warps=" + std::to_string(block_warps) + " split=" + std::to_string(split.above) + "," + std::to_string(split.segment);
+           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + " loads=" + std::to_string(loads) +
+           " split=" + std::to_string(split.above) + "," + std::to_string(split.segment);
   }
 };
 
@@ -59,7 +58,7 @@ struct gather_case {
 template <typename T> struct packed {
   std::vector<int32_t> order, start, from, row;
   std::vector<T> val, diag;
-  std::vector<int64_t> item;
+  std::vector<int32_t> items;
   int64_t item_count = 0;
 
   packed(const problem<T> &p, const gather_case &c) : diag(size_t(c.n), T(1)) {
@@ -123,8 +122,9 @@ template <typename T> struct packed {
     }
     if (before != facts[SPTI_GATHER_PARTS]) return "the parts do not add up";
     item_count = c.n + before;
-    item.assign(size_t(item_count), -1);
-    a.item = item.data();
+    items.assign(size_t(item_count) * SPTI_GATHER_ITEM_WORDS, 12345);
+    a.item_count = item_count;
+    a.items = items.data();
     return spti_gather_items_launch(&a, nullptr) ? "items: " + simt::error() : "";
   }
 };
@@ -144,14 +144,13 @@ template <typename T> struct solver {
     failure = rows.analyse(c);
     if (c.lost_place >= 0) rows.from[size_t(rows.start[size_t(c.lost_place)])] = c.lost_place;
     a.n = c.n;
-    a.item_count = rows.item_count;
-    a.item = rows.item.empty() ? nullptr : rows.item.data();
-    a.row = rows.row.data();
-    a.start = rows.start.data();
+    a.item_count = int32_t(rows.item_count);
+    const int32_t *item = rows.items.data(), *start = rows.start.data();
+    if (rows.items.empty()) a.items = {rows.row.data(), nullptr, start, start + 1, nullptr};
+    else a.items = {item, item + a.item_count, item + 2 * a.item_count, item + 3 * a.item_count, item + 4 * a.item_count};
     a.from = rows.from.data();
     a.val = rows.val.data();
     a.diag = c.unit ? nullptr : rows.diag.data();
-    a.split = c.split;
     a.ld = panel;
     const size_t blocks = 2 * size_t(rows.item_count) * size_t(panel);
     memory.assign(blocks + SPTI_GATHER_CONTROL_WORDS, T(-7));
@@ -166,12 +165,10 @@ template <typename T> struct solver {
     if (failure.empty() && spti_gather_start_launch(&a, dtype_of<T>::value, nullptr)) failure = "start: " + simt::error();
   }
   /* B and X with their strides; element (r,k) of the block belongs to row i, r = map[i]. */
-  void solve(const spti_transfer &between, int32_t lanes, int32_t run, int32_t block_warps) {
+  void solve(const spti_transfer &between, const gather_case &now) {
     a.between = between;
-    a.lanes = lanes;
-    while (a.lanes < 4 || (!lanes && a.lanes < between.width && a.lanes < 32)) a.lanes = a.lanes ? 2 * a.lanes : 4;
-    a.run = run;
-    a.block_warps = block_warps;
+    a.tile = now.tile ? now.tile : between.width <= 8 ? 8 : between.width <= 16 ? 16 : 32;
+    a.loads = now.loads;
     if (failure.empty() && spti_gather_solve_launch(&a, dtype_of<T>::value, nullptr)) failure = "solve: " + simt::error();
     if (failure.empty() && lost) failure = "dependency never arrived (row " + std::to_string(lost - 1) + ")";
   }
@@ -240,7 +237,7 @@ template <typename T> static std::string run_case(const gather_case &c, uint64_t
     gather_case now = c;
     if (turn == 1) now.width = 1 + c.width / 3;
     ends<T> e(now, seed + uint64_t(turn));
-    s.solve(e.t, c.lanes, c.run, c.block_warps);
+    s.solve(e.t, c);
     const std::string wrong = s.failure.empty() ? judge(s.system, e) : s.failure;
     if (!wrong.empty()) return "solve " + std::to_string(turn + 1) + ": " + wrong;
   }
@@ -266,16 +263,16 @@ template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t 
     }
 }
 
-template <typename T> static void orders_and_widths(const char *type) {
-  static const int32_t orders[] = {0, 1, 2, 33}, widths[] = {1, 7, 32, 65};
+template <typename T>
+static void orders_and_widths(const char *type, std::initializer_list<int32_t> orders, std::initializer_list<int32_t> widths) {
   for (int32_t n : orders)
     for (int32_t width : widths) all_shapes<T>(n, width, uint64_t(n * 100 + width), 1, type);
 }
 
-Test(simt_gather, f64) { orders_and_widths<double>("f64"); }
-Test(simt_gather, f32) { orders_and_widths<float>("f32"); }
-Test(simt_gather, c128) { orders_and_widths<std::complex<double>>("c128"); }
-Test(simt_gather, c64) { orders_and_widths<std::complex<float>>("c64"); }
+Test(simt_gather, f64) { orders_and_widths<double>("f64", {0, 1, 2, 33}, {1, 7, 32, 65}); }
+Test(simt_gather, f32) { orders_and_widths<float>("f32", {1, 32}, {2, 33}); }
+Test(simt_gather, c128) { orders_and_widths<std::complex<double>>("c128", {1, 32}, {3, 40}); }
+Test(simt_gather, c64) { orders_and_widths<std::complex<float>>("c64", {1, 31}, {1, 33}); }
 
 Test(simt_gather, longer) {
   static const int32_t widths[] = {2, 16};
@@ -310,7 +307,7 @@ template <typename T> static void same_bits(const char *type) {
     simt::use(simt::schedule::from_seed(seed));
     solver<T> s(c, 40, seed);
     ends<T> e(c, seed);
-    s.solve(e.t, c.lanes, c.run, c.block_warps);
+    s.solve(e.t, c);
     expect(s.failure, c, type, seed);
     const std::vector<T> all = e.X;
     for (int32_t width : widths) {
@@ -321,7 +318,7 @@ template <typename T> static void same_bits(const char *type) {
       part.from.data = (T *)part.from.data + shift;
       part.to.data = (T *)part.to.data + shift;
       part.width = width;
-      s.solve(part, c.lanes, c.run, c.block_warps);
+      s.solve(part, c);
       expect(s.failure, c, type, seed);
       cr_assert(memcmp(all.data(), e.X.data(), all.size() * sizeof(T)) == 0, "other bits with width=%d; %s, %s", width, type,
                 c.name().c_str());
@@ -344,7 +341,7 @@ Test(simt_gather, sentinels_on_the_right) {
     solver<double> s(c, c.width, seed);
     ends<double> e(c, seed);
     memset(&e.B[size_t(c.n / 2) * size_t(e.t.from.row_stride) + 2], 0xff, sizeof(double));
-    s.solve(e.t, c.lanes, c.run, c.block_warps);
+    s.solve(e.t, c);
     expect(s.failure, c, "f64", seed);
     const std::vector<double> x = e.solution();
     bool poisoned = false;
@@ -372,7 +369,7 @@ Test(simt_gather, lost_dependency) {
     solver<double> s(c, c.width, seed);
     for (int turn = 0; turn < 2; turn++) {
       ends<double> e(c, seed);
-      s.solve(e.t, c.lanes, c.run, c.block_warps);
+      s.solve(e.t, c);
       cr_assert(s.failure.find("never arrived") != std::string::npos, "got '%s'; %s", s.failure.c_str(), c.name().c_str());
       const int64_t row = s.lost - 1, first = c.backward ? c.n - 1 - row : row;
       if (turn == 0) cr_assert(first >= 7, "row %lld is not behind the lost one; %s", (long long)row, c.name().c_str());
@@ -384,7 +381,7 @@ Test(simt_gather, lost_dependency) {
     s.make_whole();
     for (int turn = 0; turn < 2; turn++) {
       ends<double> e(c, seed);
-      s.solve(e.t, c.lanes, c.run, c.block_warps);
+      s.solve(e.t, c);
       expect(s.failure.empty() ? judge(s.system, e) : s.failure, c, "f64", seed);
     }
   }
