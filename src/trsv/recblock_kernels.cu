@@ -109,15 +109,16 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   const int64_t c = (unit << shape.log_rows()) + shape.row(), k = tile * SPTI_RECBLOCK_TILE + shape.column(), width = all.between.width;
   const bool mine = c < a.step.chunks;
   row_segment r = {0, 0, 0, false};
-  int32_t record = 0, first = 0, chunks = 0;
+  int32_t record = 0, first = 0, number = 0, chunks = 0;
   if (mine) {
     record = a.step.record + load_const(all.lists.piece_record + a.step.piece + c);
     first = load_const(all.lists.apart_piece + record);
+    number = int32_t(c) - first;
     r = segment_at(a, load_const(all.lists.apart + record));
     chunks = (r.end - r.begin - 1) / a.step.chunk + 1;
   }
   const bool sums = mine && k < width, leads = shape.slot() == 0;
-  const int32_t begin = r.begin + (int32_t(c) - first) * a.step.chunk, end = begin < r.end - a.step.chunk ? begin + a.step.chunk : r.end;
+  const int32_t begin = r.begin + number * a.step.chunk, end = begin < r.end - a.step.chunk ? begin + a.step.chunk : r.end;
   T acc[A], *partial = (T *)all.partial + k;
   for (int s = 0; s < A; s++) acc[s] = zero<T>();
   if (sums) sum_entries<T, A, (A < CHUNK_STEPS ? CHUNK_STEPS / A : 1)>(acc, all, int64_t(begin) + shape.slot(), end, k, shape);
@@ -126,7 +127,7 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   syncwarp();
   bool last = chunks == 1;
   if (chunks > 1 && leads && shape.column() == 0)
-    last = arrives_last(all.counters + record * spti_recblock_tiles(all.between.width) + int32_t(tile), chunks);
+    last = arrives_last(all.counters + int64_t(record) * spti_recblock_tiles(all.between.width) + tile, chunks);
   last = shfl(int32_t(last), shape.row() << (shape.log_w + shape.log_l)) != 0;
   syncwarp();
   if (!any(last)) return;

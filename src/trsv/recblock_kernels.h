@@ -88,9 +88,8 @@ typedef struct {
   void *b;           /* [n - panel_row][width] by place: right-hand sides less the sums so far */
   int32_t panel_row; /* place of b's first row */
   void *partial;     /* [most pieces][width]: sums of chunks */
-  int32_t
-      *counters; /* [counter_count]: arrived chunks of each row taken apart, a tile at a time, and the control words of sync-free steps */
-  int32_t counter_count;
+  int32_t *counters; /* [counter_count]: chunks of each row taken apart that arrived, a word a tile; control words of sync-free steps */
+  int64_t counter_count;
   int32_t syncfree_begin, syncfree_end; /* places that get the sentinel */
 } spti_recblock_solve_args;
 

@@ -17,7 +17,7 @@ spti_recblock_lists spti_recblock_lists_of(const state *s) {
 /* A workspace's memory: values first, for their alignment. */
 typedef struct {
   size_t b, partial, counters, bytes; /* offsets; x is at 0 */
-  int32_t arrivals, counter_count;
+  int64_t arrivals, counter_count;
 } layout;
 
 static layout layout_of(const sptrsm_plan *plan, int32_t width) {
@@ -27,7 +27,7 @@ static layout layout_of(const sptrsm_plan *plan, int32_t width) {
   layout l = {.b = n * row_bytes};
   l.partial = l.b + (n - (n > 0 ? (size_t)m->panel_row : 0)) * row_bytes;
   l.counters = l.partial + (size_t)m->most_pieces * row_bytes;
-  l.arrivals = m->records * spti_recblock_tiles(width);
+  l.arrivals = (int64_t)m->records * spti_recblock_tiles(width);
   l.counter_count = l.arrivals + m->syncfree * SPTI_SYNCFREE_CONTROL_WORDS;
   l.bytes = l.counters + (size_t)l.counter_count * sizeof(int32_t);
   return l;
