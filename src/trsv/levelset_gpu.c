@@ -1,7 +1,8 @@
 /* levelset on a GPU -- substitution by level sets, without any polling.
  * x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), level by level; the rows of a level need only earlier levels.
- * Runs of narrow levels are one launch of one block each, which goes through them in chunks of 32 rows; a wide level is a launch of
- * its own.
+ * A run of narrow levels is one launch of one block, which goes through it in chunks of 32 rows; a wide level is a launch of its own.
+ * A run of dense rows is divided into segments: before each of them all blocks multiply the entries whose columns earlier segments have
+ * solved, so that the one block reads only the rest. Several launches are recorded as a CUDA graph with the workspace.
  * The kernels are in levelset_gpu_kernels.cu.
  * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; what differs is said there. Wins: deep narrow problems, such as
  * factors of direct solvers and chains; problems of a few levels. Loses: hundreds of levels of some hundred rows each, where a level is too

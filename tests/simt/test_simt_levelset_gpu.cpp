@@ -151,7 +151,7 @@ template <typename T> void all_orders(const char *type, uint64_t seeds) {
 
 } // namespace
 
-Test(simt_levelset_gpu, f64) { all_orders<double>("f64", 4); }
+Test(simt_levelset_gpu, f64) { all_orders<double>("f64", 2); }
 Test(simt_levelset_gpu, f32) { all_orders<float>("f32", 1); }
 Test(simt_levelset_gpu, c128) { all_orders<std::complex<double>>("c128", 1); }
 Test(simt_levelset_gpu, c64) { all_orders<std::complex<float>>("c64", 1); }
