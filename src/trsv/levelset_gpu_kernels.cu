@@ -118,18 +118,20 @@ SPTI_DEVICE T solve_chunk(const prepared_chunk<T> &c, const T *before, bool has_
 template <typename T>
 SPTI_DEVICE void solve_run(const spti_levelset_gpu_run_args &a, int64_t k, const prepared_chunk<T> *prepared, T *before) {
   const int chunks = (a.rows.last - a.rows.first + CHUNK - 1) / CHUNK;
+  const spti_end &to = a.rows.transfer.to;
   int32_t starts = load_const(a.level_starts);
   syncthreads();
   for (int c = 0; c < chunks; c++) {
     const int32_t place = a.rows.first + CHUNK * c + lane();
     const bool used = place < a.rows.last;
     const int32_t next = c + 1 < chunks ? load_const(a.level_starts + c + 1) : 0;
+    const int64_t row = used ? row_at(to, load_const(a.rows.row + place)) : 0; /* before it is needed */
     const T x = solve_chunk(prepared[c % 2], before, c > 0, uint32_t(starts), used);
     syncwarp();
     before[lane()] = x;
     if (used) {
       store(solution_of<T>(a.rows, k) + place, x);
-      write_solution(a.rows.transfer, load_const(a.rows.row + place), k, x);
+      store(element_at<T>(to, row, k), scale_row(to, row, x));
     }
     starts = next;
     syncthreads();
@@ -144,8 +146,8 @@ template <typename T> struct batch {
   SPTI_DEVICE void load_entries(const spti_levelset_gpu_rows &a, int32_t p, int32_t end, int lanes) {
 #pragma unroll
     for (int e = 0; e < BATCH; e++, p += lanes) {
-      from[e] = p < end ? load_const(a.from + p) : -1;
-      val[e] = p < end ? load_const(static_cast<const T *>(a.val) + p) : T();
+      from[e] = p < end ? load_once(a.from + p) : -1;
+      val[e] = p < end ? load_once(static_cast<const T *>(a.val) + p) : T();
     }
   }
   /* The sum of val x over the entries before place near_from; the others go to the tile. */
@@ -247,8 +249,8 @@ template <typename T> SPTI_DEVICE T sum_of_row(const spti_levelset_gpu_rows &a, 
     T v[AHEAD];
 #pragma unroll
     for (int e = 0; e < AHEAD; e++) {
-      from[e] = load_const(a.from + p + e * step);
-      v[e] = load_const(val + p + e * step);
+      from[e] = load_once(a.from + p + e * step);
+      v[e] = load_once(val + p + e * step);
     }
 #pragma unroll
     for (int e = 0; e < AHEAD; e++) sum = sum + v[e] * load(x + from[e]);

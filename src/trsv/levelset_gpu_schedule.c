@@ -6,7 +6,7 @@
 
 #include "core/alloc.h"
 
-enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK };
+enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK, DEVICE_THREADS = 1 << 17 /* about what a large device runs at once */ };
 
 typedef spti_levelset_gpu_settings settings;
 typedef spti_levelset_gpu_step step;
@@ -86,11 +86,18 @@ static step run_of(const settings *set, const survey *found, int32_t level, int3
   return s;
 }
 
+/* By the average row, and more where threads would have nothing to do: the longest row decides when a level is done. */
+static int32_t lanes_of_level(const survey *found, int32_t level) {
+  const int64_t average = row_average(found, level, level + 1), rows = found->ptr[level + 1] - found->ptr[level];
+  if (found->entries[level + 1] == found->entries[level]) return 1;
+  return power_of_two_above(average / 2 > DEVICE_THREADS / rows ? average / 2 : DEVICE_THREADS / rows, 32);
+}
+
 static step wide_level(const survey *found, int32_t level) {
   return (step){.wide = true,
                 .first = found->ptr[level],
                 .last = found->ptr[level + 1],
-                .lanes = power_of_two_above(row_average(found, level, level + 1) / 2, 32),
+                .lanes = lanes_of_level(found, level),
                 .at = found->entries[level] / SPTI_LEVELSET_GPU_LONG,
                 .count = found->long_count[level]};
 }
