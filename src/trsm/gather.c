@@ -43,7 +43,7 @@ typedef struct {
 /* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
 static const spti_gather_split SPLIT = {.above = 256, .segment = 128};
 /* Mean entries of a row from which on eight gathers in flight beat more warps; mean rows of a level from which on throughput counts. */
-enum { LONG_ROWS = 32, WIDE_LEVELS = 512 };
+enum { LONG_ROWS = 32, WIDE_LEVELS = 512, WIDEST_LEVELS = 700 };
 static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
@@ -275,11 +275,13 @@ fail:
 
 /* ---- solve ---- */
 
-/* Two columns a lane halve the instructions per row, but a solution is published later: for short rows in wide levels. */
+/* Two columns a lane halve the instructions per row, but a solution is published later: for short rows in wide levels. Lanes that share
+ * a row's entries have to add up what they have, later again: on fewer right-hand sides than lanes, the others rest, but in the widest. */
 static int32_t tile_for(const state *s, int32_t n, int32_t width) {
+  const int32_t level = n / s->levels;
   if (s->set.tile) return s->set.tile;
-  if (width > 32 && s->set.loads == 4 && n / s->levels >= WIDE_LEVELS) return 64;
-  return width <= 8 ? 8 : width <= 16 ? 16 : 32;
+  if (width > 32) return s->set.loads == 4 && level >= WIDE_LEVELS ? 64 : 32;
+  return width > 16 || level < WIDEST_LEVELS ? 32 : width > 8 ? 16 : 8;
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {

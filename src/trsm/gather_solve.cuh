@@ -295,7 +295,7 @@ template <typename T, bool Cut> int launch_gather_tile(const spti_gather_args *a
   switch (a->tile) {
   case 8: return launch_gather<T, gather_shape<8, 1, 4, LARGE ? 4 : 6, Cut>>(a, stream);
   case 16: return launch_gather<T, gather_shape<16, 1, 4, LARGE ? 4 : 6, Cut>>(a, stream);
-  case 64: return launch_gather<T, gather_shape<32, LARGE ? 1 : 2, 4, 4, Cut>>(a, stream);
+  case 64: return launch_gather<T, gather_shape<32, LARGE ? 1 : 2, 4, LARGE ? 4 : 5, Cut>>(a, stream);
   default: break;
   }
   if constexpr (!LARGE)
