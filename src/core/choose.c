@@ -14,32 +14,39 @@ typedef struct {
   spti_choice choice;
 } row;
 
-/* Measured on one H200 (docs/benchmarks.md). A row for 5 or more right-hand sides also takes plans that do not say how many. */
+/* Times in ms on one H200, f64 (docs/benchmarks.md has all); in brackets what the next best takes. Rows without a bound on right-hand
+ * sides also serve plans that do not know how many there will be. */
 static const row table[] = {
-    /* boyd2 0.018 ms and a2nnsnsl 0.017 at one right-hand side, recblock 0.020 and 0.022, syncfree-csr 0.030 and 0.023, cuSPARSE 0.21 and 0.08 */
+    /* 1 right-hand side: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .nrhs = {1, 4},
      .levels = {0, 6},
      .choice = {"levelset", "few right-hand sides, few levels: a launch a level"}},
-    /* ex40 U 0.74 ms, bloweya 1.4, raefsky1 0.30, sherman5 0.08, memplus L 0.05; syncfree-csc 2.0, 3.0, 0.52, 0.12, 0.06 */
+    /* 32: boyd2 0.29 (gather 0.51), a2nnsnsl 0.07 (levelset 0.09) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
-     .nrhs = {1, 4},
+     .levels = {0, 6},
+     .choice = {"recblock", "few levels: almost all work in products without waiting"}},
+    /* 1: ex40 U 0.62 (syncfree-csc 2.0), bloweya 1.2 (3.0), raefsky1 0.25 (0.52), sherman5 L 0.08 (0.13), memplus L 0.05 (0.07);
+     * 32: ex40 U 0.92 (gather 3.2), bloweya 1.2 (4.8), raefsky1 0.41 (0.96), sherman5 L 0.10 (0.21), memplus L 0.07 (0.12) */
+    {.place = SPTRSM_CUDA,
+     .deterministic = true,
+     .nrhs = {1, 128},
      .wide_levels = {0, 12},
      .thin_share = {0.8, 0},
-     .choice = {"levelset", "few right-hand sides, deep and narrow: levels walked by one block"}},
-    /* cot_armadillo 0.38 ms, ct2010 0.28, bcsstk18 0.19, jac U 0.15; levelset 0.49, 0.42, 0.32, 0.79; syncfree-csr 0.95, 0.58, 0.59, 0.23 */
+     .choice = {"levelset", "deep and narrow: levels walked by one block a right-hand side"}},
+    /* 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29), jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20) */
     {.place = SPTRSM_CUDA,
      .nrhs = {1, 4},
      .rows_a_level = {0, 140},
      .choice = {"syncfree-csc", "few right-hand sides, factors: columns near each other in one block"}},
-    /* D3N7 192^3 0.85 ms, D3N27 128^3 1.25, G2_circuit 0.6, G3_circuit 2.3, cage11 0.07; syncfree-csc 5.1, 2.1, 1.0, 4.7, 0.09 */
+    /* 1: D3N7 192^3 0.79 (recblock 1.4), D3N27 128^3 1.1 (1.4), G2_circuit L 0.53 (0.70), G3_circuit 2.0 (2.5), cage11 L 0.07 (0.09) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .nrhs = {1, 4},
      .choice = {"syncfree-csr", "few right-hand sides, wide levels: rows packed in level order"}},
-    /* 3 to 15 times over SpSM at 32 and 128 right-hand sides */
+    /* 32: cot_armadillo 0.69 (levelset 0.77), bcsstk18 0.40 (0.46), G2_circuit L 0.51 (recblock 0.62), delaunay 0.18 (0.24) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .choice = {"gather", "on a GPU: rows gathered in level order, lanes over right-hand sides"}},
