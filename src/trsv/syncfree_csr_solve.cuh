@@ -149,8 +149,9 @@ template <typename T, typename Rows> struct row_solution {
 
 template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
-/* Whole warp, one task a group, `Entries` to a batch, each task of one batch at most if OneBatch: sums up, and calls result->finish(sum) in one lane of each group; result->prepare(owner) before. gate:
- * a place to wait for first, or -1. False: a dependency is lost. */
+/* Whole warp, one task a group, batches of `Entries`, with OneBatch no task of more than one: sums up, and calls result->finish(sum) in
+ * one lane of each group; before that result->prepare(owner) in all. gate: a place to wait for first, or -1. False: a dependency is
+ * lost. */
 template <int Entries, bool OneBatch, typename T, typename Rows, typename Result>
 SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
                           int32_t gate, const T *work, Result *result) {
