@@ -214,6 +214,7 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
       .segment = p->segment,
       .records = p->records,
       .split = st->set.split,
+      .one_batch = p->one_batch,
       .view = plan->view,
       .order = st->order,
       .lanes = st->set.lanes,

@@ -51,7 +51,7 @@ template <typename T> struct packed_rows {
   }
 };
 
-/* Registers, and with them the warps that read ahead, are what OneBatch saves. */
+/* OneBatch: no row has more than a batch. That saves registers, so more warps read ahead. */
 template <typename T, bool OneBatch>
 SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) == 16 ? 2
                                               : OneBatch      ? 4
@@ -67,7 +67,9 @@ syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
   const bool whole = (shape & 3) == SPTI_CSR_ROWS, is_sum = (shape & 3) == SPTI_CSR_SUM;
   const row_task<int32_t> task =
       whole ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5) : rows.segment_of_row(first, is_sum);
-  solve_rows<SPTI_CSR_BATCH, OneBatch, T>(a, rows, task, lanes, load_const(&a.record[r].gate), int32_t(item - r * width));
+  const int32_t gate = load_const(&a.record[r].gate), k = int32_t(item - r * width);
+  if (OneBatch || all(task.length <= SPTI_CSR_BATCH * lanes.size())) solve_rows<SPTI_CSR_BATCH, true, T>(a, rows, task, lanes, gate, k);
+  else solve_rows<SPTI_CSR_BATCH, false, T>(a, rows, task, lanes, gate, k);
 }
 
 template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, void *stream) {

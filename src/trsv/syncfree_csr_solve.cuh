@@ -173,10 +173,13 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
     const uint32_t waiting = ballot(!now.complete());
     const bool turn = active && (waiting & group) == 0, ends = turn && (OneBatch || ahead >= uint32_t(task.length));
     if (any(turn)) {
-      const T so_far = now.add_to(sum), total = sum_of_group(so_far, lanes);
-      if (ends && lanes.member() == 0) result->finish(total);
-      active = active && !ends;
-      if (!any(active)) return true;
+      const T so_far = now.add_to(sum);
+      if (OneBatch || any(ends)) {
+        const T total = sum_of_group(so_far, lanes);
+        if (ends && lanes.member() == 0) result->finish(total);
+        active = active && !ends;
+        if (!any(active)) return true;
+      }
       if (!OneBatch && turn) {
         sum = so_far;
         now = next;
