@@ -14,7 +14,8 @@ typedef struct {
   int64_t nrhs;       /* expected right-hand sides, 0: unknown */
   int32_t n;
   int64_t nnz;
-  /* GPU only: level sets; those of fewer than SPTI_THIN_LEVEL rows and of SPTI_WIDE_LEVEL or more; off-diagonal entries of the longest row. */
+  /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more; off-diagonal entries of the longest
+   * row. */
   int32_t levels, thin_levels, wide_levels, longest;
 } spti_features;
 
