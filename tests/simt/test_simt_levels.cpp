@@ -257,3 +257,20 @@ Test(simt_levels, lost_dependency) {
     cr_assert_eq(level[row], -1);
   }
 }
+
+/* Offsets are 32 bits wide: what does not fit is refused before anything is allocated or read. */
+Test(simt_levels, refusals) {
+  levels_case c;
+  const system_of_case system(c, 3);
+  spti_view view = system.view;
+  spti_pull_rows rows;
+  view.nnz = int64_t(INT32_MAX) + view.n + 1;
+  sptrsm_plan *plan = plan_case_open(&view);
+  cr_assert_eq(spti_pull_rows_create(&rows, plan, nullptr), SPTRSM_ERR_UNSUPPORTED);
+  cr_assert(std::string(sptrsm_last_error()).find("2147483648 off-diagonal entries") != std::string::npos, "%s", sptrsm_last_error());
+  plan_case_close(plan);
+  view.pull = false;
+  plan = plan_case_open(&view);
+  cr_assert_eq(spti_pull_rows_create(&rows, plan, nullptr), SPTRSM_ERR_INTERNAL);
+  plan_case_close(plan);
+}
