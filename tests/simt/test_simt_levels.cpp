@@ -132,19 +132,23 @@ std::string run_rows(sptrsm_plan *plan, const spti_view &view, const int32_t *or
 }
 
 /* Empty if all stands. */
-std::string run_levels(const levels_case &c, uint64_t seed) {
-  simt::use(simt::schedule::from_seed(seed));
-  const system_of_case system(c, seed % 5);
-  sptrsm_plan *plan = plan_case_open(&system.view);
+std::string run_view(const spti_view &view) {
+  sptrsm_plan *plan = plan_case_open(&view);
   const spti_gpu_levels *levels = nullptr, *again = nullptr;
   std::string failure;
   if (spti_plan_levels(plan, &levels) != SPTRSM_OK) failure = sptrsm_last_error() + std::string("; ") + simt::error();
   else if (spti_plan_levels(plan, &again) != SPTRSM_OK || again != levels) failure = "not kept";
-  else failure = compare(*levels, system.view);
-  if (failure.empty() && c.pull) failure = run_rows(plan, system.view, levels->order);
+  else failure = compare(*levels, view);
+  if (failure.empty() && view.pull) failure = run_rows(plan, view, levels->order);
   plan_case_close(plan);
   if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
   return failure;
+}
+
+std::string run_levels(const levels_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  const system_of_case system(c, seed % 5);
+  return run_view(system.view);
 }
 
 void expect(const std::string &failure, const levels_case &c, uint64_t seed) {
@@ -273,4 +277,34 @@ Test(simt_levels, refusals) {
   plan = plan_case_open(&view);
   cr_assert_eq(spti_pull_rows_create(&rows, plan, nullptr), SPTRSM_ERR_INTERNAL);
   plan_case_close(plan);
+}
+
+/* Two long lines side by side among short ones: a block shares each of them. Unit diagonal, stored nowhere. */
+Test(simt_levels, long_lines) {
+  const int32_t n = 300;
+  for (int pull = 0; pull < 2; pull++) {
+    std::vector<int64_t> ptr = {0};
+    std::vector<int32_t> idx;
+    for (int32_t line = 0; line < n; line++) {
+      const int32_t dense_line = pull ? line - 280 : line;
+      if (dense_line == 0 || dense_line == 1)
+        for (int32_t k = pull ? 0 : line + 1; k < (pull ? line : n); k++) idx.push_back(k);
+      else if (pull ? line > 0 : line < n - 1) idx.push_back(pull ? 0 : n - 1);
+      ptr.push_back(int64_t(idx.size()));
+    }
+    const std::vector<value> val = random_block<value>(int64_t(idx.size()), 3);
+    spti_view view = {};
+    view.n = n;
+    view.nnz = ptr.back();
+    view.dtype = SPTRSM_C128;
+    view.place = SPTRSM_CUDA;
+    view.ptr = ptr.data();
+    view.idx = idx.data();
+    view.val = val.data();
+    view.pull = pull;
+    view.unit = true;
+    simt::use(simt::schedule::from_seed(uint64_t(pull + 1)));
+    const std::string failure = run_view(view);
+    cr_assert(failure.empty(), "%s; %s", failure.c_str(), pull ? "pull" : "push");
+  }
 }
