@@ -12,6 +12,9 @@ namespace spti {
 
 enum { BLOCK_ROWS = SPTI_CSR_BLOCK_ROWS, BLOCK_THREADS = 32 * (SPTI_CSR_BLOCK_LANES + 1), BLOCK_PITCH = BLOCK_ROWS + 1 };
 
+/* Turns are so fast that the guard hears of few. */
+enum { TURNS_PER_GUARD = 16 * SHARED_POLLS };
+
 /* The shared memory of a block. */
 template <typename T> struct block_share {
   T *coefficient;  /* [BLOCK_ROWS * BLOCK_PITCH]: entry (r, c) at c * BLOCK_PITCH + r, where there is one */
@@ -73,7 +76,7 @@ SPTI_DEVICE void solve_inner(const spti_syncfree_csr_args &a, const row_solution
     }
     if (known) mine.give(x);
     if (step || now) guard.progress();
-    else if (turn % SHARED_POLLS == 0 && !keep_waiting(&guard, a.sync, ~done, mine.task.row)) return;
+    else if (turn % TURNS_PER_GUARD == 0 && !keep_waiting(&guard, a.sync, ~done, mine.task.row)) return;
   }
 }
 

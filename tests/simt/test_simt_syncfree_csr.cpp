@@ -233,7 +233,11 @@ Test(simt_syncfree_csr, sentinel_in_the_right_hand_side) {
 
 /* A row that needs itself must end in the lost word, name a row at or behind it, and leave no wait behind. */
 Test(simt_syncfree_csr, lost_dependency) {
-  static const struct { int32_t lanes, average; } forms[] = {{1, 0}, {4, 0}, {32, 0}, {0, 1}, {0, 10}};
+  const auto rows = spti_syncfree_csr_natural_launch, blocks = spti_syncfree_csr_block_launch;
+  const struct {
+    int32_t lanes, average;
+    int (*launch)(const spti_syncfree_csr_args *, void *);
+  } forms[] = {{1, 0, rows}, {4, 0, rows}, {32, 0, rows}, {0, 1, rows}, {0, 10, rows}, {2, 0, blocks}, {16, 0, blocks}};
   for (uint64_t seed = 1; seed <= 20; seed++)
     for (const auto &form : forms) {
       simt::use(simt::schedule::from_seed(seed));
@@ -257,7 +261,7 @@ Test(simt_syncfree_csr, lost_dependency) {
       a.block_warps = 2;
       a.sync = {control.data(), &lost, 200};
       cr_assert_eq(spti_syncfree_csr_start_launch(&a, nullptr), 0, "%s", simt::error().c_str());
-      cr_assert_eq(spti_syncfree_csr_natural_launch(&a, nullptr), 0, "%s", simt::error().c_str());
+      cr_assert_eq(form.launch(&a, nullptr), 0, "%s", simt::error().c_str());
       cr_assert(lost > lost_row, "lanes=%d, seed %llu: lost is %lld", form.lanes, (unsigned long long)seed, (long long)lost);
     }
 }
