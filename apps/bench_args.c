@@ -41,6 +41,16 @@ static void mark_separators(char *text) {
   }
 }
 
+/* What follows the slash of an entry: /rhs, /column or /p=P,q=Q, also one of p and q alone. */
+static bool parse_selection(sptrsm_options *o, const char *text) {
+  int used = 0;
+  if (strcmp(text, "rhs") == 0) return o->select = SPTRSM_SELECT_RHS, true;
+  if (strcmp(text, "column") == 0) return o->select = SPTRSM_SELECT_COLUMN, true;
+  if (sscanf(text, "p=%d,q=%d%n", &o->p, &o->q, &used) < 2 && sscanf(text, "p=%d%n", &o->p, &used) < 1)
+    (void)sscanf(text, "q=%d%n", &o->q, &used);
+  return used > 0 && text[used] == '\0';
+}
+
 static void add_method(bench_args *a, char *spec) {
   for (int m = 0; m < a->method_count; m++)
     if (strcmp(a->methods[m], spec) == 0) return;
@@ -50,7 +60,12 @@ static void add_method(bench_args *a, char *spec) {
 
 static void parse_methods(bench_args *a, char *text) {
   mark_separators(text);
-  for (char *part = strtok(text, ";"); part; part = strtok(NULL, ";")) add_method(a, part);
+  for (char *part = strtok(text, ";"); part; part = strtok(NULL, ";")) {
+    sptrsm_options unused = {0};
+    const char *slash = strchr(part, '/');
+    if (slash && !parse_selection(&unused, slash + 1)) cli_usage("--methods: '%s': after / goes rhs, column or p=P,q=Q", part);
+    add_method(a, part);
+  }
   if (a->method_count == 0) cli_usage("--methods: no method in '%s'", text);
 }
 
@@ -58,8 +73,11 @@ static void parse_nrhs(bench_args *a, char *text) {
   a->nrhs_count = 0;
   a->nrhs_given = true;
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
-    if (a->nrhs_count == BENCH_LIST) cli_usage("--nrhs: more than %d entries", BENCH_LIST);
-    a->nrhs[a->nrhs_count++] = cli_integer("--nrhs", part, 1, 1 << 20);
+    const int64_t nrhs = cli_integer("--nrhs", part, 1, 1 << 20);
+    int known = 0;
+    while (known < a->nrhs_count && a->nrhs[known] != nrhs) known++;
+    if (known == BENCH_LIST) cli_usage("--nrhs: more than %d entries", BENCH_LIST);
+    if (known == a->nrhs_count) a->nrhs[a->nrhs_count++] = nrhs;
   }
   if (a->nrhs_count == 0) cli_usage("--nrhs: no number in '%s'", text);
 }
@@ -74,6 +92,13 @@ static int parse_choices(const char *option, char *text, const char *const names
   }
   if (found == 0) cli_usage("%s: nothing in '%s'", option, text);
   return found;
+}
+
+static void check_params(const char *text) {
+  const size_t name = strcspn(text, ":");
+  bool is_whole = name > 0 && text[name] == ':';
+  for (const char *v = text + name; is_whole && *v; v += 1 + strcspn(v + 1, "+")) is_whole = v[1] != '\0' && v[1] != '+';
+  if (!is_whole) cli_usage("--params: '%s' is not METHOD:VARIANT+VARIANT", text);
 }
 
 static double positive(const char *option, const char *text) {
@@ -98,7 +123,7 @@ static error_t parse_lists(int key, char *text, bench_args *a) {
     for (int i = 0; i < a->op_count; i++) a->ops[i] = (sptrsm_op)chosen[i];
     return 0;
   case KEY_PARAMS:
-    if (strchr(text, ':') == NULL) cli_usage("--params: '%s' is not METHOD:VARIANT+VARIANT", text);
+    check_params(text);
     if (a->params_count == BENCH_LIST) cli_usage("--params: given more than %d times", BENCH_LIST);
     a->params[a->params_count++] = text;
     return 0;
@@ -230,7 +255,5 @@ void bench_method_options(sptrsm_options *o, char *name, size_t size, const char
   o->method = name;
   if (slash == NULL) return;
   *slash++ = '\0';
-  if (strcmp(slash, "rhs") == 0) o->select = SPTRSM_SELECT_RHS;
-  if (strcmp(slash, "column") == 0) o->select = SPTRSM_SELECT_COLUMN;
-  (void)sscanf(slash, "p=%d,q=%d", &o->p, &o->q);
+  (void)parse_selection(o, slash); /* was checked when it was read */
 }
