@@ -85,6 +85,7 @@ void bench_blocks_free(bench_blocks *);
  * layout is that of B and X. Fills solve_ms, solve_ms_min, g1 and spread, and status where a solution is wrong. */
 typedef sptrsm_status (*bench_solve)(void *self);
 sptrsm_status bench_repeat(bench_result *, bench_blocks *, sptrsm_layout, bench_solve, void *self);
+double bench_median(double *, int count); /* count > 0; sorts them */
 
 /* One method on a context that works in `place` on `stream`. */
 sptrsm_status bench_method(bench_result *out, const bench_case *, sptrsm_place place, void *stream, sptrsm_context *,

@@ -43,7 +43,8 @@ static void pack(char *to, const char *from, const bench_case *c, sptrsm_layout 
     }
 }
 
-static double packed_g1(const bench_case *c, void *B, void *X, int columns) {
+/* False: no memory. */
+static bool packed_g1(double *g1, const bench_case *c, void *B, void *X, int columns) {
   const sptrsm_sparse *T = c->T;
   const chain S = {.dtype = T->dtype,
                    .n = T->n,
@@ -61,26 +62,28 @@ static double packed_g1(const bench_case *c, void *B, void *X, int columns) {
   sptrsm_block of_X = of_B;
   residual R;
   of_X.data = X;
-  if (!residual_compute(&R, &S, NULL, &of_B, &of_X)) return NAN;
+  if (!residual_compute(&R, &S, NULL, &of_B, &of_X)) return false;
+  *g1 = R.g1;
   residual_free(&R);
-  return R.g1;
+  return true;
 }
 
-double bench_g1(const bench_case *c, const void *B, const void *X, sptrsm_layout layout) {
+sptrsm_status bench_g1(double *g1, const bench_case *c, const void *B, const void *X, sptrsm_layout layout) {
   const int64_t n = c->T->n, nrhs = c->nrhs;
-  if (!all_finite(X, n * nrhs * (is_complex(c->T->dtype) ? 2 : 1), is_double(c->T->dtype))) return NAN;
+  *g1 = NAN;
+  if (!all_finite(X, n * nrhs * (is_complex(c->T->dtype) ? 2 : 1), is_double(c->T->dtype))) return SPTRSM_OK;
   const int columns = nrhs < CHECKED_COLUMNS ? (int)nrhs : CHECKED_COLUMNS;
   const size_t bytes = (size_t)n * (size_t)columns * sptrsm_dtype_bytes(c->T->dtype);
   char *some_B = malloc(bytes + 1), *some_X = malloc(bytes + 1);
-  double g1 = NAN;
-  if (some_B && some_X) {
+  bool good = some_B && some_X;
+  if (good) {
     pack(some_B, B, c, layout, columns, nrhs / (columns > 0 ? columns : 1));
     pack(some_X, X, c, layout, columns, nrhs / (columns > 0 ? columns : 1));
-    g1 = packed_g1(c, some_B, some_X, columns);
+    good = packed_g1(g1, c, some_B, some_X, columns);
   }
   free(some_B);
   free(some_X);
-  return g1;
+  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory to check %d columns on the host", columns);
 }
 
 /* ---- two solutions ---- */

@@ -11,7 +11,7 @@ double bench_g1_bound(sptrsm_dtype);
 void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype);
 
 /* The largest |r| / ((entries of the row + 1) u (|op(T)| |X|)) over up to 8 columns spread over the block, r in long double;
- * NaN if any entry of X is not finite, or without memory. B and X in the same layout, without padding. */
-double bench_g1(const bench_case *, const void *B, const void *X, sptrsm_layout);
+ * NaN if any entry of X is not finite. B and X in the same layout, without padding. */
+sptrsm_status bench_g1(double *g1, const bench_case *, const void *B, const void *X, sptrsm_layout);
 
 #endif

@@ -10,13 +10,17 @@
 
 /* ---- the list ---- */
 
+static void note(bench_inputs *s, int code) {
+  if (code > s->worst) s->worst = code;
+}
+
 /* Takes both strings over. where: FILE, FILE:/path or gen:... */
 static bench_input *add(bench_inputs *s, char *where, char *file, const char *group) {
   bench_input *bigger = s->list;
   if (s->count == s->room) bigger = realloc(s->list, (size_t)(2 * s->room + 8) * sizeof *bigger);
   char *kept = strdup(group);
   if (bigger == NULL || where == NULL || file == NULL || kept == NULL) {
-    s->worst = cli_no_memory("the list of triangles");
+    note(s, cli_no_memory("the list of triangles"));
     if (bigger) s->list = bigger;
     free(where), free(file), free(kept);
     return NULL;
@@ -70,7 +74,7 @@ static void add_made(bench_inputs *s, const char *name) {
   parse_made(&spec, name);
   int code = spec_check_memory(&spec, 1);
   if (code != CLI_OK) {
-    s->worst = code;
+    note(s, code);
     return;
   }
   bench_input *in = add(s, strdup(name), strdup(name), "");
@@ -88,7 +92,7 @@ static int add_file(bench_inputs *s, const char *name) {
   sptrsm_status status = sptrsm_file_list(&listing, name, NULL);
   cli_guard_end();
   if (status != SPTRSM_OK) {
-    s->worst = cli_fail(status);
+    note(s, cli_fail(status));
     return -1;
   }
   int triangles = 0;
@@ -116,7 +120,7 @@ static int add_folder(bench_inputs *s, const char *folder) {
   int count = scandir(folder, &names, is_h5, alphasort), triangles = 0;
   if (count < 0) {
     cli_error("%s: can't read the folder", folder);
-    s->worst = CLI_IO;
+    note(s, CLI_IO);
     return -1;
   }
   for (int f = 0; f < count; f++) {
@@ -144,7 +148,7 @@ void bench_inputs_find(bench_inputs *s, char *const names[], int count) {
     if ((is_folder ? add_folder(s, names[f]) : add_file(s, names[f])) != 0) continue;
     cli_error("%s: holds no triangle; give %s", names[f],
               is_folder ? "a folder with .h5 files that hold one" : "a file with one, or its path as FILE:/path");
-    s->worst = CLI_INPUT;
+    note(s, CLI_INPUT);
   }
 }
 

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
   bench_input *list;
   int count, room;
-  int worst; /* exit code of what could not be listed; the rest is there */
+  int worst; /* highest exit code of what could not be listed; the rest is there */
 } bench_inputs;
 
 /* Lists what the names mean. A wrong gen: specification exits with CLI_USAGE. */

@@ -27,17 +27,18 @@ static void add_features(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "matrix_bytes", whole(none * (double)f->matrix_bytes));
 }
 
-/* Numbers of a measurement that was made; null otherwise. */
+/* Numbers of a measurement that was made; null otherwise. A wrong solution has no time, but its errors are told. */
 static void add_figures(json_t *o, const bench_session *s, int index) {
   const bench_result *r = &s->results[index];
-  const bool is_measured = r->solve_ms > 0;
-  const double none = is_measured ? 1 : NAN;
+  const bool is_wrong = strncmp(r->status, "wrong", 5) == 0, is_timed = bench_is_ok(s, index) && s->args.table != TABLE_LEVELS;
+  const bool is_measured = is_timed || is_wrong;
+  const double none = is_measured ? 1 : NAN, no_time = is_timed ? 1 : NAN;
   json_object_set_new(o, "analysis_first_ms", cli_json_number(none * r->analysis_first_ms));
   json_object_set_new(o, "analysis_ms", cli_json_number(none * r->analysis_ms));
   json_object_set_new(o, "view_ms", cli_json_number(none * r->view_ms));
-  json_object_set_new(o, "solve_ms", cli_json_number(none * r->solve_ms));
-  json_object_set_new(o, "solve_ms_min", cli_json_number(none * r->solve_ms_min));
-  json_object_set_new(o, "gflops", cli_json_number(none * 1e-6 * r->flops / r->solve_ms));
+  json_object_set_new(o, "solve_ms", cli_json_number(no_time * r->solve_ms));
+  json_object_set_new(o, "solve_ms_min", cli_json_number(no_time * r->solve_ms_min));
+  json_object_set_new(o, "gflops", cli_json_number(no_time * 1e-6 * r->flops / r->solve_ms));
   json_object_set_new(o, "reps", json_integer(is_measured ? s->args.reps : 0));
   json_object_set_new(o, "plan_bytes", whole(none * (double)r->plan_bytes));
   json_object_set_new(o, "workspace_bytes", whole(none * (double)r->workspace_bytes));
@@ -158,7 +159,7 @@ int bench_csv_write(const bench_session *s, const char *path) {
       if (index < 0) fputs(key, f);
       else put_value_of(f, value);
     }
-    fputc('\n', f);
+    if (o) fputc('\n', f);
     json_decref(o);
   }
   bool good = f && !ferror(f);

@@ -29,7 +29,7 @@ static double copy_rate(void) {
   }
   free(from);
   free(to);
-  return 2.0 * (double)COPY_BYTES / best;
+  return isfinite(best) ? 2.0 * (double)COPY_BYTES / best : NAN;
 }
 
 /* Thread `me` of two waits for its turn and passes the turn on. Where both share one core the wait yields it. */

@@ -32,12 +32,14 @@ static double tolerance(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_
 
 static sptrsm_status check_in_full(bench_result *out, const bench_blocks *b, sptrsm_layout layout, int r) {
   sptrsm_status status = bench_memory_read(b->c->X, b->X, b->place, block_bytes(b->c));
+  double g1;
+  if (status == SPTRSM_OK) status = bench_g1(&g1, b->c, b->c->B, b->c->X, layout);
   if (status != SPTRSM_OK) return status;
-  double g1 = bench_g1(b->c, b->c->B, b->c->X, layout);
   if (!(g1 <= out->g1) && !isnan(out->g1)) out->g1 = g1;
   if (g1 <= bench_g1_bound(b->c->T->dtype)) return SPTRSM_OK;
   out->code = CLI_ABOVE;
-  snprintf(out->status, sizeof out->status, "wrong: G1 %.3g in repetition %d", g1, r);
+  if (isnan(g1)) snprintf(out->status, sizeof out->status, "wrong: X is not finite in repetition %d", r);
+  else snprintf(out->status, sizeof out->status, "wrong: G1 %.3g in repetition %d", g1, r);
   return SPTRSM_OK;
 }
 
@@ -72,6 +74,11 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+double bench_median(double *x, int count) {
+  qsort(x, (size_t)count, sizeof *x, ascending);
+  return (x[(count - 1) / 2] + x[count / 2]) / 2;
+}
+
 sptrsm_status bench_repeat(bench_result *out, bench_blocks *b, sptrsm_layout layout, bench_solve solve, void *self) {
   const int reps = b->c->reps;
   double *ms = calloc((size_t)reps + 1, sizeof *ms);
@@ -86,8 +93,7 @@ sptrsm_status bench_repeat(bench_result *out, bench_blocks *b, sptrsm_layout lay
     ms[r] = bench_timer_stop(b->timer);
     if (status == SPTRSM_OK) status = check(out, b, layout, r);
   }
-  qsort(ms + 1, (size_t)reps, sizeof *ms, ascending);
-  out->solve_ms = ms[1 + reps / 2];
+  out->solve_ms = bench_median(ms + 1, reps);
   out->solve_ms_min = ms[1];
   free(ms);
   return status;

@@ -116,12 +116,12 @@ static bool settle(watch *w, const bench_machine *machine) {
     return note_code(s, CLI_USAGE), false;
   }
   s->machine = *machine;
-  if (bench_args_settle(&s->args, machine->place) != CLI_OK) return false;
+  if (bench_args_settle(&s->args, machine->place) != CLI_OK) return note_code(s, CLI_MEMORY), false;
   s->count = bench_count(&s->args, &s->inputs);
   const int loads = s->inputs.count * s->args.dtype_count;
   s->results = calloc((size_t)s->count + 1, sizeof *s->results);
   s->features = calloc((size_t)loads + 1, sizeof *s->features);
-  if (s->results == NULL || s->features == NULL) return cli_no_memory("the results"), false;
+  if (s->results == NULL || s->features == NULL) return note_code(s, cli_no_memory("the results")), false;
   for (int l = 0; l < loads; l++) s->features[l].n = -1;
   w->is_ready = true;
   bench_table_begin(s);
@@ -253,7 +253,9 @@ static bool bury(watch *w, int how) {
       refuse(w, w->next, code ? code : CLI_INTERNAL, code == CLI_INPUT ? NULL : whole); /* CLI_INPUT: the guard has said it */
     }
     return true;
-  case STARTING: break;
+  case STARTING:
+    if (by_budget) return true;
+    break;
   }
   cli_error("the worker process %s before it could measure", w->timed_out ? "took too long" : text);
   note_code(w->s, CLI_DEVICE);

@@ -142,5 +142,8 @@ void bench_table_row(const bench_session *s, int index) {
   else if (s->args.table == TABLE_MEMORY) print_memory(s, index);
   else print_solve(s, index);
   fprintf(s->table, "\n");
+  const bench_result *r = &s->results[index];
+  if (cli_verbose() && bench_is_ok(s, index))
+    fprintf(s->table, "  %s (%s): %s\n", r->chosen, r->reason[0] ? r->reason : "called directly", r->params);
   fflush(s->table);
 }

@@ -164,9 +164,21 @@ END
 --limit-s  0       --limit-s: 0 is not above 0
 --budget-s nan     --budget-s: 'nan' is not a number
 --params   x       --params: 'x' is not METHOD:VARIANT
+--params   x:      --params: 'x:' is not METHOD:VARIANT
+--params   :x      --params: ':x' is not METHOD:VARIANT
+--params   x:a++b  --params: 'x:a++b' is not METHOD:VARIANT
+--methods  a/rows  --methods: 'a/rows': after / goes rhs, column or p=P,q=Q
+--methods  a/p=x   --methods: 'a/p=x': after / goes
+--methods  a/p=1,q=2x  --methods: 'a/p=1,q=2x': after / goes
+--methods  a/p=1,q= --methods: 'a/p=1,q=': after / goes
 --tune-out x.def   --tune-out goes with --tune
 --csv      -       --csv needs a file
 END
+  run sptrsm-bench gen:chain:50 --host --nrhs 1,2,1 --reps 2 --methods serial -v --json twice.json
+  equals "$(statuses twice.json)" "2 ok" # a number of right-hand sides given twice is measured once
+  says "  serial (asked for): "
+  run sptrsm-bench --table limits --host --csv limits.csv
+  equals "$(wc -c <limits.csv)" 0
   rejects 2 "leave --methods" sptrsm-bench x.h5 --tune --methods serial
 }
 

@@ -96,7 +96,7 @@ Test(repetitions, not_a_number_is_wrong) {
   for (int at = 0; at < 5; at += 2) {
     bench_result r = repeat(at, NAN, 0);
     cr_assert(isnan(r.g1));
-    cr_assert(strncmp(r.status, "wrong: G1", 9) == 0, "call %d: %s", at, r.status);
+    cr_assert(strncmp(r.status, "wrong: X is not finite", 22) == 0, "call %d: %s", at, r.status);
   }
 }
 
@@ -107,6 +107,14 @@ Test(repetitions, other_bits_are_fine_unless_promised_away) {
   r = repeat(3, 1 + 0x1p-52, 1);
   cr_assert_str_eq(r.status, "wrong: other bits in repetition 3, though deterministic");
   cr_assert_eq(r.code, CLI_ABOVE);
+}
+
+Test(repetitions, medians) {
+  double odd[] = {5, 1, 2}, even[] = {8, 1, 4, 2}, single[] = {7};
+  cr_assert_eq(bench_median(odd, 3), 2);
+  cr_assert_eq(bench_median(even, 4), 3, "between the two in the middle");
+  cr_assert_eq(bench_median(single, 1), 7);
+  cr_assert_eq(even[0], 1);
 }
 
 Test(repetitions, comparison_of_both_real_types) {
@@ -211,6 +219,19 @@ Test(report, tables_and_files, .init = start) {
   cr_assert(near(json_real_value(json_object_get(result, "ratio_cusparse")), 4));
   cr_assert_eq(json_array_size(json_object_get(json, "means")), 16); /* three methods and the best: by right-hand sides and overall */
   json_decref(json);
+  strcpy(r[1].status, "wrong: G1 7"); /* it tells its errors, but no time; a failed one tells neither */
+  strcpy(r[2].status, "failed: device lost");
+  json = bench_json(&s);
+  const char *const times[] = {"solve_ms", "solve_ms_min", "gflops", "ratio_cusparse", "ratio_baseline", "limit_share"};
+  for (int index = 1; index <= 2; index++) {
+    result = json_array_get(json_object_get(json, "results"), (size_t)index);
+    for (size_t k = 0; k < sizeof times / sizeof *times; k++) cr_assert(json_is_null(json_object_get(result, times[k])), "%s", times[k]);
+    cr_assert_eq(json_is_null(json_object_get(result, "g1")), index == 2);
+    cr_assert_eq(json_is_null(json_object_get(result, "analysis_ms")), index == 2);
+  }
+  json_decref(json);
+  strcpy(r[1].status, "ok");
+  strcpy(r[2].status, "ok");
   char name[] = "/tmp/test_bench_XXXXXX", line[2000];
   cr_assert(mkstemp(name) >= 0);
   cr_assert_eq(bench_csv_write(&s, name), CLI_OK);
@@ -288,6 +309,8 @@ Test(tune, methods_carry_their_options) {
   cr_assert(strcmp(o.method, "syncfree-csc") == 0 && o.p == 2 && o.q == 1024 && o.select == SPTRSM_SELECT_ADAPTIVE);
   bench_method_options(&o, name, sizeof name, "syncfree-csc:ready=1/rhs");
   cr_assert(strcmp(o.method, "syncfree-csc:ready=1") == 0 && o.p == 0 && o.select == SPTRSM_SELECT_RHS);
+  bench_method_options(&o, name, sizeof name, "syncfree-csc/q=7");
+  cr_assert(o.p == 0 && o.q == 7);
   bench_method_options(&o, name, sizeof name, "syncfree-csc/column");
   cr_assert_eq(o.select, SPTRSM_SELECT_COLUMN);
 }
