@@ -75,7 +75,11 @@ if has factors; then
         echo "$(basename "$set") $method: not supported: $(head -1 "$out/solve.log")"
         continue
       fi
-      [ $code = 0 ] && "$build/apps/sptrsm-verify" "${set}_splu.h5" "$rhs" "$out/x.h5" >"$out/verify.log" || { failed=1 && cat "$out/solve.log"; }
+      if [ $code != 0 ]; then
+        echo "$(basename "$set") $method: FAILED: $(cat "$out/solve.log")" && failed=1
+        continue
+      fi
+      "$build/apps/sptrsm-verify" "${set}_splu.h5" "$rhs" "$out/x.h5" >"$out/verify.log" || { failed=1 && cat "$out/verify.log"; }
       echo "$(basename "$set") $method: $(grep X_true "$out/verify.log" | tr -s ' ')"
     done
   done
