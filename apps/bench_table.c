@@ -144,6 +144,6 @@ void bench_table_row(const bench_session *s, int index) {
   fprintf(s->table, "\n");
   const bench_result *r = &s->results[index];
   if (cli_verbose() && bench_is_ok(s, index))
-    fprintf(s->table, "  %s (%s): %s\n", r->chosen, r->reason[0] ? r->reason : "called directly", r->params);
+    fprintf(s->table, "  %s (%s)%s%s\n", r->chosen, r->reason[0] ? r->reason : "called directly", r->params[0] ? ": " : "", r->params);
   fflush(s->table);
 }

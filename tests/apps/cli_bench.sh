@@ -176,7 +176,7 @@ END
 END
   run sptrsm-bench gen:chain:50 --host --nrhs 1,2,1 --reps 2 --methods serial -v --json twice.json
   equals "$(statuses twice.json)" "2 ok" # a number of right-hand sides given twice is measured once
-  says "  serial (asked for): "
+  says "  serial (asked for)"
   run sptrsm-bench --table limits --host --csv limits.csv
   equals "$(wc -c <limits.csv)" 0
   rejects 2 "leave --methods" sptrsm-bench x.h5 --tune --methods serial
