@@ -17,6 +17,7 @@
 #include "core/gpu.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
+#include "core/variant.h"
 
 /* What a variant "gather:tile=16,split=1024" may set. */
 typedef struct {
@@ -49,36 +50,12 @@ enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
 /* ---- parameters ---- */
 
-static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
-  const struct {
-    const char *key;
-    int32_t *target;
-    long least, most;
-  } known[] = {{"tile", &s->tile, 8, 64},
-               {"loads", &s->loads, 4, 8},
-               {"split", &s->split.above, 1, INT32_MAX},
-               {"segment", &s->split.segment, 1, INT32_MAX}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
-    if (value < known[i].least || value > known[i].most)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
-    *known[i].target = (int32_t)value;
-    return SPTRSM_OK;
-  }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: unknown parameter \"%.*s\"; known are tile, loads, split, segment", (int)length, key);
-}
-
-/* "key=value,key=value" */
 static sptrsm_status parse_variant(settings *s, const char *text) {
-  while (*text) {
-    size_t length = strcspn(text, "=,");
-    char *end = NULL;
-    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
-    if (!end || end == text + length + 1 || (*end && *end != ','))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: expected key=value[,key=value...] in \"%s\"", text);
-    SPTI_TRY(parse_setting(s, text, length, value));
-    text = *end ? end + 1 : end;
-  }
+  const spti_setting known[] = {{"tile", &s->tile, 8, 64, NULL},
+                                {"loads", &s->loads, 4, 8, NULL},
+                                {"split", &s->split.above, 1, INT32_MAX, NULL},
+                                {"segment", &s->split.segment, 1, INT32_MAX, NULL}};
+  SPTI_TRY(spti_variant_parse("gather", text, known, (int)(sizeof known / sizeof *known)));
   if (s->loads & (s->loads - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: loads=%d is not 4 or 8", s->loads);
   if (s->tile & (s->tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 8, 16, 32 or 64", s->tile);
   return SPTRSM_OK;

@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/gpu.h"
 #include "core/method.h"
+#include "core/variant.h"
 #include "trsv/syncfree_csc_one_kernels.h"
 
 /* What a variant "syncfree-csc:whole=2,ready=1" may set; the defaults are measured, see docs/benchmarks.md. */
@@ -59,46 +60,18 @@ enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8, LARGE_ABOVE = 196608, 
 /* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
 enum { SURVEY_ABOVE = 20000 };
 
-static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
-  const struct {
-    const char *key;
-    int32_t *target;
-    long least, most;
-  } known[] = {{"whole", &s->whole, 0, 32},
-               {"second", &s->second, 1, 31},
-               {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS},
-               {"two", &s->two, SPTI_CSC_ONE_GLOBAL, SPTI_CSC_ONE_VALUES},
-               {"singly", &s->singly, 0, SPTI_SYNCFREE_CSC_TILE},
-               {"ready", &s->ready, 0, 1},
-               {"split", &s->limits.split_above, 1, INT32_MAX},
-               {"segment", &s->limits.segment, 1, INT32_MAX},
-               {"gather", &s->limits.gather_above, 1, INT32_MAX},
-               {"share", &s->limits.share, 1, INT32_MAX}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
-    if (value < known[i].least || value > known[i].most)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
-    *known[i].target = (int32_t)value;
-    return SPTRSM_OK;
-  }
-  return spti_fail(
-      SPTRSM_ERR_ARGUMENT,
-      "syncfree-csc: unknown parameter \"%.*s\"; known are whole, second, warps, two, singly, ready, split, segment, gather, share",
-      (int)length, key);
-}
-
-/* "key=value,key=value" */
 static sptrsm_status parse_variant(settings *s, const char *text) {
-  while (*text) {
-    size_t length = strcspn(text, "=,");
-    char *end = NULL;
-    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
-    if (!end || end == text + length + 1 || (*end && *end != ','))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csc: expected key=value[,key=value...] in \"%s\"", text);
-    SPTI_TRY(parse_setting(s, text, length, value));
-    text = *end ? end + 1 : end;
-  }
-  return SPTRSM_OK;
+  const spti_setting known[] = {{"whole", &s->whole, 0, 32, NULL},
+                                {"second", &s->second, 1, 31, NULL},
+                                {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS, NULL},
+                                {"two", &s->two, SPTI_CSC_ONE_GLOBAL, SPTI_CSC_ONE_VALUES, NULL},
+                                {"singly", &s->singly, 0, SPTI_SYNCFREE_CSC_TILE, NULL},
+                                {"ready", &s->ready, 0, 1, NULL},
+                                {"split", &s->limits.split_above, 1, INT32_MAX, NULL},
+                                {"segment", &s->limits.segment, 1, INT32_MAX, NULL},
+                                {"gather", &s->limits.gather_above, 1, INT32_MAX, NULL},
+                                {"share", &s->limits.share, 1, INT32_MAX, NULL}};
+  return spti_variant_parse("syncfree-csc", text, known, (int)(sizeof known / sizeof *known));
 }
 
 /* What only some patterns need is made here; the survey says which. */

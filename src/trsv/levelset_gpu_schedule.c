@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/variant.h"
 
 enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK, DEVICE_THREADS = 1 << 17 /* about what a large device runs at once */ };
 
@@ -15,39 +16,14 @@ typedef spti_levelset_gpu_survey survey;
 /* Measured: docs/benchmarks.md. */
 static const settings DEFAULTS = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 48};
 
-static sptrsm_status parse_setting(settings *s, const char *key, size_t length, long value) {
-  const struct {
-    const char *key;
-    int32_t *target;
-    long most;
-  } known[] = {{"narrow", &s->narrow, INT32_MAX},
-               {"heavy", &s->heavy, INT32_MAX},
-               {"lanes", &s->lanes, 16},
-               {"segment", &s->segment, 1 << 20},
-               {"dense", &s->dense, INT32_MAX}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
-    if (value < 0 || value > known[i].most)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: %s=%ld is not in 0..%ld", known[i].key, value, known[i].most);
-    *known[i].target = (int32_t)value;
-    return SPTRSM_OK;
-  }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: unknown parameter \"%.*s\"; known are narrow, heavy, lanes, segment, dense", (int)length,
-                   key);
-}
-
-/* "key=value,key=value" */
 sptrsm_status spti_levelset_gpu_settings_parse(settings *s, const char *text) {
+  const spti_setting known[] = {{"narrow", &s->narrow, 0, INT32_MAX, NULL},
+                                {"heavy", &s->heavy, 0, INT32_MAX, NULL},
+                                {"lanes", &s->lanes, 0, 16, NULL},
+                                {"segment", &s->segment, 0, 1 << 20, NULL},
+                                {"dense", &s->dense, 0, INT32_MAX, NULL}};
   *s = DEFAULTS;
-  while (*text) {
-    size_t length = strcspn(text, "=,");
-    char *end = NULL;
-    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
-    if (!end || end == text + length + 1 || (*end && *end != ','))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: expected key=value[,key=value...] in \"%s\"", text);
-    SPTI_TRY(parse_setting(s, text, length, value));
-    text = *end ? end + 1 : end;
-  }
+  SPTI_TRY(spti_variant_parse("levelset", text, known, (int)(sizeof known / sizeof *known)));
   if (s->lanes & (s->lanes - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: lanes=%d is not a power of two", s->lanes);
   if (s->segment < CHUNK || s->segment % CHUNK)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: segment=%d is not a multiple of %d", s->segment, CHUNK);

@@ -17,6 +17,7 @@
 #include "core/level_kernels.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
+#include "core/variant.h"
 
 typedef spti_recblock_state state;
 
@@ -24,43 +25,16 @@ typedef spti_recblock_state state;
 
 enum { DEPTH_BY_RULE = -1 };
 
-static sptrsm_status parse_setting(state *s, const char *key, size_t length, long value) {
-  const struct {
-    const char *key;
-    int32_t *target;
-    long least, most;
-  } known[] = {{"depth", &s->tree.depth, 0, SPTI_RECBLOCK_MAX_DEPTH},
-               {"levels", &s->limits.levels, 0, 10000},
-               {"thin", &s->limits.thin_levels, 0, 10000},
-               {"thread", &s->limits.thread_row, 0, 1000000},
-               {"short", &s->limits.thread_apart, 1, INT32_MAX},
-               {"long", &s->limits.group_apart, 1, INT32_MAX},
-               {"chunk", &s->limits.chunk, 1, INT32_MAX},
-               {"waiting", &s->limits.waiting_row, 0, INT32_MAX}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (strlen(known[i].key) != length || memcmp(known[i].key, key, length) != 0) continue;
-    if (value < known[i].least || value > known[i].most)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "recblock: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
-    *known[i].target = (int32_t)value;
-    return SPTRSM_OK;
-  }
-  return spti_fail(SPTRSM_ERR_ARGUMENT,
-                   "recblock: unknown parameter \"%.*s\"; known are depth, levels, thin, thread, short, long, chunk, waiting", (int)length,
-                   key);
-}
-
-/* "key=value,key=value" */
 static sptrsm_status parse_variant(state *s, const char *text) {
-  while (*text) {
-    size_t length = strcspn(text, "=,");
-    char *end = NULL;
-    long value = text[length] == '=' ? strtol(text + length + 1, &end, 10) : 0;
-    if (!end || end == text + length + 1 || (*end && *end != ','))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "recblock: expected key=value[,key=value...] in \"%s\"", text);
-    SPTI_TRY(parse_setting(s, text, length, value));
-    text = *end ? end + 1 : end;
-  }
-  return SPTRSM_OK;
+  const spti_setting known[] = {{"depth", &s->tree.depth, 0, SPTI_RECBLOCK_MAX_DEPTH, NULL},
+                                {"levels", &s->limits.levels, 0, 10000, NULL},
+                                {"thin", &s->limits.thin_levels, 0, 10000, NULL},
+                                {"thread", &s->limits.thread_row, 0, 1000000, NULL},
+                                {"short", &s->limits.thread_apart, 1, INT32_MAX, NULL},
+                                {"long", &s->limits.group_apart, 1, INT32_MAX, NULL},
+                                {"chunk", &s->limits.chunk, 1, INT32_MAX, NULL},
+                                {"waiting", &s->limits.waiting_row, 0, INT32_MAX, NULL}};
+  return spti_variant_parse("recblock", text, known, (int)(sizeof known / sizeof *known));
 }
 
 /* ---- analysis ---- */

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/variant.h"
 #include "trsv/syncfree_csr_kernels.h"
 
-static const char *const order_names[] = {"natural", "level", "packed", "block"};
+static const char *const order_names[] = {"natural", "level", "packed", "block", NULL};
 
 const char *spti_csr_order_name(int32_t order) { return order_names[order]; }
 
@@ -39,46 +40,20 @@ static sptrsm_status take_preset(spti_csr_settings *s, const char *text, size_t 
                    "syncfree-csr: unknown preset \"%.*s\"; known are thread, warp, yy, ag, or key=value[,key=value...]", (int)length, text);
 }
 
-static sptrsm_status take_order(spti_csr_settings *s, const char *text, size_t length) {
-  for (int32_t i = SPTI_CSR_NATURAL; i <= SPTI_CSR_BLOCK; i++)
-    if (is_word(text, length, order_names[i])) {
-      s->order = i;
-      return SPTRSM_OK;
-    }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: order=%.*s is not natural, level, packed or block", (int)length, text);
-}
-
-static sptrsm_status take_number(spti_csr_settings *s, const char *key, size_t key_length, const char *text, size_t length) {
-  const struct {
-    const char *key;
-    int32_t *target;
-    long least, most;
-  } known[] = {{"lanes", &s->lanes, 0, 32},        {"average", &s->average, 1, INT32_MAX}, {"entries", &s->entries, 1, INT32_MAX},
-               {"split", &s->split, 1, INT32_MAX}, {"gate", &s->gate, 0, INT32_MAX},       {"warps", &s->warps, 1, SPTI_CSR_MAX_WARPS}};
-  char *end;
-  const long value = strtol(text, &end, 10);
-  if (length == 0 || end != text + length)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: \"%.*s\" is not a number", (int)length, text);
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (!is_word(key, key_length, known[i].key)) continue;
-    if (value < known[i].least || value > known[i].most)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: %s=%ld is not in %ld..%ld", known[i].key, value, known[i].least, known[i].most);
-    *known[i].target = (int32_t)value;
-    return SPTRSM_OK;
-  }
-  return spti_fail(SPTRSM_ERR_ARGUMENT,
-                   "syncfree-csr: unknown parameter \"%.*s\"; known are order, lanes, average, entries, split, gate, warps",
-                   (int)key_length, key);
-}
-
 sptrsm_status spti_csr_parse(spti_csr_settings *s, const char *text) {
+  const spti_setting known[] = {{"order", &s->order, 0, 0, order_names},          {"lanes", &s->lanes, 0, 32, NULL},
+                                {"average", &s->average, 1, INT32_MAX, NULL},     {"entries", &s->entries, 1, INT32_MAX, NULL},
+                                {"split", &s->split, 1, INT32_MAX, NULL},         {"gate", &s->gate, 0, INT32_MAX, NULL},
+                                {"warps", &s->warps, 1, SPTI_CSR_MAX_WARPS, NULL}};
   *s = UNSET;
-  for (size_t length; *text; text += length + (text[length] == ',')) {
-    length = strcspn(text, ",");
-    const size_t key = strcspn(text, "=,");
-    if (key == length) SPTI_TRY(take_preset(s, text, length));
-    else if (is_word(text, key, "order")) SPTI_TRY(take_order(s, text + key + 1, length - key - 1));
-    else SPTI_TRY(take_number(s, text, key, text + key + 1, length - key - 1));
+  while (*text) {
+    const size_t length = strcspn(text, "=,");
+    if (text[length] == '=') {
+      SPTI_TRY(spti_variant_take("syncfree-csr", &text, known, (int)(sizeof known / sizeof *known)));
+    } else {
+      SPTI_TRY(take_preset(s, text, length));
+      text += length + (text[length] == ',');
+    }
   }
   if (s->lanes > 0 && (s->lanes & (s->lanes - 1)) != 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: lanes=%d is not a power of two up to 32, or 0 for as many as a row needs",

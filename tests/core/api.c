@@ -173,6 +173,16 @@ Test(api, plan_information) {
   sptrsm_plan_destroy(p);
 }
 
+/* A name may stand for a method on the host and for one on a GPU. */
+static bool on_host(const char *name) {
+  for (int m = 0; m < sptrsm_method_count(); m++) {
+    sptrsm_method_info info = {.size = sizeof info};
+    cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
+    if (info.place == SPTRSM_HOST && strcmp(info.name, name) == 0) return true;
+  }
+  return false;
+}
+
 Test(api, devices) {
   sptrsm_context *c;
   if (sptrsm_device_count() == 0) {
@@ -187,7 +197,7 @@ Test(api, devices) {
     sptrsm_plan *p;
     cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
     options.method = info.name;
-    if (info.place == SPTRSM_CUDA) expect(sptrsm_plan_create(&p, matrix, &options), SPTRSM_ERR_UNSUPPORTED, "works on a CUDA device");
+    if (!on_host(info.name)) expect(sptrsm_plan_create(&p, matrix, &options), SPTRSM_ERR_UNSUPPORTED, "works on a CUDA device");
   }
 }
 

@@ -280,8 +280,9 @@ Test(simt_recblock, lost_dependency) {
 
 /* What is not a variant is refused with the name of what is wrong. */
 Test(simt_recblock, bad_parameters) {
-  static const char *const bad[][2] = {{"deep=1", "deep"},     {"depth=13", "0..12"},    {"depth=-1", "0..12"},
-                                       {"depth", "key=value"}, {"depth=x", "key=value"}, {"chunk=0", "chunk=0"}};
+  static const char *const bad[][2] = {
+      {"deep=1", "deep"},    {"depth=13", "0..12"}, {"depth=-1", "0..12"}, {"depth", "key=value"}, {"depth=x", "depth=x is not a number"},
+      {"chunk=0", "chunk=0"}};
   for (const auto &b : bad) {
     blocks_case c;
     c.variant = b[0];
