@@ -24,6 +24,21 @@ void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype dtype) {
   }
 }
 
+static int64_t stored_diagonals(const sptrsm_sparse *T) {
+  if (T->diag == SPTRSM_NONUNIT) return T->n;
+  int64_t found = 0;
+  for (int32_t i = 0; i < T->n; i++)
+    for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++) found += T->idx[p] == i;
+  return found;
+}
+
+/* A multiply-add for each entry beside the diagonal, a division for each on it but in unit triangles. */
+double bench_flops(const bench_case *c) {
+  const sptrsm_sparse *T = c->T;
+  const double beside = (double)(T->ptr[T->n] - stored_diagonals(T)), divisions = T->diag == SPTRSM_UNIT ? 0 : T->n;
+  return (2 * beside + divisions) * (is_complex(T->dtype) ? 4 : 1) * (double)c->nrhs;
+}
+
 static bool all_finite(const void *X, int64_t count, bool is_wide) {
   int64_t bad = 0;
 #pragma omp parallel for schedule(static) reduction(+ : bad)

@@ -10,6 +10,9 @@ double bench_g1_bound(sptrsm_dtype);
 /* Numbers of B in (0.5, 1.5), complex ones in both parts; all different in a row and from row to row. */
 void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype);
 
+/* Of a solve, by any method: flops_per_rhs of sptrsm_plan_info for all right-hand sides. */
+double bench_flops(const bench_case *);
+
 /* The largest |r| / ((entries of the row + 1) u (|op(T)| |X|)) over up to 8 columns spread over the block, r in long double;
  * NaN if any entry of X is not finite. B and X in the same layout, without padding. */
 sptrsm_status bench_g1(double *g1, const bench_case *, const void *B, const void *X, sptrsm_layout);

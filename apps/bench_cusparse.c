@@ -200,9 +200,7 @@ static sptrsm_status prepare(baseline *b, const bench_case *c) {
 
 sptrsm_status bench_cusparse(bench_result *better, const bench_case *c, void *stream) {
   static const cudaDataType types[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F};
-  const double of_an_entry = c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128 ? 8 : 2;
   baseline b = {.type = types[c->T->dtype]};
-  better->flops = of_an_entry * (double)c->T->ptr[c->T->n] * (double)c->nrhs;
   snprintf(better->chosen, sizeof better->chosen, "cusparse");
   sptrsm_status status = bench_blocks_create(&b.blocks, c, SPTRSM_CUDA, stream);
   if (status == SPTRSM_OK) status = prepare(&b, c);

@@ -109,6 +109,21 @@ Test(repetitions, other_bits_are_fine_unless_promised_away) {
   cr_assert_eq(r.code, CLI_ABOVE);
 }
 
+/* Rows of 1, 2 and 3 entries, with the diagonal, as a triangle of each kind. */
+Test(repetitions, flops_of_any_method) {
+  int64_t ptr[] = {0, 1, 3, 6};
+  int32_t idx[] = {0, 0, 1, 0, 1, 2};
+  sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = 3, .ptr = ptr, .idx = idx};
+  const bench_case c = {.T = &T, .nrhs = 5};
+  cr_assert_eq(bench_flops(&c), 5 * (2 * 3 + 3));
+  T.diag = SPTRSM_UNIT;
+  cr_assert_eq(bench_flops(&c), 5 * 2 * 3);
+  T.dtype = SPTRSM_C64;
+  cr_assert_eq(bench_flops(&c), 4 * 5 * 2 * 3);
+  T = (sptrsm_sparse){.n = 0, .ptr = ptr};
+  cr_assert_eq(bench_flops(&c), 0);
+}
+
 Test(repetitions, medians) {
   double odd[] = {5, 1, 2}, even[] = {8, 1, 4, 2}, single[] = {7};
   cr_assert_eq(bench_median(odd, 3), 2);
