@@ -10,7 +10,8 @@
     preprocess  analysis with its view over one solve, per triangle and method
     memory      plan and workspace over the bytes of the matrix
 
-Results whose status is not "ok" are left out. Needs matplotlib. Exit code 2: wrong usage or no matplotlib, 3: nothing to draw in the file.
+Results whose status is not "ok" are left out. Needs matplotlib. Exit code 2: wrong usage or no matplotlib, 3: nothing to draw in the file,
+5: the figures can't be written.
 """
 import argparse
 import json
@@ -66,11 +67,11 @@ class Plotter:
         for key in in_order((r["dtype"], r["op"]) for r in self.results):
             yield key, [r for r in self.results if (r["dtype"], r["op"]) == key]
 
-    def save(self, figure, name):
+    def save(self, figure, name, top=1.0):
         machine = self.report["machine"]
         figure.text(0.995, 0.005, f"{machine['device']}, {machine['software']}, {machine['date'][:10]}", ha="right", va="bottom", fontsize=6)
         path = os.path.join(self.arguments.out, f"{name}.{self.arguments.format}")
-        figure.tight_layout()
+        figure.tight_layout(rect=(0, 0.035, 1, top))  # below: the machine; above: a legend of the whole figure
         figure.savefig(path, dpi=150)
         self.pyplot.close(figure)
         print(path)
@@ -90,6 +91,8 @@ class Plotter:
             axes.axhline(line, color="black", linewidth=0.8)
         if log:
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(self.pyplot.LogFormatter())
+            axes.yaxis.set_minor_formatter(self.pyplot.LogFormatter())
         axes.set_xticks(range(len(triangles)), triangles, rotation=90, fontsize=7)
         axes.set_ylabel(label)
         axes.set_title(title, fontsize=9)
@@ -124,7 +127,7 @@ class Plotter:
             grid[-1][0].set_xlabel("right-hand sides", fontsize=7)
             grid[0][0].set_ylabel("ms per solve", fontsize=7)
             figure.legend(lines.values(), lines.keys(), fontsize=6, loc="upper center", ncols=6)
-            self.save(figure, f"nrhs_{dtype}_{op}")
+            self.save(figure, f"nrhs_{dtype}_{op}", top=0.95)
 
     def roofline(self):
         bandwidth = self.report["limits"]["copy_gb_s"]
@@ -183,10 +186,17 @@ def main():
         parser.error(f"--only: {unknown[0]} is not one of {', '.join(FIGURES)}")
     report, results = read_results(arguments.report)
     pyplot = need_matplotlib()
-    os.makedirs(arguments.out, exist_ok=True)
-    plotter = Plotter(pyplot, report, results, arguments)
-    for name in wanted:
-        getattr(plotter, name)()
+    try:
+        os.makedirs(arguments.out, exist_ok=True)
+        plotter = Plotter(pyplot, report, results, arguments)
+        for name in wanted:
+            getattr(plotter, name)()
+    except KeyError as error:
+        print(f"plots.py: {arguments.report}: not a report of sptrsm-bench: no {error}", file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"plots.py: can't write: {error}", file=sys.stderr)
+        return 5
     return 0
 
 

@@ -298,6 +298,9 @@ test_bench_plots() {
   echo '{"results": []}' >empty.json
   rejects 3 "no measurement with status ok" "$python" "$plots" empty.json
   "$python" -c "import matplotlib" 2>/dev/null || { echo "skipped: no matplotlib"; [ $failures = 0 ] && exit 77; return; }
+  rejects 5 "plots.py: can't write" "$python" "$plots" out.json --out out.json
+  echo '{"results": [{"status": "ok", "solve_ms": 1}]}' >other.json
+  rejects 3 "not a report of sptrsm-bench: no 'method'" "$python" "$plots" other.json
   run "$python" "$plots" out.json --out figures --format svg
   code 0
   equals "$(wc -l <stdout)" 12 # for N and T: two of speedup, and one of each other kind
