@@ -91,8 +91,9 @@ class Plotter:
             axes.axhline(line, color="black", linewidth=0.8)
         if log:
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(self.pyplot.LogFormatter())
-            axes.yaxis.set_minor_formatter(self.pyplot.LogFormatter())
+            least, most = axes.get_ylim()
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter("{x:g}" if most < 10 * least else self.pyplot.NullFormatter())
         axes.set_xticks(range(len(triangles)), triangles, rotation=90, fontsize=7)
         axes.set_ylabel(label)
         axes.set_title(title, fontsize=9)
