@@ -167,18 +167,21 @@ template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, 
     }
 }
 
-template <typename T> void all_orders_and_widths(const char *type, uint64_t seeds) {
+template <typename T> void all_orders_and_widths(const char *type, bool fewer = false) {
   static const int32_t orders[] = {0, 1, 2, 31, 33}, widths[] = {0, 1, 4};
   for (int32_t n : orders)
-    for (int32_t width : widths) all_shapes<T>(n, width, uint64_t(n * 100 + width + 1), n < 3 ? 1 : seeds, type);
+    for (int32_t width : widths) {
+      if (fewer && (n == 31 || width == 4)) continue; /* types differ by little but their words */
+      all_shapes<T>(n, width, uint64_t(n * 100 + width + 1), n < 3 || fewer ? 1 : 2, type);
+    }
 }
 
 } // namespace
 
-Test(simt_syncfree_csr, f64) { all_orders_and_widths<double>("f64", 2); }
-Test(simt_syncfree_csr, f32) { all_orders_and_widths<float>("f32", 1); }
-Test(simt_syncfree_csr, c128) { all_orders_and_widths<std::complex<double>>("c128", 1); }
-Test(simt_syncfree_csr, c64) { all_orders_and_widths<std::complex<float>>("c64", 1); }
+Test(simt_syncfree_csr, f64) { all_orders_and_widths<double>("f64"); }
+Test(simt_syncfree_csr, f32) { all_orders_and_widths<float>("f32", true); }
+Test(simt_syncfree_csr, c128) { all_orders_and_widths<std::complex<double>>("c128", true); }
+Test(simt_syncfree_csr, c64) { all_orders_and_widths<std::complex<float>>("c64", true); }
 
 Test(simt_syncfree_csr, every_variant) {
   for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
