@@ -170,10 +170,28 @@ static void close_solver(solver *s) {
   sptrsm_context_destroy(s->context);
 }
 
+static const char *const methods[] = {"syncfree-csc",
+                                      "syncfree-csc:ready=1",
+                                      "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
+                                      "levelset",
+                                      "levelset:segment=64,dense=0",
+                                      "levelset:narrow=1",
+                                      "recblock",
+                                      "recblock:depth=3,levels=0,thin=0,short=2,long=3,chunk=2",
+                                      "gather",
+                                      "gather:split=2,segment=1",
+                                      "syncfree-csr",
+                                      "syncfree-csr:order=block",
+                                      "syncfree-csr:thread",
+                                      "syncfree-csr:warp",
+                                      "syncfree-csr:yy",
+                                      "syncfree-csr:order=packed,split=2",
+                                      "cusparse",
+                                      "auto"};
+enum { METHODS = sizeof methods / sizeof *methods };
+
 Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
-  static const char *const methods[] = {"syncfree-csc", "syncfree-csc:ready=1", "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
-                                        "cusparse", "auto"};
-  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+  for (size_t m = 0; m < METHODS; m++) {
     sptrsm_sparse T = on_device(&data);
     solver s = open_solver(&T, SPTRSM_BORROW, methods[m], NULL);
     blocks b = make_blocks();
@@ -194,54 +212,63 @@ Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
 
 /* The kernels for one right-hand side, for one and for some, one by one. */
 Test(gpu, one_right_hand_side) {
-  static const char *const methods[] = {"syncfree-csc:two=0,singly=3", "syncfree-csc:two=1",         "syncfree-csc:two=2,singly=3",
-                                        "syncfree-csc:two=1,warps=1",  "syncfree-csc:two=1,warps=3", "syncfree-csc:two=1,warps=32",
-                                        "syncfree-csc:two=2,warps=32"};
-  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-    solver s = open_solver(&data.T, SPTRSM_COPY, methods[m], NULL);
+  static const char *const more[] = {"syncfree-csc:two=0,singly=3", "syncfree-csc:two=1",         "syncfree-csc:two=2,singly=3",
+                                     "syncfree-csc:two=1,warps=1",  "syncfree-csc:two=1,warps=3", "syncfree-csc:two=1,warps=32",
+                                     "syncfree-csc:two=2,warps=32"};
+  const size_t count = METHODS + sizeof more / sizeof *more;
+  for (size_t m = 0; m < count; m++) {
+    const char *method = m < METHODS ? methods[m] : more[m - METHODS];
+    solver s = open_solver(&data.T, SPTRSM_COPY, method, NULL);
     blocks b = make_blocks();
-    b.B.nrhs = b.X.nrhs = 1 + (int)(m % 3);
-    for (int run = 0; run < 20; run++) {
+    for (int run = 0; run < 12; run++) {
+      b.B.nrhs = b.X.nrhs = 1 + run / 4; /* 1, 2 and 3, each several times */
       ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
       ok(sptrsm_context_sync(s.context));
-      check(&b, expected, methods[m]);
+      check(&b, expected, method);
     }
     close_solver(&s);
     free_blocks(&b);
   }
 }
 
-/* Methods that say so can be captured once and replayed for new right-hand sides. */
+/* Captured once, then replayed, plain solves with the same workspace in between. */
+static void check_capture(const char *method, int64_t nrhs) {
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  solver s = open_solver(&data.T, SPTRSM_COPY, method, stream);
+  sptrsm_workspace *workspace;
+  ok(sptrsm_workspace_create(&workspace, s.plan, 0));
+  blocks b = make_blocks();
+  b.B.nrhs = b.X.nrhs = nrhs;
+  cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  ok(sptrsm_solve(s.plan, workspace, NULL, &b.B, &b.X));
+  cuda_ok(cudaStreamEndCapture(stream, &graph));
+  cuda_ok(cudaGraphInstantiate(&executable, graph, 0));
+  for (int run = 0; run < 6; run++) {
+    cuda_ok(cudaMemset2DAsync(b.X.data, LD_ROWS * sizeof(double), 0xff, (size_t)nrhs * sizeof(double), N, stream));
+    if (run == 2 || run == 3) ok(sptrsm_solve(s.plan, workspace, NULL, &b.B, &b.X));
+    else cuda_ok(cudaGraphLaunch(executable, stream));
+    ok(sptrsm_context_sync(s.context));
+    check(&b, expected, method);
+  }
+  cuda_ok(cudaGraphExecDestroy(executable));
+  cuda_ok(cudaGraphDestroy(graph));
+  sptrsm_workspace_destroy(workspace);
+  close_solver(&s);
+  free_blocks(&b);
+  cuda_ok(cudaStreamDestroy(stream));
+}
+
 Test(gpu, capture_in_a_graph) {
   int captured = 0;
   for (int m = 0; m < sptrsm_method_count(); m++) {
     sptrsm_method_info info = {.size = sizeof info};
     ok(sptrsm_method_at(&info, m));
     if (info.place != SPTRSM_CUDA || !info.capturable) continue;
-    cudaStream_t stream;
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    solver s = open_solver(&data.T, SPTRSM_COPY, info.name, stream);
-    sptrsm_workspace *workspace;
-    ok(sptrsm_workspace_create(&workspace, s.plan, 0));
-    blocks b = make_blocks();
-    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    ok(sptrsm_solve(s.plan, workspace, NULL, &b.B, &b.X));
-    cuda_ok(cudaStreamEndCapture(stream, &graph));
-    cuda_ok(cudaGraphInstantiate(&executable, graph, 0));
-    for (int run = 0; run < 3; run++) {
-      cuda_ok(cudaMemset2DAsync(b.X.data, LD_ROWS * sizeof(double), 0xff, NRHS * sizeof(double), N, stream));
-      cuda_ok(cudaGraphLaunch(executable, stream));
-      ok(sptrsm_context_sync(s.context));
-      check(&b, expected, info.name);
-    }
-    cuda_ok(cudaGraphExecDestroy(executable));
-    cuda_ok(cudaGraphDestroy(graph));
-    sptrsm_workspace_destroy(workspace);
-    close_solver(&s);
-    free_blocks(&b);
-    cuda_ok(cudaStreamDestroy(stream));
+    check_capture(info.name, NRHS);
+    check_capture(info.name, 1);
     captured++;
   }
   cr_assert_gt(captured, 0, "no method can be captured");
@@ -281,6 +308,38 @@ Test(gpu, a_lost_dependency_ends_in_an_error) {
   free_system(&T);
 }
 
+/* The transposed solve reads the borrowed columns as rows, where they lie: row 49 then needs itself. */
+Test(gpu, a_lost_value_ends_in_an_error) {
+  sptrsm_sparse T = on_device(&data);
+  sptrsm_options options;
+  solver s;
+  sptrsm_options_init(&options);
+  options.method = "syncfree-csr:thread";
+  options.op = SPTRSM_T;
+  ok(sptrsm_context_create(&s.context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&s.matrix, s.context, &T, SPTRSM_BORROW));
+  ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
+  blocks b = make_blocks();
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  ok(sptrsm_context_sync(s.context));
+  int32_t *entry = (int32_t *)T.idx + data.ptr[49] + 1, wrong = 49;
+  cuda_ok(cudaMemcpy(entry, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
+  double start = seconds();
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  cr_assert_eq(sptrsm_context_sync(s.context), SPTRSM_ERR_DEVICE);
+  double elapsed = seconds() - start;
+  cr_assert(elapsed < 1.0, "giving up took %.2f s", elapsed);
+  cr_assert(strstr(sptrsm_last_error(), "dependency never arrived (row "), "%s", sptrsm_last_error());
+  cuda_ok(cudaMemcpy(entry, data.idx + data.ptr[49] + 1, sizeof wrong, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  ok(sptrsm_context_sync(s.context));
+  close_solver(&s);
+  free_blocks(&b);
+  free_system(&T);
+}
+
 Test(gpu, malformed_device_arrays_are_refused_in_time) {
   sptrsm_context *context;
   sptrsm_matrix *matrix = NULL;
@@ -301,8 +360,8 @@ Test(gpu, malformed_device_arrays_are_refused_in_time) {
 }
 
 /* Two solves of one plan under way at once need a workspace each; here on one stream, then two contexts on two streams. */
-Test(gpu, workspaces_and_streams) {
-  solver one = open_solver(&data.T, SPTRSM_COPY, "syncfree-csc", NULL), two = open_solver(&data.T, SPTRSM_COPY, "syncfree-csc", NULL);
+static void check_workspaces(const char *method) {
+  solver one = open_solver(&data.T, SPTRSM_COPY, method, NULL), two = open_solver(&data.T, SPTRSM_COPY, method, NULL);
   sptrsm_workspace *workspaces[2];
   blocks b[3] = {make_blocks(), make_blocks(), make_blocks()};
   for (int w = 0; w < 2; w++) ok(sptrsm_workspace_create(&workspaces[w], one.plan, w ? 16 : 0));
@@ -310,9 +369,13 @@ Test(gpu, workspaces_and_streams) {
   ok(sptrsm_solve(two.plan, NULL, NULL, &b[2].B, &b[2].X));
   ok(sptrsm_context_sync(one.context));
   ok(sptrsm_context_sync(two.context));
-  for (int w = 0; w < 3; w++) check(&b[w], expected, "one of several");
+  for (int w = 0; w < 3; w++) check(&b[w], expected, method);
   for (int w = 0; w < 2; w++) sptrsm_workspace_destroy(workspaces[w]);
   for (int w = 0; w < 3; w++) free_blocks(&b[w]);
   close_solver(&one);
   close_solver(&two);
+}
+
+Test(gpu, workspaces_and_streams) {
+  for (size_t m = 0; m < METHODS; m++) check_workspaces(methods[m]);
 }
