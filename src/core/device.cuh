@@ -183,6 +183,9 @@ SPTI_DEVICE uint64_t double_bits(double v) { return (uint64_t)__double_as_longlo
 /* a b + c, rounded once. */
 SPTI_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 SPTI_DEVICE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+/* a b, rounded by itself: what is added to it is not fused with it. */
+SPTI_DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
+SPTI_DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
 
 /* ---- collectives ---- */
 

@@ -43,17 +43,21 @@ template <typename R> struct from_reals<complex_t<R>> {
   static SPTI_DEVICE complex_t<R> make(double re, double im) { return {R(re), R(im)}; }
 };
 
+/* Scaling and alpha round alike wherever they are done, in a pass of their own or where a method reads B and subtracts a sum at
+ * once: the bits must not depend on which it is. Hence products that the compiler can't fuse with what follows. */
+
 /* By a real scale factor, in double precision. */
-template <typename R> SPTI_DEVICE R scale_by(R v, double s, bool divide) { return R(divide ? double(v) / s : double(v) * s); }
+template <typename R> SPTI_DEVICE R scale_by(R v, double s, bool divide) { return R(divide ? double(v) / s : product(double(v), s)); }
 template <typename R> SPTI_DEVICE complex_t<R> scale_by(complex_t<R> v, double s, bool divide) {
   return {scale_by(v.re, s, divide), scale_by(v.im, s, divide)};
 }
 
 /* A real alpha touches each part alone, so that a NaN or Inf in one part does not spread to the other. */
-template <typename R> SPTI_DEVICE R times_alpha(const double *alpha, R v) { return v * R(alpha[0]); }
+template <typename R> SPTI_DEVICE R times_alpha(const double *alpha, R v) { return product(v, R(alpha[0])); }
 template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, complex_t<R> v) {
-  if (alpha[1] == 0) return {v.re * R(alpha[0]), v.im * R(alpha[0])};
-  return complex_t<R>{R(alpha[0]), R(alpha[1])} * v;
+  const R re = R(alpha[0]), im = R(alpha[1]);
+  if (im == 0) return {product(v.re, re), product(v.im, re)};
+  return {fused(re, v.re, -product(im, v.im)), fused(re, v.im, product(im, v.re))};
 }
 
 /* divisor<T>: everything about dividing by t that can be done before the numerator is known, since the division itself is in the

@@ -92,6 +92,8 @@ inline void fence() { simt::fence(); }
 
 inline float fused(float a, float b, float c) { return fmaf(a, b, c); }
 inline double fused(double a, double b, double c) { return fma(a, b, c); }
+inline float product(float a, float b) { return a * b; }
+inline double product(double a, double b) { return a * b; }
 
 /* ---- collectives ---- */
 
