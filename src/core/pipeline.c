@@ -61,7 +61,7 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
   if (context->place == SPTRSM_CUDA) return 1;
   int threads = spti_context_threads(context);
-  int64_t useful = nrhs_hint > 0 ? (nrhs_hint + 7) / 8 : threads;
+  int64_t useful = nrhs_hint > 0 ? (nrhs_hint - 1) / 8 + 1 : threads;
   return useful < threads ? (int)useful : threads;
 }
 

@@ -125,6 +125,20 @@ Test(api, wrong_options) {
   for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) WRONG(sptrsm_plan_create(&p, matrix, &wrong[w].change), wrong[w].message);
 }
 
+/* A hint steers, however large it is. */
+Test(api, any_hint_will_do) {
+  static const int64_t hints[] = {1, INT32_MAX, INT64_MAX - 3, INT64_MAX};
+  for (size_t h = 0; h < sizeof hints / sizeof *hints; h++) {
+    sptrsm_plan *p;
+    size_t bytes;
+    options.nrhs_hint = hints[h];
+    cr_assert_eq(sptrsm_plan_create(&p, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_workspace_bytes(&bytes, p, 0), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_solve(p, NULL, NULL, &B, &X), SPTRSM_OK, "hint %lld: %s", (long long)hints[h], sptrsm_last_error());
+    sptrsm_plan_destroy(p);
+  }
+}
+
 Test(api, deterministic_is_granted_or_refused) {
   options.deterministic = 1;
   for (int m = 0; m < sptrsm_method_count(); m++) {
