@@ -13,6 +13,7 @@
 
 #include "core/alloc.h"
 #include "core/gpu.h"
+#include "core/levels_gpu.h"
 #include "core/method.h"
 #include "core/variant.h"
 #include "trsv/syncfree_csc_one_kernels.h"
@@ -132,6 +133,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
   *s = (state){.set = set, .item_count = n};
   plan->state = s;
+  spti_plan_drop_levels(plan); /* which auto looked at */
   if (n == 0) return SPTRSM_OK;
   SPTI_TRY(spti_alloc(plan->context, &s->in_degree, n, sizeof *s->in_degree, "syncfree-csc in-degrees"));
   spti_syncfree_csc_count_args args = {.view = plan->view, .in_degree = s->in_degree};
