@@ -335,7 +335,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   spti_csr_choose(&st->set, &features);
   if (st->set.search) SPTI_TRY(search(plan, st, levels));
   SPTI_TRY(build(plan, st, levels));
-  if (levels && st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan);
+  if (st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan); /* auto's too */
   return SPTRSM_OK;
 }
 
@@ -363,6 +363,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   else if (st->set.lanes == 0) length += snprintf(text + length, room - (size_t)length, " average=%d", st->set.average);
   length += snprintf(text + length, room - (size_t)length, " warps=%d", st->set.warps);
   if (st->set.search) snprintf(text + length, room - (size_t)length, " search_ms=%.1f", 1e3 * st->search_seconds);
+  if (st->set.search) info->deterministic = 0; /* another run may find another form to be the fastest */
   info->plan_bytes = sizeof *st + p->rows.bytes + (size_t)p->records * sizeof *p->record + (size_t)p->segments * sizeof *p->segment;
   if (st->order) info->plan_bytes += 2 * (size_t)plan->view.n * sizeof *st->order;
 }
