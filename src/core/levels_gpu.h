@@ -34,8 +34,11 @@ typedef struct {
   size_t bytes;   /* of all of them */
 } spti_pull_rows;
 
+/* So many entries that a loop's step beyond a row's end still fits 32 bits. */
+enum { SPTI_PULL_ROWS_MOST = INT32_MAX - (1 << 16) };
+
 /* order: device, [n], any order of the rows in which each stands behind the rows it needs (levels->order, or one of a method's own).
- * UNSUPPORTED where there are more than INT32_MAX entries. update: new values of the same pattern. */
+ * UNSUPPORTED where there are more than SPTI_PULL_ROWS_MOST entries. update: new values of the same pattern. */
 sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *, const int32_t *order);
 sptrsm_status spti_pull_rows_update(const spti_pull_rows *, const sptrsm_plan *);
 void spti_pull_rows_free(spti_pull_rows *, const sptrsm_plan *);

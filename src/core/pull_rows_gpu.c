@@ -62,9 +62,9 @@ sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *plan
   size_t temporary_bytes;
   sptrsm_status status;
   if (!v->pull) return spti_fail(SPTRSM_ERR_INTERNAL, "rows by place: the view lists columns; the method must want a pull view");
-  if (spti_view_entries(v) > INT32_MAX)
+  if (spti_view_entries(v) > SPTI_PULL_ROWS_MOST)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s: %lld off-diagonal entries, it takes at most %d; try another method",
-                     plan->method->name, (long long)spti_view_entries(v), INT32_MAX);
+                     plan->method->name, (long long)spti_view_entries(v), SPTI_PULL_ROWS_MOST);
   SPTI_CUDA(spti_scan_narrow_launch(NULL, &temporary_bytes, NULL, NULL, v->n, plan->context->stream));
   rows.bytes = lay_out(&rows, NULL, v);
   SPTI_TRY_GOTO(spti_alloc(plan->context, &memory, (int64_t)rows.bytes, 1, "rows by place"));

@@ -268,10 +268,11 @@ Test(simt_levels, refusals) {
   const system_of_case system(c, 3);
   spti_view view = system.view;
   spti_pull_rows rows;
-  view.nnz = int64_t(INT32_MAX) + view.n + 1;
+  view.nnz = int64_t(SPTI_PULL_ROWS_MOST) + view.n + 1;
   sptrsm_plan *plan = plan_case_open(&view);
   cr_assert_eq(spti_pull_rows_create(&rows, plan, nullptr), SPTRSM_ERR_UNSUPPORTED);
-  cr_assert(std::string(sptrsm_last_error()).find("2147483648 off-diagonal entries") != std::string::npos, "%s", sptrsm_last_error());
+  cr_assert(std::string(sptrsm_last_error()).find("2147418112 off-diagonal entries, it takes at most 2147418111") != std::string::npos,
+            "%s", sptrsm_last_error());
   plan_case_close(plan);
   view.pull = false;
   plan = plan_case_open(&view);
