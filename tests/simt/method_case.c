@@ -17,15 +17,24 @@ sptrsm_status method_case_new_values(sptrsm_plan *plan, const void *val) {
   return plan->method->update_values(plan);
 }
 
-sptrsm_status method_case_solve(sptrsm_plan *plan, int32_t panel, const spti_transfer *transfer, int times) {
+/* Transfers `step` apart. */
+static sptrsm_status solve_with_one_work(sptrsm_plan *plan, int32_t panel, const spti_transfer *transfer, int step, int times) {
   void *work = NULL;
   sptrsm_status status = plan->method->work_create(&work, plan, panel);
-  for (; status == SPTRSM_OK && times > 0; times--) {
+  for (; status == SPTRSM_OK && times > 0; times--, transfer += step) {
     status = plan->method->solve_between(plan, work, transfer);
     if (status == SPTRSM_OK) status = spti_gpu_sync(plan->context);
   }
   if (work) plan->method->work_free(work, plan);
   return status;
+}
+
+sptrsm_status method_case_solve(sptrsm_plan *plan, int32_t panel, const spti_transfer *transfer, int times) {
+  return solve_with_one_work(plan, panel, transfer, 0, times);
+}
+
+sptrsm_status method_case_solve_each(sptrsm_plan *plan, int32_t panel, const spti_transfer *transfers, int count) {
+  return solve_with_one_work(plan, panel, transfers, 1, count);
 }
 
 const char *method_case_parameters(const sptrsm_plan *plan) {

@@ -15,6 +15,8 @@ sptrsm_status method_case_analyse(sptrsm_plan *, const struct spti_method *, con
 sptrsm_status method_case_new_values(sptrsm_plan *, const void *val);
 /* With a work for `panel` right-hand sides; one work for all of `times` solves. */
 sptrsm_status method_case_solve(sptrsm_plan *, int32_t panel, const spti_transfer *, int times);
+/* One work for `count` solves, each of its own. */
+sptrsm_status method_case_solve_each(sptrsm_plan *, int32_t panel, const spti_transfer *transfers, int count);
 const char *method_case_parameters(const sptrsm_plan *); /* what describe says; valid until the next call */
 void method_case_close(sptrsm_plan *);
 #ifdef __cplusplus

@@ -180,6 +180,38 @@ Test(simt_levelset_gpu, long_row) {
   }
 }
 
+/* One work for blocks of other places and widths: what is recorded must not hold on to the first of them. */
+Test(simt_levelset_gpu, one_work_for_all_blocks) {
+  enum { PANEL = 3, SOLVES = 6 };
+  static const int32_t widths[SOLVES] = {3, 1, 2, 1, 3, 2};
+  for (const char *variant : {"", "narrow=0", "segment=32,dense=0"}) {
+    levelset_case c;
+    c.n = 100;
+    c.variant = variant;
+    const two_views<double> system(c, 2);
+    simt::use(simt::schedule::from_seed(11));
+    sptrsm_plan *plan = plan_case_open(&system.rows);
+    solution<double> solutions[SOLVES];
+    spti_transfer transfers[SOLVES];
+    for (int i = 0; i < SOLVES; i++) {
+      solutions[i] = {widths[i] + i % 2, random_block<double>(c.n * (widths[i] + i % 2), uint64_t(20 + i)), {}};
+      solutions[i].X.assign(solutions[i].B.size(), -9);
+      transfers[i] = {{solutions[i].B.data(), solutions[i].ld, 1, nullptr, nullptr, 0},
+                      {solutions[i].X.data(), solutions[i].ld, 1, nullptr, nullptr, 0},
+                      {1, 0},
+                      widths[i]};
+    }
+    sptrsm_status status = method_case_analyse(plan, &spti_method_levelset_gpu, variant);
+    if (status == SPTRSM_OK) status = method_case_solve_each(plan, PANEL, transfers, SOLVES);
+    expect(status == SPTRSM_OK ? "" : sptrsm_last_error(), c, "f64", 11);
+    for (int i = 0; i < SOLVES; i++) {
+      c.width = widths[i];
+      expect(judge(system, c, solutions[i]), c, "f64", uint64_t(i));
+    }
+    method_case_close(plan);
+  }
+}
+
 /* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
 Test(simt_levelset_gpu, poison) {
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
@@ -193,6 +225,8 @@ Test(simt_levelset_gpu, poison) {
         two_views<double> system(c, 2);
         solution<double> s = {1, random_block<double>(c.n, 4), {}};
         s.B[0] = poison;
+        for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
+          system.val[size_t(system.ptr[size_t(i)])] = 0; /* zeros are entries */
         simt::use(simt::schedule::from_seed(7));
         sptrsm_plan *plan = plan_case_open(&system.rows);
         std::string failure;
