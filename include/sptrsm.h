@@ -189,9 +189,12 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  * layout, ld and place each; X may be B (same data, ld and layout) but must not overlap it otherwise. Elements of X
  * outside the block (ld padding) are not touched. On a CUDA context the work is queued on the stream and, once the
  * workspace exists, nothing is allocated and nothing waits, except that blocks in host memory are copied and complete on
- * return, and that cusparse, whose analysis depends on the number of right-hand sides, makes it at the first panel of each
- * width. workspace NULL: the plan's own, made at its first use; then one solve at a time. NaN and Inf in a column of B
- * stay in that column. Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; those of queued work come from sptrsm_context_sync. */
+ * return, that cusparse, whose analysis depends on the number of right-hand sides, makes it at the first panel of each
+ * width, and that recblock, given the same blocks a second time, may record its launches as a graph. workspace NULL: the
+ * plan's own, made at its first use; then one solve at a time. NaN and Inf in a column of B stay in that column. A solve
+ * captured in a CUDA graph (methods that say so; blocks in device memory) uses plan, workspace, B and X each time it is
+ * replayed: they must outlive the graph, and new values of a matrix that was not BORROWed count from the next replay.
+ * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; those of queued work come from sptrsm_context_sync. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 
 /* ---- methods ---- */
