@@ -1,6 +1,6 @@
 /* gather_solve -- the kernel of gather: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), every row by the warp that owns it.
  *
- * A warp owns an item, that is, a row and a tile of 8 to 128 right-hand sides; where the tile is narrower than the warp, lanes share the
+ * A warp owns an item, that is, a row and a tile of 8 to 64 right-hand sides; where the tile is narrower than the warp, lanes share the
  * row's entries. Solutions travel through a work block that is filled with sentinels: its words are their own flags, one load
  * both asks and answers (core/syncfree.cuh).
  *
@@ -42,7 +42,7 @@ SPTI_DEVICE int32_t draw_ticket(const spti_gather_args &a) {
   if (number == blocks_per_grid() - 1) store_relaxed(control + SPTI_SYNCFREE_TICKET, word < 0 ? 0 : INT32_MIN);
   if (number == 0) {
     store_relaxed(control + SPTI_GATHER_DIRTY + (word < 0), a.between.width);
-    if (load_relaxed(control + SPTI_SYNCFREE_ABORT)) store_system(a.sync.lost, 1);
+    if (load_relaxed(control + SPTI_SYNCFREE_ABORT) && load_relaxed(a.sync.lost) == 0) store_system(a.sync.lost, 1);
   }
   return word;
 }
@@ -72,7 +72,7 @@ template <bool Cut> struct gather_item {
   SPTI_DEVICE bool is_read() const { return row >= 0; }
   SPTI_DEVICE int32_t matrix_row() const { return row < 0 ? ~row : row; }
   /* Of the items up to a row, index - place are parts, and its own are the last of them. */
-  SPTI_DEVICE int32_t first_part(int32_t n) const { return n + index - work_row - parts; }
+  SPTI_DEVICE int32_t first_part(int32_t n) const { return n + (index - work_row) - parts; }
 
   SPTI_DEVICE gather_item(const spti_gather_items &items, int32_t i) : index(i) {
     row = load_const(items.row + i);

@@ -33,7 +33,8 @@ static layout layout_of(const sptrsm_plan *plan, int32_t width) {
   return l;
 }
 
-/* Many launches go into a graph as soon as a solve finds the same blocks and width as the one before; else they are queued one by one. */
+/* Many launches go into a graph as soon as a solve finds the same blocks and width as the one before; else they are queued one by one.
+ * That solve alone allocates, beside its work: what the driver needs for a graph. A graph holds addresses and alpha, no values. */
 typedef struct {
   void *memory; /* device */
   spti_transfer last;
@@ -43,6 +44,10 @@ typedef struct {
 enum { GRAPH_ABOVE = 8 }; /* launches */
 
 sptrsm_status spti_recblock_work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
+  const spti_recblock_summary *m = &s->summary;
+  const int64_t rows = 2 * ((int64_t)plan->view.n + m->syncfree) + m->most_pieces + m->records; /* with no less than the layout has */
+  SPTI_TRY(spti_bytes(out, rows, (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype), "recblock workspace"));
   *out = layout_of(plan, panel).bytes;
   return SPTRSM_OK;
 }

@@ -10,6 +10,8 @@
 #include "core/gpu_graph.h"
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
+void *emulated_gpu_latest;
+size_t emulated_gpu_latest_bytes;
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
@@ -21,7 +23,8 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
   if (!memory) return spti_fail(SPTRSM_ERR_MEMORY, "%s: no device memory for %zu bytes", what, bytes);
   memset(memory, 0xa5, bytes);
   emulated_gpu_blocks++;
-  *out = memory;
+  *out = emulated_gpu_latest = memory;
+  emulated_gpu_latest_bytes = bytes;
   return SPTRSM_OK;
 }
 
@@ -41,8 +44,9 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
 sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   const int64_t row = *context->lost;
   *context->lost = 0;
-  if (row) return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld)", (long long)(row - 1));
-  return SPTRSM_OK;
+  if (row == 0) return SPTRSM_OK;
+  context->losses++;
+  return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld)", (long long)(row - 1));
 }
 
 sptrsm_status spti_gpu_wait(const sptrsm_context *context) {

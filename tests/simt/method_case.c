@@ -2,9 +2,11 @@
 #include "simt/method_case.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/gpu.h"
 #include "core/method.h"
+#include "simt/emulated_gpu.h"
 
 sptrsm_status method_case_analyse(sptrsm_plan *plan, const spti_method *method, const char *variant) {
   plan->method = method;
@@ -35,6 +37,33 @@ sptrsm_status method_case_solve(sptrsm_plan *plan, int32_t panel, const spti_tra
 
 sptrsm_status method_case_solve_each(sptrsm_plan *plan, int32_t panel, const spti_transfer *transfers, int count) {
   return solve_with_one_work(plan, panel, transfers, 1, count);
+}
+
+static sptrsm_status open_two(sptrsm_plan *plan, int32_t panel, void *works[2]) {
+  for (int w = 0; w < 2; w++) {
+    SPTI_TRY(plan->method->work_create(&works[w], plan, panel));
+    memset(emulated_gpu_latest, 0x3c, emulated_gpu_latest_bytes);
+  }
+  return SPTRSM_OK;
+}
+
+sptrsm_status method_case_solve_after_loss(sptrsm_plan *plan, int32_t panel, const spti_transfer transfers[2]) {
+  void *works[2] = {NULL, NULL};
+  sptrsm_status status = open_two(plan, panel, works);
+  plan->context->losses++; /* as spti_gpu_sync does when it reports one */
+  for (int w = 0; w < 2; w++) {
+    if (status == SPTRSM_OK) status = plan->method->solve_between(plan, works[w], &transfers[w]);
+    if (status == SPTRSM_OK) status = spti_gpu_sync(plan->context);
+  }
+  for (int w = 0; w < 2; w++)
+    if (works[w]) plan->method->work_free(works[w], plan);
+  return status;
+}
+
+bool method_case_is_deterministic(const sptrsm_plan *plan) {
+  sptrsm_info info = {.deterministic = (plan->method->flags & SPTI_DETERMINISTIC) != 0};
+  plan->method->describe(plan, &info);
+  return info.deterministic != 0;
 }
 
 const char *method_case_parameters(const sptrsm_plan *plan) {

@@ -17,6 +17,9 @@ sptrsm_status method_case_new_values(sptrsm_plan *, const void *val);
 sptrsm_status method_case_solve(sptrsm_plan *, int32_t panel, const spti_transfer *, int times);
 /* One work for `count` solves, each of its own. */
 sptrsm_status method_case_solve_each(sptrsm_plan *, int32_t panel, const spti_transfer *transfers, int count);
+/* With two works for `panel` right-hand sides, each full of what solves that were given up may leave; one solve with each. */
+sptrsm_status method_case_solve_after_loss(sptrsm_plan *, int32_t panel, const spti_transfer transfers[2]);
+bool method_case_is_deterministic(const sptrsm_plan *);  /* what plan_info would say */
 const char *method_case_parameters(const sptrsm_plan *); /* what describe says; valid until the next call */
 void method_case_close(sptrsm_plan *);
 #ifdef __cplusplus

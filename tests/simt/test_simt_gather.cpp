@@ -355,8 +355,8 @@ Test(simt_gather, sentinels_on_the_right) {
   }
 }
 
-/* A dependency that never comes must end in the lost word and leave no wait behind; the next solve reports it again, and after a new
- * start the workspace serves as before. */
+/* A dependency that never comes must end in the lost word and leave no wait behind; later solves report it again, but leave the row
+ * that a report still to be read names; and after a new start the workspace serves as before. */
 Test(simt_gather, lost_dependency) {
   const seed_range range(1, 10);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
@@ -367,14 +367,14 @@ Test(simt_gather, lost_dependency) {
     c.lost_place = 7;
     c.spin_limit = 200;
     solver<double> s(c, c.width, seed);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < 3; turn++) {
       ends<double> e(c, seed);
       s.solve(e.t, c);
       cr_assert(s.failure.find("never arrived") != std::string::npos, "got '%s'; %s", s.failure.c_str(), c.name().c_str());
       const int64_t row = s.lost - 1, first = c.backward ? c.n - 1 - row : row;
-      if (turn == 0) cr_assert(first >= 7, "row %lld is not behind the lost one; %s", (long long)row, c.name().c_str());
+      if (turn < 2) cr_assert(first >= 7, "row %lld is not behind the lost one; %s", (long long)row, c.name().c_str());
       s.failure = "";
-      s.lost = 0;
+      if (turn > 0) s.lost = 0;
     }
     s.rows.from[size_t(s.rows.start[7])] = 6; /* the pattern as it was */
     s.a.sync.spin_limit = 100000;

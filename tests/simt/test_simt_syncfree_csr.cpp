@@ -279,6 +279,9 @@ Test(simt_syncfree_csr, parameters) {
                {"ag", "search_ms="},
                {"order=packed,lanes=8", "order=packed lanes=8"},
                {"order=packed,entries=2,split=5", "entries=2 split=5"},
+               {"ag,warps=2", "warps=2"},
+               {"ag,order=natural", nullptr},
+               {"ag,lanes=4", nullptr},
                {"lanes=3", nullptr},
                {"capellini", nullptr},
                {"order=random", nullptr},
@@ -296,14 +299,16 @@ Test(simt_syncfree_csr, parameters) {
     simt::use(simt::schedule::from_seed(3));
     const sptrsm_status status = method_case_analyse(plan, &spti_method_syncfree_csr, one.variant);
     cr_expect_eq(status, one.says ? SPTRSM_OK : SPTRSM_ERR_ARGUMENT, "%s: %d %s", one.variant, int(status), sptrsm_last_error());
-    if (one.says && status == SPTRSM_OK)
+    if (one.says && status == SPTRSM_OK) {
       cr_expect(strstr(method_case_parameters(plan), one.says), "%s: %s", one.variant, method_case_parameters(plan));
+      cr_expect_eq(method_case_is_deterministic(plan), strncmp(one.variant, "ag", 2) != 0, "%s", one.variant);
+    }
     method_case_close(plan);
   }
   cr_expect_eq(emulated_gpu_blocks, 0);
 }
 
-/* Each allocation of an analysis fails once: an error, and nothing left over. */
+/* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
 Test(simt_syncfree_csr, allocations) {
   const problem<double> system(shape::dense_last, 50, true, false, true, false, 1);
   spti_view view = system.view;
@@ -316,6 +321,7 @@ Test(simt_syncfree_csr, allocations) {
       simt::use(simt::schedule::from_seed(3));
       emulated_gpu_fail_at = fail_at;
       status = method_case_analyse(plan, &spti_method_syncfree_csr, variant);
+      if (status == SPTRSM_OK) status = method_case_solve(plan, 1, nullptr, 0);
       cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", variant, fail_at, sptrsm_last_error());
       emulated_gpu_fail_at = -1;
       method_case_close(plan);

@@ -1,0 +1,125 @@
+/* The host code of gather over its kernels on the emulated GPU: analysis, new values, panels of every width, workspaces that a solve
+ * left unfinished, allocations that fail. What the kernels do under adversarial schedules is in test_simt_gather.cpp. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "simt/emulated_gpu.h"
+#include "simt/method_case.h"
+#include "simt/problem.h"
+#include "simt/simt.h"
+
+extern "C" const struct spti_method spti_method_gather;
+
+namespace {
+
+enum { N = 50, WIDTH = 5 };
+
+/* A forward system, and a plan that has it by rows. */
+struct opened {
+  const problem<double> columns; /* of the mirror image */
+  sptrsm_plan *plan;
+
+  opened(shape pattern, bool unit) : columns(pattern, N, true, unit, true, false, 1) {
+    spti_view view = columns.view;
+    view.pull = true;
+    view.backward = false;
+    plan = plan_case_open(&view);
+    simt::use(simt::schedule::from_seed(3));
+  }
+  ~opened() { method_case_close(plan); }
+  opened(const opened &) = delete;
+  opened &operator=(const opened &) = delete;
+
+  sptrsm_status analyse(const char *variant) { return method_case_analyse(plan, &spti_method_gather, variant); }
+
+  /* The worst of abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i), all of T times `factor`. */
+  double residual(const std::vector<double> &X, const std::vector<double> &B, double factor) const {
+    double worst = 0;
+    for (int32_t k = 0; k < WIDTH; k++)
+      for (int32_t i = 0; i < N; i++) {
+        long double r = B[size_t(i * WIDTH + k)], scale = 0;
+        for (int64_t p = columns.ptr[size_t(i)]; p < columns.ptr[size_t(i) + 1]; p++) {
+          const int32_t j = columns.idx[size_t(p)];
+          const long double t = j == i && columns.view.unit ? 1 : (long double)columns.val[size_t(p)] * factor;
+          r -= t * X[size_t(j * WIDTH + k)];
+          scale += std::abs(t * X[size_t(j * WIDTH + k)]);
+        }
+        const int64_t terms = columns.ptr[size_t(i) + 1] - columns.ptr[size_t(i)] + 1;
+        const double ratio = double(std::abs(r) / ((long double)(terms)*std::numeric_limits<double>::epsilon() / 2 * scale));
+        if (!(ratio <= worst)) worst = ratio;
+        if (worst != worst) return worst;
+      }
+    return worst;
+  }
+};
+
+struct blocks {
+  std::vector<double> B = random_block<double>(N * WIDTH, 7), X = std::vector<double>(N * WIDTH, 77.0);
+
+  /* Columns [first, first + width). */
+  spti_transfer part(int32_t first, int32_t width) {
+    return {{B.data() + first, WIDTH, 1, nullptr, nullptr, 0}, {X.data() + first, WIDTH, 1, nullptr, nullptr, 0}, {1, 0}, width};
+  }
+};
+
+const char *const variants[] = {"", "split=4,segment=3", "tile=8,split=1,segment=1", "tile=64,loads=8"};
+
+} // namespace
+
+/* A panel as wide as the block, wider, and of one column: the same bits; new values are those of the next solve. */
+Test(simt_gather_host, panels_and_values) {
+  for (int s = 0; s < int(shape::count); s++)
+    for (const char *variant : variants) {
+      opened o(shape(s), s % 2 != 0);
+      blocks whole, single;
+      std::vector<double> other(o.columns.val);
+      for (double &v : other) v = -3 * v;
+      cr_assert_eq(o.analyse(variant), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
+      for (const double factor : {1.0, -3.0}) {
+        if (factor != 1.0) cr_assert_eq(method_case_new_values(o.plan, other.data()), SPTRSM_OK);
+        const spti_transfer all = whole.part(0, WIDTH);
+        cr_assert_eq(method_case_solve(o.plan, WIDTH + s, &all, 2), SPTRSM_OK, "%s", sptrsm_last_error());
+        const double worst = o.residual(whole.X, whole.B, factor);
+        cr_assert(worst <= 1, "%s, %s: residual %g bounds", shape_name(shape(s)), variant, worst);
+        for (int32_t k = 0; k < WIDTH; k++) {
+          const spti_transfer one = single.part(k, 1);
+          cr_assert_eq(method_case_solve(o.plan, 1, &one, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+        }
+        cr_assert(memcmp(whole.X.data(), single.X.data(), sizeof(double) * N * WIDTH) == 0, "%s, %s: other bits in panels of one",
+                  shape_name(shape(s)), variant);
+      }
+    }
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
+
+/* After a lost dependency was reported every workspace is made whole before its next solve, not the first one alone. */
+Test(simt_gather_host, workspaces_after_a_loss) {
+  for (const char *variant : variants) {
+    opened o(shape::random, false);
+    blocks first, second;
+    cr_assert_eq(o.analyse(variant), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
+    const spti_transfer transfers[] = {first.part(0, WIDTH), second.part(0, WIDTH)};
+    cr_assert_eq(method_case_solve_after_loss(o.plan, WIDTH, transfers), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
+    cr_assert(o.residual(first.X, first.B, 1) <= 1, "%s: the first workspace", variant);
+    cr_assert(o.residual(second.X, second.B, 1) <= 1, "%s: the second workspace", variant);
+  }
+}
+
+/* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
+Test(simt_gather_host, allocations) {
+  sptrsm_status status = SPTRSM_ERR_MEMORY;
+  int fail_at = 0;
+  for (; status != SPTRSM_OK; fail_at++) {
+    {
+      opened o(shape::dense_last, false);
+      emulated_gpu_fail_at = fail_at;
+      status = o.analyse("split=8,segment=4");
+      if (status == SPTRSM_OK) status = method_case_solve(o.plan, WIDTH, nullptr, 0);
+      emulated_gpu_fail_at = -1;
+      cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "allocation %d: %s", fail_at, sptrsm_last_error());
+    }
+    cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", fail_at, emulated_gpu_blocks);
+  }
+  cr_assert_gt(fail_at, 7, "only %d allocations", fail_at - 1);
+}
