@@ -10,7 +10,8 @@
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
- * Collectives (syncwarp, shfl, any, all, ballot, warp_max) take whole warps. Only syncwarp and syncthreads order memory. */
+ * Collectives (syncwarp, shfl, any, all, ballot, warp_max) take whole warps. Only syncwarp, syncthreads and syncwarps_apart order
+ * memory. */
 #ifndef SPTI_DEVICE_CUH
 #define SPTI_DEVICE_CUH
 
@@ -191,6 +192,8 @@ SPTI_DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
 
 SPTI_DEVICE void syncwarp() { __syncwarp(); }
 SPTI_DEVICE void syncthreads() { __syncthreads(); }
+/* The same for warps that are in different branches of the code: each calls it as often as any other. */
+SPTI_DEVICE void syncwarps_apart() { asm volatile("barrier.cta.sync.aligned 1, %0;" ::"r"(blockDim.x) : "memory"); }
 SPTI_DEVICE int32_t shfl(int32_t v, int from) { return __shfl_sync(0xffffffffu, v, from); }
 SPTI_DEVICE int64_t shfl(int64_t v, int from) { return (int64_t)__shfl_sync(0xffffffffu, (long long)v, from); }
 SPTI_DEVICE float shfl(float v, int from) { return __shfl_sync(0xffffffffu, v, from); }

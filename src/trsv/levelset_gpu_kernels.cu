@@ -120,7 +120,7 @@ SPTI_DEVICE void solve_run(const spti_levelset_gpu_run_args &a, int64_t k, const
   const int chunks = (a.rows.last - a.rows.first + CHUNK - 1) / CHUNK;
   const spti_end &to = a.rows.transfer.to;
   int32_t starts = load_const(a.level_starts);
-  syncthreads();
+  syncwarps_apart();
   for (int c = 0; c < chunks; c++) {
     const int32_t place = a.rows.first + CHUNK * c + lane();
     const bool used = place < a.rows.last;
@@ -134,7 +134,7 @@ SPTI_DEVICE void solve_run(const spti_levelset_gpu_run_args &a, int64_t k, const
       store(element_at<T>(to, row, k), scale_row(to, row, x));
     }
     starts = next;
-    syncthreads();
+    syncwarps_apart();
   }
 }
 
@@ -224,9 +224,9 @@ template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args
     values.load_values(a, k, base + 2 * CHUNK + in_chunk);
     now = next;
     next.load_ends(a, base + 3 * CHUNK + in_chunk);
-    syncthreads();
+    syncwarps_apart();
   }
-  syncthreads();
+  syncwarps_apart();
 }
 
 template <typename T> SPTI_KERNEL(SPTI_LEVELSET_GPU_FEEDERS_MAX + 32) levelset_gpu_run_kernel(spti_levelset_gpu_run_args a) {

@@ -99,6 +99,7 @@ inline double product(double a, double b) { return a * b; }
 
 inline void syncwarp() { simt::warp_barrier(); }
 inline void syncthreads() { simt::block_barrier(); }
+inline void syncwarps_apart() { simt::block_barrier(); }
 inline int popcount(uint32_t v) { return __builtin_popcount(v); }
 inline int first_lane(uint32_t lanes) { return __builtin_ctz(lanes); }
 inline int last_lane(uint32_t lanes) { return 31 - __builtin_clz(lanes); }
