@@ -146,7 +146,7 @@ Test(repetitions, comparison_of_both_real_types) {
   cr_assert(!diff.same && diff.finite && diff.difference == 0 && diff.size == 3);
 }
 
-/* ---- a session with given times ---- */
+/* ---- a run with given times ---- */
 
 enum { METHODS = 4, CASES = 3, COUNT = METHODS * CASES };
 
