@@ -125,6 +125,7 @@ cudaError_t measure_graph(stopwatch &watch, double *launch) {
   cudaGraphExec_t ready;
   TRY(cudaStreamBeginCapture(watch.stream, cudaStreamCaptureModeThreadLocal));
   for (int k = 0; k < LAUNCHES; k++) bench_empty_kernel<<<1, 32, 0, watch.stream>>>();
+  TRY(cudaGetLastError());
   TRY(cudaStreamEndCapture(watch.stream, &graph));
   TRY(cudaGraphInstantiateWithFlags(&ready, graph, 0));
   for (int t = 0; t <= TRIES; t++) {

@@ -13,10 +13,8 @@ typedef struct {
   bool deterministic; /* only methods that give the same bits on every run */
   int64_t nrhs;       /* expected right-hand sides, 0: unknown */
   int32_t n;
-  int64_t nnz;
-  /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more; off-diagonal entries of the longest
-   * row. */
-  int32_t levels, thin_levels, wide_levels, longest;
+  /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
+  int32_t levels, thin_levels, wide_levels;
 } spti_features;
 
 typedef struct {

@@ -59,16 +59,12 @@ static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
 
 /* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway. */
 static sptrsm_status choose_method(sptrsm_plan *plan) {
-  spti_features features = {.place = plan->context->place,
-                            .deterministic = plan->options.deterministic,
-                            .nrhs = plan->options.nrhs_hint,
-                            .n = plan->view.n,
-                            .nnz = plan->view.nnz};
+  spti_features features = {
+      .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};
   if (features.place == SPTRSM_CUDA) {
     const spti_gpu_levels *levels;
     SPTI_TRY(spti_plan_levels(plan, &levels));
     features.levels = levels->count;
-    features.longest = levels->longest;
     for (int32_t l = 0; l < levels->count; l++) {
       const int32_t rows = levels->ptr[l + 1] - levels->ptr[l];
       features.thin_levels += rows < SPTI_THIN_LEVEL;

@@ -8,7 +8,6 @@
 #include "trsm/syncfree_csc_kernels.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"

@@ -1,7 +1,6 @@
 /* levelset_gpu_schedule -- see levelset_gpu_schedule.h. O(levels). */
 #include "trsv/levelset_gpu_schedule.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"

@@ -9,8 +9,6 @@
 #include "trsv/recblock_state.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/alloc.h"
 #include "core/gpu.h"

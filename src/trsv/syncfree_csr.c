@@ -344,7 +344,6 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
     SPTI_TRY(spti_plan_levels(plan, &levels));
     features.levels = levels->count;
     features.longest = levels->longest;
-    features.widest = levels->widest;
   }
   spti_csr_choose(&st->set, &features);
   if (st->set.search) SPTI_TRY(search(plan, st, levels));

@@ -1,7 +1,6 @@
 /* syncfree_csr_rules.c -- parameters of syncfree-csr from text, from a table, or one after another for a search. */
 #include "trsv/syncfree_csr_rules.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/variant.h"

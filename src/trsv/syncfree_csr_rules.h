@@ -28,7 +28,7 @@ typedef struct {
 
 /* Facts about a triangle; entries without diagonals. */
 typedef struct {
-  int32_t n, levels, longest, widest;
+  int32_t n, levels, longest;
   int64_t entries;
 } spti_csr_features;
 

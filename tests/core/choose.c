@@ -8,8 +8,7 @@
 
 /* A problem on a GPU. */
 static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wide, int64_t nrhs) {
-  return (spti_features){
-      .place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .nnz = 3 * (int64_t)n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
+  return (spti_features){.place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
 }
 
 static void expect(spti_features f, const char *method) {
