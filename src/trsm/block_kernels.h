@@ -1,0 +1,48 @@
+/* block_kernels.h -- the panels that `block` solves by, in device memory, and the launchers of its kernels.
+ *
+ * Rows are counted by place: the position in solve order, place s = row s forward, row n-1-s backward. A panel is a run of at most 64
+ * consecutive places; a strip, 16 rows of a panel. All columns before the panel that any of its rows needs are listed once per panel, in
+ * the order in which they become ready, and dealt out to steps of 8 columns. A step stores a dense tile of 16 rows by 8 columns for each
+ * strip that has an entry in it; the rest of the panel, its diagonal block, is kept as a triangle and as its inverse.
+ *
+ * A tile is stored as the A operand of mma.m16n8k8: lane 4 g + t has the elements (g,t), (g+8,t) as its first pair and (g,t+4), (g+8,t+4)
+ * as its second; element i of pair h of a lane is value (32 h + lane) 2 + i of the tile. No entry is +0; a stored zero is -0. */
+#ifndef SPTI_BLOCK_KERNELS_H
+#define SPTI_BLOCK_KERNELS_H
+
+#include "core/launch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPTI_BLOCK_STRIP = 16, SPTI_BLOCK_STRIPS = 4, SPTI_BLOCK_ROWS = 64, SPTI_BLOCK_STEP = 8, SPTI_BLOCK_TILE = 128 };
+
+/* A step: its strips as bits 0 to 3, its first tile above them; the tiles of its strips follow each other in the order of the strips. */
+static SPTI_ANYWHERE inline int32_t spti_block_step_strips(int64_t step) { return (int32_t)(step & 15); }
+static SPTI_ANYWHERE inline int64_t spti_block_step_tile(int64_t step) { return step >> 4; }
+
+/* Tiles of the lower half of a diagonal block: half h (columns 8 h to 8 h + 7) of block column c of strip s. */
+static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tile(int32_t s, int32_t c, int32_t h) { return (s * (s + 1) / 2 + c) * 2 + h; }
+static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tiles(int32_t strips) { return strips * (strips + 1); }
+
+enum { SPTI_BLOCK_SUBSTITUTE = 1 }; /* flag of a panel: its inverse would lose accuracy, so its triangle is solved by substitution */
+
+typedef struct {
+  int32_t n, count;          /* places, panels */
+  const int32_t *first;      /* [count+1]: panel p has places [first[p], first[p+1]) */
+  const int32_t *order;      /* [count]: panels in the order in which they can be solved */
+  const int32_t *step_start; /* [count+1]: steps of panel p */
+  const int32_t *col;        /* [8 steps]: places of the columns; -1: no column */
+  const int64_t *step;       /* [steps] */
+  const void *tile;          /* [128 tiles] */
+  const int32_t *diag_start; /* [count+1]: first tile of panel p's diagonal block, in both of */
+  const void *triangle;      /* the block itself, ones on a unit diagonal; rows and columns beyond the panel's end are those of the identity */
+  const void *inverse;       /* its inverse; anything where the panel is substituted */
+  const int32_t *flags;      /* [count] */
+} spti_block_panels;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
