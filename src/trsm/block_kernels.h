@@ -37,7 +37,7 @@ typedef struct {
   const int64_t *step;       /* [steps] */
   const void *tile;          /* [128 tiles] */
   const int32_t *diag_start; /* [count+1]: first tile of panel p's diagonal block, in both of */
-  const void *triangle;      /* the block itself, ones on a unit diagonal; rows and columns beyond the panel's end are those of the identity */
+  const void *triangle;      /* the block itself, ones on a unit diagonal; beyond the panel's end the identity */
   const void *inverse;       /* its inverse; anything where the panel is substituted */
   const int32_t *flags;      /* [count] */
 } spti_block_panels;
