@@ -1,0 +1,35 @@
+# sptrsm-factor: built with those of CHOLMOD, UMFPACK, KLU and SuperLU that are found (Debian: libsuitesparse-dev, libsuperlu-dev), and
+# not at all without any. SPTRSM_FACTOR=OFF leaves it out.
+option(SPTRSM_FACTOR "Build sptrsm-factor where a library of sparse direct solvers is found" ON)
+if(NOT SPTRSM_FACTOR)
+  return()
+endif()
+
+set(factor_sources "")
+set(factor_found "")
+# sptrsm_find_solver(NAME header library folder sources...): adds sources and target solver::NAME where header and library are found
+function(sptrsm_find_solver NAME header library folder)
+  find_path(${NAME}_INCLUDE_DIR ${header} PATH_SUFFIXES ${folder})
+  find_library(${NAME}_LIBRARY ${library})
+  mark_as_advanced(${NAME}_INCLUDE_DIR ${NAME}_LIBRARY)
+  if(NOT ${NAME}_INCLUDE_DIR OR NOT ${NAME}_LIBRARY)
+    return()
+  endif()
+  add_library(solver::${NAME} UNKNOWN IMPORTED)
+  set_target_properties(solver::${NAME} PROPERTIES IMPORTED_LOCATION ${${NAME}_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${${NAME}_INCLUDE_DIR})
+  set(factor_found ${factor_found} ${NAME} PARENT_SCOPE)
+  set(factor_sources ${factor_sources} ${ARGN} PARENT_SCOPE)
+endfunction()
+
+sptrsm_find_solver(CHOLMOD cholmod.h cholmod suitesparse factor_cholmod.c)
+sptrsm_find_solver(UMFPACK umfpack.h umfpack suitesparse factor_umfpack.c)
+message(STATUS "sptrsm: sptrsm-factor with: ${factor_found}")
+if(NOT factor_found)
+  return()
+endif()
+sptrsm_add_app(factor factor.c factor_matrix.c factor_report.c factor_rhs.c factor_set.c gen_pattern.c ${factor_sources})
+foreach(name IN LISTS factor_found)
+  target_compile_definitions(sptrsm-factor PRIVATE WITH_${name})
+  target_link_libraries(sptrsm-factor PRIVATE solver::${name})
+endforeach()

@@ -1,0 +1,109 @@
+/* factor.h -- what the parts of sptrsm-factor share: the matrix, what is asked of a factorisation, and the factor set it makes.
+ *
+ * One file per library (factor_cholmod.c, ...) turns a matrix into a factor set through a `factor_library`; everything else knows no
+ * library. Numbers are f64 or c128 inside, as the libraries want them. Functions that return int return an exit code of cli.h and have
+ * printed their message.
+ */
+#ifndef APPS_FACTOR_H
+#define APPS_FACTOR_H
+
+#include "cli.h"
+
+/* ---- the matrix ---- */
+
+typedef struct {
+  const char *where; /* for messages */
+  int32_t n;
+  int is_complex;
+  int64_t *ptr;           /* [n+1], CSC of the whole matrix: sorted, no duplicates, both triangles of a symmetric one */
+  int64_t *idx;           /* the libraries' long integers */
+  double *val;            /* (re, im) pairs where complex */
+  bool hermitian;         /* A = A^H in pattern and numbers */
+  bool positive_diagonal; /* every diagonal entry is there, real and above zero */
+} factor_matrix;
+
+/* Square, f32 widened. The object that was read stays the caller's. */
+int factor_matrix_make(factor_matrix *out, const sptrsm_file_matrix *);
+void factor_matrix_free(factor_matrix *);
+
+/* ---- the request ---- */
+
+typedef enum {
+  ORDER_DEFAULT,
+  ORDER_NATURAL,
+  ORDER_AMD,
+  ORDER_COLAMD,
+  ORDER_METIS,
+  ORDER_NESDIS,
+  ORDER_MMD,
+  ORDER_BEST,
+  ORDER_COUNT
+} factor_order;
+extern const char *const factor_order_names[ORDER_COUNT];
+
+typedef struct {
+  factor_order order;
+  bool ldl;        /* CHOLMOD: L D L' instead of L L' */
+  bool keep_zeros; /* keep entries that are exactly zero: the padding of supernodes */
+  bool scale;      /* UMFPACK, KLU: scale the rows */
+  double pivot;    /* relative pivot threshold of LU, negative: the library's */
+} factor_request;
+
+/* ---- the factor set ---- */
+
+typedef struct {
+  sptrsm_sparse L, U; /* arrays below; U.ptr NULL: U = L' */
+  int32_t *perm_row, *perm_col;
+  double *scale_row; /* or NULL */
+  sptrsm_scale_op scale_op;
+  double *D;            /* of LDL', or NULL */
+  sptrsm_factors set;   /* the same as sptrsm_io and sptrsm_direct take it */
+  const char *kind;     /* "L L'", "L D L'", "L U"; static storage, as the next */
+  const char *ordering; /* the one that was used: "metis" */
+  double analysis_seconds, numeric_seconds;
+  int64_t singular_column, singular_step; /* after CLI_SINGULAR, with the reason */
+  const char *singular;
+} factor_set;
+
+/* Takes one triangle over from a library's arrays: narrowed, sorted, without the entries that are exactly zero unless they are to be
+ * kept. The diagonal always stays. */
+typedef struct {
+  sptrsm_format format;
+  sptrsm_uplo uplo;
+  sptrsm_diag diag;
+  const int64_t *ptr, *idx; /* ptr[0] may be anything, ends[] may leave gaps */
+  const int64_t *ends;      /* [n] one past the last entry of each line, or NULL: ptr[1..n] */
+  const double *val;
+} factor_arrays;
+int factor_take_triangle(sptrsm_sparse *out, const factor_matrix *, const factor_arrays *, bool keep_zeros);
+int32_t *factor_take_permutation(const int64_t *perm, int32_t n); /* NULL without memory */
+/* Fills `set` from the other members. Permutations: P gather, Q scatter. */
+void factor_set_finish(factor_set *);
+void factor_set_free(factor_set *);
+
+typedef struct {
+  int64_t nnz_a, nnz_l, nnz_u;
+  double fill;        /* (nnz(L) + nnz(U), one diagonal) / nnz(A) */
+  double flops;       /* of the factorisation, multiply and add counted; complex: its real operations */
+  int64_t supernodes; /* runs of columns of L with the same rows below their block */
+} factor_counts;
+int factor_count(factor_counts *out, const factor_matrix *, const factor_set *);
+
+/* ---- the libraries ---- */
+
+typedef struct {
+  const char *name;
+  unsigned orders; /* bit per factor_order */
+  int (*factorise)(factor_set *out, const factor_matrix *, const factor_request *);
+  const char *(*version)(void); /* "CHOLMOD 3.0.14" */
+} factor_library;
+
+extern const factor_library *const factor_libraries[]; /* those of this build, ended by NULL; the order of preference */
+extern const factor_library factor_cholmod, factor_umfpack, factor_klu, factor_superlu;
+
+int factor_no_memory(const char *what);
+/* Notes why there are no factors: the pivot of `column` of A, wanted at `step` of the elimination. Returns CLI_SINGULAR; whether that is
+ * an error is for the caller to say. */
+int factor_singular(factor_set *, int64_t column, int64_t step, const char *what);
+
+#endif

@@ -1,0 +1,20 @@
+/* factor_report.h -- right-hand sides with a known solution, and what sptrsm-factor tells about its factors. */
+#ifndef APPS_FACTOR_REPORT_H
+#define APPS_FACTOR_REPORT_H
+
+#include "factor.h"
+
+typedef struct {
+  const char *path, *library; /* of the factor set; "UMFPACK 5.7.9" */
+  const char *why;            /* why this library: "asked for", "symmetric with a positive diagonal" */
+  factor_counts counts;
+  double total_seconds;
+} factor_report;
+
+void factor_print(const factor_report *, const factor_matrix *, const factor_set *);
+json_t *factor_json(const factor_report *, const factor_matrix *, const factor_set *);
+
+/* B = A X_true and X_true with whole numbers from -9 to 9 without 0 (complex: both parts), nrhs columns, into path. */
+int factor_write_rhs(const char *path, const factor_matrix *, int64_t nrhs, const sptrsm_save_options *);
+
+#endif
