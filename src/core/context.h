@@ -22,6 +22,7 @@ struct sptrsm_context {
   void *sparse_handle;  /* cusparseHandle_t, or NULL until it is needed */
   int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
   int64_t *lost_device; /* the same word as the device sees it */
+  int32_t spin_limit;   /* polls without any progress after which a kernel's wait gives up */
   int64_t losses;       /* such rows reported by spti_gpu_sync: workspaces of solves before may be unfinished */
   int32_t *pinned;      /* [SPTI_PINNED_WORDS] for small results of an analysis, quick to copy to */
 };

@@ -192,8 +192,9 @@ SPTI_DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
 
 SPTI_DEVICE void syncwarp() { __syncwarp(); }
 SPTI_DEVICE void syncthreads() { __syncthreads(); }
-/* The same for warps that are in different branches of the code: each calls it as often as any other. */
-SPTI_DEVICE void syncwarps_apart() { asm volatile("barrier.cta.sync.aligned 1, %0;" ::"r"(blockDim.x) : "memory"); }
+/* The same for warps that are in different branches of the code: each calls it as often as any other. (Not .aligned: that promises that
+ * all threads of the block meet at one instruction.) */
+SPTI_DEVICE void syncwarps_apart() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(blockDim.x) : "memory"); }
 SPTI_DEVICE int32_t shfl(int32_t v, int from) { return __shfl_sync(0xffffffffu, v, from); }
 SPTI_DEVICE int64_t shfl(int64_t v, int from) { return (int64_t)__shfl_sync(0xffffffffu, (long long)v, from); }
 SPTI_DEVICE float shfl(float v, int from) { return __shfl_sync(0xffffffffu, v, from); }

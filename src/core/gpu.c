@@ -3,6 +3,9 @@
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "core/launch.h"
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   if (cuda_error == cudaSuccess) return SPTRSM_OK;
@@ -53,7 +56,15 @@ static sptrsm_status make_pool(sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
+/* SPTRSM_PATIENCE=N: N times as many polls, for debuggers and compute-sanitizer, which slow a kernel down a hundredfold. */
+static int32_t spin_limit(void) {
+  const char *value = getenv("SPTRSM_PATIENCE");
+  const long times = value ? strtol(value, NULL, 10) : 1;
+  return times > INT32_MAX / SPTI_SPIN_LIMIT ? INT32_MAX : SPTI_SPIN_LIMIT * (int32_t)(times > 1 ? times : 1);
+}
+
 static sptrsm_status open_parts(sptrsm_context *context) {
+  context->spin_limit = spin_limit();
   SPTI_TRY(spti_gpu_enter(context));
   SPTI_TRY(make_pool(context));
   SPTI_CUDA(

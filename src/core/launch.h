@@ -27,7 +27,7 @@ typedef struct {
   int32_t spin_limit; /* polls without any progress after which a wait gives up */
 } spti_syncfree;
 
-/* About 0.2 s of polls on an H200, while real waits see progress within milliseconds. */
+/* For a context's spin_limit: about 0.2 s of polls on an H200, while real waits see progress within milliseconds. */
 #define SPTI_SPIN_LIMIT (1 << 19)
 
 /* ---- moving a panel between a block of any layout and a row-major work block ---- */

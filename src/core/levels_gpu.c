@@ -65,7 +65,7 @@ static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, int32_t *
   args.facts = words;
   args.sync.control = words + SPTI_LEVELS_FACTS;
   args.sync.lost = context->lost_device;
-  args.sync.spin_limit = (int32_t)(((int64_t)SPTI_SPIN_LIMIT + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK); /* a chain may be as long as n */
+  args.sync.spin_limit = (int32_t)(((int64_t)context->spin_limit + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK); /* a chain may be as long as n */
   SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
   const size_t bytes = SPTI_LEVELS_FACTS * sizeof *found;
   SPTI_TRY(spti_gpu_copy(context, found, bytes, words, bytes, bytes, 1, SPTI_TO_HOST));

@@ -207,17 +207,18 @@ static spti_gather_items items_of(const state *s) {
 static spti_gather_args args_of(const sptrsm_plan *plan, const workspace *w) {
   const state *s = plan->state;
   const size_t blocks = 2 * (size_t)s->item_count * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype);
-  return (spti_gather_args){
-      .n = plan->view.n,
-      .item_count = (int32_t)s->item_count,
-      .items = items_of(s),
-      .from = s->rows.from,
-      .val = s->rows.val,
-      .diag = plan->view.unit ? NULL : s->rows.diag,
-      .work = w->memory,
-      .ld = w->ld,
-      .loads = s->set.loads,
-      .sync = {.control = (int32_t *)((char *)w->memory + blocks), .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+  return (spti_gather_args){.n = plan->view.n,
+                            .item_count = (int32_t)s->item_count,
+                            .items = items_of(s),
+                            .from = s->rows.from,
+                            .val = s->rows.val,
+                            .diag = plan->view.unit ? NULL : s->rows.diag,
+                            .work = w->memory,
+                            .ld = w->ld,
+                            .loads = s->set.loads,
+                            .sync = {.control = (int32_t *)((char *)w->memory + blocks),
+                                     .lost = plan->context->lost_device,
+                                     .spin_limit = plan->context->spin_limit}};
 }
 
 /* Fills the work blocks: when they are new, and after a solve that did not come to its end. */

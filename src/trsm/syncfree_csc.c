@@ -90,14 +90,15 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
   SPTI_TRY(spti_alloc(plan->context, &s->items, (int64_t)n + segments, sizeof *s->items, "syncfree-csc order"));
   SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)n + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *scratch, "syncfree-csc scratch"));
   s->item_count = (int64_t)n + segments;
-  spti_syncfree_csc_order_args args = {.view = plan->view,
-                                       .limits = s->set.limits,
-                                       .in_degree = s->in_degree,
-                                       .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
-                                       .facts = facts,
-                                       .items = s->items,
-                                       .item_count = s->item_count,
-                                       .sync = {.control = scratch, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+  spti_syncfree_csc_order_args args = {
+      .view = plan->view,
+      .limits = s->set.limits,
+      .in_degree = s->in_degree,
+      .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
+      .facts = facts,
+      .items = s->items,
+      .item_count = s->item_count,
+      .sync = {.control = scratch, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
   sptrsm_status status = spti_gpu_check(spti_syncfree_csc_order_launch(&args, plan->context->stream), "the order of columns");
   spti_free(plan->context, scratch);
   return status;
@@ -240,7 +241,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .part_first = s->part_first,
                                  .target = s->target,
                                  .parts = s->parts,
-                                 .sync = {.lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}};
+                                 .sync = {.lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
   if (one_by_one(plan, W->width)) return solve_one_by_one(plan, work, &args);
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));

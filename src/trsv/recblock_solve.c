@@ -106,26 +106,27 @@ static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer
   const state *s = plan->state;
   const layout l = layout_of(plan, between->width);
   int32_t *counters = (int32_t *)(memory + l.counters);
-  return (queue){.s = s,
-                 .args = {.all = {.dtype = plan->view.dtype,
-                                  .between = *between,
-                                  .n = plan->view.n,
-                                  .first = s->tree.first,
-                                  .order = s->order,
-                                  .start = s->start,
-                                  .from = s->from,
-                                  .val = s->val,
-                                  .diag = s->diag,
-                                  .lists = spti_recblock_lists_of(s),
-                                  .x = memory,
-                                  .b = memory + l.b,
-                                  .panel_row = s->summary.panel_row,
-                                  .partial = memory + l.partial,
-                                  .counters = counters,
-                                  .counter_count = l.counter_count,
-                                  .syncfree_begin = s->summary.syncfree_begin,
-                                  .syncfree_end = s->summary.syncfree_end},
-                          .sync = {.control = counters + l.arrivals, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT}}};
+  return (queue){
+      .s = s,
+      .args = {.all = {.dtype = plan->view.dtype,
+                       .between = *between,
+                       .n = plan->view.n,
+                       .first = s->tree.first,
+                       .order = s->order,
+                       .start = s->start,
+                       .from = s->from,
+                       .val = s->val,
+                       .diag = s->diag,
+                       .lists = spti_recblock_lists_of(s),
+                       .x = memory,
+                       .b = memory + l.b,
+                       .panel_row = s->summary.panel_row,
+                       .partial = memory + l.partial,
+                       .counters = counters,
+                       .counter_count = l.counter_count,
+                       .syncfree_begin = s->summary.syncfree_begin,
+                       .syncfree_end = s->summary.syncfree_end},
+               .sync = {.control = counters + l.arrivals, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}}};
 }
 
 /* The same blocks again, in a stream that nobody captures? Remembers the blocks if not. */

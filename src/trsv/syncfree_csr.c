@@ -229,7 +229,7 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
       .work = work->memory + CONTROL_BYTES,
       .stride = stride_of(plan),
       .block_warps = st->set.warps,
-      .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT / 16}};
+      .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit / 16}};
 }
 
 static spti_end end_from(spti_end end, int64_t column, size_t bytes) {

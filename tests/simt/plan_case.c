@@ -19,6 +19,7 @@ sptrsm_plan *plan_case_open(const spti_view *view) {
   if (!p) return NULL;
   p->context.place = SPTRSM_CUDA;
   p->context.lost = p->context.lost_device = &p->lost;
+  p->context.spin_limit = SPTI_SPIN_LIMIT;
   p->context.pinned = p->pinned;
   p->plan.context = &p->context;
   p->plan.method = &method;
