@@ -1,0 +1,283 @@
+/* block_reference.c -- see block_reference.h. */
+#include "core/block_reference.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef double complex number;
+
+/* ---- values of any type ---- */
+
+static number value_at(const spti_view *v, int64_t p) {
+  number t;
+  switch (v->dtype) {
+  case SPTRSM_F32: t = ((const float *)v->val)[p]; break;
+  case SPTRSM_F64: t = ((const double *)v->val)[p]; break;
+  case SPTRSM_C64: t = ((const float complex *)v->val)[p]; break;
+  default: t = ((const double complex *)v->val)[p];
+  }
+  return v->conj ? conj(t) : t;
+}
+
+static void put(void *array, sptrsm_dtype dtype, int64_t at, number t) {
+  switch (dtype) {
+  case SPTRSM_F32: ((float *)array)[at] = (float)creal(t); break;
+  case SPTRSM_F64: ((double *)array)[at] = creal(t); break;
+  case SPTRSM_C64: ((float complex *)array)[at] = (float complex)t; break;
+  default: ((double complex *)array)[at] = t;
+  }
+}
+
+/* A stored zero is -0, so that it differs from no entry. */
+static number entry(number t) { return t == 0 ? CMPLX(-0.0, -0.0) : t; }
+
+/* Where element (row, column) of a tile is. */
+static int64_t in_tile(int64_t tile, int32_t row, int32_t column) {
+  const int32_t lane = row % 8 * 4 + column % 4, pair = column / 4, i = row / 8;
+  return tile * SPTI_BLOCK_TILE + (32 * pair + lane) * 2 + i;
+}
+
+/* ---- the partition, by places ---- */
+
+static int32_t place_of(const spti_view *v, int32_t i) { return v->backward ? v->n - 1 - i : i; }
+
+static bool needs(const spti_view *v, int32_t s, int32_t first) {
+  const int32_t i = spti_view_line(v, s);
+  for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++)
+    if (place_of(v, v->idx[p]) >= first) return true;
+  return false;
+}
+
+static int32_t partition(const spti_view *v, const block_rules *r, int32_t *first) {
+  int32_t count = 0;
+  for (int32_t s = 0; s < v->n; s++) {
+    const int32_t rows = count > 0 ? s - first[count - 1] : r->rows;
+    if (rows >= r->rows || (rows >= r->least && !needs(v, s, first[count - 1]))) first[count++] = s;
+  }
+  first[count] = v->n;
+  return count;
+}
+
+/* ---- columns and steps ---- */
+
+typedef struct {
+  const spti_view *v;
+  const block_rules *rules;
+  block_reference *b;
+  const int32_t *first; /* as b->panels.first */
+  int32_t *panel;       /* [n]: of each place */
+  int32_t *order;       /* [count] */
+  int32_t *mask;        /* [n]: strips of the current panel that need the place */
+  int32_t *list;        /* [n]: its columns */
+} maker;
+
+static void find_levels(maker *m) {
+  const int32_t count = m->b->panels.count;
+  for (int32_t q = 0; q < count; q++)
+    for (int32_t s = m->first[q]; s < m->first[q + 1]; s++) {
+      const int32_t i = spti_view_line(m->v, s);
+      for (int64_t p = spti_view_begin(m->v, i); p < spti_view_end(m->v, i); p++) {
+        const int32_t from = m->panel[place_of(m->v, m->v->idx[p])];
+        if (from != q && m->b->level[from] >= m->b->level[q]) m->b->level[q] = m->b->level[from] + 1;
+      }
+      if (m->b->level[q] >= m->b->levels) m->b->levels = m->b->level[q] + 1;
+    }
+}
+
+static void find_order(maker *m) {
+  int32_t at = 0, rank = 0;
+  for (int32_t l = 0; l < m->b->levels; l++)
+    for (int32_t q = 0; q < m->b->panels.count; q++) {
+      if (m->b->level[q] != l) continue;
+      m->order[rank++] = q;
+      for (int32_t s = m->first[q]; s < m->first[q + 1]; s++) m->b->ready_at[s] = at++;
+    }
+}
+
+static const int32_t *ready_at; /* for compare_ready */
+static int compare_ready(const void *a, const void *b) { return ready_at[*(const int32_t *)a] - ready_at[*(const int32_t *)b]; }
+
+/* list and mask of panel q; returns the number of columns. */
+static int32_t columns(maker *m, int32_t q) {
+  int32_t count = 0;
+  for (int32_t s = m->first[q]; s < m->first[q + 1]; s++) {
+    const int32_t i = spti_view_line(m->v, s);
+    for (int64_t p = spti_view_begin(m->v, i); p < spti_view_end(m->v, i); p++) {
+      const int32_t c = place_of(m->v, m->v->idx[p]);
+      if (c >= m->first[q]) continue;
+      if (!m->mask[c]) m->list[count++] = c;
+      m->mask[c] |= 1 << (s - m->first[q]) / SPTI_BLOCK_STRIP;
+    }
+  }
+  ready_at = m->b->ready_at;
+  qsort(m->list, (size_t)count, sizeof *m->list, compare_ready);
+  return count;
+}
+
+static int32_t window_of(const maker *m, int32_t c) { return m->rules->window ? m->b->ready_at[c] / m->rules->window : 0; }
+
+/* Steps of panel q; written where col and step are not NULL. */
+static void steps(maker *m, int32_t q, int32_t *col, int64_t *step) {
+  const int32_t count = columns(m, q);
+  for (int32_t k = 0; k < count;) {
+    int32_t mask = 0, c = 0;
+    const int32_t window = window_of(m, m->list[k]);
+    for (; c < SPTI_BLOCK_STEP && k < count && window_of(m, m->list[k]) == window; c++, k++) {
+      mask |= m->mask[m->list[k]];
+      if (col) col[m->b->steps * SPTI_BLOCK_STEP + c] = m->list[k];
+    }
+    for (; col && c < SPTI_BLOCK_STEP; c++) col[m->b->steps * SPTI_BLOCK_STEP + c] = -1;
+    if (step) step[m->b->steps] = m->b->tiles << 4 | mask;
+    m->b->steps++;
+    for (int32_t strip = 0; strip < SPTI_BLOCK_STRIPS; strip++) m->b->tiles += mask >> strip & 1;
+  }
+  for (int32_t k = 0; k < count; k++) m->mask[m->list[k]] = 0;
+}
+
+/* ---- values ---- */
+
+static void fill_tiles(maker *m, int32_t q, void *tile, void *triangle) {
+  const spti_block_panels *b = &m->b->panels;
+  for (int32_t s = m->first[q]; s < m->first[q + 1]; s++) {
+    const int32_t i = spti_view_line(m->v, s), row = s - m->first[q], strip = row / SPTI_BLOCK_STRIP;
+    for (int64_t p = spti_view_begin(m->v, i); p < spti_view_end(m->v, i); p++) {
+      const int32_t c = place_of(m->v, m->v->idx[p]), in = c - m->first[q];
+      const number t = entry(value_at(m->v, p));
+      if (in >= 0) {
+        const int64_t at = b->diag_start[q] + spti_block_diagonal_tile(strip, in / 16, in / 8 % 2);
+        put(triangle, m->v->dtype, in_tile(at, row % 16, in % 8), t);
+        continue;
+      }
+      int64_t k = (int64_t)b->step_start[q] * SPTI_BLOCK_STEP;
+      while (b->col[k] != c) k++;
+      const int64_t step = b->step[k / SPTI_BLOCK_STEP];
+      int64_t at = spti_block_step_tile(step);
+      for (int32_t below = 0; below < strip; below++) at += spti_block_step_strips(step) >> below & 1;
+      put(tile, m->v->dtype, in_tile(at, row % 16, (int32_t)(k % SPTI_BLOCK_STEP)), t);
+    }
+  }
+}
+
+/* The diagonal of panel q and, in D, all of its block. */
+static void fill_diagonal(maker *m, int32_t q, void *triangle, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS]) {
+  const int32_t rows = m->first[q + 1] - m->first[q], places = (rows + 15) / 16 * 16;
+  for (int32_t row = 0; row < SPTI_BLOCK_ROWS; row++)
+    for (int32_t c = 0; c < SPTI_BLOCK_ROWS; c++) D[row][c] = row == c;
+  for (int32_t row = 0; row < places; row++) {
+    const int32_t i = row < rows ? spti_view_line(m->v, m->first[q] + row) : -1;
+    if (i >= 0 && !m->v->unit) D[row][row] = value_at(m->v, spti_view_diagonal(m->v, i));
+    for (int64_t p = i >= 0 ? spti_view_begin(m->v, i) : 0; i >= 0 && p < spti_view_end(m->v, i); p++) {
+      const int32_t in = place_of(m->v, m->v->idx[p]) - m->first[q];
+      if (in >= 0) D[row][in] = value_at(m->v, p);
+    }
+    const int64_t at = m->b->panels.diag_start[q] + spti_block_diagonal_tile(row / 16, row / 16, row / 8 % 2);
+    put(triangle, m->v->dtype, in_tile(at, row % 16, row % 8), D[row][row]);
+  }
+}
+
+/* The inverse of panel q's block D by forward substitution, and whether it is good enough. */
+static bool invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse) {
+  static number X[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
+  const int32_t rows = m->first[q + 1] - m->first[q], places = (rows + 15) / 16 * 16;
+  bool good = true;
+  for (int32_t i = 0; i < places; i++) {
+    double sum = 0;
+    for (int32_t j = 0; j <= i; j++) {
+      number t = i == j;
+      for (int32_t k = j; k < i; k++) t -= D[i][k] * X[k][j];
+      X[i][j] = t / D[i][i];
+      const int64_t at = m->b->panels.diag_start[q] + spti_block_diagonal_tile(i / 16, j / 16, j / 8 % 2);
+      put(inverse, m->v->dtype, in_tile(at, i % 16, j % 8), X[i][j]);
+    }
+    for (int32_t k = 0; k <= i; k++)
+      for (int32_t j = 0; j <= k; j++) sum += cabs(X[i][k]) * cabs(D[k][j]);
+    if (!(sum <= m->rules->bound)) good = false;
+  }
+  return good;
+}
+
+/* ---- all of it ---- */
+
+static bool make_symbolic(maker *m) {
+  block_reference *b = m->b;
+  const int32_t n = m->v->n;
+  int32_t *first = calloc((size_t)n + 2, sizeof *first);
+  b->panels.first = m->first = first;
+  m->panel = calloc((size_t)n + 1, sizeof *m->panel);
+  m->order = calloc((size_t)n + 1, sizeof *m->order);
+  b->panels.order = m->order;
+  m->mask = calloc((size_t)n + 1, sizeof *m->mask);
+  m->list = calloc((size_t)n + 1, sizeof *m->list);
+  b->level = calloc((size_t)n + 1, sizeof *b->level);
+  b->ready_at = calloc((size_t)n + 1, sizeof *b->ready_at);
+  if (!first || !m->panel || !m->order || !m->mask || !m->list || !b->level || !b->ready_at) return false;
+  b->panels.n = n;
+  b->panels.count = partition(m->v, m->rules, first);
+  for (int32_t q = 0; q < b->panels.count; q++)
+    for (int32_t s = first[q]; s < first[q + 1]; s++) m->panel[s] = q;
+  find_levels(m);
+  find_order(m);
+  return true;
+}
+
+static bool make_steps(maker *m) {
+  block_reference *b = m->b;
+  const size_t count = (size_t)b->panels.count;
+  int32_t *step_start = calloc(count + 1, sizeof *step_start), *diag_start = calloc(count + 1, sizeof *diag_start);
+  b->panels.step_start = step_start;
+  b->panels.diag_start = diag_start;
+  if (!step_start || !diag_start) return false;
+  for (int32_t q = 0; q < b->panels.count; q++) {
+    steps(m, q, NULL, NULL);
+    step_start[q + 1] = (int32_t)b->steps;
+    diag_start[q + 1] = diag_start[q] + spti_block_diagonal_tiles((m->first[q + 1] - m->first[q] + 15) / 16);
+  }
+  int32_t *col = calloc((size_t)b->steps * SPTI_BLOCK_STEP + 1, sizeof *col);
+  int64_t *step = calloc((size_t)b->steps + 1, sizeof *step);
+  b->panels.col = col;
+  b->panels.step = step;
+  if (!col || !step) return false;
+  b->steps = b->tiles = 0;
+  for (int32_t q = 0; q < b->panels.count; q++) steps(m, q, col, step);
+  return true;
+}
+
+static bool make_values(maker *m) {
+  static number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
+  block_reference *b = m->b;
+  const size_t bytes = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(m->v->dtype), diagonal = (size_t)b->panels.diag_start[b->panels.count];
+  void *tile = calloc((size_t)b->tiles + 1, bytes), *triangle = calloc(diagonal + 1, bytes), *inverse = calloc(diagonal + 1, bytes);
+  int32_t *flags = calloc((size_t)b->panels.count + 1, sizeof *flags);
+  b->panels.tile = tile;
+  b->panels.triangle = triangle;
+  b->panels.inverse = inverse;
+  b->panels.flags = flags;
+  if (!tile || !triangle || !inverse || !flags) return false;
+  for (int32_t q = 0; q < b->panels.count; q++) {
+    fill_tiles(m, q, tile, triangle);
+    fill_diagonal(m, q, triangle, D);
+    flags[q] = invert(m, q, D, inverse) ? 0 : SPTI_BLOCK_SUBSTITUTE;
+    b->substituted += flags[q] != 0;
+  }
+  return true;
+}
+
+bool block_reference_make(block_reference *b, const spti_view *v, const block_rules *rules) {
+  *b = (block_reference){0};
+  maker m = {.v = v, .rules = rules, .b = b};
+  const bool made = make_symbolic(&m) && make_steps(&m) && make_values(&m);
+  free(m.panel);
+  free(m.mask);
+  free(m.list);
+  if (!made) block_reference_free(b);
+  return made;
+}
+
+void block_reference_free(block_reference *b) {
+  const spti_block_panels *p = &b->panels;
+  const void *const arrays[] = {p->first,      p->order,    p->step_start, p->col,   p->step,  p->tile,
+                                p->diag_start, p->triangle, p->inverse,    p->flags, b->level, b->ready_at};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)(uintptr_t)arrays[i]);
+  *b = (block_reference){0};
+}
