@@ -69,6 +69,10 @@ typedef struct {
   int32_t width;   /* right-hand sides */
 } spti_transfer;
 
+/* A transfer in device memory, where launches find it that were recorded before it was known. */
+enum { SPTI_TRANSFER_WORDS = (sizeof(spti_transfer) + 7) / 8 };
+int spti_bind_launch(const spti_transfer *, int64_t *to, void *stream); /* to: [SPTI_TRANSFER_WORDS] */
+
 /* ---- offsets between 32 and 64 bits ---- */
 
 int spti_narrow_launch(int32_t *to, const int64_t *from, int64_t count, void *stream);

@@ -3,10 +3,22 @@
 #ifndef SPTI_TRANSFER_CUH
 #define SPTI_TRANSFER_CUH
 
+#include <string.h>
+
 #include "core/device.cuh"
 #include "core/launch.h"
 
 namespace spti {
+
+/* The transfer of a launch: the one bound in device memory, if there is one (spti_bind_launch), or its own. */
+SPTI_DEVICE spti_transfer transfer_of(const spti_transfer &own, const int64_t *bound) {
+  if (!bound) return own;
+  int64_t words[SPTI_TRANSFER_WORDS];
+  for (int w = 0; w < SPTI_TRANSFER_WORDS; w++) words[w] = load_const(bound + w);
+  spti_transfer t;
+  memcpy(&t, words, sizeof t);
+  return t;
+}
 
 SPTI_DEVICE int64_t row_at(const spti_end &end, int64_t i) { return end.map ? int64_t(load_const(end.map + i)) : i; }
 

@@ -265,7 +265,7 @@ static int32_t launches(const state *s) {
 
 static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int32_t panel) {
   const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
-  SPTI_TRY(spti_alloc(plan->context, &ws->transfer, SPTI_LEVELSET_GPU_TRANSFER_WORDS, sizeof *ws->transfer, "levelset transfer"));
+  SPTI_TRY(spti_alloc(plan->context, &ws->transfer, SPTI_TRANSFER_WORDS, sizeof *ws->transfer, "levelset transfer"));
   for (int w = 0; w < (panel > 1 ? WIDTHS : 1); w++) {
     recording *r = &ws->recordings[w];
     *r = (recording){.plan = plan, .rows = rows_of(plan, ws)};
@@ -277,7 +277,7 @@ static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int
 }
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  *out = (size_t)plan->view.n * (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype) + SPTI_LEVELSET_GPU_TRANSFER_WORDS * sizeof(int64_t);
+  *out = (size_t)plan->view.n * (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype) + SPTI_TRANSFER_WORDS * sizeof(int64_t);
   return SPTRSM_OK;
 }
 
@@ -309,8 +309,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   for (int w = 0; w < WIDTHS; w++) {
     const recording *r = &ws->recordings[w];
     if (!r->graph || r->rows.transfer.width != transfer->width) continue;
-    const spti_levelset_gpu_bind_args bind = {.transfer = *transfer, .to = ws->transfer};
-    SPTI_CUDA(spti_levelset_gpu_bind_launch(&bind, plan->context->stream));
+    SPTI_CUDA(spti_bind_launch(transfer, ws->transfer, plan->context->stream));
     return spti_gpu_graph_start(r->graph, plan->context);
   }
   spti_levelset_gpu_rows rows = rows_of(plan, ws);

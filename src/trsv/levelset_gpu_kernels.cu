@@ -25,24 +25,6 @@ template <typename T> SPTI_DEVICE T sum_of_lanes(T v, int lanes) {
 
 template <typename T> SPTI_DEVICE T *solution_of(const spti_levelset_gpu_rows &a, int64_t k) { return static_cast<T *>(a.x) + k * a.pitch; }
 
-SPTI_DEVICE spti_transfer transfer_of(const spti_levelset_gpu_rows &a) {
-  if (!a.transfer_at) return a.transfer;
-  int64_t words[SPTI_LEVELSET_GPU_TRANSFER_WORDS];
-#pragma unroll
-  for (int w = 0; w < SPTI_LEVELSET_GPU_TRANSFER_WORDS; w++) words[w] = load_const(a.transfer_at + w);
-  spti_transfer t;
-  memcpy(&t, words, sizeof t);
-  return t;
-}
-
-SPTI_KERNEL(32) levelset_gpu_bind_kernel(spti_levelset_gpu_bind_args a) {
-  int64_t words[SPTI_LEVELSET_GPU_TRANSFER_WORDS] = {};
-  memcpy(words, &a.transfer, sizeof a.transfer);
-#pragma unroll
-  for (int w = 0; w < SPTI_LEVELSET_GPU_TRANSFER_WORDS; w++)
-    if (thread_in_block() == w) store(a.to + w, words[w]);
-}
-
 /* ---- runs of narrow levels ---- */
 
 /* A chunk as the feeders leave it to the solver. */
@@ -233,7 +215,7 @@ template <typename T> SPTI_KERNEL(SPTI_LEVELSET_GPU_FEEDERS_MAX + 32) levelset_g
   SPTI_DYNAMIC_SHARED(prepared_chunk<T>, prepared);
   SPTI_SHARED(T, before, CHUNK);
   const int64_t k = block_in_grid();
-  a.rows.transfer = transfer_of(a.rows);
+  a.rows.transfer = transfer_of(a.rows.transfer, a.rows.transfer_at);
   if (warp_in_block() == 0) solve_run(a, k, prepared, before);
   else feed_run(a, k, prepared);
 }
@@ -282,7 +264,7 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_partial_kernel(spti
   const int64_t k = block_in_grid() / rows;
   const int32_t place = a.rows.first + block_in_grid() % rows;
   T *x = solution_of<T>(a.rows, k);
-  a.rows.transfer = transfer_of(a.rows);
+  a.rows.transfer = transfer_of(a.rows.transfer, a.rows.transfer_at);
   const T sum = sum_by_block<T>(a.rows, x, load_const(a.rows.start + place), load_const(a.begin + place));
   if (thread_in_block() == 0) store(x + place, read_rhs<T>(a.rows.transfer, load_const(a.rows.row + place), k) - sum);
 }
@@ -290,7 +272,7 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_partial_kernel(spti
 /* Long rows first, as they take longest. */
 template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_levelset_gpu_wide_args a) {
   const int64_t per_rhs = blocks_per_grid() / a.rows.transfer.width;
-  a.rows.transfer = transfer_of(a.rows);
+  a.rows.transfer = transfer_of(a.rows.transfer, a.rows.transfer_at);
   const int64_t k = block_in_grid() / per_rhs, block = block_in_grid() % per_rhs;
   if (block < a.long_count) {
     const int32_t place = load_const(a.long_rows + block);
@@ -338,9 +320,4 @@ extern "C" int spti_levelset_gpu_partial_launch(const spti_levelset_gpu_run_args
     using T = typename decltype(tag)::type;
     return SPTI_LAUNCH(levelset_gpu_partial_kernel<T>, blocks, WIDE_THREADS, 0, stream, *a);
   });
-}
-
-extern "C" int spti_levelset_gpu_bind_launch(const spti_levelset_gpu_bind_args *a, void *stream) {
-  using namespace spti;
-  return SPTI_LAUNCH(levelset_gpu_bind_kernel, 1, 32, 0, stream, *a);
 }

@@ -11,7 +11,7 @@ extern "C" {
 /* Rows in level order (spti_pull_rows), and the part of them that a launch solves. */
 typedef struct {
   spti_transfer transfer;
-  const int64_t *transfer_at; /* device: the transfer that counts, as words, or NULL; its width is that of `transfer` */
+  const int64_t *transfer_at; /* device: the transfer that counts (spti_bind_launch), or NULL; its width is that of `transfer` */
   const int32_t *row, *start, *from;
   const void *val, *diag;
   void *x; /* solutions by place, of right-hand side k from element k * pitch */
@@ -47,15 +47,6 @@ typedef struct {
 } spti_levelset_gpu_wide_args;
 
 int spti_levelset_gpu_wide_launch(const spti_levelset_gpu_wide_args *, sptrsm_dtype, void *stream);
-
-/* A transfer put where recorded launches find it. */
-enum { SPTI_LEVELSET_GPU_TRANSFER_WORDS = (sizeof(spti_transfer) + 7) / 8 };
-typedef struct {
-  spti_transfer transfer;
-  int64_t *to; /* [SPTI_LEVELSET_GPU_TRANSFER_WORDS] */
-} spti_levelset_gpu_bind_args;
-
-int spti_levelset_gpu_bind_launch(const spti_levelset_gpu_bind_args *, void *stream);
 
 /* ---- analysis ---- */
 

@@ -28,6 +28,7 @@ template <typename T> SPTI_DEVICE void start_row(const spti_recblock_solve_args 
 
 /* A warp has one tile of as many rows as fit, START_ROWS times. */
 template <typename T> SPTI_KERNEL(START_THREADS) recblock_start_kernel(spti_recblock_solve_args a) {
+  a.between = transfer_of(a.between, a.bound);
   const int64_t thread = int64_t(block_in_grid()) * START_THREADS + thread_in_block();
   if (thread < a.counter_count) store(a.counters + thread, 0);
   const lane_shape shape = {log_columns(a.between.width), 0};
@@ -147,6 +148,7 @@ SPTI_ANYWHERE constexpr int rows_at_once(int a) { return a >= 4 ? a / 2 : 1; }
 
 /* Warps of chunks come first: they have most to do. */
 template <typename T, int A> SPTI_KERNEL(ROWS_THREADS) recblock_rows_kernel(spti_recblock_step_args a) {
+  a.all.between = transfer_of(a.all.between, a.all.bound);
   const int64_t warp = (int64_t(block_in_grid()) * ROWS_THREADS + thread_in_block()) >> 5;
   const int64_t tiles = spti_recblock_tiles(a.all.between.width), tile = warp % tiles, unit = warp / tiles;
   const int log_w = log_columns(a.all.between.width);

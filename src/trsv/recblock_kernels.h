@@ -19,13 +19,6 @@ enum { SPTI_RECBLOCK_OFFSET = INT32_MAX, SPTI_RECBLOCK_IN_PANEL = INT32_MIN };
 /* ---- the device (recblock_device.c); cudaError_t as int ---- */
 
 int spti_recblock_count_lanes(int64_t *out, int device); /* FP32 lanes, the cores that the published rule for the depth counts */
-int spti_recblock_is_capturing(int *out, void *stream);
-
-/* A graph of what `record` queues; launches of it may be queued and running when it is destroyed. */
-typedef int (*spti_recblock_recorder)(const void *data, void *stream);
-int spti_recblock_graph_record(void **graph, spti_recblock_recorder record, const void *data);
-int spti_recblock_graph_launch(void *graph, void *stream);
-void spti_recblock_graph_destroy(void *graph); /* NULL: nothing */
 
 /* ---- analysis ---- */
 
@@ -80,6 +73,7 @@ int spti_recblock_lists_launch(const spti_recblock_lists_args *, void *stream);
 typedef struct {
   sptrsm_dtype dtype;
   spti_transfer between;
+  const int64_t *bound; /* device: the transfer that counts (spti_bind_launch), or NULL; its width is that of `between` */
   int32_t n, first;
   const int32_t *order, *start, *from;
   const void *val, *diag;

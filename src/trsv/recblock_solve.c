@@ -1,8 +1,7 @@
 /* recblock_solve -- workspaces of recblock, and the launches of a solve, one by one or as a graph. */
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/gpu.h"
+#include "core/gpu_graph.h"
 #include "trsv/recblock_state.h"
 
 typedef spti_recblock_state state;
@@ -33,76 +32,49 @@ static layout layout_of(const sptrsm_plan *plan, int32_t width) {
   return l;
 }
 
-/* Many launches go into a graph as soon as a solve finds the same blocks and width as the one before; else they are queued one by one.
- * That solve alone allocates, beside its work: what the driver needs for a graph. A graph holds addresses and alpha, no values. */
+/* A solve's launches, all but the transfer if that is bound in device memory. */
 typedef struct {
-  void *memory; /* device */
-  spti_transfer last;
-  void *graph; /* of a solve with `last`, or NULL */
+  const state *s;
+  spti_recblock_step_args args; /* of the first step, but for the step itself */
+} queue;
+
+/* Many launches are recorded as graphs, of one right-hand side and of as many as the panel takes; other widths are queued one by one. */
+enum { ONE, FULL, WIDTHS };
+
+typedef struct {
+  void *memory;      /* device */
+  int64_t *transfer; /* device, words; NULL: no recordings */
+  queue recorded[WIDTHS];
+  spti_gpu_graph *graphs[WIDTHS];
 } workspace;
 
 enum { GRAPH_ABOVE = 8 }; /* launches */
+
+static bool is_recorded(const state *s) { return s->step_count + 1 > GRAPH_ABOVE; }
 
 sptrsm_status spti_recblock_work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
   const spti_recblock_summary *m = &s->summary;
   const int64_t rows = 2 * ((int64_t)plan->view.n + m->syncfree) + m->most_pieces + m->records; /* with no less than the layout has */
   SPTI_TRY(spti_bytes(out, rows, (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype), "recblock workspace"));
-  *out = layout_of(plan, panel).bytes;
+  *out = layout_of(plan, panel).bytes + (is_recorded(s) ? SPTI_TRANSFER_WORDS * sizeof(int64_t) : 0);
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_recblock_work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
-  workspace *w;
-  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "recblock workspace"));
-  *w = (workspace){0};
-  sptrsm_status status = spti_alloc(plan->context, &w->memory, (int64_t)layout_of(plan, panel).bytes, 1, "recblock workspace");
-  if (status == SPTRSM_OK) *work = w;
-  else spti_host_free(w);
-  return status;
-}
-
-void spti_recblock_work_free(void *work, const sptrsm_plan *plan) {
-  workspace *w = work;
-  spti_recblock_graph_destroy(w->graph);
-  spti_free(plan->context, w->memory);
-  spti_host_free(w);
-}
-
-typedef struct {
-  const state *s;
-  spti_recblock_step_args args; /* of the first step, but for the step itself */
-} queue;
-
-/* A cudaError_t as int. */
-static int queue_steps(const void *data, void *stream) {
-  const queue *q = data;
+static sptrsm_status queue_steps(const void *what, void *stream) {
+  const queue *q = what;
   spti_recblock_step_args a = q->args;
-  int error = spti_recblock_start_launch(&a.all, stream);
-  for (int32_t i = 0; i < q->s->step_count && !error; i++) {
+  SPTI_CUDA(spti_recblock_start_launch(&a.all, stream));
+  for (int32_t i = 0; i < q->s->step_count; i++) {
     a.step = q->s->steps[i];
     a.keep = i + 1 < q->s->step_count;
-    if (!a.step.syncfree) {
-      error = spti_recblock_rows_launch(&a, stream);
-      continue;
-    }
-    error = spti_recblock_syncfree_launch(&a, stream);
-    a.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
+    SPTI_CUDA(a.step.syncfree ? spti_recblock_syncfree_launch(&a, stream) : spti_recblock_rows_launch(&a, stream));
+    if (a.step.syncfree) a.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
   }
-  return error;
+  return SPTRSM_OK;
 }
 
-static bool same_end(const spti_end *a, const spti_end *b) {
-  return a->data == b->data && a->row_stride == b->row_stride && a->col_stride == b->col_stride && a->map == b->map &&
-         a->scale == b->scale && a->divide == b->divide;
-}
-
-static bool same_transfer(const spti_transfer *a, const spti_transfer *b) {
-  return same_end(&a->from, &b->from) && same_end(&a->to, &b->to) && memcmp(a->alpha, b->alpha, sizeof a->alpha) == 0 &&
-         a->width == b->width;
-}
-
-static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer *between) {
+static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer *between, const int64_t *bound) {
   const state *s = plan->state;
   const layout l = layout_of(plan, between->width);
   int32_t *counters = (int32_t *)(memory + l.counters);
@@ -110,6 +82,7 @@ static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer
       .s = s,
       .args = {.all = {.dtype = plan->view.dtype,
                        .between = *between,
+                       .bound = bound,
                        .n = plan->view.n,
                        .first = s->tree.first,
                        .order = s->order,
@@ -129,27 +102,46 @@ static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer
                .sync = {.control = counters + l.arrivals, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}}};
 }
 
-/* The same blocks again, in a stream that nobody captures? Remembers the blocks if not. */
-static sptrsm_status repeats(bool *out, const sptrsm_plan *plan, workspace *w, const spti_transfer *between) {
-  int capturing;
-  *out = false;
-  SPTI_CUDA(spti_recblock_is_capturing(&capturing, plan->context->stream));
-  if (capturing) return SPTRSM_OK;
-  *out = same_transfer(between, &w->last);
-  if (*out) return SPTRSM_OK;
-  spti_recblock_graph_destroy(w->graph);
-  w->graph = NULL;
-  w->last = *between;
+static sptrsm_status make_recordings(workspace *w, const sptrsm_plan *plan, int32_t panel) {
+  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
+  SPTI_TRY(spti_alloc(plan->context, &w->transfer, SPTI_TRANSFER_WORDS, sizeof *w->transfer, "recblock transfer"));
+  for (int g = 0; g < (panel > 1 ? WIDTHS : 1); g++) {
+    const spti_transfer between = {.width = widths[g]};
+    w->recorded[g] = queue_of(plan, w->memory, &between, w->transfer);
+    SPTI_TRY(spti_gpu_graph_create(&w->graphs[g], plan->context, queue_steps, &w->recorded[g]));
+  }
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_recblock_solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  const state *s = plan->state;
+void spti_recblock_work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
-  const queue q = queue_of(plan, w->memory, between);
-  bool again = false;
-  if (s->step_count + 1 > GRAPH_ABOVE) SPTI_TRY(repeats(&again, plan, w, between));
-  if (again && !w->graph) SPTI_CUDA(spti_recblock_graph_record(&w->graph, queue_steps, &q));
-  SPTI_CUDA(again ? spti_recblock_graph_launch(w->graph, plan->context->stream) : queue_steps(&q, plan->context->stream));
+  for (int g = 0; g < WIDTHS; g++) spti_gpu_graph_free(w->graphs[g]);
+  spti_free(plan->context, w->transfer);
+  spti_free(plan->context, w->memory);
+  spti_host_free(w);
+}
+
+sptrsm_status spti_recblock_work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  workspace *w;
+  sptrsm_status status;
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "recblock workspace"));
+  *w = (workspace){0};
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)layout_of(plan, panel).bytes, 1, "recblock workspace"));
+  if (is_recorded(plan->state)) SPTI_TRY_GOTO(make_recordings(w, plan, panel));
+  *work = w;
   return SPTRSM_OK;
+fail:
+  spti_recblock_work_free(w, plan);
+  return status;
+}
+
+sptrsm_status spti_recblock_solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
+  workspace *w = work;
+  for (int g = 0; g < WIDTHS; g++) {
+    if (!w->graphs[g] || w->recorded[g].args.all.between.width != between->width) continue;
+    SPTI_CUDA(spti_bind_launch(between, w->transfer, plan->context->stream));
+    return spti_gpu_graph_start(w->graphs[g], plan->context);
+  }
+  const queue q = queue_of(plan, w->memory, between, NULL);
+  return queue_steps(&q, plan->context->stream);
 }

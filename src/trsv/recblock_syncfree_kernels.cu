@@ -54,6 +54,7 @@ template <typename T, int A> struct hand {
 };
 
 template <typename T, int A> SPTI_KERNEL(SYNCFREE_THREADS) recblock_syncfree_kernel(spti_recblock_step_args a) {
+  a.all.between = transfer_of(a.all.between, a.all.bound);
   const int64_t warp = block_ticket(a.sync) * warps_per_block() + warp_in_block();
   const int64_t width = a.all.between.width, tiles = spti_recblock_tiles(a.all.between.width);
   const int log_w = log_columns(a.all.between.width);

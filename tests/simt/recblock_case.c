@@ -17,32 +17,6 @@ int spti_recblock_count_lanes(int64_t *out, int device) {
   return 0;
 }
 
-/* A graph here is what was to be recorded: it runs when it is launched. */
-typedef struct {
-  spti_recblock_recorder record;
-  const void *data;
-} recorded;
-
-int spti_recblock_is_capturing(int *out, void *stream) {
-  (void)stream;
-  *out = 0;
-  return 0;
-}
-
-int spti_recblock_graph_record(void **graph, spti_recblock_recorder record, const void *data) {
-  static recorded only;
-  only = (recorded){record, data};
-  *graph = &only;
-  return 0;
-}
-
-int spti_recblock_graph_launch(void *graph, void *stream) {
-  const recorded *r = graph;
-  return r->record(r->data, stream);
-}
-
-void spti_recblock_graph_destroy(void *graph) { (void)graph; }
-
 static sptrsm_status solve(recblock_case *c, sptrsm_plan *plan) {
   const spti_method *m = &spti_method_recblock;
   void *work;
