@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "factor.h"
 #include "factor_report.h"
 #include "problem.h"
 
 static const char help[] = "sptrsm-factor A.mtx.gz -o factors.h5           Cholesky if it can be, else LU\n"
-                           "sptrsm-factor A.h5:/A --with umfpack --ordering metis -o f.h5 --keep-a --nrhs 8\n"
+                           "sptrsm-factor A.h5:/A --with umfpack -o f.h5 --keep-a --nrhs 8\n"
                            "sptrsm-solve f.h5 f_rhs.h5                     solves with what that has made\n"
                            "\n"
                            "usage: sptrsm-factor A -o FILE [options]   A: FILE or FILE:/path\n"
@@ -26,7 +25,8 @@ static const char help[] = "sptrsm-factor A.mtx.gz -o factors.h5           Chole
                            "  --memory-limit S, --allow-external   as in sptrsm-solve\n"
                            "  --compress 0..9, --force, --json FILE\n"
                            "  -q, -v, --help, --version\n"
-                           "exit: 0 written, 2 usage, 3 bad input, 4 singular, 5 I/O, 6 memory\n";
+                           "exit: 0 written, 1 written but of no use, 2 usage, 3 bad input, 4 singular,\n"
+                           "      5 I/O, 6 memory\n";
 
 enum {
   KEY_WITH = 2000,
@@ -87,6 +87,7 @@ typedef struct {
   factor_request request;
   sptrsm_io_options io;
   bool keep_a, force, no_check;
+  bool json_checked; /* --json may be written */
   int compress;
   int64_t nrhs;
 } settings;
@@ -196,6 +197,16 @@ static int factorise(factor_set *set, factor_report *report, const settings *s, 
   return code;
 }
 
+static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26;
+
+/* Warns where the factors solve badly; CLI_ABOVE where the solution has no correct digit to speak of. */
+static int judge(const factor_verdict *v) {
+  if (!v->done || v->backward <= fair) return CLI_OK; /* NaN is not fair */
+  cli_warning("a test solve has backward error %s, %.0f units of rounding; try --pivot 1 or another --with, or refine with --keep-a",
+              cli_error_size(v->backward).text, v->backward / rounding);
+  return v->backward <= useless ? CLI_OK : CLI_ABOVE;
+}
+
 static int write_files(const settings *s, const factor_report *r, const sptrsm_file_matrix *file, const factor_matrix *A,
                        const factor_set *set) {
   char *source = NULL;
@@ -223,43 +234,66 @@ static int load(sptrsm_file_matrix **file, factor_matrix *A, const settings *s) 
 static int check_outputs(settings *s) {
   const char *const inputs[] = {s->in};
   int code = cli_check_output(s->out, s->force, inputs, 1);
-  if (code == CLI_OK && s->json) code = cli_check_json(s->json, s->force, inputs, 1);
+  if (code == CLI_OK && s->json) {
+    code = cli_check_json(s->json, s->force, inputs, 1);
+    s->json_checked = code == CLI_OK;
+  }
   if (code != CLI_OK || s->nrhs == 0) return code;
   s->rhs = cli_sibling(s->out, "_rhs.h5");
   return s->rhs ? cli_check_output(s->rhs, s->force, inputs, 1) : cli_no_memory("a file name");
 }
 
-static int run(settings *s) {
-  sptrsm_file_matrix *file = NULL;
-  factor_matrix A = {0};
-  factor_set set = {0};
-  factor_report report = {.path = s->out};
-  double start = cli_now();
-  int code = check_outputs(s);
-  if (code == CLI_OK) code = load(&file, &A, s);
-  if (code == CLI_OK) code = factorise(&set, &report, s, &A);
-  if (code == CLI_OK) {
-    factor_set_finish(&set);
-    code = factor_count(&report.counts, &A, &set);
+/* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */
+static void report_failure(const settings *s, int code) {
+  if (!s->json_checked) return;
+  cli_write_json(json_pack("{s:s, s:s, s:s, s:o, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(), "input", s->in, "error",
+                           cli_json_error(code), "exit_code", code),
+                 s->json);
+}
+
+static int report(const settings *s, const factor_report *r, const factor_matrix *A, const factor_set *set) {
+  bool json_is_stdout = s->json && strcmp(s->json, "-") == 0;
+  if (!cli_quiet()) factor_print(json_is_stdout ? stderr : stdout, r, A, set);
+  int code = cli_flush();
+  if (code == CLI_OK && s->json) code = cli_write_json(factor_json(r, A, set), s->json);
+  return code;
+}
+
+/* From the matrix in memory to the factor set on disk. */
+static int work(factor_set *set, factor_report *r, const settings *s, const sptrsm_file_matrix *file, const factor_matrix *A) {
+  int code = factorise(set, r, s, A);
+  if (code != CLI_OK) return code;
+  factor_set_finish(set);
+  code = factor_count(&r->counts, A, set);
+  if (code == CLI_OK && !s->no_check) {
+    cli_phase("checking");
+    code = factor_check(&r->check, A, set);
   }
-  if (code == CLI_OK) code = write_files(s, &report, file, &A, &set);
-  report.total_seconds = cli_now() - start;
-  if (code == CLI_OK && !(s->json && strcmp(s->json, "-") == 0)) factor_print(&report, &A, &set);
-  if (code == CLI_OK && s->json) code = cli_write_json(factor_json(&report, &A, &set), s->json);
-  factor_set_free(&set);
-  factor_matrix_free(&A);
-  sptrsm_file_matrix_free(file);
-  return code == CLI_OK ? cli_flush() : code;
+  return code == CLI_OK ? write_files(s, r, file, A, set) : code;
 }
 
 int main(int argc, char **argv) {
   static const cli_program program = {"sptrsm-factor", help, options, parse};
   settings s = {.request = {.pivot = -1, .scale = true}};
+  sptrsm_file_matrix *file = NULL;
+  factor_matrix A = {0};
+  factor_set set = {0};
   sptrsm_io_options_init(&s.io);
   s.io.tidy = 1;
   cli_start(&program, argc, argv, &s);
-  int code = run(&s);
-  if (code != CLI_OK && s.json && code != CLI_IO && code != CLI_USAGE) (void)cli_write_json(cli_json_error(code), s.json);
+  factor_report r = {.path = s.out};
+  double start = cli_now();
+  int code = check_outputs(&s);
+  if (code == CLI_OK) code = load(&file, &A, &s);
+  if (code == CLI_OK) code = work(&set, &r, &s, file, &A);
+  r.total_seconds = cli_now() - start;
+  if (code != CLI_OK) report_failure(&s, code);
+  if (code == CLI_OK) r.exit_code = judge(&r.check);
+  if (code == CLI_OK) code = report(&s, &r, &A, &set);
+  if (code == CLI_OK) code = r.exit_code;
+  factor_set_free(&set);
+  factor_matrix_free(&A);
+  sptrsm_file_matrix_free(file);
   free(s.rhs);
   return code;
 }

@@ -25,6 +25,8 @@ typedef struct {
 /* Square, f32 widened. The object that was read stays the caller's. */
 int factor_matrix_make(factor_matrix *out, const sptrsm_file_matrix *);
 void factor_matrix_free(factor_matrix *);
+/* The first column that can't have a pivot of its own, whatever the numbers are; -1: none. */
+int factor_unmatched(int64_t *column, const factor_matrix *);
 
 /* ---- the request ---- */
 

@@ -108,15 +108,34 @@ static bool has_positive_diagonal(const columns *A, int64_t n, int width) {
   return true;
 }
 
-int factor_matrix_make(factor_matrix *out, const sptrsm_file_matrix *M) {
-  columns rows = {0}, A = {0}, T = {0};
-  int width = dtype_is_complex(M->dtype) ? 2 : 1;
-  int64_t n = M->rows;
+static int check(const sptrsm_file_matrix *M) {
   if (M->rows != M->cols) {
     cli_error("%s: is %lld x %lld; only square matrices have the factors that a solve needs", M->where, (long long)M->rows,
               (long long)M->cols);
     return CLI_INPUT;
   }
+  if (M->rows == 0) {
+    cli_error("%s: has no rows; there is nothing to factorise", M->where);
+    return CLI_INPUT;
+  }
+  for (int64_t line = 0; line < M->rows; line++)
+    for (int64_t p = M->ptr[line]; p < M->ptr[line + 1]; p++) {
+      double value[2];
+      stored_value(value, M, p);
+      if (isfinite(value[0]) && isfinite(value[1])) continue;
+      int64_t row = M->format == SPTRSM_CSR ? line : M->idx[p], column = M->format == SPTRSM_CSR ? M->idx[p] : line;
+      cli_error("%s: entry (%lld,%lld) is not finite; there is no factorisation with it", M->where, (long long)row, (long long)column);
+      return CLI_INPUT;
+    }
+  return CLI_OK;
+}
+
+int factor_matrix_make(factor_matrix *out, const sptrsm_file_matrix *M) {
+  columns rows = {0}, A = {0}, T = {0};
+  int width = dtype_is_complex(M->dtype) ? 2 : 1;
+  int64_t n = M->rows;
+  int code = check(M);
+  if (code != CLI_OK) return code;
   bool good = columns_of_file(&rows, M, width, true) && columns_transpose(&A, &rows, n, width);
   columns_free(&rows);
   good = good && columns_transpose(&T, &A, n, width);

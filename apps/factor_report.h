@@ -2,16 +2,18 @@
 #ifndef APPS_FACTOR_REPORT_H
 #define APPS_FACTOR_REPORT_H
 
-#include "factor.h"
+#include "factor_check.h"
 
 typedef struct {
   const char *path, *library; /* of the factor set; "UMFPACK 5.7.9" */
   const char *why;            /* why this library: "asked for", "symmetric with a positive diagonal" */
   factor_counts counts;
+  factor_verdict check;
   double total_seconds;
+  int exit_code;
 } factor_report;
 
-void factor_print(const factor_report *, const factor_matrix *, const factor_set *);
+void factor_print(FILE *, const factor_report *, const factor_matrix *, const factor_set *);
 json_t *factor_json(const factor_report *, const factor_matrix *, const factor_set *);
 
 /* B = A X_true and X_true with whole numbers from -9 to 9 without 0 (complex: both parts), nrhs columns, into path. */

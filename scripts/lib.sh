@@ -25,6 +25,24 @@ need_header() {
   MISSING+=("$2")
 }
 
+# want_header HEADER PACKAGE: as need_header, but without it only a part is left out.
+WANTED=()
+want_header() {
+  local missing=("${MISSING[@]}")
+  need_header "$@"
+  [[ ${#MISSING[@]} -eq ${#missing[@]} ]] || WANTED+=("$2")
+  MISSING=("${missing[@]}")
+}
+
+# Installs what want_header noted if that works.
+install_wanted() {
+  [[ ${#WANTED[@]} -eq 0 ]] && return
+  local missing=("${WANTED[@]}")
+  WANTED=() MISSING=("${missing[@]}")
+  (install_missing) || echo "going on without ${missing[*]}"
+  MISSING=()
+}
+
 need_build_tools() {
   need gcc gcc
   need g++ g++

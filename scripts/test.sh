@@ -12,6 +12,9 @@ export OMP_WAIT_POLICY=passive # tests run side by side: idle threads should sle
 need_build_tools
 need_header criterion/criterion.h libcriterion-dev
 install_missing
+want_header suitesparse/umfpack.h libsuitesparse-dev # for sptrsm-factor
+want_header superlu/slu_ddefs.h libsuperlu-dev
+install_wanted
 
 options=("-DSPTRSM_WERROR=${SPTRSM_WERROR:-OFF}")
 if command -v ccache >/dev/null; then

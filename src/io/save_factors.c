@@ -53,6 +53,8 @@ static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t n
                                       : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for the description of %s", where, m->name);
   free(text);
   json_decref(root);
+  if (status == SPTRSM_OK && !real && m->structure != NULL) /* else the arrays alone would be taken for CSR */
+    return spti_io_write_text(group, "format", m->format == SPTRSM_CSR ? "csr" : "csc", where);
   if (status != SPTRSM_OK || m->structure != NULL) return status;
   int64_t shape[2] = {m->rows, m->cols};
   SPTI_IO_TRY(spti_io_write_text(group, "encoding-type", m->format == SPTRSM_CSR ? "csr_matrix" : "csc_matrix", where));

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 test_help() {
-  for name in solve info gen verify bench; do
+  for name in solve info gen verify bench $(built factor); do
     run sptrsm-$name --help
     code 0
     check; [ "$(wc -l <stdout)" -le 24 ] || fail "--help is longer than a screen"
@@ -16,7 +16,7 @@ test_help() {
 }
 
 test_usage() {
-  for name in solve info gen verify bench; do
+  for name in solve info gen verify bench $(built factor); do
     rejects 2 "Try 'sptrsm-$name --help'." sptrsm-$name
     rejects 2 "unknown or ambiguous option '--nonsense'" sptrsm-$name --nonsense
     check; [ "$(wc -l <stderr)" = 2 ] || fail "wrong usage takes one line and a hint"

@@ -33,6 +33,7 @@ at_most() { check; [[ $1 =~ ^-?[0-9] ]] && awk "BEGIN { exit !($1 <= $2) }" || f
 # rejects CODE TEXT command ...: the program fails with that code, says that, and suggests nothing on stdout
 rejects() { local want=$1 text=$2; shift 2; run "$@"; code "$want"; warns "$text"; check; [ ! -s stdout ] || fail "stdout should be empty"; }
 golden() { check; diff -u - "$1" >difference || { fail "output differs"; cat difference; }; }
+built() { [ ! -x "$bin/sptrsm-$1" ] || echo "$1"; } # names a program that not every build has
 system() { run sptrsm-gen -q "$@" -o s.h5 --force; code 0; } # s.h5 and s_rhs.h5
 solves() { run sptrsm-solve -q s.h5 s_rhs.h5 --force "$@"; code 0; silent; }
 verifies() { run sptrsm-verify -q s.h5 s_rhs.h5 s_rhs.solution.h5 "$@"; code 0; silent; }
@@ -44,7 +45,7 @@ market() {
   printf '%s\n' "$@" >>"$file"
 }
 
-for file in solve files programs bench; do . "$here/cli_$file.sh"; done
+for file in solve files programs bench factor; do . "$here/cli_$file.sh"; done
 declare -F "test_$section" >/dev/null || { echo "cli_test.sh: no section $section" >&2; exit 2; }
 "test_$section"
 echo "$section: $checks checks, $failures failed"

@@ -1,0 +1,228 @@
+# cli_factor.sh -- sptrsm-factor, which is built only where a library of direct solvers was found. Sections for cli_test.sh.
+# shellcheck shell=bash
+
+need_factor() { [ -x "$bin/sptrsm-factor" ] || { echo "skipped: this build has no sptrsm-factor"; exit 77; }; }
+# has LIBRARY: was it built in?
+has() {
+  sptrsm-factor grid.mtx -o has.h5 --with "$1" -q --force >/dev/null 2>has.txt
+  ! grep -q "this build has no" has.txt
+}
+
+# grid FILE CENTRE FIELD: Laplacian of a 13 x 11 grid with CENTRE on the diagonal, its lower triangle, FIELD symmetric or hermitian
+grid() {
+  awk -v centre="$2" -v field="$3" 'BEGIN {
+    nx = 13; ny = 11; n = nx * ny
+    print "%%MatrixMarket matrix coordinate", field == "hermitian" ? "complex" : "real", field
+    print n, n, 3 * n - nx - ny
+    for (i = 0; i < n; i++) {
+      put(i, i, centre + (i % 3) / 8, 0)
+      if (i % nx < nx - 1) put(i + 1, i, -1, 0.5)
+      if (i + nx < n) put(i + nx, i, -0.75, -0.25)
+    }
+  }
+  function put(i, j, re, im) { print i + 1, j + 1, re (field == "hermitian" ? " " im : "") }' >"$1"
+}
+
+# scattered FILE real|complex: 150 rows of no symmetry, of sizes from 1 to 10^6, with a diagonal that wants pivoting
+scattered() {
+  awk -v field="$2" 'BEGIN {
+    n = 150; count = 0
+    for (i = 0; i < n; i++) {
+      size = 10 ^ (i % 7)
+      put(i, i, (i % 4 ? 0.01 : 2) * size, 0.25 * size)
+      for (k = 1; k <= 4; k++) put(i, (i * 7 + k * k * 11 + 3 * k) % n, ((i * 5 + k * 3) % 13 - 6.5) * size / 4, (k - 2.5) * size / 3)
+    }
+    print "%%MatrixMarket matrix coordinate", field, "general"
+    print n, n, count
+    for (e = 0; e < count; e++) print entry[e]
+  }
+  function put(i, j, re, im) {
+    if (!((i, j) in seen)) { seen[i, j] = 1; entry[count++] = i + 1 " " j + 1 " " re (field == "complex" ? " " im : "") }
+  }' >"$1"
+}
+
+# round_trip KIND MATRIX option ...: factorises, solves for a known X and compares; the set is f.h5, the report f.json
+round_trip() {
+  local kind=$1 matrix=$2
+  shift 2
+  run sptrsm-factor "$matrix" -o f.h5 --force --nrhs 3 --json f.json "$@"
+  code 0
+  says "f.h5: $kind by "
+  at_most "$(field f.json backward_error)" 3e-15
+  run sptrsm-solve -q f.h5 f_rhs.h5 --force
+  code 0
+  run sptrsm-verify f.h5 f_rhs.h5 f_rhs.solution.h5 --json
+  code 0
+  at_most "$(field stdout max_error)" "$(awk "BEGIN { print 100 * $(field f.json condition) * 1.2e-16 }")"
+}
+
+test_factor() {
+  need_factor
+  grid grid.mtx 4 symmetric
+  grid hermitian.mtx 4 hermitian
+  grid indefinite.mtx 0.5 symmetric
+  scattered lu.mtx real
+  scattered complex.mtx complex
+  if has cholmod; then
+    round_trip "L L'" grid.mtx
+    equals "$(field f.json reason)" "symmetric, positive diagonal"
+    equals "$(field f.json nnz_a)" 667
+    equals "$(field f.json nnz_l)" "$(field f.json nnz_u)"
+    round_trip "L L'" hermitian.mtx
+    equals "$(field f.json dtype)" c128
+    round_trip "L D L'" grid.mtx --ldl
+    round_trip "L D L'" hermitian.mtx --ldl --keep-a
+    for order in natural amd metis; do
+      round_trip "L L'" grid.mtx --ordering $order
+      equals "$(field f.json ordering)" $order
+    done
+    rejects 3 "is not symmetric, so it has no Cholesky factor; use --with umfpack" sptrsm-factor lu.mtx -o x.h5 --with cholmod
+  fi
+  for library in umfpack klu superlu; do
+    has $library || continue
+    for matrix in lu complex indefinite hermitian; do
+      round_trip "L U" $matrix.mtx --with $library --pivot 0.1
+      round_trip "L U" $matrix.mtx --with $library --no-scale --ordering natural --keep-a --pivot 1
+    done
+  done
+  if has cholmod && has umfpack; then
+    round_trip "L U" indefinite.mtx
+    equals "$(field f.json reason)" "not positive definite"
+  fi
+}
+
+# Real matrices with the right-hand sides and solutions that came with them.
+test_factor_real() {
+  need_factor
+  market grid.mtx general "1 1 1" "1 1 4"
+  while read -r name limit; do
+    for library in umfpack klu superlu; do
+      has $library || continue
+      run sptrsm-factor "$data/${name}_splu.h5:/A" -o f.h5 --force --with $library --keep-a
+      code 0
+      run sptrsm-solve -q f.h5 "$data/${name}_rhs.h5" -o x.h5 --force
+      code 0
+      run sptrsm-verify f.h5 "$data/${name}_rhs.h5" x.h5 --json
+      code 0
+      at_most "$(field stdout max_error)" "$limit"
+    done
+  done <<'END'
+add32     3e-12
+circuit_2 3e-12
+sherman5  1.6e-11
+END
+}
+
+# The counts of a matrix small enough to count by hand: an arrow that points up, eliminated from its tip.
+test_factor_counts() {
+  need_factor
+  market grid.mtx general "1 1 1" "1 1 4"
+  market arrow.mtx symmetric "4 4 7" "1 1 8" "2 1 1" "3 1 1" "4 1 1" "2 2 8" "3 3 8" "4 4 8"
+  for library in umfpack klu superlu; do
+    has $library || continue
+    run sptrsm-factor arrow.mtx -o f.h5 --force --with $library --ordering natural --json - -q
+    code 0
+    equals "$(field stdout nnz_a)" 10
+    equals "$(field stdout nnz_l)" 10
+    equals "$(field stdout nnz_u)" 10
+    equals "$(field stdout fill)" 1.6000000000000001
+    equals "$(field stdout flops)" 34.0 # products 9 + 4 + 1, twice, and divisions 3 + 2 + 1
+    equals "$(field stdout supernodes)" 1
+    at_most "$(field stdout condition)" 1.98361 # the first column of A and that of its inverse sum up to 11 and 11 / 61
+    at_most "-$(field stdout condition)" -1.98360
+  done
+  if has cholmod; then
+    run sptrsm-factor arrow.mtx -o f.h5 --force --ordering natural --json - -q
+    code 0
+    equals "$(field stdout flops)" 26.0 # products 6 + 3 + 1, twice, and divisions 3 + 2 + 1
+  fi
+  # Padding: the zeros that a supernodal factorisation puts in are dropped, or kept.
+  grid grid.mtx 4 symmetric
+  has cholmod || return
+  sptrsm-factor -q grid.mtx -o padded.h5 --keep-zeros --json padded.json
+  sptrsm-factor -q grid.mtx -o f.h5 --force --json f.json
+  check; [ "$(field padded.json nnz_l)" -gt "$(field f.json nnz_l)" ] || fail "nothing was padded"
+}
+
+test_factor_inputs() {
+  need_factor
+  grid grid.mtx 4 symmetric
+  market wide.mtx general "2 3 2" "1 1 1" "2 3 1"
+  rejects 3 "is 2 x 3; only square matrices" sptrsm-factor wide.mtx -o x.h5
+  market nan.mtx general "2 2 2" "1 1 1" "2 2 nan"
+  rejects 3 "nan.mtx: entry (1,1) is not finite" sptrsm-factor nan.mtx -o x.h5
+  market empty.mtx general "0 0 0"
+  rejects 3 "empty.mtx" sptrsm-factor empty.mtx -o x.h5
+  rejects 3 "not_hdf5.h5" sptrsm-factor "$here/../data/not_hdf5.h5" -o x.h5
+  echo nonsense >bad.mtx
+  rejects 3 "bad.mtx" sptrsm-factor bad.mtx -o x.h5
+  rejects 5 "none.mtx" sptrsm-factor none.mtx -o x.h5
+  # Columns count from 0. Column 3 is empty; [1 2; 2 1] is indefinite; row and column 1 are empty.
+  market column.mtx general "5 5 6" "1 1 2" "2 2 2" "3 3 2" "4 3 1" "4 5 2" "5 5 2"
+  market indefinite.mtx symmetric "3 3 4" "1 1 1" "2 1 2" "2 2 1" "3 3 1"
+  market zero.mtx symmetric "3 3 2" "1 1 1" "3 3 1"
+  for library in umfpack klu superlu; do
+    has $library || continue
+    rejects 4 "column.mtx: column 3, step " sptrsm-factor column.mtx -o x.h5 --with $library --ordering natural
+    rejects 4 "column 1, step " sptrsm-factor zero.mtx -o x.h5 --with $library
+  done
+  if has cholmod; then
+    rejects 4 "column 1, step 1 of the elimination: the pivot is not positive" sptrsm-factor indefinite.mtx -o x.h5 --with cholmod --ordering natural
+    rejects 4 "column 1, step 1 of the elimination: the pivot vanishes" sptrsm-factor zero.mtx -o x.h5 --ldl --ordering natural
+  fi
+  missing x.h5
+  no_leftovers
+  rejects 2 "give the matrix to factorise" sptrsm-factor -o x.h5
+  rejects 2 "give the output: -o FILE" sptrsm-factor grid.mtx
+  rejects 2 "one argument too many" sptrsm-factor grid.mtx grid.mtx -o x.h5
+  rejects 2 "--pivot: 2 is not from 0 to 1" sptrsm-factor grid.mtx -o x.h5 --pivot 2
+  rejects 2 "--ldl is for --with cholmod" sptrsm-factor grid.mtx -o x.h5 --ldl --with klu
+  rejects 2 "--with: 'pardiso' is not one of auto, cholmod, umfpack, klu, superlu" sptrsm-factor grid.mtx -o x.h5 --with pardiso
+  rejects 2 "--ordering: 'rcm' is not one of default, natural" sptrsm-factor grid.mtx -o x.h5 --ordering rcm
+}
+
+test_factor_outputs() {
+  need_factor
+  grid grid.mtx 4 symmetric
+  echo precious >f.h5
+  cp f.h5 old
+  rejects 5 "f.h5: exists; replace it with --force" sptrsm-factor grid.mtx -o f.h5
+  same f.h5 old
+  rejects 2 "the output is the input grid.mtx" sptrsm-factor grid.mtx -o grid.mtx --force
+  rejects 5 "there is no folder none" sptrsm-factor grid.mtx -o none/f.h5
+  rejects 2 "is the output of the factors too" sptrsm-factor grid.mtx -o x.h5 --json x.h5
+  cp old f_rhs.h5
+  rejects 5 "g_rhs.h5: exists" bash -c 'cp old g_rhs.h5; sptrsm-factor grid.mtx -o g.h5 --nrhs 1'
+  missing g.h5
+  for blocks in 1 16; do # a full disk
+    last="limit of $blocks kB"
+    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-factor -q grid.mtx -o f.h5 --force) >stdout 2>stderr
+    rc=$?
+    code 5
+    warns "sptrsm-factor: error: f.h5"
+    same f.h5 old
+    no_leftovers
+  done
+  run sptrsm-factor grid.mtx -o f.h5 --force --json report -q
+  code 0
+  silent
+  equals "$(field report exit_code)" 0
+  run sptrsm-factor none.mtx -o g.h5 --json report
+  code 5
+  equals "$(field report error status)" I/O
+  equals "$(field report exit_code)" 5
+  last="report >/dev/full"
+  sptrsm-factor grid.mtx -o f.h5 --force >/dev/full 2>stderr
+  rc=$?
+  code 5
+  warns "stdout: can't write"
+  # A's other forms, single precision and what is stored of it.
+  for name in ann_csr ann_complex64 bin_coo ann_big_endian; do
+    run sptrsm-factor "$here/../data/forms.h5:/$name" -o g.h5 --force --keep-a --nrhs 2
+    code 0
+    run sptrsm-solve -q g.h5 g_rhs.h5 --force
+    code 0
+    run sptrsm-verify g.h5 g_rhs.h5 g_rhs.solution.h5
+    code 0
+  done
+}
