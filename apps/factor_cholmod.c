@@ -3,10 +3,9 @@
  * Supernodal L L' unless L D L' is asked for, which CHOLMOD has without supernodes only and without pivoting: it takes indefinite
  * matrices as far as no pivot vanishes.
  */
-#include <cholmod.h>
-#include <stdlib.h>
+#include "factor_cholmod.h"
 
-#include "factor.h"
+#include <stdlib.h>
 
 static const char *version(void) {
   static char text[48];
@@ -14,7 +13,7 @@ static const char *version(void) {
   return text;
 }
 
-static void set_up(cholmod_common *c, const factor_request *r) {
+void factor_cholmod_set_up(cholmod_common *c, const factor_request *r) {
   static const int methods[ORDER_COUNT] = {[ORDER_NATURAL] = CHOLMOD_NATURAL,
                                            [ORDER_AMD] = CHOLMOD_AMD,
                                            [ORDER_COLAMD] = CHOLMOD_COLAMD,
@@ -42,8 +41,7 @@ static const char *ordering_used(const cholmod_common *c) {
   }
 }
 
-/* The matrix in its own arrays: of both triangles CHOLMOD reads the lower one. */
-static cholmod_sparse view(const factor_matrix *A) {
+cholmod_sparse factor_cholmod_view(const factor_matrix *A) {
   return (cholmod_sparse){.nrow = (size_t)A->n,
                           .ncol = (size_t)A->n,
                           .nzmax = (size_t)A->ptr[A->n],
@@ -103,8 +101,8 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
     return CLI_INPUT;
   }
   cholmod_l_start(&c);
-  set_up(&c, r);
-  cholmod_sparse a = view(A);
+  factor_cholmod_set_up(&c, r);
+  cholmod_sparse a = factor_cholmod_view(A);
   double start = cli_now();
   cholmod_factor *f = cholmod_l_analyze(&a, &c);
   out->analysis_seconds = cli_now() - start;

@@ -3,10 +3,9 @@
  * Without KLU's permutation to block triangular form. With it the factorisation is L U + F, F the entries above the diagonal blocks,
  * and a solve goes block by block; A is then no product of two triangles unless L^-1 F is filled in, which costs what the blocks saved.
  */
-#include <klu.h>
-#include <stdlib.h>
+#include "factor_klu.h"
 
-#include "factor.h"
+#include <stdlib.h>
 
 static const char *version(void) {
   static char text[48];
@@ -17,7 +16,7 @@ static const char *version(void) {
 enum { KLU_ORDER_AMD, KLU_ORDER_COLAMD, KLU_ORDER_GIVEN }; /* klu_common.ordering */
 enum { KLU_SCALE_NONE, KLU_SCALE_SUM, KLU_SCALE_MAX };     /* klu_common.scale */
 
-static void set_up(klu_l_common *c, const factor_request *r) {
+void factor_klu_set_up(klu_l_common *c, const factor_request *r) {
   klu_l_defaults(c);
   c->btf = 0;
   c->ordering = r->order == ORDER_COLAMD ? KLU_ORDER_COLAMD : r->order == ORDER_NATURAL ? KLU_ORDER_GIVEN : KLU_ORDER_AMD;
@@ -106,7 +105,7 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   klu_l_common c;
   klu_l_numeric *f = NULL;
   parts p = {0};
-  set_up(&c, r);
+  factor_klu_set_up(&c, r);
   double start = cli_now();
   klu_l_symbolic *s = klu_l_analyze(A->n, A->ptr, A->idx, &c);
   out->analysis_seconds = cli_now() - start;

@@ -17,6 +17,8 @@ void factor_print(FILE *, const factor_report *, const factor_matrix *, const fa
 json_t *factor_json(const factor_report *, const factor_matrix *, const factor_set *);
 
 /* B = A X_true and X_true with whole numbers from -9 to 9 without 0 (complex: both parts), nrhs columns, into path. */
+void factor_known_solution(double *X, const factor_matrix *, int64_t nrhs);            /* row-major */
+void factor_multiply(double *B, const factor_matrix *, const double *X, int64_t nrhs); /* B += A X, row-major */
 int factor_write_rhs(const char *path, const factor_matrix *, int64_t nrhs, const sptrsm_save_options *);
 
 #endif

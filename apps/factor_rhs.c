@@ -17,7 +17,7 @@ static sptrsm_block new_block(const factor_matrix *A, int64_t nrhs) {
   return X;
 }
 
-static void fill_solution(double *X, const factor_matrix *A, int64_t nrhs) {
+void factor_known_solution(double *X, const factor_matrix *A, int64_t nrhs) {
   int64_t width = A->is_complex ? 2 : 1, row = nrhs * width;
   for (int64_t i = 0; i < A->n; i++)
     for (int64_t k = 0; k < row; k++) X[i * row + k] = small_integer(mix(0xfac7, (uint64_t)i, (uint64_t)k));
@@ -32,7 +32,7 @@ static void add_row(double *b, const double *a, const double *x, int64_t nrhs, i
   }
 }
 
-static void multiply(double *B, const factor_matrix *A, const double *X, int64_t nrhs) {
+void factor_multiply(double *B, const factor_matrix *A, const double *X, int64_t nrhs) {
   int64_t width = A->is_complex ? 2 : 1, row = nrhs * width;
   for (int64_t j = 0; j < A->n; j++)
     for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++) add_row(B + A->idx[p] * row, A->val + p * width, X + j * row, nrhs, A->is_complex);
@@ -44,8 +44,8 @@ int factor_write_rhs(const char *path, const factor_matrix *A, int64_t nrhs, con
   const sptrsm_block *const blocks[] = {&B, &X};
   int code = X.data && B.data ? CLI_OK : factor_no_memory("the right-hand sides");
   if (code == CLI_OK) {
-    fill_solution(X.data, A, nrhs);
-    multiply(B.data, A, X.data, nrhs);
+    factor_known_solution(X.data, A, nrhs);
+    factor_multiply(B.data, A, X.data, nrhs);
     code = cli_fail(sptrsm_file_blocks_save(path, 2, names, blocks, save));
   }
   free(X.data);

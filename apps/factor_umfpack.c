@@ -2,11 +2,10 @@
  *
  * The real and the complex routines differ in name and in empty arguments for split complex numbers only.
  */
+#include "factor_umfpack.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <umfpack.h>
-
-#include "factor.h"
 
 static const char *version(void) {
   static char text[48];
@@ -14,7 +13,7 @@ static const char *version(void) {
   return text;
 }
 
-static void set_up(double *control, const factor_request *r) {
+void factor_umfpack_set_up(double control[UMFPACK_CONTROL], const factor_request *r) {
   static const int methods[ORDER_COUNT] = {[ORDER_NATURAL] = UMFPACK_ORDERING_NONE,
                                            [ORDER_AMD] = UMFPACK_ORDERING_AMD,
                                            [ORDER_COLAMD] = UMFPACK_ORDERING_AMD,
@@ -130,7 +129,7 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   double control[UMFPACK_CONTROL], info[UMFPACK_INFO], start = cli_now();
   parts p = {0};
   int64_t status;
-  set_up(control, r);
+  factor_umfpack_set_up(control, r);
   void *symbolic = analyse(A, control, info, &status), *numeric = NULL;
   out->analysis_seconds = cli_now() - start;
   int code = judge(status, A);

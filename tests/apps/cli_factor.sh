@@ -91,6 +91,24 @@ test_factor() {
   fi
 }
 
+# The comparison with the libraries' own solves: both sides solve, and agree.
+test_factor_compare() {
+  need_factor
+  [ -x "$bin/compare_factors" ] || { echo "skipped: this build has no compare_factors"; exit 77; }
+  grid grid.mtx 4 symmetric
+  scattered lu.mtx real
+  scattered complex.mtx complex
+  run compare_factors grid.mtx lu.mtx --nrhs 5 --reps 2 --methods auto,serial
+  code 0
+  check; [ "$(grep -cE '^  (CHOLMOD|UMFPACK|UMFPACK, columns shared|KLU) +[0-9]' stdout)" = 7 ] || fail "expected 7 measurements of others"
+  check; [ "$(grep -cE '^  sptrsm .*, [CF] order +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.e-]+$' stdout)" = 20 ] || fail "expected 20 of ours"
+  rejects 2 "is complex; the comparison is for real matrices" compare_factors -q complex.mtx
+  rejects 2 "give a matrix" compare_factors
+  run compare_factors grid.mtx --mkl none.so
+  code 2
+  warns "--mkl: none.so"
+}
+
 # Real matrices with the right-hand sides and solutions that came with them.
 test_factor_real() {
   need_factor

@@ -1,0 +1,327 @@
+/* compare.c -- compare_factors: the solve phase of CHOLMOD, UMFPACK and KLU beside that of this library, on the same factors.
+ *
+ * Each matrix is factorised by every library that fits. The library then solves with its own factors, and sptrsm_direct with the factor
+ * set made of them: permutations, scaling, both triangles and layout included, analysis and factorisation not. Repetitions alternate
+ * between all solvers, so that a slow moment of the machine hits them alike; medians are shown. Every solver's X is compared with the
+ * one that B was made from. A development tool: not installed.
+ */
+#include "compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "factor_report.h"
+
+static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs 64 --threads 2\n"
+                           "compare_factors wang4.mtx.gz --with umfpack --device cuda --nrhs 128 --threads 16\n"
+                           "\n"
+                           "usage: compare_factors A ... [options]        solve phases on the same factors\n"
+                           "  --with cholmod|umfpack|klu    only this library\n"
+                           "  --ordering O                  as in sptrsm-factor\n"
+                           "  --nrhs K, --threads N         default 64 and 2\n"
+                           "  --device cpu|cuda             where sptrsm solves; cuda: B and X in device memory\n"
+                           "  --methods a,b                 of sptrsm, default auto\n"
+                           "  --reps R                      default 11\n"
+                           "  --mkl libmkl_rt.so            MKL's two triangular solves, too\n"
+                           "  -q, -v, --help, --version\n"
+                           "exit: 0, 1 a solution is wrong, 2 usage, ...\n";
+
+enum { KEY_WITH = 2000, KEY_ORDERING, KEY_NRHS, KEY_THREADS, KEY_DEVICE, KEY_METHODS, KEY_REPS, KEY_MKL };
+enum { INPUTS_MAX = 64, METHODS_MAX = 8, SOLVERS_MAX = 2 * METHODS_MAX + 4 };
+
+static const struct argp_option options[] = {
+    {"with", KEY_WITH, "W", 0, "", 0},       {"ordering", KEY_ORDERING, "O", 0, "", 0}, {"nrhs", KEY_NRHS, "K", 0, "", 0},
+    {"threads", KEY_THREADS, "N", 0, "", 0}, {"device", KEY_DEVICE, "D", 0, "", 0},     {"methods", KEY_METHODS, "M", 0, "", 0},
+    {"reps", KEY_REPS, "R", 0, "", 0},       {"mkl", KEY_MKL, "FILE", 0, "", 0},        {0},
+};
+
+typedef struct {
+  const char *inputs[INPUTS_MAX], *methods[METHODS_MAX], *with, *mkl;
+  int input_count, method_count, threads, reps;
+  int64_t nrhs;
+  sptrsm_place place;
+  factor_request request;
+} settings;
+
+/* One matrix with one library's factors. */
+typedef struct {
+  const settings *s;
+  const factor_matrix *A;
+  const factor_library *library;
+  factor_set set;
+  double *X_true, *B, *X, *Y;   /* column-major; Y is room for MKL's intermediate */
+  double *X_true_rows, *B_rows; /* row-major */
+  void *stream;
+  sptrsm_context *context;
+} problem_set;
+
+typedef enum { NATIVE, OWN, MKL } solver_kind;
+typedef struct {
+  solver_kind kind;
+  char name[96];
+  const compare_native *native;
+  void *state; /* of a native */
+  compare_mkl *mkl;
+  sptrsm_direct *direct;
+  sptrsm_block B, X; /* of an own one, in its place */
+  bench_timer *timer;
+  double *ms, error;
+} solver;
+
+/* ---- the command line ---- */
+
+static void parse_methods(settings *s, char *text) {
+  for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
+    if (s->method_count == METHODS_MAX) cli_usage("--methods: more than %d", METHODS_MAX);
+    s->methods[s->method_count++] = name;
+  }
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  static const char *const libraries[] = {"cholmod", "umfpack", "klu"}, *const devices[] = {"cpu", "cuda"};
+  settings *s = state->input;
+  switch (key) {
+  case KEY_WITH: s->with = libraries[cli_choice("--with", text, libraries, 3)]; return 0;
+  case KEY_ORDERING: s->request.order = (factor_order)cli_choice("--ordering", text, factor_order_names, ORDER_COUNT); return 0;
+  case KEY_NRHS: s->nrhs = cli_integer("--nrhs", text, 1, INT32_MAX); return 0;
+  case KEY_THREADS: s->threads = (int)cli_integer("--threads", text, 1, 1024); return 0;
+  case KEY_DEVICE: s->place = cli_choice("--device", text, devices, 2) ? SPTRSM_CUDA : SPTRSM_HOST; return 0;
+  case KEY_METHODS: parse_methods(s, text); return 0;
+  case KEY_REPS: s->reps = (int)cli_integer("--reps", text, 1, 100000); return 0;
+  case KEY_MKL: s->mkl = text; return 0;
+  case ARGP_KEY_ARG:
+    if (s->input_count == INPUTS_MAX) cli_usage("more than %d matrices", INPUTS_MAX);
+    s->inputs[s->input_count++] = text;
+    return 0;
+  case ARGP_KEY_END:
+    if (s->input_count == 0) cli_usage("give a matrix");
+    if (s->method_count == 0) s->methods[s->method_count++] = "auto";
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* ---- right-hand sides ---- */
+
+static void transpose(double *rows, const double *columns, int64_t n, int64_t nrhs) {
+  for (int64_t k = 0; k < nrhs; k++)
+    for (int64_t i = 0; i < n; i++) rows[i * nrhs + k] = columns[i + k * n];
+}
+
+static double *new_values(const problem_set *p) { return calloc((size_t)p->A->n * (size_t)p->s->nrhs, sizeof(double)); }
+
+static int make_blocks(problem_set *p) {
+  const factor_matrix *A = p->A;
+  int64_t n = A->n, nrhs = p->s->nrhs;
+  double **const blocks[] = {&p->X_true, &p->B, &p->X, &p->Y, &p->X_true_rows, &p->B_rows};
+  for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
+    if ((*blocks[b] = new_values(p)) == NULL) return factor_no_memory("the right-hand sides");
+  factor_known_solution(p->X_true_rows, A, nrhs);
+  factor_multiply(p->B_rows, A, p->X_true_rows, nrhs);
+  transpose(p->X_true, p->X_true_rows, nrhs, n); /* the transpose of a row-major block is a column-major one */
+  transpose(p->B, p->B_rows, nrhs, n);
+  return CLI_OK;
+}
+
+static void blocks_free(problem_set *p) {
+  double *const blocks[] = {p->X_true, p->B, p->X, p->Y, p->X_true_rows, p->B_rows};
+  for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) free(blocks[b]);
+}
+
+/* ---- solvers ---- */
+
+static int own_begin(solver *v, const problem_set *p, const char *method, sptrsm_layout layout) {
+  const settings *s = p->s;
+  size_t bytes = (size_t)p->A->n * (size_t)s->nrhs * sizeof(double);
+  sptrsm_options o;
+  sptrsm_info info = {.size = sizeof info};
+  sptrsm_options_init(&o);
+  o.method = method;
+  o.nrhs_hint = s->nrhs;
+  v->kind = OWN;
+  v->B = (sptrsm_block){.ld = layout == SPTRSM_ROW_MAJOR ? s->nrhs : p->A->n, .n = p->A->n, .nrhs = s->nrhs, .dtype = SPTRSM_F64};
+  v->B.layout = layout;
+  v->B.place = s->place;
+  v->X = v->B;
+  sptrsm_status status = bench_timer_create(&v->timer, s->place, p->stream);
+  if (status == SPTRSM_OK) status = bench_memory(&v->B.data, s->place, bytes, layout == SPTRSM_ROW_MAJOR ? p->B_rows : p->B);
+  if (status == SPTRSM_OK) status = bench_memory(&v->X.data, s->place, bytes, NULL);
+  if (status == SPTRSM_OK) status = sptrsm_direct_create(&v->direct, p->context, &p->set.set, &o);
+  if (status == SPTRSM_OK) status = sptrsm_direct_info(&info, NULL, v->direct);
+  if (status == SPTRSM_OK)
+    snprintf(v->name, sizeof v->name, "sptrsm %s%s%s%s, %s order", method, strcmp(method, "auto") == 0 ? " (" : "",
+             strcmp(method, "auto") == 0 ? info.method : "", strcmp(method, "auto") == 0 ? ")" : "", cli_orders[layout]);
+  return cli_fail(status);
+}
+
+static int native_begin(solver *v, const problem_set *p, const compare_native *native) {
+  v->kind = NATIVE;
+  v->native = native;
+  snprintf(v->name, sizeof v->name, "%s", native->name);
+  int code = native->begin(&v->state, p->A, &p->s->request, p->s->threads);
+  return code == CLI_OK ? cli_fail(bench_timer_create(&v->timer, SPTRSM_HOST, NULL)) : code;
+}
+
+static int mkl_begin(solver *v, const problem_set *p) {
+  v->kind = MKL;
+  snprintf(v->name, sizeof v->name, "MKL trsm, triangles only, C order");
+  int code = compare_mkl_begin(&v->mkl, p->s->mkl, &p->set, p->s->nrhs, p->s->threads);
+  return code == CLI_OK ? cli_fail(bench_timer_create(&v->timer, SPTRSM_HOST, NULL)) : code;
+}
+
+static void solver_end(solver *v) {
+  if (v->native && v->state) v->native->end(v->state);
+  compare_mkl_end(v->mkl);
+  sptrsm_direct_destroy(v->direct);
+  bench_memory_free(v->B.data, v->B.place);
+  bench_memory_free(v->X.data, v->X.place);
+  bench_timer_destroy(v->timer);
+  free(v->ms);
+}
+
+static int solve_once(solver *v, problem_set *p, double *ms) {
+  int code = CLI_OK;
+  bench_timer_start(v->timer);
+  if (v->kind == OWN) code = cli_fail(sptrsm_direct_solve(v->direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &v->B, &v->X));
+  else if (v->kind == NATIVE) code = v->native->solve(v->state, p->B, p->X, p->s->nrhs);
+  else code = compare_mkl_solve(v->mkl, p->B_rows, p->Y, p->X, p->s->nrhs);
+  *ms = bench_timer_stop(v->timer);
+  return code;
+}
+
+/* Largest error against X_true. MKL's part of a solve has no X to compare. */
+static int measure_error(solver *v, problem_set *p) {
+  int64_t count = (int64_t)p->A->n * p->s->nrhs;
+  const double *truth = v->kind == OWN && v->B.layout == SPTRSM_ROW_MAJOR ? p->X_true_rows : p->X_true;
+  if (v->kind == OWN) {
+    int code = cli_fail(bench_memory_read(p->X, v->X.data, v->X.place, (size_t)count * sizeof(double)));
+    if (code != CLI_OK) return code;
+  }
+  v->error = v->kind == MKL ? NAN : 0;
+  for (int64_t i = 0; v->kind != MKL && i < count; i++) {
+    double error = fabs(p->X[i] - truth[i]);
+    if (!(error <= v->error)) v->error = error;
+  }
+  return CLI_OK;
+}
+
+/* ---- measuring ---- */
+
+static int begin_solvers(solver *list, int *count, problem_set *p) {
+  int code = CLI_OK;
+  for (const compare_native *n = compare_natives; n->name && code == CLI_OK; n++) {
+    bool shared = strstr(n->name, "shared") != NULL;
+    if (strcmp(n->library, p->library->name) == 0 && !(shared && p->s->threads == 1)) code = native_begin(&list[(*count)++], p, n);
+  }
+  if (code == CLI_OK && p->s->mkl) code = mkl_begin(&list[(*count)++], p);
+  for (int m = 0; m < p->s->method_count; m++)
+    for (int layout = 0; layout < 2 && code == CLI_OK; layout++)
+      code = own_begin(&list[(*count)++], p, p->s->methods[m], layout ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
+  for (int v = 0; v < *count && code == CLI_OK; v++)
+    if ((list[v].ms = calloc((size_t)p->s->reps + 1, sizeof(double))) == NULL) code = factor_no_memory("times");
+  return code;
+}
+
+/* The first round warms up and checks; a solution may be wrong by what the condition of A allows, so it is judged beside the first. */
+static int repeat(solver *list, int count, problem_set *p) {
+  int code = CLI_OK;
+  for (int r = 0; r <= p->s->reps; r++)
+    for (int v = 0; v < count && code == CLI_OK; v++) {
+      code = solve_once(&list[v], p, &list[v].ms[r]);
+      if (code == CLI_OK && r == 0) code = measure_error(&list[v], p);
+    }
+  return code;
+}
+
+static bool print_rows(solver *list, int count, const problem_set *p) {
+  double flops =
+      2.0 * (double)(p->set.L.ptr[p->A->n] + (p->set.U.ptr ? p->set.U.ptr[p->A->n] : p->set.L.ptr[p->A->n])) * (double)p->s->nrhs;
+  double first = 0;
+  bool good = true;
+  for (int v = 0; v < count; v++) {
+    double ms = bench_median(list[v].ms + 1, p->s->reps);
+    if (v == 0) first = ms;
+    bool wrong = list[v].kind != MKL && !(list[v].error <= 1e4 * list[0].error + 1e-10);
+    good = good && !wrong;
+    printf("  %-42s %10.3f %10.3f %8.2f %8.2f  ", list[v].name, ms, list[v].ms[1], 1e-6 * flops / ms, first / ms);
+    if (list[v].kind == MKL) printf("%9s\n", "-");
+    else printf("%9.1e%s\n", list[v].error, wrong ? "  WRONG" : "");
+  }
+  return good;
+}
+
+static int compare(problem_set *p) {
+  solver list[SOLVERS_MAX] = {0};
+  int count = 0, code = p->library->factorise(&p->set, p->A, &p->s->request);
+  if (code == CLI_SINGULAR) cli_note("%s: no factors by %s: %s", p->A->where, p->library->name, p->set.singular);
+  if (code == CLI_OK) {
+    factor_set_finish(&p->set);
+    printf("%s: n %d, %s by %s, ordering %s, %lld entries in L", p->A->where, p->A->n, p->set.kind, p->library->version(), p->set.ordering,
+           (long long)p->set.L.ptr[p->A->n]);
+    if (p->set.U.ptr) printf(", %lld in U", (long long)p->set.U.ptr[p->A->n]);
+    putchar('\n');
+    code = begin_solvers(list, &count, p);
+    if (code == CLI_OK) code = repeat(list, count, p);
+    if (code == CLI_OK && !print_rows(list, count, p)) code = CLI_ABOVE;
+  }
+  for (int v = 0; v < count; v++) solver_end(&list[v]);
+  factor_set_free(&p->set);
+  fflush(stdout);
+  return code == CLI_SINGULAR ? CLI_OK : code;
+}
+
+static bool fits(const settings *s, const factor_library *l, const factor_matrix *A) {
+  if (s->with && strcmp(s->with, l->name) != 0) return false;
+  if (!(l->orders >> s->request.order & 1)) return false;
+  return l != &factor_cholmod || (A->hermitian && A->positive_diagonal);
+}
+
+static int compare_matrix(const settings *s, const char *where, void *stream, sptrsm_context *context) {
+  static const factor_library *const libraries[] = {&factor_cholmod, &factor_umfpack, &factor_klu};
+  sptrsm_file_matrix *file = NULL;
+  sptrsm_io_options io;
+  factor_matrix A = {0};
+  problem_set p = {.s = s, .A = &A, .stream = stream, .context = context};
+  sptrsm_io_options_init(&io);
+  io.tidy = 1;
+  int code = cli_fail(sptrsm_file_matrix_load(&file, where, &io));
+  if (code == CLI_OK) code = factor_matrix_make(&A, file);
+  if (code == CLI_OK && A.is_complex) {
+    cli_error("%s: is complex; the comparison is for real matrices", where);
+    code = CLI_USAGE;
+  }
+  if (code == CLI_OK) code = make_blocks(&p);
+  for (size_t l = 0; l < sizeof libraries / sizeof libraries[0] && code == CLI_OK; l++) {
+    p.library = libraries[l];
+    if (fits(s, p.library, &A)) code = compare(&p);
+  }
+  blocks_free(&p);
+  factor_matrix_free(&A);
+  sptrsm_file_matrix_free(file);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  static const cli_program program = {"compare_factors", help, options, parse};
+  settings s = {.threads = 2, .reps = 11, .nrhs = 64, .request = {.pivot = -1, .scale = true}};
+  void *stream = NULL;
+  sptrsm_context *context = NULL;
+  char software[128];
+  cli_start(&program, argc, argv, &s);
+  compare_set_threads(s.threads);
+  int code = cli_fail(bench_stream_create(&stream, s.place));
+  if (code == CLI_OK) code = cli_fail(sptrsm_context_create(&context, s.place, 0, stream));
+  if (code == CLI_OK && s.place == SPTRSM_HOST) code = cli_fail(sptrsm_context_set_threads(context, s.threads));
+  if (code == CLI_OK && !cli_quiet()) {
+    bench_software(software, sizeof software);
+    printf("%s; %s; f64, %lld right-hand sides, %d threads for the others, median of %d\n", software, sptrsm_context_describe(context),
+           (long long)s.nrhs, s.threads, s.reps);
+    printf("  %-42s %10s %10s %8s %8s  %9s\n", "solve phase", "ms", "least", "GFLOP/s", "faster", "error");
+  }
+  for (int i = 0; i < s.input_count && code == CLI_OK; i++) code = compare_matrix(&s, s.inputs[i], stream, context);
+  sptrsm_context_destroy(context);
+  bench_stream_destroy(stream);
+  return code == CLI_OK ? cli_flush() : code;
+}
