@@ -81,13 +81,13 @@ static int32_t choose_panel(const sptrsm_plan *plan) {
   const int64_t most = INT32_MAX, expected = plan->options.nrhs_hint < most ? plan->options.nrhs_hint : most;
   int64_t hint = (expected + 7) / 8 * 8;
   if (plan->options.panel > 0) return hint > 0 && hint < plan->options.panel ? (int32_t)hint : plan->options.panel;
+  if (plan->method->panel) return plan->method->panel(plan);
   int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   if (plan->context->place == SPTRSM_HOST) {
     int32_t slab = HOST_SLAB_MIN; /* doubled, since kernels are made for powers of two */
     while (slab < HOST_SLAB_MAX && 2 * slab * column <= HOST_SLAB_BYTES && (hint == 0 || slab < hint)) slab *= 2;
     return slab;
   }
-  if (plan->method->panel) return plan->method->panel(plan);
   if (hint > 0 && expected < GPU_PANEL_MIN) return (int32_t)expected;
   int64_t want = hint > 0 ? (hint + 31) / 32 * 32 : GPU_PANEL_DEFAULT, fits = GPU_PANEL_BYTES / column / 32 * 32;
   if (want > GPU_PANEL_MAX) want = GPU_PANEL_MAX;

@@ -20,7 +20,7 @@ typedef struct {
 
 /* Best first. */
 static const spti_levelset_kernels *const kernels[] = {
-#ifdef SPTI_LEVELSET_X86
+#ifdef SPTI_X86_KERNELS
     &spti_levelset_avx512,
     &spti_levelset_avx2,
 #endif
@@ -28,7 +28,7 @@ static const spti_levelset_kernels *const kernels[] = {
 };
 
 static bool cpu_runs(const spti_levelset_kernels *k) {
-#ifdef SPTI_LEVELSET_X86
+#ifdef SPTI_X86_KERNELS
   if (k == &spti_levelset_avx512) return __builtin_cpu_supports("avx512f");
   if (k == &spti_levelset_avx2) return __builtin_cpu_supports("avx2");
 #endif

@@ -15,7 +15,7 @@ typedef struct {
 } spti_levelset_kernels;
 
 extern const spti_levelset_kernels spti_levelset_baseline;
-#ifdef SPTI_LEVELSET_X86
+#ifdef SPTI_X86_KERNELS
 extern const spti_levelset_kernels spti_levelset_avx2, spti_levelset_avx512;
 #endif
 

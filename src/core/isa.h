@@ -1,0 +1,19 @@
+/* isa.h -- instruction sets that host kernels are compiled for, each from the same source; the CPU decides which run. */
+#ifndef SPTI_ISA_H
+#define SPTI_ISA_H
+
+#include <stdbool.h>
+
+typedef enum {
+  SPTI_ISA_AVX512, /* best first */
+  SPTI_ISA_AVX2,
+  SPTI_ISA_BASELINE, /* what the library is built for */
+  SPTI_ISA_COUNT
+} spti_isa;
+
+extern const char *const spti_isa_names[SPTI_ISA_COUNT + 1]; /* NULL at the end */
+
+bool spti_isa_runs(spti_isa); /* here */
+spti_isa spti_isa_best(void);
+
+#endif

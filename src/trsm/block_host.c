@@ -1,0 +1,115 @@
+/* block_host -- substitution by supernodes on the host: dense blocks in registers, vector lanes over right-hand sides.
+ * x(node) = D^-1 (b(node) - A x(list)) by rows, or x(list) -= A x(node) after the triangle by columns, whichever way the factor has its
+ * supernodes. Source: [ashcraft1989], [rothberg1994]. Differs: works on any triangle; the update goes from registers to the
+ * rows of the panel, with no buffer between; the diagonal blocks are substituted, not inverted.
+ * Wins: factors of direct solvers, two right-hand sides and more. Loses: triangles without supernodes, where it stores more and pushes.
+ * Deterministic: yes; each row's sum is taken in one order, whatever the width and the threads (an instruction set without fused
+ * multiply-add rounds differently). */
+#include <stdio.h>
+
+#include "core/alloc.h"
+#include "core/isa.h"
+#include "core/method.h"
+#include "core/variant.h"
+#include "trsm/block_host_kernels.h"
+
+enum { WIDTH_DEFAULT = 64, ZEROS_DEFAULT = 25, SLAB = 32 };
+
+typedef struct {
+  const spti_block_host_kernels *kernels;
+  spti_isa isa;
+  spti_nodes nodes;
+  void *val;
+} block_state;
+
+static const spti_block_host_kernels *const kernels[SPTI_ISA_COUNT] = {
+#ifdef SPTI_X86_KERNELS
+    [SPTI_ISA_AVX512] = &spti_block_host_avx512,
+    [SPTI_ISA_AVX2] = &spti_block_host_avx2,
+#endif
+    [SPTI_ISA_BASELINE] = &spti_block_host_baseline,
+};
+
+static void free_state(sptrsm_plan *plan) {
+  block_state *state = plan->state;
+  if (!state) return;
+  spti_nodes_free(&state->nodes);
+  spti_host_free(state->val);
+  spti_host_free(state);
+  plan->state = NULL;
+}
+
+/* The orientation in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. */
+static sptrsm_status oriented(spti_view *out, const sptrsm_plan *plan) {
+  return spti_matrix_view(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH, SPTRSM_HOST);
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) {
+  block_state *state = plan->state;
+  spti_view v;
+  SPTI_TRY(oriented(&v, plan));
+  return spti_nodes_pack(state->val, &state->nodes, &v);
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  int32_t isa = (int32_t)spti_isa_best();
+  spti_node_limits limits = {.width = WIDTH_DEFAULT, .zeros = ZEROS_DEFAULT};
+  const spti_setting known[] = {{.key = "zeros", .target = &limits.zeros, .least = 0, .most = 99},
+                                {.key = "width", .target = &limits.width, .least = 1, .most = 1024},
+                                {.key = "isa", .target = &isa, .words = spti_isa_names}};
+  SPTI_TRY(spti_variant_parse("block", plan->variant, known, sizeof known / sizeof known[0]));
+  if (!spti_isa_runs((spti_isa)isa))
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block:isa=%s: this CPU lacks these instructions", spti_isa_names[isa]);
+  block_state *state;
+  spti_view v;
+  SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "block plan"));
+  *state = (block_state){.kernels = kernels[isa], .isa = (spti_isa)isa};
+  plan->state = state; /* from here on the plan frees it */
+  SPTI_TRY(oriented(&v, plan));
+  SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
+  SPTI_TRY(spti_host_alloc(&state->val, state->nodes.stored, sptrsm_dtype_bytes(v.dtype), "values of supernodes"));
+  return spti_nodes_pack(state->val, &state->nodes, &v);
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const block_state *state = plan->state;
+  const spti_nodes *s = &state->nodes;
+  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)s->list_length * sizeof *s->list +
+                     (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype);
+  double cells = (double)(s->entries + s->added);
+  snprintf(info->parameters, sizeof info->parameters, "isa=%s %s nodes=%d width=%.1f zeros=%.1f%%", spti_isa_names[state->isa],
+           s->pull ? "pull" : "push", s->count, s->count ? (double)s->n / s->count : 0, cells > 0 ? 100 * (double)s->added / cells : 0);
+}
+
+/* All of a supernode's reuse of its values is over the columns of a slab. */
+static int32_t panel(const sptrsm_plan *plan) {
+  const int64_t hint = plan->options.nrhs_hint;
+  int32_t slab = 8;
+  while (slab < SLAB && (hint == 0 || slab < hint)) slab *= 2;
+  return slab;
+}
+
+static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
+  (void)work;
+  const block_state *state = plan->state;
+  const spti_view *v = &plan->view;
+  const int64_t last = v->backward && v->n > 0 ? (v->n - 1) * W->ld : 0;
+  char *data = (char *)W->data + (size_t)last * sptrsm_dtype_bytes(v->dtype);
+  state->kernels->solve[v->dtype](&state->nodes, state->val, 0, state->nodes.count, v->unit, data, v->backward ? -W->ld : W->ld, W->padded);
+  return SPTRSM_OK;
+}
+
+const spti_method spti_method_block_host = {
+    .name = "block",
+    .summary = "supernodes: dense blocks of factors in registers, vector lanes over right-hand sides, on the host",
+    .cite = "ashcraft1989",
+    .place = SPTRSM_HOST,
+    .wants = SPTI_ANY,
+    .flags = SPTI_DETERMINISTIC | SPTI_VARIANTS,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = free_state,
+    .describe = describe,
+    .panel = panel,
+    .solve = solve,
+};

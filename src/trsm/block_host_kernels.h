@@ -1,0 +1,21 @@
+/* block_host_kernels.h -- substitution by supernodes in a panel, compiled once per instruction set from the same source. */
+#ifndef SPTI_BLOCK_HOST_KERNELS_H
+#define SPTI_BLOCK_HOST_KERNELS_H
+
+#include "trsm/block_host_nodes.h"
+
+/* Solves supernodes [begin, end) for `width` columns. w: the row of place 0; step: values from one place to the next, negative where
+ * places count backwards. unit: diagonals are one and not read. */
+typedef void spti_block_host_solve(const spti_nodes *, const void *val, int32_t begin, int32_t end, bool unit, void *w, int64_t step,
+                                   int32_t width);
+
+typedef struct {
+  spti_block_host_solve *solve[4]; /* by dtype */
+} spti_block_host_kernels;
+
+extern const spti_block_host_kernels spti_block_host_baseline;
+#ifdef SPTI_X86_KERNELS
+extern const spti_block_host_kernels spti_block_host_avx2, spti_block_host_avx512;
+#endif
+
+#endif

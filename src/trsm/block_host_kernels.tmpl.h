@@ -1,0 +1,27 @@
+/* block_host_kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags decide how
+ * wide vectors are and how many of them hold sums. */
+#include "trsm/block_host_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined __AVX512F__
+#define VECTOR_BYTES 64
+#define ROW_VECTORS  4  /* of a row at most */
+#define SUM_VECTORS  16 /* of all rows of a kernel */
+#elif defined __AVX2__
+#define VECTOR_BYTES 32
+#define ROW_VECTORS  2
+#define SUM_VECTORS  8
+#else
+#define VECTOR_BYTES 16
+#define ROW_VECTORS  2
+#define SUM_VECTORS  8
+#endif
+
+#define SPTI_TEMPLATE "trsm/block_host.tmpl.h"
+#include "core/for_each_dtype.h"
+
+const spti_block_host_kernels SPTI_BLOCK_HOST_TABLE = {
+    .solve = {[SPTRSM_F32] = solve_f32, [SPTRSM_F64] = solve_f64, [SPTRSM_C64] = solve_c64, [SPTRSM_C128] = solve_c128},
+};

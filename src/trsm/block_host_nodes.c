@@ -1,0 +1,184 @@
+/* block_host_nodes.c -- supernodes by pattern, relaxed amalgamation, and the packing of values.
+ * Source: the fundamental supernodes and relaxed amalgamation of multifrontal codes [ashcraft1989]. Differs: works on any triangle, with
+ * the patterns themselves and no elimination tree, since factors L and U of unsymmetric matrices have none; neighbours are merged where a
+ * model of the solve's time says so, within a bound on added zeros.
+ *
+ * Lines are numbered here so that line t has entries beyond t alone: t counts places where the view pushes and places from the end where
+ * it pulls. So both orientations have supernodes [first, end) with a list of places from `end` on. */
+#include "trsm/block_host_nodes.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+/* Time of a solve, in products of one stored entry with a vector of right-hand sides: a supernode, a row of its list. */
+enum { NODE_COST = 16, LISTED_COST = 4 };
+
+typedef struct {
+  int32_t first, end, listed;
+  int64_t list, entries; /* off-diagonal entries, without the added ones */
+} run;
+
+typedef struct {
+  const spti_view *view;
+  bool mirrored; /* line t is row or column n-1-t */
+  run *runs;     /* a stack */
+  int32_t count;
+  int32_t *list; /* of the runs, in their order; each as long as a line of its run at most */
+  int32_t *merged;
+} search;
+
+static int32_t line_of(const search *s, int32_t t) { return s->mirrored ? s->view->n - 1 - t : t; }
+
+/* Copies the off-diagonal entries of line t, ascending. */
+static int32_t read_line(int32_t *to, const search *s, int32_t t) {
+  const spti_view *v = s->view;
+  int32_t i = line_of(s, t);
+  int64_t begin = spti_view_begin(v, i), length = spti_view_end(v, i) - begin;
+  for (int64_t e = 0; e < length; e++) to[e] = s->mirrored ? v->n - 1 - v->idx[begin + length - 1 - e] : v->idx[begin + e];
+  return (int32_t)length;
+}
+
+static int64_t cells(int32_t width, int32_t listed) { return (int64_t)width * (width - 1) / 2 + (int64_t)width * listed; }
+
+static int64_t cost(int32_t width, int32_t listed) { return NODE_COST + (int64_t)LISTED_COST * listed + cells(width, listed); }
+
+/* Line t has no entry but those of the last run without their first, t itself: then it continues the run and adds nothing. */
+static bool continues(const run *last, const int32_t *list, const int32_t *line, int32_t length, int32_t t) {
+  return last->listed == length + 1 && list[0] == t && (length == 0 || memcmp(list + 1, line, (size_t)length * sizeof *line) == 0);
+}
+
+/* The entries of a that are not below `end`, and those of b: ascending, without duplicates. */
+static int32_t unite(int32_t *to, const int32_t *a, int32_t a_count, const int32_t *b, int32_t b_count, int32_t end) {
+  int32_t i = 0, j = 0, count = 0;
+  while (i < a_count && a[i] < end) i++;
+  while (i < a_count && j < b_count) {
+    int32_t next = a[i] < b[j] ? a[i] : b[j];
+    i += a[i] == next;
+    j += b[j] == next;
+    to[count++] = next;
+  }
+  for (; i < a_count; i++) to[count++] = a[i];
+  for (; j < b_count; j++) to[count++] = b[j];
+  return count;
+}
+
+/* Joins the two runs on top of the stack if that saves time and keeps to the limits. */
+static bool merge_top(search *s, const spti_node_limits *limits) {
+  if (s->count < 2) return false;
+  run *a = &s->runs[s->count - 2], *b = &s->runs[s->count - 1];
+  int32_t width = b->end - a->first;
+  if (width > limits->width) return false;
+  int32_t listed = unite(s->merged, s->list + a->list, a->listed, s->list + b->list, b->listed, b->end);
+  int64_t entries = a->entries + b->entries, all = cells(width, listed);
+  if ((all - entries) * 100 > all * limits->zeros) return false;
+  if (cost(width, listed) > cost(a->end - a->first, a->listed) + cost(b->end - b->first, b->listed)) return false;
+  memcpy(s->list + a->list, s->merged, (size_t)listed * sizeof *s->list);
+  *a = (run){.first = a->first, .end = b->end, .listed = listed, .list = a->list, .entries = entries};
+  s->count--;
+  return true;
+}
+
+/* Lines from `first` on that continue each other. */
+static run take_run(search *s, int32_t first, int32_t width_most) {
+  int64_t at = s->count ? s->runs[s->count - 1].list + s->runs[s->count - 1].listed : 0;
+  int32_t *list = s->list + at;
+  run r = {.first = first, .end = first + 1, .list = at};
+  r.entries = r.listed = read_line(list, s, first);
+  for (; r.end < s->view->n && r.end - r.first < width_most && r.listed > 0 && list[0] == r.end; r.end++) {
+    int32_t length = read_line(s->merged, s, r.end);
+    if (!continues(&r, list, s->merged, length, r.end)) break;
+    memcpy(list, s->merged, (size_t)length * sizeof *list);
+    r.listed = length;
+    r.entries += length;
+  }
+  return r;
+}
+
+/* From runs to nodes in solve order. */
+static void number_nodes(spti_nodes *out, const search *s) {
+  const int32_t n = out->n;
+  for (int32_t c = 0; c < s->count; c++) {
+    const run *r = &s->runs[out->pull ? s->count - 1 - c : c];
+    const int32_t width = r->end - r->first;
+    spti_node node = {.first = out->pull ? n - r->end : r->first, .width = width, .listed = r->listed, .list = out->list_length};
+    const int32_t *from = s->list + r->list;
+    int32_t *to = out->list + out->list_length;
+    for (int32_t e = 0; e < r->listed; e++) to[e] = out->pull ? n - 1 - from[r->listed - 1 - e] : from[e];
+    node.exact = cells(width, r->listed) == r->entries;
+    node.value = out->stored;
+    out->list_length += r->listed;
+    out->stored += spti_node_size(&node, out->pull);
+    out->entries += r->entries;
+    out->added += cells(width, r->listed) - r->entries;
+    out->node[c] = node;
+  }
+}
+
+sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_node_limits *limits) {
+  spti_nodes nodes = {.n = v->n, .pull = v->pull, .reversed = v->backward};
+  search s = {.view = v, .mirrored = v->pull != v->backward};
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_host_alloc(&s.runs, v->n, sizeof *s.runs, "runs of lines"));
+  SPTI_TRY_GOTO(spti_host_alloc(&s.list, v->nnz, sizeof *s.list, "lists of runs"));
+  SPTI_TRY_GOTO(spti_host_alloc(&s.merged, v->n, sizeof *s.merged, "a merged list"));
+  for (int32_t t = 0; t < v->n; t = s.runs[s.count - 1].end) {
+    s.runs[s.count] = take_run(&s, t, limits->width);
+    s.count++;
+    while (merge_top(&s, limits)) continue;
+  }
+  int64_t listed = s.count ? s.runs[s.count - 1].list + s.runs[s.count - 1].listed : 0;
+  SPTI_TRY_GOTO(spti_host_alloc(&nodes.node, s.count, sizeof *nodes.node, "supernodes"));
+  SPTI_TRY_GOTO(spti_host_alloc(&nodes.list, listed, sizeof *nodes.list, "lists of supernodes"));
+  nodes.count = s.count;
+  number_nodes(&nodes, &s);
+  *out = nodes;
+  nodes = (spti_nodes){0};
+fail: /* the common end */
+  spti_nodes_free(&nodes);
+  spti_host_free(s.runs);
+  spti_host_free(s.list);
+  spti_host_free(s.merged);
+  return status;
+}
+
+void spti_nodes_free(spti_nodes *nodes) {
+  spti_host_free(nodes->node);
+  spti_host_free(nodes->list);
+  *nodes = (spti_nodes){0};
+}
+
+/* ---- values ---- */
+
+/* Element (row, column) of strips that begin with `lead` columns; column < 0 counts from the end of these. */
+static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int64_t column) {
+  int32_t strip = row / SPTI_NODE_STRIP, left = rows - strip * SPTI_NODE_STRIP;
+  int32_t height = left < SPTI_NODE_STRIP ? left : SPTI_NODE_STRIP;
+  return spti_strip_start(strip, lead, triangle) + (lead + column) * height + row % SPTI_NODE_STRIP;
+}
+
+/* Where the value of line `line` of the node (by place) at place `other` stands; position[place] is the place's rank in the list. */
+static int64_t value_at(const spti_node *node, bool pull, int32_t line, int32_t other, const int32_t *position) {
+  int32_t l = line - node->first, o = other - node->first;
+  bool inside = o >= 0 && o < node->width;
+  if (pull) return node->value + cell(node->width, node->listed, true, l, inside ? o : (int64_t)position[other] - node->listed);
+  if (inside) return node->value + cell(node->width, 0, true, o, l);
+  return node->value + spti_node_triangle_size(node, pull) +
+         cell(node->listed, node->width, false, position[other], (int64_t)l - node->width);
+}
+
+#define SPTI_TEMPLATE "trsm/block_host_pack.tmpl.h"
+#include "core/for_each_dtype.h"
+
+sptrsm_status spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
+  int32_t *position;
+  SPTI_TRY(spti_host_alloc(&position, nodes->n, sizeof *position, "ranks in a list"));
+  if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));
+  for (int32_t c = 0; c < nodes->count; c++) {
+    const spti_node *node = &nodes->node[c];
+    for (int32_t e = 0; e < node->listed; e++) position[nodes->list[node->list + e]] = e;
+    SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v, position);
+  }
+  spti_host_free(position);
+  return SPTRSM_OK;
+}

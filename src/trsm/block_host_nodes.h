@@ -1,0 +1,68 @@
+/* block_host_nodes.h -- supernodes of a triangle and the dense form in which `block` keeps them on the host.
+ *
+ * A supernode is a run of lines that need (almost) the same others: columns of a factor L, rows of a factor U or of L^T. It is stored as a
+ * triangle and a rectangle behind one list of places. Rows are counted by place, the position in solve order.
+ *
+ *   pushed (columns):  solve the triangle, then x(list) -= rectangle x(node);   the list has later places
+ *   pulled (rows):     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places
+ *
+ * Rows stand in strips of SPTI_NODE_STRIP, the last strip of a part holding what is left. A strip is stored by columns: first those of the
+ * list (pulled only), then those of the node. A strip of the triangle ends with its own diagonal block, whose upper half is unused; the
+ * strips of the pushed rectangle follow. No entry is +0; a stored zero is -0, so that the kernels can tell them apart beside a NaN. */
+#ifndef SPTI_BLOCK_HOST_NODES_H
+#define SPTI_BLOCK_HOST_NODES_H
+
+#include "core/view.h"
+
+enum { SPTI_NODE_STRIP = 8 };
+
+typedef struct {
+  int32_t first, width; /* places [first, first + width) */
+  int32_t listed;       /* places in the list, ascending */
+  bool exact;           /* no entry was added */
+  int64_t list, value;  /* where its list and its values begin */
+} spti_node;
+
+typedef struct {
+  int32_t n, count;
+  bool pull, reversed; /* reversed: place s is row n-1-s */
+  int64_t stored;      /* values, the unused halves included */
+  int64_t entries;     /* off-diagonal entries of the triangle */
+  int64_t added;       /* zeros added to them */
+  spti_node *node;     /* [count], in solve order */
+  int32_t *list;
+  int64_t list_length;
+} spti_nodes;
+
+typedef struct {
+  int32_t width; /* lines of a supernode at most */
+  int32_t zeros; /* added zeros at most, in percent of a supernode's off-diagonal entries */
+} spti_node_limits;
+
+/* From a host view in either orientation. End with spti_nodes_free. */
+sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *, const spti_node_limits *);
+void spti_nodes_free(spti_nodes *);
+
+/* Writes all values, conjugated where the view says so: val[stored] of the view's type. */
+sptrsm_status spti_nodes_pack(void *val, const spti_nodes *, const spti_view *);
+
+/* Values of `rows` rows in strips that begin with `lead` columns; `triangle`: followed by those of the rows before and their own. */
+static inline int64_t spti_strip_start(int32_t strip, int64_t lead, bool triangle) {
+  return SPTI_NODE_STRIP * strip * lead + (triangle ? (int64_t)SPTI_NODE_STRIP * SPTI_NODE_STRIP / 2 * strip * (strip + 1) : 0);
+}
+
+static inline int64_t spti_strips_size(int32_t rows, int64_t lead, bool triangle) {
+  int32_t strips = rows / SPTI_NODE_STRIP, left = rows % SPTI_NODE_STRIP;
+  return spti_strip_start(strips, lead, triangle) + left * (lead + (triangle ? rows : 0));
+}
+
+/* Values before the pushed rectangle: the triangle with what it pulls. */
+static inline int64_t spti_node_triangle_size(const spti_node *node, bool pull) {
+  return spti_strips_size(node->width, pull ? node->listed : 0, true);
+}
+
+static inline int64_t spti_node_size(const spti_node *node, bool pull) {
+  return spti_node_triangle_size(node, pull) + (pull ? 0 : spti_strips_size(node->listed, node->width, false));
+}
+
+#endif

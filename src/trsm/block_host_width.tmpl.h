@@ -1,0 +1,160 @@
+/* block_host_width.tmpl.h -- a supernode in WIDTH columns. Undefines WIDTH for the next inclusion.
+ *
+ * Rows are solved by 8, 4, 2 or 1 at once, as many as leave their sums in registers. A sum that is not finite may have met an added zero
+ * beside a NaN or an infinity: then these rows are done again one by one and column by column, skipping such products (CAREFUL 1). */
+
+#if CAREFUL
+#define AT_WIDTH(f) NAME(SPTI_CAT(f, careful))
+#else
+#define AT_WIDTH(f) NAME(SPTI_CAT(f, WIDTH))
+#endif
+#define ROW_BYTES (WIDTH * sizeof(T))
+#define BYTES     (ROW_BYTES < VECTOR_BYTES ? ROW_BYTES : VECTOR_BYTES)
+#define COUNT     ((int)(ROW_BYTES / BYTES))
+#define LANES     ((int)(BYTES / sizeof(R)))
+#define VECTOR    AT_WIDTH(vector_)
+
+#if WIDTH == 1 && !SPTI_IS_COMPLEX
+typedef R VECTOR; /* compilers keep vectors of one element in general registers */
+#define LANE(v, l) (v)
+#else
+typedef R VECTOR __attribute__((vector_size(BYTES), aligned(sizeof(R)), may_alias));
+#define LANE(v, l) (v)[l]
+#endif
+
+#if SPTI_IS_COMPLEX
+
+/* -i times each element: (im, -re). */
+static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
+  VECTOR b = a;
+  for (int l = 0; l < LANES; l += 2) {
+    b[l] = a[l + 1];
+    b[l + 1] = -a[l];
+  }
+  return b;
+}
+
+/* s / d after Smith (1962), whose scalars depend on the row alone: (s - i f s) / e, or (f s - i s) / e where the imaginary part of d is
+ * the larger. Each sum has one product, so there is one way to fuse it. */
+static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
+  R re = __real__ d, im = __imag__ d;
+  bool upright = (re < 0 ? -re : re) < (im < 0 ? -im : im);
+  R f = upright ? re / im : im / re, e = upright ? re * f + im : im * f + re;
+  for (int c = 0; c < COUNT; c++) {
+    VECTOR s = sum[c], turned = AT_WIDTH(turned_)(s);
+    sum[c] = upright ? (f * s + turned) / e : (f * turned + s) / e;
+  }
+}
+
+#else
+
+static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
+  for (int c = 0; c < COUNT; c++) sum[c] /= d;
+}
+
+#endif
+
+static inline bool AT_WIDTH(finite_)(VECTOR v) {
+  VECTOR zero = v - v;
+  R sum = 0;
+  for (int l = 0; l < LANES; l++) sum += LANE(zero, l);
+  return sum == 0;
+}
+
+#if CAREFUL
+
+/* 0 for what an added zero must not meet. */
+static inline VECTOR AT_WIDTH(met_)(VECTOR y, T a) {
+  static const T added = 0;
+  return memcmp(&a, &added, sizeof a) == 0 && !AT_WIDTH(finite_)(y) ? (VECTOR){0} : y;
+}
+
+#define MET(y, a) AT_WIDTH(met_)(y, a)
+#else
+#define MET(y, a) (y)
+#endif
+
+#define ROWS 1
+#include "trsm/block_host_rows.tmpl.h"
+
+#if CAREFUL
+
+/* Redoes rows of WIDTH columns. */
+static void NAME(redo)(const NAME(operands) * o, const NAME(targets) * t, int rows, int width) {
+  for (int k = 0; k < width; k++) {
+    NAME(operands) one = *o;
+    NAME(targets) row = *t;
+    one.w = o->w + k;
+    for (int r = 0; r < rows; r++, one.a++, one.count += t->solve, row.first++) {
+      if (t->list) row.list = t->list + r;
+      AT_WIDTH(rows_1_)(&one, &row);
+    }
+  }
+}
+
+#else
+
+#define ROWS 2
+#include "trsm/block_host_rows.tmpl.h"
+#define ROWS 4
+#include "trsm/block_host_rows.tmpl.h"
+#define ROWS 8
+#include "trsm/block_host_rows.tmpl.h"
+
+#define MOST (SUM_VECTORS / COUNT / (SPTI_IS_COMPLEX ? 2 : 1))
+
+/* Strips of rows; `lead` columns come before those that count up with the rows where the triangle is solved. */
+static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t rows) {
+  const T *a = o.a;
+  const int32_t *list = t.list;
+  const int32_t first = t.first;
+  bool finite = true;
+  for (int32_t done = 0; done < rows;) {
+    int32_t height = rows - done < SPTI_NODE_STRIP ? rows - done : SPTI_NODE_STRIP;
+    o.next = height;
+    for (int32_t r = 0; r < height;) {
+      int32_t left = height - r;
+      o.a = a + r;
+      t.first = first + done + r;
+      if (list) t.list = list + done + r;
+      if (t.solve) o.count = done + r;
+      if (left >= 8 && MOST >= 8) finite &= AT_WIDTH(rows_8_)(&o, &t), r += 8;
+      else if (left >= 4 && MOST >= 4) finite &= AT_WIDTH(rows_4_)(&o, &t), r += 4;
+      else if (left >= 2 && MOST >= 2) finite &= AT_WIDTH(rows_2_)(&o, &t), r += 2;
+      else finite &= AT_WIDTH(rows_1_)(&o, &t), r++;
+    }
+    done += height;
+    a += (o.listed + (int64_t)(t.solve ? done : o.count)) * height;
+  }
+  return finite;
+}
+
+static void AT_WIDTH(node_)(const spti_nodes *nodes, const spti_node *node, const T *val, bool unit, T *w, int64_t step) {
+  NAME(operands) o = {.a = val + node->value, .first = node->first, .w = w, .step = step};
+  NAME(targets) t = {.first = node->first, .solve = true, .unit = unit, .exact = node->exact};
+  if (nodes->pull) {
+    o.list = nodes->list + node->list;
+    o.listed = node->listed;
+    AT_WIDTH(strips_)(o, t, node->width);
+    return;
+  }
+  bool finite = AT_WIDTH(strips_)(o, t, node->width);
+  o.a += spti_node_triangle_size(node, false);
+  o.count = node->width;
+  t.solve = false;
+  t.exact = node->exact || finite;
+  t.list = nodes->list + node->list;
+  AT_WIDTH(strips_)(o, t, node->listed);
+}
+
+#undef MOST
+#endif
+#undef AT_WIDTH
+#undef ROW_BYTES
+#undef BYTES
+#undef COUNT
+#undef LANES
+#undef LANE
+#undef MET
+#undef VECTOR
+#undef WIDTH
