@@ -7,7 +7,7 @@ const char *const spti_isa_names[SPTI_ISA_COUNT + 1] = {"avx512", "avx2", "basel
 
 bool spti_isa_runs(spti_isa isa) {
 #ifdef SPTI_X86_KERNELS
-  if (isa == SPTI_ISA_AVX512) return __builtin_cpu_supports("avx512f");
+  if (isa == SPTI_ISA_AVX512) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma");
   if (isa == SPTI_ISA_AVX2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
   return isa == SPTI_ISA_BASELINE;

@@ -13,7 +13,7 @@
 #include "core/variant.h"
 #include "trsm/block_host_kernels.h"
 
-enum { WIDTH_DEFAULT = 64, ZEROS_DEFAULT = 25, SLAB = 32 };
+enum { WIDTH_DEFAULT = 64, ZEROS_DEFAULT = 40, SLAB = 32 };
 
 typedef struct {
   const spti_block_host_kernels *kernels;

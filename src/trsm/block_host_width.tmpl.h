@@ -39,10 +39,10 @@ static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
 static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
   R re = __real__ d, im = __imag__ d;
   bool upright = (re < 0 ? -re : re) < (im < 0 ? -im : im);
-  R f = upright ? re / im : im / re, e = upright ? re * f + im : im * f + re;
+  R small = upright ? re : im, large = upright ? im : re, f = small / large, e = small * f + large;
   for (int c = 0; c < COUNT; c++) {
     VECTOR s = sum[c], turned = AT_WIDTH(turned_)(s);
-    sum[c] = upright ? (f * s + turned) / e : (f * turned + s) / e;
+    sum[c] = (f * (upright ? s : turned) + (upright ? turned : s)) / e;
   }
 }
 
