@@ -1,6 +1,6 @@
 /* block_host -- substitution by supernodes on the host: dense blocks in registers, vector lanes over right-hand sides.
  * x(node) = D^-1 (b(node) - A x(list)) by rows, or x(list) -= A x(node) after the triangle by columns, whichever way the factor has its
- * supernodes. Source: [ashcraft1989], [rothberg1994]. Differs: works on any triangle; the update goes from registers to the
+ * supernodes. Source: [ashcraft1989, chen2008]. Differs: works on any triangle; the update goes from registers to the
  * rows of the panel, with no buffer between; the diagonal blocks are substituted, not inverted.
  * Wins: factors of direct solvers, two right-hand sides and more. Loses: triangles without supernodes, where it stores more and pushes.
  * Deterministic: yes; each row's sum is taken in one order, whatever the width and the threads (an instruction set without fused
@@ -48,7 +48,8 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
   block_state *state = plan->state;
   spti_view v;
   SPTI_TRY(oriented(&v, plan));
-  return spti_nodes_pack(state->val, &state->nodes, &v);
+  spti_nodes_pack(state->val, &state->nodes, &v);
+  return SPTRSM_OK;
 }
 
 static sptrsm_status analyse(sptrsm_plan *plan) {
@@ -68,13 +69,14 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(oriented(&v, plan));
   SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
   SPTI_TRY(spti_host_alloc(&state->val, state->nodes.stored, sptrsm_dtype_bytes(v.dtype), "values of supernodes"));
-  return spti_nodes_pack(state->val, &state->nodes, &v);
+  spti_nodes_pack(state->val, &state->nodes, &v);
+  return SPTRSM_OK;
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const block_state *state = plan->state;
   const spti_nodes *s = &state->nodes;
-  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)s->list_length * sizeof *s->list +
+  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + s->n) * sizeof *s->list +
                      (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype);
   double cells = (double)(s->entries + s->added);
   snprintf(info->parameters, sizeof info->parameters, "isa=%s %s nodes=%d width=%.1f zeros=%.1f%%", spti_isa_names[state->isa],

@@ -130,6 +130,7 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_no
   int64_t listed = s.count ? s.runs[s.count - 1].list + s.runs[s.count - 1].listed : 0;
   SPTI_TRY_GOTO(spti_host_alloc(&nodes.node, s.count, sizeof *nodes.node, "supernodes"));
   SPTI_TRY_GOTO(spti_host_alloc(&nodes.list, listed, sizeof *nodes.list, "lists of supernodes"));
+  SPTI_TRY_GOTO(spti_host_alloc(&nodes.rank, v->n, sizeof *nodes.rank, "ranks in a list"));
   nodes.count = s.count;
   number_nodes(&nodes, &s);
   *out = nodes;
@@ -145,6 +146,7 @@ fail: /* the common end */
 void spti_nodes_free(spti_nodes *nodes) {
   spti_host_free(nodes->node);
   spti_host_free(nodes->list);
+  spti_host_free(nodes->rank);
   *nodes = (spti_nodes){0};
 }
 
@@ -157,28 +159,23 @@ static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int6
   return spti_strip_start(strip, lead, triangle) + (lead + column) * height + row % SPTI_NODE_STRIP;
 }
 
-/* Where the value of line `line` of the node (by place) at place `other` stands; position[place] is the place's rank in the list. */
-static int64_t value_at(const spti_node *node, bool pull, int32_t line, int32_t other, const int32_t *position) {
+/* Where the value of line `line` of the node (by place) at place `other` stands; rank[place]: the place's in the list. */
+static int64_t value_at(const spti_node *node, bool pull, int32_t line, int32_t other, const int32_t *rank) {
   int32_t l = line - node->first, o = other - node->first;
   bool inside = o >= 0 && o < node->width;
-  if (pull) return node->value + cell(node->width, node->listed, true, l, inside ? o : (int64_t)position[other] - node->listed);
+  if (pull) return node->value + cell(node->width, node->listed, true, l, inside ? o : (int64_t)rank[other] - node->listed);
   if (inside) return node->value + cell(node->width, 0, true, o, l);
-  return node->value + spti_node_triangle_size(node, pull) +
-         cell(node->listed, node->width, false, position[other], (int64_t)l - node->width);
+  return node->value + spti_node_triangle_size(node, pull) + cell(node->listed, node->width, false, rank[other], (int64_t)l - node->width);
 }
 
 #define SPTI_TEMPLATE "trsm/block_host_pack.tmpl.h"
 #include "core/for_each_dtype.h"
 
-sptrsm_status spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
-  int32_t *position;
-  SPTI_TRY(spti_host_alloc(&position, nodes->n, sizeof *position, "ranks in a list"));
+void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
   if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
-    for (int32_t e = 0; e < node->listed; e++) position[nodes->list[node->list + e]] = e;
-    SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v, position);
+    for (int32_t e = 0; e < node->listed; e++) nodes->rank[nodes->list[node->list + e]] = e;
+    SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v);
   }
-  spti_host_free(position);
-  return SPTRSM_OK;
 }

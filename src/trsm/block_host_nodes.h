@@ -32,6 +32,7 @@ typedef struct {
   spti_node *node;     /* [count], in solve order */
   int32_t *list;
   int64_t list_length;
+  int32_t *rank; /* [n], for packing: so that new values need no memory */
 } spti_nodes;
 
 typedef struct {
@@ -44,7 +45,7 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *, const spti_nod
 void spti_nodes_free(spti_nodes *);
 
 /* Writes all values, conjugated where the view says so: val[stored] of the view's type. */
-sptrsm_status spti_nodes_pack(void *val, const spti_nodes *, const spti_view *);
+void spti_nodes_pack(void *val, const spti_nodes *, const spti_view *);
 
 /* Values of `rows` rows in strips that begin with `lead` columns; `triangle`: followed by those of the rows before and their own. */
 static inline int64_t spti_strip_start(int32_t strip, int64_t lead, bool triangle) {
