@@ -2,8 +2,8 @@
  * Row i: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), by a warp per row and tile of right-hand sides.
  * Source: the pull form of synchronisation-free substitution ([zhang2021yy] for one right-hand side), carried to blocks. Differs: rows
  * packed in level order; the entries of a row in the order in which they become ready; solutions that are their own flags;
- * several gathers in flight; long rows shared by several warps; B read and X written once, in any layout, permuted and scaled
- * (gather_solve.cuh has the kernel and the protocol).
+ * few instructions a term; long rows shared by several warps; B read and X written once, in any layout, permuted and scaled
+ * (gather_items.cuh has the protocol).
  * Wins: sparse and moderately dense rows, from 8 right-hand sides on; where the same bits on every run are wanted. Loses: factors with
  * supernodes, where a hop of dependencies per row is a hop too many; an analysis that few solves follow (it finds level sets).
  * Deterministic: yes, for every panel width, lane split and stream. */
@@ -18,10 +18,9 @@
 #include "core/method.h"
 #include "core/variant.h"
 
-/* What a variant "gather:tile=16,split=1024" may set. */
+/* What a variant "gather:tile=8,split=1024" may set. */
 typedef struct {
-  int32_t tile;  /* right-hand sides of one warp: 8, 16, 32, 64; 0: by the width of the panel */
-  int32_t loads; /* gathers in flight: 4 or 8; 0: by the length of the rows */
+  int32_t tile; /* right-hand sides of an item: 8 or 32; 0: by the widths of panel and levels */
   spti_gather_split split;
 } settings;
 
@@ -31,7 +30,7 @@ typedef struct {
   int32_t *row;   /* [n]: row of each place, or ~row where nobody reads its solution; in device memory, as items */
   int32_t *items; /* [SPTI_GATHER_ITEM_WORDS * item_count], or NULL: no long rows */
   int64_t item_count;
-  int32_t levels;
+  bool side_by_side; /* up to 8 right-hand sides */
 } state;
 
 typedef struct {
@@ -42,21 +41,18 @@ typedef struct {
 
 /* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
 static const spti_gather_split SPLIT = {.above = 256, .segment = 128};
-/* Mean entries of a row from which on eight gathers in flight beat more warps; mean rows of a level from which on throughput counts. */
-enum { LONG_ROWS = 32, WIDE_LEVELS = 512, WIDEST_LEVELS = 700 };
+/* Mean rows of a level and entries of a row for which items side by side in a warp are the faster form. */
+enum { WIDE_LEVELS = 6000, SHORT_ROWS = 8 };
 static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
 /* ---- parameters ---- */
 
 static sptrsm_status parse_variant(settings *s, const char *text) {
-  const spti_setting known[] = {{"tile", &s->tile, 8, 64, NULL},
-                                {"loads", &s->loads, 4, 8, NULL},
-                                {"split", &s->split.above, 1, INT32_MAX, NULL},
-                                {"segment", &s->split.segment, 1, INT32_MAX, NULL}};
+  const spti_setting known[] = {
+      {"tile", &s->tile, 8, 32, NULL}, {"split", &s->split.above, 1, INT32_MAX, NULL}, {"segment", &s->split.segment, 1, INT32_MAX, NULL}};
   SPTI_TRY(spti_variant_parse("gather", text, known, (int)(sizeof known / sizeof *known)));
-  if (s->loads & (s->loads - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: loads=%d is not 4 or 8", s->loads);
-  if (s->tile & (s->tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 8, 16, 32 or 64", s->tile);
+  if (s->tile != 0 && s->tile != 8 && s->tile != 32) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 8 or 32", s->tile);
   return SPTRSM_OK;
 }
 
@@ -139,8 +135,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                 .split = set.split};
   SPTI_CUDA(spti_gather_rows_launch(&p, plan->context->stream));
   if (levels->longest > set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
-  s->levels = levels->count;
-  if (s->set.loads == 0) s->set.loads = entries / n >= LONG_ROWS ? 8 : 4;
+  s->side_by_side = n / levels->count >= WIDE_LEVELS && entries / n <= SHORT_ROWS;
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
@@ -162,8 +157,8 @@ static void release(sptrsm_plan *plan) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int64_t parts = s->item_count - plan->view.n;
-  int used = snprintf(info->parameters, sizeof info->parameters, "loads=%d split=%d segment=%d parts=%lld", s->set.loads,
-                      s->set.split.above, s->set.split.segment, (long long)parts);
+  int used = snprintf(info->parameters, sizeof info->parameters, "split=%d segment=%d parts=%lld", s->set.split.above, s->set.split.segment,
+                      (long long)parts);
   if (s->set.tile) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " tile=%d", s->set.tile);
   info->plan_bytes = sizeof *s + s->rows.bytes + (size_t)plan->view.n * sizeof *s->row;
   if (s->items) info->plan_bytes += (size_t)s->item_count * SPTI_GATHER_ITEM_WORDS * sizeof *s->items;
@@ -215,7 +210,6 @@ static spti_gather_args args_of(const sptrsm_plan *plan, const workspace *w) {
                             .diag = plan->view.unit ? NULL : s->rows.diag,
                             .work = w->memory,
                             .ld = w->ld,
-                            .loads = s->set.loads,
                             .sync = {.control = (int32_t *)((char *)w->memory + blocks),
                                      .lost = plan->context->lost_device,
                                      .spin_limit = plan->context->spin_limit}};
@@ -252,13 +246,11 @@ fail:
 
 /* ---- solve ---- */
 
-/* Two columns a lane halve the instructions per row, but a solution is published later: for short rows in wide levels. Lanes that share
- * a row's entries have to add up what they have, later again: on fewer right-hand sides than lanes, the others rest, but in the widest. */
-static int32_t tile_for(const state *s, int32_t n, int32_t width) {
-  const int32_t level = n / s->levels;
+/* Items side by side in a warp make a short row cost fewer instructions, but each waits for all of them: where levels are so wide that
+ * hardly any row waits. */
+static int32_t tile_for(const state *s, int32_t width) {
   if (s->set.tile) return s->set.tile;
-  if (width > 32) return s->set.loads == 4 && level >= WIDE_LEVELS ? 64 : 32;
-  return width > 16 || level < WIDEST_LEVELS ? 32 : width > 8 ? 16 : 8;
+  return s->side_by_side && width <= 8 ? 8 : 32;
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
@@ -267,8 +259,8 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   if (w->losses != plan->context->losses) SPTI_TRY(make_whole(plan, w));
   spti_gather_args args = args_of(plan, w);
   args.between = *between;
-  args.tile = tile_for(s, args.n, between->width);
-  if (args.item_count >= INT32_MAX / ((between->width + args.tile - 1) / args.tile))
+  args.tile = tile_for(s, between->width);
+  if (spti_gather_blocks(&args) > INT32_MAX || args.ld > INT32_MAX / 16)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.item_count, between->width);
   SPTI_CUDA(spti_gather_solve_launch(&args, plan->view.dtype, plan->context->stream));

@@ -23,7 +23,7 @@ static const char *const forms[] = {
     "syncfree-csr:order=block,lanes=4",
     "syncfree-csr:order=packed,entries=1,split=7,gate=2,warps=3",
     "gather:tile=8,split=4,segment=3",
-    "gather:tile=64",
+    "gather:split=4,segment=3",
     NULL,
 };
 

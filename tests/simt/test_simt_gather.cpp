@@ -16,9 +16,8 @@ template <typename R> static std::complex<R> conjugate(std::complex<R> v) { retu
 /* What varies of a run. */
 struct gather_case {
   shape pattern = shape::random;
-  int32_t n = 40, width = 7, tile = 0;
+  int32_t n = 40, width = 7, tile = 32;
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
-  int32_t loads = 4;
   spti_gather_split split = {512, 256};
   bool permuted = false, scaled = false, columns = false, in_place = false;
   int32_t lost_place = -1; /* a lost dependency: this place's row waits for itself */
@@ -42,15 +41,14 @@ struct gather_case {
   void draw_schedule(uint64_t seed) {
     numbers r(seed + 1234);
     for (int i = 0; i < 8; i++) r.next();
-    tile = r.below(2) ? 0 : 8 << r.below(4);
-    loads = 4 + 4 * r.below(2);
+    tile = r.below(2) ? 8 : 32;
   }
   std::string name() const {
     return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
            " tile=" + std::to_string(tile) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
            (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (permuted ? " permuted" : "") + (scaled ? " scaled" : "") +
-           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + " loads=" + std::to_string(loads) +
-           " split=" + std::to_string(split.above) + "," + std::to_string(split.segment);
+           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + " split=" + std::to_string(split.above) + "," +
+           std::to_string(split.segment);
   }
 };
 
@@ -167,8 +165,7 @@ template <typename T> struct solver {
   /* B and X with their strides; element (r,k) of the block belongs to row i, r = map[i]. */
   void solve(const spti_transfer &between, const gather_case &now) {
     a.between = between;
-    a.tile = now.tile ? now.tile : between.width <= 8 ? 8 : between.width <= 16 ? 16 : 32;
-    a.loads = now.loads;
+    a.tile = now.tile;
     if (failure.empty() && spti_gather_solve_launch(&a, dtype_of<T>::value, nullptr)) failure = "solve: " + simt::error();
     if (failure.empty() && lost) failure = "dependency never arrived (row " + std::to_string(lost - 1) + ")";
   }

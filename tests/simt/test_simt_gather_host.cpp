@@ -63,7 +63,7 @@ struct blocks {
   }
 };
 
-const char *const variants[] = {"", "split=4,segment=3", "tile=8,split=1,segment=1", "tile=64,loads=8"};
+const char *const variants[] = {"", "split=4,segment=3", "tile=8,split=1,segment=1", "tile=32"};
 
 } // namespace
 

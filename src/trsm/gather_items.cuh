@@ -1,0 +1,161 @@
+/* gather_items.cuh -- what the kernels of gather share: tickets, work blocks, items and their terms, and how an item ends.
+ *
+ * x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), every row by the lanes that own it. An item is a row, or a segment of a long one, for a
+ * tile of right-hand sides. Solutions travel through a work block that is filled with sentinels: its words are their own flags, one
+ * load both asks and answers (core/syncfree.cuh).
+ *
+ * Tickets hand out the items in the order of the levels, so the oldest unfinished item never waits for one that nobody works on.
+ *
+ * Bits. Entry e of a row goes to accumulator e mod 4, the four are added in one fixed tree, and the last entry -- the one that most often
+ * is waited for -- is subtracted last; a long row is cut by its length alone. So a solution has the same bits for every panel
+ * width, tile, kernel and schedule.
+ *
+ * Refill. There are two work blocks: a solve that goes through one fills the other with sentinels, row by row. Which is which is the
+ * sign of the ticket word: the block that draws the last ticket turns it over and sets the count back to zero, so that the next
+ * launch, also of a captured graph, finds everything in place. A dirty width per work block says how far it was written.
+ * Lost dependency: rows are left unsolved and unfilled. The abort flag then stays up, every later solve reports the loss again, until
+ * start makes the workspace whole. */
+#ifndef SPTI_GATHER_ITEMS_CUH
+#define SPTI_GATHER_ITEMS_CUH
+
+#include "core/syncfree.cuh"
+#include "core/transfer.cuh"
+#include "trsm/gather_kernels.h"
+
+namespace spti {
+
+enum { GATHER_SUMS = 4 }; /* accumulators of a row */
+
+SPTI_DEVICE float multiply_add(float t, float x, float sum) { return fused(t, x, sum); }
+SPTI_DEVICE double multiply_add(double t, double x, double sum) { return fused(t, x, sum); }
+template <typename R> SPTI_DEVICE complex_t<R> multiply_add(complex_t<R> t, complex_t<R> x, complex_t<R> sum) {
+  return {fused(-t.im, x.im, fused(t.re, x.re, sum.re)), fused(t.im, x.re, fused(t.re, x.im, sum.im))};
+}
+
+/* ---- tickets ---- */
+
+/* One thread of a block: the ticket word, which counts blocks; its sign says which of the work blocks is this solve's. The first one
+ * marks it as dirty, and says again what an earlier solve lost; the last one turns the word over. */
+SPTI_DEVICE int32_t draw_ticket(const spti_gather_args &a) {
+  int32_t *control = a.sync.control;
+  const int32_t word = fetch_add(control + SPTI_SYNCFREE_TICKET, 1), number = word & INT32_MAX;
+  if (number == blocks_per_grid() - 1) store_relaxed(control + SPTI_SYNCFREE_TICKET, word < 0 ? 0 : INT32_MIN);
+  if (number == 0) {
+    store_relaxed(control + SPTI_GATHER_DIRTY + (word < 0), a.between.width);
+    if (load_relaxed(control + SPTI_SYNCFREE_ABORT) && load_relaxed(a.sync.lost) == 0) store_system(a.sync.lost, 1);
+  }
+  return word;
+}
+
+/* What a thread block works on: `items` items from one on, for one tile of right-hand sides; tiles of the same items follow each other. */
+struct gather_share {
+  int32_t first, column; /* item, right-hand side */
+  bool second;           /* of the work blocks */
+
+  SPTI_DEVICE gather_share(const spti_gather_args &a, int32_t items) {
+    SPTI_SHARED(int32_t, shared, 3);
+    if (thread_in_block() == 0) {
+      const int32_t word = draw_ticket(a);
+      const uint32_t number = uint32_t(word) & INT32_MAX, tiles = uint32_t(spti_gather_tiles(a.between.width, a.tile));
+      shared[0] = int32_t(number / tiles) * items;
+      shared[1] = int32_t(number % tiles) * a.tile;
+      shared[2] = word < 0;
+    }
+    syncthreads();
+    first = shared[0];
+    column = shared[1];
+    second = shared[2] != 0;
+  }
+};
+
+/* A column of the work blocks, as wide as it is for one lane. Rows are `stride` bytes apart. */
+template <typename T> struct gather_column {
+  char *now, *other;
+  int32_t stride;
+
+  SPTI_DEVICE gather_column(const spti_gather_args &a, bool second, int32_t k) : stride(int32_t(a.ld) * int32_t(sizeof(T))) {
+    char *const one = (char *)a.work + int64_t(k) * int64_t(sizeof(T)), *const two = one + int64_t(a.item_count) * stride;
+    now = second ? two : one;
+    other = second ? one : two;
+  }
+  SPTI_DEVICE T *at(int32_t work_row) const { return (T *)(now + int64_t(work_row) * stride); }
+  SPTI_DEVICE T *refill(int32_t work_row) const { return (T *)(other + int64_t(work_row) * stride); }
+};
+
+/* Where the refill of a tile ends: with the tile, but the last one also fills columns that an earlier, wider solve wrote. */
+SPTI_DEVICE int32_t refill_end(const spti_gather_args &a, const gather_share &share) {
+  const int32_t dirty = load_relaxed(a.sync.control + SPTI_GATHER_DIRTY + !share.second), end = share.column + a.tile;
+  return end < a.between.width && end < dirty ? end : dirty;
+}
+
+/* ---- items ---- */
+
+/* As the analysis made it. Its terms are the sums of `parts` segments, then entries of the matrix.
+ * Cut: there are long rows; else item i is place i and these things are known when the kernel is compiled. */
+template <bool Cut> struct gather_item {
+  int32_t index, row, work_row, begin, end, parts;
+
+  SPTI_DEVICE bool is_part() const { return Cut && parts < 0; }
+  SPTI_DEVICE int32_t sums() const { return Cut && parts > 0 ? parts : 0; }
+  SPTI_DEVICE int32_t terms() const { return end - begin + sums(); }
+  SPTI_DEVICE bool is_read() const { return row >= 0; }
+  SPTI_DEVICE int32_t matrix_row() const { return row < 0 ? ~row : row; }
+  /* Of the items up to a row, index - place are parts, and its own are the last of them. */
+  SPTI_DEVICE int32_t first_part(int32_t n) const { return n + (index - work_row) - parts; }
+
+  SPTI_DEVICE gather_item(const spti_gather_items &items, int32_t i) : index(i) {
+    row = load_const(items.row + i);
+    work_row = Cut ? load_const(items.work_row + i) : i;
+    begin = load_const(items.begin + i);
+    end = load_const(items.end + i);
+    parts = Cut ? load_const(items.parts + i) : 0;
+  }
+};
+
+/* A term of an item's sum: t times the solution in work row `from`. */
+template <typename T> struct gather_term {
+  int32_t from;
+  T t;
+};
+
+template <typename T, bool Cut> SPTI_DEVICE gather_term<T> load_term(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e) {
+  if (Cut && e < g.sums()) return {g.first_part(a.n) + e, one<T>()};
+  const int64_t p = int64_t(g.begin) + e - g.sums();
+  return {load_const(a.from + p), load_const((const T *)a.val + p)};
+}
+
+/* ---- the ends of an item ---- */
+
+template <typename T, bool Cut> SPTI_DEVICE T right_hand_side(const spti_gather_args &a, const gather_item<Cut> &g, int32_t k) {
+  return g.is_part() ? from_reals<T>::make(0, 0) : read_rhs<T>(a.between, g.matrix_row(), k);
+}
+
+template <typename T, bool Cut> SPTI_DEVICE divisor<T> divisor_of(const spti_gather_args &a, const gather_item<Cut> &g) {
+  divisor<T> d;
+  d.set(a.diag && !g.is_part() ? load_const((const T *)a.diag + g.work_row) : one<T>());
+  return d;
+}
+
+/* b less the sum of all terms but the last, which is t x. */
+template <typename T, bool Cut>
+SPTI_DEVICE T solution_of(const spti_gather_args &a, const gather_item<Cut> &g, const divisor<T> &d, T b, T (&sum)[GATHER_SUMS], T t, T x) {
+  T v = b - ((sum[0] + sum[2]) + (sum[1] + sum[3]));
+  if (g.terms() > 0) v = multiply_add(-t, x, v);
+  if (g.is_part()) return -v;
+  return a.diag ? d.divide(v) : v;
+}
+
+/* In X, and the sentinel in its place in the other work block. */
+template <typename T, bool Cut>
+SPTI_DEVICE void leave(const spti_gather_args &a, const gather_item<Cut> &g, const gather_column<T> &column, int32_t k, int32_t end, T v) {
+  if (!g.is_part() && k < a.between.width) {
+    const int64_t to_row = row_at(a.between.to, g.matrix_row());
+    store_once(element_at<T>(a.between.to, to_row, k), scale_row(a.between.to, to_row, v));
+  }
+  if (!g.is_read()) return;
+  T *const refilled = column.refill(g.work_row);
+  for (int32_t at = 0; k + at < end; at += a.tile) store_once(refilled + at, sentinel<T>());
+}
+
+} // namespace spti
+#endif

@@ -1,0 +1,101 @@
+/* gather_lanes.cuh -- the kernel of gather for few right-hand sides and very wide levels: 32 / Lanes items side by side in a warp, a lane a
+ * right-hand side of one of them. Items of a warp may wait for each other, so its lanes stay together: one loop in which those
+ * that have what they need go on, and the others peek again. See gather_items.cuh for the protocol. */
+#ifndef SPTI_GATHER_LANES_CUH
+#define SPTI_GATHER_LANES_CUH
+
+#include "trsm/gather_items.cuh"
+
+namespace spti {
+
+/* One lane's item and right-hand side. */
+template <typename T, bool Cut> struct gather_lane {
+  gather_item<Cut> item;
+  gather_column<T> column;
+  T x[GATHER_SUMS], sum[GATHER_SUMS], b;
+  divisor<T> diagonal;
+  int32_t e; /* term that x[0] belongs to */
+
+  SPTI_DEVICE gather_lane(const spti_gather_args &a, int32_t i, bool second, int32_t k)
+      : item(a.items, i), column(a, second, k), b(right_hand_side<T>(a, item, k)), diagonal(divisor_of<T>(a, item)), e(0) {
+#pragma unroll
+    for (int u = 0; u < GATHER_SUMS; u++) sum[u] = from_reals<T>::make(0, 0);
+    take(a);
+  }
+  SPTI_DEVICE const T *at(const spti_gather_args &a, int32_t term) const { return column.at(load_term<T>(a, item, term).from); }
+
+  SPTI_DEVICE void take(const spti_gather_args &a) {
+#pragma unroll
+    for (int u = 0; u < GATHER_SUMS; u++) {
+      x[u] = from_reals<T>::make(0, 0);
+      if (e + u < item.terms()) x[u] = peek(at(a, e + u));
+    }
+  }
+  SPTI_DEVICE bool misses() const {
+    bool missing = false;
+#pragma unroll
+    for (int u = 0; u < GATHER_SUMS; u++) missing = missing || is_sentinel(x[u]);
+    return missing;
+  }
+  SPTI_DEVICE void ask_again(const spti_gather_args &a) {
+#pragma unroll
+    for (int u = 0; u < GATHER_SUMS; u++)
+      if (is_sentinel(x[u])) x[u] = peek(at(a, e + u));
+  }
+  /* With all of x there. True: that was the rest, and here is the solution. */
+  SPTI_DEVICE bool go_on(const spti_gather_args &a, T *solution) {
+    const int32_t terms = item.terms();
+    T t = from_reals<T>::make(0, 0), last = t;
+#pragma unroll
+    for (int u = 0; u < GATHER_SUMS; u++) {
+      if (e + u >= terms) continue;
+      const T value = load_term<T>(a, item, e + u).t;
+      if (e + u < terms - 1) {
+        sum[u] = multiply_add(value, x[u], sum[u]);
+      } else {
+        t = value;
+        last = x[u];
+      }
+    }
+    e += GATHER_SUMS;
+    if (e < terms) {
+      take(a);
+      return false;
+    }
+    *solution = solution_of(a, item, diagonal, b, sum, t, last);
+    return true;
+  }
+};
+
+template <typename T, int Lanes, bool Cut>
+SPTI_KERNEL_RESIDENT(32 * SPTI_GATHER_WARPS, sizeof(T) > 8 ? 4 : 8)
+gather_lanes_kernel(spti_gather_args a) {
+  constexpr int SIDE_BY_SIDE = 32 / Lanes;
+  const gather_share share(a, SPTI_GATHER_WARPS * SIDE_BY_SIDE);
+  const int32_t first = share.first + warp_in_block() * SIDE_BY_SIDE, i = first + lane() / Lanes;
+  if (first >= a.item_count) return;
+  const int32_t k = share.column + lane() % Lanes, width = a.between.width;
+  const bool mine = i < a.item_count, solves = mine && k < width;
+  gather_lane<T, Cut> l(a, mine ? i : a.item_count - 1, share.second, k < width ? k : width - 1);
+  T solution = from_reals<T>::make(0, 0);
+  bool done = !solves, lost = false;
+  spin_guard guard;
+  guard.start();
+  while (!all(done)) {
+    if (done) continue;
+    if (l.misses()) {
+      lost = done = !guard.go_on(a.sync, l.item.matrix_row());
+      l.ask_again(a);
+    } else {
+      guard.progress();
+      done = l.go_on(a, &solution);
+      if (done && l.item.is_read()) publish(l.column.at(l.item.work_row), solution);
+    }
+  }
+  if (lost || !mine) return;
+  const gather_column<T> own(a, share.second, k);
+  leave(a, l.item, own, k, refill_end(a, share), solution);
+}
+
+} // namespace spti
+#endif
