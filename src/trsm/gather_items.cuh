@@ -1,7 +1,7 @@
 /* gather_items.cuh -- what the kernels of gather share: tickets, work blocks, items and their terms, and how an item ends.
  *
- * x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), every row by the lanes that own it. An item is a row, or a segment of a long one, for a
- * tile of right-hand sides. Solutions travel through a work block that is filled with sentinels: its words are their own flags, one
+ * x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), every row by the lanes that own it. An item is a row, or a segment of a long one,
+ * for a tile of right-hand sides. Solutions travel through a work block that is filled with sentinels: its words are their own flags, one
  * load both asks and answers (core/syncfree.cuh).
  *
  * Tickets hand out the items in the order of the levels, so the oldest unfinished item never waits for one that nobody works on.
