@@ -129,7 +129,7 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
   SPTI_TRY(timed_view(plan, automatic ? SPTI_PULL : plan->method->wants));
   if (automatic) {
     SPTI_TRY(choose_method(plan));
-    SPTI_TRY(timed_view(plan, plan->method->wants));
+    if (plan->method->wants == SPTI_PUSH) SPTI_TRY(timed_view(plan, SPTI_PUSH));
   }
   plan->panel = choose_panel(plan);
   if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));
