@@ -93,7 +93,7 @@ template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1
     row_solution<T, natural_rows<T>> mine = {a, rows, task, work_of<T>(a, k), k, {}, {}, false};
     mine.prepare(task.mine);
     clear_shared(sum + lane());
-    syncthreads();
+    syncwarps_apart();
     solve_inner(a, mine, share);
     return;
   }
@@ -101,7 +101,7 @@ template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1
   const int32_t r = warp_in_block() * (32 >> lanes.log) + lanes.group();
   row_task<int64_t> task = rows.row_at_position(first + r);
   task.length -= share_inner_entries(rows, task, lanes, first, r, share);
-  syncthreads();
+  syncwarps_apart();
   outer_sum<T> result = {sum + r};
   sum_rows<SPTI_CSR_BATCH, false>(a, rows, task, lanes, -1, static_cast<const T *>(work_of<T>(a, k)), &result);
 }
