@@ -5,12 +5,12 @@
  * under schedules and memory orders of its choosing. For that every access to global memory goes through the functions
  * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
  *
- *   load_const      data that nothing writes while the kernel runs (read-only cache)
+ *   load_const      data that nothing writes while the kernel runs (read-only cache); of bytes too
  *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
- * Collectives (syncwarp, shfl, any, all, ballot, warp_max) take whole warps. Only syncwarp, syncthreads and syncwarps_apart order
+ * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or) take whole warps. Only syncwarp, syncthreads and syncwarps_apart order
  * memory. */
 #ifndef SPTI_DEVICE_CUH
 #define SPTI_DEVICE_CUH
@@ -137,6 +137,8 @@ SPTI_SHARED_WORD(int32_t, "s32", "r", "=r")
 SPTI_SHARED_WORD(float, "f32", "f", "=f")
 SPTI_SHARED_WORD(double, "f64", "d", "=d")
 
+SPTI_DEVICE uint8_t load_const(const uint8_t *p) { return __ldg(p); }
+
 #undef SPTI_SHARED_WORD
 #undef SPTI_WORD_ACCESS
 #undef SPTI_WORD_STORE
@@ -209,6 +211,15 @@ SPTI_DEVICE int32_t warp_max(int32_t v) {
   return __reduce_max_sync(0xffffffffu, v);
 #else
   for (int by = 16; by > 0; by >>= 1) v = max(v, __shfl_xor_sync(0xffffffffu, v, by));
+  return v;
+#endif
+}
+/* The lanes' bits together. */
+SPTI_DEVICE uint32_t warp_or(uint32_t v) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, v);
+#else
+  for (int by = 16; by > 0; by >>= 1) v |= __shfl_xor_sync(0xffffffffu, v, by);
   return v;
 #endif
 }

@@ -73,6 +73,7 @@ SIMT_WORD(float)
 SIMT_WORD(double)
 #undef SIMT_WORD
 
+inline uint8_t load_const(const uint8_t *p) { return *p; }
 inline void red_add_release(int32_t *p, int32_t v) { simt::write(p, simt::word::i32, to_bits(v), true, simt::access::ordered); }
 inline int32_t generic_load_relaxed(const int32_t *p) { return load(p); }
 inline int32_t shared_load_acquire(const int32_t *p) { return load_acquire(p); }
@@ -110,6 +111,10 @@ inline int32_t warp_max(int32_t v) {
     most = other > most ? other : most;
   }
   return most;
+}
+inline uint32_t warp_or(uint32_t v) {
+  for (int by = 16; by > 0; by >>= 1) v |= uint32_t(shfl(int32_t(v), lane() ^ by));
+  return v;
 }
 inline uint32_t ballot(bool v) { return simt::vote(v); }
 inline bool any(bool v) { return ballot(v) != 0; }

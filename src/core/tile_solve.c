@@ -1,0 +1,25 @@
+/* tile_solve.c -- see tile_solve.h. Source: [lu2023tile]. Items one after another, tiles one after another, entries as they are stored: the
+ * readable twin of the kernels. Deterministic. */
+#include "core/tile_solve.h"
+
+#include <string.h>
+
+enum { COLUMNS = 8, PLACES = SPTI_TILE * SPTI_TILE }; /* right-hand sides at once; entries of a tile */
+
+static int32_t item_line(const int32_t *item) { return item[SPTI_TILE_ITEM_OUT] & ((1 << SPTI_TILE_OUT_BITS) - 1); }
+
+static int32_t out_rows(const int32_t *item) { return (int32_t)((uint32_t)item[SPTI_TILE_ITEM_OUT] >> SPTI_TILE_OUT_BITS) + 1; }
+
+static uint32_t word_at(const spti_tiles *t, int32_t tile) {
+  uint32_t word;
+  memcpy(&word, &t->word[tile], sizeof word);
+  return word;
+}
+
+#define SPTI_TEMPLATE "core/tile_solve.tmpl.h"
+#include "core/for_each_dtype.h"
+
+void spti_tiles_solve(const spti_tiles *t, void *panel, int64_t ld, int32_t width) {
+  if (t->by_columns) SPTI_SWITCH(t->dtype, push_items)(t, panel, ld, width);
+  else SPTI_SWITCH(t->dtype, pull_items)(t, panel, ld, width);
+}

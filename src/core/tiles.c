@@ -1,0 +1,208 @@
+/* tiles.c -- a triangle parted into tiles: measured in one pass over the lines, written in a second one, threads over lines in both.
+ * Deterministic, whatever the threads. */
+#include "core/tiles.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/tile_parts.h"
+
+/* ---- measuring ---- */
+
+/* Items that only add up the sums of others: so many blocks each. */
+static int32_t sum_items(int32_t parts) {
+  int32_t sums = 0;
+  while (parts > SPTI_TILE_SUMS_MOST) {
+    parts = (parts + SPTI_TILE_SUMS_MOST - 1) / SPTI_TILE_SUMS_MOST;
+    sums += parts;
+  }
+  return sums;
+}
+
+static int32_t parts_of(const spti_tiles *t, int32_t tile_count) {
+  return t->by_columns || tile_count <= t->most ? 0 : (tile_count - 1) / t->most;
+}
+
+static void measure_line(int32_t sizes[SPTI_TILE_SIZES], spti_tiles *count, spti_tile_sorter *s, int32_t line) {
+  spti_tile_sort_line(s, line);
+  memset(sizes, 0, SPTI_TILE_SIZES * sizeof *sizes);
+  for (int32_t t = 0; t < s->tile_count; t++) {
+    spti_tile_mask mask;
+    const spti_tile_shape shape = spti_tile_shape_of(&mask, s, line, t);
+    const bool coo = shape.format == SPTI_TILE_COO;
+    sizes[SPTI_TILE_OTHERS] += !coo;
+    sizes[SPTI_TILE_COOS] += coo ? shape.entries : 0;
+    sizes[SPTI_TILE_POSITIONS] += coo ? 0 : shape.positions;
+    sizes[SPTI_TILE_VALUES] += coo ? 0 : shape.values;
+    count->tiles_in[shape.format]++;
+    count->entries_in[shape.format] += shape.entries;
+    count->positions_in[shape.format] += shape.positions;
+    count->values_in[shape.format] += shape.values;
+  }
+  const int32_t parts = parts_of(s->tiles, s->tile_count);
+  sizes[SPTI_TILE_TILES] = s->tile_count;
+  sizes[SPTI_TILE_INNERS] = s->inner_count;
+  sizes[SPTI_TILE_INNER_BYTES] = s->inner_count > 0 ? SPTI_TILE + s->inner_count : 0;
+  sizes[SPTI_TILE_PARTS] = parts + sum_items(parts);
+  sizes[SPTI_TILE_ITEMS] = sizes[SPTI_TILE_PARTS] + 1;
+}
+
+static void add_counts(spti_tiles *to, const spti_tiles *from) {
+  for (int f = 0; f < SPTI_TILE_FORMATS; f++) {
+    to->tiles_in[f] += from->tiles_in[f];
+    to->entries_in[f] += from->entries_in[f];
+    to->positions_in[f] += from->positions_in[f];
+    to->values_in[f] += from->values_in[f];
+  }
+}
+
+/* counts: NULL, or the formats' numbers are added there. */
+static void measure(const spti_tile_sizes *sizes, spti_tiles *counts, spti_tile_team *team) {
+  const spti_tiles *t = team->sorters[0].tiles;
+#pragma omp parallel num_threads(team->count)
+  {
+    spti_tile_sorter *s = &team->sorters[omp_get_thread_num()];
+    spti_tiles own = {0};
+#pragma omp for schedule(dynamic, 64)
+    for (int32_t line = 0; line < t->lines; line++) {
+      int32_t of_line[SPTI_TILE_SIZES];
+      measure_line(of_line, &own, s, line);
+      for (int i = 0; i < SPTI_TILE_SIZES; i++) sizes->running[i][line + 1] = of_line[i];
+    }
+#pragma omp critical(spti_tiles)
+    if (counts) add_counts(counts, &own);
+  }
+}
+
+/* ---- building ---- */
+
+static sptrsm_status sizes_open(spti_tile_sizes *s, int32_t lines) {
+
+  for (int i = 0; i < SPTI_TILE_SIZES; i++) {
+    SPTI_TRY(spti_host_alloc(&s->running[i], (int64_t)lines + 1, sizeof *s->running[i], "sizes of tile lines"));
+    s->running[i][0] = 0;
+  }
+  return SPTRSM_OK;
+}
+
+static void sizes_close(spti_tile_sizes *s) {
+  for (int i = 0; i < SPTI_TILE_SIZES; i++) spti_host_free(s->running[i]);
+}
+
+static sptrsm_status add_up(const spti_tile_sizes *s, int32_t lines) {
+  static const char *const names[SPTI_TILE_SIZES] = {
+      "tiles", "tiles", "COO entries", "position bytes", "values", "diagonal entries", "diagonal bytes", "items", "parts of lines"};
+  for (int i = 0; i < SPTI_TILE_SIZES; i++) {
+    int64_t sum = 0;
+    for (int32_t line = 1; line <= lines; line++) {
+      sum += s->running[i][line];
+      if (sum > INT32_MAX)
+        return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: more %s than 32 bits count; use a method without tiles", names[i]);
+      s->running[i][line] = (int32_t)sum;
+    }
+  }
+  if ((int64_t)lines + s->running[SPTI_TILE_PARTS][lines] >= (int64_t)1 << SPTI_TILE_OUT_BITS)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d lines and %d parts of them are too many", lines,
+                     s->running[SPTI_TILE_PARTS][lines]);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status find_places(int32_t **out, int64_t *capacity, const spti_tiles *t, const spti_view *v) {
+  int32_t *place;
+  SPTI_TRY(spti_host_alloc(&place, t->n, sizeof *place, "places of rows"));
+  *capacity = 0;
+  for (int32_t line = 0; line < t->lines; line++) {
+    int64_t entries = 0;
+    for (int32_t q = line * SPTI_TILE; q < line * SPTI_TILE + t->used[line]; q++) {
+      place[t->row[q]] = q;
+      entries += spti_view_end(v, t->row[q]) - spti_view_begin(v, t->row[q]);
+    }
+    if (entries > *capacity) *capacity = entries;
+  }
+  *out = place;
+  if (*capacity > INT32_MAX - 2) return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: 16 rows of more than 2^31 entries");
+  return SPTRSM_OK;
+}
+
+static sptrsm_status allocate(spti_tiles *t, const spti_tile_sizes *s) {
+  const size_t bytes = sptrsm_dtype_bytes(t->dtype);
+  int32_t *const sizes[SPTI_TILE_SIZES] = {&t->tiles, &t->others,      &t->coo,   &t->positions, &t->values,
+                                           &t->inner, &t->inner_bytes, &t->items, &t->parts};
+  for (int i = 0; i < SPTI_TILE_SIZES; i++) *sizes[i] = s->running[i][t->lines];
+  SPTI_TRY(spti_host_alloc(&t->word, t->tiles, sizeof *t->word, "tiles"));
+  SPTI_TRY(spti_host_alloc(&t->shape, t->others, 2, "tile shapes"));
+  SPTI_TRY(spti_host_alloc(&t->coo_position, t->coo, 1, "tile positions"));
+  SPTI_TRY(spti_host_alloc(&t->coo_value, t->coo, bytes, "tile values"));
+  SPTI_TRY(spti_host_alloc(&t->position, t->positions, 1, "tile positions"));
+  SPTI_TRY(spti_host_alloc(&t->value, t->values, bytes, "tile values"));
+  SPTI_TRY(spti_host_alloc(&t->inner_byte, t->inner_bytes, 1, "diagonal tiles"));
+  SPTI_TRY(spti_host_alloc(&t->inner_value, t->inner, bytes, "diagonal tiles"));
+  SPTI_TRY(spti_host_alloc(&t->diagonal, (int64_t)t->lines * SPTI_TILE, bytes, "diagonal"));
+  SPTI_TRY(spti_host_alloc(&t->item, t->items, SPTI_TILE_ITEM_WORDS * sizeof *t->item, "tile items"));
+  return SPTRSM_OK;
+}
+
+static void write_all(const spti_tiles *t, const spti_tile_sizes *sizes, int32_t *items, spti_tile_team *team) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(team->count)
+  for (int32_t line = 0; line < t->lines; line++) {
+    spti_tile_sorter *s = &team->sorters[omp_get_thread_num()];
+    spti_tile_sort_line(s, line);
+    spti_tile_write_line(t, sizes, s, items, line);
+  }
+}
+
+/* t has its lines; fresh: it has nothing else yet. */
+static sptrsm_status make(spti_tiles *t, const spti_view *v, bool fresh) {
+  spti_tile_sizes sizes = {{NULL}};
+  spti_tile_team team = {0};
+  int32_t *place = NULL, *items = NULL;
+  int64_t capacity;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(sizes_open(&sizes, t->lines));
+  SPTI_TRY_GOTO(find_places(&place, &capacity, t, v));
+  SPTI_TRY_GOTO(spti_tile_team_open(&team, t, v, place, capacity));
+  measure(&sizes, fresh ? t : NULL, &team);
+  SPTI_TRY_GOTO(add_up(&sizes, t->lines));
+  if (fresh) SPTI_TRY_GOTO(allocate(t, &sizes));
+  SPTI_TRY_GOTO(spti_host_alloc(&items, t->items, SPTI_TILE_ITEM_WORDS * sizeof *items, "tile items"));
+  write_all(t, &sizes, items, &team);
+  if (fresh && t->by_columns) memcpy(t->item, items, (size_t)t->items * SPTI_TILE_ITEM_WORDS * sizeof *items);
+  if (fresh && !t->by_columns) SPTI_TRY_GOTO(spti_tile_levels(t, &sizes, items));
+fail:
+  spti_tile_team_close(&team);
+  sizes_close(&sizes);
+  spti_host_free(place);
+  spti_host_free(items);
+  return status;
+}
+
+sptrsm_status spti_tiles_build(spti_tiles *out, const spti_view *v, const int32_t *order, const int32_t *level_ptr, int32_t levels,
+                               const spti_tiles_settings *set) {
+  spti_tiles t = {.n = v->n, .dtype = v->dtype, .by_columns = !v->pull, .most = set->most};
+  sptrsm_status status = spti_tile_cut(&t, order, level_ptr, levels, set->align);
+  if (status == SPTRSM_OK) status = make(&t, v, true);
+  if (status != SPTRSM_OK) {
+    spti_tiles_free(&t);
+    return status;
+  }
+  *out = t;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_tiles_update(spti_tiles *t, const spti_view *v) { return make(t, v, false); }
+
+void spti_tiles_free(spti_tiles *t) {
+  void *const arrays[] = {t->row,        t->used,       t->word,       t->shape,       t->coo_position, t->coo_value,
+                          t->position,   t->value,      t->inner_byte, t->inner_value, t->diagonal,     t->item,
+                          t->level_item, t->level_line, t->level_tile, t->level_part};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) spti_host_free(arrays[i]);
+  *t = (spti_tiles){0};
+}
+
+size_t spti_tiles_bytes(const spti_tiles *t) {
+  const size_t value = sptrsm_dtype_bytes(t->dtype), lines = (size_t)t->lines;
+  return lines * SPTI_TILE * (value + sizeof *t->row) + lines + (size_t)t->tiles * sizeof *t->word + 2 * (size_t)t->others +
+         (size_t)t->coo * (value + 1) + (size_t)t->positions + (size_t)t->values * value + (size_t)t->inner_bytes +
+         (size_t)t->inner * value + (size_t)t->items * SPTI_TILE_ITEM_WORDS * sizeof *t->item;
+}

@@ -1,0 +1,197 @@
+/* tile_levelset_gpu -- substitution over tiles of 16 x 16 on a GPU, by level sets of lines of tiles.
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles and their layout: core/tiles.h; kernels:
+ * tile_levelset_gpu_kernels.cu, and tile_levelset_gpu_block_kernels.cu for up to 32 right-hand sides in one pass over the tiles.
+ * Levels of many lines are a launch each. Runs of narrower levels are one launch, whose items wait for values that are their own flags,
+ * since a hop from warp to warp takes less than a launch. Several launches are recorded as a CUDA graph with the workspace.
+ * Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a line by one warp where the line is short; COO
+ * tiles taken together; wide levels begin with a line of their own; several right-hand sides. Wins: entries that cluster; memory, a byte
+ * or less per position. Loses: scattered entries, where a tile holds one or two, and chains of lines, where each hop includes a whole
+ * diagonal tile. Deterministic: yes. */
+#include <stdio.h>
+
+#include "core/alloc.h"
+#include "core/gpu_graph.h"
+#include "core/method.h"
+#include "core/tile_arrays.h"
+#include "trsv/tile_levelset_gpu_kernels.h"
+#include "trsv/tile_levelset_gpu_schedule.h"
+
+typedef struct {
+  spti_tile_levelset_settings set;
+  spti_gpu_tiles tiles;
+  spti_tile_levelset_schedule schedule;
+} state;
+
+/* ---- analysis ---- */
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  state *s;
+  spti_tile_levelset_settings set;
+  SPTI_TRY(spti_tile_levelset_settings_parse(&set, plan->variant));
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "tile-levelset state"));
+  *s = (state){.set = set};
+  plan->state = s;
+  SPTI_TRY(spti_gpu_tiles_create(&s->tiles, plan, true, &set.tiles));
+  return spti_tile_levelset_schedule_make(&s->schedule, &s->tiles.host, &set);
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) { return spti_gpu_tiles_update(&((state *)plan->state)->tiles, plan); }
+
+static void release(sptrsm_plan *plan) {
+  state *s = plan->state;
+  if (!s) return;
+  spti_gpu_tiles_free(&s->tiles, plan);
+  spti_tile_levelset_schedule_free(&s->schedule);
+  spti_host_free(s);
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const state *s = plan->state;
+  const spti_tiles *t = &s->tiles.host;
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d parts=%d steps=%d wide=%d", t->tiles, t->lines,
+           t->levels, t->parts, s->schedule.count, s->schedule.wide);
+  info->plan_bytes = sizeof *s + spti_tiles_bytes(t) + (size_t)s->schedule.count * sizeof *s->schedule.steps;
+}
+
+/* ---- solve ---- */
+
+/* From this many launches on they are recorded as a graph. */
+enum { GRAPH_ABOVE = 4 };
+
+typedef struct {
+  const sptrsm_plan *plan;
+  spti_tile_levelset_args args;
+  spti_gpu_graph *graph;
+} recording;
+
+enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many as the panel takes */
+
+typedef struct {
+  void *x; /* device, [16 blocks * panel] */
+  int32_t *control;
+  int64_t *bound; /* device, [SPTI_TRANSFER_WORDS] */
+  recording recordings[WIDTHS];
+} workspace;
+
+static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->lines + t->parts; }
+
+static spti_tile_levelset_args args_of(const sptrsm_plan *plan, const workspace *w) {
+  const state *s = plan->state;
+  return (spti_tile_levelset_args){
+      .tiles = s->tiles.arrays,
+      .x = w->x,
+      .blocks = blocks_of(&s->tiles.host),
+      .steps = s->schedule.count,
+      .sync = {.control = w->control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+}
+
+static int launch_items(const spti_tile_levelset_args *args, sptrsm_dtype dtype, void *stream) {
+  return args->transfer.width == 1 ? spti_tile_levelset_items_launch(args, dtype, stream)
+                                   : spti_tile_levelset_block_launch(args, dtype, stream);
+}
+
+static int launch_step(const spti_tile_levelset_step *step, spti_tile_levelset_args args, sptrsm_dtype dtype, void *stream) {
+  args.first = step->first;
+  args.last = step->last;
+  args.single_level = step->wide;
+  args.sums_only = step->threads;
+  int error = 0;
+  if (!step->threads || step->sums) error = launch_items(&args, dtype, stream);
+  args.sums_only = step->sums;
+  return error || !step->threads ? error : spti_tile_levelset_diagonal_launch(&args, dtype, stream);
+}
+
+/* Each step has control words of its own. */
+static sptrsm_status launch_all(const sptrsm_plan *plan, spti_tile_levelset_args args, void *stream) {
+  const spti_tile_levelset_schedule *schedule = &((const state *)plan->state)->schedule;
+  if (schedule->waits) SPTI_CUDA(spti_tile_levelset_reset_launch(&args, plan->view.dtype, stream));
+  for (int32_t i = 0; i < schedule->count; i++) {
+    SPTI_CUDA(launch_step(&schedule->steps[i], args, plan->view.dtype, stream));
+    args.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status record(const void *what, void *stream) {
+  const recording *r = what;
+  return launch_all(r->plan, r->args, stream);
+}
+
+static sptrsm_status make_recordings(workspace *w, const sptrsm_plan *plan, int32_t panel) {
+  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
+  SPTI_TRY(spti_alloc(plan->context, &w->bound, SPTI_TRANSFER_WORDS, sizeof *w->bound, "tile-levelset transfer"));
+  for (int i = 0; i < (panel > 1 ? WIDTHS : 1); i++) {
+    recording *r = &w->recordings[i];
+    *r = (recording){.plan = plan, .args = args_of(plan, w)};
+    r->args.transfer.width = widths[i];
+    r->args.bound = w->bound;
+    SPTI_TRY(spti_gpu_graph_create(&r->graph, plan->context, record, r));
+  }
+  return SPTRSM_OK;
+}
+
+/* One for each step. */
+static int64_t control_words(const state *s) { return (int64_t)s->schedule.count * SPTI_SYNCFREE_CONTROL_WORDS; }
+
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
+  SPTI_TRY(spti_bytes(out, blocks_of(&s->tiles.host) * SPTI_TILE * panel, sptrsm_dtype_bytes(plan->view.dtype), "tile-levelset solutions"));
+  *out += (size_t)control_words(s) * sizeof(int32_t) + SPTI_TRANSFER_WORDS * sizeof(int64_t);
+  return SPTRSM_OK;
+}
+
+static void work_free(void *work, const sptrsm_plan *plan) {
+  workspace *w = work;
+  for (int i = 0; i < WIDTHS; i++) spti_gpu_graph_free(w->recordings[i].graph);
+  spti_free(plan->context, w->bound);
+  spti_free(plan->context, w->control);
+  spti_free(plan->context, w->x);
+  spti_host_free(w);
+}
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
+  workspace *w;
+  sptrsm_status status;
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "tile-levelset workspace"));
+  *w = (workspace){0};
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->x, blocks_of(&s->tiles.host) * SPTI_TILE * panel, sptrsm_dtype_bytes(plan->view.dtype),
+                           "tile-levelset solutions"));
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->control, control_words(s), sizeof *w->control, "tile-levelset tickets"));
+  if (s->schedule.count >= GRAPH_ABOVE) SPTI_TRY_GOTO(make_recordings(w, plan, panel));
+  *work = w;
+  return SPTRSM_OK;
+fail:
+  work_free(w, plan);
+  return status;
+}
+
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
+  const workspace *w = work;
+  for (int i = 0; i < WIDTHS; i++) {
+    const recording *r = &w->recordings[i];
+    if (!r->graph || r->args.transfer.width != transfer->width) continue;
+    SPTI_CUDA(spti_bind_launch(transfer, w->bound, plan->context->stream));
+    return spti_gpu_graph_start(r->graph, plan->context);
+  }
+  spti_tile_levelset_args args = args_of(plan, w);
+  args.transfer = *transfer;
+  return launch_all(plan, args, plan->context->stream);
+}
+
+const spti_method spti_method_tile_levelset_gpu = {
+    .name = "tile-levelset",
+    .summary = "tiles of 16 x 16 in seven formats, level sets of lines of tiles, runs of narrow levels in one launch",
+    .cite = "lu2023tile",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = release,
+    .describe = describe,
+    .work_bytes = work_bytes,
+    .work_create = work_create,
+    .work_free = work_free,
+    .solve_between = solve_between,
+};

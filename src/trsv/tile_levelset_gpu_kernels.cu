@@ -1,0 +1,201 @@
+/* tile_levelset_gpu_kernels -- substitution over tiles, a warp to each item: up to so many tiles of a line, by rows.
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (core/tile_products.cuh).
+ *
+ * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/syncfree.cuh): items are handed
+ * out by tickets in the order of their levels, so an item waits only for such as are at work or done. A part of a long line leaves its
+ * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
+ * have entries: x_c, passed by a shuffle, is multiplied by all rows at once. By a thread, in levels of many lines: the items leave their
+ * sums in x, then a thread solves each diagonal tile row by row. Source: [lu2023tile]; levels merged by values that are flags, and sums as
+ * values, are new here. Deterministic. */
+#include "trsv/tile_levelset_gpu_wait.cuh"
+
+namespace spti {
+
+/* ---- the sums of an item, for one right-hand side ---- */
+
+template <typename T> struct tile_sums {
+  const spti_tile_levelset_args &a;
+  const tile_item &item;
+  T *shared; /* [32] */
+  T sum;
+  bool arrived;
+
+  SPTI_DEVICE T value_of(int64_t q, bool wanted) {
+    const int64_t place[1] = {q};
+    T v[1] = {T()};
+    if (wanted && arrived) {
+      v[0] = a.single_level ? load(static_cast<const T *>(a.x) + q) : peek(static_cast<const T *>(a.x) + q);
+      if (!a.single_level) arrived = await_all(a, place, 0, v);
+    }
+    return v[0];
+  }
+
+  SPTI_DEVICE void add_coo() {
+    int32_t entry = item[SPTI_TILE_ITEM_COO];
+    for (int32_t first = 0; first < item[SPTI_TILE_ITEM_COO_TILES]; first += 32) {
+      const coo_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + first, item[SPTI_TILE_ITEM_COO_TILES] - first);
+      for (int32_t base = 0; base < tiles.total; base += 32) {
+        const bool used = base + lane() < tiles.total;
+        const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
+        const int32_t position = load_const(a.tiles.coo_position + e);
+        const T t = load_const(static_cast<const T *>(a.tiles.coo_value) + e);
+        const T x = value_of(int64_t(line) * SPTI_TILE + position % SPTI_TILE, used);
+        sum = sum + sum_by_row(used ? t * x : T(), position / SPTI_TILE, used, shared);
+      }
+      entry += tiles.total;
+    }
+  }
+
+  SPTI_DEVICE void add_others() {
+    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES];
+    const uint8_t *position = a.tiles.position + item[SPTI_TILE_ITEM_POSITION];
+    const T *value = static_cast<const T *>(a.tiles.value) + item[SPTI_TILE_ITEM_VALUE];
+    for (int32_t first = 0; first < count; first += 32) {
+      const other_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES] + first,
+                              item[SPTI_TILE_ITEM_OTHER] + first, count - first);
+      for (int t = 0; t < 32 && first + t < count; t++) {
+        const tile_at<T> tile = tiles.at(t, item.used(), false, position, value);
+        tile_share<T> share;
+        load_tile(share, tile);
+        const T x = value_of(int64_t(tiles.line_of(t)) * SPTI_TILE + tile_row(), tile_row() < tile.c);
+        sum = sum + multiply_share(share, x);
+        position += positions_of(tile);
+        value += values_of(tile);
+      }
+    }
+  }
+
+  /* Sums of the line's parts: a half of them to each lane of a row. */
+  SPTI_DEVICE void add_parts() {
+    enum { TOGETHER = 4 };
+    const int32_t end = item[SPTI_TILE_ITEM_SUM] + item[SPTI_TILE_ITEM_SUMS];
+    for (int32_t s = item[SPTI_TILE_ITEM_SUM] + tile_half(); s < end; s += 2 * TOGETHER) {
+      int64_t place[TOGETHER];
+      T v[TOGETHER];
+#pragma unroll
+      for (int i = 0; i < TOGETHER; i++) {
+        place[i] = int64_t(s + 2 * i) * SPTI_TILE + tile_row();
+        v[i] = s + 2 * i < end && arrived ? peek(static_cast<const T *>(a.x) + place[i]) : T();
+      }
+      if (arrived) arrived = await_all(a, place, 0, v);
+#pragma unroll
+      for (int i = 0; i < TOGETHER; i++) sum = sum + v[i];
+    }
+  }
+};
+
+/* ---- the diagonal tile, by a warp ---- */
+
+/* acc: the right-hand side of the lane's row, less the other tiles. Returns its solution. */
+template <typename T> SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, const divisor<T> &pivot, T acc) {
+  for (uint32_t columns = warp_or(own.mask); columns; columns &= columns - 1) {
+    const int c = first_lane(columns);
+    const T x = shfl(pivot.divide(acc), c);
+    if (own.mask >> c & 1) acc = acc - inner.value[own.begin + popcount(own.mask & lanes_below(c))] * x;
+  }
+  return pivot.divide(acc);
+}
+
+template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_tile_levelset_args a) {
+  SPTI_SHARED(T, products, TILE_THREADS);
+  SPTI_SHARED(inner_tile<T>, inners, SPTI_TILE_LEVELSET_WARPS);
+  const int64_t i = a.first + next_item(a);
+  if (i >= a.last) return;
+  const tile_item item(a.tiles, int32_t(i));
+  const int32_t line = item.out();
+  const int r = tile_row();
+  const bool is_final = line < a.tiles.lines, has_row = is_final && r < item.used();
+  a.transfer = transfer_of(a.transfer, a.bound);
+  const int32_t row = has_row ? load_const(a.tiles.row + line * SPTI_TILE + r) : 0;
+  T *const x = static_cast<T *>(a.x) + int64_t(line) * SPTI_TILE + r;
+  T b = T(), diagonal = one<T>();
+  divisor<T> pivot;
+  inner_line own = {0, 0, 0};
+  if (is_final && !a.sums_only) {
+    diagonal = load_const(static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE + r);
+    if (has_row) b = read_rhs<T>(a.transfer, row, 0);
+    own = load_inner(inners + warp_in_block(), a.tiles, item);
+  }
+  pivot.set(diagonal);
+  tile_sums<T> sums = {a, item, products + 32 * warp_in_block(), T(), true};
+  sums.add_coo();
+  sums.add_others();
+  sums.add_parts();
+  const T sum = sums.sum + shfl(sums.sum, lane() ^ SPTI_TILE);
+  if (!all(sums.arrived)) return;
+  const bool solves = is_final && !a.sums_only;
+  const T result = solves ? solve_inner(inners[warp_in_block()], own, pivot, b - sum) : sum;
+  if (tile_half() == 0) publish(x, result);
+  if (solves && has_row && tile_half() == 0) write_solution(a.transfer, row, 0, result);
+}
+
+/* ---- diagonal tiles, by a thread ---- */
+
+template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_diagonal_kernel(spti_tile_levelset_args a) {
+  const int64_t thread = int64_t(block_in_grid()) * TILE_THREADS + thread_in_block();
+  const int64_t i = a.first + thread / a.transfer.width, k = thread % a.transfer.width;
+  if (i >= a.last) return;
+  a.transfer = transfer_of(a.transfer, a.bound);
+  const int32_t *item = a.tiles.item + i * SPTI_TILE_ITEM_WORDS;
+  const uint32_t out = uint32_t(load_const(item + SPTI_TILE_ITEM_OUT));
+  const int64_t line = out & ((1u << SPTI_TILE_OUT_BITS) - 1);
+  const int32_t used = int32_t(out >> SPTI_TILE_OUT_BITS) + 1, inner = load_const(item + SPTI_TILE_ITEM_INNER);
+  const uint8_t *bytes = a.tiles.inner_byte + load_const(item + SPTI_TILE_ITEM_INNER_BYTE);
+  T *const x = static_cast<T *>(a.x) + line * SPTI_TILE * a.transfer.width + k;
+  int32_t e = 0;
+  for (int r = 0; r < SPTI_TILE; r++) {
+    if (r >= used) {
+      publish(x + r * a.transfer.width, T());
+      continue;
+    }
+    const int32_t row = load_const(a.tiles.row + line * SPTI_TILE + r), end = inner >= 0 ? int32_t(load_const(bytes + r)) : 0;
+    T sum = a.sums_only ? load(x + r * a.transfer.width) : T();
+    for (; e < end; e++)
+      sum = sum + load_const(static_cast<const T *>(a.tiles.inner_value) + inner + e) *
+                      load(x + load_const(bytes + SPTI_TILE + e) * a.transfer.width);
+    const T result =
+        quotient(read_rhs<T>(a.transfer, row, k) - sum, load_const(static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE + r));
+    publish(x + r * a.transfer.width, result);
+    write_solution(a.transfer, row, k, result);
+  }
+}
+
+/* ---- before a solve ---- */
+
+template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_reset_kernel(spti_tile_levelset_args a) {
+  const int64_t words = a.blocks * SPTI_TILE * a.transfer.width, step = int64_t(blocks_per_grid()) * TILE_THREADS;
+  for (int64_t w = int64_t(block_in_grid()) * TILE_THREADS + thread_in_block(); w < words; w += step)
+    store(static_cast<T *>(a.x) + w, sentinel<T>());
+  const int64_t controls = int64_t(a.steps) * SPTI_SYNCFREE_CONTROL_WORDS;
+  for (int64_t w = int64_t(block_in_grid()) * TILE_THREADS + thread_in_block(); w < controls; w += step) store(a.sync.control + w, 0);
+}
+
+static int64_t tile_blocks(int64_t threads) { return (threads + TILE_THREADS - 1) / TILE_THREADS; }
+
+} // namespace spti
+
+extern "C" int spti_tile_levelset_reset_launch(const spti_tile_levelset_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  const int64_t most = 1 << 12, wanted = tile_blocks(a->blocks * SPTI_TILE * a->transfer.width), blocks = wanted < most ? wanted : most;
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(tile_levelset_reset_kernel<T>, blocks, TILE_THREADS, 0, stream, *a);
+  });
+}
+
+extern "C" int spti_tile_levelset_items_launch(const spti_tile_levelset_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(tile_levelset_items_kernel<T>, tile_blocks(32 * int64_t(a->last - a->first)), TILE_THREADS, 0, stream, *a);
+  });
+}
+
+extern "C" int spti_tile_levelset_diagonal_launch(const spti_tile_levelset_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(tile_levelset_diagonal_kernel<T>, tile_blocks(int64_t(a->last - a->first) * a->transfer.width), TILE_THREADS, 0,
+                       stream, *a);
+  });
+}

@@ -1,0 +1,38 @@
+/* tile_levelset_gpu_kernels.h -- arguments and launchers of the kernels of tile-levelset on a GPU. Pointers are device pointers. */
+#ifndef SPTI_TILE_LEVELSET_GPU_KERNELS_H
+#define SPTI_TILE_LEVELSET_GPU_KERNELS_H
+
+#include "core/launch.h"
+#include "core/tile_arrays.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPTI_TILE_LEVELSET_WARPS = 4 /* of a thread block */ };
+
+typedef struct {
+  spti_tile_arrays tiles;
+  spti_transfer transfer;
+  const int64_t *bound; /* device: the transfer that counts (spti_bind_launch), or NULL; its width is that of `transfer` */
+  void *x;              /* 16 words for each line, then for each part, times width: place q, right-hand side k at q * width + k */
+  int64_t blocks;       /* of 16 words: lines + parts */
+  int32_t first, last;  /* items; or lines, for the diagonal kernel, which finds them as those items' results */
+  int32_t sums_only;    /* a wide level: leave the sums of a line in x, the diagonal kernel does the rest */
+  int32_t single_level; /* no item waits for another of the same launch */
+  int32_t steps;        /* of the whole solve, each with control words of its own: reset clears them all */
+  spti_syncfree sync;
+} spti_tile_levelset_args;
+
+/* Before a solve: nothing is there yet. */
+int spti_tile_levelset_reset_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
+/* Items, a warp each: for one right-hand side, lanes over entries; or for several, lanes over right-hand sides. */
+int spti_tile_levelset_items_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
+int spti_tile_levelset_block_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
+/* Diagonal tiles of the items' lines after their sums, a thread each. */
+int spti_tile_levelset_diagonal_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/* tile_levelset_gpu_wait.cuh -- solutions of earlier items: waited for where they may be of the same launch, else just read. */
+#ifndef SPTI_TILE_LEVELSET_GPU_WAIT_CUH
+#define SPTI_TILE_LEVELSET_GPU_WAIT_CUH
+
+#include "core/syncfree.cuh"
+#include "core/tile_products.cuh"
+#include "core/transfer.cuh"
+#include "trsv/tile_levelset_gpu_kernels.h"
+
+namespace spti {
+
+enum { TILE_THREADS = 32 * SPTI_TILE_LEVELSET_WARPS };
+
+/* The matrix's row of a place; parts of a line have none. */
+SPTI_DEVICE int32_t row_of_place(const spti_tile_levelset_args &a, int64_t q) {
+  return q < int64_t(a.tiles.lines) * SPTI_TILE ? load_const(a.tiles.row + q) : 0;
+}
+
+/* One lane: values v[i] of places q[i] that are missing, all asked for again at once. False: they never come. */
+template <typename T, int Count>
+SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const int64_t (&q)[Count], int64_t k, T (&v)[Count]) {
+  const T *x = static_cast<const T *>(a.x) + k;
+  spin_guard guard;
+  guard.start();
+  for (;;) {
+    int64_t missing = -1;
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+      if (is_sentinel(v[i])) missing = q[i];
+    if (missing < 0) return true;
+    if (!guard.go_on(a.sync, row_of_place(a, missing))) return false;
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+      if (is_sentinel(v[i])) v[i] = peek(x + q[i] * a.transfer.width);
+  }
+}
+
+/* The item of a warp: items of a launch in the order of their levels, right-hand sides of one item next to each other. */
+SPTI_DEVICE int64_t next_item(const spti_tile_levelset_args &a) {
+  const int64_t block = a.single_level ? block_in_grid() : block_ticket(a.sync);
+  return block * SPTI_TILE_LEVELSET_WARPS + warp_in_block();
+}
+
+} // namespace spti
+#endif

@@ -1,0 +1,269 @@
+/* tile-levelset on a GPU, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "simt/emulated_gpu.h"
+#include "simt/method_case.h"
+#include "simt/problem.h"
+#include "core/tiles.h"
+#include "simt/simt.h"
+
+extern "C" const struct spti_method spti_method_tile_levelset_gpu;
+
+namespace {
+
+const char *const variants[] = {"",                               /* one run */
+                                "wide=1",                         /* a launch for each level */
+                                "wide=1,diagonal=thread",         /* and two */
+                                "wide=2,align=1,diagonal=thread", /* levels that begin with a line of their own */
+                                "tiles=1,align=4",                /* parts of lines */
+                                "tiles=2,wide=2,align=20"};
+
+struct tile_case {
+  shape pattern = shape::random;
+  int32_t n = 40, width = 1;
+  std::string variant;
+  bool backward = false, unit = false, stored_diagonal = true, conj = false, in_place = false;
+
+  void draw(uint64_t seed) {
+    numbers r(seed + 177);
+    for (int i = 0; i < 8; i++) r.next();
+    variant = variants[r.below(int(sizeof variants / sizeof *variants))];
+    backward = r.below(2);
+    unit = r.below(4) == 0;
+    stored_diagonal = !unit || r.below(2);
+    conj = r.below(3) == 0;
+    in_place = r.below(2);
+  }
+  std::string name() const {
+    return "tile-levelset:" + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
+           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
+           (in_place ? " in place" : "");
+  }
+};
+
+/* A system as columns, for its residual, and the same one as rows, for the method. */
+template <typename T> struct two_views {
+  problem<T> columns;
+  std::vector<int64_t> ptr;
+  std::vector<int32_t> idx;
+  std::vector<T> val;
+  spti_view rows;
+
+  two_views(const tile_case &c, uint64_t seed)
+      : columns(c.pattern, c.n, c.backward, c.unit, c.stored_diagonal, c.conj, seed), rows(columns.view) {
+    ptr.push_back(0);
+    for (int32_t i = 0; i < c.n; i++) {
+      for (int32_t j = 0; j < c.n; j++)
+        for (int64_t p = columns.ptr[size_t(j)]; p < columns.ptr[size_t(j) + 1]; p++)
+          if (columns.idx[size_t(p)] == i) {
+            idx.push_back(j);
+            val.push_back(columns.val[size_t(p)]);
+          }
+      ptr.push_back(int64_t(idx.size()));
+    }
+    rows.pull = true;
+    rows.ptr = ptr.data();
+    rows.idx = idx.data();
+    rows.val = val.data();
+    std::swap(rows.head, rows.tail); /* of a row the diagonal is the last entry where it is the first of a column */
+  }
+  void scale_values(T factor) {
+    for (T &v : val) v = v * factor;
+    for (T &v : columns.val) v = v * factor;
+  }
+};
+
+template <typename T> struct solution {
+  int64_t ld;
+  std::vector<T> B, X;
+};
+
+/* Solves for B, twice with one work unless X takes B's place. */
+template <typename T> std::string solve(sptrsm_plan *plan, const tile_case &c, solution<T> *s) {
+  s->X = c.in_place ? s->B : std::vector<T>(s->B.size(), T(-9));
+  const spti_end from = {c.in_place ? s->X.data() : s->B.data(), s->ld, 1, nullptr, nullptr, 0},
+                 to = {s->X.data(), s->ld, 1, nullptr, nullptr, 0};
+  const spti_transfer transfer = {from, to, {1, 0}, c.width};
+  if (method_case_solve(plan, c.width, &transfer, c.in_place ? 1 : 2) == SPTRSM_OK) return "";
+  return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
+}
+
+template <typename T> std::string judge(const two_views<T> &system, const tile_case &c, const solution<T> &s) {
+  for (int64_t i = 0; i < c.n; i++)
+    for (int64_t k = c.width; k < s.ld; k++)
+      if (s.X[size_t(i * s.ld + k)] != (c.in_place ? s.B[size_t(i * s.ld + k)] : T(-9)))
+        return "wrote beyond the block at row " + std::to_string(i);
+  const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 4.0 : 1.0, worst = system.columns.residual(s.X.data(), s.B.data(), s.ld, c.width);
+  return worst <= bound ? "" : "residual " + std::to_string(worst) + " bounds";
+}
+
+/* Analysis, solve, new values, solve. */
+template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &system, const tile_case &c, uint64_t seed) {
+  solution<T> s;
+  s.ld = c.width + int64_t(seed % 3);
+  s.B = random_block<T>(c.n * s.ld, seed + 1);
+  if (method_case_analyse(plan, &spti_method_tile_levelset_gpu, c.variant.c_str()) != SPTRSM_OK)
+    return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
+  std::string failure = solve(plan, c, &s);
+  if (failure.empty()) failure = judge(system, c, s);
+  if (!failure.empty()) return failure;
+  system.scale_values(T(1.25f));
+  if (method_case_new_values(plan, system.val.data()) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
+  failure = solve(plan, c, &s);
+  return failure.empty() ? judge(system, c, s) : failure + " after new values";
+}
+
+template <typename T> std::string run_case(const tile_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  two_views<T> system(c, seed % 5);
+  sptrsm_plan *plan = plan_case_open(&system.rows);
+  std::string failure = run_plan(plan, system, c, seed);
+  method_case_close(plan);
+  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
+  return failure;
+}
+
+void expect(const std::string &failure, const tile_case &c, const char *type, uint64_t seed) {
+  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
+}
+
+template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
+  const seed_range range(first, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      tile_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.pattern = shape(s);
+      c.n = n;
+      c.width = width;
+      expect(run_case<T>(c, seed), c, type, seed);
+    }
+}
+
+template <typename T> void all_orders(const char *type, uint64_t seeds) {
+  static const int32_t orders[] = {0, 1, 16, 33, 65};
+  for (int32_t n : orders) all_shapes<T>(n, 1 + n % 3, uint64_t(n * 100), n < 17 ? 1 : seeds, type);
+}
+
+} // namespace
+
+Test(simt_tile_levelset, f64) { all_orders<double>("f64", 2); }
+Test(simt_tile_levelset, f32) { all_shapes<float>(50, 1, 5, 1, "f32"); }
+Test(simt_tile_levelset, c128) { all_shapes<std::complex<double>>(50, 2, 6, 1, "c128"); }
+Test(simt_tile_levelset, c64) { all_shapes<std::complex<float>>(50, 1, 7, 1, "c64"); }
+
+/* More parts than one item adds up. */
+Test(simt_tile_levelset, many_parts) {
+  for (shape pattern : {shape::dense_last, shape::dense}) {
+    tile_case c;
+    c.pattern = pattern;
+    c.n = pattern == shape::dense ? 100 : 16 * (SPTI_TILE_SUMS_MOST + 6);
+    c.variant = "tiles=1";
+    expect(run_case<double>(c, 3), c, "f64", 3);
+  }
+}
+
+/* Lanes over right-hand sides, in more than one group. */
+Test(simt_tile_levelset, wide_blocks) {
+  for (int32_t width : {2, 33})
+    for (shape pattern : {shape::random, shape::dense, shape::grid}) {
+      tile_case c;
+      c.pattern = pattern;
+      c.n = 50;
+      c.width = width;
+      c.variant = width == 2 ? "tiles=2" : "wide=2,align=1,diagonal=thread";
+      expect(run_case<double>(c, uint64_t(width)), c, "f64", uint64_t(width));
+    }
+}
+
+/* One work for blocks of other places and widths: what is recorded must not hold on to the first of them. */
+Test(simt_tile_levelset, one_work_for_all_blocks) {
+  enum { PANEL = 3, SOLVES = 6 };
+  static const int32_t widths[SOLVES] = {3, 1, 2, 1, 3, 2};
+  for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1"}) {
+    tile_case c;
+    c.n = 100;
+    c.variant = variant;
+    const two_views<double> system(c, 2);
+    simt::use(simt::schedule::from_seed(11));
+    sptrsm_plan *plan = plan_case_open(&system.rows);
+    solution<double> solutions[SOLVES];
+    spti_transfer transfers[SOLVES];
+    for (int i = 0; i < SOLVES; i++) {
+      solutions[i] = {widths[i] + i % 2, random_block<double>(c.n * (widths[i] + i % 2), uint64_t(20 + i)), {}};
+      solutions[i].X.assign(solutions[i].B.size(), -9);
+      transfers[i] = {{solutions[i].B.data(), solutions[i].ld, 1, nullptr, nullptr, 0},
+                      {solutions[i].X.data(), solutions[i].ld, 1, nullptr, nullptr, 0},
+                      {1, 0},
+                      widths[i]};
+    }
+    sptrsm_status status = method_case_analyse(plan, &spti_method_tile_levelset_gpu, variant);
+    if (status == SPTRSM_OK) status = method_case_solve_each(plan, PANEL, transfers, SOLVES);
+    expect(status == SPTRSM_OK ? "" : sptrsm_last_error(), c, "f64", 11);
+    for (int i = 0; i < SOLVES; i++) {
+      c.width = widths[i];
+      expect(judge(system, c, solutions[i]), c, "f64", uint64_t(i));
+    }
+    method_case_close(plan);
+  }
+}
+
+/* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
+Test(simt_tile_levelset, poison) {
+  const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
+  for (double poison : poisons)
+    for (shape pattern : {shape::diagonal, shape::arrow})
+      for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1"}) {
+        tile_case c;
+        c.pattern = pattern;
+        c.n = 80;
+        c.variant = variant;
+        two_views<double> system(c, 2);
+        solution<double> s = {1, random_block<double>(c.n, 4), {}};
+        s.B[0] = poison;
+        for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
+          system.val[size_t(system.ptr[size_t(i)])] = 0; /* zeros are entries */
+        simt::use(simt::schedule::from_seed(7));
+        sptrsm_plan *plan = plan_case_open(&system.rows);
+        std::string failure;
+        if (method_case_analyse(plan, &spti_method_tile_levelset_gpu, variant) != SPTRSM_OK) failure = sptrsm_last_error();
+        if (failure.empty()) failure = solve(plan, c, &s);
+        method_case_close(plan);
+        expect(failure, c, "f64", 7);
+        for (int32_t i = 0; i < c.n; i++)
+          cr_assert_neq(std::isfinite(s.X[size_t(i)]), i == 0 || pattern == shape::arrow, "row %d is %g; %s", i, s.X[size_t(i)],
+                        c.name().c_str());
+      }
+}
+
+/* Every allocation fails once: the error is MEMORY and nothing is left over. */
+Test(simt_tile_levelset, no_memory) {
+  tile_case c;
+  c.n = 80;
+  two_views<double> system(c, 3);
+  simt::use(simt::schedule::from_seed(3));
+  for (int allowed = 0, failed = 1; failed; allowed++) {
+    sptrsm_plan *plan = plan_case_open(&system.rows);
+    emulated_gpu_fail_at = allowed;
+    const sptrsm_status status = method_case_analyse(plan, &spti_method_tile_levelset_gpu, "tiles=1");
+    failed = emulated_gpu_fail_at < 0;
+    emulated_gpu_fail_at = -1;
+    cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
+    cr_assert(failed || allowed >= 4, "only %d allocations", allowed);
+    method_case_close(plan);
+    cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", allowed, emulated_gpu_blocks);
+  }
+}
+
+Test(simt_tile_levelset, refused_variants) {
+  tile_case c;
+  two_views<double> system(c, 3);
+  for (const char *variant : {"tiles", "tiles=0", "wide=0", "diagonal=both", "thre=-1", "narrow=1", "wide=1;"}) {
+    sptrsm_plan *plan = plan_case_open(&system.rows);
+    cr_assert_eq(method_case_analyse(plan, &spti_method_tile_levelset_gpu, variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
+    method_case_close(plan);
+  }
+}
