@@ -30,10 +30,15 @@ template <typename T> SPTI_DEVICE T scale_row(const spti_end &end, int64_t r, T 
   return end.scale ? scale_by(v, load_const(end.scale + r), end.divide != 0) : v;
 }
 
+/* alpha s(r) v, v = B(r,k): for who loads B long before the value is needed. */
+template <typename T> SPTI_DEVICE T scale_rhs(const spti_transfer &t, int64_t r, T v) {
+  return scale_row(t.from, r, times_alpha(t.alpha, v));
+}
+
 /* alpha s(r) B(r,k), r = map(i). A plain load: B may be X. */
 template <typename T> SPTI_DEVICE T read_rhs(const spti_transfer &t, int64_t i, int64_t k) {
   const int64_t r = row_at(t.from, i);
-  return scale_row(t.from, r, times_alpha(t.alpha, load(element_at<T>(t.from, r, k))));
+  return scale_rhs(t, r, load(element_at<T>(t.from, r, k)));
 }
 
 /* X(r,k) = s(r) v, r = map(i). */

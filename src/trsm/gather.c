@@ -260,6 +260,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   spti_gather_args args = args_of(plan, w);
   args.between = *between;
   args.tile = tile_for(s, between->width);
+  args.tiles = (int32_t)(((int64_t)between->width + args.tile - 1) / args.tile);
   if (spti_gather_blocks(&args) > INT32_MAX || args.ld > INT32_MAX / 16)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.item_count, between->width);

@@ -55,10 +55,9 @@ struct gather_share {
   SPTI_DEVICE gather_share(const spti_gather_args &a, int32_t items) {
     SPTI_SHARED(int32_t, shared, 3);
     if (thread_in_block() == 0) {
-      const int32_t word = draw_ticket(a);
-      const uint32_t number = uint32_t(word) & INT32_MAX, tiles = uint32_t(spti_gather_tiles(a.between.width, a.tile));
-      shared[0] = int32_t(number / tiles) * items;
-      shared[1] = int32_t(number % tiles) * a.tile;
+      const int32_t word = draw_ticket(a), number = word & INT32_MAX, group = a.tiles > 1 ? number / a.tiles : number;
+      shared[0] = group * items;
+      shared[1] = (number - group * a.tiles) * a.tile;
       shared[2] = word < 0;
     }
     syncthreads();
@@ -103,47 +102,63 @@ template <bool Cut> struct gather_item {
   /* Of the items up to a row, index - place are parts, and its own are the last of them. */
   SPTI_DEVICE int32_t first_part(int32_t n) const { return n + (index - work_row) - parts; }
 
+  /* Relaxed, although nobody writes there: the compiler keeps these loads together, before the first wait for one of them. */
   SPTI_DEVICE gather_item(const spti_gather_items &items, int32_t i) : index(i) {
-    row = load_const(items.row + i);
-    work_row = Cut ? load_const(items.work_row + i) : i;
-    begin = load_const(items.begin + i);
-    end = load_const(items.end + i);
-    parts = Cut ? load_const(items.parts + i) : 0;
+    begin = load_relaxed(items.begin + i);
+    end = load_relaxed(items.end + i);
+    parts = Cut ? load_relaxed(items.parts + i) : 0;
+    work_row = Cut ? load_relaxed(items.work_row + i) : i;
+    row = load_relaxed(items.row + i);
   }
 };
 
-/* A term of an item's sum: t times the solution in work row `from`. */
-template <typename T> struct gather_term {
-  int32_t from;
-  T t;
-};
+/* Where term e and those behind it stand, e >= sums(). */
+template <bool Cut> SPTI_DEVICE int64_t entry_of(const gather_item<Cut> &g, int32_t e) { return int64_t(g.begin) + (e - g.sums()); }
 
-template <typename T, bool Cut> SPTI_DEVICE gather_term<T> load_term(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e) {
-  if (Cut && e < g.sums()) return {g.first_part(a.n) + e, one<T>()};
-  const int64_t p = int64_t(g.begin) + e - g.sums();
-  return {load_const(a.from + p), load_const((const T *)a.val + p)};
+/* Term e + u of an item's sum is value_of times the solution in work row from_of; `entry` is where term e would stand. */
+template <bool Cut> SPTI_DEVICE int32_t from_of(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, int u, int64_t entry) {
+  return Cut && e + u < g.sums() ? g.first_part(a.n) + e + u : load_const(a.from + entry + u);
+}
+template <typename T, bool Cut>
+SPTI_DEVICE T value_of(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, int u, int64_t entry) {
+  return Cut && e + u < g.sums() ? one<T>() : load_const((const T *)a.val + entry + u);
 }
 
 /* ---- the ends of an item ---- */
 
-template <typename T, bool Cut> SPTI_DEVICE T right_hand_side(const spti_gather_args &a, const gather_item<Cut> &g, int32_t k) {
-  return g.is_part() ? from_reals<T>::make(0, 0) : read_rhs<T>(a.between, g.matrix_row(), k);
-}
+/* What an item needs that nobody waits for: as it stands in memory, so that other loads can follow at once, */
+template <typename T> struct gather_loaded {
+  T b, diag;
+  int64_t row; /* of B */
 
-template <typename T, bool Cut> SPTI_DEVICE divisor<T> divisor_of(const spti_gather_args &a, const gather_item<Cut> &g) {
-  divisor<T> d;
-  d.set(a.diag && !g.is_part() ? load_const((const T *)a.diag + g.work_row) : one<T>());
-  return d;
-}
+  template <bool Cut>
+  SPTI_DEVICE gather_loaded(const spti_gather_args &a, const gather_item<Cut> &g, int32_t k)
+      : b(from_reals<T>::make(0, 0)), diag(one<T>()), row(0) {
+    if (a.diag && !g.is_part()) diag = load_const((const T *)a.diag + g.work_row);
+    if (g.is_part()) return;
+    row = row_at(a.between.from, g.matrix_row());
+    b = load(element_at<T>(a.between.from, row, k));
+  }
+};
 
-/* b less the sum of all terms but the last, which is t x. */
-template <typename T, bool Cut>
-SPTI_DEVICE T solution_of(const spti_gather_args &a, const gather_item<Cut> &g, const divisor<T> &d, T b, T (&sum)[GATHER_SUMS], T t, T x) {
-  T v = b - ((sum[0] + sum[2]) + (sum[1] + sum[3]));
-  if (g.terms() > 0) v = multiply_add(-t, x, v);
-  if (g.is_part()) return -v;
-  return a.diag ? d.divide(v) : v;
-}
+/* and as it is needed. */
+template <typename T> struct gather_ends {
+  T b;
+  divisor<T> diagonal;
+
+  template <bool Cut> SPTI_DEVICE void make(const spti_gather_args &a, const gather_item<Cut> &g, const gather_loaded<T> &loaded) {
+    b = g.is_part() ? loaded.b : scale_rhs(a.between, loaded.row, loaded.b);
+    diagonal.set(loaded.diag);
+  }
+  /* b less the sum of all terms but the last, which is t x. */
+  template <bool Cut>
+  SPTI_DEVICE T solution(const spti_gather_args &a, const gather_item<Cut> &g, const T (&sum)[GATHER_SUMS], T t, T x) const {
+    T v = b - ((sum[0] + sum[2]) + (sum[1] + sum[3]));
+    if (g.terms() > 0) v = multiply_add(-t, x, v);
+    if (g.is_part()) return -v;
+    return a.diag ? diagonal.divide(v) : v;
+  }
+};
 
 /* In X, and the sentinel in its place in the other work block. */
 template <typename T, bool Cut>

@@ -67,17 +67,16 @@ typedef struct {
   void *work;         /* two blocks of item_count rows: places, then parts */
   int64_t ld;         /* of the work blocks, at least between.width; a row of it is less than 2^31 bytes */
   int32_t tile;       /* right-hand sides of an item: 32, or 8 for four items side by side in a warp */
+  int32_t tiles;      /* of between.width */
   spti_syncfree sync; /* control: [SPTI_GATHER_CONTROL_WORDS], as the last solve or start left it */
 } spti_gather_args;
 
 enum { SPTI_GATHER_WARPS = 4 /* of a thread block */ };
 
-static inline SPTI_ANYWHERE int32_t spti_gather_tiles(int32_t width, int32_t tile) { return (int32_t)(((int64_t)width + tile - 1) / tile); }
-
 /* Thread blocks of a solve, at most 2^31 - 1: the ticket word has a bit for other things. */
 static inline int64_t spti_gather_blocks(const spti_gather_args *a) {
   const int64_t items = SPTI_GATHER_WARPS * (32 / a->tile);
-  return (a->item_count + items - 1) / items * spti_gather_tiles(a->between.width, a->tile);
+  return (a->item_count + items - 1) / items * a->tiles;
 }
 
 int spti_gather_start_launch(const spti_gather_args *, sptrsm_dtype, void *stream);

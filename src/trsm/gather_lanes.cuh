@@ -12,23 +12,24 @@ namespace spti {
 template <typename T, bool Cut> struct gather_lane {
   gather_item<Cut> item;
   gather_column<T> column;
-  T x[GATHER_SUMS], sum[GATHER_SUMS], b;
-  divisor<T> diagonal;
+  gather_ends<T> ends;
+  T x[GATHER_SUMS], sum[GATHER_SUMS];
   int32_t e; /* term that x[0] belongs to */
 
-  SPTI_DEVICE gather_lane(const spti_gather_args &a, int32_t i, bool second, int32_t k)
-      : item(a.items, i), column(a, second, k), b(right_hand_side<T>(a, item, k)), diagonal(divisor_of<T>(a, item)), e(0) {
+  SPTI_DEVICE gather_lane(const spti_gather_args &a, int32_t i, bool second, int32_t k) : item(a.items, i), column(a, second, k), e(0) {
+    const gather_loaded<T> loaded(a, item, k);
 #pragma unroll
     for (int u = 0; u < GATHER_SUMS; u++) sum[u] = from_reals<T>::make(0, 0);
     take(a);
+    ends.make(a, item, loaded);
   }
-  SPTI_DEVICE const T *at(const spti_gather_args &a, int32_t term) const { return column.at(load_term<T>(a, item, term).from); }
+  SPTI_DEVICE const T *at(const spti_gather_args &a, int u) const { return column.at(from_of(a, item, e, u, entry_of(item, e))); }
 
   SPTI_DEVICE void take(const spti_gather_args &a) {
 #pragma unroll
     for (int u = 0; u < GATHER_SUMS; u++) {
       x[u] = from_reals<T>::make(0, 0);
-      if (e + u < item.terms()) x[u] = peek(at(a, e + u));
+      if (e + u < item.terms()) x[u] = peek(at(a, u));
     }
   }
   SPTI_DEVICE bool misses() const {
@@ -40,7 +41,7 @@ template <typename T, bool Cut> struct gather_lane {
   SPTI_DEVICE void ask_again(const spti_gather_args &a) {
 #pragma unroll
     for (int u = 0; u < GATHER_SUMS; u++)
-      if (is_sentinel(x[u])) x[u] = peek(at(a, e + u));
+      if (is_sentinel(x[u])) x[u] = peek(at(a, u));
   }
   /* With all of x there. True: that was the rest, and here is the solution. */
   SPTI_DEVICE bool go_on(const spti_gather_args &a, T *solution) {
@@ -49,7 +50,7 @@ template <typename T, bool Cut> struct gather_lane {
 #pragma unroll
     for (int u = 0; u < GATHER_SUMS; u++) {
       if (e + u >= terms) continue;
-      const T value = load_term<T>(a, item, e + u).t;
+      const T value = value_of<T>(a, item, e, u, entry_of(item, e));
       if (e + u < terms - 1) {
         sum[u] = multiply_add(value, x[u], sum[u]);
       } else {
@@ -62,7 +63,7 @@ template <typename T, bool Cut> struct gather_lane {
       take(a);
       return false;
     }
-    *solution = solution_of(a, item, diagonal, b, sum, t, last);
+    *solution = ends.solution(a, item, sum, t, last);
     return true;
   }
 };

@@ -17,14 +17,13 @@ template <typename T, int N> struct gather_batch {
 
   template <bool Cut>
   SPTI_DEVICE gather_batch(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, const gather_column<T> &column) {
+    const int64_t entry = entry_of(g, e);
 #pragma unroll
-    for (int u = 0; u < N; u++) {
-      const gather_term<T> term = load_term<T>(a, g, e + u);
-      t[u] = term.t;
-      at[u] = column.at(term.from);
-    }
+    for (int u = 0; u < N; u++) at[u] = column.at(from_of(a, g, e, u, entry));
 #pragma unroll
     for (int u = 0; u < N; u++) x[u] = peek(at[u]);
+#pragma unroll
+    for (int u = 0; u < N; u++) t[u] = value_of<T>(a, g, e, u, entry);
   }
   SPTI_DEVICE bool misses() const {
     bool missing = false;
@@ -52,42 +51,44 @@ template <typename T, int N> struct gather_batch {
   }
 };
 
-/* What the last N terms of an item make of the sums. */
+/* The solution from the last N terms and the sums before them, or false. */
 template <typename T, bool Cut, int N>
-SPTI_DEVICE bool end_of_terms(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, const gather_column<T> &column,
-                              T (&sum)[GATHER_SUMS], gather_term<T> *last, T *x) {
-  gather_batch<T, N> batch(a, g, e, column);
-  if (!batch.wait(a, g.matrix_row())) return false;
-  batch.add(sum, N - 1);
-  last->t = batch.t[N - 1];
-  *x = batch.x[N - 1];
+SPTI_DEVICE bool end_row(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, const gather_column<T> &column,
+                         const gather_loaded<T> &loaded, T (&sum)[GATHER_SUMS], T *solution) {
+  gather_ends<T> ends;
+  if constexpr (N == 0) {
+    ends.make(a, g, loaded);
+    *solution = ends.solution(a, g, sum, one<T>(), one<T>());
+  } else {
+    gather_batch<T, N> batch(a, g, e, column);
+    ends.make(a, g, loaded);
+    if (!batch.wait(a, g.matrix_row())) return false;
+    batch.add(sum, N - 1);
+    *solution = ends.solution(a, g, sum, batch.t[N - 1], batch.x[N - 1]);
+  }
   return true;
 }
 
 /* Whole warp: the solution of the lane's right-hand side. False if a dependency was lost. */
 template <typename T, bool Cut>
 SPTI_DEVICE bool solve_row(const spti_gather_args &a, const gather_item<Cut> &g, const gather_column<T> &column, int32_t k, T *solution) {
-  const T zero = from_reals<T>::make(0, 0), b = right_hand_side<T>(a, g, k);
-  const divisor<T> d = divisor_of<T>(a, g);
-  T sum[GATHER_SUMS] = {zero, zero, zero, zero}, x = zero;
-  gather_term<T> last = {0, zero};
+  const T zero = from_reals<T>::make(0, 0);
+  const gather_loaded<T> loaded(a, g, k);
   const int32_t terms = g.terms();
+  T sum[GATHER_SUMS] = {zero, zero, zero, zero};
   int32_t e = 0;
   for (; terms - e > GATHER_SUMS; e += GATHER_SUMS) {
     gather_batch<T, GATHER_SUMS> batch(a, g, e, column);
     if (!batch.wait(a, g.matrix_row())) return false;
     batch.add(sum, GATHER_SUMS);
   }
-  bool arrived = true;
   switch (terms - e) {
-  case 0: break;
-  case 1: arrived = end_of_terms<T, Cut, 1>(a, g, e, column, sum, &last, &x); break;
-  case 2: arrived = end_of_terms<T, Cut, 2>(a, g, e, column, sum, &last, &x); break;
-  case 3: arrived = end_of_terms<T, Cut, 3>(a, g, e, column, sum, &last, &x); break;
-  default: arrived = end_of_terms<T, Cut, 4>(a, g, e, column, sum, &last, &x); break;
+  case 0: return end_row<T, Cut, 0>(a, g, e, column, loaded, sum, solution);
+  case 1: return end_row<T, Cut, 1>(a, g, e, column, loaded, sum, solution);
+  case 2: return end_row<T, Cut, 2>(a, g, e, column, loaded, sum, solution);
+  case 3: return end_row<T, Cut, 3>(a, g, e, column, loaded, sum, solution);
+  default: return end_row<T, Cut, 4>(a, g, e, column, loaded, sum, solution);
   }
-  if (arrived) *solution = solution_of(a, g, d, b, sum, last.t, x);
-  return arrived;
 }
 
 /* Values of 16 bytes need twice the registers. */

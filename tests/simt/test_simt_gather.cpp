@@ -166,6 +166,7 @@ template <typename T> struct solver {
   void solve(const spti_transfer &between, const gather_case &now) {
     a.between = between;
     a.tile = now.tile;
+    a.tiles = (between.width + a.tile - 1) / a.tile;
     if (failure.empty() && spti_gather_solve_launch(&a, dtype_of<T>::value, nullptr)) failure = "solve: " + simt::error();
     if (failure.empty() && lost) failure = "dependency never arrived (row " + std::to_string(lost - 1) + ")";
   }
