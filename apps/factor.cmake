@@ -1,40 +1,14 @@
-# sptrsm-factor: built with those of CHOLMOD, UMFPACK, KLU and SuperLU that are found (Debian: libsuitesparse-dev, libsuperlu-dev), and
-# not at all without any. SPTRSM_FACTOR=OFF leaves it out.
-option(SPTRSM_FACTOR "Build sptrsm-factor where a library of sparse direct solvers is found" ON)
-if(NOT SPTRSM_FACTOR)
+# sptrsm-factor: built with the direct solvers that were found (cmake/SptrsmSolvers.cmake), and not at all without any. All but the
+# program itself is an object library, which the comparison shares.
+if(NOT SPTRSM_SOLVERS)
   return()
 endif()
-
-set(factor_sources "")
-set(factor_found "")
-# sptrsm_find_solver(NAME header library folder sources...): adds sources and target solver::NAME where header and library are found
-function(sptrsm_find_solver NAME header library folder)
-  find_path(${NAME}_INCLUDE_DIR ${header} PATH_SUFFIXES ${folder})
-  find_library(${NAME}_LIBRARY ${library})
-  mark_as_advanced(${NAME}_INCLUDE_DIR ${NAME}_LIBRARY)
-  if(NOT ${NAME}_INCLUDE_DIR OR NOT ${NAME}_LIBRARY)
-    return()
-  endif()
-  add_library(solver::${NAME} UNKNOWN IMPORTED)
-  set_target_properties(solver::${NAME} PROPERTIES IMPORTED_LOCATION ${${NAME}_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${${NAME}_INCLUDE_DIR})
-  set(factor_found ${factor_found} ${NAME} PARENT_SCOPE)
-  set(factor_sources ${factor_sources} ${ARGN} PARENT_SCOPE)
-endfunction()
-
-sptrsm_find_solver(CHOLMOD cholmod.h cholmod suitesparse factor_cholmod.c)
-sptrsm_find_solver(UMFPACK umfpack.h umfpack suitesparse factor_umfpack.c)
-sptrsm_find_solver(KLU klu.h klu suitesparse factor_klu.c)
-sptrsm_find_solver(SUPERLU slu_ddefs.h superlu superlu factor_superlu.c)
-message(STATUS "sptrsm: sptrsm-factor with: ${factor_found}")
-if(NOT factor_found)
-  return()
-endif()
-
-add_library(sptrsm_factor_objects OBJECT factor_check.c factor_matrix.c factor_rank.c factor_report.c factor_rhs.c factor_set.c ${factor_sources})
+add_library(sptrsm_factor_objects OBJECT factor_check.c factor_matrix.c factor_rank.c factor_report.c factor_rhs.c factor_set.c)
 sptrsm_target_options(sptrsm_factor_objects)
 target_link_libraries(sptrsm_factor_objects PUBLIC sptrsm_apps)
-foreach(name IN LISTS factor_found)
+foreach(name IN LISTS SPTRSM_SOLVERS)
+  string(TOLOWER ${name} stem)
+  target_sources(sptrsm_factor_objects PRIVATE factor_${stem}.c)
   target_compile_definitions(sptrsm_factor_objects PUBLIC WITH_${name})
   target_link_libraries(sptrsm_factor_objects PUBLIC solver::${name})
 endforeach()
@@ -42,7 +16,7 @@ sptrsm_add_app(factor factor.c gen_pattern.c)
 target_link_libraries(sptrsm-factor PRIVATE sptrsm_factor_objects)
 
 # The solve phases of the libraries beside that of this one; a development tool that is not installed.
-if(CHOLMOD IN_LIST factor_found AND UMFPACK IN_LIST factor_found AND KLU IN_LIST factor_found)
+if(TARGET solver::CHOLMOD AND TARGET solver::UMFPACK AND TARGET solver::KLU)
   add_executable(compare_factors compare.c compare_mkl.c compare_native.c)
   sptrsm_target_options(compare_factors)
   target_link_libraries(compare_factors PRIVATE sptrsm_factor_objects sptrsm_bench_objects sptrsm_apps ${CMAKE_DL_LIBS})
