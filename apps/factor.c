@@ -201,7 +201,10 @@ static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26;
 
 /* Warns where the factors solve badly; CLI_ABOVE where the solution has no correct digit to speak of. */
 static int judge(const factor_verdict *v) {
-  if (!v->done || v->backward <= fair) return CLI_OK; /* NaN is not fair */
+  if (!v->done) return CLI_OK;
+  if (!(v->condition * rounding < 1))
+    cli_warning("the condition number is at least %.1e: singular to working precision, a solution may have no correct digit", v->condition);
+  if (v->backward <= fair) return CLI_OK; /* NaN is not fair */
   cli_warning("a test solve has backward error %s, %.0f units of rounding; try --pivot 1 or another --with, or refine with --keep-a",
               cli_error_size(v->backward).text, v->backward / rounding);
   return v->backward <= useless ? CLI_OK : CLI_ABOVE;

@@ -190,6 +190,10 @@ test_factor_inputs() {
   fi
   missing x.h5
   no_leftovers
+  market nearly.mtx general "2 2 4" "1 1 1" "1 2 1" "2 1 1" "2 2 1.0000000000000002"
+  run sptrsm-factor nearly.mtx -o near.h5
+  code 0
+  warns "singular to working precision"
   rejects 2 "give the matrix to factorise" sptrsm-factor -o x.h5
   rejects 2 "give the output: -o FILE" sptrsm-factor grid.mtx
   rejects 2 "one argument too many" sptrsm-factor grid.mtx grid.mtx -o x.h5
