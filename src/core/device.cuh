@@ -10,8 +10,9 @@
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
- * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or) take whole warps. Only syncwarp, syncthreads and syncwarps_apart order
- * memory. */
+ * two<W>: two words next to each other, aligned as one, so that one access moves both; each is a word of its own all the same.
+ * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or, mma) take whole warps. Only syncwarp, syncthreads and syncwarps_apart
+ * order memory. */
 #ifndef SPTI_DEVICE_CUH
 #define SPTI_DEVICE_CUH
 
@@ -36,6 +37,8 @@ enum class protocol_step {
   unpublish,
   publishable
 };
+
+template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };
 } // namespace spti
 
 #ifdef SPTI_SIMT
@@ -138,6 +141,20 @@ SPTI_SHARED_WORD(float, "f32", "f", "=f")
 SPTI_SHARED_WORD(double, "f64", "d", "=d")
 
 SPTI_DEVICE uint8_t load_const(const uint8_t *p) { return __ldg(p); }
+SPTI_DEVICE two<float> load_const(const two<float> *p) {
+  const float2 v = __ldg(reinterpret_cast<const float2 *>(p));
+  return {v.x, v.y};
+}
+SPTI_DEVICE two<double> load_const(const two<double> *p) {
+  const double2 v = __ldg(reinterpret_cast<const double2 *>(p));
+  return {v.x, v.y};
+}
+SPTI_DEVICE void store_relaxed(two<float> *p, two<float> v) {
+  asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "f"(v.first), "f"(v.second) : "memory");
+}
+SPTI_DEVICE void store_relaxed(two<double> *p, two<double> v) {
+  asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "d"(v.first), "d"(v.second) : "memory");
+}
 
 #undef SPTI_SHARED_WORD
 #undef SPTI_WORD_ACCESS
@@ -224,6 +241,32 @@ SPTI_DEVICE uint32_t warp_or(uint32_t v) {
 #endif
 }
 SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
+
+/* C += A B in f64, A 16 by 8, B 8 by 8: lane 4 g + t has A(g,t), A(g+8,t), A(g,t+4), A(g+8,t+4), B(t,g), B(t+4,g) and
+ * C(g,2t), C(g,2t+1), C(g+8,2t), C(g+8,2t+1). */
+SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], double b0, double b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+#elif __CUDA_ARCH__ >= 800
+#pragma unroll
+  for (int i = 0; i < 4; i++) /* rows g, then rows g + 8; columns t, then columns t + 4 */
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(c[i / 2 * 2]), "+d"(c[i / 2 * 2 + 1])
+                 : "d"(a[i / 2 + i % 2 * 2]), "d"(i % 2 ? b1 : b0));
+#else
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    const double x0 = shfl(k < 4 ? b0 : b1, lane() % 4 * 8 + k % 4), x1 = shfl(k < 4 ? b0 : b1, lane() % 4 * 8 + 4 + k % 4);
+    const double t0 = shfl(a[k / 4 * 2], lane() / 4 * 4 + k % 4), t1 = shfl(a[k / 4 * 2 + 1], lane() / 4 * 4 + k % 4);
+    c[0] = fused(t0, x0, c[0]);
+    c[1] = fused(t0, x1, c[1]);
+    c[2] = fused(t1, x0, c[2]);
+    c[3] = fused(t1, x1, c[3]);
+  }
+#endif
+}
 
 /* ---- waiting and launching ---- */
 

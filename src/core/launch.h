@@ -30,6 +30,19 @@ typedef struct {
 /* For a context's spin_limit: about 0.2 s of polls on an H200, while real waits see progress within milliseconds. */
 #define SPTI_SPIN_LIMIT (1 << 19)
 
+/* ---- two work blocks that refill each other (core/two_blocks.cuh) ---- */
+
+/* Control words behind those of the protocol: columns of each of the two that may hold values. */
+enum { SPTI_TWO_BLOCKS_DIRTY = SPTI_SYNCFREE_CONTROL_WORDS, SPTI_TWO_BLOCKS_CONTROL_WORDS = SPTI_TWO_BLOCKS_DIRTY + 2 };
+
+typedef struct {
+  int32_t *control; /* [SPTI_TWO_BLOCKS_CONTROL_WORDS] */
+  int64_t *work;    /* [words]: both blocks, of values of any type */
+  int64_t words;
+} spti_two_blocks_args;
+
+int spti_two_blocks_start_launch(const spti_two_blocks_args *, void *stream); /* makes them ready for the first solve */
+
 /* ---- moving a panel between a block of any layout and a row-major work block ---- */
 
 typedef struct {

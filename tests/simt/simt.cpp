@@ -13,7 +13,7 @@ namespace simt {
 
 enum { WARP = 32, STEP_LIMIT = 100 * 1000 * 1000, IDLE_LIMIT = 100 * 1000 };
 enum class state { ready, in_warp_collective, in_block_barrier, paused, done };
-enum class collective { none, barrier, shuffle, vote };
+enum class collective { none, barrier, shuffle, exchange, vote };
 
 struct block_state;
 struct lane_state;
@@ -364,7 +364,12 @@ void pause() {
 }
 
 static const char *name_of(collective kind) {
-  return kind == collective::barrier ? "a warp barrier" : kind == collective::shuffle ? "a shuffle" : "a vote";
+  switch (kind) {
+  case collective::barrier: return "a warp barrier";
+  case collective::shuffle: return "a shuffle";
+  case collective::exchange: return "a matrix product";
+  default: return "a vote";
+  }
 }
 
 /* Deposits a word, waits for the whole warp, returns the words of all lanes. */
@@ -400,6 +405,8 @@ uint64_t shuffle(uint64_t bits, int from) {
   if (from < 0 || from >= WARP) give_up("shuffle from lane " + std::to_string(from));
   return meet(collective::shuffle, bits)[from];
 }
+
+void all_words(uint64_t out[WARP], uint64_t bits) { std::copy_n(meet(collective::exchange, bits), size_t(WARP), out); }
 
 uint32_t vote(bool v) {
   const uint64_t *words = meet(collective::vote, v);

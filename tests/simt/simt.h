@@ -61,6 +61,7 @@ void write(void *, word, uint64_t bits, bool add, access);
 uint64_t read_modify_write(void *, word, uint64_t bits, bool add); /* returns the old value */
 void fence();
 uint64_t shuffle(uint64_t bits, int from);
+void all_words(uint64_t out[32], uint64_t bits); /* what every lane of the warp brings */
 uint32_t vote(bool);
 void warp_barrier();
 void block_barrier();

@@ -74,6 +74,12 @@ SIMT_WORD(double)
 #undef SIMT_WORD
 
 inline uint8_t load_const(const uint8_t *p) { return *p; }
+template <typename W> two<W> load_const(const two<W> *p) { return {load_const(&p->first), load_const(&p->second)}; }
+template <typename W> void store_relaxed(two<W> *p, two<W> v) {
+  store_relaxed(&p->first, v.first);
+  store_relaxed(&p->second, v.second);
+}
+
 inline void red_add_release(int32_t *p, int32_t v) { simt::write(p, simt::word::i32, to_bits(v), true, simt::access::ordered); }
 inline int32_t generic_load_relaxed(const int32_t *p) { return load(p); }
 inline int32_t shared_load_acquire(const int32_t *p) { return load_acquire(p); }
@@ -119,6 +125,19 @@ inline uint32_t warp_or(uint32_t v) {
 inline uint32_t ballot(bool v) { return simt::vote(v); }
 inline bool any(bool v) { return ballot(v) != 0; }
 inline bool all(bool v) { return ballot(v) == 0xffffffffu; }
+
+inline void mma(double (&c)[4], const double (&a)[4], double b0, double b1) {
+  uint64_t A[4][32], B[2][32];
+  for (int i = 0; i < 4; i++) simt::all_words(A[i], to_bits(a[i]));
+  simt::all_words(B[0], to_bits(b0));
+  simt::all_words(B[1], to_bits(b1));
+  const int g = lane() / 4, t = lane() % 4;
+  for (int k = 0; k < 8; k++)
+    for (int i = 0; i < 4; i++) {
+      const double row = from_bits<double>(A[k / 4 * 2 + i / 2][4 * g + k % 4]);
+      c[i] = fma(row, from_bits<double>(B[k / 4][4 * (2 * t + i % 2) + k % 4]), c[i]);
+    }
+}
 
 inline void spin_pause() { simt::pause(); }
 inline bool left_out(protocol_step step) { return simt::left_out_step == int(step); }

@@ -283,3 +283,29 @@ Test(simt_machine, same_seed_same_run) {
   }
   cr_expect_gt(different, 10, "seeds hardly differ");
 }
+
+/* The tile product has every element where the comment at mma says it is, and adds the products in ascending order. */
+Test(simt_machine, matrix_product) {
+  numbers random(5);
+  double A[16][8], B[8][8], C[16][8], D[16][8] = {};
+  for (auto &row : A)
+    for (double &v : row) random.make(v);
+  for (auto &row : B)
+    for (double &v : row) random.make(v);
+  for (auto &row : C)
+    for (double &v : row) random.make(v);
+  const int error = run_with(1, 1, 32, [&] {
+    const int g = lane() / 4, t = lane() % 4;
+    const double a[4] = {A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4]};
+    double c[4] = {C[g][2 * t], C[g][2 * t + 1], C[g + 8][2 * t], C[g + 8][2 * t + 1]};
+    mma(c, a, B[t][g], B[t + 4][g]);
+    for (int i = 0; i < 4; i++) D[g + i / 2 * 8][2 * t + i % 2] = c[i];
+  });
+  cr_assert_eq(error, 0, "%s", simt::error().c_str());
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 8; j++) {
+      double sum = C[i][j];
+      for (int k = 0; k < 8; k++) sum = fma(A[i][k], B[k][j], sum);
+      cr_expect(D[i][j] == sum, "(%d,%d): %g instead of %g", i, j, D[i][j], sum);
+    }
+}
