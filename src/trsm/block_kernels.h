@@ -42,6 +42,25 @@ typedef struct {
   const int32_t *flags;      /* [count] */
 } spti_block_panels;
 
+/* A solve: a thread block for each panel and each tile of right-hand sides. */
+typedef struct {
+  spti_block_panels panels;
+  int32_t backward; /* place s is row n-1-s, not row s */
+  spti_transfer between;
+  void *work;         /* two blocks of n rows, by place (core/two_blocks.cuh) */
+  int64_t ld;         /* of the work blocks, at least between.width, and even unless it is 1 */
+  int32_t tile;       /* right-hand sides of a thread block: 8, 16 or 32; tiles * count < 2^31 */
+  spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as the last solve or the start left it */
+} spti_block_solve_args;
+
+int spti_block_solve_launch(const spti_block_solve_args *, sptrsm_dtype, void *stream);
+
+/* What spti_block_solve_launch chooses from, one file each. */
+int spti_block_f32_launch(const spti_block_solve_args *, void *stream);
+int spti_block_f64_launch(const spti_block_solve_args *, void *stream);
+int spti_block_c64_launch(const spti_block_solve_args *, void *stream);
+int spti_block_c128_launch(const spti_block_solve_args *, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

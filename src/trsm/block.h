@@ -1,0 +1,23 @@
+/* block.h -- what the two halves of block share: the analysis, which makes the panels (block.c), and the solve, which reads them
+ * (block_solve.c). */
+#ifndef SPTI_BLOCK_H
+#define SPTI_BLOCK_H
+
+#include "core/method.h"
+#include "trsm/block_kernels.h"
+
+/* plan->state begins with it. */
+typedef struct {
+  spti_block_panels panels;
+  int32_t levels; /* of the panels: how many wait for each other at most */
+  int32_t tile;   /* right-hand sides of a thread block: 8, 16, 32; 0: by the width of the solve */
+} spti_block_state;
+
+/* Members of the method, as method.h has them. */
+int32_t spti_block_panel(const sptrsm_plan *);
+sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
+sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *, int32_t panel);
+void spti_block_work_free(void *work, const sptrsm_plan *);
+sptrsm_status spti_block_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);
+
+#endif

@@ -1,0 +1,258 @@
+/* block_solve -- the kernel of block: x(P,:) = inv(T(P,P)) (b(P,:) - sum of T(P,j) x(j,:)) for a panel P of up to 64 rows and a tile of
+ * right-hand sides, by one thread block.
+ *
+ * A warp multiplies one strip of 16 rows; where a panel has only one or two, several warps share the strip's steps and their sums are
+ * added in one order. The block waits for the solutions of 32 columns at a time -- each value is asked for by one thread, and
+ * again as long as it is the sentinel -- and hands them to its warps through shared memory; the next columns' values are on
+ * their way while the product runs.
+ *
+ * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
+ * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
+ * NaN and infinity. Tiles have zeros where the matrix has no entries. From the first chunk on that brings a value that is not
+ * finite the warps multiply by entries only; and a right-hand side whose sums are not finite, or nearly so, is solved by
+ * substitution with the triangle, as all are in a panel whose inverse would lose accuracy.
+ * Progress: tickets deal panels out in the order in which they can be solved. Work blocks: core/two_blocks.cuh. */
+#ifndef SPTI_BLOCK_SOLVE_CUH
+#define SPTI_BLOCK_SOLVE_CUH
+
+#include "core/transfer.cuh"
+#include "core/two_blocks.cuh"
+#include "trsm/block_columns.cuh"
+
+namespace spti {
+
+/* ---- sums and solutions in the layout of mma's C operand ---- */
+
+/* f(row of the strip, first right-hand side of the tile, tile, element of the first one): the two that a lane has next to each other. */
+template <typename Shape, typename F> SPTI_DEVICE void for_pairs(F f) {
+#pragma unroll
+  for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) f(8 * h + lane() / 4, 8 * n + lane() % 4 * 2, n, 2 * h);
+}
+
+SPTI_DEVICE void set_parts(double (&c)[1][4], int e, double v) { c[0][e] = v; }
+template <typename R> SPTI_DEVICE void set_parts(double (&c)[2][4], int e, complex_t<R> v) {
+  c[0][e] = v.re;
+  c[1][e] = v.im;
+}
+template <typename T> SPTI_DEVICE T get_parts(const double (&c)[1][4], int e) { return T(c[0][e]); }
+template <typename T> SPTI_DEVICE T get_parts(const double (&c)[2][4], int e) { return from_reals<T>::make(c[0][e], c[1][e]); }
+
+SPTI_DEVICE int64_t row_of_place(const spti_block_solve_args &a, int64_t place) { return a.backward ? a.panels.n - 1 - place : place; }
+
+/* The first part of a strip starts from the right-hand sides, the others from 0. */
+template <typename T, typename Shape>
+SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_item &g, block_sums<T, Shape::TILES> &sums) {
+  for_pairs<Shape>([&](int row, int k, int n, int e) {
+    const int32_t r = g.strip * SPTI_BLOCK_STRIP + row;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      T b = from_reals<T>::make(0, 0);
+      if (g.part == 0 && r < g.rows && g.k + k + i < a.between.width) b = read_rhs<T>(a.between, row_of_place(a, g.first + r), g.k + k + i);
+      set_parts(sums.part[n], e + i, b);
+    }
+  });
+}
+
+/* Can't be trusted with zeros of an inverse: not finite, or soon not. */
+SPTI_DEVICE bool is_bad(double sum) { return !(magnitude(sum) <= 1e300); }
+
+/* A warp's sums to 16 rows of its own: those of part p of strip s begin at row 16 (p strips + s). */
+template <typename T, typename Shape>
+SPTI_DEVICE void put_sums(const block_item &g, const block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
+  for_pairs<Shape>([&](int row, int k, int n, int e) {
+    double *at = r + (warp_in_block() * SPTI_BLOCK_STRIP + row) * Shape::ROW + k * Shape::PLANES;
+#pragma unroll
+    for (int w = 0; w < 2 * Shape::PLANES; w++) {
+      at[w] = sums.part[n][w % Shape::PLANES][e + w / Shape::PLANES];
+      if (g.parts == 1 && is_bad(at[w])) shared->bad[k + w / Shape::PLANES] = 1;
+    }
+  });
+}
+
+/* Whole block: adds the parts of each strip in order, to the rows of the first. */
+template <typename Shape> SPTI_DEVICE void add_parts(const block_item &g, double *r, block_shared *shared) {
+  const int rows = g.strips * SPTI_BLOCK_STRIP;
+  for (int i = thread_in_block(); i < rows * Shape::WORDS; i += BLOCK_THREADS) {
+    const int word = i % Shape::WORDS;
+    double *at = r + i / Shape::WORDS * Shape::ROW + word, sum = at[0];
+    for (int p = 1; p < g.parts; p++) sum += at[p * rows * Shape::ROW];
+    at[0] = sum;
+    if (is_bad(sum)) shared->bad[word / Shape::PLANES] = 1;
+  }
+}
+
+/* ---- solutions ---- */
+
+/* One solution, or two next to each other, to the work block. */
+template <typename R> SPTI_DEVICE void publish_pair(R *at, const R (&x)[2], bool first, bool second) {
+  if (first && second) store_relaxed((two<R> *)at, {publishable(x[0]), publishable(x[1])});
+  else if (first) publish(at, x[0]);
+  else if (second) publish(at + 1, x[1]);
+}
+template <typename R> SPTI_DEVICE void publish_pair(complex_t<R> *at, const complex_t<R> (&x)[2], bool first, bool second) {
+  if (first) store_relaxed((two<R> *)at, {publishable(x[0].re), publishable(x[0].im)});
+  if (second) store_relaxed((two<R> *)at + 1, {publishable(x[1].re), publishable(x[1].im)});
+}
+
+template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a, int32_t place, int32_t k, T x) {
+  const int64_t r = row_at(a.between.to, row_of_place(a, place));
+  store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
+}
+
+/* Whole warp: x = inverse r for one strip, and out with all but the bad ones. */
+template <typename T, typename Shape>
+SPTI_DEVICE void apply_inverse(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, const double *r,
+                               const block_shared *shared) {
+  block_sums<T, Shape::TILES> x = {};
+  const int32_t first = spti_block_diagonal_tile(g.strip, 0, 0);
+  for (int32_t i = 0; i < 2 * (g.strip + 1); i++) {
+    block_fragment<T> f;
+    load_fragment(from_shared(), inverse + (first + i) * SPTI_BLOCK_TILE, f);
+    multiply_tile<false>(x, f, r + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+  }
+  for_pairs<Shape>([&](int row, int k, int n, int e) {
+    const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row, wide = a.between.width - g.k;
+    const T v[2] = {get_parts<T>(x.part[n], e), get_parts<T>(x.part[n], e + 1)};
+    const bool there = in_panel < g.rows, out[2] = {there && k < wide && !shared->bad[k], there && k + 1 < wide && !shared->bad[k + 1]};
+    publish_pair(now + (g.first + in_panel) * a.ld + g.k + k, v, out[0], out[1]);
+  });
+  for_pairs<Shape>([&](int row, int k, int n, int e) {
+    const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+      if (in_panel < g.rows && g.k + k + i < a.between.width && !shared->bad[k + i])
+        write_out(a, g.first + in_panel, g.k + k + i, get_parts<T>(x.part[n], e + i));
+  });
+}
+
+template <typename T> struct wide_of { using type = double; };
+template <typename R> struct wide_of<complex_t<R>> { using type = complex_t<double>; };
+
+SPTI_DEVICE double widen(float v) { return v; }
+SPTI_DEVICE double widen(double v) { return v; }
+template <typename R> SPTI_DEVICE complex_t<double> widen(complex_t<R> v) { return {double(v.re), double(v.im)}; }
+
+/* Whole warp: solves eight right-hand sides by substitution, r becomes x. Lane 4 c + t has column c and of each row the entries t, t + 4, ... */
+template <typename T, typename Shape>
+SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_item &g, double *r, int column) {
+  using wide = typename wide_of<T>::type;
+  const T *triangle = (const T *)a.panels.triangle + int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
+  wide *x = (wide *)(r + column * Shape::PLANES);
+  constexpr int ROW = Shape::ROW / Shape::PLANES;
+  for (int32_t i = 0; i < g.rows; i++) {
+    const T *row = triangle + spti_block_diagonal_tile(i / SPTI_BLOCK_STRIP, 0, 0) * SPTI_BLOCK_TILE;
+    const auto element = [&](int32_t j) {
+      return load_const(row + j / SPTI_BLOCK_STEP * SPTI_BLOCK_TILE + place_in_tile(i % SPTI_BLOCK_STRIP, j % SPTI_BLOCK_STEP));
+    };
+    wide sum = from_reals<wide>::make(0, 0);
+    for (int32_t j = lane() % 4; j < i; j += 4) {
+      const T v = element(j);
+      if (is_entry(v)) sum = sum + widen(v) * x[j * ROW];
+    }
+    sum = sum + shfl(sum, lane() ^ 1);
+    sum = sum + shfl(sum, lane() ^ 2);
+    const wide solution = quotient(x[i * ROW] - sum, widen(element(i)));
+    syncwarp();
+    if (lane() % 4 == 0) x[i * ROW] = solution;
+    syncwarp();
+  }
+}
+
+/* Whole warp: out with a tile's bad ones, or with all. */
+template <typename T, typename Shape>
+SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T *now, const double *r, int tile, bool all_of_them,
+                         const block_shared *shared) {
+  for (int32_t i = lane(); i < 8 * g.rows; i += 32) {
+    const int32_t row = i / 8, k = 8 * tile + i % 8;
+    if (g.k + k >= a.between.width || !(all_of_them || shared->bad[k])) continue;
+    const double *at = r + row * Shape::ROW + k * Shape::PLANES;
+    const T x = from_reals<T>::make(at[0], at[Shape::PLANES - 1]);
+    publish(now + (g.first + row) * a.ld + g.k + k, x);
+    write_out(a, g.first + row, g.k + k, x);
+  }
+}
+
+/* ---- the kernel ---- */
+
+/* Whole block: the panel's inverse to shared memory, while the first columns are on their way. */
+template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args &a, const block_item &g, T *inverse) {
+  const int64_t first = load_const(a.panels.diag_start + g.panel);
+  const int32_t pairs = spti_block_diagonal_tiles(g.strips) * SPTI_BLOCK_TILE * planes_of<T>::COUNT / 2;
+  const auto *from = (const two<real_of<T>> *)((const T *)a.panels.inverse + first * SPTI_BLOCK_TILE);
+  for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
+}
+
+template <typename T, typename Shape>
+SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, bool substituted,
+                                const block_shared *shared) {
+  if (!substituted && g.works() && g.part == 0) apply_inverse<T, Shape>(a, g, now, inverse, r, shared);
+  bool some = substituted;
+  for (int k = lane(); k < Shape::COLUMNS; k += 32) some = some || shared->bad[k];
+  if (!any(some)) return;
+  syncthreads(); /* nobody needs the sums any more */
+  for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
+    substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
+    put_out<T, Shape>(a, g, now, r, tile, substituted, shared);
+  }
+}
+
+/* Whole block: fills its rows and columns of the other work block. */
+template <typename T, typename Shape>
+SPTI_DEVICE void refill(const spti_block_solve_args &a, const block_item &g, const two_blocks<T> &blocks) {
+  const int32_t end = blocks.fill_end(g.k + Shape::COLUMNS, a.between.width);
+  for (int32_t row = warp_in_block(); row < g.rows; row += BLOCK_WARPS)
+    for (int32_t k = g.k + lane(); k < end; k += 32) store_once(blocks.other + (g.first + row) * a.ld + k, sentinel<T>());
+}
+
+template <typename Shape> SPTI_ANYWHERE int32_t block_tiles_of(const spti_block_solve_args &a) {
+  return (a.between.width + Shape::COLUMNS - 1) / Shape::COLUMNS;
+}
+
+template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape::RESIDENT) block_solve_kernel(spti_block_solve_args a) {
+  SPTI_DYNAMIC_SHARED(double, words);
+  SPTI_SHARED(block_shared, shared, 1);
+  if (thread_in_block() == 0) {
+    shared->word = draw_ticket(a.sync, a.between.width);
+    shared->lost_at = shared->careful_from = INT32_MAX;
+  }
+  if (thread_in_block() < Shape::COLUMNS) shared->bad[thread_in_block()] = 0;
+  syncthreads();
+  const int32_t word = shared->word;
+  const block_item g(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS);
+  const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
+  T *inverse = (T *)(words + SPTI_BLOCK_ROWS * Shape::ROW);
+  const bool substituted = (load_const(a.panels.flags + g.panel) & SPTI_BLOCK_SUBSTITUTE) != 0;
+  block_sums<T, Shape::TILES> sums;
+  start_sums<T, Shape>(a, g, sums);
+  if (!substituted) fetch_inverse(a, g, inverse);
+  if (!take_columns<T, Shape>(a, g, blocks.now, words, shared, sums)) return;
+  syncthreads(); /* the chunks' memory is the sums' from here on */
+  put_sums<T, Shape>(g, sums, words, shared);
+  syncthreads();
+  if (g.parts > 1) {
+    add_parts<Shape>(g, words, shared);
+    syncthreads();
+  }
+  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, words, substituted, shared);
+  refill<T, Shape>(a, g, blocks);
+}
+
+template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a, void *stream) {
+  using shape = block_shape<T, Tiles>;
+  const int64_t blocks = int64_t(a->panels.count) * block_tiles_of<shape>(*a);
+  const size_t shared = SPTI_BLOCK_ROWS * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
+  return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
+}
+
+template <typename T> int launch_block_type(const spti_block_solve_args *a, void *stream) {
+  switch (a->tile) {
+  case 8: return launch_block<T, 1>(a, stream);
+  case 16: return launch_block<T, 2>(a, stream);
+  default: return launch_block<T, 4>(a, stream);
+  }
+}
+
+} // namespace spti
+#endif

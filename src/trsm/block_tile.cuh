@@ -1,0 +1,116 @@
+/* block_tile.cuh -- what block does with one tile of 16 rows by 8 columns: loading it as the A operand of mma, and adding its product with
+ * eight rows of right-hand sides to accumulators. All in f64, whatever the type of the values. */
+#ifndef SPTI_BLOCK_TILE_CUH
+#define SPTI_BLOCK_TILE_CUH
+
+#include "core/device.cuh"
+#include "trsm/block_kernels.h"
+
+namespace spti {
+
+/* Planes of a type: its real part, and its imaginary part where it has one. */
+template <typename T> struct planes_of { static constexpr int COUNT = 1; };
+template <typename R> struct planes_of<complex_t<R>> { static constexpr int COUNT = 2; };
+
+/* The four elements of a tile that a lane has, as they are stored. */
+template <typename T> struct block_fragment { real_of<T> part[planes_of<T>::COUNT][4]; };
+
+struct from_global {
+  template <typename R> SPTI_DEVICE two<R> operator()(const two<R> *p) const { return load_const(p); }
+};
+struct from_shared {
+  template <typename R> SPTI_DEVICE two<R> operator()(const two<R> *p) const { return *p; }
+};
+
+template <typename Load, typename R> SPTI_DEVICE void load_fragment(Load load_two, const R *tile, block_fragment<R> &f) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const two<R> v = load_two(reinterpret_cast<const two<R> *>(tile) + 32 * h + lane());
+    f.part[0][2 * h] = v.first;
+    f.part[0][2 * h + 1] = v.second;
+  }
+}
+template <typename Load, typename R>
+SPTI_DEVICE void load_fragment(Load load_two, const complex_t<R> *tile, block_fragment<complex_t<R>> &f) {
+#pragma unroll
+  for (int e = 0; e < 4; e++) {
+    const two<R> v = load_two(reinterpret_cast<const two<R> *>(tile) + 64 * (e / 2) + 2 * lane() + e % 2);
+    f.part[0][e] = v.first;
+    f.part[1][e] = v.second;
+  }
+}
+
+/* Element (row, column) of a tile. */
+SPTI_DEVICE int32_t place_in_tile(int32_t row, int32_t column) { return (32 * (column / 4) + row % 8 * 4 + column % 4) * 2 + row / 8; }
+
+/* Is it an entry? What is none is +0, a stored zero is -0. */
+SPTI_DEVICE bool is_entry(float v) { return float_bits(v) != 0; }
+SPTI_DEVICE bool is_entry(double v) { return double_bits(v) != 0; }
+template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entry(v.re) || is_entry(v.im); }
+
+/* Which of the lane's four elements are entries, as bits. */
+template <typename T> SPTI_DEVICE int32_t entries_of(const block_fragment<T> &f) {
+  int32_t entries = 0;
+#pragma unroll
+  for (int e = 0; e < 4; e++)
+#pragma unroll
+    for (int p = 0; p < planes_of<T>::COUNT; p++) entries |= int32_t(is_entry(f.part[p][e])) << e;
+  return entries;
+}
+
+/* mma by entries: where there is none a NaN or an infinity of B is left alone. Otherwise the same bits, but for the sign of a zero. */
+SPTI_DEVICE void mma_entries(double (&c)[4], const double (&a)[4], int32_t entries, double b0, double b1) {
+#pragma unroll 1 /* rarely run: small rather than fast */
+  for (int k = 0; k < 8; k++) {
+    const int row = lane() / 4 * 4 + k % 4, column = lane() % 4 * 8 + k % 4;
+    const double b = k < 4 ? b0 : b1, x0 = shfl(b, column), x1 = shfl(b, column + 4);
+    const double upper = shfl(k < 4 ? a[0] : a[2], row), lower = shfl(k < 4 ? a[1] : a[3], row);
+    const int32_t there = shfl(entries, row) >> (k / 4 * 2);
+    if (there & 1) {
+      c[0] = fused(upper, x0, c[0]);
+      c[1] = fused(upper, x1, c[1]);
+    }
+    if (there & 2) {
+      c[2] = fused(lower, x0, c[2]);
+      c[3] = fused(lower, x1, c[3]);
+    }
+  }
+}
+
+/* Accumulators of a warp: 16 rows by 8 right-hand sides for each of the tiles, as the C operand of mma. */
+template <typename T, int Tiles> struct block_sums { double part[Tiles][planes_of<T>::COUNT][4]; };
+
+/* One product of real parts for all tiles of right-hand sides; b is the lane's first word of B, its second is 4 rows below. Careful: by
+ * entries. */
+template <bool Careful, typename T, int Tiles>
+SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[4], int32_t entries, const double *b, int row) {
+#pragma unroll
+  for (int n = 0; n < Tiles; n++) {
+    const double *at = b + n * 8 * planes_of<T>::COUNT;
+    if (Careful) mma_entries(sums.part[n][plane], a, entries, at[0], at[4 * row]);
+    else mma(sums.part[n][plane], a, at[0], at[4 * row]);
+  }
+}
+
+/* sums += tile * x; x: 8 rows of `row` words in shared memory, the parts of a complex value next to each other. */
+template <bool Careful, typename R, int Tiles>
+SPTI_DEVICE void multiply_tile(block_sums<R, Tiles> &sums, const block_fragment<R> &f, const double *x, int row) {
+  const double *b = x + lane() % 4 * row + lane() / 4;
+  const double a[4] = {f.part[0][0], f.part[0][1], f.part[0][2], f.part[0][3]};
+  multiply_plane<Careful, R, Tiles>(sums, 0, a, Careful ? entries_of<R>(f) : 0, b, row);
+}
+template <bool Careful, typename R, int Tiles>
+SPTI_DEVICE void multiply_tile(block_sums<complex_t<R>, Tiles> &sums, const block_fragment<complex_t<R>> &f, const double *x, int row) {
+  using T = complex_t<R>;
+  const double *b = x + lane() % 4 * row + lane() / 4 * 2;
+  const double re[4] = {f.part[0][0], f.part[0][1], f.part[0][2], f.part[0][3]};
+  const double im[4] = {f.part[1][0], f.part[1][1], f.part[1][2], f.part[1][3]}, minus_im[4] = {-im[0], -im[1], -im[2], -im[3]};
+  const int32_t entries = Careful ? entries_of<T>(f) : 0;
+  multiply_plane<Careful, T, Tiles>(sums, 0, re, entries, b, row);
+  multiply_plane<Careful, T, Tiles>(sums, 1, re, entries, b + 1, row);
+  multiply_plane<Careful, T, Tiles>(sums, 0, minus_im, entries, b + 1, row);
+  multiply_plane<Careful, T, Tiles>(sums, 1, im, entries, b, row);
+}
+
+} // namespace spti
+#endif
