@@ -14,11 +14,11 @@ enum { BLOCK_WARPS = 4, BLOCK_THREADS = 32 * BLOCK_WARPS, BLOCK_INVERSE_TILES = 
 template <typename T, int Tiles> struct block_shape {
   using real = real_of<T>;
   static constexpr int PLANES = planes_of<T>::COUNT, TILES = Tiles, COLUMNS = 8 * Tiles, WORDS = PLANES * COLUMNS;
-  static constexpr int STEPS = 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
+  static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
   static constexpr int ROW = WORDS + 4; /* of a row in shared memory, so that the lanes of a B operand meet different banks */
   static constexpr int VALUES = CHUNK * WORDS / BLOCK_THREADS; /* words of a chunk that a thread asks for */
-  static constexpr int RESIDENT = sizeof(T) > 8 ? 2 : Tiles == 1 ? 6 : Tiles == 2 ? 5 : 4;
-  static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK == SPTI_BLOCK_ROWS, "chunks and sums share their memory");
+  static constexpr int RESIDENT = sizeof(T) > 8 ? 2 : 4;
+  static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK >= SPTI_BLOCK_ROWS, "sums fit where the chunks were");
 };
 
 /* What all threads of a block have to know of each other. */
@@ -47,6 +47,8 @@ struct block_item {
     strip = warp_in_block() % strips;
     part = warp_in_block() / strips; /* of three strips the fourth warp is to spare */
   }
+  /* What is reported when it waits in vain. */
+  SPTI_DEVICE int64_t row(const spti_block_solve_args &a) const { return a.backward ? a.panels.n - 1 - first : first; }
   SPTI_DEVICE bool works() const { return part < parts; }
 };
 
@@ -79,20 +81,36 @@ template <typename T, typename Shape> struct block_values {
       if (col[v] >= 0) x[v] = peek(at(a, g, now, v));
     }
   }
-  /* False: they never come. */
-  SPTI_DEVICE bool wait(const spti_block_solve_args &a, const block_item &g, const T *now) {
+  SPTI_DEVICE bool missing() const {
+    bool some = false;
+#pragma unroll
+    for (int v = 0; v < Shape::VALUES; v++) some = some || is_sentinel(x[v]);
+    return some;
+  }
+  SPTI_DEVICE void ask_again(const spti_block_solve_args &a, const block_item &g, const T *now) {
+#pragma unroll
+    for (int v = 0; v < Shape::VALUES; v++)
+      if (is_sentinel(x[v])) x[v] = peek(at(a, g, now, v));
+  }
+  /* Whole warp: until all have come; as long as their herald has not, that one word is all it asks for, since the many blocks that wait
+   * would keep those waiting that work. False in lanes that waited in vain. */
+  SPTI_DEVICE bool wait(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t last_step) {
+    if (!any(missing())) return true;
+    const int32_t herald = a.panels.herald ? load_const(a.panels.herald + last_step) : -1;
     spin_guard guard;
     guard.start();
-    for (;;) {
-      bool missing = false;
-#pragma unroll
-      for (int v = 0; v < Shape::VALUES; v++) missing = missing || is_sentinel(x[v]);
-      if (!missing) return true;
-      if (!guard.go_on(a.sync, a.backward ? a.panels.n - 1 - g.first : g.first)) return false;
-#pragma unroll
-      for (int v = 0; v < Shape::VALUES; v++)
-        if (is_sentinel(x[v])) x[v] = peek(at(a, g, now, v));
+    if (herald >= 0) {
+      const real *word = (const real *)(now + herald * a.ld + g.k);
+      while (is_sentinel(peek(word)))
+        if (!guard.go_on(a.sync, g.row(a))) return false;
+      guard.progress();
+      ask_again(a, g, now);
     }
+    while (missing()) {
+      if (!guard.go_on(a.sync, g.row(a))) return false;
+      ask_again(a, g, now);
+    }
+    return true;
   }
   /* Their negatives, as B operands. */
   SPTI_DEVICE bool hand_over(double *buffer) const {
@@ -159,7 +177,8 @@ SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_item &
   tiles.fetch(a, g, g.begin);
   for (int32_t chunk = 0, step = g.begin; step < g.end; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
-    if (!values.wait(a, g, now)) shared->lost_at = chunk;
+    const int32_t left = g.end - step;
+    if (!values.wait(a, g, now, step + (left < Shape::STEPS ? left : Shape::STEPS) - 1)) shared->lost_at = chunk;
     if (!values.hand_over(buffer) && shared->careful_from > chunk) shared->careful_from = chunk;
     if (step + Shape::STEPS < g.end) {
       values.find(a, g, step + Shape::STEPS);

@@ -40,7 +40,11 @@ typedef struct {
   const void *triangle;      /* the block itself, ones on a unit diagonal; beyond the panel's end the identity */
   const void *inverse;       /* its inverse; anything where the panel is substituted */
   const int32_t *flags;      /* [count] */
+  const int32_t *herald;     /* [steps] or NULL: the place to wait for before asking for all columns of a step: the last that the panel of
+                              * its last column waits for; -1: none */
 } spti_block_panels;
+
+int spti_block_herald_launch(const spti_block_panels *, int64_t steps, int32_t *herald, void *stream);
 
 /* A solve: a thread block for each panel and each tile of right-hand sides. */
 typedef struct {

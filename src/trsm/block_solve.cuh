@@ -222,7 +222,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const int32_t word = shared->word;
   const block_item g(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS);
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
-  T *inverse = (T *)(words + SPTI_BLOCK_ROWS * Shape::ROW);
+  T *inverse = (T *)(words + 2 * Shape::CHUNK * Shape::ROW);
   const bool substituted = (load_const(a.panels.flags + g.panel) & SPTI_BLOCK_SUBSTITUTE) != 0;
   block_sums<T, Shape::TILES> sums;
   start_sums<T, Shape>(a, g, sums);
@@ -242,7 +242,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
 template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a, void *stream) {
   using shape = block_shape<T, Tiles>;
   const int64_t blocks = int64_t(a->panels.count) * block_tiles_of<shape>(*a);
-  const size_t shared = SPTI_BLOCK_ROWS * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
+  const size_t shared = 2 * shape::CHUNK * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
   return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
 }
 

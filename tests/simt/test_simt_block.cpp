@@ -1,0 +1,388 @@
+/* The solve kernel of block under adversarial schedules, on panels that plain loops made (core/block_reference.h): residuals, the same bits
+ * whatever the tiles, widths and schedules, panels solved by substitution, NaN and infinity where they belong and nowhere else,
+ * workspaces that serve solve after solve, and lost dependencies. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "core/block_reference.h"
+#include "simt/problem.h"
+#include "simt/simt.h"
+
+template <typename T> static T conjugate(T v) { return v; }
+template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }
+static bool is_finite(double v) { return std::isfinite(v); }
+static bool is_finite(float v) { return std::isfinite(v); }
+template <typename R> static bool is_finite(std::complex<R> v) { return is_finite(v.real()) && is_finite(v.imag()); }
+
+/* What varies of a run. */
+struct block_case {
+  shape pattern = shape::random;
+  int32_t n = 40, width = 7, tile = 8;
+  bool backward = false, unit = false, stored_diagonal = true, conj = false, heralds = true;
+  block_rules rules = BLOCK_RULES;
+  bool permuted = false, scaled = false, columns = false, in_place = false;
+  int32_t spin_limit = 100000;
+
+  /* Everything but the shape of the problem. */
+  void draw(uint64_t seed) {
+    static const double bounds[] = {100, 100, 0, 3};
+    numbers r(seed + 99);
+    for (int i = 0; i < 8; i++) r.next();
+    backward = r.below(2);
+    unit = r.below(4) == 0;
+    stored_diagonal = !unit || r.below(2);
+    conj = r.below(3) == 0;
+    permuted = r.below(3) == 0;
+    scaled = r.below(3) == 0;
+    columns = r.below(2);
+    in_place = !permuted && r.below(3) == 0;
+    rules.rows = 16 << r.below(3);
+    rules.least = 16;
+    rules.window = r.below(2) ? 0 : 24;
+    rules.bound = bounds[r.below(4)];
+    draw_schedule(seed);
+  }
+  /* What must not change a bit. */
+  void draw_schedule(uint64_t seed) {
+    numbers r(seed + 1234);
+    for (int i = 0; i < 8; i++) r.next();
+    tile = 8 << r.below(3);
+    heralds = r.below(2);
+  }
+  std::string name() const {
+    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
+           " tile=" + std::to_string(tile) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
+           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (permuted ? " permuted" : "") + (scaled ? " scaled" : "") +
+           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + (heralds ? " heralds" : "") +
+           " rules=" + std::to_string(rules.rows) + "," + std::to_string(rules.window) + "," + std::to_string(rules.bound);
+  }
+};
+
+/* A system by rows: a problem's columns, taken as the rows of the mirror image. */
+template <typename T> struct rows_of {
+  problem<T> columns;
+  spti_view view;
+
+  rows_of(const block_case &c, uint64_t seed) : columns(c.pattern, c.n, !c.backward, c.unit, c.stored_diagonal, c.conj, seed) {
+    view = columns.view;
+    view.pull = true;
+    view.backward = c.backward;
+  }
+  T value(int64_t p) const { return view.conj ? conjugate(columns.val[size_t(p)]) : columns.val[size_t(p)]; }
+
+  /* The worst of abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i); NaN if anything is not a number. */
+  double residual(const std::vector<T> &x, const std::vector<T> &b, int32_t width, int32_t but_column = -1) const {
+    const long double u = std::numeric_limits<typename dtype_of<T>::real>::epsilon() / 2;
+    double worst = 0;
+    for (int32_t k = 0; k < width; k++)
+      for (int32_t i = 0; i < view.n && k != but_column; i++) {
+        const wide own = widen(x[size_t(i * width + k)]);
+        wide r = widen(b[size_t(i * width + k)]), t = 1;
+        if (!view.unit) t = widen(value(spti_view_diagonal(&view, i)));
+        r -= t * own;
+        long double scale = std::abs(t * own);
+        for (int64_t p = spti_view_begin(&view, i); p < spti_view_end(&view, i); p++) {
+          const wide term = widen(value(p)) * widen(x[size_t(view.idx[p] * width + k)]);
+          r -= term;
+          scale += std::abs(term);
+        }
+        const long double terms = (long double)(spti_view_end(&view, i) - spti_view_begin(&view, i) + 2);
+        const double ratio = double(std::abs(r) / (terms * u * scale));
+        if (!(ratio <= worst) && !(r == wide(0) && scale == 0)) worst = ratio;
+        if (worst != worst) return worst;
+      }
+    return worst;
+  }
+};
+
+/* A workspace and everything that stays the same from solve to solve. */
+template <typename T> struct solver {
+  block_case c;
+  rows_of<T> system;
+  block_reference panels;
+  std::vector<int32_t> herald;
+  std::vector<T> memory;
+  int64_t lost = 0, words;
+  spti_block_solve_args a = {};
+  std::string failure;
+
+  /* zeros: so many of the entries are zeros that are stored. */
+  solver(const block_case &made, int32_t panel, uint64_t seed, int zeros = 0) : c(made), system(made, seed % 5) {
+    numbers r(seed);
+    for (int i = 0; i < zeros; i++) {
+      const int32_t row = r.below(c.n);
+      const int64_t first = spti_view_begin(&system.view, row), count = spti_view_end(&system.view, row) - first;
+      if (count > 0) system.columns.val[size_t(first + r.below(int(count)))] = T(0);
+    }
+    if (!block_reference_make(&panels, &system.view, &c.rules)) failure = "no memory";
+    herald.assign(size_t(panels.steps), 12345);
+    if (failure.empty() && spti_block_herald_launch(&panels.panels, panels.steps, herald.data(), nullptr)) failure = simt::error();
+    a.panels = panels.panels;
+    a.backward = c.backward;
+    a.ld = panel <= 2 ? panel : (panel + 3) / 4 * 4;
+    const size_t blocks = 2 * size_t(c.n) * size_t(a.ld);
+    words = int64_t(blocks * sizeof(T) / 8);
+    memory.assign(blocks + SPTI_TWO_BLOCKS_CONTROL_WORDS, T(-7));
+    a.work = memory.data();
+    a.sync = {(int32_t *)(memory.data() + blocks), &lost, c.spin_limit};
+    make_whole();
+  }
+  ~solver() { block_reference_free(&panels); }
+  solver(const solver &) = delete;
+  solver &operator=(const solver &) = delete;
+
+  void make_whole() {
+    const spti_two_blocks_args start = {a.sync.control, (int64_t *)a.work, words};
+    if (failure.empty() && spti_two_blocks_start_launch(&start, nullptr)) failure = "start: " + simt::error();
+  }
+  void solve(const spti_transfer &between, const block_case &now) {
+    a.between = between;
+    a.tile = now.tile;
+    a.panels.herald = now.heralds ? herald.data() : nullptr;
+    if (failure.empty() && spti_block_solve_launch(&a, dtype_of<T>::value, nullptr)) failure = "solve: " + simt::error();
+    if (failure.empty() && lost) failure = "dependency never arrived (row " + std::to_string(lost - 1) + ")";
+  }
+};
+
+/* Right-hand sides and solutions in the layout of a case, and the plain system behind them. */
+template <typename T> struct ends {
+  using real = typename dtype_of<T>::real;
+  std::vector<T> B, X, plain; /* plain: row-major, alpha and scale applied */
+  std::vector<int32_t> map;
+  std::vector<double> scale;
+  spti_transfer t = {};
+
+  ends(const block_case &c, uint64_t seed) {
+    const int64_t padding = int64_t(seed % 3), width = c.width, n = c.n;
+    const int64_t row_stride = c.columns ? 1 : width + padding, col_stride = c.columns ? n + padding : 1;
+    B = random_block<T>((n + padding) * (width + padding), seed + 1);
+    X = c.in_place ? std::vector<T>() : std::vector<T>(B.size(), T(77));
+    numbers r(seed + 5);
+    for (int32_t i = 0; i < n; i++) {
+      map.push_back(i);
+      scale.push_back(double(1 << r.below(3)));
+      std::swap(map[size_t(i)], map[size_t(r.below(i + 1))]);
+    }
+    spti_end end = {B.data(), row_stride, col_stride, c.permuted ? map.data() : nullptr, c.scaled ? scale.data() : nullptr, 1};
+    t.from = end;
+    end.divide = 0;
+    if (!c.in_place) end.data = X.data();
+    t.to = end;
+    t.alpha[0] = -0.5;
+    t.width = c.width;
+    for (int32_t i = 0; i < n; i++)
+      for (int32_t k = 0; k < width; k++) {
+        const T b = B[size_t(place_of(i) * row_stride + k * col_stride)];
+        plain.push_back(b * T(-0.5) / T(c.scaled ? real(scale[size_t(place_of(i))]) : real(1)));
+      }
+  }
+  ends(const ends &) = delete;
+  ends &operator=(const ends &) = delete;
+
+  int64_t place_of(int64_t i) const { return t.from.map ? map[size_t(i)] : i; }
+
+  /* X without permutation and scaling; powers of two are exact. */
+  std::vector<T> solution() const {
+    std::vector<T> out;
+    const T *x = (const T *)t.to.data;
+    for (int64_t i = 0; i < int64_t(scale.size()); i++)
+      for (int64_t k = 0; k < t.width; k++)
+        out.push_back(x[place_of(i) * t.to.row_stride + k * t.to.col_stride] / T(t.to.scale ? real(scale[size_t(place_of(i))]) : real(1)));
+    return out;
+  }
+};
+
+/* Inverses cost some accuracy (their bound says how much), complex products some more. */
+template <typename T> static std::string judge(const solver<T> &s, const ends<T> &e, int32_t but_column = -1) {
+  const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 20 : 10, worst = s.system.residual(e.solution(), e.plain, e.t.width, but_column);
+  return worst <= bound ? "" : "residual " + std::to_string(worst) + " bounds";
+}
+
+/* Empty if the solutions stand, else what was wrong. Three solves with one workspace: the work blocks change places, widths vary. */
+template <typename T> static std::string run_case(const block_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  solver<T> s(c, c.width + int32_t(seed % 2), seed);
+  for (int turn = 0; turn < 3; turn++) {
+    block_case now = c;
+    if (turn == 1) now.width = 1 + c.width / 3;
+    ends<T> e(now, seed + uint64_t(turn));
+    s.solve(e.t, c);
+    const std::string wrong = s.failure.empty() ? judge(s, e) : s.failure;
+    if (!wrong.empty()) return "solve " + std::to_string(turn + 1) + ": " + wrong;
+  }
+  return "";
+}
+
+static void expect(const std::string &failure, const block_case &c, const char *type, uint64_t seed) {
+  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
+}
+
+template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
+  const seed_range range(first, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      block_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.pattern = shape(s);
+      c.n = n;
+      c.width = width;
+      expect(run_case<T>(c, seed), c, type, seed);
+    }
+}
+
+template <typename T>
+static void orders_and_widths(const char *type, std::initializer_list<int32_t> orders, std::initializer_list<int32_t> widths) {
+  for (int32_t n : orders)
+    for (int32_t width : widths) all_shapes<T>(n, width, uint64_t(n * 100 + width), 1, type);
+}
+
+Test(simt_block, f64) { orders_and_widths<double>("f64", {1, 16, 33, 70}, {1, 3, 9}); }
+Test(simt_block, f32) { orders_and_widths<float>("f32", {1, 50}, {2, 8}); }
+Test(simt_block, c128) { orders_and_widths<std::complex<double>>("c128", {1, 50}, {3, 8}); }
+Test(simt_block, c64) { orders_and_widths<std::complex<float>>("c64", {17, 50}, {1, 9}); }
+
+/* Several panels of full height, several tiles of full width. */
+Test(simt_block, larger) {
+  all_shapes<double>(150, 3, 7000, 1, "f64");
+  all_shapes<double>(66, 33, 7001, 1, "f64");
+}
+
+Test(simt_block, many_schedules) {
+  static const shape patterns[] = {shape::random, shape::dense, shape::chain};
+  const seed_range range(1, 30);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    block_case c;
+    c.draw(seed);
+    c.pattern = patterns[seed % 3];
+    c.n = 40;
+    c.width = 1 + int32_t(seed % 5);
+    expect(run_case<double>(c, seed), c, "f64", seed);
+  }
+}
+
+/* Every column of every panel has the bits that one solve of all columns gave. */
+template <typename T> static void same_bits(const char *type) {
+  static const int32_t widths[] = {1, 5, 8, 20};
+  const seed_range range(1, 2);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    block_case c;
+    c.draw(seed);
+    c.pattern = seed % 2 ? shape::dense : shape::random;
+    c.n = 70;
+    c.width = 20;
+    c.rules = BLOCK_RULES;
+    c.rules.rows = 32 << seed % 2;
+    c.in_place = false;
+    simt::use(simt::schedule::from_seed(seed));
+    solver<T> s(c, 20, seed);
+    ends<T> e(c, seed);
+    s.solve(e.t, c);
+    expect(s.failure, c, type, seed);
+    const std::vector<T> all = e.X;
+    for (int32_t width : widths) {
+      simt::use(simt::schedule::from_seed(seed * 100 + uint64_t(width)));
+      c.draw_schedule(seed * 100 + uint64_t(width));
+      spti_transfer part = e.t;
+      const int64_t shift = (20 - width) * part.from.col_stride;
+      part.from.data = (T *)part.from.data + shift;
+      part.to.data = (T *)part.to.data + shift;
+      part.width = width;
+      std::fill((T *)part.to.data, e.X.data() + e.X.size(), T(77));
+      s.solve(part, c);
+      expect(s.failure, c, type, seed);
+      for (int32_t i = 0; i < c.n; i++)
+        for (int32_t k = 0; k < width; k++) {
+          const T *x = (const T *)part.to.data + e.place_of(i) * part.to.row_stride + k * part.to.col_stride;
+          cr_assert(memcmp(x, all.data() + (x - e.X.data()), sizeof(T)) == 0, "row %d, column %d: other bits with width=%d; %s, %s", i, k,
+                    width, type, c.name().c_str());
+        }
+    }
+  }
+}
+
+Test(simt_block, same_bits_f64) { same_bits<double>("f64"); }
+Test(simt_block, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
+
+/* A NaN, an infinity or the sentinel's own bits in one right-hand side: spread over the rows that need it, by stored zeros too, and
+ * over no others; all other columns have the bits that they have without it. */
+template <typename T> static void poison(const char *type, T bad, bool sentinel) {
+  const seed_range range(1, 8);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    if (left_to_other_builds(seed)) continue;
+    simt::use(simt::schedule::from_seed(seed));
+    block_case c;
+    c.draw(seed);
+    c.pattern = seed % 4 == 0 ? shape::chain : seed % 4 == 1 ? shape::grid : shape::random;
+    c.n = 90;
+    c.width = 10;
+    c.permuted = c.scaled = c.columns = c.in_place = false;
+    solver<T> s(c, c.width, seed, 40);
+    ends<T> clean(c, seed), e(c, seed);
+    s.solve(clean.t, c);
+    const int32_t row = c.backward ? 60 : 30, column = int32_t(seed % 10);
+    T &target = e.B[size_t(row * e.t.from.row_stride + column)];
+    if (sentinel) memset((void *)&target, 0xff, sizeof target);
+    else target = bad;
+    s.solve(e.t, c);
+    expect(s.failure, c, type, seed);
+    std::vector<char> reached(size_t(c.n), 0);
+    reached[size_t(row)] = 1;
+    for (int32_t at = 0; at < c.n; at++) {
+      const int32_t i = spti_view_line(&s.system.view, at);
+      for (int64_t p = spti_view_begin(&s.system.view, i); p < spti_view_end(&s.system.view, i); p++)
+        if (reached[size_t(s.system.view.idx[p])]) reached[size_t(i)] = 1;
+    }
+    const std::vector<T> x = e.solution(), without = clean.solution();
+    for (int32_t i = 0; i < c.n; i++)
+      for (int32_t k = 0; k < c.width; k++) {
+        const T v = x[size_t(i * c.width + k)], w = without[size_t(i * c.width + k)];
+        if (k != column) cr_assert(v == w, "row %d, column %d: another column's NaN is felt; %s, %s", i, k, type, c.name().c_str());
+        else cr_assert_eq(is_finite(v), !reached[size_t(i)], "row %d; %s, %s, seed %d", i, type, c.name().c_str(), int(seed));
+      }
+  }
+}
+
+Test(simt_block, nan_f64) { poison<double>("f64", NAN, false); }
+Test(simt_block, infinity_f64) { poison<double>("f64", -INFINITY, false); }
+Test(simt_block, sentinel_f64) { poison<double>("f64", 0, true); }
+Test(simt_block, nan_c128) { poison<std::complex<double>>("c128", {1, NAN}, false); }
+Test(simt_block, infinity_f32) { poison<float>("f32", INFINITY, false); }
+
+/* A dependency that never comes must end in the lost word and leave no wait behind; later solves report it again; and after a new start
+ * the workspace serves as before. */
+Test(simt_block, lost_dependency) {
+  const seed_range range(1, 6);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    simt::use(simt::schedule::from_seed(seed));
+    block_case c;
+    c.draw(seed);
+    c.pattern = shape::chain;
+    c.n = 70;
+    c.rules.rows = 16;
+    c.spin_limit = 200;
+    solver<double> s(c, c.width, seed);
+    int32_t *column = const_cast<int32_t *>(s.panels.panels.col) + s.panels.panels.step_start[2] * SPTI_BLOCK_STEP, place = *column;
+    *column = s.panels.panels.first[2]; /* the panel waits for itself */
+    for (int turn = 0; turn < 3; turn++) {
+      ends<double> e(c, seed);
+      s.solve(e.t, c);
+      cr_assert(s.failure.find("never arrived") != std::string::npos, "got '%s'; %s", s.failure.c_str(), c.name().c_str());
+      const int64_t row = s.lost - 1, first = c.backward ? c.n - 1 - row : row;
+      if (turn < 2) cr_assert(first >= 32, "row %lld is not behind the lost one; %s", (long long)row, c.name().c_str());
+      s.failure = "";
+      if (turn > 0) s.lost = 0;
+    }
+    *column = place;
+    s.a.sync.spin_limit = 100000;
+    s.make_whole();
+    for (int turn = 0; turn < 2; turn++) {
+      ends<double> e(c, seed);
+      s.solve(e.t, c);
+      expect(s.failure.empty() ? judge(s, e) : s.failure, c, "f64", seed);
+    }
+  }
+}
