@@ -134,7 +134,8 @@ SPTI_DEVICE double widen(float v) { return v; }
 SPTI_DEVICE double widen(double v) { return v; }
 template <typename R> SPTI_DEVICE complex_t<double> widen(complex_t<R> v) { return {double(v.re), double(v.im)}; }
 
-/* Whole warp: solves eight right-hand sides by substitution, r becomes x. Lane 4 c + t has column c and of each row the entries t, t + 4, ... */
+/* Whole warp: solves eight right-hand sides by substitution, r becomes x. Lane 4 c + t has column c, and of each row the entries
+ * t, t + 4, ... */
 template <typename T, typename Shape>
 SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_item &g, double *r, int column) {
   using wide = typename wide_of<T>::type;
