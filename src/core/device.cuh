@@ -8,7 +8,7 @@
  *   load_const      data that nothing writes while the kernel runs (read-only cache); of bytes too
  *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
- *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two
+ *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two; red_or: bits of both
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
  * two<W>: two words next to each other, aligned as one, so that one access moves both; each is a word of its own all the same.
  * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or, mma) take whole warps. Only syncwarp, syncthreads and syncwarps_apart
@@ -171,6 +171,9 @@ SPTI_DEVICE int32_t shared_load_acquire(const int32_t *p) {
   int32_t v;
   asm volatile("ld.acquire.cta.shared.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_shared(p)) : "memory");
   return v;
+}
+SPTI_DEVICE void shared_red_or(int32_t *p, int32_t v) {
+  asm volatile("red.relaxed.cta.shared.or.b32 [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), "r"(v) : "memory");
 }
 SPTI_DEVICE void shared_red_add_release(int32_t *p, int32_t v) {
   asm volatile("red.release.cta.shared.add.s32 [%0], %1;" ::"l"(__cvta_generic_to_shared(p)), "r"(v) : "memory");

@@ -32,6 +32,8 @@ static void put(void *array, sptrsm_dtype dtype, int64_t at, number t) {
 /* A stored zero is -0, so that it differs from no entry. */
 static number entry(number t) { return t == 0 ? CMPLX(-0.0, -0.0) : t; }
 
+static double magnitude(number t) { return fabs(creal(t)) + fabs(cimag(t)); }
+
 /* Where element (row, column) of a tile is. */
 static int64_t in_tile(int64_t tile, int32_t row, int32_t column) {
   const int32_t lane = row % 8 * 4 + column % 4, pair = column / 4, i = row / 8;
@@ -191,7 +193,7 @@ static bool invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROW
       put(inverse, m->v->dtype, in_tile(at, i % 16, j % 8), X[i][j]);
     }
     for (int32_t k = 0; k <= i; k++)
-      for (int32_t j = 0; j <= k; j++) sum += cabs(X[i][k]) * cabs(D[k][j]);
+      for (int32_t j = 0; j <= k; j++) sum += magnitude(X[i][k]) * magnitude(D[k][j]);
     if (!(sum <= m->rules->bound)) good = false;
   }
   return good;

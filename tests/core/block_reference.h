@@ -14,7 +14,7 @@ typedef struct {
   int32_t rows;   /* of a panel at most: a multiple of 16 up to 64 */
   int32_t least;  /* rows of a panel before it may end where the next row does not need it */
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
-  double bound;   /* of abs(inverse) abs(block), largest row sum; above it a panel is substituted */
+  double bound;   /* of abs(inverse) abs(block), largest row sum, abs = |re| + |im|; above it a panel is substituted */
 } block_rules;
 
 static const block_rules BLOCK_RULES = {64, 16, 0, 100};

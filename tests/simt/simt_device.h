@@ -94,6 +94,10 @@ inline int32_t exchange(int32_t *p, int32_t v) {
 inline void red_max(int32_t *p, int32_t v) {
   for (int32_t out = exchange(p, v); out > v; out = exchange(p, v)) v = out;
 }
+/* Likewise no bit. */
+inline void shared_red_or(int32_t *p, int32_t v) {
+  for (int32_t out = exchange(p, v); out & ~v; out = exchange(p, v)) v |= out;
+}
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
 inline void fence() { simt::fence(); }
 

@@ -1,0 +1,71 @@
+/* row_panels_gpu.c -- panels found on the device. The host waits once, for the number of panels and of their levels. */
+#include "core/row_panels_gpu.h"
+
+#include "core/alloc.h"
+#include "core/carve.h"
+#include "core/gpu.h"
+#include "core/level_kernels.h"
+#include "core/row_panel_kernels.h"
+#include "core/plan.h"
+
+/* One allocation. Returns its size. */
+static size_t lay_out(spti_row_panels_args *args, void *memory) {
+  const int32_t n = args->view.n, most = spti_row_panels_most(n, args->least), chunks = spti_row_panels_chunks(n, args->chunk);
+  spti_carver c = {.base = memory};
+  args->panel = spti_carve(&c, n, sizeof *args->panel);
+  args->first = spti_carve(&c, (int64_t)most + 1, sizeof *args->first);
+  args->number = spti_carve(&c, most, sizeof *args->number);
+  args->level = spti_carve(&c, most, sizeof *args->level);
+  args->exits = spti_carve(&c, (int64_t)chunks * SPTI_ROW_PANEL_ROWS, sizeof *args->exits);
+  args->entry = spti_carve(&c, (int64_t)chunks * 2, sizeof *args->entry);
+  args->facts = spti_carve(&c, SPTI_ROW_PANELS_FACTS, sizeof *args->facts);
+  args->sync.control = spti_carve(&c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *args->sync.control);
+  return c.used;
+}
+
+/* Enough for a panel of average length to have few entries a thread. */
+static int32_t threads_for(const spti_view *v, int32_t rows) {
+  const int64_t entries = v->nnz / v->n * rows;
+  int32_t threads = 64;
+  while (threads < 1024 && entries > (int64_t)8 * threads) threads *= 2;
+  return threads;
+}
+
+static sptrsm_status find(spti_row_panels *out, const spti_row_panels_args *args, sptrsm_context *context) {
+  const size_t bytes = SPTI_ROW_PANELS_FACTS * sizeof *args->facts;
+  int32_t *facts = context->pinned;
+  SPTI_CUDA(spti_row_panels_cut_launch(args, context->stream));
+  SPTI_CUDA(spti_row_panels_levels_launch(args, context->stream));
+  SPTI_TRY(spti_gpu_copy(context, facts, bytes, args->facts, bytes, bytes, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_sync(context));
+  out->count = facts[SPTI_ROW_PANELS_COUNT];
+  out->levels = facts[SPTI_ROW_PANELS_LEVELS];
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least) {
+  const spti_view *v = &plan->view;
+  void *memory;
+  *out = (spti_row_panels){.n = v->n, .rows = rows, .least = least};
+  if (v->n == 0) return SPTRSM_OK;
+  spti_row_panels_args args = {.view = *v,
+                               .rows = rows,
+                               .least = least,
+                               .chunk = SPTI_ROW_PANEL_CHUNK,
+                               .threads = threads_for(v, rows),
+                               .sync = {.lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)lay_out(&args, NULL), 1, "panels"));
+  lay_out(&args, memory);
+  out->panel = args.panel;
+  out->first = args.first;
+  out->number = args.number;
+  out->level = args.level;
+  sptrsm_status status = find(out, &args, plan->context);
+  if (status != SPTRSM_OK) spti_row_panels_free(out, plan);
+  return status;
+}
+
+void spti_row_panels_free(spti_row_panels *panels, const sptrsm_plan *plan) {
+  spti_free(plan->context, panels->panel);
+  *panels = (spti_row_panels){0};
+}

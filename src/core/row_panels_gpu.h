@@ -1,0 +1,22 @@
+/* row_panels_gpu.h -- the rows of a pull view cut into panels on the device, and the levels of the panels (core/row_panel_kernels.cu): what
+ * tells whether a triangle is worth solving by panels, and the beginning of doing so. */
+#ifndef SPTI_ROW_PANELS_GPU_H
+#define SPTI_ROW_PANELS_GPU_H
+
+#include "core/error.h"
+
+typedef struct spti_row_panels {
+  int32_t n, count, levels; /* places; panels; levels of panels */
+  int32_t rows, least;      /* as asked for */
+  int32_t *panel;           /* device, [n]: panel of each place; the arrays are one allocation, which begins here */
+  int32_t *first;           /* device, [count+1]: first place of each panel */
+  int32_t *number;          /* device, [count]: 0, 1, 2, ... */
+  int32_t *level;           /* device, [count]: from 1; a panel needs none of its own level */
+} spti_row_panels;
+
+/* Panels of plan->view, which is a pull view in device memory: of `rows` rows at most (up to 64), of `least` or more where the next row
+ * needs none of them. Deterministic. Waits for the device once. */
+sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *, int32_t rows, int32_t least);
+void spti_row_panels_free(spti_row_panels *, const sptrsm_plan *);
+
+#endif

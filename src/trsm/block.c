@@ -1,0 +1,92 @@
+/* block -- deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
+ * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j), the columns j outside the panel each read once for all its rows, in
+ * the order in which they become ready; products in f64 (block_solve.cuh has the kernel, block_analysis.c makes the panels).
+ * Source: supernodal solves [davis2006, chapters 4 and 8] carried to dependencies that are waited for in one kernel. Differs: panels are
+ * not supernodes of columns but runs of rows that end where the next row needs none of them, so other patterns have them too; zeros are
+ * added inside tiles of 16 by 8 only; a diagonal block is multiplied by its inverse where abs(inverse) abs(block) is bounded, else
+ * substituted.
+ * Wins: factors with supernodes, bands, dense triangles: a hop of dependencies per panel, not per row. Loses: wide patterns of few entries
+ * a row, whose tiles are mostly zeros.
+ * Deterministic: yes, for every panel width, tile and stream. */
+#include "trsm/block.h"
+
+#include <stdio.h>
+
+#include "core/alloc.h"
+#include "core/variant.h"
+#include "trsm/block_analysis.h"
+
+typedef struct {
+  spti_block_state shared; /* first */
+  spti_block_analysis analysis;
+} state;
+
+/* Rows of a panel, at most and before it may end early; columns beyond so many places in ready order share no step. */
+static const spti_block_settings SETTINGS = {.rows = 64, .least = 16, .window = 1 << 17, .bound = 100};
+
+static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
+  const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},
+                                {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
+                                {"window", &s->window, 64, 1 << 17, NULL},
+                                {"bound", &s->bound, 0, INT32_MAX, NULL},
+                                {"tile", tile, 8, 32, NULL}};
+  SPTI_TRY(spti_variant_parse("block", text, known, (int)(sizeof known / sizeof *known)));
+  if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: least=%d is above rows=%d", s->least, s->rows);
+  if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d is not a multiple of 64", s->window);
+  if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: tile=%d is not 8, 16 or 32", *tile);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  spti_block_settings set = SETTINGS;
+  int32_t tile = 0;
+  state *s;
+  SPTI_TRY(parse_variant(&set, &tile, plan->variant));
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block state"));
+  *s = (state){0};
+  plan->state = s;
+  SPTI_TRY(spti_block_analysis_make(&s->analysis, plan, &set));
+  s->shared = (spti_block_state){.panels = s->analysis.panels, .levels = s->analysis.levels, .tile = tile};
+  return SPTRSM_OK;
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) {
+  const state *s = plan->state;
+  return spti_block_analysis_update(&s->analysis, plan);
+}
+
+static void release(sptrsm_plan *plan) {
+  state *s = plan->state;
+  if (!s) return;
+  spti_block_analysis_free(&s->analysis, plan);
+  spti_host_free(s);
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const state *s = plan->state;
+  const int64_t tiles = s->analysis.totals[SPTI_BLOCK_TILES] + s->analysis.totals[SPTI_BLOCK_DIAGONAL_TILES];
+  const double stored = (double)(tiles * SPTI_BLOCK_TILE) / (double)(plan->view.nnz > 0 ? plan->view.nnz : 1);
+  int32_t substituted;
+  if (spti_block_substituted(&substituted, &s->analysis, plan) != SPTRSM_OK) substituted = -1;
+  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f substituted=%d", s->shared.panels.count,
+           s->shared.levels, stored, substituted);
+  info->plan_bytes = sizeof *s + s->analysis.bytes;
+}
+
+const spti_method spti_method_block = {
+    .name = "block",
+    .summary = "deterministic pull by panels of rows: dense tiles on tensor cores, inverted diagonal blocks",
+    .cite = "davis2006",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = release,
+    .describe = describe,
+    .panel = spti_block_panel,
+    .work_bytes = spti_block_work_bytes,
+    .work_create = spti_block_work_create,
+    .work_free = spti_block_work_free,
+    .solve_between = spti_block_solve_between,
+};

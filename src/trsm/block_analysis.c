@@ -1,0 +1,199 @@
+/* block_analysis.c -- from a pull view to the panels of `block`: panels and their levels (core/row_panels_gpu.h), the order in which they
+ * can be solved, the columns of each, then values and inverses. Some passes over the pattern and one over the values; the host waits
+ * for the numbers of panels and of tiles only. */
+#include "trsm/block_analysis.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/carve.h"
+#include "core/gpu.h"
+#include "core/level_kernels.h"
+#include "core/row_panels_gpu.h"
+#include "core/plan.h"
+#include "trsm/block_analysis_kernels.h"
+
+enum { SCAN_THREADS = 1024, TIMES_THE_MATRIX = 64 };
+static const size_t NEVER_TOO_LARGE = (size_t)1 << 28; /* bytes */
+
+/* ---- memory ---- */
+
+/* What depends on the number of panels only. One allocation; returns its size. */
+static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
+  spti_block_columns_args *columns = &args->columns;
+  const int32_t count = columns->count;
+  spti_carver c = {.base = memory};
+  columns->first = spti_carve(&c, (int64_t)count + 1, sizeof *columns->first);
+  columns->order = spti_carve(&c, count, sizeof *columns->order);
+  columns->step_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->step_start);
+  columns->diag_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->diag_start);
+  columns->tile_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->tile_start);
+  columns->ready_at = spti_carve(&c, columns->view.n, sizeof *columns->ready_at);
+  args->flags = spti_carve(&c, count, sizeof *args->flags);
+  args->substituted = spti_carve(&c, 1, sizeof *args->substituted);
+  return c.used;
+}
+
+/* What depends on steps and tiles, likewise. */
+static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, const int64_t *totals, void *memory) {
+  const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(args->columns.view.dtype);
+  spti_carver c = {.base = memory};
+  args->col = spti_carve(&c, totals[SPTI_BLOCK_STEPS] * SPTI_BLOCK_STEP, sizeof *args->col);
+  args->step = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step);
+  *herald = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof **herald);
+  args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile);
+  args->triangle = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
+  args->inverse = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
+  return c.used;
+}
+
+/* What only the analysis needs. */
+typedef struct {
+  int32_t *sorted_level;
+  void *temporary;
+} scratch;
+
+static size_t lay_out_scratch(spti_block_columns_args *columns, scratch *s, size_t temporary_bytes, void *memory) {
+  spti_carver c = {.base = memory};
+  columns->ready = spti_carve(&c, columns->count, sizeof *columns->ready);
+  columns->steps = spti_carve(&c, columns->count, sizeof *columns->steps);
+  columns->tiles = spti_carve(&c, columns->count, sizeof *columns->tiles);
+  columns->totals = spti_carve(&c, SPTI_BLOCK_TOTALS, sizeof *columns->totals);
+  s->sorted_level = spti_carve(&c, columns->count, sizeof *s->sorted_level);
+  s->temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
+  return c.used;
+}
+
+/* ---- the steps ---- */
+
+static int bits_for(int32_t most) {
+  int bits = 1;
+  while (bits < 31 && most >= (int32_t)1 << bits) bits++;
+  return bits;
+}
+
+/* Enough that a panel of average length has a few entries a thread. */
+static int32_t threads_for(const spti_view *v, int32_t panels) {
+  int32_t threads = 128;
+  while (threads < 1024 && v->nnz / panels > (int64_t)8 * threads) threads *= 2;
+  return threads;
+}
+
+/* Panels by level, where their columns stand in that order, and how many steps and tiles that makes. */
+static sptrsm_status order_and_count(spti_block_analysis *a, const spti_row_panels *found, const sptrsm_plan *plan) {
+  spti_block_columns_args *columns = &a->args.columns;
+  spti_sort_args sort = {.keys = found->level,
+                         .values = found->number,
+                         .sorted_values = columns->order,
+                         .count = found->count,
+                         .bits = bits_for(found->levels)};
+  const size_t first_bytes = ((size_t)found->count + 1) * sizeof *found->first, totals_bytes = sizeof a->totals;
+  void *memory, *stream = plan->context->stream;
+  scratch s;
+  size_t bytes;
+  SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, stream));
+  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)lay_out_scratch(columns, &s, bytes, NULL), 1, "block columns"));
+  lay_out_scratch(columns, &s, bytes, memory);
+  sort.sorted_keys = s.sorted_level;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_gpu_check(spti_sort_launch(s.temporary, &bytes, &sort, stream), "block panels by level"));
+  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, columns->first, first_bytes, found->first, first_bytes, first_bytes, 1, SPTI_ON_DEVICE));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_block_ready_launch(columns, stream), "block columns in ready order"));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_block_count_launch(columns, stream), "block steps and tiles"));
+  SPTI_TRY_GOTO(
+      spti_gpu_copy(plan->context, plan->context->pinned, totals_bytes, columns->totals, totals_bytes, totals_bytes, 1, SPTI_TO_HOST));
+  memcpy(a->totals, plan->context->pinned, totals_bytes);
+fail:
+  spti_free(plan->context, memory);
+  return status;
+}
+
+static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v) {
+  const size_t matrix = (size_t)v->nnz * (sptrsm_dtype_bytes(v->dtype) + sizeof *v->idx);
+  const int64_t steps = a->totals[SPTI_BLOCK_STEPS], diagonal = a->totals[SPTI_BLOCK_DIAGONAL_TILES];
+  if (steps > INT32_MAX / SPTI_BLOCK_STEP || diagonal > INT32_MAX)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: %lld steps of columns and %lld diagonal tiles are beyond 32 bits; use gather",
+                     (long long)steps, (long long)diagonal);
+  if (a->bytes > NEVER_TOO_LARGE && a->bytes / TIMES_THE_MATRIX > matrix)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: panels of %zu bytes would be more than %d times the matrix; use gather", a->bytes,
+                     TIMES_THE_MATRIX);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status fill(const spti_block_values_args *args, const sptrsm_plan *plan) {
+  SPTI_CUDA(spti_block_values_launch(args, args->columns.view.dtype, plan->context->stream));
+  SPTI_CUDA(spti_block_inverses_launch(args, args->columns.view.dtype, plan->context->stream));
+  return SPTRSM_OK;
+}
+
+static spti_block_panels panels_of(const spti_block_analysis *a) {
+  const spti_block_columns_args *columns = &a->args.columns;
+  return (spti_block_panels){.n = columns->view.n,
+                             .count = columns->count,
+                             .first = columns->first,
+                             .order = columns->order,
+                             .step_start = columns->step_start,
+                             .col = a->args.col,
+                             .step = a->args.step,
+                             .tile = a->args.tile,
+                             .diag_start = columns->diag_start,
+                             .triangle = a->args.triangle,
+                             .inverse = a->args.inverse,
+                             .flags = a->args.flags,
+                             .herald = a->herald};
+}
+
+static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan, const spti_row_panels *found) {
+  const spti_view *v = &plan->view;
+  const int64_t places = ((int64_t)v->n + SPTI_BLOCK_ROWS - 1) / SPTI_BLOCK_ROWS * SPTI_BLOCK_ROWS;
+  a->levels = found->levels;
+  a->args = (spti_block_values_args){.bound = a->set.bound,
+                                     .columns = {.view = *v,
+                                                 .count = found->count,
+                                                 .window = places < a->set.window ? (int32_t)places : a->set.window,
+                                                 .threads = threads_for(v, found->count),
+                                                 .scan_threads = SCAN_THREADS,
+                                                 .panel = found->panel}};
+  a->bytes = lay_out_panels(&a->args, NULL);
+  SPTI_TRY(spti_alloc(plan->context, &a->memory[0], (int64_t)a->bytes, 1, "block panels"));
+  lay_out_panels(&a->args, a->memory[0]);
+  SPTI_TRY(order_and_count(a, found, plan));
+  const size_t bytes = lay_out_tiles(&a->args, &a->herald, a->totals, NULL);
+  a->bytes += bytes;
+  SPTI_TRY(check_size(a, v));
+  SPTI_TRY(spti_alloc(plan->context, &a->memory[1], (int64_t)bytes, 1, "block tiles"));
+  lay_out_tiles(&a->args, &a->herald, a->totals, a->memory[1]);
+  a->panels = panels_of(a);
+  SPTI_TRY(fill(&a->args, plan));
+  return spti_gpu_check(spti_block_herald_launch(&a->panels, a->totals[SPTI_BLOCK_STEPS], a->herald, plan->context->stream),
+                        "block heralds");
+}
+
+sptrsm_status spti_block_analysis_make(spti_block_analysis *out, const sptrsm_plan *plan, const spti_block_settings *set) {
+  spti_row_panels found;
+  *out = (spti_block_analysis){.set = *set};
+  if (plan->view.n == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_row_panels_create(&found, plan, set->rows, set->least));
+  const sptrsm_status status = build(out, plan, &found);
+  spti_row_panels_free(&found, plan);
+  out->args.columns.panel = NULL;
+  return status;
+}
+
+sptrsm_status spti_block_analysis_update(const spti_block_analysis *a, const sptrsm_plan *plan) {
+  spti_block_values_args args = a->args;
+  args.columns.view = plan->view;
+  args.col = NULL;
+  return plan->view.n > 0 ? fill(&args, plan) : SPTRSM_OK;
+}
+
+sptrsm_status spti_block_substituted(int32_t *out, const spti_block_analysis *a, const sptrsm_plan *plan) {
+  const size_t bytes = sizeof *out;
+  *out = 0;
+  return plan->view.n > 0 ? spti_gpu_copy(plan->context, out, bytes, a->args.substituted, bytes, bytes, 1, SPTI_TO_HOST) : SPTRSM_OK;
+}
+
+void spti_block_analysis_free(spti_block_analysis *a, const sptrsm_plan *plan) {
+  for (int m = 0; m < 2; m++) spti_free(plan->context, a->memory[m]);
+  *a = (spti_block_analysis){0};
+}

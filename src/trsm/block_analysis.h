@@ -1,0 +1,32 @@
+/* block_analysis.h -- the panels of `block` (block_kernels.h) made on the device from a pull view. */
+#ifndef SPTI_BLOCK_ANALYSIS_H
+#define SPTI_BLOCK_ANALYSIS_H
+
+#include "trsm/block_analysis_kernels.h"
+#include "trsm/block_kernels.h"
+
+typedef struct {
+  int32_t rows, least; /* of a panel: core/row_panels_gpu.h */
+  int32_t window;      /* positions in ready order whose columns may share steps: a multiple of 64 */
+  int32_t bound;       /* of abs(inverse) abs(diagonal block); panels above it are substituted */
+} spti_block_settings;
+
+typedef struct {
+  spti_block_settings set;
+  spti_block_panels panels;
+  int64_t totals[SPTI_BLOCK_TOTALS]; /* steps, tiles, tiles of diagonal blocks */
+  int32_t levels;                    /* of panels */
+  spti_block_values_args args;       /* the same arrays as panels has, to be written */
+  int32_t *herald;                   /* likewise */
+  void *memory[2];                   /* device: what depends on the number of panels, and the rest */
+  size_t bytes;                      /* of both */
+} spti_block_analysis;
+
+/* Deterministic. Waits for the device twice. UNSUPPORTED where offsets are beyond 32 bits or the panels much larger than the matrix. What
+ * was made before a failure is freed by spti_block_analysis_free too. */
+sptrsm_status spti_block_analysis_make(spti_block_analysis *out, const sptrsm_plan *, const spti_block_settings *);
+sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);           /* new values, same pattern */
+sptrsm_status spti_block_substituted(int32_t *out, const spti_block_analysis *, const sptrsm_plan *); /* panels; waits for the device */
+void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);
+
+#endif

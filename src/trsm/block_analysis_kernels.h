@@ -1,0 +1,54 @@
+/* block_analysis_kernels.h -- the device steps that make the panels of `block` (block_kernels.h) from a pull view cut into panels
+ * (core/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
+ * nothing. In this order: ready, count, then with memory for what was counted values and inverses; new values need the last two only. */
+#ifndef SPTI_BLOCK_ANALYSIS_KERNELS_H
+#define SPTI_BLOCK_ANALYSIS_KERNELS_H
+
+#include "core/launch.h"
+#include "core/view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_TOTALS };
+
+typedef struct {
+  spti_view view;       /* pull */
+  int32_t count;        /* panels */
+  int32_t window;       /* columns whose ready_at are in different windows never share a step: a multiple of 64 */
+  int32_t threads;      /* that share a panel's entries: whole warps, from 64 to 1024 */
+  int32_t scan_threads; /* of the one block that adds up over panels: likewise */
+  int32_t *first;       /* [count+1] */
+  int32_t *order;       /* [count] */
+  const int32_t *panel; /* [n]: of each place */
+  int32_t *ready;       /* [count]: places of the panels before each in `order` */
+  int32_t *ready_at;    /* [n]: position of each place when the panels stand in `order` */
+  int32_t *steps;       /* [count] */
+  int32_t *tiles;       /* [count] */
+  int32_t *step_start;  /* [count+1]: their running sums */
+  int32_t *diag_start;  /* [count+1] */
+  int64_t *tile_start;  /* [count+1] */
+  int64_t *totals;      /* [SPTI_BLOCK_TOTALS] */
+} spti_block_columns_args;
+
+int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> ready_at */
+int spti_block_count_launch(const spti_block_columns_args *, void *stream); /* -> step_start, tile_start, diag_start, totals */
+
+typedef struct {
+  spti_block_columns_args columns;
+  int32_t *col;  /* [8 steps], or NULL: col and step are there, only the values are new */
+  int64_t *step; /* [steps] */
+  void *tile, *triangle, *inverse;
+  int32_t *flags;       /* [count] */
+  int32_t *substituted; /* how many of them say so */
+  double bound;         /* of abs(inverse) abs(triangle), largest row sum, of an inverse that may be used */
+} spti_block_values_args;
+
+int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> col, step, tile, triangle; substituted: 0 */
+int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* triangle -> inverse, flags, substituted */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/* block_count_kernels -- how many steps and tiles the panels of `block` take, and where each begins (block_column_map.cuh). */
+#include "trsm/block_column_map.cuh"
+
+namespace spti {
+
+enum { COUNT_THREADS = 1024, PLACES_THREADS = 256 };
+
+/* One block: ready, the running sum of the panels' sizes in the order in which they can be solved. */
+SPTI_KERNEL(COUNT_THREADS) block_ready_kernel(spti_block_columns_args a) {
+  int64_t before = 0;
+  for (int32_t start = 0; start < a.count; start += threads_per_block()) {
+    const int32_t r = start + thread_in_block(), p = r < a.count ? load_const(a.order + r) : 0;
+    const int32_t rows = r < a.count ? load_const(a.first + p + 1) - load_const(a.first + p) : 0;
+    int64_t total;
+    const int64_t sum = block_sum_before(rows, &total);
+    if (r < a.count) store(a.ready + p, int32_t(before + sum));
+    before += total;
+  }
+}
+
+SPTI_KERNEL(PLACES_THREADS) block_ready_at_kernel(spti_block_columns_args a) {
+  const int64_t s = int64_t(block_in_grid()) * PLACES_THREADS + thread_in_block();
+  if (s >= a.view.n) return;
+  const int32_t p = load_const(a.panel + s);
+  store(a.ready_at + s, load_const(a.ready + p) + int32_t(s) - load_const(a.first + p));
+}
+
+SPTI_KERNEL(COUNT_THREADS) block_count_kernel(spti_block_columns_args a) {
+  const panel_entries e = entries_of(a, block_in_grid());
+  int32_t steps = 0;
+  int64_t tiles = 0, all_tiles;
+  each_window(a, e, [&](const column_map &map, int32_t columns) {
+    const int32_t here = (columns + SPTI_BLOCK_STEP - 1) / SPTI_BLOCK_STEP;
+    steps += here;
+    for (int32_t w = thread_in_block(); w < (here + 7) / 8; w += threads_per_block()) tiles += popcount(map.strips_of(w));
+  });
+  block_sum_before(tiles, &all_tiles);
+  if (thread_in_block() != 0) return;
+  store(a.steps + block_in_grid(), steps);
+  store(a.tiles + block_in_grid(), int32_t(all_tiles));
+}
+
+/* One block: where each panel's steps and tiles begin. */
+SPTI_KERNEL(COUNT_THREADS) block_starts_kernel(spti_block_columns_args a) {
+  int64_t steps = 0, tiles = 0, diagonal = 0;
+  for (int32_t start = 0; start <= a.count; start += threads_per_block()) {
+    const int32_t p = start + thread_in_block();
+    const int32_t rows = p < a.count ? load_const(a.first + p + 1) - load_const(a.first + p) : 0;
+    int64_t step_total, tile_total, diagonal_total;
+    const int64_t step = steps + block_sum_before(p < a.count ? load_const(a.steps + p) : 0, &step_total);
+    const int64_t tile = tiles + block_sum_before(p < a.count ? load_const(a.tiles + p) : 0, &tile_total);
+    const int32_t own = spti_block_diagonal_tiles((rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP);
+    const int64_t block = diagonal + block_sum_before(own, &diagonal_total);
+    if (p <= a.count) {
+      store(a.step_start + p, int32_t(step));
+      store(a.tile_start + p, tile);
+      store(a.diag_start + p, int32_t(block));
+    }
+    steps += step_total;
+    tiles += tile_total;
+    diagonal += diagonal_total;
+  }
+  if (thread_in_block() != 0) return;
+  store(a.totals + SPTI_BLOCK_STEPS, steps);
+  store(a.totals + SPTI_BLOCK_TILES, tiles);
+  store(a.totals + SPTI_BLOCK_DIAGONAL_TILES, diagonal);
+}
+
+} // namespace spti
+
+extern "C" int spti_block_ready_launch(const spti_block_columns_args *a, void *stream) {
+  using namespace spti;
+  const int error = SPTI_LAUNCH(block_ready_kernel, 1, a->scan_threads, 0, stream, *a);
+  return error ? error
+               : SPTI_LAUNCH(block_ready_at_kernel, (int64_t(a->view.n) + PLACES_THREADS - 1) / PLACES_THREADS, PLACES_THREADS, 0, stream,
+                             *a);
+}
+
+extern "C" int spti_block_count_launch(const spti_block_columns_args *a, void *stream) {
+  using namespace spti;
+  const int error = SPTI_LAUNCH(block_count_kernel, a->count, a->threads, column_map_bytes(a->window), stream, *a);
+  return error ? error : SPTI_LAUNCH(block_starts_kernel, 1, a->scan_threads, 0, stream, *a);
+}

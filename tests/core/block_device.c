@@ -1,0 +1,126 @@
+/* block_device.c -- the panels of `block` as a device makes them against those made by plain loops (block_reference.h), at sizes and
+ * schedules that the emulator does not reach. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/block_reference.h"
+#include "core/gpu.h"
+#include "core/oracle.h"
+#include "core/plan.h"
+#include "trsm/block_analysis.h"
+
+#define ok(call)                                                                                                                           \
+  do {                                                                                                                                     \
+    sptrsm_status status_ = (call);                                                                                                        \
+    cr_assert_eq(status_, SPTRSM_OK, "%s: %s", #call, sptrsm_last_error());                                                                \
+  } while (0)
+
+/* Any method will do: its plan is given the pull view. */
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  spti_view host;
+} opened;
+
+static opened open_system(const test_system *system) {
+  opened o;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "syncfree-csc";
+  ok(sptrsm_context_create(&o.context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&o.matrix, o.context, &system->T, SPTRSM_COPY));
+  ok(sptrsm_plan_create(&o.plan, o.matrix, &options));
+  ok(spti_matrix_view(&o.plan->view, o.matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_CUDA));
+  ok(spti_matrix_view(&o.host, o.matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_HOST));
+  return o;
+}
+
+static void close_system(opened *o) {
+  sptrsm_plan_destroy(o->plan);
+  sptrsm_matrix_destroy(o->matrix);
+  sptrsm_context_destroy(o->context);
+}
+
+/* The array in device memory has the bytes of the one expected. */
+static void same(const opened *o, const void *device, const void *expected, int64_t count, size_t bytes, const char *what,
+                 const char *name) {
+  const size_t all = (size_t)count * bytes;
+  void *copy = malloc(all + 1);
+  cr_assert(copy);
+  ok(spti_gpu_copy(o->context, copy, all, device, all, all, 1, SPTI_TO_HOST));
+  cr_assert_eq(memcmp(copy, expected, all), 0, "%s: %s", name, what);
+  free(copy);
+}
+
+/* Inverses agree but for roundings, where they are used at all. */
+static void same_inverses(const opened *o, const spti_block_analysis *a, const block_reference *b, const char *name) {
+  const int64_t count = b->panels.diag_start[b->panels.count] * (int64_t)SPTI_BLOCK_TILE;
+  const size_t all = (size_t)count * sizeof(double);
+  double *inverse = malloc(all);
+  const double *expected = b->panels.inverse;
+  cr_assert(inverse);
+  ok(spti_gpu_copy(o->context, inverse, all, a->panels.inverse, all, all, 1, SPTI_TO_HOST));
+  for (int32_t p = 0; p < b->panels.count; p++)
+    for (int64_t i = (int64_t)b->panels.diag_start[p] * SPTI_BLOCK_TILE; i < (int64_t)b->panels.diag_start[p + 1] * SPTI_BLOCK_TILE; i++)
+      cr_assert(b->panels.flags[p] || (inverse[i] - expected[i] <= 1e-12 && expected[i] - inverse[i] <= 1e-12), "%s: inverse of panel %d",
+                name, p);
+  free(inverse);
+}
+
+static void check(const opened *o, const spti_block_analysis *a, const block_rules *rules, const char *name) {
+  block_reference b;
+  int32_t substituted;
+  const int64_t *totals = a->totals;
+  cr_assert(block_reference_make(&b, &o->host, rules));
+  const int64_t count = b.panels.count, diagonal = b.panels.diag_start[count];
+  cr_assert_eq(a->panels.count, count, "%s: %d panels, not %d", name, a->panels.count, b.panels.count);
+  cr_assert_eq(a->levels, b.levels, "%s: %d levels of panels, not %d", name, a->levels, b.levels);
+  cr_assert_eq(totals[SPTI_BLOCK_STEPS], b.steps, "%s", name);
+  cr_assert_eq(totals[SPTI_BLOCK_TILES], b.tiles, "%s", name);
+  cr_assert_eq(totals[SPTI_BLOCK_DIAGONAL_TILES], diagonal, "%s", name);
+  same(o, a->panels.first, b.panels.first, count + 1, sizeof(int32_t), "first", name);
+  same(o, a->panels.order, b.panels.order, count, sizeof(int32_t), "order", name);
+  same(o, a->panels.step_start, b.panels.step_start, count + 1, sizeof(int32_t), "step_start", name);
+  same(o, a->panels.diag_start, b.panels.diag_start, count + 1, sizeof(int32_t), "diag_start", name);
+  same(o, a->panels.col, b.panels.col, b.steps * SPTI_BLOCK_STEP, sizeof(int32_t), "col", name);
+  same(o, a->panels.step, b.panels.step, b.steps, sizeof(int64_t), "step", name);
+  same(o, a->panels.tile, b.panels.tile, b.tiles * SPTI_BLOCK_TILE, sizeof(double), "tiles", name);
+  same(o, a->panels.triangle, b.panels.triangle, diagonal * SPTI_BLOCK_TILE, sizeof(double), "triangles", name);
+  same(o, a->panels.flags, b.panels.flags, count, sizeof(int32_t), "flags", name);
+  same_inverses(o, a, &b, name);
+  ok(spti_block_substituted(&substituted, a, o->plan));
+  cr_assert_eq(substituted, b.substituted, "%s: %d panels substituted, not %d", name, substituted, b.substituted);
+  block_reference_free(&b);
+}
+
+static void check_system(const test_system *system, int32_t window, const char *name) {
+  opened o = open_system(system);
+  const spti_block_settings set = {.rows = 64, .least = 16, .window = window, .bound = 100};
+  const block_rules rules = {64, 16, window, 100};
+  spti_block_analysis a;
+  ok(spti_block_analysis_make(&a, o.plan, &set));
+  check(&o, &a, &rules, name);
+  ok(spti_block_analysis_update(&a, o.plan));
+  check(&o, &a, &rules, name);
+  spti_block_analysis_free(&a, o.plan);
+  close_system(&o);
+}
+
+Test(block_device, patterns) {
+  static const struct {
+    test_pattern pattern;
+    int32_t n, window;
+  } cases[] = {{TEST_DIAGONAL, 1, 1 << 17},  {TEST_DIAGONAL, 70000, 1 << 17},  {TEST_CHAIN, 10001, 1 << 17},
+               {TEST_ARROW, 30000, 1 << 17}, {TEST_DENSE_ROW, 10001, 1 << 17}, {TEST_GRID, 40000, 1 << 13},
+               {TEST_RANDOM, 5000, 1 << 17}, {TEST_LAYERED, 30000, 1 << 12},   {TEST_FULL, 1500, 1 << 17}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (int upper = 0; upper < 2; upper++) {
+      test_system system =
+          test_system_make(cases[c].pattern, cases[c].n, SPTRSM_CSR, SPTRSM_F64, upper ? SPTRSM_UPPER : SPTRSM_LOWER, TEST_NONUNIT, 5);
+      check_system(&system, cases[c].window, test_pattern_names[cases[c].pattern]);
+      test_system_free(&system);
+    }
+}

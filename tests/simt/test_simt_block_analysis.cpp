@@ -1,0 +1,166 @@
+/* The analysis of block on the emulated GPU, its host part and its kernels under adversarial schedules, against panels made by plain loops
+ * (core/block_reference.h). */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "core/block_reference.h"
+#include "core/row_panel_kernels.h"
+#include "simt/emulated_gpu.h"
+#include "simt/plan_case.h"
+#include "simt/problem.h"
+#include "simt/simt.h"
+
+extern "C" {
+#include "trsm/block_analysis.h"
+}
+
+namespace {
+
+struct block_case {
+  shape pattern = shape::random;
+  int32_t n = 40;
+  bool backward = false, unit = false, stored_diagonal = true, conj = false;
+  block_rules rules = BLOCK_RULES;
+
+  void draw(uint64_t seed) {
+    static const int32_t rows[] = {64, 64, 16, 48}, least[] = {16, 64, 7, 16}, windows[] = {0, 64, 128, 0};
+    numbers r(seed + 77);
+    for (int i = 0; i < 8; i++) r.next();
+    backward = r.below(2);
+    unit = r.below(4) == 0;
+    stored_diagonal = !unit || r.below(2);
+    conj = r.below(3) == 0;
+    const int kind = r.below(4);
+    rules = {rows[kind], least[kind], windows[r.below(4)], r.below(3) ? 100.0 : 2.0};
+  }
+  std::string name() const {
+    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
+           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + " rows=" + std::to_string(rules.rows) +
+           " least=" + std::to_string(rules.least) + " window=" + std::to_string(rules.window);
+  }
+  spti_block_settings settings() const { return {rules.rows, rules.least, rules.window ? rules.window : 1 << 17, int32_t(rules.bound)}; }
+};
+
+/* A pull view: the columns of the mirror image. Some entries are stored zeros. */
+template <typename T> struct system_of_case {
+  problem<T> columns;
+  spti_view view;
+
+  system_of_case(const block_case &c, uint64_t seed) : columns(c.pattern, c.n, !c.backward, c.unit, c.stored_diagonal, c.conj, seed) {
+    for (int32_t j = 0; j < c.n; j++)
+      for (int64_t p = columns.ptr[size_t(j)]; p < columns.ptr[size_t(j) + 1]; p++)
+        if (columns.idx[size_t(p)] != j && (p * 7 + j) % 13 == 0) columns.val[size_t(p)] = T(0);
+    view = columns.view;
+    view.val = columns.val.data();
+    view.pull = true;
+    view.backward = c.backward;
+  }
+};
+
+template <typename A> std::string differ(const char *what, const A *found, const A *expected, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    if (memcmp(found + i, expected + i, sizeof(A)) != 0) return std::string(what) + " " + std::to_string(i);
+  return "";
+}
+
+/* Products of inverse and triangle differ from the identity by some roundings of what their absolute values add up to. */
+template <typename T> std::string check_inverses(const spti_block_panels &found, const spti_block_panels &expected) {
+  using real = typename dtype_of<T>::real;
+  const T *inverse = static_cast<const T *>(found.inverse), *by_hand = static_cast<const T *>(expected.inverse);
+  for (int32_t p = 0; p < found.count; p++) {
+    if (found.flags[p] != expected.flags[p]) return "flag of panel " + std::to_string(p);
+    if (found.flags[p]) continue;
+    for (int64_t i = int64_t(found.diag_start[p]) * SPTI_BLOCK_TILE; i < int64_t(found.diag_start[p + 1]) * SPTI_BLOCK_TILE; i++) {
+      const double error = double(std::abs(widen(inverse[i]) - widen(by_hand[i])));
+      if (!(error <= 1e4 * double(std::numeric_limits<real>::epsilon()))) return "inverse of panel " + std::to_string(p);
+    }
+  }
+  return "";
+}
+
+template <typename T> std::string compare(const spti_block_analysis &a, const block_reference &b) {
+  const spti_block_panels &found = a.panels, &expected = b.panels;
+  const int64_t *totals = a.totals;
+  if (found.n != expected.n || found.count != expected.count) return "count " + std::to_string(found.count);
+  if (a.levels != b.levels) return "levels " + std::to_string(a.levels);
+  if (found.n == 0) return "";
+  const int64_t diagonal = expected.diag_start[expected.count];
+  if (totals[SPTI_BLOCK_STEPS] != b.steps || totals[SPTI_BLOCK_TILES] != b.tiles || totals[SPTI_BLOCK_DIAGONAL_TILES] != diagonal)
+    return "totals";
+  std::string failure = differ("first", found.first, expected.first, expected.count + 1);
+  if (failure.empty()) failure = differ("order", found.order, expected.order, expected.count);
+  if (failure.empty()) failure = differ("ready at", a.args.columns.ready_at, b.ready_at, expected.n);
+  if (failure.empty()) failure = differ("step start", found.step_start, expected.step_start, expected.count + 1);
+  if (failure.empty()) failure = differ("diagonal start", found.diag_start, expected.diag_start, expected.count + 1);
+  if (failure.empty()) failure = differ("column", found.col, expected.col, b.steps * SPTI_BLOCK_STEP);
+  if (failure.empty()) failure = differ("step", found.step, expected.step, b.steps);
+  using T1 = const T *;
+  if (failure.empty()) failure = differ("tile value", T1(found.tile), T1(expected.tile), b.tiles * SPTI_BLOCK_TILE);
+  if (failure.empty()) failure = differ("triangle value", T1(found.triangle), T1(expected.triangle), diagonal * SPTI_BLOCK_TILE);
+  if (failure.empty()) failure = check_inverses<T>(found, expected);
+  if (failure.empty() && *a.args.substituted != b.substituted) failure = "substituted";
+  return failure;
+}
+
+/* Made from the system, then with other values of the same pattern. */
+template <typename T> std::string run_typed(const block_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  system_of_case<T> system(c, seed % 5);
+  block_reference expected;
+  spti_block_analysis found;
+  const spti_block_settings set = c.settings();
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  std::string failure = block_reference_make(&expected, &system.view, &c.rules) ? "" : "no memory";
+  if (spti_block_analysis_make(&found, plan, &set) != SPTRSM_OK) failure = sptrsm_last_error() + std::string("; ") + simt::error();
+  if (failure.empty()) failure = compare<T>(found, expected);
+  block_reference_free(&expected);
+  if (failure.empty()) {
+    for (T &v : system.columns.val) v = v * typename dtype_of<T>::real(-3);
+    if (!block_reference_make(&expected, &system.view, &c.rules)) failure = "no memory";
+    else if (spti_block_analysis_update(&found, plan) != SPTRSM_OK) failure = sptrsm_last_error();
+    else failure = compare<T>(found, expected);
+    if (!failure.empty()) failure = "new values: " + failure;
+    block_reference_free(&expected);
+  }
+  spti_block_analysis_free(&found, plan);
+  plan_case_close(plan);
+  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
+  return failure;
+}
+
+std::string run(const block_case &c, int type, uint64_t seed) {
+  switch (type) {
+  case 0: return run_typed<float>(c, seed);
+  case 1: return run_typed<double>(c, seed);
+  case 2: return run_typed<std::complex<float>>(c, seed);
+  default: return run_typed<std::complex<double>>(c, seed);
+  }
+}
+
+void all_shapes(int32_t n, uint64_t first, uint64_t seeds) {
+  const seed_range range(first, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++)
+    for (int s = 0; s < int(shape::count); s++) {
+      if (left_to_other_builds(seed + uint64_t(s))) continue;
+      block_case c;
+      c.draw(seed * 16 + uint64_t(s));
+      c.pattern = shape(s);
+      c.n = n;
+      const int type = int((seed + uint64_t(s)) % 4);
+      const std::string failure = run(c, type, seed);
+      cr_assert(failure.empty(), "%s; %s type %d; replay with SIMT_SEED=%llu", failure.c_str(), c.name().c_str(), type,
+                (unsigned long long)seed);
+    }
+}
+
+} // namespace
+
+Test(simt_block_analysis, small_orders) {
+  static const int32_t orders[] = {0, 1, 15, 16, 17, 64, 65};
+  for (int32_t n : orders) all_shapes(n, uint64_t(n * 100), 2);
+}
+
+Test(simt_block_analysis, several_panels) { all_shapes(180, 50000, 4); }
