@@ -24,6 +24,9 @@ static const char *const forms[] = {
     "syncfree-csr:order=packed,entries=1,split=7,gate=2,warps=3",
     "gather:tile=8,split=4,segment=3",
     "gather:split=4,segment=3",
+    "block:bound=0",
+    "block:rows=16,least=3,window=64",
+    "block:rows=48,tile=8",
     NULL,
 };
 

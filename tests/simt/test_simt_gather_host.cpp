@@ -5,63 +5,16 @@
 #include <string.h>
 
 #include "simt/emulated_gpu.h"
-#include "simt/method_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "simt/host_case.h"
 
 extern "C" const struct spti_method spti_method_gather;
 
 namespace {
 
-enum { N = 50, WIDTH = 5 };
-
-/* A forward system, and a plan that has it by rows. */
-struct opened {
-  const problem<double> columns; /* of the mirror image */
-  sptrsm_plan *plan;
-
-  opened(shape pattern, bool unit) : columns(pattern, N, true, unit, true, false, 1) {
-    spti_view view = columns.view;
-    view.pull = true;
-    view.backward = false;
-    plan = plan_case_open(&view);
-    simt::use(simt::schedule::from_seed(3));
-  }
-  ~opened() { method_case_close(plan); }
-  opened(const opened &) = delete;
-  opened &operator=(const opened &) = delete;
-
-  sptrsm_status analyse(const char *variant) { return method_case_analyse(plan, &spti_method_gather, variant); }
-
-  /* The worst of abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i), all of T times `factor`. */
-  double residual(const std::vector<double> &X, const std::vector<double> &B, double factor) const {
-    double worst = 0;
-    for (int32_t k = 0; k < WIDTH; k++)
-      for (int32_t i = 0; i < N; i++) {
-        long double r = B[size_t(i * WIDTH + k)], scale = 0;
-        for (int64_t p = columns.ptr[size_t(i)]; p < columns.ptr[size_t(i) + 1]; p++) {
-          const int32_t j = columns.idx[size_t(p)];
-          const long double t = j == i && columns.view.unit ? 1 : (long double)columns.val[size_t(p)] * factor;
-          r -= t * X[size_t(j * WIDTH + k)];
-          scale += std::abs(t * X[size_t(j * WIDTH + k)]);
-        }
-        const int64_t terms = columns.ptr[size_t(i) + 1] - columns.ptr[size_t(i)] + 1;
-        const double ratio = double(std::abs(r) / ((long double)(terms)*std::numeric_limits<double>::epsilon() / 2 * scale));
-        if (!(ratio <= worst)) worst = ratio;
-        if (worst != worst) return worst;
-      }
-    return worst;
-  }
+struct opened : host_case {
+  opened(shape pattern, bool unit) : host_case(&spti_method_gather, pattern, unit) {}
 };
-
-struct blocks {
-  std::vector<double> B = random_block<double>(N * WIDTH, 7), X = std::vector<double>(N * WIDTH, 77.0);
-
-  /* Columns [first, first + width). */
-  spti_transfer part(int32_t first, int32_t width) {
-    return {{B.data() + first, WIDTH, 1, nullptr, nullptr, 0}, {X.data() + first, WIDTH, 1, nullptr, nullptr, 0}, {1, 0}, width};
-  }
-};
+using blocks = host_blocks;
 
 const char *const variants[] = {"", "split=4,segment=3", "tile=8,split=1,segment=1", "tile=32"};
 

@@ -1,0 +1,92 @@
+/* The host code of block over its kernels on the emulated GPU: analysis, new values, panels of every width, workspaces that a solve left
+ * unfinished, allocations that fail, variants. What the kernels do under adversarial schedules is in test_simt_block_analysis.cpp and
+ * test_simt_block.cpp. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "simt/emulated_gpu.h"
+#include "simt/host_case.h"
+
+extern "C" const struct spti_method spti_method_block;
+
+namespace {
+
+/* Inverses of diagonal blocks may cost ten times what substitution may. */
+enum { BOUND = 10 };
+
+struct form {
+  const char *variant;
+  double bound;
+};
+const form forms[] = {{"", BOUND}, {"rows=16,least=3", BOUND}, {"bound=0,tile=8", 1}};
+
+} // namespace
+
+/* A panel as wide as the block, wider, and of one column: the same bits; new values are those of the next solve. */
+Test(simt_block_host, panels_and_values) {
+  for (int s = 0; s < int(shape::count); s++) {
+    const form &f = forms[s % 3];
+    host_case o(&spti_method_block, shape(s), s % 2 != 0);
+    host_blocks whole, single;
+    std::vector<double> other(o.columns.val);
+    for (double &v : other) v = -3 * v;
+    cr_assert_eq(o.analyse(f.variant), SPTRSM_OK, "%s: %s", f.variant, sptrsm_last_error());
+    for (const double factor : {1.0, -3.0}) {
+      if (factor != 1.0) cr_assert_eq(method_case_new_values(o.plan, other.data()), SPTRSM_OK);
+      const spti_transfer all = whole.part(0, WIDTH);
+      cr_assert_eq(method_case_solve(o.plan, WIDTH + s, &all, 2), SPTRSM_OK, "%s", sptrsm_last_error());
+      const double worst = o.residual(whole.X, whole.B, factor);
+      cr_assert(worst <= f.bound, "%s, %s: residual %g bounds", shape_name(shape(s)), f.variant, worst);
+      for (int32_t k = 0; k < WIDTH; k += 2) {
+        const spti_transfer one = single.part(k, 1);
+        cr_assert_eq(method_case_solve(o.plan, 1, &one, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+        for (int32_t i = 0; i < N; i++)
+          cr_assert_eq(memcmp(&whole.X[size_t(i * WIDTH + k)], &single.X[size_t(i * WIDTH + k)], sizeof(double)), 0,
+                       "%s, %s: other bits in panels of one", shape_name(shape(s)), f.variant);
+      }
+    }
+  }
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
+
+/* After a lost dependency was reported every workspace is made whole before its next solve. */
+Test(simt_block_host, workspaces_after_a_loss) {
+  host_case o(&spti_method_block, shape::random, false);
+  host_blocks first, second;
+  cr_assert_eq(o.analyse(""), SPTRSM_OK, "%s", sptrsm_last_error());
+  const spti_transfer transfers[] = {first.part(0, WIDTH), second.part(0, WIDTH)};
+  cr_assert_eq(method_case_solve_after_loss(o.plan, WIDTH, transfers), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(o.residual(first.X, first.B, 1) <= BOUND, "the first workspace");
+  cr_assert(o.residual(second.X, second.B, 1) <= BOUND, "the second workspace");
+}
+
+/* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
+Test(simt_block_host, allocations) {
+  sptrsm_status status = SPTRSM_ERR_MEMORY;
+  int fail_at = 0;
+  for (; status != SPTRSM_OK; fail_at++) {
+    {
+      host_case o(&spti_method_block, shape::dense_last, false);
+      emulated_gpu_fail_at = fail_at;
+      status = o.analyse("");
+      if (status == SPTRSM_OK) status = method_case_solve(o.plan, WIDTH, nullptr, 0);
+      emulated_gpu_fail_at = -1;
+      cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "allocation %d: %s", fail_at, sptrsm_last_error());
+    }
+    cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", fail_at, emulated_gpu_blocks);
+  }
+  cr_assert_gt(fail_at, 5, "only %d allocations", fail_at - 1);
+}
+
+/* What a variant may not say, and what describe says of one that inverts nothing. */
+Test(simt_block_host, variants) {
+  static const char *const refused[] = {"rows=65", "rows=16,least=32", "window=100", "tile=24", "panels=3"};
+  for (const char *variant : refused) {
+    host_case o(&spti_method_block, shape::chain, false);
+    cr_assert_eq(o.analyse(variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
+  }
+  host_case o(&spti_method_block, shape::chain, false);
+  cr_assert_eq(o.analyse("bound=0"), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_str_eq(method_case_parameters(o.plan), "panels=1 levels=1 stored/nnz=25.86 substituted=1");
+}
