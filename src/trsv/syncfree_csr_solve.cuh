@@ -103,12 +103,6 @@ SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint
   return all(on);
 }
 
-/* Well within the range of the type, so that a quotient by divisor.quick is what divide returns, and no sentinel. All bits of the test
- * are in the exponent: the way from the last value's arrival to x is kept short, and none of it is in the instruction cache. */
-SPTI_DEVICE bool is_plain(float v) { return (float_bits(v) >> 23 & 0xffu) - 40u < 170u; }
-SPTI_DEVICE bool is_plain(double v) { return uint32_t(double_bits(v) >> 52 & 0x7ffu) - 200u < 1640u; }
-template <typename R> SPTI_DEVICE bool is_plain(complex_t<R>) { return false; }
-
 /* What becomes of a row's sum: its x. What can be read before the sum is known is read by prepare. */
 template <typename T, typename Rows> struct row_solution {
   const spti_syncfree_csr_args &a;

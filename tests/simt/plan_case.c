@@ -1,7 +1,9 @@
 /* plan_case.c -- see plan_case.h. */
 #include "simt/plan_case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/levels_gpu.h"
 #include "core/method.h"
@@ -34,5 +36,10 @@ void plan_case_close(sptrsm_plan *plan) {
 }
 
 double spti_seconds(void) { return 0; } /* no clock: emulated time means nothing */
+
+void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t grid[3]) {
+  snprintf(plan->options.stencil, sizeof plan->options.stencil, "%s", stencil);
+  memcpy(plan->options.grid, grid, sizeof plan->options.grid);
+}
 
 void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }

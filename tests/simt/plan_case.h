@@ -7,8 +7,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-sptrsm_plan *plan_case_open(const spti_view *); /* NULL: no memory */
-void plan_case_close(sptrsm_plan *);            /* drops its levels */
+sptrsm_plan *plan_case_open(const spti_view *);                                        /* NULL: no memory */
+void plan_case_close(sptrsm_plan *);                                                   /* drops its levels */
+void plan_case_set_stencil(sptrsm_plan *, const char *stencil, const int64_t grid[3]); /* what the options say */
 void plan_case_set_values(sptrsm_plan *, const void *val);
 #ifdef __cplusplus
 }

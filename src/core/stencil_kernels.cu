@@ -1,0 +1,39 @@
+/* stencil_kernels -- is a matrix what a stencil on a grid makes? A thread per row walks the offsets and its entries side by side, both in
+ * solve order: an entry that no offset takes is none of the stencil's. */
+#include "core/stencil_kernels.h"
+
+#include "core/device.cuh"
+
+namespace spti {
+
+enum { CHECK_THREADS = 256 };
+
+SPTI_DEVICE bool in_grid(int64_t at, int32_t size) { return at >= 0 && at < size; }
+
+SPTI_KERNEL(CHECK_THREADS) stencil_check_kernel(spti_stencil_check_args a) {
+  const int64_t s = int64_t(block_in_grid()) * CHECK_THREADS + thread_in_block();
+  if (s >= a.view.n) return;
+  const int64_t i = a.view.backward ? a.view.n - 1 - s : s, X = a.grid[0], Y = a.grid[1], x = s % X, y = s / X % Y, z = s / (X * Y);
+  const int64_t begin = load_const(a.view.ptr + i) + a.view.head, end = load_const(a.view.ptr + i + 1) - a.view.tail;
+  int64_t p = a.view.backward ? end - 1 : begin, left = end - begin;
+  int32_t present = 0;
+  for (int32_t o = 0; o < a.count && left > 0; o++) {
+    const int64_t at_x = x + a.offset[o][0], at_y = y + a.offset[o][1], at_z = z + a.offset[o][2];
+    if (!in_grid(at_x, a.grid[0]) || !in_grid(at_y, a.grid[1]) || at_z < 0) continue;
+    const int64_t neighbour = at_x + X * (at_y + Y * at_z), column = load_const(a.view.idx + p);
+    if (column != (a.view.backward ? a.view.n - 1 - neighbour : neighbour)) continue;
+    present |= 1 << o;
+    p += a.view.backward ? -1 : 1;
+    left--;
+  }
+  if (left > 0 && a.strange) red_max(a.strange, int32_t(a.view.n - i));
+  if (a.present) store(a.present + s, present);
+}
+
+} // namespace spti
+
+extern "C" int spti_stencil_check_launch(const spti_stencil_check_args *a, void *stream) {
+  using namespace spti;
+  const int64_t blocks = (int64_t(a->view.n) + CHECK_THREADS - 1) / CHECK_THREADS;
+  return SPTI_LAUNCH(stencil_check_kernel, blocks, CHECK_THREADS, 0, stream, *a);
+}

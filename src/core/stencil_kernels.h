@@ -1,0 +1,28 @@
+/* stencil_kernels.h -- a pattern held against a stencil on the device (stencil.h). A launcher queues on the stream and returns a
+ * cudaError_t as int; it allocates nothing. */
+#ifndef SPTI_STENCIL_KERNELS_H
+#define SPTI_STENCIL_KERNELS_H
+
+#include "core/launch.h"
+#include "core/stencil.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  spti_view view; /* pull */
+  int32_t grid[3];
+  int32_t count;
+  int8_t offset[SPTI_STENCIL_ENTRIES][3];
+  int32_t
+      *strange; /* n - i for the first row i that has an entry which the stencil has not; 0: none. Zero when the kernel starts; or NULL */
+  int32_t *present; /* [n] by solve position: bit o for each entry at offset[o] that the row has; or NULL */
+} spti_stencil_check_args;
+
+int spti_stencil_check_launch(const spti_stencil_check_args *, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

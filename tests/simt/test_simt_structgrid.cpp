@@ -1,0 +1,361 @@
+/* structgrid, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "core/device.cuh"
+#include "core/stencil.h"
+#include "simt/emulated_gpu.h"
+#include "simt/method_case.h"
+#include "simt/problem.h"
+#include "simt/simt.h"
+
+extern "C" const struct spti_method spti_method_structgrid;
+
+namespace {
+
+const char *const stencils[] = {"D2N5", "D2N9", "D3N7", "D3N13", "D3N27", "D3N33"};
+
+/* The points of a stencil, said in other words than the library's. */
+bool in_stencil(const std::string &name, int x, int y, int z) {
+  const int distance = abs(x) + abs(y) + abs(z);
+  const bool cube = name == "D2N9" || name == "D3N27" || name == "D3N33", far = name == "D3N13" || name == "D3N33";
+  if (abs(x) <= 1 && abs(y) <= 1 && abs(z) <= 1) return cube || distance <= 1;
+  return far && distance == 2;
+}
+
+struct grid_case {
+  std::string stencil = "D3N27", variant;
+  int64_t grid[3] = {5, 4, 3};
+  int32_t width = 1;
+  int missing = 0; /* one in so many entries is left out; 0: none */
+  bool backward = false, unit = false, stored_diagonal = true, conj = false;
+  bool columns = false, mapped = false, in_place = false, told = true;
+
+  int32_t n() const { return int32_t(grid[0] * grid[1] * grid[2]); }
+  void draw(uint64_t seed) {
+    static const int sides[] = {1, 2, 3, 4, 5, 7}, widths[] = {1, 1, 1, 2, 3, 5, 9, 33};
+    static const char *const variants[] = {"", "", "layout=soa", "workers=1", "workers=2,layout=soa"};
+    numbers r(seed + 4321);
+    for (int i = 0; i < 8; i++) r.next();
+    stencil = stencils[r.below(6)];
+    for (int64_t &side : grid) side = sides[r.below(6)];
+    if (r.below(4) == 0) grid[1] = 31 + r.below(36); /* more lines than a warp has */
+    if (grid[1] > 8) grid[0] = 1 + r.below(3), grid[2] = 1 + r.below(2);
+    if (stencil[1] == '2') grid[2] = 1;
+    variant = variants[r.below(5)];
+    width = widths[r.below(8)];
+    missing = r.below(3) == 0 ? 4 : 0;
+    backward = r.below(2);
+    unit = r.below(4) == 0;
+    stored_diagonal = !unit || r.below(2);
+    conj = r.below(3) == 0;
+    columns = r.below(2);
+    mapped = r.below(3) == 0;
+    in_place = !mapped && r.below(3) == 0;
+  }
+  std::string name() const {
+    return stencil + " " + std::to_string(grid[0]) + "x" + std::to_string(grid[1]) + "x" + std::to_string(grid[2]) +
+           " structgrid:" + variant + " width=" + std::to_string(width) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
+           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (missing ? " entries missing" : "") +
+           (columns ? " columns" : " rows") + (mapped ? " mapped" : "") + (in_place ? " in place" : "");
+  }
+};
+
+template <typename T> struct grid_problem {
+  std::vector<int64_t> ptr;
+  std::vector<int32_t> idx;
+  std::vector<T> val;
+  spti_view view = {};
+
+  grid_problem(const grid_case &c, uint64_t seed) {
+    const int32_t n = c.n();
+    const int64_t X = c.grid[0], Y = c.grid[1];
+    numbers random(seed);
+    ptr.push_back(0);
+    for (int32_t i = 0; i < n; i++) {
+      for (int32_t j = c.backward ? i : 0; j <= (c.backward ? n - 1 : i); j++) {
+        const bool near = i != j && in_stencil(c.stencil, int(i % X - j % X), int(i / X % Y - j / X % Y), int(i / (X * Y) - j / (X * Y)));
+        if (i == j ? !c.stored_diagonal : !near || (c.missing && random.below(c.missing) == 0)) continue;
+        T v;
+        random.make(v);
+        if (i == j) v = c.unit ? T(NAN) : T(2) + v;
+        else v = v * T(0.25);
+        idx.push_back(j);
+        val.push_back(v);
+      }
+      ptr.push_back(int64_t(idx.size()));
+    }
+    view.n = n;
+    view.nnz = ptr.back();
+    view.dtype = dtype_of<T>::value;
+    view.place = SPTRSM_CUDA;
+    view.ptr = ptr.data();
+    view.idx = idx.data();
+    view.val = val.data();
+    view.head = c.stored_diagonal && c.backward;
+    view.tail = c.stored_diagonal && !c.backward;
+    view.pull = true;
+    view.backward = c.backward;
+    view.conj = c.conj;
+    view.unit = c.unit;
+  }
+};
+
+/* A block of right-hand sides or solutions with its end of a transfer; element (i,k) of the panel is row map[i]. */
+template <typename T> struct block {
+  int64_t row_stride, col_stride;
+  std::vector<int32_t> map;
+  std::vector<T> data;
+
+  block(const grid_case &c, uint64_t seed) : data(random_block<T>(int64_t(c.n() + 2) * (c.width + 2), seed)) {
+    row_stride = c.columns ? 1 : c.width + 2;
+    col_stride = c.columns ? c.n() + 2 : 1;
+    for (int32_t i = 0; c.mapped && i < c.n(); i++) map.push_back((i + 5) % c.n());
+  }
+  size_t at(int64_t i, int64_t k) const { return size_t((map.empty() ? i : map[size_t(i)]) * row_stride + k * col_stride); }
+  spti_end end() { return {data.data(), row_stride, col_stride, map.empty() ? nullptr : map.data(), nullptr, 0}; }
+};
+
+/* The worst entry of abs(2 b - T x) / ((k_i + 1) u (abs(T) abs(x))_i). */
+template <typename T> double residual(const spti_view &v, const grid_case &c, const block<T> &X, const block<T> &B) {
+  double worst = 0;
+  for (int64_t k = 0; k < c.width; k++)
+    for (int32_t i = 0; i < v.n; i++) {
+      wide r = -wide(2) * widen(B.data[B.at(i, k)]);
+      long double scale = 0, terms = 2;
+      const auto add = [&](wide t, int32_t j) {
+        t = v.conj ? std::conj(t) : t;
+        r += t * widen(X.data[X.at(j, k)]);
+        scale += std::abs(t) * std::abs(widen(X.data[X.at(j, k)]));
+        terms += 1;
+      };
+      const T *val = static_cast<const T *>(v.val);
+      for (int64_t p = spti_view_begin(&v, i); p < spti_view_end(&v, i); p++) add(widen(val[p]), v.idx[p]);
+      add(v.unit ? wide(1) : widen(val[spti_view_diagonal(&v, i)]), i);
+      const double ratio = double(std::abs(r) / (terms * (std::numeric_limits<typename dtype_of<T>::real>::epsilon() / 2) * scale));
+      if (!(ratio <= worst)) worst = ratio;
+      if (worst != worst) return worst;
+    }
+  return worst;
+}
+
+/* Empty if every word but the solutions is as before. */
+template <typename T> std::string untouched(const grid_case &c, const block<T> &before, const block<T> &after) {
+  std::vector<char> mine(before.data.size(), 0);
+  for (int64_t i = 0; i < c.n(); i++)
+    for (int64_t k = 0; k < c.width; k++) mine[after.at(i, k)] = 1;
+  for (size_t p = 0; p < mine.size(); p++)
+    if (!mine[p] && memcmp(&before.data[p], &after.data[p], sizeof(T)) != 0) return "wrote beyond the block at " + std::to_string(p);
+  return "";
+}
+
+/* Solves, changes all values, solves again. */
+template <typename T> std::string run_plan(sptrsm_plan *plan, spti_view view, const grid_case &c, uint64_t seed) {
+  if (method_case_analyse(plan, &spti_method_structgrid, c.variant.c_str()) != SPTRSM_OK)
+    return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
+  std::vector<T> other(static_cast<const T *>(view.val), static_cast<const T *>(view.val) + view.nnz);
+  for (T &x : other) x = x * typename dtype_of<T>::real(1.25);
+  for (int round = 0; round < 2; round++) {
+    if (round == 1) {
+      view.val = other.data();
+      if (method_case_new_values(plan, view.val) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
+    }
+    const block<T> given(c, seed + 1);
+    block<T> B = given, X = c.in_place ? given : block<T>(c, seed + 2);
+    const block<T> before = X;
+    block<T> &out = c.in_place ? B : X;
+    const spti_transfer transfer = {B.end(), out.end(), {2, 0}, c.width};
+    if (method_case_solve(plan, c.width + int32_t(seed % 3), &transfer, c.in_place || c.width > 9 ? 1 : 2) != SPTRSM_OK)
+      return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
+    const double worst = residual(view, c, out, given), bound = dtype_of<T>::value >= SPTRSM_C64 ? 4 : 1;
+    if (!(worst <= bound)) return "residual " + std::to_string(worst) + " bounds";
+    const std::string failure = untouched(c, before, out);
+    if (!failure.empty()) return failure;
+  }
+  return "";
+}
+
+template <typename T> std::string run_case(const grid_case &c, uint64_t seed) {
+  simt::use(simt::schedule::from_seed(seed));
+  const grid_problem<T> system(c, seed);
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  if (c.told) plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
+  std::string failure = run_plan<T>(plan, system.view, c, seed);
+  method_case_close(plan);
+  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " device blocks left over";
+  return failure;
+}
+
+void expect(const std::string &failure, const grid_case &c, const char *type, uint64_t seed) {
+  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
+}
+
+template <typename T> void many_grids(uint64_t first, uint64_t count, const char *type) {
+  const seed_range range(first, count);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    if (left_to_other_builds(seed)) continue;
+    grid_case c;
+    c.draw(seed);
+    expect(run_case<T>(c, seed), c, type, seed);
+  }
+}
+
+} // namespace
+
+Test(simt_structgrid, f64) { many_grids<double>(1, 100, "f64"); }
+Test(simt_structgrid, f32) { many_grids<float>(1001, 20, "f32"); }
+Test(simt_structgrid, c64) { many_grids<std::complex<float>>(2001, 20, "c64"); }
+Test(simt_structgrid, c128) { many_grids<std::complex<double>>(3001, 20, "c128"); }
+
+/* The same bits for a right-hand side alone and among others, whatever the layout and the number of warps. */
+Test(simt_structgrid, width_and_layout_change_no_bit) {
+  for (const char *stencil : stencils) {
+    grid_case c;
+    c.stencil = stencil;
+    c.grid[1] = 9;
+    if (c.stencil[1] == '2') c.grid[2] = 1;
+    const grid_problem<double> system(c, 7);
+    const size_t n = size_t(c.n());
+    const std::vector<double> B = random_block<double>(int64_t(n) * 5, 8);
+    std::vector<double> expected;
+    static const struct {
+      const char *variant;
+      int32_t width;
+    } ways[] = {{"", 1}, {"", 5}, {"layout=soa", 1}, {"workers=1", 3}, {"layout=soa,workers=2", 5}};
+    for (const auto &way : ways) {
+      std::vector<double> X(n * 5, 0.0), first(n);
+      sptrsm_plan *plan = plan_case_open(&system.view);
+      plan_case_set_stencil(plan, stencil, c.grid);
+      simt::use(simt::schedule::from_seed(n));
+      cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, way.variant), SPTRSM_OK, "%s", sptrsm_last_error());
+      const spti_transfer transfer = {
+          {(void *)B.data(), 5, 1, nullptr, nullptr, 0}, {X.data(), 5, 1, nullptr, nullptr, 0}, {1, 0}, way.width};
+      cr_assert_eq(method_case_solve(plan, way.width, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+      method_case_close(plan);
+      for (size_t i = 0; i < n; i++) first[i] = X[5 * i];
+      if (expected.empty()) expected = first;
+      cr_assert_eq(memcmp(first.data(), expected.data(), n * sizeof(double)), 0, "%s: other bits with %s, width %d", stencil, way.variant,
+                   way.width);
+    }
+  }
+}
+
+/* The pattern that stands for "not there yet" may come in with a right-hand side: a NaN in the right places, no hang. Where an entry is
+ * missing, nothing passes. */
+Test(simt_structgrid, sentinel_in_the_right_hand_side) {
+  grid_case c;
+  c.stencil = "D3N33";
+  c.missing = 3;
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    const grid_problem<double> system(c, seed);
+    const size_t n = size_t(c.n()), bad = 9;
+    std::vector<double> B(n, 1.0), X(n, 0.0);
+    std::vector<char> expected(n, 0);
+    B[bad] = spti::bits_to_double(~uint64_t(0));
+    expected[bad] = 1;
+    for (size_t i = 0; i < n; i++)
+      for (int64_t p = system.ptr[i]; p < system.ptr[i + 1] - 1; p++) expected[i] |= expected[size_t(system.idx[size_t(p)])];
+    sptrsm_plan *plan = plan_case_open(&system.view);
+    plan_case_set_stencil(plan, "D3N33", c.grid);
+    simt::use(simt::schedule::from_seed(seed));
+    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, seed % 2 ? "layout=soa" : ""), SPTRSM_OK, "%s", sptrsm_last_error());
+    const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+    cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+    for (size_t i = 0; i < n; i++) cr_assert_eq(X[i] != X[i], bool(expected[i]), "row %zu, seed %llu", i, (unsigned long long)seed);
+    method_case_close(plan);
+  }
+}
+
+/* ---- recognition and refusal ---- */
+
+/* The last row alone tells stencil and grid where each side is long enough. */
+Test(simt_structgrid, stencils_are_recognised) {
+  for (const char *stencil : stencils)
+    for (int backward = 0; backward < 2; backward++) {
+      grid_case c;
+      c.stencil = stencil;
+      c.backward = backward;
+      c.grid[1] = 3;
+      c.grid[2] = stencil[1] == '2' ? 1 : 4;
+      const grid_problem<double> system(c, 3);
+      sptrsm_plan *plan = plan_case_open(&system.view);
+      simt::use(simt::schedule::from_seed(3));
+      cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, ""), SPTRSM_OK, "%s: %s", stencil, sptrsm_last_error());
+      const std::string says = std::string("stencil=") + stencil + " grid=5,3," + std::to_string(c.grid[2]) + " ";
+      cr_expect(strstr(method_case_parameters(plan), says.c_str()), "%s: %s", says.c_str(), method_case_parameters(plan));
+      method_case_close(plan);
+    }
+}
+
+static void expect_refusal(const spti_view *view, const char *stencil, int64_t X, int64_t Y, int64_t Z, sptrsm_status status,
+                           const char *says) {
+  const int64_t grid[3] = {X, Y, Z};
+  sptrsm_plan *plan = plan_case_open(view);
+  simt::use(simt::schedule::from_seed(3));
+  plan_case_set_stencil(plan, stencil, grid);
+  cr_expect_eq(method_case_analyse(plan, &spti_method_structgrid, ""), status, "%s %s: %s", stencil, says, sptrsm_last_error());
+  cr_expect(strstr(sptrsm_last_error(), says), "%s: %s", says, sptrsm_last_error());
+  method_case_close(plan);
+  cr_expect_eq(emulated_gpu_blocks, 0);
+}
+
+Test(simt_structgrid, what_is_no_stencil_is_refused) {
+  grid_case c; /* D3N27 on 5 x 4 x 3 */
+  const grid_problem<double> system(c, 3), mirrored(
+                                               [&] {
+                                                 grid_case upper = c;
+                                                 upper.backward = true;
+                                                 return upper;
+                                               }(),
+                                               3);
+  expect_refusal(&system.view, "D3N27", 5, 4, 4, SPTRSM_ERR_ARGUMENT, "has not 60 points");
+  expect_refusal(&system.view, "D3N27", -5, -4, 3, SPTRSM_ERR_ARGUMENT, "grid[0] is -5");
+  expect_refusal(&system.view, "D3N28", 5, 4, 3, SPTRSM_ERR_ARGUMENT, "unknown stencil \"D3N28\"");
+  expect_refusal(&system.view, "D2N9", 5, 4, 3, SPTRSM_ERR_ARGUMENT, "Z = 1");
+  /* row 5, point (0,1,0), needs (1,0,0); on a grid of width 4 row 4 would be (0,1,0) and its column 3 not beside it */
+  expect_refusal(&system.view, "D3N7", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "row 5 has an entry");
+  expect_refusal(&system.view, "D3N27", 4, 5, 3, SPTRSM_ERR_UNSUPPORTED, "row 4 has an entry");
+  expect_refusal(&mirrored.view, "D3N7", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "row 0 has an entry");
+  const problem<double> arrow(shape::arrow, 60, true, false, true, false, 1), full(shape::dense, 60, true, false, true, false, 1);
+  for (spti_view view : {arrow.view, full.view}) { /* columns of upper triangles are rows of lower ones */
+    view.pull = true;
+    view.backward = false;
+    expect_refusal(&view, "", 0, 0, 0, SPTRSM_ERR_UNSUPPORTED, "say grid and stencil");
+  }
+}
+
+Test(simt_structgrid, nothing_to_solve) {
+  grid_case c;
+  c.grid[0] = c.grid[1] = c.grid[2] = 0;
+  c.told = false;
+  cr_expect(run_case<double>(c, 1).empty());
+  c.grid[0] = 3, c.grid[1] = c.grid[2] = 2;
+  c.told = true;
+  c.width = 0;
+  cr_expect(run_case<double>(c, 1).empty());
+}
+
+/* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
+Test(simt_structgrid, allocations) {
+  grid_case c;
+  c.missing = 5;
+  for (int missing : {0, 5})
+    for (const char *variant : {"", "layout=soa"}) {
+      c.missing = missing;
+      const grid_problem<double> system(c, 3);
+      sptrsm_status status = SPTRSM_ERR_MEMORY;
+      for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
+        sptrsm_plan *plan = plan_case_open(&system.view);
+        plan_case_set_stencil(plan, "D3N27", c.grid);
+        simt::use(simt::schedule::from_seed(3));
+        emulated_gpu_fail_at = fail_at;
+        status = method_case_analyse(plan, &spti_method_structgrid, variant);
+        if (status == SPTRSM_OK) status = method_case_solve(plan, 1, nullptr, 0);
+        cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", variant, fail_at, sptrsm_last_error());
+        emulated_gpu_fail_at = -1;
+        method_case_close(plan);
+        cr_assert_eq(emulated_gpu_blocks, 0, "%s, allocation %d: %d blocks left over", variant, fail_at, emulated_gpu_blocks);
+      }
+    }
+}
