@@ -13,6 +13,7 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "INPUT: FILE, FILE:/path, a folder, or gen:KIND:SIZES[:key=value,...]\n"
                            "  --nrhs LIST      right-hand sides, default 1,8,32,128,512\n"
                            "  --methods LIST|all   name[:variant][/rhs|/column|/p=P,q=Q], default all\n"
+                           "  --grid X,Y,Z --stencil S   of files that do not say it\n"
                            "  --params M:V+V   variants of method M to measure; may be repeated\n"
                            "  --dtype LIST     of f64 (default), f32, c64, c128\n"
                            "  --op LIST        of N (default), T, C\n"
@@ -149,11 +150,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     a->names = state->argv + state->next;
     a->name_count = state->argc - state->next;
     return 0;
-  default: return parse_lists(key, text, a);
+  default: return grid_parse(key, text, &a->grid) ? 0 : parse_lists(key, text, a);
   }
 }
 
-static const struct argp_option options[] = {{"nrhs", 'n', "LIST", 0, NULL, 0},
+static const struct argp_option options[] = {GRID_OPTIONS,
+                                             {"nrhs", 'n', "LIST", 0, NULL, 0},
                                              {"methods", 'm', "LIST", 0, NULL, 0},
                                              {"dtype", 'd', "LIST", 0, NULL, 0},
                                              {"op", KEY_OP, "LIST", 0, NULL, 0},
@@ -183,6 +185,7 @@ void bench_args_read(bench_args *a, int argc, char **argv) {
                     .limit_s = 120};
   cli_start(&program, argc, argv, a);
   if (a->name_count == 0 && a->table != TABLE_LIMITS) cli_usage("give a FILE with triangles, a folder or gen:KIND:SIZES");
+  grid_check(&a->grid);
   if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
   if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune measures syncfree-csc alone; leave --methods and --params out");
   if (a->csv && strcmp(a->csv, "-") == 0) cli_usage("--csv needs a file; only --json takes -");

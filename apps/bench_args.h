@@ -3,7 +3,7 @@
 #define APPS_BENCH_ARGS_H
 
 #include "bench.h"
-#include "cli.h"
+#include "grid.h"
 
 enum { BENCH_LIST = 32, BENCH_METHODS = 256 };
 
@@ -26,6 +26,7 @@ typedef struct {
   double budget_s, limit_s; /* of the whole run, of a measurement */
   bench_table_kind table;
   const char *json, *csv, *tune_out;
+  grid_choice grid; /* of all inputs; else what each says of itself */
   bool host, force, tune, nrhs_given;
 } bench_args;
 

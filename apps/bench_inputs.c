@@ -170,6 +170,8 @@ sptrsm_status bench_triangle_load(bench_triangle *t, const bench_input *in, sptr
     spec.dtype = dtype;
     bool made = triangle_make(&t->made, &spec);
     t->T = t->made.T;
+    t->stencil = spec.pattern.kind->dimensions > 0 ? spec.pattern.kind->name : NULL;
+    memcpy(t->grid, spec.pattern.grid, sizeof t->grid);
     return made ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for the triangle", in->where);
   }
   sptrsm_io_options io;

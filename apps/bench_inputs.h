@@ -28,6 +28,8 @@ typedef struct {
   sptrsm_sparse T;
   sptrsm_file_matrix *M; /* of a file */
   triangle made;
+  const char *stencil; /* of a made one, or NULL */
+  int64_t grid[3];
 } bench_triangle;
 sptrsm_status bench_triangle_load(bench_triangle *, const bench_input *, sptrsm_dtype);
 void bench_triangle_free(bench_triangle *);

@@ -155,6 +155,14 @@ static sptrsm_status make_blocks(worker *w, int64_t nrhs) {
 
 /* ---- a measurement ---- */
 
+static void settle_grid(const worker *w, sptrsm_options *options) {
+  const bench_triangle *t = &w->triangle;
+  grid_settle(options, &w->args->grid, t->M);
+  if (t->stencil == NULL || w->args->grid.has_stencil) return;
+  snprintf(options->stencil, sizeof options->stencil, "%s", t->stencil);
+  memcpy(options->grid, t->grid, sizeof options->grid);
+}
+
 static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   const bench_args *a = w->args;
   const char *spec = a->methods[id->method];
@@ -165,6 +173,7 @@ static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   bench_case c = {.T = &w->triangle.T, .op = a->ops[id->op], .nrhs = a->nrhs[id->nrhs], .reps = a->reps, .B = w->B, .X = w->X};
   if (bench_is_cusparse(spec, w->place)) return bench_cusparse(out, &c, w->stream);
   bench_method_options(&options, name, sizeof name, spec);
+  settle_grid(w, &options);
   return bench_method(out, &c, w->place, w->stream, w->context, &options);
 }
 

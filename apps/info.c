@@ -73,6 +73,7 @@ static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const 
   sptrsm_status status = sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW);
   if (status != SPTRSM_OK) return status;
   status = sptrsm_matrix_levels(&t->levels, matrix, SPTRSM_N);
+  if (status == SPTRSM_OK) status = sptrsm_matrix_stencil(t->stencil, t->grid, matrix);
   sptrsm_matrix_destroy(matrix);
   if (status == SPTRSM_OK) f->triangle_count++;
   return status;

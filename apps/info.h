@@ -11,6 +11,8 @@ typedef struct {
   const sptrsm_file_matrix *M;
   sptrsm_sparse T;
   sptrsm_level_stats levels;
+  char stencil[16]; /* that the pattern shows, or "" */
+  int64_t grid[3];
 } triangle_facts;
 
 typedef struct {

@@ -23,6 +23,11 @@ static void print_parts(const sptrsm_factors *f) {
   putchar('\n');
 }
 
+static void print_stencil(const char *stencil, const int64_t grid[3], const char *source) {
+  printf("     stencil %s on a grid of %lld x %lld x %lld, %s\n", stencil, (long long)grid[0], (long long)grid[1], (long long)grid[2],
+         source);
+}
+
 static void print_triangle(const triangle_facts *t) {
   const sptrsm_level_stats *l = &t->levels;
   const sptrsm_file_matrix *M = t->M;
@@ -31,9 +36,9 @@ static void print_triangle(const triangle_facts *t) {
   printf("     %d level set%s, rows in a level: least %d, average %.1f, most %d\n", l->levels, l->levels == 1 ? "" : "s", l->min_rows,
          l->average_rows, l->max_rows);
   printf("     entries of a row: least %d, average %.1f, most %d\n", l->min_length, l->average_length, l->max_length);
-  if (M->stencil[0])
-    printf("     stencil %s on a grid of %lld x %lld x %lld\n", M->stencil, (long long)M->grid[0], (long long)M->grid[1],
-           (long long)M->grid[2]);
+  const bool agree = strcmp(M->stencil, t->stencil) == 0 && memcmp(M->grid, t->grid, sizeof t->grid) == 0;
+  if (M->stencil[0]) print_stencil(M->stencil, M->grid, agree ? "the file says, and the pattern shows" : "the file says");
+  if (t->stencil[0] && !agree) print_stencil(t->stencil, t->grid, "the pattern shows");
 }
 
 static void print_factors(const file_facts *f) {
@@ -90,11 +95,12 @@ static json_t *triangle_json(const triangle_facts *t) {
   json_t *levels = json_pack("{s:i, s:i, s:f, s:i}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows", l->average_rows,
                              "max_rows", (int)l->max_rows);
   json_t *rows = json_pack("{s:i, s:f, s:i}", "min", (int)l->min_length, "average", l->average_length, "max", (int)l->max_length);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:[I, I, I]}", "name", t->name, "where", t->M->where, "rule",
-                   t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag", t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit", "format",
-                   t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz", (json_int_t)l->nnz, "bytes", (json_int_t)triangle_bytes(&t->T),
-                   "levels", levels, "row_length", rows, "stencil", text_or_null(t->M->stencil), "grid", (json_int_t)t->M->grid[0],
-                   (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2]);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:[I, I, I], s:o, s:[I, I, I]}", "name", t->name, "where",
+                   t->M->where, "rule", t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag", t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit",
+                   "format", t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz", (json_int_t)l->nnz, "bytes",
+                   (json_int_t)triangle_bytes(&t->T), "levels", levels, "row_length", rows, "stencil", text_or_null(t->M->stencil), "grid",
+                   (json_int_t)t->M->grid[0], (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2], "pattern_stencil",
+                   text_or_null(t->stencil), "pattern_grid", (json_int_t)t->grid[0], (json_int_t)t->grid[1], (json_int_t)t->grid[2]);
 }
 
 static json_t *factors_json(const file_facts *f) {

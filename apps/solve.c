@@ -25,6 +25,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --take-triangle, --tidy                drop the rest; sort, sum duplicates\n"
                            "  --device D          auto, cpu, cuda, cuda:1, ...;  --threads N  on the host\n"
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
+                           "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --memory-limit S    per object and workspace: 4G\n"
                            "  --verify            residuals; done anyway where the file holds A, but not\n"
                            "                      with --no-verify\n"
@@ -56,6 +57,7 @@ static const struct argp_option options[] = {
     MATRIX_OPTIONS,
     BLOCK_OPTIONS,
     SYSTEM_OPTIONS,
+    GRID_OPTIONS,
     {"output", 'o', "OUT", 0, "", 0},
     {"device", KEY_DEVICE, "D", 0, "", 0},
     {"method", KEY_METHOD, "M", 0, "", 0},
@@ -114,6 +116,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     return 0;
   case ARGP_KEY_END:
     if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
+    grid_check(&s->solver.grid);
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -122,7 +125,9 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
-  return parse_solver(key, text, &s->solver) || problem_parse(key, text, &s->problem) ? 0 : parse_rest(key, text, state);
+  return parse_solver(key, text, &s->solver) || grid_parse(key, text, &s->solver.grid) || problem_parse(key, text, &s->problem)
+             ? 0
+             : parse_rest(key, text, state);
 }
 
 /* ---- before any work ---- */

@@ -32,7 +32,7 @@ static bool find_method(sptrsm_method_info *out, const char *name) {
 
 /* Methods of builds with CUDA, for the message of builds without. */
 static bool needs_cuda(const char *name) {
-  static const char *const names[] = {"cusparse", "syncfree-csc"};
+  static const char *const names[] = {"cusparse", "gather", "recblock", "structgrid", "syncfree-csc", "syncfree-csr"};
   size_t length = strcspn(name, ":");
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return true;
@@ -132,6 +132,7 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   s->info[0].size = s->info[1].size = sizeof(sptrsm_info);
   sptrsm_options options = r->options;
   options.op = r->op;
+  grid_settle(&options, &r->grid, F->L);
   if (options.nrhs_hint > 0 && options.panel > options.nrhs_hint) options.panel = (int32_t)options.nrhs_hint;
   double start = cli_now();
   sptrsm_status status = sptrsm_context_create(&s->context, r->device.place, r->device.index, NULL);

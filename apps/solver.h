@@ -2,7 +2,7 @@
 #ifndef APPS_SOLVER_H
 #define APPS_SOLVER_H
 
-#include "cli.h"
+#include "grid.h"
 
 typedef struct {
   const char *text; /* as given: "auto", "cpu", "cuda", "cuda:1" */
@@ -16,9 +16,10 @@ typedef struct {
   char reason[200]; /* why this device */
   sptrsm_system system;
   sptrsm_op op;
-  int threads;            /* 0: as OpenMP decides */
-  bool tuned_for_gpu;     /* --p, --q or --select were given */
-  sptrsm_options options; /* method, thresholds, panel; op is set from above */
+  int threads;        /* 0: as OpenMP decides */
+  bool tuned_for_gpu; /* --p, --q or --select were given */
+  grid_choice grid;
+  sptrsm_options options; /* method, thresholds, panel; op is set from above, grid and stencil from above or the file */
 } solver_request;
 
 typedef struct {

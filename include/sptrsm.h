@@ -139,6 +139,10 @@ typedef struct {
 /* Level sets of op(T) X = B as Table III of liu2017syncfree prints them. O(nnz) on the host. */
 SPTRSM_API sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *, sptrsm_op);
 
+/* Is it a structured problem? Fills stencil and grid as sptrsm_options takes them; stencil "" if the pattern is no stencil's. All rows are
+ * looked at, O(nnz) on the host; where entries of the last row are missing, or the grid is thinner than the stencil, it is not found. */
+SPTRSM_API sptrsm_status sptrsm_matrix_stencil(char stencil[16], int64_t grid[3], const sptrsm_matrix *);
+
 /* ---- plan: analysed once, for any number of right-hand sides in any layout ---- */
 
 typedef struct {

@@ -196,6 +196,8 @@ SPTI_DEVICE int32_t exchange(int32_t *p, int32_t v) {
 SPTI_DEVICE void store_system(int64_t *p, int64_t v) {
   asm volatile("st.relaxed.sys.global.s64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
 }
+/* What is around p will be read soon. p is in an array or just behind it. */
+SPTI_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
 SPTI_DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 SPTI_DEVICE float bits_to_float(uint32_t v) { return __uint_as_float(v); }

@@ -157,7 +157,7 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
 /* Warps for a plane: as many as have work at the same time. A warp has steps for all rows of its lines, and the next one begins when the
  * last of its lines does; one more, so that the next lines are waited for in time. */
 static int32_t workers_of(const state *s, int32_t log) {
-  const int64_t lines = 32 >> log, skew = spti_structgrid_skew(&s->stencil), bands = (s->stencil.grid[1] + lines - 1) / lines;
+  const int64_t lines = 32 >> log, skew = spti_structgrid_skew(&s->stencil), bands = (s->stencil.grid[1] + 2 * lines - 2) / lines;
   const int64_t steps = s->stencil.grid[0] + skew * (lines - 1), overlap = (steps + skew * lines - 1) / (skew * lines) + 1;
   const int64_t wanted = s->workers > 0 ? s->workers : overlap;
   return (int32_t)(wanted < bands ? wanted : bands);

@@ -41,11 +41,14 @@ static SPTI_ANYWHERE inline int64_t spti_structgrid_groups(const spti_stencil *s
   return group > 0 ? (s->grid[1] + (int64_t)group - 1) / group : 0;
 }
 static SPTI_ANYWHERE inline spti_structgrid_place spti_structgrid_soa_place(const spti_structgrid_args *a, int32_t y, int32_t z) {
-  const int32_t group = spti_structgrid_group(&a->stencil), X = a->stencil.grid[0], member = y % group;
-  const int64_t values = spti_structgrid_entries(&a->stencil) + (a->view.head || a->view.tail), advance = values * group;
-  const int64_t before = z * spti_structgrid_groups(&a->stencil) + y / group;
+  const spti_stencil *s = &a->stencil;
+  const int32_t group = spti_structgrid_group(s), X = s->grid[0];
+  const int64_t lines = spti_structgrid_groups(s) * group, line = ((int64_t)y + (s->cube ? z : 0)) % lines;
+  const int32_t member = (int32_t)(line % group);
+  const int64_t values = spti_structgrid_entries(s) + (a->view.head || a->view.tail), advance = values * group;
+  const int64_t before = z * spti_structgrid_groups(s) + line / group;
   const spti_structgrid_place place = {before * X * advance + member, group, advance,
-                                       (int32_t)((int64_t)spti_structgrid_skew(&a->stencil) * member % X)};
+                                       (int32_t)((int64_t)spti_structgrid_skew(s) * member % X)};
   return place;
 }
 

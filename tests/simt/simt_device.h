@@ -99,6 +99,7 @@ inline void shared_red_or(int32_t *p, int32_t v) {
   for (int32_t out = exchange(p, v); out & ~v; out = exchange(p, v)) v |= out;
 }
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
+inline void prefetch(const void *) {}
 inline void fence() { simt::fence(); }
 
 inline float fused(float a, float b, float c) { return fmaf(a, b, c); }
