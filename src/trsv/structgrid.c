@@ -1,10 +1,10 @@
 /* structgrid -- structured grids without preprocessing: lines of the grid are solved side by side, one behind the other.
  * x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s), with s = x + y X + z X Y.
- * Source: [chen2023structured]: grid lines as tasks, a queue for each plane z with lower y first, warps for a queue, matrix read ahead of
- * the dependencies, no analysis but a look at the pattern. Differs: a warp has up to 32 lines instead of one, staggered so that what a line needs
- * of the one before was solved a step ago in the neighbouring lane; what it needs of other warps is its own flag, so there is no state
- * of lines to be released and acquired; several right-hand sides side by side; column indices are read by the check alone, since for a known stencil
- * they say nothing; values may be kept by stencil entry (layout=soa). structgrid_solve.cuh has the kernel.
+ * Source: [chen2023structured]: grid lines as tasks, a queue for each plane z with lower y first, warps for a queue, the matrix read ahead
+ * of the dependencies, no analysis but a look at the pattern. Differs: a warp has up to 32 lines instead of one, staggered so that what a
+ * line needs of the one before was solved a step ago in the neighbouring lane; what it needs of other warps is its own flag, so there is
+ * no state of lines to be released and acquired; several right-hand sides side by side; column indices are read by the check alone, since
+ * for a known stencil they say nothing; values may be kept by stencil entry (layout=soa). structgrid_solve.cuh has the kernel.
  * Wins: triangles of ILU(0) and the like on grids, few right-hand sides. Loses: small planes with many right-hand sides; refuses all else.
  * Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>

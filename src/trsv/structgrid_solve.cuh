@@ -8,12 +8,12 @@
  *     line y+1    at x = t - skew      line y at x+1: what the lanes beside solved in the step before
  *     line y+2    at x = t - 2 skew    plane z-1: line y+1 at x+1 is read from memory; y and y-1 have been read by the lanes beside
  *
- * For cubes, the lines of a warp begin one line lower in each plane. Then all that lane j needs of plane z-1 was solved by lane j of the warp
- * with the same lines there, or by lanes and warps before it: a plane follows the one below by a step and a hop between warps.
+ * For cubes, the lines of a warp begin one line lower in each plane. Then all that lane j needs of plane z-1 was solved by lane j of the
+ * warp with the same lines there, or by lanes and warps before it: a plane follows the one below by a step and a hop between warps.
  *
  * Values of other warps are their own flags (core/syncfree.cuh); they are asked for some steps ahead, and again where they were not there
- * yet. Who waits for whom: a warp takes the next lines of its plane's queue, lower y first; planes are given warps in ascending order, in the
- * order in which blocks start. So all that lines wait for has been taken before, or will be by warps that have started: no deadlock. */
+ * yet. Who waits for whom: a warp takes the next lines of its plane's queue, lower y first; planes are given warps in ascending order, in
+ * the order in which blocks start. So all that lines wait for has been taken before, or will be by warps that have started: no deadlock. */
 #ifndef SPTI_STRUCTGRID_SOLVE_CUH
 #define SPTI_STRUCTGRID_SOLVE_CUH
 
