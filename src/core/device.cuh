@@ -89,6 +89,13 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
                  : "memory");                                                                                                              \
     return v;                                                                                                                              \
   }                                                                                                                                        \
+  /* The same for data that nothing writes. */                                                                                             \
+  SPTI_DEVICE word load_const_if(bool wanted, const word *p, word v) {                                                                     \
+    asm("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t@wanted ld.global.nc." suffix " %0, [%1];\n\t}"                          \
+        : constraint_inout(v)                                                                                                              \
+        : "l"(__cvta_generic_to_global(p)), "r"((int)wanted));                                                                             \
+    return v;                                                                                                                              \
+  }                                                                                                                                        \
   SPTI_DEVICE word load_acquire(const word *p) {                                                                                           \
     word v;                                                                                                                                \
     asm volatile("ld.acquire.gpu.global." suffix " %0, [%1];" : constraint(v) : "l"(__cvta_generic_to_global(p)) : "memory");              \
@@ -317,6 +324,9 @@ template <typename R> SPTI_DEVICE void store_once(complex_t<R> *p, complex_t<R> 
 template <typename R> SPTI_DEVICE complex_t<R> load_relaxed(const complex_t<R> *p) { return {load_relaxed(&p->re), load_relaxed(&p->im)}; }
 template <typename R> SPTI_DEVICE complex_t<R> load_relaxed_if(bool wanted, const complex_t<R> *p, complex_t<R> v) {
   return {load_relaxed_if(wanted, &p->re, v.re), load_relaxed_if(wanted, &p->im, v.im)};
+}
+template <typename R> SPTI_DEVICE complex_t<R> load_const_if(bool wanted, const complex_t<R> *p, complex_t<R> v) {
+  return {load_const_if(wanted, &p->re, v.re), load_const_if(wanted, &p->im, v.im)};
 }
 template <typename R> SPTI_DEVICE void store(complex_t<R> *p, complex_t<R> v) {
   store(&p->re, v.re);

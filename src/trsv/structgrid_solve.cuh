@@ -62,17 +62,21 @@ template <typename T, typename Shape> struct grid_row {
 
 enum { STRUCTGRID_PREFETCH = 12 }; /* rows */
 
-/* Walks a lane's line, a row each step. */
+template <typename T> SPTI_DEVICE const T *behind(const T *p, int64_t bytes) {
+  return reinterpret_cast<const T *>(reinterpret_cast<const char *>(p) + bytes);
+}
+
+/* Walks a lane's line, a row each step. Distances are in bytes: a product of two words of 32 bits is one instruction. */
 template <typename T, typename Shape> struct grid_line {
   const spti_structgrid_args &a;
-  const T *at; /* of the row to be read next */
-  int64_t step, advance, wrap;
-  int32_t left; /* by entry: rows until the arrays begin again */
-  int32_t allowed;
-  int32_t k;
-  int64_t first, from, rhs_step; /* position of the row at x = 0; its row in the matrix */
-  const T *rhs;
-  bool exists, mine; /* the line; and its right-hand side */
+  const T *at, *rhs;  /* of the row to be read next: its first entry, its right-hand side where that is plain */
+  T *work, *solution; /* of the row to be solved next */
+  int64_t wrap, rhs_step, solution_step;
+  int32_t step, stored, left; /* from entry to entry; diagonals are stored; by entry: rows until the arrays begin again */
+  int32_t allowed, k;
+  int64_t first, from; /* position of the row at x = 0; its row in the matrix */
+  bool exists, mine;   /* the line; and its right-hand side */
+  bool plain_from, plain_to;
 
   SPTI_DEVICE grid_line(const spti_structgrid_args &args, int32_t y, int32_t z, int32_t column) : a(args), k(column) {
     const int32_t X = a.stencil.grid[0], Y = a.stencil.grid[1];
@@ -81,69 +85,74 @@ template <typename T, typename Shape> struct grid_line {
     first = (int64_t(z) * Y + (exists ? y : 0)) * X;
     from = a.view.backward ? a.view.n - 1 - first : first;
     allowed = Shape::allowed(y, z, Y);
+    stored = a.view.head || a.view.tail;
+    start_matrix(y, z);
+    start_ends();
+  }
+  SPTI_DEVICE void start_matrix(int32_t y, int32_t z) {
     left = -1;
     wrap = 0;
-    rhs = element_at<T>(a.transfer.from, from, mine ? k : 0);
-    rhs_step = a.view.backward ? -a.transfer.from.row_stride : a.transfer.from.row_stride;
     if (a.soa) {
       const spti_structgrid_place place = spti_structgrid_soa_place(&a, exists ? y : 0, z);
-      step = place.step;
-      advance = place.advance;
-      left = X - place.turn;
-      wrap = X * advance;
-      at = static_cast<const T *>(a.soa) + place.line + place.turn * advance;
+      at = static_cast<const T *>(a.soa) + place.line + place.turn * place.advance;
+      step = int32_t(place.step * sizeof(T));
+      left = a.stencil.grid[0] - place.turn;
+      wrap = a.stencil.grid[0] * place.advance * int64_t(sizeof(T));
     } else {
       const int64_t p = load_const(a.view.ptr + from + a.view.backward);
-      step = a.view.backward ? -1 : 1;
       at = static_cast<const T *>(a.view.val) + (a.view.backward ? p - 1 : p);
-      advance = a.view.head || a.view.tail;
+      step = a.view.backward ? -int32_t(sizeof(T)) : int32_t(sizeof(T));
     }
   }
+  SPTI_DEVICE void start_ends() {
+    const int64_t direction = a.view.backward ? -int64_t(sizeof(T)) : int64_t(sizeof(T));
+    work = static_cast<T *>(a.work) + (first << a.lanes_log) + k;
+    plain_from = !a.transfer.from.map && !a.transfer.from.scale;
+    plain_to = !a.transfer.to.map && !a.transfer.to.scale;
+    rhs = element_at<T>(a.transfer.from, from, mine ? k : 0);
+    solution = element_at<T>(a.transfer.to, from, mine ? k : 0);
+    rhs_step = direction * a.transfer.from.row_stride;
+    solution_step = direction * a.transfer.to.row_stride;
+  }
   SPTI_DEVICE int64_t row_of(int32_t x) const { return a.view.backward ? from - x : from + x; }
-  SPTI_DEVICE T value(int64_t place) const { return conj_if(a.view.conj, load_const(at + place * step)); }
+  SPTI_DEVICE const T *entry(int32_t place) const { return behind(at, int64_t(place) * step); }
 
   /* The row at x, after those before it. */
   SPTI_DEVICE void read(int32_t x, grid_row<T, Shape> *row) {
     const bool inside = exists && uint32_t(x) < uint32_t(a.stencil.grid[0]);
     const int32_t present = !inside ? 0 : a.present ? load_const(a.present + first + x) : present_at(x);
-    const int32_t behind = a.soa ? Shape::ENTRIES : popcount(uint32_t(present));
+    const int32_t count = a.soa ? Shape::ENTRIES : popcount(uint32_t(present));
     row->inside = inside;
     row->present = present;
-    if (all(present == Shape::ALL || (a.soa && inside))) {
+    if (all(a.soa ? inside : present == Shape::ALL)) {
 #pragma unroll
-      for (int o = 0; o < Shape::ENTRIES; o++) row->entry[o] = value(o);
+      for (int o = 0; o < Shape::ENTRIES; o++) row->entry[o] = conj_if(a.view.conj, load_const(entry(o)));
     } else {
       int32_t place = 0;
 #pragma unroll
       for (int o = 0; o < Shape::ENTRIES; o++) {
         const bool there = present >> o & 1;
-        row->entry[o] = there ? value(a.soa ? o : place) : zero<T>();
+        row->entry[o] = conj_if(a.view.conj, load_const_if(there, entry(a.soa ? o : place), zero<T>()));
         place += there;
       }
     }
-    row->diagonal = inside && !a.view.unit ? value(behind) : one<T>();
+    row->diagonal = conj_if(a.view.conj, load_const_if(inside && !a.view.unit, entry(count), one<T>()));
     row->rhs = zero<T>();
-    if (inside) {
-      if (mine)
-        row->rhs = a.transfer.from.map ? read_rhs<T>(a.transfer, row_of(x), k)
-                                       : scale_row(a.transfer.from, row_of(x), times_alpha(a.transfer.alpha, load(rhs)));
-      prefetch_row(x);
-      rhs += rhs_step;
-      at += a.soa ? advance : step * (behind + advance);
-      if (--left == 0) at -= wrap;
-    }
+    if (!inside) return;
+    if (mine) row->rhs = plain_from ? times_alpha(a.transfer.alpha, load(rhs)) : read_rhs<T>(a.transfer, row_of(x), k);
+    prefetch_row(x);
+    rhs = behind(rhs, rhs_step);
+    at = behind(at, int64_t(count + stored) * step);
+    if (--left == 0) at = behind(at, -wrap);
   }
   /* The row some rows on, and now and then its right-hand side: first entry of this lane's line, or this lane's share of the step. */
   SPTI_DEVICE void prefetch_row(int32_t x) const {
     constexpr int ROWS = STRUCTGRID_PREFETCH, LINE = 128;
     if (x + ROWS >= a.stencil.grid[0]) return;
-    if (a.soa) {
-      const T *step_of_group = at + ROWS * advance - (left <= ROWS ? wrap : 0);
-      prefetch(step_of_group + lane() * int(LINE / sizeof(T)) - lane());
-    } else {
-      prefetch(at + ROWS * (Shape::ENTRIES + 1) * step);
-    }
-    if (x % 4 == 0) prefetch(rhs + ROWS * rhs_step);
+    const T *row = behind(at, int64_t(ROWS * (Shape::ENTRIES + stored)) * step);
+    if (a.soa) prefetch(behind(row, lane() * (LINE - int(sizeof(T))) - (left <= ROWS ? wrap : 0)));
+    else prefetch(row);
+    if (x % 4 == 0) prefetch(behind(rhs, ROWS * rhs_step));
   }
   SPTI_DEVICE int32_t present_at(int32_t x) const {
     int32_t bits = allowed;
@@ -151,6 +160,16 @@ template <typename T, typename Shape> struct grid_line {
     if (x < 2) bits &= ~Shape::LEFT2;
     if (x == a.stencil.grid[0] - 1) bits &= ~Shape::RIGHT;
     return bits;
+  }
+
+  /* The solution of the row at x, after those before it. plain: it is no sentinel. */
+  SPTI_DEVICE void write(int32_t x, bool plain, T v) {
+    if (plain) store_relaxed(work, v);
+    else publish(work, v);
+    if (plain_to) store(solution, v);
+    else write_solution(a.transfer, row_of(x), k, v);
+    work += int64_t(1) << a.lanes_log;
+    solution = const_cast<T *>(behind<T>(solution, solution_step));
   }
 };
 
@@ -160,17 +179,16 @@ enum { STRUCTGRID_ASKED = 2 }; /* steps */
 
 /* One value of a line each step, asked for some steps ahead; zeros outside of the grid. */
 template <typename T> struct grid_stream {
-  const char *line; /* at x = 0 */
-  int32_t X;        /* 0: no such line, or not this lane's to read */
+  const T *line; /* at x = 0 */
+  int32_t X;     /* 0: no such line, or not this lane's to read */
   T ahead[STRUCTGRID_ASKED];
 
   SPTI_DEVICE void start(const spti_structgrid_args &a, bool wanted, int32_t y, int32_t z, int32_t k) {
     const bool exists = wanted && k < a.transfer.width && y >= 0 && y < a.stencil.grid[1] && z >= 0;
     X = exists ? a.stencil.grid[0] : 0;
-    line = reinterpret_cast<const char *>(static_cast<const T *>(a.work) +
-                                          (exists ? ((int64_t(z) * a.stencil.grid[1] + y) * X << a.lanes_log) + k : 0));
+    line = static_cast<const T *>(a.work) + (exists ? ((int64_t(z) * a.stencil.grid[1] + y) * X << a.lanes_log) + k : 0);
   }
-  SPTI_DEVICE const T *place(int32_t x, int32_t distance) const { return reinterpret_cast<const T *>(line + int64_t(x) * distance); }
+  SPTI_DEVICE const T *place(int32_t x, int32_t distance) const { return behind(line, int64_t(x) * distance); }
   SPTI_DEVICE void ask(int u, int32_t x, int32_t distance) {
     ahead[u] = load_relaxed_if(uint32_t(x) < uint32_t(X), place(x, distance), zero<T>());
   }
@@ -312,11 +330,7 @@ template <typename T, typename Shape> struct grid_lines {
     if (mine && !plain) solution = d.divide(left);
     x2 = x1;
     x1 = mine ? solution : zero<T>();
-    if (!mine) return;
-    T *const place = static_cast<T *>(a.work) + ((line.first + x) << a.lanes_log) + k;
-    if (plain) store_relaxed(place, solution);
-    else publish(place, solution);
-    write_solution(a.transfer, line.row_of(x), k, solution);
+    if (mine) line.write(x, plain, solution);
   }
 
   /* Whole warp. False: a dependency is lost. */

@@ -55,6 +55,7 @@ inline uint64_t double_bits(double v) { return to_bits(v); }
   inline W load(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::relaxed)); }                            \
   inline W load_relaxed(const W *p) { return load(p); }                                                                                    \
   inline W load_relaxed_if(bool wanted, const W *p, W v) { return wanted ? load(p) : v; }                                                  \
+  inline W load_const_if(bool wanted, const W *p, W v) { return wanted ? load_const(p) : v; }                                              \
   inline W load_once(const W *p) { return load(p); }                                                                                       \
   inline W load_acquire(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::ordered)); }                    \
   inline void store(W *p, W v) { simt::write(p, word_kind<W>::value, to_bits(v), false, simt::access::relaxed); }                          \
