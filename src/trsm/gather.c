@@ -18,9 +18,9 @@
 #include "core/method.h"
 #include "core/variant.h"
 
-/* What a variant "gather:tile=8,split=1024" may set. */
+/* What a variant "gather:form=slots,split=1024" may set. */
 typedef struct {
-  int32_t tile; /* right-hand sides of an item: 8 or 32; 0: by the widths of panel and levels */
+  int32_t form; /* an spti_gather_form, or BY_RULE */
   spti_gather_split split;
 } settings;
 
@@ -30,7 +30,7 @@ typedef struct {
   int32_t *row;   /* [n]: row of each place, or ~row where nobody reads its solution; in device memory, as items */
   int32_t *items; /* [SPTI_GATHER_ITEM_WORDS * item_count], or NULL: no long rows */
   int64_t item_count;
-  bool side_by_side; /* up to 8 right-hand sides */
+  spti_gather_form narrow; /* for up to 8 right-hand sides */
 } state;
 
 typedef struct {
@@ -41,19 +41,23 @@ typedef struct {
 
 /* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
 static const spti_gather_split SPLIT = {.above = 256, .segment = 128};
-/* Mean rows of a level and entries of a row for which items side by side in a warp are the faster form. */
-enum { WIDE_LEVELS = 6000, SHORT_ROWS = 8 };
+/* Up to 8 right-hand sides: mean rows of a level from which on hardly any row waits, so that items side by side, which wait for each
+ * other, are best; mean entries of a row from which on slots are. */
+enum { WIDE_LEVELS = 6000, SLOTS_FROM = 5 };
+enum { BY_RULE = SPTI_GATHER_LANES + 1 };
 static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
 /* ---- parameters ---- */
 
+static const char *const form_names[] = {
+    [SPTI_GATHER_ROWS] = "rows", [SPTI_GATHER_SLOTS] = "slots", [SPTI_GATHER_LANES] = "lanes", [BY_RULE] = NULL};
+
 static sptrsm_status parse_variant(settings *s, const char *text) {
-  const spti_setting known[] = {
-      {"tile", &s->tile, 8, 32, NULL}, {"split", &s->split.above, 1, INT32_MAX, NULL}, {"segment", &s->split.segment, 1, INT32_MAX, NULL}};
-  SPTI_TRY(spti_variant_parse("gather", text, known, (int)(sizeof known / sizeof *known)));
-  if (s->tile != 0 && s->tile != 8 && s->tile != 32) return spti_fail(SPTRSM_ERR_ARGUMENT, "gather: tile=%d is not 8 or 32", s->tile);
-  return SPTRSM_OK;
+  const spti_setting known[] = {{"form", &s->form, 0, 0, form_names},
+                                {"split", &s->split.above, 1, INT32_MAX, NULL},
+                                {"segment", &s->split.segment, 1, INT32_MAX, NULL}};
+  return spti_variant_parse("gather", text, known, (int)(sizeof known / sizeof *known));
 }
 
 /* ---- analysis ---- */
@@ -116,7 +120,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   const spti_gpu_levels *levels;
-  settings set = {.split = SPLIT};
+  settings set = {.form = BY_RULE, .split = SPLIT};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "gather state"));
   *s = (state){.set = set, .item_count = n};
@@ -135,7 +139,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                 .split = set.split};
   SPTI_CUDA(spti_gather_rows_launch(&p, plan->context->stream));
   if (levels->longest > set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
-  s->side_by_side = n / levels->count >= WIDE_LEVELS && entries / n <= SHORT_ROWS;
+  s->narrow = entries / n >= SLOTS_FROM ? SPTI_GATHER_SLOTS : n / levels->count >= WIDE_LEVELS ? SPTI_GATHER_LANES : SPTI_GATHER_ROWS;
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
@@ -159,7 +163,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const int64_t parts = s->item_count - plan->view.n;
   int used = snprintf(info->parameters, sizeof info->parameters, "split=%d segment=%d parts=%lld", s->set.split.above, s->set.split.segment,
                       (long long)parts);
-  if (s->set.tile) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " tile=%d", s->set.tile);
+  if (s->set.form != BY_RULE)
+    snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " form=%s", form_names[s->set.form]);
   info->plan_bytes = sizeof *s + s->rows.bytes + (size_t)plan->view.n * sizeof *s->row;
   if (s->items) info->plan_bytes += (size_t)s->item_count * SPTI_GATHER_ITEM_WORDS * sizeof *s->items;
 }
@@ -246,11 +251,9 @@ fail:
 
 /* ---- solve ---- */
 
-/* Items side by side in a warp make a short row cost fewer instructions, but each waits for all of them: where levels are so wide that
- * hardly any row waits. */
-static int32_t tile_for(const state *s, int32_t width) {
-  if (s->set.tile) return s->set.tile;
-  return s->side_by_side && width <= 8 ? 8 : 32;
+static spti_gather_form form_for(const state *s, int32_t width) {
+  if (s->set.form != BY_RULE) return (spti_gather_form)s->set.form;
+  return width > 8 ? SPTI_GATHER_ROWS : s->narrow;
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
@@ -259,7 +262,8 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   if (w->losses != plan->context->losses) SPTI_TRY(make_whole(plan, w));
   spti_gather_args args = args_of(plan, w);
   args.between = *between;
-  args.tile = tile_for(s, between->width);
+  args.form = form_for(s, between->width);
+  args.tile = spti_gather_tile(args.form);
   args.tiles = (int32_t)(((int64_t)between->width + args.tile - 1) / args.tile);
   if (spti_gather_blocks(&args) > INT32_MAX || args.ld > INT32_MAX / 16)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows times %d right-hand sides are beyond 32 bits; use smaller panels",

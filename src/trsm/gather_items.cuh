@@ -124,6 +124,8 @@ SPTI_DEVICE T value_of(const spti_gather_args &a, const gather_item<Cut> &g, int
   return Cut && e + u < g.sums() ? one<T>() : load_const((const T *)a.val + entry + u);
 }
 
+template <typename T> SPTI_DEVICE T add_up(const T (&sum)[GATHER_SUMS]) { return (sum[0] + sum[2]) + (sum[1] + sum[3]); }
+
 /* ---- the ends of an item ---- */
 
 /* What an item needs that nobody waits for: as it stands in memory, so that other loads can follow at once, */
@@ -151,9 +153,8 @@ template <typename T> struct gather_ends {
     diagonal.set(loaded.diag);
   }
   /* b less the sum of all terms but the last, which is t x. */
-  template <bool Cut>
-  SPTI_DEVICE T solution(const spti_gather_args &a, const gather_item<Cut> &g, const T (&sum)[GATHER_SUMS], T t, T x) const {
-    T v = b - ((sum[0] + sum[2]) + (sum[1] + sum[3]));
+  template <bool Cut> SPTI_DEVICE T solution(const spti_gather_args &a, const gather_item<Cut> &g, T sum, T t, T x) const {
+    T v = b - sum;
     if (g.terms() > 0) v = multiply_add(-t, x, v);
     if (g.is_part()) return -v;
     return a.diag ? diagonal.divide(v) : v;

@@ -57,6 +57,13 @@ int spti_gather_items_launch(const spti_gather_pattern_args *, void *stream);
 /* Control words behind those of the protocol: columns of each of the two work blocks that may hold values. */
 enum { SPTI_GATHER_DIRTY = SPTI_SYNCFREE_CONTROL_WORDS, SPTI_GATHER_CONTROL_WORDS = SPTI_GATHER_DIRTY + 2 };
 
+/* How the lanes of a warp share the work: 32 right-hand sides of one item; 8 of one item, whose terms are in four slots; 8 of each of four
+ * items. */
+typedef enum { SPTI_GATHER_ROWS, SPTI_GATHER_SLOTS, SPTI_GATHER_LANES } spti_gather_form;
+enum { SPTI_GATHER_WARPS = 4 /* of a thread block */ };
+
+static inline int32_t spti_gather_tile(spti_gather_form form) { return form == SPTI_GATHER_ROWS ? 32 : 8; }
+
 typedef struct {
   int32_t n;
   int32_t item_count; /* n + parts */
@@ -64,18 +71,17 @@ typedef struct {
   const int32_t *from;
   const void *val, *diag; /* diag NULL: ones */
   spti_transfer between;
-  void *work;         /* two blocks of item_count rows: places, then parts */
-  int64_t ld;         /* of the work blocks, at least between.width; a row of it is less than 2^31 bytes */
-  int32_t tile;       /* right-hand sides of an item: 32, or 8 for four items side by side in a warp */
+  void *work; /* two blocks of item_count rows: places, then parts */
+  int64_t ld; /* of the work blocks, at least between.width; a row of it is less than 2^31 bytes */
+  spti_gather_form form;
+  int32_t tile;       /* right-hand sides of an item: what spti_gather_tile says of the form */
   int32_t tiles;      /* of between.width */
   spti_syncfree sync; /* control: [SPTI_GATHER_CONTROL_WORDS], as the last solve or start left it */
 } spti_gather_args;
 
-enum { SPTI_GATHER_WARPS = 4 /* of a thread block */ };
-
 /* Thread blocks of a solve, at most 2^31 - 1: the ticket word has a bit for other things. */
 static inline int64_t spti_gather_blocks(const spti_gather_args *a) {
-  const int64_t items = SPTI_GATHER_WARPS * (32 / a->tile);
+  const int64_t items = a->form == SPTI_GATHER_LANES ? SPTI_GATHER_WARPS * (32 / a->tile) : SPTI_GATHER_WARPS;
   return (a->item_count + items - 1) / items * a->tiles;
 }
 

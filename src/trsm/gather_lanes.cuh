@@ -1,5 +1,5 @@
-/* gather_lanes.cuh -- the kernel of gather for few right-hand sides and very wide levels: 32 / Lanes items side by side in a warp, a lane a
- * right-hand side of one of them. Items of a warp may wait for each other, so its lanes stay together: one loop in which those
+/* gather_lanes.cuh -- the kernel of gather for few right-hand sides and very wide levels: four items side by side in a warp, eight
+ * lanes and right-hand sides each. Items of a warp may wait for each other, so its lanes stay together: one loop in which those
  * that have what they need go on, and the others peek again. See gather_items.cuh for the protocol. */
 #ifndef SPTI_GATHER_LANES_CUH
 #define SPTI_GATHER_LANES_CUH
@@ -7,6 +7,8 @@
 #include "trsm/gather_items.cuh"
 
 namespace spti {
+
+enum { GATHER_ITEM_LANES = 8, GATHER_SIDE_BY_SIDE = 32 / GATHER_ITEM_LANES };
 
 /* One lane's item and right-hand side. */
 template <typename T, bool Cut> struct gather_lane {
@@ -63,19 +65,18 @@ template <typename T, bool Cut> struct gather_lane {
       take(a);
       return false;
     }
-    *solution = ends.solution(a, item, sum, t, last);
+    *solution = ends.solution(a, item, add_up(sum), t, last);
     return true;
   }
 };
 
-template <typename T, int Lanes, bool Cut>
+template <typename T, bool Cut>
 SPTI_KERNEL_RESIDENT(32 * SPTI_GATHER_WARPS, sizeof(T) > 8 ? 4 : 8)
 gather_lanes_kernel(spti_gather_args a) {
-  constexpr int SIDE_BY_SIDE = 32 / Lanes;
-  const gather_share share(a, SPTI_GATHER_WARPS * SIDE_BY_SIDE);
-  const int32_t first = share.first + warp_in_block() * SIDE_BY_SIDE, i = first + lane() / Lanes;
+  const gather_share share(a, SPTI_GATHER_WARPS * GATHER_SIDE_BY_SIDE);
+  const int32_t first = share.first + warp_in_block() * GATHER_SIDE_BY_SIDE, i = first + lane() / GATHER_ITEM_LANES;
   if (first >= a.item_count) return;
-  const int32_t k = share.column + lane() % Lanes, width = a.between.width;
+  const int32_t k = share.column + lane() % GATHER_ITEM_LANES, width = a.between.width;
   const bool mine = i < a.item_count, solves = mine && k < width;
   gather_lane<T, Cut> l(a, mine ? i : a.item_count - 1, share.second, k < width ? k : width - 1);
   T solution = from_reals<T>::make(0, 0);

@@ -58,13 +58,13 @@ SPTI_DEVICE bool end_row(const spti_gather_args &a, const gather_item<Cut> &g, i
   gather_ends<T> ends;
   if constexpr (N == 0) {
     ends.make(a, g, loaded);
-    *solution = ends.solution(a, g, sum, one<T>(), one<T>());
+    *solution = ends.solution(a, g, add_up(sum), one<T>(), one<T>());
   } else {
     gather_batch<T, N> batch(a, g, e, column);
     ends.make(a, g, loaded);
     if (!batch.wait(a, g.matrix_row())) return false;
     batch.add(sum, N - 1);
-    *solution = ends.solution(a, g, sum, batch.t[N - 1], batch.x[N - 1]);
+    *solution = ends.solution(a, g, add_up(sum), batch.t[N - 1], batch.x[N - 1]);
   }
   return true;
 }

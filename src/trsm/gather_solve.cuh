@@ -4,13 +4,17 @@
 
 #include "trsm/gather_lanes.cuh"
 #include "trsm/gather_rows.cuh"
+#include "trsm/gather_slots.cuh"
 
 namespace spti {
 
 template <typename T, bool Cut> int launch_gather(const spti_gather_args *a, void *stream) {
   const int64_t blocks = spti_gather_blocks(a);
-  if (a->tile == 8) return SPTI_LAUNCH((gather_lanes_kernel<T, 8, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
-  return SPTI_LAUNCH((gather_rows_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
+  switch (a->form) {
+  case SPTI_GATHER_SLOTS: return SPTI_LAUNCH((gather_slots_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
+  case SPTI_GATHER_LANES: return SPTI_LAUNCH((gather_lanes_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
+  default: return SPTI_LAUNCH((gather_rows_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
+  }
 }
 
 template <typename T> int launch_gather_type(const spti_gather_args *a, void *stream) {

@@ -16,7 +16,8 @@ template <typename R> static std::complex<R> conjugate(std::complex<R> v) { retu
 /* What varies of a run. */
 struct gather_case {
   shape pattern = shape::random;
-  int32_t n = 40, width = 7, tile = 32;
+  int32_t n = 40, width = 7;
+  spti_gather_form form = SPTI_GATHER_ROWS;
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
   spti_gather_split split = {512, 256};
   bool permuted = false, scaled = false, columns = false, in_place = false;
@@ -41,11 +42,11 @@ struct gather_case {
   void draw_schedule(uint64_t seed) {
     numbers r(seed + 1234);
     for (int i = 0; i < 8; i++) r.next();
-    tile = r.below(2) ? 8 : 32;
+    form = spti_gather_form(r.below(3));
   }
   std::string name() const {
     return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           " tile=" + std::to_string(tile) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
+           " form=" + std::to_string(int(form)) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
            (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (permuted ? " permuted" : "") + (scaled ? " scaled" : "") +
            (columns ? " columns" : " rows") + (in_place ? " in place" : "") + " split=" + std::to_string(split.above) + "," +
            std::to_string(split.segment);
@@ -165,7 +166,8 @@ template <typename T> struct solver {
   /* B and X with their strides; element (r,k) of the block belongs to row i, r = map[i]. */
   void solve(const spti_transfer &between, const gather_case &now) {
     a.between = between;
-    a.tile = now.tile;
+    a.form = now.form;
+    a.tile = spti_gather_tile(a.form);
     a.tiles = (between.width + a.tile - 1) / a.tile;
     if (failure.empty() && spti_gather_solve_launch(&a, dtype_of<T>::value, nullptr)) failure = "solve: " + simt::error();
     if (failure.empty() && lost) failure = "dependency never arrived (row " + std::to_string(lost - 1) + ")";
