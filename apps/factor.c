@@ -271,6 +271,7 @@ static int work(factor_set *set, factor_report *r, const settings *s, const sptr
   if (code == CLI_OK && !s->no_check) {
     cli_phase("checking");
     code = factor_check(&r->check, A, set);
+    if (code == CLI_MEMORY) cli_note("the check takes as much memory as the factors again; leave it out with --no-check");
   }
   return code == CLI_OK ? write_files(s, r, file, A, set) : code;
 }
