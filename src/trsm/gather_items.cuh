@@ -81,9 +81,11 @@ template <typename T> struct gather_column {
   SPTI_DEVICE T *refill(int32_t work_row) const { return (T *)(other + int64_t(work_row) * stride); }
 };
 
-/* Where the refill of a tile ends: with the tile, but the last one also fills columns that an earlier, wider solve wrote. */
+/* Where the refill of a tile ends: with the tile, but the last one also fills columns that an earlier, wider solve wrote. The dirty width
+ * of the other work block is written by no block of this launch, so it may come from the nearest cache: asked for by every warp where
+ * the tickets are, it would be what a solve waits for. */
 SPTI_DEVICE int32_t refill_end(const spti_gather_args &a, const gather_share &share) {
-  const int32_t dirty = load_relaxed(a.sync.control + SPTI_GATHER_DIRTY + !share.second), end = share.column + a.tile;
+  const int32_t dirty = load_const(a.sync.control + SPTI_GATHER_DIRTY + !share.second), end = share.column + a.tile;
   return end < a.between.width && end < dirty ? end : dirty;
 }
 
