@@ -28,7 +28,7 @@ struct block_shared {
   int32_t bad[SPTI_BLOCK_STRIPS * 8]; /* right-hand sides whose sums may overflow */
 };
 
-/* The block's share of the work, and the warp's: every parts-th step of one strip. */
+/* The block's share of the work, and the warp's: every parts-th pair of steps of one strip. */
 struct block_item {
   int32_t panel, first, rows, strips; /* first: place */
   int32_t k;                          /* first right-hand side */
@@ -52,33 +52,40 @@ struct block_item {
   SPTI_DEVICE bool works() const { return part < parts; }
 };
 
-/* ---- chunks of columns ---- */
+/* ---- chunks of columns ----
+ *
+ * Counted from the last step back, so that what is ready last is in one chunk; the first one may lack its first steps. */
 
 /* A thread's words of a chunk: one right-hand side's (or a part of it), of several columns. */
 template <typename T, typename Shape> struct block_values {
   using real = typename Shape::real;
-  int32_t col[Shape::VALUES]; /* places; -1: nothing to ask for */
+  int32_t col[Shape::VALUES], next[Shape::VALUES]; /* places, of this chunk and the next; -1: nothing to ask for */
+  int32_t herald, next_herald;
   real x[Shape::VALUES];
 
   static SPTI_DEVICE int32_t word() { return thread_in_block() % Shape::WORDS; }
   static SPTI_DEVICE int32_t row(int v) { return (v * BLOCK_THREADS + thread_in_block()) / Shape::WORDS; }
 
-  SPTI_DEVICE void find(const spti_block_solve_args &a, const block_item &g, int32_t step) {
-    const bool wanted = g.k + word() / Shape::PLANES < a.between.width;
+  SPTI_DEVICE void find_next(const spti_block_solve_args &a, const block_item &g, int32_t step) {
+    const bool wanted = g.k + word() / Shape::PLANES < a.between.width && step < g.end;
 #pragma unroll
     for (int v = 0; v < Shape::VALUES; v++) {
-      col[v] = -1;
-      if (wanted && step + row(v) / SPTI_BLOCK_STEP < g.end) col[v] = load_const(a.panels.col + int64_t(step) * SPTI_BLOCK_STEP + row(v));
+      next[v] = -1;
+      if (wanted && step + row(v) / SPTI_BLOCK_STEP >= g.begin)
+        next[v] = load_const(a.panels.col + int64_t(step) * SPTI_BLOCK_STEP + row(v));
     }
+    next_herald = wanted && a.panels.herald ? load_const(a.panels.herald + step + Shape::STEPS - 1) : -1;
   }
-  SPTI_DEVICE const real *at(const spti_block_solve_args &a, const block_item &g, const T *now, int v) const {
-    return (const real *)(now + col[v] * a.ld + g.k) + word();
+  SPTI_DEVICE const real *at(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t place) const {
+    return (const real *)(now + place * a.ld + g.k) + word();
   }
   SPTI_DEVICE void ask(const spti_block_solve_args &a, const block_item &g, const T *now) {
+    herald = next_herald;
 #pragma unroll
     for (int v = 0; v < Shape::VALUES; v++) {
+      col[v] = next[v];
       x[v] = 0;
-      if (col[v] >= 0) x[v] = peek(at(a, g, now, v));
+      if (col[v] >= 0) x[v] = peek(at(a, g, now, col[v]));
     }
   }
   SPTI_DEVICE bool missing() const {
@@ -87,28 +94,21 @@ template <typename T, typename Shape> struct block_values {
     for (int v = 0; v < Shape::VALUES; v++) some = some || is_sentinel(x[v]);
     return some;
   }
-  SPTI_DEVICE void ask_again(const spti_block_solve_args &a, const block_item &g, const T *now) {
-#pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++)
-      if (is_sentinel(x[v])) x[v] = peek(at(a, g, now, v));
-  }
-  /* Whole warp: until all have come; as long as their herald has not, that one word is all it asks for, since the many blocks that wait
-   * would keep those waiting that work. False in lanes that waited in vain. */
-  SPTI_DEVICE bool wait(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t last_step) {
-    if (!any(missing())) return true;
-    const int32_t herald = a.panels.herald ? load_const(a.panels.herald + last_step) : -1;
+  /* Until all have come; as long as their herald has not, that one word is all it asks for, since the many blocks that wait would keep
+   * those waiting that work. False: they never come. */
+  SPTI_DEVICE bool wait(const spti_block_solve_args &a, const block_item &g, const T *now) {
     spin_guard guard;
     guard.start();
-    if (herald >= 0) {
-      const real *word = (const real *)(now + herald * a.ld + g.k);
-      while (is_sentinel(peek(word)))
-        if (!guard.go_on(a.sync, g.row(a))) return false;
-      guard.progress();
-      ask_again(a, g, now);
-    }
-    while (missing()) {
-      if (!guard.go_on(a.sync, g.row(a))) return false;
-      ask_again(a, g, now);
+    bool near = true;
+    for (bool first = true; missing(); first = false) {
+      if (!first && !guard.go_on(a.sync, g.row(a))) return false;
+      const bool look = herald >= 0 && (first || !near);
+      const real word = look ? peek((const real *)(now + herald * a.ld + g.k)) : real(0);
+      if (near)
+#pragma unroll
+        for (int v = 0; v < Shape::VALUES; v++)
+          if (is_sentinel(x[v])) x[v] = peek(at(a, g, now, col[v]));
+      near = !is_sentinel(word);
     }
     return true;
   }
@@ -126,7 +126,7 @@ template <typename T, typename Shape> struct block_values {
 
 /* Where a warp's tile of a step is; NULL: it has none. */
 template <typename T> SPTI_DEVICE const T *tile_of(const spti_block_solve_args &a, const block_item &g, int32_t step) {
-  if (step >= g.end || !g.works() || (step - g.begin) % g.parts != g.part) return nullptr;
+  if (step < g.begin || !g.works() || (g.end - 1 - step) / 2 % g.parts != g.part) return nullptr;
   const int64_t record = load_const(a.panels.step + step);
   const int32_t strips = spti_block_step_strips(record);
   if (!(strips >> g.strip & 1)) return nullptr;
@@ -150,47 +150,56 @@ template <typename T, typename Shape> struct block_tiles {
   }
   SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &sums, const double *buffer) const {
 #pragma unroll
-    for (int i = 0; i < Shape::STEPS; i++)
-      if (there >> i & 1) multiply_tile<false>(sums, tile[i], buffer + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+    for (int i = 0; i < Shape::STEPS; i += 2) {
+      const double *x = buffer + i * SPTI_BLOCK_STEP * Shape::ROW;
+      const int32_t pair = there >> i & 3;
+      if (pair == 3) multiply_tiles<2>(sums, tile + i, x, Shape::ROW);
+      if (pair == 1) multiply_tiles<1>(sums, tile + i, x, Shape::ROW);
+      if (pair == 2) multiply_tiles<1>(sums, tile + i + 1, x + SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+    }
   }
-  /* The same by entries. */
+  /* The same by entries, in the same order. */
   static SPTI_DEVICE void multiply_carefully(const spti_block_solve_args &a, const block_item &g, int32_t step,
                                              block_sums<T, Shape::TILES> &sums, const double *buffer) {
 #pragma unroll 1
-    for (int i = 0; i < Shape::STEPS; i++)
-      if (const T *at = tile_of<T>(a, g, step + i)) {
-        block_fragment<T> f;
-        load_fragment(from_global(), at, f);
-        multiply_tile<true>(sums, f, buffer + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
-      }
+    for (int i = 0; i < Shape::STEPS; i += 2) {
+      const T *const at[2] = {tile_of<T>(a, g, step + i), tile_of<T>(a, g, step + i + 1)};
+      const double *x = buffer + i * SPTI_BLOCK_STEP * Shape::ROW;
+      block_fragment<T> f[2];
+      for (int j = 0; j < 2; j++)
+        if (at[j]) load_fragment(from_global(), at[j], f[j]);
+      if (at[0] && at[1]) multiply_tiles<2>(sums, f, x, Shape::ROW, entries_of<T>(f[0]) | entries_of<T>(f[1]) << 4);
+      else if (at[0]) multiply_tiles<1>(sums, f, x, Shape::ROW, entries_of<T>(f[0]));
+      else if (at[1]) multiply_tiles<1>(sums, f + 1, x + SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW, entries_of<T>(f[1]));
+    }
   }
 };
 
-/* Whole block: takes the products with all columns before the panel from the sums. False: a dependency was lost. */
+/* Whole block: takes the products with all columns before the panel from the sums. Returns the chunks' number, or -1 if a dependency was
+ * lost. */
 template <typename T, typename Shape>
-SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, double *buffers, block_shared *shared,
-                              block_sums<T, Shape::TILES> &sums) {
+SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, double *buffers, block_shared *shared,
+                                 block_sums<T, Shape::TILES> &sums) {
+  const int32_t chunks = (g.end - g.begin + Shape::STEPS - 1) / Shape::STEPS;
+  int32_t step = g.end - chunks * Shape::STEPS;
   block_values<T, Shape> values;
   block_tiles<T, Shape> tiles;
-  values.find(a, g, g.begin);
+  values.find_next(a, g, step);
   values.ask(a, g, now);
-  tiles.fetch(a, g, g.begin);
-  for (int32_t chunk = 0, step = g.begin; step < g.end; chunk++, step += Shape::STEPS) {
+  if (chunks > 0) tiles.fetch(a, g, step);
+  for (int32_t chunk = 0; chunk < chunks; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
-    const int32_t left = g.end - step;
-    if (!values.wait(a, g, now, step + (left < Shape::STEPS ? left : Shape::STEPS) - 1)) shared->lost_at = chunk;
+    values.find_next(a, g, step + Shape::STEPS);
+    if (!values.wait(a, g, now)) shared->lost_at = chunk;
     if (!values.hand_over(buffer) && shared->careful_from > chunk) shared->careful_from = chunk;
-    if (step + Shape::STEPS < g.end) {
-      values.find(a, g, step + Shape::STEPS);
-      values.ask(a, g, now);
-    }
+    values.ask(a, g, now);
     syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
-    if (shared->lost_at <= chunk) return false;
+    if (shared->lost_at <= chunk) return -1;
     if (shared->careful_from > chunk) tiles.multiply(sums, buffer);
     else tiles.multiply_carefully(a, g, step, sums, buffer);
-    if (step + Shape::STEPS < g.end) tiles.fetch(a, g, step + Shape::STEPS);
+    if (chunk + 1 < chunks) tiles.fetch(a, g, step + Shape::STEPS);
   }
-  return true;
+  return chunks;
 }
 
 } // namespace spti

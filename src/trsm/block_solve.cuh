@@ -101,17 +101,35 @@ template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a,
   store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
 }
 
-/* Whole warp: x = inverse r for one strip, and out with all but the bad ones. */
-template <typename T, typename Shape>
-SPTI_DEVICE void apply_inverse(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, const double *r,
-                               const block_shared *shared) {
-  block_sums<T, Shape::TILES> x = {};
-  const int32_t first = spti_block_diagonal_tile(g.strip, 0, 0);
-  for (int32_t i = 0; i < 2 * (g.strip + 1); i++) {
-    block_fragment<T> f;
-    load_fragment(from_shared(), inverse + (first + i) * SPTI_BLOCK_TILE, f);
-    multiply_tile<false>(x, f, r + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+/* A warp's tiles of an inverse, a few of them at a time, from shared memory. */
+template <typename T, typename Shape> struct block_inverse {
+  block_fragment<T> tile[Shape::STEPS];
+  const T *from;
+  int32_t count;
+
+  SPTI_DEVICE block_inverse(const block_item &g, const T *inverse)
+      : from(inverse + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
+  SPTI_DEVICE void fetch(int32_t first) {
+#pragma unroll
+    for (int i = 0; i < Shape::STEPS; i++)
+      if (first + i < count) load_fragment(from_shared(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
   }
+  /* The first ones have been fetched. */
+  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
+#pragma unroll
+    for (int first = 0; first < 2 * SPTI_BLOCK_STRIPS; first += Shape::STEPS) {
+      if (first > 0 && first < count) fetch(first);
+#pragma unroll
+      for (int i = 0; i < Shape::STEPS; i += 2)
+        if (first + i < count) multiply_tiles<2>(x, tile + i, r + (first + i) * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+    }
+  }
+};
+
+/* Whole warp: out with a strip's solutions, all but the bad ones. */
+template <typename T, typename Shape>
+SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x,
+                           const block_shared *shared) {
   for_pairs<Shape>([&](int row, int k, int n, int e) {
     const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row, wide = a.between.width - g.k;
     const T v[2] = {get_parts<T>(x.part[n], e), get_parts<T>(x.part[n], e + 1)};
@@ -185,10 +203,24 @@ template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args
   for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
 }
 
+/* Whole block: from its sums, which are in the warps' registers, to the solutions. r: shared memory for all of them. */
 template <typename T, typename Shape>
 SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, bool substituted,
-                                const block_shared *shared) {
-  if (!substituted && g.works() && g.part == 0) apply_inverse<T, Shape>(a, g, now, inverse, r, shared);
+                                block_sums<T, Shape::TILES> &sums, block_shared *shared) {
+  const bool multiplies = !substituted && g.works() && g.part == 0;
+  block_inverse<T, Shape> tiles(g, inverse);
+  if (multiplies) tiles.fetch(0);
+  put_sums<T, Shape>(g, sums, r, shared);
+  syncthreads();
+  if (g.parts > 1) {
+    add_parts<Shape>(g, r, shared);
+    syncthreads();
+  }
+  if (multiplies) {
+    sums = {};
+    tiles.multiply(sums, r);
+    put_strip<T, Shape>(a, g, now, sums, shared);
+  }
   bool some = substituted;
   for (int k = lane(); k < Shape::COLUMNS; k += 32) some = some || shared->bad[k];
   if (!any(some)) return;
@@ -228,15 +260,13 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   block_sums<T, Shape::TILES> sums;
   start_sums<T, Shape>(a, g, sums);
   if (!substituted) fetch_inverse(a, g, inverse);
-  if (!take_columns<T, Shape>(a, g, blocks.now, words, shared, sums)) return;
-  syncthreads(); /* the chunks' memory is the sums' from here on */
-  put_sums<T, Shape>(g, sums, words, shared);
-  syncthreads();
-  if (g.parts > 1) {
-    add_parts<Shape>(g, words, shared);
-    syncthreads();
-  }
-  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, words, substituted, shared);
+  const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, shared, sums);
+  if (chunks < 0) return;
+  /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
+  constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
+  if (!FITS || chunks == 0) syncthreads();
+  double *r = words + (FITS && chunks % 2 ? Shape::CHUNK * Shape::ROW : 0);
+  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, r, substituted, sums, shared);
   refill<T, Shape>(a, g, blocks);
 }
 

@@ -80,36 +80,63 @@ SPTI_DEVICE void mma_entries(double (&c)[4], const double (&a)[4], int32_t entri
 /* Accumulators of a warp: 16 rows by 8 right-hand sides for each of the tiles, as the C operand of mma. */
 template <typename T, int Tiles> struct block_sums { double part[Tiles][planes_of<T>::COUNT][4]; };
 
-/* One product of real parts for all tiles of right-hand sides; b is the lane's first word of B, its second is 4 rows below. Careful: by
- * entries. */
-template <bool Careful, typename T, int Tiles>
-SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[4], int32_t entries, const double *b, int row) {
+/* One product of real parts for all tiles of right-hand sides. b: the lane's first word of B, the others are 4, 8 and 12 rows below. */
+template <typename T, int Tiles>
+SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[2][4], const double *b, int row) {
+#pragma unroll
+  for (int n = 0; n < Tiles; n++) {
+    const double *at = b + n * 8 * planes_of<T>::COUNT, x[4] = {at[0], at[4 * row], at[8 * row], at[12 * row]};
+    mma(sums.part[n][plane], a[0], a[1], x);
+  }
+}
+template <typename T, int Tiles>
+SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[1][4], const double *b, int row) {
 #pragma unroll
   for (int n = 0; n < Tiles; n++) {
     const double *at = b + n * 8 * planes_of<T>::COUNT;
-    if (Careful) mma_entries(sums.part[n][plane], a, entries, at[0], at[4 * row]);
-    else mma(sums.part[n][plane], a, at[0], at[4 * row]);
+    mma(sums.part[n][plane], a[0], at[0], at[4 * row]);
   }
 }
-
-/* sums += tile * x; x: 8 rows of `row` words in shared memory, the parts of a complex value next to each other. */
-template <bool Careful, typename R, int Tiles>
-SPTI_DEVICE void multiply_tile(block_sums<R, Tiles> &sums, const block_fragment<R> &f, const double *x, int row) {
-  const double *b = x + lane() % 4 * row + lane() / 4;
-  const double a[4] = {f.part[0][0], f.part[0][1], f.part[0][2], f.part[0][3]};
-  multiply_plane<Careful, R, Tiles>(sums, 0, a, Careful ? entries_of<R>(f) : 0, b, row);
+/* By entries: four bits for each tile. */
+template <typename T, int Tiles, int Count>
+SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[Count][4], const double *b, int row,
+                                int32_t entries) {
+#pragma unroll
+  for (int n = 0; n < Tiles; n++)
+#pragma unroll
+    for (int i = 0; i < Count; i++) {
+      const double *at = b + n * 8 * planes_of<T>::COUNT + 8 * i * row;
+      mma_entries(sums.part[n][plane], a[i], entries >> 4 * i, at[0], at[4 * row]);
+    }
 }
-template <bool Careful, typename R, int Tiles>
-SPTI_DEVICE void multiply_tile(block_sums<complex_t<R>, Tiles> &sums, const block_fragment<complex_t<R>> &f, const double *x, int row) {
+
+/* A part of several fragments next to each other, widened; sign: 1 or -1. */
+template <typename T, int Count> struct widened {
+  double a[Count][4];
+  SPTI_DEVICE widened(const block_fragment<T> *f, int plane, double sign) {
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+#pragma unroll
+      for (int e = 0; e < 4; e++) a[i][e] = sign * double(f[i].part[plane][e]);
+  }
+};
+
+/* sums += tiles * x for one tile or two next to each other. x: 8 rows for each, of `row` words in shared memory, the parts of a complex
+ * value side by side. entries: careful of what is none. */
+template <int Count, typename R, int Tiles, typename... Entries>
+SPTI_DEVICE void multiply_tiles(block_sums<R, Tiles> &sums, const block_fragment<R> *f, const double *x, int row, Entries... entries) {
+  multiply_plane<R, Tiles>(sums, 0, widened<R, Count>(f, 0, 1).a, x + lane() % 4 * row + lane() / 4, row, entries...);
+}
+template <int Count, typename R, int Tiles, typename... Entries>
+SPTI_DEVICE void multiply_tiles(block_sums<complex_t<R>, Tiles> &sums, const block_fragment<complex_t<R>> *f, const double *x, int row,
+                                Entries... entries) {
   using T = complex_t<R>;
   const double *b = x + lane() % 4 * row + lane() / 4 * 2;
-  const double re[4] = {f.part[0][0], f.part[0][1], f.part[0][2], f.part[0][3]};
-  const double im[4] = {f.part[1][0], f.part[1][1], f.part[1][2], f.part[1][3]}, minus_im[4] = {-im[0], -im[1], -im[2], -im[3]};
-  const int32_t entries = Careful ? entries_of<T>(f) : 0;
-  multiply_plane<Careful, T, Tiles>(sums, 0, re, entries, b, row);
-  multiply_plane<Careful, T, Tiles>(sums, 1, re, entries, b + 1, row);
-  multiply_plane<Careful, T, Tiles>(sums, 0, minus_im, entries, b + 1, row);
-  multiply_plane<Careful, T, Tiles>(sums, 1, im, entries, b, row);
+  const widened<T, Count> re(f, 0, 1), im(f, 1, 1), minus_im(f, 1, -1);
+  multiply_plane<T, Tiles>(sums, 0, re.a, b, row, entries...);
+  multiply_plane<T, Tiles>(sums, 1, re.a, b + 1, row, entries...);
+  multiply_plane<T, Tiles>(sums, 0, minus_im.a, b + 1, row, entries...);
+  multiply_plane<T, Tiles>(sums, 1, im.a, b, row, entries...);
 }
 
 } // namespace spti

@@ -145,6 +145,11 @@ inline void mma(double (&c)[4], const double (&a)[4], double b0, double b1) {
     }
 }
 
+inline void mma(double (&c)[4], const double (&a)[4], const double (&a8)[4], const double (&b)[4]) {
+  mma(c, a, b[0], b[1]);
+  mma(c, a8, b[2], b[3]);
+}
+
 inline void spin_pause() { simt::pause(); }
 inline bool left_out(protocol_step step) { return simt::left_out_step == int(step); }
 
