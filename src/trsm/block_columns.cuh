@@ -17,7 +17,7 @@ template <typename T, int Tiles> struct block_shape {
   static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
   static constexpr int ROW = WORDS + 4; /* of a row in shared memory, so that the lanes of a B operand meet different banks */
   static constexpr int VALUES = CHUNK * WORDS / BLOCK_THREADS; /* words of a chunk that a thread asks for */
-  static constexpr int RESIDENT = sizeof(T) > 8 ? 2 : 4;
+  static constexpr int RESIDENT = sizeof(T) > 8 ? 2 : WORDS > 16 ? 3 : 4;
   static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK >= SPTI_BLOCK_ROWS, "sums fit where the chunks were");
 };
 
@@ -158,22 +158,18 @@ template <typename T, typename Shape> struct block_tiles {
       if (pair == 2) multiply_tiles<1>(sums, tile + i + 1, x + SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
     }
   }
-  /* The same by entries, in the same order. */
-  static SPTI_DEVICE void multiply_carefully(const spti_block_solve_args &a, const block_item &g, int32_t step,
-                                             block_sums<T, Shape::TILES> &sums, const double *buffer) {
-#pragma unroll 1
-    for (int i = 0; i < Shape::STEPS; i += 2) {
-      const T *const at[2] = {tile_of<T>(a, g, step + i), tile_of<T>(a, g, step + i + 1)};
-      const double *x = buffer + i * SPTI_BLOCK_STEP * Shape::ROW;
-      block_fragment<T> f[2];
-      for (int j = 0; j < 2; j++)
-        if (at[j]) load_fragment(from_global(), at[j], f[j]);
-      if (at[0] && at[1]) multiply_tiles<2>(sums, f, x, Shape::ROW, entries_of<T>(f[0]) | entries_of<T>(f[1]) << 4);
-      else if (at[0]) multiply_tiles<1>(sums, f, x, Shape::ROW, entries_of<T>(f[0]));
-      else if (at[1]) multiply_tiles<1>(sums, f + 1, x + SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW, entries_of<T>(f[1]));
-    }
-  }
 };
+
+/* The tiles of two steps, or of one of them, by entries; in the order of block_tiles::multiply. */
+template <typename T, int Tiles>
+SPTI_DEVICE_RARE void multiply_carefully(block_sums<T, Tiles> &sums, const T *first, const T *second, const double *x, int row) {
+  block_fragment<T> f[2];
+  if (first) load_fragment(from_global(), first, f[0]);
+  if (second) load_fragment(from_global(), second, f[1]);
+  if (first && second) multiply_tiles<2>(sums, f, x, row, entries_of<T>(f[0]) | entries_of<T>(f[1]) << 4);
+  else if (first) multiply_tiles<1>(sums, f, x, row, entries_of<T>(f[0]));
+  else if (second) multiply_tiles<1>(sums, f + 1, x + SPTI_BLOCK_STEP * row, row, entries_of<T>(f[1]));
+}
 
 /* Whole block: takes the products with all columns before the panel from the sums. Returns the chunks' number, or -1 if a dependency was
  * lost. */
@@ -196,7 +192,14 @@ SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_ite
     syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
     if (shared->lost_at <= chunk) return -1;
     if (shared->careful_from > chunk) tiles.multiply(sums, buffer);
-    else tiles.multiply_carefully(a, g, step, sums, buffer);
+    else {
+      block_sums<T, Shape::TILES> copy = sums; /* so that only this one has an address */
+#pragma unroll 1
+      for (int i = 0; i < Shape::STEPS; i += 2)
+        multiply_carefully(copy, tile_of<T>(a, g, step + i), tile_of<T>(a, g, step + i + 1), buffer + i * SPTI_BLOCK_STEP * Shape::ROW,
+                           Shape::ROW);
+      sums = copy;
+    }
     if (chunk + 1 < chunks) tiles.fetch(a, g, step + Shape::STEPS);
   }
   return chunks;
