@@ -47,8 +47,6 @@ template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };
 #include <cuda_runtime.h>
 
 #define SPTI_DEVICE                           __device__ __forceinline__
-/* Of what is rarely run: a call, so that it costs no registers where it isn't. */
-#define SPTI_DEVICE_RARE                      static __device__ __noinline__
 #define SPTI_KERNEL(threads)                  __global__ void __launch_bounds__(threads)
 /* At least so many blocks on a multiprocessor: bounds the registers of a thread. */
 #define SPTI_KERNEL_RESIDENT(threads, blocks) __global__ void __launch_bounds__(threads, blocks)

@@ -8,9 +8,9 @@
  *
  * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
  * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
- * NaN and infinity. Tiles have zeros where the matrix has no entries. From the first chunk on that brings a value that is not
- * finite the warps multiply by entries only; and a right-hand side whose sums are not finite, or nearly so, is solved by
- * substitution with the triangle, as all are in a panel whose inverse would lose accuracy.
+ * NaN and infinity. Tiles and inverses have zeros where the matrix has no entries, and would spread what is not finite. It never gets
+ * out: a right-hand side whose sums are not finite, or nearly so, is summed again by entries and solved by substitution with
+ * the triangle. So are, without a new sum, all in a panel whose inverse would lose accuracy.
  * Progress: tickets deal panels out in the order in which they can be solved. Work blocks: core/two_blocks.cuh. */
 #ifndef SPTI_BLOCK_SOLVE_CUH
 #define SPTI_BLOCK_SOLVE_CUH
@@ -55,7 +55,7 @@ SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_item &g,
   });
 }
 
-/* Can't be trusted with zeros of an inverse: not finite, or soon not. */
+/* Not to be trusted with zeros that stand for no entry. */
 SPTI_DEVICE bool is_bad(double sum) { return !(magnitude(sum) <= 1e300); }
 
 /* A warp's sums to 16 rows of its own: those of part p of strip s begin at row 16 (p strips + s). */
@@ -66,7 +66,7 @@ SPTI_DEVICE void put_sums(const block_item &g, const block_sums<T, Shape::TILES>
 #pragma unroll
     for (int w = 0; w < 2 * Shape::PLANES; w++) {
       at[w] = sums.part[n][w % Shape::PLANES][e + w / Shape::PLANES];
-      if (g.parts == 1 && is_bad(at[w])) shared->bad[k + w / Shape::PLANES] = 1;
+      if (g.parts == 1 && is_bad(at[w])) shared->mark(k + w / Shape::PLANES);
     }
   });
 }
@@ -79,7 +79,7 @@ template <typename Shape> SPTI_DEVICE void add_parts(const block_item &g, double
     double *at = r + i / Shape::WORDS * Shape::ROW + word, sum = at[0];
     for (int p = 1; p < g.parts; p++) sum += at[p * rows * Shape::ROW];
     at[0] = sum;
-    if (is_bad(sum)) shared->bad[word / Shape::PLANES] = 1;
+    if (is_bad(sum)) shared->mark(word / Shape::PLANES);
   }
 }
 
@@ -128,20 +128,19 @@ template <typename T, typename Shape> struct block_inverse {
 
 /* Whole warp: out with a strip's solutions, all but the bad ones. */
 template <typename T, typename Shape>
-SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x,
+SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x, bool some_bad,
                            const block_shared *shared) {
+  const auto wanted = [&](int row, int k) { return row < g.rows && g.k + k < a.between.width && !(some_bad && shared->bad[k]); };
   for_pairs<Shape>([&](int row, int k, int n, int e) {
-    const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row, wide = a.between.width - g.k;
+    const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row;
     const T v[2] = {get_parts<T>(x.part[n], e), get_parts<T>(x.part[n], e + 1)};
-    const bool there = in_panel < g.rows, out[2] = {there && k < wide && !shared->bad[k], there && k + 1 < wide && !shared->bad[k + 1]};
-    publish_pair(now + (g.first + in_panel) * a.ld + g.k + k, v, out[0], out[1]);
+    publish_pair(now + (g.first + in_panel) * a.ld + g.k + k, v, wanted(in_panel, k), wanted(in_panel, k + 1));
   });
   for_pairs<Shape>([&](int row, int k, int n, int e) {
     const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row;
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      if (in_panel < g.rows && g.k + k + i < a.between.width && !shared->bad[k + i])
-        write_out(a, g.first + in_panel, g.k + k + i, get_parts<T>(x.part[n], e + i));
+      if (wanted(in_panel, k + i)) write_out(a, g.first + in_panel, g.k + k + i, get_parts<T>(x.part[n], e + i));
   });
 }
 
@@ -151,6 +150,36 @@ template <typename R> struct wide_of<complex_t<R>> { using type = complex_t<doub
 SPTI_DEVICE double widen(float v) { return v; }
 SPTI_DEVICE double widen(double v) { return v; }
 template <typename R> SPTI_DEVICE complex_t<double> widen(complex_t<R> v) { return {double(v.re), double(v.im)}; }
+
+/* One lane: the solution at a place, which has come before or will. */
+template <typename T> SPTI_DEVICE T await_solution(const spti_block_solve_args &a, const block_item &g, const T *at) {
+  spin_guard guard;
+  guard.start();
+  T x = peek(at);
+  while (is_sentinel(x) && guard.go_on(a.sync, g.row(a))) x = peek(at);
+  return x;
+}
+
+/* Whole warp: eight right-hand sides' sums once more, of the bad ones, by entries. Lane 4 c + t has column c and the rows t, t + 4, ... */
+template <typename T, typename Shape>
+SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_item &g, const T *now, double *r, int column,
+                                const block_shared *shared) {
+  using wide = typename wide_of<T>::type;
+  for (int32_t i = lane() % 4; i < g.rows && shared->bad[column]; i += 4) {
+    wide sum = widen(read_rhs<T>(a.between, row_of_place(a, g.first + i), g.k + column));
+    for (int32_t step = g.begin; step < g.end; step++) {
+      const T *tile = tile_of<T>(a.panels, step, i / SPTI_BLOCK_STRIP);
+      for (int32_t j = 0; tile && j < SPTI_BLOCK_STEP; j++) {
+        const T v = load_const(tile + place_in_tile(i % SPTI_BLOCK_STRIP, j));
+        if (!is_entry(v)) continue;
+        const int64_t place = load_const(a.panels.col + int64_t(step) * SPTI_BLOCK_STEP + j);
+        sum = sum - widen(v) * widen(await_solution(a, g, now + place * a.ld + g.k + column));
+      }
+    }
+    *(wide *)(r + i * Shape::ROW + column * Shape::PLANES) = sum;
+  }
+  syncwarp();
+}
 
 /* Whole warp: solves eight right-hand sides by substitution, r becomes x. Lane 4 c + t has column c, and of each row the entries
  * t, t + 4, ... */
@@ -219,13 +248,12 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
   if (multiplies) {
     sums = {};
     tiles.multiply(sums, r);
-    put_strip<T, Shape>(a, g, now, sums, shared);
+    put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   }
-  bool some = substituted;
-  for (int k = lane(); k < Shape::COLUMNS; k += 32) some = some || shared->bad[k];
-  if (!any(some)) return;
+  if (!substituted && !shared->some_bad) return;
   syncthreads(); /* nobody needs the sums any more */
   for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
+    sum_by_entries<T, Shape>(a, g, now, r, 8 * tile + lane() / 4, shared);
     substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
     put_out<T, Shape>(a, g, now, r, tile, substituted, shared);
   }
@@ -248,7 +276,8 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   SPTI_SHARED(block_shared, shared, 1);
   if (thread_in_block() == 0) {
     shared->word = draw_ticket(a.sync, a.between.width);
-    shared->lost_at = shared->careful_from = INT32_MAX;
+    shared->lost_at = INT32_MAX;
+    shared->some_bad = 0;
   }
   if (thread_in_block() < Shape::COLUMNS) shared->bad[thread_in_block()] = 0;
   syncthreads();

@@ -48,35 +48,6 @@ SPTI_DEVICE bool is_entry(float v) { return float_bits(v) != 0; }
 SPTI_DEVICE bool is_entry(double v) { return double_bits(v) != 0; }
 template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entry(v.re) || is_entry(v.im); }
 
-/* Which of the lane's four elements are entries, as bits. */
-template <typename T> SPTI_DEVICE int32_t entries_of(const block_fragment<T> &f) {
-  int32_t entries = 0;
-#pragma unroll
-  for (int e = 0; e < 4; e++)
-#pragma unroll
-    for (int p = 0; p < planes_of<T>::COUNT; p++) entries |= int32_t(is_entry(f.part[p][e])) << e;
-  return entries;
-}
-
-/* mma by entries: where there is none a NaN or an infinity of B is left alone. Otherwise the same bits, but for the sign of a zero. */
-SPTI_DEVICE void mma_entries(double (&c)[4], const double (&a)[4], int32_t entries, double b0, double b1) {
-#pragma unroll 1 /* rarely run: small rather than fast */
-  for (int k = 0; k < 8; k++) {
-    const int row = lane() / 4 * 4 + k % 4, column = lane() % 4 * 8 + k % 4;
-    const double b = k < 4 ? b0 : b1, x0 = shfl(b, column), x1 = shfl(b, column + 4);
-    const double upper = shfl(k < 4 ? a[0] : a[2], row), lower = shfl(k < 4 ? a[1] : a[3], row);
-    const int32_t there = shfl(entries, row) >> (k / 4 * 2);
-    if (there & 1) {
-      c[0] = fused(upper, x0, c[0]);
-      c[1] = fused(upper, x1, c[1]);
-    }
-    if (there & 2) {
-      c[2] = fused(lower, x0, c[2]);
-      c[3] = fused(lower, x1, c[3]);
-    }
-  }
-}
-
 /* Accumulators of a warp: 16 rows by 8 right-hand sides for each of the tiles, as the C operand of mma. */
 template <typename T, int Tiles> struct block_sums { double part[Tiles][planes_of<T>::COUNT][4]; };
 
@@ -97,19 +68,6 @@ SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const dou
     mma(sums.part[n][plane], a[0], at[0], at[4 * row]);
   }
 }
-/* By entries: four bits for each tile. */
-template <typename T, int Tiles, int Count>
-SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[Count][4], const double *b, int row,
-                                int32_t entries) {
-#pragma unroll
-  for (int n = 0; n < Tiles; n++)
-#pragma unroll
-    for (int i = 0; i < Count; i++) {
-      const double *at = b + n * 8 * planes_of<T>::COUNT + 8 * i * row;
-      mma_entries(sums.part[n][plane], a[i], entries >> 4 * i, at[0], at[4 * row]);
-    }
-}
-
 /* A part of several fragments next to each other, widened; sign: 1 or -1. */
 template <typename T, int Count> struct widened {
   double a[Count][4];
@@ -122,21 +80,20 @@ template <typename T, int Count> struct widened {
 };
 
 /* sums += tiles * x for one tile or two next to each other. x: 8 rows for each, of `row` words in shared memory, the parts of a complex
- * value side by side. entries: careful of what is none. */
-template <int Count, typename R, int Tiles, typename... Entries>
-SPTI_DEVICE void multiply_tiles(block_sums<R, Tiles> &sums, const block_fragment<R> *f, const double *x, int row, Entries... entries) {
-  multiply_plane<R, Tiles>(sums, 0, widened<R, Count>(f, 0, 1).a, x + lane() % 4 * row + lane() / 4, row, entries...);
+ * value side by side. */
+template <int Count, typename R, int Tiles>
+SPTI_DEVICE void multiply_tiles(block_sums<R, Tiles> &sums, const block_fragment<R> *f, const double *x, int row) {
+  multiply_plane<R, Tiles>(sums, 0, widened<R, Count>(f, 0, 1).a, x + lane() % 4 * row + lane() / 4, row);
 }
-template <int Count, typename R, int Tiles, typename... Entries>
-SPTI_DEVICE void multiply_tiles(block_sums<complex_t<R>, Tiles> &sums, const block_fragment<complex_t<R>> *f, const double *x, int row,
-                                Entries... entries) {
+template <int Count, typename R, int Tiles>
+SPTI_DEVICE void multiply_tiles(block_sums<complex_t<R>, Tiles> &sums, const block_fragment<complex_t<R>> *f, const double *x, int row) {
   using T = complex_t<R>;
   const double *b = x + lane() % 4 * row + lane() / 4 * 2;
   const widened<T, Count> re(f, 0, 1), im(f, 1, 1), minus_im(f, 1, -1);
-  multiply_plane<T, Tiles>(sums, 0, re.a, b, row, entries...);
-  multiply_plane<T, Tiles>(sums, 1, re.a, b + 1, row, entries...);
-  multiply_plane<T, Tiles>(sums, 0, minus_im.a, b + 1, row, entries...);
-  multiply_plane<T, Tiles>(sums, 1, im.a, b, row, entries...);
+  multiply_plane<T, Tiles>(sums, 0, re.a, b, row);
+  multiply_plane<T, Tiles>(sums, 1, re.a, b + 1, row);
+  multiply_plane<T, Tiles>(sums, 0, minus_im.a, b + 1, row);
+  multiply_plane<T, Tiles>(sums, 1, im.a, b, row);
 }
 
 } // namespace spti

@@ -9,7 +9,6 @@
 #include "simt/simt.h"
 
 #define SPTI_DEVICE                           inline
-#define SPTI_DEVICE_RARE                      inline
 #define SPTI_KERNEL(threads)                  void
 #define SPTI_KERNEL_RESIDENT(threads, blocks) void
 #define SPTI_SHARED(type, name, count)        type *const name = (type *)simt::shared_array(sizeof(type) * (count))
