@@ -4,6 +4,7 @@
 #define SPTI_BLOCK_COLUMNS_CUH
 
 #include "core/syncfree.cuh"
+#include "core/transfer.cuh"
 #include "trsm/block_tile.cuh"
 
 namespace spti {
@@ -64,7 +65,7 @@ template <typename T, typename Shape> struct block_values {
   const real *at[Shape::VALUES];
   real x[Shape::VALUES];
   int32_t next[Shape::VALUES]; /* places, of the next chunk; -1: nothing to ask for */
-  int32_t herald, next_herald;
+  int32_t herald = -1, next_herald = -1;
 
   static SPTI_DEVICE int32_t word() { return thread_in_block() % Shape::WORDS; }
   static SPTI_DEVICE int32_t row(int v) { return (v * BLOCK_THREADS + thread_in_block()) / Shape::WORDS; }
@@ -168,11 +169,65 @@ template <typename T, typename Shape> struct block_tiles {
   }
 };
 
-/* Whole block: takes the products with all columns before the panel from the sums. Returns the chunks' number, or -1 if a dependency was
- * lost. */
+/* ---- sums, in the layout of mma's C operand ---- */
+
+/* The lane's places in the layout: rows lane / 4 + 8 h of the strip, right-hand sides 8 n + column_of_lane() + i of the tile, element 2 h + i. */
+SPTI_DEVICE int32_t row_of_lane(const block_item &g, int h) { return g.strip * SPTI_BLOCK_STRIP + 8 * h + lane() / 4; }
+SPTI_DEVICE int32_t column_of_lane() { return lane() % 4 * 2; }
+
+SPTI_DEVICE void set_parts(double (&c)[1][4], int e, double v) { c[0][e] = v; }
+template <typename R> SPTI_DEVICE void set_parts(double (&c)[2][4], int e, complex_t<R> v) {
+  c[0][e] = v.re;
+  c[1][e] = v.im;
+}
+template <typename T> SPTI_DEVICE T get_parts(const double (&c)[1][4], int e) { return T(c[0][e]); }
+template <typename T> SPTI_DEVICE T get_parts(const double (&c)[2][4], int e) { return from_reals<T>::make(c[0][e], c[1][e]); }
+
+SPTI_DEVICE int64_t row_of_place(const spti_block_solve_args &a, int64_t place) { return a.backward ? a.panels.n - 1 - place : place; }
+
+/* The first part of a strip starts from the right-hand sides, the others from 0. All are loaded before the first is needed. */
 template <typename T, typename Shape>
-SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, double *buffers, block_shared *shared,
-                                 block_sums<T, Shape::TILES> &sums) {
+SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_item &g, block_sums<T, Shape::TILES> &sums) {
+  const spti_end &from = a.between.from;
+  int64_t block_row[2];
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int32_t r = row_of_lane(g, h), k = g.k + column_of_lane();
+    const bool wanted = g.part == 0 && r < g.rows;
+    block_row[h] = wanted ? row_at(from, row_of_place(a, g.first + r)) : 0;
+    const T *at = element_at<T>(from, block_row[h], k);
+#pragma unroll
+    for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        T b = from_reals<T>::make(0, 0);
+        if (wanted && k + 8 * n + i < a.between.width) b = load(at + (8 * n + i) * from.col_stride);
+        set_parts(sums.part[n], 2 * h + i, b);
+      }
+  }
+  if (a.between.alpha[0] == 1 && a.between.alpha[1] == 0 && !from.scale) return;
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+#pragma unroll
+    for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+      for (int e = 2 * h; e < 2 * h + 2; e++)
+        set_parts(sums.part[n], e, scale_row(from, block_row[h], times_alpha(a.between.alpha, get_parts<T>(sums.part[n], e))));
+}
+
+/* Whole block: the panel's inverse to shared memory. */
+template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args &a, const block_item &g, T *inverse) {
+  const int64_t first = load_const(a.panels.diag_start + g.panel);
+  const int32_t pairs = spti_block_diagonal_tiles(g.strips) * SPTI_BLOCK_TILE * planes_of<T>::COUNT / 2;
+  const auto *from = (const two<real_of<T>> *)((const T *)a.panels.inverse + first * SPTI_BLOCK_TILE);
+  for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
+}
+
+/* Whole block: the right-hand sides less the products with all columns before the panel; and the inverse, if wanted, to shared memory.
+ * Returns the number of chunks, or -1 if a dependency was lost. */
+template <typename T, typename Shape>
+SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, double *buffers, T *inverse,
+                                 block_shared *shared, block_sums<T, Shape::TILES> &sums) {
   const int32_t chunks = (g.end - g.begin + Shape::STEPS - 1) / Shape::STEPS;
   int32_t step = g.end - chunks * Shape::STEPS;
   block_values<T, Shape> values;
@@ -182,6 +237,8 @@ SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_ite
     values.ask(a, g, now);
     tiles.fetch(a, g, step);
   }
+  start_sums<T, Shape>(a, g, sums); /* once the first columns are on their way */
+  if (inverse) fetch_inverse(a, g, inverse);
   for (int32_t chunk = 0; chunk < chunks; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
     const bool more = chunk + 1 < chunks;

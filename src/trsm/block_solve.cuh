@@ -21,39 +21,7 @@
 
 namespace spti {
 
-/* ---- sums and solutions in the layout of mma's C operand ---- */
-
-/* f(row of the strip, first right-hand side of the tile, tile, element of the first one): the two that a lane has next to each other. */
-template <typename Shape, typename F> SPTI_DEVICE void for_pairs(F f) {
-#pragma unroll
-  for (int n = 0; n < Shape::TILES; n++)
-#pragma unroll
-    for (int h = 0; h < 2; h++) f(8 * h + lane() / 4, 8 * n + lane() % 4 * 2, n, 2 * h);
-}
-
-SPTI_DEVICE void set_parts(double (&c)[1][4], int e, double v) { c[0][e] = v; }
-template <typename R> SPTI_DEVICE void set_parts(double (&c)[2][4], int e, complex_t<R> v) {
-  c[0][e] = v.re;
-  c[1][e] = v.im;
-}
-template <typename T> SPTI_DEVICE T get_parts(const double (&c)[1][4], int e) { return T(c[0][e]); }
-template <typename T> SPTI_DEVICE T get_parts(const double (&c)[2][4], int e) { return from_reals<T>::make(c[0][e], c[1][e]); }
-
-SPTI_DEVICE int64_t row_of_place(const spti_block_solve_args &a, int64_t place) { return a.backward ? a.panels.n - 1 - place : place; }
-
-/* The first part of a strip starts from the right-hand sides, the others from 0. */
-template <typename T, typename Shape>
-SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_item &g, block_sums<T, Shape::TILES> &sums) {
-  for_pairs<Shape>([&](int row, int k, int n, int e) {
-    const int32_t r = g.strip * SPTI_BLOCK_STRIP + row;
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      T b = from_reals<T>::make(0, 0);
-      if (g.part == 0 && r < g.rows && g.k + k + i < a.between.width) b = read_rhs<T>(a.between, row_of_place(a, g.first + r), g.k + k + i);
-      set_parts(sums.part[n], e + i, b);
-    }
-  });
-}
+/* ---- sums, at the end ---- */
 
 /* Not to be trusted with zeros that stand for no entry. */
 SPTI_DEVICE bool is_bad(double sum) { return !(magnitude(sum) <= 1e300); }
@@ -61,14 +29,18 @@ SPTI_DEVICE bool is_bad(double sum) { return !(magnitude(sum) <= 1e300); }
 /* A warp's sums to 16 rows of its own: those of part p of strip s begin at row 16 (p strips + s). */
 template <typename T, typename Shape>
 SPTI_DEVICE void put_sums(const block_item &g, const block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
-  for_pairs<Shape>([&](int row, int k, int n, int e) {
-    double *at = r + (warp_in_block() * SPTI_BLOCK_STRIP + row) * Shape::ROW + k * Shape::PLANES;
 #pragma unroll
-    for (int w = 0; w < 2 * Shape::PLANES; w++) {
-      at[w] = sums.part[n][w % Shape::PLANES][e + w / Shape::PLANES];
-      if (g.parts == 1 && is_bad(at[w])) shared->mark(k + w / Shape::PLANES);
+  for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int k = 8 * n + column_of_lane();
+      double *at = r + (warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
+#pragma unroll
+      for (int w = 0; w < 2 * Shape::PLANES; w++) {
+        at[w] = sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES];
+        if (g.parts == 1 && is_bad(at[w])) shared->mark(k + w / Shape::PLANES);
+      }
     }
-  });
 }
 
 /* Whole block: adds the parts of each strip in order, to the rows of the first. */
@@ -130,18 +102,32 @@ template <typename T, typename Shape> struct block_inverse {
 template <typename T, typename Shape>
 SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x, bool some_bad,
                            const block_shared *shared) {
-  const auto wanted = [&](int row, int k) { return row < g.rows && g.k + k < a.between.width && !(some_bad && shared->bad[k]); };
-  for_pairs<Shape>([&](int row, int k, int n, int e) {
-    const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row;
-    const T v[2] = {get_parts<T>(x.part[n], e), get_parts<T>(x.part[n], e + 1)};
-    publish_pair(now + (g.first + in_panel) * a.ld + g.k + k, v, wanted(in_panel, k), wanted(in_panel, k + 1));
-  });
-  for_pairs<Shape>([&](int row, int k, int n, int e) {
-    const int32_t in_panel = g.strip * SPTI_BLOCK_STRIP + row;
+  const int32_t left = a.between.width - g.k;
+  const auto wanted = [&](int k) { return k < left && !(some_bad && shared->bad[k]); };
 #pragma unroll
-    for (int i = 0; i < 2; i++)
-      if (wanted(in_panel, k + i)) write_out(a, g.first + in_panel, g.k + k + i, get_parts<T>(x.part[n], e + i));
-  });
+  for (int h = 0; h < 2; h++) {
+    const int32_t r = row_of_lane(g, h);
+    T *at = now + (g.first + r) * a.ld + g.k;
+#pragma unroll
+    for (int n = 0; n < Shape::TILES && r < g.rows; n++) {
+      const int k = 8 * n + column_of_lane();
+      const T v[2] = {get_parts<T>(x.part[n], 2 * h), get_parts<T>(x.part[n], 2 * h + 1)};
+      publish_pair(at + k, v, wanted(k), wanted(k + 1));
+    }
+  }
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int32_t r = row_of_lane(g, h);
+    if (r >= g.rows) break;
+    const int64_t row = row_at(a.between.to, row_of_place(a, g.first + r));
+    T *at = element_at<T>(a.between.to, row, g.k + column_of_lane());
+#pragma unroll
+    for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        if (wanted(8 * n + column_of_lane() + i))
+          store_once(at + (8 * n + i) * a.between.to.col_stride, scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h + i)));
+  }
 }
 
 template <typename T> struct wide_of { using type = double; };
@@ -224,14 +210,6 @@ SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T 
 
 /* ---- the kernel ---- */
 
-/* Whole block: the panel's inverse to shared memory, while the first columns are on their way. */
-template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args &a, const block_item &g, T *inverse) {
-  const int64_t first = load_const(a.panels.diag_start + g.panel);
-  const int32_t pairs = spti_block_diagonal_tiles(g.strips) * SPTI_BLOCK_TILE * planes_of<T>::COUNT / 2;
-  const auto *from = (const two<real_of<T>> *)((const T *)a.panels.inverse + first * SPTI_BLOCK_TILE);
-  for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
-}
-
 /* Whole block: from its sums, which are in the warps' registers, to the solutions. r: shared memory for all of them. */
 template <typename T, typename Shape>
 SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, bool substituted,
@@ -287,9 +265,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   T *inverse = (T *)(words + 2 * Shape::CHUNK * Shape::ROW);
   const bool substituted = (load_const(a.panels.flags + g.panel) & SPTI_BLOCK_SUBSTITUTE) != 0;
   block_sums<T, Shape::TILES> sums;
-  start_sums<T, Shape>(a, g, sums);
-  if (!substituted) fetch_inverse(a, g, inverse);
-  const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, shared, sums);
+  const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, substituted ? nullptr : inverse, shared, sums);
   if (chunks < 0) return;
   /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
