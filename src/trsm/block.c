@@ -46,7 +46,8 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   *s = (state){0};
   plan->state = s;
   SPTI_TRY(spti_block_analysis_make(&s->analysis, plan, &set));
-  s->shared = (spti_block_state){.panels = s->analysis.panels, .levels = s->analysis.levels, .tile = tile};
+  s->shared = (spti_block_state){
+      .panels = s->analysis.panels, .tiles = s->analysis.totals[SPTI_BLOCK_TILES], .levels = s->analysis.levels, .tile = tile};
   return SPTRSM_OK;
 }
 

@@ -171,7 +171,8 @@ template <typename T, typename Shape> struct block_tiles {
 
 /* ---- sums, in the layout of mma's C operand ---- */
 
-/* The lane's places in the layout: rows lane / 4 + 8 h of the strip, right-hand sides 8 n + column_of_lane() + i of the tile, element 2 h + i. */
+/* The lane's places in the layout: element 2 h + i of tile n is row row_of_lane(h) of the panel and, of the block's tile, right-hand side
+ * 8 n + column_of_lane() + i. */
 SPTI_DEVICE int32_t row_of_lane(const block_item &g, int h) { return g.strip * SPTI_BLOCK_STRIP + 8 * h + lane() / 4; }
 SPTI_DEVICE int32_t column_of_lane() { return lane() % 4 * 2; }
 
