@@ -140,7 +140,7 @@ template <typename T, typename Shape> struct grid_line {
     row->rhs = zero<T>();
     if (!inside) return;
     if (mine) row->rhs = plain_from ? times_alpha(a.transfer.alpha, load(rhs)) : read_rhs<T>(a.transfer, row_of(x), k);
-    prefetch_row(x);
+    if (a.lanes_log == 0) prefetch_row(x);
     rhs = behind(rhs, rhs_step);
     at = behind(at, int64_t(count + stored) * step);
     if (--left == 0) at = behind(at, -wrap);
