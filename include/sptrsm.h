@@ -156,7 +156,7 @@ typedef struct {
   int32_t deterministic;/* nonzero: refuse methods whose bits may change between runs, panels or threads */
   size_t memory_limit;  /* bytes of workspace, 0: no limit; a smaller panel is chosen to fit (host: one panel a thread) */
   char stencil[16];     /* structured problems: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": not said. Row x + y X + z X Y is point */
-  int64_t grid[3];      /* (x, y, z) of a grid of X, Y, Z points. For auto and structgrid, which check them against the pattern */
+  int64_t grid[3];      /* (x, y, z) of a grid of X, Y, Z points. For structgrid, which checks them against the pattern */
 } sptrsm_options;
 SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
 

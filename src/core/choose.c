@@ -10,7 +10,6 @@ typedef struct {
 typedef struct {
   sptrsm_place place;
   bool deterministic; /* the row's method is */
-  bool stencil;       /* needs one */
   bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level;
   spti_choice choice;
 } row;
@@ -18,11 +17,6 @@ typedef struct {
 /* Times in ms on one H200, f64 (docs/benchmarks.md has all); in brackets what the next best takes. Rows without a bound on right-hand
  * sides also serve plans that do not know how many there will be. */
 static const row table[] = {
-    /* whatever the number of right-hand sides: docs/benchmarks.md */
-    {.place = SPTRSM_CUDA,
-     .deterministic = true,
-     .stencil = true,
-     .choice = {"structgrid", "a stencil on a grid: staggered lines, no analysis"}},
     /* 1 right-hand side: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
@@ -65,9 +59,9 @@ static bool within(bounds b, double value) { return value >= b.least && (b.most 
 
 static bool holds(const row *r, const spti_features *f) {
   const double n = f->n, levels = f->levels > 0 ? f->levels : 1;
-  return r->place == f->place && (r->deterministic || !f->deterministic) && (f->stencil || !r->stencil) &&
-         within(r->nrhs, (double)f->nrhs) && within(r->levels, f->levels) && within(r->wide_levels, f->wide_levels) &&
-         within(r->thin_share, f->thin_levels / levels) && within(r->rows_a_level, n / levels);
+  return r->place == f->place && (r->deterministic || !f->deterministic) && within(r->nrhs, (double)f->nrhs) &&
+         within(r->levels, f->levels) && within(r->wide_levels, f->wide_levels) && within(r->thin_share, f->thin_levels / levels) &&
+         within(r->rows_a_level, n / levels);
 }
 
 spti_choice spti_choose(const spti_features *features) {

@@ -13,7 +13,6 @@ typedef struct {
   bool deterministic; /* only methods that give the same bits on every run */
   int64_t nrhs;       /* expected right-hand sides, 0: unknown */
   int32_t n;
-  bool stencil; /* GPU only: the caller said that it is a structured problem, and it is */
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
 } spti_features;

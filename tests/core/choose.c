@@ -38,18 +38,6 @@ Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   }
 }
 
-/* A stencil that was told and found to be true goes before all else, on a GPU. */
-Test(choose, stencils) {
-  spti_features f = problem(7077888, 0, 0, 0, 1);
-  f.stencil = true;
-  expect(f, "structgrid");
-  f.nrhs = 0;
-  f.deterministic = true;
-  expect(f, "structgrid");
-  f.place = SPTRSM_HOST;
-  expect(f, "levelset");
-}
-
 /* Bounds are inclusive. */
 Test(choose, at_the_bounds) {
   expect(problem(6000, 6, 0, 6, 4), "levelset");
