@@ -12,6 +12,7 @@ static const char help[] = "sptrsm-info factors.h5              what is in the f
                            "\n"
                            "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
                            "  --methods            list methods\n"
+                           "  --tiles              triangles as 16 x 16 tiles: formats, parallelism, memory\n"
                            "  --json               all of it as JSON, on stdout\n"
                            "  --uplo lower|upper   take a matrix as this triangle\n"
                            "  --unit               its diagonal is one\n"
@@ -24,14 +25,17 @@ static const char help[] = "sptrsm-info factors.h5              what is in the f
                            "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O,\n"
                            "      6 memory\n";
 
-enum { KEY_METHODS = 2000, KEY_JSON };
+enum { KEY_METHODS = 2000, KEY_JSON, KEY_TILES };
 
-static const struct argp_option options[] = {
-    MATRIX_OPTIONS, {"methods", KEY_METHODS, NULL, 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
+static const struct argp_option options[] = {MATRIX_OPTIONS,
+                                             {"methods", KEY_METHODS, NULL, 0, "", 0},
+                                             {"json", KEY_JSON, NULL, 0, "", 0},
+                                             {"tiles", KEY_TILES, NULL, 0, "", 0},
+                                             {0}};
 
 typedef struct {
   sptrsm_io_options io;
-  bool methods, json;
+  bool methods, json, tiles;
   char **files;
   int count;
 } settings;
@@ -41,6 +45,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   switch (key) {
   case KEY_METHODS: s->methods = true; return 0;
   case KEY_JSON: s->json = true; return 0;
+  case KEY_TILES: s->tiles = true; return 0;
   case ARGP_KEY_ARGS:
     s->files = state->argv + state->next;
     s->count = state->argc - state->next;
@@ -74,6 +79,10 @@ static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const 
   if (status != SPTRSM_OK) return status;
   status = sptrsm_matrix_levels(&t->levels, matrix, SPTRSM_N);
   if (status == SPTRSM_OK) status = sptrsm_matrix_stencil(t->stencil, t->grid, matrix);
+  if (status == SPTRSM_OK && f->wants_tiles) {
+    t->tiles.size = sizeof t->tiles;
+    status = sptrsm_matrix_tiles(&t->tiles, matrix, SPTRSM_N);
+  }
   sptrsm_matrix_destroy(matrix);
   if (status == SPTRSM_OK) f->triangle_count++;
   return status;
@@ -140,7 +149,7 @@ static void facts_free(file_facts *f) {
 /* ---- the whole ---- */
 
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
-  file_facts f = {.where = where};
+  file_facts f = {.where = where, .wants_tiles = s->tiles};
   cli_guard_begin(where);
   look(&f, context, &s->io);
   cli_guard_end();

@@ -13,10 +13,12 @@ typedef struct {
   sptrsm_level_stats levels;
   char stencil[16]; /* that the pattern shows, or "" */
   int64_t grid[3];
+  sptrsm_tile_stats tiles; /* size 0 unless asked for */
 } triangle_facts;
 
 typedef struct {
   const char *where; /* as given */
+  bool wants_tiles;
   sptrsm_file_listing listing;
   sptrsm_file_factors *factors; /* a factor set or a single triangle, or NULL */
   sptrsm_file_matrix *general;  /* a matrix named by its path that is no triangle, or NULL */

@@ -28,6 +28,21 @@ static void print_stencil(const char *stencil, const int64_t grid[3], const char
          source);
 }
 
+static double ratio_to_compressed(const sptrsm_tile_stats *s) { return (double)s->bytes / (double)s->compressed_bytes; }
+
+static void print_tiles(const sptrsm_tile_stats *s) {
+  printf("     %lld tiles off the diagonal, %d lines of tiles in %d level set%s: tile-level parallelism %.1f\n", (long long)s->tiles,
+         s->lines, s->levels, s->levels == 1 ? "" : "s", s->parallelism);
+  for (size_t f = 0; f < sizeof s->formats / sizeof *s->formats; f++)
+    if (s->formats[f].tiles > 0)
+      printf("       %-20s %10lld tiles %12lld entries %12s\n", s->formats[f].name, (long long)s->formats[f].tiles,
+             (long long)s->formats[f].entries, cli_bytes((double)s->formats[f].bytes).text);
+  for (size_t a = 0; a < sizeof s->arrays / sizeof *s->arrays; a++)
+    printf("       %-20s %s\n", s->arrays[a].name, cli_bytes((double)s->arrays[a].bytes).text);
+  printf("     tiles take %s, %.2f of CSR or CSC (%s)\n", cli_bytes((double)s->bytes).text, ratio_to_compressed(s),
+         cli_bytes((double)s->compressed_bytes).text);
+}
+
 static void print_triangle(const triangle_facts *t) {
   const sptrsm_level_stats *l = &t->levels;
   const sptrsm_file_matrix *M = t->M;
@@ -39,6 +54,7 @@ static void print_triangle(const triangle_facts *t) {
   const bool agree = strcmp(M->stencil, t->stencil) == 0 && memcmp(M->grid, t->grid, sizeof t->grid) == 0;
   if (M->stencil[0]) print_stencil(M->stencil, M->grid, agree ? "the file says, and the pattern shows" : "the file says");
   if (t->stencil[0] && !agree) print_stencil(t->stencil, t->grid, "the pattern shows");
+  if (t->tiles.size > 0) print_tiles(&t->tiles);
 }
 
 static void print_factors(const file_facts *f) {
@@ -90,17 +106,34 @@ void methods_text(void) {
 
 static json_t *text_or_null(const char *text) { return text && text[0] ? json_string(text) : json_null(); }
 
+static json_t *parts_json(const sptrsm_tile_part *parts, size_t count) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "name", parts[i].name, "tiles", (json_int_t)parts[i].tiles, "entries",
+                                          (json_int_t)parts[i].entries, "bytes", (json_int_t)parts[i].bytes));
+  return list;
+}
+
+static json_t *tiles_json(const sptrsm_tile_stats *s) {
+  if (s->size == 0) return json_null();
+  return json_pack("{s:i, s:i, s:f, s:I, s:o, s:o, s:I, s:I}", "lines", (int)s->lines, "levels", (int)s->levels, "parallelism",
+                   s->parallelism, "tiles", (json_int_t)s->tiles, "formats", parts_json(s->formats, sizeof s->formats / sizeof *s->formats),
+                   "arrays", parts_json(s->arrays, sizeof s->arrays / sizeof *s->arrays), "bytes", (json_int_t)s->bytes, "compressed_bytes",
+                   (json_int_t)s->compressed_bytes);
+}
+
 static json_t *triangle_json(const triangle_facts *t) {
   const sptrsm_level_stats *l = &t->levels;
   json_t *levels = json_pack("{s:i, s:i, s:f, s:i}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows", l->average_rows,
                              "max_rows", (int)l->max_rows);
   json_t *rows = json_pack("{s:i, s:f, s:i}", "min", (int)l->min_length, "average", l->average_length, "max", (int)l->max_length);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:[I, I, I], s:o, s:[I, I, I]}", "name", t->name, "where",
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:[I, I, I], s:o, s:[I, I, I]}", "name", t->name, "where",
                    t->M->where, "rule", t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag", t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit",
                    "format", t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz", (json_int_t)l->nnz, "bytes",
-                   (json_int_t)triangle_bytes(&t->T), "levels", levels, "row_length", rows, "stencil", text_or_null(t->M->stencil), "grid",
-                   (json_int_t)t->M->grid[0], (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2], "pattern_stencil",
-                   text_or_null(t->stencil), "pattern_grid", (json_int_t)t->grid[0], (json_int_t)t->grid[1], (json_int_t)t->grid[2]);
+                   (json_int_t)triangle_bytes(&t->T), "levels", levels, "row_length", rows, "tiles", tiles_json(&t->tiles), "stencil",
+                   text_or_null(t->M->stencil), "grid", (json_int_t)t->M->grid[0], (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2],
+                   "pattern_stencil", text_or_null(t->stencil), "pattern_grid", (json_int_t)t->grid[0], (json_int_t)t->grid[1],
+                   (json_int_t)t->grid[2]);
 }
 
 static json_t *factors_json(const file_facts *f) {

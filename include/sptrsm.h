@@ -143,6 +143,26 @@ SPTRSM_API sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const spt
  * looked at, O(nnz) on the host; where entries of the last row are missing, or the grid is thinner than the stencil, it is not found. */
 SPTRSM_API sptrsm_status sptrsm_matrix_stencil(char stencil[16], int64_t grid[3], const sptrsm_matrix *);
 
+/* A part of a tiled triangle: tiles of one format, or one array. */
+typedef struct {
+  const char *name;       /* static storage */
+  int64_t tiles, entries; /* formats only */
+  int64_t bytes;
+} sptrsm_tile_part;
+typedef struct {
+  size_t size;            /* set to sizeof(sptrsm_tile_stats) by the caller */
+  int32_t n, lines;       /* lines of tiles: 16 rows each, fewer where a wide level begins */
+  int32_t levels;         /* level sets of lines */
+  double parallelism;     /* lines / levels: the tile-level parallelism of lu2023tile */
+  int64_t tiles;          /* off the diagonal */
+  sptrsm_tile_part formats[9]; /* COO CSR ELL HYB DNS DNSROW DNSCOL; diagonal tiles: DIA, CSR */
+  sptrsm_tile_part arrays[12];
+  int64_t bytes;            /* of all arrays */
+  int64_t compressed_bytes; /* of CSR or CSC: values, 4-byte indices, 4-byte offsets where they suffice */
+} sptrsm_tile_stats;
+/* op(T) as the tiles of lu2023tile, which the methods tile-levelset and tile-syncfree store. On the host. */
+SPTRSM_API sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *, sptrsm_op);
+
 /* ---- plan: analysed once, for any number of right-hand sides in any layout ---- */
 
 typedef struct {

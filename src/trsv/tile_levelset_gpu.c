@@ -31,7 +31,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "tile-levelset state"));
   *s = (state){.set = set};
   plan->state = s;
-  SPTI_TRY(spti_gpu_tiles_create(&s->tiles, plan, true, &set.tiles));
+  SPTI_TRY(spti_gpu_tiles_create(&s->tiles, plan, set.order == SPTI_TILE_ORDER_LEVEL, &set.tiles));
   return spti_tile_levelset_schedule_make(&s->schedule, &s->tiles.host, &set);
 }
 

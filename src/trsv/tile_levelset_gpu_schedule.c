@@ -9,8 +9,10 @@ enum { WIDE = 4096, THRE = 2112 };
 
 sptrsm_status spti_tile_levelset_settings_parse(spti_tile_levelset_settings *s, const char *text) {
   static const char *const rules[] = {"auto", "thread", "warp", NULL};
+  static const char *const orders[] = {"level", "natural", NULL};
   const spti_setting known[] = {{"tiles", &s->tiles.most, 1, INT32_MAX, NULL},
                                 {"align", &s->tiles.align, 0, INT32_MAX, NULL},
+                                {"order", &s->order, 0, 0, orders},
                                 {"wide", &s->wide, 1, INT32_MAX, NULL},
                                 {"thre", &s->thre, 1, INT32_MAX, NULL},
                                 {"diagonal", &s->diagonal, 0, 0, rules}};

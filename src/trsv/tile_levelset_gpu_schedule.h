@@ -7,11 +7,13 @@
 /* What a variant "tile-levelset:tiles=32,wide=100" may set. */
 typedef struct {
   spti_tiles_settings tiles;
+  int32_t order;    /* of rows: */
   int32_t wide;     /* lines of a level from which on it is a launch of its own */
   int32_t thre;     /* lines per level, on average, from which on diagonal tiles are solved by threads */
   int32_t diagonal; /* by which rule: */
 } spti_tile_levelset_settings;
 
+enum { SPTI_TILE_ORDER_LEVEL, SPTI_TILE_ORDER_NATURAL };
 enum { SPTI_TILE_DIAGONAL_AUTO, SPTI_TILE_DIAGONAL_THREAD, SPTI_TILE_DIAGONAL_WARP };
 
 sptrsm_status spti_tile_levelset_settings_parse(spti_tile_levelset_settings *, const char *variant); /* over the defaults */

@@ -86,6 +86,13 @@ grid_rhs.h5:
   /B           block    12 x 2, f64 (2-D dataset)
   /X_true      block    12 x 2, f64 (2-D dataset)
 END
+  run sptrsm-info --tiles grid.h5
+  code 0
+  says "0 tiles off the diagonal, 1 lines of tiles in 1 level set: tile-level parallelism 1.0"
+  says "diagonal CSR                  1 tiles           17 entries"
+  run sptrsm-info --tiles --json "$data/add32_splu.h5"
+  code 0
+  equals "$(field stdout files 0 factors triangles 0 tiles lines)" "$(field stdout files 0 factors triangles 0 tiles formats 7 tiles)"
   run sptrsm-info none.h5 grid.h5:/L
   code 5
   warns "sptrsm-info: error: none.h5: No such file"

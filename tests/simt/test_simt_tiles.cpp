@@ -1,4 +1,4 @@
-/* tile-levelset on a GPU, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+/* tile-levelset and tile-syncfree on a GPU, their host code and their kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core/tiles.h"
 #include "simt/simt.h"
 
-extern "C" const struct spti_method spti_method_tile_levelset_gpu;
+extern "C" const struct spti_method spti_method_tile_levelset_gpu, spti_method_tile_syncfree_gpu;
 
 namespace {
 
@@ -20,7 +20,10 @@ const char *const variants[] = {"",                               /* one run */
                                 "tiles=1,align=4",                /* parts of lines */
                                 "tiles=2,wide=2,align=20"};
 
+const char *const by_columns_variants[] = {"", "order=natural", "align=1"};
+
 struct tile_case {
+  bool by_columns = false; /* tile-syncfree */
   shape pattern = shape::random;
   int32_t n = 40, width = 1;
   std::string variant;
@@ -29,17 +32,19 @@ struct tile_case {
   void draw(uint64_t seed) {
     numbers r(seed + 177);
     for (int i = 0; i < 8; i++) r.next();
-    variant = variants[r.below(int(sizeof variants / sizeof *variants))];
+    by_columns = r.below(3) == 0;
+    variant = by_columns ? by_columns_variants[r.below(3)] : variants[r.below(int(sizeof variants / sizeof *variants))];
     backward = r.below(2);
     unit = r.below(4) == 0;
     stored_diagonal = !unit || r.below(2);
     conj = r.below(3) == 0;
     in_place = r.below(2);
   }
+  const spti_method *method() const { return by_columns ? &spti_method_tile_syncfree_gpu : &spti_method_tile_levelset_gpu; }
   std::string name() const {
-    return "tile-levelset:" + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
-           (in_place ? " in place" : "");
+    return (by_columns ? "tile-syncfree:" : "tile-levelset:") + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) +
+           " width=" + std::to_string(width) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
+           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (in_place ? " in place" : "");
   }
 };
 
@@ -69,6 +74,8 @@ template <typename T> struct two_views {
     rows.val = val.data();
     std::swap(rows.head, rows.tail); /* of a row the diagonal is the last entry where it is the first of a column */
   }
+  const spti_view &view(const tile_case &c) const { return c.by_columns ? columns.view : rows; }
+  const T *values(const tile_case &c) const { return c.by_columns ? columns.val.data() : val.data(); }
   void scale_values(T factor) {
     for (T &v : val) v = v * factor;
     for (T &v : columns.val) v = v * factor;
@@ -104,13 +111,13 @@ template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &syst
   solution<T> s;
   s.ld = c.width + int64_t(seed % 3);
   s.B = random_block<T>(c.n * s.ld, seed + 1);
-  if (method_case_analyse(plan, &spti_method_tile_levelset_gpu, c.variant.c_str()) != SPTRSM_OK)
+  if (method_case_analyse(plan, c.method(), c.variant.c_str()) != SPTRSM_OK)
     return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
   std::string failure = solve(plan, c, &s);
   if (failure.empty()) failure = judge(system, c, s);
   if (!failure.empty()) return failure;
   system.scale_values(T(1.25f));
-  if (method_case_new_values(plan, system.val.data()) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
+  if (method_case_new_values(plan, system.values(c)) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
   failure = solve(plan, c, &s);
   return failure.empty() ? judge(system, c, s) : failure + " after new values";
 }
@@ -118,7 +125,7 @@ template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &syst
 template <typename T> std::string run_case(const tile_case &c, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   two_views<T> system(c, seed % 5);
-  sptrsm_plan *plan = plan_case_open(&system.rows);
+  sptrsm_plan *plan = plan_case_open(&system.view(c));
   std::string failure = run_plan(plan, system, c, seed);
   method_case_close(plan);
   if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
@@ -150,13 +157,13 @@ template <typename T> void all_orders(const char *type, uint64_t seeds) {
 
 } // namespace
 
-Test(simt_tile_levelset, f64) { all_orders<double>("f64", 2); }
-Test(simt_tile_levelset, f32) { all_shapes<float>(50, 1, 5, 1, "f32"); }
-Test(simt_tile_levelset, c128) { all_shapes<std::complex<double>>(50, 2, 6, 1, "c128"); }
-Test(simt_tile_levelset, c64) { all_shapes<std::complex<float>>(50, 1, 7, 1, "c64"); }
+Test(simt_tiles, f64) { all_orders<double>("f64", 2); }
+Test(simt_tiles, f32) { all_shapes<float>(50, 1, 5, 1, "f32"); }
+Test(simt_tiles, c128) { all_shapes<std::complex<double>>(50, 2, 6, 1, "c128"); }
+Test(simt_tiles, c64) { all_shapes<std::complex<float>>(50, 1, 7, 1, "c64"); }
 
 /* More parts than one item adds up. */
-Test(simt_tile_levelset, many_parts) {
+Test(simt_tiles, many_parts) {
   for (shape pattern : {shape::dense_last, shape::dense}) {
     tile_case c;
     c.pattern = pattern;
@@ -167,7 +174,7 @@ Test(simt_tile_levelset, many_parts) {
 }
 
 /* Lanes over right-hand sides, in more than one group. */
-Test(simt_tile_levelset, wide_blocks) {
+Test(simt_tiles, wide_blocks) {
   for (int32_t width : {2, 33})
     for (shape pattern : {shape::random, shape::dense, shape::grid}) {
       tile_case c;
@@ -180,7 +187,7 @@ Test(simt_tile_levelset, wide_blocks) {
 }
 
 /* One work for blocks of other places and widths: what is recorded must not hold on to the first of them. */
-Test(simt_tile_levelset, one_work_for_all_blocks) {
+Test(simt_tiles, one_work_for_all_blocks) {
   enum { PANEL = 3, SOLVES = 6 };
   static const int32_t widths[SOLVES] = {3, 1, 2, 1, 3, 2};
   for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1"}) {
@@ -212,24 +219,25 @@ Test(simt_tile_levelset, one_work_for_all_blocks) {
 }
 
 /* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
-Test(simt_tile_levelset, poison) {
+Test(simt_tiles, poison) {
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
   for (double poison : poisons)
     for (shape pattern : {shape::diagonal, shape::arrow})
-      for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1"}) {
+      for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1", "columns"}) {
         tile_case c;
         c.pattern = pattern;
         c.n = 80;
-        c.variant = variant;
+        c.by_columns = strcmp(variant, "columns") == 0;
+        c.variant = c.by_columns ? "" : variant;
         two_views<double> system(c, 2);
         solution<double> s = {1, random_block<double>(c.n, 4), {}};
         s.B[0] = poison;
         for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
-          system.val[size_t(system.ptr[size_t(i)])] = 0; /* zeros are entries */
+          system.val[size_t(system.ptr[size_t(i)])] = system.columns.val[size_t(i)] = 0; /* zeros are entries */
         simt::use(simt::schedule::from_seed(7));
-        sptrsm_plan *plan = plan_case_open(&system.rows);
+        sptrsm_plan *plan = plan_case_open(&system.view(c));
         std::string failure;
-        if (method_case_analyse(plan, &spti_method_tile_levelset_gpu, variant) != SPTRSM_OK) failure = sptrsm_last_error();
+        if (method_case_analyse(plan, c.method(), c.variant.c_str()) != SPTRSM_OK) failure = sptrsm_last_error();
         if (failure.empty()) failure = solve(plan, c, &s);
         method_case_close(plan);
         expect(failure, c, "f64", 7);
@@ -239,31 +247,73 @@ Test(simt_tile_levelset, poison) {
       }
 }
 
+/* A tile that is stored as a full one though it has places without entries: Inf must not reach rows through them. */
+Test(simt_tiles, no_entry_times_infinity) {
+  for (bool by_columns : {false, true})
+    for (int32_t width : {1, 2}) {
+      tile_case c;
+      c.pattern = shape::dense;
+      c.n = 32;
+      c.width = width;
+      c.by_columns = by_columns;
+      two_views<double> system(c, 2);
+      /* Row 20 loses its entry in column 0: the values stand, the patterns are made anew without it. */
+      const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t line, int32_t other) {
+        int64_t at = ptr[size_t(line)];
+        while (idx[size_t(at)] != other) at++;
+        idx.erase(idx.begin() + at);
+        val.erase(val.begin() + at);
+        for (size_t l = size_t(line) + 1; l < ptr.size(); l++) ptr[l]--;
+      };
+      for (int32_t j = 0; j < 20; j++) {
+        drop(system.ptr, system.idx, system.val, 20, j); /* row 20 needs nothing, */
+        drop(system.columns.ptr, system.columns.idx, system.columns.val, j, 20);
+      }
+      system.rows.nnz = system.columns.view.nnz = int64_t(system.idx.size());
+      solution<double> s = {width, random_block<double>(c.n * width, 4), {}};
+      for (int32_t k = 0; k < width; k++) s.B[size_t(k)] = std::numeric_limits<double>::infinity();
+      simt::use(simt::schedule::from_seed(7));
+      sptrsm_plan *plan = plan_case_open(&system.view(c));
+      std::string failure;
+      if (method_case_analyse(plan, c.method(), "order=natural") != SPTRSM_OK) failure = sptrsm_last_error();
+      if (failure.empty()) failure = solve(plan, c, &s);
+      method_case_close(plan);
+      expect(failure, c, "f64", 7);
+      for (int32_t i = 0; i < c.n; i++)
+        cr_assert_eq(std::isfinite(s.X[size_t(i * width)]), i == 20, "row %d is %g; %s", i, s.X[size_t(i * width)], c.name().c_str());
+    }
+}
+
 /* Every allocation fails once: the error is MEMORY and nothing is left over. */
-Test(simt_tile_levelset, no_memory) {
-  tile_case c;
-  c.n = 80;
-  two_views<double> system(c, 3);
-  simt::use(simt::schedule::from_seed(3));
-  for (int allowed = 0, failed = 1; failed; allowed++) {
-    sptrsm_plan *plan = plan_case_open(&system.rows);
-    emulated_gpu_fail_at = allowed;
-    const sptrsm_status status = method_case_analyse(plan, &spti_method_tile_levelset_gpu, "tiles=1");
-    failed = emulated_gpu_fail_at < 0;
-    emulated_gpu_fail_at = -1;
-    cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
-    cr_assert(failed || allowed >= 4, "only %d allocations", allowed);
-    method_case_close(plan);
-    cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", allowed, emulated_gpu_blocks);
+Test(simt_tiles, no_memory) {
+  for (bool by_columns : {false, true}) {
+    tile_case c;
+    c.n = 80;
+    c.by_columns = by_columns;
+    two_views<double> system(c, 3);
+    simt::use(simt::schedule::from_seed(3));
+    for (int allowed = 0, failed = 1; failed; allowed++) {
+      sptrsm_plan *plan = plan_case_open(&system.view(c));
+      emulated_gpu_fail_at = allowed;
+      const sptrsm_status status = method_case_analyse(plan, c.method(), "");
+      failed = emulated_gpu_fail_at < 0;
+      emulated_gpu_fail_at = -1;
+      cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
+      cr_assert(failed || allowed >= 4, "only %d allocations", allowed);
+      method_case_close(plan);
+      cr_assert_eq(emulated_gpu_blocks, 0, "allocation %d: %d blocks left over", allowed, emulated_gpu_blocks);
+    }
   }
 }
 
-Test(simt_tile_levelset, refused_variants) {
-  tile_case c;
-  two_views<double> system(c, 3);
-  for (const char *variant : {"tiles", "tiles=0", "wide=0", "diagonal=both", "thre=-1", "narrow=1", "wide=1;"}) {
-    sptrsm_plan *plan = plan_case_open(&system.rows);
-    cr_assert_eq(method_case_analyse(plan, &spti_method_tile_levelset_gpu, variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
-    method_case_close(plan);
-  }
+Test(simt_tiles, refused_variants) {
+  for (const char *variant : {"tiles", "tiles=0", "wide=0", "diagonal=both", "thre=-1", "narrow=1", "wide=1;", "order=random"})
+    for (bool by_columns : {false, true}) {
+      tile_case c;
+      c.by_columns = by_columns;
+      two_views<double> system(c, 3);
+      sptrsm_plan *plan = plan_case_open(&system.view(c));
+      cr_assert_eq(method_case_analyse(plan, c.method(), variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
+      method_case_close(plan);
+    }
 }

@@ -1,0 +1,29 @@
+/* tile_syncfree_gpu_kernels.h -- arguments and launchers of the kernels of tile-syncfree on a GPU. Pointers are device pointers. */
+#ifndef SPTI_TILE_SYNCFREE_GPU_KERNELS_H
+#define SPTI_TILE_SYNCFREE_GPU_KERNELS_H
+
+#include "core/launch.h"
+#include "core/tile_arrays.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPTI_TILE_SYNCFREE_WARPS = 4 /* of a thread block */ };
+
+typedef struct {
+  spti_tile_arrays tiles;   /* by columns: item i is line i */
+  const int32_t *in_degree; /* [lines]: tiles of each row line, without the diagonal one */
+  spti_transfer transfer;
+  void *sums;       /* [width][16 lines]: of each row what the columns before have given */
+  int32_t *missing; /* [width][lines]: tiles of each row line that have not */
+  spti_syncfree sync;
+} spti_tile_syncfree_args;
+
+int spti_tile_syncfree_reset_launch(const spti_tile_syncfree_args *, sptrsm_dtype, void *stream);
+int spti_tile_syncfree_solve_launch(const spti_tile_syncfree_args *, sptrsm_dtype, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
