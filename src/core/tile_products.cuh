@@ -68,16 +68,19 @@ struct coo_tiles {
   }
 };
 
-/* Whole warp: the sum of the products whose row is the lane's, of those that the lower or the upper half of the lanes have. */
-template <typename T> SPTI_DEVICE T sum_by_row(T product, int row, bool used, T *shared) {
+/* Whole warp: the lanes whose entries are in the lane's row, of the lower or the upper half of the lanes. */
+SPTI_DEVICE uint32_t lanes_of_row(int row, bool used) {
   const int own = tile_row();
   const uint32_t bit0 = ballot(row & 1), bit1 = ballot(row & 2), bit2 = ballot(row & 4), bit3 = ballot(row & 8);
-  uint32_t mine = ballot(used) & (own & 1 ? bit0 : ~bit0) & (own & 2 ? bit1 : ~bit1) & (own & 4 ? bit2 : ~bit2) & (own & 8 ? bit3 : ~bit3);
-  mine &= tile_half() ? 0xffff0000u : 0x0000ffffu;
+  const uint32_t same = (own & 1 ? bit0 : ~bit0) & (own & 2 ? bit1 : ~bit1) & (own & 4 ? bit2 : ~bit2) & (own & 8 ? bit3 : ~bit3);
+  return same & ballot(used) & (tile_half() ? 0xffff0000u : 0x0000ffffu);
+}
+/* Whole warp: the sum of these lanes' products. */
+template <typename T> SPTI_DEVICE T sum_of_row(T product, uint32_t lanes, T *shared) {
+  T sum = T();
   shared[lane()] = product;
   syncwarp();
-  T sum = T();
-  for (; mine; mine &= mine - 1) sum = sum + shared[first_lane(mine)];
+  for (; lanes; lanes &= lanes - 1) sum = sum + shared[first_lane(lanes)];
   syncwarp();
   return sum;
 }
@@ -186,15 +189,23 @@ template <typename T> SPTI_DEVICE void load_tile(tile_share<T> &s, const tile_at
   }
 }
 
+/* Whole warp: so many entries has the lane that has most; 0 to TILE_SHARE. */
+template <typename T> SPTI_DEVICE int share_length(const tile_share<T> &s) {
+  int length = 0;
+#pragma unroll
+  for (int i = 0; i < TILE_SHARE; i++)
+    if (any(s.column[i] >= 0)) length = i + 1;
+  return length;
+}
 /* Whole warp: the product of the lane's share with x, where lanes c and 16 + c have that of column c. */
-template <typename T> SPTI_DEVICE T multiply_share(const tile_share<T> &s, T x) {
+template <typename T> SPTI_DEVICE T multiply_share(const tile_share<T> &s, int length, T x) {
   T sum = T();
 #pragma unroll
-  for (int i = 0; i < TILE_SHARE; i++) {
-    if (!any(s.column[i] >= 0)) continue;
-    const T of_column = shfl(x, s.column[i] & 15);
-    if (s.column[i] >= 0) sum = sum + s.value[i] * of_column;
-  }
+  for (int i = 0; i < TILE_SHARE; i++)
+    if (i < length) {
+      const T of_column = shfl(x, s.column[i] & 15);
+      if (s.column[i] >= 0) sum = sum + s.value[i] * of_column;
+    }
   return sum;
 }
 

@@ -13,6 +13,23 @@ namespace spti {
 
 /* ---- the sums of an item, for one right-hand side ---- */
 
+/* 32 entries of COO tiles, all that does not depend on solutions done. */
+template <typename T> struct coo_stage {
+  int64_t place;
+  T value, x;
+  uint32_t lanes; /* that have products of the lane's row */
+  bool used;
+};
+
+/* A tile of another format, likewise. */
+template <typename T> struct other_stage {
+  tile_share<T> share;
+  int64_t place;
+  T x;
+  int length;
+  bool used;
+};
+
 template <typename T> struct tile_sums {
   const spti_tile_levelset_args &a;
   const tile_item &item;
@@ -20,48 +37,71 @@ template <typename T> struct tile_sums {
   T sum;
   bool arrived;
 
-  SPTI_DEVICE T value_of(int64_t q, bool wanted) {
+  SPTI_DEVICE T look(int64_t q) const {
+    const T *x = static_cast<const T *>(a.x) + q;
+    return a.single_level ? load(x) : peek(x);
+  }
+  SPTI_DEVICE void wait(int64_t q, T *x, bool used) {
     const int64_t place[1] = {q};
-    T v[1] = {T()};
-    if (wanted && arrived) {
-      v[0] = a.single_level ? load(static_cast<const T *>(a.x) + q) : peek(static_cast<const T *>(a.x) + q);
-      if (!a.single_level) arrived = await_all(a, place, 0, v);
-    }
-    return v[0];
+    T v[1] = {*x};
+    if (!a.single_level && used && arrived) arrived = await_all(a, place, 0, v);
+    *x = v[0];
   }
 
+  SPTI_DEVICE void load_coo(coo_stage<T> &s, const coo_tiles &tiles, int32_t entry, int32_t base) const {
+    s.used = base + lane() < tiles.total;
+    const int32_t e = entry + base + (s.used ? lane() : 0), line = tiles.line_of_entry(base);
+    const int32_t position = load_const(a.tiles.coo_position + e);
+    s.value = load_const(static_cast<const T *>(a.tiles.coo_value) + e);
+    s.place = int64_t(line) * SPTI_TILE + position % SPTI_TILE;
+    s.x = s.used ? look(s.place) : T();
+    s.lanes = lanes_of_row(position / SPTI_TILE, s.used);
+  }
   SPTI_DEVICE void add_coo() {
     int32_t entry = item[SPTI_TILE_ITEM_COO];
     for (int32_t first = 0; first < item[SPTI_TILE_ITEM_COO_TILES]; first += 32) {
       const coo_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + first, item[SPTI_TILE_ITEM_COO_TILES] - first);
+      coo_stage<T> now, next;
+      load_coo(now, tiles, entry, 0);
       for (int32_t base = 0; base < tiles.total; base += 32) {
-        const bool used = base + lane() < tiles.total;
-        const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
-        const int32_t position = load_const(a.tiles.coo_position + e);
-        const T t = load_const(static_cast<const T *>(a.tiles.coo_value) + e);
-        const T x = value_of(int64_t(line) * SPTI_TILE + position % SPTI_TILE, used);
-        sum = sum + sum_by_row(used ? t * x : T(), position / SPTI_TILE, used, shared);
+        if (base + 32 < tiles.total) load_coo(next, tiles, entry, base + 32);
+        wait(now.place, &now.x, now.used);
+        sum = sum + sum_of_row(now.used ? now.value * now.x : T(), now.lanes, shared);
+        now = next;
       }
       entry += tiles.total;
     }
   }
 
-  SPTI_DEVICE void add_others() {
-    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES];
+  /* Tile t of those that `tiles` has, stored at *position and *value, which move behind it. */
+  SPTI_DEVICE void load_other(other_stage<T> &s, const other_tiles &tiles, int t, const uint8_t **position, const T **value) const {
+    const tile_at<T> tile = tiles.at(t, item.used(), false, *position, *value);
+    load_tile(s.share, tile);
+    s.place = int64_t(tiles.line_of(t)) * SPTI_TILE + tile_row();
+    s.used = tile_row() < tile.c;
+    s.x = s.used ? look(s.place) : T();
+    s.length = share_length(s.share);
+    *position += positions_of(tile);
+    *value += values_of(tile);
+  }
+  /* All tiles: the first one of other formats is loaded before the wait for COO entries, each next one before the wait for the one
+   * before. */
+  SPTI_DEVICE void add_tiles() {
+    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES], tile = item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES];
     const uint8_t *position = a.tiles.position + item[SPTI_TILE_ITEM_POSITION];
     const T *value = static_cast<const T *>(a.tiles.value) + item[SPTI_TILE_ITEM_VALUE];
-    for (int32_t first = 0; first < count; first += 32) {
-      const other_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES] + first,
-                              item[SPTI_TILE_ITEM_OTHER] + first, count - first);
-      for (int t = 0; t < 32 && first + t < count; t++) {
-        const tile_at<T> tile = tiles.at(t, item.used(), false, position, value);
-        tile_share<T> share;
-        load_tile(share, tile);
-        const T x = value_of(int64_t(tiles.line_of(t)) * SPTI_TILE + tile_row(), tile_row() < tile.c);
-        sum = sum + multiply_share(share, x);
-        position += positions_of(tile);
-        value += values_of(tile);
+    other_tiles tiles(a.tiles, tile, item[SPTI_TILE_ITEM_OTHER], count);
+    other_stage<T> now, next;
+    if (count > 0) load_other(now, tiles, 0, &position, &value);
+    add_coo();
+    for (int32_t t = 0; t < count; t++) {
+      if (t + 1 < count) {
+        if ((t + 1) % 32 == 0) tiles = other_tiles(a.tiles, tile + t + 1, item[SPTI_TILE_ITEM_OTHER] + t + 1, count - t - 1);
+        load_other(next, tiles, (t + 1) % 32, &position, &value);
       }
+      wait(now.place, &now.x, now.used);
+      sum = sum + multiply_share(now.share, now.length, now.x);
+      now = next;
     }
   }
 
@@ -118,8 +158,7 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_
   }
   pivot.set(diagonal);
   tile_sums<T> sums = {a, item, products + 32 * warp_in_block(), T(), true};
-  sums.add_coo();
-  sums.add_others();
+  sums.add_tiles();
   sums.add_parts();
   const T sum = sums.sum + shfl(sums.sum, lane() ^ SPTI_TILE);
   if (!all(sums.arrived)) return;

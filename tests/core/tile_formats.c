@@ -1,4 +1,4 @@
-/* tile_formats.c -- formats of tiles at the bounds of their rule, the way there and back, and lines, items and levels of small triangles. */
+/* tile_formats.c -- formats of tiles at the bounds of their rule, there and back; lines, parts and levels of small triangles. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tile-levelset and tile-syncfree on a GPU, their host code and their kernels, under adversarial schedules, judged by the componentwise residual. */
+/* tile-levelset and tile-syncfree on a GPU, host code and kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
