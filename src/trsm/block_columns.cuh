@@ -18,8 +18,13 @@ template <typename T, int Tiles> struct block_shape {
   static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
   static constexpr int ROW = WORDS + 4; /* of a row in shared memory, so that the lanes of a B operand meet different banks */
   static constexpr int VALUES = CHUNK * WORDS / BLOCK_THREADS; /* words of a chunk that a thread asks for */
-  static constexpr int RESIDENT = sizeof(T) > 8 ? 2 : 3;       /* thread blocks: registers before residents, spills are waited for */
-  static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK >= SPTI_BLOCK_ROWS, "sums fit where the chunks were");
+  static constexpr int RESIDENT = PLANES == 2                    ? 2
+                                  : sizeof(T) == 8 && Tiles == 2 ? 4
+                                                                 : 3; /* thread blocks: spills cost more than residents bring */
+                                  : WORDS == 16 ? 4
+                                                : 3; /* thread blocks: registers before residents, spills are waited for */
+                                  static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK >= SPTI_BLOCK_ROWS,
+                                                "sums fit where the chunks were");
 };
 
 /* What all threads of a block have to know of each other. */
@@ -221,6 +226,7 @@ template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args
   const int64_t first = load_const(a.panels.diag_start + g.panel);
   const int32_t pairs = spti_block_diagonal_tiles(g.strips) * SPTI_BLOCK_TILE * planes_of<T>::COUNT / 2;
   const auto *from = (const two<real_of<T>> *)((const T *)a.panels.inverse + first * SPTI_BLOCK_TILE);
+#pragma unroll 5
   for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
 }
 

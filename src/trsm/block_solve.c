@@ -74,7 +74,8 @@ fail:
 /* Microseconds that a solve by tiles of so many right-hand sides may take, by a model fitted to an H200: narrow tiles publish sooner, wide
  * ones read the matrix less often and need fewer thread blocks. */
 static double expected_time(const spti_block_state *s, sptrsm_dtype dtype, int32_t width, int32_t tile) {
-  const double hop = tile == 8 ? 1.2 : tile == 16 ? 1.8 : 3.3, block = 0.005, bytes = 8e6, flops = 40e6; /* per microsecond */
+  const double hop = tile == 8 ? 1.5 : tile == 16 ? 2.8 : 4.0, block = tile == 8 ? 0.014 : tile == 16 ? 0.017 : 0.024;
+  const double bytes = 8e6, flops = 40e6; /* per microsecond */
   const double passes = (width + tile - 1) / tile, values = (double)s->tiles * SPTI_BLOCK_TILE;
   const double read = passes * values * (double)sptrsm_dtype_bytes(dtype) / bytes;
   return s->levels * hop + passes * s->panels.count * block + read + 2 * values * passes * tile / flops;

@@ -241,8 +241,9 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
 template <typename T, typename Shape>
 SPTI_DEVICE void refill(const spti_block_solve_args &a, const block_item &g, const two_blocks<T> &blocks) {
   const int32_t end = blocks.fill_end(g.k + Shape::COLUMNS, a.between.width);
-  for (int32_t row = warp_in_block(); row < g.rows; row += BLOCK_WARPS)
-    for (int32_t k = g.k + lane(); k < end; k += 32) store_once(blocks.other + (g.first + row) * a.ld + k, sentinel<T>());
+  for (int32_t row = thread_in_block() / Shape::COLUMNS; row < g.rows; row += BLOCK_THREADS / Shape::COLUMNS)
+    for (int32_t k = g.k + thread_in_block() % Shape::COLUMNS; k < end; k += Shape::COLUMNS)
+      store_once(blocks.other + (g.first + row) * a.ld + k, sentinel<T>());
 }
 
 template <typename Shape> SPTI_ANYWHERE int32_t block_tiles_of(const spti_block_solve_args &a) {
