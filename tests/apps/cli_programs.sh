@@ -16,6 +16,11 @@ test_help() {
 }
 
 test_usage() {
+  rejects 2 "--grid and --stencil go together" sptrsm-solve a.h5 b.h5 --grid 4,4,4
+  rejects 2 "--grid and --stencil go together" sptrsm-bench gen:chain:9 --stencil D3N7
+  rejects 2 "'4,4,4,4' has more than three sizes" sptrsm-solve a.h5 b.h5 --grid 4,4,4,4 --stencil D3N7
+  rejects 2 "'4' is no X,Y,Z" sptrsm-solve a.h5 b.h5 --grid 4 --stencil D3N7
+  rejects 2 "'D3N8' is not one of D2N5" sptrsm-solve a.h5 b.h5 --grid 4,4 --stencil D3N8
   for name in solve info gen verify bench $(built factor); do
     rejects 2 "Try 'sptrsm-$name --help'." sptrsm-$name
     rejects 2 "unknown or ambiguous option '--nonsense'" sptrsm-$name --nonsense
@@ -79,7 +84,7 @@ grid.h5: one triangle, n 12, f64
   T: lower, CSR, 29 entries, 452 B
      6 level sets, rows in a level: least 1, average 2.0, most 3
      entries of a row: least 1, average 2.4, most 3
-     stencil D2N5 on a grid of 4 x 3 x 1
+     stencil D2N5 on a grid of 4 x 3 x 1, the file says, and the pattern shows
   a panel of 64 right-hand sides takes 6.14 kB
   /L           matrix   12 x 12, 29 entries, f64 (Binsparse CSR)
 grid_rhs.h5:
