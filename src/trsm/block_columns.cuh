@@ -18,13 +18,9 @@ template <typename T, int Tiles> struct block_shape {
   static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
   static constexpr int ROW = WORDS + 4; /* of a row in shared memory, so that the lanes of a B operand meet different banks */
   static constexpr int VALUES = CHUNK * WORDS / BLOCK_THREADS; /* words of a chunk that a thread asks for */
-  static constexpr int RESIDENT = PLANES == 2                    ? 2
-                                  : sizeof(T) == 8 && Tiles == 2 ? 4
-                                                                 : 3; /* thread blocks: spills cost more than residents bring */
-                                  : WORDS == 16 ? 4
-                                                : 3; /* thread blocks: registers before residents, spills are waited for */
-                                  static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK >= SPTI_BLOCK_ROWS,
-                                                "sums fit where the chunks were");
+  /* Thread blocks on a multiprocessor: spills cost more than residents bring. */
+  static constexpr int RESIDENT = PLANES == 2 ? 2 : sizeof(T) == 8 && Tiles == 2 ? 4 : 3;
+  static_assert(BLOCK_THREADS % WORDS == 0 && 2 * CHUNK >= SPTI_BLOCK_ROWS, "sums fit where the chunks were");
 };
 
 /* What all threads of a block have to know of each other. */
