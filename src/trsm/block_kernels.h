@@ -26,7 +26,8 @@ static SPTI_ANYWHERE inline int64_t spti_block_step_tile(int64_t step) { return 
 static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tile(int32_t s, int32_t c, int32_t h) { return (s * (s + 1) / 2 + c) * 2 + h; }
 static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tiles(int32_t strips) { return strips * (strips + 1); }
 
-enum { SPTI_BLOCK_SUBSTITUTE = 1 }; /* flag of a panel: its inverse would lose accuracy, so its triangle is solved by substitution */
+/* Flag of a panel whose inverse alone would lose accuracy: its triangle is solved by substitution, or one step of refinement follows. */
+enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_REFINE = 2 };
 
 typedef struct {
   int32_t n, count;          /* places, panels */
@@ -53,7 +54,7 @@ typedef struct {
   spti_transfer between;
   void *work;         /* two blocks of n rows, by place (core/two_blocks.cuh) */
   int64_t ld;         /* of the work blocks, at least between.width, and even unless it is 1 */
-  int32_t tile;       /* right-hand sides of a thread block: 8, 16 or 32; tiles * count < 2^31 */
+  int32_t tile;       /* right-hand sides of a thread block: 8, 16 or 32 (complex: 16 at most); tiles * count < 2^31 */
   spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as the last solve or the start left it */
 } spti_block_solve_args;
 

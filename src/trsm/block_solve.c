@@ -82,9 +82,10 @@ static double expected_time(const spti_block_state *s, sptrsm_dtype dtype, int32
 }
 
 static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t width) {
-  if (s->tile) return s->tile;
+  const int32_t most = dtype >= SPTRSM_C64 ? 16 : 32;
+  if (s->tile) return s->tile < most ? s->tile : most;
   int32_t best = 8;
-  for (int32_t tile = 16; tile <= 32 && tile / 2 < width; tile *= 2)
+  for (int32_t tile = 16; tile <= most && tile / 2 < width; tile *= 2)
     if (expected_time(s, dtype, width, tile) < expected_time(s, dtype, width, best)) best = tile;
   return best;
 }

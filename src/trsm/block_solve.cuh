@@ -8,9 +8,11 @@
  *
  * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
  * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
+ * Accuracy. x = inverse r is accurate where abs(inverse) abs(block) is small. Where it is not, one step of refinement with the triangle
+ * makes it so; where even that would not do, the panel is solved by substitution with the triangle (flags).
  * NaN and infinity. Tiles and inverses have zeros where the matrix has no entries, and would spread what is not finite. It never gets
  * out: a right-hand side whose sums are not finite, or nearly so, is summed again by entries and solved by substitution with
- * the triangle. So are, without a new sum, all in a panel whose inverse would lose accuracy.
+ * the triangle.
  * Progress: tickets deal panels out in the order in which they can be solved. Work blocks: core/two_blocks.cuh. */
 #ifndef SPTI_BLOCK_SOLVE_CUH
 #define SPTI_BLOCK_SOLVE_CUH
@@ -26,9 +28,9 @@ namespace spti {
 /* Not to be trusted with zeros that stand for no entry. */
 SPTI_DEVICE bool is_bad(double sum) { return !(magnitude(sum) <= 1e300); }
 
-/* A warp's sums to 16 rows of its own: those of part p of strip s begin at row 16 (p strips + s). */
-template <typename T, typename Shape>
-SPTI_DEVICE void put_sums(const block_item &g, const block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
+/* f(word in shared memory, element of the lane's that belongs there, its right-hand side) for all that a warp has of 16 rows of its own:
+ * those of part p of strip s begin at row 16 (p strips + s). */
+template <typename T, typename Shape, typename F> SPTI_DEVICE void for_rows(block_sums<T, Shape::TILES> &sums, double *r, F f) {
 #pragma unroll
   for (int n = 0; n < Shape::TILES; n++)
 #pragma unroll
@@ -36,11 +38,17 @@ SPTI_DEVICE void put_sums(const block_item &g, const block_sums<T, Shape::TILES>
       const int k = 8 * n + column_of_lane();
       double *at = r + (warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
 #pragma unroll
-      for (int w = 0; w < 2 * Shape::PLANES; w++) {
-        at[w] = sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES];
-        if (g.parts == 1 && is_bad(at[w])) shared->mark(k + w / Shape::PLANES);
-      }
+      for (int w = 0; w < 2 * Shape::PLANES; w++)
+        f(at[w], sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES], k + w / Shape::PLANES);
     }
+}
+
+template <typename T, typename Shape>
+SPTI_DEVICE void put_sums(const block_item &g, block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
+  for_rows<T, Shape>(sums, r, [&](double &word, double &sum, int k) {
+    word = sum;
+    if (g.parts == 1 && is_bad(sum)) shared->mark(k);
+  });
 }
 
 /* Whole block: adds the parts of each strip in order, to the rows of the first. */
@@ -73,18 +81,18 @@ template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a,
   store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
 }
 
-/* A warp's tiles of an inverse, a few of them at a time, from shared memory. */
-template <typename T, typename Shape> struct block_inverse {
+/* A strip's tiles of a triangle or an inverse, a few of them at a time. */
+template <typename T, typename Shape, typename Load> struct block_diagonal {
   block_fragment<T> tile[Shape::STEPS];
   const T *from;
   int32_t count;
 
-  SPTI_DEVICE block_inverse(const block_item &g, const T *inverse)
-      : from(inverse + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
+  SPTI_DEVICE block_diagonal(const block_item &g, const T *block)
+      : from(block + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
   SPTI_DEVICE void fetch(int32_t first) {
 #pragma unroll
     for (int i = 0; i < Shape::STEPS; i++)
-      if (first + i < count) load_fragment(from_shared(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
+      if (first + i < count) load_fragment(Load(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
   }
   /* The first ones have been fetched. */
   SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
@@ -210,12 +218,38 @@ SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T 
 
 /* ---- the kernel ---- */
 
-/* Whole block: from its sums, which are in the warps' registers, to the solutions. r: shared memory for all of them. */
+/* Whole block: one step of refinement of x = inverse r: e = r - triangle x, then x += inverse e. q: room for x, r becomes e. */
 template <typename T, typename Shape>
-SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, bool substituted,
-                                block_sums<T, Shape::TILES> &sums, block_shared *shared) {
-  const bool multiplies = !substituted && g.works() && g.part == 0;
-  block_inverse<T, Shape> tiles(g, inverse);
+SPTI_DEVICE void refine(const spti_block_solve_args &a, const block_item &g, block_diagonal<T, Shape, from_shared> &inverse, double *r,
+                        double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+  block_sums<T, Shape::TILES> e = {};
+  const T *triangle = (const T *)a.panels.triangle + int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
+  if (multiplies) {
+    for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { sum = word; });
+    for_rows<T, Shape>(x, q, [&](double &word, double &sum, int k) {
+      word = -sum;
+      if (is_bad(sum)) shared->mark(k);
+    });
+  }
+  syncthreads();
+  if (multiplies) {
+    block_diagonal<T, Shape, from_global> tiles(g, triangle);
+    tiles.fetch(0);
+    tiles.multiply(e, q);
+    for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { word = sum; });
+  }
+  syncthreads();
+  if (!multiplies) return;
+  inverse.fetch(0);
+  inverse.multiply(x, r);
+}
+
+/* Whole block: from its sums, which are in the warps' registers, to the solutions. r, q: shared memory for all of them. */
+template <typename T, typename Shape>
+SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, double *q,
+                                int32_t flags, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
+  const bool substituted = flags == SPTI_BLOCK_SUBSTITUTE, multiplies = !substituted && g.works() && g.part == 0;
+  block_diagonal<T, Shape, from_shared> tiles(g, inverse);
   if (multiplies) tiles.fetch(0);
   put_sums<T, Shape>(g, sums, r, shared);
   syncthreads();
@@ -226,8 +260,9 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
   if (multiplies) {
     sums = {};
     tiles.multiply(sums, r);
-    put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   }
+  if (flags == SPTI_BLOCK_REFINE) refine<T, Shape>(a, g, tiles, r, q, sums, multiplies, shared);
+  if (multiplies) put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   if (!substituted && !shared->some_bad) return;
   syncthreads(); /* nobody needs the sums any more */
   for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
@@ -263,32 +298,34 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const int32_t word = shared->word;
   const block_item g(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS);
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
-  T *inverse = (T *)(words + 2 * Shape::CHUNK * Shape::ROW);
-  const bool substituted = (load_const(a.panels.flags + g.panel) & SPTI_BLOCK_SUBSTITUTE) != 0;
+  double *room = words + 2 * Shape::CHUNK * Shape::ROW;
+  T *inverse = (T *)(room + SPTI_BLOCK_ROWS * Shape::ROW);
+  const int32_t flags = load_const(a.panels.flags + g.panel);
   block_sums<T, Shape::TILES> sums;
-  const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, substituted ? nullptr : inverse, shared, sums);
+  const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse, shared, sums);
   if (chunks < 0) return;
   /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
   if (!FITS || chunks == 0) syncthreads();
   double *r = words + (FITS && chunks % 2 ? Shape::CHUNK * Shape::ROW : 0);
-  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, r, substituted, sums, shared);
+  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, r, room, flags, sums, shared);
   refill<T, Shape>(a, g, blocks);
 }
 
 template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a, void *stream) {
   using shape = block_shape<T, Tiles>;
   const int64_t blocks = int64_t(a->panels.count) * block_tiles_of<shape>(*a);
-  const size_t shared = 2 * shape::CHUNK * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
+  const size_t shared =
+      (2 * shape::CHUNK + SPTI_BLOCK_ROWS) * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
   return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
 }
 
+/* Complex values leave no registers for tiles of 32. */
 template <typename T> int launch_block_type(const spti_block_solve_args *a, void *stream) {
-  switch (a->tile) {
-  case 8: return launch_block<T, 1>(a, stream);
-  case 16: return launch_block<T, 2>(a, stream);
-  default: return launch_block<T, 4>(a, stream);
-  }
+  if (a->tile == 8) return launch_block<T, 1>(a, stream);
+  if constexpr (planes_of<T>::COUNT == 1)
+    if (a->tile == 32) return launch_block<T, 4>(a, stream);
+  return launch_block<T, 2>(a, stream);
 }
 
 } // namespace spti
