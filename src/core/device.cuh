@@ -156,6 +156,16 @@ SPTI_DEVICE two<double> load_const(const two<double> *p) {
   const double2 v = __ldg(reinterpret_cast<const double2 *>(p));
   return {v.x, v.y};
 }
+SPTI_DEVICE two<float> load(const two<float> *p) {
+  const float2 v = *reinterpret_cast<const float2 *>(p);
+  return {v.x, v.y};
+}
+SPTI_DEVICE two<double> load(const two<double> *p) {
+  const double2 v = *reinterpret_cast<const double2 *>(p);
+  return {v.x, v.y};
+}
+SPTI_DEVICE void store_once(two<float> *p, two<float> v) { __stcs(reinterpret_cast<float2 *>(p), make_float2(v.first, v.second)); }
+SPTI_DEVICE void store_once(two<double> *p, two<double> v) { __stcs(reinterpret_cast<double2 *>(p), make_double2(v.first, v.second)); }
 SPTI_DEVICE void store_relaxed(two<float> *p, two<float> v) {
   asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "f"(v.first), "f"(v.second) : "memory");
 }

@@ -187,25 +187,45 @@ template <typename T> SPTI_DEVICE T get_parts(const double (&c)[2][4], int e) { 
 
 SPTI_DEVICE int64_t row_of_place(const spti_block_solve_args &a, int64_t place) { return a.backward ? a.panels.n - 1 - place : place; }
 
+/* May two right-hand sides next to each other be moved at once, all over? Of complex values one is two words already. */
+template <typename T> SPTI_DEVICE bool in_pairs(const spti_end &end, int32_t width) {
+  const uint64_t odd = uint64_t(end.row_stride) | uint64_t(width) | uint64_t(reinterpret_cast<uintptr_t>(end.data) / sizeof(T));
+  return planes_of<T>::COUNT == 1 && end.col_stride == 1 && (odd & 1) == 0;
+}
+
+/* The lane's right-hand sides of one row, from its first on; `left`: how many there are. */
+template <typename R, int Tiles> SPTI_DEVICE void load_pairs(const R *at, int32_t left, int h, block_sums<R, Tiles> &sums) {
+#pragma unroll
+  for (int n = 0; n < Tiles; n++) {
+    const two<R> v = 8 * n < left ? load(reinterpret_cast<const two<R> *>(at + 8 * n)) : two<R>{0, 0};
+    sums.part[n][0][2 * h] = v.first;
+    sums.part[n][0][2 * h + 1] = v.second;
+  }
+}
+template <typename R, int Tiles> SPTI_DEVICE void load_pairs(const complex_t<R> *, int32_t, int, block_sums<complex_t<R>, Tiles> &) {}
+
 /* The first part of a strip starts from the right-hand sides, the others from 0. All are loaded before the first is needed. */
 template <typename T, typename Shape>
 SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_item &g, block_sums<T, Shape::TILES> &sums) {
   const spti_end &from = a.between.from;
+  const bool pairs = in_pairs<T>(from, a.between.width);
   int64_t block_row[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int32_t r = row_of_lane(g, h), k = g.k + column_of_lane();
     const bool wanted = g.part == 0 && r < g.rows;
+    const int32_t left = wanted ? a.between.width - k : 0;
     block_row[h] = wanted ? row_at(from, row_of_place(a, g.first + r)) : 0;
     const T *at = element_at<T>(from, block_row[h], k);
+    if (pairs) {
+      load_pairs(at, left, h, sums);
+      continue;
+    }
 #pragma unroll
     for (int n = 0; n < Shape::TILES; n++)
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        T b = from_reals<T>::make(0, 0);
-        if (wanted && k + 8 * n + i < a.between.width) b = load(at + (8 * n + i) * from.col_stride);
-        set_parts(sums.part[n], 2 * h + i, b);
-      }
+      for (int i = 0; i < 2; i++)
+        set_parts(sums.part[n], 2 * h + i, 8 * n + i < left ? load(at + (8 * n + i) * from.col_stride) : from_reals<T>::make(0, 0));
   }
   if (a.between.alpha[0] == 1 && a.between.alpha[1] == 0 && !from.scale) return;
 #pragma unroll

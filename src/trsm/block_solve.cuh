@@ -76,6 +76,9 @@ template <typename R> SPTI_DEVICE void publish_pair(complex_t<R> *at, const comp
   if (second) store_relaxed((two<R> *)at + 1, {publishable(x[1].re), publishable(x[1].im)});
 }
 
+template <typename R> SPTI_DEVICE void store_pair(R *at, const R (&x)[2]) { store_once(reinterpret_cast<two<R> *>(at), {x[0], x[1]}); }
+template <typename R> SPTI_DEVICE void store_pair(complex_t<R> *, const complex_t<R> (&)[2]) {} /* see in_pairs */
+
 template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a, int32_t place, int32_t k, T x) {
   const int64_t r = row_at(a.between.to, row_of_place(a, place));
   store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
@@ -112,6 +115,7 @@ SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, 
                            const block_shared *shared) {
   const int32_t left = a.between.width - g.k;
   const auto wanted = [&](int k) { return k < left && !(some_bad && shared->bad[k]); };
+  const bool pairs = !some_bad && in_pairs<T>(a.between.to, a.between.width);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int32_t r = row_of_lane(g, h);
@@ -130,11 +134,14 @@ SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, 
     const int64_t row = row_at(a.between.to, row_of_place(a, g.first + r));
     T *at = element_at<T>(a.between.to, row, g.k + column_of_lane());
 #pragma unroll
-    for (int n = 0; n < Shape::TILES; n++)
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        if (wanted(8 * n + column_of_lane() + i))
-          store_once(at + (8 * n + i) * a.between.to.col_stride, scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h + i)));
+    for (int n = 0; n < Shape::TILES; n++) {
+      const int k = 8 * n + column_of_lane();
+      const T v[2] = {scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h)),
+                      scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h + 1))};
+      if (pairs && k < left) store_pair(at + 8 * n, v);
+      if (!pairs && wanted(k)) store_once(at + 8 * n * a.between.to.col_stride, v[0]);
+      if (!pairs && wanted(k + 1)) store_once(at + (8 * n + 1) * a.between.to.col_stride, v[1]);
+    }
   }
 }
 
@@ -276,9 +283,16 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
 template <typename T, typename Shape>
 SPTI_DEVICE void refill(const spti_block_solve_args &a, const block_item &g, const two_blocks<T> &blocks) {
   const int32_t end = blocks.fill_end(g.k + Shape::COLUMNS, a.between.width);
-  for (int32_t row = thread_in_block() / Shape::COLUMNS; row < g.rows; row += BLOCK_THREADS / Shape::COLUMNS)
-    for (int32_t k = g.k + thread_in_block() % Shape::COLUMNS; k < end; k += Shape::COLUMNS)
-      store_once(blocks.other + (g.first + row) * a.ld + k, sentinel<T>());
+  const int32_t words = (end - g.k) * Shape::PLANES; /* may be none, or less than that */
+  constexpr int LANES = Shape::WORDS / 2;
+  using real = typename Shape::real;
+  for (int32_t row = thread_in_block() / LANES; row < g.rows; row += BLOCK_THREADS / LANES) {
+    real *at = (real *)(blocks.other + (g.first + row) * a.ld + g.k);
+    for (int32_t w = thread_in_block() % LANES * 2; w < words; w += Shape::WORDS) {
+      if (w + 1 < words) store_once((two<real> *)(at + w), {sentinel<real>(), sentinel<real>()});
+      else store_once(at + w, sentinel<real>());
+    }
+  }
 }
 
 template <typename Shape> SPTI_ANYWHERE int32_t block_tiles_of(const spti_block_solve_args &a) {

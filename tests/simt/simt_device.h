@@ -76,6 +76,11 @@ SIMT_WORD(double)
 
 inline uint8_t load_const(const uint8_t *p) { return *p; }
 template <typename W> two<W> load_const(const two<W> *p) { return {load_const(&p->first), load_const(&p->second)}; }
+template <typename W> two<W> load(const two<W> *p) { return {load(&p->first), load(&p->second)}; }
+template <typename W> void store_once(two<W> *p, two<W> v) {
+  store_once(&p->first, v.first);
+  store_once(&p->second, v.second);
+}
 template <typename W> void store_relaxed(two<W> *p, two<W> v) {
   store_relaxed(&p->first, v.first);
   store_relaxed(&p->second, v.second);
