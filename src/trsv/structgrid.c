@@ -179,7 +179,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   spti_structgrid_args args = args_of(plan, s);
   args.work = arrays.values;
   args.queue = arrays.queue;
-  args.sync = (spti_syncfree){.control = arrays.control, .lost = plan->context->lost_device, .spin_limit = SPTI_SPIN_LIMIT};
+  args.sync = (spti_syncfree){.control = arrays.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit};
   for (int32_t k = 0; k < all->width; k += SPTI_STRUCTGRID_COLUMNS) {
     const int32_t left = all->width - k;
     args.transfer = *all;

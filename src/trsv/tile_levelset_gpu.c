@@ -6,7 +6,8 @@
  * Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a line by one warp where the line is short; COO
  * tiles taken together; wide levels begin with a line of their own; several right-hand sides. Wins: entries that cluster; memory, a byte
  * or less per position. Loses: scattered entries, where a tile holds one or two, and chains of lines, where each hop includes a whole
- * diagonal tile. Deterministic: yes. */
+ * diagonal tile. Deterministic: for each panel width by itself; one right-hand side is summed by lanes over entries, several by a lane
+ * each, and the two orders differ in the last bits, so it is not called so. */
 #include <stdio.h>
 
 #include "core/alloc.h"
@@ -185,7 +186,7 @@ const spti_method spti_method_tile_levelset_gpu = {
     .cite = "lu2023tile",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,
-    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .flags = SPTI_CAPTURABLE | SPTI_VARIANTS,
     .analyse = analyse,
     .update_values = update_values,
     .free = release,

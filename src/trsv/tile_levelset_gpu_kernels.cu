@@ -6,7 +6,7 @@
  * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
  * have entries: x_c, passed by a shuffle, is multiplied by all rows at once. By a thread, in levels of many lines: the items leave their
  * sums in x, then a thread solves each diagonal tile row by row. Source: [lu2023tile]; levels merged by values that are flags, and sums as
- * values, are new here. Deterministic. */
+ * values, are new here. The same bits on every run. */
 #include "trsv/tile_levelset_gpu_wait.cuh"
 
 namespace spti {
