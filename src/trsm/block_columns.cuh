@@ -139,7 +139,7 @@ template <typename T> SPTI_DEVICE const T *tile_of(const spti_block_panels &p, i
 /* A warp's tiles of a chunk. */
 template <typename T, typename Shape> struct block_tiles {
   block_fragment<T> tile[Shape::STEPS];
-  int32_t there; /* bit per step */
+  int32_t there = 0; /* bit per step */
 
   SPTI_DEVICE void fetch(const spti_block_solve_args &a, const block_item &g, int32_t step) {
     there = 0;
