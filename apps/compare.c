@@ -294,9 +294,11 @@ static int compare_matrix(const settings *s, const char *where, void *stream, sp
   }
   if (code == CLI_OK) code = make_blocks(&p);
   for (size_t l = 0; l < sizeof libraries / sizeof libraries[0] && code == CLI_OK; l++) {
+    if (!fits(s, libraries[l], &A)) continue;
     p.library = libraries[l];
-    if (fits(s, p.library, &A)) code = compare(&p);
+    code = compare(&p);
   }
+  if (code == CLI_OK && p.library == NULL) cli_warning("%s: left out, no library asked for has this ordering and takes this matrix", where);
   blocks_free(&p);
   factor_matrix_free(&A);
   sptrsm_file_matrix_free(file);
