@@ -104,6 +104,8 @@ static void finish_arguments(const settings *s) {
   if (s->in == NULL) cli_usage("give the matrix to factorise");
   if (s->out == NULL) cli_usage("give the output: -o FILE");
   if (s->request.ldl && s->with && strcmp(s->with, "cholmod") != 0) cli_usage("--ldl is for --with cholmod");
+  if (s->request.pivot >= 0 && (s->request.ldl || (s->with && strcmp(s->with, "cholmod") == 0)))
+    cli_usage("--pivot is for LU; CHOLMOD does not pivot");
   if (s->json && cli_same_output(s->json, s->out)) cli_usage("--json: %s is the output of the factors too", s->json);
 }
 
@@ -168,8 +170,9 @@ static int choose(const factor_library **out, const char **why, const settings *
     *why = A->hermitian ? "the diagonal is not positive" : A->is_complex ? "not Hermitian" : "not symmetric";
   }
   if (*out && can_order(*out, s->request.order)) return CLI_OK;
-  cli_error("%s has no ordering %s; choose another --ordering or --with", *out ? (*out)->name : "this build",
-            factor_order_names[s->request.order]);
+  const char *order = factor_order_names[s->request.order];
+  if (*out) cli_error("%s has no ordering %s; choose another --ordering or --with", (*out)->name, order);
+  else cli_error("%s: %s, and no LU of this build has ordering %s; choose another --ordering", A->where, *why, order);
   return CLI_USAGE;
 }
 
@@ -190,6 +193,7 @@ static int factorise(factor_set *set, factor_report *report, const settings *s, 
     cli_phase("not positive definite; factorising with %s", lu->name);
     code = lu->factorise(set, A, &s->request);
   }
+  if (code == CLI_OK) code = factor_find_overflow(set);
   report->library = library->version();
   if (code == CLI_SINGULAR)
     cli_error("%s: column %lld, step %lld of the elimination: %s", A->where, (long long)set->singular_column, (long long)set->singular_step,
@@ -237,13 +241,16 @@ static int load(sptrsm_file_matrix **file, factor_matrix *A, const settings *s) 
 static int check_outputs(settings *s) {
   const char *const inputs[] = {s->in};
   int code = cli_check_output(s->out, s->force, inputs, 1);
+  if (code == CLI_OK && s->nrhs > 0) {
+    s->rhs = cli_sibling(s->out, "_rhs.h5");
+    code = s->rhs ? CLI_OK : cli_no_memory("a file name");
+  }
   if (code == CLI_OK && s->json) {
+    if (s->rhs && cli_same_output(s->json, s->rhs)) cli_usage("--json: %s is the output of the right-hand sides too", s->json);
     code = cli_check_json(s->json, s->force, inputs, 1);
     s->json_checked = code == CLI_OK;
   }
-  if (code != CLI_OK || s->nrhs == 0) return code;
-  s->rhs = cli_sibling(s->out, "_rhs.h5");
-  return s->rhs ? cli_check_output(s->rhs, s->force, inputs, 1) : cli_no_memory("a file name");
+  return code == CLI_OK && s->rhs ? cli_check_output(s->rhs, s->force, inputs, 1) : code;
 }
 
 /* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */

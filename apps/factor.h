@@ -73,8 +73,7 @@ typedef struct {
   sptrsm_format format;
   sptrsm_uplo uplo;
   sptrsm_diag diag;
-  const int64_t *ptr, *idx; /* ptr[0] may be anything, ends[] may leave gaps */
-  const int64_t *ends;      /* [n] one past the last entry of each line, or NULL: ptr[1..n] */
+  const int64_t *ptr, *idx;
   const double *val;
 } factor_arrays;
 int factor_take_triangle(sptrsm_sparse *out, const factor_matrix *, const factor_arrays *, bool keep_zeros);
@@ -82,6 +81,8 @@ int32_t *factor_take_permutation(const int64_t *perm, int32_t n); /* NULL withou
 /* Fills `set` from the other members. Permutations: P gather, Q scatter. */
 void factor_set_finish(factor_set *);
 void factor_set_free(factor_set *);
+/* CLI_SINGULAR, with the column, where a number of the factors is not finite. */
+int factor_find_overflow(factor_set *);
 
 typedef struct {
   int64_t nnz_a, nnz_l, nnz_u;

@@ -97,7 +97,8 @@ static int take(factor_set *out, const factor_matrix *A, const cholmod_factor *f
 static int factorise(factor_set *out, const factor_matrix *A, const factor_request *r) {
   cholmod_common c;
   if (!A->hermitian) {
-    cli_error("%s: is not %s, so it has no Cholesky factor; use --with umfpack", A->where, A->is_complex ? "Hermitian" : "symmetric");
+    cli_error("%s: is not %s, so it has no %s; use --with umfpack", A->where, A->is_complex ? "Hermitian" : "symmetric",
+              r->ldl ? "L D L'" : "Cholesky factor");
     return CLI_INPUT;
   }
   cholmod_l_start(&c);

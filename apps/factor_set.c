@@ -1,4 +1,5 @@
 /* factor_set.c -- from a library's arrays to triangles as sptrsm takes them, and what can be counted from their patterns alone. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,12 +50,12 @@ static bool is_kept(const factor_arrays *a, int64_t line, int64_t p, int width, 
 static bool lines_copy(lines *out, const factor_arrays *a, int64_t n, int width, bool keep_zeros, bool *sorted) {
   int64_t nnz = 0;
   for (int64_t i = 0; i < n; i++)
-    for (int64_t p = a->ptr[i]; p < (a->ends ? a->ends[i] : a->ptr[i + 1]); p++) nnz += is_kept(a, i, p, width, keep_zeros);
+    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) nnz += is_kept(a, i, p, width, keep_zeros);
   if (!lines_allocate(out, n, nnz, width)) return false;
   *sorted = true;
   nnz = 0;
   for (int64_t i = 0; i < n; i++) {
-    for (int64_t p = a->ptr[i]; p < (a->ends ? a->ends[i] : a->ptr[i + 1]); p++) {
+    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
       if (!is_kept(a, i, p, width, keep_zeros)) continue;
       *sorted = *sorted && (nnz == out->ptr[i] || out->idx[nnz - 1] < a->idx[p]);
       out->idx[nnz] = (int32_t)a->idx[p];
@@ -134,6 +135,28 @@ void factor_set_finish(factor_set *s) {
   s->set.D = s->D;
   s->set.scale_row = s->scale_row;
   s->set.row_op = s->scale_op;
+}
+
+/* The first step of the elimination with an entry of T that is not finite, at most `least`. */
+static int32_t overflow_of(const sptrsm_sparse *T, int32_t least) {
+  int width = T->dtype == SPTRSM_C128 ? 2 : 1;
+  const double *val = T->val;
+  for (int32_t i = 0; i < T->n; i++)
+    for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++) {
+      int32_t step = T->format == SPTRSM_CSC ? i : T->idx[p];
+      if (step < least && !(isfinite(val[p * width]) && isfinite(val[(p + 1) * width - 1]))) least = step;
+    }
+  return least;
+}
+
+int factor_find_overflow(factor_set *s) {
+  int32_t n = s->L.n, least = overflow_of(&s->L, n);
+  int width = s->L.dtype == SPTRSM_C128 ? 2 : 1;
+  if (s->U.ptr) least = overflow_of(&s->U, least);
+  for (int32_t k = 0; s->D && k < least; k++)
+    if (!isfinite(s->D[k * width])) least = k;
+  if (least == n) return CLI_OK;
+  return factor_singular(s, s->perm_col[least], least, "numbers overflow: singular but for rounding, or in need of scaling or pivoting");
 }
 
 static void triangle_free(sptrsm_sparse *T) {

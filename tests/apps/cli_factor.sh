@@ -104,6 +104,9 @@ test_factor_compare() {
   check; [ "$(grep -cE '^  sptrsm .*, [CF] order +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.e-]+$' stdout)" = 20 ] || fail "expected 20 of ours"
   rejects 2 "is complex; the comparison is for real matrices" compare_factors -q complex.mtx
   rejects 2 "give a matrix" compare_factors
+  run compare_factors lu.mtx --with cholmod
+  code 0
+  warns "lu.mtx: left out"
   run compare_factors grid.mtx --mkl none.so
   code 2
   warns "--mkl: none.so"
@@ -188,6 +191,17 @@ test_factor_inputs() {
     rejects 4 "column 1, step 1 of the elimination: the pivot is not positive" sptrsm-factor indefinite.mtx -o x.h5 --with cholmod --ordering natural
     rejects 4 "column 1, step 1 of the elimination: the pivot vanishes" sptrsm-factor zero.mtx -o x.h5 --ldl --ordering natural
   fi
+  # Nothing but finite numbers leaves: pivots of 1e-300 with entries of 1e200 beside them.
+  market overflow.mtx symmetric "3 3 4" "1 1 1" "2 2 1e-300" "3 2 1e200" "3 3 1"
+  if has superlu; then
+    rejects 4 "overflow.mtx: column 1, step 1 of the elimination: numbers overflow" sptrsm-factor overflow.mtx -o x.h5 --with superlu --pivot 0 --ordering natural --no-check
+  fi
+  if has cholmod; then
+    rejects 4 "overflow.mtx: column 1, step 1 of the elimination: numbers overflow" sptrsm-factor overflow.mtx -o x.h5 --ldl --ordering natural --no-check
+    market skew.mtx skew-symmetric "2 2 1" "2 1 1"
+    rejects 3 "is not symmetric, so it has no L D L'" sptrsm-factor skew.mtx -o x.h5 --ldl
+    rejects 2 "skew.mtx: not symmetric, and no LU of this build has ordering nesdis" sptrsm-factor skew.mtx -o x.h5 --ordering nesdis
+  fi
   missing x.h5
   no_leftovers
   market nearly.mtx general "2 2 4" "1 1 1" "1 2 1" "2 1 1" "2 2 1.0000000000000002"
@@ -198,6 +212,8 @@ test_factor_inputs() {
   rejects 2 "give the output: -o FILE" sptrsm-factor grid.mtx
   rejects 2 "one argument too many" sptrsm-factor grid.mtx grid.mtx -o x.h5
   rejects 2 "--pivot: 2 is not from 0 to 1" sptrsm-factor grid.mtx -o x.h5 --pivot 2
+  rejects 2 "--pivot is for LU" sptrsm-factor grid.mtx -o x.h5 --with cholmod --pivot 1
+  rejects 2 "--pivot is for LU" sptrsm-factor grid.mtx -o x.h5 --ldl --pivot 1
   rejects 2 "--ldl is for --with cholmod" sptrsm-factor grid.mtx -o x.h5 --ldl --with klu
   rejects 2 "--with: 'pardiso' is not one of auto, cholmod, umfpack, klu, superlu" sptrsm-factor grid.mtx -o x.h5 --with pardiso
   rejects 2 "--ordering: 'rcm' is not one of default, natural" sptrsm-factor grid.mtx -o x.h5 --ordering rcm
@@ -213,8 +229,11 @@ test_factor_outputs() {
   rejects 2 "the output is the input grid.mtx" sptrsm-factor grid.mtx -o grid.mtx --force
   rejects 5 "there is no folder none" sptrsm-factor grid.mtx -o none/f.h5
   rejects 2 "is the output of the factors too" sptrsm-factor grid.mtx -o x.h5 --json x.h5
-  cp old f_rhs.h5
-  rejects 5 "g_rhs.h5: exists" bash -c 'cp old g_rhs.h5; sptrsm-factor grid.mtx -o g.h5 --nrhs 1'
+  rejects 2 "x_rhs.h5 is the output of the right-hand sides too" sptrsm-factor grid.mtx -o x.h5 --nrhs 1 --json x_rhs.h5
+  missing x.h5
+  missing x_rhs.h5
+  cp old g_rhs.h5
+  rejects 5 "g_rhs.h5: exists" sptrsm-factor grid.mtx -o g.h5 --nrhs 1
   missing g.h5
   for blocks in 1 16; do # a full disk
     last="limit of $blocks kB"
