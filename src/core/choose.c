@@ -10,7 +10,7 @@ typedef struct {
 typedef struct {
   sptrsm_place place;
   bool deterministic; /* the row's method is */
-  bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level;
+  bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level, levels_a_panel_level;
   spti_choice choice;
 } row;
 
@@ -28,6 +28,13 @@ static const row table[] = {
      .deterministic = true,
      .levels = {0, 6},
      .choice = {"recblock", "few levels: almost all work in products without waiting"}},
+    /* levels of rows over levels of panels: factors 9 to 56 (bloweya 32), all others 2 or less.
+     * 1: cot_armadillo 0.16 (syncfree-csc 0.38), ex40 U 0.26 (levelset 0.62), bloweya 0.65 (1.2), ct2010 0.17 (0.28);
+     * 32: cot_armadillo 0.27 (gather 0.69), ex40 U 0.38 (levelset 0.92), bloweya 0.99 (1.2); 512: cot_armadillo 1.8 */
+    {.place = SPTRSM_CUDA,
+     .deterministic = true,
+     .levels_a_panel_level = {4, 0},
+     .choice = {"block", "factors, bands: few levels of row panels, dense tiles on tensor cores"}},
     /* 1: ex40 U 0.62 (syncfree-csc 2.0), bloweya 1.2 (3.0), raefsky1 0.25 (0.52), sherman5 L 0.08 (0.13), memplus L 0.05 (0.07);
      * 32: ex40 U 0.92 (gather 3.2), bloweya 1.2 (4.8), raefsky1 0.41 (0.96), sherman5 L 0.10 (0.21), memplus L 0.07 (0.12) */
     {.place = SPTRSM_CUDA,
@@ -61,7 +68,7 @@ static bool holds(const row *r, const spti_features *f) {
   const double n = f->n, levels = f->levels > 0 ? f->levels : 1;
   return r->place == f->place && (r->deterministic || !f->deterministic) && within(r->nrhs, (double)f->nrhs) &&
          within(r->levels, f->levels) && within(r->wide_levels, f->wide_levels) && within(r->thin_share, f->thin_levels / levels) &&
-         within(r->rows_a_level, n / levels);
+         within(r->rows_a_level, n / levels) && within(r->levels_a_panel_level, f->panel_levels > 0 ? levels / f->panel_levels : 0);
 }
 
 spti_choice spti_choose(const spti_features *features) {

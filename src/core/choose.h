@@ -6,7 +6,8 @@
 
 #include <sptrsm.h>
 
-enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64 };
+/* NO_PANELS: mean rows of a level from which on row panels are not looked for. */
+enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64, SPTI_NO_PANELS = 1000 };
 
 typedef struct {
   sptrsm_place place;
@@ -15,6 +16,7 @@ typedef struct {
   int32_t n;
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
+  int32_t panel_levels; /* levels of row panels (core/row_panels_gpu.h), 0: not looked for */
 } spti_features;
 
 typedef struct {

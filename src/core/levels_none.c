@@ -1,5 +1,6 @@
-/* levels_none.c -- without CUDA no context is on a device, so no plan has levels there. */
+/* levels_none.c -- without CUDA no context is on a device, so no plan has levels or row panels there. */
 #include "core/levels_gpu.h"
+#include "core/row_panels_gpu.h"
 
 sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
   (void)plan;
@@ -8,3 +9,11 @@ sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
 }
 
 void spti_plan_drop_levels(sptrsm_plan *plan) { (void)plan; }
+
+sptrsm_status spti_plan_row_panels(sptrsm_plan *plan, const spti_row_panels **out) {
+  (void)plan;
+  (void)out;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "row panels on a device: the library was built without CUDA");
+}
+
+void spti_plan_drop_row_panels(sptrsm_plan *plan) { (void)plan; }

@@ -9,6 +9,7 @@
 #include "core/choose.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
+#include "core/row_panels_gpu.h"
 #include "core/workspace.h"
 
 enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
@@ -68,6 +69,10 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
     f->thin_levels += rows < SPTI_THIN_LEVEL;
     f->wide_levels += rows >= SPTI_WIDE_LEVEL;
   }
+  if (levels->count == 0 || f->n / levels->count >= SPTI_NO_PANELS) return SPTRSM_OK;
+  const spti_row_panels *panels;
+  SPTI_TRY(spti_plan_row_panels(plan, &panels));
+  f->panel_levels = panels->levels;
   return SPTRSM_OK;
 }
 
@@ -138,6 +143,7 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
   }
   plan->panel = choose_panel(plan);
   if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));
+  spti_plan_drop_row_panels(plan);
   SPTI_TRY(spti_context_wait(plan->context));
   plan->analysis_seconds = spti_seconds() - start - plan->view_seconds;
   return fit_panel(plan);
@@ -186,6 +192,7 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
   spti_workspace_end(plan->own, plan);
   if (plan->method && plan->method->free) plan->method->free(plan);
   spti_plan_drop_levels(plan);
+  spti_plan_drop_row_panels(plan);
   sptrsm_matrix_destroy(plan->matrix);
   spti_host_free(plan);
 }

@@ -8,6 +8,7 @@
 
 struct spti_method;
 struct spti_gpu_levels;
+struct spti_row_panels;
 
 struct sptrsm_plan {
   atomic_int references;
@@ -23,6 +24,7 @@ struct sptrsm_plan {
   int32_t panel;                      /* right-hand sides worked on at once */
   int32_t levels;                     /* -1: not computed */
   struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/levels_gpu.h) */
+  struct spti_row_panels *row_panels; /* likewise (core/row_panels_gpu.h) */
   int team;                           /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
   char reason[160];

@@ -69,3 +69,34 @@ void spti_row_panels_free(spti_row_panels *panels, const sptrsm_plan *plan) {
   spti_free(plan->context, panels->panel);
   *panels = (spti_row_panels){0};
 }
+
+sptrsm_status spti_plan_row_panels(sptrsm_plan *plan, const spti_row_panels **out) {
+  if (!plan->row_panels) {
+    spti_row_panels *panels;
+    SPTI_TRY(spti_host_alloc(&panels, 1, sizeof *panels, "row panels"));
+    const sptrsm_status status = spti_row_panels_create(panels, plan, SPTI_FACTOR_PANEL_ROWS, SPTI_FACTOR_PANEL_LEAST);
+    if (status != SPTRSM_OK) {
+      spti_host_free(panels);
+      return status;
+    }
+    plan->row_panels = panels;
+  }
+  *out = plan->row_panels;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *plan, int32_t rows, int32_t least) {
+  const spti_row_panels *kept = plan->row_panels;
+  if (!kept || kept->rows != rows || kept->least != least) return spti_row_panels_create(out, plan, rows, least);
+  *out = *kept;
+  spti_host_free(plan->row_panels);
+  plan->row_panels = NULL;
+  return SPTRSM_OK;
+}
+
+void spti_plan_drop_row_panels(sptrsm_plan *plan) {
+  if (!plan->row_panels) return;
+  spti_row_panels_free(plan->row_panels, plan);
+  spti_host_free(plan->row_panels);
+  plan->row_panels = NULL;
+}

@@ -19,4 +19,11 @@ typedef struct spti_row_panels {
 sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *, int32_t rows, int32_t least);
 void spti_row_panels_free(spti_row_panels *, const sptrsm_plan *);
 
+/* Those of `block`, made at the first call and kept with the plan: what auto looks at, the analysis of block takes over. take: as create
+ * does, if the kept ones are not of this kind. */
+enum { SPTI_FACTOR_PANEL_ROWS = 64, SPTI_FACTOR_PANEL_LEAST = 16 };
+sptrsm_status spti_plan_row_panels(sptrsm_plan *, const spti_row_panels **out);
+sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *, int32_t rows, int32_t least);
+void spti_plan_drop_row_panels(sptrsm_plan *);
+
 #endif

@@ -13,6 +13,8 @@
 #include <stdio.h>
 
 #include "core/alloc.h"
+#include "core/levels_gpu.h"
+#include "core/row_panels_gpu.h"
 #include "core/variant.h"
 #include "trsm/block_analysis.h"
 
@@ -22,7 +24,8 @@ typedef struct {
 } state;
 
 /* Rows of a panel, at most and before it may end early; columns beyond so many places in ready order share no step. */
-static const spti_block_settings SETTINGS = {.rows = 64, .least = 16, .window = 1 << 17, .bound = 100};
+static const spti_block_settings SETTINGS = {
+    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = 1 << 17, .bound = 100};
 
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
   const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},
@@ -46,6 +49,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   *s = (state){0};
   plan->state = s;
   SPTI_TRY(spti_block_analysis_make(&s->analysis, plan, &set));
+  spti_plan_drop_levels(plan); /* which auto looked at */
   s->shared = (spti_block_state){
       .panels = s->analysis.panels, .tiles = s->analysis.totals[SPTI_BLOCK_TILES], .levels = s->analysis.levels, .tile = tile};
   return SPTRSM_OK;

@@ -169,11 +169,11 @@ static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan, cons
                         "block heralds");
 }
 
-sptrsm_status spti_block_analysis_make(spti_block_analysis *out, const sptrsm_plan *plan, const spti_block_settings *set) {
+sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *plan, const spti_block_settings *set) {
   spti_row_panels found;
   *out = (spti_block_analysis){.set = *set};
   if (plan->view.n == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_row_panels_create(&found, plan, set->rows, set->least));
+  SPTI_TRY(spti_plan_take_row_panels(&found, plan, set->rows, set->least));
   const sptrsm_status status = build(out, plan, &found);
   spti_row_panels_free(&found, plan);
   out->args.columns.panel = NULL;

@@ -24,7 +24,7 @@ typedef struct {
 
 /* Deterministic. Waits for the device twice. UNSUPPORTED where offsets are beyond 32 bits or the panels much larger than the matrix. What
  * was made before a failure is freed by spti_block_analysis_free too. */
-sptrsm_status spti_block_analysis_make(spti_block_analysis *out, const sptrsm_plan *, const spti_block_settings *);
+sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *, const spti_block_settings *);
 sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);           /* new values, same pattern */
 sptrsm_status spti_block_substituted(int32_t *out, const spti_block_analysis *, const sptrsm_plan *); /* panels; waits for the device */
 void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);

@@ -11,6 +11,12 @@ static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wi
   return (spti_features){.place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
 }
 
+/* A factor, or another problem whose row panels were looked at. */
+static spti_features with_panels(spti_features f, int32_t panel_levels) {
+  f.panel_levels = panel_levels;
+  return f;
+}
+
 static void expect(spti_features f, const char *method) {
   spti_choice choice = spti_choose(&f);
   cr_expect_str_eq(choice.method, method, "n=%d levels=%d thin=%d wide=%d nrhs=%lld: %s", f.n, f.levels, f.thin_levels, f.wide_levels,
@@ -38,6 +44,21 @@ Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   }
 }
 
+/* Few levels of panels decide, whatever the number of right-hand sides; but few levels of rows come first. */
+Test(choose, row_panels) {
+  static const int64_t counts[] = {0, 1, 4, 5, 32, 1000};
+  for (int c = 0; c < 6; c++) {
+    expect(with_panels(problem(43243, 1104, 983, 45, counts[c]), 49), "block"); /* cot_armadillo */
+    expect(with_panels(problem(7740, 6236, 6230, 0, counts[c]), 118), "block"); /* ex40 U */
+    expect(with_panels(problem(18271, 278, 78, 117, counts[c]), 18), "block");  /* jac_ACTIVSg10k U */
+    expect(with_panels(problem(1000, 400, 0, 0, counts[c]), 100), "block");
+    expect(with_panels(problem(466316, 2, 0, 2, counts[c]), 3), counts[c] >= 1 && counts[c] <= 4 ? "levelset" : "recblock"); /* boyd2 */
+  }
+  expect(with_panels(problem(150102, 733, 7, 658, 1), 490), "syncfree-csr"); /* G2_circuit L */
+  expect(with_panels(problem(150102, 733, 7, 658, 32), 490), "gather");
+  expect(with_panels(problem(1000, 399, 0, 399, 32), 100), "gather");
+}
+
 /* Bounds are inclusive. */
 Test(choose, at_the_bounds) {
   expect(problem(6000, 6, 0, 6, 4), "levelset");
@@ -62,6 +83,7 @@ Test(choose, always_a_method_that_exists) {
         for (int thin = 0; thin <= levels[l]; thin += 1 + levels[l] / 4)
           for (int kind = 0; kind < 4; kind++) {
             spti_features f = problem(orders[o], levels[l], thin, levels[l] - thin, nrhs);
+            f.panel_levels = (int32_t)nrhs % 3 * levels[l] / 8;
             f.place = kind & 1 ? SPTRSM_HOST : SPTRSM_CUDA;
             f.deterministic = (kind & 2) != 0;
             spti_choice choice = spti_choose(&f);
