@@ -58,7 +58,7 @@ typedef struct {
   double g1;                             /* largest componentwise residual over its bound; NaN: not finite */
   double spread;                         /* largest difference between repetitions over the largest entry */
   size_t workspace_bytes, plan_bytes;
-  int32_t deterministic;
+  int32_t deterministic, inverts;
   int32_t code;     /* exit code that this result calls for */
   char chosen[32];  /* the method that worked; differs from the one asked for with auto */
   char params[160]; /* what the method decided */

@@ -12,7 +12,7 @@ enum { CHECKED_COLUMNS = 8 };
 static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
 static bool is_double(sptrsm_dtype t) { return t == SPTRSM_F64 || t == SPTRSM_C128; }
 
-double bench_g1_bound(sptrsm_dtype dtype) { return is_complex(dtype) ? 6 : 1.5; }
+double bench_g1_bound(sptrsm_dtype dtype, bool inverts) { return (is_complex(dtype) ? 4 : 1) * (inverts ? 10 : 1.5); }
 
 void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype dtype) {
   const int64_t count = n * nrhs * (is_complex(dtype) ? 2 : 1);

@@ -4,8 +4,8 @@
 
 #include "bench.h"
 
-/* Of a componentwise residual: substitution keeps 1 (complex: 4), cuSPARSE with its reciprocals half more. */
-double bench_g1_bound(sptrsm_dtype);
+/* Of a componentwise residual: substitution keeps 1 (complex: 4), cuSPARSE with its reciprocals half more, inverted blocks 10. */
+double bench_g1_bound(sptrsm_dtype, bool inverts);
 
 /* Numbers of B in (0.5, 1.5), complex ones in both parts; all different in a row and from row to row. */
 void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype);

@@ -36,7 +36,7 @@ static sptrsm_status check_in_full(bench_result *out, const bench_blocks *b, spt
   if (status == SPTRSM_OK) status = bench_g1(&g1, b->c, b->c->B, b->c->X, layout);
   if (status != SPTRSM_OK) return status;
   if (!(g1 <= out->g1) && !isnan(out->g1)) out->g1 = g1;
-  if (g1 <= bench_g1_bound(b->c->T->dtype)) return SPTRSM_OK;
+  if (g1 <= bench_g1_bound(b->c->T->dtype, out->inverts)) return SPTRSM_OK;
   out->code = CLI_ABOVE;
   if (isnan(g1)) snprintf(out->status, sizeof out->status, "wrong: X is not finite in repetition %d", r);
   else snprintf(out->status, sizeof out->status, "wrong: G1 %.3g in repetition %d", g1, r);
@@ -131,6 +131,7 @@ static sptrsm_status analyse(measurement *s, const sptrsm_options *options, doub
   out->view_ms = fmax(out->view_ms, 1e3 * info.view_seconds);
   out->plan_bytes = info.plan_bytes;
   out->deterministic = info.deterministic;
+  out->inverts = info.inverts;
   snprintf(out->chosen, sizeof out->chosen, "%s", info.method);
   snprintf(out->params, sizeof out->params, "%s", info.parameters);
   snprintf(out->reason, sizeof out->reason, "%s", info.reason);

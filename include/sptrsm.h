@@ -195,6 +195,7 @@ typedef struct {
   int32_t levels;         /* -1 where the analysis does not compute them */
   int32_t panel;          /* right-hand sides worked on at once */
   int32_t deterministic;
+  int32_t inverts;        /* multiplies by inverses of diagonal blocks: the componentwise residual may be 10 times that of substitution */
   int64_t nnz;
   double analysis_seconds;/* of plan_create, without the view below */
   double view_seconds;    /* turning the stored format into the one the method reads; 0 if it is the stored one */

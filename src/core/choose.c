@@ -28,12 +28,12 @@ static const row table[] = {
      .deterministic = true,
      .levels = {0, 6},
      .choice = {"recblock", "few levels: almost all work in products without waiting"}},
-    /* levels of rows over levels of panels: factors 9 to 56 (bloweya 32), all others 2 or less.
-     * 1: cot_armadillo 0.16 (syncfree-csc 0.38), ex40 U 0.26 (levelset 0.62), bloweya 0.65 (1.2), ct2010 0.17 (0.28);
-     * 32: cot_armadillo 0.27 (gather 0.69), ex40 U 0.38 (levelset 0.92), bloweya 0.99 (1.2); 512: cot_armadillo 1.8 */
+    /* levels of rows over levels of panels: factors 14 to 57, bloweya 32; memplus, 7 and 8, loses (0.31, gather 0.10), as all below do.
+     * 1: cot_armadillo 0.18 (syncfree-csc 0.38), raefsky1 0.14 (levelset 0.27), bloweya 0.66 (1.4), ct2010 0.16 (syncfree-csc 0.28);
+     * 32: cot_armadillo 0.29 (gather 0.69), raefsky1 0.15 (levelset 0.45), bloweya 1.0 (1.5), ct2010 0.27 (gather 0.46) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
-     .levels_a_panel_level = {4, 0},
+     .levels_a_panel_level = {10, 0},
      .choice = {"block", "factors, bands: few levels of row panels, dense tiles on tensor cores"}},
     /* 1: ex40 U 0.62 (syncfree-csc 2.0), bloweya 1.2 (3.0), raefsky1 0.25 (0.52), sherman5 L 0.08 (0.13), memplus L 0.05 (0.07);
      * 32: ex40 U 0.92 (gather 3.2), bloweya 1.2 (4.8), raefsky1 0.41 (0.96), sherman5 L 0.10 (0.21), memplus L 0.07 (0.12) */

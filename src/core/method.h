@@ -19,6 +19,7 @@ enum {
   SPTI_DETERMINISTIC = 1, /* same bits on every run, panel width, thread count and stream */
   SPTI_CAPTURABLE = 2,    /* solve may be captured in a CUDA graph */
   SPTI_VARIANTS = 4,      /* reads plan->variant; others refuse a name with one */
+  SPTI_INVERTS = 8,       /* multiplies by inverses of diagonal blocks: see sptrsm_info */
 };
 
 typedef struct spti_method {

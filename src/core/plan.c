@@ -216,6 +216,7 @@ sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *plan) {
                       .op = plan->op.transpose ? (plan->op.conj ? SPTRSM_C : SPTRSM_T) : SPTRSM_N,
                       .panel = plan->panel,
                       .deterministic = (plan->method->flags & SPTI_DETERMINISTIC) != 0,
+                      .inverts = (plan->method->flags & SPTI_INVERTS) != 0,
                       .nnz = v->nnz,
                       .analysis_seconds = plan->analysis_seconds,
                       .view_seconds = plan->view_seconds};

@@ -3,8 +3,8 @@
  * the order in which they become ready; products in f64 (block_solve.cuh has the kernel, block_analysis.c makes the panels).
  * Source: supernodal solves [davis2006, chapters 4 and 8] carried to dependencies that are waited for in one kernel. Differs: panels are
  * not supernodes of columns but runs of rows that end where the next row needs none of them, so other patterns have them too; zeros are
- * added inside tiles of 16 by 8 only; a diagonal block is multiplied by its inverse where abs(inverse) abs(block) is bounded, else
- * substituted.
+ * added inside tiles of 16 by 8 only; a diagonal block is multiplied by its inverse where abs(inverse) abs(block) is small, refined once
+ * where it is bounded, else substituted.
  * Wins: factors with supernodes, bands, dense triangles: a hop of dependencies per panel, not per row. Loses: wide patterns of few entries
  * a row, whose tiles are mostly zeros.
  * Deterministic: yes, for every panel width, tile and stream. */
@@ -25,14 +25,12 @@ typedef struct {
 
 /* Rows of a panel, at most and before it may end early; columns beyond so many places in ready order share no step. */
 static const spti_block_settings SETTINGS = {
-    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = 1 << 17, .bound = 100};
+    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = 1 << 17, .bound = 8, .refine = 1000000};
 
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
-  const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},
-                                {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
-                                {"window", &s->window, 64, 1 << 17, NULL},
-                                {"bound", &s->bound, 0, INT32_MAX, NULL},
-                                {"tile", tile, 8, 32, NULL}};
+  const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL}, {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
+                                {"window", &s->window, 64, 1 << 17, NULL},     {"bound", &s->bound, 0, INT32_MAX, NULL},
+                                {"refine", &s->refine, 0, INT32_MAX, NULL},    {"tile", tile, 8, 32, NULL}};
   SPTI_TRY(spti_variant_parse("block", text, known, (int)(sizeof known / sizeof *known)));
   if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: least=%d is above rows=%d", s->least, s->rows);
   if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d is not a multiple of 64", s->window);
@@ -71,10 +69,10 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int64_t tiles = s->analysis.totals[SPTI_BLOCK_TILES] + s->analysis.totals[SPTI_BLOCK_DIAGONAL_TILES];
   const double stored = (double)(tiles * SPTI_BLOCK_TILE) / (double)(plan->view.nnz > 0 ? plan->view.nnz : 1);
-  int32_t substituted;
-  if (spti_block_substituted(&substituted, &s->analysis, plan) != SPTRSM_OK) substituted = -1;
-  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f substituted=%d", s->shared.panels.count,
-           s->shared.levels, stored, substituted);
+  int32_t flagged[2];
+  if (spti_block_flagged(flagged, &s->analysis, plan) != SPTRSM_OK) flagged[0] = flagged[1] = -1;
+  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d",
+           s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0]);
   info->plan_bytes = sizeof *s + s->analysis.bytes;
 }
 
@@ -84,7 +82,7 @@ const spti_method spti_method_block = {
     .cite = "davis2006",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,
-    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS | SPTI_INVERTS,
     .analyse = analyse,
     .update_values = update_values,
     .free = release,

@@ -30,7 +30,7 @@ static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
   columns->tile_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->tile_start);
   columns->ready_at = spti_carve(&c, columns->view.n, sizeof *columns->ready_at);
   args->flags = spti_carve(&c, count, sizeof *args->flags);
-  args->substituted = spti_carve(&c, 1, sizeof *args->substituted);
+  args->flagged = spti_carve(&c, 2, sizeof *args->flagged);
   return c.used;
 }
 
@@ -145,9 +145,11 @@ static spti_block_panels panels_of(const spti_block_analysis *a) {
 
 static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan, const spti_row_panels *found) {
   const spti_view *v = &plan->view;
+  const bool single = v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64;
   const int64_t places = ((int64_t)v->n + SPTI_BLOCK_ROWS - 1) / SPTI_BLOCK_ROWS * SPTI_BLOCK_ROWS;
   a->levels = found->levels;
   a->args = (spti_block_values_args){.bound = a->set.bound,
+                                     .refine = single && a->set.refine > SPTI_BLOCK_REFINE_F32 ? SPTI_BLOCK_REFINE_F32 : a->set.refine,
                                      .columns = {.view = *v,
                                                  .count = found->count,
                                                  .window = places < a->set.window ? (int32_t)places : a->set.window,
@@ -187,10 +189,10 @@ sptrsm_status spti_block_analysis_update(const spti_block_analysis *a, const spt
   return plan->view.n > 0 ? fill(&args, plan) : SPTRSM_OK;
 }
 
-sptrsm_status spti_block_substituted(int32_t *out, const spti_block_analysis *a, const sptrsm_plan *plan) {
-  const size_t bytes = sizeof *out;
-  *out = 0;
-  return plan->view.n > 0 ? spti_gpu_copy(plan->context, out, bytes, a->args.substituted, bytes, bytes, 1, SPTI_TO_HOST) : SPTRSM_OK;
+sptrsm_status spti_block_flagged(int32_t out[2], const spti_block_analysis *a, const sptrsm_plan *plan) {
+  const size_t bytes = 2 * sizeof *out;
+  out[0] = out[1] = 0;
+  return plan->view.n > 0 ? spti_gpu_copy(plan->context, out, bytes, a->args.flagged, bytes, bytes, 1, SPTI_TO_HOST) : SPTRSM_OK;
 }
 
 void spti_block_analysis_free(spti_block_analysis *a, const sptrsm_plan *plan) {

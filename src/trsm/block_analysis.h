@@ -8,8 +8,12 @@
 typedef struct {
   int32_t rows, least; /* of a panel: core/row_panels_gpu.h */
   int32_t window;      /* positions in ready order whose columns may share steps: a multiple of 64 */
-  int32_t bound;       /* of abs(inverse) abs(diagonal block); panels above it are substituted */
+  int32_t bound;       /* of abs(inverse) abs(diagonal block): above it a product with the inverse is refined, */
+  int32_t refine;      /* and above this one the block is substituted; in f32 above SPTI_BLOCK_REFINE_F32, if that is less */
 } spti_block_settings;
+
+/* The inverse is kept in the type of the values; a step of refinement leaves (bound * unit roundoff)^2 of its error. */
+enum { SPTI_BLOCK_REFINE_F32 = 1000 };
 
 typedef struct {
   spti_block_settings set;
@@ -25,8 +29,8 @@ typedef struct {
 /* Deterministic. Waits for the device twice. UNSUPPORTED where offsets are beyond 32 bits or the panels much larger than the matrix. What
  * was made before a failure is freed by spti_block_analysis_free too. */
 sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *, const spti_block_settings *);
-sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);           /* new values, same pattern */
-sptrsm_status spti_block_substituted(int32_t *out, const spti_block_analysis *, const sptrsm_plan *); /* panels; waits for the device */
+sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);         /* new values, same pattern */
+sptrsm_status spti_block_flagged(int32_t out[2], const spti_block_analysis *, const sptrsm_plan *); /* substituted, refined; waits */
 void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);
 
 #endif

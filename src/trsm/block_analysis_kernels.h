@@ -41,12 +41,12 @@ typedef struct {
   int64_t *step; /* [steps] */
   void *tile, *triangle, *inverse;
   int32_t *flags;       /* [count] */
-  int32_t *substituted; /* how many of them say so */
-  double bound;         /* of abs(inverse) abs(triangle), largest row sum, of an inverse that may be used */
+  int32_t *flagged;     /* [2]: panels that are substituted, and refined */
+  double bound, refine; /* largest row sum of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement */
 } spti_block_values_args;
 
-int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> col, step, tile, triangle; substituted: 0 */
-int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* triangle -> inverse, flags, substituted */
+int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> col, step, tile, triangle; flagged: 0 */
+int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* triangle -> inverse, flags, flagged */
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
  * A block of threads fills the tiles of one panel: an entry's tile follows from the rank of its column (block_column_map.cuh). The
  * inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for all columns together. It is used
  * where abs(inverse) abs(D) has no row sum above a bound: by so much the residual of a product with it may exceed that of substitution.
+ * A step of refinement squares what it loses, so with one the bound is far higher.
  * Deterministic: yes. */
 #include "trsm/block_column_map.cuh"
 
@@ -70,7 +71,10 @@ template <typename T> SPTI_KERNEL(VALUES_THREADS) block_values_kernel(spti_block
   const int32_t p = block_in_grid(), diagonal = load_const(a.columns.diag_start + p);
   const panel_entries e = entries_of(a.columns, p);
   int64_t step = load_const(a.columns.step_start + p), tile = load_const(a.columns.tile_start + p);
-  if (p == 0 && thread_in_block() == 0) store(a.substituted, 0);
+  if (p == 0 && thread_in_block() == 0) {
+    store(a.flagged, 0);
+    store(a.flagged + 1, 0);
+  }
   clear_tiles<T>(a.tile, tile, load_const(a.columns.tile_start + p + 1));
   clear_tiles<T>(a.triangle, diagonal, load_const(a.columns.diag_start + p + 1));
   syncthreads();
@@ -135,8 +139,9 @@ SPTI_DEVICE bool is_normal(float v) { return magnitude(v) >= 1.17549435e-38f && 
 SPTI_DEVICE bool is_normal(double v) { return magnitude(v) >= 2.2250738585072014e-308 && magnitude(v) <= 1.7976931348623157e308; }
 template <typename R> SPTI_DEVICE bool is_normal(complex_t<R> v) { return is_normal(magnitude(v)); }
 
-/* Whole block: is the inverse good enough for row `thread`? */
-template <typename T, typename W> SPTI_DEVICE bool is_good(const two_triangles<W> &t, int32_t rows, double bound) {
+/* Whole block: what row `thread` asks for, a flag of the panel. */
+template <typename T, typename W>
+SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t rows) {
   SPTI_SHARED(double, row_sums, SPTI_BLOCK_ROWS);
   const int32_t i = thread_in_block();
   double sum = 0, most = 0;
@@ -144,13 +149,15 @@ template <typename T, typename W> SPTI_DEVICE bool is_good(const two_triangles<W
   if (i < rows) row_sums[i] = sum;
   syncthreads();
   for (int32_t k = 0; i < rows && k <= i; k++) most += magnitude(t.X(i, k)) * row_sums[k];
-  return i >= rows || (most <= bound && is_normal(in_f64<T>::to(t.X(i, i))));
+  if (i >= rows) return 0;
+  if (!(most <= a.refine) && !(most <= a.bound)) return SPTI_BLOCK_SUBSTITUTE;
+  return !is_normal(in_f64<T>::to(t.X(i, i))) ? SPTI_BLOCK_SUBSTITUTE : most <= a.bound ? 0 : SPTI_BLOCK_REFINE;
 }
 
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {
   using W = typename in_f64<T>::type;
   SPTI_DYNAMIC_SHARED(W, memory);
-  SPTI_SHARED(int32_t, bad, INVERSE_THREADS / 32);
+  SPTI_SHARED(int32_t, asked, 2 * INVERSE_THREADS / 32);
   const two_triangles<W> t = {memory};
   const int32_t p = block_in_grid(), start = load_const(a.columns.diag_start + p);
   const int32_t size = load_const(a.columns.first + p + 1) - load_const(a.columns.first + p);
@@ -166,14 +173,15 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
     if (j / SPTI_BLOCK_STRIP <= i / SPTI_BLOCK_STRIP)
       store(static_cast<T *>(a.inverse) + in_triangle(start, i, j), in_f64<T>::to(j <= i ? t.X(i, j) : W()));
   }
-  const bool any_bad = any(!is_good<T>(t, rows, a.bound));
-  if (lane() == 0) bad[warp_in_block()] = any_bad;
+  const int32_t mine = flag_of_row<T>(a, t, rows);
+  const bool substitute = any(mine == SPTI_BLOCK_SUBSTITUTE), refine = any(mine == SPTI_BLOCK_REFINE);
+  if (lane() == 0) asked[2 * warp_in_block()] = substitute, asked[2 * warp_in_block() + 1] = refine;
   syncthreads();
   if (thread_in_block() != 0) return;
-  int32_t substitute = 0;
-  for (int32_t w = 0; w < INVERSE_THREADS / 32; w++) substitute |= bad[w];
-  store(a.flags + p, substitute ? SPTI_BLOCK_SUBSTITUTE : 0);
-  if (substitute) red_add(a.substituted, 1);
+  int32_t by_any[2] = {0, 0};
+  for (int32_t w = 0; w < 2 * INVERSE_THREADS / 32; w++) by_any[w % 2] |= asked[w];
+  store(a.flags + p, by_any[0] ? SPTI_BLOCK_SUBSTITUTE : by_any[1] ? SPTI_BLOCK_REFINE : 0);
+  if (by_any[0] || by_any[1]) red_add(a.flagged + !by_any[0], 1);
 }
 
 } // namespace spti

@@ -178,11 +178,11 @@ static void fill_diagonal(maker *m, int32_t q, void *triangle, number D[SPTI_BLO
   }
 }
 
-/* The inverse of panel q's block D by forward substitution, and whether it is good enough. */
-static bool invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse) {
+/* The inverse of panel q's block D by forward substitution; returns the panel's flag. */
+static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse) {
   static number X[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
   const int32_t rows = m->first[q + 1] - m->first[q], places = (rows + 15) / 16 * 16;
-  bool good = true;
+  double most = 0;
   for (int32_t i = 0; i < places; i++) {
     double sum = 0;
     for (int32_t j = 0; j <= i; j++) {
@@ -194,9 +194,9 @@ static bool invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROW
     }
     for (int32_t k = 0; k <= i; k++)
       for (int32_t j = 0; j <= k; j++) sum += magnitude(X[i][k]) * magnitude(D[k][j]);
-    if (!(sum <= m->rules->bound)) good = false;
+    if (!(sum <= most)) most = sum; /* NaN, too */
   }
-  return good;
+  return most <= m->rules->bound ? 0 : most <= m->rules->refine ? SPTI_BLOCK_REFINE : SPTI_BLOCK_SUBSTITUTE;
 }
 
 /* ---- all of it ---- */
@@ -259,8 +259,8 @@ static bool make_values(maker *m) {
   for (int32_t q = 0; q < b->panels.count; q++) {
     fill_tiles(m, q, tile, triangle);
     fill_diagonal(m, q, triangle, D);
-    flags[q] = invert(m, q, D, inverse) ? 0 : SPTI_BLOCK_SUBSTITUTE;
-    b->substituted += flags[q] != 0;
+    flags[q] = invert(m, q, D, inverse);
+    if (flags[q]) b->flagged[flags[q] == SPTI_BLOCK_REFINE]++;
   }
   return true;
 }

@@ -14,18 +14,19 @@ typedef struct {
   int32_t rows;   /* of a panel at most: a multiple of 16 up to 64 */
   int32_t least;  /* rows of a panel before it may end where the next row does not need it */
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
-  double bound;   /* of abs(inverse) abs(block), largest row sum, abs = |re| + |im|; above it a panel is substituted */
+  double bound;   /* of abs(inverse) abs(block), largest row sum, abs = |re| + |im|; a panel above it is refined, */
+  double refine;  /* or substituted, if it is above this one too */
 } block_rules;
 
-static const block_rules BLOCK_RULES = {64, 16, 0, 100};
+static const block_rules BLOCK_RULES = {64, 16, 0, 100, 0};
 
 typedef struct {
   spti_block_panels panels;
   int64_t steps, tiles; /* of all panels */
   int32_t levels;       /* of the panels */
-  int32_t substituted;
-  int32_t *level;    /* [count] */
-  int32_t *ready_at; /* [n]: position of each place when the panels stand in `order` */
+  int32_t flagged[2];   /* panels that are substituted, and refined */
+  int32_t *level;       /* [count] */
+  int32_t *ready_at;    /* [n]: position of each place when the panels stand in `order` */
 } block_reference;
 
 /* End with block_reference_free. False: no memory. */

@@ -51,12 +51,12 @@ Test(choose, row_panels) {
     expect(with_panels(problem(43243, 1104, 983, 45, counts[c]), 49), "block"); /* cot_armadillo */
     expect(with_panels(problem(7740, 6236, 6230, 0, counts[c]), 118), "block"); /* ex40 U */
     expect(with_panels(problem(18271, 278, 78, 117, counts[c]), 18), "block");  /* jac_ACTIVSg10k U */
-    expect(with_panels(problem(1000, 400, 0, 0, counts[c]), 100), "block");
+    expect(with_panels(problem(1000, 1000, 0, 0, counts[c]), 100), "block");
     expect(with_panels(problem(466316, 2, 0, 2, counts[c]), 3), counts[c] >= 1 && counts[c] <= 4 ? "levelset" : "recblock"); /* boyd2 */
   }
   expect(with_panels(problem(150102, 733, 7, 658, 1), 490), "syncfree-csr"); /* G2_circuit L */
   expect(with_panels(problem(150102, 733, 7, 658, 32), 490), "gather");
-  expect(with_panels(problem(1000, 399, 0, 399, 32), 100), "gather");
+  expect(with_panels(problem(1000, 999, 0, 999, 32), 100), "gather");
 }
 
 /* Bounds are inclusive. */

@@ -88,7 +88,7 @@ static sptrsm_status solve(const solver *s, const void *alpha, const test_block 
 static double tolerance(sptrsm_dtype dtype, const char *method) {
   double substitution = dtype == SPTRSM_C64 || dtype == SPTRSM_C128 ? 4 : 1;
   if (strcmp(method, "cusparse") == 0) return 1.5 * substitution;
-  const bool inverts = CONFORMANCE_PLACE == SPTRSM_CUDA && strncmp(method, "block", strlen("block")) == 0 && !strstr(method, "bound=0");
+  const bool inverts = CONFORMANCE_PLACE == SPTRSM_CUDA && strncmp(method, "block", strlen("block")) == 0 && !strstr(method, "refine=0");
   return inverts ? 10 * substitution : substitution;
 }
 

@@ -25,6 +25,7 @@ static const char *const forms[] = {
     "gather:form=lanes,split=4,segment=3",
     "gather:form=slots,split=6,segment=4",
     "block:bound=0",
+    "block:bound=0,refine=0",
     "block:rows=16,least=3,window=64",
     "block:rows=48,tile=8",
     NULL,

@@ -19,7 +19,7 @@ struct form {
   const char *variant;
   double bound;
 };
-const form forms[] = {{"", BOUND}, {"rows=16,least=3", BOUND}, {"bound=0,tile=8", 1}};
+const form forms[] = {{"", BOUND}, {"rows=16,least=3", BOUND}, {"bound=0,refine=0,tile=8", 1}};
 
 } // namespace
 
@@ -87,6 +87,6 @@ Test(simt_block_host, variants) {
     cr_assert_eq(o.analyse(variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
   }
   host_case o(&spti_method_block, shape::chain, false);
-  cr_assert_eq(o.analyse("bound=0"), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_str_eq(method_case_parameters(o.plan), "panels=1 levels=1 stored/nnz=25.86 substituted=1");
+  cr_assert_eq(o.analyse("bound=0,refine=0"), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_str_eq(method_case_parameters(o.plan), "panels=1 levels=1 stored/nnz=25.86 refined=0 substituted=1");
 }
