@@ -23,7 +23,7 @@ static const row table[] = {
      .nrhs = {1, 4},
      .levels = {0, 6},
      .choice = {"levelset", "few right-hand sides, few levels: a launch a level"}},
-    /* 32: boyd2 0.29 (gather 0.51), a2nnsnsl 0.07 (levelset 0.09) */
+    /* 8, 32, 128: boyd2 0.07, 0.28, 1.04 (gather 0.19, 0.35, 1.37), a2nnsnsl 0.03, 0.07, 0.25 (0.06, 0.07, 0.27) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .levels = {0, 6},
@@ -53,7 +53,8 @@ static const row table[] = {
      .deterministic = true,
      .nrhs = {1, 4},
      .choice = {"syncfree-csr", "few right-hand sides, wide levels: rows packed in level order"}},
-    /* 32: cot_armadillo 0.69 (levelset 0.77), bcsstk18 0.40 (0.46), G2_circuit L 0.51 (recblock 0.62), delaunay 0.18 (0.24) */
+    /* 32: cot_armadillo 0.67 (levelset 1.14), ct2010 0.44 (1.01), G2_circuit L 0.42 (recblock 0.67), delaunay 0.18 (0.26), cage11 L 0.07 (0.10);
+     * 8: D3N7 192^3 1.9 (recblock 2.8), D3N27 128^3 1.8 (2.5); 512: G2_circuit L 1.8 (2.5), delaunay 0.87 (1.18), cage11 L 0.59 (0.85) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .choice = {"gather", "on a GPU: rows gathered in level order, lanes over right-hand sides"}},

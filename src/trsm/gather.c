@@ -41,9 +41,9 @@ typedef struct {
 
 /* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
 static const spti_gather_split SPLIT = {.above = 256, .segment = 128};
-/* Up to 8 right-hand sides: mean rows of a level from which on hardly any row waits, so that items side by side, which wait for each
- * other, are best; mean entries of a row from which on slots are. */
-enum { WIDE_LEVELS = 6000, SLOTS_FROM = 5 };
+/* Up to 8 right-hand sides: mean rows of a level from which on the terms of a row may wait for each other in slots, if there are so many,
+ * and from which on hardly any row waits, so that items side by side, which wait for each other, are best. */
+enum { SLOT_LEVELS = 1500, SLOTS_FROM = 5, WIDE_LEVELS = 6000 };
 enum { BY_RULE = SPTI_GATHER_LANES + 1 };
 static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
@@ -116,6 +116,11 @@ fail:
   return status;
 }
 
+static spti_gather_form narrow_form(int64_t row, int32_t level) {
+  if (row >= SLOTS_FROM) return level >= SLOT_LEVELS ? SPTI_GATHER_SLOTS : SPTI_GATHER_ROWS;
+  return level >= WIDE_LEVELS ? SPTI_GATHER_LANES : SPTI_GATHER_ROWS;
+}
+
 static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
@@ -139,7 +144,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                 .split = set.split};
   SPTI_CUDA(spti_gather_rows_launch(&p, plan->context->stream));
   if (levels->longest > set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
-  s->narrow = entries / n >= SLOTS_FROM ? SPTI_GATHER_SLOTS : n / levels->count >= WIDE_LEVELS ? SPTI_GATHER_LANES : SPTI_GATHER_ROWS;
+  s->narrow = narrow_form(entries / n, n / levels->count);
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
