@@ -53,7 +53,7 @@ static const row table[] = {
      .deterministic = true,
      .nrhs = {1, 4},
      .choice = {"syncfree-csr", "few right-hand sides, wide levels: rows packed in level order"}},
-    /* 32: cot_armadillo 0.67 (levelset 1.14), ct2010 0.44 (1.01), G2_circuit L 0.42 (recblock 0.67), delaunay 0.18 (0.26), cage11 L 0.07 (0.10);
+    /* 32: cot_armadillo 0.67 (levelset 1.14), ct2010 0.44 (1.01), G2_circuit L 0.42 (recblock 0.67), cage11 L 0.07 (0.10);
      * 8: D3N7 192^3 1.9 (recblock 2.8), D3N27 128^3 1.8 (2.5); 512: G2_circuit L 1.8 (2.5), delaunay 0.87 (1.18), cage11 L 0.59 (0.85) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
