@@ -2,6 +2,7 @@
  *
  * The factorisation itself is a library's: CHOLMOD, UMFPACK, KLU or SuperLU, whichever this program was built with.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,11 @@ static const factor_library *find_lu(factor_order order) {
   return NULL;
 }
 
+static const char *why_lu(const factor_matrix *A) {
+  if (!A->hermitian) return A->is_complex ? "not Hermitian" : "not symmetric";
+  return A->positive_diagonal ? "no Cholesky with this ordering" : "the diagonal is not positive";
+}
+
 /* Exit code; the library asked for or, with auto, the one that fits the matrix. */
 static int choose(const factor_library **out, const char **why, const settings *s, const factor_matrix *A) {
   const factor_library *cholmod = find_library("cholmod");
@@ -167,7 +173,7 @@ static int choose(const factor_library **out, const char **why, const settings *
     *why = A->is_complex ? "Hermitian, positive diagonal" : "symmetric, positive diagonal";
   } else {
     *out = find_lu(s->request.order);
-    *why = A->hermitian ? "the diagonal is not positive" : A->is_complex ? "not Hermitian" : "not symmetric";
+    *why = why_lu(A);
   }
   if (*out && can_order(*out, s->request.order)) return CLI_OK;
   const char *order = factor_order_names[s->request.order];
@@ -206,9 +212,13 @@ static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26;
 /* Warns where the factors solve badly; CLI_ABOVE where the solution has no correct digit to speak of. */
 static int judge(const factor_verdict *v) {
   if (!v->done) return CLI_OK;
+  if (!isfinite(v->backward)) {
+    cli_warning("a test solve overflows: numbers of this size need scaling before the factorisation");
+    return CLI_ABOVE;
+  }
   if (!(v->condition * rounding < 1))
     cli_warning("the condition number is at least %.1e: singular to working precision, a solution may have no correct digit", v->condition);
-  if (v->backward <= fair) return CLI_OK; /* NaN is not fair */
+  if (v->backward <= fair) return CLI_OK;
   cli_warning("a test solve has backward error %s, %.0f units of rounding; try --pivot 1 or another --with, or refine with --keep-a",
               cli_error_size(v->backward).text, v->backward / rounding);
   return v->backward <= useless ? CLI_OK : CLI_ABOVE;

@@ -14,11 +14,8 @@ static const char *version(void) {
 }
 
 void factor_cholmod_set_up(cholmod_common *c, const factor_request *r) {
-  static const int methods[ORDER_COUNT] = {[ORDER_NATURAL] = CHOLMOD_NATURAL,
-                                           [ORDER_AMD] = CHOLMOD_AMD,
-                                           [ORDER_COLAMD] = CHOLMOD_COLAMD,
-                                           [ORDER_METIS] = CHOLMOD_METIS,
-                                           [ORDER_NESDIS] = CHOLMOD_NESDIS};
+  static const int methods[ORDER_COUNT] = {
+      [ORDER_NATURAL] = CHOLMOD_NATURAL, [ORDER_AMD] = CHOLMOD_AMD, [ORDER_METIS] = CHOLMOD_METIS, [ORDER_NESDIS] = CHOLMOD_NESDIS};
   c->print = 0;
   c->error_handler = NULL;
   c->supernodal = r->ldl ? CHOLMOD_SIMPLICIAL : CHOLMOD_SUPERNODAL;
@@ -33,8 +30,8 @@ void factor_cholmod_set_up(cholmod_common *c, const factor_request *r) {
 static const char *ordering_used(const cholmod_common *c) {
   switch (c->method[c->selected].ordering) {
   case CHOLMOD_NATURAL: return "natural";
-  case CHOLMOD_AMD: return "amd";
-  case CHOLMOD_COLAMD: return "colamd";
+  case CHOLMOD_AMD:
+  case CHOLMOD_COLAMD: return "amd"; /* which is what CHOLMOD makes of COLAMD where A is symmetric */
   case CHOLMOD_METIS: return "metis";
   case CHOLMOD_NESDIS: return "nesdis";
   default: return "unknown";
@@ -123,7 +120,7 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
 }
 
 const factor_library factor_cholmod = {.name = "cholmod",
-                                       .orders = 1u << ORDER_DEFAULT | 1u << ORDER_NATURAL | 1u << ORDER_AMD | 1u << ORDER_COLAMD |
-                                                 1u << ORDER_METIS | 1u << ORDER_NESDIS | 1u << ORDER_BEST,
+                                       .orders = 1u << ORDER_DEFAULT | 1u << ORDER_NATURAL | 1u << ORDER_AMD | 1u << ORDER_METIS |
+                                                 1u << ORDER_NESDIS | 1u << ORDER_BEST,
                                        .factorise = factorise,
                                        .version = version};

@@ -88,6 +88,8 @@ test_factor() {
   if has cholmod && has umfpack; then
     round_trip "L U" indefinite.mtx
     equals "$(field f.json reason)" "not positive definite"
+    round_trip "L U" grid.mtx --ordering colamd
+    equals "$(field f.json reason)" "no Cholesky with this ordering"
   fi
 }
 
@@ -208,6 +210,10 @@ test_factor_inputs() {
   run sptrsm-factor nearly.mtx -o near.h5
   code 0
   warns "singular to working precision"
+  market tiny.mtx general "2 2 4" "1 1 1e-310" "1 2 2e-310" "2 1 1" "2 2 1" # its inverse has entries above the largest number
+  run sptrsm-factor tiny.mtx -o tiny.h5
+  code 1
+  warns "a test solve overflows"
   rejects 2 "give the matrix to factorise" sptrsm-factor -o x.h5
   rejects 2 "give the output: -o FILE" sptrsm-factor grid.mtx
   rejects 2 "one argument too many" sptrsm-factor grid.mtx grid.mtx -o x.h5
