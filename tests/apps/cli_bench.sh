@@ -12,10 +12,10 @@ test_bench() {
   says "geometric mean over serial"
   says "machine: host"
   says "limits: copy "
-  equals "$(rows 'add32_splu.h5:/[LU]')" 16 # two triangles, four methods (auto is one) and two numbers of right-hand sides
+  equals "$(rows 'add32_splu.h5:/[LU]')" 24 # two triangles, six methods (auto is one) and two numbers of right-hand sides
   check; [ "$(awk '{ if (length > most) most = length } END { print most }' stdout)" -le 140 ] || fail "the table is wider than 140 columns"
   warns "triangle 2 of 2: add32_splu.h5:/U, f64"
-  equals "$(statuses out.json)" "16 ok"
+  equals "$(statuses out.json)" "24 ok"
   equals "$(field out.json schema)" 1
   equals "$(field out.json baseline)" serial
   equals "$(field out.json machine place)" host
@@ -116,8 +116,8 @@ END
 test_bench_options() {
   run sptrsm-bench gen:random:80:unit gen:random:80:uplo=upper --host --nrhs 1,5 --op N,T,C --dtype f32,f64,c64,c128 --reps 2 --json out.json --csv out.csv
   code 0
-  equals "$(statuses out.json)" "192 ok" # 2 triangles, 4 types, 3 operations, 2 numbers of right-hand sides, 4 methods
-  equals "$(wc -l <out.csv)" 193
+  equals "$(statuses out.json)" "288 ok" # 2 triangles, 4 types, 3 operations, 2 numbers of right-hand sides, 6 methods
+  equals "$(wc -l <out.csv)" 289
   equals "$(head -1 out.csv | cut -d, -f1-5)" file,group,n,nnz,levels
   equals "$(awk -F, 'NR > 1 && $NF != "ok"' out.csv | wc -l)" 0
   rejects 5 "out.csv: exists" sptrsm-bench gen:chain:3 --host --csv out.csv
@@ -125,7 +125,7 @@ test_bench_options() {
   code 0
   equals "$(wc -l <out.csv)" 2
   run sptrsm-bench gen:chain:50 --host --nrhs 1 --reps 1 --methods all,serial --json all.json
-  equals "$(statuses all.json)" "4 ok"
+  equals "$(statuses all.json)" "6 ok"
   run sptrsm-bench gen:chain:50 --host --nrhs 1 --reps 1 --methods serial --params levelset:a+b=1,c=2 --json v.json
   equals "$(field v.json results 1 method)" levelset:a
   equals "$(field v.json results 2 method)" levelset:b=1,c=2
