@@ -10,7 +10,7 @@ typedef struct {
 typedef struct {
   sptrsm_place place;
   bool deterministic; /* the row's method is */
-  bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level, levels_a_panel_level;
+  bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level, levels_a_panel_level, chained;
   spti_choice choice;
 } row;
 
@@ -58,6 +58,13 @@ static const row table[] = {
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .choice = {"gather", "on a GPU: rows gathered in level order, lanes over right-hand sides"}},
+    /* ms of one thread with AVX-512 (docs/benchmarks.md), 8 right-hand sides: wang4 4.5 (levelset 7.7), fem_raptor 1.7 (3.1), G2_circuit
+     * 9.6 (12.5), wathen100 2.9 (3.4), raefsky1 L 0.67 (2.0); 1: 2.0 (3.8), 1.0 (1.5), 5.3 (7.1), 1.1 (1.5), 0.57 (1.1). Shares there
+     * are 0.8 to 1; at 0.71 to 0.74 both are as fast (cot_armadillo, sherman5), at 0.45 and less levelset is faster (ct2010, ILU) */
+    {.place = SPTRSM_HOST,
+     .deterministic = true,
+     .chained = {0.7, 0},
+     .choice = {"block", "on the host: a factor with supernodes, solved as dense blocks"}},
     {.place = SPTRSM_HOST,
      .deterministic = true,
      .choice = {"levelset", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
@@ -69,7 +76,8 @@ static bool holds(const row *r, const spti_features *f) {
   const double n = f->n, levels = f->levels > 0 ? f->levels : 1;
   return r->place == f->place && (r->deterministic || !f->deterministic) && within(r->nrhs, (double)f->nrhs) &&
          within(r->levels, f->levels) && within(r->wide_levels, f->wide_levels) && within(r->thin_share, f->thin_levels / levels) &&
-         within(r->rows_a_level, n / levels) && within(r->levels_a_panel_level, f->panel_levels > 0 ? levels / f->panel_levels : 0);
+         within(r->rows_a_level, n / levels) && within(r->levels_a_panel_level, f->panel_levels > 0 ? levels / f->panel_levels : 0) &&
+         within(r->chained, f->chained);
 }
 
 spti_choice spti_choose(const spti_features *features) {

@@ -17,6 +17,7 @@ typedef struct {
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
   int32_t panel_levels; /* levels of row panels (core/row_panels_gpu.h), 0: not looked for */
+  double chained; /* host only: share of entries in lines like those of supernodes (core/chains.h) */
 } spti_features;
 
 typedef struct {

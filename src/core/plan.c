@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/alloc.h"
+#include "core/chains.h"
 #include "core/choose.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
@@ -76,11 +77,12 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway. */
+/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway; on the host by the shape of the lines. */
 static sptrsm_status choose_method(sptrsm_plan *plan) {
   spti_features features = {
       .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};
   if (features.place == SPTRSM_CUDA) SPTI_TRY(add_levels(&features, plan));
+  else SPTI_TRY(spti_chained_share(&features.chained, &plan->view));
   spti_choice choice = spti_choose(&features);
   snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
   return take_method(plan, choice.method);
@@ -136,10 +138,12 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
   if (!automatic) SPTI_TRY(take_method(plan, name));
   SPTI_TRY(spti_context_wait(plan->context)); /* so that the times below are of this plan only */
   double start = spti_seconds();
-  SPTI_TRY(timed_view(plan, automatic ? SPTI_PULL : plan->method->wants));
+  spti_orientation undecided = plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL;
+  SPTI_TRY(timed_view(plan, automatic ? undecided : plan->method->wants));
   if (automatic) {
     SPTI_TRY(choose_method(plan));
-    if (plan->method->wants == SPTI_PUSH) SPTI_TRY(timed_view(plan, SPTI_PUSH));
+    const spti_orientation wants = plan->method->wants;
+    if (wants != SPTI_ANY && plan->view.pull != (wants == SPTI_PULL)) SPTI_TRY(timed_view(plan, wants));
   }
   plan->panel = choose_panel(plan);
   if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));

@@ -77,10 +77,11 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const block_state *state = plan->state;
   const spti_nodes *s = &state->nodes;
   info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + s->n) * sizeof *s->list +
-                     (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype);
+                     (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) + (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype);
   double cells = (double)(s->entries + s->added);
-  snprintf(info->parameters, sizeof info->parameters, "isa=%s %s nodes=%d width=%.1f zeros=%.1f%%", spti_isa_names[state->isa],
-           s->pull ? "pull" : "push", s->count, s->count ? (double)s->n / s->count : 0, cells > 0 ? 100 * (double)s->added / cells : 0);
+  snprintf(info->parameters, sizeof info->parameters, "isa=%s %s nodes=%d dense=%.0f%% zeros=%.1f%%", spti_isa_names[state->isa],
+           s->pull ? "pull" : "push", s->count, s->entries > 0 ? 100 * (double)s->dense / (double)s->entries : 0,
+           cells > 0 ? 100 * (double)s->added / cells : 0);
 }
 
 /* All of a supernode's reuse of its values is over the columns of a slab. */

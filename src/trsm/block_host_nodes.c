@@ -11,8 +11,9 @@
 
 #include "core/alloc.h"
 
-/* Time of a solve, in products of one stored entry with a vector of right-hand sides: a supernode, a row of its list. */
-enum { NODE_COST = 16, LISTED_COST = 4 };
+/* Time of a solve, in halves of a product of a stored entry with a vector of right-hand sides. As a block: the node, a row of its list, a
+ * cell. By single lines: a line, an entry. Fitted on five Cholesky factors and the triangles of docs/benchmarks.md with 32 columns. */
+enum { NODE_COST = 32, LISTED_COST = 8, CELL_COST = 2, LINE_COST = 8, ENTRY_COST = 3 };
 
 typedef struct {
   int32_t first, end, listed;
@@ -41,7 +42,17 @@ static int32_t read_line(int32_t *to, const search *s, int32_t t) {
 
 static int64_t cells(int32_t width, int32_t listed) { return (int64_t)width * (width - 1) / 2 + (int64_t)width * listed; }
 
-static int64_t cost(int32_t width, int32_t listed) { return NODE_COST + (int64_t)LISTED_COST * listed + cells(width, listed); }
+static int64_t block_cost(int32_t width, int32_t listed) {
+  return NODE_COST + (int64_t)LISTED_COST * listed + CELL_COST * cells(width, listed);
+}
+
+static int64_t single_cost(const run *r) { return (int64_t)LINE_COST * (r->end - r->first) + ENTRY_COST * r->entries; }
+
+/* Worth to be a supernode. */
+static bool is_dense(const run *r) { return r->end - r->first > 1 && block_cost(r->end - r->first, r->listed) <= single_cost(r); }
+
+/* As it will be solved; `grows`: it may yet become dense by joining, so it counts as a block anyway. */
+static int64_t cost(const run *r, bool grows) { return grows || is_dense(r) ? block_cost(r->end - r->first, r->listed) : single_cost(r); }
 
 /* Line t has no entry but those of the last run without their first, t itself: then it continues the run and adds nothing. */
 static bool continues(const run *last, const int32_t *list, const int32_t *line, int32_t length, int32_t t) {
@@ -72,7 +83,8 @@ static bool merge_top(search *s, const spti_node_limits *limits) {
   int32_t listed = unite(s->merged, s->list + a->list, a->listed, s->list + b->list, b->listed, b->end);
   int64_t entries = a->entries + b->entries, all = cells(width, listed);
   if ((all - entries) * 100 > all * limits->zeros) return false;
-  if (cost(width, listed) > cost(a->end - a->first, a->listed) + cost(b->end - b->first, b->listed)) return false;
+  bool grows = !is_dense(a) && !is_dense(b);
+  if (block_cost(width, listed) > cost(a, grows) + cost(b, grows)) return false;
   memcpy(s->list + a->list, s->merged, (size_t)listed * sizeof *s->list);
   *a = (run){.first = a->first, .end = b->end, .listed = listed, .list = a->list, .entries = entries};
   s->count--;
@@ -95,24 +107,84 @@ static run take_run(search *s, int32_t first, int32_t width_most) {
   return r;
 }
 
-/* From runs to nodes in solve order. */
-static void number_nodes(spti_nodes *out, const search *s) {
-  const int32_t n = out->n;
+/* ---- from runs to nodes in solve order ---- */
+
+/* The next node; its list is at the end of all lists. */
+static spti_node *append(spti_nodes *out, spti_node_kind kind, int32_t first, int32_t width, int32_t listed) {
+  spti_node *node = &out->node[out->count++];
+  *node = (spti_node){.kind = kind, .first = first, .width = width, .listed = listed, .exact = true};
+  node->list = out->list_length;
+  node->value = out->stored;
+  out->list_length += listed;
+  out->stored += spti_node_size(node);
+  return node;
+}
+
+/* A run as one node. */
+static void append_run(spti_nodes *out, const search *s, const run *r) {
+  const int32_t n = out->n, width = r->end - r->first;
+  const int32_t *from = s->list + r->list;
+  spti_node *node = append(out, out->pull ? SPTI_NODE_PULL : SPTI_NODE_PUSH, out->pull ? n - r->end : r->first, width, r->listed);
+  int32_t *to = out->list + node->list;
+  for (int32_t e = 0; e < r->listed; e++) to[e] = out->pull ? n - 1 - from[r->listed - 1 - e] : from[e];
+  node->exact = cells(width, r->listed) == r->entries;
+  out->added += cells(width, r->listed) - r->entries;
+  out->dense += r->entries;
+}
+
+/* A view that pulls: a run or its single lines, the last first. */
+static void append_pulled(spti_nodes *out, search *s, const run *r) {
+  if (is_dense(r)) {
+    append_run(out, s, r);
+    return;
+  }
+  for (int32_t t = r->end - 1; t >= r->first; t--) {
+    int32_t length = read_line(s->merged, s, t);
+    int32_t *to = out->list + append(out, SPTI_NODE_PULL, out->n - 1 - t, 1, length)->list;
+    for (int32_t e = 0; e < length; e++) to[e] = out->n - 1 - s->merged[length - 1 - e];
+  }
+}
+
+/* One that pushes: a run after those of its rows that gather, or rows that all gather; rank[t] says how much. */
+static void append_pushed(spti_nodes *out, const search *s, const run *r) {
+  bool dense = is_dense(r);
+  for (int32_t t = r->first; t < r->end; t++)
+    if (!dense || out->rank[t] > 0) out->gathered[t] = append(out, dense ? SPTI_NODE_GATHER : SPTI_NODE_PULL, t, 1, out->rank[t])->list;
+  if (dense) append_run(out, s, r);
+}
+
+/* Columns that no supernode pushes: counts in rank[i] (list NULL), or lists, what row i gathers of them. */
+static void gather_columns(spti_nodes *out, search *s, int32_t *list) {
+  for (int32_t c = 0; c < s->count; c++) {
+    const run *r = &s->runs[c];
+    for (int32_t t = is_dense(r) ? r->end : r->first; t < r->end; t++) {
+      int32_t length = read_line(s->merged, s, t);
+      for (int32_t e = 0; e < length; e++)
+        if (list) list[out->gathered[s->merged[e]]++] = t;
+        else out->rank[s->merged[e]]++;
+    }
+  }
+}
+
+static void number_nodes(spti_nodes *out, search *s) {
+  if (out->n) memset(out->rank, 0, (size_t)out->n * sizeof *out->rank);
+  if (!out->pull) gather_columns(out, s, NULL);
   for (int32_t c = 0; c < s->count; c++) {
     const run *r = &s->runs[out->pull ? s->count - 1 - c : c];
-    const int32_t width = r->end - r->first;
-    spti_node node = {.first = out->pull ? n - r->end : r->first, .width = width, .listed = r->listed, .list = out->list_length};
-    const int32_t *from = s->list + r->list;
-    int32_t *to = out->list + out->list_length;
-    for (int32_t e = 0; e < r->listed; e++) to[e] = out->pull ? n - 1 - from[r->listed - 1 - e] : from[e];
-    node.exact = cells(width, r->listed) == r->entries;
-    node.value = out->stored;
-    out->list_length += r->listed;
-    out->stored += spti_node_size(&node, out->pull);
     out->entries += r->entries;
-    out->added += cells(width, r->listed) - r->entries;
-    out->node[c] = node;
+    if (out->pull) append_pulled(out, s, r);
+    else append_pushed(out, s, r);
   }
+  if (!out->pull) gather_columns(out, s, out->list);
+}
+
+/* Memory of the nodes: at most one for each run and one for each line; their lists are no longer than the lines. */
+static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
+  const int64_t n = nodes->n;
+  SPTI_TRY(spti_host_alloc(&nodes->node, s->count + n, sizeof *nodes->node, "supernodes"));
+  SPTI_TRY(spti_host_alloc(&nodes->list, s->view->nnz, sizeof *nodes->list, "lists of supernodes"));
+  SPTI_TRY(spti_host_alloc(&nodes->rank, n, sizeof *nodes->rank, "ranks in a list"));
+  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : n, sizeof *nodes->gathered, "places of gathered values");
 }
 
 sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_node_limits *limits) {
@@ -127,11 +199,7 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_no
     s.count++;
     while (merge_top(&s, limits)) continue;
   }
-  int64_t listed = s.count ? s.runs[s.count - 1].list + s.runs[s.count - 1].listed : 0;
-  SPTI_TRY_GOTO(spti_host_alloc(&nodes.node, s.count, sizeof *nodes.node, "supernodes"));
-  SPTI_TRY_GOTO(spti_host_alloc(&nodes.list, listed, sizeof *nodes.list, "lists of supernodes"));
-  SPTI_TRY_GOTO(spti_host_alloc(&nodes.rank, v->n, sizeof *nodes.rank, "ranks in a list"));
-  nodes.count = s.count;
+  SPTI_TRY_GOTO(alloc_nodes(&nodes, &s));
   number_nodes(&nodes, &s);
   *out = nodes;
   nodes = (spti_nodes){0};
@@ -147,6 +215,7 @@ void spti_nodes_free(spti_nodes *nodes) {
   spti_host_free(nodes->node);
   spti_host_free(nodes->list);
   spti_host_free(nodes->rank);
+  spti_host_free(nodes->gathered);
   *nodes = (spti_nodes){0};
 }
 
@@ -160,12 +229,13 @@ static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int6
 }
 
 /* Where the value of line `line` of the node (by place) at place `other` stands; rank[place]: the place's in the list. */
-static int64_t value_at(const spti_node *node, bool pull, int32_t line, int32_t other, const int32_t *rank) {
+static int64_t value_at(const spti_node *node, int32_t line, int32_t other, const int32_t *rank) {
   int32_t l = line - node->first, o = other - node->first;
   bool inside = o >= 0 && o < node->width;
-  if (pull) return node->value + cell(node->width, node->listed, true, l, inside ? o : (int64_t)rank[other] - node->listed);
+  if (node->kind == SPTI_NODE_PULL)
+    return node->value + cell(node->width, node->listed, true, l, inside ? o : (int64_t)rank[other] - node->listed);
   if (inside) return node->value + cell(node->width, 0, true, o, l);
-  return node->value + spti_node_triangle_size(node, pull) + cell(node->listed, node->width, false, rank[other], (int64_t)l - node->width);
+  return node->value + spti_node_triangle_size(node) + cell(node->listed, node->width, false, rank[other], (int64_t)l - node->width);
 }
 
 #define SPTI_TEMPLATE "trsm/block_host_pack.tmpl.h"
@@ -173,9 +243,12 @@ static int64_t value_at(const spti_node *node, bool pull, int32_t line, int32_t 
 
 void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
   if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));
+  for (int32_t c = 0; c < nodes->count && !nodes->pull; c++)
+    if (nodes->node[c].kind != SPTI_NODE_PUSH) nodes->gathered[nodes->node[c].first] = nodes->node[c].value;
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
-    for (int32_t e = 0; e < node->listed; e++) nodes->rank[nodes->list[node->list + e]] = e;
-    SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v);
+    bool column = !nodes->pull && node->kind != SPTI_NODE_PUSH; /* of one place: its entries are in other rows' lists */
+    for (int32_t e = 0; e < node->listed && !column; e++) nodes->rank[nodes->list[node->list + e]] = e;
+    if (node->kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v, column);
   }
 }

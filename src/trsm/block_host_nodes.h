@@ -3,12 +3,17 @@
  * A supernode is a run of lines that need (almost) the same others: columns of a factor L, rows of a factor U or of L^T. It is stored as a
  * triangle and a rectangle behind one list of places. Rows are counted by place, the position in solve order.
  *
- *   pushed (columns):  solve the triangle, then x(list) -= rectangle x(node);   the list has later places
- *   pulled (rows):     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places
+ *   SPTI_NODE_PULL     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places
+ *   SPTI_NODE_PUSH     solve the triangle, then x(list) -= rectangle x(node);   the list has later places
+ *   SPTI_NODE_GATHER   x(node) -= row x(list), for one row of the next SPTI_NODE_PUSH
+ *
+ * A view that pulls has nodes of the first kind, of one place where a line is in no supernode. One that pushes has the second; but reading
+ * and writing a row again for the sake of a few columns costs more than gathering, so columns in no supernode stand by rows: as nodes of
+ * one place of the first kind and, where a supernode's row has such entries, of the third.
  *
  * Rows stand in strips of SPTI_NODE_STRIP, the last strip of a part holding what is left. A strip is stored by columns: first those of the
- * list (pulled only), then those of the node. A strip of the triangle ends with its own diagonal block, whose upper half is unused; the
- * strips of the pushed rectangle follow. No entry is +0; a stored zero is -0, so that the kernels can tell them apart beside a NaN. */
+ * list (pulled), then those of the node. A strip of the triangle ends with its own diagonal block, whose upper half is unused; the strips
+ * of the pushed rectangle follow. No entry is +0; a stored zero is -0, so that the kernels can tell them apart beside a NaN. */
 #ifndef SPTI_BLOCK_HOST_NODES_H
 #define SPTI_BLOCK_HOST_NODES_H
 
@@ -16,7 +21,10 @@
 
 enum { SPTI_NODE_STRIP = 8 };
 
+typedef enum { SPTI_NODE_PULL, SPTI_NODE_PUSH, SPTI_NODE_GATHER } spti_node_kind;
+
 typedef struct {
+  spti_node_kind kind;
   int32_t first, width; /* places [first, first + width) */
   int32_t listed;       /* places in the list, ascending */
   bool exact;           /* no entry was added */
@@ -29,10 +37,13 @@ typedef struct {
   int64_t stored;      /* values, the unused halves included */
   int64_t entries;     /* off-diagonal entries of the triangle */
   int64_t added;       /* zeros added to them */
+  int64_t dense;       /* entries in supernodes: nodes that were worth being one */
   spti_node *node;     /* [count], in solve order */
   int32_t *list;
   int64_t list_length;
-  int32_t *rank; /* [n], for packing: so that new values need no memory */
+  /* [n] each, for packing, so that new values need no memory. */
+  int32_t *rank;     /* of a place in the list at hand */
+  int64_t *gathered; /* where the next value of a row's gathered list goes */
 } spti_nodes;
 
 typedef struct {
@@ -58,12 +69,13 @@ static inline int64_t spti_strips_size(int32_t rows, int64_t lead, bool triangle
 }
 
 /* Values before the pushed rectangle: the triangle with what it pulls. */
-static inline int64_t spti_node_triangle_size(const spti_node *node, bool pull) {
-  return spti_strips_size(node->width, pull ? node->listed : 0, true);
+static inline int64_t spti_node_triangle_size(const spti_node *node) {
+  return spti_strips_size(node->width, node->kind == SPTI_NODE_PULL ? node->listed : 0, true);
 }
 
-static inline int64_t spti_node_size(const spti_node *node, bool pull) {
-  return spti_node_triangle_size(node, pull) + (pull ? 0 : spti_strips_size(node->listed, node->width, false));
+static inline int64_t spti_node_size(const spti_node *node) {
+  if (node->kind == SPTI_NODE_GATHER) return node->listed;
+  return spti_node_triangle_size(node) + (node->kind == SPTI_NODE_PUSH ? spti_strips_size(node->listed, node->width, false) : 0);
 }
 
 #endif

@@ -34,16 +34,14 @@ static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
   return b;
 }
 
-/* s / d after Smith (1962), whose scalars depend on the row alone: (s - i f s) / e, or (f s - i s) / e where the imaginary part of d is
- * the larger. Each sum has one product, so there is one way to fuse it. */
+/* s / d after Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. Products are added to a zero, so that whichever
+ * of them the compiler fuses, all are rounded. */
 static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
-  R re = __real__ d, im = __imag__ d;
+  const R re = __real__ d, im = __imag__ d, none = 0;
   bool upright = (re < 0 ? -re : re) < (im < 0 ? -im : im);
-  R small = upright ? re : im, large = upright ? im : re, f = small / large, e = small * f + large;
-  for (int c = 0; c < COUNT; c++) {
-    VECTOR s = sum[c], turned = AT_WIDTH(turned_)(s);
-    sum[c] = (f * (upright ? s : turned) + (upright ? turned : s)) / e;
-  }
+  R p = upright ? re / im : 1, q = upright ? 1 : im / re;
+  R e = (none + re * p) + (none + im * q);
+  for (int c = 0; c < COUNT; c++) sum[c] = ((none + p * sum[c]) + (none + q * AT_WIDTH(turned_)(sum[c]))) / e;
 }
 
 #else
@@ -130,20 +128,22 @@ static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t 
 }
 
 static void AT_WIDTH(node_)(const spti_nodes *nodes, const spti_node *node, const T *val, bool unit, T *w, int64_t step) {
-  NAME(operands) o = {.a = val + node->value, .first = node->first, .w = w, .step = step};
-  NAME(targets) t = {.first = node->first, .solve = true, .unit = unit, .exact = node->exact};
-  if (nodes->pull) {
-    o.list = nodes->list + node->list;
+  const int32_t *list = nodes->list + node->list;
+  NAME(operands) o = {.a = val + node->value, .next = 1, .first = node->first, .w = w, .step = step};
+  NAME(targets) t = {.first = node->first, .solve = node->kind != SPTI_NODE_GATHER, .unit = unit, .exact = node->exact};
+  if (node->kind != SPTI_NODE_PUSH) {
+    o.list = list;
     o.listed = node->listed;
-    AT_WIDTH(strips_)(o, t, node->width);
+    if (node->width == 1) AT_WIDTH(rows_1_)(&o, &t);
+    else AT_WIDTH(strips_)(o, t, node->width);
     return;
   }
   bool finite = AT_WIDTH(strips_)(o, t, node->width);
-  o.a += spti_node_triangle_size(node, false);
+  o.a += spti_node_triangle_size(node);
   o.count = node->width;
   t.solve = false;
   t.exact = node->exact || finite;
-  t.list = nodes->list + node->list;
+  t.list = list;
   AT_WIDTH(strips_)(o, t, node->listed);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/chains.h"
 #include "core/choose.h"
 #include "core/method.h"
 
@@ -73,6 +74,73 @@ Test(choose, at_the_bounds) {
   expect(problem(14001, 100, 0, 100, 1), "syncfree-csr");
 }
 
+/* On the host the share of entries in chained lines decides, for any number of right-hand sides. */
+Test(choose, factors_with_supernodes_on_the_host) {
+  static const struct {
+    double chained;
+    const char *method;
+  } known[] = {{0.92, "block"} /* wang4 */,     {0.99, "block"} /* raefsky1 L */, {0.7, "block"},  {0.699, "levelset"},
+               {0.45, "levelset"} /* ct2010 */, {0.29, "levelset"} /* bayer10 */, {0, "levelset"}, {1, "block"}};
+  for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+    for (int64_t nrhs = 0; nrhs < 100; nrhs = 3 * nrhs + 1)
+      for (int deterministic = 0; deterministic < 2; deterministic++)
+        expect((spti_features){.place = SPTRSM_HOST, .n = 1000, .nrhs = nrhs, .deterministic = deterministic, .chained = known[k].chained},
+               known[k].method);
+}
+
+/* ---- the share of entries in chained lines ---- */
+
+enum { ORDER = 12 };
+
+/* of the lower triangle `has` and, solved backwards, of its mirror image, in both orientations: all four are the same. */
+static double share_of(bool has[ORDER][ORDER], bool diagonal) {
+  double first = -1;
+  for (int kind = 0; kind < 4; kind++) {
+    const bool columns = kind & 1, backward = kind & 2;
+    int64_t ptr[ORDER + 1] = {0}, p = 0;
+    int32_t idx[ORDER * ORDER];
+    for (int32_t line = 0; line < ORDER; line++) {
+      for (int32_t other = 0; other < ORDER; other++) {
+        int32_t i = columns ? other : line, j = columns ? line : other;
+        if (i == j ? diagonal : i > j && has[i][j]) idx[p++] = other;
+      }
+      ptr[line + 1] = p;
+    }
+    /* Columns of L: pushed forwards, pulled backwards as rows of L^T. */
+    spti_view v = {.n = ORDER, .nnz = p, .ptr = ptr, .idx = idx, .pull = columns == backward, .backward = backward};
+    if (diagonal && columns) v.head = 1;
+    if (diagonal && !columns) v.tail = 1;
+    double share = -1;
+    cr_assert_eq(spti_chained_share(&share, &v), SPTRSM_OK);
+    if (kind == 0) first = share;
+    cr_assert_eq(share, first, "kind %d: %g, not %g", kind, share, first);
+  }
+  return first;
+}
+
+Test(choose, chained_lines) {
+  static bool has[ORDER][ORDER];
+  cr_assert_eq(share_of(has, true), 0, "a diagonal");
+  for (int i = 1; i < ORDER; i++) has[i][i - 1] = true;
+  cr_assert_eq(share_of(has, false), 0, "a chain: all columns but the last are equally long");
+  for (int i = 0; i < ORDER; i++)
+    for (int j = 0; j < i; j++) has[i][j] = true;
+  cr_assert_eq(share_of(has, false), 1, "a full triangle");
+  for (int i = 6; i < ORDER; i++)
+    for (int j = 0; j < 6; j++) has[i][j] = false;
+  cr_assert_eq(share_of(has, true), 1, "two full triangles");
+  has[3][1] = false; /* column 1 has 3 entries then, as column 2; columns 2 to 5 and 6 to 11 remain chains */
+  double share = share_of(has, true);
+  cr_assert_float_eq(share, (6 + 15) / 29.0, 1e-12, "%g", share);
+}
+
+Test(choose, an_empty_triangle_has_no_chains) {
+  int64_t ptr[1] = {0};
+  double share = -1;
+  cr_assert_eq(spti_chained_share(&share, &(spti_view){.ptr = ptr}), SPTRSM_OK);
+  cr_assert_eq(share, 0);
+}
+
 /* Whatever is asked for, there is a registered method for it, deterministic where that is asked for. */
 Test(choose, always_a_method_that_exists) {
   static const int32_t orders[] = {0, 1, 33, 100000}, levels[] = {0, 1, 7, 5000};
@@ -86,6 +154,7 @@ Test(choose, always_a_method_that_exists) {
             f.panel_levels = (int32_t)nrhs % 3 * levels[l] / 8;
             f.place = kind & 1 ? SPTRSM_HOST : SPTRSM_CUDA;
             f.deterministic = (kind & 2) != 0;
+            f.chained = 0.25 * o;
             spti_choice choice = spti_choose(&f);
             const spti_method *method = spti_method_find(choice.method, strcspn(choice.method, ":"), f.place);
             if (f.place == SPTRSM_CUDA && !has_cuda) continue;
