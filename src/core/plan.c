@@ -77,7 +77,7 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway; on the host by the shape of the lines. */
+/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway; on the host by the shape of lines. */
 static sptrsm_status choose_method(sptrsm_plan *plan) {
   spti_features features = {
       .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};

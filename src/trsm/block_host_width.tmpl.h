@@ -34,8 +34,8 @@ static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
   return b;
 }
 
-/* s / d after Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. Products are added to a zero, so that whichever
- * of them the compiler fuses, all are rounded. */
+/* s / d after Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. Products are added to a zero, so that all
+ * are rounded, whichever of them the compiler fuses. */
 static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
   const R re = __real__ d, im = __imag__ d, none = 0;
   bool upright = (re < 0 ? -re : re) < (im < 0 ? -im : im);
