@@ -20,6 +20,14 @@ SPTI_DEVICE int tile_row() { return lane() % SPTI_TILE; }
 SPTI_DEVICE int tile_half() { return lane() / SPTI_TILE; }
 SPTI_DEVICE uint32_t lanes_below(int count) { return (1u << count) - 1; } /* count < 32 */
 
+/* A product that rounds in the same way wherever it stands: a method's solutions for one right-hand side and for many have the same bits.
+ * */
+SPTI_DEVICE float rounded(float a, float b) { return product(a, b); }
+SPTI_DEVICE double rounded(double a, double b) { return product(a, b); }
+template <typename R> SPTI_DEVICE complex_t<R> rounded(complex_t<R> a, complex_t<R> b) {
+  return {fused(-a.im, b.im, product(a.re, b.re)), fused(a.im, b.re, product(a.re, b.im))};
+}
+
 /* ---- items ---- */
 
 struct tile_item {
@@ -75,9 +83,8 @@ SPTI_DEVICE uint32_t lanes_of_row(int row, bool used) {
   const uint32_t same = (own & 1 ? bit0 : ~bit0) & (own & 2 ? bit1 : ~bit1) & (own & 4 ? bit2 : ~bit2) & (own & 8 ? bit3 : ~bit3);
   return same & ballot(used) & (tile_half() ? 0xffff0000u : 0x0000ffffu);
 }
-/* Whole warp: the sum of these lanes' products. */
-template <typename T> SPTI_DEVICE T sum_of_row(T product, uint32_t lanes, T *shared) {
-  T sum = T();
+/* Whole warp: sum and these lanes' products, one after another. */
+template <typename T> SPTI_DEVICE T add_row(T sum, T product, uint32_t lanes, T *shared) {
   shared[lane()] = product;
   syncwarp();
   for (; lanes; lanes &= lanes - 1) sum = sum + shared[first_lane(lanes)];
@@ -197,14 +204,13 @@ template <typename T> SPTI_DEVICE int share_length(const tile_share<T> &s) {
     if (any(s.column[i] >= 0)) length = i + 1;
   return length;
 }
-/* Whole warp: the product of the lane's share with x, where lanes c and 16 + c have that of column c. */
-template <typename T> SPTI_DEVICE T multiply_share(const tile_share<T> &s, int length, T x) {
-  T sum = T();
+/* Whole warp: sum and the lane's share times x, of which lanes c and 16 + c have column c. */
+template <typename T> SPTI_DEVICE T add_share(T sum, const tile_share<T> &s, int length, T x) {
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++)
     if (i < length) {
       const T of_column = shfl(x, s.column[i] & 15);
-      if (s.column[i] >= 0) sum = sum + s.value[i] * of_column;
+      if (s.column[i] >= 0) sum = sum + rounded(s.value[i], of_column);
     }
   return sum;
 }

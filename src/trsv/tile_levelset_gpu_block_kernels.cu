@@ -11,13 +11,13 @@ enum { AHEAD = 4 }; /* rows of x that are loaded at once */
 template <typename T> struct tile_block_sums {
   const spti_tile_levelset_args &a;
   const tile_item &item;
-  T *sums;   /* shared, [16][32]: of each row, the lane's */
+  T *sums;   /* shared, [32][32]: the lane's of each row, in two halves: as lane r + 16 h has them for one right-hand side */
   int64_t k; /* the lane's right-hand side */
   bool on, arrived;
 
   SPTI_DEVICE T peek_at(int64_t q) const { return peek(static_cast<const T *>(a.x) + q * a.transfer.width + k); }
 
-  /* Whole warp: adds the entries of the lanes in `lanes`: value t, in row r, times the solution of place q. */
+  /* Whole warp: adds the entries of the lanes in `lanes`: value t times the solution of place q to sum r. */
   SPTI_DEVICE void add_entries(uint32_t lanes, int32_t q, int32_t r, T t) {
     while (lanes) {
       int64_t place[AHEAD];
@@ -37,7 +37,7 @@ template <typename T> struct tile_block_sums {
       for (int i = 0; i < AHEAD; i++) {
         const T value = shfl(t, from[i]);
         const int32_t at = shfl(r, from[i]) * 32 + lane();
-        if (i < count) sums[at] = sums[at] + value * x[i];
+        if (i < count) sums[at] = sums[at] + rounded(value, x[i]);
       }
     }
   }
@@ -51,7 +51,7 @@ template <typename T> struct tile_block_sums {
         const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
         const int32_t position = load_const(a.tiles.coo_position + e);
         const T t = load_const(static_cast<const T *>(a.tiles.coo_value) + e);
-        add_entries(ballot(used), line * SPTI_TILE + position % SPTI_TILE, position / SPTI_TILE, t);
+        add_entries(ballot(used), line * SPTI_TILE + position % SPTI_TILE, position / SPTI_TILE + SPTI_TILE * tile_half(), t);
       }
       entry += tiles.total;
     }
@@ -70,7 +70,7 @@ template <typename T> struct tile_block_sums {
         tile_share<T> share;
         load_tile(share, tile);
 #pragma unroll
-        for (int i = 0; i < TILE_SHARE; i++) add_entries(ballot(share.column[i] >= 0), place + share.column[i], tile_row(), share.value[i]);
+        for (int i = 0; i < TILE_SHARE; i++) add_entries(ballot(share.column[i] >= 0), place + share.column[i], lane(), share.value[i]);
         position += positions_of(tile);
         value += values_of(tile);
       }
@@ -90,8 +90,15 @@ template <typename T> struct tile_block_sums {
         }
         if (on && arrived) arrived = await_all(a, place, k, v);
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) sums[(r + i) * 32 + lane()] = sums[(r + i) * 32 + lane()] + v[i];
+        for (int i = 0; i < AHEAD; i++) {
+          const int at = (r + i + SPTI_TILE * ((s - first) % 2)) * 32 + lane();
+          sums[at] = sums[at] + v[i];
+        }
       }
+  }
+
+  SPTI_DEVICE void join_halves() {
+    for (int r = 0; r < SPTI_TILE; r++) sums[r * 32 + lane()] = sums[r * 32 + lane()] + sums[(r + SPTI_TILE) * 32 + lane()];
   }
 
   /* The sums become solutions, row by row. */
@@ -100,9 +107,9 @@ template <typename T> struct tile_block_sums {
     const T *diagonal = static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE;
     for (int r = 0; r < item.used(); r++) {
       const int32_t begin = shfl(own.begin, r), end = shfl(own.end, r), row = load_const(a.tiles.row + line * SPTI_TILE + r);
-      T sum = sums[r * 32 + lane()];
-      for (int32_t e = begin; e < end; e++) sum = sum + inner.value[e] * sums[inner.other[e] * 32 + lane()];
-      const T b = on ? read_rhs<T>(a.transfer, row, k) : T(), x = quotient(b - sum, load_const(diagonal + r));
+      T acc = (on ? read_rhs<T>(a.transfer, row, k) : T()) - sums[r * 32 + lane()];
+      for (int32_t e = begin; e < end; e++) acc = acc - rounded(inner.value[e], sums[inner.other[e] * 32 + lane()]);
+      const T x = quotient(acc, load_const(diagonal + r));
       sums[r * 32 + lane()] = x;
       if (on) write_solution(a.transfer, row, k, x);
     }
@@ -120,15 +127,16 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_block_kernel(spti_
   const bool solves = line < a.tiles.lines && !a.sums_only;
   a.transfer = transfer_of(a.transfer, a.bound);
   const int64_t k = at % groups * 32 + lane();
-  tile_block_sums<T> sums = {a, item, all_sums + warp_in_block() * SPTI_TILE * 32, k, k < a.transfer.width, true};
+  tile_block_sums<T> sums = {a, item, all_sums + warp_in_block() * 32 * 32, k, k < a.transfer.width, true};
 #pragma unroll
-  for (int r = 0; r < SPTI_TILE; r++) sums.sums[r * 32 + lane()] = T();
+  for (int r = 0; r < 32; r++) sums.sums[r * 32 + lane()] = T();
   inner_line own = {0, 0, 0};
   if (solves) own = load_inner(inners + warp_in_block(), a.tiles, item);
   sums.add_coo();
   sums.add_others();
   sums.add_parts();
   if (!all(sums.arrived)) return;
+  sums.join_halves();
   if (solves) sums.solve(inners[warp_in_block()], own);
   T *const x = static_cast<T *>(a.x) + int64_t(line) * SPTI_TILE * a.transfer.width + k;
   for (int r = 0; r < SPTI_TILE && sums.on; r++) publish(x + r * a.transfer.width, r < item.used() ? sums.sums[r * 32 + lane()] : T());
@@ -141,7 +149,7 @@ extern "C" int spti_tile_levelset_block_launch(const spti_tile_levelset_args *a,
   const int64_t groups = (a->transfer.width + 31) / 32, warps = (a->last - a->first) * groups;
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const size_t shared = sizeof(T) * SPTI_TILE * 32 * SPTI_TILE_LEVELSET_WARPS;
+    const size_t shared = sizeof(T) * 32 * 32 * SPTI_TILE_LEVELSET_WARPS;
     return SPTI_LAUNCH(tile_levelset_block_kernel<T>, (warps + SPTI_TILE_LEVELSET_WARPS - 1) / SPTI_TILE_LEVELSET_WARPS, TILE_THREADS,
                        shared, stream, *a);
   });

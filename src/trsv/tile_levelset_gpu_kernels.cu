@@ -6,7 +6,8 @@
  * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
  * have entries: x_c, passed by a shuffle, is multiplied by all rows at once. By a thread, in levels of many lines: the items leave their
  * sums in x, then a thread solves each diagonal tile row by row. Source: [lu2023tile]; levels merged by values that are flags, and sums as
- * values, are new here. The same bits on every run. */
+ * values, are new here. Deterministic: a row has two sums, of its two lanes, in a fixed order; tile_levelset_gpu_block_kernels.cu takes the
+ * same ones. */
 #include "trsv/tile_levelset_gpu_wait.cuh"
 
 namespace spti {
@@ -66,7 +67,7 @@ template <typename T> struct tile_sums {
       for (int32_t base = 0; base < tiles.total; base += 32) {
         if (base + 32 < tiles.total) load_coo(next, tiles, entry, base + 32);
         wait(now.place, &now.x, now.used);
-        sum = sum + sum_of_row(now.used ? now.value * now.x : T(), now.lanes, shared);
+        sum = add_row(sum, now.used ? rounded(now.value, now.x) : T(), now.lanes, shared);
         now = next;
       }
       entry += tiles.total;
@@ -100,7 +101,7 @@ template <typename T> struct tile_sums {
         load_other(next, tiles, (t + 1) % 32, &position, &value);
       }
       wait(now.place, &now.x, now.used);
-      sum = sum + multiply_share(now.share, now.length, now.x);
+      sum = add_share(sum, now.share, now.length, now.x);
       now = next;
     }
   }
@@ -131,7 +132,7 @@ template <typename T> SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, cons
   for (uint32_t columns = warp_or(own.mask); columns; columns &= columns - 1) {
     const int c = first_lane(columns);
     const T x = shfl(pivot.divide(acc), c);
-    if (own.mask >> c & 1) acc = acc - inner.value[own.begin + popcount(own.mask & lanes_below(c))] * x;
+    if (own.mask >> c & 1) acc = acc - rounded(inner.value[own.begin + popcount(own.mask & lanes_below(c))], x);
   }
   return pivot.divide(acc);
 }

@@ -63,7 +63,7 @@ template <typename T> struct tile_push {
         const int32_t line = tiles.line_of(t);
         tile_share<T> share;
         load_tile(share, tile);
-        const T half = multiply_share(share, share_length(share), x), sum = half + shfl(half, lane() ^ SPTI_TILE);
+        const T half = add_share(T(), share, share_length(share), x), sum = half + shfl(half, lane() ^ SPTI_TILE);
         if (lane() < tile.m) red_add(sums + int64_t(line) * SPTI_TILE + lane(), sum);
         gather_updates();
         if (lane() == 0) release_one(missing + line);

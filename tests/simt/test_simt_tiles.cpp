@@ -218,6 +218,35 @@ Test(simt_tiles, one_work_for_all_blocks) {
   }
 }
 
+/* A right-hand side alone has the bits that it has among others, though other kernels work on it. */
+Test(simt_tiles, same_bits_for_every_width) {
+  enum { WIDTH = 3 };
+  for (shape pattern : {shape::arrow, shape::dense, shape::random})
+    for (const char *variant : {"tiles=1", "wide=1,diagonal=thread", "align=1"}) {
+      tile_case c;
+      c.pattern = pattern;
+      c.n = 70;
+      c.variant = variant;
+      const two_views<double> system(c, 2);
+      simt::use(simt::schedule::from_seed(13));
+      sptrsm_plan *plan = plan_case_open(&system.rows);
+      solution<double> all = {WIDTH, random_block<double>(c.n * WIDTH, 9), {}};
+      cr_assert_eq(method_case_analyse(plan, c.method(), variant), SPTRSM_OK, "%s", sptrsm_last_error());
+      c.width = WIDTH;
+      std::string failure = solve(plan, c, &all);
+      c.width = 1;
+      for (int32_t k = 0; k < WIDTH && failure.empty(); k++) {
+        solution<double> one = {1, std::vector<double>(size_t(c.n)), {}};
+        for (int32_t i = 0; i < c.n; i++) one.B[size_t(i)] = all.B[size_t(i * WIDTH + k)];
+        failure = solve(plan, c, &one);
+        for (int32_t i = 0; i < c.n && failure.empty(); i++)
+          if (one.X[size_t(i)] != all.X[size_t(i * WIDTH + k)]) failure = "other bits in row " + std::to_string(i);
+      }
+      method_case_close(plan);
+      expect(failure, c, "f64", 13);
+    }
+}
+
 /* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
 Test(simt_tiles, poison) {
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
