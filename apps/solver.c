@@ -127,6 +127,14 @@ static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, cons
   return status;
 }
 
+/* A grid that no method reads is not held against the pattern. */
+static void warn_of_unread_grid(const solver *s, const solver_request *r) {
+  static const char reader[] = "structgrid";
+  bool is_read = false;
+  for (int i = 0; i < s->plans; i++) is_read = is_read || strncmp(s->info[i].method, reader, sizeof reader - 1) == 0;
+  if (r->grid.has_grid && !is_read) cli_warning("--grid and --stencil are for --method %s; nothing else reads or checks them", reader);
+}
+
 int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request *r) {
   *s = (solver){.system = r->system, .op = r->op};
   s->info[0].size = s->info[1].size = sizeof(sptrsm_info);
@@ -141,6 +149,7 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, &options) : create_direct(s, F, r, &options);
   if (status == SPTRSM_OK) status = sptrsm_context_sync(s->context);
   s->analyse_seconds = cli_now() - start;
+  if (status == SPTRSM_OK) warn_of_unread_grid(s, r);
   for (int i = 0; i < s->plans; i++) s->flops_per_rhs += s->info[i].flops_per_rhs;
   return solver_fail(status);
 }

@@ -91,6 +91,9 @@ grid_rhs.h5:
   /B           block    12 x 2, f64 (2-D dataset)
   /X_true      block    12 x 2, f64 (2-D dataset)
 END
+  run sptrsm-solve grid.h5 grid_rhs.h5 -o grid_x.h5 --method serial --grid 9,9 --stencil D2N9
+  code 0
+  warns "--grid and --stencil are for --method structgrid"
   run sptrsm-info --tiles grid.h5
   code 0
   says "0 tiles off the diagonal, 1 lines of tiles in 1 level set: tile-level parallelism 1.0"
