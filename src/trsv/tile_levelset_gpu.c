@@ -76,14 +76,22 @@ typedef struct {
 
 static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->lines + t->parts; }
 
+/* A line of dense tiles takes tens of microseconds for 32 right-hand sides, and once all blocks have started, the last one waits for as long
+ * as a chain of all that are resident takes: thousands of lines. */
+enum { PATIENCE = 4 };
+
+static int32_t spin_limit_of(const sptrsm_plan *plan) {
+  const int32_t limit = plan->context->spin_limit;
+  return limit > INT32_MAX / PATIENCE ? INT32_MAX : PATIENCE * limit;
+}
+
 static spti_tile_levelset_args args_of(const sptrsm_plan *plan, const workspace *w) {
   const state *s = plan->state;
-  return (spti_tile_levelset_args){
-      .tiles = s->tiles.arrays,
-      .x = w->x,
-      .blocks = blocks_of(&s->tiles.host),
-      .steps = s->schedule.count,
-      .sync = {.control = w->control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+  return (spti_tile_levelset_args){.tiles = s->tiles.arrays,
+                                   .x = w->x,
+                                   .blocks = blocks_of(&s->tiles.host),
+                                   .steps = s->schedule.count,
+                                   .sync = {.control = w->control, .lost = plan->context->lost_device, .spin_limit = spin_limit_of(plan)}};
 }
 
 static int launch_items(const spti_tile_levelset_args *args, sptrsm_dtype dtype, void *stream) {

@@ -242,12 +242,12 @@ Test(simt_structgrid, width_and_layout_change_no_bit) {
 }
 
 /* The pattern that stands for "not there yet" may come in with a right-hand side: a NaN in the right places, no hang. Where an entry is
- * missing, nothing passes. */
+ * missing, nothing passes, and nothing passes from the end of one grid line to the beginning of the next. */
 Test(simt_structgrid, sentinel_in_the_right_hand_side) {
   grid_case c;
   c.stencil = "D3N33";
-  c.missing = 3;
-  for (uint64_t seed = 1; seed <= 4; seed++) {
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    c.missing = seed <= 4 ? 3 : 0;
     const grid_problem<double> system(c, seed);
     const size_t n = size_t(c.n()), bad = 9;
     std::vector<double> B(n, 1.0), X(n, 0.0);
