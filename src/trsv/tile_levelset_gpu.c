@@ -76,8 +76,8 @@ typedef struct {
 
 static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->lines + t->parts; }
 
-/* A line of dense tiles takes tens of microseconds for 32 right-hand sides, and once all blocks have started, the last one waits for as long
- * as a chain of all that are resident takes: thousands of lines. */
+/* A line of dense tiles takes tens of microseconds for 32 right-hand sides, and once all blocks have started, the last one waits for as
+ * long as a chain of all that are resident takes: thousands of lines. */
 enum { PATIENCE = 4 };
 
 static int32_t spin_limit_of(const sptrsm_plan *plan) {
