@@ -6,8 +6,8 @@
  * Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a line by one warp where the line is short; COO
  * tiles taken together; wide levels begin with a line of their own; several right-hand sides. Wins: entries that cluster; memory, a byte
  * or less per position. Loses: scattered entries, where a tile holds one or two; chains of lines, where each hop includes a whole
- * diagonal tile; blocks of right-hand sides, mostly, even to tile-syncfree. Deterministic: for each panel width by itself; one right-hand
- * side is summed by lanes over entries, several by a lane each, and the two orders differ in the last bits, so it is not called so. */
+ * diagonal tile; blocks of right-hand sides, mostly, even to tile-syncfree. Deterministic: the kernels for one right-hand side and for
+ * several are written to add in the same order; the flag waits until a device has shown that the bits are the same. */
 #include <stdio.h>
 
 #include "core/alloc.h"

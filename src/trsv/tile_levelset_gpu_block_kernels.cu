@@ -1,7 +1,8 @@
 /* tile_levelset_gpu_block_kernels -- the same items for several right-hand sides: lanes over them, 32 to a warp, in one pass over the
  * tiles. Entries are loaded as for one right-hand side, a lane each, then passed by shuffles; rows of sums stand in shared memory, so each
  * entry costs a row of x, a product and a sum per lane. The diagonal tile row by row, without any exchange between lanes. No tile method
- * is published for blocks. Deterministic: each sum in one order, whatever the width, but not in that of the kernel for one. */
+ * is published for blocks. Deterministic: each sum in one order, whatever the width, that of the kernel
+ * for one. */
 #include "trsv/tile_levelset_gpu_wait.cuh"
 
 namespace spti {
