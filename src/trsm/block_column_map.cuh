@@ -21,6 +21,9 @@ struct panel_entries {
   const int64_t *bounds; /* shared, [SPTI_BLOCK_ROWS]: where the entries of each row begin, rows as in the view */
 };
 
+/* The panels of factors have more entries the later they come: these begin first. */
+SPTI_DEVICE int32_t panel_of_block(const spti_block_columns_args &a) { return a.count - 1 - block_in_grid(); }
+
 /* Whole block; a barrier must follow before rows are asked for. */
 SPTI_DEVICE panel_entries entries_of(const spti_block_columns_args &a, int32_t p) {
   SPTI_SHARED(int64_t, bounds, SPTI_BLOCK_ROWS);

@@ -26,7 +26,8 @@ SPTI_KERNEL(PLACES_THREADS) block_ready_at_kernel(spti_block_columns_args a) {
 }
 
 SPTI_KERNEL(COUNT_THREADS) block_count_kernel(spti_block_columns_args a) {
-  const panel_entries e = entries_of(a, block_in_grid());
+  const int32_t p = panel_of_block(a);
+  const panel_entries e = entries_of(a, p);
   int32_t steps = 0;
   int64_t tiles = 0, all_tiles;
   each_window(a, e, [&](const column_map &map, int32_t columns) {
@@ -36,8 +37,8 @@ SPTI_KERNEL(COUNT_THREADS) block_count_kernel(spti_block_columns_args a) {
   });
   block_sum_before(tiles, &all_tiles);
   if (thread_in_block() != 0) return;
-  store(a.steps + block_in_grid(), steps);
-  store(a.tiles + block_in_grid(), int32_t(all_tiles));
+  store(a.steps + p, steps);
+  store(a.tiles + p, int32_t(all_tiles));
 }
 
 /* One block: where each panel's steps and tiles begin. */

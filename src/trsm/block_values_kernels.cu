@@ -68,7 +68,7 @@ SPTI_DEVICE void write_steps(const spti_block_values_args &a, const column_map &
 
 template <typename T> SPTI_KERNEL(VALUES_THREADS) block_values_kernel(spti_block_values_args a) {
   const spti_view &v = a.columns.view;
-  const int32_t p = block_in_grid(), diagonal = load_const(a.columns.diag_start + p);
+  const int32_t p = panel_of_block(a.columns), diagonal = load_const(a.columns.diag_start + p);
   const panel_entries e = entries_of(a.columns, p);
   int64_t step = load_const(a.columns.step_start + p), tile = load_const(a.columns.tile_start + p);
   if (p == 0 && thread_in_block() == 0) {
@@ -120,17 +120,27 @@ template <typename W> struct two_triangles {
     for (int32_t o = thread_in_block(); o < top * SPTI_BLOCK_STRIP; o += INVERSE_THREADS) {
       const int32_t i = top + o % SPTI_BLOCK_STRIP, j = o / SPTI_BLOCK_STRIP;
       W sum = D(i, j) * X(j, j);
+#pragma unroll 4
       for (int32_t k = j + 1; k < top; k++) sum = sum + D(i, k) * X(k, j);
       X(i, j) = -sum;
     }
     syncthreads();
-    const int32_t j = thread_in_block(), from = j < top ? top : j;
-    for (int32_t i = from; j < top + SPTI_BLOCK_STRIP && i < top + SPTI_BLOCK_STRIP; i++) {
-      W t = i == j ? one<W>() : j < top ? X(i, j) : W();
-      for (int32_t k = from; k < i; k++) t = t - D(i, k) * X(k, j);
-      X(i, j) = quotient(t, D(i, i));
-    }
+    if (thread_in_block() < top + SPTI_BLOCK_STRIP) substitute(top, thread_in_block());
     syncthreads();
+  }
+  /* Column j of these rows, of which X has the right-hand sides where j is before the strip; else they are those of the identity. */
+  SPTI_DEVICE void substitute(int32_t top, int32_t j) const {
+    W x[SPTI_BLOCK_STRIP];
+#pragma unroll
+    for (int32_t i = 0; i < SPTI_BLOCK_STRIP; i++) {
+      W t = j < top ? X(top + i, j) : top + i == j ? one<W>() : W();
+#pragma unroll
+      for (int32_t k = 0; k < i; k++) t = t - D(top + i, top + k) * x[k];
+      x[i] = quotient(t, D(top + i, top + i));
+    }
+#pragma unroll
+    for (int32_t i = 0; i < SPTI_BLOCK_STRIP; i++)
+      if (top + i >= j) X(top + i, j) = x[i];
   }
 };
 
