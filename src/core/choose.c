@@ -35,11 +35,10 @@ static const row table[] = {
      .deterministic = true,
      .levels_a_panel_level = {10, 0},
      .choice = {"block", "factors, bands: few levels of row panels, dense tiles on tensor cores"}},
-    /* 1: ex40 U 0.62 (syncfree-csc 2.0), bloweya 1.2 (3.0), raefsky1 0.25 (0.52), sherman5 L 0.08 (0.13), memplus L 0.05 (0.07);
-     * 32: ex40 U 0.92 (gather 3.2), bloweya 1.2 (4.8), raefsky1 0.41 (0.96), sherman5 L 0.10 (0.21), memplus L 0.07 (0.12) */
+    /* what block leaves: memplus L, 1 right-hand side: 0.05 (syncfree-csc 0.07); 32: 0.17, gather 0.11 */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
-     .nrhs = {1, 128},
+     .nrhs = {1, 8},
      .wide_levels = {0, 12},
      .thin_share = {0.8, 0},
      .choice = {"levelset", "deep and narrow: levels walked by one block a right-hand side"}},

@@ -25,7 +25,7 @@ typedef struct {
 
 /* Rows of a panel, at most and before it may end early; columns beyond so many places in ready order share no step. */
 static const spti_block_settings SETTINGS = {
-    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = 1 << 17, .bound = 8, .refine = 1000000};
+    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = 1 << 17, .bound = 2, .refine = 1000000};
 
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
   const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL}, {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
