@@ -6,8 +6,9 @@
 
 #include <sptrsm.h>
 
-/* NO_PANELS: mean rows of a level from which on row panels are not looked for. */
-enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64, SPTI_NO_PANELS = 1000 };
+/* Row panels, which cost about a solve to look for, are looked for only where `block` has a chance: not in levels of NO_PANELS rows and
+ * more on average (factors have 1 to 120, what gather solves faster 150 and more), nor with fewer than PANEL_LEVELS levels. */
+enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64, SPTI_NO_PANELS = 150, SPTI_PANEL_LEVELS = 150 };
 
 typedef struct {
   sptrsm_place place;

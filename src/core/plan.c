@@ -70,7 +70,7 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
     f->thin_levels += rows < SPTI_THIN_LEVEL;
     f->wide_levels += rows >= SPTI_WIDE_LEVEL;
   }
-  if (levels->count == 0 || f->n / levels->count >= SPTI_NO_PANELS) return SPTRSM_OK;
+  if (levels->count < SPTI_PANEL_LEVELS || f->n / levels->count >= SPTI_NO_PANELS) return SPTRSM_OK;
   const spti_row_panels *panels;
   SPTI_TRY(spti_plan_row_panels(plan, &panels));
   f->panel_levels = panels->levels;
