@@ -105,7 +105,7 @@ int cli_no_memory(const char *what) {
 
 /* Ends at once, wherever the program is: the output appears under its name only by the last rename, so all there is to
  * clean up is a temporary file. Only async-signal-safe calls. */
-static void on_signal(int signal_number) {
+__attribute__((no_sanitize("address"))) static void on_signal(int signal_number) {
   static const char text[] = ": interrupted\n";
   sptrsm_file_abandon();
   ssize_t ignored = write(STDERR_FILENO, cli.program->name, strlen(cli.program->name));
@@ -133,7 +133,8 @@ static struct {
   stack_t stack;
 } guard;
 
-static void on_crash(int signal_number) {
+/* AddressSanitizer would allocate before _exit, perhaps in the midst of an allocation. */
+__attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
   static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
   ssize_t ignored = write(STDERR_FILENO, cli.program->name, strlen(cli.program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
