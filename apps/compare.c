@@ -1,9 +1,9 @@
 /* compare.c -- compare_factors: the solve phase of CHOLMOD, UMFPACK and KLU beside that of this library, on the same factors.
  *
  * Each matrix is factorised by every library that fits. The library then solves with its own factors, and sptrsm_direct with the factor
- * set made of them: permutations, scaling, both triangles and layout included, analysis and factorisation not. Repetitions alternate
- * between all solvers, so that a slow moment of the machine hits them alike; medians are shown. Every solver's X is compared with the
- * one that B was made from. A development tool: not installed.
+ * set made of them: permutations, scaling, both triangles and layout included, analysis and factorisation not. cuDSS orders and factorises
+ * the matrix itself. Repetitions alternate between all solvers, so that a slow moment of the machine hits them alike; medians are shown.
+ * Every solver's X is compared with the one that B was made from. A development tool: not installed.
  */
 #include "compare.h"
 
@@ -20,34 +20,46 @@ static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs
                            "usage: compare_factors A ... [options]        solve phases on the same factors\n"
                            "  --with cholmod|umfpack|klu    only this library\n"
                            "  --ordering O                  as in sptrsm-factor\n"
-                           "  --nrhs K, --threads N         default 64 and 2\n"
+                           "  --nrhs K,K,..., --threads N   default 64 and 2\n"
                            "  --device cpu|cuda             where sptrsm solves; cuda: B and X in device memory\n"
                            "  --methods a,b                 of sptrsm, default auto\n"
                            "  --reps R                      default 11\n"
                            "  --mkl libmkl_rt.so            MKL's two triangular solves, too\n"
+                           "  --cudss libcudss.so.1         with --device cuda: cuDSS and its factors, too\n"
+                           "  --no-native                   not the library that made the factors\n"
                            "  -q, -v, --help, --version\n"
                            "exit: 0, 1 a solution is wrong, 2 usage, ...\n";
 
-enum { KEY_WITH = 2000, KEY_ORDERING, KEY_NRHS, KEY_THREADS, KEY_DEVICE, KEY_METHODS, KEY_REPS, KEY_MKL };
-enum { INPUTS_MAX = 64, METHODS_MAX = 8, SOLVERS_MAX = 2 * METHODS_MAX + 4 };
+enum { KEY_WITH = 2000, KEY_ORDERING, KEY_NRHS, KEY_THREADS, KEY_DEVICE, KEY_METHODS, KEY_REPS, KEY_MKL, KEY_CUDSS, KEY_NO_NATIVE };
+enum { INPUTS_MAX = 64, METHODS_MAX = 8, WIDTHS_MAX = 16, SOLVERS_MAX = 2 * METHODS_MAX + 5 };
 
 static const struct argp_option options[] = {
-    {"with", KEY_WITH, "W", 0, "", 0},       {"ordering", KEY_ORDERING, "O", 0, "", 0}, {"nrhs", KEY_NRHS, "K", 0, "", 0},
-    {"threads", KEY_THREADS, "N", 0, "", 0}, {"device", KEY_DEVICE, "D", 0, "", 0},     {"methods", KEY_METHODS, "M", 0, "", 0},
-    {"reps", KEY_REPS, "R", 0, "", 0},       {"mkl", KEY_MKL, "FILE", 0, "", 0},        {0},
+    {"with", KEY_WITH, "W", 0, "", 0},
+    {"ordering", KEY_ORDERING, "O", 0, "", 0},
+    {"nrhs", KEY_NRHS, "K", 0, "", 0},
+    {"threads", KEY_THREADS, "N", 0, "", 0},
+    {"device", KEY_DEVICE, "D", 0, "", 0},
+    {"methods", KEY_METHODS, "M", 0, "", 0},
+    {"reps", KEY_REPS, "R", 0, "", 0},
+    {"mkl", KEY_MKL, "FILE", 0, "", 0},
+    {"cudss", KEY_CUDSS, "FILE", 0, "", 0},
+    {"no-native", KEY_NO_NATIVE, NULL, 0, "", 0},
+    {0},
 };
 
 typedef struct {
-  const char *inputs[INPUTS_MAX], *methods[METHODS_MAX], *with, *mkl;
-  int input_count, method_count, threads, reps;
-  int64_t nrhs;
+  const char *inputs[INPUTS_MAX], *methods[METHODS_MAX], *with, *mkl, *cudss;
+  int input_count, method_count, width_count, threads, reps;
+  int64_t widths[WIDTHS_MAX];
+  bool no_native;
   sptrsm_place place;
   factor_request request;
 } settings;
 
-/* One matrix with one library's factors. */
+/* One matrix with one library's factors and a number of right-hand sides. */
 typedef struct {
   const settings *s;
+  int64_t nrhs;
   const factor_matrix *A;
   const factor_library *library;
   factor_set set;
@@ -57,17 +69,18 @@ typedef struct {
   sptrsm_context *context;
 } problem_set;
 
-typedef enum { NATIVE, OWN, MKL } solver_kind;
+typedef enum { NATIVE, OWN, MKL, CUDSS } solver_kind;
 typedef struct {
   solver_kind kind;
   char name[96];
   const compare_native *native;
   void *state; /* of a native */
   compare_mkl *mkl;
+  compare_cudss *cudss;
   sptrsm_direct *direct;
-  sptrsm_block B, X; /* of an own one, in its place */
+  sptrsm_block B, X; /* of an own one and of cuDSS, in its place */
   bench_timer *timer;
-  double *ms, error;
+  double *ms, error, residual; /* max |x - x_true|; see compare_residual */
 } solver;
 
 /* ---- the command line ---- */
@@ -79,24 +92,36 @@ static void parse_methods(settings *s, char *text) {
   }
 }
 
+static void parse_widths(settings *s, char *text) {
+  s->width_count = 0;
+  for (char *width = strtok(text, ","); width; width = strtok(NULL, ",")) {
+    if (s->width_count == WIDTHS_MAX) cli_usage("--nrhs: more than %d", WIDTHS_MAX);
+    s->widths[s->width_count++] = cli_integer("--nrhs", width, 1, INT32_MAX);
+  }
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   static const char *const libraries[] = {"cholmod", "umfpack", "klu"}, *const devices[] = {"cpu", "cuda"};
   settings *s = state->input;
   switch (key) {
   case KEY_WITH: s->with = libraries[cli_choice("--with", text, libraries, 3)]; return 0;
   case KEY_ORDERING: s->request.order = (factor_order)cli_choice("--ordering", text, factor_order_names, ORDER_COUNT); return 0;
-  case KEY_NRHS: s->nrhs = cli_integer("--nrhs", text, 1, INT32_MAX); return 0;
+  case KEY_NRHS: parse_widths(s, text); return 0;
   case KEY_THREADS: s->threads = (int)cli_integer("--threads", text, 1, 1024); return 0;
   case KEY_DEVICE: s->place = cli_choice("--device", text, devices, 2) ? SPTRSM_CUDA : SPTRSM_HOST; return 0;
   case KEY_METHODS: parse_methods(s, text); return 0;
   case KEY_REPS: s->reps = (int)cli_integer("--reps", text, 1, 100000); return 0;
   case KEY_MKL: s->mkl = text; return 0;
+  case KEY_CUDSS: s->cudss = text; return 0;
+  case KEY_NO_NATIVE: s->no_native = true; return 0;
   case ARGP_KEY_ARG:
     if (s->input_count == INPUTS_MAX) cli_usage("more than %d matrices", INPUTS_MAX);
     s->inputs[s->input_count++] = text;
     return 0;
   case ARGP_KEY_END:
     if (s->input_count == 0) cli_usage("give a matrix");
+    if (s->width_count == 0) cli_usage("--nrhs: give a number of right-hand sides");
+    if (s->cudss && s->place != SPTRSM_CUDA) cli_usage("--cudss works on a GPU; add --device cuda");
     if (s->method_count == 0) s->methods[s->method_count++] = "auto";
     return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -106,15 +131,16 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 /* ---- right-hand sides ---- */
 
 static void transpose(double *rows, const double *columns, int64_t n, int64_t nrhs) {
-  for (int64_t k = 0; k < nrhs; k++)
-    for (int64_t i = 0; i < n; i++) rows[i * nrhs + k] = columns[i + k * n];
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < nrhs; k++) rows[i * nrhs + k] = columns[i + k * n];
 }
 
-static double *new_values(const problem_set *p) { return calloc((size_t)p->A->n * (size_t)p->s->nrhs, sizeof(double)); }
+static double *new_values(const problem_set *p) { return calloc((size_t)p->A->n * (size_t)p->nrhs, sizeof(double)); }
 
 static int make_blocks(problem_set *p) {
   const factor_matrix *A = p->A;
-  int64_t n = A->n, nrhs = p->s->nrhs;
+  int64_t n = A->n, nrhs = p->nrhs;
   double **const blocks[] = {&p->X_true, &p->B, &p->X, &p->Y, &p->X_true_rows, &p->B_rows};
   for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
     if ((*blocks[b] = new_values(p)) == NULL) return factor_no_memory("the right-hand sides");
@@ -126,28 +152,36 @@ static int make_blocks(problem_set *p) {
 }
 
 static void blocks_free(problem_set *p) {
-  double *const blocks[] = {p->X_true, p->B, p->X, p->Y, p->X_true_rows, p->B_rows};
-  for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) free(blocks[b]);
+  double **const blocks[] = {&p->X_true, &p->B, &p->X, &p->Y, &p->X_true_rows, &p->B_rows};
+  for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
+    free(*blocks[b]);
+    *blocks[b] = NULL;
+  }
 }
 
 /* ---- solvers ---- */
 
+/* B and X where they are solved, and a clock for that place. */
+static sptrsm_status blocks_begin(solver *v, const problem_set *p, sptrsm_layout layout) {
+  sptrsm_place place = p->s->place;
+  size_t bytes = (size_t)p->A->n * (size_t)p->nrhs * sizeof(double);
+  bool rows = layout == SPTRSM_ROW_MAJOR;
+  v->B =
+      (sptrsm_block){.ld = rows ? p->nrhs : p->A->n, .n = p->A->n, .nrhs = p->nrhs, .dtype = SPTRSM_F64, .layout = layout, .place = place};
+  v->X = v->B;
+  sptrsm_status status = bench_timer_create(&v->timer, place, p->stream);
+  if (status == SPTRSM_OK) status = bench_memory(&v->B.data, place, bytes, rows ? p->B_rows : p->B);
+  return status == SPTRSM_OK ? bench_memory(&v->X.data, place, bytes, NULL) : status;
+}
+
 static int own_begin(solver *v, const problem_set *p, const char *method, sptrsm_layout layout) {
-  const settings *s = p->s;
-  size_t bytes = (size_t)p->A->n * (size_t)s->nrhs * sizeof(double);
   sptrsm_options o;
   sptrsm_info info = {.size = sizeof info};
   sptrsm_options_init(&o);
   o.method = method;
-  o.nrhs_hint = s->nrhs;
+  o.nrhs_hint = p->nrhs;
   v->kind = OWN;
-  v->B = (sptrsm_block){.ld = layout == SPTRSM_ROW_MAJOR ? s->nrhs : p->A->n, .n = p->A->n, .nrhs = s->nrhs, .dtype = SPTRSM_F64};
-  v->B.layout = layout;
-  v->B.place = s->place;
-  v->X = v->B;
-  sptrsm_status status = bench_timer_create(&v->timer, s->place, p->stream);
-  if (status == SPTRSM_OK) status = bench_memory(&v->B.data, s->place, bytes, layout == SPTRSM_ROW_MAJOR ? p->B_rows : p->B);
-  if (status == SPTRSM_OK) status = bench_memory(&v->X.data, s->place, bytes, NULL);
+  sptrsm_status status = blocks_begin(v, p, layout);
   if (status == SPTRSM_OK) status = sptrsm_direct_create(&v->direct, p->context, &p->set.set, &o);
   if (status == SPTRSM_OK) status = sptrsm_direct_info(&info, NULL, v->direct);
   if (status == SPTRSM_OK)
@@ -167,13 +201,24 @@ static int native_begin(solver *v, const problem_set *p, const compare_native *n
 static int mkl_begin(solver *v, const problem_set *p) {
   v->kind = MKL;
   snprintf(v->name, sizeof v->name, "MKL trsm, triangles only, C order");
-  int code = compare_mkl_begin(&v->mkl, p->s->mkl, &p->set, p->s->nrhs, p->s->threads);
+  int code = compare_mkl_begin(&v->mkl, p->s->mkl, &p->set, p->nrhs, p->s->threads);
   return code == CLI_OK ? cli_fail(bench_timer_create(&v->timer, SPTRSM_HOST, NULL)) : code;
+}
+
+static int cudss_begin(solver *v, const problem_set *p) {
+  v->kind = CUDSS;
+  int code = cli_fail(blocks_begin(v, p, SPTRSM_COL_MAJOR));
+  compare_cudss_blocks blocks = {.B = v->B.data, .X = v->X.data, .nrhs = p->nrhs, .stream = p->stream};
+  if (code == CLI_OK) code = compare_cudss_begin(&v->cudss, p->s->cudss, p->A, &blocks);
+  if (code == CLI_OK)
+    snprintf(v->name, sizeof v->name, "cuDSS (%lld entries of its own), F order", (long long)compare_cudss_entries(v->cudss));
+  return code;
 }
 
 static void solver_end(solver *v) {
   if (v->native && v->state) v->native->end(v->state);
   compare_mkl_end(v->mkl);
+  compare_cudss_end(v->cudss);
   sptrsm_direct_destroy(v->direct);
   bench_memory_free(v->B.data, v->B.place);
   bench_memory_free(v->X.data, v->X.place);
@@ -185,36 +230,42 @@ static int solve_once(solver *v, problem_set *p, double *ms) {
   int code = CLI_OK;
   bench_timer_start(v->timer);
   if (v->kind == OWN) code = cli_fail(sptrsm_direct_solve(v->direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &v->B, &v->X));
-  else if (v->kind == NATIVE) code = v->native->solve(v->state, p->B, p->X, p->s->nrhs);
-  else code = compare_mkl_solve(v->mkl, p->B_rows, p->Y, p->X, p->s->nrhs);
+  else if (v->kind == CUDSS) code = compare_cudss_solve(v->cudss);
+  else if (v->kind == NATIVE) code = v->native->solve(v->state, p->B, p->X, p->nrhs);
+  else code = compare_mkl_solve(v->mkl, p->B_rows, p->Y, p->X, p->nrhs);
   *ms = bench_timer_stop(v->timer);
   return code;
 }
 
-/* Largest error against X_true. MKL's part of a solve has no X to compare. */
-static int measure_error(solver *v, problem_set *p) {
-  int64_t count = (int64_t)p->A->n * p->s->nrhs;
-  const double *truth = v->kind == OWN && v->B.layout == SPTRSM_ROW_MAJOR ? p->X_true_rows : p->X_true;
-  if (v->kind == OWN) {
-    int code = cli_fail(bench_memory_read(p->X, v->X.data, v->X.place, (size_t)count * sizeof(double)));
+/* Largest error against X_true, and the residual. MKL's part of a solve has no X to judge. */
+static int judge(solver *v, problem_set *p) {
+  int64_t count = (int64_t)p->A->n * p->nrhs;
+  v->error = v->residual = NAN;
+  if (v->kind == MKL) return CLI_OK;
+  double *X = p->X;
+  if (v->X.data) {
+    bool rows = v->X.layout == SPTRSM_ROW_MAJOR;
+    int code = cli_fail(bench_memory_read(rows ? p->Y : p->X, v->X.data, v->X.place, (size_t)count * sizeof(double)));
     if (code != CLI_OK) return code;
+    if (rows) transpose(p->X, p->Y, p->nrhs, p->A->n);
   }
-  v->error = v->kind == MKL ? NAN : 0;
-  for (int64_t i = 0; v->kind != MKL && i < count; i++) {
-    double error = fabs(p->X[i] - truth[i]);
+  v->error = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double error = fabs(X[i] - p->X_true[i]);
     if (!(error <= v->error)) v->error = error;
   }
-  return CLI_OK;
+  return compare_residual(&v->residual, p->A, p->B, X, p->nrhs);
 }
 
 /* ---- measuring ---- */
 
 static int begin_solvers(solver *list, int *count, problem_set *p) {
   int code = CLI_OK;
-  for (const compare_native *n = compare_natives; n->name && code == CLI_OK; n++) {
+  for (const compare_native *n = compare_natives; !p->s->no_native && n->name && code == CLI_OK; n++) {
     bool shared = strstr(n->name, "shared") != NULL;
     if (strcmp(n->library, p->library->name) == 0 && !(shared && p->s->threads == 1)) code = native_begin(&list[(*count)++], p, n);
   }
+  if (code == CLI_OK && p->s->cudss) code = cudss_begin(&list[(*count)++], p);
   if (code == CLI_OK && p->s->mkl) code = mkl_begin(&list[(*count)++], p);
   for (int m = 0; m < p->s->method_count; m++)
     for (int layout = 0; layout < 2 && code == CLI_OK; layout++)
@@ -230,14 +281,13 @@ static int repeat(solver *list, int count, problem_set *p) {
   for (int r = 0; r <= p->s->reps; r++)
     for (int v = 0; v < count && code == CLI_OK; v++) {
       code = solve_once(&list[v], p, &list[v].ms[r]);
-      if (code == CLI_OK && r == 0) code = measure_error(&list[v], p);
+      if (code == CLI_OK && r == 0) code = judge(&list[v], p);
     }
   return code;
 }
 
 static bool print_rows(solver *list, int count, const problem_set *p) {
-  double flops =
-      2.0 * (double)(p->set.L.ptr[p->A->n] + (p->set.U.ptr ? p->set.U.ptr[p->A->n] : p->set.L.ptr[p->A->n])) * (double)p->s->nrhs;
+  double flops = 2.0 * (double)(p->set.L.ptr[p->A->n] + (p->set.U.ptr ? p->set.U.ptr[p->A->n] : p->set.L.ptr[p->A->n])) * (double)p->nrhs;
   double first = 0;
   bool good = true;
   for (int v = 0; v < count; v++) {
@@ -246,15 +296,30 @@ static bool print_rows(solver *list, int count, const problem_set *p) {
     bool wrong = list[v].kind != MKL && !(list[v].error <= 1e4 * list[0].error + 1e-10);
     good = good && !wrong;
     printf("  %-42s %10.3f %10.3f %8.2f %8.2f  ", list[v].name, ms, list[v].ms[1], 1e-6 * flops / ms, first / ms);
-    if (list[v].kind == MKL) printf("%9s\n", "-");
-    else printf("%9.1e%s\n", list[v].error, wrong ? "  WRONG" : "");
+    if (list[v].kind == MKL) printf("%9s %9s\n", "-", "-");
+    else printf("%9.1e %9.1e%s\n", list[v].error, list[v].residual, wrong ? "  WRONG" : "");
   }
   return good;
 }
 
-static int compare(problem_set *p) {
+/* All solvers with one number of right-hand sides. */
+static int compare_width(problem_set *p, int64_t nrhs) {
   solver list[SOLVERS_MAX] = {0};
-  int count = 0, code = p->library->factorise(&p->set, p->A, &p->s->request);
+  int count = 0;
+  p->nrhs = nrhs;
+  int code = make_blocks(p);
+  if (code == CLI_OK) code = begin_solvers(list, &count, p);
+  if (code == CLI_OK) code = repeat(list, count, p);
+  if (code == CLI_OK) printf(" %lld right-hand side%s\n", (long long)nrhs, nrhs == 1 ? "" : "s");
+  if (code == CLI_OK && !print_rows(list, count, p)) code = CLI_ABOVE;
+  for (int v = 0; v < count; v++) solver_end(&list[v]);
+  blocks_free(p);
+  fflush(stdout);
+  return code;
+}
+
+static int compare(problem_set *p) {
+  int code = p->library->factorise(&p->set, p->A, &p->s->request);
   if (code == CLI_SINGULAR) cli_note("%s: no factors by %s: %s", p->A->where, p->library->name, p->set.singular);
   if (code == CLI_OK) {
     factor_set_finish(&p->set);
@@ -262,13 +327,9 @@ static int compare(problem_set *p) {
            (long long)p->set.L.ptr[p->A->n]);
     if (p->set.U.ptr) printf(", %lld in U", (long long)p->set.U.ptr[p->A->n]);
     putchar('\n');
-    code = begin_solvers(list, &count, p);
-    if (code == CLI_OK) code = repeat(list, count, p);
-    if (code == CLI_OK && !print_rows(list, count, p)) code = CLI_ABOVE;
+    for (int w = 0; w < p->s->width_count && code == CLI_OK; w++) code = compare_width(p, p->s->widths[w]);
   }
-  for (int v = 0; v < count; v++) solver_end(&list[v]);
   factor_set_free(&p->set);
-  fflush(stdout);
   return code == CLI_SINGULAR ? CLI_OK : code;
 }
 
@@ -292,14 +353,12 @@ static int compare_matrix(const settings *s, const char *where, void *stream, sp
     cli_error("%s: is complex; the comparison is for real matrices", where);
     code = CLI_USAGE;
   }
-  if (code == CLI_OK) code = make_blocks(&p);
   for (size_t l = 0; l < sizeof libraries / sizeof libraries[0] && code == CLI_OK; l++) {
     if (!fits(s, libraries[l], &A)) continue;
     p.library = libraries[l];
     code = compare(&p);
   }
   if (code == CLI_OK && p.library == NULL) cli_warning("%s: left out, no library asked for has this ordering and takes this matrix", where);
-  blocks_free(&p);
   factor_matrix_free(&A);
   sptrsm_file_matrix_free(file);
   return code;
@@ -307,7 +366,7 @@ static int compare_matrix(const settings *s, const char *where, void *stream, sp
 
 int main(int argc, char **argv) {
   static const cli_program program = {"compare_factors", help, options, parse};
-  settings s = {.threads = 2, .reps = 11, .nrhs = 64, .request = {.pivot = -1, .scale = true}};
+  settings s = {.threads = 2, .reps = 11, .widths = {64}, .width_count = 1, .request = {.pivot = -1, .scale = true}};
   void *stream = NULL;
   sptrsm_context *context = NULL;
   char software[128];
@@ -318,9 +377,8 @@ int main(int argc, char **argv) {
   if (code == CLI_OK && s.place == SPTRSM_HOST) code = cli_fail(sptrsm_context_set_threads(context, s.threads));
   if (code == CLI_OK && !cli_quiet()) {
     bench_software(software, sizeof software);
-    printf("%s; %s; f64, %lld right-hand sides, %d threads for the others, median of %d\n", software, sptrsm_context_describe(context),
-           (long long)s.nrhs, s.threads, s.reps);
-    printf("  %-42s %10s %10s %8s %8s  %9s\n", "solve phase", "ms", "least", "GFLOP/s", "faster", "error");
+    printf("%s; %s; f64, %d threads for the others, median of %d\n", software, sptrsm_context_describe(context), s.threads, s.reps);
+    printf("  %-42s %10s %10s %8s %8s  %9s %9s\n", "solve phase", "ms", "least", "GFLOP/s", "faster", "error", "residual");
   }
   for (int i = 0; i < s.input_count && code == CLI_OK; i++) code = compare_matrix(&s, s.inputs[i], stream, context);
   sptrsm_context_destroy(context);
