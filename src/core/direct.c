@@ -125,7 +125,7 @@ static sptrsm_status need_work(sptrsm_direct *d, slot *s) {
 
 /* ---- life ---- */
 
-static sptrsm_status check_factors(const sptrsm_factors *f) {
+sptrsm_status spti_factors_check(const sptrsm_factors *f) {
   if (f->size != sizeof *f)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: call sptrsm_factors_init first (size is %zu, not %zu)", f->size, sizeof *f);
   if (!f->L) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: L is NULL");
@@ -173,7 +173,7 @@ static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, const sptrs
 
 sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *f, const sptrsm_options *options) {
   if (!out || !context || !f) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
-  SPTI_TRY(check_factors(f));
+  SPTI_TRY(spti_factors_check(f));
   sptrsm_direct *d;
   SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
   *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .n = f->L->n};

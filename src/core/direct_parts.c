@@ -28,7 +28,7 @@ static sptrsm_status upload(const sptrsm_context *context, void *out, const void
 
 /* ---- permutations and scalings ---- */
 
-static sptrsm_status invert(int32_t *inverse, const int32_t *perm, int32_t n, const char *name) {
+sptrsm_status spti_permutation_invert(int32_t *inverse, const int32_t *perm, int32_t n, const char *name) {
   for (int32_t i = 0; i < n; i++) inverse[i] = -1;
   for (int32_t i = 0; i < n; i++) {
     int32_t v = perm[i];
@@ -50,7 +50,7 @@ sptrsm_status spti_side_set_maps(spti_side *out, const sptrsm_context *context, 
   SPTI_TRY(spti_host_alloc(&inverse, n, sizeof *inverse, name));
   bool gather = convention == SPTRSM_GATHER;
   sptrsm_status status;
-  SPTI_TRY_GOTO(invert(inverse, perm, n, name));
+  SPTI_TRY_GOTO(spti_permutation_invert(inverse, perm, n, name));
   SPTI_TRY_GOTO(upload(context, &out->map, gather ? perm : inverse, n, sizeof *perm, name));
   SPTI_TRY_GOTO(upload(context, &out->inverse, gather ? inverse : perm, n, sizeof *perm, name));
 fail: /* the common end */

@@ -4,6 +4,11 @@
 
 #include "core/pipeline.h"
 
+sptrsm_status spti_factors_check(const sptrsm_factors *); /* what belongs together; direct.c */
+
+/* inverse[perm[i]] = i. STRUCTURE where perm, the array `name`, is no permutation of 0..n-1. */
+sptrsm_status spti_permutation_invert(int32_t *inverse, const int32_t *perm, int32_t n, const char *name);
+
 /* A permutation M and its transpose as gather maps, y[i] = x[map[i]], and the scaling beside it. NULL: identity, ones. */
 typedef struct {
   int32_t *map, *inverse;

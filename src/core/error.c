@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char latest[1024];
 
@@ -14,6 +15,12 @@ sptrsm_status sptrsm_error_set(sptrsm_status status, const char *format, ...) {
   vsnprintf(latest, sizeof latest, format, args);
   va_end(args);
   return status;
+}
+
+sptrsm_status spti_fail_in(const char *object, sptrsm_status status) {
+  char text[sizeof latest];
+  memcpy(text, latest, sizeof text);
+  return spti_fail(status, "%s: %s", object, text);
 }
 
 const char *sptrsm_status_name(sptrsm_status status) {

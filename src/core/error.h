@@ -20,4 +20,7 @@
 /* The one writer of the text; returns its status, so that `return spti_fail(...)` reads naturally. */
 #define spti_fail sptrsm_error_set
 
+/* Says which object the latest message is about: "L: ...". Returns the status. */
+sptrsm_status spti_fail_in(const char *object, sptrsm_status);
+
 #endif

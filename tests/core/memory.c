@@ -242,3 +242,38 @@ Test(memory, every_allocation_of_a_direct_solver_fails_once) {
       live(&(life){.name = recipes[r].name, .steps = direct_steps, .end = end_direct, .bits = plan_bits});
     }
 }
+
+/* ---- the part of a factor set that few rows need ---- */
+
+static sptrsm_reach *reach;
+
+static sptrsm_status make_reach(void) {
+  static const int32_t nonzero[] = {3, 7}, wanted[] = {1, 2, 9};
+  sptrsm_reach_request request;
+  sptrsm_reach_request_init(&request);
+  request.nonzero = nonzero, request.nonzero_count = 2;
+  request.wanted = wanted, request.wanted_count = 3;
+  return sptrsm_reach_create(&reach, &factors.f, &request);
+}
+
+static sptrsm_status take_bits(void) {
+  sptrsm_reach_part part = {.size = sizeof part};
+  sptrsm_status status = sptrsm_reach_part_of(&part, reach);
+  const sptrsm_sparse *L = part.factors->L;
+  for (int64_t p = 0; status == SPTRSM_OK && p < L->ptr[L->n]; p++) x[p] = creal(get(L->val, p, dtype)) + L->idx[p];
+  return status;
+}
+
+static step *const reach_steps[] = {make_reach, take_bits, NULL};
+static void end_reach(void) { sptrsm_reach_destroy(reach); }
+static const double *reach_bits(void) { return x; }
+
+Test(memory, every_allocation_of_a_reach_fails_once) {
+  for (int r = 0; r < RECIPES; r++) {
+    if (!recipes[r].has_U) continue;
+    dtype = SPTRSM_C128;
+    build_factor_set(&factors, &recipes[r], dtype);
+    memset(x, 0, sizeof x);
+    live(&(life){.name = recipes[r].name, .steps = reach_steps, .end = end_reach, .bits = reach_bits});
+  }
+}

@@ -1,0 +1,89 @@
+/* reach_cut.c -- see reach.h: triangles and D between some of their rows. */
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/reach.h"
+
+static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
+static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
+
+static void put_one(void *values, int64_t p, sptrsm_dtype dtype) {
+  int64_t at = is_complex(dtype) ? 2 * p : p;
+  if (is_single(dtype)) ((float *)values)[at] = 1;
+  else ((double *)values)[at] = 1;
+  if (!is_complex(dtype)) return;
+  if (is_single(dtype)) ((float *)values)[at + 1] = 0;
+  else ((double *)values)[at + 1] = 0;
+}
+
+static void put_copy(void *to, int64_t q, const void *from, int64_t p, sptrsm_dtype dtype, bool conj) {
+  size_t bytes = sptrsm_dtype_bytes(dtype);
+  memcpy((char *)to + (size_t)q * bytes, (const char *)from + (size_t)p * bytes, bytes);
+  if (!conj || !is_complex(dtype)) return;
+  if (is_single(dtype)) ((float *)to)[2 * q + 1] = -((float *)to)[2 * q + 1];
+  else ((double *)to)[2 * q + 1] = -((double *)to)[2 * q + 1];
+}
+
+/* Stored entries of line i that stay: none of a unit diagonal, whose numbers are never read. */
+static bool stays(const sptrsm_sparse *T, const spti_row_set *worked, int32_t i, int64_t p) {
+  return worked[T->idx[p]] && !(T->diag == SPTRSM_UNIT && T->idx[p] == i);
+}
+
+static void count_lines(int64_t *ptr, const spti_reach_rows *r, const sptrsm_sparse *T, const spti_row_set *worked) {
+  ptr[0] = 0;
+  for (int32_t k = 0; k < r->m; k++) {
+    int32_t i = r->rows[k];
+    int64_t kept = 0;
+    for (int64_t p = T->ptr[i]; worked[i] && p < T->ptr[i + 1]; p++) kept += stays(T, worked, i, p);
+    if (!worked[i]) kept = T->diag == SPTRSM_NONUNIT;
+    ptr[k + 1] = ptr[k] + kept;
+  }
+}
+
+static void fill_lines(int32_t *idx, void *val, const spti_reach_rows *r, const sptrsm_sparse *T, const spti_row_set *worked, bool conj) {
+  int64_t q = 0;
+  for (int32_t k = 0; k < r->m; k++) {
+    int32_t i = r->rows[k];
+    if (!worked[i] && T->diag == SPTRSM_NONUNIT) {
+      idx[q] = k;
+      put_one(val, q++, T->dtype);
+    }
+    for (int64_t p = T->ptr[i]; worked[i] && p < T->ptr[i + 1]; p++) {
+      if (!stays(T, worked, i, p)) continue;
+      idx[q] = r->number[T->idx[p]];
+      put_copy(val, q++, T->val, p, T->dtype, conj);
+    }
+  }
+}
+
+sptrsm_status spti_reach_cut_triangle(sptrsm_sparse *out, const spti_reach_rows *r, const sptrsm_sparse *T, const spti_row_set *worked,
+                                      bool conj) {
+  int64_t *ptr;
+  int32_t *idx;
+  void *val;
+  *out = *T;
+  out->ptr = NULL, out->idx = NULL, out->val = NULL;
+  out->n = r->m;
+  SPTI_TRY(spti_host_alloc(&ptr, (int64_t)r->m + 1, sizeof *ptr, "triangle of the reach"));
+  out->ptr = ptr;
+  count_lines(ptr, r, T, worked);
+  SPTI_TRY(spti_host_alloc(&idx, ptr[r->m], sizeof *idx, "triangle of the reach"));
+  out->idx = idx;
+  SPTI_TRY(spti_host_alloc(&val, ptr[r->m], sptrsm_dtype_bytes(T->dtype), "triangle of the reach"));
+  out->val = val;
+  fill_lines(idx, val, r, T, worked, conj);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_reach_cut_diagonal(void **out, const spti_reach_rows *r, const void *values, int part) {
+  const spti_row_set *worked = r->worked[SPTI_D];
+  sptrsm_dtype dtype = r->f->L->dtype;
+  size_t bytes = sptrsm_dtype_bytes(dtype);
+  SPTI_TRY(spti_host_alloc(out, r->m, bytes, "D of the reach"));
+  for (int32_t k = 0; k < r->m; k++) {
+    if (worked[r->rows[k]]) put_copy(*out, k, values, r->rows[k], dtype, false);
+    else if (part == 0) put_one(*out, k, dtype);
+    else memset((char *)*out + (size_t)k * bytes, 0, bytes);
+  }
+  return SPTRSM_OK;
+}
