@@ -295,9 +295,10 @@ SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm
 
 /* ---- reach: sparse right-hand sides, and few rows of X ---- */
 
-/* Where most rows of B are zero, or few rows of X are wanted, most of the factors need not be touched: a solve fills the rows that the
- * nonzero rows of B reach in the graphs of the factors [gilbert1988], and the wanted rows need only the rows that reach them. What is left is
- * a factor set of order m again, with the triangles of the whole between these rows. It is exact, and solved as any other, on any device:
+/* Where most rows of B are zero, or few rows of X are wanted, most of the factors need not be touched: a solve fills the rows that
+ * the nonzero rows of B reach in the graphs of the factors [gilbert1988], and the wanted rows need only the rows that reach them.
+ * What is left is a factor set of order m again, with the triangles of the whole between these rows. It is exact, and solved as any
+ * other, on any device:
  *   sptrsm_reach_create(&reach, &factors, &request);
  *   sptrsm_reach_part_of(&part, reach);
  *   sptrsm_direct_create(&direct, context, part.factors, options);
