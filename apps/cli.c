@@ -267,7 +267,7 @@ void cli_range(const char *option, const char *text, int64_t *begin, int64_t *en
     *end = strtoll(colon + 1, &rest, 10);
     wrong = wrong || *rest != '\0' || *end <= *begin;
   }
-  if (wrong || errno != 0) cli_usage("%s: '%s' is not a range of columns a:b (from a up to, not including, b)", option, text);
+  if (wrong || errno != 0) cli_usage("%s: '%s' is not a range a:b (from a up to, not including, b)", option, text);
 }
 
 int cli_choice(const char *option, const char *text, const char *const names[], int count) {

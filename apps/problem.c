@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sparse_rhs.h"
+
 /* ---- options ---- */
 
 bool problem_parse_io(int key, const char *text, sptrsm_io_options *io) {
@@ -64,11 +66,25 @@ static sptrsm_status load_factors(sptrsm_file_factors **out, const char *where, 
   return status;
 }
 
-static sptrsm_status load_block(sptrsm_file_block **out, const char *where, int32_t n, const sptrsm_io_options *io) {
-  cli_guard_begin(where);
-  sptrsm_status status = sptrsm_file_block_load(out, where, n, io);
+/* Right-hand sides as a dense block, or as a sparse matrix. */
+static sptrsm_status load_rhs(problem *p, int32_t n, const sptrsm_io_options *io) {
+  const problem_request *r = p->request;
+  sparse_rhs sparse;
+  sptrsm_status status = sparse_rhs_find(&sparse, r->rhs, io);
+  if (status != SPTRSM_OK) return status;
+  cli_guard_begin(r->rhs);
+  if (sparse.where) status = sparse_rhs_load(&p->B, r->pack_rhs ? &p->b_rows : NULL, &sparse, n, io);
+  else status = sptrsm_file_block_load(&p->B, r->rhs, n, io);
   cli_guard_end();
+  sparse_rhs_free(&sparse);
   return status;
+}
+
+static void free_rhs(problem *p) {
+  sptrsm_file_block_free(p->B);
+  free(p->b_rows);
+  p->B = NULL;
+  p->b_rows = NULL;
 }
 
 static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
@@ -79,26 +95,24 @@ static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
   return load_factors(&p->factors, p->request->factors, &io);
 }
 
-static sptrsm_status reload_block(problem *p, sptrsm_dtype dtype) {
+static sptrsm_status reload_rhs(problem *p, sptrsm_dtype dtype) {
   sptrsm_io_options io = p->request->io;
-  int32_t n = p->B->block.n;
-  sptrsm_file_block_free(p->B);
-  p->B = NULL;
+  free_rhs(p);
   io.dtype = (int)dtype;
-  return load_block(&p->B, p->request->rhs, n, &io);
+  return load_rhs(p, p->factors->L_tri.n, &io);
 }
 
 static sptrsm_status load(problem *p) {
   const problem_request *r = p->request;
   sptrsm_status status = load_factors(&p->factors, r->factors, &r->io);
-  if (status == SPTRSM_OK) status = load_block(&p->B, r->rhs, p->factors->L_tri.n, &r->io);
+  if (status == SPTRSM_OK) status = load_rhs(p, p->factors->L_tri.n, &r->io);
   if (status != SPTRSM_OK) return status;
   sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
   if (of_factors == of_B) return SPTRSM_OK;
   snprintf(p->conversion, sizeof p->conversion, "factors are %s, right-hand sides %s: both taken as %s (--dtype chooses)",
            cli_dtypes[of_factors], cli_dtypes[of_B], cli_dtypes[both]);
   if (of_factors != both) status = reload_factors(p, both);
-  return status == SPTRSM_OK && of_B != both ? reload_block(p, both) : status;
+  return status == SPTRSM_OK && of_B != both ? reload_rhs(p, both) : status;
 }
 
 /* ---- the system ---- */
@@ -154,7 +168,7 @@ int problem_load(problem *p, const problem_request *r) {
 
 void problem_free(problem *p) {
   sptrsm_file_factors_free(p->factors);
-  sptrsm_file_block_free(p->B);
+  free_rhs(p);
   *p = (problem){0};
 }
 

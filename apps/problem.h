@@ -11,12 +11,14 @@ typedef struct {
   sptrsm_system system;
   sptrsm_op op;
   double alpha[2];
+  bool pack_rhs; /* of sparse right-hand sides only the rows that hold entries; else all, with zeros */
 } problem_request;
 
 typedef struct {
   const problem_request *request;
   sptrsm_file_factors *factors;
   sptrsm_file_block *B;
+  int32_t *b_rows;      /* rows of B that the block holds, ascending; NULL: all */
   char conversion[160]; /* what was converted and why, or "" */
   chain S;              /* op(S) written out */
   union {

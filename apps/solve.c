@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sparse_rhs.h"
+
 static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve A X = B: rhs.solution.h5\n"
                            "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit    one triangle, unit diagonal\n"
                            "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64   transposed, 64 columns\n"
@@ -19,7 +21,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  -o OUT              default: RHS with .solution.h5; --force replaces files\n"
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
                            "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
-                           "  --cols a:b          columns a to b-1 of B\n"
+                           "  --cols a:b          columns a to b-1 of B;  --rows a:b or FILE:/path  of X\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
                            "  --uplo lower|upper, --unit             which triangle; its diagonal is one\n"
                            "  --take-triangle, --tidy                drop the rest; sort, sum duplicates\n"
@@ -50,7 +52,8 @@ enum {
   KEY_MAX_BERR,
   KEY_JSON,
   KEY_FORCE,
-  KEY_DRY_RUN
+  KEY_DRY_RUN,
+  KEY_ROWS
 };
 
 static const struct argp_option options[] = {
@@ -72,6 +75,7 @@ static const struct argp_option options[] = {
     {"no-verify", KEY_NO_VERIFY, NULL, 0, "", 0},
     {"max-berr", KEY_MAX_BERR, "X", 0, "", 0},
     {"json", KEY_JSON, "FILE", 0, "", 0},
+    {"rows", KEY_ROWS, "ROWS", 0, "", 0},
     {"force", KEY_FORCE, NULL, 0, "", 0},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "", 0},
     {0},
@@ -106,6 +110,10 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_VERIFY: s->verify = true; return 0;
   case KEY_NO_VERIFY: s->no_verify = true; return 0;
   case KEY_DRY_RUN: s->dry_run = true; return 0;
+  case KEY_ROWS:
+    row_list_check(text);
+    s->rows = text;
+    return 0;
   case KEY_MAX_BERR:
     s->max_berr = cli_number("--max-berr", text);
     if (s->max_berr < 0) cli_usage("--max-berr: %s is negative", text);
@@ -117,6 +125,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
     grid_check(&s->solver.grid);
+    if (s->rows && (s->verify || s->max_berr >= 0))
+      cli_usage("--rows: a residual needs all rows of X; leave --verify and --max-berr out, or --rows");
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -214,7 +224,7 @@ static int judge(run *r) {
   return CLI_OK;
 }
 
-static int write_solution(run *r) {
+int write_solution(run *r) {
   const settings *s = r->set;
   double start = cli_now();
   cli_phase("writing %s", s->out);
@@ -230,6 +240,7 @@ static int write_solution(run *r) {
   save.report = text;
   save.berr = r->verified ? r->residual.berr : NULL;
   save.path = r->x_path;
+  save.rows = r->part.wanted.rows;
   sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
   free(text);
   r->seconds.write = cli_now() - start;
@@ -254,8 +265,20 @@ static void warn(const run *r) {
                 (long long)(r->set->problem.io.col_begin + r->residual.worst), limit);
 }
 
+/* --rows, or a sparse B: another way through the same phases. */
+static int work_on_part(bool *on, run *r) {
+  sparse_rhs sparse;
+  int code = cli_fail(sparse_rhs_find(&sparse, r->set->problem.rhs, &r->set->problem.io));
+  *on = code != CLI_OK || r->set->rows || sparse.where;
+  sparse_rhs_free(&sparse);
+  return code == CLI_OK && *on ? rows_work(r) : code;
+}
+
 static int work(run *r) {
-  int code = read_problem(r);
+  bool on_part;
+  int code = work_on_part(&on_part, r);
+  if (on_part) return code;
+  code = read_problem(r);
   if (code == CLI_OK) code = analyse(r);
   if (code != CLI_OK || r->set->dry_run) return code;
   code = make_solution(r);
@@ -285,6 +308,7 @@ static void report_failure(const settings *s, int code) {
 static void run_free(run *r) {
   if (!r->in_place) free(r->X.data);
   free(r->x_path);
+  row_list_free(&r->part.wanted);
   residual_free(&r->residual);
   solver_free(&r->solver);
   problem_free(&r->in);
@@ -294,6 +318,7 @@ int main(int argc, char **argv) {
   static const cli_program program = {"sptrsm-solve", help, options, parse};
   settings s = {.max_berr = -1, .solver.device = {.text = "auto", .automatic = true}};
   problem_request_init(&s.problem);
+  s.problem.pack_rhs = true;
   sptrsm_options_init(&s.solver.options);
   cli_start(&program, argc, argv, &s);
   char *default_out = s.out ? NULL : cli_sibling(s.problem.rhs, ".solution.h5");

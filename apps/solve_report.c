@@ -66,6 +66,16 @@ static void print_solver(const run *r, FILE *f) {
   }
 }
 
+static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
+
+static void print_part(const run *r, FILE *f) {
+  const part_summary *p = &r->part;
+  if (!p->on) return;
+  fprintf(f, "reach    %d of %d rows, %.3g %% of the entries", p->n, r->in.factors->L_tri.n, 100 * share(p->entries, p->all_entries));
+  if (p->wanted.rows) fprintf(f, "; %lld row%s of X, no residual", (long long)p->wanted.count, p->wanted.count == 1 ? "" : "s");
+  fputc('\n', f);
+}
+
 static void print_outcome(const run *r, FILE *f) {
   const phase_seconds *t = &r->seconds;
   fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->solver.analyse_seconds).text);
@@ -88,6 +98,7 @@ static void print_outcome(const run *r, FILE *f) {
 void report_text(const run *r, FILE *f) {
   print_inputs(r, f);
   print_solver(r, f);
+  print_part(r, f);
   print_outcome(r, f);
 }
 
@@ -170,6 +181,13 @@ static json_t *json_seconds(const run *r, bool stored) {
   return o;
 }
 
+static json_t *json_part(const run *r) {
+  const part_summary *p = &r->part;
+  if (!p->on) return json_null();
+  return json_pack("{s:i, s:I, s:I, s:o}", "rows", (int)p->n, "entries", (json_int_t)p->entries, "all_entries", (json_int_t)p->all_entries,
+                   "wanted", p->wanted.rows ? json_integer((json_int_t)p->wanted.count) : json_null());
+}
+
 json_t *report_json(const run *r, bool stored) {
   const solver *s = &r->solver;
   json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
@@ -179,10 +197,10 @@ json_t *report_json(const run *r, bool stored) {
       json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
                 json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
-  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
+  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
                            "memory", memory, "seconds", json_seconds(r, stored), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r),
-                           "residual", json_residual(r, !stored), "nonfinite_columns", json_nonfinite(r), "output", r->set->out, "dataset",
-                           r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+                           "reach", json_part(r), "residual", json_residual(r, !stored), "nonfinite_columns", json_nonfinite(r), "output",
+                           r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

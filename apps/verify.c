@@ -129,8 +129,12 @@ static int load_matching(sptrsm_file_block **out, const char *where, const probl
 static int load_solution(verdict *v, const settings *s) {
   char *file = cli_file_of(s->solution), *where = NULL;
   if (file == NULL) return cli_no_memory("a file name");
-  if (strcmp(file, s->solution) == 0) where = beside(s->solution, &v->problem, "X");
-  int code = load_matching(&v->X, where ? where : s->solution, &v->problem);
+  bool plain = strcmp(file, s->solution) == 0;
+  if (plain) where = beside(s->solution, &v->problem, "X");
+  char *rows = plain ? beside(s->solution, &v->problem, "rows") : NULL;
+  if (rows) cli_error("%s: X holds only the rows that are listed there (sptrsm-solve --rows); a residual needs all of them", rows);
+  int code = rows ? CLI_INPUT : load_matching(&v->X, where ? where : s->solution, &v->problem);
+  free(rows);
   free(where);
   free(file);
   return code;

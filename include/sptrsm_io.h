@@ -85,6 +85,7 @@ typedef struct {
   const char *report;  /* solutions: attribute sptrsm_report on X (JSON text); NULL: none */
   const double *berr;  /* solutions: [nrhs] componentwise backward errors, dataset `berr`; NULL: none */
   const char *path;    /* solutions: path of the dataset; NULL: "X" */
+  const int32_t *rows; /* solutions: [n] rows of the whole solution that X holds, dataset `rows` beside it; NULL: all of them */
   int layout;          /* solutions: sptrsm_layout to write, or AS_STORED: that of the block */
   const int64_t *grid; /* factor sets: [3], attributes of L; NULL: none */
   const char *stencil;
@@ -112,6 +113,11 @@ typedef struct {
 /* n < 0: unknown, take what the file says. Where names no object: B, else the only block in the file. With integer or
  * other real types the values are converted to options->dtype (AS_STORED: F64 for integers). */
 SPTRSM_API sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where, int32_t n, const sptrsm_io_options *);
+/* A sparse matrix as right-hand sides, row-major; col_begin, col_end and memory_limit of the options hold. rows NULL: all rows, zeros
+ * filled in. Else only the rows with entries in these columns: row r of the block is row (*rows)[r] of M, ascending; *rows is ended
+ * with free(). path: what `path` of the block shall be. ARGUMENT for a symmetric M that is not mirrored yet. */
+SPTRSM_API sptrsm_status sptrsm_file_block_of_matrix(sptrsm_file_block **out, int32_t **rows, const sptrsm_file_matrix *M,
+                                                     const char *path, const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_block_free(sptrsm_file_block *);
 SPTRSM_API sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X, const sptrsm_save_options *);
 /* Several blocks in one file, e.g. B and X_true of a synthetic system: names[i] is the dataset of blocks[i]. */

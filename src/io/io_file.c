@@ -50,6 +50,8 @@ static size_t default_limit(void) {
   return spti_io_bytes(pages, (size_t)bytes) / 4 * 3;
 }
 
+size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o != NULL && o->memory_limit > 0 ? o->memory_limit : default_limit(); }
+
 void spti_io_size_text(char out[24], size_t bytes) {
   static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
   double x = (double)bytes;
@@ -152,7 +154,7 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   *f = (spti_io_file){.id = -1, .lapl = -1};
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
   SPTI_IO_TRY(spti_io_check_options(o));
-  f->memory_limit = o != NULL && o->memory_limit > 0 ? o->memory_limit : default_limit();
+  f->memory_limit = spti_io_memory_limit(o);
   f->allow_external = o != NULL && o->allow_external;
   if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);

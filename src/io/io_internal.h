@@ -58,6 +58,7 @@ int spti_io_has(const spti_io_object *group, const char *name);              /* 
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_check_options(const sptrsm_io_options *);
+size_t spti_io_memory_limit(const sptrsm_io_options *); /* what is asked, or the default; NULL: the default */
 size_t spti_io_bytes(int64_t count, size_t each); /* the product, SIZE_MAX if it overflows */
 size_t spti_io_add(size_t, size_t);               /* the sum, likewise */
 sptrsm_status spti_io_check_memory(const spti_io_file *, const char *where, size_t bytes, const char *way_out);

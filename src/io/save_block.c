@@ -100,17 +100,18 @@ static sptrsm_status write_block(spti_io_output *out, const char *name, const sp
   return status;
 }
 
-/* The name of `berr` beside the solution. */
-static sptrsm_status write_berr(spti_io_output *out, const char *path, int64_t nrhs, const sptrsm_save_options *o) {
+/* A vector beside the solution: `name` in the folder of `path`. */
+static sptrsm_status write_beside(spti_io_output *out, const char *path, const char *name, hid_t type, int64_t count, const void *data,
+                                  const sptrsm_save_options *o) {
   const char *slash = strrchr(path, '/');
-  char *name;
-  SPTI_IO_TRY(spti_io_allocate(&name, out->final, strlen(path) + sizeof "berr"));
+  char *full;
+  SPTI_IO_TRY(spti_io_allocate(&full, out->final, strlen(path) + strlen(name) + 1));
   size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
-  memcpy(name, path, folder);
-  strcpy(name + folder, "berr");
-  spti_io_array array = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)nrhs}};
-  sptrsm_status status = spti_io_write_array(out->id, &array, o->berr, o, out->final);
-  free(name);
+  memcpy(full, path, folder);
+  strcpy(full + folder, name);
+  spti_io_array array = {.name = full, .type = type, .rank = 1, .dims = {(hsize_t)count}};
+  sptrsm_status status = spti_io_write_array(out->id, &array, data, o, out->final);
+  free(full);
   return status;
 }
 
@@ -129,7 +130,8 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
   SPTI_IO_TRY(check_block(X, "X"));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
   sptrsm_status status = write_block(&out, name, X, o, o->report);
-  if (status == SPTRSM_OK && o->berr != NULL) status = write_berr(&out, name, X->nrhs, o);
+  if (status == SPTRSM_OK && o->berr != NULL) status = write_beside(&out, name, "berr", H5T_NATIVE_DOUBLE, X->nrhs, o->berr, o);
+  if (status == SPTRSM_OK && o->rows != NULL) status = write_beside(&out, name, "rows", H5T_NATIVE_INT32, X->n, o->rows, o);
   return finish(&out, status);
 }
 

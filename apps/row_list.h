@@ -1,0 +1,17 @@
+/* row_list.h -- the rows of X that --rows asks for. */
+#ifndef APPS_ROW_LIST_H
+#define APPS_ROW_LIST_H
+
+#include <sptrsm_io.h>
+
+typedef struct {
+  int32_t *rows; /* [count] ascending, no duplicates */
+  int64_t count;
+} row_list;
+
+void row_list_check(const char *text); /* exits with CLI_USAGE where a range is wrong */
+/* "a:b" as for columns, or FILE:/path of a list of row numbers; n: rows of X. Returns an exit code. */
+int row_list_load(row_list *, const char *text, int32_t n, const sptrsm_io_options *);
+void row_list_free(row_list *);
+
+#endif

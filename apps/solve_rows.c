@@ -1,0 +1,187 @@
+/* solve_rows.c -- sptrsm-solve with sparse right-hand sides, or for some rows of X: only the part of the factors that counts is solved.
+ *
+ * sptrsm_reach finds the part; it is a smaller factor set and is solved as any other. Rows go from B to the part and from there to X by
+ * lists of row numbers, which are ascending. All columns are in memory, but of B and the part only the rows that count.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve.h"
+
+/* ---- rows of blocks ---- */
+
+static int new_block(sptrsm_block *out, int32_t n, const sptrsm_block *like, sptrsm_layout layout) {
+  bool rows = layout == SPTRSM_ROW_MAJOR;
+  int64_t ld = rows ? like->nrhs : n, lines = rows ? n : like->nrhs;
+  *out = (sptrsm_block){.ld = ld > 0 ? ld : 1, .n = n, .nrhs = like->nrhs, .dtype = like->dtype, .layout = layout};
+  if (lines > 0 && ld > INT64_MAX / 16 / lines) return cli_no_memory("right-hand sides");
+  out->data = calloc((size_t)(ld * lines) + 1, sptrsm_dtype_bytes(like->dtype));
+  return out->data ? CLI_OK : cli_no_memory("right-hand sides");
+}
+
+static char *element(const sptrsm_block *b, int64_t i, int64_t k) {
+  int64_t at = b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld;
+  return (char *)b->data + (size_t)at * sptrsm_dtype_bytes(b->dtype);
+}
+
+static void copy_row(const sptrsm_block *to, int64_t i, const sptrsm_block *from, int64_t j) {
+  size_t each = sptrsm_dtype_bytes(to->dtype);
+  bool both = to->layout == SPTRSM_ROW_MAJOR && from->layout == SPTRSM_ROW_MAJOR;
+  if (both) memcpy(element(to, i, 0), element(from, j, 0), (size_t)to->nrhs * each);
+  for (int64_t k = 0; !both && k < to->nrhs; k++) memcpy(element(to, i, k), element(from, j, k), each);
+}
+
+/* Row i of a block stands for row rows[i], or i where rows is NULL. Rows that `from` lacks stay as they are. */
+static void copy_rows(const sptrsm_block *to, const int32_t *to_rows, const sptrsm_block *from, const int32_t *from_rows) {
+  for (int32_t i = 0, j = 0; i < to->n && j < from->n;) {
+    int32_t wanted = to_rows ? to_rows[i] : i, there = from_rows ? from_rows[j] : j;
+    if (wanted == there) copy_row(to, i, from, j);
+    i += wanted <= there;
+    j += there <= wanted;
+  }
+}
+
+/* ---- the part ---- */
+
+/* A single triangle as a factor set: an upper one is U beside L = I. */
+typedef struct {
+  sptrsm_factors factors;
+  sptrsm_sparse identity;
+  int64_t *no_entries;
+  sptrsm_system system;
+} factor_view;
+
+static int view_of(factor_view *v, const sptrsm_file_factors *F, sptrsm_system system) {
+  *v = (factor_view){.factors = F->factors, .system = system};
+  if (!F->single) return CLI_OK;
+  int32_t n = F->L_tri.n;
+  sptrsm_factors_init(&v->factors);
+  v->factors.L = &F->L_tri;
+  v->system = SPTRSM_SYS_L;
+  if (F->L_tri.uplo == SPTRSM_LOWER) return CLI_OK;
+  v->no_entries = calloc((size_t)n + 1, sizeof *v->no_entries);
+  if (v->no_entries == NULL) return cli_no_memory("a factor");
+  v->identity = (sptrsm_sparse){.format = SPTRSM_CSR, .dtype = F->L_tri.dtype, .diag = SPTRSM_UNIT, .n = n, .ptr = v->no_entries};
+  v->factors.L = &v->identity;
+  v->factors.U = &F->L_tri;
+  v->system = SPTRSM_SYS_U;
+  return CLI_OK;
+}
+
+/* Finds the part and makes the solver for it; the reach may go then. */
+static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptrsm_reach_part *part) {
+  solver_request request = r->set->solver;
+  sptrsm_reach_request rows;
+  sptrsm_reach_request_init(&rows);
+  rows.system = v->system;
+  rows.op = r->set->problem.op;
+  if (r->in.b_rows) rows.nonzero = r->in.b_rows, rows.nonzero_count = r->in.B->block.n;
+  if (r->set->rows) rows.wanted = r->part.wanted.rows, rows.wanted_count = r->part.wanted.count;
+  int code = cli_fail(sptrsm_reach_create(reach, &v->factors, &rows));
+  if (code == CLI_OK) code = cli_fail(sptrsm_reach_part_of(part, *reach));
+  if (code != CLI_OK) return code;
+  r->part.n = part->m;
+  r->part.entries = part->entries;
+  r->part.all_entries = part->all_entries;
+  request.system = v->system;
+  request.op = rows.op;
+  request.options.nrhs_hint = r->in.B->block.nrhs;
+  request.options.memory_limit = r->set->problem.io.memory_limit;
+  sptrsm_file_factors as_file = {.L_tri = *part->factors->L, .factors = *part->factors};
+  return solver_create(&r->solver, &as_file, &request);
+}
+
+static int analyse(run *r, sptrsm_reach **reach, sptrsm_reach_part *part) {
+  factor_view v;
+  double start = cli_now();
+  cli_phase("analysing");
+  int code = view_of(&v, r->in.factors, r->set->problem.system);
+  if (code == CLI_OK) code = analyse_view(r, &v, reach, part);
+  free(v.no_entries);
+  r->solver.analyse_seconds = cli_now() - start; /* with the reach */
+  return code;
+}
+
+/* ---- the phases ---- */
+
+static int read_problem(run *r) {
+  double start = cli_now();
+  cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
+  int code = problem_load(&r->in, &r->set->problem);
+  if (code == CLI_OK && r->set->rows) code = row_list_load(&r->part.wanted, r->set->rows, r->in.factors->L_tri.n, &r->set->problem.io);
+  r->seconds.read = cli_now() - start;
+  if (code != CLI_OK) return code;
+  r->part.on = true;
+  r->x_path = problem_beside_B(&r->in, "X");
+  r->verified = !r->set->rows && (r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify));
+  return r->x_path ? CLI_OK : cli_no_memory("a name");
+}
+
+static int run_columns(run *r, sptrsm_block *W) {
+  enum { STEP = 1024 };
+  sptrsm_status status = SPTRSM_OK;
+  cli_progress progress;
+  cli_phase("solving for %lld columns", (long long)W->nrhs);
+  cli_progress_begin(&progress, "solving");
+  for (int64_t begin = 0, end; begin < W->nrhs && status == SPTRSM_OK; begin = end) {
+    end = W->nrhs - begin < STEP ? W->nrhs : begin + STEP;
+    status = solver_run(&r->solver, r->in.alpha, W, W, begin, end);
+    cli_progress_step(&progress, end, W->nrhs);
+  }
+  cli_progress_end(&progress);
+  return solver_fail(status);
+}
+
+static int solve_part(run *r, const sptrsm_reach_part *part) {
+  const sptrsm_block *B = &r->in.B->block;
+  sptrsm_block W;
+  double start = cli_now();
+  int32_t rows = r->set->rows ? (int32_t)r->part.wanted.count : r->in.factors->L_tri.n;
+  int code = new_block(&W, part->m, B, SPTRSM_ROW_MAJOR);
+  if (code != CLI_OK) return code;
+  copy_rows(&W, part->b_rows, B, r->in.b_rows);
+  code = run_columns(r, &W);
+  bool is_X = rows == W.n && !r->set->rows && B->layout == W.layout;
+  if (is_X) r->X = W;
+  else if (code == CLI_OK) code = new_block(&r->X, rows, B, B->layout);
+  if (!is_X && code == CLI_OK) copy_rows(&r->X, r->part.wanted.rows, &W, part->x_rows);
+  if (!is_X) free(W.data);
+  r->seconds.solve = cli_now() - start;
+  return code;
+}
+
+/* The residual is that of all rows, so B is needed with its zeros. */
+static int measure(run *r) {
+  sptrsm_block B;
+  cli_phase("computing residuals");
+  int code = new_block(&B, r->in.factors->L_tri.n, &r->in.B->block, r->in.B->block.layout);
+  if (code != CLI_OK) return code;
+  copy_rows(&B, NULL, &r->in.B->block, r->in.b_rows);
+  if (!residual_compute(&r->residual, &r->in.S, r->in.alpha, &B, &r->X)) code = cli_no_memory("the residuals");
+  free(B.data);
+  return code;
+}
+
+static int judge(run *r) {
+  double start = cli_now();
+  r->nonfinite = nonfinite_columns(&r->X, r->nonfinite_columns, NAMED_COLUMNS);
+  int code = r->verified ? measure(r) : CLI_OK;
+  r->seconds.verify = cli_now() - start;
+  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
+  if (r->nonfinite > 0 || above) r->exit_code = CLI_ABOVE;
+  return code;
+}
+
+int rows_work(run *r) {
+  sptrsm_reach *reach = NULL;
+  sptrsm_reach_part part = {.size = sizeof part};
+  int code = read_problem(r);
+  if (code == CLI_OK) code = analyse(r, &reach, &part);
+  if (code == CLI_OK && !r->set->dry_run) {
+    code = solve_part(r, &part);
+    if (code == CLI_OK) code = judge(r);
+    if (code == CLI_OK) code = write_solution(r);
+  }
+  sptrsm_reach_destroy(reach);
+  return code;
+}

@@ -1,0 +1,60 @@
+/* sparse_rhs.c -- see sparse_rhs.h. */
+#include "sparse_rhs.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* The entry that stands for the right-hand sides: the one listed, B, or none. */
+static const sptrsm_file_entry *pick(const sptrsm_file_listing *list) {
+  for (int i = 0; i < list->count; i++)
+    if (strcmp(list->entries[i].path, "/B") == 0) return &list->entries[i];
+  return list->count == 1 ? &list->entries[0] : NULL;
+}
+
+sptrsm_status sparse_rhs_find(sparse_rhs *out, const char *where, const sptrsm_io_options *io) {
+  sptrsm_file_listing list;
+  *out = (sparse_rhs){0};
+  cli_guard_begin(where);
+  sptrsm_status listed = sptrsm_file_list(&list, where, io);
+  cli_guard_end();
+  if (listed != SPTRSM_OK) return SPTRSM_OK;
+  const sptrsm_file_entry *e = pick(&list);
+  bool sparse = e && strcmp(e->kind, "matrix") == 0, good = true;
+  char *file = sparse ? cli_file_of(where) : NULL;
+  if (sparse) {
+    bool in_hdf5 = e->path[0] == '/'; /* a Matrix Market file has no paths inside */
+    out->path = strdup(in_hdf5 ? e->path : "/B");
+    if (!in_hdf5) out->where = strdup(where);
+    else if (!file || asprintf(&out->where, "%s:%s", file, e->path) < 0) out->where = NULL;
+    good = out->where && out->path;
+  }
+  free(file);
+  sptrsm_file_listing_free(&list);
+  if (good) return SPTRSM_OK;
+  sparse_rhs_free(out);
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a name", where);
+}
+
+sptrsm_status sparse_rhs_load(sptrsm_file_block **out, int32_t **rows, const sparse_rhs *s, int32_t n, const sptrsm_io_options *io) {
+  sptrsm_file_matrix *M = NULL;
+  cli_guard_begin(s->where);
+  sptrsm_status status = sptrsm_file_matrix_load(&M, s->where, io);
+  cli_guard_end();
+  if (status == SPTRSM_OK) status = sptrsm_file_matrix_mirror(M);
+  if (status == SPTRSM_OK && M->rows != n)
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld rows (%s), the matrix has order %d; is this the right file?", M->where,
+                              (long long)M->rows, M->rule, n);
+  if (status == SPTRSM_OK) status = sptrsm_file_block_of_matrix(out, rows, M, s->path, io);
+  sptrsm_file_matrix_free(M);
+  return status;
+}
+
+void sparse_rhs_free(sparse_rhs *s) {
+  free(s->where);
+  free(s->path);
+  *s = (sparse_rhs){0};
+}
