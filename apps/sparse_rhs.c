@@ -8,11 +8,14 @@
 
 #include "cli.h"
 
-/* The entry that stands for the right-hand sides: the one listed, B, or none. */
-static const sptrsm_file_entry *pick(const sptrsm_file_listing *list) {
-  for (int i = 0; i < list->count; i++)
-    if (strcmp(list->entries[i].path, "/B") == 0) return &list->entries[i];
-  return list->count == 1 ? &list->entries[0] : NULL;
+/* The entry that stands for the right-hand sides. path: behind FILE:, or "". */
+static const sptrsm_file_entry *pick(const sptrsm_file_listing *list, const char *path) {
+  for (int i = 0; i < list->count; i++) {
+    const sptrsm_file_entry *e = &list->entries[i];
+    bool whole_file = strcmp(e->path, "/") == 0 || e->path[0] != '/'; /* the root; a Matrix Market file has no paths inside */
+    if (path[0] == '\0' ? whole_file || strcmp(e->path, "/B") == 0 : strcmp(e->path, path) == 0) return e;
+  }
+  return NULL;
 }
 
 sptrsm_status sparse_rhs_find(sparse_rhs *out, const char *where, const sptrsm_io_options *io) {
@@ -22,14 +25,14 @@ sptrsm_status sparse_rhs_find(sparse_rhs *out, const char *where, const sptrsm_i
   sptrsm_status listed = sptrsm_file_list(&list, where, io);
   cli_guard_end();
   if (listed != SPTRSM_OK) return SPTRSM_OK;
-  const sptrsm_file_entry *e = pick(&list);
-  bool sparse = e && strcmp(e->kind, "matrix") == 0, good = true;
-  char *file = sparse ? cli_file_of(where) : NULL;
-  if (sparse) {
-    bool in_hdf5 = e->path[0] == '/'; /* a Matrix Market file has no paths inside */
+  char *file = cli_file_of(where);
+  bool good = file != NULL;
+  const sptrsm_file_entry *e = good ? pick(&list, where + strlen(file) + (where[strlen(file)] == ':')) : NULL;
+  if (e && strcmp(e->kind, "matrix") == 0) {
+    bool in_hdf5 = e->path[0] == '/';
     out->path = strdup(in_hdf5 ? e->path : "/B");
     if (!in_hdf5) out->where = strdup(where);
-    else if (!file || asprintf(&out->where, "%s:%s", file, e->path) < 0) out->where = NULL;
+    else if (asprintf(&out->where, "%s:%s", file, e->path) < 0) out->where = NULL;
     good = out->where && out->path;
   }
   free(file);

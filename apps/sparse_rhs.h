@@ -9,7 +9,7 @@ typedef struct {
   char *path;  /* "/B" */
 } sparse_rhs;
 
-/* Is what FILE or FILE:/path names a sparse matrix? FILE: its B, else the only object in it. What can't be listed counts as dense: the
+/* Is what FILE or FILE:/path names a sparse matrix? FILE: its root or its B. What can't be listed counts as dense: the
  * reader of blocks says what is wrong with it. Errors: MEMORY. */
 sptrsm_status sparse_rhs_find(sparse_rhs *, const char *where, const sptrsm_io_options *);
 /* n: rows that B must have. rows as in sptrsm_file_block_of_matrix. */

@@ -103,12 +103,16 @@ test_factor_compare() {
   run compare_factors grid.mtx lu.mtx --nrhs 5 --reps 2 --methods auto,serial
   code 0
   check; [ "$(grep -cE '^  (CHOLMOD|UMFPACK|UMFPACK, columns shared|KLU) +[0-9]' stdout)" = 7 ] || fail "expected 7 measurements of others"
-  check; [ "$(grep -cE '^  sptrsm .*, [CF] order +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.e-]+$' stdout)" = 20 ] || fail "expected 20 of ours"
+  check; [ "$(grep -cE '^  sptrsm .*, [CF] order +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.e-]+ +[0-9.e-]+$' stdout)" = 20 ] || fail "expected 20 of ours"
   rejects 2 "is complex; the comparison is for real matrices" compare_factors -q complex.mtx
   rejects 2 "give a matrix" compare_factors
   run compare_factors lu.mtx --with cholmod
   code 0
   warns "lu.mtx: left out"
+  run compare_factors grid.mtx --nrhs 1,3 --reps 1 --with cholmod --no-native
+  code 0
+  check; [ "$(grep -c '^  CHOLMOD' stdout)$(grep -c '^  sptrsm' stdout)$(grep -cE '^ [13] right-hand sides?$' stdout)" = 042 ] || fail "expected ours twice, with two numbers of right-hand sides"
+  rejects 2 "--cudss works on a GPU" compare_factors grid.mtx --cudss none.so
   run compare_factors grid.mtx --mkl none.so
   code 2
   warns "--mkl: none.so"

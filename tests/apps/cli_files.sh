@@ -134,7 +134,7 @@ test_bad_input() {
 3|s.h5|text.h5|-o s_rhs.solution.h5|not an HDF5 file
 5|s.h5|s_rhs.h5:/none||no such object; there is B, X_true
 3|s.h5|s.h5|-o s_rhs.solution.h5|holds no B
-3|s.h5|s.h5:/L|-o s_rhs.solution.h5|a dense block is needed
+3|s.h5|five.mtx|-o s_rhs.solution.h5|the matrix has order 4
 6|s.h5|s_rhs.h5|--memory-limit 10|raise the limit (--memory-limit)
 END
   for options in "upper.mtx" "missing.mtx --unit" "both.mtx --take-triangle --uplo upper" "twice.mtx --tidy" "symmetric.mtx --take-triangle"; do

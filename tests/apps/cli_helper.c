@@ -4,6 +4,8 @@
  *                                        0: L D U, gather/scatter, multiply/divide; 1: the other conventions;
  *                                        2: L and 2x2 blocks, U = L'; 3: as 2 with the conjugate transpose
  *   cli_helper nonfinite OUT N           B of N rows and 4 columns: a NaN in column 1, an infinity in column 3
+ *   cli_helper list OUT x ...            dataset rows with these numbers
+ *   cli_helper rows PART WHOLE           rows of X in PART, and their largest difference to those in WHOLE
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
 #include <complex.h>
@@ -116,6 +118,53 @@ static int make_nonfinite(const char *path, int32_t n) {
   return code;
 }
 
+/* ---- rows of a solution ---- */
+
+static int make_list(const char *path, int count, char **values) {
+  double *data = calloc((size_t)count + 1, sizeof *data);
+  const char *const names[] = {"rows"};
+  sptrsm_block list = {.data = data, .ld = 1, .n = count, .nrhs = 1, .dtype = SPTRSM_F64};
+  const sptrsm_block *const blocks[] = {&list};
+  sptrsm_save_options save;
+  sptrsm_save_options_init(&save);
+  save.force = 1;
+  if (data == NULL) return fail("no memory");
+  for (int i = 0; i < count; i++) data[i] = atof(values[i]);
+  int code = sptrsm_file_blocks_save(path, 1, names, blocks, &save) == SPTRSM_OK ? 0 : fail(path);
+  free(data);
+  return code;
+}
+
+static double complex entry(const sptrsm_block *b, int64_t i, int64_t k) {
+  int64_t at = b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld;
+  const double *d = b->data;
+  return b->dtype == SPTRSM_C128 ? CMPLX(d[2 * at], d[2 * at + 1]) : d[at];
+}
+
+/* The largest difference between rows of X, whose numbers stand beside it, and those rows of the whole solution. */
+static int compare_rows(const char *part, const char *whole) {
+  char where[256];
+  sptrsm_file_block *X = NULL, *rows = NULL, *Y = NULL;
+  double most = 0;
+  sptrsm_status status = sptrsm_file_block_load(&Y, whole, -1, NULL);
+  snprintf(where, sizeof where, "%s:/X", part);
+  if (status == SPTRSM_OK) status = sptrsm_file_block_load(&X, where, -1, NULL);
+  snprintf(where, sizeof where, "%s:/rows", part);
+  if (status == SPTRSM_OK) status = sptrsm_file_block_load(&rows, where, -1, NULL);
+  if (status == SPTRSM_OK && (rows->block.n != X->block.n || X->block.nrhs != Y->block.nrhs))
+    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %d rows, %d numbers", part, X->block.n, rows->block.n);
+  for (int32_t i = 0; status == SPTRSM_OK && i < X->block.n; i++)
+    for (int64_t k = 0; k < X->block.nrhs; k++) {
+      double difference = cabs(entry(&X->block, i, k) - entry(&Y->block, (int64_t)creal(entry(&rows->block, i, 0)), k));
+      if (!(difference <= most)) most = difference;
+    }
+  if (status == SPTRSM_OK) printf("%d %.17g\n", X->block.n, most);
+  sptrsm_file_block_free(X);
+  sptrsm_file_block_free(rows);
+  sptrsm_file_block_free(Y);
+  return status == SPTRSM_OK ? 0 : fail(part);
+}
+
 /* ---- JSON ---- */
 
 static int look_up(const char *file, int count, char **keys) {
@@ -140,7 +189,10 @@ static int look_up(const char *file, int count, char **keys) {
 int main(int argc, char **argv) {
   if (argc == 5 && strcmp(argv[1], "set") == 0) return make_set(argv[2], strcmp(argv[3], "c128") == 0, atoi(argv[4]));
   if (argc == 4 && strcmp(argv[1], "nonfinite") == 0) return make_nonfinite(argv[2], atoi(argv[3]));
+  if (argc >= 3 && strcmp(argv[1], "list") == 0) return make_list(argv[2], argc - 3, argv + 3);
+  if (argc == 4 && strcmp(argv[1], "rows") == 0) return compare_rows(argv[2], argv[3]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
-  fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | json FILE [key ...]\n");
+  fprintf(stderr,
+          "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | list OUT x ... | rows PART WHOLE | json FILE [key ...]\n");
   return 2;
 }

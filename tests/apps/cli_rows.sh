@@ -1,0 +1,82 @@
+# cli_rows.sh -- sptrsm-solve for some rows of X, and with sparse right-hand sides. A section for cli_test.sh.
+# shellcheck shell=bash
+
+# part_of COUNT LIMIT: part.h5 holds COUNT rows, all within LIMIT of those in whole.h5
+part_of() {
+  run "$helper" rows part.h5 whole.h5
+  code 0
+  equals "$(cut -d' ' -f1 stdout)" "$1"
+  at_most "$(cut -d' ' -f2 stdout)" "$2"
+}
+
+test_rows() {
+  # Every system of sets with all parts.
+  run "$helper" list rows.h5 0 4 5 30 36
+  code 0
+  for set in "f64 1 N" "c128 2 T" "c128 3 C"; do
+    read -r dtype variant op <<<"$set"
+    rm -f set.h5 set_rhs.h5
+    run "$helper" set set.h5 "$dtype" "$variant"
+    for system in A At Lat Ut LDLt Pt_L Q_Ut P; do
+      run sptrsm-solve -q set.h5 set_rhs.h5 -o whole.h5 --force --sys $system --trans "$op"
+      run sptrsm-solve -q set.h5 set_rhs.h5 -o part.h5 --force --sys $system --trans "$op" --rows rows.h5
+      code 0
+      part_of 5 1e-11
+    done
+  done
+  rejects 3 "part.h5:/rows: X holds only the rows that are listed there" sptrsm-verify set.h5 set_rhs.h5 part.h5
+  # A sparse B: with an empty column, in both formats that hold it, and as what sptrsm-verify makes of it.
+  market b.mtx general "37 3 3" "2 1 1.5" "9 3 -2" "37 3 1"
+  run sptrsm-solve set.h5 b.mtx -o whole.h5 --force --dtype c128 --verify --max-berr 1e-12 --json report
+  code 0
+  says "rhs      b.mtx: 3 columns"
+  equals "$(field report reach wanted)" null
+  run sptrsm-verify -q set.h5 b.mtx whole.h5
+  code 0
+  run sptrsm-solve -q set.h5 b.mtx -o part.h5 --force --rows 3:9 --cols 1:3
+  code 0
+  run sptrsm-solve -q set.h5 b.mtx -o whole.h5 --force --cols 1:3
+  code 0
+  part_of 6 1e-11
+  run sptrsm-verify -q set.h5 b.mtx whole.h5 --cols 1:3
+  code 0
+  rejects 2 "columns 1:4 asked for, but it has 3" sptrsm-solve -q set.h5 b.mtx -o x.h5 --cols 1:4
+  # What is not reached is not worked on: of a chain, what comes behind the entry, and before the row.
+  system chain 50 --nrhs 2
+  market e.mtx general "50 1 1" "21 1 1"
+  run sptrsm-solve s.h5 e.mtx -o x.h5 --force --json report --max-berr 1e-15
+  code 0
+  says "reach    30 of 50 rows"
+  run sptrsm-solve s.h5 e.mtx -o x.h5 --force --json report --rows 24
+  code 0
+  says "reach    5 of 50 rows, 9.09 % of the entries; 1 row of X, no residual"
+  equals "$(field report reach)" '{"rows":5,"entries":9,"all_entries":99,"wanted":1}'
+  equals "$(field report residual)" null
+  run sptrsm-solve s.h5 e.mtx -o x.h5 --force --rows 24 --trans T
+  says "reach    0 of 50 rows"
+  system chain 50 --uplo upper --order F
+  run sptrsm-solve s.h5 s_rhs.h5 -o whole.h5 --force
+  run sptrsm-solve s.h5 s_rhs.h5 -o part.h5 --force --rows 40:
+  says "reach    10 of 50 rows"
+  part_of 10 0
+  run "$helper" list none.h5
+  run sptrsm-solve s.h5 s_rhs.h5 -o part.h5 --force --rows none.h5
+  code 0
+  part_of 0 0
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o gone.h5 --rows 1 --dry-run
+  code 0
+  missing gone.h5
+  # Wrong lists.
+  run "$helper" list bad.h5 3 3
+  rejects 3 "bad.h5:/rows: [1] is 3, after 3; sort the rows and drop duplicates" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows bad.h5
+  run "$helper" list bad.h5 3 50
+  rejects 3 "bad.h5:/rows: [1] is 50, which is outside of X; rows are 0 to 49" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows bad.h5:/rows
+  run "$helper" list bad.h5 0.5
+  rejects 3 "bad.h5:/rows: [0] is 0.5, which is no whole number" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows bad.h5
+  run "$helper" list bad.h5 nan
+  rejects 3 "[0] is nan, which is no whole number" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows bad.h5
+  rejects 3 "--rows 9:51: X has 50 rows; choose within 0:50" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows 9:51
+  rejects 2 "--rows: '5:5' is not a range" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --rows 5:5
+  rejects 5 "No such file" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows nothing.h5
+  rejects 2 "--rows: a residual needs all rows of X" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --rows 1 --max-berr 1
+}
