@@ -6,7 +6,8 @@
  * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
  *
  *   load_const      data that nothing writes while the kernel runs (read-only cache); of bytes too
- *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache
+ *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache; bytes are stored
+ *                   too
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two; red_or: bits of both
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
@@ -148,6 +149,7 @@ SPTI_SHARED_WORD(float, "f32", "f", "=f")
 SPTI_SHARED_WORD(double, "f64", "d", "=d")
 
 SPTI_DEVICE uint8_t load_const(const uint8_t *p) { return __ldg(p); }
+SPTI_DEVICE void store(uint8_t *p, uint8_t v) { *p = v; }
 SPTI_DEVICE two<float> load_const(const two<float> *p) {
   const float2 v = __ldg(reinterpret_cast<const float2 *>(p));
   return {v.x, v.y};

@@ -78,6 +78,16 @@ typedef struct {
 
 int spti_sort_launch(void *temporary, size_t *bytes, const spti_sort_args *, void *stream); /* stable */
 
+typedef struct {
+  const int64_t *keys; /* [count], in [0, 2^bits) */
+  const int32_t *values;
+  int64_t *sorted_keys;
+  int32_t *sorted_values;
+  int32_t count, bits;
+} spti_sort_long_args;
+
+int spti_sort_long_launch(void *temporary, size_t *bytes, const spti_sort_long_args *, void *stream); /* stable */
+
 /* ---- rows of a pull view by place ---- */
 
 typedef struct {

@@ -149,7 +149,7 @@ fail:
   return status;
 }
 
-static void release(spti_gpu_levels *levels, const sptrsm_context *context) {
+void spti_gpu_levels_free(spti_gpu_levels *levels, const sptrsm_context *context) {
   if (!levels) return;
   spti_free(context, levels->device_ptr);
   spti_free(context, levels->order);
@@ -157,24 +157,26 @@ static void release(spti_gpu_levels *levels, const sptrsm_context *context) {
   spti_host_free(levels);
 }
 
+sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
+  spti_gpu_levels *levels;
+  SPTI_TRY(spti_host_alloc(&levels, 1, sizeof *levels, "levels"));
+  *levels = (spti_gpu_levels){0};
+  const sptrsm_status status = build(levels, *v, context);
+  if (status != SPTRSM_OK) spti_gpu_levels_free(levels, context);
+  else *out = levels;
+  return status;
+}
+
 sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
   if (!plan->gpu_levels) {
-    spti_gpu_levels *levels;
-    SPTI_TRY(spti_host_alloc(&levels, 1, sizeof *levels, "levels"));
-    *levels = (spti_gpu_levels){0};
-    sptrsm_status status = build(levels, plan->view, plan->context);
-    if (status != SPTRSM_OK) {
-      release(levels, plan->context);
-      return status;
-    }
-    plan->gpu_levels = levels;
-    plan->levels = levels->count;
+    SPTI_TRY(spti_gpu_levels_create(&plan->gpu_levels, &plan->view, plan->context));
+    plan->levels = plan->gpu_levels->count;
   }
   *out = plan->gpu_levels;
   return SPTRSM_OK;
 }
 
 void spti_plan_drop_levels(sptrsm_plan *plan) {
-  release(plan->gpu_levels, plan->context);
+  spti_gpu_levels_free(plan->gpu_levels, plan->context);
   plan->gpu_levels = NULL;
 }

@@ -5,7 +5,7 @@
 #ifndef SPTI_LEVELS_GPU_H
 #define SPTI_LEVELS_GPU_H
 
-#include "core/error.h"
+#include "core/view.h"
 
 typedef struct spti_gpu_levels {
   int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */
@@ -22,6 +22,10 @@ typedef struct spti_gpu_levels {
  * Sets plan->levels. Deterministic. Waits for the device. */
 sptrsm_status spti_plan_levels(sptrsm_plan *, const spti_gpu_levels **out);
 void spti_plan_drop_levels(sptrsm_plan *);
+
+/* The same of any view in device memory; end with spti_gpu_levels_free. No values are read. */
+sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *, sptrsm_context *);
+void spti_gpu_levels_free(spti_gpu_levels *, const sptrsm_context *);
 
 /* Rows of a pull view in the order of their places, diagonals apart. All arrays in device memory. */
 typedef struct {

@@ -1,6 +1,7 @@
 /* scan_sort -- running sums and stable sorting by CUB, the library of such primitives that comes with CUDA. The only file
  * that knows it; on the emulator tests/simt/scan_sort_host.cpp stands in. Deterministic. */
 #include "core/level_kernels.h"
+#include "core/tile_part_kernels.h"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -18,6 +19,13 @@ template <typename Sum> static int scan(void *temporary, size_t *bytes, const in
   return cub::DeviceScan::InclusiveScan(temporary, *bytes, from, to + 1, cuda::std::plus<Sum>(), count, queue);
 }
 
+struct add_tile_counts {
+  __device__ __forceinline__ spti_tile_counts operator()(const spti_tile_counts &a, const spti_tile_counts &b) const {
+    return {a.positions + b.positions, a.values + b.values, a.inner_bytes + b.inner_bytes, a.coo + b.coo, a.others + b.others,
+            a.inner + b.inner,         a.tiles + b.tiles};
+  }
+};
+
 } // namespace spti
 
 extern "C" int spti_scan_launch(void *temporary, size_t *bytes, const int32_t *from, int64_t *to, int32_t count, void *stream) {
@@ -31,4 +39,20 @@ extern "C" int spti_scan_narrow_launch(void *temporary, size_t *bytes, const int
 extern "C" int spti_sort_launch(void *temporary, size_t *bytes, const spti_sort_args *a, void *stream) {
   return cub::DeviceRadixSort::SortPairs(temporary, *bytes, a->keys, a->sorted_keys, a->values, a->sorted_values, a->count, 0, a->bits,
                                          static_cast<cudaStream_t>(stream));
+}
+
+extern "C" int spti_sort_long_launch(void *temporary, size_t *bytes, const spti_sort_long_args *a, void *stream) {
+  return cub::DeviceRadixSort::SortPairs(temporary, *bytes, reinterpret_cast<const uint64_t *>(a->keys),
+                                         reinterpret_cast<uint64_t *>(a->sorted_keys), a->values, a->sorted_values, a->count, 0, a->bits,
+                                         static_cast<cudaStream_t>(stream));
+}
+
+extern "C" int spti_tile_scan_launch(void *temporary, size_t *bytes, spti_tile_counts *counts, int32_t count, void *stream) {
+  const auto queue = static_cast<cudaStream_t>(stream);
+  if (temporary) {
+    const cudaError_t error = cudaMemsetAsync(counts, 0, sizeof *counts, queue);
+    if (error != cudaSuccess) return error;
+  }
+  if (count == 0) return *bytes = 1, cudaSuccess;
+  return cub::DeviceScan::InclusiveScan(temporary, *bytes, counts + 1, counts + 1, spti::add_tile_counts(), count, queue);
 }

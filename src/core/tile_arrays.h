@@ -21,9 +21,9 @@ typedef struct {
 
 /* What a method keeps of it. */
 typedef struct {
-  spti_tiles host; /* as it was parted; kept for new values */
+  spti_tiles host; /* sizes and levels only: its arrays are on the device */
   spti_tile_arrays arrays;
-  void *memory; /* device: all of them */
+  void *lines, *memory; /* device: row and used; all the others */
 } spti_gpu_tiles;
 
 #ifdef __cplusplus
@@ -31,8 +31,8 @@ extern "C" {
 #endif
 struct sptrsm_plan;
 
-/* Of plan->view, reordered by level, or as it is solved; makes the plan's levels and drops them. Waits for the device. After a failure
- * spti_gpu_tiles_free is due. */
+/* Of plan->view, reordered by level, or as it is solved; parted on the device. Makes the plan's levels and drops them. Waits for the device
+ * a few times. After a failure spti_gpu_tiles_free is due. */
 sptrsm_status spti_gpu_tiles_create(spti_gpu_tiles *out, struct sptrsm_plan *, bool by_level, const spti_tiles_settings *);
 sptrsm_status spti_gpu_tiles_update(spti_gpu_tiles *, const struct sptrsm_plan *); /* new values of the same pattern */
 void spti_gpu_tiles_free(spti_gpu_tiles *, const struct sptrsm_plan *);

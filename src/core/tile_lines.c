@@ -4,32 +4,39 @@
 #include "core/alloc.h"
 #include "core/tile_parts.h"
 
-/* Calls take(line, first place, places) for each line: 16 places each, cut also where a level begins that has enough rows. Returns the
- * number of lines; with `used` NULL it only counts. */
-static int32_t cut(uint8_t *used, int32_t *row, const int32_t *order, int32_t n, const int32_t *level_ptr, int32_t levels, int32_t align) {
+int32_t spti_tile_first_places(int32_t *first, int32_t n, const int32_t *level_ptr, int32_t levels, int32_t align) {
   int32_t lines = 0, end = 0;
-  for (int32_t first = 0, level = 0; first < n; first = end) {
-    end = n - first < SPTI_TILE ? n : first + SPTI_TILE;
-    while (level < levels && level_ptr[level] <= first) level++;
+  if (align == 0 || !level_ptr) levels = 0;
+  for (int32_t place = 0, level = 0; place < n; place = end) {
+    end = n - place < SPTI_TILE ? n : place + SPTI_TILE;
+    while (level < levels && level_ptr[level] <= place) level++;
     for (int32_t l = level; l < levels && level_ptr[l] < end; l++)
       if (level_ptr[l + 1] - level_ptr[l] >= align) end = level_ptr[l];
-    if (used) {
-      used[lines] = (uint8_t)(end - first);
-      for (int32_t r = 0; r < SPTI_TILE; r++) row[lines * SPTI_TILE + r] = first + r < end ? order[first + r] : -1;
-    }
+    if (first) first[lines] = place;
     lines++;
   }
+  if (first) first[lines] = n;
   return lines;
 }
 
+sptrsm_status spti_tile_check_lines(int32_t lines, int32_t n) {
+  if (lines <= INT32_MAX / SPTI_TILE - SPTI_TILE) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d rows in %d lines are beyond 32 bits", n, lines);
+}
+
 sptrsm_status spti_tile_cut(spti_tiles *t, const int32_t *order, const int32_t *level_ptr, int32_t levels, int32_t align) {
-  if (align == 0 || !level_ptr) levels = 0;
-  t->lines = cut(NULL, NULL, order, t->n, level_ptr, levels, align);
-  if (t->lines > INT32_MAX / SPTI_TILE - SPTI_TILE)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d rows in %d lines are beyond 32 bits", t->n, t->lines);
+  int32_t *first;
+  t->lines = spti_tile_first_places(NULL, t->n, level_ptr, levels, align);
+  SPTI_TRY(spti_tile_check_lines(t->lines, t->n));
   SPTI_TRY(spti_host_alloc(&t->used, t->lines, sizeof *t->used, "rows of tile lines"));
   SPTI_TRY(spti_host_alloc(&t->row, (int64_t)t->lines * SPTI_TILE, sizeof *t->row, "rows of places"));
-  cut(t->used, t->row, order, t->n, level_ptr, levels, align);
+  SPTI_TRY(spti_host_alloc(&first, (int64_t)t->lines + 1, sizeof *first, "tile lines"));
+  spti_tile_first_places(first, t->n, level_ptr, levels, align);
+  for (int32_t line = 0; line < t->lines; line++) {
+    t->used[line] = (uint8_t)(first[line + 1] - first[line]);
+    for (int32_t r = 0; r < SPTI_TILE; r++) t->row[line * SPTI_TILE + r] = r < t->used[line] ? order[first[line] + r] : -1;
+  }
+  spti_host_free(first);
   return SPTRSM_OK;
 }
 
@@ -72,9 +79,9 @@ sptrsm_status spti_tile_levels(spti_tiles *t, const spti_tile_sizes *s, int32_t 
   sptrsm_status status;
   SPTI_TRY(spti_host_alloc(&level, t->lines, sizeof *level, "levels of tile lines"));
   t->levels = sweep(level, t, s->running[SPTI_TILE_TILES]);
-  int32_t **const running[] = {&t->level_line, &t->level_item, &t->level_tile, &t->level_part};
-  const int32_t *const ptr[] = {NULL, s->running[SPTI_TILE_ITEMS], s->running[SPTI_TILE_TILES], s->running[SPTI_TILE_PARTS]};
-  for (int i = 0; i < 4; i++) {
+  int32_t **const running[] = {&t->level_line, &t->level_item};
+  const int32_t *const ptr[] = {NULL, s->running[SPTI_TILE_ITEMS]};
+  for (int i = 0; i < 2; i++) {
     SPTI_TRY_GOTO(spti_host_alloc(running[i], (int64_t)t->levels + 1, sizeof **running[i], "tile levels"));
     add_levels(*running[i], t->levels, t->lines, level, ptr[i]);
   }

@@ -10,20 +10,6 @@
 
 /* ---- measuring ---- */
 
-/* Items that only add up the sums of others: so many blocks each. */
-static int32_t sum_items(int32_t parts) {
-  int32_t sums = 0;
-  while (parts > SPTI_TILE_SUMS_MOST) {
-    parts = (parts + SPTI_TILE_SUMS_MOST - 1) / SPTI_TILE_SUMS_MOST;
-    sums += parts;
-  }
-  return sums;
-}
-
-static int32_t parts_of(const spti_tiles *t, int32_t tile_count) {
-  return t->by_columns || tile_count <= t->most ? 0 : (tile_count - 1) / t->most;
-}
-
 static void measure_line(int32_t sizes[SPTI_TILE_SIZES], spti_tiles *count, spti_tile_sorter *s, int32_t line) {
   spti_tile_sort_line(s, line);
   memset(sizes, 0, SPTI_TILE_SIZES * sizeof *sizes);
@@ -40,11 +26,10 @@ static void measure_line(int32_t sizes[SPTI_TILE_SIZES], spti_tiles *count, spti
     count->positions_in[shape.format] += shape.positions;
     count->values_in[shape.format] += shape.values;
   }
-  const int32_t parts = parts_of(s->tiles, s->tile_count);
   sizes[SPTI_TILE_TILES] = s->tile_count;
   sizes[SPTI_TILE_INNERS] = s->inner_count;
   sizes[SPTI_TILE_INNER_BYTES] = s->inner_count > 0 ? SPTI_TILE + s->inner_count : 0;
-  sizes[SPTI_TILE_PARTS] = parts + sum_items(parts);
+  sizes[SPTI_TILE_PARTS] = s->tiles->by_columns ? 0 : spti_tile_parts_of(s->tile_count, s->tiles->most);
   sizes[SPTI_TILE_ITEMS] = sizes[SPTI_TILE_PARTS] + 1;
 }
 
@@ -90,6 +75,16 @@ static void sizes_close(spti_tile_sizes *s) {
   for (int i = 0; i < SPTI_TILE_SIZES; i++) spti_host_free(s->running[i]);
 }
 
+sptrsm_status spti_tile_check_size(const char *what, int64_t count) {
+  if (count <= INT32_MAX) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: more %s than 32 bits count; use a method without tiles", what);
+}
+
+sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts) {
+  if (lines + parts < (int64_t)1 << SPTI_TILE_OUT_BITS) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d lines and %lld parts of them are too many", lines, (long long)parts);
+}
+
 static sptrsm_status add_up(const spti_tile_sizes *s, int32_t lines) {
   static const char *const names[SPTI_TILE_SIZES] = {
       "tiles", "tiles", "COO entries", "position bytes", "values", "diagonal entries", "diagonal bytes", "items", "parts of lines"};
@@ -97,15 +92,11 @@ static sptrsm_status add_up(const spti_tile_sizes *s, int32_t lines) {
     int64_t sum = 0;
     for (int32_t line = 1; line <= lines; line++) {
       sum += s->running[i][line];
-      if (sum > INT32_MAX)
-        return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: more %s than 32 bits count; use a method without tiles", names[i]);
+      SPTI_TRY(spti_tile_check_size(names[i], sum));
       s->running[i][line] = (int32_t)sum;
     }
   }
-  if ((int64_t)lines + s->running[SPTI_TILE_PARTS][lines] >= (int64_t)1 << SPTI_TILE_OUT_BITS)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d lines and %d parts of them are too many", lines,
-                     s->running[SPTI_TILE_PARTS][lines]);
-  return SPTRSM_OK;
+  return spti_tile_check_blocks(lines, s->running[SPTI_TILE_PARTS][lines]);
 }
 
 static sptrsm_status find_places(int32_t **out, int64_t *capacity, const spti_tiles *t, const spti_view *v) {
@@ -193,9 +184,8 @@ sptrsm_status spti_tiles_build(spti_tiles *out, const spti_view *v, const int32_
 sptrsm_status spti_tiles_update(spti_tiles *t, const spti_view *v) { return make(t, v, false); }
 
 void spti_tiles_free(spti_tiles *t) {
-  void *const arrays[] = {t->row,        t->used,       t->word,       t->shape,       t->coo_position, t->coo_value,
-                          t->position,   t->value,      t->inner_byte, t->inner_value, t->diagonal,     t->item,
-                          t->level_item, t->level_line, t->level_tile, t->level_part};
+  void *const arrays[] = {t->row,   t->used,       t->word,        t->shape,    t->coo_position, t->coo_value,  t->position,
+                          t->value, t->inner_byte, t->inner_value, t->diagonal, t->item,         t->level_item, t->level_line};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) spti_host_free(arrays[i]);
   *t = (spti_tiles){0};
 }

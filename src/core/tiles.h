@@ -54,6 +54,10 @@ typedef struct {
   int32_t positions, values; /* that are stored: bytes, and values */
 } spti_tile_shape;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 spti_tile_shape spti_tile_choose(const spti_tile_mask *); /* at least one entry */
 
 /* Where each stored value comes from: order[slot] = row << 4 | column, or -1 for none; positions: shape's bytes. [256] at most. */
@@ -111,7 +115,21 @@ enum {
 };
 enum { SPTI_TILE_OUT_BITS = 28, SPTI_TILE_SUMS_MOST = 64 };
 
-/* Host memory or, after spti_tiles_upload, a GPU's. */
+/* Parts of a line of so many tiles, by rows, beside its final item: those with tiles, then those that only add up others, 64 each, until
+ * so few sums are left that the final item can take them. */
+static inline SPTI_ANYWHERE int32_t spti_tile_parts_with_tiles(int32_t tiles, int32_t most) {
+  return tiles <= most ? 0 : (tiles - 1) / most;
+}
+static inline SPTI_ANYWHERE int32_t spti_tile_parts_of(int32_t tiles, int32_t most) {
+  int32_t sums = spti_tile_parts_with_tiles(tiles, most), parts = sums;
+  while (sums > SPTI_TILE_SUMS_MOST) {
+    sums = (sums + SPTI_TILE_SUMS_MOST - 1) / SPTI_TILE_SUMS_MOST;
+    parts += sums;
+  }
+  return parts;
+}
+
+/* In host memory. A GPU's tiles (core/tile_arrays.h) have only sizes and levels here. */
 typedef struct {
   int32_t n, lines;
   int32_t most; /* tiles of an item, as built */
@@ -130,12 +148,10 @@ typedef struct {
   void *inner_value;   /* [inner] */
   void *diagonal;      /* [16 lines]; ones for padding */
   int32_t *item;       /* [SPTI_TILE_ITEM_WORDS * items], in an order in which each stands behind what it needs */
-  /* Host only, also after an upload; NULL or 0 by columns: */
+  /* Host only, for a GPU's tiles too; NULL or 0 by columns: */
   int32_t levels;
   int32_t *level_item; /* [levels+1]: items of each level of lines */
   int32_t *level_line; /* [levels+1]: running number of lines */
-  int32_t *level_tile; /* [levels+1]: running number of tiles */
-  int32_t *level_part; /* [levels+1]: running number of parts */
   int64_t entries_in[SPTI_TILE_FORMATS], tiles_in[SPTI_TILE_FORMATS], positions_in[SPTI_TILE_FORMATS], values_in[SPTI_TILE_FORMATS];
 } spti_tiles;
 
@@ -155,5 +171,9 @@ sptrsm_status spti_tiles_update(spti_tiles *, const spti_view *);
 void spti_tiles_free(spti_tiles *);
 
 size_t spti_tiles_bytes(const spti_tiles *); /* all arrays that a solve reads */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,142 +1,365 @@
-/* tiles_gpu.c -- tiles of a triangle in device memory: parted on the host (core/tiles.c), then copied. */
+/* tiles_gpu.c -- a triangle parted into tiles on the device; the same arrays, bit for bit, as the host's partition (tiles.c) gives.
+ * Entries are sorted by line, other line and place in the tile; a thread looks at each tile; running sums say where each goes; levels of
+ * lines are those of a triangle whose rows are lines (core/levels_gpu.h). Only the lines are cut on the host, from the bounds of levels.
+ * What is stored is found without looking at values: these are copied last, by source. New values are parted anew, but for the lines and
+ * their items, rather than keep four bytes for each. */
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/carve.h"
 #include "core/gpu.h"
+#include "core/level_kernels.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
 #include "core/tile_arrays.h"
+#include "core/tile_part_kernels.h"
+#include "core/tile_parts.h"
 
-/* A view of device memory and what it stands on, on the host. */
+/* Device memory for the time of a partition. */
 typedef struct {
-  spti_view view;
-  int64_t *ptr;
-  int32_t *idx;
-  void *val;
-} host_copy;
+  const sptrsm_context *context;
+  void *memory[8];
+  int used;
+} scratch;
 
-static sptrsm_status fetch(const sptrsm_plan *plan, void *out, const void *from, int64_t count, size_t bytes) {
-  void *to;
-  const size_t all = (size_t)count * bytes;
-  SPTI_TRY(spti_host_alloc(&to, count, bytes, "matrix to be tiled"));
-  memcpy(out, &to, sizeof to);
-  return all ? spti_gpu_copy(plan->context, to, all, from, all, all, 1, SPTI_TO_HOST) : SPTRSM_OK;
-}
-
-static sptrsm_status fetch_view(host_copy *h, const sptrsm_plan *plan) {
-  const spti_view *v = &plan->view;
-  h->view = *v;
-  SPTI_TRY(fetch(plan, &h->ptr, v->ptr, (int64_t)v->n + 1, sizeof *h->ptr));
-  SPTI_TRY(fetch(plan, &h->idx, v->idx, v->nnz, sizeof *h->idx));
-  SPTI_TRY(fetch(plan, &h->val, v->val, v->nnz, sptrsm_dtype_bytes(v->dtype)));
-  SPTI_TRY(spti_gpu_wait(plan->context));
-  h->view.ptr = h->ptr;
-  h->view.idx = h->idx;
-  h->view.val = h->val;
-  h->view.place = SPTRSM_HOST;
+static sptrsm_status take(scratch *s, void **out, size_t bytes, const char *what) {
+  SPTI_TRY(spti_alloc(s->context, out, (int64_t)bytes, 1, what));
+  s->memory[s->used++] = *out;
   return SPTRSM_OK;
 }
 
-static void drop_view(host_copy *h) {
-  spti_host_free(h->ptr);
-  spti_host_free(h->idx);
-  spti_host_free(h->val);
+static void drop(scratch *s) {
+  while (s->used > 0) spti_free(s->context, s->memory[--s->used]);
 }
-
-/* ---- to the device ---- */
 
 typedef struct {
-  const void *from; /* host */
-  const void *to;   /* device */
-  size_t bytes;
-} transfer;
+  spti_gpu_tiles *g;
+  sptrsm_context *context;
+  spti_tile_part_args args;
+  spti_tile_counts sums;   /* over all tiles */
+  spti_gpu_levels *levels; /* of lines */
+  scratch s;
+} partition;
 
-enum { ARRAYS = 12 };
+/* ---- lines ---- */
 
-static const void *carve(spti_carver *c, transfer *t, const void *from, int64_t count, size_t bytes) {
-  t->from = from;
-  t->bytes = (size_t)count * bytes;
-  return t->to = spti_carve(c, count, bytes);
+static sptrsm_status upload_lines(partition *p, const spti_gpu_levels *levels, int32_t align) {
+  const int32_t n = p->args.view.n, *level_ptr = levels ? levels->ptr : NULL, count = levels ? levels->count : 0;
+  const size_t bytes = ((size_t)p->args.lines + 1) * sizeof(int32_t);
+  int32_t *first;
+  void *device;
+  SPTI_TRY(take(&p->s, &device, bytes, "tile lines"));
+  SPTI_TRY(spti_host_alloc(&first, (int64_t)p->args.lines + 1, sizeof *first, "tile lines"));
+  spti_tile_first_places(first, n, level_ptr, count, align);
+  const sptrsm_status status = spti_gpu_copy(p->context, device, bytes, first, bytes, bytes, 1, SPTI_TO_DEVICE);
+  spti_host_free(first);
+  p->args.first = device;
+  return status;
 }
 
-/* Returns the size of all arrays. */
-static size_t lay_out(spti_tile_arrays *a, transfer each[ARRAYS], void *memory, const spti_tiles *t) {
-  const size_t value = sptrsm_dtype_bytes(t->dtype);
-  const int64_t places = (int64_t)t->lines * SPTI_TILE;
+static size_t lay_out_lines(spti_tile_part_args *a, void *memory) {
   spti_carver c = {.base = memory};
-  a->lines = t->lines;
-  a->items = t->items;
-  a->row = carve(&c, &each[0], t->row, places, sizeof *t->row);
-  a->used = carve(&c, &each[1], t->used, t->lines, 1);
-  a->word = carve(&c, &each[2], t->word, t->tiles, sizeof *t->word);
-  a->shape = carve(&c, &each[3], t->shape, t->others, 2);
-  a->coo_position = carve(&c, &each[4], t->coo_position, t->coo, 1);
-  a->coo_value = carve(&c, &each[5], t->coo_value, t->coo, value);
-  a->position = carve(&c, &each[6], t->position, t->positions, 1);
-  a->value = carve(&c, &each[7], t->value, t->values, value);
-  a->inner_byte = carve(&c, &each[8], t->inner_byte, t->inner_bytes, 1);
-  a->inner_value = carve(&c, &each[9], t->inner_value, t->inner, value);
-  a->diagonal = carve(&c, &each[10], t->diagonal, places, value);
-  a->item = carve(&c, &each[11], t->item, t->items, SPTI_TILE_ITEM_WORDS * sizeof *t->item);
+  a->row = spti_carve(&c, (int64_t)a->lines * SPTI_TILE, sizeof *a->row);
+  a->used = spti_carve(&c, a->lines, 1);
   return c.used;
 }
 
-static sptrsm_status upload(spti_gpu_tiles *g, const sptrsm_plan *plan) {
-  transfer each[ARRAYS];
-  if (!g->memory) SPTI_TRY(spti_alloc(plan->context, &g->memory, (int64_t)lay_out(&g->arrays, each, NULL, &g->host), 1, "tiles"));
-  lay_out(&g->arrays, each, g->memory, &g->host);
-  for (int i = 0; i < ARRAYS; i++)
-    if (each[i].bytes > 0)
-      SPTI_TRY(spti_gpu_copy(plan->context, (void *)(uintptr_t)each[i].to, each[i].bytes, each[i].from, each[i].bytes, each[i].bytes, 1,
-                             SPTI_TO_DEVICE));
-  return spti_gpu_wait(plan->context);
+/* levels: NULL: rows stay as they are solved. */
+static sptrsm_status make_lines(partition *p, const spti_gpu_levels *levels, int32_t align) {
+  spti_tile_part_args *a = &p->args;
+  a->lines = spti_tile_first_places(NULL, a->view.n, levels ? levels->ptr : NULL, levels ? levels->count : 0, align);
+  SPTI_TRY(spti_tile_check_lines(a->lines, a->view.n));
+  SPTI_TRY(spti_alloc(p->context, &p->g->lines, (int64_t)lay_out_lines(a, NULL), 1, "rows of tile lines"));
+  lay_out_lines(a, p->g->lines);
+  a->order = levels ? levels->order : NULL;
+  SPTI_TRY(upload_lines(p, levels, align));
+  SPTI_CUDA(spti_tile_rows_launch(a, p->context->stream));
+  return SPTRSM_OK;
 }
 
-/* ---- building ---- */
+/* ---- entries sorted into tiles ---- */
 
-static sptrsm_status build_by_level(spti_gpu_tiles *out, sptrsm_plan *plan, const spti_view *view, const spti_tiles_settings *set) {
-  const spti_gpu_levels *levels;
-  int32_t *order;
-  SPTI_TRY(spti_plan_levels(plan, &levels));
-  SPTI_TRY(fetch(plan, &order, levels->order, view->n, sizeof *order));
-  sptrsm_status status = spti_gpu_wait(plan->context);
-  if (status == SPTRSM_OK) status = spti_tiles_build(&out->host, view, order, levels->ptr, levels->count, set);
-  spti_host_free(order);
+static int bits_for(int32_t count) {
+  int bits = 1;
+  while (bits < 31 && count > (int32_t)1 << bits) bits++;
+  return bits;
+}
+
+/* What sorting takes, */
+static size_t lay_out_keys(spti_tile_part_args *a, void **temporary, void *memory, size_t temporary_bytes) {
+  spti_carver c = {.base = memory};
+  a->key = spti_carve(&c, a->entries, sizeof *a->key);
+  a->source = spti_carve(&c, a->entries, sizeof *a->source);
+  *temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
+  return c.used;
+}
+/* and what stays until the partition is done. */
+static size_t lay_out_entries(spti_tile_part_args *a, spti_sort_long_args *sort, void *memory) {
+  spti_carver c = {.base = memory};
+  a->place = spti_carve(&c, a->view.n, sizeof *a->place);
+  a->sorted_key = sort->sorted_keys = spti_carve(&c, a->entries, sizeof *sort->sorted_keys);
+  a->sorted_source = sort->sorted_values = spti_carve(&c, a->entries, sizeof *sort->sorted_values);
+  a->head = spti_carve(&c, a->entries, sizeof *a->head);
+  a->tiles_to = spti_carve(&c, (int64_t)a->entries + 1, sizeof *a->tiles_to);
+  return c.used;
+}
+
+static sptrsm_status sort_keys(partition *p, spti_sort_long_args *sort, scratch *own) {
+  spti_tile_part_args *a = &p->args;
+  void *memory, *temporary, *stream = p->context->stream;
+  size_t sort_bytes, scan_bytes;
+  SPTI_CUDA(spti_sort_long_launch(NULL, &sort_bytes, sort, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(NULL, &scan_bytes, NULL, NULL, a->entries, stream));
+  const size_t bytes = sort_bytes > scan_bytes ? sort_bytes : scan_bytes;
+  SPTI_TRY(take(own, &memory, lay_out_keys(a, &temporary, NULL, bytes), "keys of entries"));
+  lay_out_keys(a, &temporary, memory, bytes);
+  sort->keys = a->key;
+  sort->values = a->source;
+  SPTI_CUDA(spti_tile_places_launch(a, stream));
+  SPTI_CUDA(spti_tile_keys_launch(a, stream));
+  SPTI_CUDA(spti_sort_long_launch(temporary, &sort_bytes, sort, stream));
+  SPTI_CUDA(spti_tile_heads_launch(a, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(temporary, &scan_bytes, a->head, (int32_t *)(uintptr_t)a->tiles_to, a->entries, stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status sort_entries(partition *p) {
+  spti_tile_part_args *a = &p->args;
+  spti_sort_long_args sort;
+  scratch own = {.context = p->context};
+  void *memory;
+  SPTI_TRY(take(&p->s, &memory, lay_out_entries(a, &sort, NULL), "entries sorted into tiles"));
+  lay_out_entries(a, &sort, memory);
+  a->line_bits = bits_for(a->lines);
+  sort.count = a->entries;
+  sort.bits = 2 * a->line_bits + 8;
+  const sptrsm_status status = sort_keys(p, &sort, &own);
+  drop(&own);
   return status;
 }
 
-static sptrsm_status build_as_solved(spti_gpu_tiles *out, const spti_view *view, const spti_tiles_settings *set) {
-  int32_t *order;
-  SPTI_TRY(spti_host_alloc(&order, view->n, sizeof *order, "order of rows"));
-  for (int32_t s = 0; s < view->n; s++) order[s] = spti_view_line(view, s);
-  const sptrsm_status status = spti_tiles_build(&out->host, view, order, NULL, 0, set);
-  spti_host_free(order);
-  return status;
+/* ---- tiles ---- */
+
+static sptrsm_status fetch(const partition *p, void *to, const void *from, size_t bytes) {
+  SPTI_TRY(spti_gpu_copy(p->context, p->context->pinned, bytes, from, bytes, bytes, 1, SPTI_TO_HOST));
+  memcpy(to, p->context->pinned, bytes);
+  return SPTRSM_OK;
+}
+
+static size_t lay_out_tiles(spti_tile_part_args *a, void **temporary, void *memory, size_t temporary_bytes) {
+  spti_carver c = {.base = memory};
+  a->begin = spti_carve(&c, (int64_t)a->sorted_tiles + 1, sizeof *a->begin);
+  a->shape = spti_carve(&c, a->sorted_tiles, sizeof *a->shape);
+  a->counts = spti_carve(&c, (int64_t)a->sorted_tiles + 1, sizeof *a->counts);
+  a->line_begin = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->line_begin);
+  *temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
+  return c.used;
+}
+
+/* Shapes of tiles, and the sums of what they take. */
+static sptrsm_status find_tiles(partition *p) {
+  spti_tile_part_args *a = &p->args;
+  void *memory, *temporary, *stream = p->context->stream;
+  size_t bytes;
+  SPTI_TRY(fetch(p, &a->sorted_tiles, a->tiles_to + a->entries, sizeof a->sorted_tiles));
+  SPTI_CUDA(spti_tile_scan_launch(NULL, &bytes, NULL, a->sorted_tiles, stream));
+  SPTI_TRY(take(&p->s, &memory, lay_out_tiles(a, &temporary, NULL, bytes), "tiles"));
+  lay_out_tiles(a, &temporary, memory, bytes);
+  SPTI_CUDA(spti_tile_shapes_launch(a, stream));
+  SPTI_CUDA(spti_tile_scan_launch(temporary, &bytes, a->counts, a->sorted_tiles, stream));
+  SPTI_TRY(fetch(p, &p->sums, a->counts + a->sorted_tiles, sizeof p->sums));
+  SPTI_TRY(spti_tile_check_size("position bytes", p->sums.positions));
+  SPTI_TRY(spti_tile_check_size("values", p->sums.values));
+  return spti_tile_check_size("diagonal bytes", p->sums.inner_bytes);
+}
+
+static size_t lay_out_pattern(spti_tile_part_args *a, const spti_tile_counts *sums, void *memory) {
+  spti_carver c = {.base = memory};
+  a->other_tile = spti_carve(&c, sums->others, sizeof *a->other_tile);
+  a->parts = spti_carve(&c, a->lines, sizeof *a->parts);
+  a->line_ptr = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->line_ptr);
+  a->line_idx = spti_carve(&c, sums->tiles, sizeof *a->line_idx);
+  return c.used;
+}
+
+/* Which tiles a line has, and how many parts it is. */
+static sptrsm_status find_pattern(partition *p) {
+  void *memory;
+  SPTI_TRY(take(&p->s, &memory, lay_out_pattern(&p->args, &p->sums, NULL), "lines of tiles"));
+  lay_out_pattern(&p->args, &p->sums, memory);
+  p->args.others = p->sums.others;
+  SPTI_CUDA(spti_tile_lines_launch(&p->args, p->context->stream));
+  return SPTRSM_OK;
+}
+
+/* ---- levels and items ---- */
+
+static sptrsm_status find_levels(partition *p) {
+  const spti_tile_part_args *a = &p->args;
+  spti_tiles *t = &p->g->host;
+  const spti_view lines = {.n = a->lines, .nnz = p->sums.tiles, .place = SPTRSM_CUDA, .ptr = a->line_ptr, .idx = a->line_idx, .pull = true};
+  SPTI_TRY(spti_gpu_levels_create(&p->levels, &lines, p->context));
+  t->levels = p->args.levels = p->levels->count;
+  p->args.line_order = p->levels->order;
+  p->args.level_ptr = p->levels->device_ptr;
+  SPTI_TRY(spti_host_alloc(&t->level_line, (int64_t)t->levels + 1, sizeof *t->level_line, "tile levels"));
+  SPTI_TRY(spti_host_alloc(&t->level_item, (int64_t)t->levels + 1, sizeof *t->level_item, "tile levels"));
+  memcpy(t->level_line, p->levels->ptr, ((size_t)t->levels + 1) * sizeof *t->level_line);
+  return SPTRSM_OK;
+}
+
+static size_t lay_out_items(spti_tile_part_args *a, void **temporary, void *memory, size_t temporary_bytes) {
+  spti_carver c = {.base = memory};
+  a->parts_to = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->parts_to);
+  a->items = spti_carve(&c, a->lines, sizeof *a->items);
+  a->item_to = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->item_to);
+  a->level_item = spti_carve(&c, (int64_t)a->levels + 1, sizeof *a->level_item);
+  *temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
+  return c.used;
+}
+
+/* Where each line's items go. */
+static sptrsm_status place_items(partition *p) {
+  spti_tile_part_args *a = &p->args;
+  spti_tiles *t = &p->g->host;
+  void *memory, *temporary, *stream = p->context->stream;
+  size_t wide_bytes, narrow_bytes;
+  int64_t parts;
+  SPTI_CUDA(spti_scan_launch(NULL, &wide_bytes, NULL, NULL, a->lines, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(NULL, &narrow_bytes, NULL, NULL, a->lines, stream));
+  const size_t bytes = wide_bytes > narrow_bytes ? wide_bytes : narrow_bytes;
+  SPTI_TRY(take(&p->s, &memory, lay_out_items(a, &temporary, NULL, bytes), "items of tiles"));
+  lay_out_items(a, &temporary, memory, bytes);
+  SPTI_CUDA(spti_scan_launch(temporary, &wide_bytes, a->parts, (int64_t *)(uintptr_t)a->parts_to, a->lines, stream));
+  SPTI_TRY(fetch(p, &parts, a->parts_to + a->lines, sizeof parts));
+  SPTI_TRY(spti_tile_check_blocks(a->lines, parts));
+  t->parts = (int32_t)parts;
+  t->items = a->lines + t->parts;
+  SPTI_CUDA(spti_tile_items_of_lines_launch(a, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(temporary, &narrow_bytes, a->items, (int32_t *)(uintptr_t)a->item_to, a->lines, stream));
+  if (!a->level_ptr) return SPTRSM_OK;
+  const size_t level_bytes = ((size_t)a->levels + 1) * sizeof *a->level_item;
+  SPTI_CUDA(spti_tile_items_of_levels_launch(a, stream));
+  return spti_gpu_copy(p->context, t->level_item, level_bytes, a->level_item, level_bytes, level_bytes, 1, SPTI_TO_HOST);
+}
+
+/* ---- what is stored ---- */
+
+static size_t lay_out_arrays(spti_tile_arrays *arrays, spti_tile_part_args *a, spti_tile_values_args *v, const spti_tiles *t,
+                             void *memory) {
+  const size_t value = sptrsm_dtype_bytes(t->dtype);
+  spti_carver c = {.base = memory};
+  arrays->word = a->word = spti_carve(&c, t->tiles, sizeof *t->word);
+  arrays->shape = a->tile_shape = spti_carve(&c, t->others, 2);
+  arrays->coo_position = a->coo_position = spti_carve(&c, t->coo, 1);
+  arrays->coo_value = v->coo_value = spti_carve(&c, t->coo, value);
+  arrays->position = a->position = spti_carve(&c, t->positions, 1);
+  arrays->value = v->value = spti_carve(&c, t->values, value);
+  arrays->inner_byte = a->inner_byte = spti_carve(&c, t->inner_bytes, 1);
+  arrays->inner_value = v->inner_value = spti_carve(&c, t->inner, value);
+  arrays->diagonal = v->diagonal = spti_carve(&c, (int64_t)t->lines * SPTI_TILE, value);
+  arrays->item = a->item = spti_carve(&c, t->items, SPTI_TILE_ITEM_WORDS * sizeof *t->item);
+  return c.used;
+}
+
+static size_t lay_out_sources(spti_tile_part_args *a, spti_tile_values_args *v, const spti_tiles *t, void *memory) {
+  spti_carver c = {.base = memory};
+  v->coo_source = a->coo_source = spti_carve(&c, t->coo, sizeof *a->coo_source);
+  v->value_source = a->value_source = spti_carve(&c, t->values, sizeof *a->value_source);
+  v->inner_source = a->inner_source = spti_carve(&c, t->inner, sizeof *a->inner_source);
+  return c.used;
+}
+
+static void set_sizes(spti_tiles *t, const partition *p) {
+  t->n = p->args.view.n;
+  t->dtype = p->args.view.dtype;
+  t->by_columns = p->args.by_columns;
+  t->lines = p->args.lines;
+  t->most = p->args.most;
+  t->tiles = p->sums.tiles;
+  t->others = p->sums.others;
+  t->coo = p->sums.coo;
+  t->positions = (int32_t)p->sums.positions;
+  t->values = (int32_t)p->sums.values;
+  t->inner = p->sums.inner;
+  t->inner_bytes = (int32_t)p->sums.inner_bytes;
+}
+
+static sptrsm_status write_tiles(partition *p, bool fresh) {
+  spti_gpu_tiles *g = p->g;
+  spti_tile_part_args *a = &p->args;
+  spti_tile_values_args v = {
+      .view = a->view, .places = a->lines * SPTI_TILE, .coo = g->host.coo, .values = g->host.values, .inner = g->host.inner, .row = a->row};
+  void *sources;
+  if (fresh) SPTI_TRY(spti_alloc(p->context, &g->memory, (int64_t)lay_out_arrays(&g->arrays, a, &v, &g->host, NULL), 1, "tiles"));
+  SPTI_TRY(take(&p->s, &sources, lay_out_sources(a, &v, &g->host, NULL), "sources of tile values"));
+  lay_out_arrays(&g->arrays, a, &v, &g->host, g->memory);
+  lay_out_sources(a, &v, &g->host, sources);
+  g->arrays.lines = a->lines;
+  g->arrays.items = g->host.items;
+  g->arrays.row = a->row;
+  g->arrays.used = a->used;
+  SPTI_CUDA(spti_tile_write_launch(a, p->context->stream));
+  if (fresh) SPTI_CUDA(spti_tile_items_launch(a, p->context->stream));
+  SPTI_CUDA(spti_tile_values_launch(&v, p->context->stream));
+  return SPTRSM_OK;
+}
+
+/* ---- all of it ---- */
+
+static sptrsm_status open_partition(partition *p, spti_gpu_tiles *g, const sptrsm_plan *plan, int32_t most) {
+  const int64_t entries = spti_view_entries(&plan->view);
+  if (plan->view.nnz > INT32_MAX)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %lld entries are more than 32 bits count; use a method without tiles",
+                     (long long)plan->view.nnz);
+  *p = (partition){.g = g, .context = plan->context, .s = {.context = plan->context}};
+  p->args = (spti_tile_part_args){
+      .view = plan->view, .most = most, .by_columns = !plan->view.pull, .lanes = spti_walk_lanes(&plan->view), .entries = (int32_t)entries};
+  return SPTRSM_OK;
+}
+
+static void close_partition(partition *p) {
+  spti_gpu_levels_free(p->levels, p->context);
+  drop(&p->s);
+}
+
+/* The lines are known. */
+static sptrsm_status part(partition *p, bool fresh) {
+  SPTI_TRY(sort_entries(p));
+  SPTI_TRY(find_tiles(p));
+  SPTI_TRY(find_pattern(p));
+  if (fresh) set_sizes(&p->g->host, p);
+  if (fresh && !p->args.by_columns) SPTI_TRY(find_levels(p));
+  if (fresh) SPTI_TRY(place_items(p));
+  return write_tiles(p, fresh);
 }
 
 sptrsm_status spti_gpu_tiles_create(spti_gpu_tiles *out, sptrsm_plan *plan, bool by_level, const spti_tiles_settings *set) {
-  host_copy h = {0};
+  const spti_gpu_levels *levels = NULL;
+  partition p;
   *out = (spti_gpu_tiles){0};
-  sptrsm_status status = fetch_view(&h, plan);
-  if (status == SPTRSM_OK) status = by_level ? build_by_level(out, plan, &h.view, set) : build_as_solved(out, &h.view, set);
-  if (status == SPTRSM_OK) status = upload(out, plan);
-  drop_view(&h);
+  SPTI_TRY(open_partition(&p, out, plan, set->most));
+  sptrsm_status status = by_level ? spti_plan_levels(plan, &levels) : SPTRSM_OK;
+  if (status == SPTRSM_OK) status = make_lines(&p, levels, set->align);
+  if (status == SPTRSM_OK) status = part(&p, true);
+  close_partition(&p);
   spti_plan_drop_levels(plan);
   return status;
 }
 
 sptrsm_status spti_gpu_tiles_update(spti_gpu_tiles *g, const sptrsm_plan *plan) {
-  host_copy h = {0};
-  sptrsm_status status = fetch_view(&h, plan);
-  if (status == SPTRSM_OK) status = spti_tiles_update(&g->host, &h.view);
-  if (status == SPTRSM_OK) status = upload(g, plan);
-  drop_view(&h);
+  partition p;
+  SPTI_TRY(open_partition(&p, g, plan, g->host.most));
+  p.args.lines = g->host.lines;
+  lay_out_lines(&p.args, g->lines);
+  const sptrsm_status status = part(&p, false);
+  close_partition(&p);
   return status;
 }
 
 void spti_gpu_tiles_free(spti_gpu_tiles *g, const sptrsm_plan *plan) {
   spti_free(plan->context, g->memory);
+  spti_free(plan->context, g->lines);
   spti_tiles_free(&g->host);
   *g = (spti_gpu_tiles){0};
 }

@@ -27,7 +27,8 @@ static bool by_threads(const spti_tiles *t, const spti_tile_levelset_settings *s
 
 /* A level whose lines have parts is never one by itself: the parts have to be waited for. */
 static bool is_wide(const spti_tiles *t, const spti_tile_levelset_settings *set, int32_t level) {
-  return t->level_line[level + 1] - t->level_line[level] >= set->wide && t->level_part[level + 1] == t->level_part[level];
+  const int32_t lines = t->level_line[level + 1] - t->level_line[level];
+  return lines >= set->wide && t->level_item[level + 1] - t->level_item[level] == lines;
 }
 
 sptrsm_status spti_tile_levelset_schedule_make(spti_tile_levelset_schedule *out, const spti_tiles *t,
@@ -40,7 +41,7 @@ sptrsm_status spti_tile_levelset_schedule_make(spti_tile_levelset_schedule *out,
     spti_tile_levelset_step *step = &s.steps[s.count - 1];
     step->last = t->level_item[l + 1];
     step->threads = wide && by_threads(t, set);
-    step->sums = step->sums || t->level_tile[l + 1] > t->level_tile[l];
+    step->sums = step->sums || l > 0; /* a line of the first level has no tiles */
     s.waits = s.waits || !wide;
     s.wide += wide;
   }

@@ -4,7 +4,6 @@
  * Wins: an analysis without schedules. Loses: to tile-levelset for one right-hand side: atomic sums, an acquire and a release per hop, and
  * a line of many tiles by one warp alone. Deterministic: no. */
 #include <stdio.h>
-#include <string.h>
 
 #include "core/alloc.h"
 #include "core/gpu.h"
@@ -22,16 +21,9 @@ typedef struct {
 
 static sptrsm_status count_tiles(state *s, const sptrsm_plan *plan) {
   const spti_tiles *t = &s->tiles.host;
-  const size_t bytes = (size_t)t->lines * sizeof *s->in_degree;
-  int32_t *count;
   SPTI_TRY(spti_alloc(plan->context, &s->in_degree, t->lines, sizeof *s->in_degree, "tile-syncfree in-degrees"));
-  SPTI_TRY(spti_host_alloc(&count, t->lines, sizeof *count, "tile-syncfree in-degrees"));
-  memset(count, 0, bytes);
-  for (int32_t tile = 0; tile < t->tiles; tile++) count[(uint32_t)t->word[tile] >> SPTI_TILE_CODE_BITS]++;
-  const sptrsm_status status =
-      bytes ? spti_gpu_copy(plan->context, s->in_degree, bytes, count, bytes, bytes, 1, SPTI_TO_DEVICE) : SPTRSM_OK;
-  spti_host_free(count);
-  return status;
+  const spti_tile_degrees_args args = {.word = s->tiles.arrays.word, .tiles = t->tiles, .lines = t->lines, .in_degree = s->in_degree};
+  return spti_gpu_check(spti_tile_syncfree_degrees_launch(&args, plan->context->stream), "tile-syncfree in-degrees");
 }
 
 static sptrsm_status analyse(sptrsm_plan *plan) {

@@ -106,7 +106,26 @@ template <typename T> SPTI_KERNEL(PUSH_THREADS) tile_syncfree_reset_kernel(spti_
   if (first < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + first, 0);
 }
 
+/* ---- analysis ---- */
+
+SPTI_DEVICE int64_t plain_thread() { return int64_t(block_in_grid()) * PUSH_THREADS + thread_in_block(); }
+static int64_t plain_blocks(int32_t count) { return (int64_t(count) + PUSH_THREADS - 1) / PUSH_THREADS; }
+
+SPTI_KERNEL(PUSH_THREADS) tile_syncfree_clear_kernel(spti_tile_degrees_args a) {
+  if (plain_thread() < a.lines) store(a.in_degree + plain_thread(), 0);
+}
+
+SPTI_KERNEL(PUSH_THREADS) tile_syncfree_degrees_kernel(spti_tile_degrees_args a) {
+  if (plain_thread() < a.tiles) red_add(a.in_degree + tile_line(load_const(a.word + plain_thread())), 1);
+}
+
 } // namespace spti
+
+extern "C" int spti_tile_syncfree_degrees_launch(const spti_tile_degrees_args *a, void *stream) {
+  using namespace spti;
+  const int error = SPTI_LAUNCH(tile_syncfree_clear_kernel, plain_blocks(a->lines), PUSH_THREADS, 0, stream, *a);
+  return error ? error : SPTI_LAUNCH(tile_syncfree_degrees_kernel, plain_blocks(a->tiles), PUSH_THREADS, 0, stream, *a);
+}
 
 extern "C" int spti_tile_syncfree_reset_launch(const spti_tile_syncfree_args *a, sptrsm_dtype dtype, void *stream) {
   using namespace spti;

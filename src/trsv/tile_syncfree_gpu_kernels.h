@@ -20,6 +20,13 @@ typedef struct {
   spti_syncfree sync;
 } spti_tile_syncfree_args;
 
+typedef struct {
+  const int32_t *word; /* [tiles] */
+  int32_t tiles, lines;
+  int32_t *in_degree; /* [lines]: tiles whose word has the line */
+} spti_tile_degrees_args;
+
+int spti_tile_syncfree_degrees_launch(const spti_tile_degrees_args *, void *stream);
 int spti_tile_syncfree_reset_launch(const spti_tile_syncfree_args *, sptrsm_dtype, void *stream);
 int spti_tile_syncfree_solve_launch(const spti_tile_syncfree_args *, sptrsm_dtype, void *stream);
 

@@ -75,6 +75,7 @@ SIMT_WORD(double)
 #undef SIMT_WORD
 
 inline uint8_t load_const(const uint8_t *p) { return *p; }
+inline void store(uint8_t *p, uint8_t v) { *p = v; }
 template <typename W> two<W> load_const(const two<W> *p) { return {load_const(&p->first), load_const(&p->second)}; }
 template <typename W> two<W> load(const two<W> *p) { return {load(&p->first), load(&p->second)}; }
 template <typename W> void store_once(two<W> *p, two<W> v) {

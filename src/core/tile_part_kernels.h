@@ -1,0 +1,98 @@
+/* tile_part_kernels.h -- kernels that part a triangle into tiles (core/tiles.h) on the device, as C functions (tile_part_kernels.cu,
+ * tile_write_kernels.cu, tile_values_kernels.cu; scan_sort.cu for spti_tile_scan_launch). Pointers are device pointers; a launcher
+ * queues on the stream and returns a cudaError_t as int. tiles_gpu.c calls them in the order in which they stand here. */
+#ifndef SPTI_TILE_PART_KERNELS_H
+#define SPTI_TILE_PART_KERNELS_H
+
+#include "core/launch.h"
+#include "core/tiles.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tile's share of each array, or running sums of them over tiles that are sorted by line. */
+typedef struct {
+  int64_t positions, values, inner_bytes;
+  int32_t coo, others, inner;
+  int32_t tiles; /* off the diagonal: one, or the diagonal tile's none */
+} spti_tile_counts;
+
+typedef struct {
+  spti_view view;
+  int32_t lines;
+  int32_t most; /* tiles of an item by rows */
+  int32_t by_columns;
+  int32_t lanes;        /* that share a line of the view: a power of two up to 32 */
+  int32_t line_bits;    /* lines < 2^line_bits */
+  int32_t entries;      /* off-diagonal ones */
+  int32_t sorted_tiles; /* tiles in the order of `begin`, diagonal ones too */
+
+  /* Lines. */
+  const int32_t *order; /* [n]: row of each place of that order; NULL: as the view is solved */
+  const int32_t *first; /* [lines+1]: first place of each line in it */
+  int32_t *row;         /* [16 lines] */
+  uint8_t *used;        /* [lines] */
+  int32_t *place;       /* [n]: where each row is among the 16 lines places */
+
+  /* Entries, sorted by own line, other line, and place in the tile: keys (own << line_bits | other) << 8 | within. */
+  int64_t *key;              /* [entries], as the view has them */
+  int32_t *source;           /* [entries]: where each one's value is in the view */
+  const int64_t *sorted_key; /* [entries] */
+  const int32_t *sorted_source;
+  int32_t *head;           /* [entries]: is it a tile's first? */
+  const int32_t *tiles_to; /* [entries+1]: running sum of head: entry e is of tile tiles_to[e+1] - 1 */
+
+  /* Tiles, diagonal ones too. */
+  int32_t *begin;           /* [sorted_tiles+1]: first entry */
+  int32_t *shape;           /* [sorted_tiles]: format | first << 8 | width << 16 */
+  spti_tile_counts *counts; /* [sorted_tiles+1]: of tile t at t + 1, then their running sums */
+  int32_t others;
+  int32_t *other_tile; /* [others]: the tiles that are not COO */
+
+  /* Lines again. */
+  int32_t *line_begin;       /* [lines+1]: first tile */
+  int32_t *parts;            /* [lines] */
+  const int64_t *parts_to;   /* [lines+1]: running sum */
+  int64_t *line_ptr;         /* [lines+1]: first tile, without diagonal ones; with line_idx the pattern of lines as a view has it */
+  int32_t *line_idx;         /* [tiles] */
+  const int32_t *line_order; /* [lines]: by level; NULL: by number */
+  int32_t *items;            /* [lines]: items of each line, in that order */
+  const int32_t *item_to;    /* [lines+1]: running sum */
+  const int32_t *level_ptr;  /* [levels+1]: lines before each level, in that order */
+  int32_t *level_item;       /* [levels+1]: items likewise */
+  int32_t levels;
+
+  /* The tiles as they are stored (core/tiles.h). */
+  int32_t *word;
+  uint8_t *tile_shape, *coo_position, *position, *inner_byte;
+  int32_t *item;
+  int32_t *coo_source, *value_source, *inner_source; /* where each stored value is in the view; -1: no entry */
+} spti_tile_part_args;
+
+int spti_tile_rows_launch(const spti_tile_part_args *, void *stream);   /* order, first -> row, used */
+int spti_tile_places_launch(const spti_tile_part_args *, void *stream); /* row -> place */
+int spti_tile_keys_launch(const spti_tile_part_args *, void *stream);   /* place -> key, source; then spti_sort_long_launch */
+int spti_tile_heads_launch(const spti_tile_part_args *, void *stream);  /* sorted_key -> head; then spti_scan_narrow_launch */
+int spti_tile_shapes_launch(const spti_tile_part_args *, void *stream); /* tiles_to -> begin, line_begin, shape, counts[1..] */
+int spti_tile_scan_launch(void *temporary, size_t *bytes, spti_tile_counts *counts, int32_t count, void *stream); /* counts -> sums */
+int spti_tile_lines_launch(const spti_tile_part_args *, void *stream);           /* sums -> line_ptr, line_idx, parts, other_tile */
+int spti_tile_items_of_lines_launch(const spti_tile_part_args *, void *stream);  /* line_order, parts -> items */
+int spti_tile_items_of_levels_launch(const spti_tile_part_args *, void *stream); /* item_to, level_ptr -> level_item */
+int spti_tile_write_launch(const spti_tile_part_args *, void *stream);           /* all that is stored but values and items */
+int spti_tile_items_launch(const spti_tile_part_args *, void *stream);           /* item_to, parts_to -> item */
+
+/* Values to where they are stored. */
+typedef struct {
+  spti_view view;
+  int32_t places, coo, values, inner; /* sizes */
+  const int32_t *row, *coo_source, *value_source, *inner_source;
+  void *diagonal, *coo_value, *value, *inner_value;
+} spti_tile_values_args;
+
+int spti_tile_values_launch(const spti_tile_values_args *, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
