@@ -66,6 +66,8 @@ typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag;            /* UNIT: th
 typedef enum { SPTRSM_N, SPTRSM_T, SPTRSM_C } sptrsm_op;             /* as it is, transposed, conjugate transposed */
 typedef enum { SPTRSM_ROW_MAJOR, SPTRSM_COL_MAJOR } sptrsm_layout;
 typedef enum { SPTRSM_COPY, SPTRSM_BORROW } sptrsm_copy_mode;        /* BORROW: the caller keeps the arrays alive and unchanged */
+typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry; /* all but GENERAL: one triangle stands for both */
+typedef enum { SPTRSM_WORKING, SPTRSM_MIXED } sptrsm_precision;      /* see sptrsm_options.precision */
 typedef enum { SPTRSM_SELECT_ADAPTIVE, SPTRSM_SELECT_RHS, SPTRSM_SELECT_COLUMN } sptrsm_select; /* see sptrsm_options.select */
 
 SPTRSM_API size_t sptrsm_dtype_bytes(sptrsm_dtype); /* 4, 8, 8, 16; 0 for an unknown type */
@@ -177,6 +179,7 @@ typedef struct {
   size_t memory_limit;  /* bytes of workspace, 0: no limit; a smaller panel is chosen to fit (host: one panel a thread) */
   char stencil[16];     /* structured problems: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": not said. Row x + y X + z X Y is point */
   int64_t grid[3];      /* (x, y, z) of a grid of X, Y, Z points. For structgrid, which checks them against the pattern */
+  sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are kept and solved with in single precision, for sptrsm_direct_refine */
 } sptrsm_options;
 SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
 
@@ -331,6 +334,60 @@ typedef struct {
 SPTRSM_API sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *, const sptrsm_reach_request *);
 SPTRSM_API void sptrsm_reach_destroy(sptrsm_reach *); /* not before sptrsm_direct_create, which copies */
 SPTRSM_API sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *);
+
+/* ---- refine: iterative refinement and error bounds of the solutions of A x = b ---- */
+
+/* A square sparse matrix in the caller's arrays: 0-based; lines need not be sorted, duplicates add up. */
+typedef struct {
+  sptrsm_format format;
+  sptrsm_dtype dtype;
+  sptrsm_symmetry symmetry; /* not GENERAL: entries of one triangle, which stand for those of the other too */
+  sptrsm_place place;       /* of ptr, idx and val */
+  int32_t n;
+  const int64_t *ptr; /* [n+1] */
+  const int32_t *idx; /* [ptr[n]] */
+  const void *val;    /* [ptr[n]] */
+} sptrsm_square;
+
+/* Gives a direct solver the matrix that its factors are of, copied; in the dtype that the factors were given in. Call it again for
+ * new numbers; A NULL: forgets it. Errors: ARGUMENT, STRUCTURE (the first index out of range), MEMORY, DEVICE. */
+SPTRSM_API sptrsm_status sptrsm_direct_set_original(sptrsm_direct *, const sptrsm_square *A);
+
+typedef struct {
+  size_t size;       /* sizeof(sptrsm_refine_options), set by sptrsm_refine_options_init */
+  int32_t max_steps; /* corrections of a column at most; 0: none, only errors. Default -1: 5 as dgerfs has it, with MIXED 30 as dsgesv */
+  int32_t solve;     /* nonzero: X need not hold anything, it is solved for first. Default 0: X holds solutions to be refined */
+  double tolerance;  /* a column with a berr above it counts as unconverged; default 0: 10 u, u the unit roundoff of B's type */
+} sptrsm_refine_options;
+SPTRSM_API void sptrsm_refine_options_init(sptrsm_refine_options *);
+
+typedef struct {
+  size_t size;         /* set to sizeof(sptrsm_refine_result) by the caller, like the next three */
+  double *berr;        /* host, [nrhs], or NULL: componentwise backward error of each column */
+  double *ferr;        /* host, [nrhs], or NULL (then the work is saved): bound of the forward error, max |x - true x| / max |x| */
+  int32_t *steps;      /* host, [nrhs], or NULL: corrections made */
+  double max_berr;     /* NaN if a column has NaN */
+  int64_t worst;       /* the column that has it; -1: no columns */
+  int64_t unconverged; /* columns whose berr is not <= tolerance */
+} sptrsm_refine_result;
+
+/* Iterative refinement of op(S) X = alpha B by corrections, x := x + op(S)^-1 (alpha b - op(S) x); S: SYS_A, SYS_At or SYS_Aat. Needs
+ * A (sptrsm_direct_set_original). Follows LAPACK's dgerfs [arioli1989, lapack1999], column by column:
+ *   berr = max_i |alpha b - op(S) x|_i / (|op(S)| |x| + |alpha b|)_i, the residual in B's precision, |z| = |re z| + |im z|. Tiny
+ *   denominators are lifted as there; rows of zeros count as 0, where dgerfs says 1. A column is done when berr <= u, when the last
+ *   correction did not halve it, or after max_steps. NaN and Inf stay in their columns, which are not refined further.
+ *   ferr = ||  |op(S)^-1| (|r| + (nz + 1) u (|op(S)| |x| + |alpha b|))  || / ||x|| in the maximum norm, nz entries in the longest row; the
+ *   norm is estimated by about five solves [higham1988], each with op(S) or its adjoint, whose plans are made at the first use. The
+ *   estimate is rarely too small by more than a factor of 3.
+ * With factors kept in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while
+ * B, X and residuals stay in double: berr becomes that of double precision where cond(A) is well below 10^7 [higham2002]; columns for
+ * which it does not are counted in `unconverged`.
+ * B and X as in sptrsm_direct_solve, but X must not be B, and dtype is the one the factors were given in. Memory: two panels more (and
+ * two for blocks in host memory where a GPU works; with ferr two on the host), whatever nrhs is. Returns when all is done. out may
+ * be NULL. Errors: as sptrsm_direct_solve; ARGUMENT for other systems and without A. */
+SPTRSM_API sptrsm_status sptrsm_direct_refine(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
+                                              sptrsm_block *X, const sptrsm_refine_options * /* NULL: defaults */,
+                                              sptrsm_refine_result *out);
 
 #ifdef __cplusplus
 }

@@ -32,9 +32,6 @@ SPTRSM_API void sptrsm_io_options_init(sptrsm_io_options *);
 
 /* ---- sparse matrices ---- */
 
-/* All but GENERAL: one triangle is stored and stands for both. */
-typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry;
-
 typedef struct {      /* any sparse matrix; sorted, no duplicates; arrays owned by this object */
   sptrsm_format format;
   sptrsm_dtype dtype;

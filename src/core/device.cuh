@@ -206,6 +206,9 @@ SPTI_DEVICE int32_t fetch_add(int32_t *p, int32_t v) {
 SPTI_DEVICE void red_max(int32_t *p, int32_t v) {
   asm volatile("red.relaxed.gpu.global.max.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
 }
+SPTI_DEVICE void red_max(int64_t *p, int64_t v) {
+  asm volatile("red.relaxed.gpu.global.max.s64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
 SPTI_DEVICE int32_t exchange(int32_t *p, int32_t v) {
   int32_t old;
   asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=r"(old) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");

@@ -6,36 +6,21 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/direct_parts.h"
+#include "core/direct.h"
+#include "core/direct_single.h"
+#include "core/refine.h"
 #include "core/systems.h"
 #include "core/workspace.h"
 
-typedef struct {
-  sptrsm_plan *plan; /* NULL until a system asks for it */
-  void *work;
-  bool work_made;
-} slot;
-
 enum { L_MATRIX, U_MATRIX };
-
-struct sptrsm_direct {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix[2]; /* L, U; no U where it is L transposed, or absent */
-  bool has_U;
-  sptrsm_u_kind u_kind;
-  sptrsm_dtype dtype;
-  int32_t n;
-  spti_side row, col;
-  spti_direct_diagonal D;
-  sptrsm_options options;
-  char method[96];     /* what options.method points to */
-  slot slots[2][2][2]; /* [matrix][transpose][conj] */
-  int32_t panel;       /* what all plans made so far can do */
-  spti_panels panels;  /* made at the first solve */
-};
 
 void sptrsm_factors_init(sptrsm_factors *factors) {
   if (factors) *factors = (sptrsm_factors){.size = sizeof *factors};
+}
+
+static const char *factor_name(const sptrsm_direct *d, int matrix) {
+  if (d->dtype != d->given) return matrix == L_MATRIX ? "L in single precision" : "U in single precision";
+  return matrix == L_MATRIX ? "L" : "U";
 }
 
 /* Says which factor the latest message is about. */
@@ -51,7 +36,7 @@ static sptrsm_status name_factor(sptrsm_status status, const char *factor) {
 static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
 
 /* The matrix that holds a factor, and what to do with it: U = L^T and U = L^H are read from L. */
-static slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_system_stage *stage) {
+static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_system_stage *stage) {
   bool mirrored = stage->factor == SPTI_U && d->u_kind != SPTRSM_U_GIVEN;
   *op = stage->op;
   if (mirrored) op->transpose = !op->transpose;
@@ -61,12 +46,12 @@ static slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_syst
   return &d->slots[*matrix][op->transpose][op->conj];
 }
 
-static slot *slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
+static spti_direct_slot *slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
 enum { SLOTS = 8 };
 
 static void free_workspace(sptrsm_direct *d) {
   for (int s = 0; s < SLOTS; s++) {
-    slot *at = slot_at(d, s);
+    spti_direct_slot *at = slot_at(d, s);
     if (at->work_made) spti_work_free(at->work, at->plan);
     at->work_made = false;
     at->work = NULL;
@@ -102,13 +87,13 @@ static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status need_plan(slot **out, sptrsm_direct *d, const spti_system_stage *stage) {
+static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const spti_system_stage *stage) {
   int matrix;
   spti_op op;
-  slot *s = slot_of(d, &matrix, &op, stage);
+  spti_direct_slot *s = slot_of(d, &matrix, &op, stage);
   *out = s;
   if (s->plan) return SPTRSM_OK;
-  SPTI_TRY(name_factor(spti_plan_create(&s->plan, d->matrix[matrix], op, &d->options), matrix == L_MATRIX ? "L" : "U"));
+  SPTI_TRY(name_factor(spti_plan_create(&s->plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
   sptrsm_status status = fit_panel(d, s->plan);
   if (status == SPTRSM_OK) return status;
   sptrsm_plan_destroy(s->plan);
@@ -116,7 +101,7 @@ static sptrsm_status need_plan(slot **out, sptrsm_direct *d, const spti_system_s
   return status;
 }
 
-static sptrsm_status need_work(sptrsm_direct *d, slot *s) {
+static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
   if (s->work_made) return SPTRSM_OK;
   SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
   s->work_made = true;
@@ -151,24 +136,35 @@ static sptrsm_status take_options(sptrsm_direct *d, const sptrsm_options *option
   SPTI_TRY(spti_options_check(options));
   d->options = *options;
   d->options.op = SPTRSM_N;
+  d->options.precision = SPTRSM_WORKING; /* of the plans */
+  if (options->precision == SPTRSM_MIXED) d->dtype = spti_single_of(d->given);
   if (!options->method) return SPTRSM_OK;
   if (strlen(options->method) >= sizeof d->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%.60s...\"", options->method);
   d->options.method = strcpy(d->method, options->method);
   return SPTRSM_OK;
 }
 
-static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options) {
-  SPTI_TRY(take_options(d, options));
-  SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), "L"));
-  if (f->U) SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), "U"));
+static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f) {
+  SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), factor_name(d, L_MATRIX)));
+  if (f->U) SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), factor_name(d, U_MATRIX)));
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
   SPTI_TRY(spti_side_set_maps(&d->row, d->context, f->perm_row, f->row_convention, d->n, "perm_row"));
   SPTI_TRY(spti_side_set_maps(&d->col, d->context, f->perm_col, f->col_convention, d->n, "perm_col"));
   SPTI_TRY(spti_side_set_scale(&d->row, d->context, f->scale_row, f->row_op, d->n, d->dtype, "scale_row"));
   SPTI_TRY(spti_side_set_scale(&d->col, d->context, f->scale_col, f->col_op, d->n, d->dtype, "scale_col"));
-  slot *s;
+  spti_direct_slot *s;
   SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
   return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
+}
+
+static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options) {
+  SPTI_TRY(take_options(d, options));
+  if (!options || options->precision == SPTRSM_WORKING) return fill(d, f);
+  spti_single_factors single;
+  SPTI_TRY(spti_single_factors_create(&single, d->context, f));
+  sptrsm_status status = fill(d, &single.f);
+  spti_single_factors_free(&single);
+  return status;
 }
 
 sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *f, const sptrsm_options *options) {
@@ -176,10 +172,12 @@ sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context,
   SPTI_TRY(spti_factors_check(f));
   sptrsm_direct *d;
   SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
-  *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .n = f->L->n};
+  *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .given = f->L->dtype, .n = f->L->n};
+  d->place[L_MATRIX] = f->L->place;
+  d->place[U_MATRIX] = f->U ? f->U->place : SPTRSM_HOST;
   d->has_U = f->U || f->u_kind != SPTRSM_U_GIVEN;
   spti_context_retain(context);
-  sptrsm_status status = fill(d, f, options);
+  sptrsm_status status = fill_by_options(d, f, options);
   if (status != SPTRSM_OK) {
     sptrsm_direct_destroy(d);
     return status;
@@ -190,6 +188,7 @@ sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context,
 
 void sptrsm_direct_destroy(sptrsm_direct *d) {
   if (!d) return;
+  spti_refiner_free(d->refiner, d->context);
   free_workspace(d);
   for (int s = 0; s < SLOTS; s++) sptrsm_plan_destroy(slot_at(d, s)->plan);
   sptrsm_matrix_destroy(d->matrix[L_MATRIX]);
@@ -202,19 +201,15 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
 }
 
 /* Everything is checked before anything changes: U here, D as it is copied, L as the first thing that sets values. */
-sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
-  if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: direct is NULL");
-  if (U_val && !d->matrix[U_MATRIX]) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no U of their own");
-  if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
-  if (U_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), "U"));
+static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
+  if (U_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
   spti_direct_diagonal fresh = {0};
   if (D || D_sub)
     SPTI_TRY(spti_direct_diagonal_create(&fresh, d->context, d->n, d->dtype, D ? D : d->D.host[0], D_sub ? D_sub : d->D.host[1],
                                          d->D.apply.hermitian));
   sptrsm_status status;
-  if (L_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[L_MATRIX], L_val), "L"));
-  if (U_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[U_MATRIX], U_val), "U"));
+  if (L_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[L_MATRIX], L_val), factor_name(d, L_MATRIX)));
+  if (U_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
   if (!D && !D_sub) return SPTRSM_OK;
   spti_direct_diagonal_free(&d->D, d->context);
   d->D = fresh;
@@ -222,6 +217,29 @@ sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, cons
 fail:
   spti_direct_diagonal_free(&fresh, d->context);
   return status;
+}
+
+static sptrsm_status set_values_in_single(sptrsm_direct *d, const void *const given[4]) {
+  static const char *const names[4] = {"L.val", "D", "D_sub", "U.val"};
+  const sptrsm_matrix *L = d->matrix[L_MATRIX], *U = d->matrix[U_MATRIX];
+  const int64_t counts[4] = {L->caller_nnz, d->n, d->n, U ? U->caller_nnz : 0};
+  const sptrsm_place places[4] = {d->place[L_MATRIX], SPTRSM_HOST, SPTRSM_HOST, d->place[U_MATRIX]};
+  void *single[4] = {NULL};
+  sptrsm_status status;
+  for (int i = 0; i < 4; i++) SPTI_TRY_GOTO(spti_single_values(&single[i], d->context, given[i], places[i], counts[i], d->given, names[i]));
+  status = set_values(d, single[0], single[1], single[2], single[3]);
+fail: /* the common end */
+  for (int i = 0; i < 4; i++) spti_host_free(single[i]);
+  return status;
+}
+
+sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
+  if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: direct is NULL");
+  if (U_val && !d->matrix[U_MATRIX]) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no U of their own");
+  if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
+  if (d->dtype == d->given) return set_values(d, L_val, D, D_sub, U_val);
+  return set_values_in_single(d, (const void *const[4]){L_val, D, D_sub, U_val});
 }
 
 /* ---- solving ---- */
@@ -237,7 +255,7 @@ static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
 
 /* Plans first: a new one may narrow the panel and drop the workspace. */
 static sptrsm_status make_pipeline(spti_pipeline *line, sptrsm_direct *d, const spti_system_steps *steps) {
-  slot *used[SPTI_STAGES_MAX];
+  spti_direct_slot *used[SPTI_STAGES_MAX];
   *line = (spti_pipeline){
       .context = d->context, .dtype = d->dtype, .n = d->n, .first = edge_of(d, &steps->first), .last = edge_of(d, &steps->last)};
   for (int s = 0; s < steps->count; s++) {
@@ -266,6 +284,9 @@ sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm
   if (!sptrsm_system_name(system)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: unknown system %d", (int)system);
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: unknown op %d", (int)op);
+  if (B->dtype == d->given && d->dtype != d->given)
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "the factors are kept in single precision; call sptrsm_direct_refine, or give B and X in single precision");
   spti_system_steps steps = spti_system_solve_steps(system, op);
   for (int s = 0; s < steps.count; s++)
     if (steps.stages[s].factor == SPTI_U && !d->has_U)
@@ -281,7 +302,7 @@ sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm
 static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_factor factor) {
   int matrix;
   spti_op op;
-  const slot *s = slot_of((sptrsm_direct *)d, &matrix, &op, &(spti_system_stage){.factor = factor});
+  const spti_direct_slot *s = slot_of((sptrsm_direct *)d, &matrix, &op, &(spti_system_stage){.factor = factor});
   SPTI_TRY(sptrsm_plan_info(out, s->plan));
   out->panel = d->panel;
   return SPTRSM_OK;

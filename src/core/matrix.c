@@ -13,8 +13,8 @@ static spti_direction direction(sptrsm_place from, sptrsm_place to) {
   return from == to ? SPTI_ON_DEVICE : to == SPTRSM_CUDA ? SPTI_TO_DEVICE : SPTI_TO_HOST;
 }
 
-static sptrsm_status copy_bytes(const sptrsm_context *context, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
-                                size_t bytes) {
+sptrsm_status spti_copy_bytes(const sptrsm_context *context, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
+                              size_t bytes) {
   if (bytes == 0) return SPTRSM_OK;
   if (to_place == SPTRSM_HOST && from_place == SPTRSM_HOST) {
     memcpy(to, from, bytes);
@@ -29,9 +29,9 @@ static sptrsm_status copy_storage(spti_storage *to, sptrsm_place to_place, const
   const sptrsm_context *owner = to_place == SPTRSM_HOST ? NULL : context;
   SPTI_TRY(spti_storage_alloc(to, owner, n, nnz, value_bytes));
   sptrsm_status status;
-  SPTI_TRY_GOTO(copy_bytes(context, to->ptr, to_place, from->ptr, from_place, ((size_t)n + 1) * sizeof *to->ptr));
-  SPTI_TRY_GOTO(copy_bytes(context, to->idx, to_place, from->idx, from_place, (size_t)nnz * sizeof *to->idx));
-  SPTI_TRY_GOTO(copy_bytes(context, to->val, to_place, from->val, from_place, (size_t)nnz * value_bytes));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->ptr, to_place, from->ptr, from_place, ((size_t)n + 1) * sizeof *to->ptr));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->idx, to_place, from->idx, from_place, (size_t)nnz * sizeof *to->idx));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->val, to_place, from->val, from_place, (size_t)nnz * value_bytes));
   return SPTRSM_OK;
 fail:
   spti_storage_free(to, owner);
@@ -44,7 +44,7 @@ fail:
 static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptrsm_sparse *T, const sptrsm_context *context) {
   if (T->n < 0 || !T->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: %s", T->n < 0 ? "order n is negative" : "ptr is NULL");
   int64_t nnz = 0;
-  SPTI_TRY(copy_bytes(context, &nnz, SPTRSM_HOST, T->ptr + T->n, SPTRSM_CUDA, sizeof nnz));
+  SPTI_TRY(spti_copy_bytes(context, &nnz, SPTRSM_HOST, T->ptr + T->n, SPTRSM_CUDA, sizeof nnz));
   if (nnz > 0 && (!T->idx || !T->val))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)nnz);
   if (nnz < 0 || nnz > (int64_t)T->n * ((int64_t)T->n + 1) / 2)
@@ -251,11 +251,11 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
     return SPTRSM_OK;
   }
   if (!source && kind == SPTI_TRANSPOSED) return transpose_on_device(m, s);
-  if (!source) return copy_bytes(m->context, s->val, place, host_val, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
+  if (!source) return spti_copy_bytes(m->context, s->val, place, host_val, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
   void *gathered;
   SPTI_TRY(spti_host_alloc(&gathered, m->nnz, value_bytes, "new matrix values"));
   spti_storage_gather(gathered, host_val, source, m->nnz, value_bytes);
-  sptrsm_status status = copy_bytes(m->context, s->val, place, gathered, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
+  sptrsm_status status = spti_copy_bytes(m->context, s->val, place, gathered, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
   spti_host_free(gathered);
   return status;
 }
@@ -286,7 +286,7 @@ static sptrsm_status values_on_host(const void **out, void **copy, const sptrsm_
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   SPTI_TRY(spti_host_alloc(copy, m->caller_nnz, value_bytes, "new matrix values"));
   *out = *copy;
-  sptrsm_status status = copy_bytes(m->context, *copy, SPTRSM_HOST, val, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes);
+  sptrsm_status status = spti_copy_bytes(m->context, *copy, SPTRSM_HOST, val, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes);
   if (status != SPTRSM_OK) spti_host_free(*copy);
   return status;
 }

@@ -39,6 +39,10 @@ void spti_matrix_retain(sptrsm_matrix *);                                       
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
 
+/* From one place to the same or the other; to the host it waits. */
+sptrsm_status spti_copy_bytes(const sptrsm_context *, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
+                              size_t bytes);
+
 /* storage.c: compressed lines and their transposes. */
 sptrsm_status spti_storage_alloc(spti_storage *, const sptrsm_context * /* NULL: host */, int32_t n, int64_t nnz, size_t value_bytes);
 void spti_storage_free(spti_storage *, const sptrsm_context * /* NULL: host */);

@@ -149,13 +149,17 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
   return result;
 }
 
-sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
-                                const sptrsm_block *X) {
+sptrsm_status spti_pipeline_check(const spti_pipeline *line, const sptrsm_block *B, const sptrsm_block *X) {
   SPTI_TRY(check_block(line, B, "B"));
   SPTI_TRY(check_block(line, X, "X"));
   if (B->nrhs != X->nrhs)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)B->nrhs, (long long)X->nrhs);
-  SPTI_TRY(check_overlap(B, X));
+  return check_overlap(B, X);
+}
+
+sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+                                const sptrsm_block *X) {
+  SPTI_TRY(spti_pipeline_check(line, B, X));
   if (line->n == 0 || B->nrhs == 0) return SPTRSM_OK;
   if (line->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(line, panels, alpha, B, X);
   return run_host(line, panels, alpha, B, X);

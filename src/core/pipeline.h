@@ -56,7 +56,10 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 
-/* Checks B and X against the pipeline and against each other, then runs. alpha NULL: 1. */
+/* B and X against order, type and place of the pipeline, and against each other. */
+sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);
+
+/* Checks B and X, then runs. alpha NULL: 1. */
 sptrsm_status spti_pipeline_run(const spti_pipeline *, spti_panels *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
 
 /* pipeline_gpu.c, or pipeline_none.c */

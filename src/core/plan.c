@@ -35,6 +35,8 @@ sptrsm_status spti_options_check(const sptrsm_options *o) {
     return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown select %d", (int)o->select);
   if (o->nrhs_hint < 0 || o->p < 0 || o->q < 0 || o->panel < 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "options: nrhs_hint, p, q and panel must not be negative");
+  if (o->precision != SPTRSM_WORKING && o->precision != SPTRSM_MIXED)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown precision %d", (int)o->precision);
   if (memchr(o->stencil, 0, sizeof o->stencil) == NULL)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "options: stencil \"%.15s...\" is no name that is known; leave it empty", o->stencil);
   return SPTRSM_OK;

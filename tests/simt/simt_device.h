@@ -101,6 +101,13 @@ inline int32_t exchange(int32_t *p, int32_t v) {
 inline void red_max(int32_t *p, int32_t v) {
   for (int32_t out = exchange(p, v); out > v; out = exchange(p, v)) v = out;
 }
+inline void red_max(int64_t *p, int64_t v) {
+  for (;;) {
+    const int64_t out = from_bits<int64_t>(simt::read_modify_write(p, simt::word::i64, to_bits(v), false));
+    if (out <= v) return;
+    v = out;
+  }
+}
 /* Likewise no bit. */
 inline void shared_red_or(int32_t *p, int32_t v) {
   for (int32_t out = exchange(p, v); out & ~v; out = exchange(p, v)) v |= out;

@@ -1,0 +1,26 @@
+/* direct_single.h -- a double-precision factor set rounded to single precision, for SPTRSM_MIXED. */
+#ifndef SPTI_DIRECT_SINGLE_H
+#define SPTI_DIRECT_SINGLE_H
+
+#include "core/matrix.h"
+
+/* F64 -> F32, C128 -> C64; single types stay. */
+sptrsm_dtype spti_single_of(sptrsm_dtype);
+
+/* The set with values of its own in host memory; the rest points to where the caller's does. */
+typedef struct {
+  sptrsm_factors f;
+  sptrsm_sparse T[2]; /* L, U */
+  spti_storage fetched[2];
+  void *values[4]; /* L, U, D, D_sub */
+} spti_single_factors;
+
+/* Errors: UNSUPPORTED names the first finite entry that overflows. *out is to be freed on success only. */
+sptrsm_status spti_single_factors_create(spti_single_factors *out, const sptrsm_context *, const sptrsm_factors *);
+void spti_single_factors_free(spti_single_factors *);
+
+/* New values likewise: `count` of a double type in `place`, as host memory to be freed by spti_host_free; NULL for val NULL. */
+sptrsm_status spti_single_values(void **out, const sptrsm_context *, const void *val, sptrsm_place, int64_t count, sptrsm_dtype,
+                                 const char *name);
+
+#endif

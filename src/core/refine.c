@@ -1,0 +1,139 @@
+/* refine.c -- the calls of iterative refinement (refine_steps.h does the work): the matrix beside its factors, checks, the constants
+ * of dgerfs, and the figures of all columns. */
+#include <float.h>
+#include <math.h>
+
+#include "core/alloc.h"
+#include "core/refine_steps.h"
+#include "core/systems.h"
+
+enum { STEPS_WORKING = 5, STEPS_MIXED = 30 };
+
+void sptrsm_refine_options_init(sptrsm_refine_options *options) {
+  if (options) *options = (sptrsm_refine_options){.size = sizeof *options, .max_steps = -1};
+}
+
+/* ---- the original matrix ---- */
+
+sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *A) {
+  if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_original: direct is NULL");
+  spti_refiner *fresh = NULL;
+  if (A) {
+    if (A->n != d->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has order %d, its factors %d", A->n, d->n);
+    if (A->dtype != d->given) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has another dtype than its factors");
+    SPTI_TRY(spti_host_alloc(&fresh, 1, sizeof *fresh, "refinement"));
+    *fresh = (spti_refiner){0};
+    sptrsm_status status = spti_original_create(&fresh->A, d->context, A);
+    if (status != SPTRSM_OK) {
+      spti_host_free(fresh);
+      return status;
+    }
+  }
+  spti_refiner_free(d->refiner, d->context);
+  d->refiner = fresh;
+  return SPTRSM_OK;
+}
+
+static bool is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
+static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
+
+/* ---- the call ---- */
+
+static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_options *o, const sptrsm_refine_result *out) {
+  if (o->size != sizeof *o)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: call sptrsm_refine_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
+  if (out && out->size != sizeof *out)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: set size of the result to sizeof(sptrsm_refine_result)");
+  if (o->max_steps < -1)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: max_steps %d is negative; -1 is the default", (int)o->max_steps);
+  if (!(o->tolerance >= 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: tolerance %g is not a number from 0 up", o->tolerance);
+  if (j->system != SPTRSM_SYS_A && j->system != SPTRSM_SYS_At && j->system != SPTRSM_SYS_Aat)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement is for the systems A, At and Aat, not %s",
+                     sptrsm_system_name(j->system) ? sptrsm_system_name(j->system) : "an unknown one");
+  if (j->op != SPTRSM_N && j->op != SPTRSM_T && j->op != SPTRSM_C)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: unknown op %d", (int)j->op);
+  if (!j->r) return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement needs the matrix itself beside its factors: sptrsm_direct_set_original");
+  spti_pipeline like = {.context = j->d->context, .dtype = j->d->given, .n = j->d->n};
+  SPTI_TRY(spti_pipeline_check(&like, j->B, j->X));
+  if (j->B->data == j->X->data && j->B->place == j->X->place && j->B->n > 0 && j->B->nrhs > 0)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement reads B to the end: X must be another block");
+  return SPTRSM_OK;
+}
+
+/* Which lines of A, and the constants of the type. */
+static sptrsm_status prepare(spti_refine_job *j) {
+  bool single = is_single(j->d->given);
+  spti_op own = spti_op_from(j->system == SPTRSM_SYS_A    ? SPTRSM_N
+                             : j->system == SPTRSM_SYS_At ? SPTRSM_C
+                                                          : SPTRSM_T),
+          top = spti_op_from(j->op);
+  bool conj = own.conj != top.conj && is_complex(j->d->given);
+  j->transposed = own.transpose != top.transpose;
+  int orientation = j->transposed ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A;
+  const spti_storage *lines;
+  SPTI_TRY(spti_original_lines(&lines, &j->r->A, j->d->context, orientation));
+  double nz = (double)j->r->A.longest[orientation] + 1, least = single ? (double)FLT_MIN : DBL_MIN;
+  j->u = (single ? (double)FLT_EPSILON : DBL_EPSILON) / 2;
+  j->residual = (spti_residual_args){.n = j->d->n, .ptr = lines->ptr, .idx = lines->idx, .val = lines->val, .conj = conj, .alpha = {1, 0}};
+  j->residual.growth = nz * j->u;
+  j->residual.tiny = nz * least;
+  j->residual.small = j->residual.tiny / j->u;
+  if (!j->alpha) return SPTRSM_OK;
+  for (int part = 0; part < (is_complex(j->d->given) ? 2 : 1); part++)
+    j->residual.alpha[part] = single ? (double)((const float *)j->alpha)[part] : ((const double *)j->alpha)[part];
+  return SPTRSM_OK;
+}
+
+static void conclude(const spti_refine_job *j, int64_t first, int32_t width, const spti_refine_history *h) {
+  sptrsm_refine_result *out = j->out;
+  for (int32_t c = 0; c < width; c++) {
+    double berr = h->berr[c];
+    if (out->berr) out->berr[first + c] = berr;
+    if (out->steps) out->steps[first + c] = h->steps[c];
+    out->unconverged += !(berr <= j->tolerance);
+    if (out->worst >= 0 && (isnan(out->max_berr) || berr <= out->max_berr)) continue;
+    out->max_berr = berr;
+    out->worst = first + c;
+  }
+}
+
+static sptrsm_status run(spti_refine_job *j) {
+  int64_t nrhs = j->B->nrhs;
+  spti_refine_history h = {0};
+  if (nrhs == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_refine_make_panels(j));
+  sptrsm_status status = spti_host_alloc(&h.berr, j->r->panel, 2 * sizeof(double) + sizeof(int32_t), "history of refinement");
+  if (status != SPTRSM_OK) return status;
+  h.last = h.berr + j->r->panel;
+  h.steps = (int32_t *)(h.last + j->r->panel);
+  for (int64_t first = 0; first < nrhs && status == SPTRSM_OK; first += j->r->panel) {
+    int32_t width = (int32_t)(nrhs - first < j->r->panel ? nrhs - first : j->r->panel);
+    status = spti_refine_run_panel(j, first, width, &h);
+    if (status == SPTRSM_OK) conclude(j, first, width, &h);
+  }
+  spti_host_free(h.berr);
+  return status;
+}
+
+sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
+                                   sptrsm_block *X, const sptrsm_refine_options *options, sptrsm_refine_result *out) {
+  if (!d || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_refine: direct, B or X is NULL");
+  sptrsm_refine_options defaults;
+  sptrsm_refine_options_init(&defaults);
+  if (!options) options = &defaults;
+  sptrsm_refine_result result = out ? *out : (sptrsm_refine_result){.size = sizeof result};
+  spti_refine_job j = {.d = d, .r = d->refiner, .system = system, .op = op, .alpha = alpha, .B = B, .X = X, .out = &result};
+  SPTI_TRY(check_call(&j, options, out));
+  SPTI_TRY(prepare(&j));
+  j.mixed = d->dtype != d->given;
+  j.solve = options->solve != 0;
+  j.max_steps = options->max_steps >= 0 ? options->max_steps : j.mixed ? STEPS_MIXED : STEPS_WORKING;
+  j.tolerance = options->tolerance > 0 ? options->tolerance : 10 * j.u;
+  result.max_berr = 0;
+  result.worst = -1;
+  result.unconverged = 0;
+  SPTI_TRY(run(&j));
+  SPTI_TRY(sptrsm_context_sync(d->context));
+  if (out) *out = result;
+  return SPTRSM_OK;
+}

@@ -1,0 +1,78 @@
+/* refine_host.c -- residuals and moved columns on the host (refine_kernels.h). Threads take pieces of some rows and all columns; within a
+ * piece a few columns at a time go through the rows, so that an entry of A is loaded once for them. Deterministic: a
+ * residual is summed up in the order of its line, and maxima do not depend on the pieces. */
+#include <float.h>
+#include <math.h>
+
+#include "core/refine.h"
+
+enum { GROUP = 8 /* columns at a time */, PIECE = 2048 /* rows */, ALONE = 1 << 14 /* elements that are not worth a second thread */ };
+
+static inline double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
+
+/* What a group of columns has shown so far. */
+typedef struct {
+  double berr[GROUP], size[GROUP], x_size[GROUP];
+} maxima;
+
+static void merge(const spti_residual_args *a, int32_t c0, int32_t count, const maxima *m) {
+  for (int32_t c = 0; c < count; c++) {
+    a->berr[c0 + c] = nan_max(a->berr[c0 + c], m->berr[c]);
+    a->size[c0 + c] = nan_max(a->size[c0 + c], m->size[c]);
+    a->x_size[c0 + c] = nan_max(a->x_size[c0 + c], m->x_size[c]);
+  }
+}
+
+static inline float size_f32(float x) { return fabsf(x); }
+static inline double size_f64(double x) { return fabs(x); }
+static inline float size_c64(float _Complex x) { return fabsf(__real__ x) + fabsf(__imag__ x); }
+static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fabs(__imag__ x); }
+
+#define SPTI_TEMPLATE "core/refine_host.tmpl.h"
+#include "core/for_each_dtype.h"
+
+/* Moved columns, word by word: a complex value is two real ones. */
+#define FROM          float
+#define TO            float
+#define MOVE(element) element##_same_single
+#include "core/refine_move.tmpl.h"
+#define FROM          double
+#define TO            double
+#define MOVE(element) element##_same_double
+#include "core/refine_move.tmpl.h"
+#define FROM          double
+#define TO            float
+#define MOVE(element) element##_narrow
+#include "core/refine_move.tmpl.h"
+#define FROM          float
+#define TO            double
+#define MOVE(element) element##_widen
+#include "core/refine_move.tmpl.h"
+
+static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
+
+static int pieces_of(int32_t n) { return (int)((n - 1) / PIECE + 1); }
+
+void spti_residual_host(const spti_residual_args *a, sptrsm_dtype dtype, int threads) {
+  int pieces = pieces_of(a->n), groups = (a->width - 1) / GROUP + 1;
+#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads) if ((int64_t)a->n * a->width > ALONE)
+  for (int piece = 0; piece < pieces; piece++)
+    for (int g = 0; g < groups; g++) {
+      int32_t i0 = piece * PIECE, i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
+      int32_t c0 = g * GROUP, count = a->width - c0 < GROUP ? a->width - c0 : GROUP;
+      maxima m;
+      SPTI_SWITCH(dtype, residual)(a, i0, i1, c0, count, &m);
+#pragma omp critical(spti_refine_maxima)
+      merge(a, c0, count, &m);
+    }
+}
+
+void spti_move_columns_host(const spti_move_columns_args *a, int threads) {
+  int pieces = pieces_of(a->n);
+#pragma omp parallel for schedule(static) num_threads(threads) if ((int64_t)a->n * a->width > ALONE)
+  for (int piece = 0; piece < pieces; piece++) {
+    int32_t i0 = piece * PIECE, i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
+    if (is_single(a->from_dtype)) (is_single(a->to_dtype) ? move_same_single : move_widen)(a, i0, i1);
+    else (is_single(a->to_dtype) ? move_narrow : move_same_double)(a, i0, i1);
+  }
+}

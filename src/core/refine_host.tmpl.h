@@ -1,0 +1,77 @@
+/* refine_host.tmpl.h -- bodies of refine_host.c for one type T. */
+
+#if SPTI_IS_COMPLEX
+/* Without the library's rescue of infinities: a column that has one is not refined. */
+static inline T NAME(times)(T a, T b) {
+  T product;
+  __real__ product = __real__ a * __real__ b - __imag__ a * __imag__ b;
+  __imag__ product = __real__ a * __imag__ b + __imag__ a * __real__ b;
+  return product;
+}
+
+static inline T NAME(times_alpha)(const double alpha[2], T b) {
+  T value = b;
+  if (alpha[1] == 0) { /* each part alone: an infinite one leaves the other as it is */
+    __real__ value = __real__ b * (R)alpha[0];
+    __imag__ value = __imag__ b * (R)alpha[0];
+    return value;
+  }
+  __real__ value = (R)alpha[0];
+  __imag__ value = (R)alpha[1];
+  return NAME(times)(value, b);
+}
+#else
+static inline T NAME(times)(T a, T b) { return a * b; }
+static inline T NAME(times_alpha)(const double alpha[2], T b) { return (R)alpha[0] * b; }
+#endif
+
+static inline double NAME(ratio)(R r, R s, const spti_residual_args *a) {
+  if (s > (R)a->small) return (double)(r / s);
+  return r == 0 && s == 0 ? 0 : (double)((r + (R)a->tiny) / (s + (R)a->tiny));
+}
+
+/* r -= op(A)(i,:) x and s += |op(A)(i,:)| |x| for columns at the given offsets of x. */
+static inline void NAME(subtract_line)(T *r, R *s, const spti_residual_args *a, int32_t i, const int64_t *offset, int32_t count) {
+  const T *val = a->val, *x = a->x.data;
+  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
+    T t = a->conj ? CONJ(val[p]) : val[p];
+    R size = NAME(size)(t);
+    const T *row = x + a->idx[p] * a->x.row_stride;
+    for (int32_t c = 0; c < count; c++) {
+      T v = row[offset[c]];
+      r[c] -= NAME(times)(t, v);
+      s[c] += size * NAME(size)(v);
+    }
+  }
+}
+
+/* Rows [i0, i1) of `count` columns from the c0-th. */
+static void NAME(residual)(const spti_residual_args *a, int32_t i0, int32_t i1, int32_t c0, int32_t count, maxima *m) {
+  int64_t offset[GROUP];
+  *m = (maxima){0};
+  for (int32_t c = 0; c < count; c++) offset[c] = a->columns[c0 + c] * a->x.col_stride;
+  for (int32_t i = i0; i < i1; i++) {
+    T r[GROUP] = {0};
+    R s[GROUP] = {0};
+    const T *b = (const T *)a->b.data + i * a->b.row_stride, *x = (const T *)a->x.data + i * a->x.row_stride;
+    for (int32_t c = 0; c < count; c++) {
+      r[c] = NAME(times_alpha)(a->alpha, b[a->columns[c0 + c] * a->b.col_stride]);
+      s[c] = NAME(size)(r[c]);
+    }
+    if (!a->from_zero) {
+      if (count == GROUP) NAME(subtract_line)(r, s, a, i, offset, GROUP); /* a loop of known length */
+      else NAME(subtract_line)(r, s, a, i, offset, count);
+    }
+    for (int32_t c = 0; c < count; c++) {
+      int64_t at = i * a->r.row_stride + (c0 + c) * a->r.col_stride;
+      R size = NAME(size)(r[c]);
+      ((T *)a->r.data)[at] = r[c];
+      m->berr[c] = nan_max(m->berr[c], NAME(ratio)(size, s[c], a));
+      m->size[c] = nan_max(m->size[c], (double)size);
+      if (!a->from_zero) m->x_size[c] = nan_max(m->x_size[c], (double)NAME(size)(x[offset[c]]));
+      if (a->weight.data)
+        ((R *)a->weight.data)[i * a->weight.row_stride + (c0 + c) * a->weight.col_stride] =
+            size + (R)a->growth * s[c] + (s[c] > (R)a->small ? 0 : (R)a->tiny);
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/* refine_kernels -- residuals of a panel in one pass over A, and columns moved between blocks (refine_kernels.h).
+ *
+ * Lanes run over columns where the residual has them side by side (as many as there are, up to 32; the rest of the warp takes further
+ * rows), else over rows. Each lane sums one element of a row up in the order of the row and keeps the maxima of what it
+ * saw; a warp brings those of a column together, and one lane hands them on by an atomic maximum. Figures are not
+ * negative, so their bits compare as integers, and NaN is the greatest. Deterministic: a maximum knows no order. */
+#include "core/device.cuh"
+#include "core/refine_kernels.h"
+
+namespace spti {
+
+enum { REFINE_THREADS = 256, REFINE_BLOCKS = 2048 /* that share the rows; further ones only for more columns */ };
+
+/* How threads lie over rows and columns. */
+struct refine_shape {
+  int log_lanes; /* log2 of the neighbouring threads that take neighbouring columns */
+  int32_t column_tiles;
+  int64_t row_teams; /* blocks that share the rows of a tile */
+};
+
+static refine_shape shape_of(int32_t n, int32_t width, bool along_columns) {
+  refine_shape s = {0, 0, 0};
+  while (along_columns && s.log_lanes < 5 && (1 << s.log_lanes) < width) s.log_lanes++;
+  s.column_tiles = ((width - 1) >> s.log_lanes) + 1;
+  const int64_t rows = REFINE_THREADS >> s.log_lanes, most = (REFINE_BLOCKS - 1) / s.column_tiles + 1;
+  s.row_teams = (n - 1) / rows + 1;
+  if (s.row_teams > most) s.row_teams = most;
+  return s;
+}
+
+/* A thread's column, its first row and the way to the next. */
+struct refine_place {
+  int32_t column;
+  int64_t row, step;
+};
+
+SPTI_DEVICE refine_place place_of(const refine_shape &s) {
+  const int lanes = 1 << s.log_lanes, rows = REFINE_THREADS >> s.log_lanes;
+  const int64_t team = block_in_grid() / s.column_tiles;
+  return {(block_in_grid() % s.column_tiles) * lanes + (thread_in_block() & (lanes - 1)), team * rows + (thread_in_block() >> s.log_lanes),
+          s.row_teams * rows};
+}
+
+/* ---- residuals ---- */
+
+struct residual_job {
+  spti_residual_args a;
+  refine_shape shape;
+};
+
+/* Bits of |v| as a double. */
+SPTI_DEVICE int64_t figure(double v) { return int64_t(double_bits(v) & 0x7fffffffffffffffu); }
+
+struct refine_maxima {
+  int64_t berr, size, x_size;
+};
+
+SPTI_DEVICE int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+
+template <typename T> SPTI_DEVICE T *element(const spti_refine_block &b, int64_t i, int64_t k) {
+  return (T *)b.data + i * b.row_stride + k * b.col_stride;
+}
+
+template <typename T> SPTI_DEVICE void residual_element(const spti_residual_args &a, int64_t i, int32_t c, refine_maxima *m) {
+  using R = real_of<T>;
+  const int64_t k = load_const(a.columns + c);
+  T r = times_alpha(a.alpha, load((const T *)element<T>(a.b, i, k)));
+  R s = magnitude(r);
+  if (!a.from_zero) {
+    const int64_t end = load_const(a.ptr + i + 1);
+    for (int64_t p = load_const(a.ptr + i); p < end; p++) {
+      const T t = conj_if(a.conj, load_const((const T *)a.val + p)), x = load((const T *)element<T>(a.x, load_const(a.idx + p), k));
+      r = r - t * x;
+      s += magnitude(t) * magnitude(x);
+    }
+    m->x_size = greater(m->x_size, figure(magnitude(load((const T *)element<T>(a.x, i, k)))));
+  }
+  const R size = magnitude(r);
+  const bool enough = s > R(a.small), zero = size == 0 && s == 0;
+  const R berr = enough ? size / s : zero ? 0 : (size + R(a.tiny)) / (s + R(a.tiny));
+  m->berr = greater(m->berr, figure(berr));
+  m->size = greater(m->size, figure(size));
+  store(element<T>(a.r, i, c), r);
+  if (a.weight.data) store(element<R>(a.weight, i, c), R(size + R(a.growth) * s + (enough ? R(0) : R(a.tiny))));
+}
+
+/* The greatest of the lanes of a warp that have this lane's column. */
+SPTI_DEVICE int64_t column_maximum(int64_t v, int lanes) {
+  for (int by = 16; by >= lanes; by >>= 1) v = greater(v, shfl(v, lane() ^ by));
+  return v;
+}
+
+template <typename T> SPTI_KERNEL(REFINE_THREADS) refine_residual_kernel(residual_job job) {
+  const spti_residual_args &a = job.a;
+  const refine_place at = place_of(job.shape);
+  const int lanes = 1 << job.shape.log_lanes;
+  refine_maxima m = {0, 0, 0};
+  if (at.column < a.width)
+    for (int64_t i = at.row; i < a.n; i += at.step) residual_element<T>(a, i, at.column, &m);
+  m = {column_maximum(m.berr, lanes), column_maximum(m.size, lanes), column_maximum(m.x_size, lanes)};
+  if (lane() >= lanes || at.column >= a.width) return;
+  red_max((int64_t *)a.berr + at.column, m.berr);
+  red_max((int64_t *)a.size + at.column, m.size);
+  red_max((int64_t *)a.x_size + at.column, m.x_size);
+}
+
+/* ---- moved columns, word by word: a complex value is two real ones ---- */
+
+struct move_job {
+  spti_move_columns_args a;
+  refine_shape shape;
+  int parts;
+};
+
+template <typename From, typename To> SPTI_KERNEL(REFINE_THREADS) refine_move_kernel(move_job job) {
+  const spti_move_columns_args &a = job.a;
+  const refine_place at = place_of(job.shape);
+  if (at.column >= a.width) return;
+  const int64_t in = a.from_columns ? load_const(a.from_columns + at.column) : at.column;
+  const int64_t out = a.to_columns ? load_const(a.to_columns + at.column) : at.column;
+  const double scale = load_const(a.scale + at.column);
+  for (int64_t i = at.row; i < a.n; i += at.step)
+    for (int part = 0; part < job.parts; part++) {
+      const From *from = (const From *)a.from.data + job.parts * (i * a.from.row_stride + in * a.from.col_stride) + part;
+      To *to = (To *)a.to.data + job.parts * (i * a.to.row_stride + out * a.to.col_stride) + part;
+      const To moved = To(scale * double(load(from)));
+      store(to, a.add ? load(to) + moved : moved);
+    }
+}
+
+static bool is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
+
+template <typename From, typename To> static int launch_move(const move_job &job, void *stream) {
+  return SPTI_LAUNCH((refine_move_kernel<From, To>), job.shape.row_teams * job.shape.column_tiles, REFINE_THREADS, 0, stream, job);
+}
+
+} // namespace spti
+
+extern "C" int spti_residual_launch(const spti_residual_args *a, sptrsm_dtype dtype, void *stream) {
+  using namespace spti;
+  if (a->n == 0 || a->width == 0) return 0;
+  const residual_job job = {*a, shape_of(a->n, a->width, a->r.col_stride == 1)};
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return SPTI_LAUNCH(refine_residual_kernel<T>, job.shape.row_teams * job.shape.column_tiles, REFINE_THREADS, 0, stream, job);
+  });
+}
+
+extern "C" int spti_move_columns_launch(const spti_move_columns_args *a, void *stream) {
+  using namespace spti;
+  if (a->n == 0 || a->width == 0) return 0;
+  const int parts = a->to_dtype == SPTRSM_C64 || a->to_dtype == SPTRSM_C128 ? 2 : 1;
+  const move_job job = {*a, shape_of(a->n, a->width, a->to.col_stride == 1), parts};
+  if (is_single(a->from_dtype))
+    return is_single(a->to_dtype) ? launch_move<float, float>(job, stream) : launch_move<float, double>(job, stream);
+  return is_single(a->to_dtype) ? launch_move<double, float>(job, stream) : launch_move<double, double>(job, stream);
+}

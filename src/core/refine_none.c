@@ -1,0 +1,14 @@
+/* refine_none.c -- stands in for refine_kernels.cu in a library built without CUDA, where no CUDA context exists. */
+#include "core/refine_kernels.h"
+
+enum { NO_DEVICE = 100 /* cudaErrorNoDevice */ };
+
+int spti_residual_launch(const spti_residual_args *a, sptrsm_dtype dtype, void *stream) {
+  (void)a, (void)dtype, (void)stream;
+  return NO_DEVICE;
+}
+
+int spti_move_columns_launch(const spti_move_columns_args *a, void *stream) {
+  (void)a, (void)stream;
+  return NO_DEVICE;
+}

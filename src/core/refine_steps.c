@@ -1,0 +1,281 @@
+/* refine_steps.c -- iterative refinement of a panel of columns: x := x + op(A)^-1 (alpha b - op(A) x).
+ *
+ * A step computes the residuals of the columns that still move and their backward errors in one pass, picks those that go on, as LAPACK's
+ * dgerfs decides [lapack1999], solves for their corrections, and adds them. With factors in single precision the picked
+ * residuals are scaled by powers of two, so that small ones do not underflow, and rounded; the first step of a fresh
+ * solution is then a correction of zero. Deterministic if the method is. */
+#include <math.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/pack.h"
+#include "core/refine_steps.h"
+
+/* ---- memory ---- */
+
+static void free_panels(spti_refiner *r, const sptrsm_context *context) {
+  spti_free(context, r->R);
+  spti_free(context, r->D);
+  for (int i = 0; i < 2; i++) spti_free(context, r->staging[i]);
+  spti_host_free(r->image[0]);
+  spti_free(context, r->image[1]);
+  *r = (spti_refiner){.A = r->A};
+}
+
+void spti_refiner_free(spti_refiner *r, const sptrsm_context *context) {
+  if (!r) return;
+  free_panels(r, context);
+  spti_original_free(&r->A, context);
+  spti_host_free(r);
+}
+
+static spti_refine_lists lists_in(void *image, int32_t panel) {
+  double *figures = image;
+  int32_t *lists = (int32_t *)(figures + 5 * (int64_t)panel);
+  return (spti_refine_lists){
+      figures, figures + panel, figures + 2 * (int64_t)panel, figures + 3 * (int64_t)panel, figures + 4 * (int64_t)panel,
+      lists,   lists + panel};
+}
+
+static size_t image_bytes(int32_t panel) { return (size_t)panel * (5 * sizeof(double) + 2 * sizeof(int32_t)); }
+
+/* Blocks of a GPU's caller in host memory go through panels of their own. */
+static bool stages(const spti_refine_job *j, int which) {
+  return j->d->context->place == SPTRSM_CUDA && (which == 0 ? j->B->place : j->X->place) == SPTRSM_HOST;
+}
+
+static sptrsm_status panel_bytes(size_t *out, const spti_refine_job *j, int32_t panel) {
+  size_t given = sptrsm_dtype_bytes(j->d->given), each = given + sptrsm_dtype_bytes(j->d->dtype);
+  each += given * (size_t)(stages(j, 0) + stages(j, 1));
+  return spti_bytes(out, (int64_t)j->d->n * panel, each, "panels of refinement");
+}
+
+/* As many columns as keep the solver's threads busy, or fewer to keep within the memory limit. */
+static sptrsm_status choose_panel(int32_t *out, const spti_refine_job *j) {
+  const sptrsm_direct *d = j->d;
+  int64_t most = (int64_t)d->panel * (d->context->place == SPTRSM_HOST ? spti_context_threads(d->context) : 1);
+  int32_t panel = (int32_t)(j->B->nrhs < most ? j->B->nrhs : most);
+  size_t bytes;
+  for (;; panel /= 2) {
+    SPTI_TRY(panel_bytes(&bytes, j, panel));
+    if (d->options.memory_limit == 0 || bytes <= d->options.memory_limit) break;
+    if (panel == 1)
+      return spti_fail(SPTRSM_ERR_MEMORY, "refinement of one right-hand side takes %zu bytes, the limit is %zu", bytes,
+                       d->options.memory_limit);
+  }
+  *out = panel;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_refine_make_panels(spti_refine_job *j) {
+  sptrsm_direct *d = j->d;
+  spti_refiner *r = j->r;
+  int32_t panel = 0;
+  SPTI_TRY(choose_panel(&panel, j));
+  if (panel > r->panel) {
+    free_panels(r, d->context);
+    SPTI_TRY(spti_alloc(d->context, &r->R, (int64_t)d->n * panel, sptrsm_dtype_bytes(d->given), "panel of residuals"));
+    SPTI_TRY(spti_alloc(d->context, &r->D, (int64_t)d->n * panel, sptrsm_dtype_bytes(d->dtype), "panel of corrections"));
+    SPTI_TRY(spti_host_alloc(&r->image[0], 1, image_bytes(panel), "lists of refinement"));
+    if (d->context->place == SPTRSM_CUDA) SPTI_TRY(spti_alloc(d->context, &r->image[1], 1, image_bytes(panel), "lists of refinement"));
+    r->panel = panel;
+  }
+  for (int i = 0; i < 2; i++)
+    if (stages(j, i) && !r->staging[i])
+      SPTI_TRY(spti_alloc(d->context, &r->staging[i], (int64_t)d->n * r->panel, sptrsm_dtype_bytes(d->given), "staging panel"));
+  j->host = lists_in(r->image[0], r->panel);
+  j->device = r->image[1] ? lists_in(r->image[1], r->panel) : j->host;
+  j->image_bytes = image_bytes(r->panel);
+  return SPTRSM_OK;
+}
+
+static sptrsm_block columns_of(const sptrsm_block *X, int64_t first, int32_t width) {
+  sptrsm_block part = *X;
+  part.data = spti_block_columns(X, first).data;
+  part.nrhs = width;
+  return part;
+}
+
+/* A dense panel of X's layout where the context works. */
+static sptrsm_block panel_block(const spti_refine_job *j, void *data, sptrsm_layout layout, int32_t width, sptrsm_dtype dtype) {
+  return (sptrsm_block){.data = data,
+                        .ld = layout == SPTRSM_ROW_MAJOR ? width : j->d->n,
+                        .n = j->d->n,
+                        .nrhs = width,
+                        .dtype = dtype,
+                        .layout = layout,
+                        .place = j->d->context->place};
+}
+
+static spti_refine_block strides_of(const sptrsm_block *b) {
+  bool rows = b->layout == SPTRSM_ROW_MAJOR;
+  return (spti_refine_block){.data = b->data, .row_stride = rows ? b->ld : 1, .col_stride = rows ? 1 : b->ld};
+}
+
+static sptrsm_status copy_panel(const spti_refine_job *j, const sptrsm_block *to, const sptrsm_block *from) {
+  size_t bytes = sptrsm_dtype_bytes(to->dtype);
+  bool rows = to->layout == SPTRSM_ROW_MAJOR;
+  size_t length = (size_t)(rows ? to->nrhs : to->n) * bytes, lines = (size_t)(rows ? to->n : to->nrhs);
+  return spti_gpu_copy(j->d->context, to->data, (size_t)to->ld * bytes, from->data, (size_t)from->ld * bytes, length, lines,
+                       to->place == SPTRSM_CUDA ? SPTI_TO_DEVICE : SPTI_TO_HOST);
+}
+
+/* ---- passes ---- */
+
+static sptrsm_status send_lists(const spti_refine_job *j) {
+  if (j->d->context->place == SPTRSM_HOST) return SPTRSM_OK;
+  return spti_gpu_copy(j->d->context, j->r->image[1], j->image_bytes, j->r->image[0], j->image_bytes, j->image_bytes, 1, SPTI_TO_DEVICE);
+}
+
+/* Of the listed columns of b and x. Their figures are in the host's lists when it returns; `weight` is on the device then. */
+static sptrsm_status residuals(const spti_refine_job *j, const sptrsm_block *b, const sptrsm_block *x, int32_t width, bool from_zero,
+                               void *weight) {
+  const sptrsm_context *context = j->d->context;
+  sptrsm_block r = panel_block(j, j->r->R, weight ? SPTRSM_COL_MAJOR : x->layout, width, x->dtype);
+  spti_residual_args a = j->residual;
+  a.width = width;
+  a.from_zero = from_zero;
+  a.columns = j->device.columns;
+  a.b = strides_of(b), a.x = strides_of(x), a.r = strides_of(&r);
+  if (weight) a.weight = a.r, a.weight.data = weight;
+  a.berr = j->device.berr, a.size = j->device.size, a.x_size = j->device.x_size;
+  for (int32_t c = 0; c < width; c++) j->host.berr[c] = j->host.size[c] = j->host.x_size[c] = 0;
+  SPTI_TRY(send_lists(j));
+  if (context->place == SPTRSM_HOST) {
+    spti_residual_host(&a, x->dtype, spti_context_threads(context));
+    return SPTRSM_OK;
+  }
+  SPTI_CUDA(spti_residual_launch(&a, x->dtype, context->stream));
+  return spti_gpu_copy(context, j->r->image[0], j->image_bytes, j->r->image[1], j->image_bytes, j->image_bytes, 1, SPTI_TO_HOST);
+}
+
+static sptrsm_status move_columns(const spti_refine_job *j, spti_move_columns_args *a) {
+  const sptrsm_context *context = j->d->context;
+  a->n = j->d->n;
+  if (context->place == SPTRSM_HOST) spti_move_columns_host(a, spti_context_threads(context));
+  else SPTI_CUDA(spti_move_columns_launch(a, context->stream));
+  return SPTRSM_OK;
+}
+
+/* x(:,columns[c]) += op(A)^-1 r(:,pick[c]) for c < width, or = where x is fresh; `were` residuals are in R. */
+static sptrsm_status correct(const spti_refine_job *j, const sptrsm_block *x, int32_t width, int32_t were, bool fresh) {
+  sptrsm_block r = panel_block(j, j->r->R, x->layout, were, x->dtype), D = panel_block(j, j->r->D, x->layout, width, j->d->dtype);
+  spti_move_columns_args pick = {.width = width,
+                                 .from = strides_of(&r),
+                                 .to = strides_of(&D),
+                                 .from_dtype = r.dtype,
+                                 .to_dtype = D.dtype,
+                                 .from_columns = j->device.pick,
+                                 .scale = j->device.scale};
+  spti_move_columns_args add = {.width = width,
+                                .from = strides_of(&D),
+                                .to = strides_of(x),
+                                .from_dtype = D.dtype,
+                                .to_dtype = x->dtype,
+                                .to_columns = j->device.columns,
+                                .scale = j->device.unscale,
+                                .add = !fresh};
+  SPTI_TRY(send_lists(j));
+  SPTI_TRY(move_columns(j, &pick));
+  SPTI_TRY(sptrsm_direct_solve(j->d, j->system, j->op, NULL, &D, &D));
+  return move_columns(j, &add);
+}
+
+/* ---- steps ---- */
+
+/* The power of two that brings figures of this size near 1, where there is one. */
+static double scale_for(double size) {
+  int exponent = 0;
+  if (!(size > 0) || !isfinite(size)) return 1;
+  (void)frexp(size, &exponent);
+  if (exponent > 1000) exponent = 1000;
+  return ldexp(1, exponent < -1000 ? 1000 : -exponent);
+}
+
+/* dgerfs goes on while the error is above u, was at least halved by the latest step (the first may always be taken), and steps are left. */
+static bool goes_on(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr) {
+  return berr > j->u && 2 * berr <= h->last[column] && h->steps[column] < j->max_steps;
+}
+
+/* Puts the columns that go on to the front of the lists. Returns their number. */
+static int32_t pick(const spti_refine_job *j, const spti_refine_history *h, int32_t width, bool all) {
+  int32_t kept = 0;
+  for (int32_t c = 0; c < width; c++) {
+    int32_t column = j->host.columns[c];
+    double berr = j->host.berr[c];
+    if (!all) h->berr[column] = berr;
+    if (!all && !goes_on(j, h, column, berr)) continue;
+    if (!all) h->last[column] = berr, h->steps[column]++;
+    j->host.columns[kept] = column;
+    j->host.pick[kept] = c;
+    j->host.scale[kept] = j->mixed ? scale_for(j->host.size[c]) : 1;
+    j->host.unscale[kept] = 1 / j->host.scale[kept];
+    kept++;
+  }
+  return kept;
+}
+
+static sptrsm_status refine_panel(const spti_refine_job *j, const sptrsm_block *b, const sptrsm_block *x, const spti_refine_history *h) {
+  int32_t width = (int32_t)x->nrhs;
+  bool fresh = j->solve && j->mixed;
+  for (int32_t c = 0; c < width; c++) {
+    j->host.columns[c] = c;
+    h->last[c] = 3; /* as dgerfs: any first step is allowed that an error of up to 1.5 asks for */
+    h->steps[c] = 0;
+  }
+  if (j->solve && !j->mixed) {
+    sptrsm_block out = *x;
+    SPTI_TRY(sptrsm_direct_solve(j->d, j->system, j->op, j->alpha, b, &out));
+  }
+  while (width > 0) {
+    SPTI_TRY(residuals(j, b, x, width, fresh, NULL));
+    int32_t kept = pick(j, h, width, fresh);
+    if (kept > 0) SPTI_TRY(correct(j, x, kept, width, fresh));
+    width = kept;
+    fresh = false;
+  }
+  return SPTRSM_OK;
+}
+
+/* Error bounds of a panel, from residuals of the final solutions. */
+static sptrsm_status bound_panel(const spti_refine_job *j, const sptrsm_block *b, const sptrsm_block *x, double *ferr) {
+  const sptrsm_context *context = j->d->context;
+  int32_t width = (int32_t)x->nrhs;
+  int64_t count = (int64_t)j->d->n * width;
+  bool on_device = context->place == SPTRSM_CUDA;
+  bool single = x->dtype == SPTRSM_F32 || x->dtype == SPTRSM_C64;
+  size_t bytes = single ? sizeof(float) : sizeof(double);
+  void *there = NULL;
+  double *w = NULL;
+  sptrsm_status status;
+  SPTI_TRY(spti_alloc(context, &there, count, bytes, "weights of the error bound"));
+  SPTI_TRY_GOTO(spti_host_alloc(&w, count, sizeof *w, "weights of the error bound"));
+  for (int32_t c = 0; c < width; c++) j->host.columns[c] = c;
+  SPTI_TRY_GOTO(residuals(j, b, x, width, false, there));
+  size_t total = (size_t)count * bytes;
+  SPTI_TRY_GOTO(spti_copy_bytes(context, w, SPTRSM_HOST, there, on_device ? SPTRSM_CUDA : SPTRSM_HOST, total));
+  for (int64_t p = count - 1; p >= 0 && single; p--) w[p] = (double)((float *)w)[p];
+  SPTI_TRY_GOTO(spti_error_bound(ferr, j->d, j->transposed, width, w));
+  for (int32_t c = 0; c < width; c++)
+    if (j->host.x_size[c] != 0) ferr[c] /= j->host.x_size[c];
+fail: /* the common end */
+  spti_host_free(w);
+  spti_free(context, there);
+  return status;
+}
+
+sptrsm_status spti_refine_run_panel(const spti_refine_job *j, int64_t first, int32_t width, const spti_refine_history *h) {
+  sptrsm_block b = columns_of(j->B, first, width), x = columns_of(j->X, first, width), caller = x;
+  if (stages(j, 0)) {
+    sptrsm_block staged = panel_block(j, j->r->staging[0], b.layout, width, b.dtype);
+    SPTI_TRY(copy_panel(j, &staged, &b));
+    b = staged;
+  }
+  if (stages(j, 1)) {
+    x = panel_block(j, j->r->staging[1], x.layout, width, x.dtype);
+    if (!j->solve) SPTI_TRY(copy_panel(j, &x, &caller));
+  }
+  SPTI_TRY(refine_panel(j, &b, &x, h));
+  if (j->out->ferr) SPTI_TRY(bound_panel(j, &b, &x, j->out->ferr + first));
+  return stages(j, 1) ? copy_panel(j, &caller, &x) : SPTRSM_OK;
+}

@@ -1,0 +1,368 @@
+/* refine.c -- iterative refinement: factors are disturbed on purpose, and what refinement makes of it is judged by residuals in long double
+ * and by solutions that are known. */
+#include "core/refine_case.h"
+
+TestSuite(refine, .init = open_context, .fini = close_context);
+
+/* ---- dgerfs ---- */
+
+static void try_system(sptrsm_direct *d, const original *A, sptrsm_system system, sptrsm_op op, int turn, const char *what) {
+  static block B, X;
+  double berr[NRHS], alpha_data[2];
+  int32_t steps[NRHS];
+  sptrsm_dtype t = A->A.dtype;
+  double u = u_of(t);
+  double complex alpha = turn % 3 == 0 ? 1 : is_complex(t) ? CMPLX(-0.5, 2) : -0.5;
+  mat S = system_of(&A->dense, system, op);
+  make_block(&B, turn & 1 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR, NRHS, turn % 4, t);
+  make_block(&X, turn & 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR, NRHS, 3 - turn % 4, t);
+  draw(&B);
+  put(alpha_data, 0, t, alpha);
+  const void *given = alpha == 1 ? NULL : alpha_data;
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.solve = 1;
+  options.max_steps = 0;
+  sptrsm_refine_result result = {.size = sizeof result, .berr = berr, .steps = steps};
+  OK(refine_at(turn, d, system, op, given, &B, &X, &options, &result));
+  check_columns(&S, alpha, &B, &X, berr, 1, what);
+  cr_assert(result.max_berr > 100 * u && result.unconverged > 0, "%s: the factors are too good: %g", what, result.max_berr);
+  options.solve = 0;
+  options.max_steps = 12;
+  OK(refine_at(turn >> 1, d, system, op, given, &B, &X, &options, &result));
+  check_columns(&S, alpha, &B, &X, berr, 10 * u, what);
+  check_padding(&B);
+  check_padding(&X);
+  cr_assert(result.unconverged == 0 && result.max_berr == berr[result.worst], "%s: %g", what, result.max_berr);
+  for (int k = 0; k < NRHS; k++) cr_assert(steps[k] >= 1 && steps[k] < 12 && berr[k] <= result.max_berr, "%s: %d steps", what, steps[k]);
+}
+
+Test(refine, brings_bad_solutions_to_working_precision) {
+  static factor_set s;
+  static original A;
+  int turn = 0;
+  for (int r = 0; r < RECIPES; r++)
+    for (int t = SPTRSM_F32; t <= SPTRSM_C128 && recipes[r].has_U; t++) {
+      build(&s, &A, &recipes[r], (sptrsm_dtype)t, r % 2 ? SPTRSM_CSR : SPTRSM_CSC, is_single((sptrsm_dtype)t) ? 1e-3 : 1e-4);
+      sptrsm_direct *d = create(&s, &A, SPTRSM_WORKING, turn % 2 ? 0 : 8);
+      for (int system = SPTRSM_SYS_A; system <= SPTRSM_SYS_Aat; system++)
+        for (int op = SPTRSM_N; op <= SPTRSM_C; op++) {
+          char what[128];
+          snprintf(what, sizeof what, "%s, type %d, system %s, op %d", recipes[r].name, t, sptrsm_system_name((sptrsm_system)system), op);
+          try_system(d, &A, (sptrsm_system)system, (sptrsm_op)op, turn++, what);
+        }
+      sptrsm_direct_destroy(d);
+    }
+}
+
+/* The errors that k = 0, 1, ... corrections leave tell where dgerfs would have stopped. */
+Test(refine, stops_as_dgerfs_does) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  double berr[9][NRHS], full[NRHS];
+  int32_t steps[NRHS];
+  bool ends_early = false, ends_exact = false;
+  for (int by = 0; by < 6; by++) { /* from quick convergence to none */
+    build(&s, &A, &recipes[2], SPTRSM_F64, SPTRSM_CSR, pow(10, -6 + by));
+    sptrsm_direct *d = create(&s, &A, SPTRSM_WORKING, 0);
+    make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+    make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+    draw(&B);
+    sptrsm_refine_options options;
+    sptrsm_refine_options_init(&options);
+    options.solve = 1;
+    sptrsm_refine_result result = {.size = sizeof result, .berr = full, .steps = steps};
+    OK(refine_at(by, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+    for (int k = 0; k <= 5; k++) {
+      options.max_steps = k;
+      result.berr = berr[k];
+      result.steps = NULL;
+      OK(refine_at(by, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+    }
+    for (int c = 0; c < NRHS; c++) {
+      int k = 0;
+      double last = 3, u = DBL_EPSILON / 2;
+      while (k < 5 && berr[k][c] > u && 2 * berr[k][c] <= last) last = berr[k++][c];
+      cr_assert(steps[c] == k && full[c] == berr[k][c], "disturbed by 1e%d, column %d: %d steps, not %d", -6 + by, c, steps[c], k);
+      ends_early = ends_early || (k < 5 && berr[k][c] > u);
+      ends_exact = ends_exact || (k < 5 && berr[k][c] <= u);
+    }
+    sptrsm_direct_destroy(d);
+  }
+  cr_assert(ends_early && ends_exact, "both ends should have been seen");
+}
+
+Test(refine, a_panel_changes_no_bits) {
+  static factor_set s;
+  static original A;
+  static block B, X, Y;
+  build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSC, 1e-3);
+  static const int32_t panels[] = {32, 1, 8};
+  make_block(&B, SPTRSM_COL_MAJOR, NRHS, 1, SPTRSM_F64);
+  draw(&B);
+  for (int i = 0; i < 3; i++) {
+    sptrsm_options options;
+    sptrsm_options_init(&options);
+    options.method = DIRECT_PLACE == SPTRSM_HOST ? "levelset" : "gather";
+    options.panel = panels[i];
+    if (panels[i] == 8 && DIRECT_PLACE == SPTRSM_HOST) options.memory_limit = 2048; /* of 16 bytes a row and column: 9 columns at most */
+    sptrsm_direct *d;
+    OK(sptrsm_direct_create(&d, context, &s.f, &options));
+    OK(sptrsm_direct_set_original(d, &A.A));
+    block *x = i == 0 ? &X : &Y;
+    make_block(x, SPTRSM_ROW_MAJOR, NRHS, 2, SPTRSM_F64);
+    sptrsm_refine_options how;
+    sptrsm_refine_options_init(&how);
+    how.solve = 1;
+    OK(sptrsm_direct_refine(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &x->b, &how, NULL));
+    cr_assert(i == 0 || memcmp(X.data, Y.data, sizeof X.data) == 0, "panel %d gives other bits", panels[i]);
+    sptrsm_direct_destroy(d);
+  }
+}
+
+Test(refine, zeros_and_what_is_not_finite_stay_in_their_columns) {
+  static factor_set s;
+  static original A;
+  static block B, X, Y;
+  for (int precision = SPTRSM_WORKING; precision <= SPTRSM_MIXED; precision++) {
+    build(&s, &A, &recipes[0], SPTRSM_C128, SPTRSM_CSR, 1e-5);
+    sptrsm_direct *d = create(&s, &A, (sptrsm_precision)precision, 0);
+    double berr[NRHS], ferr[NRHS];
+    int32_t steps[NRHS];
+    sptrsm_refine_options options;
+    sptrsm_refine_options_init(&options);
+    options.solve = 1;
+    sptrsm_refine_result result = {.size = sizeof result, .berr = berr, .steps = steps};
+    make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_C128);
+    make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_C128);
+    make_block(&Y, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_C128);
+    draw(&B);
+    OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+    cr_assert_eq(result.unconverged, 0);
+    for (int i = 0; i < N; i++) set(&B, i, 3, 0);
+    set(&B, 5, 7, NAN);
+    set(&B, 2, 11, INFINITY);
+    result.ferr = ferr;
+    OK(refine_at(3, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &Y, &options, &result));
+    cr_assert(berr[3] == 0 && steps[3] == 0 && ferr[3] < 1e-290, "zeros: berr %g, %d steps, ferr %g", berr[3], steps[3], ferr[3]);
+    cr_assert(isnan(berr[7]) && isnan(berr[11]) && isnan(ferr[7]) && isnan(result.max_berr), "NaN: %g %g %g", berr[7], berr[11], ferr[7]);
+    cr_assert(result.worst == 7 && result.unconverged == 2, "column %d, %d of them", (int)result.worst, (int)result.unconverged);
+    bool found = false;
+    for (int i = 0; i < N; i++) {
+      cr_assert(at(&Y, i, 3) == 0);
+      found = found || isnan(creal(at(&Y, i, 7)));
+      for (int k = 0; k < NRHS; k++) {
+        double complex x = at(&X, i, k), y = at(&Y, i, k);
+        cr_assert(k == 3 || k == 7 || k == 11 || cabs(x - y) <= 1e-12 * cabs(x), "column %d changed", k);
+      }
+    }
+    cr_assert(found, "the NaN is lost");
+    sptrsm_direct_destroy(d);
+  }
+}
+
+Test(refine, nothing_to_do) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSR, 0);
+  sptrsm_direct *d = create(&s, &A, SPTRSM_WORKING, 0);
+  make_block(&B, SPTRSM_COL_MAJOR, 0, 0, SPTRSM_F64);
+  make_block(&X, SPTRSM_COL_MAJOR, 0, 0, SPTRSM_F64);
+  sptrsm_refine_result result = {.size = sizeof result};
+  OK(sptrsm_direct_refine(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &X.b, NULL, &result));
+  cr_assert(result.worst == -1 && result.max_berr == 0 && result.unconverged == 0);
+  sptrsm_direct_destroy(d);
+
+  static const int64_t none[1];
+  sptrsm_sparse L = {.dtype = SPTRSM_F64, .ptr = none}, U = L;
+  U.uplo = SPTRSM_UPPER;
+  sptrsm_factors f;
+  sptrsm_factors_init(&f);
+  f.L = &L, f.U = &U;
+  double berr[2] = {1, 1}, ferr[2] = {1, 1};
+  result.berr = berr, result.ferr = ferr;
+  OK(sptrsm_direct_create(&d, context, &f, NULL));
+  OK(sptrsm_direct_set_original(d, &(sptrsm_square){.dtype = SPTRSM_F64, .ptr = none}));
+  sptrsm_block b = {.ld = 2, .nrhs = 2, .dtype = SPTRSM_F64}, x = b;
+  OK(sptrsm_direct_refine(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &b, &x, NULL, &result));
+  cr_assert(berr[0] == 0 && berr[1] == 0 && ferr[1] == 0 && result.worst == 0);
+  sptrsm_direct_destroy(d);
+}
+
+/* ---- symmetric originals ---- */
+
+Test(refine, one_triangle_stands_for_both) {
+  static factor_set s;
+  static original A, half;
+  static block B, X;
+  static const int kinds[] = {3, 4, 5}; /* LDL.', LDL', Cholesky */
+  for (int k = 0; k < 3; k++)
+    for (int format = SPTRSM_CSR; format <= SPTRSM_CSC; format++) {
+      build(&s, &A, &recipes[kinds[k]], SPTRSM_C128, SPTRSM_CSR, 1e-4);
+      s.f.perm_row = s.f.perm_col = NULL; /* the original of the factors alone, which is symmetric */
+      s.f.scale_row = s.f.scale_col = NULL;
+      mat whole = product(product(s.dense.L, s.dense.D), s.dense.U);
+      sptrsm_symmetry symmetry = recipes[kinds[k]].u_kind == SPTRSM_U_IS_LT ? SPTRSM_SYMMETRIC : SPTRSM_HERMITIAN;
+      memset(&half, 0, sizeof half);
+      if (symmetry == SPTRSM_HERMITIAN)
+        for (int i = 0; i < N; i++) whole.a[i][i] = creal(whole.a[i][i]);
+      store_original(&half, &whole, (sptrsm_format)format, symmetry, SPTRSM_C128);
+      sptrsm_direct *d = create(&s, &half, SPTRSM_WORKING, 0);
+      for (int op = SPTRSM_N; op <= SPTRSM_C; op++) {
+        double berr[NRHS];
+        sptrsm_refine_options options;
+        sptrsm_refine_options_init(&options);
+        options.solve = 1;
+        options.max_steps = 12;
+        sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+        make_block(&B, SPTRSM_COL_MAJOR, NRHS, 0, SPTRSM_C128);
+        make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_C128);
+        draw(&B);
+        OK(refine_at(op, d, SPTRSM_SYS_A, (sptrsm_op)op, NULL, &B, &X, &options, &result));
+        mat S = system_of(&half.dense, SPTRSM_SYS_A, (sptrsm_op)op);
+        check_columns(&S, 1, &B, &X, berr, 10 * u_of(SPTRSM_C128), recipes[kinds[k]].name);
+      }
+      sptrsm_direct_destroy(d);
+    }
+}
+
+Test(refine, a_skew_part_is_mirrored_with_its_sign) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  build(&s, &A, &recipes[2], SPTRSM_F64, SPTRSM_CSR, 0);
+  mat skew = {0};
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < i; j++) skew.a[i][j] = i + 2 * j;
+  memset(&A, 0, sizeof A);
+  store_original(&A, &skew, SPTRSM_CSC, SPTRSM_SKEW, SPTRSM_F64);
+  sptrsm_direct *d = create(&s, &A, SPTRSM_WORKING, 0);
+  double berr[NRHS];
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.max_steps = 0;
+  sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+  make_block(&B, SPTRSM_COL_MAJOR, NRHS, 0, SPTRSM_F64);
+  make_block(&X, SPTRSM_COL_MAJOR, NRHS, 0, SPTRSM_F64);
+  draw(&B);
+  draw(&X);
+  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+  check_columns(&A.dense, 1, &B, &X, berr, 1, "skew");
+  sptrsm_direct_destroy(d);
+}
+
+/* ---- the forward error ---- */
+
+/* Rows of very different size, which the factors know as a row scaling. */
+static void spread_rows(factor_set *s, original *A, sptrsm_dtype t) {
+  bool multiply = !s->f.scale_row || s->f.row_op == SPTRSM_MULTIPLY;
+  for (int i = 0; i < N; i++) {
+    int shift = i % 5 * 4;
+    for (int64_t p = A->ptr[i]; p < A->ptr[i + 1]; p++) {
+      put(A->val, p, t, ldexp(1, shift) * get(A->val, p, t));
+      A->dense.a[i][A->idx[p]] = get(A->val, p, t);
+    }
+    s->scale_row[i] = ldexp(s->f.scale_row ? s->scale_row[i] : 1, multiply ? -shift : shift);
+  }
+  s->f.scale_row = s->scale_row;
+  s->f.row_op = multiply ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
+}
+
+/* b = A x for a known x, rounded to the type: the bound allows for that. The norm in it is estimated from below. */
+static void check_bound(int r, sptrsm_dtype t, int turn, int *columns, int *above) {
+  static factor_set s;
+  static original A;
+  static block B, X, truth;
+  sptrsm_op op = (sptrsm_op)(turn % 3);
+  build(&s, &A, &recipes[r], t, SPTRSM_CSR, 1e-4);
+  if (turn % 2) spread_rows(&s, &A, t);
+  bool mixed = !is_single(t) && turn % 4 >= 2;
+  sptrsm_direct *d = create(&s, &A, mixed ? SPTRSM_MIXED : SPTRSM_WORKING, 0);
+  mat S = system_of(&A.dense, SPTRSM_SYS_A, op);
+  make_block(&truth, SPTRSM_ROW_MAJOR, NRHS, 0, t);
+  make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 1, t);
+  make_block(&X, SPTRSM_COL_MAJOR, NRHS, 1, t);
+  draw(&truth);
+  for (int i = 0; i < N; i++)
+    for (int k = 0; k < NRHS; k++) {
+      long double complex b = 0;
+      for (int j = 0; j < N; j++) b += (long double complex)S.a[i][j] * at(&truth, j, k);
+      set(&B, i, k, (double complex)b);
+    }
+  double ferr[NRHS];
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.solve = 1;
+  options.max_steps = turn % 5 ? 12 : 0; /* bad solutions have a bound too */
+  sptrsm_refine_result result = {.size = sizeof result, .ferr = ferr};
+  OK(refine_at(turn, d, SPTRSM_SYS_A, op, NULL, &B, &X, &options, &result));
+  for (int k = 0; k < NRHS; k++) {
+    double error = 0, size = 0;
+    for (int i = 0; i < N; i++) {
+      error = fmax(error, cabs(at(&X, i, k) - at(&truth, i, k)));
+      size = fmax(size, cabs1(at(&X, i, k)));
+    }
+    cr_assert(error / size <= 3 * ferr[k], "%s, type %d, column %d: error %g, bound %g", recipes[r].name, (int)t, k, error / size, ferr[k]);
+    cr_assert(ferr[k] <= 1e6 * fmax(error / size, N * u_of(t)), "%s, type %d: a bound of %g for an error of %g", recipes[r].name, (int)t,
+              ferr[k], error / size);
+    *above += error / size <= ferr[k];
+    ++*columns;
+  }
+  sptrsm_direct_destroy(d);
+}
+
+Test(refine, the_bound_is_above_the_error_of_known_solutions) {
+  int columns = 0, above = 0, turn = 0;
+  for (int r = 0; r < 6; r++)
+    for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) check_bound(r, (sptrsm_dtype)t, turn++, &columns, &above);
+  cr_assert(above >= 0.97 * columns, "%d of %d", above, columns);
+}
+
+/* ---- refusals ---- */
+
+Test(refine, wrong_calls_are_refused) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSR, 0);
+  sptrsm_direct *d = create(&s, NULL, SPTRSM_WORKING, 0);
+  make_block(&B, SPTRSM_ROW_MAJOR, 2, 0, SPTRSM_F64);
+  make_block(&X, SPTRSM_ROW_MAJOR, 2, 0, SPTRSM_F64);
+  draw(&B);
+  sptrsm_refine_result result = {.size = sizeof result};
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+#define REFINE(system, b, x, o, r) sptrsm_direct_refine(d, system, SPTRSM_N, NULL, b, x, o, r)
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, NULL, &result), "sptrsm_direct_set_original");
+  original bad = A;
+  bad.A.ptr = bad.ptr, bad.A.idx = bad.idx;
+  bad.idx[3] = N;
+  expect(SPTRSM_ERR_STRUCTURE, sptrsm_direct_set_original(d, &bad.A), "idx[3] = 13");
+  bad.ptr[4] = 0;
+  expect(SPTRSM_ERR_STRUCTURE, sptrsm_direct_set_original(d, &bad.A), "ptr[4] = 0");
+  bad.A.n = N - 1;
+  expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_set_original(d, &bad.A), "order 12");
+  bad.A.n = N, bad.A.dtype = SPTRSM_F32;
+  expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_set_original(d, &bad.A), "dtype");
+  OK(sptrsm_direct_set_original(d, &A.A));
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_L, &B.b, &X.b, NULL, &result), "not L");
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &B.b, NULL, &result), "X must be another block");
+  sptrsm_block narrow = X.b;
+  narrow.nrhs = 1;
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &narrow, NULL, &result), "right-hand sides");
+  options.tolerance = NAN;
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, &options, &result), "tolerance");
+  options.tolerance = 0, options.max_steps = -2;
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, &options, &result), "max_steps");
+  options.size = 1;
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, &options, &result), "sptrsm_refine_options_init");
+  result.size = 0;
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, NULL, &result), "sptrsm_refine_result");
+  OK(sptrsm_direct_set_original(d, NULL));
+  result.size = sizeof result;
+  expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, NULL, &result), "sptrsm_direct_set_original");
+#undef REFINE
+  sptrsm_direct_destroy(d);
+}

@@ -1,0 +1,130 @@
+/* refine_mixed.c -- factors in single precision, solutions in double. */
+#include "core/refine_case.h"
+
+TestSuite(refine_mixed, .init = open_context, .fini = close_context);
+
+Test(refine_mixed, single_factors_give_double_solutions) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  int turn = 0;
+  for (int r = 0; r < 6; r++)
+    for (int t = SPTRSM_F64; t <= SPTRSM_C128; t += 2)
+      for (int system = SPTRSM_SYS_A; system <= SPTRSM_SYS_Aat; system++, turn++) {
+        build(&s, &A, &recipes[r], (sptrsm_dtype)t, SPTRSM_CSC, 0);
+        sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
+        mat S = system_of(&A.dense, (sptrsm_system)system, SPTRSM_N);
+        double berr[NRHS];
+        int32_t steps[NRHS];
+        sptrsm_refine_options options;
+        sptrsm_refine_options_init(&options);
+        options.solve = 1;
+        sptrsm_refine_result result = {.size = sizeof result, .berr = berr, .steps = steps};
+        make_block(&B, turn & 1 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR, NRHS, 2, (sptrsm_dtype)t);
+        make_block(&X, turn & 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR, NRHS, 1, (sptrsm_dtype)t);
+        for (int i = 0; i < N; i++) /* columns far beyond the range of single precision */
+          for (int k = 0; k < NRHS; k++) set(&B, i, k, number((sptrsm_dtype)t) * pow(10, 20 * (k % 21 - 10)));
+        OK(refine_at(turn, d, (sptrsm_system)system, SPTRSM_N, NULL, &B, &X, &options, &result));
+        check_columns(&S, 1, &B, &X, berr, 10 * u_of((sptrsm_dtype)t), recipes[r].name);
+        check_padding(&X);
+        cr_assert(result.unconverged == 0);
+        bool needed = false;
+        for (int k = 0; k < NRHS; k++) needed = needed || steps[k] > 0;
+        cr_assert(needed, "%s: no column needed a step: are the factors single?", recipes[r].name);
+        sptrsm_direct_destroy(d);
+      }
+}
+
+Test(refine_mixed, too_ill_conditioned_for_single_factors_is_said) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  build(&s, &A, &recipes[2], SPTRSM_F64, SPTRSM_CSR, 0);
+  mat L = {0}, U = {0}; /* U = L': the inverse of L has entries of 10^8 */
+  s.L.ptr[0] = s.U.ptr[0] = 0;
+  int64_t p = 0;
+  for (int j = 0; j < N; j++) {
+    for (int i = j; i < N; i++, p++) {
+      L.a[i][j] = U.a[j][i] = i == j ? 1 : -4 * (1 - 1e-3 * ((i * 7 + j * 3) % 11));
+      s.L.idx[p] = s.U.idx[p] = i;
+      s.L.val[p] = s.U.val[p] = creal(L.a[i][j]);
+    }
+    s.L.ptr[j + 1] = s.U.ptr[j + 1] = p;
+  }
+  mat whole = product(L, U);
+  memset(&A, 0, sizeof A);
+  store_original(&A, &whole, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.solve = 1;
+  double berr[NRHS];
+  sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+  make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  draw(&B);
+  sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
+  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+  int64_t bad = 0;
+  for (int k = 0; k < NRHS; k++) bad += !(berr[k] <= 5 * DBL_EPSILON);
+  cr_assert(bad > 0 && result.unconverged == bad && result.max_berr == berr[result.worst], "%d bad columns, %d said", (int)bad,
+            (int)result.unconverged);
+  sptrsm_direct_destroy(d);
+}
+
+Test(refine_mixed, what_single_precision_can_not_hold) {
+  static factor_set s;
+  static original A;
+  sptrsm_direct *d;
+  sptrsm_options mixed;
+  sptrsm_options_init(&mixed);
+  mixed.precision = SPTRSM_MIXED;
+  build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSR, 0);
+  int64_t last = s.U.ptr[N] - 1;
+  double kept = s.U.val[last];
+  s.U.val[last] = -1e39;
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "U: entry (12,12) = -1e+39 overflows single precision");
+  s.U.val[last] = 1e-60;
+  expect(SPTRSM_ERR_SINGULAR, sptrsm_direct_create(&d, context, &s.f, &mixed), "U in single precision");
+  s.U.val[last] = kept;
+  OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
+  s.U.val[last] = 1e39;
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, NULL, NULL, s.U.val), "U.val[");
+  sptrsm_direct_destroy(d);
+  build(&s, &A, &recipes[4], SPTRSM_C128, SPTRSM_CSR, 0);
+  put(s.D, 4, SPTRSM_C128, CMPLX(1, 3e38 * 3));
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "D[4] = 9e+38");
+  build(&s, &A, &recipes[0], SPTRSM_F32, SPTRSM_CSR, 0);
+  expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_create(&d, context, &s.f, &mixed), "double precision");
+}
+
+Test(refine_mixed, single_factors_follow_new_values) {
+  static factor_set s, other;
+  static original A, B_of_other;
+  static block B, X;
+  build(&s, &A, &recipes[4], SPTRSM_F64, SPTRSM_CSR, 0);
+  other = s; /* same pattern; points into s but for its numbers */
+  sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
+  for (int64_t p = 0; p < s.L.ptr[N]; p++) other.L.val[p] = 0.5 * s.L.val[p];
+  for (int i = 0; i < N; i++) other.D[i] = 4 * s.D[i], other.D_sub[i] = 4 * s.D_sub[i];
+  OK(sptrsm_direct_set_values(d, other.L.val, other.D, other.D_sub, NULL));
+  mat L = s.dense.L, D = s.dense.D;
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) L.a[i][j] *= i == j ? 1 : 0.5, D.a[i][j] *= 4; /* the unit diagonal stays */
+  const dense_parts *p = &s.dense;
+  mat whole = product(product(product(p->R_inverse, tr(p->P)), product(product(L, D), adj(L))), product(tr(p->Q), p->C_inverse));
+  memset(&B_of_other, 0, sizeof B_of_other);
+  store_original(&B_of_other, &whole, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
+  OK(sptrsm_direct_set_original(d, &B_of_other.A));
+  double berr[NRHS];
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.solve = 1;
+  sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+  make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  draw(&B);
+  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+  check_columns(&B_of_other.dense, 1, &B, &X, berr, 10 * u_of(SPTRSM_F64), "new values");
+  expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &X.b), "single precision");
+  sptrsm_direct_destroy(d);
+}
