@@ -66,7 +66,8 @@ typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag;            /* UNIT: th
 typedef enum { SPTRSM_N, SPTRSM_T, SPTRSM_C } sptrsm_op;             /* as it is, transposed, conjugate transposed */
 typedef enum { SPTRSM_ROW_MAJOR, SPTRSM_COL_MAJOR } sptrsm_layout;
 typedef enum { SPTRSM_COPY, SPTRSM_BORROW } sptrsm_copy_mode;        /* BORROW: the caller keeps the arrays alive and unchanged */
-typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry; /* all but GENERAL: one triangle stands for both */
+/* All but GENERAL: one triangle is stored and stands for both. */
+typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry;
 typedef enum { SPTRSM_WORKING, SPTRSM_MIXED } sptrsm_precision;      /* see sptrsm_options.precision */
 typedef enum { SPTRSM_SELECT_ADAPTIVE, SPTRSM_SELECT_RHS, SPTRSM_SELECT_COLUMN } sptrsm_select; /* see sptrsm_options.select */
 
@@ -179,7 +180,7 @@ typedef struct {
   size_t memory_limit;  /* bytes of workspace, 0: no limit; a smaller panel is chosen to fit (host: one panel a thread) */
   char stencil[16];     /* structured problems: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": not said. Row x + y X + z X Y is point */
   int64_t grid[3];      /* (x, y, z) of a grid of X, Y, Z points. For structgrid, which checks them against the pattern */
-  sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are kept and solved with in single precision, for sptrsm_direct_refine */
+  sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are kept and used in single, for sptrsm_direct_refine */
 } sptrsm_options;
 SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
 
