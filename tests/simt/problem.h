@@ -162,15 +162,20 @@ template <typename T> std::vector<T> random_block(int64_t count, uint64_t seed) 
   return v;
 }
 
-/* AddressSanitizer is slow: then one case in five runs. */
-inline bool left_to_other_builds(uint64_t number) {
+/* What a build can afford: with SIMT_ALL set every case runs, else one in two, and one in ten where AddressSanitizer makes them slow. */
+inline uint64_t one_case_in() {
+  if (getenv("SIMT_ALL") || getenv("SIMT_SEED")) return 1;
 #if defined(__SANITIZE_ADDRESS__)
-  return number % 5 != 0 && !getenv("SIMT_SEED");
+  return 10;
 #else
-  (void)number;
-  return false;
+  return 2;
 #endif
 }
+
+inline bool left_to_other_builds(uint64_t number) { return number % one_case_in() != 0; }
+
+/* As many schedules of one case as a build can afford, of `count`. */
+inline uint64_t schedules(uint64_t count) { return one_case_in() <= 2 ? count : (count + 4) / 5; }
 
 /* The seeds of a test: SIMT_SEED alone if it is set, else `count` from `first`. */
 struct seed_range {

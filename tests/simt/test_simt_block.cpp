@@ -259,7 +259,7 @@ Test(simt_block, larger) {
 
 Test(simt_block, many_schedules) {
   static const shape patterns[] = {shape::random, shape::dense, shape::chain};
-  const seed_range range(1, 30);
+  const seed_range range(1, schedules(30));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     block_case c;
     c.draw(seed);

@@ -281,7 +281,7 @@ Test(simt_gather, longer) {
 
 Test(simt_gather, many_schedules) {
   static const shape patterns[] = {shape::random, shape::dense, shape::chain};
-  const seed_range range(1, 60);
+  const seed_range range(1, schedules(60));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     gather_case c;
     c.draw(seed);
@@ -358,7 +358,7 @@ Test(simt_gather, sentinels_on_the_right) {
 /* A dependency that never comes must end in the lost word and leave no wait behind; later solves report it again, but leave the row
  * that a report still to be read names; and after a new start the workspace serves as before. */
 Test(simt_gather, lost_dependency) {
-  const seed_range range(1, 10);
+  const seed_range range(1, schedules(10));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     simt::use(simt::schedule::from_seed(seed));
     gather_case c;

@@ -193,7 +193,7 @@ static std::string run_sweep(const levels_case &c, int32_t threads, int32_t shor
 }
 
 Test(simt_levels, sweeps) {
-  const seed_range range(7000, 24);
+  const seed_range range(7000, schedules(24));
   for (uint64_t seed = range.first; seed <= range.last; seed++)
     for (int s = 0; s < int(shape::count); s++) {
       if (left_to_other_builds(seed + uint64_t(s))) continue;
@@ -239,7 +239,7 @@ Test(simt_levels, no_memory) {
 
 /* A row that needs itself ends in the lost word, which names it or a row behind it, and leaves no wait behind. */
 Test(simt_levels, lost_dependency) {
-  const seed_range range(1, 20);
+  const seed_range range(1, schedules(20));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     levels_case c;
     c.draw(seed);

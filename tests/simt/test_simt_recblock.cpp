@@ -175,7 +175,7 @@ Test(simt_recblock, c64) { all_orders_and_widths<std::complex<float>>("c64", 1);
 /* A column has the same bits alone, in a narrow and in a wide panel, and under every schedule. */
 Test(simt_recblock, bits_do_not_depend_on_the_panel) {
   static const int32_t widths[] = {1, 2, 4, 7, 8, 16, 31, 40};
-  const seed_range range(1, 12);
+  const seed_range range(1, schedules(12));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     blocks_case c;
     c.draw(seed);
@@ -246,7 +246,7 @@ Test(simt_recblock, no_memory) {
 
 /* A row that waits for itself ends in the lost word, which names it or the row that waits for it, and leaves no wait behind. */
 Test(simt_recblock, lost_dependency) {
-  const seed_range range(1, 20);
+  const seed_range range(1, schedules(20));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     simt::use(simt::schedule::from_seed(seed));
     const int32_t width = seed % 2 ? 1 : 9;

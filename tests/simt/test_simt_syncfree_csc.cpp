@@ -39,7 +39,7 @@ Test(simt_syncfree_csc, longer) {
 
 Test(simt_syncfree_csc, many_schedules) {
   static const shape patterns[] = {shape::random, shape::dense, shape::chain};
-  const seed_range range(1, 200);
+  const seed_range range(1, schedules(200));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     solve_case c;
     c.draw(seed);
@@ -52,7 +52,7 @@ Test(simt_syncfree_csc, many_schedules) {
 
 /* One update too few must end in the lost word, name a row that waits for it, and leave no wait behind. */
 Test(simt_syncfree_csc, lost_dependency) {
-  const seed_range range(1, 20);
+  const seed_range range(1, schedules(20));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     solve_case c;
     c.draw(seed);

@@ -35,7 +35,7 @@ Test(simt_syncfree_csc_one, c64) { all_orders<std::complex<float>>(3); }
 
 /* One update too few, in the block or from outside: the lost word names a row that waits for it, and no wait is left behind. */
 Test(simt_syncfree_csc_one, lost_dependency) {
-  const seed_range range(1, 24);
+  const seed_range range(1, schedules(24));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     solve_case c;
     c.draw(seed);
@@ -53,7 +53,7 @@ Test(simt_syncfree_csc_one, lost_dependency) {
 
 /* A NaN in b reaches what depends on it, nothing else, and hangs nobody. */
 Test(simt_syncfree_csc_one, not_a_number) {
-  const seed_range range(1, 24);
+  const seed_range range(1, schedules(24));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     const int32_t n = 40, bad = 20;
     simt::use(simt::schedule::from_seed(seed));

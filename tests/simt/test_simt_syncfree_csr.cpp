@@ -200,7 +200,7 @@ Test(simt_syncfree_csr, every_variant) {
 
 Test(simt_syncfree_csr, many_schedules) {
   static const shape patterns[] = {shape::random, shape::dense, shape::chain, shape::grid};
-  const seed_range range(1, 40);
+  const seed_range range(1, schedules(40));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     csr_case c;
     c.draw(seed);
