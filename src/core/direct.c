@@ -2,7 +2,6 @@
  *
  * systems.c says which operators a system takes; here each becomes an edge or a stage of one pipeline. A plan is made per
  * triangle and operation when a system first asks for it; all of them share the panels. */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -21,14 +20,6 @@ void sptrsm_factors_init(sptrsm_factors *factors) {
 static const char *factor_name(const sptrsm_direct *d, int matrix) {
   if (d->dtype != d->given) return matrix == L_MATRIX ? "L in single precision" : "U in single precision";
   return matrix == L_MATRIX ? "L" : "U";
-}
-
-/* Says which factor the latest message is about. */
-static sptrsm_status name_factor(sptrsm_status status, const char *factor) {
-  if (status == SPTRSM_OK) return status;
-  char text[512];
-  snprintf(text, sizeof text, "%s", sptrsm_last_error());
-  return spti_fail(status, "%s: %s", factor, text);
 }
 
 /* ---- plans and the workspace they share ---- */
@@ -93,7 +84,7 @@ static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const s
   spti_direct_slot *s = slot_of(d, &matrix, &op, stage);
   *out = s;
   if (s->plan) return SPTRSM_OK;
-  SPTI_TRY(name_factor(spti_plan_create(&s->plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
+  SPTI_TRY(spti_name_object(spti_plan_create(&s->plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
   sptrsm_status status = fit_panel(d, s->plan);
   if (status == SPTRSM_OK) return status;
   sptrsm_plan_destroy(s->plan);
@@ -145,8 +136,8 @@ static sptrsm_status take_options(sptrsm_direct *d, const sptrsm_options *option
 }
 
 static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f) {
-  SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), factor_name(d, L_MATRIX)));
-  if (f->U) SPTI_TRY(name_factor(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), factor_name(d, U_MATRIX)));
+  SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), factor_name(d, L_MATRIX)));
+  if (f->U) SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), factor_name(d, U_MATRIX)));
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
   SPTI_TRY(spti_side_set_maps(&d->row, d->context, f->perm_row, f->row_convention, d->n, "perm_row"));
   SPTI_TRY(spti_side_set_maps(&d->col, d->context, f->perm_col, f->col_convention, d->n, "perm_col"));
@@ -202,14 +193,14 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
 
 /* Everything is checked before anything changes: U here, D as it is copied, L as the first thing that sets values. */
 static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
-  if (U_val) SPTI_TRY(name_factor(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
+  if (U_val) SPTI_TRY(spti_name_object(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
   spti_direct_diagonal fresh = {0};
   if (D || D_sub)
     SPTI_TRY(spti_direct_diagonal_create(&fresh, d->context, d->n, d->dtype, D ? D : d->D.host[0], D_sub ? D_sub : d->D.host[1],
                                          d->D.apply.hermitian));
   sptrsm_status status;
-  if (L_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[L_MATRIX], L_val), factor_name(d, L_MATRIX)));
-  if (U_val) SPTI_TRY_GOTO(name_factor(sptrsm_matrix_set_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
+  if (L_val) SPTI_TRY_GOTO(spti_name_object(sptrsm_matrix_set_values(d->matrix[L_MATRIX], L_val), factor_name(d, L_MATRIX)));
+  if (U_val) SPTI_TRY_GOTO(spti_name_object(sptrsm_matrix_set_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
   if (!D && !D_sub) return SPTRSM_OK;
   spti_direct_diagonal_free(&d->D, d->context);
   d->D = fresh;

@@ -17,7 +17,8 @@ sptrsm_status sptrsm_error_set(sptrsm_status status, const char *format, ...) {
   return status;
 }
 
-sptrsm_status spti_fail_in(const char *object, sptrsm_status status) {
+sptrsm_status spti_name_object(sptrsm_status status, const char *object) {
+  if (status == SPTRSM_OK) return status;
   char text[sizeof latest];
   memcpy(text, latest, sizeof text);
   return spti_fail(status, "%s: %s", object, text);

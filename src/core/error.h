@@ -20,7 +20,7 @@
 /* The one writer of the text; returns its status, so that `return spti_fail(...)` reads naturally. */
 #define spti_fail sptrsm_error_set
 
-/* Says which object the latest message is about: "L: ...". Returns the status. */
-sptrsm_status spti_fail_in(const char *object, sptrsm_status);
+/* Says which object the latest message is about, "L: ...", unless the status is OK; returns it. */
+sptrsm_status spti_name_object(sptrsm_status, const char *object);
 
 #endif

@@ -102,8 +102,7 @@ static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
   int64_t diagonals;
   if (T->place != SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "%s is in device memory; the rows it reaches are found on the host: copy it there", name);
-  sptrsm_status status = spti_validate(T, &diagonals);
-  return status == SPTRSM_OK ? status : spti_fail_in(name, status);
+  return spti_name_object(spti_validate(T, &diagonals), name);
 }
 
 static sptrsm_status check_request(const sptrsm_factors *f, const sptrsm_reach_request *request) {
