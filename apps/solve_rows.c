@@ -5,18 +5,31 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "solve.h"
 
 /* ---- rows of blocks ---- */
 
-static int new_block(sptrsm_block *out, int32_t n, const sptrsm_block *like, sptrsm_layout layout) {
+static size_t memory_limit(const run *r) {
+  size_t asked = r->set->problem.io.memory_limit;
+  return asked > 0 ? asked : (size_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* n rows of zeros, as many columns as B. */
+static int new_block(sptrsm_block *out, const run *r, int32_t n, sptrsm_layout layout, const char *what) {
+  const sptrsm_block *B = &r->in.B->block;
+  size_t each = sptrsm_dtype_bytes(B->dtype), limit = memory_limit(r);
   bool rows = layout == SPTRSM_ROW_MAJOR;
-  int64_t ld = rows ? like->nrhs : n, lines = rows ? n : like->nrhs;
-  *out = (sptrsm_block){.ld = ld > 0 ? ld : 1, .n = n, .nrhs = like->nrhs, .dtype = like->dtype, .layout = layout};
-  if (lines > 0 && ld > INT64_MAX / 16 / lines) return cli_no_memory("right-hand sides");
-  out->data = calloc((size_t)(ld * lines) + 1, sptrsm_dtype_bytes(like->dtype));
-  return out->data ? CLI_OK : cli_no_memory("right-hand sides");
+  int64_t ld = rows ? B->nrhs : n, lines = rows ? n : B->nrhs;
+  *out = (sptrsm_block){.ld = ld > 0 ? ld : 1, .n = n, .nrhs = B->nrhs, .dtype = B->dtype, .layout = layout};
+  if (lines > 0 && (size_t)ld > limit / each / (size_t)lines) {
+    cli_error("%s of %d rows and %lld columns takes more than the memory limit, %s; take fewer columns (--cols) or rows (--rows)", what, n,
+              (long long)B->nrhs, cli_bytes((double)limit).text);
+    return CLI_MEMORY;
+  }
+  out->data = calloc((size_t)(ld * lines) + 1, each);
+  return out->data ? CLI_OK : cli_no_memory(what);
 }
 
 static char *element(const sptrsm_block *b, int64_t i, int64_t k) {
@@ -137,13 +150,13 @@ static int solve_part(run *r, const sptrsm_reach_part *part) {
   sptrsm_block W;
   double start = cli_now();
   int32_t rows = r->set->rows ? (int32_t)r->part.wanted.count : r->in.factors->L_tri.n;
-  int code = new_block(&W, part->m, B, SPTRSM_ROW_MAJOR);
+  int code = new_block(&W, r, part->m, SPTRSM_ROW_MAJOR, "the part of B");
   if (code != CLI_OK) return code;
   copy_rows(&W, part->b_rows, B, r->in.b_rows);
   code = run_columns(r, &W);
   bool is_X = rows == W.n && !r->set->rows && B->layout == W.layout;
   if (is_X) r->X = W;
-  else if (code == CLI_OK) code = new_block(&r->X, rows, B, B->layout);
+  else if (code == CLI_OK) code = new_block(&r->X, r, rows, B->layout, "X");
   if (!is_X && code == CLI_OK) copy_rows(&r->X, r->part.wanted.rows, &W, part->x_rows);
   if (!is_X) free(W.data);
   r->seconds.solve = cli_now() - start;
@@ -154,7 +167,7 @@ static int solve_part(run *r, const sptrsm_reach_part *part) {
 static int measure(run *r) {
   sptrsm_block B;
   cli_phase("computing residuals");
-  int code = new_block(&B, r->in.factors->L_tri.n, &r->in.B->block, r->in.B->block.layout);
+  int code = new_block(&B, r, r->in.factors->L_tri.n, r->in.B->block.layout, "B for the residual");
   if (code != CLI_OK) return code;
   copy_rows(&B, NULL, &r->in.B->block, r->in.b_rows);
   if (!residual_compute(&r->residual, &r->in.S, r->in.alpha, &B, &r->X)) code = cli_no_memory("the residuals");

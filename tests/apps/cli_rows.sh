@@ -41,6 +41,8 @@ test_rows() {
   run sptrsm-verify -q set.h5 b.mtx whole.h5 --cols 1:3
   code 0
   rejects 2 "columns 1:4 asked for, but it has 3" sptrsm-solve -q set.h5 b.mtx -o x.h5 --cols 1:4
+  market wide.mtx general "37 20000 1" "2 1 1.5"
+  rejects 6 "takes more than the memory limit, 1 MB; take fewer columns" sptrsm-solve -q set.h5 wide.mtx -o x.h5 --memory-limit 1M --device cpu
   # What is not reached is not worked on: of a chain, what comes behind the entry, and before the row.
   system chain 50 --nrhs 2
   market e.mtx general "50 1 1" "21 1 1"
