@@ -16,12 +16,16 @@ static void put_one(void *values, int64_t p, sptrsm_dtype dtype) {
   else ((double *)values)[at + 1] = 0;
 }
 
-static void put_copy(void *to, int64_t q, const void *from, int64_t p, sptrsm_dtype dtype, bool conj) {
+static void copy_values(void *to, int64_t q, const void *from, int64_t p, int64_t count, sptrsm_dtype dtype) {
   size_t bytes = sptrsm_dtype_bytes(dtype);
-  memcpy((char *)to + (size_t)q * bytes, (const char *)from + (size_t)p * bytes, bytes);
-  if (!conj || !is_complex(dtype)) return;
-  if (is_single(dtype)) ((float *)to)[2 * q + 1] = -((float *)to)[2 * q + 1];
-  else ((double *)to)[2 * q + 1] = -((double *)to)[2 * q + 1];
+  memcpy((char *)to + (size_t)q * bytes, (const char *)from + (size_t)p * bytes, (size_t)count * bytes);
+}
+
+static void conjugate(void *values, int64_t count, sptrsm_dtype dtype) {
+  for (int64_t p = 0; is_complex(dtype) && p < count; p++) {
+    if (is_single(dtype)) ((float *)values)[2 * p + 1] = -((float *)values)[2 * p + 1];
+    else ((double *)values)[2 * p + 1] = -((double *)values)[2 * p + 1];
+  }
 }
 
 /* Stored entries of line i that stay: none of a unit diagonal, whose numbers are never read. */
@@ -40,7 +44,8 @@ static void count_lines(int64_t *ptr, const spti_reach_rows *r, const sptrsm_spa
   }
 }
 
-static void fill_lines(int32_t *idx, void *val, const spti_reach_rows *r, const sptrsm_sparse *T, const spti_row_set *worked, bool conj) {
+/* Numbers go in runs: below a row that is worked on, mostly all are. */
+static void fill_lines(int32_t *idx, void *val, const spti_reach_rows *r, const sptrsm_sparse *T, const spti_row_set *worked) {
   int64_t q = 0;
   for (int32_t k = 0; k < r->m; k++) {
     int32_t i = r->rows[k];
@@ -48,10 +53,12 @@ static void fill_lines(int32_t *idx, void *val, const spti_reach_rows *r, const 
       idx[q] = k;
       put_one(val, q++, T->dtype);
     }
-    for (int64_t p = T->ptr[i]; worked[i] && p < T->ptr[i + 1]; p++) {
-      if (!stays(T, worked, i, p)) continue;
-      idx[q] = r->number[T->idx[p]];
-      put_copy(val, q++, T->val, p, T->dtype, conj);
+    for (int64_t p = T->ptr[i], end = worked[i] ? T->ptr[i + 1] : p; p < end;) {
+      int64_t begin = p;
+      for (; p < end && stays(T, worked, i, p); p++) idx[q + p - begin] = r->number[T->idx[p]];
+      copy_values(val, q, T->val, begin, p - begin, T->dtype);
+      q += p - begin;
+      p += p < end; /* one that does not stay */
     }
   }
 }
@@ -71,7 +78,8 @@ sptrsm_status spti_reach_cut_triangle(sptrsm_sparse *out, const spti_reach_rows 
   out->idx = idx;
   SPTI_TRY(spti_host_alloc(&val, ptr[r->m], sptrsm_dtype_bytes(T->dtype), "triangle of the reach"));
   out->val = val;
-  fill_lines(idx, val, r, T, worked, conj);
+  fill_lines(idx, val, r, T, worked);
+  if (conj) conjugate(val, ptr[r->m], T->dtype);
   return SPTRSM_OK;
 }
 
@@ -81,7 +89,7 @@ sptrsm_status spti_reach_cut_diagonal(void **out, const spti_reach_rows *r, cons
   size_t bytes = sptrsm_dtype_bytes(dtype);
   SPTI_TRY(spti_host_alloc(out, r->m, bytes, "D of the reach"));
   for (int32_t k = 0; k < r->m; k++) {
-    if (worked[r->rows[k]]) put_copy(*out, k, values, r->rows[k], dtype, false);
+    if (worked[r->rows[k]]) copy_values(*out, k, values, r->rows[k], 1, dtype);
     else if (part == 0) put_one(*out, k, dtype);
     else memset((char *)*out + (size_t)k * bytes, 0, bytes);
   }
