@@ -11,7 +11,7 @@ typedef struct {
   sptrsm_place place;
   bool deterministic; /* the row's method is */
   bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level, levels_a_panel_level, chained;
-  spti_choice choice;
+  const char *method, *reason;
 } row;
 
 /* Times in ms on one H200, f64 (docs/benchmarks.md has all); in brackets what the next best takes. Rows without a bound on right-hand
@@ -22,51 +22,60 @@ static const row table[] = {
      .deterministic = true,
      .nrhs = {1, 4},
      .levels = {0, 6},
-     .choice = {"levelset", "few right-hand sides, few levels: a launch a level"}},
+     .method = "levelset",
+     .reason = "few right-hand sides, few levels: a launch a level"},
     /* 8, 32, 128: boyd2 0.07, 0.28, 1.04 (gather 0.19, 0.35, 1.37), a2nnsnsl 0.03, 0.07, 0.25 (0.06, 0.07, 0.27) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .levels = {0, 6},
-     .choice = {"recblock", "few levels: almost all work in products without waiting"}},
+     .method = "recblock",
+     .reason = "few levels: almost all work in products without waiting"},
     /* levels of rows over levels of panels: factors 14 to 57, bloweya 32; memplus, 7 and 8, loses (0.31, gather 0.10), as all below do.
      * 1: cot_armadillo 0.18 (syncfree-csc 0.38), raefsky1 0.14 (levelset 0.27), bloweya 0.66 (1.4), ct2010 0.16 (syncfree-csc 0.28);
      * 32: cot_armadillo 0.29 (gather 0.69), raefsky1 0.15 (levelset 0.45), bloweya 1.0 (1.5), ct2010 0.27 (gather 0.46) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .levels_a_panel_level = {10, 0},
-     .choice = {"block", "factors, bands: few levels of row panels, dense tiles on tensor cores"}},
+     .method = "block",
+     .reason = "factors, bands: few levels of row panels, dense tiles on tensor cores"},
     /* what block leaves: memplus L, 1 right-hand side: 0.05 (syncfree-csc 0.07); 32: 0.17, gather 0.11 */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .nrhs = {1, 8},
      .wide_levels = {0, 12},
      .thin_share = {0.8, 0},
-     .choice = {"levelset", "deep and narrow: levels walked by one block a right-hand side"}},
+     .method = "levelset",
+     .reason = "deep and narrow: levels walked by one block a right-hand side"},
     /* 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29), jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20) */
     {.place = SPTRSM_CUDA,
      .nrhs = {1, 4},
      .rows_a_level = {0, 140},
-     .choice = {"syncfree-csc", "few right-hand sides, factors: columns near each other in one block"}},
+     .method = "syncfree-csc",
+     .reason = "few right-hand sides, factors: columns near each other in one block"},
     /* 1: D3N7 192^3 0.79 (recblock 1.4), D3N27 128^3 1.1 (1.4), G2_circuit L 0.53 (0.70), G3_circuit 2.0 (2.5), cage11 L 0.07 (0.09) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .nrhs = {1, 4},
-     .choice = {"syncfree-csr", "few right-hand sides, wide levels: rows packed in level order"}},
+     .method = "syncfree-csr",
+     .reason = "few right-hand sides, wide levels: rows packed in level order"},
     /* 32: cot_armadillo 0.67 (levelset 1.14), ct2010 0.44 (1.01), G2_circuit L 0.42 (recblock 0.67), cage11 L 0.07 (0.10);
      * 8: D3N7 192^3 1.9 (recblock 2.8), D3N27 128^3 1.8 (2.5); 512: G2_circuit L 1.8 (2.5), delaunay 0.87 (1.18), cage11 L 0.59 (0.85) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
-     .choice = {"gather", "on a GPU: rows gathered in level order, lanes over right-hand sides"}},
+     .method = "gather",
+     .reason = "on a GPU: rows gathered in level order, lanes over right-hand sides"},
     /* ms of one thread with AVX-512 (docs/benchmarks.md), 8 right-hand sides: wang4 4.5 (levelset 7.7), fem_raptor 1.7 (3.1), G2_circuit
      * 9.6 (12.5), wathen100 2.9 (3.4), raefsky1 L 0.67 (2.0); 1: 2.0 (3.8), 1.0 (1.5), 5.3 (7.1), 1.1 (1.5), 0.57 (1.1). Shares there
      * are 0.8 to 1; at 0.71 to 0.74 both are as fast (cot_armadillo, sherman5), at 0.45 and less levelset is faster (ct2010, ILU) */
     {.place = SPTRSM_HOST,
      .deterministic = true,
      .chained = {0.7, 0},
-     .choice = {"block", "on the host: a factor with supernodes, solved as dense blocks"}},
+     .method = "block",
+     .reason = "on the host: a factor with supernodes, solved as dense blocks"},
     {.place = SPTRSM_HOST,
      .deterministic = true,
-     .choice = {"levelset", "on the host: vector lanes and threads over right-hand sides, threads over wide levels"}},
+     .method = "levelset",
+     .reason = "on the host: vector lanes and threads over right-hand sides, threads over wide levels"},
 };
 
 static bool within(bounds b, double value) { return value >= b.least && (b.most == 0 || value <= b.most); }
@@ -79,9 +88,9 @@ static bool holds(const row *r, const spti_features *f) {
          within(r->chained, f->chained);
 }
 
-spti_choice spti_choose(const spti_features *features) {
+spti_choice spti_choose(const spti_features *features, int from) {
   const int rows = (int)(sizeof table / sizeof *table);
-  for (int r = 0; r < rows; r++)
-    if (holds(&table[r], features)) return table[r].choice;
-  return table[rows - 1].choice; /* the last row of a place has no bounds, so only an unknown place comes here */
+  for (int r = from; r < rows; r++)
+    if (holds(&table[r], features)) return (spti_choice){table[r].method, table[r].reason, r};
+  return (spti_choice){.row = rows};
 }

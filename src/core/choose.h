@@ -18,14 +18,16 @@ typedef struct {
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
   int32_t panel_levels; /* levels of row panels (core/row_panels_gpu.h), 0: not looked for */
-  double chained; /* host only: share of entries in lines like those of supernodes (core/chains.h) */
+  double chained;       /* host only: share of entries in lines like those of supernodes (core/chains.h) */
 } spti_features;
 
 typedef struct {
-  const char *method; /* name[:variant] */
+  const char *method; /* name[:variant]; NULL: no row is left */
   const char *reason;
+  int row; /* of the table */
 } spti_choice;
 
-spti_choice spti_choose(const spti_features *);
+/* The first choice from row `from` on: 0, or the row after that of a method which refused the triangle. */
+spti_choice spti_choose(const spti_features *, int from);
 
 #endif

@@ -79,15 +79,12 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-/* auto: on a GPU by the level sets, of which most methods there make use in their analysis anyway; on the host by the shape of lines. */
-static sptrsm_status choose_method(sptrsm_plan *plan) {
-  spti_features features = {
+/* What auto goes by: on a GPU the level sets, of which most methods there make use in their analysis anyway; on the host the shape of
+ * lines. */
+static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan) {
+  *f = (spti_features){
       .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};
-  if (features.place == SPTRSM_CUDA) SPTI_TRY(add_levels(&features, plan));
-  else SPTI_TRY(spti_chained_share(&features.chained, &plan->view));
-  spti_choice choice = spti_choose(&features);
-  snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
-  return take_method(plan, choice.method);
+  return f->place == SPTRSM_CUDA ? add_levels(f, plan) : spti_chained_share(&f->chained, &plan->view);
 }
 
 /* Host: a slab of columns that stays in one core's cache. GPU: wide enough for the kernels, within a bounded share of memory. */
@@ -132,23 +129,48 @@ static sptrsm_status timed_view(sptrsm_plan *plan, spti_orientation wants) {
   return SPTRSM_OK;
 }
 
-/* Turning the stored format into the one the method reads is timed apart: only the first plan of a matrix pays for it. */
+/* By the method that was taken. Turning the stored format into the one it reads is timed apart: only the first plan of a matrix pays. */
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  const spti_orientation wants = plan->method->wants;
+  if (wants != SPTI_ANY && plan->view.pull != (wants == SPTI_PULL)) SPTI_TRY(timed_view(plan, wants));
+  plan->panel = choose_panel(plan);
+  return plan->method->analyse ? plan->method->analyse(plan) : SPTRSM_OK;
+}
+
+static void forget_analysis(sptrsm_plan *plan) {
+  if (plan->method->free) plan->method->free(plan);
+  plan->state = NULL;
+  plan->team = 1;
+}
+
+/* A method may find in its analysis that it cannot serve the triangle, or not in this memory: then the next that auto would take does. */
+static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
+  spti_features features;
+  char refusal[64] = "";
+  sptrsm_status status;
+  SPTI_TRY(find_features(&features, plan));
+  for (spti_choice choice = spti_choose(&features, 0);;) {
+    snprintf(plan->reason, sizeof plan->reason, "%s%s", refusal, choice.reason);
+    SPTI_TRY(take_method(plan, choice.method));
+    status = analyse(plan);
+    if (status != SPTRSM_ERR_UNSUPPORTED && status != SPTRSM_ERR_MEMORY) return status;
+    choice = spti_choose(&features, choice.row + 1);
+    if (!choice.method) return status;
+    snprintf(refusal, sizeof refusal, "%s %s; ", plan->method->name, status == SPTRSM_ERR_MEMORY ? "found no memory" : "refused");
+    forget_analysis(plan);
+  }
+}
+
 static sptrsm_status prepare(sptrsm_plan *plan) {
   const char *name = plan->options.method;
-  bool automatic = !name || strcmp(name, "auto") == 0;
+  const bool automatic = !name || strcmp(name, "auto") == 0;
   snprintf(plan->reason, sizeof plan->reason, "asked for");
   if (!automatic) SPTI_TRY(take_method(plan, name));
   SPTI_TRY(spti_context_wait(plan->context)); /* so that the times below are of this plan only */
-  double start = spti_seconds();
-  spti_orientation undecided = plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL;
+  const double start = spti_seconds();
+  const spti_orientation undecided = plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL;
   SPTI_TRY(timed_view(plan, automatic ? undecided : plan->method->wants));
-  if (automatic) {
-    SPTI_TRY(choose_method(plan));
-    const spti_orientation wants = plan->method->wants;
-    if (wants != SPTI_ANY && plan->view.pull != (wants == SPTI_PULL)) SPTI_TRY(timed_view(plan, wants));
-  }
-  plan->panel = choose_panel(plan);
-  if (plan->method->analyse) SPTI_TRY(plan->method->analyse(plan));
+  SPTI_TRY(automatic ? analyse_by_choice(plan) : analyse(plan));
   spti_plan_drop_row_panels(plan);
   SPTI_TRY(spti_context_wait(plan->context));
   plan->analysis_seconds = spti_seconds() - start - plan->view_seconds;

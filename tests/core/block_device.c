@@ -2,6 +2,7 @@
  * schedules that the emulator does not reach. */
 #include <criterion/criterion.h>
 
+#include <complex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,4 +124,42 @@ Test(block_device, patterns) {
       check_system(&system, cases[c].window, test_pattern_names[cases[c].pattern]);
       test_system_free(&system);
     }
+}
+
+/* A bidiagonal of few bytes, whose panels are more than block takes: auto goes on to the next method. */
+Test(block_device, auto_where_block_refuses) {
+  enum { ORDER = 250000 };
+  int64_t *ptr = malloc((ORDER + 1) * sizeof *ptr);
+  int32_t *idx = malloc(ORDER * sizeof *idx);
+  double complex *val = malloc(ORDER * sizeof *val), *x = malloc(ORDER * sizeof *x);
+  cr_assert(ptr && idx && val && x);
+  for (int32_t i = 0; i <= ORDER; i++) ptr[i] = i > 0 ? i - 1 : 0;
+  for (int32_t i = 0; i < ORDER; i++) idx[i] = i, val[i] = 0.5, x[i] = 3;
+  const sptrsm_sparse T = {.format = SPTRSM_CSR, .dtype = SPTRSM_C128, .diag = SPTRSM_UNIT, .n = ORDER, .ptr = ptr, .idx = idx, .val = val};
+  const sptrsm_block X = {.data = x, .n = ORDER, .nrhs = 1, .ld = 1, .dtype = SPTRSM_C128, .layout = SPTRSM_ROW_MAJOR};
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_COPY));
+  options.method = "block";
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_ERR_UNSUPPORTED);
+  options.method = "auto";
+  ok(sptrsm_plan_create(&plan, matrix, &options));
+  sptrsm_info info = {.size = sizeof info};
+  ok(sptrsm_plan_info(&info, plan));
+  cr_assert_str_eq(info.method, "gather");
+  cr_assert_eq(strncmp(info.reason, "block refused; on a GPU: ", 25), 0, "%s", info.reason);
+  ok(sptrsm_solve(plan, NULL, NULL, &X, &X));
+  ok(sptrsm_context_sync(context));
+  cr_assert(x[0] == 3 && x[1] == 1.5 && x[ORDER - 1] == 2, "%g, %g, %g", creal(x[0]), creal(x[1]), creal(x[ORDER - 1]));
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+  free(ptr);
+  free(idx);
+  free(val);
+  free(x);
 }

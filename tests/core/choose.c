@@ -19,7 +19,7 @@ static spti_features with_panels(spti_features f, int32_t panel_levels) {
 }
 
 static void expect(spti_features f, const char *method) {
-  spti_choice choice = spti_choose(&f);
+  spti_choice choice = spti_choose(&f, 0);
   cr_expect_str_eq(choice.method, method, "n=%d levels=%d thin=%d wide=%d nrhs=%lld: %s", f.n, f.levels, f.thin_levels, f.wide_levels,
                    (long long)f.nrhs, choice.method);
   cr_expect_gt(strlen(choice.reason), 10);
@@ -58,6 +58,22 @@ Test(choose, row_panels) {
   expect(with_panels(problem(150102, 733, 7, 658, 1), 490), "syncfree-csr"); /* G2_circuit L */
   expect(with_panels(problem(150102, 733, 7, 658, 32), 490), "gather");
   expect(with_panels(problem(1000, 999, 0, 999, 32), 100), "gather");
+}
+
+/* What is left where the methods chosen before refused. */
+Test(choose, the_next_method) {
+  static const char *const left[] = {"block", "levelset", "syncfree-csc", "syncfree-csr", "gather"};
+  const spti_features chain = with_panels(problem(250000, 250000, 250000, 0, 1), 3907);
+  int from = 0;
+  for (size_t m = 0; m < sizeof left / sizeof *left; m++) {
+    spti_choice choice = spti_choose(&chain, from);
+    cr_assert_str_eq(choice.method, left[m]);
+    cr_assert_geq(choice.row, from);
+    from = choice.row + 1;
+  }
+  cr_assert_null(spti_choose(&chain, from).method);
+  const spti_features host = {.place = SPTRSM_HOST, .n = 10, .chained = 1};
+  cr_assert_str_eq(spti_choose(&host, spti_choose(&host, 0).row + 1).method, "levelset");
 }
 
 /* Bounds are inclusive. */
@@ -155,7 +171,7 @@ Test(choose, always_a_method_that_exists) {
             f.place = kind & 1 ? SPTRSM_HOST : SPTRSM_CUDA;
             f.deterministic = (kind & 2) != 0;
             f.chained = 0.25 * o;
-            spti_choice choice = spti_choose(&f);
+            spti_choice choice = spti_choose(&f, 0);
             const spti_method *method = spti_method_find(choice.method, strcspn(choice.method, ":"), f.place);
             if (f.place == SPTRSM_CUDA && !has_cuda) continue;
             cr_assert(method, "%s", choice.method);

@@ -179,6 +179,42 @@ Test(memory, every_allocation_of_a_plan_fails_once) {
   }
 }
 
+/* auto, of whose methods one finds no memory for its analysis: the next one in its table solves, and the reason says so. */
+Test(memory, auto_goes_on_to_the_next_method) {
+  enum { DENSE = 24 };
+  int went_on = 0, first_choice = 0;
+  int64_t p = 0;
+  for (int32_t i = 0; i < DENSE; i++) {
+    for (int32_t j = 0; j <= i; j++) idx[p] = j, val[p++] = i == j ? 2 : 0.125;
+    ptr[i + 1] = p;
+  }
+  T = (sptrsm_sparse){.dtype = SPTRSM_F64, .n = DENSE, .ptr = ptr, .idx = idx, .val = val, .format = SPTRSM_CSR, .uplo = SPTRSM_LOWER};
+  for (int i = 0; i < BITS; i++) right[i] = 1;
+  sptrsm_options_init(&options);
+  for (long k = 0; first_choice == 0; k++) {
+    sptrsm_info info = {.size = sizeof info};
+    sptrsm_block B = block(right, DENSE, SPTRSM_F64), X = block(x, DENSE, SPTRSM_F64);
+    cr_assert_eq(make_context(), SPTRSM_OK);
+    cr_assert_eq(make_matrix(), SPTRSM_OK);
+    until_failure = k;
+    sptrsm_status status = make_plan();
+    until_failure = -1;
+    if (status == SPTRSM_OK) {
+      cr_assert_eq(sptrsm_plan_info(&info, plan), SPTRSM_OK);
+      cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+      cr_assert(x[0] == 0.5 && x[NRHS] == 0.46875, "allocation %ld: %g, %g", k, x[0], x[NRHS]);
+      first_choice += strcmp(info.method, "block") == 0;
+      went_on += strcmp(info.method, "levelset") == 0 && strstr(info.reason, "block found no memory; on the host: ") == info.reason;
+    } else cr_assert_eq(status, SPTRSM_ERR_MEMORY, "allocation %ld: %s", k, sptrsm_last_error());
+    sptrsm_plan_destroy(plan);
+    sptrsm_matrix_destroy(matrix);
+    sptrsm_context_destroy(context);
+    cr_assert_eq(alive, 0, "%ld allocations left over after allocation %ld failed", (long)alive, k);
+    plan = NULL;
+  }
+  cr_assert_gt(went_on, 3, "levelset took over %d times", went_on);
+}
+
 /* ---- a factor set ---- */
 
 static sptrsm_direct *direct;
