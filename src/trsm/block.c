@@ -25,12 +25,12 @@ typedef struct {
 
 /* Rows of a panel, at most and before it may end early; columns beyond so many places in ready order share no step. */
 static const spti_block_settings SETTINGS = {
-    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = 1 << 17, .bound = 2, .refine = 1000000};
+    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
 
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
-  const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL}, {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
-                                {"window", &s->window, 64, 1 << 17, NULL},     {"bound", &s->bound, 0, INT32_MAX, NULL},
-                                {"refine", &s->refine, 0, INT32_MAX, NULL},    {"tile", tile, 8, 32, NULL}};
+  const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
+                                {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL}, {"bound", &s->bound, 0, INT32_MAX, NULL},
+                                {"refine", &s->refine, 0, INT32_MAX, NULL},          {"tile", tile, 8, 32, NULL}};
   SPTI_TRY(spti_variant_parse("block", text, known, (int)(sizeof known / sizeof *known)));
   if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: least=%d is above rows=%d", s->least, s->rows);
   if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d is not a multiple of 64", s->window);

@@ -175,6 +175,10 @@ sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *pl
   spti_row_panels found;
   *out = (spti_block_analysis){.set = *set};
   if (plan->view.n == 0) return SPTRSM_OK;
+  const int64_t room = (int64_t)SPTI_BLOCK_WINDOWS * set->window;
+  if (plan->view.n > room)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d has room for %lld rows, not for %d; use a larger window, up to %d", set->window,
+                     (long long)room, plan->view.n, SPTI_BLOCK_WINDOW);
   SPTI_TRY(spti_plan_take_row_panels(&found, plan, set->rows, set->least));
   const sptrsm_status status = build(out, plan, &found);
   spti_row_panels_free(&found, plan);

@@ -12,11 +12,13 @@ extern "C" {
 #endif
 
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_TOTALS };
+enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */
 
 typedef struct {
   spti_view view;       /* pull */
   int32_t count;        /* panels */
-  int32_t window;       /* columns whose ready_at are in different windows never share a step: a multiple of 64 */
+  int32_t window;       /* columns whose ready_at are in different windows never share a step: a multiple of 64 up to SPTI_BLOCK_WINDOW;
+                         * SPTI_BLOCK_WINDOWS of them are n or more */
   int32_t threads;      /* that share a panel's entries: whole warps, from 64 to 1024 */
   int32_t scan_threads; /* of the one block that adds up over panels: likewise */
   int32_t *first;       /* [count+1] */

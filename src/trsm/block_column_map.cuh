@@ -12,7 +12,7 @@
 
 namespace spti {
 
-enum { ENTRY_BATCH = 4, WINDOWS_MOST = 1 << 14 };
+enum { ENTRY_BATCH = 4 };
 
 /* A panel's entries follow each other in the view. */
 struct panel_entries {
@@ -120,7 +120,7 @@ static inline size_t column_map_bytes(int32_t window) { return sizeof(int32_t) *
  * follow before the next window is here. */
 template <typename Visit> SPTI_DEVICE void each_window(const spti_block_columns_args &a, const panel_entries &e, Visit visit) {
   SPTI_DYNAMIC_SHARED(int32_t, memory);
-  SPTI_SHARED(int32_t, needed, WINDOWS_MOST / 32);
+  SPTI_SHARED(int32_t, needed, SPTI_BLOCK_WINDOWS / 32);
   const int32_t windows = (a.view.n - 1) / a.window + 1;
   for (int32_t w = thread_in_block(); w < (windows + 31) / 32; w += threads_per_block()) shared_store(needed + w, windows == 1);
   syncthreads();
