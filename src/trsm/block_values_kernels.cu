@@ -4,6 +4,8 @@
  * inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for all columns together. It is used
  * where abs(inverse) abs(D) has no row sum above a bound: by so much the residual of a product with it may exceed that of substitution.
  * A step of refinement squares what it loses, so with one the bound is far higher.
+ * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
+ * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
  * Deterministic: yes. */
 #include "trsm/block_column_map.cuh"
 
@@ -144,24 +146,39 @@ template <typename W> struct two_triangles {
   }
 };
 
-/* A reciprocal that keeps its full precision as T. */
-SPTI_DEVICE bool is_normal(float v) { return magnitude(v) >= 1.17549435e-38f && magnitude(v) <= 3.40282347e38f; }
-SPTI_DEVICE bool is_normal(double v) { return magnitude(v) >= 2.2250738585072014e-308 && magnitude(v) <= 1.7976931348623157e308; }
-template <typename R> SPTI_DEVICE bool is_normal(complex_t<R> v) { return is_normal(magnitude(v)); }
+/* Of the real and imaginary parts of T: the normal numbers, and the step of those below them. */
+template <typename R> struct range;
+template <> struct range<float> {
+  static constexpr double LEAST = 1.1754943508222875e-38, MOST = 3.4028234663852886e38, STEP = 1.401298464324817e-45;
+};
+template <> struct range<double> {
+  static constexpr double LEAST = 2.2250738585072014e-308, MOST = 1.7976931348623157e308, STEP = 4.9406564584124654e-324;
+};
+template <typename R> struct range<complex_t<R>> : range<R> {};
 
 /* Whole block: what row `thread` asks for, a flag of the panel. */
 template <typename T, typename W>
 SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t rows) {
   SPTI_SHARED(double, row_sums, SPTI_BLOCK_ROWS);
   const int32_t i = thread_in_block();
-  double sum = 0, most = 0;
+  double sum = 0, most = 0, all = 0, total = 0;
+  bool tiny = false, huge = false;
   for (int32_t j = 0; i < rows && j <= i; j++) sum += magnitude(t.D(i, j));
   if (i < rows) row_sums[i] = sum;
   syncthreads();
-  for (int32_t k = 0; i < rows && k <= i; k++) most += magnitude(t.X(i, k)) * row_sums[k];
   if (i >= rows) return 0;
-  if (!(most <= a.refine) && !(most <= a.bound)) return SPTI_BLOCK_SUBSTITUTE;
-  return !is_normal(in_f64<T>::to(t.X(i, i))) ? SPTI_BLOCK_SUBSTITUTE : most <= a.bound ? 0 : SPTI_BLOCK_REFINE;
+  for (int32_t k = 0; k <= i; k++) {
+    const double x = magnitude(t.X(i, k)), kept = magnitude(in_f64<T>::to(t.X(i, k)));
+    most += x * row_sums[k];
+    all += x;
+    total += row_sums[k];
+    tiny |= x != 0 && !(kept >= range<T>::LEAST);
+    huge |= !(kept <= range<T>::MOST);
+  }
+  const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
+  const bool bounded = most <= a.refine || most <= a.bound;
+  if (!bounded || huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
+  return !(most <= a.bound) || tiny || lost > range<T>::LEAST ? SPTI_BLOCK_REFINE : 0;
 }
 
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {

@@ -2,6 +2,7 @@
 #include "core/block_reference.h"
 
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -178,13 +179,42 @@ static void fill_diagonal(maker *m, int32_t q, void *triangle, number D[SPTI_BLO
   }
 }
 
+static bool is_single(const spti_view *v) { return v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64; }
+
+/* What the type of the values keeps of it. */
+static double kept(const spti_view *v, number t) {
+  if (!is_single(v)) return magnitude(t);
+  const float re = (float)creal(t), im = (float)cimag(t);
+  return fabsf(re) + fabsf(im);
+}
+
+/* Flag of a panel of so many places, from its block and its inverse. */
+static int32_t flag_of(const maker *m, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
+  const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN, step = is_single(m->v) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
+  double most = 0, lost = 0, total = 0;
+  bool tiny = false, huge = false;
+  for (int32_t i = 0; i < places; i++) {
+    double sum = 0, all = 0;
+    for (int32_t k = 0; k <= i; k++) {
+      for (int32_t j = 0; j <= k; j++) sum += magnitude(X[i][k]) * magnitude(D[k][j]);
+      all += magnitude(X[i][k]);
+      total += magnitude(D[i][k]);
+      tiny |= X[i][k] != 0 && !(kept(m->v, X[i][k]) >= least);
+      huge |= !(kept(m->v, X[i][k]) <= (is_single(m->v) ? (double)FLT_MAX : DBL_MAX));
+    }
+    const double row = total * (step + DBL_TRUE_MIN * (sum + SPTI_BLOCK_ROWS * all));
+    if (!(sum <= most)) most = sum; /* NaN, too */
+    if (!(row <= lost)) lost = row;
+  }
+  if (huge || !(lost * lost <= least) || !(most <= m->rules->bound || most <= m->rules->refine)) return SPTI_BLOCK_SUBSTITUTE;
+  return most > m->rules->bound || tiny || lost > least ? SPTI_BLOCK_REFINE : 0;
+}
+
 /* The inverse of panel q's block D by forward substitution; returns the panel's flag. */
 static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse) {
   static number X[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
   const int32_t rows = m->first[q + 1] - m->first[q], places = (rows + 15) / 16 * 16;
-  double most = 0;
-  for (int32_t i = 0; i < places; i++) {
-    double sum = 0;
+  for (int32_t i = 0; i < places; i++)
     for (int32_t j = 0; j <= i; j++) {
       number t = i == j;
       for (int32_t k = j; k < i; k++) t -= D[i][k] * X[k][j];
@@ -192,11 +222,7 @@ static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_
       const int64_t at = m->b->panels.diag_start[q] + spti_block_diagonal_tile(i / 16, j / 16, j / 8 % 2);
       put(inverse, m->v->dtype, in_tile(at, i % 16, j % 8), X[i][j]);
     }
-    for (int32_t k = 0; k <= i; k++)
-      for (int32_t j = 0; j <= k; j++) sum += magnitude(X[i][k]) * magnitude(D[k][j]);
-    if (!(sum <= most)) most = sum; /* NaN, too */
-  }
-  return most <= m->rules->bound ? 0 : most <= m->rules->refine ? SPTI_BLOCK_REFINE : SPTI_BLOCK_SUBSTITUTE;
+  return flag_of(m, places, D, X);
 }
 
 /* ---- all of it ---- */

@@ -15,7 +15,7 @@ typedef struct {
   int32_t least;  /* rows of a panel before it may end where the next row does not need it */
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
   double bound;   /* of abs(inverse) abs(block), largest row sum, abs = |re| + |im|; a panel above it is refined, */
-  double refine;  /* or substituted, if it is above this one too */
+  double refine;  /* or substituted, if it is above this one too; for what underflows see block_values_kernels.cu */
 } block_rules;
 
 static const block_rules BLOCK_RULES = {64, 16, 0, 100, 0};

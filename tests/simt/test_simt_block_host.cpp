@@ -90,3 +90,69 @@ Test(simt_block_host, variants) {
   cr_assert_eq(o.analyse("bound=0,refine=0"), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert_str_eq(method_case_parameters(o.plan), "panels=1 levels=1 stored/nnz=25.86 refined=0 substituted=1");
 }
+
+namespace {
+
+/* d0 x0 = b, c x0 + d1 x1 = 0. */
+template <typename T> struct pair_of_rows {
+  T d0, c, d1, b;
+
+  void check(const char *flags) const {
+    const int64_t ptr[] = {0, 1, 3};
+    const int32_t idx[] = {0, 0, 1};
+    const T val[] = {d0, c, d1}, B[] = {b, 0};
+    T X[] = {0, 0};
+    spti_view view = {};
+    view.n = 2;
+    view.nnz = 3;
+    view.dtype = dtype_of<T>::value;
+    view.place = SPTRSM_CUDA;
+    view.ptr = ptr;
+    view.idx = idx;
+    view.val = val;
+    view.tail = 1;
+    view.pull = true;
+    const spti_transfer transfer = {{const_cast<T *>(B), 1, 1, nullptr, nullptr, 0}, {X, 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+    sptrsm_plan *plan = plan_case_open(&view);
+    simt::use(simt::schedule::from_seed(5));
+    cr_assert_eq(method_case_analyse(plan, &spti_method_block, ""), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert(strstr(method_case_parameters(plan), flags), "%g, %g, %g: %s", double(d0), double(c), double(d1),
+              method_case_parameters(plan));
+    cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+    const T first = b / d0, second = -c * first / d1, u = std::numeric_limits<T>::epsilon();
+    cr_assert(std::abs(X[0] - first) <= u * std::abs(first) && std::abs(X[1] - second) <= 4 * u * std::abs(second),
+              "%g, %g, %g: x = %g, %g", double(d0), double(c), double(d1), double(X[0]), double(X[1]));
+    method_case_close(plan);
+  }
+};
+
+} // namespace
+
+/* An entry of the inverse that underflows, here even to zero, comes back in the step of refinement; where too much is lost, or an entry
+ * overflows, the panel is substituted. */
+Test(simt_block_host, inverses_beyond_the_range_of_the_type) {
+  pair_of_rows<float>{1, 1, 1, 3}.check("refined=1 substituted=0"); /* a row sum of abs(inverse) abs(T) is 3 */
+  pair_of_rows<float>{1, 0.25f, 1, 3}.check("refined=0 substituted=0");
+  pair_of_rows<float>{1e20f, 0.25f, 1e20f, 1e30f}.check("refined=1 substituted=0");
+  pair_of_rows<float>{1e23f, 1, 1e23f, 1e30f}.check("refined=1 substituted=0");
+  pair_of_rows<float>{1e30f, 1, 1e23f, 1e38f}.check("refined=0 substituted=1");
+  pair_of_rows<float>{1e-37f, 1, 1e-2f, 1e-30f}.check("refined=0 substituted=1");
+  pair_of_rows<double>{1e100, 1, 1e100, 1e200}.check("refined=1 substituted=0");
+  pair_of_rows<double>{1e180, 1, 1e180, 1e300}.check("refined=0 substituted=1");
+  pair_of_rows<double>{1e-300, 1, 1e-20, 1e-200}.check("refined=0 substituted=1");
+}
+
+/* Windows are listed in shared memory; the rows that so many have no room for are refused before anything is read. */
+Test(simt_block_host, too_many_windows) {
+  spti_view view = {};
+  view.pull = true;
+  for (const int32_t window : {64, 128, 1 << 16}) {
+    view.n = (1 << 14) * window + 1;
+    sptrsm_plan *plan = plan_case_open(&view);
+    const std::string variant = "window=" + std::to_string(window);
+    cr_assert_eq(method_case_analyse(plan, &spti_method_block, variant.c_str()), SPTRSM_ERR_ARGUMENT, "%s", variant.c_str());
+    cr_assert(strstr(sptrsm_last_error(), "use a larger window"), "%s", sptrsm_last_error());
+    method_case_close(plan);
+  }
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
