@@ -136,7 +136,7 @@ Test(block_device, auto_where_block_refuses) {
   for (int32_t i = 0; i <= ORDER; i++) ptr[i] = i > 0 ? i - 1 : 0;
   for (int32_t i = 0; i < ORDER; i++) idx[i] = i, val[i] = 0.5, x[i] = 3;
   const sptrsm_sparse T = {.format = SPTRSM_CSR, .dtype = SPTRSM_C128, .diag = SPTRSM_UNIT, .n = ORDER, .ptr = ptr, .idx = idx, .val = val};
-  const sptrsm_block X = {.data = x, .n = ORDER, .nrhs = 1, .ld = 1, .dtype = SPTRSM_C128, .layout = SPTRSM_ROW_MAJOR};
+  sptrsm_block X = {.data = x, .n = ORDER, .nrhs = 1, .ld = 1, .dtype = SPTRSM_C128, .layout = SPTRSM_ROW_MAJOR};
   sptrsm_context *context;
   sptrsm_matrix *matrix;
   sptrsm_plan *plan;
