@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -136,5 +137,73 @@ Test(io_blocks, external_parts_are_read_when_allowed) {
   sptrsm_file_matrix *M;
   cr_assert(sptrsm_file_matrix_load(&M, DATA("bad_storage.h5:/inside"), &o) == SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(M->rows == FIXTURE_N && ((double *)M->val)[0] == 11);
+  sptrsm_file_matrix_free(M);
+}
+
+/* ---- sparse matrices as right-hand sides ---- */
+
+static sptrsm_file_matrix *load_matrix(const char *where) {
+  sptrsm_file_matrix *M = NULL;
+  cr_assert(sptrsm_file_matrix_load(&M, where, NULL) == SPTRSM_OK, "%s: %s", where, sptrsm_last_error());
+  return M;
+}
+
+/* Columns [begin, end) of the fixture's matrix; rows NULL: all of them. */
+static void check_sparse(const sptrsm_file_matrix *M, int64_t begin, int64_t end, int packed) {
+  sptrsm_file_block *X = NULL;
+  int32_t *list = NULL;
+  int met = 0;
+  sptrsm_io_options o;
+  sptrsm_io_options_init(&o);
+  o.col_begin = begin;
+  o.col_end = end;
+  cr_assert(sptrsm_file_block_of_matrix(&X, packed ? &list : NULL, M, "/run/B", &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(X->block.nrhs == end - begin && X->file_nrhs == FIXTURE_N && X->block.layout == SPTRSM_ROW_MAJOR);
+  cr_assert_str_eq(X->path, "/run/B");
+  cr_assert_str_eq(X->where, M->where);
+  for (int i = 0; i < FIXTURE_N; i++) {
+    int held = !packed;
+    for (int64_t k = begin; k < end; k++) held |= fixture_pattern(i, (int)k);
+    if (!held) continue;
+    cr_assert(met < X->block.n && (!packed || list[met] == i), "%s: row %d, columns %d:%d", M->where, i, (int)begin, (int)end);
+    for (int64_t k = begin; k < end; k++)
+      cr_assert(fixture_element(&X->block, met, k - begin) == creal(fixture_entry(i, (int)k)), "%s: (%d,%d)", M->where, i, (int)k);
+    met++;
+  }
+  cr_assert_eq(met, X->block.n);
+  free(list);
+  sptrsm_file_block_free(X);
+}
+
+Test(io_blocks, sparse_matrices_as_blocks) {
+  const char *const stored[] = {DATA("forms.h5:/bin_csr"), DATA("forms.h5:/bin_csc"), DATA("general.mtx.gz")};
+  for (int s = 0; s < 3; s++) {
+    sptrsm_file_matrix *M = load_matrix(stored[s]);
+    for (int64_t begin = 0; begin <= FIXTURE_N; begin++)
+      for (int64_t end = begin; end <= FIXTURE_N; end++)
+        for (int packed = 0; packed < 2; packed++) check_sparse(M, begin, end, packed);
+    sptrsm_file_matrix_free(M);
+  }
+}
+
+static void refuse_sparse(const sptrsm_file_matrix *M, const sptrsm_io_options *o, sptrsm_status expected, const char *message) {
+  sptrsm_file_block *X = NULL;
+  int32_t *list = NULL;
+  cr_assert_eq(sptrsm_file_block_of_matrix(&X, &list, M, "/B", o), expected, "%s", message);
+  cr_assert(strstr(sptrsm_last_error(), message) != NULL, "\"%s\" does not say \"%s\"", sptrsm_last_error(), message);
+  cr_assert(X == NULL && list == NULL);
+}
+
+Test(io_blocks, sparse_matrices_that_are_refused) {
+  sptrsm_io_options o;
+  sptrsm_io_options_init(&o);
+  sptrsm_file_matrix *M = load_matrix(DATA("forms.h5:/bin_csc")), *symmetric = load_matrix(DATA("forms.h5:/bin_symmetric"));
+  refuse_sparse(NULL, &o, SPTRSM_ERR_ARGUMENT, "out, M or path is NULL");
+  refuse_sparse(symmetric, NULL, SPTRSM_ERR_ARGUMENT, "call sptrsm_file_matrix_mirror first");
+  o.memory_limit = 6 * 6 * 8 - 1;
+  refuse_sparse(M, &o, SPTRSM_ERR_MEMORY, "needs 288 B of memory and the limit is 287 B");
+  o.col_begin = 4, o.col_end = 7;
+  refuse_sparse(M, &o, SPTRSM_ERR_ARGUMENT, "columns 4:7 asked for, but it has 6");
+  sptrsm_file_matrix_free(symmetric);
   sptrsm_file_matrix_free(M);
 }

@@ -217,3 +217,26 @@ Test(io_fail, allocations_of_a_block_and_a_listing) {
   }
   cr_assert(k > 10 && !hit);
 }
+
+Test(io_fail, allocations_of_a_sparse_block) {
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  long k;
+  int hit = 1;
+  sptrsm_file_matrix *M = NULL;
+  cr_assert(sptrsm_file_matrix_load(&M, DATA("general.mtx.gz"), NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(setenv("FAIL_CALL", "malloc", 1) == 0);
+  for (k = 1; k < 100 && hit; k++) {
+    sptrsm_file_block *X = NULL;
+    int32_t *rows = NULL;
+    arm(k);
+    sptrsm_status status = sptrsm_file_block_of_matrix(&X, &rows, M, "/B", NULL);
+    hit = was_hit();
+    arm(0);
+    cr_assert_eq(status, hit ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "malloc %ld", k);
+    cr_assert((X != NULL) == !hit && (rows != NULL) == !hit, "malloc %ld", k);
+    free(rows);
+    sptrsm_file_block_free(X);
+  }
+  cr_assert(k > 4 && !hit);
+  sptrsm_file_matrix_free(M);
+}
