@@ -12,7 +12,8 @@
 static struct {
   const cli_program *program;
   bool quiet, verbose;
-  char error[1024]; /* the latest message of cli_error */
+  char error[1024];         /* the latest message of cli_error */
+  const char *_Atomic kept; /* what an interrupt leaves, or NULL */
 } cli;
 
 /* ---- messages ---- */
@@ -53,8 +54,13 @@ void cli_note(const char *format, ...) {
 }
 
 void cli_phase(const char *format, ...) {
-  if (!cli.verbose) return;
+  char text[200];
   va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  cli_status_phase(text);
+  if (!cli.verbose) return;
   va_start(values, format);
   message(NULL, "", format, values);
   va_end(values);
@@ -106,13 +112,18 @@ int cli_no_memory(const char *what) {
 /* Ends at once, wherever the program is: the output appears under its name only by the last rename, so all there is to
  * clean up is a temporary file. Only async-signal-safe calls. */
 __attribute__((no_sanitize("address"))) static void on_signal(int signal_number) {
-  static const char text[] = ": interrupted\n";
+  static const char text[] = ": interrupted", end[] = "\n";
+  const char *kept = cli.kept;
   sptrsm_file_abandon();
   ssize_t ignored = write(STDERR_FILENO, cli.program->name, strlen(cli.program->name));
   ignored = write(STDERR_FILENO, text, sizeof text - 1);
+  if (kept) ignored = write(STDERR_FILENO, kept, strlen(kept));
+  ignored = write(STDERR_FILENO, end, sizeof end - 1);
   (void)ignored;
   _exit(128 + signal_number);
 }
+
+void cli_interrupt_note(const char *text) { cli.kept = text; }
 
 static void catch_signals(void) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -207,6 +218,7 @@ void cli_start(const cli_program *program, int argc, char **argv, void *input) {
   const struct argp_child children[] = {{&common, 0, NULL, 0}, {0}};
   const struct argp argp = {.options = program->options, .parser = program->parse, .children = children};
   cli.program = program;
+  cli_status_start(program->name);
   catch_signals();
   error_t error = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, input);
   if (error) cli_usage("%s", strerror(error));

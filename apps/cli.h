@@ -85,14 +85,24 @@ void cli_guard_end(void);
 
 double cli_now(void); /* seconds, monotonic */
 
+/* What an interrupt says besides: text of static storage or kept by the caller, ending the line "interrupted"; NULL: nothing. */
+void cli_interrupt_note(const char *text);
+
+/* SIGUSR1 prints one line: the latest phase, and the count of the latest progress. */
+void cli_status_start(const char *program);
+void cli_status_phase(const char *text);
+
 typedef struct {
   const char *what;
   double start, last;
-  int tenths; /* lines already printed */
-  bool bar;   /* something is on the terminal's line */
+  const char *unit; /* what is counted, "columns"; NULL: nothing is said of numbers */
+  int64_t from;     /* what was done before */
+  int tenths;       /* lines already printed */
+  bool bar;         /* something is on the terminal's line */
 } cli_progress;
 void cli_progress_begin(cli_progress *, const char *what);
-void cli_progress_step(cli_progress *, int64_t done, int64_t total); /* shows nothing in the first two seconds */
+void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t total); /* from now on with numbers, rate and time left */
+void cli_progress_step(cli_progress *, int64_t done, int64_t total);                    /* shows nothing in the first two seconds */
 void cli_progress_end(cli_progress *);
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* cli_output.c -- output files, JSON reports, progress and formatting for the command-line programs. */
+/* cli_output.c -- output files, JSON reports and formatting for the command-line programs. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -81,8 +81,7 @@ int cli_check_output(const char *path, bool force, const char *const inputs[], i
   int code = check_inputs(path, &out, inputs, count);
   if (code != CLI_OK) return code;
   if (!S_ISREG(out.st_mode)) {
-    cli_error("%s: is %s; the output must be a file, choose another", path,
-              S_ISDIR(out.st_mode) ? "a folder" : "not a regular file");
+    cli_error("%s: is %s; the output must be a file, choose another", path, S_ISDIR(out.st_mode) ? "a folder" : "not a regular file");
     return CLI_IO;
   }
   if (!force) {
@@ -152,43 +151,12 @@ int cli_write_json(json_t *report, const char *path) {
   return good ? CLI_OK : CLI_IO;
 }
 
-/* ---- time, progress, formatting ---- */
+/* ---- time, formatting ---- */
 
 double cli_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-enum { BAR_CELLS = 40 };
-static const double quiet_seconds = 2, redraw_seconds = 0.1;
-
-void cli_progress_begin(cli_progress *p, const char *what) { *p = (cli_progress){.what = what, .start = cli_now()}; }
-
-static void draw_bar(cli_progress *p, double part) {
-  static const char full[BAR_CELLS + 1] = "########################################";
-  int cells = (int)(part * BAR_CELLS);
-  fprintf(stderr, "\r%s [%.*s%*s] %3d %%", p->what, cells, full, BAR_CELLS - cells, "", (int)(100 * part));
-  fflush(stderr);
-  p->bar = true;
-}
-
-void cli_progress_step(cli_progress *p, int64_t done, int64_t total) {
-  double now = cli_now(), part = total > 0 ? (double)done / (double)total : 1;
-  if (cli_quiet() || now - p->start < quiet_seconds) return;
-  if (isatty(STDERR_FILENO)) {
-    if (done < total && now - p->last < redraw_seconds) return;
-    p->last = now;
-    draw_bar(p, part);
-  } else if ((int)(10 * part) > p->tenths) {
-    p->tenths = (int)(10 * part);
-    cli_note("%s: %d %%", p->what, 10 * p->tenths);
-  }
-}
-
-void cli_progress_end(cli_progress *p) {
-  if (p->bar) fprintf(stderr, "\r\033[K");
-  p->bar = false;
 }
 
 cli_text cli_bytes(double bytes) {

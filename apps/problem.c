@@ -66,25 +66,32 @@ static sptrsm_status load_factors(sptrsm_file_factors **out, const char *where, 
   return status;
 }
 
-/* Right-hand sides as a dense block, or as a sparse matrix. */
-static sptrsm_status load_rhs(problem *p, int32_t n, const sptrsm_io_options *io) {
-  const problem_request *r = p->request;
-  sparse_rhs sparse;
-  sptrsm_status status = sparse_rhs_find(&sparse, r->rhs, io);
-  if (status != SPTRSM_OK) return status;
-  cli_guard_begin(r->rhs);
-  if (sparse.where) status = sparse_rhs_load(&p->B, r->pack_rhs ? &p->b_rows : NULL, &sparse, n, io);
-  else status = sptrsm_file_block_load(&p->B, r->rhs, n, io);
-  cli_guard_end();
-  sparse_rhs_free(&sparse);
-  return status;
+static void free_rhs(problem *p) {
+  sptrsm_file_reader_close(p->reader);
+  sptrsm_file_block_free(p->whole);
+  free(p->b_rows);
+  p->reader = NULL;
+  p->B = p->whole = NULL;
+  p->b_rows = NULL;
 }
 
-static void free_rhs(problem *p) {
-  sptrsm_file_block_free(p->B);
-  free(p->b_rows);
-  p->B = NULL;
-  p->b_rows = NULL;
+/* Right-hand sides as a dense block, to be read later, or as a sparse matrix. */
+static sptrsm_status open_rhs(problem *p, int dtype) {
+  const problem_request *r = p->request;
+  sptrsm_io_options io = r->io;
+  sparse_rhs sparse;
+  int32_t n = p->factors->L_tri.n;
+  sptrsm_status status = sparse_rhs_find(&sparse, r->rhs, &io);
+  if (status != SPTRSM_OK) return status;
+  free_rhs(p);
+  io.dtype = dtype;
+  cli_guard_begin(r->rhs);
+  if (sparse.where) status = sparse_rhs_load(&p->whole, r->pack_rhs ? &p->b_rows : NULL, &sparse, n, &io);
+  else status = sptrsm_file_reader_open(&p->reader, r->rhs, n, &io);
+  cli_guard_end();
+  p->B = sparse.where ? p->whole : sptrsm_file_reader_block(p->reader);
+  sparse_rhs_free(&sparse);
+  return status;
 }
 
 static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
@@ -95,24 +102,31 @@ static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
   return load_factors(&p->factors, p->request->factors, &io);
 }
 
-static sptrsm_status reload_rhs(problem *p, sptrsm_dtype dtype) {
-  sptrsm_io_options io = p->request->io;
-  free_rhs(p);
-  io.dtype = (int)dtype;
-  return load_rhs(p, p->factors->L_tri.n, &io);
-}
-
 static sptrsm_status load(problem *p) {
   const problem_request *r = p->request;
   sptrsm_status status = load_factors(&p->factors, r->factors, &r->io);
-  if (status == SPTRSM_OK) status = load_rhs(p, p->factors->L_tri.n, &r->io);
+  if (status == SPTRSM_OK) status = open_rhs(p, r->io.dtype);
   if (status != SPTRSM_OK) return status;
   sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
   if (of_factors == of_B) return SPTRSM_OK;
   snprintf(p->conversion, sizeof p->conversion, "factors are %s, right-hand sides %s: both taken as %s (--dtype chooses)",
            cli_dtypes[of_factors], cli_dtypes[of_B], cli_dtypes[both]);
   if (of_factors != both) status = reload_factors(p, both);
-  return status == SPTRSM_OK && of_B != both ? reload_rhs(p, both) : status;
+  return status == SPTRSM_OK && of_B != both ? open_rhs(p, (int)both) : status;
+}
+
+int problem_read(problem *p) {
+  sptrsm_io_options io = p->request->io;
+  if (p->reader == NULL) return CLI_OK; /* sparse ones are */
+  io.dtype = (int)p->B->block.dtype;
+  cli_guard_begin(p->request->rhs);
+  sptrsm_status status = sptrsm_file_block_load(&p->whole, p->request->rhs, p->B->block.n, &io);
+  cli_guard_end();
+  if (status != SPTRSM_OK) return cli_fail(status);
+  p->B = p->whole;
+  sptrsm_file_reader_close(p->reader);
+  p->reader = NULL;
+  return CLI_OK;
 }
 
 /* ---- the system ---- */
@@ -154,7 +168,7 @@ int64_t problem_dropped(const problem *p) {
   return F->L->dropped + (F->U ? F->U->dropped : 0);
 }
 
-int problem_load(problem *p, const problem_request *r) {
+int problem_open(problem *p, const problem_request *r) {
   *p = (problem){.request = r};
   int code = cli_fail(load(p));
   if (code == CLI_OK) code = check_system(p);
@@ -164,6 +178,11 @@ int problem_load(problem *p, const problem_request *r) {
     cli_note("%s: dropped %lld %s outside the triangle (--take-triangle)", r->factors, (long long)problem_dropped(p),
              problem_dropped(p) == 1 ? "entry" : "entries");
   return code;
+}
+
+int problem_load(problem *p, const problem_request *r) {
+  int code = problem_open(p, r);
+  return code == CLI_OK ? problem_read(p) : code;
 }
 
 void problem_free(problem *p) {

@@ -17,10 +17,12 @@ typedef struct {
 typedef struct {
   const problem_request *request;
   sptrsm_file_factors *factors;
-  sptrsm_file_block *B;
-  int32_t *b_rows;      /* rows of B that the block holds, ascending; NULL: all */
-  char conversion[160]; /* what was converted and why, or "" */
-  chain S;              /* op(S) written out */
+  const sptrsm_file_block *B; /* the reader's until problem_read: then without data */
+  sptrsm_file_reader *reader; /* NULL once B is read */
+  sptrsm_file_block *whole;   /* B as read, or NULL */
+  int32_t *b_rows;            /* rows of B that the block holds, ascending; NULL: all */
+  char conversion[160];       /* what was converted and why, or "" */
+  chain S;                    /* op(S) written out */
   union {
     float f[2];
     double d[2];
@@ -58,9 +60,12 @@ bool problem_parse_io(int key, const char *text, sptrsm_io_options *);
 bool problem_parse(int key, const char *text, problem_request *); /* all of them */
 
 void problem_request_init(problem_request *);
-/* Reads both files. Without io.dtype the wider type of the two holds for both, complex if one is. Returns an exit code. */
-int problem_load(problem *, const problem_request *);
-int64_t problem_dropped(const problem *); /* entries outside the triangles */
+/* Reads the factors and finds the right-hand sides. Without io.dtype the wider type of the two holds for both, complex if one is.
+ * Returns an exit code. */
+int problem_open(problem *, const problem_request *);
+int problem_read(problem *);                          /* all right-hand sides, after problem_open */
+int problem_load(problem *, const problem_request *); /* both */
+int64_t problem_dropped(const problem *);             /* entries outside the triangles */
 void problem_free(problem *);
 /* "/run/B" gives "/run/X": path of a block beside B in another or the same file; the caller frees; NULL without memory. */
 char *problem_beside_B(const problem *, const char *name);

@@ -70,7 +70,9 @@ static size_t workspace_bytes(const chain *S) {
   return (size_t)S->n * 2 * (each + sizeof(double));
 }
 
-static bool run_columns(const job *j, column_result *results) {
+size_t residual_bytes(const chain *S, int threads) { return workspace_bytes(S) * (size_t)threads; }
+
+static bool run_columns(const job *j, column_result *results, bool shows) {
   int threads = (int)(j->X->nrhs < omp_get_max_threads() ? j->X->nrhs : omp_get_max_threads());
   size_t bytes = workspace_bytes(j->S);
   char *work = threads > 0 && bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
@@ -78,13 +80,14 @@ static bool run_columns(const job *j, column_result *results) {
   int64_t nrhs = j->X->nrhs, done = 0;
   cli_progress progress;
   cli_progress_begin(&progress, "computing residuals");
+  if (shows) cli_progress_count(&progress, "columns", 0, nrhs);
 #pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : 1)
   for (int64_t k = 0; k < nrhs; k++) {
     int64_t now;
     BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
 #pragma omp atomic capture
     now = ++done;
-    if (omp_get_thread_num() == 0) cli_progress_step(&progress, now, nrhs);
+    if (shows && omp_get_thread_num() == 0) cli_progress_step(&progress, now, nrhs);
   }
   cli_progress_end(&progress);
   free(work);
@@ -103,7 +106,7 @@ static void gather(residual *R, const column_result *results) {
   }
 }
 
-bool residual_compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, bool shows) {
   size_t nrhs = (size_t)X->nrhs, n = (size_t)S->n;
   job j = {.S = S, .alpha = alpha, .B = B, .X = X};
   *R = (residual){.nrhs = X->nrhs, .is_triangle = S->is_triangle};
@@ -117,13 +120,28 @@ bool residual_compute(residual *R, const chain *S, const void *alpha, const sptr
     BY_TYPE(S->dtype, measure)(&j, lengths, sums);
     if (S->is_triangle) j.lengths = lengths;
   }
-  good = good && run_columns(&j, results);
+  good = good && run_columns(&j, results, shows);
   if (good) gather(R, results);
   else residual_free(R);
   free(results);
   free(lengths);
   free(sums);
   return good;
+}
+
+bool residual_compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+  return compute(R, S, alpha, B, X, true);
+}
+
+bool residual_of_panel(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
+  return compute(R, S, alpha, B, X, false);
+}
+
+void residual_add(residual *R, const residual *panel, int64_t first) {
+  R->max_normwise = nan_max(R->max_normwise, panel->max_normwise);
+  R->g2 = nan_max(R->g2, panel->g2);
+  if (!(panel->max_berr <= R->max_berr) && !isnan(R->max_berr)) R->max_berr = panel->max_berr, R->worst = first + panel->worst;
+  if (!(panel->g1 <= R->g1) && !isnan(R->g1)) R->g1 = panel->g1, R->g1_row = panel->g1_row, R->g1_column = first + panel->g1_column;
 }
 
 void residual_free(residual *R) {
@@ -134,8 +152,24 @@ void residual_free(residual *R) {
 
 /* ---- comparing blocks ---- */
 
+/* In one vectorised pass, whatever the layout. */
+static bool all_finite(const sptrsm_block *X) {
+  bool single = X->dtype == SPTRSM_F32 || X->dtype == SPTRSM_C64, rows = X->layout == SPTRSM_ROW_MAJOR;
+  size_t reals = sptrsm_dtype_bytes(X->dtype) / (single ? sizeof(float) : sizeof(double)), lines = (size_t)(rows ? X->n : X->nrhs);
+  size_t length = (size_t)(rows ? X->nrhs : X->n) * reals, ld = (size_t)X->ld * reals;
+  int64_t odd = 0;
+  for (size_t l = 0; l < lines && odd == 0; l++) {
+    const float *f = (const float *)X->data + (single ? l * ld : 0);
+    const double *d = (const double *)X->data + (single ? 0 : l * ld);
+    for (size_t k = 0; single && k < length; k++) odd |= !(fabsf(f[k]) <= FLT_MAX);
+    for (size_t k = 0; !single && k < length; k++) odd |= !(fabs(d[k]) <= DBL_MAX);
+  }
+  return odd == 0;
+}
+
 int64_t nonfinite_columns(const sptrsm_block *X, int64_t *columns, int room) {
   int64_t found = 0;
+  if (all_finite(X)) return 0;
   for (int64_t k = 0; k < X->nrhs; k++) {
     if (BY_TYPE(X->dtype, column_is_finite)(X, k)) continue;
     if (found < room) columns[found] = k;

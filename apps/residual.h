@@ -25,6 +25,11 @@ typedef struct {
 
 /* alpha: one value of the dtype, NULL: 1. Shows progress on stderr. False: no memory. */
 bool residual_compute(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
+/* Of some columns, without progress; and its results added to those of the whole block, of which it begins with column `first`; berr and
+ * normwise stay the panel's. */
+bool residual_of_panel(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
+void residual_add(residual *, const residual *panel, int64_t first);
+size_t residual_bytes(const chain *, int threads); /* memory at work */
 void residual_free(residual *);
 
 double nan_max(double a, double b);

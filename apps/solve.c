@@ -1,7 +1,7 @@
 /* solve.c -- sptrsm-solve: reads factors and right-hand sides, solves, writes the solution.
  *
  * One phase after the other: read, analyse, solve, verify, write. The output is checked before the first of them and
- * appears, whole, at the end of the last.
+ * appears, whole, at the end of the last. Blocks that are too large for that go through solve_stream.c.
  */
 #include "solve.h"
 
@@ -18,7 +18,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64   transposed, 64 columns\n"
                            "\n"
                            "usage: sptrsm-solve FACTORS RHS [options]    each FILE or FILE:/path/in/file\n"
-                           "  -o OUT              default: RHS with .solution.h5; --force replaces files\n"
+                           "  -o OUT              default: RHS.solution.h5;  --force replaces, --resume continues\n"
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
                            "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
                            "  --cols a:b          columns a to b-1 of B;  --rows a:b or FILE:/path  of X\n"
@@ -28,7 +28,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --device D          auto, cpu, cuda, cuda:1, ...;  --threads N  on the host\n"
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
-                           "  --memory-limit S    per object and workspace: 4G\n"
+                           "  --memory-limit S    4G; larger blocks are streamed;  --stream[=K]  K columns a time\n"
                            "  --verify            residuals; done anyway where the file holds A, but not\n"
                            "                      with --no-verify\n"
                            "  --max-berr X        exit code 1 if a backward error is above X\n"
@@ -52,6 +52,9 @@ enum {
   KEY_MAX_BERR,
   KEY_JSON,
   KEY_FORCE,
+  KEY_STREAM,
+  KEY_RESUME,
+  KEY_KEEP_PARTIAL,
   KEY_DRY_RUN,
   KEY_ROWS
 };
@@ -77,6 +80,9 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, "FILE", 0, "", 0},
     {"rows", KEY_ROWS, "ROWS", 0, "", 0},
     {"force", KEY_FORCE, NULL, 0, "", 0},
+    {"stream", KEY_STREAM, "K", OPTION_ARG_OPTIONAL, "", 0},
+    {"resume", KEY_RESUME, NULL, 0, "", 0},
+    {"keep-partial", KEY_KEEP_PARTIAL, NULL, 0, "", 0},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "", 0},
     {0},
 };
@@ -106,6 +112,9 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_COMPRESS: s->compress = (int)cli_integer("--compress", text, 0, 9); return 0;
   case KEY_CHECKSUM: s->checksum = true; return 0;
   case KEY_FORCE: s->force = true; return 0;
+  case KEY_STREAM: s->stream_columns = text ? cli_integer("--stream", text, 1, INT32_MAX) : -1; return 0;
+  case KEY_RESUME: s->resume = true; return 0;
+  case KEY_KEEP_PARTIAL: s->keep_partial = true; return 0;
   case KEY_JSON: s->json = text; return 0;
   case KEY_VERIFY: s->verify = true; return 0;
   case KEY_NO_VERIFY: s->no_verify = true; return 0;
@@ -128,6 +137,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     if (s->rows && (s->verify || s->max_berr >= 0))
       cli_usage("--rows: a residual needs all rows of X; leave --verify and --max-berr out, or --rows");
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
+    if ((s->resume || s->keep_partial) && (s->compress > 0 || s->checksum))
+      cli_usage("--resume and --keep-partial: compressed and checksummed outputs can't be continued; compress the whole one (h5repack)");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -158,12 +169,15 @@ static int check_outputs(settings *s) {
 static int read_problem(run *r) {
   double start = cli_now();
   cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
-  int code = problem_load(&r->in, &r->set->problem);
-  r->seconds.read = cli_now() - start;
+  int code = problem_open(&r->in, &r->set->problem);
   if (code != CLI_OK) return code;
   r->x_path = problem_beside_B(&r->in, "X");
   r->verified = r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify);
   r->in_place = !r->verified;
+  r->stream.on = stream_wanted(r);
+  if (!r->stream.on) code = problem_read(&r->in);
+  r->seconds.read = cli_now() - start;
+  if (code != CLI_OK) return code;
   return r->x_path ? CLI_OK : cli_no_memory("a name");
 }
 
@@ -201,6 +215,7 @@ static int solve(run *r) {
   cli_progress progress;
   cli_phase("solving for %lld columns", (long long)nrhs);
   cli_progress_begin(&progress, "solving");
+  cli_progress_count(&progress, "columns", 0, nrhs);
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
     end = nrhs - begin < width ? nrhs : begin + width;
@@ -213,14 +228,18 @@ static int solve(run *r) {
   return solver_fail(status);
 }
 
+void settle_exit(run *r) {
+  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
+  if (r->odd.count > 0 || above) r->exit_code = CLI_ABOVE;
+}
+
 static int judge(run *r) {
   double start = cli_now();
   if (r->verified) cli_phase("computing residuals");
-  r->nonfinite = nonfinite_columns(&r->X, r->nonfinite_columns, NAMED_COLUMNS);
+  r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
   if (r->verified && !residual_compute(&r->residual, &r->in.S, r->in.alpha, &r->in.B->block, &r->X)) return cli_no_memory("the residuals");
   r->seconds.verify = cli_now() - start;
-  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
-  if (r->nonfinite > 0 || above) r->exit_code = CLI_ABOVE;
+  settle_exit(r);
   return CLI_OK;
 }
 
@@ -251,14 +270,15 @@ int write_solution(run *r) {
 
 static void warn(const run *r) {
   char list[160] = "";
-  for (int64_t i = 0; i < r->nonfinite && i < NAMED_COLUMNS; i++) {
+  for (int64_t i = 0; i < r->odd.count && i < NAMED_COLUMNS; i++) {
     size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)(r->set->problem.io.col_begin + r->nonfinite_columns[i]));
+    snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)(r->set->problem.io.col_begin + r->odd.columns[i]));
   }
-  if (r->nonfinite > 0)
+  if (r->odd.count > 0)
     cli_warning(
         "%lld of %lld solutions are not finite: column%s %s%s; look for NaN or infinity in the right-hand side, or for a tiny diagonal",
-        (long long)r->nonfinite, (long long)r->X.nrhs, r->nonfinite == 1 ? "" : "s", list, r->nonfinite > NAMED_COLUMNS ? ", ..." : "");
+        (long long)r->odd.count, (long long)r->in.B->block.nrhs, r->odd.count == 1 ? "" : "s", list,
+        r->odd.count > NAMED_COLUMNS ? ", ..." : "");
   double limit = r->set->max_berr;
   if (limit >= 0 && !(r->residual.max_berr <= limit))
     cli_warning("backward error %s of column %lld is above --max-berr %g", cli_error_size(r->residual.max_berr).text,
@@ -271,6 +291,10 @@ static int work_on_part(bool *on, run *r) {
   int code = cli_fail(sparse_rhs_find(&sparse, r->set->problem.rhs, &r->set->problem.io));
   *on = code != CLI_OK || r->set->rows || sparse.where;
   sparse_rhs_free(&sparse);
+  if (code == CLI_OK && *on && (r->set->stream_columns != 0 || r->set->resume || r->set->keep_partial)) {
+    cli_error("--stream, --resume and --keep-partial are for dense right-hand sides and all rows; leave them out");
+    return CLI_USAGE;
+  }
   return code == CLI_OK && *on ? rows_work(r) : code;
 }
 
@@ -280,7 +304,9 @@ static int work(run *r) {
   if (on_part) return code;
   code = read_problem(r);
   if (code == CLI_OK) code = analyse(r);
+  if (code == CLI_OK && r->stream.on) code = stream_plan(r);
   if (code != CLI_OK || r->set->dry_run) return code;
+  if (r->stream.on) return stream_run(r);
   code = make_solution(r);
   if (code == CLI_OK) code = solve(r);
   if (code == CLI_OK) code = judge(r);
@@ -306,7 +332,7 @@ static void report_failure(const settings *s, int code) {
 }
 
 static void run_free(run *r) {
-  if (!r->in_place) free(r->X.data);
+  if (!r->in_place) free(r->X.data); /* streaming: NULL */
   free(r->x_path);
   row_list_free(&r->part.wanted);
   residual_free(&r->residual);

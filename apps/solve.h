@@ -16,6 +16,8 @@ typedef struct {
   const char *rows;       /* of X: a range or a file's list; NULL: all */
   double max_berr;        /* negative: no threshold */
   int compress;
+  int64_t stream_columns; /* --stream: 0 not asked for, -1 as many as fit, else so many at a time */
+  bool resume, keep_partial;
   bool checksum, force, dry_run, verify, no_verify;
   bool json_checked; /* the report may be written */
 } settings;
@@ -33,7 +35,23 @@ typedef struct {
 } part_summary;
 
 typedef struct {
+  int64_t count, columns[NAMED_COLUMNS]; /* the first ones, counted from the first column of B taken */
+} nonfinite;
+
+/* Right-hand sides that pass through in panels, or all zeros. */
+typedef struct {
+  bool on;
+  int64_t width, panels; /* columns of a panel; panels of this run */
+  int64_t resumed;       /* columns that an earlier run had done */
+  int slots;
+  size_t bytes; /* of all buffers */
+  bool direct_read, direct_write;
+  double seconds; /* from the first panel to the last */
+} stream_summary;
+
+typedef struct {
   const settings *set;
+  stream_summary stream;
   problem in;
   solver solver;
   sptrsm_block X;
@@ -42,7 +60,7 @@ typedef struct {
   part_summary part;
   residual residual;
   bool verified;
-  int64_t nonfinite, nonfinite_columns[NAMED_COLUMNS];
+  nonfinite odd;
   phase_seconds seconds;
   int exit_code;
 } run;
@@ -54,5 +72,17 @@ size_t run_bytes(const run *); /* factors, B, X and workspace */
 void report_text(const run *, FILE *);
 /* As stored with the solution: without lists per column and without the time of writing; or all. NULL without memory. */
 json_t *report_json(const run *, bool stored);
+void settle_exit(run *); /* sets the exit code of what was solved and judged */
+
+/* solve_stream.c: are B and X too large for memory, or is streaming asked for? Then read, solve, judge and write panel by panel. */
+bool stream_wanted(const run *);
+int stream_plan(run *); /* widths and buffers, from the memory that is left */
+int stream_run(run *);
+
+/* solve_resume.c: what a solution depends on, and how far it is, as lines for the journal of a partial file; NULL without memory. */
+char *resume_inputs(const run *);
+int resume_compare(const char *then, const char *now, const char *output); /* names what differs; returns an exit code */
+char *resume_state(const run *);
+bool resume_take(run *, const char *state);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "solve.h"
 
@@ -25,6 +26,7 @@ double run_gflops(const run *r) {
 size_t run_bytes(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   double block = (double)B->n * (double)B->nrhs * (double)sptrsm_dtype_bytes(B->dtype), total = r->in_place ? block : 2 * block;
+  if (r->stream.on) total = (double)r->stream.bytes;
   total += sparse_bytes(r->in.factors->factors.L) + sparse_bytes(r->in.factors->factors.U) + (double)r->solver.workspace_bytes;
   for (int i = 0; i < r->solver.plans; i++) total += (double)r->solver.info[i].plan_bytes;
   return (size_t)total;
@@ -76,6 +78,24 @@ static void print_part(const run *r, FILE *f) {
   fputc('\n', f);
 }
 
+static double peak_bytes(void) {
+  struct rusage use;
+  return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
+}
+
+static void print_stream(const run *r, FILE *f) {
+  const stream_summary *s = &r->stream;
+  if (!s->on) return;
+  fprintf(f, "stream   %lld column%s at a time, %d buffers, %s", (long long)s->width, s->width == 1 ? "" : "s", s->slots,
+          cli_bytes((double)s->bytes).text);
+  if (r->set->dry_run) fprintf(f, "\n");
+  else
+    fprintf(f, ", peak memory %s\n         %lld panel%s in %s, read %s, written %s\n", cli_bytes(peak_bytes()).text, (long long)s->panels,
+            s->panels == 1 ? "" : "s", cli_seconds(s->seconds).text, s->direct_read ? "directly" : "by HDF5",
+            s->direct_write ? "directly" : "by HDF5");
+  if (s->resumed > 0) fprintf(f, "         resumed behind %lld columns\n", (long long)s->resumed);
+}
+
 static void print_outcome(const run *r, FILE *f) {
   const phase_seconds *t = &r->seconds;
   fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->solver.analyse_seconds).text);
@@ -99,6 +119,7 @@ void report_text(const run *r, FILE *f) {
   print_inputs(r, f);
   print_solver(r, f);
   print_part(r, f);
+  print_stream(r, f);
   print_outcome(r, f);
 }
 
@@ -157,7 +178,7 @@ static json_t *json_residual(const run *r, bool per_column) {
     json_object_set_new(o, "g1", cli_json_number(R->g1));
     json_object_set_new(o, "g2", cli_json_number(R->g2));
   }
-  if (per_column) {
+  if (per_column && R->berr) {
     json_object_set_new(o, "berr", json_list(R->berr, R->nrhs));
     json_object_set_new(o, "normwise", json_list(R->normwise, R->nrhs));
   }
@@ -166,9 +187,9 @@ static json_t *json_residual(const run *r, bool per_column) {
 
 static json_t *json_nonfinite(const run *r) {
   json_t *first = json_array();
-  for (int64_t i = 0; i < r->nonfinite && i < NAMED_COLUMNS; i++)
-    json_array_append_new(first, json_integer((json_int_t)(r->set->problem.io.col_begin + r->nonfinite_columns[i])));
-  return json_pack("{s:I, s:o}", "count", (json_int_t)r->nonfinite, "first", first);
+  for (int64_t i = 0; i < r->odd.count && i < NAMED_COLUMNS; i++)
+    json_array_append_new(first, json_integer((json_int_t)(r->set->problem.io.col_begin + r->odd.columns[i])));
+  return json_pack("{s:I, s:o}", "count", (json_int_t)r->odd.count, "first", first);
 }
 
 static json_t *json_seconds(const run *r, bool stored) {
@@ -188,19 +209,29 @@ static json_t *json_part(const run *r) {
                    "wanted", p->wanted.rows ? json_integer((json_int_t)p->wanted.count) : json_null());
 }
 
+static json_t *json_stream(const run *r) {
+  const stream_summary *s = &r->stream;
+  if (!s->on) return json_null();
+  return json_pack("{s:I, s:I, s:i, s:I, s:s, s:s, s:I, s:f}", "columns", (json_int_t)s->width, "panels", (json_int_t)s->panels, "buffers",
+                   s->slots, "bytes", (json_int_t)s->bytes, "read", s->direct_read ? "direct" : "hdf5", "written",
+                   s->direct_write ? "direct" : "hdf5", "resumed", (json_int_t)s->resumed, "seconds", s->seconds);
+}
+
 json_t *report_json(const run *r, bool stored) {
   const solver *s = &r->solver;
   json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
                              sptrsm_context_describe(s->context), "reason", r->set->solver.reason);
-  json_t *memory = json_pack("{s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes);
+  json_t *memory = json_pack("{s:I, s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes,
+                             "peak_bytes", (json_int_t)peak_bytes());
   json_t *report =
       json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
                 json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
-  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
-                           "memory", memory, "seconds", json_seconds(r, stored), "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r),
-                           "reach", json_part(r), "residual", json_residual(r, !stored), "nonfinite_columns", json_nonfinite(r), "output",
-                           r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+  json_t *rest =
+      json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
+                "memory", memory, "stream", json_stream(r), "seconds", json_seconds(r, stored), "flops_per_rhs", s->flops_per_rhs, "gflops",
+                run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored), "nonfinite_columns", json_nonfinite(r),
+                "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

@@ -136,6 +136,7 @@ static int run_columns(run *r, sptrsm_block *W) {
   cli_progress progress;
   cli_phase("solving for %lld columns", (long long)W->nrhs);
   cli_progress_begin(&progress, "solving");
+  cli_progress_count(&progress, "columns", 0, W->nrhs);
   for (int64_t begin = 0, end; begin < W->nrhs && status == SPTRSM_OK; begin = end) {
     end = W->nrhs - begin < STEP ? W->nrhs : begin + STEP;
     status = solver_run(&r->solver, r->in.alpha, W, W, begin, end);
@@ -177,11 +178,10 @@ static int measure(run *r) {
 
 static int judge(run *r) {
   double start = cli_now();
-  r->nonfinite = nonfinite_columns(&r->X, r->nonfinite_columns, NAMED_COLUMNS);
+  r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
   int code = r->verified ? measure(r) : CLI_OK;
   r->seconds.verify = cli_now() - start;
-  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
-  if (r->nonfinite > 0 || above) r->exit_code = CLI_ABOVE;
+  settle_exit(r);
   return code;
 }
 

@@ -111,6 +111,10 @@ SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_plac
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns the first deferred error and clears it */
+/* Host memory that is fast to copy from and to the context's device: page-locked on a CUDA context, else plain. To be freed
+ * before the context. */
+SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);
+SPTRSM_API void sptrsm_host_free(sptrsm_context *, void *);
 /* "NVIDIA H200" or "host, 2 threads"; valid while the context lives. */
 SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *);
 

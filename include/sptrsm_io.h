@@ -86,6 +86,7 @@ typedef struct {
   int layout;          /* solutions: sptrsm_layout to write, or AS_STORED: that of the block */
   const int64_t *grid; /* factor sets: [3], attributes of L; NULL: none */
   const char *stencil;
+  int keep_partial;    /* writers: a failure or an interrupt leaves PATH.part, to be resumed */
 } sptrsm_save_options;
 SPTRSM_API void sptrsm_save_options_init(sptrsm_save_options *);
 
@@ -120,6 +121,43 @@ SPTRSM_API sptrsm_status sptrsm_file_solution_save(const char *path, const sptrs
 /* Several blocks in one file, e.g. B and X_true of a synthetic system: names[i] is the dataset of blocks[i]. */
 SPTRSM_API sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[],
                                                  const sptrsm_save_options *);
+
+/* ---- dense blocks in parts: those larger than memory ---- */
+
+/* Columns read when asked for. A reader and a writer each belong to one thread at a time, but may work in two at once: their
+ * HDF5 calls take turns, and contiguous, plain data of the machine's own type bypass HDF5. Errors as of sptrsm_file_block_load. */
+typedef struct sptrsm_file_reader sptrsm_file_reader;
+SPTRSM_API sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *where, int32_t n, const sptrsm_io_options *);
+/* Shape, type, order, names; block.data is NULL. Valid while the reader lives. */
+SPTRSM_API const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_reader *);
+/* Columns [first, first + to->nrhs), counted from options.col_begin, into a host block of the same type and layout with the smallest ld. */
+SPTRSM_API sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *, int64_t first, const sptrsm_block *to);
+SPTRSM_API int sptrsm_file_reader_direct(const sptrsm_file_reader *); /* nonzero: without HDF5 */
+SPTRSM_API size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *); /* memory that HDF5's cache may take */
+SPTRSM_API void sptrsm_file_reader_close(sptrsm_file_reader *);
+
+/* A solution written in parts, in any order. Until it is finished it is PATH.part, beside which PATH.part.journal says what was
+ * synced: it can be resumed after a kill at any moment. With compression or checksums it is a temporary file that can't. */
+typedef struct sptrsm_file_writer sptrsm_file_writer;
+/* shape: n, nrhs, dtype and layout of the solution, at least 1 x 1. has_berr: each part comes with its backward errors. step:
+ * columns per part, which chunks are cut to. inputs: a line that says what the solution depends on, for resuming. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+                                                   int64_t step, const char *inputs, const sptrsm_save_options *);
+/* *out NULL: there is nothing to resume. STRUCTURE: it has another shape or its journal is damaged. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+                                                   const sptrsm_save_options *);
+SPTRSM_API const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *); /* resumed: as given to create */
+/* Resumed: columns of the last checkpoint and its state; 0 and "" without one. */
+SPTRSM_API int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *, const char **state);
+SPTRSM_API int sptrsm_file_writer_direct(const sptrsm_file_writer *); /* nonzero: without HDF5 */
+/* X: a host block with the smallest ld; berr [X->nrhs], or NULL without has_berr. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *, int64_t first, const sptrsm_block *X, const double *berr);
+/* Syncs, then notes that columns [0, columns) are done and the caller's state, a line of text. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *, int64_t columns, const char *state);
+/* Adds the report (NULL: none) and gives the file its name. Close it after that, too. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *, const char *report);
+/* Not finished: removes what was written, unless options.keep_partial. */
+SPTRSM_API void sptrsm_file_writer_close(sptrsm_file_writer *);
 
 /* ---- what is in a file ---- */
 

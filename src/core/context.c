@@ -54,6 +54,18 @@ sptrsm_status spti_context_wait(const sptrsm_context *context) {
   return context->place == SPTRSM_CUDA ? spti_gpu_wait(context) : SPTRSM_OK;
 }
 
+sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *context, size_t bytes) {
+  if (!out || !context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_host_alloc: out or context is NULL");
+  if (bytes == 0) bytes = 1;
+  if (context->place == SPTRSM_CUDA) return spti_gpu_host_alloc(context, out, bytes);
+  return spti_host_alloc(out, 1, bytes, "host memory");
+}
+
+void sptrsm_host_free(sptrsm_context *context, void *memory) {
+  if (!context || context->place == SPTRSM_HOST) spti_host_free(memory);
+  else spti_gpu_host_free(context, memory);
+}
+
 const char *sptrsm_context_describe(const sptrsm_context *context) {
   if (!context) return "";
   if (context->place == SPTRSM_HOST) {

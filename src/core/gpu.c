@@ -122,6 +122,18 @@ void spti_gpu_free(const sptrsm_context *context, void *memory) {
   if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeAsync(memory, (cudaStream_t)context->stream);
 }
 
+sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
+  SPTI_TRY(spti_gpu_enter(context));
+  cudaError_t error = cudaHostAlloc(out, bytes, cudaHostAllocDefault);
+  if (error != cudaErrorMemoryAllocation) return spti_gpu_check((int)error, "cudaHostAlloc");
+  (void)cudaGetLastError();
+  return spti_fail(SPTRSM_ERR_MEMORY, "no page-locked host memory for %zu bytes", bytes);
+}
+
+void spti_gpu_host_free(const sptrsm_context *context, void *memory) {
+  if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeHost(memory);
+}
+
 enum { PITCH_MAX = INT32_MAX }; /* of cudaMemcpy2D */
 
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,

@@ -16,6 +16,8 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; deferred errors s
 sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and launch errors */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
 void spti_gpu_free(const sptrsm_context *, void *);
+sptrsm_status spti_gpu_host_alloc(const sptrsm_context *, void **out, size_t bytes); /* page-locked */
+void spti_gpu_host_free(const sptrsm_context *, void *);
 /* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction);

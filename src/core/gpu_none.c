@@ -28,6 +28,11 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
   return absent();
 }
 void spti_gpu_free(const sptrsm_context *context, void *memory) { (void)context, (void)memory; }
+sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
+  (void)context, (void)out, (void)bytes;
+  return absent();
+}
+void spti_gpu_host_free(const sptrsm_context *context, void *memory) { (void)context, (void)memory; }
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
   (void)context, (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)row_bytes, (void)rows, (void)direction;

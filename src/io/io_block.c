@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  spti_io_file *file;
-  spti_io_dataset d;
-  int flat; /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
-  int pairs;
-  int64_t rows, cols;
-  sptrsm_layout layout;
-  const char *rule;
-} block_source;
-
 /* ---- order ---- */
 
 static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
@@ -36,7 +26,7 @@ static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
   return status;
 }
 
-static sptrsm_status by_shape(block_source *s, int32_t n) {
+static sptrsm_status by_shape(spti_io_block_source *s, int32_t n) {
   const int64_t *dims = s->d.dims;
   s->layout = SPTRSM_ROW_MAJOR;
   if (n < 0) s->rule = "2-D dataset, C order (taken, nothing known)";
@@ -50,7 +40,7 @@ static sptrsm_status by_shape(block_source *s, int32_t n) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status decide_order(block_source *s, int32_t n, int wish) {
+static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) {
   int attribute, is_matlab;
   SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, s->d.id, "MATLAB_class", s->d.where));
   if (wish != SPTRSM_AS_STORED) {
@@ -73,7 +63,7 @@ static sptrsm_status decide_order(block_source *s, int32_t n, int wish) {
 
 /* ---- forms ---- */
 
-static sptrsm_status open_binsparse(block_source *s, const spti_io_form *form, const spti_io_object *group) {
+static sptrsm_status open_binsparse(spti_io_block_source *s, const spti_io_form *form, const spti_io_object *group) {
   SPTI_IO_TRY(spti_io_dataset_open(&s->d, s->file, group, form->val));
   s->flat = 1;
   s->pairs = form->pairs;
@@ -94,7 +84,7 @@ static sptrsm_status open_binsparse(block_source *s, const spti_io_form *form, c
 }
 
 /* Fills the source; takes over a dataset's object. */
-static sptrsm_status open_source(block_source *s, spti_io_object *o, int32_t n, const sptrsm_io_options *options) {
+static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int32_t n, const sptrsm_io_options *options) {
   if (o->type == H5I_GROUP) {
     spti_io_form form;
     SPTI_IO_TRY(spti_io_detect(&form, s->file, o));
@@ -116,7 +106,7 @@ static sptrsm_status open_source(block_source *s, spti_io_object *o, int32_t n, 
 
 /* ---- reading ---- */
 
-static sptrsm_status check_columns(const block_source *s, const sptrsm_io_options *o, int64_t *begin, int64_t *end) {
+static sptrsm_status check_columns(const spti_io_block_source *s, const sptrsm_io_options *o, int64_t *begin, int64_t *end) {
   *begin = o->col_begin;
   *end = o->col_end < 0 ? s->cols : o->col_end;
   if (*begin >= 0 && *begin <= *end && *end <= s->cols) return SPTRSM_OK;
@@ -124,7 +114,7 @@ static sptrsm_status check_columns(const block_source *s, const sptrsm_io_option
                           (long long)*begin, (long long)*end, (long long)s->cols, (long long)s->cols);
 }
 
-static spti_io_slab columns_slab(const block_source *s, int64_t begin, int64_t width) {
+static spti_io_slab columns_slab(const spti_io_block_source *s, int64_t begin, int64_t width) {
   hsize_t n = (hsize_t)s->rows, from = (hsize_t)begin, w = (hsize_t)width, each = s->pairs ? 2 : 1;
   if (s->flat && s->layout == SPTRSM_ROW_MAJOR)
     return (spti_io_slab){{from * each, 0}, {(hsize_t)s->cols * each, 1}, {n, 1}, {w * each, 1}};
@@ -134,38 +124,36 @@ static spti_io_slab columns_slab(const block_source *s, int64_t begin, int64_t w
   return (spti_io_slab){{from, 0}, {1, 1}, {1, 1}, {w, n}};
 }
 
-static sptrsm_status read_block(sptrsm_file_block *X, const block_source *s, const sptrsm_io_options *o) {
-  int64_t begin, end;
-  SPTI_IO_TRY(check_columns(s, o, &begin, &end));
+sptrsm_status spti_io_block_read(const spti_io_block_source *s, int64_t begin, int64_t width, sptrsm_dtype dtype, void *out) {
+  spti_io_slab slab = columns_slab(s, begin, width);
+  return spti_io_read_values(&s->d, &slab, s->rows * width, s->pairs, dtype, out);
+}
+
+/* What the block is: everything but its data. */
+static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, const sptrsm_io_options *o) {
+  int64_t end;
+  SPTI_IO_TRY(check_columns(s, o, &s->begin, &end));
   sptrsm_dtype stored = s->pairs ? spti_io_complex_of(s->d.number.dtype) : s->d.number.dtype, dtype;
   SPTI_IO_TRY(spti_io_choose_dtype(&dtype, stored, o->dtype, s->d.where));
-  int64_t width = end - begin, count = s->rows * width; /* a part of the dataset, whose size fits */
-  size_t bytes = spti_io_bytes(count, sptrsm_dtype_bytes(dtype));
-  SPTI_IO_TRY(spti_io_check_memory(s->file, s->d.where, bytes, "load fewer columns (--cols) or raise the limit"));
-  void *data;
-  SPTI_IO_TRY(spti_io_allocate(&data, s->d.where, bytes));
-  X->block = (sptrsm_block){.data = data, .n = (int32_t)s->rows, .nrhs = width, .dtype = dtype, .layout = s->layout, .place = SPTRSM_HOST};
-  X->block.ld = s->layout == SPTRSM_ROW_MAJOR ? width : s->rows;
+  X->block = (sptrsm_block){.n = (int32_t)s->rows, .nrhs = end - s->begin, .dtype = dtype, .layout = s->layout, .place = SPTRSM_HOST};
+  X->block.ld = s->layout == SPTRSM_ROW_MAJOR ? X->block.nrhs : s->rows;
   if (X->block.ld == 0) X->block.ld = 1;
   X->file_nrhs = s->cols;
   X->rule = s->rule;
-  spti_io_slab slab = columns_slab(s, begin, width);
-  return spti_io_read_values(&s->d, &slab, count, s->pairs, dtype, data);
+  return SPTRSM_OK;
 }
 
-static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, spti_io_object *o, int32_t n, const sptrsm_io_options *options) {
-  block_source s = {.file = f, .d.id = -1};
+static sptrsm_status open_block(spti_io_block_source *s, sptrsm_file_block *X, spti_io_object *o, int32_t n,
+                                const sptrsm_io_options *options) {
   SPTI_IO_TRY(spti_io_copy(&X->where, o->where));
-  SPTI_IO_TRY(spti_io_copy(&X->path, o->where + strlen(f->name) + 1)); /* behind "FILE:" */
-  sptrsm_status status = open_source(&s, o, n, options);
-  if (status == SPTRSM_OK) status = spti_io_check_shape(s.rows, 0, X->where);
-  if (status == SPTRSM_OK && n >= 0 && s.rows != n)
-    status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
-                              "%s: has %lld rows (%s), the matrix has order %d; is this the right file, or is --rhs-order needed?",
-                              X->where, (long long)s.rows, s.rule, n);
-  if (status == SPTRSM_OK) status = read_block(X, &s, options);
-  spti_io_dataset_close(&s.d);
-  return status;
+  SPTI_IO_TRY(spti_io_copy(&X->path, o->where + strlen(s->file->name) + 1)); /* behind "FILE:" */
+  SPTI_IO_TRY(open_source(s, o, n, options));
+  SPTI_IO_TRY(spti_io_check_shape(s->rows, 0, X->where));
+  if (n >= 0 && s->rows != n)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: has %lld rows (%s), the matrix has order %d; is this the right file, or is --rhs-order needed?", X->where,
+                            (long long)s->rows, s->rule, n);
+  return describe(X, s, options);
 }
 
 /* ---- which object ---- */
@@ -193,23 +181,50 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char
   return status;
 }
 
+sptrsm_status spti_io_block_open(spti_io_block_source *s, sptrsm_file_block *X, spti_io_file *f, const char *where, int32_t n,
+                                 const sptrsm_io_options *o) {
+  spti_io_object object = {.id = -1};
+  *s = (spti_io_block_source){.file = f, .d.id = -1};
+  if (f->matrix_market)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f->name);
+  sptrsm_status status = f->path != NULL ? spti_io_object_open_path(&object, f, f->path) : open_default(&object, f, where, o);
+  if (status == SPTRSM_OK) status = open_block(s, X, &object, n, o);
+  spti_io_object_close(&object);
+  return status;
+}
+
+void spti_io_block_close(spti_io_block_source *s) { spti_io_dataset_close(&s->d); }
+
+sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where) {
+  SPTI_IO_TRY(spti_io_allocate(out, where, sizeof **out));
+  **out = (sptrsm_file_block){.rule = ""};
+  return SPTRSM_OK;
+}
+
+static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, const char *where, int32_t n, const sptrsm_io_options *o) {
+  spti_io_block_source s;
+  sptrsm_status status = spti_io_block_open(&s, X, f, where, n, o);
+  if (status == SPTRSM_OK) {
+    int64_t count = s.rows * X->block.nrhs; /* a part of the dataset, whose size fits */
+    size_t bytes = spti_io_bytes(count, sptrsm_dtype_bytes(X->block.dtype));
+    status = spti_io_check_memory(f, X->where, bytes, "load fewer columns (--cols) or raise the limit");
+    if (status == SPTRSM_OK) status = spti_io_allocate(&X->block.data, X->where, bytes);
+    if (status == SPTRSM_OK) status = spti_io_block_read(&s, s.begin, X->block.nrhs, X->block.dtype, X->block.data);
+  }
+  spti_io_block_close(&s);
+  return status;
+}
+
 sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where, int32_t n, const sptrsm_io_options *o) {
   sptrsm_io_options defaults;
   spti_io_file f;
-  spti_io_object object = {.id = -1};
-  sptrsm_file_block *X;
+  sptrsm_file_block *X = NULL;
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_block_load: out is NULL");
   sptrsm_io_options_init(&defaults);
   if (o == NULL) o = &defaults;
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
-  sptrsm_status status = spti_io_allocate(&X, where, sizeof *X);
-  if (status == SPTRSM_OK) *X = (sptrsm_file_block){.rule = ""};
-  else X = NULL;
-  if (status == SPTRSM_OK && f.matrix_market)
-    status = sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f.name);
-  if (status == SPTRSM_OK) status = f.path != NULL ? spti_io_object_open_path(&object, &f, f.path) : open_default(&object, &f, where, o);
-  if (status == SPTRSM_OK) status = load_block(X, &f, &object, n, o);
-  spti_io_object_close(&object);
+  sptrsm_status status = spti_io_block_new(&X, where);
+  if (status == SPTRSM_OK) status = load_block(X, &f, where, n, o);
   status = spti_io_file_end(&f, status);
   if (status == SPTRSM_OK) *out = X;
   else sptrsm_file_block_free(X);

@@ -74,8 +74,7 @@ static int number_of(spti_io_number *n, hid_t type) {
   }
 }
 
-/* The memory type that reads numbers like n as dtype; both real or both complex. */
-static hid_t memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
+hid_t spti_io_memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
   hid_t real = real_of(dtype) == SPTRSM_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (!n->is_complex) return H5Tcopy(real);
   size_t bytes = H5Tget_size(real);
@@ -267,7 +266,7 @@ sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *
   if (count == 0) return SPTRSM_OK;
   sptrsm_dtype chosen;
   SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));
-  hid_t type = memory_type(&d->number, dtype);
+  hid_t type = spti_io_memory_type(&d->number, dtype);
   if (type < 0) return unreadable(d);
   int widens = spti_io_is_complex(dtype) && !d->number.is_complex && !pairs;
   char *target = out;

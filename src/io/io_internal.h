@@ -47,6 +47,7 @@ typedef struct {
 
 sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
 void spti_io_file_close(spti_io_file *);
+size_t spti_io_cache_bytes(const spti_io_file *); /* of HDF5's chunk cache: a part of the memory limit */
 /* The end of every load: closes the file; an OK that rests on failed look-ups becomes IO. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
 sptrsm_status spti_io_object_open(spti_io_object *, spti_io_file *, hid_t parent, const char *parent_where, const char *name);
@@ -59,8 +60,8 @@ sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* 
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_check_options(const sptrsm_io_options *);
 size_t spti_io_memory_limit(const sptrsm_io_options *); /* what is asked, or the default; NULL: the default */
-size_t spti_io_bytes(int64_t count, size_t each); /* the product, SIZE_MAX if it overflows */
-size_t spti_io_add(size_t, size_t);               /* the sum, likewise */
+size_t spti_io_bytes(int64_t count, size_t each);       /* the product, SIZE_MAX if it overflows */
+size_t spti_io_add(size_t, size_t);                     /* the sum, likewise */
 sptrsm_status spti_io_check_memory(const spti_io_file *, const char *where, size_t bytes, const char *way_out);
 void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
@@ -107,6 +108,8 @@ void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /
 /* Reads count elements (all, or those of slab) as dtype. pairs: complex numbers stored as interleaved reals. */
 sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype,
                                   void *out);
+/* The HDF5 type that reads such numbers as dtype, both real or both complex; the caller closes it; -1 on failure. */
+hid_t spti_io_memory_type(const spti_io_number *, sptrsm_dtype);
 int spti_io_is_complex(sptrsm_dtype);
 sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
 /* Decides the type in memory: what is asked for, else the stored one. Complex to real is refused. */
@@ -170,6 +173,65 @@ int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or c
 int spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
 int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
 
+/* ---- io_block.c: dense blocks ---- */
+
+typedef struct {
+  spti_io_file *file;
+  spti_io_dataset d;
+  int flat; /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
+  int pairs;
+  int64_t rows, cols, begin; /* begin: first column asked for */
+  sptrsm_layout layout;
+  const char *rule;
+} spti_io_block_source;
+sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where);
+/* Finds the block and describes it in X, but for its data. To be closed after a failure too. */
+sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, spti_io_file *, const char *where, int32_t n,
+                                 const sptrsm_io_options *);
+/* Columns [begin, begin + width) of the dataset, densely in its order. */
+sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, int64_t width, sptrsm_dtype, void *out);
+void spti_io_block_close(spti_io_block_source *);
+
+/* ---- io_direct.c: columns without HDF5, and turns with it ---- */
+
+typedef struct {
+  H5E_auto2_t report;
+  void *report_data;
+} spti_io_turn;
+/* Around calls of HDF5 where another thread may make some: one at a time, and without its error report. */
+void spti_io_turn_begin(spti_io_turn *);
+void spti_io_turn_end(const spti_io_turn *);
+
+typedef struct { /* a contiguous block of the machine's own type in an open file */
+  int fd;
+  off_t at;
+  size_t each;
+  int64_t rows, cols;
+  sptrsm_layout layout;
+} spti_io_span;
+/* 1 where the dataset lies in its file as it would in memory. */
+int spti_io_span_of(spti_io_span *, const spti_io_block_source *, sptrsm_dtype);
+/* Columns [first, first + width), densely in memory. */
+sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);
+sptrsm_status spti_io_span_write(const spti_io_span *, int64_t first, int64_t width, const void *data, const char *where);
+
+/* ---- io_journal.c ---- */
+
+typedef struct {
+  int fd;
+  char *path;
+  char *text; /* opened: the good records, each ended by a NUL */
+  size_t bytes;
+} spti_io_journal;
+/* Each is closed with spti_io_journal_close, after a failure too. */
+sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* an error where it exists */
+sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off a torn end */
+sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const char *text);
+int spti_io_journal_busy(const char *path); /* some process has it open */
+/* The text of the first record `word`, or of the next one behind that text; NULL: none. */
+const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
+void spti_io_journal_close(spti_io_journal *);
+
 /* ---- io_list.c ---- */
 
 /* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. */
@@ -190,6 +252,7 @@ sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *);
 /* ---- io_driver.c: HDF5 without write errors half-way ---- */
 
 hid_t spti_io_driver_create(const char *name); /* H5Fcreate of an existing, empty file; -1 on failure */
+hid_t spti_io_driver_open(const char *name);   /* H5Fopen for writing */
 int spti_io_driver_error(void);                /* errno of the first write that failed since, or 0 */
 
 /* ---- io_output.c: a file that appears whole or not at all ---- */
@@ -203,7 +266,13 @@ typedef struct {
 } spti_io_output;
 sptrsm_status spti_io_output_begin(spti_io_output *, const char *path, const sptrsm_save_options *);
 sptrsm_status spti_io_output_commit(spti_io_output *);
-void spti_io_output_discard(spti_io_output *);                           /* after a failure; removes the temporary file */
+void spti_io_output_discard(spti_io_output *); /* after a failure; removes the temporary file */
+/* Parts of the above, for outputs that take long: final and folder only; flush, close and sync; and which files a failure or an
+ * interrupt removes from now on: temp and the journal, or none (keep). */
+sptrsm_status spti_io_output_names(spti_io_output *, const char *path, const sptrsm_save_options *);
+sptrsm_status spti_io_output_close(spti_io_output *);
+sptrsm_status spti_io_output_watch(const spti_io_output *, const char *journal, int keep);
+sptrsm_status spti_io_sync_path(const char *path, int flags);            /* fsync; flags: O_DIRECTORY for a folder */
 sptrsm_status spti_io_write_failed(const char *where, const char *name); /* says why, if the system did */
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where);
 sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where);
@@ -212,10 +281,20 @@ typedef struct {
   hid_t type; /* in memory and in the file */
   int rank;
   hsize_t dims[2], chunk[2]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
+  int early;                 /* gets its place in the file at once */
 } spti_io_array;
 /* Creates a dataset with the filters of the options; *out is the caller's to close. */
 sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array *, const sptrsm_save_options *, const char *where);
 sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *, const void *data, const sptrsm_save_options *, const char *where);
+/* save_block.c: a vector beside the solution, `name` in the folder of `path`. */
+sptrsm_status spti_io_beside(char **out, const char *path, const char *name, const char *where);
+sptrsm_status spti_io_write_beside(spti_io_output *, const char *path, const char *name, hid_t type, int64_t count, const void *data,
+                                   const sptrsm_save_options *);
+/* save_block.c: dims, order and, for panels of `step` columns, chunks of a block such as X; type stays to be filled. */
+spti_io_array spti_io_block_array(const char *name, const sptrsm_block *X, sptrsm_layout, int64_t step);
+/* Writes X as columns [first, first + X->nrhs) of a dataset in that order. */
+sptrsm_status spti_io_write_columns(hid_t dataset, hid_t type, const sptrsm_block *X, sptrsm_layout, int64_t first, const char *where,
+                                    const char *name);
 sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype, const char *where); /* a float, or the compound {r, i}; the caller closes it */
 
 #endif

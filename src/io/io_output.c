@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char pending_path[4096];
+static char pending_path[2][4096]; /* an output under way, and the journal beside it */
 static volatile sig_atomic_t pending;
 
 void sptrsm_file_abandon(void) {
   int kept = errno;
-  if (pending) unlink(pending_path);
+  for (int k = 0; k < pending; k++) unlink(pending_path[k]);
   errno = kept;
 }
 
@@ -49,7 +49,7 @@ static sptrsm_status temporary_name(char **out, const char *path) {
   if (base[0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: not a file name", path);
   size_t bytes = strlen(path) + sizeof "..XXXXXX", room = NAME_MAX + 1 - sizeof "..XXXXXX";
   int stem = (int)(strlen(base) < room ? strlen(base) : room);
-  if (bytes > sizeof pending_path) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
+  if (bytes > sizeof pending_path[0]) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
   SPTI_IO_TRY(spti_io_allocate(out, path, bytes));
   snprintf(*out, bytes, "%.*s.%.*s.XXXXXX", (int)(base - path), path, stem, base);
   return SPTRSM_OK;
@@ -75,7 +75,7 @@ static sptrsm_status create_temporary(spti_io_output *o) {
   }
   if (fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't create a file beside it: %s", o->final, strerror(errno));
   close(fd);
-  strcpy(pending_path, o->temp);
+  strcpy(pending_path[0], o->temp);
   pending = 1;
   return SPTRSM_OK;
 }
@@ -108,30 +108,47 @@ static sptrsm_status check_target(spti_io_output *o, mode_t *mode) {
 
 /* ---- begin, commit, discard ---- */
 
+static sptrsm_status name_file(spti_io_output *o, const char *path, mode_t *mode) {
+  SPTI_IO_TRY(spti_io_copy(&o->final, path));
+  SPTI_IO_TRY(check_target(o, mode));
+  return folder_name(&o->folder, o->final);
+}
+
 static sptrsm_status create_file(spti_io_output *o, const char *path) {
   mode_t mode;
-  SPTI_IO_TRY(spti_io_copy(&o->final, path));
-  SPTI_IO_TRY(check_target(o, &mode));
+  SPTI_IO_TRY(name_file(o, path, &mode));
   SPTI_IO_TRY(temporary_name(&o->temp, o->final));
-  SPTI_IO_TRY(folder_name(&o->folder, o->final));
   SPTI_IO_TRY(create_temporary(o));
   if (mode != 0 && chmod(o->temp, mode) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->temp, strerror(errno));
   o->id = spti_io_driver_create(o->temp);
   return o->id >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: HDF5 can't create it", o->temp);
 }
 
-sptrsm_status spti_io_output_begin(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
+static sptrsm_status start(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
   *o = (spti_io_output){.id = -1, .force = options->force};
   if (path == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no output file named");
   SPTI_IO_TRY(check_save_options(options));
   if (H5Eget_auto2(H5E_DEFAULT, &o->old_report, &o->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", path);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_output_begin(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
+  SPTI_IO_TRY(start(o, path, options));
   sptrsm_status status = create_file(o, path);
   if (status != SPTRSM_OK) spti_io_output_discard(o);
   return status;
 }
 
-static sptrsm_status sync_path(const char *path, int flags) {
+sptrsm_status spti_io_output_names(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
+  mode_t mode;
+  SPTI_IO_TRY(start(o, path, options));
+  sptrsm_status status = name_file(o, path, &mode);
+  if (status != SPTRSM_OK) spti_io_output_discard(o);
+  return status;
+}
+
+sptrsm_status spti_io_sync_path(const char *path, int flags) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
   int bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL); /* EINVAL: this file system has no fsync for folders */
   int code = errno;
@@ -161,12 +178,15 @@ static void end_output(spti_io_output *o) {
   *o = (spti_io_output){.id = -1};
 }
 
-sptrsm_status spti_io_output_commit(spti_io_output *o) {
-  sptrsm_status status = SPTRSM_OK;
+sptrsm_status spti_io_output_close(spti_io_output *o) {
   herr_t flushed = H5Fflush(o->id, H5F_SCOPE_GLOBAL), closed = H5Fclose(o->id);
   o->id = -1;
-  if (spti_io_driver_error() != 0 || flushed < 0 || closed < 0) status = spti_io_write_failed(o->final, "its end");
-  if (status == SPTRSM_OK) status = sync_path(o->temp, 0);
+  if (spti_io_driver_error() != 0 || flushed < 0 || closed < 0) return spti_io_write_failed(o->final, "its end");
+  return spti_io_sync_path(o->temp, 0);
+}
+
+sptrsm_status spti_io_output_commit(spti_io_output *o) {
+  sptrsm_status status = spti_io_output_close(o);
   if (status == SPTRSM_OK && move_into_place(o) != 0)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't get its final name: %s%s", o->final, strerror(errno),
                               errno == EEXIST ? "; use --force to replace it" : "");
@@ -174,19 +194,28 @@ sptrsm_status spti_io_output_commit(spti_io_output *o) {
     spti_io_output_discard(o);
     return status;
   }
+  if (pending == 2) unlink(pending_path[1]);
   pending = 0;
-  status = sync_path(o->folder, O_DIRECTORY);
+  status = spti_io_sync_path(o->folder, O_DIRECTORY);
   end_output(o);
   return status;
 }
 
 void spti_io_output_discard(spti_io_output *o) {
   if (o->id >= 0) H5Fclose(o->id);
-  if (o->temp != NULL && pending) {
-    unlink(o->temp);
-    pending = 0;
-  }
+  if (o->temp != NULL) sptrsm_file_abandon();
+  if (o->temp != NULL) pending = 0;
   end_output(o);
+}
+
+sptrsm_status spti_io_output_watch(const spti_io_output *o, const char *journal, int keep) {
+  pending = 0;
+  if (keep) return SPTRSM_OK;
+  if (strlen(journal) >= sizeof pending_path[1]) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", journal, strerror(ENAMETOOLONG));
+  strcpy(pending_path[0], o->temp);
+  strcpy(pending_path[1], journal);
+  pending = 2;
+  return SPTRSM_OK;
 }
 
 /* ---- pieces of content ---- */
@@ -236,6 +265,7 @@ static int set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save
   hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};
   int filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);
   if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return 0;
+  if (a->early && H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) < 0) return 0;
   if (empty || (chunk[0] == 0 && !filtered)) return 1;
   if (chunk[0] == 0) chunk[0] = a->dims[0] < 262144 ? a->dims[0] : 262144;
   if (H5Pset_chunk(plist, a->rank, chunk) < 0) return 0;

@@ -14,7 +14,6 @@ typedef struct { /* the block as the file sees it: element (a,b) at data + (a * 
   hsize_t dims[2], chunk[2];
   size_t step_a, step_b, each;
   const char *data;
-  const char *order;
 } file_view;
 
 static hsize_t smaller(hsize_t a, hsize_t b) { return a < b ? a : b; }
@@ -24,10 +23,10 @@ static file_view view_block(const sptrsm_block *X, sptrsm_layout layout) {
   size_t ld = (size_t)X->ld, step_row = X->layout == SPTRSM_ROW_MAJOR ? ld : 1, step_col = X->layout == SPTRSM_ROW_MAJOR ? 1 : ld;
   file_view v = {.each = sptrsm_dtype_bytes(X->dtype), .data = X->data};
   if (layout == SPTRSM_ROW_MAJOR) {
-    v.dims[0] = n, v.dims[1] = nrhs, v.step_a = step_row, v.step_b = step_col, v.order = "C";
+    v.dims[0] = n, v.dims[1] = nrhs, v.step_a = step_row, v.step_b = step_col;
     v.chunk[0] = smaller(n, CHUNK_ROWS), v.chunk[1] = smaller(nrhs, CHUNK_COLS);
   } else {
-    v.dims[0] = nrhs, v.dims[1] = n, v.step_a = step_col, v.step_b = step_row, v.order = "F";
+    v.dims[0] = nrhs, v.dims[1] = n, v.step_a = step_col, v.step_b = step_row;
     v.chunk[0] = smaller(nrhs, PANEL_COLS), v.chunk[1] = smaller(n, PANEL_ROWS);
   }
   return v;
@@ -46,6 +45,13 @@ static void pack_tile(char *out, const file_view *v, const hsize_t start[2], con
   }
 }
 
+spti_io_array spti_io_block_array(const char *name, const sptrsm_block *X, sptrsm_layout layout, int64_t step) {
+  file_view v = view_block(X, layout);
+  int column = layout == SPTRSM_ROW_MAJOR;
+  v.chunk[column] = smaller(v.chunk[column], (hsize_t)step);
+  return (spti_io_array){.name = name, .type = -1, .rank = 2, .dims = {v.dims[0], v.dims[1]}, .chunk = {v.chunk[0], v.chunk[1]}};
+}
+
 static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
   hid_t to = H5Dget_space(dataset), from = H5Screate_simple(2, count, NULL);
   int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
@@ -55,7 +61,10 @@ static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t
   return good;
 }
 
-static sptrsm_status write_tiles(hid_t dataset, hid_t type, const file_view *v, const char *where, const char *name) {
+sptrsm_status spti_io_write_columns(hid_t dataset, hid_t type, const sptrsm_block *X, sptrsm_layout layout, int64_t first,
+                                    const char *where, const char *name) {
+  file_view view = view_block(X, layout), *v = &view;
+  int column = layout == SPTRSM_ROW_MAJOR;
   char *tile;
   SPTI_IO_TRY(spti_io_allocate(&tile, where, v->chunk[0] * v->chunk[1] * v->each));
   int good = 1;
@@ -63,6 +72,7 @@ static sptrsm_status write_tiles(hid_t dataset, hid_t type, const file_view *v, 
     for (hsize_t b = 0; b < v->dims[1] && good; b += v->chunk[1]) {
       hsize_t start[2] = {a, b}, count[2] = {smaller(v->chunk[0], v->dims[0] - a), smaller(v->chunk[1], v->dims[1] - b)};
       pack_tile(tile, v, start, count);
+      start[column] += (hsize_t)first;
       good = write_tile(dataset, type, tile, start, count) && spti_io_driver_error() == 0;
     }
   free(tile);
@@ -85,14 +95,14 @@ static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
 static sptrsm_status write_block(spti_io_output *out, const char *name, const sptrsm_block *X, const sptrsm_save_options *o,
                                  const char *report) {
   sptrsm_layout layout = o->layout == SPTRSM_AS_STORED ? X->layout : (sptrsm_layout)o->layout;
-  file_view v = view_block(X, layout);
   hid_t type, dataset;
   SPTI_IO_TRY(spti_io_value_type(&type, X->dtype, out->final));
-  spti_io_array array = {.name = name, .type = type, .rank = 2, .dims = {v.dims[0], v.dims[1]}, .chunk = {v.chunk[0], v.chunk[1]}};
+  spti_io_array array = spti_io_block_array(name, X, layout, X->nrhs);
+  array.type = type;
   sptrsm_status status = spti_io_create_array(&dataset, out->id, &array, o, out->final);
   if (status == SPTRSM_OK) {
-    status = write_tiles(dataset, type, &v, out->final, name);
-    if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", v.order, out->final);
+    status = spti_io_write_columns(dataset, type, X, layout, 0, out->final, name);
+    if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", layout == SPTRSM_ROW_MAJOR ? "C" : "F", out->final);
     if (status == SPTRSM_OK && report != NULL) status = spti_io_write_text(dataset, "sptrsm_report", report, out->final);
     if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, name);
   }
@@ -100,15 +110,19 @@ static sptrsm_status write_block(spti_io_output *out, const char *name, const sp
   return status;
 }
 
-/* A vector beside the solution: `name` in the folder of `path`. */
-static sptrsm_status write_beside(spti_io_output *out, const char *path, const char *name, hid_t type, int64_t count, const void *data,
-                                  const sptrsm_save_options *o) {
+sptrsm_status spti_io_beside(char **out, const char *path, const char *name, const char *where) {
   const char *slash = strrchr(path, '/');
-  char *full;
-  SPTI_IO_TRY(spti_io_allocate(&full, out->final, strlen(path) + strlen(name) + 1));
+  SPTI_IO_TRY(spti_io_allocate(out, where, strlen(path) + strlen(name) + 1));
   size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
-  memcpy(full, path, folder);
-  strcpy(full + folder, name);
+  memcpy(*out, path, folder);
+  strcpy(*out + folder, name);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_write_beside(spti_io_output *out, const char *path, const char *name, hid_t type, int64_t count, const void *data,
+                                   const sptrsm_save_options *o) {
+  char *full;
+  SPTI_IO_TRY(spti_io_beside(&full, path, name, out->final));
   spti_io_array array = {.name = full, .type = type, .rank = 1, .dims = {(hsize_t)count}};
   sptrsm_status status = spti_io_write_array(out->id, &array, data, o, out->final);
   free(full);
@@ -130,8 +144,8 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
   SPTI_IO_TRY(check_block(X, "X"));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
   sptrsm_status status = write_block(&out, name, X, o, o->report);
-  if (status == SPTRSM_OK && o->berr != NULL) status = write_beside(&out, name, "berr", H5T_NATIVE_DOUBLE, X->nrhs, o->berr, o);
-  if (status == SPTRSM_OK && o->rows != NULL) status = write_beside(&out, name, "rows", H5T_NATIVE_INT32, X->n, o->rows, o);
+  if (status == SPTRSM_OK && o->berr != NULL) status = spti_io_write_beside(&out, name, "berr", H5T_NATIVE_DOUBLE, X->nrhs, o->berr, o);
+  if (status == SPTRSM_OK && o->rows != NULL) status = spti_io_write_beside(&out, name, "rows", H5T_NATIVE_INT32, X->n, o->rows, o);
   return finish(&out, status);
 }
 

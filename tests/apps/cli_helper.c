@@ -6,6 +6,7 @@
  *   cli_helper nonfinite OUT N           B of N rows and 4 columns: a NaN in column 1, an infinity in column 3
  *   cli_helper list OUT x ...            dataset rows with these numbers
  *   cli_helper rows PART WHOLE           rows of X in PART, and their largest difference to those in WHOLE
+ *   cli_helper same A B                  are the two blocks (FILE:/path) the same to the last bit?
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
 #include <complex.h>
@@ -165,6 +166,21 @@ static int compare_rows(const char *part, const char *whole) {
   return status == SPTRSM_OK ? 0 : fail(part);
 }
 
+/* ---- two blocks ---- */
+
+static int compare(const char *a, const char *b) {
+  sptrsm_file_block *A = NULL, *B = NULL;
+  if (sptrsm_file_block_load(&A, a, -1, NULL) != SPTRSM_OK) return fail(a);
+  if (sptrsm_file_block_load(&B, b, -1, NULL) != SPTRSM_OK) return fail(b);
+  const sptrsm_block *x = &A->block, *y = &B->block;
+  int same = x->n == y->n && x->nrhs == y->nrhs && x->dtype == y->dtype && x->layout == y->layout &&
+             memcmp(x->data, y->data, (size_t)x->n * (size_t)x->nrhs * sptrsm_dtype_bytes(x->dtype)) == 0;
+  if (!same) fprintf(stderr, "cli_helper: %s and %s differ\n", a, b);
+  sptrsm_file_block_free(A);
+  sptrsm_file_block_free(B);
+  return !same;
+}
+
 /* ---- JSON ---- */
 
 static int look_up(const char *file, int count, char **keys) {
@@ -191,8 +207,10 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "nonfinite") == 0) return make_nonfinite(argv[2], atoi(argv[3]));
   if (argc >= 3 && strcmp(argv[1], "list") == 0) return make_list(argv[2], argc - 3, argv + 3);
   if (argc == 4 && strcmp(argv[1], "rows") == 0) return compare_rows(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "same") == 0) return compare(argv[2], argv[3]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
-  fprintf(stderr,
-          "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | list OUT x ... | rows PART WHOLE | json FILE [key ...]\n");
+  fprintf(
+      stderr,
+      "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | list OUT x ... | rows PART WHOLE | same A B | json FILE [key ...]\n");
   return 2;
 }

@@ -1,7 +1,7 @@
 /* fail_once.c -- a library to preload that makes one chosen call of the process fail.
  *
- *   FAIL_CALL   write (also pwrite), fsync, rename, open (for writing), malloc (also calloc and realloc), if called by
- *               the program itself: HDF5 does not survive failed allocations of its own
+ *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), malloc (also
+ *               calloc and realloc), if called by the program itself: HDF5 does not survive failed allocations of its own
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM
  * The count begins when the program calls fail_once_arm(k): the k-th call after that fails, once. With fail_once_arm(-k)
  * the k-th and all later calls fail (a disk that stays full). fail_once_hit() says whether one did. A program finds both by dlsym; without
@@ -115,6 +115,24 @@ int fsync(int fd) {
   typedef int (*fsync_type)(int);
   CALL(fsync_type, fsync);
   return fails(SYNC) ? -1 : function(fd);
+}
+
+int fdatasync(int fd) {
+  typedef int (*fdatasync_type)(int);
+  CALL(fdatasync_type, fdatasync);
+  return fails(SYNC) ? -1 : function(fd);
+}
+
+int fallocate(int fd, int mode, off_t at, off_t length) {
+  typedef int (*fallocate_type)(int, int, off_t, off_t);
+  CALL(fallocate_type, fallocate);
+  return fails(WRITE) ? -1 : function(fd, mode, at, length);
+}
+
+int link(const char *from, const char *to) {
+  typedef int (*link_type)(const char *, const char *);
+  CALL(link_type, link);
+  return fails(RENAME) ? -1 : function(from, to);
 }
 
 int rename(const char *from, const char *to) {

@@ -75,6 +75,27 @@ static sptrsm_status save_factors(double marker) {
   return sptrsm_file_factors_save(file, &factors->factors, factors->A, &o);
 }
 
+/* The same numbers as save_block's, in three parts. */
+static sptrsm_status save_parts(double marker) {
+  static double part[1000];
+  sptrsm_file_writer *w = NULL;
+  sptrsm_save_options o;
+  sptrsm_save_options_init(&o);
+  o.force = 1;
+  sptrsm_block X = {.ld = 100, .n = 100, .nrhs = 30, .dtype = SPTRSM_F64, .layout = SPTRSM_COL_MAJOR, .place = SPTRSM_HOST};
+  sptrsm_status status = sptrsm_file_writer_create(&w, file, &X, 0, 10, "inputs", &o);
+  X.data = part;
+  X.nrhs = 10;
+  for (int first = 0; first < 30 && status == SPTRSM_OK; first += 10) {
+    for (int q = 0; q < 1000; q++) part[q] = marker + 100 * first + q;
+    status = sptrsm_file_writer_write(w, first, &X, NULL);
+    if (status == SPTRSM_OK) status = sptrsm_file_writer_checkpoint(w, first + 10, "state");
+  }
+  if (status == SPTRSM_OK) status = sptrsm_file_writer_finish(w, "{}");
+  sptrsm_file_writer_close(w);
+  return status;
+}
+
 /* Which marker the file holds; asserts that it is whole. */
 static double marker_of_block(void) {
   sptrsm_file_block *X;
@@ -147,6 +168,19 @@ Test(io_fail, full_disk) {
   fail_each("write", "ENOSPC", save_block, marker_of_block, 1);
   fail_each("write", "ENOSPC", save_factors, marker_of_factors, 1);
   sptrsm_file_factors_free(factors);
+}
+
+Test(io_fail, parts) {
+  fail_each("write", "EIO", save_parts, marker_of_block, 0);
+  fail_each("write", "ENOSPC", save_parts, marker_of_block, 1);
+  fail_each("fsync", "EIO", save_parts, marker_of_block, 0);
+  fail_each("rename", "EIO", save_parts, marker_of_block, 0);
+  fail_each("open", "EIO", save_parts, marker_of_block, 0);
+}
+
+Test(io_fail, allocations_of_parts) {
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  fail_each("malloc", "ENOMEM", save_parts, marker_of_block, 0);
 }
 
 Test(io_fail, fsync) { fail_each("fsync", "EIO", save_block, marker_of_block, 0); }

@@ -1,0 +1,166 @@
+/* solve_resume.c -- what a partial solution depends on and how far it is, as JSON lines for its journal.
+ *
+ * Factors and A count by a checksum of their numbers, right-hand sides, which may be too large to be read twice, by the size and time of
+ * change of their file. Of options those count that change bits; threads, memory and names do not.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "solve.h"
+
+/* ---- checksums ---- */
+
+/* Eight bytes at a time; every bit of a word reaches all higher ones, and the fold brings them down again. */
+static uint64_t mix(uint64_t h, const void *data, size_t bytes) {
+  const char *at = data;
+  for (; data && bytes >= sizeof(uint64_t); at += sizeof(uint64_t), bytes -= sizeof(uint64_t)) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  for (; data && bytes > 0; at++, bytes--) h = (h ^ (unsigned char)*at) * 0x100000001b3u;
+  return h;
+}
+
+static uint64_t mix_number(uint64_t h, int64_t number) { return mix(h, &number, sizeof number); }
+
+static uint64_t mix_lines(uint64_t h, int64_t lines, sptrsm_dtype dtype, const int64_t *ptr, const int32_t *idx, const void *val) {
+  h = mix_number(mix_number(h, lines), (int64_t)dtype);
+  if (ptr == NULL) return h;
+  h = mix(h, ptr, ((size_t)lines + 1) * sizeof *ptr);
+  h = mix(h, idx, (size_t)ptr[lines] * sizeof *idx);
+  return mix(h, val, (size_t)ptr[lines] * sptrsm_dtype_bytes(dtype));
+}
+
+static uint64_t mix_triangle(uint64_t h, const sptrsm_sparse *T) {
+  if (T == NULL) return mix_number(h, -1);
+  h = mix_number(h, (int64_t)T->format * 4 + (int64_t)T->uplo * 2 + (int64_t)T->diag);
+  return mix_lines(h, T->n, T->dtype, T->ptr, T->idx, T->val);
+}
+
+static uint64_t checksum_of(const run *r) {
+  const sptrsm_file_factors *F = r->in.factors;
+  const sptrsm_factors *f = &F->factors;
+  size_t n = (size_t)F->L_tri.n, value = sptrsm_dtype_bytes(F->L_tri.dtype);
+  uint64_t h = mix_triangle(mix_triangle(F->single ? 1 : 2, &F->L_tri), f->U);
+  h = mix_number(h, (int64_t)f->u_kind + 8 * f->row_convention + 16 * f->col_convention + 32 * f->row_op + 64 * f->col_op);
+  h = mix(mix(mix_number(h, f->D_hermitian), f->D, n * value), f->D_sub, n * value);
+  h = mix(mix(h, f->perm_row, n * sizeof *f->perm_row), f->perm_col, n * sizeof *f->perm_col);
+  h = mix(mix(h, f->scale_row, n * sizeof *f->scale_row), f->scale_col, n * sizeof *f->scale_col);
+  const sptrsm_file_matrix *A = F->A;
+  if (A == NULL || !r->verified) return h;
+  return mix_lines(mix_number(h, (int64_t)A->format * 8 + (int64_t)A->symmetry), A->format == SPTRSM_CSR ? A->rows : A->cols, A->dtype,
+                   A->ptr, A->idx, A->val);
+}
+
+/* ---- inputs ---- */
+
+static void add(json_t *o, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void add(json_t *o, const char *key, const char *format, ...) {
+  char text[600];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  json_object_set_new(o, key, json_string(text));
+}
+
+static void add_file(json_t *o, const run *r) {
+  struct stat s;
+  char *file = cli_file_of(r->in.B->where);
+  if (file && stat(file, &s) == 0) {
+    add(o, "size of the right-hand sides' file", "%lld", (long long)s.st_size);
+    add(o, "time of change of the right-hand sides' file", "%lld.%09ld", (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
+  }
+  free(file);
+}
+
+char *resume_inputs(const run *r) {
+  const problem_request *p = &r->set->problem;
+  const sptrsm_block *B = &r->in.B->block;
+  const solver *s = &r->solver;
+  json_t *o = json_object();
+  add(o, "version", "%s", sptrsm_version());
+  add(o, "checksum of the factors", "%016" PRIx64, checksum_of(r));
+  add_file(o, r);
+  add(o, "right-hand sides", "%.500s", r->in.B->path);
+  add(o, "--cols", "%lld:%lld", (long long)p->io.col_begin, (long long)(p->io.col_begin + B->nrhs));
+  add(o, "--dtype", "%s", cli_dtypes[B->dtype]);
+  add(o, "--sys", "%s", sptrsm_system_name(s->system));
+  add(o, "--trans", "%s", cli_ops[s->op]);
+  add(o, "--alpha", "%.17g,%.17g", p->alpha[0], p->alpha[1]);
+  add(o, "device", "%s", r->set->solver.device.place == SPTRSM_CUDA ? sptrsm_context_describe(s->context) : "host");
+  for (int i = 0; i < s->plans; i++) add(o, i == 0 ? "method" : "second method", "%s (%s)", s->info[i].method, s->info[i].parameters);
+  add(o, "residuals", "%s", r->verified ? r->in.S.name : "none");
+  char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+  json_decref(o);
+  return text;
+}
+
+int resume_compare(const char *then, const char *now, const char *output) {
+  json_t *old = json_loads(then, 0, NULL), *new = json_loads(now, 0, NULL);
+  const char *key;
+  json_t *value;
+  int code = CLI_OK;
+  if (!json_is_object(old) || !json_is_object(new)) {
+    cli_error("%s.part: its journal does not say what it was made from; begin anew with --force", output);
+    code = CLI_INPUT;
+  }
+  json_object_foreach(new, key, value) {
+    const char *before = json_string_value(json_object_get(old, key));
+    if (code != CLI_OK || (before && strcmp(before, json_string_value(value)) == 0)) continue;
+    cli_error("%s.part: was begun with other inputs or options: %s was %s, now it is %s; give the same, or begin anew with --force", output,
+              key, before ? before : "not there", json_string_value(value));
+    code = CLI_INPUT;
+  }
+  if (code == CLI_OK && json_object_size(old) != json_object_size(new)) {
+    cli_error("%s.part: was begun with other methods; give the same options, or begin anew with --force", output);
+    code = CLI_INPUT;
+  }
+  json_decref(old);
+  json_decref(new);
+  return code;
+}
+
+/* ---- state: numbers as hexadecimal text, which keeps all bits, NaN and infinity ---- */
+
+static const char *const measures[] = {"berr", "normwise", "g1", "g2"};
+
+static void set_number(json_t *o, const char *key, double value) { add(o, key, "%a", value); }
+
+char *resume_state(const run *r) {
+  const residual *R = &r->residual;
+  const double values[] = {R->max_berr, R->max_normwise, R->g1, R->g2};
+  json_t *first = json_array(), *o;
+  for (int64_t i = 0; i < r->odd.count && i < NAMED_COLUMNS; i++) json_array_append_new(first, json_integer(r->odd.columns[i]));
+  o = json_pack("{s:I, s:I, s:I, s:I, s:o}", "worst", (json_int_t)R->worst, "g1_row", (json_int_t)R->g1_row, "g1_column",
+                (json_int_t)R->g1_column, "nonfinite", (json_int_t)r->odd.count, "first", first);
+  for (int k = 0; k < 4; k++) set_number(o, measures[k], values[k]);
+  char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+  json_decref(o);
+  return text;
+}
+
+bool resume_take(run *r, const char *state) {
+  residual *R = &r->residual;
+  json_t *o = json_loads(state, 0, NULL), *first = json_object_get(o, "first");
+  double *const values[] = {&R->max_berr, &R->max_normwise, &R->g1, &R->g2};
+  bool good = json_is_object(o) && json_is_array(first);
+  for (int k = 0; k < 4 && good; k++) {
+    const char *text = json_string_value(json_object_get(o, measures[k]));
+    good = text != NULL;
+    if (good) *values[k] = strtod(text, NULL);
+  }
+  R->worst = json_integer_value(json_object_get(o, "worst"));
+  R->g1_row = json_integer_value(json_object_get(o, "g1_row"));
+  R->g1_column = json_integer_value(json_object_get(o, "g1_column"));
+  r->odd.count = json_integer_value(json_object_get(o, "nonfinite"));
+  for (size_t i = 0; i < NAMED_COLUMNS && i < json_array_size(first); i++) r->odd.columns[i] = json_integer_value(json_array_get(first, i));
+  json_decref(o);
+  return good;
+}

@@ -1,0 +1,306 @@
+/* solve_stream.c -- blocks larger than memory: columns are read, solved, judged and written panel by panel, all at once.
+ *
+ * Four stages on a ring of page-locked buffers (ring.h): panel i+3 is read while i+2 is solved, i+1 judged and i written. Memory does
+ * not depend on the number of columns. After each panel the partial output may be synced and the journal extended, so that
+ * a run that is killed can be resumed; syncing takes at most a twentieth of the time.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "ring.h"
+#include "solve.h"
+
+enum { READ, SOLVE, JUDGE, WRITE, SLOTS = RING_STAGES + 1 };
+static const size_t panel_bytes = (size_t)32 << 20, segment_bytes = (size_t)64 << 10, reserve_bytes = (size_t)16 << 20;
+static const double sync_share = 0.05;
+
+typedef struct {
+  run *r;
+  void *B[SLOTS], *X[SLOTS]; /* X is B where no residual needs B */
+  residual errors[SLOTS];
+  nonfinite odd[SLOTS];
+  sptrsm_file_writer *writer;
+  cli_progress progress;
+  int threads;
+  double synced, sync_seconds; /* when the latest checkpoint ended, and what it took */
+} stream;
+
+/* ---- memory ---- */
+
+static size_t pages(const char *file, const char *format) {
+  unsigned long long count = 0;
+  FILE *f = fopen(file, "r");
+  if (f == NULL) return 0;
+  char line[200];
+  while (count == 0 && fgets(line, sizeof line, f)) (void)sscanf(line, format, &count);
+  fclose(f);
+  return (size_t)count;
+}
+
+static size_t resident_bytes(void) { return pages("/proc/self/statm", "%*u %llu") * (size_t)sysconf(_SC_PAGESIZE); }
+
+/* Without --memory-limit half of what the system could give without swapping. */
+static size_t limit_of(const run *r) {
+  size_t asked = r->set->problem.io.memory_limit, available = pages("/proc/meminfo", "MemAvailable: %llu kB") * 1024;
+  if (asked > 0) return asked;
+  if (available == 0) available = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
+  return resident_bytes() + available / 2;
+}
+
+static size_t column_bytes(const run *r) { return (size_t)r->in.B->block.n * sptrsm_dtype_bytes(r->in.B->block.dtype); }
+
+static int copies(const run *r) { return r->in_place ? 1 : 2; }
+
+bool stream_wanted(const run *r) {
+  const settings *s = r->set;
+  const sptrsm_block *B = &r->in.B->block;
+  if (r->in.reader == NULL || B->n == 0 || B->nrhs == 0) return false; /* sparse, or nothing */
+  if (s->stream_columns != 0 || s->resume || s->keep_partial) return true;
+  double whole = (double)column_bytes(r) * (double)B->nrhs * copies(r);
+  return whole + (double)resident_bytes() > (double)limit_of(r);
+}
+
+/* What is taken besides the buffers. */
+static size_t overhead(const run *r) {
+  size_t bytes = resident_bytes() + reserve_bytes + sptrsm_file_reader_bytes(r->in.reader);
+  if (r->set->solver.device.place == SPTRSM_HOST) bytes += r->solver.workspace_bytes;
+  if (r->verified) bytes += residual_bytes(&r->in.S, omp_get_max_threads());
+  return bytes;
+}
+
+/* Columns that move well: enough bytes a panel, in C order enough a row too, and work for some rounds of the ring. */
+static int64_t good_width(const run *r) {
+  const sptrsm_block *B = &r->in.B->block;
+  int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, rounds = (B->nrhs - 1) / (2 * SLOTS) + 1;
+  int64_t segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
+  if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
+  if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
+  return width;
+}
+
+/* Whole panels of the solver, whole chunks of a solution. */
+static int64_t round_width(const run *r, int64_t width) {
+  const int64_t steps[] = {r->solver.plans > 0 ? r->solver.info[0].panel : 64, 64, 16, 8};
+  for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++)
+    if (steps[k] > 0 && width >= steps[k]) return width / steps[k] * steps[k];
+  return width;
+}
+
+int stream_plan(run *r) {
+  stream_summary *s = &r->stream;
+  size_t limit = limit_of(r), taken = overhead(r), each = column_bytes(r) * (size_t)copies(r) * SLOTS;
+  int64_t most = limit > taken ? (int64_t)((limit - taken) / each) : 0, asked = r->set->stream_columns;
+  if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
+    cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
+              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS,
+              cli_bytes((double)taken + (double)each * (double)(asked > 0 ? asked : 1)).text, cli_bytes((double)limit).text,
+              asked > 1 ? " or give --stream fewer" : "");
+    return CLI_MEMORY;
+  }
+  s->width = asked > 0 ? asked : good_width(r);
+  if (s->width > most) s->width = most;
+  if (asked <= 0) s->width = round_width(r, s->width);
+  if (s->width > r->in.B->block.nrhs) s->width = r->in.B->block.nrhs;
+  s->on = true;
+  s->slots = SLOTS;
+  s->bytes = each * (size_t)s->width;
+  s->direct_read = sptrsm_file_reader_direct(r->in.reader) != 0;
+  return CLI_OK;
+}
+
+static void free_buffers(stream *s) {
+  for (int k = 0; k < SLOTS; k++) {
+    if (s->X[k] != s->B[k]) sptrsm_host_free(s->r->solver.context, s->X[k]);
+    sptrsm_host_free(s->r->solver.context, s->B[k]);
+    residual_free(&s->errors[k]);
+  }
+}
+
+static sptrsm_status make_buffers(stream *s) {
+  run *r = s->r;
+  size_t bytes = column_bytes(r) * (size_t)r->stream.width;
+  sptrsm_status status = SPTRSM_OK;
+  for (int k = 0; k < SLOTS && status == SPTRSM_OK; k++) {
+    status = sptrsm_host_alloc(&s->B[k], r->solver.context, bytes);
+    if (status == SPTRSM_OK && !r->in_place) status = sptrsm_host_alloc(&s->X[k], r->solver.context, bytes);
+    else s->X[k] = s->B[k];
+  }
+  return status;
+}
+
+/* ---- the stages ---- */
+
+/* The first column of a panel; its block in the buffer. */
+static int64_t panel_of(sptrsm_block *out, const stream *s, int64_t item, void *data) {
+  const sptrsm_block *B = &s->r->in.B->block;
+  int64_t first = s->r->stream.resumed + item * s->r->stream.width;
+  *out = *B;
+  out->data = data;
+  out->nrhs = B->nrhs - first < s->r->stream.width ? B->nrhs - first : s->r->stream.width;
+  out->ld = B->layout == SPTRSM_ROW_MAJOR ? out->nrhs : B->n;
+  return first;
+}
+
+static sptrsm_status read_panel(void *context, int64_t item, int slot) {
+  stream *s = context;
+  sptrsm_block B;
+  int64_t first = panel_of(&B, s, item, s->B[slot]);
+  return sptrsm_file_reader_read(s->r->in.reader, first, &B);
+}
+
+static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
+  stream *s = context;
+  sptrsm_block B, X;
+  panel_of(&B, s, item, s->B[slot]);
+  panel_of(&X, s, item, s->X[slot]);
+  return solver_run(&s->r->solver, s->r->in.alpha, &B, &X, 0, B.nrhs);
+}
+
+static sptrsm_status judge_panel(void *context, int64_t item, int slot) {
+  stream *s = context;
+  run *r = s->r;
+  sptrsm_block B, X;
+  panel_of(&B, s, item, s->B[slot]);
+  panel_of(&X, s, item, s->X[slot]);
+  s->odd[slot].count = nonfinite_columns(&X, s->odd[slot].columns, NAMED_COLUMNS);
+  if (!r->verified) return SPTRSM_OK;
+  omp_set_num_threads(s->threads); /* this thread's own setting */
+  residual_free(&s->errors[slot]);
+  if (residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X)) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
+}
+
+static sptrsm_status checkpoint(stream *s, int64_t columns) {
+  double start = cli_now();
+  char *state = resume_state(s->r);
+  if (state == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the state of the partial solution");
+  sptrsm_status status = sptrsm_file_writer_checkpoint(s->writer, columns, state);
+  free(state);
+  s->synced = cli_now();
+  s->sync_seconds = s->synced - start;
+  return status;
+}
+
+static void add_nonfinite(nonfinite *all, const nonfinite *panel, int64_t first) {
+  for (int64_t i = 0; i < panel->count && i < NAMED_COLUMNS && all->count + i < NAMED_COLUMNS; i++)
+    all->columns[all->count + i] = first + panel->columns[i];
+  all->count += panel->count;
+}
+
+static sptrsm_status write_panel(void *context, int64_t item, int slot) {
+  stream *s = context;
+  run *r = s->r;
+  sptrsm_block X;
+  int64_t first = panel_of(&X, s, item, s->X[slot]), end = first + X.nrhs, all = r->in.B->block.nrhs;
+  sptrsm_status status = sptrsm_file_writer_write(s->writer, first, &X, s->errors[slot].berr);
+  if (status != SPTRSM_OK) return status;
+  add_nonfinite(&r->odd, &s->odd[slot], first);
+  if (r->verified) residual_add(&r->residual, &s->errors[slot], first);
+  bool due = cli_now() - s->synced >= s->sync_seconds / sync_share;
+  if (due || end == all) status = checkpoint(s, end);
+  cli_progress_step(&s->progress, end, all);
+  return status;
+}
+
+/* ---- the output ---- */
+
+static void save_options(sptrsm_save_options *o, const run *r) {
+  sptrsm_save_options_init(o);
+  o->force = r->set->force;
+  o->compress = r->set->compress;
+  o->checksum = r->set->checksum;
+  o->path = r->x_path;
+  o->keep_partial = r->set->resume || r->set->keep_partial;
+}
+
+/* Continues an earlier run, if there is one. */
+static int resume_output(stream *s, const char *inputs, const sptrsm_save_options *save) {
+  run *r = s->r;
+  const char *state;
+  int code = cli_fail(sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, r->verified, save));
+  if (code != CLI_OK || s->writer == NULL) return code;
+  code = resume_compare(sptrsm_file_writer_inputs(s->writer), inputs, r->set->out);
+  r->stream.resumed = sptrsm_file_writer_resumed(s->writer, &state);
+  if (code == CLI_OK && r->stream.resumed > 0 && !resume_take(r, state)) {
+    cli_error("%s.part: its journal has no state of this program; begin anew with --force", r->set->out);
+    return CLI_INPUT;
+  }
+  if (code == CLI_OK)
+    cli_note("%s.part: resumed with %lld of %lld columns done", r->set->out, (long long)r->stream.resumed, (long long)r->in.B->block.nrhs);
+  return code;
+}
+
+static int open_output(stream *s) {
+  run *r = s->r;
+  sptrsm_save_options save;
+  save_options(&save, r);
+  char *inputs = resume_inputs(r);
+  if (inputs == NULL) return cli_no_memory("what the solution depends on");
+  int code = r->set->resume ? resume_output(s, inputs, &save) : CLI_OK;
+  if (code == CLI_OK && s->writer == NULL)
+    code = cli_fail(sptrsm_file_writer_create(&s->writer, r->set->out, &r->in.B->block, r->verified, r->stream.width, inputs, &save));
+  free(inputs);
+  r->stream.direct_write = sptrsm_file_writer_direct(s->writer) != 0;
+  return code;
+}
+
+static int finish_output(stream *s) {
+  double start = cli_now();
+  json_t *report = report_json(s->r, true);
+  char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
+  json_decref(report);
+  if (text == NULL) return cli_no_memory("the report");
+  int code = cli_fail(sptrsm_file_writer_finish(s->writer, text));
+  free(text);
+  s->r->seconds.write += cli_now() - start;
+  return code;
+}
+
+/* ---- the whole ---- */
+
+static int run_ring(stream *s) {
+  run *r = s->r;
+  stream_summary *sum = &r->stream;
+  int64_t left = r->in.B->block.nrhs - sum->resumed;
+  sum->panels = (left + sum->width - 1) / sum->width;
+  ring line = {
+      .stages = {read_panel, solve_panel, judge_panel, write_panel}, .home = SOLVE, .slots = SLOTS, .items = sum->panels, .context = s};
+  cli_phase("streaming %lld columns, %lld at a time", (long long)left, (long long)sum->width);
+  cli_progress_begin(&s->progress, "streaming");
+  cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);
+  sptrsm_status status = ring_run(&line);
+  cli_progress_end(&s->progress);
+  sum->seconds = cli_now() - s->progress.start;
+  r->seconds.read += line.busy[READ];
+  r->seconds.solve = line.busy[SOLVE];
+  r->seconds.verify = line.busy[JUDGE];
+  r->seconds.write = line.busy[WRITE];
+  return solver_fail(status);
+}
+
+int stream_run(run *r) {
+  static char note[4400];
+  stream s = {.r = r, .threads = omp_get_max_threads(), .synced = cli_now()};
+  r->residual.is_triangle = r->in.S.is_triangle;
+  r->residual.nrhs = r->in.B->block.nrhs;
+  int code = open_output(&s);
+  bool kept = (r->set->resume || r->set->keep_partial) && r->stream.direct_write;
+  if (kept) {
+    snprintf(note, sizeof note, "; %s.part is kept, --resume continues it", r->set->out);
+    cli_interrupt_note(note);
+  }
+  bool is_open = code == CLI_OK;
+  if (code == CLI_OK) code = solver_fail(make_buffers(&s));
+  if (code == CLI_OK) code = run_ring(&s);
+  free_buffers(&s);
+  settle_exit(r);
+  if (code == CLI_OK) code = finish_output(&s);
+  cli_interrupt_note(NULL);
+  if (code != CLI_OK && is_open && kept) cli_note("%s.part is kept; --resume continues it", r->set->out);
+  sptrsm_file_writer_close(s.writer);
+  return code;
+}

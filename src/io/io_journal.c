@@ -1,0 +1,125 @@
+/* io_journal.c -- what survives a kill: a text file of records that only grows.
+ *
+ * A record is one line: 16 hex digits (FNV-1a of the rest), a blank, a word, a blank, text. Records are appended with one write and one
+ * fdatasync, so a kill leaves at most a torn last line, which its checksum tells, and which the next run cuts off. The file is
+ * locked as long as it is open: one writer at a time.
+ */
+#include "io_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SUM_DIGITS = 16, JOURNAL_BYTES_MAX = 1 << 30 };
+
+static uint64_t checksum(const char *text, size_t length) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (size_t k = 0; k < length; k++) h = (h ^ (unsigned char)text[k]) * 0x100000001b3u;
+  return h;
+}
+
+static sptrsm_status failed(const spti_io_journal *j) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", j->path, strerror(errno != 0 ? errno : EIO));
+}
+
+static sptrsm_status lock(spti_io_journal *j) {
+  if (flock(j->fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR)) return SPTRSM_OK; /* a file system without locks */
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is at work on this output; wait for it, or choose another", j->path);
+}
+
+sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
+  *j = (spti_io_journal){.fd = -1};
+  SPTI_IO_TRY(spti_io_copy(&j->path, path));
+  j->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+  if (j->fd < 0) return failed(j);
+  return lock(j);
+}
+
+sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
+  size_t length = strlen(word) + 1 + strlen(text), bytes = SUM_DIGITS + 1 + length + 1;
+  char *line;
+  if (strchr(text, '\n') != NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a record has no line breaks", j->path);
+  SPTI_IO_TRY(spti_io_allocate(&line, j->path, bytes + 1));
+  snprintf(line + SUM_DIGITS, bytes + 1 - SUM_DIGITS, " %s %s\n", word, text);
+  char sum[SUM_DIGITS + 1];
+  snprintf(sum, sizeof sum, "%016" PRIx64, checksum(line + SUM_DIGITS + 1, length));
+  memcpy(line, sum, SUM_DIGITS);
+  errno = 0;
+  int good = write(j->fd, line, bytes) == (ssize_t)bytes && fdatasync(j->fd) == 0;
+  sptrsm_status status = good ? SPTRSM_OK : failed(j);
+  free(line);
+  return status;
+}
+
+int spti_io_journal_busy(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC), busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (fd >= 0) close(fd);
+  return busy;
+}
+
+/* ---- reading back ---- */
+
+static sptrsm_status read_all(spti_io_journal *j, size_t *bytes) {
+  struct stat s;
+  if (fstat(j->fd, &s) != 0) return failed(j);
+  if (s.st_size > JOURNAL_BYTES_MAX) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: too large for a journal", j->path);
+  *bytes = (size_t)s.st_size;
+  SPTI_IO_TRY(spti_io_allocate(&j->text, j->path, *bytes + 1));
+  size_t got = 0;
+  while (got < *bytes) {
+    ssize_t more = pread(j->fd, j->text + got, *bytes - got, (off_t)got);
+    if (more < 0 && errno == EINTR) continue;
+    if (more <= 0) return failed(j);
+    got += (size_t)more;
+  }
+  j->text[got] = '\0';
+  return SPTRSM_OK;
+}
+
+/* Ends each good record with a NUL; returns the bytes they take. */
+static size_t cut_records(char *text, size_t bytes) {
+  size_t at = 0;
+  for (char *end; at < bytes && (end = memchr(text + at, '\n', bytes - at)) != NULL; at = (size_t)(end - text) + 1) {
+    size_t length = (size_t)(end - text) - at;
+    char sum[SUM_DIGITS + 1];
+    if (length < SUM_DIGITS + 3 || memchr(text + at, '\0', length) != NULL) break;
+    snprintf(sum, sizeof sum, "%016" PRIx64, checksum(text + at + SUM_DIGITS + 1, length - SUM_DIGITS - 1));
+    if (memcmp(sum, text + at, SUM_DIGITS) != 0 || text[at + SUM_DIGITS] != ' ') break;
+    *end = '\0';
+  }
+  return at;
+}
+
+sptrsm_status spti_io_journal_open(spti_io_journal *j, const char *path) {
+  *j = (spti_io_journal){.fd = -1};
+  SPTI_IO_TRY(spti_io_copy(&j->path, path));
+  size_t bytes = 0;
+  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+  if (j->fd < 0) return failed(j);
+  SPTI_IO_TRY(lock(j));
+  SPTI_IO_TRY(read_all(j, &bytes));
+  j->bytes = cut_records(j->text, bytes);
+  return j->bytes == bytes || ftruncate(j->fd, (off_t)j->bytes) == 0 ? SPTRSM_OK : failed(j);
+}
+
+const char *spti_io_journal_next(const spti_io_journal *j, const char *word, const char *after) {
+  const char *at = after != NULL ? after + strlen(after) + 1 : j->text;
+  for (size_t length = strlen(word); at < j->text + j->bytes; at += strlen(at) + 1) {
+    const char *record = at + SUM_DIGITS + 1;
+    if (strncmp(record, word, length) == 0 && record[length] == ' ') return record + length + 1;
+  }
+  return NULL;
+}
+
+void spti_io_journal_close(spti_io_journal *j) {
+  if (j->fd >= 0) close(j->fd);
+  free(j->path);
+  free(j->text);
+  *j = (spti_io_journal){.fd = -1};
+}

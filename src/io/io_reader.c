@@ -1,0 +1,80 @@
+/* io_reader.c -- a dense block read some columns at a time, for blocks larger than memory. */
+#include "io_internal.h"
+
+#include <stdlib.h>
+
+struct sptrsm_file_reader {
+  spti_io_file file;
+  spti_io_block_source source; /* points to file */
+  sptrsm_file_block *X;        /* what it is; no data */
+  spti_io_span span;
+  int direct; /* span holds */
+};
+
+static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32_t n, const sptrsm_io_options *o) {
+  SPTI_IO_TRY(spti_io_block_new(&r->X, where));
+  SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, where, n, o));
+  r->direct = spti_io_span_of(&r->span, &r->source, r->X->block.dtype);
+  return r->file.lookup_failed
+             ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up: damaged, or not enough memory", r->file.name)
+             : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *where, int32_t n, const sptrsm_io_options *o) {
+  sptrsm_io_options defaults;
+  sptrsm_file_reader *r;
+  if (out == NULL || where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_reader_open: out or where is NULL");
+  sptrsm_io_options_init(&defaults);
+  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_allocate(&r, where, sizeof *r));
+  *r = (sptrsm_file_reader){.source.d.id = -1};
+  sptrsm_status status = spti_io_file_open(&r->file, where, o);
+  if (status != SPTRSM_OK) {
+    free(r);
+    return status;
+  }
+  status = open_reader(r, where, n, o);
+  if (status == SPTRSM_OK) *out = r;
+  else sptrsm_file_reader_close(r);
+  return status;
+}
+
+const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_reader *r) { return r != NULL ? r->X : NULL; }
+
+int sptrsm_file_reader_direct(const sptrsm_file_reader *r) { return r != NULL && r->direct; }
+
+size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *r) { return r == NULL || r->direct ? 0 : spti_io_cache_bytes(&r->file); }
+
+static sptrsm_status check_target(const sptrsm_file_reader *r, int64_t first, const sptrsm_block *to) {
+  const sptrsm_block *X = &r->X->block;
+  if (to->n != X->n || to->dtype != X->dtype || to->layout != X->layout || to->place != SPTRSM_HOST)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns are read into a host block of the same rows, type and layout", r->X->where);
+  if (to->nrhs < 0 || first < 0 || first > X->nrhs - to->nrhs)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld asked for, but it has %lld", r->X->where, (long long)first,
+                            (long long)(first + to->nrhs), (long long)X->nrhs);
+  int64_t dense = to->layout == SPTRSM_ROW_MAJOR ? to->nrhs : to->n;
+  if (to->ld == dense || dense == 0) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: ld is %lld, columns are read densely: %lld", r->X->where, (long long)to->ld,
+                          (long long)dense);
+}
+
+sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, const sptrsm_block *to) {
+  if (r == NULL || to == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_reader_read: reader or block is NULL");
+  SPTI_IO_TRY(check_target(r, first, to));
+  if (to->n == 0 || to->nrhs == 0) return SPTRSM_OK;
+  int64_t begin = r->source.begin + first;
+  if (r->direct) return spti_io_span_read(&r->span, begin, to->nrhs, to->data, r->X->where);
+  spti_io_turn turn;
+  spti_io_turn_begin(&turn);
+  sptrsm_status status = spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data);
+  spti_io_turn_end(&turn);
+  return status;
+}
+
+void sptrsm_file_reader_close(sptrsm_file_reader *r) {
+  if (r == NULL) return;
+  spti_io_block_close(&r->source);
+  spti_io_file_close(&r->file);
+  sptrsm_file_block_free(r->X);
+  free(r);
+}

@@ -1,0 +1,144 @@
+/* io_resume.c -- what the journal of a partial solution says: shape, skeleton, inputs, and columns done.
+ *
+ * Records, in this order: `format` (version, size of the file, places of X and berr, shape, dataset), `bytes` (place and hex digits of
+ * what is neither X nor berr), `inputs` (the caller's), `done` (columns, the caller's state). HDF5 changes the skeleton when it adds
+ * the report at the end; a kill in that moment is undone by writing the skeleton back.
+ */
+#include "io_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { JOURNAL_VERSION = 1, SKELETON_MAX = 1 << 20, PIECE = 16384 };
+
+static sptrsm_status failed(const sptrsm_file_writer *w) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", w->part, errno != 0 ? strerror(errno) : "it is shorter than its journal says");
+}
+
+/* ---- writing ---- */
+
+static sptrsm_status record_format(sptrsm_file_writer *w) {
+  size_t bytes = strlen(w->name) + 256;
+  char *text;
+  SPTI_IO_TRY(spti_io_allocate(&text, w->part, bytes));
+  snprintf(text, bytes, "%d size %" PRId64 " X %" PRId64 " berr %" PRId64 " n %d nrhs %" PRId64 " dtype %d layout %d name %s",
+           JOURNAL_VERSION, (int64_t)w->place.size, (int64_t)w->place.X, (int64_t)(w->has_berr ? w->place.berr : 0), w->shape.n,
+           w->shape.nrhs, (int)w->shape.dtype, (int)w->shape.layout, w->name);
+  sptrsm_status status = spti_io_journal_append(&w->journal, "format", text);
+  free(text);
+  return status;
+}
+
+static sptrsm_status record_piece(sptrsm_file_writer *w, off_t at, size_t length) {
+  unsigned char piece[PIECE];
+  char text[2 * PIECE + 32];
+  errno = 0;
+  if (pread(w->fd, piece, length, at) != (ssize_t)length) return failed(w);
+  int used = snprintf(text, sizeof text, "%" PRId64 " ", (int64_t)at);
+  for (size_t k = 0; k < length; k++) used += snprintf(text + used, sizeof text - (size_t)used, "%02x", piece[k]);
+  return spti_io_journal_append(&w->journal, "bytes", text);
+}
+
+/* The bytes from begin to end, which are not data. */
+static sptrsm_status record_gap(sptrsm_file_writer *w, off_t begin, off_t end) {
+  if (end - begin > SKELETON_MAX)
+    return sptrsm_error_set(SPTRSM_ERR_INTERNAL, "%s: HDF5 left %lld bytes between data", w->part, (long long)(end - begin));
+  for (off_t at = begin; at < end; at += PIECE) SPTI_IO_TRY(record_piece(w, at, (size_t)(end - at < PIECE ? end - at : PIECE)));
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_writer_record(sptrsm_file_writer *w, const char *inputs) {
+  off_t X = w->place.X, berr = w->has_berr ? w->place.berr : w->place.size;
+  off_t X_end = X + (off_t)((size_t)w->shape.n * (size_t)w->shape.nrhs * sptrsm_dtype_bytes(w->shape.dtype));
+  off_t berr_end = w->has_berr ? berr + (off_t)((size_t)w->shape.nrhs * sizeof(double)) : berr;
+  SPTI_IO_TRY(record_format(w));
+  SPTI_IO_TRY(record_gap(w, 0, X < berr ? X : berr));
+  SPTI_IO_TRY(record_gap(w, X < berr ? X_end : berr_end, X < berr ? berr : X));
+  SPTI_IO_TRY(record_gap(w, X < berr ? berr_end : X_end, w->place.size));
+  return spti_io_journal_append(&w->journal, "inputs", inputs);
+}
+
+/* ---- reading ---- */
+
+static sptrsm_status read_format(sptrsm_file_writer *w) {
+  int64_t size, X, berr, nrhs;
+  int version = 0, n, dtype, layout, end = 0;
+  const char *text = spti_io_journal_next(&w->journal, "format", NULL);
+  if (text == NULL ||
+      sscanf(text, "%d size %" SCNd64 " X %" SCNd64 " berr %" SCNd64 " n %d nrhs %" SCNd64 " dtype %d layout %d name %n", &version, &size,
+             &X, &berr, &n, &nrhs, &dtype, &layout, &end) != 8 ||
+      end == 0 || version != JOURNAL_VERSION)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew with --force", w->journal_name);
+  const sptrsm_block *s = &w->shape;
+  if (n != s->n || nrhs != s->nrhs || dtype != (int)s->dtype || layout != (int)s->layout || strcmp(text + end, w->name) != 0 ||
+      (berr != 0) != (w->has_berr != 0))
+    return sptrsm_error_set(
+        SPTRSM_ERR_STRUCTURE,
+        "%s: was begun as %s of %d x %lld%s, now it is %s of %d x %lld%s, or another type or order; give the same input "
+        "and options, or begin anew with --force",
+        w->part, text + end, n, (long long)nrhs, berr != 0 ? " with berr" : "", w->name, s->n, (long long)s->nrhs,
+        w->has_berr ? " with berr" : "");
+  if (size > w->place.size)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew with --force", w->part);
+  w->place.X = (off_t)X;
+  w->place.berr = (off_t)berr;
+  w->place.size = (off_t)size;
+  return SPTRSM_OK;
+}
+
+static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text) {
+  unsigned char piece[PIECE];
+  char *hex;
+  off_t at = (off_t)strtoll(text, &hex, 10);
+  size_t length = 0;
+  if (*hex == ' ') hex++;
+  for (; length < PIECE && digit(hex[0]) >= 0 && digit(hex[1]) >= 0; hex += 2)
+    piece[length++] = (unsigned char)(16 * digit(hex[0]) + digit(hex[1]));
+  errno = 0;
+  return pwrite(w->fd, piece, length, at) == (ssize_t)length ? SPTRSM_OK : failed(w);
+}
+
+/* Is it the file that the journal is about, also inside? */
+static sptrsm_status check_part(const sptrsm_file_writer *w) {
+  hid_t file = H5Fopen(w->part, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = file >= 0 ? H5Dopen2(file, w->name, H5P_DEFAULT) : -1;
+  int good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)w->place.X;
+  if (dataset >= 0) H5Dclose(dataset);
+  if (file >= 0) H5Fclose(file);
+  return good ? SPTRSM_OK
+              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: does not fit its journal; remove both, or begin anew with --force", w->part);
+}
+
+sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
+  static const unsigned char hdf5[] = "\211HDF\r\n\032\n";
+  unsigned char begin[8];
+  SPTI_IO_TRY(read_format(w));
+  if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew with --force", w->part);
+  if (ftruncate(w->fd, w->place.size) != 0) return failed(w);
+  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
+  return check_part(w);
+}
+
+const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *w) {
+  const char *text = w != NULL && w->journal.text != NULL ? spti_io_journal_next(&w->journal, "inputs", NULL) : NULL;
+  return text != NULL ? text : "";
+}
+
+int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *w, const char **state) {
+  const char *last = NULL;
+  char *rest;
+  *state = "";
+  if (w == NULL || w->journal.text == NULL) return 0;
+  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
+  if (last == NULL) return 0;
+  int64_t columns = strtoll(last, &rest, 10);
+  if (columns < 0 || columns > w->shape.nrhs || *rest != ' ') return 0;
+  *state = rest + 1;
+  return columns;
+}

@@ -1,0 +1,286 @@
+/* io_writer.c -- a solution written some columns at a time, for those larger than memory.
+ *
+ * Plain: the skeleton of OUT.part is written by HDF5, datasets placed but empty, and closed; columns then go to their places by
+ * pwrite, so that no metadata is in memory while data are written. OUT.part.journal records what the solution depends
+ * on, the bytes of the skeleton, and which columns are on the disk: after a kill at any moment OUT.part can be put back
+ * into the state of the last checkpoint and continued. At the end HDF5 adds the report and the file gets its name.
+ * With compression or checksums chunks go through HDF5 to a temporary file, which can't be continued.
+ */
+#include "io_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- through HDF5 ---- */
+
+static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
+  spti_io_array array = spti_io_block_array(w->name, &w->shape, w->shape.layout, step > 0 ? step : 1);
+  array.type = w->type;
+  SPTI_IO_TRY(spti_io_create_array(&w->dataset, w->out.id, &array, &w->options, w->out.final));
+  SPTI_IO_TRY(spti_io_write_text(w->dataset, "order", w->shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F", w->out.final));
+  return w->has_berr ? spti_io_allocate(&w->berr, w->out.final, spti_io_bytes(w->shape.nrhs, sizeof *w->berr)) : SPTRSM_OK;
+}
+
+static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
+  spti_io_turn turn;
+  if (w->has_berr) memcpy(w->berr + first, berr, (size_t)X->nrhs * sizeof *berr);
+  spti_io_turn_begin(&turn);
+  sptrsm_status status = spti_io_write_columns(w->dataset, w->type, X, X->layout, first, w->out.final, w->name);
+  spti_io_turn_end(&turn);
+  return status;
+}
+
+/* ---- plain ---- */
+
+static sptrsm_status system_failed(const char *path) { return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno)); }
+
+static spti_io_span block_span(const sptrsm_file_writer *w) {
+  return (spti_io_span){.fd = w->fd,
+                        .at = w->place.X,
+                        .each = sptrsm_dtype_bytes(w->shape.dtype),
+                        .rows = w->shape.n,
+                        .cols = w->shape.nrhs,
+                        .layout = w->shape.layout};
+}
+
+static spti_io_span berr_span(const sptrsm_file_writer *w) {
+  return (spti_io_span){
+      .fd = w->fd, .at = w->place.berr, .each = sizeof(double), .rows = 1, .cols = w->shape.nrhs, .layout = SPTRSM_COL_MAJOR};
+}
+
+/* A dataset that gets its place at once; *at: where. */
+static sptrsm_status place_array(off_t *at, const sptrsm_file_writer *w, const spti_io_array *array, const char *order) {
+  hid_t dataset;
+  SPTI_IO_TRY(spti_io_create_array(&dataset, w->out.id, array, &w->options, w->out.final));
+  sptrsm_status status = order != NULL ? spti_io_write_text(dataset, "order", order, w->out.final) : SPTRSM_OK;
+  haddr_t offset = H5Dget_offset(dataset);
+  H5Dclose(dataset);
+  *at = (off_t)offset;
+  if (status == SPTRSM_OK && offset == HADDR_UNDEF)
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s has no place; is the disk full?", w->out.final, array->name);
+  return status;
+}
+
+static sptrsm_status write_skeleton(sptrsm_file_writer *w) {
+  spti_io_array X = spti_io_block_array(w->name, &w->shape, w->shape.layout, w->shape.nrhs);
+  X.type = w->type;
+  X.chunk[0] = 0;
+  X.early = 1;
+  SPTI_IO_TRY(place_array(&w->place.X, w, &X, w->shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F"));
+  if (w->has_berr) {
+    char *name;
+    SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", w->out.final));
+    spti_io_array berr = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)w->shape.nrhs}, .early = 1};
+    sptrsm_status status = place_array(&w->place.berr, w, &berr, NULL);
+    free(name);
+    if (status != SPTRSM_OK) return status;
+  }
+  return spti_io_output_close(&w->out);
+}
+
+static sptrsm_status open_part(sptrsm_file_writer *w) {
+  struct stat s;
+  w->fd = open(w->out.temp, O_RDWR | O_CLOEXEC);
+  if (w->fd < 0 || fstat(w->fd, &s) != 0) return system_failed(w->out.temp);
+  w->place.size = s.st_size;
+  return SPTRSM_OK;
+}
+
+/* So that a disk that is too small is found now; file systems that can't promise it are taken as they are. */
+static sptrsm_status reserve(const sptrsm_file_writer *w) {
+  char need[24];
+  if (fallocate(w->fd, 0, 0, w->place.size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return SPTRSM_OK;
+  int code = errno;
+  spti_io_size_text(need, (size_t)w->place.size);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", w->out.final, need, strerror(code));
+}
+
+/* Gives the temporary file the name OUT.part, where no other run's is. */
+static sptrsm_status take_part(sptrsm_file_writer *w) {
+  char *name;
+  if (w->options.force && spti_io_journal_busy(w->journal_name))
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is writing it; wait for it, or choose another output", w->part);
+  if (w->options.force) unlink(w->journal_name), unlink(w->part);
+  SPTI_IO_TRY(spti_io_copy(&name, w->part));
+  if (link(w->out.temp, w->part) == 0) unlink(w->out.temp);
+  else if ((errno != EPERM && errno != EOPNOTSUPP) || rename(w->out.temp, w->part) != 0) { /* EPERM: a file system without links */
+    int exists = errno == EEXIST;
+    sptrsm_status status = system_failed(w->part);
+    free(name);
+    return exists ? sptrsm_error_set(SPTRSM_ERR_IO,
+                                     "%s: a partial solution is there; continue it with --resume, or begin anew with --force", w->part)
+                  : status;
+  }
+  unlink(w->journal_name); /* a journal without its part is of a finished run */
+  free(w->out.temp);
+  w->out.temp = name;
+  return spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
+}
+
+static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
+  SPTI_IO_TRY(write_skeleton(w));
+  SPTI_IO_TRY(take_part(w));
+  SPTI_IO_TRY(open_part(w));
+  SPTI_IO_TRY(reserve(w));
+  SPTI_IO_TRY(spti_io_journal_create(&w->journal, w->journal_name));
+  SPTI_IO_TRY(spti_writer_record(w, inputs));
+  return spti_io_sync_path(w->out.folder, O_DIRECTORY);
+}
+
+/* ---- life ---- */
+
+static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_options *o) {
+  if (X->n < 1 || X->nrhs < 1 || sptrsm_dtype_bytes(X->dtype) == 0 || (X->layout != SPTRSM_ROW_MAJOR && X->layout != SPTRSM_COL_MAJOR))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs at least one row and one column, and a known dtype and layout");
+  if (o->layout != SPTRSM_AS_STORED && o->layout != (int)X->layout)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer writes columns in the order of the block; leave options.layout alone");
+  if (spti_io_bytes(X->n, spti_io_bytes(X->nrhs, sptrsm_dtype_bytes(X->dtype))) > INT64_MAX / 2)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a solution of %d x %lld is more than a file holds", X->n, (long long)X->nrhs);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+                                const sptrsm_save_options *o) {
+  if (out == NULL || path == NULL || shape == NULL || o == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
+  SPTI_IO_TRY(check_shape(shape, o));
+  sptrsm_file_writer *w = NULL;
+  SPTI_IO_TRY(spti_io_allocate(&w, path, sizeof *w));
+  *w = (sptrsm_file_writer){.shape = *shape, .has_berr = has_berr, .options = *o, .fd = -1, .dataset = -1, .type = -1};
+  w->out.id = -1;
+  w->journal.fd = -1;
+  w->options.report = NULL; /* given at the end */
+  w->options.berr = NULL;
+  sptrsm_status status = spti_io_copy(&w->name, o->path != NULL ? o->path : "X");
+  w->options.path = w->name;
+  if (status == SPTRSM_OK) *out = w;
+  else free(w);
+  return status;
+}
+
+/* The names of the part and its journal, once the output's own is settled. */
+static sptrsm_status name_parts(sptrsm_file_writer *w) {
+  static const char part[] = ".part", journal[] = ".part.journal";
+  size_t length = strlen(w->out.final);
+  SPTI_IO_TRY(spti_io_allocate(&w->part, w->out.final, length + sizeof part));
+  SPTI_IO_TRY(spti_io_allocate(&w->journal_name, w->out.final, length + sizeof journal));
+  sprintf(w->part, "%s%s", w->out.final, part);
+  sprintf(w->journal_name, "%s%s", w->out.final, journal);
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr, int64_t step,
+                                        const char *inputs, const sptrsm_save_options *o) {
+  sptrsm_file_writer *w = NULL;
+  SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
+  sptrsm_status status = spti_io_output_begin(&w->out, path, &w->options);
+  if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
+  else w->begun = 1;
+  w->plain = w->options.compress == 0 && !w->options.checksum;
+  if (status == SPTRSM_OK) status = spti_io_value_type(&w->type, shape->dtype, path);
+  if (status == SPTRSM_OK) status = name_parts(w);
+  if (status == SPTRSM_OK) status = w->plain ? create_plain(w, inputs != NULL ? inputs : "") : create_filtered(w, step);
+  if (status == SPTRSM_OK) *out = w;
+  else sptrsm_file_writer_close(w);
+  return status;
+}
+
+static int is_file(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+                                        const sptrsm_save_options *o) {
+  sptrsm_file_writer *w = NULL;
+  SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
+  w->plain = 1;
+  sptrsm_status status = spti_io_output_names(&w->out, path, &w->options);
+  if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
+  else w->begun = 1;
+  if (status == SPTRSM_OK) status = name_parts(w);
+  int absent = status == SPTRSM_OK && (!is_file(w->part) || !is_file(w->journal_name));
+  if (absent && is_file(w->part) && unlink(w->part) != 0) status = system_failed(w->part); /* killed before it had a journal: empty */
+  if (status == SPTRSM_OK && !absent) status = spti_io_copy(&w->out.temp, w->part);
+  if (status == SPTRSM_OK && !absent) status = spti_io_journal_open(&w->journal, w->journal_name);
+  if (status == SPTRSM_OK && !absent) status = open_part(w);
+  if (status == SPTRSM_OK && !absent) status = spti_writer_restore(w);
+  if (status == SPTRSM_OK && !absent) status = spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
+  *out = status == SPTRSM_OK && !absent ? w : NULL;
+  if (*out == NULL) sptrsm_file_writer_close(w);
+  return status;
+}
+
+int sptrsm_file_writer_direct(const sptrsm_file_writer *w) { return w != NULL && w->plain; }
+
+sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
+  if (w == NULL || X == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_write: writer or block is NULL");
+  int64_t dense = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs : X->n;
+  if (X->n != w->shape.n || X->dtype != w->shape.dtype || X->layout != w->shape.layout || X->place != SPTRSM_HOST || X->ld != dense)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a writer takes dense host blocks of its rows, type and layout", w->out.final);
+  if (first < 0 || X->nrhs < 1 || first > w->shape.nrhs - X->nrhs || (w->has_berr && berr == NULL))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld of %lld, or their errors are missing", w->out.final,
+                            (long long)first, (long long)(first + X->nrhs), (long long)w->shape.nrhs);
+  if (!w->plain) return write_filtered(w, first, X, berr);
+  spti_io_span span = block_span(w), of_berr = berr_span(w);
+  SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
+  return w->has_berr ? spti_io_span_write(&of_berr, first, X->nrhs, berr, w->part) : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t columns, const char *state) {
+  if (w == NULL || state == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_checkpoint: writer or state is NULL");
+  if (!w->plain) return SPTRSM_OK;
+  if (fdatasync(w->fd) != 0) return system_failed(w->part);
+  size_t bytes = strlen(state) + 32;
+  char *text;
+  SPTI_IO_TRY(spti_io_allocate(&text, w->part, bytes));
+  snprintf(text, bytes, "%" PRId64 " %s", columns, state);
+  sptrsm_status status = spti_io_journal_append(&w->journal, "done", text);
+  free(text);
+  return status;
+}
+
+/* What is still to be written by HDF5: of a plain file the report alone. */
+static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
+  if (w->plain) {
+    if (fdatasync(w->fd) != 0) return system_failed(w->part);
+    w->out.id = spti_io_driver_open(w->part);
+    if (w->out.id >= 0) w->dataset = H5Dopen2(w->out.id, w->name, H5P_DEFAULT);
+    if (w->dataset < 0) return spti_io_write_failed(w->out.final, w->name);
+  }
+  if (report != NULL) SPTI_IO_TRY(spti_io_write_text(w->dataset, "sptrsm_report", report, w->out.final));
+  herr_t closed = H5Dclose(w->dataset);
+  w->dataset = -1;
+  if (closed < 0) return spti_io_write_failed(w->out.final, w->name);
+  return w->berr != NULL ? spti_io_write_beside(&w->out, w->name, "berr", H5T_NATIVE_DOUBLE, w->shape.nrhs, w->berr, &w->options)
+                         : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *report) {
+  if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
+  SPTI_IO_TRY(write_end(w, report));
+  w->begun = 0; /* committed or discarded */
+  SPTI_IO_TRY(spti_io_output_commit(&w->out));
+  if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return system_failed(w->journal_name);
+  return SPTRSM_OK;
+}
+
+void sptrsm_file_writer_close(sptrsm_file_writer *w) {
+  if (w == NULL) return;
+  if (w->dataset >= 0) H5Dclose(w->dataset);
+  if (w->type >= 0) H5Tclose(w->type);
+  if (w->begun) spti_io_output_discard(&w->out);
+  if (w->fd >= 0) close(w->fd);
+  spti_io_journal_close(&w->journal);
+  free(w->berr);
+  free(w->name);
+  free(w->part);
+  free(w->journal_name);
+  free(w);
+}

@@ -1,0 +1,30 @@
+/* io_writer.h -- a writer of columns and the journal that lets it be continued: io_writer.c and io_resume.c. */
+#ifndef SPTI_IO_WRITER_H
+#define SPTI_IO_WRITER_H
+
+#include "io_internal.h"
+
+struct sptrsm_file_writer {
+  spti_io_output out; /* plain: its temp is OUT.part, and id is open only at the beginning and the end */
+  int begun;          /* out is to be discarded */
+  sptrsm_block shape;
+  int has_berr, plain;
+  sptrsm_save_options options;
+  char *name; /* the dataset */
+  hid_t dataset, type;
+  double *berr; /* through HDF5: collected until the end */
+  /* plain */
+  char *part, *journal_name;
+  int fd;
+  struct {
+    off_t X, berr, size;
+  } place;
+  spti_io_journal journal;
+};
+
+/* Writes the first records of a journal: the shape, the bytes of the skeleton, what the solution depends on. */
+sptrsm_status spti_writer_record(sptrsm_file_writer *, const char *inputs);
+/* Puts the part back into the state that the journal tells, after checking that it is of the same shape. */
+sptrsm_status spti_writer_restore(sptrsm_file_writer *);
+
+#endif

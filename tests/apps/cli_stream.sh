@@ -1,0 +1,244 @@
+# cli_stream.sh -- right-hand sides that pass through in panels, partial solutions, and what signals do to them. Sections for cli_test.sh.
+# shellcheck shell=bash
+
+same_block() { run "$helper" same "$1" "$2"; code 0; }
+no_parts() { no_leftovers; check; [ -z "$(find . -name '*.part*')" ] || fail "a partial solution is left: $(find . -name '*.part*')"; }
+is_sanitized() { grep -qa __asan_init "$bin/sptrsm-solve"; }
+
+# Streamed or not, the same bits: both orders, all types, panels that do and do not divide the columns, files plain and compressed.
+test_stream() {
+  while read -r order dtype width panels; do
+    system D2N5 20 30 --nrhs 50 --order "$order" --dtype "$dtype"
+    run sptrsm-solve -q s.h5 s_rhs.h5 -o whole.h5 --force --verify --json whole
+    code 0
+    run sptrsm-solve s.h5 s_rhs.h5 -o parts.h5 --force --verify --json parts --stream="$width"
+    code 0
+    says "stream   "
+    same_block whole.h5:/X parts.h5:/X
+    same_block whole.h5:/berr parts.h5:/berr
+    equals "$(field parts stream panels)" "$panels"
+    equals "$(field parts stream read)" hdf5 # sptrsm-gen writes chunks
+    equals "$(field parts stream written)" direct
+    for key in max_berr max_normwise worst_column g1 g2; do equals "$(field parts residual $key)" "$(field whole residual $key)"; done
+    # The streamed solution is contiguous: read again, it bypasses HDF5, and the compressed one does not.
+    run sptrsm-solve -q s.h5 parts.h5:/X -o whole.h5 --force --json whole
+    code 0
+    run sptrsm-solve -q s.h5 parts.h5:/X -o again.h5 --force --json parts --stream="$width"
+    code 0
+    equals "$(field parts stream read)" direct
+    same_block whole.h5:/X again.h5:/X
+    run sptrsm-solve -q s.h5 parts.h5:/X -o small.h5 --force --json parts --stream="$width" --compress 4 --checksum --verify
+    code 0
+    equals "$(field parts stream written)" hdf5
+    same_block whole.h5:/X small.h5:/X
+    run sptrsm-solve -q s.h5 parts.h5:/X -o whole.h5 --force --cols 7:43
+    code 0
+    run sptrsm-solve -q s.h5 parts.h5:/X -o again.h5 --force --cols 7:43 --stream="$width"
+    code 0
+    same_block whole.h5:/X again.h5:/X
+    no_parts
+  done <<'END'
+C f64 7 8
+F c64 25 2
+F f32 1000 1
+C c128 49 2
+END
+  # Mixed types, several methods, a factor set with its A.
+  sptrsm-gen -q D2N5 20 30 --nrhs 50 --dtype f64 -o wide.h5
+  for method in serial levelset block; do
+    run sptrsm-solve -q wide.h5 s_rhs.h5 -o whole.h5 --force --method $method
+    code 0
+    run sptrsm-solve -q wide.h5 s_rhs.h5 -o parts.h5 --force --method $method --stream=11
+    code 0
+    same_block whole.h5:/X parts.h5:/X
+  done
+  run sptrsm-solve -q "$data/add32_splu.h5" "$data/add32_rhs.h5" -o whole.h5 --force --json whole
+  code 0
+  run sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o parts.h5 --force --json parts --stream=3
+  code 0
+  says "against A"
+  same_block whole.h5:/X parts.h5:/X
+  equals "$(field parts residual max_berr)" "$(field whole residual max_berr)"
+  # What is not finite is named by its column; a dry run plans; nothing to stream is no error.
+  system banded 30 2 --nrhs 4
+  run "$helper" nonfinite odd.h5 30
+  run sptrsm-solve -q s.h5 odd.h5 -o x.h5 --json report --stream=1 --max-berr 1
+  code 1
+  warns "2 of 4 solutions are not finite: columns 1, 3"
+  equals "$(field report nonfinite_columns first)" "[1,3]"
+  equals "$(field report residual max_berr)" null
+  equals "$(field report residual worst_column)" 1
+  run sptrsm-solve s.h5 s_rhs.h5 --dry-run --stream=2
+  code 0
+  says "stream   2 columns at a time, 5 buffers"
+  missing s_rhs.solution.h5
+  system chain 0 --nrhs 2
+  solves --stream
+  rejects 2 "--stream: '0' is not" sptrsm-solve s.h5 s_rhs.h5 --stream=0
+  rejects 2 "can't be continued" sptrsm-solve s.h5 s_rhs.h5 --resume --compress 1
+  no_parts
+}
+
+# Blocks that do not fit the limit are streamed unasked, and memory stays below it.
+test_stream_memory() {
+  system banded 5000 2 --nrhs 4000 --order F
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o whole.h5 --json whole
+  code 0
+  equals "$(field whole stream)" null
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --json report --memory-limit 120M --threads 2
+  code 0
+  check; [ "$(field report stream panels)" -gt 4 ] || fail "too few panels for a stream"
+  is_sanitized || at_most "$(field report memory peak_bytes)" 120e6
+  same_block whole.h5:/X x.h5:/X
+  rejects 6 "raise --memory-limit" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 4M
+  rejects 6 "or give --stream fewer" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 120M --stream=4000
+  same_block whole.h5:/X x.h5:/X
+  no_parts
+}
+
+# stream_until_done OPTION ...: a stream in the background, as pid, that has made a checkpoint and is not at its end
+stream_until_done() {
+  set -m # else bash lets background programs ignore SIGINT
+  sptrsm-solve -v s.h5 s_rhs.h5 -o x.h5 --method serial --verify --threads 1 --stream=2 "$@" >stdout 2>stderr &
+  pid=$!
+  set +m
+  last="stream_until_done $*"
+  for _ in $(seq 6000); do
+    grep -qsa ' done ' x.h5.part.journal && return
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.01
+  done
+  fail "no checkpoint was seen"
+}
+
+killed_stream() {
+  stream_until_done "$@"
+  kill -KILL $pid
+  wait $pid 2>/dev/null
+  exists x.h5.part
+}
+
+test_stream_resume() {
+  system dense 600 --nrhs 300
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o whole.h5 --method serial --verify --json whole
+  code 0
+  # Killed again and again, at other moments each time, until it is through.
+  begin=$(date +%s%N)
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --method serial --verify --threads 1 --stream=2
+  code 0
+  whole=$(($(date +%s%N) - begin))
+  rm x.h5
+  for k in $(seq 100); do
+    sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --method serial --verify --threads 1 --stream=$((k % 5 + 1)) --resume --json report >stdout 2>stderr &
+    pid=$!
+    sleep "$(awk "BEGIN { print $whole * 1e-9 * ($k * 7 % 11 + 2 + $k / 5) / 30 }")"
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    rc=$?
+    [ $rc = 137 ] || break
+  done
+  last="killed $((k - 1)) times"
+  code 0
+  check; [ "$k" -gt 1 ] && [ "$(field report stream resumed)" -gt 0 ] || fail "nothing was resumed"
+  echo "$last, resumed last behind $(field report stream resumed) columns"
+  same_block whole.h5:/X x.h5:/X
+  same_block whole.h5:/berr x.h5:/berr
+  for key in max_berr max_normwise worst_column g1 g2; do equals "$(field report residual $key)" "$(field whole residual $key)"; done
+  no_parts
+  # Other inputs or options are refused, and the partial solution stays.
+  rm x.h5
+  killed_stream
+  cp x.h5.part part && cp x.h5.part.journal journal
+  resume() { sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --method serial --resume "$@"; }
+  rejects 5 "x.h5.part: a partial solution is there; continue it with --resume, or begin anew with --force" \
+    sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --method serial --verify --stream
+  rejects 3 "--alpha was 1,0, now it is 2,0" resume --verify --alpha 2
+  rejects 3 "--trans was N, now it is T" resume --verify --trans T
+  rejects 3 "method was serial (), now it is levelset" resume --verify --method levelset
+  rejects 3 "was begun as /X of 600 x 300 with berr, now it is /X of 600 x 100 with berr" resume --verify --cols 0:100
+  rejects 3 "was begun as /X of 600 x 300 with berr, now it is /X of 600 x 300" resume --no-verify
+  cp -p s_rhs.h5 kept && touch s_rhs.h5
+  rejects 3 "time of change of the right-hand sides' file was" resume --verify
+  mv kept s_rhs.h5 && cp s.h5 kept
+  sptrsm-gen -q dense 600 --seed 5 --nrhs 0 -o s.h5 --force
+  rejects 3 "checksum of the factors was" resume --verify
+  mv kept s.h5
+  same x.h5.part part
+  same x.h5.part.journal journal
+  # A report whose writing was cut off, and a journal whose last line is torn.
+  printf 'torn' >>x.h5.part.journal
+  dd if=/dev/urandom of=x.h5.part bs=1 seek=96 count=40 conv=notrunc 2>/dev/null # as HDF5 might have left its metadata
+  run resume --verify --threads 2
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  same_block whole.h5:/berr x.h5:/berr
+  # Nothing to resume: a new start. Begun anew with --force: the partial solution goes.
+  run resume --verify --force
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  rm x.h5
+  killed_stream
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --stream=100 --force
+  code 0
+  no_parts
+}
+
+test_stream_signals() {
+  system dense 600 --nrhs 700
+  echo precious >x.h5
+  cp x.h5 old
+  stream_until_done --force
+  kill -USR1 $pid
+  for _ in $(seq 500); do grep -q "of 700 columns" stderr && break; sleep 0.01; done
+  warns "sptrsm-solve: streaming 700 columns, 2 at a time: "
+  check; grep -qE "2 at a time: [0-9]+ of 700 columns, [0-9]+/s, [0-9]+ s left" stderr || fail "the status lacks rate or time left"
+  kill -0 $pid || fail "SIGUSR1 ended the program"
+  kill -INT $pid
+  wait $pid 2>/dev/null
+  rc=$?
+  code 130
+  warns "sptrsm-solve: interrupted"
+  no_parts
+  same x.h5 old
+  stream_until_done --force --keep-partial
+  kill -TERM $pid
+  wait $pid 2>/dev/null
+  rc=$?
+  code 143
+  warns "sptrsm-solve: interrupted; x.h5.part is kept, --resume continues it"
+  same x.h5 old
+  run sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --cols 0:700 --resume --json report
+  code 0
+  warns "x.h5.part: resumed with "
+  check; [ "$(field report stream resumed)" -gt 0 ] || fail "nothing was resumed"
+  no_parts
+  # Without a stream, too.
+  start_solve solving
+  kill -USR1 $pid
+  wait $pid
+  rc=$?
+  code 0
+  warns "sptrsm-solve: solving for 700 columns"
+}
+
+# A disk that is full before the first column, and folders that go away.
+test_stream_disk() {
+  system banded 4000 2 --nrhs 64
+  echo precious >x.h5
+  cp x.h5 old
+  for blocks in 1 16 200 1000; do # stderr has this limit too
+    last="limit of $blocks kB"
+    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8) >stdout 2>stderr
+    rc=$?
+    code 5
+    warns "sptrsm-solve: error: x.h5"
+    same x.h5 old
+    no_parts
+  done
+  last="through HDF5"
+  (trap '' XFSZ; ulimit -f 1000; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum) >stdout 2>stderr
+  rc=$?
+  code 5
+  same x.h5 old
+  no_parts
+}
