@@ -1,15 +1,21 @@
 /* reach.c -- the part of a factor set that sparse right-hand sides reach and wanted rows need, against the solve with the whole set. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/factor_set.h"
 
+#ifndef REACH_PLACE
+#define REACH_PLACE SPTRSM_HOST
+#endif
+#define ON_HOST (REACH_PLACE == SPTRSM_HOST) /* every case, and exactly; else some, as near as methods of different order come */
+
 enum { NRHS = 3 };
 
 static sptrsm_context *context;
 static void open_context(void) {
-  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_create(&context, REACH_PLACE, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
 }
 static void close_context(void) { sptrsm_context_destroy(context); }
 TestSuite(reach, .init = open_context, .fini = close_context);
@@ -64,9 +70,10 @@ static void solve(const sptrsm_factors *f, const sptrsm_reach_request *q, const 
   sptrsm_direct *d;
   sptrsm_options options;
   sptrsm_options_init(&options);
-  options.method = "serial";
+  if (ON_HOST) options.method = "serial";
   cr_assert_eq(sptrsm_direct_create(&d, context, f, &options), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert_eq(sptrsm_direct_solve(d, q->system, q->op, NULL, &B->b, &X->b), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_sync(context), SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_direct_destroy(d);
 }
 
@@ -94,10 +101,14 @@ static sptrsm_reach_part solve_part(const sptrsm_factors *f, const sptrsm_reach_
 
 /* serial adds a row up in the order of its entries, so what is left out are additions of zeros. */
 static void compare(const block *whole, const block *part, const sptrsm_reach_request *q, const char *what) {
+  double largest = 0;
+  for (int p = 0; p < N * NRHS; p++) largest = fmax(largest, cabs(get(whole->data, p, whole->b.dtype)));
+  double tolerance = ON_HOST ? 0 : largest * (is_single(whole->b.dtype) ? 1e-4 : 1e-12);
   for (int i = 0; i < N; i++)
     for (int k = 0; k < NRHS && is_listed(q->wanted, q->wanted_count, i); k++) {
       double complex x = get(whole->data, i * NRHS + k, whole->b.dtype), y = get(part->data, i * NRHS + k, whole->b.dtype);
-      cr_assert(x == y, "%s: x(%d,%d) is %g%+gi of the part, %g%+gi of the whole", what, i, k, creal(y), cimag(y), creal(x), cimag(x));
+      cr_assert(cabs(x - y) <= tolerance, "%s: x(%d,%d) is %g%+gi of the part, %g%+gi of the whole", what, i, k, creal(y), cimag(y),
+                creal(x), cimag(x));
     }
 }
 
@@ -134,20 +145,20 @@ Test(reach, every_system_of_every_factor_set) {
   static factor_set s;
   int64_t left_out = 0;
   for (int r = 0; r < RECIPES; r++)
-    for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) {
+    for (int t = ON_HOST ? SPTRSM_F32 : SPTRSM_C128; t <= SPTRSM_C128; t++) {
       build_factor_set(&s, &recipes[r], (sptrsm_dtype)t);
       thin(&s.L);
       thin(&s.U);
       for (int system = 0; system < SPTRSM_SYS_COUNT; system++)
-        for (int op = SPTRSM_N; op <= SPTRSM_C; op++)
-          for (int sets = 0; sets < 4 && !needs_missing_U(&s, (sptrsm_system)system); sets++) {
+        for (int op = SPTRSM_N; op <= (ON_HOST ? SPTRSM_C : SPTRSM_N); op++)
+          for (int sets = ON_HOST ? 0 : 3; sets < 4 && !needs_missing_U(&s, (sptrsm_system)system); sets++) {
             char what[128];
             snprintf(what, sizeof what, "%s, type %d, system %s, op %d, sets %d", recipes[r].name, t,
                      sptrsm_system_name((sptrsm_system)system), op, sets);
             left_out += try_sets(&s, (sptrsm_system)system, (sptrsm_op)op, sets, what);
           }
     }
-  cr_assert(left_out > 50000, "only %lld entries were left out", (long long)left_out);
+  cr_assert(left_out > (ON_HOST ? 50000 : 500), "only %lld entries were left out", (long long)left_out);
 }
 
 /* ---- rows that can be counted by hand ---- */
