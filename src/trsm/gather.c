@@ -198,7 +198,7 @@ static sptrsm_status block_bytes(size_t *out, const sptrsm_plan *plan, int32_t p
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   SPTI_TRY(block_bytes(out, plan, panel));
-  *out += SPTI_GATHER_CONTROL_WORDS * sizeof(int32_t);
+  *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t);
   return SPTRSM_OK;
 }
 
@@ -227,8 +227,9 @@ static spti_gather_args args_of(const sptrsm_plan *plan, const workspace *w) {
 
 /* Fills the work blocks: when they are new, and after a solve that did not come to its end. */
 static sptrsm_status make_whole(const sptrsm_plan *plan, workspace *w) {
-  const spti_gather_args args = args_of(plan, w);
-  SPTI_CUDA(spti_gather_start_launch(&args, plan->view.dtype, plan->context->stream));
+  int32_t *control = args_of(plan, w).sync.control;
+  const spti_two_blocks_args args = {control, w->memory, ((char *)control - (char *)w->memory) / (int64_t)sizeof(int64_t)};
+  SPTI_CUDA(spti_two_blocks_start_launch(&args, plan->context->stream));
   w->losses = plan->context->losses;
   return SPTRSM_OK;
 }

@@ -10,16 +10,12 @@
  * is waited for -- is subtracted last; a long row is cut by its length alone. So a solution has the same bits for every panel
  * width, tile, kernel and schedule.
  *
- * Refill. There are two work blocks: a solve that goes through one fills the other with sentinels, row by row. Which is which is the
- * sign of the ticket word: the block that draws the last ticket turns it over and sets the count back to zero, so that the next
- * launch, also of a captured graph, finds everything in place. A dirty width per work block says how far it was written.
- * Lost dependency: rows are left unsolved and unfilled. The abort flag then stays up, every later solve reports the loss again, until
- * start makes the workspace whole. */
+ * Refill: a solve that goes through one of two work blocks fills the other with sentinels, row by row (core/two_blocks.cuh). */
 #ifndef SPTI_GATHER_ITEMS_CUH
 #define SPTI_GATHER_ITEMS_CUH
 
-#include "core/syncfree.cuh"
 #include "core/transfer.cuh"
+#include "core/two_blocks.cuh"
 #include "trsm/gather_kernels.h"
 
 namespace spti {
@@ -34,19 +30,6 @@ template <typename R> SPTI_DEVICE complex_t<R> multiply_add(complex_t<R> t, comp
 
 /* ---- tickets ---- */
 
-/* One thread of a block: the ticket word, which counts blocks; its sign says which of the work blocks is this solve's. The first one
- * marks it as dirty, and says again what an earlier solve lost; the last one turns the word over. */
-SPTI_DEVICE int32_t draw_ticket(const spti_gather_args &a) {
-  int32_t *control = a.sync.control;
-  const int32_t word = fetch_add(control + SPTI_SYNCFREE_TICKET, 1), number = word & INT32_MAX;
-  if (number == blocks_per_grid() - 1) store_relaxed(control + SPTI_SYNCFREE_TICKET, word < 0 ? 0 : INT32_MIN);
-  if (number == 0) {
-    store_relaxed(control + SPTI_GATHER_DIRTY + (word < 0), a.between.width);
-    if (load_relaxed(control + SPTI_SYNCFREE_ABORT) && load_relaxed(a.sync.lost) == 0) store_system(a.sync.lost, 1);
-  }
-  return word;
-}
-
 /* What a thread block works on: `items` items from one on, for one tile of right-hand sides; tiles of the same items follow each other. */
 struct gather_share {
   int32_t first, column; /* item, right-hand side */
@@ -55,7 +38,7 @@ struct gather_share {
   SPTI_DEVICE gather_share(const spti_gather_args &a, int32_t items) {
     SPTI_SHARED(int32_t, shared, 3);
     if (thread_in_block() == 0) {
-      const int32_t word = draw_ticket(a), number = word & INT32_MAX, group = a.tiles > 1 ? number / a.tiles : number;
+      const int32_t word = draw_ticket(a.sync, a.between.width), number = word & INT32_MAX, group = a.tiles > 1 ? number / a.tiles : number;
       shared[0] = group * items;
       shared[1] = (number - group * a.tiles) * a.tile;
       shared[2] = word < 0;
@@ -85,7 +68,7 @@ template <typename T> struct gather_column {
  * of the other work block is written by no block of this launch, so it may come from the nearest cache: asked for by every warp where
  * the tickets are, it would be what a solve waits for. */
 SPTI_DEVICE int32_t refill_end(const spti_gather_args &a, const gather_share &share) {
-  const int32_t dirty = load_const(a.sync.control + SPTI_GATHER_DIRTY + !share.second), end = share.column + a.tile;
+  const int32_t dirty = load_const(a.sync.control + SPTI_TWO_BLOCKS_DIRTY + !share.second), end = share.column + a.tile;
   return end < a.between.width && end < dirty ? end : dirty;
 }
 

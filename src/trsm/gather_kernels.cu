@@ -1,5 +1,5 @@
-/* gather_kernels -- what gather does around its solve: the analysis of long and unread rows, the first filling of a workspace, and the
- * choice of the kernel (gather_solve.cuh). Deterministic: found rows come in any order, the host sorts them. */
+/* gather_kernels -- what gather does around its solve: the analysis of long and unread rows, and the choice of the kernel
+ * (gather_solve.cuh). Deterministic: found rows come in any order, the host sorts them. */
 #include "core/device.cuh"
 #include "trsm/gather_kernels.h"
 
@@ -70,20 +70,6 @@ SPTI_KERNEL(GATHER_PLAIN_THREADS) gather_items_kernel(spti_gather_pattern_args a
   store_item(a, t + before + parts, load(a.row + t), t, begin + parts * size, load_const(a.start + t + 1), parts);
 }
 
-/* ---- workspace ---- */
-
-typedef struct {
-  int32_t *control;
-  int64_t *work;
-  int64_t words;
-} gather_start_args;
-
-SPTI_KERNEL(GATHER_PLAIN_THREADS) gather_start_kernel(gather_start_args a) {
-  const int64_t at = thread_in_grid();
-  if (at < SPTI_GATHER_CONTROL_WORDS) store(a.control + at, 0);
-  if (at < a.words) store(a.work + at, int64_t(-1)); /* sentinels of any type */
-}
-
 } // namespace spti
 
 extern "C" int spti_gather_rows_launch(const spti_gather_pattern_args *a, void *stream) {
@@ -103,14 +89,6 @@ extern "C" int spti_gather_find_launch(const spti_gather_pattern_args *a, void *
 extern "C" int spti_gather_items_launch(const spti_gather_pattern_args *a, void *stream) {
   using namespace spti;
   return SPTI_LAUNCH(gather_items_kernel, gather_plain_blocks(a->n), GATHER_PLAIN_THREADS, 0, stream, *a);
-}
-
-extern "C" int spti_gather_start_launch(const spti_gather_args *a, sptrsm_dtype dtype, void *stream) {
-  using namespace spti;
-  const int64_t bytes = dtype == SPTRSM_F32 ? 4 : dtype == SPTRSM_C128 ? 16 : 8;
-  const gather_start_args args = {a->sync.control, (int64_t *)a->work, 2 * int64_t(a->item_count) * a->ld * bytes / 8};
-  const int64_t control = SPTI_GATHER_CONTROL_WORDS, threads = args.words > control ? args.words : control;
-  return SPTI_LAUNCH(gather_start_kernel, gather_plain_blocks(threads), GATHER_PLAIN_THREADS, 0, stream, args);
 }
 
 extern "C" int spti_gather_solve_launch(const spti_gather_args *a, sptrsm_dtype dtype, void *stream) {

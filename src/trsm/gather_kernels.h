@@ -1,6 +1,5 @@
 /* gather_kernels.h -- the device steps of gather as C functions. Pointers are device pointers. A launcher queues on the stream and
- * returns a cudaError_t as int; it allocates nothing. Analysis: rows, then for patterns with long rows find and items. A
- * workspace is filled once, by start; after that every solve leaves it ready for the next one. */
+ * returns a cudaError_t as int; it allocates nothing. Analysis: rows, then for patterns with long rows find and items. */
 #ifndef SPTI_GATHER_KERNELS_H
 #define SPTI_GATHER_KERNELS_H
 
@@ -54,9 +53,6 @@ int spti_gather_rows_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_find_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_items_launch(const spti_gather_pattern_args *, void *stream);
 
-/* Control words behind those of the protocol: columns of each of the two work blocks that may hold values. */
-enum { SPTI_GATHER_DIRTY = SPTI_SYNCFREE_CONTROL_WORDS, SPTI_GATHER_CONTROL_WORDS = SPTI_GATHER_DIRTY + 2 };
-
 /* How the lanes of a warp share the work: 32 right-hand sides of one item; 8 of one item, whose terms are in four slots; 8 of each of four
  * items. */
 typedef enum { SPTI_GATHER_ROWS, SPTI_GATHER_SLOTS, SPTI_GATHER_LANES } spti_gather_form;
@@ -76,7 +72,7 @@ typedef struct {
   spti_gather_form form;
   int32_t tile;       /* right-hand sides of an item: what spti_gather_tile says of the form */
   int32_t tiles;      /* of between.width */
-  spti_syncfree sync; /* control: [SPTI_GATHER_CONTROL_WORDS], as the last solve or start left it */
+  spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as the last solve or the start left it */
 } spti_gather_args;
 
 /* Thread blocks of a solve, at most 2^31 - 1: the ticket word has a bit for other things. */
@@ -85,7 +81,6 @@ static inline int64_t spti_gather_blocks(const spti_gather_args *a) {
   return (a->item_count + items - 1) / items * a->tiles;
 }
 
-int spti_gather_start_launch(const spti_gather_args *, sptrsm_dtype, void *stream);
 int spti_gather_solve_launch(const spti_gather_args *, sptrsm_dtype, void *stream);
 
 /* What spti_gather_solve_launch chooses from, one file each. */

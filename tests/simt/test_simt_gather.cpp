@@ -152,7 +152,7 @@ template <typename T> struct solver {
     a.diag = c.unit ? nullptr : rows.diag.data();
     a.ld = panel;
     const size_t blocks = 2 * size_t(rows.item_count) * size_t(panel);
-    memory.assign(blocks + SPTI_GATHER_CONTROL_WORDS, T(-7));
+    memory.assign(blocks + SPTI_TWO_BLOCKS_CONTROL_WORDS, T(-7));
     a.work = memory.data();
     a.sync = {(int32_t *)(memory.data() + blocks), &lost, c.spin_limit};
     make_whole();
@@ -161,7 +161,9 @@ template <typename T> struct solver {
   solver &operator=(const solver &) = delete;
 
   void make_whole() {
-    if (failure.empty() && spti_gather_start_launch(&a, dtype_of<T>::value, nullptr)) failure = "start: " + simt::error();
+    const int64_t words = ((char *)a.sync.control - (char *)a.work) / int64_t(sizeof(int64_t));
+    const spti_two_blocks_args args = {a.sync.control, (int64_t *)a.work, words};
+    if (failure.empty() && spti_two_blocks_start_launch(&args, nullptr)) failure = "start: " + simt::error();
   }
   /* B and X with their strides; element (r,k) of the block belongs to row i, r = map[i]. */
   void solve(const spti_transfer &between, const gather_case &now) {
