@@ -136,36 +136,71 @@ template <typename T> SPTI_DEVICE const T *tile_of(const spti_block_panels &p, i
   return (const T *)p.tile + (spti_block_step_tile(record) + popcount(uint32_t(strips & ((1 << strip) - 1)))) * SPTI_BLOCK_TILE;
 }
 
-/* A warp's tiles of a chunk. */
+/* A warp's tiles of a chunk. Its steps are looked up a chunk ahead, so that no load waits for another but in the first chunk. */
 template <typename T, typename Shape> struct block_tiles {
+  static constexpr int32_t ALL = (1 << Shape::STEPS) - 1;
   block_fragment<T> tile[Shape::STEPS];
   int32_t there = 0; /* bit per step */
+  int64_t record;    /* lane i: step i of the chunk to come; 0: none of its tiles is the warp's */
 
-  SPTI_DEVICE void fetch(const spti_block_solve_args &a, const block_item &g, int32_t step) {
-    there = 0;
+  SPTI_DEVICE void find_next(const spti_block_solve_args &a, const block_item &g, int32_t step) {
+    const int32_t own = step + lane();
+    const bool mine = lane() < Shape::STEPS && own >= g.begin && ((g.end - 1 - own) / 2 & (g.parts - 1)) == g.part;
+    record = mine ? load_const(a.panels.step + own) : 0;
+  }
+  /* Bit per step of the chunk to come. */
+  SPTI_DEVICE int32_t coming(const block_item &g) const { return int32_t(ballot(record >> g.strip & 1)); }
+
+  /* Whole warp: tiles first to last - 1 of those to come. */
+  template <int First, int Last> SPTI_DEVICE void fetch(const spti_block_solve_args &a, const block_item &g, int32_t wanted) {
+    const int32_t below = popcount(uint32_t(spti_block_step_strips(record)) & ((1u << g.strip) - 1));
+    const int64_t mine = spti_block_step_tile(record) + below;
 #pragma unroll
-    for (int i = 0; i < Shape::STEPS; i++) {
-      if (step + i < g.begin || ((g.end - 1 - step - i) / 2 & (g.parts - 1)) != g.part) continue;
-      if (const T *at = tile_of<T>(a.panels, step + i, g.strip)) {
-        load_fragment(from_global(), at, tile[i]);
-        there |= 1 << i;
-      }
+    for (int i = First; i < Last; i++) {
+      const int64_t at = shfl(mine, i);
+      if (wanted >> i & 1) load_fragment(from_global(), (const T *)a.panels.tile + at * SPTI_BLOCK_TILE, tile[i]);
     }
   }
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &sums, const double *buffer) const {
-    const double *second = buffer + SPTI_BLOCK_STEP * Shape::ROW;
-    constexpr int PAIR = 2 * SPTI_BLOCK_STEP * Shape::ROW;
-    if (there == (1 << Shape::STEPS) - 1) { /* as it is where factors are dense: no branches between the products */
-#pragma unroll
-      for (int i = 0; i < Shape::STEPS; i += 2) multiply_tiles<2>(sums, tile + i, buffer + i / 2 * PAIR, Shape::ROW);
-      return;
+  SPTI_DEVICE void fetch_all(const spti_block_solve_args &a, const block_item &g) {
+    there = coming(g);
+    fetch<0, Shape::STEPS>(a, g, there);
+  }
+  SPTI_DEVICE void multiply_pair(block_sums<T, Shape::TILES> &sums, const double *buffer, int i) const {
+    const double *first = buffer + i * SPTI_BLOCK_STEP * Shape::ROW, *second = first + SPTI_BLOCK_STEP * Shape::ROW;
+    const int32_t pair = there >> i & 3;
+    if (pair == 3) multiply_tiles<2>(sums, tile + i, first, Shape::ROW);
+    if (pair == 1) multiply_tiles<1>(sums, tile + i, first, Shape::ROW);
+    if (pair == 2) multiply_tiles<1>(sums, tile + i + 1, second, Shape::ROW);
+  }
+  /* Whole warp: the product with this chunk, the tiles of the next one taking their places as they become free. */
+  SPTI_DEVICE void multiply_and_fetch(const spti_block_solve_args &a, const block_item &g, block_sums<T, Shape::TILES> &sums,
+                                      const double *buffer) {
+    const int32_t next = coming(g);
+    if ((there & next) == ALL) { /* as it is where factors are dense: no branches between the products */
+      each_pair([&](auto i) {
+        multiply_tiles<2>(sums, tile + i.value, buffer + i.value * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+        fetch<i.value, i.value + 2>(a, g, ALL);
+      });
+    } else {
+      each_pair([&](auto i) {
+        multiply_pair(sums, buffer, i.value);
+        fetch<i.value, i.value + 2>(a, g, next);
+      });
     }
-#pragma unroll
-    for (int i = 0; i < Shape::STEPS; i += 2) {
-      const int32_t pair = there >> i & 3;
-      if (pair == 3) multiply_tiles<2>(sums, tile + i, buffer + i / 2 * PAIR, Shape::ROW);
-      if (pair == 1) multiply_tiles<1>(sums, tile + i, buffer + i / 2 * PAIR, Shape::ROW);
-      if (pair == 2) multiply_tiles<1>(sums, tile + i + 1, second + i / 2 * PAIR, Shape::ROW);
+    there = next;
+  }
+  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &sums, const double *buffer) const {
+    each_pair([&](auto i) { multiply_pair(sums, buffer, i.value); });
+  }
+
+private:
+  template <int I> struct number { static constexpr int value = I; };
+  template <typename F> static SPTI_DEVICE void each_pair(F f) {
+    f(number<0>());
+    f(number<2>());
+    if constexpr (Shape::STEPS > 4) {
+      f(number<4>());
+      f(number<6>());
     }
   }
 };
@@ -257,22 +292,28 @@ SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_ite
   block_tiles<T, Shape> tiles;
   if (chunks > 0) {
     values.find_next(a, g, step);
+    tiles.find_next(a, g, step);
     values.ask(a, g, now);
-    tiles.fetch(a, g, step);
+    tiles.fetch_all(a, g);
+    if (chunks > 1) {
+      values.find_next(a, g, step + Shape::STEPS);
+      tiles.find_next(a, g, step + Shape::STEPS);
+    }
   }
   start_sums<T, Shape>(a, g, sums); /* once the first columns are on their way */
   if (inverse) fetch_inverse(a, g, inverse);
   for (int32_t chunk = 0; chunk < chunks; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
-    const bool more = chunk + 1 < chunks;
-    if (more) values.find_next(a, g, step + Shape::STEPS);
+    const bool more = chunk + 1 < chunks, much_more = chunk + 2 < chunks;
     if (!values.wait(a, g, now)) shared->lost_at = chunk;
     values.hand_over(buffer);
     if (more) values.ask(a, g, now);
+    if (much_more) values.find_next(a, g, step + 2 * Shape::STEPS);
     syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
     if (shared->lost_at <= chunk) return -1;
-    tiles.multiply(sums, buffer);
-    if (more) tiles.fetch(a, g, step + Shape::STEPS);
+    if (more) tiles.multiply_and_fetch(a, g, sums, buffer);
+    else tiles.multiply(sums, buffer);
+    if (much_more) tiles.find_next(a, g, step + 2 * Shape::STEPS);
   }
   return chunks;
 }
