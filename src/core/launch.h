@@ -19,7 +19,7 @@ extern "C" {
 
 /* ---- the dependency protocol's shared state (core/syncfree.cuh) ---- */
 
-enum { SPTI_SYNCFREE_TICKET, SPTI_SYNCFREE_ABORT, SPTI_SYNCFREE_CONTROL_WORDS = 2 };
+enum { SPTI_SYNCFREE_TICKET, SPTI_SYNCFREE_ABORT, SPTI_SYNCFREE_PROGRESS, SPTI_SYNCFREE_CONTROL_WORDS };
 
 typedef struct {
   int32_t *control;   /* [SPTI_SYNCFREE_CONTROL_WORDS], zero when the kernel starts */

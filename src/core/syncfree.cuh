@@ -9,9 +9,10 @@
  *             publishes the updates of the whole warp.
  *   value     For methods whose results are their own flags: an unpublished word holds the sentinel (all bits set, a NaN no
  *             operation produces); readers poll the value itself. A result that equals it is stored as the ordinary NaN.
- *   lost      A wait that sees no progress for spin_limit polls -- neither of its counter nor of the tickets -- stores
- *             1 + row in the lost word and raises the abort flag; all other waits then give up too. Patterns are checked
- *             before, so this means a bug or a damaged device, but the host hears of it instead of hanging.
+ *   lost      A wait that sees no progress for spin_limit polls -- neither of its counter nor of the tickets, nor of the word in which
+ *             items count that take long -- stores 1 + row in the lost word and raises the abort flag; all other waits then give up
+ *             too. Patterns are checked before, so this means a bug or a damaged device, but the host hears of it instead
+ *             of hanging.
  */
 #ifndef SPTI_SYNCFREE_CUH
 #define SPTI_SYNCFREE_CUH
@@ -42,7 +43,7 @@ struct spin_guard {
   SPTI_DEVICE bool go_on(const spti_syncfree &s, int64_t row) {
     if (++polls % POLLS_PER_CHECK == 0 || polls >= s.spin_limit) {
       if (load_relaxed(s.control + SPTI_SYNCFREE_ABORT)) return false;
-      const int32_t now = load_relaxed(s.control + SPTI_SYNCFREE_TICKET);
+      const int32_t now = load_relaxed(s.control + SPTI_SYNCFREE_TICKET) + load_relaxed(s.control + SPTI_SYNCFREE_PROGRESS);
       if (now != ticket) polls = 0;
       ticket = now;
       if (polls >= s.spin_limit) {
@@ -54,6 +55,9 @@ struct spin_guard {
     return true;
   }
 };
+
+/* One thread of an item that takes so long that waits for it might be given up. */
+SPTI_DEVICE void report_progress(const spti_syncfree &s) { red_add(s.control + SPTI_SYNCFREE_PROGRESS, 1); }
 
 /* What a counter of missing updates says: all have arrived; and, released once more by its owner, its row is solved. */
 enum { READY = 0, SOLVED = -1 };

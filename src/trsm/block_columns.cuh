@@ -27,21 +27,20 @@ template <typename T, int Tiles> struct block_shape {
 struct block_shared {
   int32_t word;                                 /* ticket */
   int32_t lost_at;                              /* the first chunk that has a value that never came */
-  int32_t some_bad, bad[SPTI_BLOCK_STRIPS * 8]; /* right-hand sides whose sums may overflow */
-
-  SPTI_DEVICE void mark(int k) { some_bad = bad[k] = 1; }
+  int32_t some_bad, bad[SPTI_BLOCK_STRIPS * 8]; /* right-hand sides whose sums are not finite, or nearly so */
 };
 
 /* The block's share of the work, and the warp's: every parts-th pair of steps of one strip. */
 struct block_item {
   int32_t panel, first, rows, strips; /* first: place */
-  int32_t k;                          /* first right-hand side */
+  int32_t k, left;                    /* first right-hand side; how many there are from it on, which may be more than a tile of them */
   int32_t begin, end;                 /* steps */
   int32_t strip, part, parts;
 
-  SPTI_DEVICE block_item(const spti_block_panels &p, int32_t ticket, int32_t tiles, int32_t columns) {
+  SPTI_DEVICE block_item(const spti_block_panels &p, int32_t ticket, int32_t tiles, int32_t columns, int32_t width) {
     panel = load_const(p.order + ticket / tiles);
     k = ticket % tiles * columns;
+    left = width - k;
     first = load_const(p.first + panel);
     rows = load_const(p.first + panel + 1) - first;
     strips = (rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP;

@@ -23,10 +23,15 @@
 
 namespace spti {
 
+enum { STEPS_OF_NEWS = 8 }; /* rounds of steps between two reports of progress */
+
 /* ---- sums, at the end ---- */
 
-/* Not to be trusted with zeros that stand for no entry. */
-SPTI_DEVICE bool is_bad(double sum) { return !(magnitude(sum) <= 1e300); }
+/* A right-hand side of the tile whose sum is not to be trusted with zeros that stand for no entry. Those that a tile has beyond the last
+ * are no one's. */
+SPTI_DEVICE void mark_if_bad(const block_item &g, int k, double sum, block_shared *shared) {
+  if (!(magnitude(sum) <= 1e300) && k < g.left) shared->some_bad = shared->bad[k] = 1;
+}
 
 /* f(word in shared memory, element of the lane's that belongs there, its right-hand side) for all that a warp has of 16 rows of its own:
  * those of part p of strip s begin at row 16 (p strips + s). */
@@ -47,7 +52,7 @@ template <typename T, typename Shape>
 SPTI_DEVICE void put_sums(const block_item &g, block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
   for_rows<T, Shape>(sums, r, [&](double &word, double &sum, int k) {
     word = sum;
-    if (g.parts == 1 && is_bad(sum)) shared->mark(k);
+    if (g.parts == 1) mark_if_bad(g, k, sum, shared);
   });
 }
 
@@ -59,7 +64,7 @@ template <typename Shape> SPTI_DEVICE void add_parts(const block_item &g, double
     double *at = r + i / Shape::WORDS * Shape::ROW + word, sum = at[0];
     for (int p = 1; p < g.parts; p++) sum += at[p * rows * Shape::ROW];
     at[0] = sum;
-    if (is_bad(sum)) shared->mark(word / Shape::PLANES);
+    mark_if_bad(g, word / Shape::PLANES, sum, shared);
   }
 }
 
@@ -113,8 +118,7 @@ template <typename T, typename Shape, typename Load> struct block_diagonal {
 template <typename T, typename Shape>
 SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x, bool some_bad,
                            const block_shared *shared) {
-  const int32_t left = a.between.width - g.k;
-  const auto wanted = [&](int k) { return k < left && !(some_bad && shared->bad[k]); };
+  const auto wanted = [&](int k) { return k < g.left && !(some_bad && shared->bad[k]); };
   const bool pairs = !some_bad && in_pairs<T>(a.between.to, a.between.width);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -138,7 +142,7 @@ SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, 
       const int k = 8 * n + column_of_lane();
       const T v[2] = {scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h)),
                       scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h + 1))};
-      if (pairs && k < left) store_pair(at + 8 * n, v);
+      if (pairs && k < g.left) store_pair(at + 8 * n, v);
       if (!pairs && wanted(k)) store_once(at + 8 * n * a.between.to.col_stride, v[0]);
       if (!pairs && wanted(k + 1)) store_once(at + (8 * n + 1) * a.between.to.col_stride, v[1]);
     }
@@ -152,8 +156,8 @@ SPTI_DEVICE double widen(float v) { return v; }
 SPTI_DEVICE double widen(double v) { return v; }
 template <typename R> SPTI_DEVICE complex_t<double> widen(complex_t<R> v) { return {double(v.re), double(v.im)}; }
 
-/* One lane: the solution at a place, which has come before or will. */
-template <typename T> SPTI_DEVICE T await_solution(const spti_block_solve_args &a, const block_item &g, const T *at) {
+/* One lane: a solution that another thread of the block has seen, but this one may not have yet. */
+template <typename T> SPTI_DEVICE T seen_by_others(const spti_block_solve_args &a, const block_item &g, const T *at) {
   spin_guard guard;
   guard.start();
   T x = peek(at);
@@ -161,25 +165,37 @@ template <typename T> SPTI_DEVICE T await_solution(const spti_block_solve_args &
   return x;
 }
 
-/* Whole warp: eight right-hand sides' sums once more, of the bad ones, by entries. Lane 4 c + t has column c and the rows t, t + 4, ... */
-template <typename T, typename Shape>
-SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_item &g, const T *now, double *r, int column,
-                                const block_shared *shared) {
-  using wide = typename wide_of<T>::type;
-  for (int32_t i = lane() % 4; i < g.rows && shared->bad[column]; i += 4) {
-    wide sum = widen(read_rhs<T>(a.between, row_of_place(a, g.first + i), g.k + column));
-    for (int32_t step = g.begin; step < g.end; step++) {
-      const T *tile = tile_of<T>(a.panels, step, i / SPTI_BLOCK_STRIP);
-      for (int32_t j = 0; tile && j < SPTI_BLOCK_STEP; j++) {
-        const T v = load_const(tile + place_in_tile(i % SPTI_BLOCK_STRIP, j));
-        if (!is_entry(v)) continue;
-        const int64_t place = load_const(a.panels.col + int64_t(step) * SPTI_BLOCK_STEP + j);
-        sum = sum - widen(v) * widen(await_solution(a, g, now + place * a.ld + g.k + column));
-      }
-    }
-    *(wide *)(r + i * Shape::ROW + column * Shape::PLANES) = sum;
+/* One lane: adds the entries of row i of the panel in one step times the solutions of right-hand side k. */
+template <typename T, typename W>
+SPTI_DEVICE W entries_of_step(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t step, int32_t i, int32_t k,
+                              W sum) {
+  const T *tile = tile_of<T>(a.panels, step, i / SPTI_BLOCK_STRIP);
+  for (int32_t j = 0; tile && j < SPTI_BLOCK_STEP; j++) {
+    const T v = load_const(tile + place_in_tile(i % SPTI_BLOCK_STRIP, j));
+    if (!is_entry(v)) continue;
+    const int64_t place = load_const(a.panels.col + int64_t(step) * SPTI_BLOCK_STEP + j);
+    sum = sum + widen(v) * widen(seen_by_others(a, g, now + place * a.ld + k));
   }
-  syncwarp();
+  return sum;
+}
+
+/* Whole block: the sums of a bad right-hand side once more, by entries. A warp takes every fourth row, a lane every 32nd step. It takes so
+ * long that those who wait must hear of it. */
+template <typename T, typename Shape>
+SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_item &g, const T *now, double *r, int column) {
+  using wide = typename wide_of<T>::type;
+  for (int32_t i = warp_in_block(); i < g.rows; i += BLOCK_WARPS) {
+    wide sum = from_reals<wide>::make(0, 0);
+    for (int32_t step = g.begin; step < g.end; step += 32) {
+      if (step + lane() < g.end) sum = entries_of_step(a, g, now, step + lane(), i, g.k + column, sum);
+      if ((step - g.begin) % (32 * STEPS_OF_NEWS) == 0 && lane() == 0) report_progress(a.sync);
+    }
+#pragma unroll
+    for (int by = 16; by > 0; by /= 2) sum = sum + shfl(sum, lane() ^ by);
+    if (lane() != 0) continue;
+    const wide b = widen(read_rhs<T>(a.between, row_of_place(a, g.first + i), g.k + column));
+    *(wide *)(r + i * Shape::ROW + column * Shape::PLANES) = b - sum;
+  }
 }
 
 /* Whole warp: solves eight right-hand sides by substitution, r becomes x. Lane 4 c + t has column c, and of each row the entries
@@ -235,7 +251,7 @@ SPTI_DEVICE void refine(const spti_block_solve_args &a, const block_item &g, blo
     for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { sum = word; });
     for_rows<T, Shape>(x, q, [&](double &word, double &sum, int k) {
       word = -sum;
-      if (is_bad(sum)) shared->mark(k);
+      mark_if_bad(g, k, sum, shared);
     });
   }
   syncthreads();
@@ -272,8 +288,10 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
   if (multiplies) put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   if (!substituted && !shared->some_bad) return;
   syncthreads(); /* nobody needs the sums any more */
+  for (int k = 0; k < Shape::COLUMNS && shared->some_bad; k++)
+    if (shared->bad[k]) sum_by_entries<T, Shape>(a, g, now, r, k);
+  syncthreads();
   for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
-    sum_by_entries<T, Shape>(a, g, now, r, 8 * tile + lane() / 4, shared);
     substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
     put_out<T, Shape>(a, g, now, r, tile, substituted, shared);
   }
@@ -310,7 +328,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   if (thread_in_block() < Shape::COLUMNS) shared->bad[thread_in_block()] = 0;
   syncthreads();
   const int32_t word = shared->word;
-  const block_item g(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS);
+  const block_item g(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS, a.between.width);
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
   double *room = words + 2 * Shape::CHUNK * Shape::ROW;
   T *inverse = (T *)(room + SPTI_BLOCK_ROWS * Shape::ROW);

@@ -111,13 +111,22 @@ template <typename T> struct solver {
   spti_block_solve_args a = {};
   std::string failure;
 
-  /* zeros: so many of the entries are zeros that are stored. */
-  solver(const block_case &made, int32_t panel, uint64_t seed, int zeros = 0) : c(made), system(made, seed % 5) {
+  /* zeros: so many of the entries are zeros that are stored. bad: the first entry of the first row from bad_row on, by place, that has any;
+   * bad_row becomes that row, -1 if there is none. */
+  solver(const block_case &made, int32_t panel, uint64_t seed, int zeros = 0, const T *bad = nullptr, int32_t *bad_row = nullptr)
+      : c(made), system(made, seed % 5) {
     numbers r(seed);
     for (int i = 0; i < zeros; i++) {
       const int32_t row = r.below(c.n);
       const int64_t first = spti_view_begin(&system.view, row), count = spti_view_end(&system.view, row) - first;
       if (count > 0) system.columns.val[size_t(first + r.below(int(count)))] = T(0);
+    }
+    for (int32_t s = bad ? *bad_row : c.n; s < c.n; s++) {
+      const int32_t i = spti_view_line(&system.view, s);
+      if (spti_view_begin(&system.view, i) == spti_view_end(&system.view, i)) continue;
+      system.columns.val[size_t(spti_view_begin(&system.view, i))] = *bad;
+      *bad_row = i;
+      break;
     }
     if (!block_reference_make(&panels, &system.view, &c.rules)) failure = "no memory";
     for (int32_t p = 0; failure.empty() && p < panels.panels.count; p++)
@@ -315,6 +324,18 @@ template <typename T> static void same_bits(const char *type) {
 Test(simt_block, same_bits_f64) { same_bits<double>("f64"); }
 Test(simt_block, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
 
+/* Rows that need the one given, itself too. */
+template <typename T> static std::vector<char> reached_from(const solver<T> &s, int32_t row) {
+  std::vector<char> reached;
+  for (int32_t i = 0; i < s.c.n; i++) reached.push_back(i == row);
+  for (int32_t at = 0; at < s.c.n; at++) {
+    const int32_t i = spti_view_line(&s.system.view, at);
+    for (int64_t p = spti_view_begin(&s.system.view, i); p < spti_view_end(&s.system.view, i); p++)
+      if (reached[size_t(s.system.view.idx[p])]) reached[size_t(i)] = 1;
+  }
+  return reached;
+}
+
 /* A NaN, an infinity or the sentinel's own bits in one right-hand side: spread over the rows that need it, by stored zeros too, and
  * over no others; all other columns have the bits that they have without it. */
 template <typename T> static void poison(const char *type, T bad, bool sentinel) {
@@ -337,13 +358,7 @@ template <typename T> static void poison(const char *type, T bad, bool sentinel)
     else target = bad;
     s.solve(e.t, c);
     expect(s.failure, c, type, seed);
-    std::vector<char> reached(size_t(c.n), 0);
-    reached[size_t(row)] = 1;
-    for (int32_t at = 0; at < c.n; at++) {
-      const int32_t i = spti_view_line(&s.system.view, at);
-      for (int64_t p = spti_view_begin(&s.system.view, i); p < spti_view_end(&s.system.view, i); p++)
-        if (reached[size_t(s.system.view.idx[p])]) reached[size_t(i)] = 1;
-    }
+    const std::vector<char> reached = reached_from(s, row);
     const std::vector<T> x = e.solution(), without = clean.solution();
     for (int32_t i = 0; i < c.n; i++)
       for (int32_t k = 0; k < c.width; k++) {
@@ -359,6 +374,37 @@ Test(simt_block, infinity_f64) { poison<double>("f64", -INFINITY, false); }
 Test(simt_block, sentinel_f64) { poison<double>("f64", 0, true); }
 Test(simt_block, nan_c128) { poison<std::complex<double>>("c128", {1, NAN}, false); }
 Test(simt_block, infinity_f32) { poison<float>("f32", INFINITY, false); }
+
+/* The same in the matrix, which all right-hand sides feel, but not those that a tile has beyond the last; nor does alpha. */
+template <typename T> static void bad_entry(const char *type, T bad) {
+  const seed_range range(1, 6);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    if (left_to_other_builds(seed)) continue;
+    simt::use(simt::schedule::from_seed(seed));
+    block_case c;
+    c.draw(seed);
+    c.pattern = seed % 3 == 0 ? shape::chain : seed % 3 == 1 ? shape::dense : shape::random;
+    c.n = 90;
+    c.width = 1 + int32_t(seed % 3) * 5;
+    c.permuted = c.scaled = c.columns = c.in_place = false;
+    int32_t row = 70;
+    solver<T> s(c, c.width, seed, 0, &bad, &row);
+    ends<T> e(c, seed);
+    s.solve(e.t, c);
+    expect(s.failure, c, type, seed);
+    const std::vector<char> reached = reached_from(s, row);
+    std::vector<T> x = e.solution();
+    for (int32_t i = 0; i < c.n * c.width; i++)
+      cr_assert_eq(is_finite(x[size_t(i)]), !reached[size_t(i / c.width)], "row %d; %s, %s", i / c.width, type, c.name().c_str());
+    e.t.alpha[0] = INFINITY;
+    s.solve(e.t, c);
+    expect(s.failure, c, type, seed);
+    for (T v : e.solution()) cr_assert(!is_finite(v), "alpha is infinite; %s, %s", type, c.name().c_str());
+  }
+}
+
+Test(simt_block, nan_in_the_matrix) { bad_entry<double>("f64", NAN); }
+Test(simt_block, infinity_in_the_matrix) { bad_entry<std::complex<float>>("c64", {INFINITY, 0}); }
 
 /* A dependency that never comes must end in the lost word and leave no wait behind; later solves report it again; and after a new start
  * the workspace serves as before. */

@@ -251,7 +251,7 @@ Test(simt_machine, broken_kernels_are_reported) {
 /* A block that waits for one with a higher number hangs when only one is resident, unless numbers follow the start. */
 Test(simt_machine, limited_residency) {
   for (int tickets = 0; tickets <= 1; tickets++) {
-    int32_t control[2] = {0, 0}, done = 0;
+    int32_t control[SPTI_SYNCFREE_CONTROL_WORDS] = {0, 0, 0}, done = 0;
     int64_t lost = 0;
     const spti_syncfree sync = {control, &lost, 1000};
     simt::schedule s = simt::schedule::from_seed(3);
