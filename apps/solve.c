@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse_rhs.h"
-
 static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve A X = B: rhs.solution.h5\n"
                            "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit    one triangle, unit diagonal\n"
                            "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64   transposed, 64 columns\n"
@@ -166,19 +164,28 @@ static int check_outputs(settings *s) {
 
 /* ---- the phases ---- */
 
-static int read_problem(run *r) {
+static int open_problem(run *r) {
   double start = cli_now();
   cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
   int code = problem_open(&r->in, &r->set->problem);
-  if (code != CLI_OK) return code;
-  r->x_path = problem_beside_B(&r->in, "X");
-  r->verified = r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify);
-  r->in_place = !r->verified;
-  r->stream.on = stream_wanted(r);
-  if (!r->stream.on) code = problem_read(&r->in);
   r->seconds.read = cli_now() - start;
   if (code != CLI_OK) return code;
-  return r->x_path ? CLI_OK : cli_no_memory("a name");
+  r->x_path = problem_beside_B(&r->in, "X");
+  r->part.on = r->set->rows || r->in.b_rows;
+  r->verified = !r->set->rows && (r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify));
+  if (r->x_path == NULL) return cli_no_memory("a name");
+  if (!r->part.on || (r->set->stream_columns == 0 && !r->set->resume && !r->set->keep_partial)) return CLI_OK;
+  cli_error("--stream, --resume and --keep-partial are for dense right-hand sides and all rows; leave them out");
+  return CLI_USAGE;
+}
+
+static int read_rhs(run *r) {
+  double start = cli_now();
+  r->in_place = !r->verified;
+  r->stream.on = stream_wanted(r);
+  int code = r->stream.on ? CLI_OK : problem_read(&r->in);
+  r->seconds.read += cli_now() - start;
+  return code;
 }
 
 static int analyse(run *r) {
@@ -285,24 +292,10 @@ static void warn(const run *r) {
                 (long long)(r->set->problem.io.col_begin + r->residual.worst), limit);
 }
 
-/* --rows, or a sparse B: another way through the same phases. */
-static int work_on_part(bool *on, run *r) {
-  sparse_rhs sparse;
-  int code = cli_fail(sparse_rhs_find(&sparse, r->set->problem.rhs, &r->set->problem.io));
-  *on = code != CLI_OK || r->set->rows || sparse.where;
-  sparse_rhs_free(&sparse);
-  if (code == CLI_OK && *on && (r->set->stream_columns != 0 || r->set->resume || r->set->keep_partial)) {
-    cli_error("--stream, --resume and --keep-partial are for dense right-hand sides and all rows; leave them out");
-    return CLI_USAGE;
-  }
-  return code == CLI_OK && *on ? rows_work(r) : code;
-}
-
 static int work(run *r) {
-  bool on_part;
-  int code = work_on_part(&on_part, r);
-  if (on_part) return code;
-  code = read_problem(r);
+  int code = open_problem(r);
+  if (code == CLI_OK && r->part.on) return rows_work(r);
+  if (code == CLI_OK) code = read_rhs(r);
   if (code == CLI_OK) code = analyse(r);
   if (code == CLI_OK && r->stream.on) code = stream_plan(r);
   if (code != CLI_OK || r->set->dry_run) return code;

@@ -65,7 +65,7 @@ typedef struct {
   int exit_code;
 } run;
 
-int rows_work(run *);      /* solve_rows.c: all phases, for some rows of X or sparse right-hand sides */
+int rows_work(run *);      /* solve_rows.c: the phases after opening, for some rows of X or sparse right-hand sides */
 int write_solution(run *); /* the last phase */
 double run_gflops(const run *);
 size_t run_bytes(const run *); /* factors, B, X and workspace */

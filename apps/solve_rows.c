@@ -117,17 +117,12 @@ static int analyse(run *r, sptrsm_reach **reach, sptrsm_reach_part *part) {
 
 /* ---- the phases ---- */
 
-static int read_problem(run *r) {
+static int read_rows(run *r) {
   double start = cli_now();
-  cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
-  int code = problem_load(&r->in, &r->set->problem);
+  int code = problem_read(&r->in);
   if (code == CLI_OK && r->set->rows) code = row_list_load(&r->part.wanted, r->set->rows, r->in.factors->L_tri.n, &r->set->problem.io);
-  r->seconds.read = cli_now() - start;
-  if (code != CLI_OK) return code;
-  r->part.on = true;
-  r->x_path = problem_beside_B(&r->in, "X");
-  r->verified = !r->set->rows && (r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify));
-  return r->x_path ? CLI_OK : cli_no_memory("a name");
+  r->seconds.read += cli_now() - start;
+  return code;
 }
 
 static int run_columns(run *r, sptrsm_block *W) {
@@ -188,7 +183,7 @@ static int judge(run *r) {
 int rows_work(run *r) {
   sptrsm_reach *reach = NULL;
   sptrsm_reach_part part = {.size = sizeof part};
-  int code = read_problem(r);
+  int code = read_rows(r);
   if (code == CLI_OK) code = analyse(r, &reach, &part);
   if (code == CLI_OK && !r->set->dry_run) {
     code = solve_part(r, &part);
