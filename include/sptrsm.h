@@ -319,11 +319,11 @@ typedef struct sptrsm_reach sptrsm_reach;
 #define SPTRSM_ALL_ROWS (-1) /* as a count of rows */
 
 typedef struct {
-  size_t size;                                       /* sizeof(sptrsm_reach_request), set by sptrsm_reach_request_init */
+  size_t size;                         /* sizeof(sptrsm_reach_request), set by sptrsm_reach_request_init */
   sptrsm_system system;
   sptrsm_op op;
-  const int32_t *nonzero, *wanted;                   /* rows of B that may be nonzero, rows of X; ascending, no duplicates */
-  int64_t nonzero_count, wanted_count;               /* may be SPTRSM_ALL_ROWS */
+  const int32_t *nonzero, *wanted;     /* rows of B that may be nonzero, rows of X; ascending, no duplicates */
+  int64_t nonzero_count, wanted_count; /* may be SPTRSM_ALL_ROWS */
 } sptrsm_reach_request;
 SPTRSM_API void sptrsm_reach_request_init(sptrsm_reach_request *); /* A, op N, all rows of both */
 
