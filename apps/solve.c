@@ -27,6 +27,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --memory-limit S    4G; larger blocks are streamed;  --stream[=COLUMNS]\n"
+                           "  --refine N, --ferr, --precision mixed  refine by A, bound errors, f32 factors\n"
                            "  --verify            residuals; done anyway where the file holds A, but not\n"
                            "                      with --no-verify\n"
                            "  --max-berr X        exit code 1 if a backward error is above X\n"
@@ -62,6 +63,7 @@ static const struct argp_option options[] = {
     BLOCK_OPTIONS,
     SYSTEM_OPTIONS,
     GRID_OPTIONS,
+    REFINE_OPTIONS,
     {"output", 'o', "OUT", 0, "", 0},
     {"device", KEY_DEVICE, "D", 0, "", 0},
     {"method", KEY_METHOD, "M", 0, "", 0},
@@ -132,6 +134,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
     grid_check(&s->solver.grid);
+    if (s->rows && s->refine.on) cli_usage("--rows: refinement needs all rows of X; leave --refine, --ferr and --precision out, or --rows");
     if (s->rows && (s->verify || s->max_berr >= 0))
       cli_usage("--rows: a residual needs all rows of X; leave --verify and --max-berr out, or --rows");
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
@@ -144,7 +147,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
-  return parse_solver(key, text, &s->solver) || grid_parse(key, text, &s->solver.grid) || problem_parse(key, text, &s->problem)
+  return parse_solver(key, text, &s->solver) || grid_parse(key, text, &s->solver.grid) || refine_parse(key, text, &s->refine) ||
+                 problem_parse(key, text, &s->problem)
              ? 0
              : parse_rest(key, text, state);
 }
@@ -174,6 +178,8 @@ static int open_problem(run *r) {
   r->part.on = r->set->rows || r->in.b_rows;
   r->verified = !r->set->rows && (r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify));
   if (r->x_path == NULL) return cli_no_memory("a name");
+  code = refine_check(&r->set->refine, &r->in, r->part.on);
+  if (code != CLI_OK) return code;
   if (!r->part.on || (r->set->stream_columns == 0 && !r->set->resume && !r->set->keep_partial)) return CLI_OK;
   cli_error("--stream, --resume and --keep-partial are for dense right-hand sides and all rows; leave them out");
   return CLI_USAGE;
@@ -181,9 +187,9 @@ static int open_problem(run *r) {
 
 static int read_rhs(run *r) {
   double start = cli_now();
-  r->in_place = !r->verified;
+  r->in_place = !r->verified && !r->set->refine.on;
   r->stream.on = stream_wanted(r);
-  int code = r->stream.on ? CLI_OK : problem_read(&r->in);
+  int code = r->stream.on ? refine_check_stream(&r->set->refine) : problem_read(&r->in);
   r->seconds.read += cli_now() - start;
   return code;
 }
@@ -195,7 +201,9 @@ static int analyse(run *r) {
   request.op = r->set->problem.op;
   request.options.nrhs_hint = r->in.B->block.nrhs;
   request.options.memory_limit = r->set->problem.io.memory_limit;
-  return solver_create(&r->solver, r->in.factors, &request);
+  request.options.precision = r->set->refine.mixed ? SPTRSM_MIXED : SPTRSM_WORKING;
+  int code = solver_create(&r->solver, r->in.factors, &request);
+  return code == CLI_OK ? refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint) : code;
 }
 
 static int make_solution(run *r) {
@@ -215,6 +223,11 @@ static int64_t first_step(const run *r) {
   return is_short || busy > r->X.nrhs ? r->X.nrhs : busy;
 }
 
+sptrsm_status solve_columns(run *r, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first) {
+  if (!r->refined.on) return solver_run(&r->solver, r->in.alpha, B, X, begin, end);
+  return refine_run(&r->refined, &r->set->refine, &r->solver, r->in.alpha, B, X, begin, end, first);
+}
+
 static int solve(run *r) {
   static const double step_seconds = 0.25;
   int64_t nrhs = r->X.nrhs, width = first_step(r);
@@ -226,7 +239,7 @@ static int solve(run *r) {
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
     end = nrhs - begin < width ? nrhs : begin + width;
-    status = solver_run(&r->solver, r->in.alpha, &r->in.B->block, &r->X, begin, end);
+    status = solve_columns(r, &r->in.B->block, &r->X, begin, end, 0);
     if (cli_now() - start < step_seconds && width < nrhs) width *= 2;
     cli_progress_step(&progress, end, nrhs);
   }
@@ -237,7 +250,8 @@ static int solve(run *r) {
 
 void settle_exit(run *r) {
   bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
-  if (r->odd.count > 0 || above) r->exit_code = CLI_ABOVE;
+  bool unrefined = r->set->refine.mixed && r->refined.unconverged > 0; /* double precision was asked for */
+  if (r->odd.count > 0 || above || unrefined) r->exit_code = CLI_ABOVE;
 }
 
 static int judge(run *r) {
@@ -246,6 +260,7 @@ static int judge(run *r) {
   r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
   if (r->verified && !residual_compute(&r->residual, &r->in.S, r->in.alpha, &r->in.B->block, &r->X)) return cli_no_memory("the residuals");
   r->seconds.verify = cli_now() - start;
+  refine_take(&r->refined, r->X.dtype, 0, r->X.nrhs);
   settle_exit(r);
   return CLI_OK;
 }
@@ -264,7 +279,8 @@ int write_solution(run *r) {
   save.compress = s->compress;
   save.checksum = s->checksum;
   save.report = text;
-  save.berr = r->verified ? r->residual.berr : NULL;
+  save.berr = r->verified ? r->residual.berr : r->refined.berr;
+  save.ferr = r->refined.ferr;
   save.path = r->x_path;
   save.rows = r->part.wanted.rows;
   sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
@@ -286,6 +302,7 @@ static void warn(const run *r) {
         "%lld of %lld solutions are not finite: column%s %s%s; look for NaN or infinity in the right-hand side, or for a tiny diagonal",
         (long long)r->odd.count, (long long)r->in.B->block.nrhs, r->odd.count == 1 ? "" : "s", list,
         r->odd.count > NAMED_COLUMNS ? ", ..." : "");
+  if (r->odd.count == 0) refine_warn(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin);
   double limit = r->set->max_berr;
   if (limit >= 0 && !(r->residual.max_berr <= limit))
     cli_warning("backward error %s of column %lld is above --max-berr %g", cli_error_size(r->residual.max_berr).text,
@@ -328,6 +345,7 @@ static void run_free(run *r) {
   if (!r->in_place) free(r->X.data); /* streaming: NULL */
   free(r->x_path);
   row_list_free(&r->part.wanted);
+  refinement_free(&r->refined);
   residual_free(&r->residual);
   solver_free(&r->solver);
   problem_free(&r->in);
@@ -335,7 +353,7 @@ static void run_free(run *r) {
 
 int main(int argc, char **argv) {
   static const cli_program program = {"sptrsm-solve", help, options, parse};
-  settings s = {.max_berr = -1, .solver.device = {.text = "auto", .automatic = true}};
+  settings s = {.max_berr = -1, .refine.max_steps = -1, .solver.device = {.text = "auto", .automatic = true}};
   problem_request_init(&s.problem);
   s.problem.pack_rhs = true;
   sptrsm_options_init(&s.solver.options);

@@ -5,13 +5,14 @@
 #include "problem.h"
 #include "residual.h"
 #include "row_list.h"
-#include "solver.h"
+#include "solve_refine.h"
 
 enum { NAMED_COLUMNS = 10 }; /* columns that are not finite: as many are named */
 
 typedef struct {
   problem_request problem;
   solver_request solver;
+  refine_request refine;
   const char *out, *json; /* json NULL: none, "-": stdout */
   const char *rows;       /* of X: a range or a file's list; NULL: all */
   double max_berr;        /* negative: no threshold */
@@ -59,6 +60,7 @@ typedef struct {
   bool in_place; /* X is B */
   part_summary part;
   residual residual;
+  refinement refined;
   bool verified;
   nonfinite odd;
   phase_seconds seconds;
@@ -67,6 +69,8 @@ typedef struct {
 
 int rows_work(run *);      /* solve_rows.c: the phases after opening, for some rows of X or sparse right-hand sides */
 int write_solution(run *); /* the last phase */
+/* Columns [begin, end) of two blocks whose column 0 is column `first` of all: solved, or refined as well. */
+sptrsm_status solve_columns(run *, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first);
 double run_gflops(const run *);
 size_t run_bytes(const run *); /* factors, B, X and workspace */
 void report_text(const run *, FILE *);

@@ -112,6 +112,7 @@ static void print_outcome(const run *r, FILE *f) {
     fprintf(f, "error    componentwise %s (column %lld), normwise %s, against %s\n", cli_error_size(r->residual.max_berr).text,
             (long long)(r->set->problem.io.col_begin + r->residual.worst), cli_error_size(r->residual.max_normwise).text, r->in.S.name);
   }
+  if (r->refined.on) refine_text(&r->refined, &r->set->refine, r->set->problem.io.col_begin, f);
   fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
 }
 
@@ -227,11 +228,13 @@ json_t *report_json(const run *r, bool stored) {
       json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
                 json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
+  json_t *refined = refine_json(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin,
+                                !stored && !r->set->dry_run && !r->stream.on);
   json_t *rest =
-      json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
+      json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
                 "memory", memory, "stream", json_stream(r), "seconds", json_seconds(r, stored), "flops_per_rhs", s->flops_per_rhs, "gflops",
-                run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored), "nonfinite_columns", json_nonfinite(r),
-                "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+                run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored), "refinement", refined, "nonfinite_columns",
+                json_nonfinite(r), "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

@@ -52,7 +52,7 @@ static uint64_t checksum_of(const run *r) {
   h = mix(mix(h, f->perm_row, n * sizeof *f->perm_row), f->perm_col, n * sizeof *f->perm_col);
   h = mix(mix(h, f->scale_row, n * sizeof *f->scale_row), f->scale_col, n * sizeof *f->scale_col);
   const sptrsm_file_matrix *A = F->A;
-  if (A == NULL || !r->verified) return h;
+  if (A == NULL || (!r->verified && !r->refined.on)) return h;
   return mix_lines(mix_number(h, (int64_t)A->format * 8 + (int64_t)A->symmetry), A->format == SPTRSM_CSR ? A->rows : A->cols, A->dtype,
                    A->ptr, A->idx, A->val);
 }
@@ -97,6 +97,8 @@ char *resume_inputs(const run *r) {
   add(o, "device", "%s", r->set->solver.device.place == SPTRSM_CUDA ? sptrsm_context_describe(s->context) : "host");
   for (int i = 0; i < s->plans; i++) add(o, i == 0 ? "method" : "second method", "%s (%s)", s->info[i].method, s->info[i].parameters);
   add(o, "residuals", "%s", r->verified ? r->in.S.name : "none");
+  if (r->refined.on)
+    add(o, "--refine", "%d steps, factors in %s precision", (int)r->set->refine.max_steps, r->set->refine.mixed ? "single" : "working");
   char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(o);
   return text;
@@ -141,6 +143,7 @@ char *resume_state(const run *r) {
   o = json_pack("{s:I, s:I, s:I, s:I, s:o}", "worst", (json_int_t)R->worst, "g1_row", (json_int_t)R->g1_row, "g1_column",
                 (json_int_t)R->g1_column, "nonfinite", (json_int_t)r->odd.count, "first", first);
   for (int k = 0; k < 4; k++) set_number(o, measures[k], values[k]);
+  if (r->refined.on) json_object_set_new(o, "refinement", refine_state(&r->refined));
   char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
   json_decref(o);
   return text;
@@ -161,6 +164,7 @@ bool resume_take(run *r, const char *state) {
   R->g1_column = json_integer_value(json_object_get(o, "g1_column"));
   r->odd.count = json_integer_value(json_object_get(o, "nonfinite"));
   for (size_t i = 0; i < NAMED_COLUMNS && i < json_array_size(first); i++) r->odd.columns[i] = json_integer_value(json_array_get(first, i));
+  good = good && (!r->refined.on || refine_resume(&r->refined, json_object_get(o, "refinement")));
   json_decref(o);
   return good;
 }

@@ -155,9 +155,9 @@ static sptrsm_status read_panel(void *context, int64_t item, int slot) {
 static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   sptrsm_block B, X;
-  panel_of(&B, s, item, s->B[slot]);
+  int64_t first = panel_of(&B, s, item, s->B[slot]);
   panel_of(&X, s, item, s->X[slot]);
-  return solver_run(&s->r->solver, s->r->in.alpha, &B, &X, 0, B.nrhs);
+  return solve_columns(s->r, &B, &X, 0, B.nrhs, first);
 }
 
 static sptrsm_status judge_panel(void *context, int64_t item, int slot) {
@@ -196,8 +196,10 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot) {
   run *r = s->r;
   sptrsm_block X;
   int64_t first = panel_of(&X, s, item, s->X[slot]), end = first + X.nrhs, all = r->in.B->block.nrhs;
-  sptrsm_status status = sptrsm_file_writer_write(s->writer, first, &X, s->errors[slot].berr);
+  const double *berr = r->refined.on && !r->verified ? r->refined.berr + first : s->errors[slot].berr;
+  sptrsm_status status = sptrsm_file_writer_write(s->writer, first, &X, berr);
   if (status != SPTRSM_OK) return status;
+  refine_take(&r->refined, X.dtype, first, X.nrhs);
   add_nonfinite(&r->odd, &s->odd[slot], first);
   if (r->verified) residual_add(&r->residual, &s->errors[slot], first);
   bool due = cli_now() - s->synced >= s->sync_seconds / sync_share;
@@ -221,7 +223,7 @@ static void save_options(sptrsm_save_options *o, const run *r) {
 static int resume_output(stream *s, const char *inputs, const sptrsm_save_options *save) {
   run *r = s->r;
   const char *state;
-  int code = cli_fail(sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, r->verified, save));
+  int code = cli_fail(sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, save));
   if (code != CLI_OK || s->writer == NULL) return code;
   code = resume_compare(sptrsm_file_writer_inputs(s->writer), inputs, r->set->out);
   r->stream.resumed = sptrsm_file_writer_resumed(s->writer, &state);
@@ -242,7 +244,8 @@ static int open_output(stream *s) {
   if (inputs == NULL) return cli_no_memory("what the solution depends on");
   int code = r->set->resume ? resume_output(s, inputs, &save) : CLI_OK;
   if (code == CLI_OK && s->writer == NULL)
-    code = cli_fail(sptrsm_file_writer_create(&s->writer, r->set->out, &r->in.B->block, r->verified, r->stream.width, inputs, &save));
+    code = cli_fail(
+        sptrsm_file_writer_create(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, r->stream.width, inputs, &save));
   free(inputs);
   r->stream.direct_write = sptrsm_file_writer_direct(s->writer) != 0;
   return code;

@@ -118,7 +118,9 @@ static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const sptrsm
 /* A solve without columns makes the plans that the system needs, so that they count as analysis. */
 static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
   sptrsm_status status = sptrsm_direct_create(&s->direct, s->context, &F->factors, options);
-  sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = F->L_tri.dtype, .layout = SPTRSM_COL_MAJOR};
+  sptrsm_dtype kept = F->L_tri.dtype; /* the type that the factors are kept in */
+  if (options->precision == SPTRSM_MIXED) kept = kept == SPTRSM_C128 ? SPTRSM_C64 : SPTRSM_F32;
+  sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = kept, .layout = SPTRSM_COL_MAJOR};
   if (status == SPTRSM_OK) status = sptrsm_direct_solve(s->direct, s->system, s->op, NULL, &none, &none);
   if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&s->workspace_bytes, s->direct);
   bool lower = chain_has(r->system, 'L'), upper = chain_has(r->system, 'U');

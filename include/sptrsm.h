@@ -299,6 +299,7 @@ SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L
 SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                              sptrsm_block *X);
 SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* either may be NULL */
+/* The panels and per-solve state of the plans made so far, and those of refinement where the original matrix was given. */
 SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *);
 
 /* ---- reach: sparse right-hand sides, and few rows of X ---- */
@@ -385,8 +386,9 @@ typedef struct {
  *   norm is estimated by about five solves [higham1988], each with op(S) or its adjoint, whose plans are made at the first use. The
  *   estimate is rarely too small by more than a factor of 3.
  * With factors kept in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while
- * B, X and residuals stay in double: berr becomes that of double precision where cond(A) is well below 10^7 [higham2002]; columns for
- * which it does not are counted in `unconverged`.
+ * B, X and residuals stay in double. Then a column goes on as long as its error or its greatest residual is halved, and is done at an
+ * error of 4 u; rows that have come so far are left out of the corrections, so that small entries converge as large ones do.
+ * berr becomes that of double precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
  * B and X as in sptrsm_direct_solve, but X must not be B, and dtype is the one the factors were given in. Memory: two panels more (and
  * two for blocks in host memory where a GPU works; with ferr two on the host), whatever nrhs is. Returns when all is done. out may
  * be NULL. Errors: as sptrsm_direct_solve; ARGUMENT for other systems and without A. */

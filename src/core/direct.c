@@ -309,5 +309,9 @@ sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_di
 
 sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *d) {
   if (!out || !d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_workspace_bytes: out or direct is NULL");
-  return workspace_bytes(out, (sptrsm_direct *)d, d->panel);
+  size_t refining = 0;
+  if (d->refiner) SPTI_TRY(spti_refiner_bytes(&refining, d));
+  SPTI_TRY(workspace_bytes(out, (sptrsm_direct *)d, d->panel));
+  *out += refining;
+  return SPTRSM_OK;
 }

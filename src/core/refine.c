@@ -7,7 +7,7 @@
 #include "core/refine_steps.h"
 #include "core/systems.h"
 
-enum { STEPS_WORKING = 5, STEPS_MIXED = 30 };
+enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 4 /* units of rounding, of a row's residual in mixed precision */ };
 
 void sptrsm_refine_options_init(sptrsm_refine_options *options) {
   if (options) *options = (sptrsm_refine_options){.size = sizeof *options, .max_steps = -1};
@@ -102,10 +102,11 @@ static sptrsm_status run(spti_refine_job *j) {
   spti_refine_history h = {0};
   if (nrhs == 0) return SPTRSM_OK;
   SPTI_TRY(spti_refine_make_panels(j));
-  sptrsm_status status = spti_host_alloc(&h.berr, j->r->panel, 2 * sizeof(double) + sizeof(int32_t), "history of refinement");
+  sptrsm_status status = spti_host_alloc(&h.berr, j->r->panel, 3 * sizeof(double) + sizeof(int32_t), "history of refinement");
   if (status != SPTRSM_OK) return status;
   h.last = h.berr + j->r->panel;
-  h.steps = (int32_t *)(h.last + j->r->panel);
+  h.last_size = h.last + j->r->panel;
+  h.steps = (int32_t *)(h.last_size + j->r->panel);
   for (int64_t first = 0; first < nrhs && status == SPTRSM_OK; first += j->r->panel) {
     int32_t width = (int32_t)(nrhs - first < j->r->panel ? nrhs - first : j->r->panel);
     status = spti_refine_run_panel(j, first, width, &h);
@@ -126,6 +127,7 @@ sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrs
   SPTI_TRY(check_call(&j, options, out));
   SPTI_TRY(prepare(&j));
   j.mixed = d->dtype != d->given;
+  j.residual.drop = j.mixed ? GOOD_ENOUGH * j.u : 0;
   j.solve = options->solve != 0;
   j.max_steps = options->max_steps >= 0 ? options->max_steps : j.mixed ? STEPS_MIXED : STEPS_WORKING;
   j.tolerance = options->tolerance > 0 ? options->tolerance : 10 * j.u;

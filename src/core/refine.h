@@ -36,6 +36,8 @@ typedef struct spti_refiner {
   void *image[2];   /* of the lists: on the host, and on the device or NULL */
 } spti_refiner;
 
+/* Of the panels, with blocks where the context works; by the hint, or without one the most there can be. */
+sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *);
 void spti_refiner_free(spti_refiner *, const sptrsm_context *); /* accepts NULL */
 
 /* refine_host.c: the passes of refine_kernels.h by that many threads. */

@@ -65,9 +65,10 @@ static void NAME(residual)(const spti_residual_args *a, int32_t i0, int32_t i1, 
     for (int32_t c = 0; c < count; c++) {
       int64_t at = i * a->r.row_stride + (c0 + c) * a->r.col_stride;
       R size = NAME(size)(r[c]);
-      ((T *)a->r.data)[at] = r[c];
+      bool dropped = size <= (R)a->drop * s[c];
+      ((T *)a->r.data)[at] = dropped ? 0 : r[c];
       m->berr[c] = nan_max(m->berr[c], NAME(ratio)(size, s[c], a));
-      m->size[c] = nan_max(m->size[c], (double)size);
+      m->size[c] = nan_max(m->size[c], dropped ? 0 : (double)size);
       if (!a->from_zero) m->x_size[c] = nan_max(m->x_size[c], (double)NAME(size)(x[offset[c]]));
       if (a->weight.data)
         ((R *)a->weight.data)[i * a->weight.row_stride + (c0 + c) * a->weight.col_stride] =

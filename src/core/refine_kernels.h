@@ -30,9 +30,10 @@ typedef struct {
   spti_refine_block b, x, r;
   spti_refine_block weight; /* real; data NULL: not wanted. |r| + growth s, lifted by `tiny` where s <= small */
   double growth, tiny, small;
+  double drop; /* r is stored as zero where |r| <= drop s: 0 for never */
   /* [width], of what is there and of all rows; NaN is greater than any number. */
   double *berr;   /* |r| / s; (|r| + tiny) / (s + tiny) where s <= small; 0 where both are zero */
-  double *size;   /* |r| */
+  double *size;   /* |r| as stored */
   double *x_size; /* |x| */
 } spti_residual_args;
 

@@ -3,7 +3,9 @@
  * A step computes the residuals of the columns that still move and their backward errors in one pass, picks those that go on, as LAPACK's
  * dgerfs decides [lapack1999], solves for their corrections, and adds them. With factors in single precision the picked
  * residuals are scaled by powers of two, so that small ones do not underflow, and rounded; the first step of a fresh
- * solution is then a correction of zero. Deterministic if the method is. */
+ * solution is then a correction of zero. Rows whose residual is within a few u of what it is measured against are left out of
+ * such corrections: the noise of large rows, times the error of single precision, would keep tiny rows from converging.
+ * Deterministic if the method is. */
 #include <math.h>
 
 #include "core/alloc.h"
@@ -50,11 +52,24 @@ static sptrsm_status panel_bytes(size_t *out, const spti_refine_job *j, int32_t 
   return spti_bytes(out, (int64_t)j->d->n * panel, each, "panels of refinement");
 }
 
-/* As many columns as keep the solver's threads busy, or fewer to keep within the memory limit. */
+/* As many columns as keep the solver's threads busy, of those there are. */
+static int32_t columns_at_once(const sptrsm_direct *d, int64_t nrhs) {
+  int64_t most = (int64_t)d->panel * (d->context->place == SPTRSM_HOST ? spti_context_threads(d->context) : 1);
+  if (most > INT32_MAX) most = INT32_MAX;
+  return (int32_t)(nrhs < most ? nrhs : most);
+}
+
+sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *d) {
+  int64_t hint = d->options.nrhs_hint > 0 ? d->options.nrhs_hint : INT32_MAX;
+  size_t given = sptrsm_dtype_bytes(d->given), each = given + sptrsm_dtype_bytes(d->dtype);
+  if (d->context->place == SPTRSM_CUDA) each += 2 * given;
+  return spti_bytes(out, (int64_t)d->n * columns_at_once(d, hint), each, "panels of refinement");
+}
+
+/* Fewer where they would not keep within the memory limit. */
 static sptrsm_status choose_panel(int32_t *out, const spti_refine_job *j) {
   const sptrsm_direct *d = j->d;
-  int64_t most = (int64_t)d->panel * (d->context->place == SPTRSM_HOST ? spti_context_threads(d->context) : 1);
-  int32_t panel = (int32_t)(j->B->nrhs < most ? j->B->nrhs : most);
+  int32_t panel = columns_at_once(d, j->B->nrhs);
   size_t bytes;
   for (;; panel /= 2) {
     SPTI_TRY(panel_bytes(&bytes, j, panel));
@@ -192,9 +207,13 @@ static double scale_for(double size) {
   return ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 
-/* dgerfs goes on while the error is above u, was at least halved by the latest step (the first may always be taken), and steps are left. */
-static bool goes_on(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr) {
-  return berr > j->u && 2 * berr <= h->last[column] && h->steps[column] < j->max_steps;
+/* dgerfs goes on while the error is above u, was at least halved by the latest step (the first may always be taken), and steps are left.
+ * With factors in single precision rows with tiny entries see nothing of the first steps: as long as the greatest residual is
+ * halved, these count as well; and where no residual is left, all rows are good enough. */
+static bool goes_on(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr, double size) {
+  bool halved = 2 * berr <= h->last[column] || (j->mixed && 2 * size <= h->last_size[column]);
+  bool wanted = berr > j->u && !(j->mixed && size == 0);
+  return wanted && halved && h->steps[column] < j->max_steps;
 }
 
 /* Puts the columns that go on to the front of the lists. Returns their number. */
@@ -204,8 +223,8 @@ static int32_t pick(const spti_refine_job *j, const spti_refine_history *h, int3
     int32_t column = j->host.columns[c];
     double berr = j->host.berr[c];
     if (!all) h->berr[column] = berr;
-    if (!all && !goes_on(j, h, column, berr)) continue;
-    if (!all) h->last[column] = berr, h->steps[column]++;
+    if (!all && !goes_on(j, h, column, berr, j->host.size[c])) continue;
+    if (!all) h->last[column] = berr, h->last_size[column] = j->host.size[c], h->steps[column]++;
     j->host.columns[kept] = column;
     j->host.pick[kept] = c;
     j->host.scale[kept] = j->mixed ? scale_for(j->host.size[c]) : 1;
@@ -221,6 +240,7 @@ static sptrsm_status refine_panel(const spti_refine_job *j, const sptrsm_block *
   for (int32_t c = 0; c < width; c++) {
     j->host.columns[c] = c;
     h->last[c] = 3; /* as dgerfs: any first step is allowed that an error of up to 1.5 asks for */
+    h->last_size[c] = INFINITY;
     h->steps[c] = 0;
   }
   if (j->solve && !j->mixed) {

@@ -24,7 +24,7 @@ typedef struct {
 
 /* What is remembered of the columns of a panel, by column of the call: out's arrays, or these. */
 typedef struct {
-  double *berr, *last;
+  double *berr, *last, *last_size;
   int32_t *steps;
 } spti_refine_history;
 

@@ -145,6 +145,7 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
   sptrsm_status status = write_block(&out, name, X, o, o->report);
   if (status == SPTRSM_OK && o->berr != NULL) status = spti_io_write_beside(&out, name, "berr", H5T_NATIVE_DOUBLE, X->nrhs, o->berr, o);
+  if (status == SPTRSM_OK && o->ferr != NULL) status = spti_io_write_beside(&out, name, "ferr", H5T_NATIVE_DOUBLE, X->nrhs, o->ferr, o);
   if (status == SPTRSM_OK && o->rows != NULL) status = spti_io_write_beside(&out, name, "rows", H5T_NATIVE_INT32, X->n, o->rows, o);
   return finish(&out, status);
 }
