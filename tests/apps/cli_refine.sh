@@ -44,6 +44,18 @@ test_refine() {
   # A plain solve is not within ten units of rounding here: the limit above means something.
   run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --max-berr 3e-16
   code 1
+  # Streamed: the same bits and the same figures; and a partial solution is not continued with other steps.
+  local set="$data/sherman5_splu.h5 $data/sherman5_rhs.h5" # shellcheck disable=SC2086
+  for name in "--refine 2 --no-verify" "--precision mixed"; do
+    run sptrsm-solve -q $set -o whole.h5 --force $name --threads 1 --json whole
+    code 0
+    run sptrsm-solve -q $set -o parts.h5 --force $name --threads 1 --json parts --stream=3
+    code 0
+    same_block whole.h5:/X parts.h5:/X
+    same_block whole.h5:/berr parts.h5:/berr
+    for key in max_berr worst_column most_steps unconverged; do equals "$(field parts refinement $key)" "$(field whole refinement $key)"; done
+  done
+  rejects 2 "--ferr is for right-hand sides in memory" sptrsm-solve -q $set -o parts.h5 --force --ferr --stream=3
   # What can't be refined.
   system chain 9
   rejects 2 "--refine is for factor sets with A; this is one triangle" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --refine 2
