@@ -350,11 +350,8 @@ typedef struct {
   sptrsm_symmetry symmetry; /* not GENERAL: entries of one triangle, which stand for those of the other too */
   sptrsm_place place;       /* of ptr, idx and val */
   int32_t n;
-  const int64_t *ptr; /* [n+1] */
-  const int32_t *idx; /* [ptr[n]] */
-  const void *val;    /* [ptr[n]] */
+  const int64_t *ptr; const int32_t *idx; const void *val; /* [n+1], [ptr[n]], [ptr[n]] */
 } sptrsm_square;
-
 /* Gives a direct solver the matrix that its factors are of, copied; in the dtype that the factors were given in. Call it again for
  * new numbers; A NULL: forgets it. Errors: ARGUMENT, STRUCTURE (the first index out of range), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_original(sptrsm_direct *, const sptrsm_square *A);
@@ -377,24 +374,21 @@ typedef struct {
   int64_t unconverged; /* columns whose berr is not <= tolerance */
 } sptrsm_refine_result;
 
-/* Iterative refinement of op(S) X = alpha B by corrections, x := x + op(S)^-1 (alpha b - op(S) x); S: SYS_A, SYS_At or SYS_Aat. Needs
- * A (sptrsm_direct_set_original). Follows LAPACK's dgerfs [arioli1989, lapack1999], column by column:
+/* Iterative refinement of op(S) X = alpha B, x := x + op(S)^-1 (alpha b - op(S) x), for S = SYS_A, SYS_At or SYS_Aat, where A was given
+ * (sptrsm_direct_set_original). Follows LAPACK's dgerfs [arioli1989, lapack1999], column by column:
  *   berr = max_i |alpha b - op(S) x|_i / (|op(S)| |x| + |alpha b|)_i, the residual in B's precision, |z| = |re z| + |im z|. Tiny
  *   denominators are lifted as there; rows of zeros count as 0, where dgerfs says 1. A column is done when berr <= u, when the last
  *   correction did not halve it, or after max_steps. NaN and Inf stay in their columns, which are not refined further.
- *   ferr = ||  |op(S)^-1| (|r| + (nz + 1) u (|op(S)| |x| + |alpha b|))  || / ||x|| in the maximum norm, nz entries in the longest row; the
- *   norm is estimated by about five solves [higham1988], each with op(S) or its adjoint, whose plans are made at the first use. The
- *   estimate is rarely too small by more than a factor of 3.
- * With factors kept in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while
- * B, X and residuals stay in double. Then a column goes on as long as its error or its greatest residual is halved, and is done at an
- * error of 4 u; rows that have come so far are left out of the corrections, so that small entries converge as large ones do.
- * berr becomes that of double precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
- * B and X as in sptrsm_direct_solve, but X must not be B, and dtype is the one the factors were given in. Memory: two panels more (and
- * two for blocks in host memory where a GPU works; with ferr two on the host), whatever nrhs is. Returns when all is done. out may
- * be NULL. Errors: as sptrsm_direct_solve; ARGUMENT for other systems and without A. */
+ *   ferr = ||  |op(S)^-1| (|r| + (nz + 1) u (|op(S)| |x| + |alpha b|))  || / ||x||, maximum norms, nz entries in the longest row; the norm
+ *   is estimated by about five solves [higham1988] with op(S) and its adjoint; rarely too small by more than a factor of 3.
+ * With factors in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while B, X and
+ * residuals stay in double. A column then goes on as long as berr or its greatest residual is halved, and is done at 4 u; rows that
+ * have come so far are left out of corrections, so that small entries converge as large ones do. So berr becomes that of double
+ * precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
+ * B and X as in sptrsm_direct_solve, but X is not B, and of the dtype the factors were given in. Memory: two panels more, two for blocks
+ * in host memory where a GPU works, with ferr two on the host. Returns when all is done. out may be NULL. Errors as there. */
 SPTRSM_API sptrsm_status sptrsm_direct_refine(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
-                                              sptrsm_block *X, const sptrsm_refine_options * /* NULL: defaults */,
-                                              sptrsm_refine_result *out);
+                                              sptrsm_block *X, const sptrsm_refine_options * /* or NULL */, sptrsm_refine_result *out);
 
 #ifdef __cplusplus
 }
