@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -140,6 +141,7 @@ static void catch_signals(void) {
 
 static struct {
   const char *where;
+  pthread_t thread;           /* that reads; a crash elsewhere is another matter */
   struct sigaction segv, bus; /* what was there before */
   stack_t stack;
 } guard;
@@ -147,11 +149,15 @@ static struct {
 /* AddressSanitizer would allocate before _exit, perhaps in the midst of an allocation. */
 __attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
   static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
+  if (!pthread_equal(pthread_self(), guard.thread)) {
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+  }
   ssize_t ignored = write(STDERR_FILENO, cli.program->name, strlen(cli.program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
   ignored = write(STDERR_FILENO, text, sizeof text - 1);
-  (void)ignored, (void)signal_number;
+  (void)ignored;
   _exit(CLI_INPUT);
 }
 
@@ -161,6 +167,7 @@ void cli_guard_begin(const char *where) {
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   guard.where = where;
+  guard.thread = pthread_self();
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, &guard.stack);
   sigaction(SIGSEGV, &action, &guard.segv);
   sigaction(SIGBUS, &action, &guard.bus);

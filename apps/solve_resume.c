@@ -110,18 +110,19 @@ int resume_compare(const char *then, const char *now, const char *output) {
   json_t *value;
   int code = CLI_OK;
   if (!json_is_object(old) || !json_is_object(new)) {
-    cli_error("%s.part: its journal does not say what it was made from; begin anew with --force", output);
+    cli_error("%s.part: its journal does not say what it was made from; begin anew (--force without --resume)", output);
     code = CLI_INPUT;
   }
   json_object_foreach(new, key, value) {
     const char *before = json_string_value(json_object_get(old, key));
     if (code != CLI_OK || (before && strcmp(before, json_string_value(value)) == 0)) continue;
-    cli_error("%s.part: was begun with other inputs or options: %s was %s, now it is %s; give the same, or begin anew with --force", output,
-              key, before ? before : "not there", json_string_value(value));
+    cli_error(
+        "%s.part: was begun with other inputs or options: %s was %s, now it is %s; give the same, or begin anew (--force without --resume)",
+        output, key, before ? before : "not there", json_string_value(value));
     code = CLI_INPUT;
   }
   if (code == CLI_OK && json_object_size(old) != json_object_size(new)) {
-    cli_error("%s.part: was begun with other methods; give the same options, or begin anew with --force", output);
+    cli_error("%s.part: was begun with other methods; give the same options, or begin anew (--force without --resume)", output);
     code = CLI_INPUT;
   }
   json_decref(old);

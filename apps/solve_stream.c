@@ -149,7 +149,11 @@ static sptrsm_status read_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   sptrsm_block B;
   int64_t first = panel_of(&B, s, item, s->B[slot]);
-  return sptrsm_file_reader_read(s->r->in.reader, first, &B);
+  bool guarded = !s->r->stream.direct_read;
+  if (guarded) cli_guard_begin(s->r->in.B->where);
+  sptrsm_status status = sptrsm_file_reader_read(s->r->in.reader, first, &B);
+  if (guarded) cli_guard_end();
+  return status;
 }
 
 static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
@@ -228,7 +232,7 @@ static int resume_output(stream *s, const char *inputs, const sptrsm_save_option
   code = resume_compare(sptrsm_file_writer_inputs(s->writer), inputs, r->set->out);
   r->stream.resumed = sptrsm_file_writer_resumed(s->writer, &state);
   if (code == CLI_OK && r->stream.resumed > 0 && !resume_take(r, state)) {
-    cli_error("%s.part: its journal has no state of this program; begin anew with --force", r->set->out);
+    cli_error("%s.part: its journal has no state of this program; begin anew (--force without --resume)", r->set->out);
     return CLI_INPUT;
   }
   if (code == CLI_OK)

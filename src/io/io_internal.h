@@ -224,7 +224,7 @@ typedef struct {
   size_t bytes;
 } spti_io_journal;
 /* Each is closed with spti_io_journal_close, after a failure too. */
-sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* an error where it exists */
+sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* empties it, if nobody has it open */
 sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off a torn end */
 sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const char *text);
 int spti_io_journal_busy(const char *path); /* some process has it open */

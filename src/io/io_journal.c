@@ -36,9 +36,13 @@ static sptrsm_status lock(spti_io_journal *j) {
 sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   *j = (spti_io_journal){.fd = -1};
   SPTI_IO_TRY(spti_io_copy(&j->path, path));
-  j->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+  j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (j->fd < 0) return failed(j);
-  return lock(j);
+  SPTI_IO_TRY(lock(j));
+  if (ftruncate(j->fd, 0) == 0) return SPTRSM_OK;
+  sptrsm_status status = failed(j);
+  unlink(path);
+  return status;
 }
 
 sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {

@@ -72,18 +72,19 @@ static sptrsm_status read_format(sptrsm_file_writer *w) {
       sscanf(text, "%d size %" SCNd64 " X %" SCNd64 " berr %" SCNd64 " n %d nrhs %" SCNd64 " dtype %d layout %d name %n", &version, &size,
              &X, &berr, &n, &nrhs, &dtype, &layout, &end) != 8 ||
       end == 0 || version != JOURNAL_VERSION)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew with --force", w->journal_name);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew (--force without --resume)",
+                            w->journal_name);
   const sptrsm_block *s = &w->shape;
   if (n != s->n || nrhs != s->nrhs || dtype != (int)s->dtype || layout != (int)s->layout || strcmp(text + end, w->name) != 0 ||
       (berr != 0) != (w->has_berr != 0))
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
         "%s: was begun as %s of %d x %lld%s, now it is %s of %d x %lld%s, or another type or order; give the same input "
-        "and options, or begin anew with --force",
+        "and options, or begin anew (--force without --resume)",
         w->part, text + end, n, (long long)nrhs, berr != 0 ? " with berr" : "", w->name, s->n, (long long)s->nrhs,
         w->has_berr ? " with berr" : "");
   if (size > w->place.size)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew with --force", w->part);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   w->place.X = (off_t)X;
   w->place.berr = (off_t)berr;
   w->place.size = (off_t)size;
@@ -111,7 +112,8 @@ static sptrsm_status check_part(const sptrsm_file_writer *w) {
   if (dataset >= 0) H5Dclose(dataset);
   if (file >= 0) H5Fclose(file);
   return good ? SPTRSM_OK
-              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: does not fit its journal; remove both, or begin anew with --force", w->part);
+              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                                 "%s: does not fit its journal; remove both, or begin anew (--force without --resume)", w->part);
 }
 
 sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
@@ -119,7 +121,7 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   unsigned char begin[8];
   SPTI_IO_TRY(read_format(w));
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew with --force", w->part);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);
   for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
   return check_part(w);

@@ -101,35 +101,60 @@ static sptrsm_status reserve(const sptrsm_file_writer *w) {
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", w->out.final, need, strerror(code));
 }
 
-/* Gives the temporary file the name OUT.part, where no other run's is. */
-static sptrsm_status take_part(sptrsm_file_writer *w) {
-  char *name;
-  if (w->options.force && spti_io_journal_busy(w->journal_name))
+/* Moves a file to a name that must be free. */
+static int take_name(const char *from, const char *to) {
+  if (link(from, to) == 0) return unlink(from);
+  if (errno != EPERM && errno != EOPNOTSUPP) return -1;
+  if (access(to, F_OK) != 0) return rename(from, to); /* a file system without links */
+  errno = EEXIST;
+  return -1;
+}
+
+static int is_file(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/* Partial solutions of other runs: refused, or removed with --force unless one is being written. A journal without its part is
+ * of a run that was killed before its part had a name, or after it got its last one. */
+static sptrsm_status clear_way(const sptrsm_file_writer *w) {
+  if (spti_io_journal_busy(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is writing it; wait for it, or choose another output", w->part);
-  if (w->options.force) unlink(w->journal_name), unlink(w->part);
-  SPTI_IO_TRY(spti_io_copy(&name, w->part));
-  if (link(w->out.temp, w->part) == 0) unlink(w->out.temp);
-  else if ((errno != EPERM && errno != EOPNOTSUPP) || rename(w->out.temp, w->part) != 0) { /* EPERM: a file system without links */
-    int exists = errno == EEXIST;
-    sptrsm_status status = system_failed(w->part);
-    free(name);
-    return exists ? sptrsm_error_set(SPTRSM_ERR_IO,
-                                     "%s: a partial solution is there; continue it with --resume, or begin anew with --force", w->part)
-                  : status;
+  if (is_file(w->part) && !w->options.force)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: a partial solution is there; continue it with --resume, or begin anew with --force",
+                            w->part);
+  if (unlink(w->part) != 0 && errno != ENOENT) return system_failed(w->part);
+  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : system_failed(w->journal_name);
+}
+
+/* The journal is whole before it gets its name, and has it before the part gets its own: a part can always be continued. */
+static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
+  char *part;
+  const char *journal = w->journal_new; /* its name so far */
+  SPTI_IO_TRY(spti_io_journal_create(&w->journal, w->journal_new));
+  sptrsm_status status = spti_writer_record(w, inputs);
+  if (status == SPTRSM_OK && take_name(w->journal_new, w->journal_name) != 0) status = system_failed(w->journal_name);
+  else if (status == SPTRSM_OK) journal = w->journal_name;
+  if (status == SPTRSM_OK) status = spti_io_copy(&part, w->part);
+  if (status == SPTRSM_OK && take_name(w->out.temp, part) != 0) {
+    status = system_failed(part);
+    free(part);
   }
-  unlink(w->journal_name); /* a journal without its part is of a finished run */
+  if (status != SPTRSM_OK) {
+    unlink(journal);
+    return status;
+  }
   free(w->out.temp);
-  w->out.temp = name;
+  w->out.temp = part;
   return spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
 }
 
 static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
+  SPTI_IO_TRY(clear_way(w));
   SPTI_IO_TRY(write_skeleton(w));
-  SPTI_IO_TRY(take_part(w));
   SPTI_IO_TRY(open_part(w));
   SPTI_IO_TRY(reserve(w));
-  SPTI_IO_TRY(spti_io_journal_create(&w->journal, w->journal_name));
-  SPTI_IO_TRY(spti_writer_record(w, inputs));
+  SPTI_IO_TRY(name_both(w, inputs));
   return spti_io_sync_path(w->out.folder, O_DIRECTORY);
 }
 
@@ -166,12 +191,13 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
 
 /* The names of the part and its journal, once the output's own is settled. */
 static sptrsm_status name_parts(sptrsm_file_writer *w) {
-  static const char part[] = ".part", journal[] = ".part.journal";
-  size_t length = strlen(w->out.final);
-  SPTI_IO_TRY(spti_io_allocate(&w->part, w->out.final, length + sizeof part));
-  SPTI_IO_TRY(spti_io_allocate(&w->journal_name, w->out.final, length + sizeof journal));
-  sprintf(w->part, "%s%s", w->out.final, part);
-  sprintf(w->journal_name, "%s%s", w->out.final, journal);
+  static const char *const ends[] = {".part", ".part.journal", ".part.journal.new"};
+  char **const names[] = {&w->part, &w->journal_name, &w->journal_new};
+  for (int k = 0; k < 3; k++) {
+    size_t bytes = strlen(w->out.final) + strlen(ends[k]) + 1;
+    SPTI_IO_TRY(spti_io_allocate(names[k], w->out.final, bytes));
+    snprintf(*names[k], bytes, "%s%s", w->out.final, ends[k]);
+  }
   return SPTRSM_OK;
 }
 
@@ -191,11 +217,6 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
-static int is_file(const char *path) {
-  struct stat s;
-  return stat(path, &s) == 0 && S_ISREG(s.st_mode);
-}
-
 sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                         const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
@@ -205,8 +226,10 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
   else w->begun = 1;
   if (status == SPTRSM_OK) status = name_parts(w);
-  int absent = status == SPTRSM_OK && (!is_file(w->part) || !is_file(w->journal_name));
-  if (absent && is_file(w->part) && unlink(w->part) != 0) status = system_failed(w->part); /* killed before it had a journal: empty */
+  int absent = status == SPTRSM_OK && !is_file(w->part);
+  if (status == SPTRSM_OK && !absent && !is_file(w->journal_name))
+    status = sptrsm_error_set(
+        SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume)", w->part);
   if (status == SPTRSM_OK && !absent) status = spti_io_copy(&w->out.temp, w->part);
   if (status == SPTRSM_OK && !absent) status = spti_io_journal_open(&w->journal, w->journal_name);
   if (status == SPTRSM_OK && !absent) status = open_part(w);
@@ -282,5 +305,6 @@ void sptrsm_file_writer_close(sptrsm_file_writer *w) {
   free(w->name);
   free(w->part);
   free(w->journal_name);
+  free(w->journal_new);
   free(w);
 }

@@ -14,7 +14,7 @@ struct sptrsm_file_writer {
   hid_t dataset, type;
   double *berr; /* through HDF5: collected until the end */
   /* plain */
-  char *part, *journal_name;
+  char *part, *journal_name, *journal_new;
   int fd;
   struct {
     off_t X, berr, size;

@@ -420,7 +420,11 @@ Test(io_stream, a_part_that_does_not_fit_is_refused) {
   cr_assert(strstr(sptrsm_last_error(), "not an HDF5 file") != NULL, "%s", sptrsm_last_error());
   cr_assert(truncate(part, 1000) == 0 && resumed_columns() == -1);
   cr_assert(strstr(sptrsm_last_error(), "is shorter than its journal says") != NULL, "%s", sptrsm_last_error());
-  cr_assert(remove(part) == 0);
+  cr_assert(rename(journal, file) == 0 && sptrsm_file_writer_resume(&w, file, &shape, 1, &o) == SPTRSM_ERR_IO);
+  o.force = 1;
+  cr_assert(sptrsm_file_writer_resume(&w, file, &shape, 1, &o) == SPTRSM_ERR_IO);
+  cr_assert(strstr(sptrsm_last_error(), "has no journal beside it") != NULL, "%s", sptrsm_last_error());
+  cr_assert(rename(file, journal) == 0 && remove(part) == 0);
   o.keep_partial = 1;
   OK(sptrsm_file_writer_resume(&w, file, &shape, 1, &o));
   cr_assert(w == NULL, "a journal alone is nothing to resume");
