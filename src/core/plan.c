@@ -161,12 +161,20 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
   }
 }
 
+/* Puts `row` into the word that names a lost dependency, and returns what was there: an analysis has waits of its own. */
+static int64_t exchange_lost(const sptrsm_context *context, int64_t row) {
+  if (context->place != SPTRSM_CUDA) return 0;
+  volatile int64_t *word = context->lost;
+  const int64_t before = *word;
+  *word = row;
+  return before;
+}
+
 static sptrsm_status prepare(sptrsm_plan *plan) {
   const char *name = plan->options.method;
   const bool automatic = !name || strcmp(name, "auto") == 0;
   snprintf(plan->reason, sizeof plan->reason, "asked for");
   if (!automatic) SPTI_TRY(take_method(plan, name));
-  SPTI_TRY(spti_context_wait(plan->context)); /* so that the times below are of this plan only */
   const double start = spti_seconds();
   const spti_orientation undecided = plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL;
   SPTI_TRY(timed_view(plan, automatic ? undecided : plan->method->wants));
@@ -188,7 +196,10 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
       (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};
   atomic_init(&plan->references, 1);
   spti_matrix_retain(plan->matrix);
-  sptrsm_status status = prepare(plan);
+  sptrsm_status status = spti_context_wait(plan->context); /* so that times and errors are of this plan only */
+  const int64_t lost = exchange_lost(plan->context, 0);
+  if (status == SPTRSM_OK) status = prepare(plan);
+  if (lost != 0) exchange_lost(plan->context, lost); /* an earlier solve's is left to sptrsm_context_sync */
   if (status != SPTRSM_OK) {
     sptrsm_plan_destroy(plan);
     return status;

@@ -358,6 +358,37 @@ Test(gpu, a_lost_value_ends_in_an_error) {
   free_system(&T);
 }
 
+/* Analyses have waits of their own, and make no account of those of a solve before. */
+Test(gpu, a_lost_value_is_reported_after_an_analysis) {
+  sptrsm_sparse T = on_device(&data);
+  sptrsm_options options;
+  sptrsm_plan *later;
+  solver s;
+  sptrsm_options_init(&options);
+  options.method = "syncfree-csr:thread";
+  options.op = SPTRSM_T;
+  ok(sptrsm_context_create(&s.context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&s.matrix, s.context, &T, SPTRSM_BORROW));
+  ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
+  blocks b = make_blocks();
+  int32_t *entry = (int32_t *)T.idx + data.ptr[49] + 1, wrong = 49;
+  cuda_ok(cudaMemcpy(entry, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  cuda_ok(cudaDeviceSynchronize());
+  cuda_ok(cudaMemcpy(entry, data.idx + data.ptr[49] + 1, sizeof wrong, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
+  options.method = "block";
+  ok(sptrsm_plan_create(&later, s.matrix, &options));
+  cr_assert_eq(sptrsm_context_sync(s.context), SPTRSM_ERR_DEVICE);
+  cr_assert(strstr(sptrsm_last_error(), "dependency never arrived (row "), "%s", sptrsm_last_error());
+  ok(sptrsm_context_sync(s.context));
+  sptrsm_plan_destroy(later);
+  close_solver(&s);
+  free_blocks(&b);
+  free_system(&T);
+}
+
 Test(gpu, malformed_device_arrays_are_refused_in_time) {
   sptrsm_context *context;
   sptrsm_matrix *matrix = NULL;
