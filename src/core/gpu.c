@@ -36,6 +36,7 @@ static sptrsm_status check_device(sptrsm_context *context) {
                      "CUDA device %d (%s) has compute capability %d.%d; 7.0 or newer is needed (independent thread scheduling)",
                      context->device, properties.name, properties.major, properties.minor);
   snprintf(context->description, sizeof context->description, "%.95s", properties.name);
+  context->shared_bytes = properties.sharedMemPerBlockOptin;
   return SPTRSM_OK;
 }
 

@@ -27,6 +27,8 @@ typedef struct {
 static const spti_block_settings SETTINGS = {
     .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
 
+enum { SHARED_BYTES = 96 << 10 }; /* of a thread block: more than any kernel asks for */
+
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
   const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
                                 {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL}, {"bound", &s->bound, 0, INT32_MAX, NULL},
@@ -43,6 +45,10 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   int32_t tile = 0;
   state *s;
   SPTI_TRY(parse_variant(&set, &tile, plan->variant));
+  if (plan->context->shared_bytes < SHARED_BYTES)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                     "block: thread blocks of this device have up to %zu KiB of shared memory, %d are needed; use gather",
+                     plan->context->shared_bytes >> 10, SHARED_BYTES >> 10);
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block state"));
   *s = (state){0};
   plan->state = s;

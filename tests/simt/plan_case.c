@@ -15,6 +15,8 @@ typedef struct {
   int32_t pinned[SPTI_PINNED_WORDS];
 } parts;
 
+enum { PLAN_CASE_SHARED_BYTES = 227 << 10 };
+
 sptrsm_plan *plan_case_open(const spti_view *view) {
   static const spti_method method = {.name = "case"};
   parts *p = calloc(1, sizeof *p);
@@ -22,6 +24,7 @@ sptrsm_plan *plan_case_open(const spti_view *view) {
   p->context.place = SPTRSM_CUDA;
   p->context.lost = p->context.lost_device = &p->lost;
   p->context.spin_limit = SPTI_SPIN_LIMIT;
+  p->context.shared_bytes = PLAN_CASE_SHARED_BYTES;
   p->context.pinned = p->pinned;
   p->plan.context = &p->context;
   p->plan.method = &method;
@@ -41,5 +44,7 @@ void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t
   snprintf(plan->options.stencil, sizeof plan->options.stencil, "%s", stencil);
   memcpy(plan->options.grid, grid, sizeof plan->options.grid);
 }
+
+void plan_case_set_shared_bytes(sptrsm_plan *plan, size_t bytes) { plan->context->shared_bytes = bytes; }
 
 void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }

@@ -128,11 +128,47 @@ template <typename T> struct pair_of_rows {
 
 } // namespace
 
+/* A product with the inverse that overflows in one row must not be felt in rows that do not need it: the step of refinement multiplies
+ * zeros by it. */
+Test(simt_block_host, overflow_in_a_refined_panel) {
+  const int64_t ptr[] = {0, 1, 2, 3, 5};
+  const int32_t idx[] = {0, 1, 2, 2, 3};
+  const double val[] = {1e-10, 1, 1, 1, 1}, B[] = {1e299, 1, 2, 3};
+  double X[] = {0, 0, 0, 0};
+  spti_view view = {};
+  view.n = 4;
+  view.nnz = 5;
+  view.dtype = SPTRSM_F64;
+  view.place = SPTRSM_CUDA;
+  view.ptr = ptr;
+  view.idx = idx;
+  view.val = val;
+  view.tail = 1;
+  view.pull = true;
+  const spti_transfer transfer = {{const_cast<double *>(B), 1, 1, nullptr, nullptr, 0}, {X, 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+  sptrsm_plan *plan = plan_case_open(&view);
+  simt::use(simt::schedule::from_seed(6));
+  cr_assert_eq(method_case_analyse(plan, &spti_method_block, ""), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(strstr(method_case_parameters(plan), "refined=1"), "%s", method_case_parameters(plan));
+  cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(std::isinf(X[0]) && X[1] == 1 && X[2] == 2 && X[3] == 1, "x = %g, %g, %g, %g", X[0], X[1], X[2], X[3]);
+  method_case_close(plan);
+}
+
+/* What refinement can bring back depends on the precision of the inverse. */
+Test(simt_block_host, bounds_of_refinement) {
+  pair_of_rows<float>{1, 400, 1, 3}.check("refined=1 substituted=0"); /* a row sum of abs(inverse) abs(T) is 801 */
+  pair_of_rows<float>{1, 600, 1, 3}.check("refined=0 substituted=1");
+  pair_of_rows<double>{1, 600, 1, 3}.check("refined=1 substituted=0");
+  pair_of_rows<double>{1, 6e5, 1, 3}.check("refined=0 substituted=1");
+}
+
 /* An entry of the inverse that underflows, here even to zero, comes back in the step of refinement; where too much is lost, or an entry
  * overflows, the panel is substituted. */
 Test(simt_block_host, inverses_beyond_the_range_of_the_type) {
   pair_of_rows<float>{1, 1, 1, 3}.check("refined=1 substituted=0"); /* a row sum of abs(inverse) abs(T) is 3 */
   pair_of_rows<float>{1, 0.25f, 1, 3}.check("refined=0 substituted=0");
+  pair_of_rows<float>{1e3f, 1e-35f, 1e3f, 1e38f}.check("refined=1 substituted=0");
   pair_of_rows<float>{1e20f, 0.25f, 1e20f, 1e30f}.check("refined=1 substituted=0");
   pair_of_rows<float>{1e23f, 1, 1e23f, 1e30f}.check("refined=1 substituted=0");
   pair_of_rows<float>{1e30f, 1, 1e23f, 1e38f}.check("refined=0 substituted=1");
@@ -140,6 +176,14 @@ Test(simt_block_host, inverses_beyond_the_range_of_the_type) {
   pair_of_rows<double>{1e100, 1, 1e100, 1e200}.check("refined=1 substituted=0");
   pair_of_rows<double>{1e180, 1, 1e180, 1e300}.check("refined=0 substituted=1");
   pair_of_rows<double>{1e-300, 1, 1e-20, 1e-200}.check("refined=0 substituted=1");
+}
+
+/* The kernels ask for more shared memory than some devices have. */
+Test(simt_block_host, a_device_of_little_shared_memory) {
+  host_case o(&spti_method_block, shape::chain, false);
+  plan_case_set_shared_bytes(o.plan, 64 << 10);
+  cr_assert_eq(o.analyse(""), SPTRSM_ERR_UNSUPPORTED);
+  cr_assert(strstr(sptrsm_last_error(), "64 KiB"), "%s", sptrsm_last_error());
 }
 
 /* Windows are listed in shared memory; the rows that so many have no room for are refused before anything is read. */
