@@ -187,6 +187,17 @@ static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
   return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : n, sizeof *nodes->gathered, "places of gathered values");
 }
 
+/* An array of the entries that are used, in place of a longer one. */
+static sptrsm_status shorten(void *array, int64_t count, size_t size, const char *what) {
+  void *old, *used;
+  memcpy(&old, array, sizeof old);
+  SPTI_TRY(spti_host_alloc(&used, count, size, what));
+  memcpy(used, old, (size_t)count * size);
+  memcpy(array, &used, sizeof used);
+  spti_host_free(old);
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_node_limits *limits) {
   spti_nodes nodes = {.n = v->n, .pull = v->pull, .reversed = v->backward};
   search s = {.view = v, .mirrored = v->pull != v->backward};
@@ -201,6 +212,8 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_no
   }
   SPTI_TRY_GOTO(alloc_nodes(&nodes, &s));
   number_nodes(&nodes, &s);
+  SPTI_TRY_GOTO(shorten(&nodes.node, nodes.count, sizeof *nodes.node, "supernodes"));
+  SPTI_TRY_GOTO(shorten(&nodes.list, nodes.list_length, sizeof *nodes.list, "lists of supernodes"));
   *out = nodes;
   nodes = (spti_nodes){0};
 fail: /* the common end */
