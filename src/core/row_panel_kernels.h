@@ -29,8 +29,8 @@ typedef struct {
   spti_syncfree sync;  /* control: set by spti_row_panels_cut_launch */
 } spti_row_panels_args;
 
-/* Panels there can be; all but the last have `least` rows or more. */
-static inline SPTI_ANYWHERE int32_t spti_row_panels_most(int32_t n, int32_t least) { return n / least + 1; }
+/* Panels there can be of n > 0 rows; all but the last have `least` rows or more. */
+static inline SPTI_ANYWHERE int32_t spti_row_panels_most(int32_t n, int32_t least) { return (n - 1) / least + 1; }
 static inline SPTI_ANYWHERE int32_t spti_row_panels_chunks(int32_t n, int32_t chunk) { return (int32_t)(((int64_t)n + chunk - 1) / chunk); }
 
 int spti_row_panels_cut_launch(const spti_row_panels_args *, void *stream);    /* -> panel, first, number, count; level: -1 */

@@ -105,6 +105,8 @@ static sptrsm_status order_and_count(spti_block_analysis *a, const spti_row_pane
   memcpy(a->totals, plan->context->pinned, totals_bytes);
 fail:
   spti_free(plan->context, memory);
+  columns->ready = columns->steps = columns->tiles = NULL;
+  columns->totals = NULL;
   return status;
 }
 

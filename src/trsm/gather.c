@@ -14,6 +14,7 @@
 
 #include "core/alloc.h"
 #include "core/gpu.h"
+#include "core/level_kernels.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
 #include "core/variant.h"
@@ -134,7 +135,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   if (n == 0) return SPTRSM_OK;
   SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
   SPTI_TRY(spti_alloc(plan->context, &s->row, n, sizeof *s->row, "gather rows"));
-  const int64_t entries = plan->view.nnz - (plan->view.head + plan->view.tail ? n : 0);
+  const int64_t entries = spti_view_entries(&plan->view);
   spti_gather_pattern_args p = {.n = n,
                                 .entries = (int32_t)entries,
                                 .order = s->rows.row,
