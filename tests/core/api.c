@@ -215,6 +215,33 @@ Test(api, devices) {
   }
 }
 
+/* Page-locked on a device's context, plain on the host's: to be read and written either way. */
+static void use_host_memory(sptrsm_context *c) {
+  double *memory = NULL;
+  void *none = NULL;
+  cr_assert_eq(sptrsm_host_alloc((void **)&memory, c, 1000 * sizeof *memory), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int i = 0; i < 1000; i++) memory[i] = i;
+  cr_assert(memory[999] == 999);
+  sptrsm_host_free(c, memory);
+  cr_assert(sptrsm_host_alloc(&none, c, 0) == SPTRSM_OK && none != NULL);
+  sptrsm_host_free(c, none);
+  sptrsm_host_free(c, NULL);
+  cr_assert_eq(sptrsm_host_alloc(&none, c, SIZE_MAX / 4), SPTRSM_ERR_MEMORY);
+  cr_assert(strstr(sptrsm_last_error(), "memory for"), "%s", sptrsm_last_error());
+}
+
+Test(api, host_memory) {
+  sptrsm_context *c;
+  void *memory;
+  use_host_memory(context);
+  WRONG(sptrsm_host_alloc(&memory, NULL, 8), "context is NULL");
+  WRONG(sptrsm_host_alloc(NULL, context, 8), "out or context");
+  if (sptrsm_device_count() == 0) return;
+  cr_assert_eq(sptrsm_context_create(&c, SPTRSM_CUDA, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  use_host_memory(c);
+  sptrsm_context_destroy(c);
+}
+
 /* ---- blocks ---- */
 
 static void wrong_block(sptrsm_block b, const char *message) {
