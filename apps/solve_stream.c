@@ -31,7 +31,8 @@ typedef struct {
 
 /* ---- memory ---- */
 
-static size_t pages(const char *file, const char *format) {
+/* The number that a line of the system has in that place; 0: there is none. */
+static size_t number_in(const char *file, const char *format) {
   unsigned long long count = 0;
   FILE *f = fopen(file, "r");
   if (f == NULL) return 0;
@@ -41,12 +42,14 @@ static size_t pages(const char *file, const char *format) {
   return (size_t)count;
 }
 
-static size_t resident_bytes(void) { return pages("/proc/self/statm", "%*u %llu") * (size_t)sysconf(_SC_PAGESIZE); }
+static size_t resident_bytes(void) { return number_in("/proc/self/statm", "%*u %llu") * (size_t)sysconf(_SC_PAGESIZE); }
 
 /* Without --memory-limit half of what the system could give without swapping. */
 static size_t limit_of(const run *r) {
-  size_t asked = r->set->problem.io.memory_limit, available = pages("/proc/meminfo", "MemAvailable: %llu kB") * 1024;
+  size_t asked = r->set->problem.io.memory_limit, available = number_in("/proc/meminfo", "MemAvailable: %llu kB") * 1024;
+  size_t container = number_in("/sys/fs/cgroup/memory.max", "%llu");
   if (asked > 0) return asked;
+  if (container > 0 && container < available) available = container;
   if (available == 0) available = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
   return resident_bytes() + available / 2;
 }
