@@ -26,32 +26,38 @@ static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs
                            "  --reps R                      default 11\n"
                            "  --mkl libmkl_rt.so            MKL's two triangular solves, too\n"
                            "  --cudss libcudss.so.1         with --device cuda: cuDSS and its factors, too\n"
+                           "  --refine                      refined too, and refined with single factors\n"
                            "  --no-native                   not the library that made the factors\n"
                            "  -q, -v, --help, --version\n"
                            "exit: 0, 1 a solution is wrong, 2 usage, ...\n";
 
-enum { KEY_WITH = 2000, KEY_ORDERING, KEY_NRHS, KEY_THREADS, KEY_DEVICE, KEY_METHODS, KEY_REPS, KEY_MKL, KEY_CUDSS, KEY_NO_NATIVE };
-enum { INPUTS_MAX = 64, METHODS_MAX = 8, WIDTHS_MAX = 16, SOLVERS_MAX = 2 * METHODS_MAX + 5 };
+enum {
+  KEY_WITH = 2000,
+  KEY_ORDERING,
+  KEY_NRHS,
+  KEY_THREADS,
+  KEY_DEVICE,
+  KEY_METHODS,
+  KEY_REPS,
+  KEY_MKL,
+  KEY_CUDSS,
+  KEY_REFINE,
+  KEY_NO_NATIVE
+};
+enum { INPUTS_MAX = 64, METHODS_MAX = 8, WIDTHS_MAX = 16, SOLVERS_MAX = 6 * METHODS_MAX + 5 };
 
 static const struct argp_option options[] = {
-    {"with", KEY_WITH, "W", 0, "", 0},
-    {"ordering", KEY_ORDERING, "O", 0, "", 0},
-    {"nrhs", KEY_NRHS, "K", 0, "", 0},
-    {"threads", KEY_THREADS, "N", 0, "", 0},
-    {"device", KEY_DEVICE, "D", 0, "", 0},
-    {"methods", KEY_METHODS, "M", 0, "", 0},
-    {"reps", KEY_REPS, "R", 0, "", 0},
-    {"mkl", KEY_MKL, "FILE", 0, "", 0},
-    {"cudss", KEY_CUDSS, "FILE", 0, "", 0},
-    {"no-native", KEY_NO_NATIVE, NULL, 0, "", 0},
-    {0},
+    {"with", KEY_WITH, "W", 0, "", 0},       {"ordering", KEY_ORDERING, "O", 0, "", 0},    {"nrhs", KEY_NRHS, "K", 0, "", 0},
+    {"threads", KEY_THREADS, "N", 0, "", 0}, {"device", KEY_DEVICE, "D", 0, "", 0},        {"methods", KEY_METHODS, "M", 0, "", 0},
+    {"reps", KEY_REPS, "R", 0, "", 0},       {"mkl", KEY_MKL, "FILE", 0, "", 0},           {"cudss", KEY_CUDSS, "FILE", 0, "", 0},
+    {"refine", KEY_REFINE, NULL, 0, "", 0},  {"no-native", KEY_NO_NATIVE, NULL, 0, "", 0}, {0},
 };
 
 typedef struct {
   const char *inputs[INPUTS_MAX], *methods[METHODS_MAX], *with, *mkl, *cudss;
   int input_count, method_count, width_count, threads, reps;
   int64_t widths[WIDTHS_MAX];
-  bool no_native;
+  bool no_native, refine;
   sptrsm_place place;
   factor_request request;
 } settings;
@@ -78,6 +84,7 @@ typedef struct {
   compare_mkl *mkl;
   compare_cudss *cudss;
   sptrsm_direct *direct;
+  compare_own_kind own;
   sptrsm_block B, X; /* of an own one and of cuDSS, in its place */
   bench_timer *timer;
   double *ms, error, residual; /* max |x - x_true|; see compare_residual */
@@ -113,6 +120,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_REPS: s->reps = (int)cli_integer("--reps", text, 1, 100000); return 0;
   case KEY_MKL: s->mkl = text; return 0;
   case KEY_CUDSS: s->cudss = text; return 0;
+  case KEY_REFINE: s->refine = true; return 0;
   case KEY_NO_NATIVE: s->no_native = true; return 0;
   case ARGP_KEY_ARG:
     if (s->input_count == INPUTS_MAX) cli_usage("more than %d matrices", INPUTS_MAX);
@@ -174,20 +182,12 @@ static sptrsm_status blocks_begin(solver *v, const problem_set *p, sptrsm_layout
   return status == SPTRSM_OK ? bench_memory(&v->X.data, place, bytes, NULL) : status;
 }
 
-static int own_begin(solver *v, const problem_set *p, const char *method, sptrsm_layout layout) {
-  sptrsm_options o;
-  sptrsm_info info = {.size = sizeof info};
-  sptrsm_options_init(&o);
-  o.method = method;
-  o.nrhs_hint = p->nrhs;
+static int own_begin(solver *v, const problem_set *p, compare_own_kind kind, const char *method, sptrsm_layout layout) {
   v->kind = OWN;
-  sptrsm_status status = blocks_begin(v, p, layout);
-  if (status == SPTRSM_OK) status = sptrsm_direct_create(&v->direct, p->context, &p->set.set, &o);
-  if (status == SPTRSM_OK) status = sptrsm_direct_info(&info, NULL, v->direct);
-  if (status == SPTRSM_OK)
-    snprintf(v->name, sizeof v->name, "sptrsm %s%s%s%s, %s order", method, strcmp(method, "auto") == 0 ? " (" : "",
-             strcmp(method, "auto") == 0 ? info.method : "", strcmp(method, "auto") == 0 ? ")" : "", cli_orders[layout]);
-  return cli_fail(status);
+  v->own = kind;
+  int code = cli_fail(blocks_begin(v, p, layout));
+  compare_own_request r = {.context = p->context, .kind = kind, .method = method, .layout = layout, .nrhs = p->nrhs};
+  return code == CLI_OK ? compare_own_begin(&v->direct, v->name, &r, &p->set, p->A) : code;
 }
 
 static int native_begin(solver *v, const problem_set *p, const compare_native *native) {
@@ -229,7 +229,7 @@ static void solver_end(solver *v) {
 static int solve_once(solver *v, problem_set *p, double *ms) {
   int code = CLI_OK;
   bench_timer_start(v->timer);
-  if (v->kind == OWN) code = cli_fail(sptrsm_direct_solve(v->direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &v->B, &v->X));
+  if (v->kind == OWN) code = cli_fail(compare_own_solve(v->direct, v->own, &v->B, &v->X));
   else if (v->kind == CUDSS) code = compare_cudss_solve(v->cudss);
   else if (v->kind == NATIVE) code = v->native->solve(v->state, p->B, p->X, p->nrhs);
   else code = compare_mkl_solve(v->mkl, p->B_rows, p->Y, p->X, p->nrhs);
@@ -269,7 +269,8 @@ static int begin_solvers(solver *list, int *count, problem_set *p) {
   if (code == CLI_OK && p->s->mkl) code = mkl_begin(&list[(*count)++], p);
   for (int m = 0; m < p->s->method_count; m++)
     for (int layout = 0; layout < 2 && code == CLI_OK; layout++)
-      code = own_begin(&list[(*count)++], p, p->s->methods[m], layout ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
+      for (int kind = COMPARE_SOLVED; kind <= (p->s->refine ? COMPARE_MIXED : COMPARE_SOLVED) && code == CLI_OK; kind++)
+        code = own_begin(&list[(*count)++], p, (compare_own_kind)kind, p->s->methods[m], layout ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
   for (int v = 0; v < *count && code == CLI_OK; v++)
     if ((list[v].ms = calloc((size_t)p->s->reps + 1, sizeof(double))) == NULL) code = factor_no_memory("times");
   return code;

@@ -3,6 +3,7 @@
  * compare.c           the program: matrices, alternating repetitions, table
  * compare_check.c     the residual of a solution
  * compare_native.c    CHOLMOD, UMFPACK and KLU solve with the factors they keep
+ * compare_own.c       sptrsm_direct, also with refinement and with factors in single precision
  * compare_mkl.c       MKL's triangular solves with the triangles of the factor set; MKL is loaded when asked for
  * compare_cudss.c     cuDSS on the GPU with factors of its own, likewise
  */
@@ -26,6 +27,18 @@ void compare_set_threads(int threads);         /* of OpenBLAS, where that is the
 
 /* max over the columns of ||b - A x|| / (||A|| ||x|| + ||b||), Frobenius norms; NaN if one is. B and X column-major, ld = n. */
 int compare_residual(double *out, const factor_matrix *A, const double *B, const double *X, int64_t nrhs);
+
+/* sptrsm_direct with the factor set: solved, refined in working precision, refined with factors in single precision. */
+typedef enum { COMPARE_SOLVED, COMPARE_REFINED, COMPARE_MIXED } compare_own_kind;
+typedef struct {
+  sptrsm_context *context;
+  compare_own_kind kind;
+  const char *method;
+  sptrsm_layout layout;
+  int64_t nrhs;
+} compare_own_request;
+int compare_own_begin(sptrsm_direct **out, char name[96], const compare_own_request *, const factor_set *, const factor_matrix *A);
+sptrsm_status compare_own_solve(sptrsm_direct *, compare_own_kind, const sptrsm_block *B, sptrsm_block *X);
 
 /* L y = b and U x = y by mkl_sparse_d_trsm; permutations and scaling are left out, so it is a part of a solve. */
 typedef struct compare_mkl compare_mkl;

@@ -17,7 +17,7 @@ target_link_libraries(sptrsm-factor PRIVATE sptrsm_factor_objects)
 
 # The solve phases of the libraries beside that of this one; a development tool that is not installed.
 if(TARGET solver::CHOLMOD AND TARGET solver::UMFPACK AND TARGET solver::KLU)
-  add_executable(compare_factors compare.c compare_check.c compare_cudss.c compare_mkl.c compare_native.c)
+  add_executable(compare_factors compare.c compare_check.c compare_cudss.c compare_mkl.c compare_native.c compare_own.c)
   sptrsm_target_options(compare_factors)
   target_link_libraries(compare_factors PRIVATE sptrsm_factor_objects sptrsm_bench_objects sptrsm_apps ${CMAKE_DL_LIBS})
   set_target_properties(compare_factors PROPERTIES LINKER_LANGUAGE C)

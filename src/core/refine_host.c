@@ -9,6 +9,9 @@
 enum { GROUP = 8 /* columns at a time */, PIECE = 2048 /* rows */, ALONE = 1 << 14 /* elements that are not worth a second thread */ };
 
 static inline double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
+static inline void note(double *most, double v) {
+  if (!(v <= *most)) *most = nan_max(*most, v);
+}
 
 /* What a group of columns has shown so far. */
 typedef struct {

@@ -25,31 +25,45 @@ static inline T NAME(times)(T a, T b) { return a * b; }
 static inline T NAME(times_alpha)(const double alpha[2], T b) { return (R)alpha[0] * b; }
 #endif
 
-static inline double NAME(ratio)(R r, R s, const spti_residual_args *a) {
-  if (s > (R)a->small) return (double)(r / s);
-  return r == 0 && s == 0 ? 0 : (double)((r + (R)a->tiny) / (s + (R)a->tiny));
+/* Into the greatest of a column. The division is done where it may change something, which is seldom (infinite ones make NaN). */
+static inline void NAME(note_ratio)(double *most, R r, R s, const spti_residual_args *a) {
+  if (s > (R)a->small) {
+    if (!((double)r < *most * (double)s)) *most = nan_max(*most, (double)(r / s));
+  } else if (r != 0 || s != 0) {
+    *most = nan_max(*most, (double)((r + (R)a->tiny) / (s + (R)a->tiny)));
+  }
 }
 
-/* r -= op(A)(i,:) x and s += |op(A)(i,:)| |x| for columns at the given offsets of x. */
-static inline void NAME(subtract_line)(T *r, R *s, const spti_residual_args *a, int32_t i, const int64_t *offset, int32_t count) {
+/* r -= op(A)(i,:) x and s += |op(A)(i,:)| |x| for columns at the given offsets of x; `together`: they lie side by side. Inlined with a
+ * constant count, so that the columns are vector lanes. */
+static inline __attribute__((always_inline)) void NAME(subtract_line)(T *r, R *s, const spti_residual_args *a, int32_t i,
+                                                                      const int64_t *offset, int32_t count, bool together) {
   const T *val = a->val, *x = a->x.data;
+  T sum[GROUP], v[GROUP];
+  R sizes[GROUP];
+  for (int32_t c = 0; c < count; c++) sum[c] = r[c], sizes[c] = s[c];
   for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
     T t = a->conj ? CONJ(val[p]) : val[p];
     R size = NAME(size)(t);
     const T *row = x + a->idx[p] * a->x.row_stride;
+    for (int32_t c = 0; c < count; c++) v[c] = together ? row[offset[0] + c] : row[offset[c]];
     for (int32_t c = 0; c < count; c++) {
-      T v = row[offset[c]];
-      r[c] -= NAME(times)(t, v);
-      s[c] += size * NAME(size)(v);
+      sum[c] -= NAME(times)(t, v[c]);
+      sizes[c] += size * NAME(size)(v[c]);
     }
   }
+  for (int32_t c = 0; c < count; c++) r[c] = sum[c], s[c] = sizes[c];
 }
 
 /* Rows [i0, i1) of `count` columns from the c0-th. */
 static void NAME(residual)(const spti_residual_args *a, int32_t i0, int32_t i1, int32_t c0, int32_t count, maxima *m) {
   int64_t offset[GROUP];
+  bool together = true;
   *m = (maxima){0};
-  for (int32_t c = 0; c < count; c++) offset[c] = a->columns[c0 + c] * a->x.col_stride;
+  for (int32_t c = 0; c < GROUP; c++) { /* a narrow group is filled up with its last column */
+    offset[c] = a->columns[c0 + (c < count ? c : count - 1)] * a->x.col_stride;
+    together = together && offset[c] == offset[0] + c;
+  }
   for (int32_t i = i0; i < i1; i++) {
     T r[GROUP] = {0};
     R s[GROUP] = {0};
@@ -59,17 +73,18 @@ static void NAME(residual)(const spti_residual_args *a, int32_t i0, int32_t i1, 
       s[c] = NAME(size)(r[c]);
     }
     if (!a->from_zero) {
-      if (count == GROUP) NAME(subtract_line)(r, s, a, i, offset, GROUP); /* a loop of known length */
-      else NAME(subtract_line)(r, s, a, i, offset, count);
+      if (count == 1) NAME(subtract_line)(r, s, a, i, offset, 1, false);
+      else if (together) NAME(subtract_line)(r, s, a, i, offset, GROUP, true);
+      else NAME(subtract_line)(r, s, a, i, offset, GROUP, false);
     }
     for (int32_t c = 0; c < count; c++) {
       int64_t at = i * a->r.row_stride + (c0 + c) * a->r.col_stride;
       R size = NAME(size)(r[c]);
       bool dropped = size <= (R)a->drop * s[c];
       ((T *)a->r.data)[at] = dropped ? 0 : r[c];
-      m->berr[c] = nan_max(m->berr[c], NAME(ratio)(size, s[c], a));
-      m->size[c] = nan_max(m->size[c], dropped ? 0 : (double)size);
-      if (!a->from_zero) m->x_size[c] = nan_max(m->x_size[c], (double)NAME(size)(x[offset[c]]));
+      NAME(note_ratio)(&m->berr[c], size, s[c], a);
+      if (!dropped) note(&m->size[c], (double)size);
+      if (!a->from_zero) note(&m->x_size[c], (double)NAME(size)(x[offset[c]]));
       if (a->weight.data)
         ((R *)a->weight.data)[i * a->weight.row_stride + (c0 + c) * a->weight.col_stride] =
             size + (R)a->growth * s[c] + (s[c] > (R)a->small ? 0 : (R)a->tiny);

@@ -109,6 +109,9 @@ test_factor_compare() {
   run compare_factors lu.mtx --with cholmod
   code 0
   warns "lu.mtx: left out"
+  run compare_factors grid.mtx --nrhs 4 --reps 1 --with cholmod --no-native --refine
+  code 0
+  check; [ "$(grep -cE 'order(, refined|, mixed|) ' stdout)" = 6 ] || fail "expected three ways in two orders"
   run compare_factors grid.mtx --nrhs 1,3 --reps 1 --with cholmod --no-native
   code 0
   check; [ "$(grep -c '^  CHOLMOD' stdout)$(grep -c '^  sptrsm' stdout)$(grep -cE '^ [13] right-hand sides?$' stdout)" = 042 ] || fail "expected ours twice, with two numbers of right-hand sides"
