@@ -279,6 +279,59 @@ Test(memory, every_allocation_of_a_direct_solver_fails_once) {
     }
 }
 
+/* ---- refinement, with factors in single precision ---- */
+
+static int64_t half_ptr[N + 1];
+static int32_t half_idx[2 * N];
+static double half_val[4 * N];
+
+/* The lower half of a matrix of no relation to the factors: what comes out is bad, but the same every time. */
+static void make_half(void) {
+  int64_t p = 0;
+  for (int32_t j = 0; j < N; j++) {
+    half_idx[p] = j, put(half_val, p++, dtype, 3 + j % 4);
+    if (j + 2 < N) half_idx[p] = j + 2, put(half_val, p++, dtype, CMPLX(-0.5, is_complex(dtype) ? 0.25 : 0));
+    half_ptr[j + 1] = p;
+  }
+}
+
+static sptrsm_status make_mixed(void) {
+  sptrsm_options_init(&options);
+  options.precision = SPTRSM_MIXED;
+  return sptrsm_direct_create(&direct, context, &factors.f, &options);
+}
+
+static sptrsm_status give_original(void) {
+  sptrsm_square A = {
+      .format = SPTRSM_CSC, .dtype = dtype, .symmetry = SPTRSM_HERMITIAN, .n = N, .ptr = half_ptr, .idx = half_idx, .val = half_val};
+  return sptrsm_direct_set_original(direct, &A);
+}
+
+static sptrsm_status refine(void) {
+  double ferr[NRHS];
+  sptrsm_refine_options how;
+  sptrsm_refine_options_init(&how);
+  how.solve = 1;
+  how.max_steps = 2;
+  sptrsm_refine_result result = {.size = sizeof result, .ferr = ferr};
+  sptrsm_block B = block(right, N, dtype), X = block(y, N, dtype);
+  return sptrsm_direct_refine(direct, SPTRSM_SYS_Aat, SPTRSM_N, NULL, &B, &X, &how, &result);
+}
+
+static step *const refine_steps[] = {make_context, make_mixed, give_original, refine, give_original, refine, NULL};
+
+Test(memory, every_allocation_of_refinement_fails_once) {
+  for (int r = 0; r < RECIPES; r++) {
+    if (!recipes[r].has_U) continue;
+    dtype = r % 2 ? SPTRSM_C128 : SPTRSM_F64;
+    build_factor_set(&factors, &recipes[r], dtype);
+    make_half();
+    memset(y, 0, sizeof y);
+    for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, 1 + i % 5);
+    live(&(life){.name = recipes[r].name, .steps = refine_steps, .end = end_direct, .bits = plan_bits});
+  }
+}
+
 /* ---- the part of a factor set that few rows need ---- */
 
 static sptrsm_reach *reach;
