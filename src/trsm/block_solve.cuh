@@ -89,18 +89,42 @@ template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a,
   store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
 }
 
-/* A strip's tiles of a triangle or an inverse, a few of them at a time. */
-template <typename T, typename Shape, typename Load> struct block_diagonal {
+/* A strip's tiles of the inverse, in shared memory: two are on their way to registers while two are multiplied. */
+template <typename T, typename Shape> struct block_inverse {
+  block_fragment<T> tile[4];
+  const T *from;
+  int32_t count;
+
+  SPTI_DEVICE block_inverse(const block_item &g, const T *block)
+      : from(block + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
+  SPTI_DEVICE void fetch_pair(int32_t first) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) load_fragment(from_shared(), from + (first + i) * SPTI_BLOCK_TILE, tile[first % 4 + i]);
+  }
+  /* The first pair has been fetched. */
+  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
+#pragma unroll
+    for (int i = 0; i < 2 * SPTI_BLOCK_STRIPS; i += 2) {
+      if (i + 2 < count) fetch_pair(i + 2);
+      if (i < count) multiply_tiles<2>(x, tile + i % 4, r + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
+    }
+  }
+};
+
+/* A strip's tiles of the triangle, a few of them at a time. */
+template <typename T, typename Shape> struct block_triangle {
   block_fragment<T> tile[Shape::STEPS];
   const T *from;
   int32_t count;
 
-  SPTI_DEVICE block_diagonal(const block_item &g, const T *block)
-      : from(block + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
+  SPTI_DEVICE block_triangle(const spti_block_solve_args &a, const block_item &g) : count(2 * (g.strip + 1)) {
+    const int64_t first = load_const(a.panels.diag_start + g.panel);
+    from = (const T *)a.panels.triangle + (first + spti_block_diagonal_tile(g.strip, 0, 0)) * SPTI_BLOCK_TILE;
+  }
   SPTI_DEVICE void fetch(int32_t first) {
 #pragma unroll
     for (int i = 0; i < Shape::STEPS; i++)
-      if (first + i < count) load_fragment(Load(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
+      if (first + i < count) load_fragment(from_global(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
   }
   /* The first ones have been fetched. */
   SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
@@ -241,12 +265,12 @@ SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T 
 
 /* ---- the kernel ---- */
 
-/* Whole block: one step of refinement of x = inverse r: e = r - triangle x, then x += inverse e. q: room for x, r becomes e. */
+/* Whole block: one step of refinement of x = inverse r: e = r - triangle x, then x += inverse e. q: room for x, r becomes e. The first
+ * tiles of the triangle have been fetched. */
 template <typename T, typename Shape>
-SPTI_DEVICE void refine(const spti_block_solve_args &a, const block_item &g, block_diagonal<T, Shape, from_shared> &inverse, double *r,
-                        double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+SPTI_DEVICE void refine(const block_item &g, block_inverse<T, Shape> &inverse, block_triangle<T, Shape> &triangle, double *r, double *q,
+                        block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_sums<T, Shape::TILES> e = {};
-  const T *triangle = (const T *)a.panels.triangle + int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
   if (multiplies) {
     for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { sum = word; });
     for_rows<T, Shape>(x, q, [&](double &word, double &sum, int k) {
@@ -256,15 +280,12 @@ SPTI_DEVICE void refine(const spti_block_solve_args &a, const block_item &g, blo
   }
   syncthreads();
   if (multiplies) {
-    block_diagonal<T, Shape, from_global> tiles(g, triangle);
-    tiles.fetch(0);
-    tiles.multiply(e, q);
+    triangle.multiply(e, q);
+    inverse.fetch_pair(0);
     for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { word = sum; });
   }
   syncthreads();
-  if (!multiplies) return;
-  inverse.fetch(0);
-  inverse.multiply(x, r);
+  if (multiplies) inverse.multiply(x, r);
 }
 
 /* Whole block: from its sums, which are in the warps' registers, to the solutions. r, q: shared memory for all of them. */
@@ -272,8 +293,10 @@ template <typename T, typename Shape>
 SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, double *q,
                                 int32_t flags, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
   const bool substituted = flags == SPTI_BLOCK_SUBSTITUTE, multiplies = !substituted && g.works() && g.part == 0;
-  block_diagonal<T, Shape, from_shared> tiles(g, inverse);
-  if (multiplies) tiles.fetch(0);
+  block_inverse<T, Shape> tiles(g, inverse);
+  block_triangle<T, Shape> triangle(a, g);
+  if (multiplies) tiles.fetch_pair(0);
+  if (multiplies && flags == SPTI_BLOCK_REFINE) triangle.fetch(0); /* long before they are needed */
   put_sums<T, Shape>(g, sums, r, shared);
   syncthreads();
   if (g.parts > 1) {
@@ -284,7 +307,7 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
     sums = {};
     tiles.multiply(sums, r);
   }
-  if (flags == SPTI_BLOCK_REFINE) refine<T, Shape>(a, g, tiles, r, q, sums, multiplies, shared);
+  if (flags == SPTI_BLOCK_REFINE) refine<T, Shape>(g, tiles, triangle, r, q, sums, multiplies, shared);
   if (multiplies) put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   if (!substituted && !shared->some_bad) return;
   syncthreads(); /* nobody needs the sums any more */
