@@ -194,3 +194,42 @@ Test(simt_block_analysis, several_panels) { all_shapes(180, 50000, 4); }
 Test(simt_block_analysis, rows_of_any_size) {
   for (int decades : {3, 18, 30}) all_shapes(64, 60000 + uint64_t(decades), 4, decades);
 }
+
+/* One wrong element in any of the arrays must not pass. */
+Test(simt_block_analysis, what_is_wrong_is_noticed) {
+  block_case c;
+  c.pattern = shape::dense;
+  c.n = 100;
+  simt::use(simt::schedule::from_seed(1));
+  system_of_case<double> system(c, 1);
+  block_reference expected;
+  spti_block_analysis found;
+  const spti_block_settings set = c.settings();
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  cr_assert(block_reference_make(&expected, &system.view, &c.rules));
+  cr_assert_eq(spti_block_analysis_make(&found, plan, &set), SPTRSM_OK, "%s; %s", sptrsm_last_error(), simt::error().c_str());
+  cr_assert_eq(compare<double>(found, expected), "");
+  const auto notices = [&](const void *array, size_t at, size_t bytes, const char *what) {
+    unsigned char *element = (unsigned char *)array + at * bytes, kept = *element;
+    *element = (unsigned char)(kept ^ 64);
+    const std::string failure = compare<double>(found, expected);
+    cr_assert(failure.find(what) != std::string::npos, "%s changed: '%s'", what, failure.c_str());
+    *element = kept;
+  };
+  const spti_block_panels &p = found.panels;
+  notices(p.first, 1, 4, "first");
+  notices(p.order, 0, 4, "order");
+  notices(found.args.columns.ready_at, 70, 4, "ready at");
+  notices(p.step_start, 1, 4, "step start");
+  notices(p.diag_start, 1, 4, "diagonal start");
+  notices(p.col, 3, 4, "column");
+  notices(p.step, 2, 8, "step");
+  notices((const double *)p.tile + 5, 0, 8, "tile value");
+  notices((const double *)p.triangle + 64, 0, 8, "triangle value");
+  notices((const char *)p.inverse + 7, 0, 1, "inverse"); /* the sign and the exponent of (0,0) */
+  notices(p.flags, 1, 4, "flag");
+  notices(found.args.flagged, 0, 4, "flagged");
+  block_reference_free(&expected);
+  spti_block_analysis_free(&found, plan);
+  plan_case_close(plan);
+}
