@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+enum { SPTI_BLOCK_TERMS = 4 }; /* of a residual: what a row of two entries besides the diagonal has */
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */
 
@@ -44,7 +45,8 @@ typedef struct {
   void *tile, *triangle, *inverse;
   int32_t *flags;       /* [count] */
   int32_t *flagged;     /* [2]: panels that are substituted, and refined */
-  double bound, refine; /* largest row sum of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement */
+  double bound, refine; /* row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement; the first on
+                         * average over a row, and more in rows of more terms than SPTI_BLOCK_TERMS, in proportion */
 } spti_block_values_args;
 
 int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> col, step, tile, triangle; flagged: 0 */

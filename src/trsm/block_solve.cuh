@@ -20,6 +20,7 @@
 #include "core/transfer.cuh"
 #include "core/two_blocks.cuh"
 #include "trsm/block_columns.cuh"
+#include "trsm/block_diagonal.cuh"
 
 namespace spti {
 
@@ -88,55 +89,6 @@ template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a,
   const int64_t r = row_at(a.between.to, row_of_place(a, place));
   store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
 }
-
-/* A strip's tiles of the inverse, in shared memory: two are on their way to registers while two are multiplied. */
-template <typename T, typename Shape> struct block_inverse {
-  block_fragment<T> tile[4];
-  const T *from;
-  int32_t count;
-
-  SPTI_DEVICE block_inverse(const block_item &g, const T *block)
-      : from(block + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
-  SPTI_DEVICE void fetch_pair(int32_t first) {
-#pragma unroll
-    for (int i = 0; i < 2; i++) load_fragment(from_shared(), from + (first + i) * SPTI_BLOCK_TILE, tile[first % 4 + i]);
-  }
-  /* The first pair has been fetched. */
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
-#pragma unroll
-    for (int i = 0; i < 2 * SPTI_BLOCK_STRIPS; i += 2) {
-      if (i + 2 < count) fetch_pair(i + 2);
-      if (i < count) multiply_tiles<2>(x, tile + i % 4, r + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
-    }
-  }
-};
-
-/* A strip's tiles of the triangle, a few of them at a time. */
-template <typename T, typename Shape> struct block_triangle {
-  block_fragment<T> tile[Shape::STEPS];
-  const T *from;
-  int32_t count;
-
-  SPTI_DEVICE block_triangle(const spti_block_solve_args &a, const block_item &g) : count(2 * (g.strip + 1)) {
-    const int64_t first = load_const(a.panels.diag_start + g.panel);
-    from = (const T *)a.panels.triangle + (first + spti_block_diagonal_tile(g.strip, 0, 0)) * SPTI_BLOCK_TILE;
-  }
-  SPTI_DEVICE void fetch(int32_t first) {
-#pragma unroll
-    for (int i = 0; i < Shape::STEPS; i++)
-      if (first + i < count) load_fragment(from_global(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
-  }
-  /* The first ones have been fetched. */
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
-#pragma unroll
-    for (int first = 0; first < 2 * SPTI_BLOCK_STRIPS; first += Shape::STEPS) {
-      if (first > 0 && first < count) fetch(first);
-#pragma unroll
-      for (int i = 0; i < Shape::STEPS; i += 2)
-        if (first + i < count) multiply_tiles<2>(x, tile + i, r + (first + i) * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
-    }
-  }
-};
 
 /* Whole warp: out with a strip's solutions, all but the bad ones. */
 template <typename T, typename Shape>
@@ -265,11 +217,33 @@ SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T 
 
 /* ---- the kernel ---- */
 
-/* Whole block: one step of refinement of x = inverse r: e = r - triangle x, then x += inverse e. q: room for x, r becomes e. The first
- * tiles of the triangle have been fetched. */
+/* Whole block: sums become those in shared memory, r, added up over the parts of each strip. */
 template <typename T, typename Shape>
-SPTI_DEVICE void refine(const block_item &g, block_inverse<T, Shape> &inverse, block_triangle<T, Shape> &triangle, double *r, double *q,
-                        block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+SPTI_DEVICE void gather_sums(const block_item &g, double *r, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
+  put_sums<T, Shape>(g, sums, r, shared);
+  syncthreads();
+  if (g.parts == 1) return;
+  add_parts<Shape>(g, r, shared);
+  syncthreads();
+}
+
+/* Whole block: x = inverse r, then one step of refinement: e = r - triangle x, x += inverse e. q: room for x, r becomes e. The first tiles
+ * of the triangle are asked for long before they are needed. */
+template <typename T, typename Shape>
+SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_item &g, const T *block, double *r, double *q,
+                                     block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+  block_inverse<T, Shape> inverse(g, block);
+  const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
+  block_diagonal<T, Shape, from_global> triangle(g, (const T *)a.panels.triangle + first);
+  if (multiplies) {
+    inverse.fetch_pair(0);
+    triangle.fetch(0);
+  }
+  gather_sums<T, Shape>(g, r, x, shared);
+  if (multiplies) {
+    x = {};
+    inverse.multiply(x, r);
+  }
   block_sums<T, Shape::TILES> e = {};
   if (multiplies) {
     for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { sum = word; });
@@ -293,21 +267,17 @@ template <typename T, typename Shape>
 SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, double *q,
                                 int32_t flags, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
   const bool substituted = flags == SPTI_BLOCK_SUBSTITUTE, multiplies = !substituted && g.works() && g.part == 0;
-  block_inverse<T, Shape> tiles(g, inverse);
-  block_triangle<T, Shape> triangle(a, g);
-  if (multiplies) tiles.fetch_pair(0);
-  if (multiplies && flags == SPTI_BLOCK_REFINE) triangle.fetch(0); /* long before they are needed */
-  put_sums<T, Shape>(g, sums, r, shared);
-  syncthreads();
-  if (g.parts > 1) {
-    add_parts<Shape>(g, r, shared);
-    syncthreads();
+  if (flags == SPTI_BLOCK_REFINE) {
+    multiply_and_refine<T, Shape>(a, g, inverse, r, q, sums, multiplies, shared);
+  } else {
+    block_diagonal<T, Shape, from_shared> tiles(g, inverse);
+    if (multiplies) tiles.fetch(0);
+    gather_sums<T, Shape>(g, r, sums, shared);
+    if (multiplies) {
+      sums = {};
+      tiles.multiply(sums, r);
+    }
   }
-  if (multiplies) {
-    sums = {};
-    tiles.multiply(sums, r);
-  }
-  if (flags == SPTI_BLOCK_REFINE) refine<T, Shape>(g, tiles, triangle, r, q, sums, multiplies, shared);
   if (multiplies) put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   if (!substituted && !shared->some_bad) return;
   syncthreads(); /* nobody needs the sums any more */

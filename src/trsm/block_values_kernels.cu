@@ -156,18 +156,29 @@ template <> struct range<double> {
 };
 template <typename R> struct range<complex_t<R>> : range<R> {};
 
-/* Whole block: what row `thread` asks for, a flag of the panel. */
+/* Up to which amplification of roundings a product with the inverse is as accurate as is promised: a residual is measured by the terms of
+ * its row, in the whole matrix. */
+SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
+  const spti_view &v = a.columns.view;
+  if (place >= v.n) return a.bound;
+  const int32_t line = v.backward ? v.n - 1 - place : place;
+  const int64_t terms = load_const(v.ptr + line + 1) - load_const(v.ptr + line) - v.head - v.tail + 2;
+  return terms > SPTI_BLOCK_TERMS ? a.bound * double(terms) / SPTI_BLOCK_TERMS : a.bound;
+}
+
+/* Whole block: what row `thread` asks for, a flag of the panel. Roundings of the products are amplified by abs(inverse) abs(D) in the
+ * solutions, which the residual of a row adds up with abs(D) as weights. */
 template <typename T, typename W>
-SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t rows) {
+SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t first, int32_t rows) {
   SPTI_SHARED(double, row_sums, SPTI_BLOCK_ROWS);
+  SPTI_SHARED(double, amplified, SPTI_BLOCK_ROWS);
   const int32_t i = thread_in_block();
-  double sum = 0, most = 0, all = 0, total = 0;
+  double sum = 0, most = 0, all = 0, total = 0, residual = 0;
   bool tiny = false, huge = false;
   for (int32_t j = 0; i < rows && j <= i; j++) sum += magnitude(t.D(i, j));
   if (i < rows) row_sums[i] = sum;
   syncthreads();
-  if (i >= rows) return 0;
-  for (int32_t k = 0; k <= i; k++) {
+  for (int32_t k = 0; i < rows && k <= i; k++) {
     const double x = magnitude(t.X(i, k)), kept = magnitude(in_f64<T>::to(t.X(i, k)));
     most += x * row_sums[k];
     all += x;
@@ -175,10 +186,14 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
     tiny |= x != 0 && !(kept >= range<T>::LEAST);
     huge |= !(kept <= range<T>::MOST);
   }
+  if (i < rows) amplified[i] = most;
+  syncthreads();
+  if (i >= rows) return 0;
+  for (int32_t j = 0; j <= i; j++) residual += magnitude(t.D(i, j)) * amplified[j];
+  const bool accurate = residual <= limit_of_row(a, first + i) * sum;
   const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
-  const bool bounded = most <= a.refine || most <= a.bound;
-  if (!bounded || huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
-  return !(most <= a.bound) || tiny || lost > range<T>::LEAST ? SPTI_BLOCK_REFINE : 0;
+  if (!(most <= a.refine || accurate) || huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
+  return !accurate || tiny || lost > range<T>::LEAST ? SPTI_BLOCK_REFINE : 0;
 }
 
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {
@@ -187,7 +202,7 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
   SPTI_SHARED(int32_t, asked, 2 * INVERSE_THREADS / 32);
   const two_triangles<W> t = {memory};
   const int32_t p = block_in_grid(), start = load_const(a.columns.diag_start + p);
-  const int32_t size = load_const(a.columns.first + p + 1) - load_const(a.columns.first + p);
+  const int32_t first = load_const(a.columns.first + p), size = load_const(a.columns.first + p + 1) - first;
   const int32_t rows = (size + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
   for (int32_t e = thread_in_block(); e < rows * rows; e += INVERSE_THREADS) {
     const int32_t i = e / rows, j = e % rows;
@@ -200,7 +215,7 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
     if (j / SPTI_BLOCK_STRIP <= i / SPTI_BLOCK_STRIP)
       store(static_cast<T *>(a.inverse) + in_triangle(start, i, j), in_f64<T>::to(j <= i ? t.X(i, j) : W()));
   }
-  const int32_t mine = flag_of_row<T>(a, t, rows);
+  const int32_t mine = flag_of_row<T>(a, t, first, rows);
   const bool substitute = any(mine == SPTI_BLOCK_SUBSTITUTE), refine = any(mine == SPTI_BLOCK_REFINE);
   if (lane() == 0) asked[2 * warp_in_block()] = substitute, asked[2 * warp_in_block() + 1] = refine;
   syncthreads();

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "trsm/block_analysis_kernels.h"
+
 typedef double complex number;
 
 /* ---- values of any type ---- */
@@ -188,13 +190,21 @@ static double kept(const spti_view *v, number t) {
   return fabsf(re) + fabsf(im);
 }
 
-/* Flag of a panel of so many places, from its block and its inverse. */
-static int32_t flag_of(const maker *m, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
+/* Up to which amplification of roundings a row's residual is small enough. */
+static double limit_of(const maker *m, int32_t s) {
+  if (s >= m->v->n) return m->rules->bound;
+  const int32_t i = spti_view_line(m->v, s);
+  const double share = (double)(spti_view_end(m->v, i) - spti_view_begin(m->v, i) + 2) / SPTI_BLOCK_TERMS;
+  return m->rules->bound * (share > 1 ? share : 1);
+}
+
+/* Flag of panel q of so many places, from its block and its inverse. */
+static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN, step = is_single(m->v) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
-  double most = 0, lost = 0, total = 0;
-  bool tiny = false, huge = false;
+  double amplified[SPTI_BLOCK_ROWS], lost = 0, total = 0;
+  bool tiny = false, huge = false, accurate = true, bounded = true;
   for (int32_t i = 0; i < places; i++) {
-    double sum = 0, all = 0;
+    double sum = 0, all = 0, residual = 0, weights = 0;
     for (int32_t k = 0; k <= i; k++) {
       for (int32_t j = 0; j <= k; j++) sum += magnitude(X[i][k]) * magnitude(D[k][j]);
       all += magnitude(X[i][k]);
@@ -202,12 +212,19 @@ static int32_t flag_of(const maker *m, int32_t places, number D[SPTI_BLOCK_ROWS]
       tiny |= X[i][k] != 0 && !(kept(m->v, X[i][k]) >= least);
       huge |= !(kept(m->v, X[i][k]) <= (is_single(m->v) ? (double)FLT_MAX : DBL_MAX));
     }
+    amplified[i] = sum;
+    for (int32_t j = 0; j <= i; j++) {
+      residual += magnitude(D[i][j]) * amplified[j];
+      weights += magnitude(D[i][j]);
+    }
+    const bool good = residual <= limit_of(m, m->first[q] + i) * weights;
+    accurate = accurate && good;
+    bounded = bounded && (good || sum <= m->rules->refine);
     const double row = total * (step + DBL_TRUE_MIN * (sum + SPTI_BLOCK_ROWS * all));
-    if (!(sum <= most)) most = sum; /* NaN, too */
     if (!(row <= lost)) lost = row;
   }
-  if (huge || !(lost * lost <= least) || !(most <= m->rules->bound || most <= m->rules->refine)) return SPTI_BLOCK_SUBSTITUTE;
-  return most > m->rules->bound || tiny || lost > least ? SPTI_BLOCK_REFINE : 0;
+  if (huge || !(lost * lost <= least) || !bounded) return SPTI_BLOCK_SUBSTITUTE;
+  return !accurate || tiny || lost > least ? SPTI_BLOCK_REFINE : 0;
 }
 
 /* The inverse of panel q's block D by forward substitution; returns the panel's flag. */
@@ -222,7 +239,7 @@ static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_
       const int64_t at = m->b->panels.diag_start[q] + spti_block_diagonal_tile(i / 16, j / 16, j / 8 % 2);
       put(inverse, m->v->dtype, in_tile(at, i % 16, j % 8), X[i][j]);
     }
-  return flag_of(m, places, D, X);
+  return flag_of(m, q, places, D, X);
 }
 
 /* ---- all of it ---- */

@@ -166,7 +166,7 @@ Test(simt_block_host, bounds_of_refinement) {
 /* An entry of the inverse that underflows, here even to zero, comes back in the step of refinement; where too much is lost, or an entry
  * overflows, the panel is substituted. */
 Test(simt_block_host, inverses_beyond_the_range_of_the_type) {
-  pair_of_rows<float>{1, 1, 1, 3}.check("refined=1 substituted=0"); /* a row sum of abs(inverse) abs(T) is 3 */
+  pair_of_rows<float>{1, 2, 1, 3}.check("refined=1 substituted=0"); /* the second row adds up roundings amplified by 1 and by 5 */
   pair_of_rows<float>{1, 0.25f, 1, 3}.check("refined=0 substituted=0");
   pair_of_rows<float>{1e3f, 1e-35f, 1e3f, 1e38f}.check("refined=1 substituted=0");
   pair_of_rows<float>{1e20f, 0.25f, 1e20f, 1e30f}.check("refined=1 substituted=0");
