@@ -71,14 +71,15 @@ fail:
   return status;
 }
 
-/* Microseconds that a solve by tiles of so many right-hand sides may take, by a model fitted to an H200: narrow tiles publish sooner, wide
- * ones read the matrix less often and need fewer thread blocks. */
-static double expected_time(const spti_block_state *s, sptrsm_dtype dtype, int32_t width, int32_t tile) {
-  const double hop = tile == 8 ? 1.5 : tile == 16 ? 2.8 : 4.0, block = tile == 8 ? 0.014 : tile == 16 ? 0.017 : 0.024;
-  const double bytes = 8e6, flops = 40e6; /* per microsecond */
-  const double passes = (width + tile - 1) / tile, values = (double)s->tiles * SPTI_BLOCK_TILE;
-  const double read = passes * values * (double)sptrsm_dtype_bytes(dtype) / bytes;
-  return s->levels * hop + passes * s->panels.count * block + read + 2 * values * passes * tile / flops;
+/* Microseconds that a solve by tiles of so many right-hand sides takes, fitted to 15 triangles and factors in f64 on an H200, 16 to 512
+ * right-hand sides (docs/benchmarks.md): narrow tiles publish sooner, wide ones read the matrix less often and need fewer thread blocks. */
+static double expected_time(const spti_block_state *s, int32_t width, int32_t tile) {
+  static const struct {
+    double level, block, tile; /* of a level of panels, of a thread block, and of a tile of the matrix each time that it is read */
+  } costs[] = {{1.68, 0.0106, 0.96e-4}, {2.27, 0.0098, 1.54e-4}, {3.43, 0.0161, 2.72e-4}};
+  const int kind = tile == 8 ? 0 : tile == 16 ? 1 : 2;
+  const double passes = (width + tile - 1) / tile;
+  return s->levels * costs[kind].level + passes * (s->panels.count * costs[kind].block + (double)s->tiles * costs[kind].tile);
 }
 
 static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t width) {
@@ -86,7 +87,7 @@ static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t w
   if (s->tile) return s->tile < most ? s->tile : most;
   int32_t best = 8;
   for (int32_t tile = 16; tile <= most && tile / 2 < width; tile *= 2)
-    if (expected_time(s, dtype, width, tile) < expected_time(s, dtype, width, best)) best = tile;
+    if (expected_time(s, width, tile) < expected_time(s, width, best)) best = tile;
   return best;
 }
 
