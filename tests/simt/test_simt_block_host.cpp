@@ -148,7 +148,7 @@ Test(simt_block_host, overflow_in_a_refined_panel) {
   const spti_transfer transfer = {{const_cast<double *>(B), 1, 1, nullptr, nullptr, 0}, {X, 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
   sptrsm_plan *plan = plan_case_open(&view);
   simt::use(simt::schedule::from_seed(6));
-  cr_assert_eq(method_case_analyse(plan, &spti_method_block, ""), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(method_case_analyse(plan, &spti_method_block, "bound=0"), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(strstr(method_case_parameters(plan), "refined=1"), "%s", method_case_parameters(plan));
   cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(std::isinf(X[0]) && X[1] == 1 && X[2] == 2 && X[3] == 1, "x = %g, %g, %g, %g", X[0], X[1], X[2], X[3]);
