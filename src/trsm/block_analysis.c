@@ -72,10 +72,10 @@ static int bits_for(int32_t most) {
   return bits;
 }
 
-/* Enough that a panel of average length has a few entries a thread. */
-static int32_t threads_for(const spti_view *v, int32_t panels) {
+/* Enough that a panel of average length has a few entries a thread, and the map of a window few words. */
+static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
   int32_t threads = 128;
-  while (threads < 1024 && v->nnz / panels > (int64_t)8 * threads) threads *= 2;
+  while (threads < 1024 && (v->nnz / panels > (int64_t)8 * threads || window / 8 > 16 * threads)) threads *= 2;
   return threads;
 }
 
@@ -149,13 +149,14 @@ static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan, cons
   const spti_view *v = &plan->view;
   const bool single = v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64;
   const int64_t places = ((int64_t)v->n + SPTI_BLOCK_ROWS - 1) / SPTI_BLOCK_ROWS * SPTI_BLOCK_ROWS;
+  const int32_t window = places < a->set.window ? (int32_t)places : a->set.window;
   a->levels = found->levels;
   a->args = (spti_block_values_args){.bound = a->set.bound,
                                      .refine = single && a->set.refine > SPTI_BLOCK_REFINE_F32 ? SPTI_BLOCK_REFINE_F32 : a->set.refine,
                                      .columns = {.view = *v,
                                                  .count = found->count,
-                                                 .window = places < a->set.window ? (int32_t)places : a->set.window,
-                                                 .threads = threads_for(v, found->count),
+                                                 .window = window,
+                                                 .threads = threads_for(v, found->count, window),
                                                  .scan_threads = SCAN_THREADS,
                                                  .panel = found->panel}};
   a->bytes = lay_out_panels(&a->args, NULL);

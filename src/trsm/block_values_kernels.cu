@@ -121,9 +121,9 @@ template <typename W> struct two_triangles {
   SPTI_DEVICE void invert_strip(int32_t top) const {
     for (int32_t o = thread_in_block(); o < top * SPTI_BLOCK_STRIP; o += INVERSE_THREADS) {
       const int32_t i = top + o % SPTI_BLOCK_STRIP, j = o / SPTI_BLOCK_STRIP;
-      W sum = D(i, j) * X(j, j);
+      W sum = D(i, j) * X(j, j); /* below, loads that no compiler widens: the next word of X may be another thread's to write */
 #pragma unroll 4
-      for (int32_t k = j + 1; k < top; k++) sum = sum + D(i, k) * X(k, j);
+      for (int32_t k = j + 1; k < top; k++) sum = sum + D(i, k) * shared_load_relaxed(&X(k, j));
       X(i, j) = -sum;
     }
     syncthreads();
