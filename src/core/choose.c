@@ -65,8 +65,9 @@ static const row table[] = {
      .method = "gather",
      .reason = "on a GPU: rows gathered in level order, lanes over right-hand sides"},
     /* ms of one thread with AVX-512 (docs/benchmarks.md), 8 right-hand sides: wang4 4.5 (levelset 7.7), fem_raptor 1.7 (3.1), G2_circuit
-     * 9.6 (12.5), wathen100 2.9 (3.4), raefsky1 L 0.67 (2.0); 1: 2.0 (3.8), 1.0 (1.5), 5.3 (7.1), 1.1 (1.5), 0.57 (1.1). Shares there
-     * are 0.8 to 1; at 0.71 to 0.74 both are as fast (cot_armadillo, sherman5), at 0.45 and less levelset is faster (ct2010, ILU) */
+     * 9.6 (12.5), wathen100 2.9 (3.4), raefsky1 L 0.67 (2.0); 1: 2.0 (3.8), 1.0 (1.5), 5.3 (7.1), 1.1 (1.5), 0.57 (1.1). With
+     * 16 threads likewise. Shares there are 0.8 to 1; at 0.71 to 0.74 both are as fast (cot_armadillo, sherman5), at 0.45 and less
+     * levelset is faster (ct2010, ILU) */
     {.place = SPTRSM_HOST,
      .deterministic = true,
      .chained = {0.7, 0},

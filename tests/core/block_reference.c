@@ -144,6 +144,10 @@ static void steps(maker *m, int32_t q, int32_t *col, int64_t *step) {
 
 static void fill_tiles(maker *m, int32_t q, void *tile, void *triangle) {
   const spti_block_panels *b = &m->b->panels;
+  const int64_t begin = (int64_t)b->step_start[q] * SPTI_BLOCK_STEP, end = (int64_t)b->step_start[q + 1] * SPTI_BLOCK_STEP;
+  int32_t *rank = m->list;
+  for (int64_t k = begin; k < end; k++)
+    if (b->col[k] >= 0) rank[b->col[k]] = (int32_t)(k - begin);
   for (int32_t s = m->first[q]; s < m->first[q + 1]; s++) {
     const int32_t i = spti_view_line(m->v, s), row = s - m->first[q], strip = row / SPTI_BLOCK_STRIP;
     for (int64_t p = spti_view_begin(m->v, i); p < spti_view_end(m->v, i); p++) {
@@ -154,9 +158,7 @@ static void fill_tiles(maker *m, int32_t q, void *tile, void *triangle) {
         put(triangle, m->v->dtype, in_tile(at, row % 16, in % 8), t);
         continue;
       }
-      int64_t k = (int64_t)b->step_start[q] * SPTI_BLOCK_STEP;
-      while (b->col[k] != c) k++;
-      const int64_t step = b->step[k / SPTI_BLOCK_STEP];
+      const int64_t k = begin + rank[c], step = b->step[k / SPTI_BLOCK_STEP];
       int64_t at = spti_block_step_tile(step);
       for (int32_t below = 0; below < strip; below++) at += spti_block_step_strips(step) >> below & 1;
       put(tile, m->v->dtype, in_tile(at, row % 16, (int32_t)(k % SPTI_BLOCK_STEP)), t);
