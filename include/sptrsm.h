@@ -382,8 +382,8 @@ typedef struct {
  *   ferr = ||  |op(S)^-1| (|r| + (nz + 1) u (|op(S)| |x| + |alpha b|))  || / ||x||, maximum norms, nz entries in the longest row; the norm
  *   is estimated by about five solves [higham1988] with op(S) and its adjoint; rarely too small by more than a factor of 3.
  * With factors in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while B, X and
- * residuals stay in double. A column then goes on as long as berr or its greatest residual is halved, and is done at 4 u; rows that
- * have come so far are left out of corrections, so that small entries converge as large ones do. So berr becomes that of double
+ * residuals stay in double. A column then goes on as long as berr or its greatest residual is halved now and then, and is done at 6 u; rows
+ * that have come so far are left out of corrections, so that small entries converge as large ones do. So berr becomes that of double
  * precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
  * B and X as in sptrsm_direct_solve, but X is not B, and of the dtype the factors were given in. Memory: two panels more, two for blocks
  * in host memory where a GPU works, with ferr two on the host. Returns when all is done. out may be NULL. Errors as there. */

@@ -7,7 +7,7 @@
 #include "core/refine_steps.h"
 #include "core/systems.h"
 
-enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 4 /* units of rounding, of a row's residual in mixed precision */ };
+enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 6 /* units of rounding, of a row's residual in mixed precision */ };
 
 void sptrsm_refine_options_init(sptrsm_refine_options *options) {
   if (options) *options = (sptrsm_refine_options){.size = sizeof *options, .max_steps = -1};
@@ -102,11 +102,12 @@ static sptrsm_status run(spti_refine_job *j) {
   spti_refine_history h = {0};
   if (nrhs == 0) return SPTRSM_OK;
   SPTI_TRY(spti_refine_make_panels(j));
-  sptrsm_status status = spti_host_alloc(&h.berr, j->r->panel, 3 * sizeof(double) + sizeof(int32_t), "history of refinement");
+  sptrsm_status status = spti_host_alloc(&h.berr, j->r->panel, 3 * sizeof(double) + 2 * sizeof(int32_t), "history of refinement");
   if (status != SPTRSM_OK) return status;
   h.last = h.berr + j->r->panel;
   h.last_size = h.last + j->r->panel;
   h.steps = (int32_t *)(h.last_size + j->r->panel);
+  h.idle = h.steps + j->r->panel;
   for (int64_t first = 0; first < nrhs && status == SPTRSM_OK; first += j->r->panel) {
     int32_t width = (int32_t)(nrhs - first < j->r->panel ? nrhs - first : j->r->panel);
     status = spti_refine_run_panel(j, first, width, &h);

@@ -207,13 +207,24 @@ static double scale_for(double size) {
   return ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 
-/* dgerfs goes on while the error is above u, was at least halved by the latest step (the first may always be taken), and steps are left.
- * With factors in single precision rows with tiny entries see nothing of the first steps: as long as the greatest residual is
- * halved, these count as well; and where no residual is left, all rows are good enough. */
+/* dgerfs goes on while the error is above u, was at least halved by the latest step (the first may always be taken), and steps are left. */
+static bool goes_on_as_dgerfs(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr) {
+  return berr > j->u && 2 * berr <= h->last[column] && h->steps[column] < j->max_steps;
+}
+
+/* With factors in single precision rows with tiny entries see nothing of the first steps: as long as the greatest residual is halved,
+ * these count as well. Later corrections of some rows disturb others now and then: a few steps without progress are put up
+ * with while the error is above what is asked for. Where no residual is left, all rows are good enough. */
+static bool goes_on_mixed(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr, double size) {
+  enum { PATIENCE = 3 };
+  if (!(berr > j->u) || size == 0 || h->steps[column] >= j->max_steps) return false;
+  bool halved = 2 * berr <= h->last[column] || 2 * size <= h->last_size[column];
+  h->idle[column] = halved ? 0 : h->idle[column] + 1;
+  return halved || (berr > j->tolerance && h->idle[column] <= PATIENCE);
+}
+
 static bool goes_on(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr, double size) {
-  bool halved = 2 * berr <= h->last[column] || (j->mixed && 2 * size <= h->last_size[column]);
-  bool wanted = berr > j->u && !(j->mixed && size == 0);
-  return wanted && halved && h->steps[column] < j->max_steps;
+  return j->mixed ? goes_on_mixed(j, h, column, berr, size) : goes_on_as_dgerfs(j, h, column, berr);
 }
 
 /* Puts the columns that go on to the front of the lists. Returns their number. */
@@ -241,7 +252,7 @@ static sptrsm_status refine_panel(const spti_refine_job *j, const sptrsm_block *
     j->host.columns[c] = c;
     h->last[c] = 3; /* as dgerfs: any first step is allowed that an error of up to 1.5 asks for */
     h->last_size[c] = INFINITY;
-    h->steps[c] = 0;
+    h->steps[c] = h->idle[c] = 0;
   }
   if (j->solve && !j->mixed) {
     sptrsm_block out = *x;

@@ -25,7 +25,7 @@ typedef struct {
 /* What is remembered of the columns of a panel, by column of the call: out's arrays, or these. */
 typedef struct {
   double *berr, *last, *last_size;
-  int32_t *steps;
+  int32_t *steps, *idle;
 } spti_refine_history;
 
 /* Memory of a panel, unless there is enough already. */
