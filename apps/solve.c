@@ -10,6 +10,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve A X = B: rhs.solution.h5\n"
                            "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit    one triangle, unit diagonal\n"
@@ -155,6 +156,15 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- before any work ---- */
 
+/* With --resume an output that is there may be this one: killed when all was done but the removal of its journal. */
+static bool may_be_there(const settings *s) {
+  char *journal;
+  if (s->force || !s->resume || asprintf(&journal, "%s.part.journal", s->out) < 0) return s->force;
+  bool there = access(journal, F_OK) == 0;
+  free(journal);
+  return there;
+}
+
 static int check_outputs(settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs};
   if (s->json) {
@@ -163,7 +173,7 @@ static int check_outputs(settings *s) {
     if (code != CLI_OK) return code;
     s->json_checked = true;
   }
-  return cli_check_output(s->out, s->force, read, 2);
+  return cli_check_output(s->out, may_be_there(s), read, 2);
 }
 
 /* ---- the phases ---- */

@@ -144,7 +144,8 @@ typedef struct sptrsm_file_writer sptrsm_file_writer;
  * columns per part, which chunks are cut to. inputs: a line that says what the solution depends on, for resuming. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                                    int64_t step, const char *inputs, const sptrsm_save_options *);
-/* *out NULL: there is nothing to resume. STRUCTURE: it has another shape or its journal is damaged. */
+/* *out NULL: there is nothing to resume. A file that was finished but for the removal of its journal counts as resumed with all
+ * columns. STRUCTURE: it has another shape or its journal is damaged. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                                    const sptrsm_save_options *);
 SPTRSM_API const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *); /* resumed: as given to create */

@@ -64,7 +64,7 @@ sptrsm_status spti_writer_record(sptrsm_file_writer *w, const char *inputs) {
 
 /* ---- reading ---- */
 
-static sptrsm_status read_format(sptrsm_file_writer *w) {
+sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
   int64_t size, X, berr, nrhs;
   int version = 0, n, dtype, layout, end = 0;
   const char *text = spti_io_journal_next(&w->journal, "format", NULL);
@@ -83,8 +83,6 @@ static sptrsm_status read_format(sptrsm_file_writer *w) {
         "and options, or begin anew (--force without --resume)",
         w->part, text + end, n, (long long)nrhs, berr != 0 ? " with berr" : "", w->name, s->n, (long long)s->nrhs,
         w->has_berr ? " with berr" : "");
-  if (size > w->place.size)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   w->place.X = (off_t)X;
   w->place.berr = (off_t)berr;
   w->place.size = (off_t)size;
@@ -119,7 +117,10 @@ static sptrsm_status check_part(const sptrsm_file_writer *w) {
 sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   static const unsigned char hdf5[] = "\211HDF\r\n\032\n";
   unsigned char begin[8];
-  SPTI_IO_TRY(read_format(w));
+  off_t size = w->place.size;
+  SPTI_IO_TRY(spti_writer_format(w));
+  if (size < w->place.size)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);

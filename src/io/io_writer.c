@@ -217,24 +217,47 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
+/* OUT has its name, and a kill left the journal: all that is to be done is to remove it. */
+static sptrsm_status open_finished(sptrsm_file_writer *w, int *absent) {
+  const char *state;
+  *absent = 1;
+  if (!is_file(w->journal_name) || !is_file(w->out.final)) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
+  *absent = spti_writer_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
+  w->finished = !*absent;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
+  struct stat s;
+  *absent = 0;
+  if (!is_file(w->part)) return open_finished(w, absent);
+  if (!w->options.force && lstat(w->out.final, &s) == 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", w->out.final);
+  if (!is_file(w->journal_name))
+    return sptrsm_error_set(
+        SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume)", w->part);
+  SPTI_IO_TRY(spti_io_copy(&w->out.temp, w->part));
+  SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
+  SPTI_IO_TRY(open_part(w));
+  SPTI_IO_TRY(spti_writer_restore(w));
+  return spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
+}
+
 sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                         const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
+  int absent = 0;
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
+  sptrsm_save_options named = w->options;
+  named.force = 1; /* an output that is there may be this one, finished */
   w->plain = 1;
-  sptrsm_status status = spti_io_output_names(&w->out, path, &w->options);
+  sptrsm_status status = spti_io_output_names(&w->out, path, &named);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
   else w->begun = 1;
+  w->out.force = w->options.force;
   if (status == SPTRSM_OK) status = name_parts(w);
-  int absent = status == SPTRSM_OK && !is_file(w->part);
-  if (status == SPTRSM_OK && !absent && !is_file(w->journal_name))
-    status = sptrsm_error_set(
-        SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume)", w->part);
-  if (status == SPTRSM_OK && !absent) status = spti_io_copy(&w->out.temp, w->part);
-  if (status == SPTRSM_OK && !absent) status = spti_io_journal_open(&w->journal, w->journal_name);
-  if (status == SPTRSM_OK && !absent) status = open_part(w);
-  if (status == SPTRSM_OK && !absent) status = spti_writer_restore(w);
-  if (status == SPTRSM_OK && !absent) status = spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
+  if (status == SPTRSM_OK) status = open_partial(w, &absent);
   *out = status == SPTRSM_OK && !absent ? w : NULL;
   if (*out == NULL) sptrsm_file_writer_close(w);
   return status;
@@ -247,7 +270,7 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
   int64_t dense = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs : X->n;
   if (X->n != w->shape.n || X->dtype != w->shape.dtype || X->layout != w->shape.layout || X->place != SPTRSM_HOST || X->ld != dense)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a writer takes dense host blocks of its rows, type and layout", w->out.final);
-  if (first < 0 || X->nrhs < 1 || first > w->shape.nrhs - X->nrhs || (w->has_berr && berr == NULL))
+  if (w->finished || first < 0 || X->nrhs < 1 || first > w->shape.nrhs - X->nrhs || (w->has_berr && berr == NULL))
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld of %lld, or their errors are missing", w->out.final,
                             (long long)first, (long long)(first + X->nrhs), (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
@@ -287,6 +310,7 @@ static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
 
 sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *report) {
   if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
+  if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : system_failed(w->journal_name);
   SPTI_IO_TRY(write_end(w, report));
   w->begun = 0; /* committed or discarded */
   SPTI_IO_TRY(spti_io_output_commit(&w->out));

@@ -8,7 +8,7 @@ struct sptrsm_file_writer {
   spti_io_output out; /* plain: its temp is OUT.part, and id is open only at the beginning and the end */
   int begun;          /* out is to be discarded */
   sptrsm_block shape;
-  int has_berr, plain;
+  int has_berr, plain, finished; /* finished: only the journal is left to remove */
   sptrsm_save_options options;
   char *name; /* the dataset */
   hid_t dataset, type;
@@ -24,6 +24,8 @@ struct sptrsm_file_writer {
 
 /* Writes the first records of a journal: the shape, the bytes of the skeleton, what the solution depends on. */
 sptrsm_status spti_writer_record(sptrsm_file_writer *, const char *inputs);
+/* Is the journal of this version and of the same shape? Takes the places over. */
+sptrsm_status spti_writer_format(sptrsm_file_writer *);
 /* Puts the part back into the state that the journal tells, after checking that it is of the same shape. */
 sptrsm_status spti_writer_restore(sptrsm_file_writer *);
 

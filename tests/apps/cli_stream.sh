@@ -82,17 +82,17 @@ END
 
 # Blocks that do not fit the limit are streamed unasked, and memory stays below it.
 test_stream_memory() {
-  system banded 5000 2 --nrhs 4000 --order F
+  system banded 3500 2 --nrhs 4000 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --json whole
   code 0
   equals "$(field whole stream)" null
-  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --json report --memory-limit 120M --threads 2
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --json report --memory-limit 100M --threads 2
   code 0
   check; [ "$(field report stream panels)" -gt 4 ] || fail "too few panels for a stream"
-  is_sanitized || at_most "$(field report memory peak_bytes)" 120e6
+  is_sanitized || at_most "$(field report memory peak_bytes)" 100e6
   same_block whole.h5:/X x.h5:/X
   rejects 6 "raise --memory-limit" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 4M
-  rejects 6 "or give --stream fewer" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 120M --stream=4000
+  rejects 6 "or give --stream fewer" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 100M --stream=4000
   same_block whole.h5:/X x.h5:/X
   no_parts
 }
@@ -124,7 +124,7 @@ killed_stream() {
 }
 
 test_stream_resume() {
-  system dense 600 --nrhs 300
+  system dense 400 --nrhs 300
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --method serial --verify --json whole
   code 0
   # Killed again and again, at other moments each time, until it is through.
@@ -160,12 +160,12 @@ test_stream_resume() {
   rejects 3 "--alpha was 1,0, now it is 2,0" resume --verify --alpha 2
   rejects 3 "--trans was N, now it is T" resume --verify --trans T
   rejects 3 "method was serial (), now it is levelset" resume --verify --method levelset
-  rejects 3 "was begun as /X of 600 x 300 with berr, now it is /X of 600 x 100 with berr" resume --verify --cols 0:100
-  rejects 3 "was begun as /X of 600 x 300 with berr, now it is /X of 600 x 300" resume --no-verify
+  rejects 3 "was begun as /X of 400 x 300 with berr, now it is /X of 400 x 100 with berr" resume --verify --cols 0:100
+  rejects 3 "was begun as /X of 400 x 300 with berr, now it is /X of 400 x 300" resume --no-verify
   cp -p s_rhs.h5 kept && touch s_rhs.h5
   rejects 3 "time of change of the right-hand sides' file was" resume --verify
   mv kept s_rhs.h5 && cp s.h5 kept
-  sptrsm-gen -q dense 600 --seed 5 --nrhs 0 -o s.h5 --force
+  sptrsm-gen -q dense 400 --seed 5 --nrhs 0 -o s.h5 --force
   rejects 3 "checksum of the factors was" resume --verify
   mv kept s.h5
   same x.h5.part part
@@ -207,7 +207,7 @@ status_of() {
 }
 
 test_stream_signals() {
-  system dense 600 --nrhs 700
+  system dense 400 --nrhs 700
   echo precious >x.h5
   cp x.h5 old
   stream_until_done --force
