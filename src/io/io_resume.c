@@ -103,12 +103,21 @@ static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text
   return pwrite(w->fd, piece, length, at) == (ssize_t)length ? SPTRSM_OK : failed(w);
 }
 
+static int lies_at(hid_t file, const char *name, off_t at) {
+  hid_t dataset = file >= 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+  int good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)at;
+  if (dataset >= 0) H5Dclose(dataset);
+  return good;
+}
+
 /* Is it the file that the journal is about, also inside? */
 static sptrsm_status check_part(const sptrsm_file_writer *w) {
-  hid_t file = H5Fopen(w->part, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = file >= 0 ? H5Dopen2(file, w->name, H5P_DEFAULT) : -1;
-  int good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)w->place.X;
-  if (dataset >= 0) H5Dclose(dataset);
+  char *berr;
+  SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", w->part));
+  hid_t file = H5Fopen(w->part, H5F_ACC_RDONLY, H5P_DEFAULT);
+  int good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
   if (file >= 0) H5Fclose(file);
+  free(berr);
   return good ? SPTRSM_OK
               : sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                                  "%s: does not fit its journal; remove both, or begin anew (--force without --resume)", w->part);

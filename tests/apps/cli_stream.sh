@@ -73,6 +73,9 @@ END
   code 0
   says "stream   2 columns at a time, 5 buffers"
   missing s_rhs.solution.h5
+  for option in --stream --resume --keep-partial; do
+    rejects 2 "are for dense right-hand sides and all rows" sptrsm-solve s.h5 s_rhs.h5 --rows 0 $option
+  done
   system chain 0 --nrhs 2
   solves --stream
   rejects 2 "--stream: '0' is not" sptrsm-solve --device cpu s.h5 s_rhs.h5 --stream=0
