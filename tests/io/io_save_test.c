@@ -96,19 +96,22 @@ Test(io_save, solution_with_path_report_and_errors) {
   sptrsm_save_options o;
   sptrsm_file_block *Y;
   char where[80];
-  double berr[3] = {1e-16, 2e-16, 3e-16};
+  double berr[3] = {1e-16, 2e-16, 3e-16}, ferr[3] = {1e-9, 2e-9, 3e-9};
   sptrsm_block X = make_block(4, 3, 0, SPTRSM_F64, SPTRSM_ROW_MAJOR);
   sptrsm_save_options_init(&o);
   o.path = "/run3/B";
   o.berr = berr;
+  o.ferr = ferr;
   o.report = "{\"method\": \"serial\"}";
   cr_assert(sptrsm_file_solution_save(file, &X, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
   snprintf(where, sizeof where, "%s:/run3/B", file);
   check_saved_block(where, &X, SPTRSM_ROW_MAJOR, 1);
-  snprintf(where, sizeof where, "%s:/run3/berr", file);
-  cr_assert(sptrsm_file_block_load(&Y, where, 3, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert(memcmp(Y->block.data, berr, sizeof berr) == 0);
-  sptrsm_file_block_free(Y);
+  for (int k = 0; k < 2; k++) {
+    snprintf(where, sizeof where, "%s:/run3/%s", file, k ? "ferr" : "berr");
+    cr_assert(sptrsm_file_block_load(&Y, where, 3, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert(memcmp(Y->block.data, k ? ferr : berr, sizeof berr) == 0, "%s", where);
+    sptrsm_file_block_free(Y);
+  }
   free(X.data);
 }
 
