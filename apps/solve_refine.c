@@ -46,6 +46,10 @@ int refine_check(const refine_request *r, const problem *p, bool on_part) {
     cli_error("%s: there is no A, against which %s works; add it as group A (sptrsm-factor --keep-a)", file, asked_by(r));
     return CLI_INPUT;
   }
+  if (F->A->diag == SPTRSM_UNIT) {
+    cli_error("%s: A is said to have a diagonal of ones; %s needs them stored, or the word \"unit\" taken out", F->A->where, asked_by(r));
+    return CLI_INPUT;
+  }
   sptrsm_dtype t = F->L_tri.dtype;
   if (r->mixed && (t == SPTRSM_F32 || t == SPTRSM_C64)) {
     cli_error("%s: --precision mixed is for double precision, this is %s; leave it out, or give --dtype %s", file, cli_dtypes[t],

@@ -395,7 +395,11 @@ Test(refine, wrong_calls_are_refused) {
   expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_set_original(d, &bad.A), "order 12");
   bad.A.n = N, bad.A.dtype = SPTRSM_F32;
   expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_set_original(d, &bad.A), "dtype");
+  size_t before, with_panels;
+  OK(sptrsm_direct_workspace_bytes(&before, d));
   OK(sptrsm_direct_set_original(d, &A.A));
+  OK(sptrsm_direct_workspace_bytes(&with_panels, d));
+  cr_assert(with_panels >= before + 2 * N * sizeof(double), "%zu and %zu bytes", before, with_panels);
   expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_L, &B.b, &X.b, NULL, &result), "not L");
   expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &B.b, NULL, &result), "X must be another block");
   sptrsm_block narrow = X.b;
