@@ -9,6 +9,7 @@
 
 namespace spti {
 
+enum { CHUNKS_OF_NEWS = 64 }; /* between two reports of progress: a panel may have millions of columns */
 enum { BLOCK_WARPS = 4, BLOCK_THREADS = 32 * BLOCK_WARPS, BLOCK_INVERSE_TILES = SPTI_BLOCK_STRIPS * (SPTI_BLOCK_STRIPS + 1) };
 
 /* Words are real: a complex value has two. */
@@ -313,6 +314,7 @@ SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_ite
     if (more) tiles.multiply_and_fetch(a, g, sums, buffer);
     else tiles.multiply(sums, buffer);
     if (much_more) tiles.find_next(a, g, step + 2 * Shape::STEPS);
+    if (chunk % CHUNKS_OF_NEWS == CHUNKS_OF_NEWS - 1 && thread_in_block() == 0) report_progress(a.sync);
   }
   return chunks;
 }

@@ -440,3 +440,17 @@ Test(simt_block, lost_dependency) {
     }
   }
 }
+
+/* A panel of thousands of columns tells those that wait for it that it is at work. */
+Test(simt_block, long_panels_are_heard_of) {
+  block_case c;
+  c.pattern = shape::arrow;
+  c.n = 64 * 64 + 200;
+  c.width = 1;
+  simt::use(simt::schedule::from_seed(1));
+  solver<double> s(c, c.width, 1);
+  ends<double> e(c, 1);
+  s.solve(e.t, c);
+  expect(s.failure.empty() ? judge(s, e) : s.failure, c, "f64", 1);
+  cr_assert_gt(s.a.sync.control[SPTI_SYNCFREE_PROGRESS], 0);
+}
