@@ -23,7 +23,9 @@ static const char *const layout_names[] = {"csr", "soa", NULL};
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
-  int32_t layout, workers;
+  spti_structgrid_tiling tiling;
+  int32_t layout, tiles;
+  int32_t *order;   /* [tiles][2] */
   int32_t *present; /* [n], or NULL: rows have all that the grid allows */
   void *soa;        /* layout=soa */
   size_t soa_bytes;
@@ -32,7 +34,51 @@ typedef struct {
 /* ---- analysis ---- */
 
 static spti_structgrid_args args_of(const sptrsm_plan *plan, const state *s) {
-  return (spti_structgrid_args){.view = plan->view, .stencil = s->stencil, .present = s->present, .soa = s->soa};
+  return (spti_structgrid_args){.view = plan->view,
+                                .stencil = s->stencil,
+                                .present = s->present,
+                                .missing = s->present != NULL,
+                                .soa = s->soa,
+                                .order = s->order,
+                                .tiles = s->tiles};
+}
+
+/* Tiles that have lines, by the step of the whole in which their first row is solved: what a tile needs has an earlier one. Fills `order`,
+ * if there is one. */
+static int64_t list_tiles(const state *s, int32_t *order) {
+  const spti_structgrid_tiling *t = &s->tiling;
+  const int64_t a_band = SPTI_STRUCTGRID_LANES / t->planes; /* steps of a band over those of a group */
+  const int64_t last = spti_structgrid_last_band(&s->stencil, t, t->groups - 1);
+  int64_t count = 0;
+  for (int64_t start = 0; start <= last * a_band + t->groups - 1; start++) {
+    const int64_t lowest = start - t->groups + 1, highest = start / a_band;
+    for (int64_t band = lowest > 0 ? (lowest + a_band - 1) / a_band : 0; band <= last && band <= highest; band++) {
+      const int32_t group = (int32_t)(start - band * a_band);
+      if (band < spti_structgrid_first_band(&s->stencil, t, group) || band > spti_structgrid_last_band(&s->stencil, t, group)) continue;
+      if (order) {
+        order[2 * count] = group;
+        order[2 * count + 1] = (int32_t)band;
+      }
+      count++;
+    }
+  }
+  return count;
+}
+
+static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
+  const int64_t tiles = list_tiles(s, NULL);
+  const size_t bytes = 2 * (size_t)tiles * sizeof *s->order;
+  int32_t *order;
+  if (tiles > INT32_MAX / 2)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "structgrid: %lld tiles of lines, more than %d; use another method", (long long)tiles,
+                     INT32_MAX / 2);
+  s->tiles = (int32_t)tiles;
+  SPTI_TRY(spti_alloc(plan->context, &s->order, 2 * tiles, sizeof *s->order, "structgrid order"));
+  SPTI_TRY(spti_host_alloc(&order, 2 * tiles, sizeof *order, "structgrid order"));
+  list_tiles(s, order);
+  const sptrsm_status status = spti_gpu_copy(plan->context, s->order, bytes, order, bytes, bytes, 1, SPTI_TO_DEVICE);
+  spti_host_free(order);
+  return status;
 }
 
 static bool is_whole(const sptrsm_plan *plan, const spti_stencil *s) {
@@ -60,10 +106,8 @@ static sptrsm_status refresh_soa(const sptrsm_plan *plan, const state *s) {
 }
 
 static sptrsm_status make_soa(const sptrsm_plan *plan, state *s) {
-  const int64_t lines = spti_structgrid_groups(&s->stencil) * spti_structgrid_group(&s->stencil) * s->stencil.grid[2];
-  const int64_t values = spti_structgrid_entries(&s->stencil) + (plan->view.head || plan->view.tail);
-  const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
-  SPTI_TRY(spti_bytes(&s->soa_bytes, lines * s->stencil.grid[0] * values, bytes, "structgrid values by entry"));
+  const int64_t slots = (int64_t)s->tiling.groups * s->tiling.bands * s->stencil.grid[0];
+  SPTI_TRY(spti_bytes(&s->soa_bytes, slots * s->tiling.slot, sptrsm_dtype_bytes(plan->view.dtype), "structgrid values by entry"));
   SPTI_TRY(spti_alloc(plan->context, &s->soa, (int64_t)s->soa_bytes, 1, "structgrid values by entry"));
   return refresh_soa(plan, s);
 }
@@ -73,11 +117,14 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
   *s = (state){.layout = LAYOUT_CSR};
   plan->state = s;
-  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names}, {"workers", &s->workers, 1, INT32_MAX, NULL}};
+  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names}};
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
   if (plan->view.n == 0) return SPTRSM_OK;
+  s->tiling = spti_structgrid_tiling_of(&s->stencil, plan->view.dtype);
+  SPTI_TRY(make_order(plan, s));
   if (!is_whole(plan, &s->stencil)) {
+    s->layout = LAYOUT_SOA;
     SPTI_TRY(spti_alloc(plan->context, &s->present, plan->view.n, sizeof *s->present, "structgrid presence"));
     SPTI_TRY(spti_stencil_presence(s->present, plan, &s->stencil));
   }
@@ -92,6 +139,7 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
   if (!s) return;
+  spti_free(plan->context, s->order);
   spti_free(plan->context, s->present);
   spti_free(plan->context, s->soa);
   spti_host_free(s);
@@ -99,38 +147,43 @@ static void release(sptrsm_plan *plan) {
 
 /* ---- per-solve state ---- */
 
-/* Lanes that a line gets: one for each right-hand side, a power of two. */
-static int32_t lanes_log(int32_t columns) {
-  int32_t log = 0;
-  while (1 << log < columns && 1 << log < SPTI_STRUCTGRID_COLUMNS) log++;
-  return log;
-}
-
 typedef struct {
-  void *values;
-  int32_t *queue, *control;
+  void *edges;
+  int32_t *control;
 } solve_arrays;
 
-static solve_arrays carve(spti_carver *c, const sptrsm_plan *plan, int64_t values) {
-  const state *s = plan->state;
+static solve_arrays carve(spti_carver *c, const sptrsm_plan *plan, int64_t edges) {
   solve_arrays arrays;
-  arrays.values = spti_carve(c, values, sptrsm_dtype_bytes(plan->view.dtype));
-  arrays.queue = spti_carve(c, s->stencil.grid[2], sizeof *arrays.queue);
+  arrays.edges = spti_carve(c, edges, sptrsm_dtype_bytes(plan->view.dtype));
   arrays.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *arrays.control);
   return arrays;
 }
 
 typedef struct {
   char *memory;
-  int64_t values; /* that it has room for */
+  int64_t edges; /* values that it has room for */
 } solve_work;
 
-static int64_t values_of(const sptrsm_plan *plan, int32_t panel) { return (int64_t)plan->view.n << lanes_log(panel); }
+/* Right-hand sides that a block solves. */
+static int32_t columns_of(const state *s, int32_t width) { return width < s->tiling.columns ? width : s->tiling.columns; }
+
+/* What tiles tell each other of up to `panel` right-hand sides; -1: more than fits. */
+static int64_t edges_of(const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
+  const int32_t width = panel < SPTI_STRUCTGRID_COLUMNS ? panel : SPTI_STRUCTGRID_COLUMNS;
+  if (plan->view.n == 0 || width == 0) return 0;
+  const int64_t columns = columns_of(s, width), whole = (width + columns - 1) / columns * columns;
+  int64_t values;
+  if (__builtin_mul_overflow((int64_t)s->tiling.groups * s->tiling.bands, (int64_t)s->tiling.steps, &values)) return -1;
+  if (__builtin_mul_overflow(values, whole * s->tiling.edge, &values)) return -1;
+  return values;
+}
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   spti_carver c = {0};
-  SPTI_TRY(spti_bytes(out, values_of(plan, panel), sptrsm_dtype_bytes(plan->view.dtype), "structgrid work"));
-  carve(&c, plan, values_of(plan, panel));
+  const int64_t edges = edges_of(plan, panel);
+  SPTI_TRY(spti_bytes(out, edges, sptrsm_dtype_bytes(plan->view.dtype), "structgrid work"));
+  carve(&c, plan, edges);
   *out = c.used;
   return SPTRSM_OK;
 }
@@ -146,7 +199,7 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
   solve_work *w;
   SPTI_TRY(work_bytes(&bytes, plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "structgrid work"));
-  *w = (solve_work){.values = values_of(plan, panel)};
+  *w = (solve_work){.edges = edges_of(plan, panel)};
   const sptrsm_status status = spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "structgrid work");
   if (status == SPTRSM_OK) *out = w;
   else spti_host_free(w);
@@ -154,15 +207,6 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
 }
 
 /* ---- solve ---- */
-
-/* Warps for a plane: as many as have work at the same time. A warp has steps for all rows of its lines, and the next one begins when the
- * last of its lines does; one more, so that the next lines are waited for in time. */
-static int32_t workers_of(const state *s, int32_t log) {
-  const int64_t lines = 32 >> log, skew = spti_structgrid_skew(&s->stencil), bands = (s->stencil.grid[1] + 2 * lines - 2) / lines;
-  const int64_t steps = s->stencil.grid[0] + skew * (lines - 1), overlap = (steps + skew * lines - 1) / (skew * lines) + 1;
-  const int64_t wanted = s->workers > 0 ? s->workers : overlap;
-  return (int32_t)(wanted < bands ? wanted : bands);
-}
 
 static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
   end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
@@ -175,10 +219,9 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_carver c = {.base = w->memory};
   if (plan->view.n == 0) return SPTRSM_OK;
-  const solve_arrays arrays = carve(&c, plan, w->values);
+  const solve_arrays arrays = carve(&c, plan, w->edges);
   spti_structgrid_args args = args_of(plan, s);
-  args.work = arrays.values;
-  args.queue = arrays.queue;
+  args.edges = arrays.edges;
   args.sync = (spti_syncfree){.control = arrays.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit};
   for (int32_t k = 0; k < all->width; k += SPTI_STRUCTGRID_COLUMNS) {
     const int32_t left = all->width - k;
@@ -186,8 +229,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
     args.transfer.from = end_from(all->from, k, bytes);
     args.transfer.to = end_from(all->to, k, bytes);
     args.transfer.width = left < SPTI_STRUCTGRID_COLUMNS ? left : SPTI_STRUCTGRID_COLUMNS;
-    args.lanes_log = lanes_log(args.transfer.width);
-    args.workers = workers_of(s, args.lanes_log);
+    args.columns = columns_of(s, args.transfer.width);
     SPTI_CUDA(spti_structgrid_start_launch(&args, plan->context->stream));
     SPTI_CUDA(spti_structgrid_solve_launch(&args, plan->context->stream));
   }
@@ -199,7 +241,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const int32_t *grid = s->stencil.grid;
   snprintf(info->parameters, sizeof info->parameters, "stencil=%s grid=%d,%d,%d layout=%s%s", s->stencil.name ? s->stencil.name : "none",
            grid[0], grid[1], grid[2], layout_names[s->layout], s->present ? " entries=missing" : "");
-  info->plan_bytes = sizeof *s + s->soa_bytes + (s->present ? (size_t)plan->view.n * sizeof *s->present : 0);
+  info->plan_bytes =
+      sizeof *s + s->soa_bytes + 2 * (size_t)s->tiles * sizeof *s->order + (s->present ? (size_t)plan->view.n * sizeof *s->present : 0);
 }
 
 const spti_method spti_method_structgrid = {

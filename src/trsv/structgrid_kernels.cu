@@ -9,53 +9,66 @@ enum { FILL_THREADS = 256 };
 
 SPTI_DEVICE int64_t thread_in_grid() { return int64_t(block_in_grid()) * FILL_THREADS + thread_in_block(); }
 
-/* reals: words of the work; with those, planes of queues and control words. */
+/* Words of the edges. */
+static SPTI_ANYWHERE int64_t edge_reals(const spti_structgrid_args *a) {
+  const spti_structgrid_tiling t = spti_structgrid_tiling_of(&a->stencil, a->view.dtype);
+  const int64_t words = a->view.dtype == SPTRSM_C64 || a->view.dtype == SPTRSM_C128 ? 2 : 1;
+  const int64_t blocks = (a->transfer.width + a->columns - 1) / a->columns;
+  return blocks * a->columns * t.groups * t.bands * t.steps * t.edge * words;
+}
+
 template <typename Real> SPTI_KERNEL(FILL_THREADS) structgrid_start_kernel(spti_structgrid_args a) {
-  const int64_t at = thread_in_grid(), words = a.view.dtype == SPTRSM_C64 || a.view.dtype == SPTRSM_C128 ? 2 : 1;
-  const int64_t count = (int64_t(a.view.n) << a.lanes_log) * words;
-  if (at < count && !left_out(protocol_step::unpublish)) store(static_cast<Real *>(a.work) + at, sentinel<Real>());
-  if (at < a.stencil.grid[2]) store(a.queue + at, 0);
+  const int64_t at = thread_in_grid();
+  if (at < edge_reals(&a) && !left_out(protocol_step::unpublish)) store(static_cast<Real *>(a.edges) + at, sentinel<Real>());
   if (at < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + at, 0);
 }
 
-template <typename Real> static int launch_start(const spti_structgrid_args *a, int64_t reals, void *stream) {
-  const int64_t control = SPTI_SYNCFREE_CONTROL_WORDS, threads = reals < control ? control : reals;
+template <typename Real> static int launch_start(const spti_structgrid_args *a, void *stream) {
+  const int64_t control = SPTI_SYNCFREE_CONTROL_WORDS, reals = edge_reals(a), threads = reals < control ? control : reals;
   return SPTI_LAUNCH(structgrid_start_kernel<Real>, (threads + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
 }
 
-/* A thread per row. */
+template <typename T> SPTI_DEVICE T zero_of() { return from_reals<T>::make(0, 0); }
+
+SPTI_DEVICE float distinct(float v) { return publishable(v); }
+SPTI_DEVICE double distinct(double v) { return publishable(v); }
+template <typename R> SPTI_DEVICE complex_t<R> distinct(complex_t<R> v) { return {publishable(v.re), publishable(v.im)}; }
+
+/* The entry, or diagonal, of the row at position s. What a row lacks is zero, or a sentinel where rows lack more than the grid does. */
+template <typename T> SPTI_DEVICE T value_of(const spti_structgrid_args &a, int64_t s, int32_t entry, int32_t entries) {
+  const int64_t i = a.view.backward ? a.view.n - 1 - s : s;
+  const int32_t stored = a.view.head || a.view.tail ? 1 << entries : 0, present = load_const(a.present + s) | stored;
+  if (!(present >> entry & 1)) return a.missing ? sentinel<T>() : zero_of<T>();
+  const int32_t before = popcount(uint32_t(present & ((1 << entry) - 1)));
+  const T *from = static_cast<const T *>(a.view.val);
+  return distinct(
+      load_const(a.view.backward ? from + load_const(a.view.ptr + i + 1) - 1 - before : from + load_const(a.view.ptr + i) + before));
+}
+
+/* A block per step of a tile, as it stands in shared memory one day. */
 template <typename T> SPTI_KERNEL(FILL_THREADS) structgrid_soa_kernel(spti_structgrid_args a) {
-  const int64_t s = thread_in_grid();
-  if (s >= a.view.n) return;
-  const int64_t X = a.stencil.grid[0], Y = a.stencil.grid[1], i = a.view.backward ? a.view.n - 1 - s : s;
-  const int32_t y = int32_t(s / X % Y), z = int32_t(s / (X * Y)), entries = spti_structgrid_entries(&a.stencil);
-  const int32_t present = load_const(a.present + s);
-  const spti_structgrid_place place = spti_structgrid_soa_place(&a, y, z);
-  T *to = static_cast<T *>(a.soa) + place.line + (place.turn + s % X) % X * place.advance;
-  const T *from = static_cast<const T *>(a.view.val) + (a.view.backward ? load_const(a.view.ptr + i + 1) - 1 : load_const(a.view.ptr + i));
-  const int64_t step = a.view.backward ? -1 : 1;
-  for (int32_t e = 0; e < entries; e++, to += place.step) {
-    const bool there = present >> e & 1;
-    store(to, there ? load_const(from) : from_reals<T>::make(0, 0));
-    if (there) from += step;
+  const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(&a.stencil, a.view.dtype);
+  const int32_t X = a.stencil.grid[0], turn = block_in_grid() % X, tile = block_in_grid() / X, lanes = SPTI_STRUCTGRID_LANES;
+  const int32_t group = load_const(a.order + 2 * tile), band = load_const(a.order + 2 * tile + 1);
+  T *const to = static_cast<T *>(a.soa) + (spti_structgrid_place(&a.stencil, &tiling, group, band) * X + turn) * tiling.slot;
+  for (int32_t i = thread_in_block(); i < tiling.slot; i += FILL_THREADS) {
+    const int32_t entry = i / tiling.stride, line = i % tiling.stride, j = line % lanes, w = line / lanes;
+    const int64_t z = int64_t(group) * tiling.planes + w, y = int64_t(band) * lanes + j - (a.stencil.cube ? z : 0);
+    const bool exists = entry <= tiling.entries && w < tiling.planes && z < a.stencil.grid[2] && y >= 0 && y < a.stencil.grid[1];
+    const int32_t x = ((turn - tiling.skew * (j + w)) % X + X) % X;
+    store(to + i, exists ? value_of<T>(a, (z * a.stencil.grid[1] + y) * X + x, entry, tiling.entries) : zero_of<T>());
   }
-  if (a.view.head || a.view.tail) store(to, load_const(from));
 }
 
 template <typename T> static int launch_soa(const spti_structgrid_args *a, void *stream) {
-  return SPTI_LAUNCH(structgrid_soa_kernel<T>, (int64_t(a->view.n) + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(structgrid_soa_kernel<T>, int64_t(a->tiles) * a->stencil.grid[0], FILL_THREADS, 0, stream, *a);
 }
 
 } // namespace spti
 
 extern "C" int spti_structgrid_start_launch(const spti_structgrid_args *a, void *stream) {
-  const int64_t values = int64_t(a->view.n) << a->lanes_log;
-  switch (a->view.dtype) {
-  case SPTRSM_F32: return spti::launch_start<float>(a, values, stream);
-  case SPTRSM_F64: return spti::launch_start<double>(a, values, stream);
-  case SPTRSM_C64: return spti::launch_start<float>(a, 2 * values, stream);
-  default: return spti::launch_start<double>(a, 2 * values, stream);
-  }
+  const bool single = a->view.dtype == SPTRSM_F32 || a->view.dtype == SPTRSM_C64;
+  return single ? spti::launch_start<float>(a, stream) : spti::launch_start<double>(a, stream);
 }
 
 extern "C" int spti_structgrid_soa_launch(const spti_structgrid_args *a, void *stream) {

@@ -1,5 +1,12 @@
-/* structgrid_kernels.h -- the device steps of structgrid as C functions. Pointers are device pointers. A launcher queues on the stream
- * and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, then solve. */
+/* structgrid_kernels.h -- the device steps of structgrid as C functions, and the tiling that they and their caller agree on. Pointers are
+ * device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve.
+ *
+ * A tile is what a block solves: SPTI_STRUCTGRID_LANES lines of each of some planes, those with the same `band`. For a cube the lines of a
+ * plane are counted from y = -z on, so that a tile needs nothing of bands above its own:
+ *
+ *     line j of plane w of tile (group, band):  z = group planes + w,  y = band LANES + j - (cube ? z : 0)
+ *
+ * In step t of a tile that line's row x = t - skew (j + w) is solved: a step after all that it needs. */
 #ifndef SPTI_STRUCTGRID_KERNELS_H
 #define SPTI_STRUCTGRID_KERNELS_H
 
@@ -10,51 +17,67 @@
 extern "C" {
 #endif
 
-enum { SPTI_STRUCTGRID_COLUMNS = 32 }; /* right-hand sides of one pass, at most */
+enum { SPTI_STRUCTGRID_COLUMNS = 32, SPTI_STRUCTGRID_LANES = 32 }; /* right-hand sides of one pass, at most; lines of a plane in a tile */
+
+typedef struct {
+  int32_t skew, planes, lines_back, planes_back; /* of a tile; lines and planes beside a tile that it needs */
+  int32_t groups, bands;                         /* tiles of the grid, with some that no line is in */
+  int32_t steps;                                 /* of a tile */
+  int32_t edge;                                  /* values of a step and right-hand side that other tiles need */
+  int32_t columns;                               /* right-hand sides of a block, at most */
+  int32_t entries, stride, slot;                 /* of a row; values of an entry in a step; of a step */
+} spti_structgrid_tiling;
+
+static SPTI_ANYWHERE inline spti_structgrid_tiling spti_structgrid_tiling_of(const spti_stencil *s, sptrsm_dtype dtype) {
+  const int32_t lanes = SPTI_STRUCTGRID_LANES, far = s->far ? 1 : 0, wide = dtype == SPTRSM_C128 ? 1 : 0;
+  spti_structgrid_tiling t;
+  t.skew = s->cube ? 2 : 1;
+  t.planes = wide ? 2 : 4;
+  t.lines_back = s->cube || s->far ? 2 : 1;
+  t.planes_back = 1 + far;
+  t.groups = (int32_t)(((int64_t)s->grid[2] + t.planes - 1) / t.planes);
+  t.bands = (int32_t)(s->cube ? ((int64_t)s->grid[1] + t.planes - 2) / lanes + 2 : ((int64_t)s->grid[1] + lanes - 1) / lanes);
+  t.steps = s->grid[0] + t.skew * (lanes + t.planes - 2);
+  t.edge = t.planes_back * lanes + t.lines_back * t.planes;
+  t.columns = wide ? 1 : 2;
+  t.entries = (s->cube ? 13 : 3) + 3 * far;
+  t.stride = lanes * t.planes + 1; /* odd: entries of a row are in banks of their own */
+  const int32_t whole = 16 >> (dtype == SPTRSM_F32 ? 2 : wide ? 4 : 3);
+  t.slot = (t.entries + 1) * t.stride + whole - 1;
+  t.slot -= t.slot % whole;
+  return t;
+}
+/* The bands of a group that have lines, first and last. */
+static SPTI_ANYWHERE inline int32_t spti_structgrid_first_band(const spti_stencil *s, const spti_structgrid_tiling *t, int32_t group) {
+  return s->cube ? (int32_t)((int64_t)group * t->planes / SPTI_STRUCTGRID_LANES) : 0;
+}
+static SPTI_ANYWHERE inline int32_t spti_structgrid_last_band(const spti_stencil *s, const spti_structgrid_tiling *t, int32_t group) {
+  const int64_t next = ((int64_t)group + 1) * t->planes, z = (next < s->grid[2] ? next : s->grid[2]) - 1;
+  return (int32_t)(((s->cube ? z : 0) + s->grid[1] - 1) / SPTI_STRUCTGRID_LANES);
+}
+/* A tile's place among groups * bands. */
+static SPTI_ANYWHERE inline int64_t spti_structgrid_place(const spti_stencil *s, const spti_structgrid_tiling *t, int32_t group,
+                                                          int32_t band) {
+  return (int64_t)group * t->bands + band - spti_structgrid_first_band(s, t, group);
+}
 
 typedef struct {
   spti_view view;         /* pull */
   spti_stencil stencil;   /* its grid is the view's */
-  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); NULL: all that the grid allows */
-  void *soa;              /* values by stencil entry, or NULL: those of the view are read */
+  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); for the filling of soa alone */
+  int32_t missing;        /* rows lack entries that the grid allows: then there is soa, with a sentinel for each */
+  void *soa;              /* values by tile, step x % X and entry, [groups bands][X][slot]; or NULL: those of the view are read */
+  const int32_t *order;   /* [tiles][2]: group and band of the tiles that have lines, in an order in which they can be solved */
+  int32_t tiles;
   spti_transfer transfer; /* width <= SPTI_STRUCTGRID_COLUMNS */
-  int32_t lanes_log;      /* 2^lanes_log lanes have a right-hand side each; 32 >> lanes_log lines are solved side by side by a warp */
-  void *work;             /* x at position s for right-hand side k at (s << lanes_log) + k */
-  int32_t workers;        /* warps for each plane */
-  int32_t *queue;         /* [Z]: next lines of each plane */
+  int32_t columns;        /* right-hand sides of a block */
+  void *edges;            /* [blocks of right-hand sides][groups bands][steps][columns][edge]: what tiles tell others */
   spti_syncfree sync;
 } spti_structgrid_args;
 
-/* Values by stencil entry: `group` lines stand side by side, so that lanes that solve them read neighbouring words. The row of line y that
- * is solved in step t of its group, x = t - skew (y % group), has its entry e at line + (t % X) advance + e step; the diagonal, where it
- * is stored, is behind the entries. No place is left empty, but for lines that the last group of a plane lacks. */
-typedef struct {
-  int64_t line, step, advance; /* in elements */
-  int32_t turn;                /* t % X of x = 0 */
-} spti_structgrid_place;
-
-static SPTI_ANYWHERE inline int32_t spti_structgrid_entries(const spti_stencil *s) { return (s->cube ? 13 : 3) + (s->far ? 3 : 0); }
-static SPTI_ANYWHERE inline int32_t spti_structgrid_skew(const spti_stencil *s) { return s->cube ? 2 : 1; }
-static SPTI_ANYWHERE inline int32_t spti_structgrid_group(const spti_stencil *s) { return s->grid[1] < 32 ? s->grid[1] : 32; }
-static SPTI_ANYWHERE inline int64_t spti_structgrid_groups(const spti_stencil *s) {
-  const int32_t group = spti_structgrid_group(s);
-  return group > 0 ? (s->grid[1] + (int64_t)group - 1) / group : 0;
-}
-static SPTI_ANYWHERE inline spti_structgrid_place spti_structgrid_soa_place(const spti_structgrid_args *a, int32_t y, int32_t z) {
-  const spti_stencil *s = &a->stencil;
-  const int32_t group = spti_structgrid_group(s), X = s->grid[0];
-  const int64_t lines = spti_structgrid_groups(s) * group, line = ((int64_t)y + (s->cube ? z : 0)) % lines;
-  const int32_t member = (int32_t)(line % group);
-  const int64_t values = spti_structgrid_entries(s) + (a->view.head || a->view.tail), advance = values * group;
-  const int64_t before = z * spti_structgrid_groups(s) + line / group;
-  const spti_structgrid_place place = {before * X * advance + member, group, advance,
-                                       (int32_t)((int64_t)spti_structgrid_skew(s) * member % X)};
-  return place;
-}
-
-int spti_structgrid_start_launch(const spti_structgrid_args *, void *stream); /* the work unpublished, queues and control zero */
+int spti_structgrid_start_launch(const spti_structgrid_args *, void *stream); /* edges unpublished, control zero */
 int spti_structgrid_solve_launch(const spti_structgrid_args *, void *stream);
-int spti_structgrid_soa_launch(const spti_structgrid_args *, void *stream); /* view -> soa */
+int spti_structgrid_soa_launch(const spti_structgrid_args *, void *stream); /* view -> soa; a sentinel for an entry that a row lacks */
 
 /* What spti_structgrid_solve_launch chooses from, one file each. */
 int spti_structgrid_f32_launch(const spti_structgrid_args *, void *stream);

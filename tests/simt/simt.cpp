@@ -27,6 +27,13 @@ struct warp_state {
   uint64_t exchanged[2][WARP]; /* in turn, as a fast lane may enter the next collective before a slow one has left this */
 };
 
+struct late_copy {
+  void *to;
+  const void *from; /* NULL: zeros */
+  size_t bytes;
+  unsigned batch;
+};
+
 struct lane_state {
   fibre stack;
   viewer view;
@@ -36,6 +43,8 @@ struct lane_state {
   uint64_t paused_at; /* version then */
   unsigned collectives;
   size_t arrays; /* shared arrays declared so far */
+  std::vector<late_copy> copies;
+  unsigned batch; /* of copies to come */
 };
 
 struct block_state {
@@ -157,6 +166,8 @@ void machine::start_block(block_state &b) {
     l.status = state::ready;
     l.collectives = 0;
     l.arrays = 0;
+    l.copies.clear();
+    l.batch = 0;
     l.view.start(&l.warp->ids, &b.ids, 0);
     l.stack.start(lane_body);
   }
@@ -332,6 +343,20 @@ void *shared_array(size_t bytes) {
     memset(b.shared[k].words.get(), 0xA5, bytes);
   }
   return b.shared[k].words.get();
+}
+
+/* As late as may be. The words that are copied are the caller's to read: nothing writes them meanwhile. */
+void copy_late(void *to, const void *from, size_t bytes) { me().copies.push_back({to, from, bytes, me().batch}); }
+void end_batch() { me().batch++; }
+void await_batches(unsigned but) {
+  lane_state &l = me();
+  const auto rest = std::stable_partition(l.copies.begin(), l.copies.end(), [&](const late_copy &c) { return c.batch + but < l.batch; });
+  for (auto c = l.copies.begin(); c != rest; ++c) {
+    if (c->from) memcpy(c->to, c->from, c->bytes);
+    else memset(c->to, 0, c->bytes);
+  }
+  l.copies.erase(l.copies.begin(), rest);
+  maybe_preempt();
 }
 
 uint64_t read(const void *address, word kind, access how) {

@@ -59,6 +59,9 @@ void *shared_array(size_t bytes);
 uint64_t read(const void *, word, access);
 void write(void *, word, uint64_t bits, bool add, access);
 uint64_t read_modify_write(void *, word, uint64_t bits, bool add); /* returns the old value */
+void copy_late(void *to, const void *from, size_t bytes);          /* from NULL: zeros */
+void end_batch();                                                  /* of the lane's copies */
+void await_batches(unsigned but); /* all but so many of the latest batches are copied, the others not yet */
 void fence();
 uint64_t shuffle(uint64_t bits, int from);
 void all_words(uint64_t out[32], uint64_t bits); /* what every lane of the warp brings */

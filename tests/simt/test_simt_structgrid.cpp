@@ -35,7 +35,7 @@ struct grid_case {
   int32_t n() const { return int32_t(grid[0] * grid[1] * grid[2]); }
   void draw(uint64_t seed) {
     static const int sides[] = {1, 2, 3, 4, 5, 7}, widths[] = {1, 1, 1, 2, 3, 5, 9, 33};
-    static const char *const variants[] = {"", "", "layout=soa", "workers=1", "workers=2,layout=soa"};
+    static const char *const variants[] = {"", "", "layout=soa"};
     numbers r(seed + 4321);
     for (int i = 0; i < 8; i++) r.next();
     stencil = stencils[r.below(6)];
@@ -43,7 +43,7 @@ struct grid_case {
     if (r.below(4) == 0) grid[1] = 31 + r.below(36); /* more lines than a warp has */
     if (grid[1] > 8) grid[0] = 1 + r.below(3), grid[2] = 1 + r.below(2);
     if (stencil[1] == '2') grid[2] = 1;
-    variant = variants[r.below(5)];
+    variant = variants[r.below(3)];
     width = widths[r.below(8)];
     missing = r.below(3) == 0 ? 4 : 0;
     backward = r.below(2);
@@ -222,7 +222,7 @@ Test(simt_structgrid, width_and_layout_change_no_bit) {
     static const struct {
       const char *variant;
       int32_t width;
-    } ways[] = {{"", 1}, {"", 5}, {"layout=soa", 1}, {"workers=1", 3}, {"layout=soa,workers=2", 5}};
+    } ways[] = {{"", 1}, {"", 5}, {"layout=soa", 1}, {"layout=soa", 4}};
     for (const auto &way : ways) {
       std::vector<double> X(n * 5, 0.0), first(n);
       sptrsm_plan *plan = plan_case_open(&system.view);

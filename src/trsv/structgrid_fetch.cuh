@@ -1,0 +1,230 @@
+/* structgrid_fetch -- the warps of structgrid that move things between memory and the block: the matrix's values, right-hand sides,
+ * solutions, and solutions of other tiles. All copy in the background, AHEAD steps before a row is solved or more. */
+#ifndef SPTI_STRUCTGRID_FETCH_CUH
+#define SPTI_STRUCTGRID_FETCH_CUH
+
+#include "trsv/structgrid_tile.cuh"
+
+namespace spti {
+
+/* Of a ring of DEPTH steps: the place of step t, as t goes on. */
+template <int Depth> struct ring_place {
+  int32_t at;
+  SPTI_DEVICE explicit ring_place(int32_t t) : at(((t % Depth) + Depth) % Depth) {}
+  SPTI_DEVICE void next() { at = at + 1 == Depth ? 0 : at + 1; }
+  SPTI_DEVICE int32_t after(int32_t steps) const { return at + steps >= Depth ? at + steps - Depth : at + steps; }
+};
+
+/* ---- values ---- */
+
+/* In each step a CHUNK-th of the lines gets the values of CHUNK rows, a line after the other by each warp: lanes are over entries and rows,
+ * which follow each other in memory. Before a step is over, what the next but one needs has arrived. */
+template <typename T, typename Shape> struct value_loader {
+  static constexpr int ROUNDS = (Shape::CHUNK * Shape::VALUES + 31) / 32,
+                       PREFETCH = (Shape::CHUNK * Shape::VALUES * int(sizeof(T)) + 127) / 128; /* lines of memory */
+  const grid_tile<T, Shape> &tile;
+  int32_t row[ROUNDS], entry[ROUNDS], to[ROUNDS]; /* of a lane; and where it puts that */
+  int32_t direction, values;                      /* of a row, with its diagonal */
+
+  SPTI_DEVICE explicit value_loader(const grid_tile<T, Shape> &t) : tile(t) {
+    direction = tile.a.view.backward ? -1 : 1;
+    values = Shape::DIAGONAL + (tile.a.view.head || tile.a.view.tail);
+#pragma unroll
+    for (int i = 0; i < ROUNDS; i++) {
+      row[i] = (lane() + 32 * i) / Shape::VALUES;
+      entry[i] = (lane() + 32 * i) % Shape::VALUES;
+    }
+  }
+  SPTI_DEVICE void fetch_line(int32_t line, int32_t step) const {
+    const grid_line<T> from = tile.lines[line];
+    const int32_t X = tile.a.stencil.grid[0], x = step - tile.lag_of(line % Shape::LANES, line / Shape::LANES);
+    if (from.allowed < 0 || x <= -Shape::CHUNK || x >= X) return;
+    const bool inside = x >= (Shape::FAR ? 2 : 1) && x + Shape::CHUNK < X;
+    if (inside && from.allowed == Shape::ALL && values == Shape::VALUES) fetch_inside(from, line, x);
+    else fetch_any(from, line, x);
+  }
+  /* All entries of all rows. */
+  SPTI_DEVICE void fetch_inside(const grid_line<T> &from, int32_t line, int32_t x) const {
+    constexpr int MISSING = (Shape::CUBE ? 5 : 1) + (Shape::FAR ? 2 : 0); /* entries of the first rows */
+    constexpr int SECOND = 2 * Shape::CHUNK;                              /* rows from here, where the next lines of memory are asked for */
+    const T *at = from.start + (int64_t(x) * Shape::VALUES - MISSING) * direction;
+#pragma unroll
+    for (int i = 0; i < ROUNDS; i++) {
+      if (lane() + 32 * i < Shape::CHUNK * Shape::VALUES) copy_async(tile.values + to[i] + line, at + (lane() + 32 * i) * direction);
+    }
+    if (lane() < PREFETCH && x + 2 * SECOND < tile.a.stencil.grid[0])
+      prefetch(at + (SECOND * Shape::VALUES + lane() * (128 / int(sizeof(T)))) * direction);
+  }
+  SPTI_DEVICE void fetch_any(const grid_line<T> &from, int32_t line, int32_t first) const {
+    const int32_t X = tile.a.stencil.grid[0], stored = values - Shape::DIAGONAL, whole = popcount(uint32_t(from.allowed)) + stored;
+    const int32_t left = popcount(uint32_t(from.allowed & (Shape::LEFT | Shape::LEFT2))), left2 = Shape::FAR ? 1 : 0;
+#pragma unroll
+    for (int i = 0; i < ROUNDS; i++) {
+      const int32_t x = first + row[i], present = Shape::allowed_at(from.allowed, x, X) | stored << Shape::DIAGONAL;
+      if (row[i] >= Shape::CHUNK || !tile.in_line(x)) continue;
+      const int32_t missing = x == 0 ? 0 : x == 1 ? left : left + left2; /* in the rows before */
+      const int32_t before = popcount(uint32_t(present & ((1 << entry[i]) - 1)));
+      const T *at = from.start + (int64_t(x) * whole - missing + before) * direction;
+      const bool wanted = present >> entry[i] & 1;
+      copy_async_if(wanted, tile.values + to[i] + line, wanted ? at : from.start);
+    }
+  }
+
+  SPTI_DEVICE void run(int32_t warp) {
+    ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
+    for (int32_t t = tile.begin; t < tile.end; t++, place.next()) {
+#pragma unroll
+      for (int i = 0; i < ROUNDS; i++) to[i] = place.after(row[i]) * Shape::SLOT + entry[i] * Shape::STRIDE;
+      syncwarps_apart();
+      for (int32_t m = warp; m < Shape::LINES / Shape::CHUNK; m += Shape::LOADERS)
+        fetch_line(m * Shape::CHUNK + (t & (Shape::CHUNK - 1)), t + Shape::AHEAD);
+      end_copies();
+      await_copies<Shape::AHEAD - 2>();
+    }
+  }
+};
+
+/* The same from values by entry: a step's are one piece. */
+template <typename T, typename Shape> struct slot_loader {
+  const grid_tile<T, Shape> &tile;
+
+  SPTI_DEVICE void run(int32_t warp) const {
+    constexpr int PIECES = Shape::SLOT * int(sizeof(T)) / 16;
+    const spti_stencil *s = &tile.a.stencil;
+    const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(s, tile.a.view.dtype);
+    const int32_t X = s->grid[0];
+    const T *from = static_cast<const T *>(tile.a.soa) + spti_structgrid_place(s, &tiling, tile.group, tile.band) * X * Shape::SLOT;
+    ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
+    int32_t turn = 0;
+    for (int32_t t = tile.begin; t < tile.end; t++, place.next()) {
+      syncwarps_apart();
+      const int32_t step = t + Shape::AHEAD;
+      if (step >= 0 && step < tile.steps()) {
+        const char *piece = reinterpret_cast<const char *>(from + int64_t(turn) * Shape::SLOT);
+        char *to = reinterpret_cast<char *>(tile.values + place.at * Shape::SLOT);
+        for (int32_t i = warp * 32 + lane(); i < PIECES; i += 32 * Shape::LOADERS) copy_async_16(to + 16 * i, piece + 16 * i);
+        turn = turn + 1 == X ? 0 : turn + 1;
+      }
+      end_copies();
+      await_copies<Shape::AHEAD - 2>();
+    }
+  }
+};
+
+/* ---- right-hand sides and solutions: a warp for each column ---- */
+
+template <typename T, typename Shape> struct column_mover {
+  const grid_tile<T, Shape> &tile;
+  int32_t k; /* in the block */
+
+  SPTI_DEVICE int64_t column() const { return tile.first_column + k; }
+  SPTI_DEVICE bool mine() const { return column() < tile.a.transfer.width; }
+
+  SPTI_DEVICE void read() const {
+    const spti_transfer &t = tile.a.transfer;
+    const bool plain = !t.from.map && !t.from.scale;
+    const int32_t r = lane() % Shape::CHUNK;
+    ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
+    for (int32_t u = tile.begin; u < tile.end; u++, place.next()) {
+      syncwarps_apart();
+      T *to = tile.rhs + (place.after(r) * tile.columns + k) * Shape::STRIDE;
+      for (int32_t m = lane() / Shape::CHUNK; m < Shape::LINES / Shape::CHUNK; m += 32 / Shape::CHUNK) {
+        const int32_t line = m * Shape::CHUNK + (u & (Shape::CHUNK - 1)), j = line % Shape::LANES, w = line / Shape::LANES;
+        const int32_t x = u + Shape::AHEAD + r - tile.lag_of(j, w);
+        if (!mine() || !tile.in_line(x) || !tile.exists(j, w)) continue;
+        const int64_t i = tile.row_at(j, w, x);
+        if (plain) copy_async(to + line, element_at<T>(t.from, i, column()));
+        else to[line] = read_rhs<T>(t, i, column());
+      }
+      end_copies();
+      await_copies<Shape::AHEAD - 2>();
+    }
+  }
+  SPTI_DEVICE void write() const {
+    const spti_transfer &to = tile.a.transfer;
+    const bool plain = !to.to.map && !to.to.scale;
+    for (int32_t t = tile.begin; t < tile.end; t++) {
+      syncwarps_apart();
+      const int32_t step = t - Shape::FLUSH + lane() % Shape::FLUSH;
+      for (int32_t m = lane() / Shape::FLUSH; m < Shape::LINES / Shape::FLUSH; m += 32 / Shape::FLUSH) {
+        const int32_t line = m * Shape::FLUSH + (t & (Shape::FLUSH - 1)), j = line % Shape::LANES, w = line / Shape::LANES;
+        const int32_t x = step - tile.lag_of(j, w);
+        if (!mine() || !tile.in_line(x) || !tile.exists(j, w)) continue;
+        const T v = *tile.solution_at(step, k, j, w);
+        const int64_t i = tile.row_at(j, w, x);
+        if (plain) store(element_at<T>(to.to, i, column()), v);
+        else write_solution(to, i, column(), v);
+      }
+    }
+  }
+};
+
+/* ---- solutions of other tiles: a lane for each line and column ---- */
+
+template <typename T, typename Shape> struct edge_reader {
+  static constexpr int ASKED = 4; /* steps ahead; a power of two */
+  const grid_tile<T, Shape> &tile;
+  int32_t k, j, w;
+  const T *from; /* what is told for t = 0 */
+  bool wanted;
+  T ahead[ASKED];
+
+  SPTI_DEVICE edge_reader(const grid_tile<T, Shape> &t, int32_t item) : tile(t) {
+    constexpr int BELOW = Shape::PLANES_BACK * Shape::LANES;
+    k = item / Shape::AROUND;
+    const int32_t i = item % Shape::AROUND, beside = i - BELOW, corner = i - Shape::EDGE;
+    int32_t told; /* the place in the record */
+    bool other_group = true, other_band = true;
+    if (i < BELOW) {
+      w = -1 - i / Shape::LANES;
+      j = i % Shape::LANES;
+      told = i;
+      other_band = false;
+    } else if (i < Shape::EDGE) {
+      j = -1 - beside / Shape::PLANES;
+      w = beside % Shape::PLANES;
+      told = i;
+      other_group = false;
+    } else {
+      w = -1 - corner / Shape::LINES_BACK;
+      j = -1 - corner % Shape::LINES_BACK;
+      told = (-1 - w) * Shape::LANES + Shape::LANES + j;
+    }
+    const int64_t later = tile.lag_of(other_band ? Shape::LANES : 0, other_group ? Shape::PLANES : 0);
+    wanted = k < tile.columns && tile.first_column + k < tile.a.transfer.width && tile.exists(j, w);
+    from = wanted ? tile.edge_at(tile.group - other_group, tile.band - other_band, later, k) + told : static_cast<const T *>(tile.a.edges);
+  }
+  SPTI_DEVICE const T *place(int32_t t) const { return from + int64_t(t) * (tile.columns * Shape::EDGE); }
+  SPTI_DEVICE bool has(int32_t t) const { return wanted && tile.in_line(t - tile.lag_of(j, w)); }
+  SPTI_DEVICE void ask(int u, int32_t t) { ahead[u] = load_relaxed_if(has(t), place(t), zero<T>()); }
+
+  /* Whole warp: until nothing is missing. False: lost. */
+  SPTI_DEVICE bool wait(int u, int32_t t) {
+    spin_guard guard;
+    guard.start();
+    for (uint32_t waiting = ballot(is_sentinel(ahead[u])); waiting; waiting = ballot(is_sentinel(ahead[u]))) {
+      bool on = true;
+      if (lane() == first_lane(waiting)) on = guard.go_on(tile.a.sync, tile.row_at(j, w, t - tile.lag_of(j, w)));
+      if (!all(on)) return false;
+      ahead[u] = peek_again(place(t), ahead[u]);
+    }
+    return true;
+  }
+  SPTI_DEVICE void run() {
+    bool going = true;
+#pragma unroll
+    for (int u = 0; u < ASKED; u++) ask(u, tile.begin + u);
+    for (int32_t t = tile.begin; t < tile.end; t += ASKED) {
+#pragma unroll
+      for (int u = 0; u < ASKED; u++) {
+        syncwarps_apart();
+        if (going) going = wait(u, t + u);
+        if (k < tile.columns) *tile.solution_at(t + u, k, j, w) = going ? ahead[u] : zero<T>();
+        ask(u, t + u + ASKED);
+      }
+    }
+  }
+};
+
+} // namespace spti
+#endif

@@ -1,0 +1,146 @@
+/* structgrid_tile -- what the warps of structgrid's kernel have in common: the stencil at compile time, the block's tile, and where things
+ * stand in shared memory. structgrid_kernels.h has the tiling itself. */
+#ifndef SPTI_STRUCTGRID_TILE_CUH
+#define SPTI_STRUCTGRID_TILE_CUH
+
+#include "core/syncfree.cuh"
+#include "core/transfer.cuh"
+#include "trsv/structgrid_kernels.h"
+
+namespace spti {
+
+template <typename T> SPTI_DEVICE T zero() { return from_reals<T>::make(0, 0); }
+
+/* A stencil and a tile at compile time. Entry numbers in solve order, a row of three as its first one:
+ * z2: (0,0,-2)  zm, z0, zp: (-1..1, -1|0|1, -1)  y2: (0,-2,0)  y1: (-1..1, -1, 0)  x2: (-2,0,0)  x1: (-1,0,0); behind them the diagonal. */
+template <typename T, bool Cube, bool Far> struct grid_shape {
+  static constexpr bool CUBE = Cube, FAR = Far;
+  static constexpr int WIDTH = Cube ? 3 : 1; /* entries in one row of the stencil */
+  static constexpr int Z2 = 0, ZM = Far, Z0 = Cube ? ZM + 3 : ZM, ZP = Z0 + 3, Y2 = Cube ? ZP + 3 : Z0 + 1, Y1 = Y2 + Far, X2 = Y1 + WIDTH,
+                       X1 = X2 + Far, DIAGONAL = X1 + 1, VALUES = DIAGONAL + 1;
+  static constexpr int LATEST_Y = Y1 + WIDTH - 1, LATEST_Z = Cube ? ZP + 2 : Z0; /* entries whose solutions come from the step before */
+  static constexpr int32_t ALL = (1 << DIAGONAL) - 1;
+  static constexpr int32_t LEFT = Cube ? 1 << ZM | 1 << Z0 | 1 << ZP | 1 << Y1 | 1 << X1 : 1 << X1, LEFT2 = Far ? 1 << X2 : 0;
+  static constexpr int32_t RIGHT = Cube ? 4 << ZM | 4 << Z0 | 4 << ZP | 4 << Y1 : 0;
+
+  /* As spti_structgrid_tiling_of has them. */
+  static constexpr int LANES = SPTI_STRUCTGRID_LANES, SKEW = Cube ? 2 : 1, PLANES = sizeof(T) == 16 ? 2 : 4,
+                       COLUMNS = sizeof(T) == 16 ? 1 : 2;
+  static constexpr int LINES_BACK = Cube || Far ? 2 : 1, PLANES_BACK = Far ? 2 : 1, LINES = LANES * PLANES, STRIDE = LINES + 1;
+  static constexpr int WHOLE = 16 / int(sizeof(T)), SLOT = (VALUES * STRIDE + WHOLE - 1) / WHOLE * WHOLE;
+  static constexpr int EDGE = PLANES_BACK * LANES + LINES_BACK * PLANES;
+  static constexpr int CORNERS = Cube ? PLANES_BACK * LINES_BACK : 0, AROUND = EDGE + CORNERS; /* lines of other tiles that a tile needs */
+
+  /* Solutions of the last RING steps stand in shared memory; a row's values are there DEPTH steps, at most. CHUNK rows of a line are
+   * fetched together, FLUSH are written together. */
+  static constexpr int RING = Cube && Far ? 16 : 8, ACROSS = LANES + LINES_BACK, FACE = (PLANES + PLANES_BACK) * ACROSS;
+  static constexpr int CHUNK = Cube || Far ? 4 : 8, FLUSH = 4;
+  static constexpr int ROOM = 228000 - RING * COLUMNS * FACE * int(sizeof(T)) - LINES * 16;
+  static constexpr int FIT = ROOM / ((SLOT + COLUMNS * STRIDE) * int(sizeof(T)));
+  static constexpr int DEPTH = FIT < 4 * CHUNK ? FIT : 4 * CHUNK, AHEAD = DEPTH - CHUNK + 1;
+
+  static constexpr int LOADERS = 8, MOST_WARPS = COLUMNS * PLANES + LOADERS + (COLUMNS * AROUND + 31) / 32 + 2 * COLUMNS;
+
+  /* The entries of line (y, z), but for the ends of lines. */
+  static SPTI_DEVICE int32_t allowed(int32_t y, int32_t z, int32_t Y) {
+    constexpr int32_t ROW = (1 << WIDTH) - 1;
+    int32_t bits = 1 << X1 | (Far ? 1 << X2 : 0);
+    if (y >= 1) bits |= ROW << Y1;
+    if (z >= 1) bits |= ROW << Z0;
+    if (Cube && z >= 1 && y >= 1) bits |= ROW << ZM;
+    if (Cube && z >= 1 && y + 1 < Y) bits |= ROW << ZP;
+    if (Far && y >= 2) bits |= 1 << Y2;
+    if (Far && z >= 2) bits |= 1 << Z2;
+    return bits;
+  }
+  /* Of those, the entries of row x. */
+  static SPTI_DEVICE int32_t allowed_at(int32_t allowed, int32_t x, int32_t X) {
+    int32_t bits = allowed;
+    if (x == 0) bits &= ~LEFT;
+    if (x < 2) bits &= ~LEFT2;
+    if (x == X - 1) bits &= ~RIGHT;
+    return bits;
+  }
+};
+
+/* A line of the tile as its rows are fetched. */
+template <typename T> struct grid_line {
+  const T *start;  /* the first value of row x = 0 in solve order */
+  int32_t allowed; /* its entries; -1: there is no such line */
+};
+
+/* The block's tile. Steps are counted from t = 0, in which the first row of its first line is solved; before, things are fetched. */
+template <typename T, typename Shape> struct grid_tile {
+  const spti_structgrid_args &a;
+  int32_t group, band, first_column, columns; /* of right-hand sides: this block's */
+  int64_t block_of_columns;
+  T *values, *rhs, *ring; /* shared */
+  grid_line<T> *lines;
+  int32_t begin, end; /* steps */
+
+  SPTI_DEVICE grid_tile(const spti_structgrid_args &args, int64_t ticket, unsigned char *shared) : a(args) {
+    const int32_t blocks = (a.transfer.width + a.columns - 1) / a.columns;
+    const int64_t tile = ticket / blocks;
+    block_of_columns = ticket % blocks;
+    group = load_const(a.order + 2 * tile);
+    band = load_const(a.order + 2 * tile + 1);
+    columns = a.columns;
+    first_column = int32_t(block_of_columns) * columns;
+    values = reinterpret_cast<T *>(shared);
+    rhs = values + Shape::DEPTH * Shape::SLOT;
+    ring = rhs + Shape::DEPTH * columns * Shape::STRIDE;
+    lines = reinterpret_cast<grid_line<T> *>(shared + (lines_at(columns)));
+    begin = -(Shape::AHEAD + Shape::CHUNK);
+    end = begin + (steps() + Shape::FLUSH - begin + 3) / 4 * 4;
+  }
+  static SPTI_ANYWHERE constexpr int lines_at(int columns) {
+    return ((Shape::DEPTH * (Shape::SLOT + columns * Shape::STRIDE) + Shape::RING * columns * Shape::FACE) * int(sizeof(T)) + 15) / 16 * 16;
+  }
+  static SPTI_ANYWHERE constexpr int shared_bytes(int columns) { return lines_at(columns) + Shape::LINES * int(sizeof(grid_line<T>)); }
+
+  SPTI_DEVICE int32_t steps() const { return a.stencil.grid[0] + lag_of(Shape::LANES - 1, Shape::PLANES - 1); }
+  static SPTI_DEVICE int32_t lag_of(int32_t j, int32_t w) { return Shape::SKEW * (j + w); }
+  SPTI_DEVICE int32_t z_of(int32_t w) const { return group * Shape::PLANES + w; }
+  SPTI_DEVICE int32_t y_of(int32_t j, int32_t w) const { return band * Shape::LANES + j - (Shape::CUBE ? z_of(w) : 0); }
+  SPTI_DEVICE bool exists(int32_t j, int32_t w) const {
+    const int32_t y = y_of(j, w), z = z_of(w);
+    return y >= 0 && y < a.stencil.grid[1] && z >= 0 && z < a.stencil.grid[2];
+  }
+  /* Of a line that exists: the position of its row x = 0; and a row of it in the matrix. */
+  SPTI_DEVICE int64_t first_of(int32_t j, int32_t w) const {
+    return (int64_t(z_of(w)) * a.stencil.grid[1] + y_of(j, w)) * a.stencil.grid[0];
+  }
+  SPTI_DEVICE int64_t row_at(int32_t j, int32_t w, int32_t x) const {
+    const int64_t s = first_of(j, w) + x;
+    return a.view.backward ? a.view.n - 1 - s : s;
+  }
+  SPTI_DEVICE bool in_line(int32_t x) const { return uint32_t(x) < uint32_t(a.stencil.grid[0]); }
+
+  /* The solution, in step t, of column k's line j of plane w; those of other tiles have negative numbers. */
+  SPTI_DEVICE T *solution_at(int32_t t, int32_t k, int32_t j, int32_t w) const {
+    return ring + ((t & (Shape::RING - 1)) * columns + k) * Shape::FACE + (w + Shape::PLANES_BACK) * Shape::ACROSS + j + Shape::LINES_BACK;
+  }
+  /* What tile (group, band) tells in step t. */
+  SPTI_DEVICE T *edge_at(int32_t of_group, int32_t of_band, int64_t t, int32_t k) const {
+    const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(&a.stencil, a.view.dtype);
+    const int64_t tiles = int64_t(tiling.groups) * tiling.bands, place = spti_structgrid_place(&a.stencil, &tiling, of_group, of_band);
+    return static_cast<T *>(a.edges) + (((block_of_columns * tiles + place) * tiling.steps + t) * columns + k) * Shape::EDGE;
+  }
+
+  /* Whole block: everything in its place for the first step. */
+  SPTI_DEVICE void prepare() const {
+    for (int32_t i = thread_in_block(); i < Shape::RING * columns * Shape::FACE; i += threads_per_block()) ring[i] = zero<T>();
+    for (int32_t i = thread_in_block(); i < Shape::LINES; i += threads_per_block()) lines[i] = line_of(i % Shape::LANES, i / Shape::LANES);
+    syncthreads();
+  }
+  SPTI_DEVICE grid_line<T> line_of(int32_t j, int32_t w) const {
+    if (!exists(j, w)) return {nullptr, -1};
+    const int32_t allowed = Shape::allowed(y_of(j, w), z_of(w), a.stencil.grid[1]);
+    if (a.soa) return {nullptr, allowed};
+    const int64_t p = load_const(a.view.ptr + row_at(j, w, 0) + (a.view.backward ? 1 : 0)) - (a.view.backward ? 1 : 0);
+    return {static_cast<const T *>(a.view.val) + p, allowed};
+  }
+};
+
+} // namespace spti
+#endif
