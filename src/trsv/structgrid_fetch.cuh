@@ -35,9 +35,9 @@ template <typename T, typename Shape> struct value_loader {
       entry[i] = (lane() + 32 * i) % Shape::VALUES;
     }
   }
-  SPTI_DEVICE void fetch_line(int32_t line, int32_t step) const {
+  SPTI_DEVICE void fetch_line(int32_t line, int32_t x) const {
     const grid_line<T> from = tile.lines[line];
-    const int32_t X = tile.a.stencil.grid[0], x = step - tile.lag_of(line % Shape::LANES, line / Shape::LANES);
+    const int32_t X = tile.a.stencil.grid[0];
     if (from.allowed < 0 || x <= -Shape::CHUNK || x >= X) return;
     const bool inside = x >= (Shape::FAR ? 2 : 1) && x + Shape::CHUNK < X;
     if (inside && from.allowed == Shape::ALL && values == Shape::VALUES) fetch_inside(from, line, x);
@@ -71,13 +71,16 @@ template <typename T, typename Shape> struct value_loader {
   }
 
   SPTI_DEVICE void run(int32_t warp) {
+    constexpr int SHARE = Shape::LINES / Shape::LOADERS; /* consecutive lines of one plane */
+    const int32_t first = warp * SHARE, lag = tile.lag_of(first % Shape::LANES, first / Shape::LANES);
     ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
     for (int32_t t = tile.begin; t < tile.end; t++, place.next()) {
+      const int32_t phase = t & (Shape::CHUNK - 1);
 #pragma unroll
       for (int i = 0; i < ROUNDS; i++) to[i] = place.after(row[i]) * Shape::SLOT + entry[i] * Shape::STRIDE;
       syncwarps_apart();
-      for (int32_t m = warp; m < Shape::LINES / Shape::CHUNK; m += Shape::LOADERS)
-        fetch_line(m * Shape::CHUNK + (t & (Shape::CHUNK - 1)), t + Shape::AHEAD);
+#pragma unroll
+      for (int m = 0; m < SHARE; m += Shape::CHUNK) fetch_line(first + m + phase, t + Shape::AHEAD - lag - Shape::SKEW * (m + phase));
       end_copies();
       await_copies<Shape::AHEAD - 2>();
     }
@@ -111,53 +114,68 @@ template <typename T, typename Shape> struct slot_loader {
   }
 };
 
-/* ---- right-hand sides and solutions: a warp for each column ---- */
+/* ---- right-hand sides and solutions: a warp for each plane ---- */
 
-template <typename T, typename Shape> struct column_mover {
+/* In each step a Batch-th of the plane's lines, Batch rows of each; a lane for each row. */
+template <typename T, typename Shape, int Batch> struct row_lanes {
   const grid_tile<T, Shape> &tile;
-  int32_t k; /* in the block */
+  int32_t w, line, behind, y; /* of phase 0: the lane's line, its row less the step, its y */
+  int64_t first;              /* the position of its row x = 0 */
+  bool in_plane;
 
-  SPTI_DEVICE int64_t column() const { return tile.first_column + k; }
-  SPTI_DEVICE bool mine() const { return column() < tile.a.transfer.width; }
-
-  SPTI_DEVICE void read() const {
-    const spti_transfer &t = tile.a.transfer;
-    const bool plain = !t.from.map && !t.from.scale;
-    const int32_t r = lane() % Shape::CHUNK;
-    ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
-    for (int32_t u = tile.begin; u < tile.end; u++, place.next()) {
-      syncwarps_apart();
-      T *to = tile.rhs + (place.after(r) * tile.columns + k) * Shape::STRIDE;
-      for (int32_t m = lane() / Shape::CHUNK; m < Shape::LINES / Shape::CHUNK; m += 32 / Shape::CHUNK) {
-        const int32_t line = m * Shape::CHUNK + (u & (Shape::CHUNK - 1)), j = line % Shape::LANES, w = line / Shape::LANES;
-        const int32_t x = u + Shape::AHEAD + r - tile.lag_of(j, w);
-        if (!mine() || !tile.in_line(x) || !tile.exists(j, w)) continue;
-        const int64_t i = tile.row_at(j, w, x);
-        if (plain) copy_async(to + line, element_at<T>(t.from, i, column()));
-        else to[line] = read_rhs<T>(t, i, column());
-      }
-      end_copies();
-      await_copies<Shape::AHEAD - 2>();
-    }
+  SPTI_DEVICE row_lanes(const grid_tile<T, Shape> &t, int32_t plane) : tile(t), w(plane) {
+    line = lane() / Batch * Batch;
+    behind = lane() % Batch - tile.lag_of(line, w);
+    y = tile.y_of(line, w);
+    first = (int64_t(tile.z_of(w)) * tile.a.stencil.grid[1] + y) * tile.a.stencil.grid[0];
+    in_plane = tile.z_of(w) < tile.a.stencil.grid[2];
   }
-  SPTI_DEVICE void write() const {
-    const spti_transfer &to = tile.a.transfer;
-    const bool plain = !to.to.map && !to.to.scale;
-    for (int32_t t = tile.begin; t < tile.end; t++) {
-      syncwarps_apart();
-      const int32_t step = t - Shape::FLUSH + lane() % Shape::FLUSH;
-      for (int32_t m = lane() / Shape::FLUSH; m < Shape::LINES / Shape::FLUSH; m += 32 / Shape::FLUSH) {
-        const int32_t line = m * Shape::FLUSH + (t & (Shape::FLUSH - 1)), j = line % Shape::LANES, w = line / Shape::LANES;
-        const int32_t x = step - tile.lag_of(j, w);
-        if (!mine() || !tile.in_line(x) || !tile.exists(j, w)) continue;
-        const T v = *tile.solution_at(step, k, j, w);
-        const int64_t i = tile.row_at(j, w, x);
-        if (plain) store(element_at<T>(to.to, i, column()), v);
-        else write_solution(to, i, column(), v);
-      }
-    }
+  SPTI_DEVICE int32_t phase(int32_t step) const { return step & (Batch - 1); }
+  /* The row in the matrix, from the step of the batch's first row; -1: there is none. */
+  SPTI_DEVICE int32_t row(int32_t step, int32_t phase) const {
+    const int32_t x = step + behind - Shape::SKEW * phase, s = int32_t(first + int64_t(phase) * tile.a.stencil.grid[0] + x);
+    if (!in_plane || !tile.in_line(x) || uint32_t(y + phase) >= uint32_t(tile.a.stencil.grid[1])) return -1;
+    return tile.a.view.backward ? tile.a.view.n - 1 - s : s;
   }
 };
+
+template <typename T, typename Shape> SPTI_DEVICE void read_columns(const grid_tile<T, Shape> &tile, int32_t plane) {
+  const spti_transfer &t = tile.a.transfer;
+  const bool plain = !t.from.map && !t.from.scale;
+  const row_lanes<T, Shape, Shape::CHUNK> rows(tile, plane);
+  ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
+  for (int32_t u = tile.begin; u < tile.end; u++, place.next()) {
+    const int32_t phase = rows.phase(u), i = rows.row(u + Shape::AHEAD, phase);
+    T *const to =
+        tile.rhs + place.after(lane() % Shape::CHUNK) * (Shape::COLUMNS * Shape::STRIDE) + plane * Shape::LANES + rows.line + phase;
+    syncwarps_apart();
+#pragma unroll
+    for (int k = 0; k < Shape::COLUMNS; k++) {
+      if (i < 0 || tile.first_column + k >= t.width) continue;
+      if (plain) copy_async(to + k * Shape::STRIDE, element_at<T>(t.from, i, tile.first_column + k));
+      else to[k * Shape::STRIDE] = read_rhs<T>(t, i, tile.first_column + k);
+    }
+    end_copies();
+    await_copies<Shape::AHEAD - 2>();
+  }
+}
+
+template <typename T, typename Shape> SPTI_DEVICE void write_columns(const grid_tile<T, Shape> &tile, int32_t plane) {
+  const spti_transfer &to = tile.a.transfer;
+  const bool plain = !to.to.map && !to.to.scale;
+  const row_lanes<T, Shape, Shape::FLUSH> rows(tile, plane);
+  for (int32_t t = tile.begin; t < tile.end; t++) {
+    const int32_t phase = rows.phase(t), i = rows.row(t - Shape::FLUSH, phase);
+    const T *const from = tile.solution_at(t - Shape::FLUSH + lane() % Shape::FLUSH, 0, rows.line + phase, plane);
+    syncwarps_apart();
+#pragma unroll
+    for (int k = 0; k < Shape::COLUMNS; k++) {
+      if (i < 0 || tile.first_column + k >= to.width) continue;
+      if (plain) store(element_at<T>(to.to, i, tile.first_column + k), from[k * Shape::FACE]);
+      else write_solution(to, i, tile.first_column + k, from[k * Shape::FACE]);
+    }
+  }
+}
 
 /* ---- solutions of other tiles: a lane for each line and column ---- */
 
@@ -191,10 +209,10 @@ template <typename T, typename Shape> struct edge_reader {
       told = (-1 - w) * Shape::LANES + Shape::LANES + j;
     }
     const int64_t later = tile.lag_of(other_band ? Shape::LANES : 0, other_group ? Shape::PLANES : 0);
-    wanted = k < tile.columns && tile.first_column + k < tile.a.transfer.width && tile.exists(j, w);
+    wanted = k < Shape::COLUMNS && tile.first_column + k < tile.a.transfer.width && tile.exists(j, w);
     from = wanted ? tile.edge_at(tile.group - other_group, tile.band - other_band, later, k) + told : static_cast<const T *>(tile.a.edges);
   }
-  SPTI_DEVICE const T *place(int32_t t) const { return from + int64_t(t) * (tile.columns * Shape::EDGE); }
+  SPTI_DEVICE const T *place(int32_t t) const { return from + int64_t(t) * (Shape::COLUMNS * Shape::EDGE); }
   SPTI_DEVICE bool has(int32_t t) const { return wanted && tile.in_line(t - tile.lag_of(j, w)); }
   SPTI_DEVICE void ask(int u, int32_t t) { ahead[u] = load_relaxed_if(has(t), place(t), zero<T>()); }
 
@@ -219,7 +237,7 @@ template <typename T, typename Shape> struct edge_reader {
       for (int u = 0; u < ASKED; u++) {
         syncwarps_apart();
         if (going) going = wait(u, t + u);
-        if (k < tile.columns) *tile.solution_at(t + u, k, j, w) = going ? ahead[u] : zero<T>();
+        if (k < Shape::COLUMNS) *tile.solution_at(t + u, k, j, w) = going ? ahead[u] : zero<T>();
         ask(u, t + u + ASKED);
       }
     }

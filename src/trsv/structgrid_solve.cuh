@@ -65,7 +65,7 @@ template <typename T, typename Shape> struct line_solver {
     x2 = x1;
     x1 = inside ? v : zero<T>();
     *tile.solution_at(t, k, j, w) = x1;
-    const int64_t told = int64_t(t) * (tile.columns * Shape::EDGE);
+    const int64_t told = int64_t(t) * (Shape::COLUMNS * Shape::EDGE);
     if (inside && tells_plane) publish(plane_edge + told, x1);
     if (inside && tells_line) publish(line_edge + told, x1);
     if (Shape::CUBE) {
@@ -102,7 +102,7 @@ template <typename T, typename Shape> struct line_solver {
   /* Everything about the row of step t that does not depend on the step before; its values are at `place`. */
   SPTI_DEVICE void prepare(int32_t t, int32_t place) {
     const T *value = tile.values + place * Shape::SLOT + line;
-    const T b = tile.rhs[(place * tile.columns + k) * Shape::STRIDE + line];
+    const T b = tile.rhs[(place * Shape::COLUMNS + k) * Shape::STRIDE + line];
     const T y = value[Shape::LATEST_Y * Shape::STRIDE], z = value[Shape::LATEST_Z * Shape::STRIDE];
     const bool conj = tile.a.view.conj;
     const T d = tile.a.view.unit ? one<T>() : conj_if(conj, value[Shape::DIAGONAL * Shape::STRIDE]);
@@ -129,33 +129,36 @@ template <typename T, typename Shape> struct line_solver {
   }
 };
 
-/* Warps: solvers, loaders, readers and writers of columns, and readers of edges. */
-template <typename T, bool Cube, bool Far>
-SPTI_KERNEL_RESIDENT((grid_shape<T, Cube, Far>::MOST_WARPS * 32), 1)
+template <typename T, bool Cube, bool Far, int Columns>
+SPTI_KERNEL_RESIDENT((grid_shape<T, Cube, Far, Columns>::WARPS * 32), 1)
 structgrid_solve_kernel(spti_structgrid_args a) {
-  using shape = grid_shape<T, Cube, Far>;
+  using shape = grid_shape<T, Cube, Far, Columns>;
   SPTI_DYNAMIC_SHARED(unsigned char, shared);
   const grid_tile<T, shape> tile(a, block_ticket(a.sync), shared);
   tile.prepare();
   int32_t warp = warp_in_block();
-  if (warp < a.columns * shape::PLANES) return line_solver<T, shape>(tile, warp).run();
-  warp -= a.columns * shape::PLANES;
+  if (warp < shape::SOLVERS) return line_solver<T, shape>(tile, warp).run();
+  warp -= shape::SOLVERS;
   if (warp < shape::LOADERS && a.soa) return slot_loader<T, shape>{tile}.run(warp);
   if (warp < shape::LOADERS) return value_loader<T, shape>(tile).run(warp);
   warp -= shape::LOADERS;
-  if (warp < a.columns) return column_mover<T, shape>{tile, warp}.read();
-  warp -= a.columns;
-  if (warp < a.columns) return column_mover<T, shape>{tile, warp}.write();
-  warp -= a.columns;
+  if (warp < shape::READERS) return read_columns(tile, warp);
+  warp -= shape::READERS;
+  if (warp < shape::WRITERS) return write_columns(tile, warp);
+  warp -= shape::WRITERS;
   edge_reader<T, shape>(tile, warp * 32 + lane()).run();
 }
 
-template <typename T, bool Cube, bool Far> int launch_structgrid(const spti_structgrid_args *a, void *stream) {
-  using shape = grid_shape<T, Cube, Far>;
-  const int64_t blocks = int64_t(a->tiles) * ((a->transfer.width + a->columns - 1) / a->columns);
-  const int warps = a->columns * (shape::PLANES + 2) + shape::LOADERS + (a->columns * shape::AROUND + 31) / 32;
-  return SPTI_LAUNCH((structgrid_solve_kernel<T, Cube, Far>), blocks, warps * 32, size_t(grid_tile<T, shape>::shared_bytes(a->columns)),
+template <typename T, bool Cube, bool Far, int Columns> int launch_structgrid_columns(const spti_structgrid_args *a, void *stream) {
+  using shape = grid_shape<T, Cube, Far, Columns>;
+  const int64_t blocks = int64_t(a->tiles) * ((a->transfer.width + Columns - 1) / Columns);
+  return SPTI_LAUNCH((structgrid_solve_kernel<T, Cube, Far, Columns>), blocks, shape::WARPS * 32, size_t(grid_tile<T, shape>::SHARED_BYTES),
                      stream, *a);
+}
+
+template <typename T, bool Cube, bool Far> int launch_structgrid(const spti_structgrid_args *a, void *stream) {
+  constexpr int MOST = sizeof(T) == 16 ? 1 : 2;
+  return a->columns == 1 ? launch_structgrid_columns<T, Cube, Far, 1>(a, stream) : launch_structgrid_columns<T, Cube, Far, MOST>(a, stream);
 }
 
 template <typename T> int launch_structgrid_type(const spti_structgrid_args *a, void *stream) {

@@ -13,7 +13,7 @@ template <typename T> SPTI_DEVICE T zero() { return from_reals<T>::make(0, 0); }
 
 /* A stencil and a tile at compile time. Entry numbers in solve order, a row of three as its first one:
  * z2: (0,0,-2)  zm, z0, zp: (-1..1, -1|0|1, -1)  y2: (0,-2,0)  y1: (-1..1, -1, 0)  x2: (-2,0,0)  x1: (-1,0,0); behind them the diagonal. */
-template <typename T, bool Cube, bool Far> struct grid_shape {
+template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
   static constexpr bool CUBE = Cube, FAR = Far;
   static constexpr int WIDTH = Cube ? 3 : 1; /* entries in one row of the stencil */
   static constexpr int Z2 = 0, ZM = Far, Z0 = Cube ? ZM + 3 : ZM, ZP = Z0 + 3, Y2 = Cube ? ZP + 3 : Z0 + 1, Y1 = Y2 + Far, X2 = Y1 + WIDTH,
@@ -39,7 +39,10 @@ template <typename T, bool Cube, bool Far> struct grid_shape {
   static constexpr int FIT = ROOM / ((SLOT + COLUMNS * STRIDE) * int(sizeof(T)));
   static constexpr int DEPTH = FIT < 4 * CHUNK ? FIT : 4 * CHUNK, AHEAD = DEPTH - CHUNK + 1;
 
-  static constexpr int LOADERS = 8, MOST_WARPS = COLUMNS * PLANES + LOADERS + (COLUMNS * AROUND + 31) / 32 + 2 * COLUMNS;
+  /* Warps by what they do. */
+  static constexpr int SOLVERS = COLUMNS * PLANES, LOADERS = 8, READERS = PLANES, WRITERS = PLANES, EDGES = (COLUMNS * AROUND + 31) / 32;
+  static constexpr int WARPS = SOLVERS + LOADERS + READERS + WRITERS + EDGES;
+  static_assert(LANES % (LOADERS / PLANES * CHUNK) == 0 && FLUSH <= CHUNK && DEPTH >= CHUNK + 4 && WARPS <= 32, "a tile's sizes");
 
   /* The entries of line (y, z), but for the ends of lines. */
   static SPTI_DEVICE int32_t allowed(int32_t y, int32_t z, int32_t Y) {
@@ -72,31 +75,29 @@ template <typename T> struct grid_line {
 /* The block's tile. Steps are counted from t = 0, in which the first row of its first line is solved; before, things are fetched. */
 template <typename T, typename Shape> struct grid_tile {
   const spti_structgrid_args &a;
-  int32_t group, band, first_column, columns; /* of right-hand sides: this block's */
+  int32_t group, band, first_column; /* of right-hand sides: this block's */
   int64_t block_of_columns;
   T *values, *rhs, *ring; /* shared */
   grid_line<T> *lines;
   int32_t begin, end; /* steps */
 
   SPTI_DEVICE grid_tile(const spti_structgrid_args &args, int64_t ticket, unsigned char *shared) : a(args) {
-    const int32_t blocks = (a.transfer.width + a.columns - 1) / a.columns;
+    const int32_t blocks = (a.transfer.width + Shape::COLUMNS - 1) / Shape::COLUMNS;
     const int64_t tile = ticket / blocks;
     block_of_columns = ticket % blocks;
     group = load_const(a.order + 2 * tile);
     band = load_const(a.order + 2 * tile + 1);
-    columns = a.columns;
-    first_column = int32_t(block_of_columns) * columns;
+    first_column = int32_t(block_of_columns) * Shape::COLUMNS;
     values = reinterpret_cast<T *>(shared);
     rhs = values + Shape::DEPTH * Shape::SLOT;
-    ring = rhs + Shape::DEPTH * columns * Shape::STRIDE;
-    lines = reinterpret_cast<grid_line<T> *>(shared + (lines_at(columns)));
+    ring = rhs + Shape::DEPTH * Shape::COLUMNS * Shape::STRIDE;
+    lines = reinterpret_cast<grid_line<T> *>(shared + LINES_AT);
     begin = -(Shape::AHEAD + Shape::CHUNK);
     end = begin + (steps() + Shape::FLUSH - begin + 3) / 4 * 4;
   }
-  static SPTI_ANYWHERE constexpr int lines_at(int columns) {
-    return ((Shape::DEPTH * (Shape::SLOT + columns * Shape::STRIDE) + Shape::RING * columns * Shape::FACE) * int(sizeof(T)) + 15) / 16 * 16;
-  }
-  static SPTI_ANYWHERE constexpr int shared_bytes(int columns) { return lines_at(columns) + Shape::LINES * int(sizeof(grid_line<T>)); }
+  static constexpr int WORDS = Shape::DEPTH * (Shape::SLOT + Shape::COLUMNS * Shape::STRIDE) + Shape::RING * Shape::COLUMNS * Shape::FACE;
+  static constexpr int LINES_AT = (WORDS * int(sizeof(T)) + 15) / 16 * 16,
+                       SHARED_BYTES = LINES_AT + Shape::LINES * int(sizeof(grid_line<T>));
 
   SPTI_DEVICE int32_t steps() const { return a.stencil.grid[0] + lag_of(Shape::LANES - 1, Shape::PLANES - 1); }
   static SPTI_DEVICE int32_t lag_of(int32_t j, int32_t w) { return Shape::SKEW * (j + w); }
@@ -118,18 +119,19 @@ template <typename T, typename Shape> struct grid_tile {
 
   /* The solution, in step t, of column k's line j of plane w; those of other tiles have negative numbers. */
   SPTI_DEVICE T *solution_at(int32_t t, int32_t k, int32_t j, int32_t w) const {
-    return ring + ((t & (Shape::RING - 1)) * columns + k) * Shape::FACE + (w + Shape::PLANES_BACK) * Shape::ACROSS + j + Shape::LINES_BACK;
+    return ring + ((t & (Shape::RING - 1)) * Shape::COLUMNS + k) * Shape::FACE + (w + Shape::PLANES_BACK) * Shape::ACROSS + j +
+           Shape::LINES_BACK;
   }
   /* What tile (group, band) tells in step t. */
   SPTI_DEVICE T *edge_at(int32_t of_group, int32_t of_band, int64_t t, int32_t k) const {
     const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(&a.stencil, a.view.dtype);
     const int64_t tiles = int64_t(tiling.groups) * tiling.bands, place = spti_structgrid_place(&a.stencil, &tiling, of_group, of_band);
-    return static_cast<T *>(a.edges) + (((block_of_columns * tiles + place) * tiling.steps + t) * columns + k) * Shape::EDGE;
+    return static_cast<T *>(a.edges) + (((block_of_columns * tiles + place) * tiling.steps + t) * Shape::COLUMNS + k) * Shape::EDGE;
   }
 
   /* Whole block: everything in its place for the first step. */
   SPTI_DEVICE void prepare() const {
-    for (int32_t i = thread_in_block(); i < Shape::RING * columns * Shape::FACE; i += threads_per_block()) ring[i] = zero<T>();
+    for (int32_t i = thread_in_block(); i < Shape::RING * Shape::COLUMNS * Shape::FACE; i += threads_per_block()) ring[i] = zero<T>();
     for (int32_t i = thread_in_block(); i < Shape::LINES; i += threads_per_block()) lines[i] = line_of(i % Shape::LANES, i / Shape::LANES);
     syncthreads();
   }

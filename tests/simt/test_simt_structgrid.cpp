@@ -203,10 +203,10 @@ template <typename T> void many_grids(uint64_t first, uint64_t count, const char
 
 } // namespace
 
-Test(simt_structgrid, f64) { many_grids<double>(1, 100, "f64"); }
-Test(simt_structgrid, f32) { many_grids<float>(1001, 20, "f32"); }
-Test(simt_structgrid, c64) { many_grids<std::complex<float>>(2001, 20, "c64"); }
-Test(simt_structgrid, c128) { many_grids<std::complex<double>>(3001, 20, "c128"); }
+Test(simt_structgrid, f64) { many_grids<double>(1, 24, "f64"); }
+Test(simt_structgrid, f32) { many_grids<float>(1001, 6, "f32"); }
+Test(simt_structgrid, c64) { many_grids<std::complex<float>>(2001, 6, "c64"); }
+Test(simt_structgrid, c128) { many_grids<std::complex<double>>(3001, 6, "c128"); }
 
 /* The same bits for a right-hand side alone and among others, whatever the layout and the number of warps. */
 Test(simt_structgrid, width_and_layout_change_no_bit) {
