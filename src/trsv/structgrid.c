@@ -17,17 +17,23 @@
 #include "core/stencil_gpu.h"
 #include "core/variant.h"
 #include "trsv/structgrid_kernels.h"
+#include "trsv/structgrid_lines.h"
 
 typedef enum { LAYOUT_CSR, LAYOUT_SOA } layout;
-static const char *const layout_names[] = {"csr", "soa", NULL};
+typedef enum { TASKS_TILES, TASKS_LINES } tasks;
+static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_names[] = {"tiles", "lines", NULL};
+static const char *const map_names[] = {"row", "stream", NULL}, *const state_names[] = {"row", "line", NULL};
+static const char *const poll_names[] = {"relaxed", "acquire", NULL};
+enum { PUBLISHED_WARPS = 64 }; /* for a plane */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
   spti_structgrid_tiling tiling;
-  int32_t layout, tiles;
-  int32_t *order;   /* [tiles][2] */
-  int32_t *present; /* [n], or NULL: rows have all that the grid allows */
-  void *soa;        /* layout=soa */
+  int32_t layout, tasks, tiles;
+  spti_structgrid_lines lines; /* tasks=lines: the tiles' members below are not used */
+  int32_t *order;              /* [tiles][2] */
+  int32_t *present;            /* [n], or NULL: rows have all that the grid allows */
+  void *soa;                   /* layout=soa */
   size_t soa_bytes;
 } state;
 
@@ -115,12 +121,17 @@ static sptrsm_status make_soa(const sptrsm_plan *plan, state *s) {
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
-  *s = (state){.layout = LAYOUT_CSR};
+  *s = (state){.layout = LAYOUT_CSR, .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
   plan->state = s;
-  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names}};
+  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
+                                {"map", &s->lines.stream, 0, 0, map_names},    {"state", &s->lines.by_line, 0, 0, state_names},
+                                {"poll", &s->lines.acquire, 0, 0, poll_names}, {"warps", &s->lines.warps, 1, 1 << 16, NULL}};
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
   if (plan->view.n == 0) return SPTRSM_OK;
+  if (s->tasks == TASKS_LINES && s->layout == LAYOUT_SOA)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "structgrid: layout=soa is for tasks=tiles; leave one of them out");
+  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_check(plan);
   s->tiling = spti_structgrid_tiling_of(&s->stencil, plan->view.dtype);
   SPTI_TRY(make_order(plan, s));
   if (!is_whole(plan, &s->stencil)) {
@@ -171,7 +182,7 @@ static int32_t columns_of(const state *s, int32_t width) { return width < s->til
 static int64_t edges_of(const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
   const int32_t width = panel < SPTI_STRUCTGRID_COLUMNS ? panel : SPTI_STRUCTGRID_COLUMNS;
-  if (plan->view.n == 0 || width == 0) return 0;
+  if (plan->view.n == 0 || width == 0 || s->tasks == TASKS_LINES) return 0;
   const int64_t columns = columns_of(s, width), whole = (width + columns - 1) / columns * columns;
   int64_t values;
   if (__builtin_mul_overflow((int64_t)s->tiling.groups * s->tiling.bands, (int64_t)s->tiling.steps, &values)) return -1;
@@ -180,6 +191,8 @@ static int64_t edges_of(const sptrsm_plan *plan, int32_t panel) {
 }
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
+  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_bytes(out, plan, &s->stencil, &s->lines);
   spti_carver c = {0};
   const int64_t edges = edges_of(plan, panel);
   SPTI_TRY(spti_bytes(out, edges, sptrsm_dtype_bytes(plan->view.dtype), "structgrid work"));
@@ -219,6 +232,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_carver c = {.base = w->memory};
   if (plan->view.n == 0) return SPTRSM_OK;
+  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_solve(plan, &s->stencil, &s->lines, w->memory, all);
   const solve_arrays arrays = carve(&c, plan, w->edges);
   spti_structgrid_args args = args_of(plan, s);
   args.edges = arrays.edges;
@@ -239,8 +253,15 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int32_t *grid = s->stencil.grid;
-  snprintf(info->parameters, sizeof info->parameters, "stencil=%s grid=%d,%d,%d layout=%s%s", s->stencil.name ? s->stencil.name : "none",
-           grid[0], grid[1], grid[2], layout_names[s->layout], s->present ? " entries=missing" : "");
+  int at = snprintf(info->parameters, sizeof info->parameters, "stencil=%s grid=%d,%d,%d", s->stencil.name ? s->stencil.name : "none",
+                    grid[0], grid[1], grid[2]);
+  if (at < 0 || (size_t)at >= sizeof info->parameters) at = 0;
+  if (s->tasks == TASKS_LINES)
+    snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " tasks=lines map=%s state=%s poll=%s warps=%d",
+             map_names[s->lines.stream], state_names[s->lines.by_line], poll_names[s->lines.acquire], s->lines.warps);
+  else
+    snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " layout=%s%s", layout_names[s->layout],
+             s->present ? " entries=missing" : "");
   info->plan_bytes =
       sizeof *s + s->soa_bytes + 2 * (size_t)s->tiles * sizeof *s->order + (s->present ? (size_t)plan->view.n * sizeof *s->present : 0);
 }

@@ -18,71 +18,88 @@ template <int Depth> struct ring_place {
 /* ---- values ---- */
 
 /* In each step a CHUNK-th of the lines gets the values of CHUNK rows, a line after the other by each warp: lanes are over entries and rows,
- * which follow each other in memory. Before a step is over, what the next but one needs has arrived. */
+ * which follow each other in memory. What is read in a step is held in registers for HELD steps before it is stored. */
 template <typename T, typename Shape> struct value_loader {
-  static constexpr int ROUNDS = (Shape::CHUNK * Shape::VALUES + 31) / 32,
-                       PREFETCH = (Shape::CHUNK * Shape::VALUES * int(sizeof(T)) + 127) / 128; /* lines of memory */
+  static constexpr int SHARE = Shape::LINES / Shape::LOADERS,
+                       LINES = SHARE / Shape::CHUNK; /* of one plane: a warp's, and those of a step */
+  static constexpr int ROUNDS = (Shape::CHUNK * Shape::VALUES + 31) / 32, HELD = 2;
+  static constexpr int PREFETCH = (Shape::CHUNK * Shape::VALUES * int(sizeof(T)) + 127) / 128; /* lines of memory */
   const grid_tile<T, Shape> &tile;
-  int32_t row[ROUNDS], entry[ROUNDS], to[ROUNDS]; /* of a lane; and where it puts that */
-  int32_t direction, values;                      /* of a row, with its diagonal */
+  int32_t first, direction, values; /* line; to the next value in memory; values of a row, with its diagonal */
+  T held[HELD][LINES][ROUNDS];
 
-  SPTI_DEVICE explicit value_loader(const grid_tile<T, Shape> &t) : tile(t) {
+  SPTI_DEVICE value_loader(const grid_tile<T, Shape> &t, int32_t warp) : tile(t), first(warp * SHARE) {
     direction = tile.a.view.backward ? -1 : 1;
     values = Shape::DIAGONAL + (tile.a.view.head || tile.a.view.tail);
-#pragma unroll
-    for (int i = 0; i < ROUNDS; i++) {
-      row[i] = (lane() + 32 * i) / Shape::VALUES;
-      entry[i] = (lane() + 32 * i) % Shape::VALUES;
-    }
   }
-  SPTI_DEVICE void fetch_line(int32_t line, int32_t x) const {
+  static SPTI_DEVICE int32_t item(int i) { return lane() + 32 * i; }
+  static SPTI_DEVICE bool used(int i) { return item(i) < Shape::CHUNK * Shape::VALUES; }
+
+  SPTI_DEVICE void read_line(int32_t line, int32_t x, T (&to)[ROUNDS]) const {
     const grid_line<T> from = tile.lines[line];
     const int32_t X = tile.a.stencil.grid[0];
     if (from.allowed < 0 || x <= -Shape::CHUNK || x >= X) return;
     const bool inside = x >= (Shape::FAR ? 2 : 1) && x + Shape::CHUNK < X;
-    if (inside && from.allowed == Shape::ALL && values == Shape::VALUES) fetch_inside(from, line, x);
-    else fetch_any(from, line, x);
+    if (inside && from.allowed == Shape::ALL && values == Shape::VALUES) read_inside(from, x, to);
+    else read_any(from, x, to);
   }
   /* All entries of all rows. */
-  SPTI_DEVICE void fetch_inside(const grid_line<T> &from, int32_t line, int32_t x) const {
+  SPTI_DEVICE void read_inside(const grid_line<T> &from, int32_t x, T (&to)[ROUNDS]) const {
     constexpr int MISSING = (Shape::CUBE ? 5 : 1) + (Shape::FAR ? 2 : 0); /* entries of the first rows */
-    constexpr int SECOND = 2 * Shape::CHUNK;                              /* rows from here, where the next lines of memory are asked for */
+    constexpr int SECOND = 4 * Shape::CHUNK;                              /* rows from here, where the next lines of memory are asked for */
     const T *at = from.start + (int64_t(x) * Shape::VALUES - MISSING) * direction;
 #pragma unroll
     for (int i = 0; i < ROUNDS; i++) {
-      if (lane() + 32 * i < Shape::CHUNK * Shape::VALUES) copy_async(tile.values + to[i] + line, at + (lane() + 32 * i) * direction);
+      if (used(i)) to[i] = load_const(at + item(i) * direction);
     }
-    if (lane() < PREFETCH && x + 2 * SECOND < tile.a.stencil.grid[0])
+    if (lane() < PREFETCH && x + SECOND + Shape::CHUNK < tile.a.stencil.grid[0])
       prefetch(at + (SECOND * Shape::VALUES + lane() * (128 / int(sizeof(T)))) * direction);
   }
-  SPTI_DEVICE void fetch_any(const grid_line<T> &from, int32_t line, int32_t first) const {
+  SPTI_DEVICE void read_any(const grid_line<T> &from, int32_t first_x, T (&to)[ROUNDS]) const {
     const int32_t X = tile.a.stencil.grid[0], stored = values - Shape::DIAGONAL, whole = popcount(uint32_t(from.allowed)) + stored;
     const int32_t left = popcount(uint32_t(from.allowed & (Shape::LEFT | Shape::LEFT2))), left2 = Shape::FAR ? 1 : 0;
 #pragma unroll
     for (int i = 0; i < ROUNDS; i++) {
-      const int32_t x = first + row[i], present = Shape::allowed_at(from.allowed, x, X) | stored << Shape::DIAGONAL;
-      if (row[i] >= Shape::CHUNK || !tile.in_line(x)) continue;
+      const int32_t x = first_x + item(i) / Shape::VALUES, entry = item(i) % Shape::VALUES;
+      const int32_t present = Shape::allowed_at(from.allowed, x, X) | stored << Shape::DIAGONAL;
       const int32_t missing = x == 0 ? 0 : x == 1 ? left : left + left2; /* in the rows before */
-      const int32_t before = popcount(uint32_t(present & ((1 << entry[i]) - 1)));
-      const T *at = from.start + (int64_t(x) * whole - missing + before) * direction;
-      const bool wanted = present >> entry[i] & 1;
-      copy_async_if(wanted, tile.values + to[i] + line, wanted ? at : from.start);
+      const int32_t before = popcount(uint32_t(present & ((1 << entry) - 1)));
+      const bool wanted = used(i) && tile.in_line(x) && (present >> entry & 1);
+      to[i] = load_const_if(wanted, wanted ? from.start + (int64_t(x) * whole - missing + before) * direction : from.start, zero<T>());
+    }
+  }
+  /* What was read for the steps from `step` on; `place` is theirs. Of rows that do not exist anything may be stored. */
+  SPTI_DEVICE void put(int h, int32_t phase, const ring_place<Shape::DEPTH> &place) const {
+#pragma unroll
+    for (int i = 0; i < ROUNDS; i++) {
+      T *const to =
+          tile.values + place.after(item(i) / Shape::VALUES) * Shape::SLOT + item(i) % Shape::VALUES * Shape::STRIDE + first + phase;
+#pragma unroll
+      for (int m = 0; m < LINES; m++) {
+        if (used(i)) to[m * Shape::CHUNK] = held[h][m][i];
+      }
     }
   }
 
-  SPTI_DEVICE void run(int32_t warp) {
-    constexpr int SHARE = Shape::LINES / Shape::LOADERS; /* consecutive lines of one plane */
-    const int32_t first = warp * SHARE, lag = tile.lag_of(first % Shape::LANES, first / Shape::LANES);
-    ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
-    for (int32_t t = tile.begin; t < tile.end; t++, place.next()) {
-      const int32_t phase = t & (Shape::CHUNK - 1);
+  SPTI_DEVICE void run() {
+    const int32_t lag = tile.lag_of(first % Shape::LANES, first / Shape::LANES);
+    ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD - HELD);
 #pragma unroll
-      for (int i = 0; i < ROUNDS; i++) to[i] = place.after(row[i]) * Shape::SLOT + entry[i] * Shape::STRIDE;
-      syncwarps_apart();
+    for (int h = 0; h < HELD; h++)
 #pragma unroll
-      for (int m = 0; m < SHARE; m += Shape::CHUNK) fetch_line(first + m + phase, t + Shape::AHEAD - lag - Shape::SKEW * (m + phase));
-      end_copies();
-      await_copies<Shape::AHEAD - 2>();
+      for (int m = 0; m < LINES; m++)
+#pragma unroll
+        for (int i = 0; i < ROUNDS; i++) held[h][m][i] = zero<T>();
+    for (int32_t t = tile.begin; t < tile.end; t += HELD) {
+#pragma unroll
+      for (int h = 0; h < HELD; h++, place.next()) {
+        const int32_t phase = (t + h) & (Shape::CHUNK - 1);
+        syncwarps_apart();
+        put(h, (t + h - HELD) & (Shape::CHUNK - 1), place);
+#pragma unroll
+        for (int m = 0; m < LINES; m++)
+          read_line(first + m * Shape::CHUNK + phase, t + h + Shape::AHEAD - lag - Shape::SKEW * (m * Shape::CHUNK + phase), held[h][m]);
+      }
     }
   }
 };
@@ -109,7 +126,7 @@ template <typename T, typename Shape> struct slot_loader {
         turn = turn + 1 == X ? 0 : turn + 1;
       }
       end_copies();
-      await_copies<Shape::AHEAD - 2>();
+      await_copies<Shape::AHEAD - 3>();
     }
   }
 };
@@ -139,12 +156,14 @@ template <typename T, typename Shape, int Batch> struct row_lanes {
   }
 };
 
+/* And, for lack of other work, what can be known of divisions two steps ahead. */
 template <typename T, typename Shape> SPTI_DEVICE void read_columns(const grid_tile<T, Shape> &tile, int32_t plane) {
   const spti_transfer &t = tile.a.transfer;
   const bool plain = !t.from.map && !t.from.scale;
   const row_lanes<T, Shape, Shape::CHUNK> rows(tile, plane);
-  ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
-  for (int32_t u = tile.begin; u < tile.end; u++, place.next()) {
+  const int32_t line = plane * Shape::LANES + lane();
+  ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD), soon(tile.begin + 2);
+  for (int32_t u = tile.begin; u < tile.end; u++, place.next(), soon.next()) {
     const int32_t phase = rows.phase(u), i = rows.row(u + Shape::AHEAD, phase);
     T *const to =
         tile.rhs + place.after(lane() % Shape::CHUNK) * (Shape::COLUMNS * Shape::STRIDE) + plane * Shape::LANES + rows.line + phase;
@@ -156,7 +175,10 @@ template <typename T, typename Shape> SPTI_DEVICE void read_columns(const grid_t
       else to[k * Shape::STRIDE] = read_rhs<T>(t, i, tile.first_column + k);
     }
     end_copies();
-    await_copies<Shape::AHEAD - 2>();
+    divisor<T> by;
+    by.set(tile.diagonal(soon.at, line));
+    *tile.divisor_at(u + 2, line) = by;
+    await_copies<Shape::AHEAD - 3>();
   }
 }
 

@@ -27,11 +27,11 @@ template <typename T, typename Shape> struct line_solver {
   bool mine, raw, tells_plane, tells_line;
   T *plane_edge, *line_edge;    /* what is told in step 0 */
   T zm[2], z0[2], zp[2], y1[2]; /* solutions at x-1 and x of lines that go on to x+1 */
-  T x1, x2;                     /* results of x-1 and x-2 */
+  T x1;                         /* results of x-1 and x-2 */
   T rest, latest_y, latest_z;   /* of the row to be solved: all that could be done, and the entries of what was not known yet */
   bool no_y, no_z;              /* it lacks them */
-  divisor<T> diagonal;
-  bool diagonal_plain;
+  divisor<T> by;                /* its diagonal */
+  bool plain;
 
   SPTI_DEVICE line_solver(const grid_tile<T, Shape> &t, int32_t warp) : tile(t) {
     k = warp / Shape::PLANES;
@@ -48,38 +48,19 @@ template <typename T, typename Shape> struct line_solver {
     line_edge = edge + Shape::PLANES_BACK * Shape::LANES + (Shape::LANES - 1 - j) * Shape::PLANES + w;
 #pragma unroll
     for (int i = 0; i < 2; i++) zm[i] = z0[i] = zp[i] = y1[i] = zero<T>();
-    x1 = x2 = rest = latest_y = latest_z = zero<T>();
+    x1 = rest = latest_y = latest_z = zero<T>();
     no_y = no_z = false;
-    diagonal.set(one<T>());
-    diagonal_plain = true;
+    by.set(one<T>());
+    plain = true;
   }
   SPTI_DEVICE T solution(int32_t t, int32_t lines, int32_t planes) const { return *tile.solution_at(t, k, j - lines, w - planes); }
-
-  /* The row of step t. */
-  SPTI_DEVICE void solve(int32_t t) {
-    const T y = solution(t - 1, 1, 0), z = solution(t - 1, 0, 1);
-    const bool inside = mine && tile.in_line(t + first_x);
-    const T left = rest - latest_z * (no_z ? zero<T>() : z) - latest_y * (no_y ? zero<T>() : y), quick = diagonal.quick(left);
-    T v = quick;
-    if (inside && !(diagonal_plain && is_plain(quick))) v = diagonal.divide(left);
-    x2 = x1;
-    x1 = inside ? v : zero<T>();
-    *tile.solution_at(t, k, j, w) = x1;
-    const int64_t told = int64_t(t) * (Shape::COLUMNS * Shape::EDGE);
-    if (inside && tells_plane) publish(plane_edge + told, x1);
-    if (inside && tells_line) publish(line_edge + told, x1);
-    if (Shape::CUBE) {
-      y1[0] = y1[1], y1[1] = y;
-      zp[0] = zp[1], zp[1] = z;
-    }
-  }
 
   /* sum + entry x; a sentinel for an entry that is not there, where there may be some. */
   template <bool Whole> SPTI_DEVICE T add(T sum, const T *value, int entry, T x) const {
     const T t = conj_if(tile.a.view.conj, value[entry * Shape::STRIDE]), more = sum + t * x;
     return Whole || !is_sentinel(value[entry * Shape::STRIDE]) ? more : sum;
   }
-  /* What is known of the next row's sum, t its step. */
+  /* What is known of the sum of step t's row before that of step t - 1 is solved. */
   template <bool Whole> SPTI_DEVICE T known(int32_t t, const T *value) {
     T s = zero<T>(), more = zero<T>();
     if (Shape::CUBE) {
@@ -93,38 +74,51 @@ template <typename T, typename Shape> struct line_solver {
     }
     if (Shape::FAR) {
       constexpr int LINES = 2, PLANES = Shape::CUBE ? 2 : 0; /* (y, z-2) of a cube is line j-2 of plane w-2, else line j */
-      s = add<Whole>(add<Whole>(s, value, Shape::Y2, solution(t - 2 * Shape::SKEW, LINES, 0)), value, Shape::X2, x2);
+      s = add<Whole>(add<Whole>(s, value, Shape::Y2, solution(t - 2 * Shape::SKEW, LINES, 0)), value, Shape::X2, x1);
       more = add<Whole>(more, value, Shape::Z2, solution(t - (2 + PLANES) * Shape::SKEW, PLANES, 2));
     }
-    return add<Whole>(s + more, value, Shape::X1, x1);
+    return s + more;
   }
 
-  /* Everything about the row of step t that does not depend on the step before; its values are at `place`. */
-  SPTI_DEVICE void prepare(int32_t t, int32_t place) {
+  /* The row of step t; and all about the next one, its values at `place`, that does not take its solution. */
+  SPTI_DEVICE void step(int32_t t, int32_t place) {
+    const bool conj = tile.a.view.conj, missing = tile.a.missing;
+    const T y = solution(t - 1, 1, 0), z = solution(t - 1, 0, 1);
     const T *value = tile.values + place * Shape::SLOT + line;
-    const T b = tile.rhs[(place * Shape::COLUMNS + k) * Shape::STRIDE + line];
-    const T y = value[Shape::LATEST_Y * Shape::STRIDE], z = value[Shape::LATEST_Z * Shape::STRIDE];
-    const bool conj = tile.a.view.conj;
-    const T d = tile.a.view.unit ? one<T>() : conj_if(conj, value[Shape::DIAGONAL * Shape::STRIDE]);
-    latest_y = conj_if(conj, y);
-    latest_z = conj_if(conj, z);
-    diagonal.set(d);
-    diagonal_plain = is_plain(d);
-    if (tile.a.missing) {
-      no_y = is_sentinel(y);
-      no_z = is_sentinel(z);
-      if (no_y) latest_y = zero<T>();
-      if (no_z) latest_z = zero<T>();
+    const T next_y = value[Shape::LATEST_Y * Shape::STRIDE], next_z = value[Shape::LATEST_Z * Shape::STRIDE],
+            next_x = value[Shape::X1 * Shape::STRIDE], b = tile.rhs[(place * Shape::COLUMNS + k) * Shape::STRIDE + line];
+    const T next_diagonal = tile.diagonal(place, line);
+    const divisor<T> next_divisor = *tile.divisor_at(t + 1, line);
+    if (Shape::CUBE) {
+      y1[0] = y1[1], y1[1] = y;
+      zp[0] = zp[1], zp[1] = z;
     }
-    const T sum = tile.a.missing ? known<false>(t, value) : known<true>(t, value);
-    rest = (raw ? times_alpha(tile.a.transfer.alpha, b) : b) - sum;
+    const T sum = missing ? known<false>(t + 1, value) : known<true>(t + 1, value);
+    const T next_rest = (raw ? times_alpha(tile.a.transfer.alpha, b) : b) - sum;
+
+    const bool inside = mine && tile.in_line(t + first_x);
+    const T left = rest - latest_z * (no_z ? zero<T>() : z) - latest_y * (no_y ? zero<T>() : y), quick = by.quick(left);
+    T v = quick;
+    if (inside && !(plain && is_plain(quick))) v = by.divide(left);
+    x1 = inside ? v : zero<T>();
+    *tile.solution_at(t, k, j, w) = x1;
+
+    rest = missing && is_sentinel(next_x) ? next_rest : next_rest - conj_if(conj, next_x) * x1;
+    no_y = missing && is_sentinel(next_y);
+    no_z = missing && is_sentinel(next_z);
+    latest_y = no_y ? zero<T>() : conj_if(conj, next_y);
+    latest_z = no_z ? zero<T>() : conj_if(conj, next_z);
+    by = next_divisor;
+    plain = is_plain(next_diagonal);
+    const int64_t told = int64_t(t) * (Shape::COLUMNS * Shape::EDGE);
+    if (inside && tells_plane) publish(plane_edge + told, x1);
+    if (inside && tells_line) publish(line_edge + told, x1);
   }
   SPTI_DEVICE void run() {
     ring_place<Shape::DEPTH> place(tile.begin + 1);
     for (int32_t t = tile.begin; t < tile.end; t++, place.next()) {
       syncwarps_apart();
-      solve(t);
-      prepare(t + 1, place.at);
+      step(t, place.at);
     }
   }
 };
@@ -140,7 +134,7 @@ structgrid_solve_kernel(spti_structgrid_args a) {
   if (warp < shape::SOLVERS) return line_solver<T, shape>(tile, warp).run();
   warp -= shape::SOLVERS;
   if (warp < shape::LOADERS && a.soa) return slot_loader<T, shape>{tile}.run(warp);
-  if (warp < shape::LOADERS) return value_loader<T, shape>(tile).run(warp);
+  if (warp < shape::LOADERS) return value_loader<T, shape>(tile, warp).run();
   warp -= shape::LOADERS;
   if (warp < shape::READERS) return read_columns(tile, warp);
   warp -= shape::READERS;

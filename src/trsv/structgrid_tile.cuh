@@ -25,7 +25,7 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
 
   /* As spti_structgrid_tiling_of has them. */
   static constexpr int LANES = SPTI_STRUCTGRID_LANES, SKEW = Cube ? 2 : 1, PLANES = sizeof(T) == 16 ? 2 : 4,
-                       COLUMNS = sizeof(T) == 16 ? 1 : 2;
+                       COLUMNS = Columns;
   static constexpr int LINES_BACK = Cube || Far ? 2 : 1, PLANES_BACK = Far ? 2 : 1, LINES = LANES * PLANES, STRIDE = LINES + 1;
   static constexpr int WHOLE = 16 / int(sizeof(T)), SLOT = (VALUES * STRIDE + WHOLE - 1) / WHOLE * WHOLE;
   static constexpr int EDGE = PLANES_BACK * LANES + LINES_BACK * PLANES;
@@ -35,7 +35,7 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
    * fetched together, FLUSH are written together. */
   static constexpr int RING = Cube && Far ? 16 : 8, ACROSS = LANES + LINES_BACK, FACE = (PLANES + PLANES_BACK) * ACROSS;
   static constexpr int CHUNK = Cube || Far ? 4 : 8, FLUSH = 4;
-  static constexpr int ROOM = 228000 - RING * COLUMNS * FACE * int(sizeof(T)) - LINES * 16;
+  static constexpr int ROOM = 228000 - RING * COLUMNS * FACE * int(sizeof(T)) - LINES * (16 + 2 * int(sizeof(divisor<T>)));
   static constexpr int FIT = ROOM / ((SLOT + COLUMNS * STRIDE) * int(sizeof(T)));
   static constexpr int DEPTH = FIT < 4 * CHUNK ? FIT : 4 * CHUNK, AHEAD = DEPTH - CHUNK + 1;
 
@@ -79,6 +79,7 @@ template <typename T, typename Shape> struct grid_tile {
   int64_t block_of_columns;
   T *values, *rhs, *ring; /* shared */
   grid_line<T> *lines;
+  divisor<T> *divisors;
   int32_t begin, end; /* steps */
 
   SPTI_DEVICE grid_tile(const spti_structgrid_args &args, int64_t ticket, unsigned char *shared) : a(args) {
@@ -92,12 +93,14 @@ template <typename T, typename Shape> struct grid_tile {
     rhs = values + Shape::DEPTH * Shape::SLOT;
     ring = rhs + Shape::DEPTH * Shape::COLUMNS * Shape::STRIDE;
     lines = reinterpret_cast<grid_line<T> *>(shared + LINES_AT);
+    divisors = reinterpret_cast<divisor<T> *>(shared + DIVISORS_AT);
     begin = -(Shape::AHEAD + Shape::CHUNK);
     end = begin + (steps() + Shape::FLUSH - begin + 3) / 4 * 4;
   }
   static constexpr int WORDS = Shape::DEPTH * (Shape::SLOT + Shape::COLUMNS * Shape::STRIDE) + Shape::RING * Shape::COLUMNS * Shape::FACE;
   static constexpr int LINES_AT = (WORDS * int(sizeof(T)) + 15) / 16 * 16,
-                       SHARED_BYTES = LINES_AT + Shape::LINES * int(sizeof(grid_line<T>));
+                       DIVISORS_AT = LINES_AT + Shape::LINES * int(sizeof(grid_line<T>));
+  static constexpr int SHARED_BYTES = DIVISORS_AT + 2 * Shape::LINES * int(sizeof(divisor<T>));
 
   SPTI_DEVICE int32_t steps() const { return a.stencil.grid[0] + lag_of(Shape::LANES - 1, Shape::PLANES - 1); }
   static SPTI_DEVICE int32_t lag_of(int32_t j, int32_t w) { return Shape::SKEW * (j + w); }
@@ -122,6 +125,11 @@ template <typename T, typename Shape> struct grid_tile {
     return ring + ((t & (Shape::RING - 1)) * Shape::COLUMNS + k) * Shape::FACE + (w + Shape::PLANES_BACK) * Shape::ACROSS + j +
            Shape::LINES_BACK;
   }
+  /* A row's diagonal, its values at `place`; and the division by it, known a step before it is needed. */
+  SPTI_DEVICE T diagonal(int32_t place, int32_t line) const {
+    return a.view.unit ? one<T>() : conj_if(a.view.conj, values[place * Shape::SLOT + Shape::DIAGONAL * Shape::STRIDE + line]);
+  }
+  SPTI_DEVICE divisor<T> *divisor_at(int32_t t, int32_t line) const { return divisors + (t & 1) * Shape::LINES + line; }
   /* What tile (group, band) tells in step t. */
   SPTI_DEVICE T *edge_at(int32_t of_group, int32_t of_band, int64_t t, int32_t k) const {
     const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(&a.stencil, a.view.dtype);

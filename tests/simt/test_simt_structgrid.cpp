@@ -34,8 +34,9 @@ struct grid_case {
 
   int32_t n() const { return int32_t(grid[0] * grid[1] * grid[2]); }
   void draw(uint64_t seed) {
-    static const int sides[] = {1, 2, 3, 4, 5, 7}, widths[] = {1, 1, 1, 2, 3, 5, 9, 33};
-    static const char *const variants[] = {"", "", "layout=soa"};
+    static const int sides[] = {1, 2, 3, 4, 5, 6}, widths[] = {1, 1, 1, 1, 2, 3, 5};
+    static const char *const variants[] = {
+        "", "", "layout=soa", "layout=soa", "tasks=lines", "tasks=lines,map=row,state=row", "tasks=lines,poll=relaxed,warps=2"};
     numbers r(seed + 4321);
     for (int i = 0; i < 8; i++) r.next();
     stencil = stencils[r.below(6)];
@@ -43,12 +44,12 @@ struct grid_case {
     if (r.below(4) == 0) grid[1] = 31 + r.below(36); /* more lines than a warp has */
     if (grid[1] > 8) grid[0] = 1 + r.below(3), grid[2] = 1 + r.below(2);
     if (stencil[1] == '2') grid[2] = 1;
-    variant = variants[r.below(3)];
-    width = widths[r.below(8)];
+    variant = variants[r.below(7)];
+    width = widths[r.below(7)];
     missing = r.below(3) == 0 ? 4 : 0;
     backward = r.below(2);
     unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
+    stored_diagonal = !unit || variant[0] == 't' || r.below(2);
     conj = r.below(3) == 0;
     columns = r.below(2);
     mapped = r.below(3) == 0;

@@ -1,0 +1,58 @@
+/* structgrid_lines.c -- see structgrid_lines.h; structgrid_lines_kernels.cu says how lines are solved. */
+#include "trsv/structgrid_lines.h"
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "trsv/structgrid_lines_kernels.h"
+
+sptrsm_status spti_structgrid_lines_check(const sptrsm_plan *plan) {
+  const spti_view *v = &plan->view;
+  if (v->head || v->tail) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                   "structgrid:tasks=lines finds the ends of rows by their diagonals, and %d rows store none; use tasks=tiles", v->n);
+}
+
+static int64_t states_of(const sptrsm_plan *plan, const spti_stencil *s, const spti_structgrid_lines *l) {
+  return l->by_line ? (int64_t)s->grid[1] * s->grid[2] : plan->view.n;
+}
+
+static spti_structgrid_lines_args carve(spti_carver *c, const sptrsm_plan *plan, const spti_stencil *s, const spti_structgrid_lines *l) {
+  spti_structgrid_lines_args args = {.view = plan->view,
+                                     .grid = {s->grid[0], s->grid[1], s->grid[2]},
+                                     .map_stream = l->stream,
+                                     .state_by_line = l->by_line,
+                                     .acquire_polls = l->acquire,
+                                     .warps = l->warps < s->grid[1] ? l->warps : s->grid[1],
+                                     .states = states_of(plan, s, l)};
+  args.x = spti_carve(c, plan->view.n, sptrsm_dtype_bytes(plan->view.dtype));
+  args.state = spti_carve(c, args.states, sizeof *args.state);
+  args.queue = spti_carve(c, s->grid[2], sizeof *args.queue);
+  args.sync = (spti_syncfree){.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *args.sync.control),
+                              .lost = plan->context->lost_device,
+                              .spin_limit = plan->context->spin_limit};
+  return args;
+}
+
+sptrsm_status spti_structgrid_lines_bytes(size_t *out, const sptrsm_plan *plan, const spti_stencil *s, const spti_structgrid_lines *l) {
+  spti_carver c = {0};
+  SPTI_TRY(spti_bytes(out, plan->view.n, sptrsm_dtype_bytes(plan->view.dtype), "structgrid work"));
+  carve(&c, plan, s, l);
+  *out = c.used;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_structgrid_lines_solve(const sptrsm_plan *plan, const spti_stencil *s, const spti_structgrid_lines *l, void *memory,
+                                          const spti_transfer *all) {
+  spti_carver c = {.base = memory};
+  spti_structgrid_lines_args args = carve(&c, plan, s, l);
+  const int64_t bytes = (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  for (int32_t k = 0; k < all->width; k++) {
+    args.transfer = *all;
+    args.transfer.width = 1;
+    args.transfer.from.data = (char *)all->from.data + k * all->from.col_stride * bytes;
+    args.transfer.to.data = (char *)all->to.data + k * all->to.col_stride * bytes;
+    SPTI_CUDA(spti_structgrid_lines_start_launch(&args, plan->context->stream));
+    SPTI_CUDA(spti_structgrid_lines_solve_launch(&args, plan->context->stream));
+  }
+  return SPTRSM_OK;
+}

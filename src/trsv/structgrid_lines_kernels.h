@@ -1,0 +1,31 @@
+/* structgrid_lines_kernels.h -- grid lines solved by a warp each, as published (structgrid:tasks=lines). Pointers are device pointers. A
+ * launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve. */
+#ifndef SPTI_STRUCTGRID_LINES_KERNELS_H
+#define SPTI_STRUCTGRID_LINES_KERNELS_H
+
+#include "core/launch.h"
+#include "core/view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  spti_view view; /* pull, with a stored diagonal; nnz <= INT32_MAX for each line */
+  int32_t grid[3];
+  int32_t map_stream, state_by_line, acquire_polls, warps; /* for each plane */
+  spti_transfer transfer;                                  /* of one right-hand side */
+  void *x;                                                 /* [n], by solve position */
+  int32_t *state;                                          /* [states]: rows finished of each line, or 1 for each solved row */
+  int64_t states;
+  int32_t *queue; /* [Z]: next line of each plane */
+  spti_syncfree sync;
+} spti_structgrid_lines_args;
+
+int spti_structgrid_lines_start_launch(const spti_structgrid_lines_args *, void *stream); /* nothing solved, queues and control zero */
+int spti_structgrid_lines_solve_launch(const spti_structgrid_lines_args *, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
