@@ -10,13 +10,19 @@ typedef struct {
 typedef struct {
   sptrsm_place place;
   bool deterministic; /* the row's method is */
-  bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level, levels_a_panel_level, chained;
+  bounds nrhs, levels, wide_levels, thin_share /* of all levels */, rows_a_level, levels_a_panel_level, stencil, chained;
   const char *method, *reason;
 } row;
 
 /* Times in ms on one H200, f64 (docs/benchmarks.md has all); in brackets what the next best takes. Rows without a bound on right-hand
  * sides also serve plans that do not know how many there will be. */
 static const row table[] = {
+    {.place = SPTRSM_CUDA,
+     .deterministic = true,
+     .nrhs = {1, 2},
+     .stencil = {500, 0},
+     .method = "structgrid",
+     .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},
     /* 1 right-hand side: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
@@ -86,7 +92,12 @@ static bool holds(const row *r, const spti_features *f) {
   return r->place == f->place && (r->deterministic || !f->deterministic) && within(r->nrhs, (double)f->nrhs) &&
          within(r->levels, f->levels) && within(r->wide_levels, f->wide_levels) && within(r->thin_share, f->thin_levels / levels) &&
          within(r->rows_a_level, n / levels) && within(r->levels_a_panel_level, f->panel_levels > 0 ? levels / f->panel_levels : 0) &&
-         within(r->chained, f->chained);
+         within(r->stencil, f->stencil) && within(r->chained, f->chained);
+}
+
+bool spti_choose_by_stencil(const spti_features *f) {
+  const spti_choice first = spti_choose(f, 0);
+  return first.method && table[first.row].stencil.least > 0;
 }
 
 spti_choice spti_choose(const spti_features *features, int from) {

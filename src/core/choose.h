@@ -18,6 +18,8 @@ typedef struct {
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
   int32_t panel_levels; /* levels of row panels (core/row_panels_gpu.h), 0: not looked for */
+  double stencil;       /* GPU only: rows for each level, if the last row is a stencil's on a grid (core/stencil.h); 0: it is none. Then the
+                         * level sets have not been looked for */
   double chained;       /* host only: share of entries in lines like those of supernodes (core/chains.h) */
 } spti_features;
 
@@ -29,5 +31,8 @@ typedef struct {
 
 /* The first choice from row `from` on: 0, or the row after that of a method which refused the triangle. */
 spti_choice spti_choose(const spti_features *, int from);
+
+/* Is that a row for stencils, which asks for no level sets? Those rows are the first of the table. */
+bool spti_choose_by_stencil(const spti_features *);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/levels_gpu.h"
 #include "core/method.h"
 #include "core/row_panels_gpu.h"
+#include "core/stencil_gpu.h"
 #include "core/workspace.h"
 
 enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
@@ -79,12 +80,19 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-/* What auto goes by: on a GPU the level sets, of which most methods there make use in their analysis anyway; on the host the shape of
- * lines. */
+/* On a GPU the level sets, of which most methods there make use in their analysis anyway, but for a stencil on a grid. */
+static sptrsm_status add_stencil_or_levels(spti_features *f, sptrsm_plan *plan) {
+  spti_stencil s;
+  SPTI_TRY(spti_plan_stencil_shown(&s, plan));
+  if (s.name) f->stencil = spti_stencil_width(&s);
+  return spti_choose_by_stencil(f) ? SPTRSM_OK : add_levels(f, plan);
+}
+
+/* What auto goes by. On the host the shape of lines. */
 static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan) {
   *f = (spti_features){
       .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};
-  return f->place == SPTRSM_CUDA ? add_levels(f, plan) : spti_chained_share(&f->chained, &plan->view);
+  return f->place == SPTRSM_CUDA ? add_stencil_or_levels(f, plan) : spti_chained_share(&f->chained, &plan->view);
 }
 
 /* Host: a slab of columns that stays in one core's cache. GPU: wide enough for the kernels, within a bounded share of memory. */
@@ -154,6 +162,10 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
     SPTI_TRY(take_method(plan, choice.method));
     status = analyse(plan);
     if (status != SPTRSM_ERR_UNSUPPORTED && status != SPTRSM_ERR_MEMORY) return status;
+    if (spti_choose_by_stencil(&features)) { /* the table's rows on stencils are the first */
+      features.stencil = 0;
+      SPTI_TRY(add_levels(&features, plan));
+    }
     choice = spti_choose(&features, choice.row + 1);
     if (!choice.method) return status;
     snprintf(refusal, sizeof refusal, "%s %s; ", plan->method->name, status == SPTRSM_ERR_MEMORY ? "found no memory" : "refused");

@@ -41,6 +41,11 @@ int64_t spti_stencil_entries(const spti_stencil *s) {
   return sum;
 }
 
+double spti_stencil_width(const spti_stencil *s) {
+  const double X = s->grid[0], Y = s->grid[1], Z = s->grid[2], steps = s->cube ? X + 2 * (Y - 1) + 4 * (Z - 1) : X + Y + Z - 2;
+  return steps > 0 ? X * Y * Z / steps : 0;
+}
+
 /* ---- by name ---- */
 
 static sptrsm_status take_grid(spti_stencil *s, const int64_t grid[3], int32_t n) {

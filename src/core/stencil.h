@@ -26,6 +26,8 @@ typedef struct {
 int spti_stencil_offsets(int8_t offsets[SPTI_STENCIL_ENTRIES][3], const spti_stencil *);
 /* Entries beside the diagonal that the grid allows in all rows together. */
 int64_t spti_stencil_entries(const spti_stencil *);
+/* Rows that one step of the solve has on average, a row being solved a step after the last that it needs. */
+double spti_stencil_width(const spti_stencil *);
 /* By name and grid; ARGUMENT where there is no such stencil, a D2 grid has Z > 1, or the grid has not n points. */
 sptrsm_status spti_stencil_named(spti_stencil *out, const char *name, const int64_t grid[3], int32_t n);
 /* From what the last row in solve order needs: `distance` [count], its distances in positions, ascending. False: no stencil has a last row

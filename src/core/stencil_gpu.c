@@ -25,15 +25,17 @@ static sptrsm_status distances_of(int32_t distance[SPTI_STENCIL_ENTRIES], int64_
   return SPTRSM_OK;
 }
 
-static sptrsm_status guess(spti_stencil *out, const sptrsm_plan *plan) {
-  const int32_t last = plan->view.backward ? 0 : plan->view.n - 1;
+sptrsm_status spti_plan_stencil_shown(spti_stencil *out, const sptrsm_plan *plan) {
+  const sptrsm_options *o = &plan->options;
+  const int32_t n = plan->view.n, last = plan->view.backward ? 0 : n - 1;
   int32_t distance[SPTI_STENCIL_ENTRIES];
   int64_t count;
+  *out = (spti_stencil){0};
+  if (*o->stencil) return spti_stencil_named(out, o->stencil, o->grid, n);
+  if (n == 0) return SPTRSM_OK;
   SPTI_TRY(distances_of(distance, &count, plan, last));
-  if (count <= SPTI_STENCIL_ENTRIES && spti_stencil_guess(out, plan->view.n, distance, (int)count)) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "row %d and its %lld neighbours are not the corner of a stencil's grid; say grid and stencil, or use another method",
-                   last, (long long)count);
+  if (count <= SPTI_STENCIL_ENTRIES) spti_stencil_guess(out, n, distance, (int)count);
+  return SPTRSM_OK;
 }
 
 static sptrsm_status launch_check(const sptrsm_plan *plan, const spti_stencil *s, int32_t *strange, int32_t *present) {
@@ -60,16 +62,18 @@ fail:
 }
 
 sptrsm_status spti_plan_stencil(spti_stencil *out, const sptrsm_plan *plan) {
-  const sptrsm_options *o = &plan->options;
   const int32_t n = plan->view.n;
   int32_t strange;
-  spti_stencil s = {0};
-  if (*o->stencil) SPTI_TRY(spti_stencil_named(&s, o->stencil, o->grid, n));
+  spti_stencil s;
+  SPTI_TRY(spti_plan_stencil_shown(&s, plan));
   if (n == 0) {
     *out = s;
     return SPTRSM_OK;
   }
-  if (!*o->stencil) SPTI_TRY(guess(&s, plan));
+  if (!s.name)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                     "row %d and its neighbours are not the corner of a stencil's grid; say grid and stencil, or use another method",
+                     plan->view.backward ? 0 : n - 1);
   SPTI_TRY(find_strange(&strange, plan, &s));
   if (strange)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED,

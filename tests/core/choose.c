@@ -60,6 +60,24 @@ Test(choose, row_panels) {
   expect(with_panels(problem(1000, 999, 0, 999, 32), 100), "gather");
 }
 
+/* Wide grids and few right-hand sides; structgrid's refusal leaves what there is without a stencil. */
+Test(choose, stencils) {
+  static const int64_t counts[] = {0, 1, 2, 3, 32};
+  for (int c = 0; c < 5; c++) {
+    spti_features f = problem(7077888, 0, 0, 0, counts[c]);
+    const bool taken = counts[c] == 1 || counts[c] == 2;
+    f.stencil = 500;
+    cr_expect_eq(spti_choose_by_stencil(&f), taken);
+    if (taken) expect(f, "structgrid");
+    f.stencil = 499;
+    cr_expect_not(spti_choose_by_stencil(&f));
+  }
+  spti_features f = problem(7077888, 574, 10, 550, 1);
+  f.stencil = 12331;
+  expect(f, "structgrid");
+  cr_expect_str_eq(spti_choose(&f, spti_choose(&f, 0).row + 1).method, "syncfree-csr");
+}
+
 /* What is left where the methods chosen before refused. */
 Test(choose, the_next_method) {
   static const char *const left[] = {"block", "levelset", "syncfree-csc", "syncfree-csr", "gather"};
