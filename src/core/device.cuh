@@ -11,7 +11,6 @@
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two; red_or: bits of both
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
- *   copy_async      global to shared memory in the background, of words that nothing writes meanwhile; await_copies waits for the own ones
  * two<W>: two words next to each other, aligned as one, so that one access moves both; each is a word of its own all the same.
  * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or, mma) take whole warps. Only syncwarp, syncthreads and syncwarps_apart
  * order memory. */
@@ -221,42 +220,6 @@ SPTI_DEVICE void store_system(int64_t *p, int64_t v) {
 }
 /* What is around p will be read soon. p is in an array or just behind it. */
 SPTI_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
-
-/* *shared = *global some time before await_copies. Copies since the last end_copies are a batch; await_copies<But> waits for all batches of
- * this thread but the latest ones. Other threads see what was copied after a barrier. Before sm_80: at once. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-#define SPTI_COPY_ASYNC(word, bytes)                                                                                                       \
-  SPTI_DEVICE void copy_async(word *shared, const word *global) {                                                                          \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], " bytes ";" ::"r"((uint32_t)__cvta_generic_to_shared(shared)),                     \
-                 "l"(__cvta_generic_to_global(global))                                                                                     \
-                 : "memory");                                                                                                              \
-  }                                                                                                                                        \
-  /* *shared = wanted ? *global : 0 */                                                                                                     \
-  SPTI_DEVICE void copy_async_if(bool wanted, word *shared, const word *global) {                                                          \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], " bytes ", %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)),                 \
-                 "l"(__cvta_generic_to_global(global)), "r"(wanted ? (int)sizeof(word) : 0)                                                \
-                 : "memory");                                                                                                              \
-  }
-/* 16 bytes, aligned as one. */
-SPTI_DEVICE void copy_async_16(void *shared, const void *global) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)),
-               "l"(__cvta_generic_to_global(global))
-               : "memory");
-}
-SPTI_DEVICE void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int But> SPTI_DEVICE void await_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(But) : "memory"); }
-#else
-#define SPTI_COPY_ASYNC(word, bytes)                                                                                                       \
-  SPTI_DEVICE void copy_async(word *shared, const word *global) { *shared = *global; }                                                     \
-  SPTI_DEVICE void copy_async_if(bool wanted, word *shared, const word *global) { *shared = wanted ? *global : word(0); }
-SPTI_DEVICE void copy_async_16(void *shared, const void *global) { *static_cast<int4 *>(shared) = *static_cast<const int4 *>(global); }
-SPTI_DEVICE void end_copies() {}
-template <int But> SPTI_DEVICE void await_copies() {}
-#endif
-SPTI_COPY_ASYNC(float, "4")
-SPTI_COPY_ASYNC(double, "8")
-#undef SPTI_COPY_ASYNC
-
 SPTI_DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 SPTI_DEVICE float bits_to_float(uint32_t v) { return __uint_as_float(v); }
@@ -415,14 +378,6 @@ template <typename R> SPTI_DEVICE void shared_store(complex_t<R> *p, complex_t<R
 template <typename R> SPTI_DEVICE void shared_red_add(complex_t<R> *p, complex_t<R> v) {
   shared_red_add(&p->re, v.re);
   shared_red_add(&p->im, v.im);
-}
-template <typename R> SPTI_DEVICE void copy_async(complex_t<R> *shared, const complex_t<R> *global) {
-  copy_async(&shared->re, &global->re);
-  copy_async(&shared->im, &global->im);
-}
-template <typename R> SPTI_DEVICE void copy_async_if(bool wanted, complex_t<R> *shared, const complex_t<R> *global) {
-  copy_async_if(wanted, &shared->re, &global->re);
-  copy_async_if(wanted, &shared->im, &global->im);
 }
 template <typename R> SPTI_DEVICE complex_t<R> shfl(complex_t<R> v, int from) { return {shfl(v.re, from), shfl(v.im, from)}; }
 

@@ -1,12 +1,13 @@
-/* structgrid -- structured grids without preprocessing: lines of the grid are solved side by side, one behind the other.
+/* structgrid -- structured grids without level sets: tiles of grid lines are solved step by step, one row of each line in a step.
  * x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s), with s = x + y X + z X Y.
- * Source: [chen2023structured]: grid lines as tasks, a queue for each plane z with lower y first, warps for a queue, the matrix read ahead
- * of the dependencies, no analysis but a look at the pattern. Differs: a warp has up to 32 lines instead of one, staggered so that what a
- * line needs of the one before was solved a step ago in the neighbouring lane; what it needs of other warps is its own flag, so there is
- * no state of lines to be released and acquired; several right-hand sides side by side; column indices are read by the check alone, since
- * for a known stencil they say nothing; values may be kept by stencil entry (layout=soa). structgrid_solve.cuh has the kernel.
- * Wins: triangles of ILU(0) and the like on grids that are solved a few times: 1.4 times as fast as SpSV, after a check of 0.04 to 0.8 ms.
- * Loses: to syncfree-csr where many solves pay for its level sets, to gather for many right-hand sides; refuses all else.
+ * Source: [chen2023structured]: grid lines instead of rows, the matrix read ahead of the dependencies, no analysis but a look at the
+ * pattern. Differs: a block has 32 lines of each of four planes, each a step or two behind the one before, so that all that a row needs
+ * was solved one step ago or more and stands in shared memory; other warps of the block fetch and write. What tiles need of each other is
+ * its own flag. Values stand by tile, step and stencil entry (layout=soa, a copy made by the analysis), or are read from the matrix
+ * (layout=csr); column indices are read by the check alone, since for a known stencil they say nothing. structgrid_solve.cuh has the
+ * kernel. tasks=lines is the published algorithm with the parts that its figures 6 and 7 measure (structgrid_lines_kernels.cu).
+ * Wins: triangles of ILU(0) and the like on grids, one or two right-hand sides: three times as fast as SpSV, with its analysis as well.
+ * Loses: to gather for many right-hand sides; on grids that are short in two directions; refuses all that is no stencil.
  * Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
 
@@ -121,7 +122,7 @@ static sptrsm_status make_soa(const sptrsm_plan *plan, state *s) {
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
-  *s = (state){.layout = LAYOUT_CSR, .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
+  *s = (state){.layout = LAYOUT_SOA, .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
   plan->state = s;
   const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
                                 {"map", &s->lines.stream, 0, 0, map_names},    {"state", &s->lines.by_line, 0, 0, state_names},
@@ -129,8 +130,6 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
   if (plan->view.n == 0) return SPTRSM_OK;
-  if (s->tasks == TASKS_LINES && s->layout == LAYOUT_SOA)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "structgrid: layout=soa is for tasks=tiles; leave one of them out");
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_check(plan);
   s->tiling = spti_structgrid_tiling_of(&s->stencil, plan->view.dtype);
   SPTI_TRY(make_order(plan, s));
@@ -268,7 +267,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 
 const spti_method spti_method_structgrid = {
     .name = "structgrid",
-    .summary = "stencils on grids without preprocessing: staggered lines of the grid, a warp for up to 32",
+    .summary = "stencils on grids without level sets: tiles of staggered grid lines, a row of each in a step",
     .cite = "chen2023structured",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,

@@ -156,14 +156,12 @@ template <typename T, typename Shape, int Batch> struct row_lanes {
   }
 };
 
-/* And, for lack of other work, what can be known of divisions two steps ahead. */
 template <typename T, typename Shape> SPTI_DEVICE void read_columns(const grid_tile<T, Shape> &tile, int32_t plane) {
   const spti_transfer &t = tile.a.transfer;
   const bool plain = !t.from.map && !t.from.scale;
   const row_lanes<T, Shape, Shape::CHUNK> rows(tile, plane);
-  const int32_t line = plane * Shape::LANES + lane();
-  ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD), soon(tile.begin + 2);
-  for (int32_t u = tile.begin; u < tile.end; u++, place.next(), soon.next()) {
+  ring_place<Shape::DEPTH> place(tile.begin + Shape::AHEAD);
+  for (int32_t u = tile.begin; u < tile.end; u++, place.next()) {
     const int32_t phase = rows.phase(u), i = rows.row(u + Shape::AHEAD, phase);
     T *const to =
         tile.rhs + place.after(lane() % Shape::CHUNK) * (Shape::COLUMNS * Shape::STRIDE) + plane * Shape::LANES + rows.line + phase;
@@ -175,18 +173,18 @@ template <typename T, typename Shape> SPTI_DEVICE void read_columns(const grid_t
       else to[k * Shape::STRIDE] = read_rhs<T>(t, i, tile.first_column + k);
     }
     end_copies();
-    divisor<T> by;
-    by.set(tile.diagonal(soon.at, line));
-    *tile.divisor_at(u + 2, line) = by;
     await_copies<Shape::AHEAD - 3>();
   }
 }
 
+/* And, for lack of other work, what can be known of divisions two steps ahead. */
 template <typename T, typename Shape> SPTI_DEVICE void write_columns(const grid_tile<T, Shape> &tile, int32_t plane) {
   const spti_transfer &to = tile.a.transfer;
   const bool plain = !to.to.map && !to.to.scale;
   const row_lanes<T, Shape, Shape::FLUSH> rows(tile, plane);
-  for (int32_t t = tile.begin; t < tile.end; t++) {
+  const int32_t line = plane * Shape::LANES + lane();
+  ring_place<Shape::DEPTH> soon(tile.begin + 2);
+  for (int32_t t = tile.begin; t < tile.end; t++, soon.next()) {
     const int32_t phase = rows.phase(t), i = rows.row(t - Shape::FLUSH, phase);
     const T *const from = tile.solution_at(t - Shape::FLUSH + lane() % Shape::FLUSH, 0, rows.line + phase, plane);
     syncwarps_apart();
@@ -196,6 +194,9 @@ template <typename T, typename Shape> SPTI_DEVICE void write_columns(const grid_
       if (plain) store(element_at<T>(to.to, i, tile.first_column + k), from[k * Shape::FACE]);
       else write_solution(to, i, tile.first_column + k, from[k * Shape::FACE]);
     }
+    divisor<T> by;
+    by.set(tile.diagonal(soon.at, line));
+    *tile.divisor_at(t + 2, line) = by;
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef SPTI_STRUCTGRID_TILE_CUH
 #define SPTI_STRUCTGRID_TILE_CUH
 
+#include "core/device_copy.cuh"
 #include "core/syncfree.cuh"
 #include "core/transfer.cuh"
 #include "trsv/structgrid_kernels.h"
@@ -24,8 +25,7 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
   static constexpr int32_t RIGHT = Cube ? 4 << ZM | 4 << Z0 | 4 << ZP | 4 << Y1 : 0;
 
   /* As spti_structgrid_tiling_of has them. */
-  static constexpr int LANES = SPTI_STRUCTGRID_LANES, SKEW = Cube ? 2 : 1, PLANES = sizeof(T) == 16 ? 2 : 4,
-                       COLUMNS = Columns;
+  static constexpr int LANES = SPTI_STRUCTGRID_LANES, SKEW = Cube ? 2 : 1, PLANES = sizeof(T) == 16 ? 2 : 4, COLUMNS = Columns;
   static constexpr int LINES_BACK = Cube || Far ? 2 : 1, PLANES_BACK = Far ? 2 : 1, LINES = LANES * PLANES, STRIDE = LINES + 1;
   static constexpr int WHOLE = 16 / int(sizeof(T)), SLOT = (VALUES * STRIDE + WHOLE - 1) / WHOLE * WHOLE;
   static constexpr int EDGE = PLANES_BACK * LANES + LINES_BACK * PLANES;

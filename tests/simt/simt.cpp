@@ -29,7 +29,7 @@ struct warp_state {
 
 struct late_copy {
   void *to;
-  const void *from; /* NULL: zeros */
+  const void *from;
   size_t bytes;
   unsigned batch;
 };
@@ -351,10 +351,7 @@ void end_batch() { me().batch++; }
 void await_batches(unsigned but) {
   lane_state &l = me();
   const auto rest = std::stable_partition(l.copies.begin(), l.copies.end(), [&](const late_copy &c) { return c.batch + but < l.batch; });
-  for (auto c = l.copies.begin(); c != rest; ++c) {
-    if (c->from) memcpy(c->to, c->from, c->bytes);
-    else memset(c->to, 0, c->bytes);
-  }
+  for (auto c = l.copies.begin(); c != rest; ++c) memcpy(c->to, c->from, c->bytes);
   l.copies.erase(l.copies.begin(), rest);
   maybe_preempt();
 }

@@ -115,12 +115,8 @@ inline void shared_red_or(int32_t *p, int32_t v) {
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
 inline void prefetch(const void *) {}
 
-#define SIMT_COPY(W)                                                                                                                       \
-  inline void copy_async(W *shared, const W *global) { simt::copy_late(shared, global, sizeof(W)); }                                       \
-  inline void copy_async_if(bool wanted, W *shared, const W *global) { simt::copy_late(shared, wanted ? global : nullptr, sizeof(W)); }
-SIMT_COPY(float)
-SIMT_COPY(double)
-#undef SIMT_COPY
+inline void copy_async(float *shared, const float *global) { simt::copy_late(shared, global, sizeof *shared); }
+inline void copy_async(double *shared, const double *global) { simt::copy_late(shared, global, sizeof *shared); }
 inline void copy_async_16(void *shared, const void *global) { simt::copy_late(shared, global, 16); }
 inline void end_copies() { simt::end_batch(); }
 template <int But> void await_copies() { simt::await_batches(But); }

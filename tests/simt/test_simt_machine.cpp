@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/device_copy.cuh"
 #include "core/syncfree.cuh"
 #include "simt/problem.h"
 
@@ -168,6 +169,33 @@ Test(simt_machine, shared_memory_without_barriers) {
   cr_expect_eq(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, true, true); }), 0);
   cr_expect_gt(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, false, true); }), 0);
   cr_expect_gt(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, true, false); }), 0);
+}
+
+/* A copy in the background is there once its batch is waited for, and its thread has met the reader at a barrier. */
+static bool copy_is_missed(uint64_t seed, bool ended, bool second_too) {
+  const std::vector<double> from(128, 7.0);
+  bool missed = false;
+  const int error = run_with(seed, 2, 64, [&] {
+    SPTI_SHARED(double, to, 128);
+    const int t = thread_in_block();
+    to[t] = to[64 + t] = 0;
+    syncthreads();
+    copy_async(to + t, &from[size_t(t)]);
+    if (ended) end_copies();
+    copy_async(to + 64 + t, &from[size_t(64 + t)]);
+    end_copies();
+    await_copies<1>();
+    syncthreads();
+    missed = missed || to[63 - t] != 7.0 || (second_too && to[127 - t] != 7.0);
+  });
+  cr_assert_eq(error, 0, "%s", simt::error().c_str());
+  return missed;
+}
+
+Test(simt_machine, copies_in_the_background) {
+  cr_expect_eq(seeds_with(20, [](uint64_t s) { return copy_is_missed(s, true, false); }), 0);
+  cr_expect_eq(seeds_with(20, [](uint64_t s) { return copy_is_missed(s, true, true); }), 20);
+  cr_expect_eq(seeds_with(20, [](uint64_t s) { return copy_is_missed(s, false, false); }), 20);
 }
 
 Test(simt_machine, collectives_and_atomics) {

@@ -36,7 +36,7 @@ struct grid_case {
   void draw(uint64_t seed) {
     static const int sides[] = {1, 2, 3, 4, 5, 6}, widths[] = {1, 1, 1, 1, 2, 3, 5};
     static const char *const variants[] = {
-        "", "", "layout=soa", "layout=soa", "tasks=lines", "tasks=lines,map=row,state=row", "tasks=lines,poll=relaxed,warps=2"};
+        "", "", "layout=csr", "layout=csr", "tasks=lines", "tasks=lines,map=row,state=row", "tasks=lines,poll=relaxed,warps=2"};
     numbers r(seed + 4321);
     for (int i = 0; i < 8; i++) r.next();
     stencil = stencils[r.below(6)];
@@ -223,7 +223,7 @@ Test(simt_structgrid, width_and_layout_change_no_bit) {
     static const struct {
       const char *variant;
       int32_t width;
-    } ways[] = {{"", 1}, {"", 5}, {"layout=soa", 1}, {"layout=soa", 4}};
+    } ways[] = {{"", 1}, {"", 5}, {"layout=csr", 1}, {"layout=csr", 4}};
     for (const auto &way : ways) {
       std::vector<double> X(n * 5, 0.0), first(n);
       sptrsm_plan *plan = plan_case_open(&system.view);
@@ -260,7 +260,7 @@ Test(simt_structgrid, sentinel_in_the_right_hand_side) {
     sptrsm_plan *plan = plan_case_open(&system.view);
     plan_case_set_stencil(plan, "D3N33", c.grid);
     simt::use(simt::schedule::from_seed(seed));
-    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, seed % 2 ? "layout=soa" : ""), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, seed % 2 ? "layout=csr" : ""), SPTRSM_OK, "%s", sptrsm_last_error());
     const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
     cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
     for (size_t i = 0; i < n; i++) cr_assert_eq(X[i] != X[i], bool(expected[i]), "row %zu, seed %llu", i, (unsigned long long)seed);
@@ -342,7 +342,7 @@ Test(simt_structgrid, allocations) {
   grid_case c;
   c.missing = 5;
   for (int missing : {0, 5})
-    for (const char *variant : {"", "layout=soa"}) {
+    for (const char *variant : {"", "layout=csr"}) {
       c.missing = missing;
       const grid_problem<double> system(c, 3);
       sptrsm_status status = SPTRSM_ERR_MEMORY;
