@@ -24,6 +24,8 @@ static const char *const forms[] = {
     "syncfree-csr:order=packed,entries=1,split=7,gate=2,warps=3",
     "gather:form=lanes,split=4,segment=3",
     "gather:form=slots,split=6,segment=4",
+    "structgrid:layout=csr",
+    "structgrid:tasks=lines",
     "block:bound=0",
     "block:bound=0,refine=0",
     "block:rows=16,least=3,window=64",

@@ -40,6 +40,23 @@ double test_random_value(test_random *r, double least, double most) {
 
 /* ---- triangles ---- */
 
+enum { SPACE_X = 5, SPACE_Y = 41, SPACE_Z = 5 };
+
+/* All points at distance 1 in each direction, and those at distance 2 along the axes. */
+static int32_t space_columns(int32_t *columns, int32_t i) {
+  int32_t count = 0;
+  for (int z = -2; z <= 0; z++)
+    for (int y = -2; y <= 2; y++)
+      for (int x = -2; x <= 2; x++) {
+        const bool near = abs(x) <= 1 && abs(y) <= 1 && abs(z) <= 1, on_axis = (x != 0) + (y != 0) + (z != 0) == 1;
+        const int32_t to_x = i % SPACE_X + x, to_y = i / SPACE_X % SPACE_Y + y, to_z = i / (SPACE_X * SPACE_Y) + z;
+        const int32_t j = to_x + SPACE_X * (to_y + SPACE_Y * to_z);
+        if (to_x < 0 || to_x >= SPACE_X || to_y < 0 || to_y >= SPACE_Y || to_z < 0 || j >= i) continue;
+        if (near || on_axis) columns[count++] = j;
+      }
+  return count;
+}
+
 /* Columns below the diagonal of row i of a lower triangle, ascending. Returns their number. */
 static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, int32_t i, test_random *r) {
   int32_t count = 0, side = (int32_t)sqrt((double)n);
@@ -54,6 +71,7 @@ static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, in
     for (int32_t j = 0; i == n - 1 && j < i; j++) columns[count++] = j;
     break;
   case TEST_GRID:
+    if (n == SPACE_X * SPACE_Y * SPACE_Z) return space_columns(columns, i);
     if (i >= side) columns[count++] = i - side;
     if (i % side > 0 && side > 1) columns[count++] = i - 1;
     break;

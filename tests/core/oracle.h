@@ -24,7 +24,7 @@ typedef enum {
   TEST_CHAIN,     /* each row needs the one before */
   TEST_ARROW,     /* every row needs the first */
   TEST_DENSE_ROW, /* the last row needs all others */
-  TEST_GRID,      /* five points in the plane */
+  TEST_GRID,      /* five points in the plane; of order 1025, 33 points in space (D3N33) on 5 x 41 x 5 */
   TEST_RANDOM,    /* about four entries per row, no symmetry */
   TEST_LAYERED,   /* six layers; a row needs three of the layer before */
   TEST_FULL,      /* everything below the diagonal */
