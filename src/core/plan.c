@@ -83,8 +83,9 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
 /* On a GPU the level sets, of which most methods there make use in their analysis anyway, but for a stencil on a grid. */
 static sptrsm_status add_stencil_or_levels(spti_features *f, sptrsm_plan *plan) {
   spti_stencil s;
-  SPTI_TRY(spti_plan_stencil_shown(&s, plan));
-  if (s.name) f->stencil = spti_stencil_width(&s);
+  const sptrsm_status status = spti_plan_stencil_shown(&s, plan);
+  if (status != SPTRSM_OK && status != SPTRSM_ERR_ARGUMENT) return status;
+  if (status == SPTRSM_OK && s.name) f->stencil = spti_stencil_width(&s); /* options may say a grid that is not this triangle's */
   return spti_choose_by_stencil(f) ? SPTRSM_OK : add_levels(f, plan);
 }
 
