@@ -67,13 +67,14 @@ template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, 
  * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise.
  *
  * quick is the division without a look at the range, for where a branch costs too much; where quick_holds, it is
- * what divide returns, but for the sign of a zero. */
+ * what divide returns, but for the sign of a zero; where divides_quickly, with its sign too. */
 template <typename T> struct divisor;
 template <> struct divisor<float> {
   double reciprocal;
   SPTI_DEVICE void set(float t) { reciprocal = 1 / double(t); }
   SPTI_DEVICE float quick(float a) const { return float(double(a) * reciprocal); }
   SPTI_DEVICE bool quick_holds(float) const { return true; }
+  SPTI_DEVICE bool divides_quickly(float) const { return true; }
   SPTI_DEVICE float divide(float a) const { return quick(a); }
 };
 template <> struct divisor<double> {
@@ -91,10 +92,8 @@ template <> struct divisor<double> {
   }
   /* As quick_holds, by exponents, since this is in the critical path: far from both ends of the range; not zero, infinite or NaN. */
   static SPTI_DEVICE bool is_ordinary(double v) { return (uint32_t(double_bits(v) >> 52) & 0x7ff) - 193 < 1661; }
-  SPTI_DEVICE double divide(double a) const {
-    const double q = quick(a);
-    return (is_ordinary(q) & is_ordinary(a) & is_ordinary(reciprocal)) ? q : a / t;
-  }
+  SPTI_DEVICE bool divides_quickly(double a) const { return is_ordinary(quick(a)) & is_ordinary(a) & is_ordinary(reciprocal); }
+  SPTI_DEVICE double divide(double a) const { return divides_quickly(a) ? quick(a) : a / t; }
 };
 template <typename R> struct divisor<complex_t<R>> {
   R ratio;
@@ -116,6 +115,10 @@ template <typename R> struct divisor<complex_t<R>> {
   SPTI_DEVICE bool quick_holds(complex_t<R> a) const {
     const complex_t<R> b = numerator(a);
     return denominator.quick_holds(b.re) && denominator.quick_holds(b.im);
+  }
+  SPTI_DEVICE bool divides_quickly(complex_t<R> a) const {
+    const complex_t<R> b = numerator(a);
+    return denominator.divides_quickly(b.re) && denominator.divides_quickly(b.im);
   }
   SPTI_DEVICE complex_t<R> divide(complex_t<R> a) const {
     const complex_t<R> b = numerator(a);

@@ -83,15 +83,6 @@ SPTI_DEVICE uint32_t lanes_of_row(int row, bool used) {
   const uint32_t same = (own & 1 ? bit0 : ~bit0) & (own & 2 ? bit1 : ~bit1) & (own & 4 ? bit2 : ~bit2) & (own & 8 ? bit3 : ~bit3);
   return same & ballot(used) & (tile_half() ? 0xffff0000u : 0x0000ffffu);
 }
-/* Whole warp: sum and these lanes' products, one after another. */
-template <typename T> SPTI_DEVICE T add_row(T sum, T product, uint32_t lanes, T *shared) {
-  shared[lane()] = product;
-  syncwarp();
-  for (; lanes; lanes &= lanes - 1) sum = sum + shared[first_lane(lanes)];
-  syncwarp();
-  return sum;
-}
-
 /* ---- tiles of other formats ---- */
 
 /* A tile and where it is stored. */

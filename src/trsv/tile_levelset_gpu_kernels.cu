@@ -4,7 +4,7 @@
  * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/syncfree.cuh): items are handed
  * out by tickets in the order of their levels, so an item waits only for such as are at work or done. A part of a long line leaves its
  * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
- * have entries: x_c, passed by a shuffle, is multiplied by all rows at once. By a thread, in levels of many lines: the items leave their
+ * have entries: x_c, passed by a shuffle, is multiplied by all rows at once; columns that need none of the run before are divided at once. By a thread, in levels of many lines: the items leave their
  * sums in x, then a thread solves each diagonal tile row by row. Source: [lu2023tile]; levels merged by values that are flags, and sums as
  * values, are new here. Deterministic: a row has two sums, of its two lanes, in a fixed order; tile_levelset_gpu_block_kernels.cu takes the
  * same ones. */
@@ -14,12 +14,42 @@ namespace spti {
 
 /* ---- the sums of an item, for one right-hand side ---- */
 
-/* 32 entries of COO tiles, all that does not depend on solutions done. */
-template <typename T> struct coo_stage {
-  int64_t place;
-  T value, x;
-  uint32_t lanes; /* that have products of the lane's row */
-  bool used;
+enum { COO_BATCHES = 4, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4 };
+
+/* Up to COO_ENTRIES entries of COO tiles, a lane to every 32nd: all that does not depend on solutions done. They are waited for together,
+ * since each wait by itself takes at least as long as a look at memory. */
+template <typename T> struct coo_entries {
+  int64_t place[COO_BATCHES];
+  T value[COO_BATCHES], x[COO_BATCHES];
+  uint32_t lanes[COO_BATCHES]; /* of each batch: those with entries of the lane's row, beyond the first ones: */
+  uint32_t first;              /* COO_FIRST bytes, the numbers of entries of the lane's row */
+  int firsts;                  /* that there are */
+
+  /* Whole warp. The first entries of the row are listed, so that their products can be loaded all at once. */
+  SPTI_DEVICE void list_first() {
+    first = 0;
+    firsts = 0;
+#pragma unroll
+    for (int b = 0; b < COO_BATCHES; b++)
+      for (; lanes[b] && firsts < COO_FIRST; lanes[b] &= lanes[b] - 1) first |= uint32_t(32 * b + first_lane(lanes[b])) << 8 * firsts++;
+  }
+  /* Whole warp: sum and the products of the lane's row, one after another. shared: [COO_ENTRIES]. */
+  SPTI_DEVICE T add_to(T sum, T *shared) const {
+#pragma unroll
+    for (int b = 0; b < COO_BATCHES; b++) shared[32 * b + lane()] = rounded(value[b], x[b]);
+    syncwarp();
+    T products[COO_FIRST];
+#pragma unroll
+    for (int i = 0; i < COO_FIRST; i++) products[i] = shared[first >> 8 * i & 255];
+#pragma unroll
+    for (int i = 0; i < COO_FIRST; i++)
+      if (i < firsts) sum = sum + products[i];
+#pragma unroll
+    for (int b = 0; b < COO_BATCHES; b++)
+      for (uint32_t left = lanes[b]; left; left &= left - 1) sum = sum + shared[32 * b + first_lane(left)];
+    syncwarp();
+    return sum;
+  }
 };
 
 /* A tile of another format, likewise. */
@@ -34,7 +64,7 @@ template <typename T> struct other_stage {
 template <typename T> struct tile_sums {
   const spti_tile_levelset_args &a;
   const tile_item &item;
-  T *shared; /* [32] */
+  T *shared; /* [COO_ENTRIES] */
   T sum;
   bool arrived;
 
@@ -49,26 +79,31 @@ template <typename T> struct tile_sums {
     *x = v[0];
   }
 
-  SPTI_DEVICE void load_coo(coo_stage<T> &s, const coo_tiles &tiles, int32_t entry, int32_t base) const {
-    s.used = base + lane() < tiles.total;
-    const int32_t e = entry + base + (s.used ? lane() : 0), line = tiles.line_of_entry(base);
+  /* Batch b of 32: the entries of `tiles` from base on. */
+  SPTI_DEVICE void load_coo(coo_entries<T> &s, int b, const coo_tiles &tiles, int32_t entry, int32_t base) const {
+    const bool used = base + lane() < tiles.total;
+    const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
     const int32_t position = load_const(a.tiles.coo_position + e);
-    s.value = load_const(static_cast<const T *>(a.tiles.coo_value) + e);
-    s.place = int64_t(line) * SPTI_TILE + position % SPTI_TILE;
-    s.x = s.used ? look(s.place) : T();
-    s.lanes = lanes_of_row(position / SPTI_TILE, s.used);
+    s.value[b] = used ? load_const(static_cast<const T *>(a.tiles.coo_value) + e) : T();
+    s.place[b] = int64_t(line) * SPTI_TILE + position % SPTI_TILE;
+    s.x[b] = used ? look(s.place[b]) : T();
+    s.lanes[b] = lanes_of_row(position / SPTI_TILE, used);
   }
   SPTI_DEVICE void add_coo() {
     int32_t entry = item[SPTI_TILE_ITEM_COO];
     for (int32_t first = 0; first < item[SPTI_TILE_ITEM_COO_TILES]; first += 32) {
       const coo_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + first, item[SPTI_TILE_ITEM_COO_TILES] - first);
-      coo_stage<T> now, next;
-      load_coo(now, tiles, entry, 0);
-      for (int32_t base = 0; base < tiles.total; base += 32) {
-        if (base + 32 < tiles.total) load_coo(next, tiles, entry, base + 32);
-        wait(now.place, &now.x, now.used);
-        sum = add_row(sum, now.used ? rounded(now.value, now.x) : T(), now.lanes, shared);
-        now = next;
+      for (int32_t base = 0; base < tiles.total; base += COO_ENTRIES) {
+        coo_entries<T> s;
+#pragma unroll
+        for (int b = 0; b < COO_BATCHES; b++) {
+          s.place[b] = s.lanes[b] = 0;
+          s.value[b] = s.x[b] = T();
+          if (base + 32 * b < tiles.total) load_coo(s, b, tiles, entry, base + 32 * b);
+        }
+        s.list_first();
+        if (!a.single_level && arrived) arrived = await_all(a, s.place, 0, s.x);
+        sum = s.add_to(sum, shared);
       }
       entry += tiles.total;
     }
@@ -127,18 +162,48 @@ template <typename T> struct tile_sums {
 
 /* ---- the diagonal tile, by a warp ---- */
 
-/* acc: the right-hand side of the lane's row, less the other tiles. Returns its solution. */
-template <typename T> SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, const divisor<T> &pivot, T acc) {
+/* Whole warp: the columns with entries in runs, of which none needs another of the same run: bit c is set where a run begins. */
+SPTI_DEVICE uint32_t runs_of_columns(const inner_line &own) {
+  uint32_t begins = 0, run = 0;
   for (uint32_t columns = warp_or(own.mask); columns; columns &= columns - 1) {
     const int c = first_lane(columns);
-    const T x = shfl(pivot.divide(acc), c);
-    if (own.mask >> c & 1) acc = acc - rounded(inner.value[own.begin + popcount(own.mask & lanes_below(c))], x);
+    if (begins == 0 || (run & uint32_t(shfl(int32_t(own.mask), c)))) {
+      begins |= 1u << c;
+      run = 0;
+    }
+    run |= 1u << c;
   }
-  return pivot.divide(acc);
+  return begins;
+}
+
+/* acc: the right-hand side of the lane's row, less the other tiles. Returns it less the columns before, which divide solves: once for
+ * each run of them. */
+template <typename T, typename Divide>
+SPTI_DEVICE T subtract_inner(const inner_tile<T> &inner, const inner_line &own, uint32_t begins, T acc, Divide divide) {
+  T x = T();
+  int32_t e = own.begin;
+  for (uint32_t columns = warp_or(own.mask); columns; columns &= columns - 1) {
+    const int c = first_lane(columns);
+    const bool needs = own.mask >> c & 1;
+    const T t = needs ? inner.value[e] : T();
+    if (begins >> c & 1) x = divide(acc);
+    const T of_column = shfl(x, c);
+    if (needs) acc = acc - rounded(t, of_column);
+    e += needs;
+  }
+  return acc;
+}
+
+/* The solution of the lane's row. By divisions without a look at the range first, which are all there is to it in most cases. */
+template <typename T>
+SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, uint32_t begins, const divisor<T> &pivot, T acc) {
+  const T quick = subtract_inner(inner, own, begins, acc, [&](T a) { return pivot.quick(a); });
+  if (all(pivot.divides_quickly(quick))) return pivot.quick(quick);
+  return pivot.divide(subtract_inner(inner, own, begins, acc, [&](T a) { return pivot.divide(a); }));
 }
 
 template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_tile_levelset_args a) {
-  SPTI_SHARED(T, products, TILE_THREADS);
+  SPTI_SHARED(T, products, COO_ENTRIES * SPTI_TILE_LEVELSET_WARPS);
   SPTI_SHARED(inner_tile<T>, inners, SPTI_TILE_LEVELSET_WARPS);
   const int64_t i = a.first + next_item(a);
   if (i >= a.last) return;
@@ -152,19 +217,21 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_
   T b = T(), diagonal = one<T>();
   divisor<T> pivot;
   inner_line own = {0, 0, 0};
+  uint32_t begins = 0;
   if (is_final && !a.sums_only) {
     diagonal = load_const(static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE + r);
     if (has_row) b = read_rhs<T>(a.transfer, row, 0);
     own = load_inner(inners + warp_in_block(), a.tiles, item);
+    begins = runs_of_columns(own);
   }
   pivot.set(diagonal);
-  tile_sums<T> sums = {a, item, products + 32 * warp_in_block(), T(), true};
+  tile_sums<T> sums = {a, item, products + COO_ENTRIES * warp_in_block(), T(), true};
   sums.add_tiles();
   sums.add_parts();
   const T sum = sums.sum + shfl(sums.sum, lane() ^ SPTI_TILE);
   if (!all(sums.arrived)) return;
   const bool solves = is_final && !a.sums_only;
-  const T result = solves ? solve_inner(inners[warp_in_block()], own, pivot, b - sum) : sum;
+  const T result = solves ? solve_inner(inners[warp_in_block()], own, begins, pivot, b - sum) : sum;
   if (tile_half() == 0) publish(x, result);
   if (solves && has_row && tile_half() == 0) write_solution(a.transfer, row, 0, result);
 }

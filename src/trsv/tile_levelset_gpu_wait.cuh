@@ -30,8 +30,7 @@ SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const int64_t (&q)[
     if (missing < 0) return true;
     if (!guard.go_on(a.sync, row_of_place(a, missing))) return false;
 #pragma unroll
-    for (int i = 0; i < Count; i++)
-      if (is_sentinel(v[i])) v[i] = peek(x + q[i] * a.transfer.width);
+    for (int i = 0; i < Count; i++) v[i] = peek_again(x + q[i] * a.transfer.width, v[i]);
   }
 }
 
