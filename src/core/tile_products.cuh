@@ -218,6 +218,7 @@ struct other_tiles {
     extent = load_const(a.used + tile_line(word));
   }
   SPTI_DEVICE int32_t line_of(int t) const { return tile_line(shfl(word, t)); }
+  SPTI_DEVICE int32_t extent_of(int t) const { return shfl(extent, t); }
   /* Whole warp: tile t, whose extent on the side of the item is `own`. */
   template <typename T> SPTI_DEVICE tile_at<T> at(int t, int32_t own, bool by_columns, const uint8_t *position, const T *value) const {
     const int32_t of_line = shfl(extent, t);

