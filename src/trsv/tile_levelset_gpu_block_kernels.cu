@@ -229,7 +229,8 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_block_kernel(spti_
   SPTI_SHARED(divisor<T>, divisors, SPTI_TILE);
   const int32_t groups = (a.transfer.width + 31) / 32;
   const int64_t at = a.single_level ? block_in_grid() : block_ticket(a.sync);
-  const tile_item item(a.tiles, int32_t(a.first + at / groups));
+  const int64_t number = a.first + at / groups;
+  const tile_item item(a.tiles, int32_t(number));
   const bool solves = item.out() < a.tiles.lines && !a.sums_only;
   a.transfer = transfer_of(a.transfer, a.bound);
   const int64_t k = at % groups * 32 + lane();
@@ -239,9 +240,10 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_block_kernel(spti_
   for (int i = 0; i < OWN_ROWS; i++) *sums.sum_at(sums.own_row() + i) = *sums.sum_at(sums.own_row() + i + SPTI_TILE) = T();
   if (solves) line.load();
   syncthreads();
-  sums.add_coo();
-  sums.add_others();
+  sums.arrived = await_turn<T>(a, number, at % groups * 32);
   sums.add_parts();
+  sums.add_others();
+  sums.add_coo();
   if (solves && item[SPTI_TILE_ITEM_INNER] < 0 && all(sums.arrived)) line.divide();
   else if (solves && item[SPTI_TILE_ITEM_INNER] >= 0) line.solve();
   if (solves || !all(sums.arrived) || !sums.on) return;

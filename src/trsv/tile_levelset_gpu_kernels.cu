@@ -19,8 +19,8 @@ enum { COO_BATCHES = 4, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4 };
 /* Up to COO_ENTRIES entries of COO tiles, a lane to every 32nd: all that does not depend on solutions done. They are waited for together,
  * since each wait by itself takes at least as long as a look at memory. */
 template <typename T> struct coo_entries {
-  int64_t place[COO_BATCHES];
-  T value[COO_BATCHES], x[COO_BATCHES];
+  int64_t place[COO_BATCHES + 1]; /* the last one: of another tile that is waited for with them */
+  T value[COO_BATCHES], x[COO_BATCHES + 1];
   uint32_t lanes[COO_BATCHES]; /* of each batch: those with entries of the lane's row, beyond the first ones: */
   uint32_t first;              /* COO_FIRST bytes, the numbers of entries of the lane's row */
   int firsts;                  /* that there are */
@@ -64,6 +64,7 @@ template <typename T> struct other_stage {
 template <typename T> struct tile_sums {
   const spti_tile_levelset_args &a;
   const tile_item &item;
+  int64_t number;
   T *shared; /* [COO_ENTRIES] */
   T sum;
   bool arrived;
@@ -77,68 +78,6 @@ template <typename T> struct tile_sums {
     T v[1] = {*x};
     if (!a.single_level && used && arrived) arrived = await_all(a, place, 0, v);
     *x = v[0];
-  }
-
-  /* Batch b of 32: the entries of `tiles` from base on. */
-  SPTI_DEVICE void load_coo(coo_entries<T> &s, int b, const coo_tiles &tiles, int32_t entry, int32_t base) const {
-    const bool used = base + lane() < tiles.total;
-    const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
-    const int32_t position = load_const(a.tiles.coo_position + e);
-    s.value[b] = used ? load_const(static_cast<const T *>(a.tiles.coo_value) + e) : T();
-    s.place[b] = int64_t(line) * SPTI_TILE + position % SPTI_TILE;
-    s.x[b] = used ? look(s.place[b]) : T();
-    s.lanes[b] = lanes_of_row(position / SPTI_TILE, used);
-  }
-  SPTI_DEVICE void add_coo() {
-    int32_t entry = item[SPTI_TILE_ITEM_COO];
-    for (int32_t first = 0; first < item[SPTI_TILE_ITEM_COO_TILES]; first += 32) {
-      const coo_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + first, item[SPTI_TILE_ITEM_COO_TILES] - first);
-      for (int32_t base = 0; base < tiles.total; base += COO_ENTRIES) {
-        coo_entries<T> s;
-#pragma unroll
-        for (int b = 0; b < COO_BATCHES; b++) {
-          s.place[b] = s.lanes[b] = 0;
-          s.value[b] = s.x[b] = T();
-          if (base + 32 * b < tiles.total) load_coo(s, b, tiles, entry, base + 32 * b);
-        }
-        s.list_first();
-        if (!a.single_level && arrived) arrived = await_all(a, s.place, 0, s.x);
-        sum = s.add_to(sum, shared);
-      }
-      entry += tiles.total;
-    }
-  }
-
-  /* Tile t of those that `tiles` has, stored at *position and *value, which move behind it. */
-  SPTI_DEVICE void load_other(other_stage<T> &s, const other_tiles &tiles, int t, const uint8_t **position, const T **value) const {
-    const tile_at<T> tile = tiles.at(t, item.used(), false, *position, *value);
-    load_tile(s.share, tile);
-    s.place = int64_t(tiles.line_of(t)) * SPTI_TILE + tile_row();
-    s.used = tile_row() < tile.c;
-    s.x = s.used ? look(s.place) : T();
-    s.length = share_length(s.share);
-    *position += positions_of(tile);
-    *value += values_of(tile);
-  }
-  /* All tiles: the first one of other formats is loaded before the wait for COO entries, each next one before the wait for the one
-   * before. */
-  SPTI_DEVICE void add_tiles() {
-    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES], tile = item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES];
-    const uint8_t *position = a.tiles.position + item[SPTI_TILE_ITEM_POSITION];
-    const T *value = static_cast<const T *>(a.tiles.value) + item[SPTI_TILE_ITEM_VALUE];
-    other_tiles tiles(a.tiles, tile, item[SPTI_TILE_ITEM_OTHER], count);
-    other_stage<T> now, next;
-    if (count > 0) load_other(now, tiles, 0, &position, &value);
-    add_coo();
-    for (int32_t t = 0; t < count; t++) {
-      if (t + 1 < count) {
-        if ((t + 1) % 32 == 0) tiles = other_tiles(a.tiles, tile + t + 1, item[SPTI_TILE_ITEM_OTHER] + t + 1, count - t - 1);
-        load_other(next, tiles, (t + 1) % 32, &position, &value);
-      }
-      wait(now.place, &now.x, now.used);
-      sum = add_share(sum, now.share, now.length, now.x);
-      now = next;
-    }
   }
 
   /* Sums of the line's parts: a half of them to each lane of a row. */
@@ -156,6 +95,96 @@ template <typename T> struct tile_sums {
       if (arrived) arrived = await_all(a, place, 0, v);
 #pragma unroll
       for (int i = 0; i < TOGETHER; i++) sum = sum + v[i];
+    }
+  }
+
+  /* Where the next COO entries are: entry `base` of those of 32 tiles. */
+  struct coo_cursor {
+    coo_tiles tiles;
+    int32_t tile, entry, base;
+  };
+  SPTI_DEVICE coo_cursor first_coo() const {
+    return {coo_tiles(a.tiles, item[SPTI_TILE_ITEM_TILE], item[SPTI_TILE_ITEM_COO_TILES]), 0, item[SPTI_TILE_ITEM_COO], 0};
+  }
+  SPTI_DEVICE void load_batch(coo_entries<T> &s, int b, const coo_cursor &at) const {
+    const int32_t base = at.base + 32 * b;
+    const bool used = base + lane() < at.tiles.total;
+    const int32_t e = at.entry + base + (used ? lane() : 0), line = at.tiles.line_of_entry(base);
+    const int32_t position = load_const(a.tiles.coo_position + e);
+    s.value[b] = used ? load_const(static_cast<const T *>(a.tiles.coo_value) + e) : T();
+    s.place[b] = int64_t(line) * SPTI_TILE + position % SPTI_TILE;
+    s.x[b] = used ? look(s.place[b]) : T();
+    s.lanes[b] = lanes_of_row(position / SPTI_TILE, used);
+  }
+  SPTI_DEVICE void load_coo(coo_entries<T> &s, coo_cursor &at) const {
+#pragma unroll
+    for (int b = 0; b < COO_BATCHES; b++) {
+      s.place[b] = s.lanes[b] = 0;
+      s.value[b] = s.x[b] = T();
+      if (at.base + 32 * b < at.tiles.total) load_batch(s, b, at);
+    }
+    s.place[COO_BATCHES] = 0;
+    s.x[COO_BATCHES] = T();
+    s.list_first();
+    at.base += COO_ENTRIES;
+    if (at.base < at.tiles.total) return;
+    at.tile += 32;
+    at.entry += at.tiles.total;
+    at.base = 0;
+    at.tiles = coo_tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + at.tile, item[SPTI_TILE_ITEM_COO_TILES] - at.tile);
+  }
+
+  /* Tile t of those that `tiles` has, stored at *position and *value, which move behind it. */
+  SPTI_DEVICE void load_other(other_stage<T> &s, const other_tiles &tiles, int t, const uint8_t **position, const T **value) const {
+    const tile_at<T> tile = tiles.at(t, item.used(), false, *position, *value);
+    load_tile(s.share, tile);
+    s.place = int64_t(tiles.line_of(t)) * SPTI_TILE + tile_row();
+    s.used = tile_row() < tile.c;
+    s.x = s.used ? look(s.place) : T();
+    s.length = share_length(s.share);
+    *position += positions_of(tile);
+    *value += values_of(tile);
+  }
+  /* The tiles of other formats but the last one, which is left in `now`: each next one is loaded before the wait for the one before. */
+  SPTI_DEVICE void add_others(other_stage<T> &now, int32_t count) {
+    const int32_t tile = item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES];
+    const uint8_t *position = a.tiles.position + item[SPTI_TILE_ITEM_POSITION];
+    const T *value = static_cast<const T *>(a.tiles.value) + item[SPTI_TILE_ITEM_VALUE];
+    other_tiles tiles(a.tiles, tile, item[SPTI_TILE_ITEM_OTHER], count);
+    other_stage<T> next;
+    load_other(now, tiles, 0, &position, &value);
+    add_parts();
+    for (int32_t t = 1; t < count; t++) {
+      if (t % 32 == 0) tiles = other_tiles(a.tiles, tile + t, item[SPTI_TILE_ITEM_OTHER] + t, count - t);
+      load_other(next, tiles, t % 32, &position, &value);
+      wait(now.place, &now.x, now.used);
+      sum = add_share(sum, now.share, now.length, now.x);
+      now = next;
+    }
+  }
+  /* Parts of the line, which are the farthest from it, tiles of other formats, COO tiles: what may be loaded of them is before the first
+   * wait, and the last wait is for the last other tile and the COO entries together. */
+  SPTI_DEVICE void add_all() {
+    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES];
+    coo_cursor at = first_coo();
+    coo_entries<T> s;
+    other_stage<T> last;
+    load_coo(s, at);
+    arrived = await_turn<T>(a, number, 0);
+    if (count > 0) {
+      add_others(last, count);
+      s.place[COO_BATCHES] = last.place;
+      s.x[COO_BATCHES] = last.x;
+    } else {
+      add_parts();
+    }
+    if (!a.single_level && arrived) arrived = await_all(a, s.place, 0, s.x);
+    if (count > 0) sum = add_share(sum, last.share, last.length, s.x[COO_BATCHES]);
+    sum = s.add_to(sum, shared);
+    while (at.tile < item[SPTI_TILE_ITEM_COO_TILES]) {
+      load_coo(s, at);
+      if (!a.single_level && arrived) arrived = await_all(a, s.place, 0, s.x);
+      sum = s.add_to(sum, shared);
     }
   }
 };
@@ -225,9 +254,8 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_
     begins = runs_of_columns(own);
   }
   pivot.set(diagonal);
-  tile_sums<T> sums = {a, item, products + COO_ENTRIES * warp_in_block(), T(), true};
-  sums.add_tiles();
-  sums.add_parts();
+  tile_sums<T> sums = {a, item, i, products + COO_ENTRIES * warp_in_block(), T(), true};
+  sums.add_all();
   const T sum = sums.sum + shfl(sums.sum, lane() ^ SPTI_TILE);
   if (!all(sums.arrived)) return;
   const bool solves = is_final && !a.sums_only;

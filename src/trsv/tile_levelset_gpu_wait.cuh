@@ -34,6 +34,21 @@ SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const int64_t (&q)[
   }
 }
 
+/* Whole warp. All resident warps would look for all their values all the time, which is more than the cache can serve: those that are far
+ * from their turn look for one word of an item in between. It has an earlier ticket, so this waits for nothing that waits for this item. */
+template <typename T> SPTI_DEVICE bool await_turn(const spti_tile_levelset_args &a, int64_t i, int64_t k) {
+  bool arrived = true;
+  if (a.single_level || i - a.near < a.first) return true;
+  if (lane() == 0) {
+    const int32_t out = load_const(a.tiles.item + (i - a.near) * SPTI_TILE_ITEM_WORDS + SPTI_TILE_ITEM_OUT);
+    const int64_t place[1] = {int64_t(out & ((1 << SPTI_TILE_OUT_BITS) - 1)) * SPTI_TILE};
+    T v[1] = {peek(static_cast<const T *>(a.x) + k + place[0] * a.transfer.width)};
+    arrived = await_all(a, place, k, v);
+  }
+  syncwarp();
+  return all(arrived);
+}
+
 /* The item of a warp: items of a launch in the order of their levels, right-hand sides of one item next to each other. */
 SPTI_DEVICE int64_t next_item(const spti_tile_levelset_args &a) {
   const int64_t block = a.single_level ? block_in_grid() : block_ticket(a.sync);
