@@ -75,3 +75,65 @@ Test(tiles_device, patterns) {
       test_system_free(&system);
     }
 }
+
+/* ---- tile-levelset gives the same bits every time ---- */
+
+enum { RUNS = 100, WIDEST = 33 };
+
+static void solve_block(sptrsm_context *context, const sptrsm_plan *plan, const test_block *B, test_block *X) {
+  ok(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block));
+  ok(sptrsm_context_sync(context));
+}
+
+/* Columns [first, first + X's) of all. */
+static bool same_columns(const test_block *all, int64_t first, const test_block *X) {
+  test_block part = *all;
+  part.block.nrhs = X->block.nrhs;
+  part.block.data = (char *)all->block.data + (size_t)(first * all->block.ld) * sptrsm_dtype_bytes(all->block.dtype);
+  return test_block_same_bits(&part, X);
+}
+
+static void check_bits(const test_system *system, const char *method, const char *name) {
+  const int32_t n = system->T.n;
+  const sptrsm_dtype dtype = system->T.dtype;
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&matrix, context, &system->T, SPTRSM_COPY));
+  ok(sptrsm_plan_create(&plan, matrix, &options));
+  test_block B = test_block_make(n, WIDEST, dtype, SPTRSM_COL_MAJOR, 0), X = test_block_make(n, WIDEST, dtype, SPTRSM_COL_MAJOR, 0);
+  test_block one = test_block_make(n, 1, dtype, SPTRSM_COL_MAJOR, 0), again = test_block_make(n, WIDEST, dtype, SPTRSM_COL_MAJOR, 0);
+  test_block_fill(&B, 3);
+  solve_block(context, plan, &B, &X);
+  for (int run = 1; run < RUNS; run++) {
+    solve_block(context, plan, &B, &again);
+    cr_assert(test_block_same_bits(&X, &again), "%s, %s: run %d gave other bits", name, method, run + 1);
+    const int64_t k = run % WIDEST;
+    test_block right = B;
+    right.block.nrhs = 1;
+    right.block.data = (char *)B.block.data + (size_t)(k * B.block.ld) * sptrsm_dtype_bytes(dtype);
+    solve_block(context, plan, &right, &one);
+    cr_assert(same_columns(&X, k, &one), "%s, %s: run %d gave other bits for column %d alone", name, method, run + 1, (int)k);
+  }
+  test_block *const blocks[] = {&B, &X, &one, &again};
+  for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) test_block_free(blocks[b]);
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
+
+Test(tiles_device, the_same_bits_in_100_runs) {
+  static const test_pattern patterns[] = {TEST_ARROW, TEST_GRID, TEST_RANDOM, TEST_LAYERED};
+  static const char *const methods[] = {"tile-levelset", "tile-levelset:tiles=2,wide=20,near=3",
+                                        "tile-levelset:wide=1,diagonal=thread,align=16"};
+  for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++)
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+      test_system system = test_system_make(patterns[p], 4000, SPTRSM_CSR, p % 2 ? SPTRSM_C64 : SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 5);
+      check_bits(&system, methods[m], test_pattern_names[patterns[p]]);
+      test_system_free(&system);
+    }
+}
