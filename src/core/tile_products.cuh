@@ -92,10 +92,19 @@ template <typename T> struct tile_at {
   const T *value;
 };
 
-/* What a lane has of it: entries h, h + 2, ... of row r; column -1: none. */
+/* What a lane has of it: entries h, h + 2, ... of row r. Kept small, since a lane holds two of them. */
 template <typename T> struct tile_share {
   T value[TILE_SHARE];
-  int32_t column[TILE_SHARE];
+  uint32_t columns, entries; /* four bits each; a bit each */
+
+  SPTI_DEVICE void clear() { columns = entries = 0; }
+  SPTI_DEVICE void set(int i, int32_t column, T v) {
+    columns |= uint32_t(column) << 4 * i;
+    entries |= 1u << i;
+    value[i] = v;
+  }
+  SPTI_DEVICE bool has(int i) const { return entries >> i & 1; }
+  SPTI_DEVICE int column(int i) const { return int(columns >> 4 * i & 15); }
 };
 
 SPTI_DEVICE bool is_stored(float v) { return float_bits(v) != 0; } /* no entry of a DNS tile is a zero without a sign */
@@ -109,8 +118,7 @@ template <typename T> SPTI_DEVICE void load_csr(tile_share<T> &s, const tile_at<
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
     const int32_t e = begin + 2 * i + tile_half();
-    s.column[i] = e < end ? load_const(t.position + t.m + e) : -1;
-    if (e < end) s.value[i] = load_const(t.value + e);
+    if (e < end) s.set(i, load_const(t.position + t.m + e), load_const(t.value + e));
   }
 }
 
@@ -120,8 +128,7 @@ template <typename T> SPTI_DEVICE void load_ell(tile_share<T> &s, const tile_at<
   for (int i = 0; i < TILE_SHARE; i++) {
     const int32_t slot = 2 * i + tile_half(), at = slot * t.m + r;
     const int32_t byte = slot < t.width && r < t.m ? load_const(t.position + at) : int32_t(SPTI_TILE_EMPTY);
-    s.column[i] = byte == SPTI_TILE_EMPTY ? -1 : byte;
-    if (byte != SPTI_TILE_EMPTY) s.value[i] = load_const(t.value + at);
+    if (byte != SPTI_TILE_EMPTY) s.set(i, byte, load_const(t.value + at));
   }
 }
 
@@ -134,10 +141,7 @@ template <typename T> SPTI_DEVICE void load_hyb(tile_share<T> &s, const tile_at<
     if (byte >> 4 != tile_row()) continue;
 #pragma unroll
     for (int i = 0; i < TILE_SHARE; i++)
-      if (e == 2 * i + tile_half()) {
-        s.column[i] = byte & 15;
-        s.value[i] = load_const(t.value + at);
-      }
+      if (e == 2 * i + tile_half()) s.set(i, byte & 15, load_const(t.value + at));
     e++;
   }
 }
@@ -147,10 +151,9 @@ template <typename T> SPTI_DEVICE void load_dns(tile_share<T> &s, const tile_at<
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
     const int32_t c = 2 * i + tile_half();
-    s.column[i] = -1;
     if (c >= t.c || r >= t.m) continue;
-    s.value[i] = load_const(t.value + c * t.m + r);
-    if (is_stored(s.value[i])) s.column[i] = c;
+    const T v = load_const(t.value + c * t.m + r);
+    if (is_stored(v)) s.set(i, c, v);
   }
 }
 
@@ -161,8 +164,7 @@ template <typename T> SPTI_DEVICE void load_dnsrow(tile_share<T> &s, const tile_
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
     const int32_t c = 2 * i + tile_half();
-    s.column[i] = at >= 0 && c < t.c ? c : -1;
-    if (s.column[i] >= 0) s.value[i] = load_const(t.value + at * t.c + c);
+    if (at >= 0 && c < t.c) s.set(i, c, load_const(t.value + at * t.c + c));
   }
 }
 
@@ -171,12 +173,12 @@ template <typename T> SPTI_DEVICE void load_dnscol(tile_share<T> &s, const tile_
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
     const int32_t full = 2 * i + tile_half();
-    s.column[i] = full < t.width && r < t.m ? load_const(t.position + full) : -1;
-    if (s.column[i] >= 0) s.value[i] = load_const(t.value + full * t.m + r);
+    if (full < t.width && r < t.m) s.set(i, load_const(t.position + full), load_const(t.value + full * t.m + r));
   }
 }
 
 template <typename T> SPTI_DEVICE void load_tile(tile_share<T> &s, const tile_at<T> &t) {
+  s.clear();
   switch (t.format) {
   case SPTI_TILE_CSR: return load_csr(s, t);
   case SPTI_TILE_ELL: return load_ell(s, t);
@@ -189,19 +191,16 @@ template <typename T> SPTI_DEVICE void load_tile(tile_share<T> &s, const tile_at
 
 /* Whole warp: so many entries has the lane that has most; 0 to TILE_SHARE. */
 template <typename T> SPTI_DEVICE int share_length(const tile_share<T> &s) {
-  int length = 0;
-#pragma unroll
-  for (int i = 0; i < TILE_SHARE; i++)
-    if (any(s.column[i] >= 0)) length = i + 1;
-  return length;
+  const uint32_t entries = warp_or(s.entries);
+  return entries ? last_lane(entries) + 1 : 0;
 }
 /* Whole warp: sum and the lane's share times x, of which lanes c and 16 + c have column c. */
 template <typename T> SPTI_DEVICE T add_share(T sum, const tile_share<T> &s, int length, T x) {
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++)
     if (i < length) {
-      const T of_column = shfl(x, s.column[i] & 15);
-      if (s.column[i] >= 0) sum = sum + rounded(s.value[i], of_column);
+      const T of_column = shfl(x, s.column(i));
+      if (s.has(i)) sum = sum + rounded(s.value[i], of_column);
     }
   return sum;
 }

@@ -170,7 +170,7 @@ fail:
 
 sptrsm_status spti_tiles_build(spti_tiles *out, const spti_view *v, const int32_t *order, const int32_t *level_ptr, int32_t levels,
                                const spti_tiles_settings *set) {
-  spti_tiles t = {.n = v->n, .dtype = v->dtype, .by_columns = !v->pull, .most = set->most};
+  spti_tiles t = {.n = v->n, .dtype = v->dtype, .by_columns = !v->pull, .most = spti_tiles_most(set, level_ptr ? levels : 0)};
   sptrsm_status status = spti_tile_cut(&t, order, level_ptr, levels, set->align);
   if (status == SPTRSM_OK) status = make(&t, v, true);
   if (status != SPTRSM_OK) {

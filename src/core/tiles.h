@@ -156,11 +156,17 @@ typedef struct {
 } spti_tiles;
 
 typedef struct {
-  int32_t most;  /* tiles of an item by rows; at least 1 */
+  int32_t most;  /* tiles of an item by rows; 0: as spti_tiles_most says */
   int32_t align; /* rows of a level from which on it begins with a line of its own; 0: none does */
 } spti_tiles_settings;
 
-static inline spti_tiles_settings spti_tiles_defaults(void) { return (spti_tiles_settings){.most = 16, .align = 256}; }
+static inline spti_tiles_settings spti_tiles_defaults(void) { return (spti_tiles_settings){.most = 0, .align = 16}; }
+
+/* In a few levels the time of an item counts, in many the sums that wait for others' sums. levels: of rows; 0: not known. */
+static inline int32_t spti_tiles_most(const spti_tiles_settings *set, int32_t levels) {
+  if (set->most > 0) return set->most;
+  return levels > 0 && levels <= 8 ? 8 : 16;
+}
 
 /* From a host view: by rows of a pull view, by columns of a push view. order: [n], each row behind those it needs; level_ptr: [levels+1],
  * its level sets, or NULL. UNSUPPORTED beyond 32 bits. End with spti_tiles_free. */

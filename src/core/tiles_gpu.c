@@ -338,9 +338,9 @@ sptrsm_status spti_gpu_tiles_create(spti_gpu_tiles *out, sptrsm_plan *plan, bool
   const spti_gpu_levels *levels = NULL;
   partition p;
   *out = (spti_gpu_tiles){0};
-  SPTI_TRY(open_partition(&p, out, plan, set->most));
-  sptrsm_status status = by_level ? spti_plan_levels(plan, &levels) : SPTRSM_OK;
-  if (status == SPTRSM_OK) status = make_lines(&p, levels, set->align);
+  if (by_level) SPTI_TRY(spti_plan_levels(plan, &levels));
+  SPTI_TRY(open_partition(&p, out, plan, spti_tiles_most(set, levels ? levels->count : 0)));
+  sptrsm_status status = make_lines(&p, levels, set->align);
   if (status == SPTRSM_OK) status = part(&p, true);
   close_partition(&p);
   spti_plan_drop_levels(plan);

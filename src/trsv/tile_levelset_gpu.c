@@ -90,7 +90,6 @@ static spti_tile_levelset_args args_of(const sptrsm_plan *plan, const workspace 
                                    .x = w->x,
                                    .blocks = blocks_of(&s->tiles.host),
                                    .steps = s->schedule.count,
-                                   .near = s->set.near,
                                    .sync = {.control = w->control, .lost = plan->context->lost_device, .spin_limit = spin_limit_of(plan)}};
 }
 

@@ -26,10 +26,10 @@ template <typename T> struct tile_block_sums {
   SPTI_DEVICE T *sum_at(int r) const { return shared.sums + 32 * r + lane(); }
   SPTI_DEVICE static int own_row() { return OWN_ROWS * warp_in_block(); } /* the warp's first one */
   SPTI_DEVICE static bool is_own(int r) { return r / OWN_ROWS == warp_in_block(); }
-  SPTI_DEVICE T peek_at(int64_t q, bool wanted) const {
-    return wanted && on && arrived ? peek(static_cast<const T *>(a.x) + q * a.transfer.width + k) : T();
+  SPTI_DEVICE T peek_at(uint32_t q, bool wanted) const {
+    return wanted && on && arrived ? peek(static_cast<const T *>(a.x) + q * int64_t(a.transfer.width) + k) : T();
   }
-  template <int Count> SPTI_DEVICE void wait(const int64_t (&place)[Count], T (&x)[Count]) {
+  template <int Count> SPTI_DEVICE void wait(const uint32_t (&place)[Count], T (&x)[Count]) {
     if (on && arrived && !a.single_level) arrived = await_all(a, place, k, x);
   }
 
@@ -38,7 +38,7 @@ template <typename T> struct tile_block_sums {
   /* Whole warp: adds the entries of the lanes in `lanes`: value t times the solution of place q to sum r. */
   SPTI_DEVICE void add_entries(uint32_t lanes, int32_t q, int32_t r, T t) {
     while (lanes) {
-      int64_t place[AHEAD];
+      uint32_t place[AHEAD];
       int from[AHEAD];
       T x[AHEAD];
       int count = 0;
@@ -47,7 +47,7 @@ template <typename T> struct tile_block_sums {
         from[i] = lanes ? first_lane(lanes) : 0;
         count += lanes != 0;
         lanes &= lanes - 1;
-        place[i] = shfl(q, from[i]);
+        place[i] = uint32_t(shfl(q, from[i]));
         x[i] = peek_at(place[i], i < count);
       }
       wait(place, x);
@@ -78,13 +78,13 @@ template <typename T> struct tile_block_sums {
 
   /* The warp's share of the rows of x of a tile. */
   struct columns {
-    int64_t place[OWN_ROWS];
+    uint32_t place[OWN_ROWS];
     T x[OWN_ROWS];
   };
   SPTI_DEVICE void look_at_columns(columns &c, int32_t line, int32_t count) const {
 #pragma unroll
     for (int i = 0; i < OWN_ROWS; i++) {
-      c.place[i] = int64_t(line) * SPTI_TILE + own_row() + i;
+      c.place[i] = uint32_t(line) * SPTI_TILE + uint32_t(own_row() + i);
       c.x[i] = peek_at(c.place[i], own_row() + i < count);
     }
   }
@@ -102,13 +102,14 @@ template <typename T> struct tile_block_sums {
     for (int h = 0; h < 2; h++)
       for (int i = 0; i < OWN_ROWS; i++) {
         const int from = own_row() + i + SPTI_TILE * h;
+        const uint32_t columns = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
         T sum = *sum_at(from);
 #pragma unroll
         for (int e = 0; e < TILE_SHARE; e++)
           if (e < length) {
-            const int32_t column = shfl(share.column[e], from);
+            const int column = int(columns >> 4 * e & 15);
             const T value = shfl(share.value[e], from);
-            if (column >= 0) sum = sum + rounded(value, shared.x[32 * column + lane()]);
+            if (entries >> e & 1) sum = sum + rounded(value, shared.x[32 * column + lane()]);
           }
         *sum_at(from) = sum;
       }
@@ -143,11 +144,11 @@ template <typename T> struct tile_block_sums {
     enum { TOGETHER = AHEAD / OWN_ROWS };
     const int32_t first = item[SPTI_TILE_ITEM_SUM], end = first + item[SPTI_TILE_ITEM_SUMS];
     for (int32_t s = first; s < end; s += TOGETHER) {
-      int64_t place[AHEAD];
+      uint32_t place[AHEAD];
       T v[AHEAD];
 #pragma unroll
       for (int i = 0; i < AHEAD; i++) {
-        place[i] = int64_t(s + i / OWN_ROWS) * SPTI_TILE + own_row() + i % OWN_ROWS;
+        place[i] = uint32_t(s + i / OWN_ROWS) * SPTI_TILE + uint32_t(own_row() + i % OWN_ROWS);
         v[i] = peek_at(place[i], s + i / OWN_ROWS < end);
       }
       wait(place, v);
@@ -240,9 +241,8 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_block_kernel(spti_
   for (int i = 0; i < OWN_ROWS; i++) *sums.sum_at(sums.own_row() + i) = *sums.sum_at(sums.own_row() + i + SPTI_TILE) = T();
   if (solves) line.load();
   syncthreads();
-  sums.arrived = await_turn<T>(a, number, at % groups * 32);
-  sums.add_parts();
   sums.add_others();
+  sums.add_parts();
   sums.add_coo();
   if (solves && item[SPTI_TILE_ITEM_INNER] < 0 && all(sums.arrived)) line.divide();
   else if (solves && item[SPTI_TILE_ITEM_INNER] >= 0) line.solve();

@@ -14,13 +14,13 @@ namespace spti {
 
 /* ---- the sums of an item, for one right-hand side ---- */
 
-enum { COO_BATCHES = 4, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4 };
+enum { COO_BATCHES = 3, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4, PARTS = 2 /* of a line, to each lane of a row */ };
 
 /* Up to COO_ENTRIES entries of COO tiles, a lane to every 32nd: all that does not depend on solutions done. They are waited for together,
  * since each wait by itself takes at least as long as a look at memory. */
 template <typename T> struct coo_entries {
-  int64_t place[COO_BATCHES + 1]; /* the last one: of another tile that is waited for with them */
-  T value[COO_BATCHES], x[COO_BATCHES + 1];
+  uint32_t place[COO_BATCHES];
+  T value[COO_BATCHES], x[COO_BATCHES];
   uint32_t lanes[COO_BATCHES]; /* of each batch: those with entries of the lane's row, beyond the first ones: */
   uint32_t first;              /* COO_FIRST bytes, the numbers of entries of the lane's row */
   int firsts;                  /* that there are */
@@ -55,7 +55,7 @@ template <typename T> struct coo_entries {
 /* A tile of another format, likewise. */
 template <typename T> struct other_stage {
   tile_share<T> share;
-  int64_t place;
+  uint32_t place;
   T x;
   int length;
   bool used;
@@ -64,37 +64,39 @@ template <typename T> struct other_stage {
 template <typename T> struct tile_sums {
   const spti_tile_levelset_args &a;
   const tile_item &item;
-  int64_t number;
   T *shared; /* [COO_ENTRIES] */
   T sum;
   bool arrived;
 
-  SPTI_DEVICE T look(int64_t q) const {
+  SPTI_DEVICE T look(uint32_t q) const {
     const T *x = static_cast<const T *>(a.x) + q;
     return a.single_level ? load(x) : peek(x);
   }
-  SPTI_DEVICE void wait(int64_t q, T *x, bool used) {
-    const int64_t place[1] = {q};
-    T v[1] = {*x};
-    if (!a.single_level && used && arrived) arrived = await_all(a, place, 0, v);
-    *x = v[0];
+  template <int Count> SPTI_DEVICE void wait(const uint32_t (&place)[Count], T (&x)[Count]) {
+    if (!a.single_level && arrived) arrived = await_all(a, place, 0, x);
   }
 
-  /* Sums of the line's parts: a half of them to each lane of a row. */
-  SPTI_DEVICE void add_parts() {
-    enum { TOGETHER = 4 };
+  /* Sums of the line's parts from s on: a half of them to each lane of a row. */
+  SPTI_DEVICE void look_at_parts(int32_t s, uint32_t *place, T *v) const {
     const int32_t end = item[SPTI_TILE_ITEM_SUM] + item[SPTI_TILE_ITEM_SUMS];
-    for (int32_t s = item[SPTI_TILE_ITEM_SUM] + tile_half(); s < end; s += 2 * TOGETHER) {
-      int64_t place[TOGETHER];
-      T v[TOGETHER];
 #pragma unroll
-      for (int i = 0; i < TOGETHER; i++) {
-        place[i] = int64_t(s + 2 * i) * SPTI_TILE + tile_row();
-        v[i] = s + 2 * i < end && arrived ? peek(static_cast<const T *>(a.x) + place[i]) : T();
-      }
-      if (arrived) arrived = await_all(a, place, 0, v);
+    for (int i = 0; i < PARTS; i++) {
+      const int32_t part = s + 2 * i + tile_half();
+      place[i] = uint32_t(part) * SPTI_TILE + uint32_t(tile_row());
+      v[i] = part < end ? peek(static_cast<const T *>(a.x) + place[i]) : T();
+    }
+  }
+  SPTI_DEVICE void add_parts(const T *v) {
 #pragma unroll
-      for (int i = 0; i < TOGETHER; i++) sum = sum + v[i];
+    for (int i = 0; i < PARTS; i++) sum = sum + v[i];
+  }
+  SPTI_DEVICE void add_parts_from(int32_t s) {
+    for (; s < item[SPTI_TILE_ITEM_SUM] + item[SPTI_TILE_ITEM_SUMS]; s += 2 * PARTS) {
+      uint32_t place[PARTS];
+      T v[PARTS];
+      look_at_parts(s, place, v);
+      wait(place, v);
+      add_parts(v);
     }
   }
 
@@ -112,7 +114,7 @@ template <typename T> struct tile_sums {
     const int32_t e = at.entry + base + (used ? lane() : 0), line = at.tiles.line_of_entry(base);
     const int32_t position = load_const(a.tiles.coo_position + e);
     s.value[b] = used ? load_const(static_cast<const T *>(a.tiles.coo_value) + e) : T();
-    s.place[b] = int64_t(line) * SPTI_TILE + position % SPTI_TILE;
+    s.place[b] = uint32_t(line) * SPTI_TILE + uint32_t(position % SPTI_TILE);
     s.x[b] = used ? look(s.place[b]) : T();
     s.lanes[b] = lanes_of_row(position / SPTI_TILE, used);
   }
@@ -123,8 +125,6 @@ template <typename T> struct tile_sums {
       s.value[b] = s.x[b] = T();
       if (at.base + 32 * b < at.tiles.total) load_batch(s, b, at);
     }
-    s.place[COO_BATCHES] = 0;
-    s.x[COO_BATCHES] = T();
     s.list_first();
     at.base += COO_ENTRIES;
     if (at.base < at.tiles.total) return;
@@ -138,7 +138,7 @@ template <typename T> struct tile_sums {
   SPTI_DEVICE void load_other(other_stage<T> &s, const other_tiles &tiles, int t, const uint8_t **position, const T **value) const {
     const tile_at<T> tile = tiles.at(t, item.used(), false, *position, *value);
     load_tile(s.share, tile);
-    s.place = int64_t(tiles.line_of(t)) * SPTI_TILE + tile_row();
+    s.place = uint32_t(tiles.line_of(t)) * SPTI_TILE + uint32_t(tile_row());
     s.used = tile_row() < tile.c;
     s.x = s.used ? look(s.place) : T();
     s.length = share_length(s.share);
@@ -153,37 +153,46 @@ template <typename T> struct tile_sums {
     other_tiles tiles(a.tiles, tile, item[SPTI_TILE_ITEM_OTHER], count);
     other_stage<T> next;
     load_other(now, tiles, 0, &position, &value);
-    add_parts();
     for (int32_t t = 1; t < count; t++) {
       if (t % 32 == 0) tiles = other_tiles(a.tiles, tile + t, item[SPTI_TILE_ITEM_OTHER] + t, count - t);
       load_other(next, tiles, t % 32, &position, &value);
-      wait(now.place, &now.x, now.used);
-      sum = add_share(sum, now.share, now.length, now.x);
+      const uint32_t place[1] = {now.place};
+      T x[1] = {now.x};
+      wait(place, x);
+      sum = add_share(sum, now.share, now.length, x[0]);
       now = next;
     }
   }
-  /* Parts of the line, which are the farthest from it, tiles of other formats, COO tiles: what may be loaded of them is before the first
-   * wait, and the last wait is for the last other tile and the COO entries together. */
+  /* Tiles of other formats, parts of the line, COO tiles. What may be loaded of them is, before the first wait; the last other tile, some
+   * parts and COO entries are waited for together, since each wait by itself takes a look at memory. */
   SPTI_DEVICE void add_all() {
+    enum { LAST = COO_BATCHES, FIRST_PART, TOGETHER = FIRST_PART + PARTS };
     const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES];
     coo_cursor at = first_coo();
     coo_entries<T> s;
     other_stage<T> last;
+    uint32_t place[TOGETHER];
+    T x[TOGETHER];
     load_coo(s, at);
-    arrived = await_turn<T>(a, number, 0);
-    if (count > 0) {
-      add_others(last, count);
-      s.place[COO_BATCHES] = last.place;
-      s.x[COO_BATCHES] = last.x;
-    } else {
-      add_parts();
+    look_at_parts(item[SPTI_TILE_ITEM_SUM], place + FIRST_PART, x + FIRST_PART);
+    if (count > 0) add_others(last, count);
+    place[LAST] = count > 0 ? last.place : 0;
+    x[LAST] = count > 0 ? last.x : T();
+#pragma unroll
+    for (int b = 0; b < COO_BATCHES; b++) {
+      place[b] = s.place[b];
+      x[b] = s.x[b];
     }
-    if (!a.single_level && arrived) arrived = await_all(a, s.place, 0, s.x);
-    if (count > 0) sum = add_share(sum, last.share, last.length, s.x[COO_BATCHES]);
+    wait(place, x);
+#pragma unroll
+    for (int b = 0; b < COO_BATCHES; b++) s.x[b] = x[b];
+    if (count > 0) sum = add_share(sum, last.share, last.length, x[LAST]);
+    add_parts(x + FIRST_PART);
+    add_parts_from(item[SPTI_TILE_ITEM_SUM] + 2 * PARTS);
     sum = s.add_to(sum, shared);
     while (at.tile < item[SPTI_TILE_ITEM_COO_TILES]) {
       load_coo(s, at);
-      if (!a.single_level && arrived) arrived = await_all(a, s.place, 0, s.x);
+      wait(s.place, s.x);
       sum = s.add_to(sum, shared);
     }
   }
@@ -231,7 +240,7 @@ SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, uin
   return pivot.divide(subtract_inner(inner, own, begins, acc, [&](T a) { return pivot.divide(a); }));
 }
 
-template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_tile_levelset_args a) {
+template <typename T> SPTI_KERNEL_RESIDENT(TILE_THREADS, sizeof(T) <= 8 ? 4 : 2) tile_levelset_items_kernel(spti_tile_levelset_args a) {
   SPTI_SHARED(T, products, COO_ENTRIES * SPTI_TILE_LEVELSET_WARPS);
   SPTI_SHARED(inner_tile<T>, inners, SPTI_TILE_LEVELSET_WARPS);
   const int64_t i = a.first + next_item(a);
@@ -254,8 +263,8 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_items_kernel(spti_
     begins = runs_of_columns(own);
   }
   pivot.set(diagonal);
-  tile_sums<T> sums = {a, item, i, products + COO_ENTRIES * warp_in_block(), T(), true};
-  sums.add_all();
+  tile_sums<T> sums = {a, item, products + COO_ENTRIES * warp_in_block(), T(), true};
+  if (item[SPTI_TILE_ITEM_COO_TILES] + item[SPTI_TILE_ITEM_OTHER_TILES] + item[SPTI_TILE_ITEM_SUMS] > 0) sums.add_all();
   const T sum = sums.sum + shfl(sums.sum, lane() ^ SPTI_TILE);
   if (!all(sums.arrived)) return;
   const bool solves = is_final && !a.sums_only;

@@ -20,7 +20,6 @@ typedef struct {
   int32_t first, last;  /* items; or lines, for the diagonal kernel, which finds them as those items' results */
   int32_t sums_only;    /* a wide level: leave the sums of a line in x, the diagonal kernel does the rest */
   int32_t single_level; /* no item waits for another of the same launch */
-  int32_t near;         /* an item looks for all it needs only once the item so many before it is done; before, one lane looks for that */
   int32_t steps;        /* of the whole solve, each with control words of its own: reset clears them all */
   spti_syncfree sync;
 } spti_tile_levelset_args;

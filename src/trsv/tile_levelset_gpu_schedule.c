@@ -5,17 +5,17 @@
 #include "core/variant.h"
 
 /* thre: an eighth of the cores of an H200 [lu2023tile]. */
-enum { WIDE = 4096, THRE = 2112, NEAR = 256 };
+enum { WIDE = 4096, THRE = 2112 };
 
 sptrsm_status spti_tile_levelset_settings_parse(spti_tile_levelset_settings *s, const char *text) {
   static const char *const rules[] = {"auto", "thread", "warp", NULL};
   static const char *const orders[] = {"level", "natural", NULL};
-  const spti_setting known[] = {
-      {"tiles", &s->tiles.most, 1, INT32_MAX, NULL}, {"align", &s->tiles.align, 0, INT32_MAX, NULL}, {"order", &s->order, 0, 0, orders},
-      {"wide", &s->wide, 1, INT32_MAX, NULL},        {"near", &s->near, 1, INT32_MAX, NULL},         {"thre", &s->thre, 1, INT32_MAX, NULL},
-      {"diagonal", &s->diagonal, 0, 0, rules}};
-  *s = (spti_tile_levelset_settings){
-      .tiles = spti_tiles_defaults(), .wide = WIDE, .near = NEAR, .thre = THRE, .diagonal = SPTI_TILE_DIAGONAL_AUTO};
+  const spti_setting known[] = {{"tiles", &s->tiles.most, 1, INT32_MAX, NULL},
+                                {"align", &s->tiles.align, 0, INT32_MAX, NULL},
+                                {"order", &s->order, 0, 0, orders},
+                                {"wide", &s->wide, 1, INT32_MAX, NULL},
+                                {"diagonal", &s->diagonal, 0, 0, rules}};
+  *s = (spti_tile_levelset_settings){.tiles = spti_tiles_defaults(), .wide = WIDE, .thre = THRE, .diagonal = SPTI_TILE_DIAGONAL_AUTO};
   return spti_variant_parse("tile-levelset", text, known, (int)(sizeof known / sizeof *known));
 }
 

@@ -9,7 +9,6 @@ typedef struct {
   spti_tiles_settings tiles;
   int32_t order;    /* of rows: */
   int32_t wide;     /* lines of a level from which on it is a launch of its own */
-  int32_t near;     /* items before its turn from which on an item looks for all it needs */
   int32_t thre;     /* lines per level, on average, from which on diagonal tiles are solved by threads */
   int32_t diagonal; /* by which rule: */
 } spti_tile_levelset_settings;

@@ -18,7 +18,7 @@ SPTI_DEVICE int32_t row_of_place(const spti_tile_levelset_args &a, int64_t q) {
 
 /* One lane: values v[i] of places q[i] that are missing, all asked for again at once. False: they never come. */
 template <typename T, int Count>
-SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const int64_t (&q)[Count], int64_t k, T (&v)[Count]) {
+SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const uint32_t (&q)[Count], int64_t k, T (&v)[Count]) {
   const T *x = static_cast<const T *>(a.x) + k;
   spin_guard guard;
   guard.start();
@@ -30,23 +30,8 @@ SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const int64_t (&q)[
     if (missing < 0) return true;
     if (!guard.go_on(a.sync, row_of_place(a, missing))) return false;
 #pragma unroll
-    for (int i = 0; i < Count; i++) v[i] = peek_again(x + q[i] * a.transfer.width, v[i]);
+    for (int i = 0; i < Count; i++) v[i] = peek_again(x + q[i] * int64_t(a.transfer.width), v[i]);
   }
-}
-
-/* Whole warp. All resident warps would look for all their values all the time, which is more than the cache can serve: those that are far
- * from their turn look for one word of an item in between. It has an earlier ticket, so this waits for nothing that waits for this item. */
-template <typename T> SPTI_DEVICE bool await_turn(const spti_tile_levelset_args &a, int64_t i, int64_t k) {
-  bool arrived = true;
-  if (a.single_level || i - a.near < a.first) return true;
-  if (lane() == 0) {
-    const int32_t out = load_const(a.tiles.item + (i - a.near) * SPTI_TILE_ITEM_WORDS + SPTI_TILE_ITEM_OUT);
-    const int64_t place[1] = {int64_t(out & ((1 << SPTI_TILE_OUT_BITS) - 1)) * SPTI_TILE};
-    T v[1] = {peek(static_cast<const T *>(a.x) + k + place[0] * a.transfer.width)};
-    arrived = await_all(a, place, k, v);
-  }
-  syncwarp();
-  return all(arrived);
 }
 
 /* The item of a warp: items of a launch in the order of their levels, right-hand sides of one item next to each other. */

@@ -128,8 +128,7 @@ static void check_bits(const test_system *system, const char *method, const char
 
 Test(tiles_device, the_same_bits_in_100_runs) {
   static const test_pattern patterns[] = {TEST_ARROW, TEST_GRID, TEST_RANDOM, TEST_LAYERED};
-  static const char *const methods[] = {"tile-levelset", "tile-levelset:tiles=2,wide=20,near=3",
-                                        "tile-levelset:wide=1,diagonal=thread,align=16"};
+  static const char *const methods[] = {"tile-levelset", "tile-levelset:tiles=2,wide=20", "tile-levelset:wide=1,diagonal=thread,align=16"};
   for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++)
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
       test_system system = test_system_make(patterns[p], 4000, SPTRSM_CSR, p % 2 ? SPTRSM_C64 : SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 5);

@@ -17,7 +17,7 @@ const char *const variants[] = {"",                               /* one run */
                                 "wide=1",                         /* a launch for each level */
                                 "wide=1,diagonal=thread",         /* and two */
                                 "wide=2,align=1,diagonal=thread", /* levels that begin with a line of their own */
-                                "tiles=1,align=4,near=1",         /* parts of lines */
+                                "tiles=1,align=4",                /* parts of lines */
                                 "tiles=2,wide=2,align=20"};
 
 const char *const by_columns_variants[] = {"", "order=natural", "align=1"};
