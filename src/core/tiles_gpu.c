@@ -307,14 +307,14 @@ static sptrsm_status write_tiles(partition *p, bool fresh) {
 
 /* ---- all of it ---- */
 
-static sptrsm_status open_partition(partition *p, spti_gpu_tiles *g, const sptrsm_plan *plan, int32_t most) {
+static sptrsm_status open_partition(partition *p, spti_gpu_tiles *g, const sptrsm_plan *plan) {
   const int64_t entries = spti_view_entries(&plan->view);
   if (plan->view.nnz > INT32_MAX)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %lld entries are more than 32 bits count; use a method without tiles",
                      (long long)plan->view.nnz);
   *p = (partition){.g = g, .context = plan->context, .s = {.context = plan->context}};
   p->args = (spti_tile_part_args){
-      .view = plan->view, .most = most, .by_columns = !plan->view.pull, .lanes = spti_walk_lanes(&plan->view), .entries = (int32_t)entries};
+      .view = plan->view, .by_columns = !plan->view.pull, .lanes = spti_walk_lanes(&plan->view), .entries = (int32_t)entries};
   return SPTRSM_OK;
 }
 
@@ -338,9 +338,10 @@ sptrsm_status spti_gpu_tiles_create(spti_gpu_tiles *out, sptrsm_plan *plan, bool
   const spti_gpu_levels *levels = NULL;
   partition p;
   *out = (spti_gpu_tiles){0};
-  if (by_level) SPTI_TRY(spti_plan_levels(plan, &levels));
-  SPTI_TRY(open_partition(&p, out, plan, spti_tiles_most(set, levels ? levels->count : 0)));
-  sptrsm_status status = make_lines(&p, levels, set->align);
+  SPTI_TRY(open_partition(&p, out, plan));
+  sptrsm_status status = by_level ? spti_plan_levels(plan, &levels) : SPTRSM_OK;
+  p.args.most = spti_tiles_most(set, levels ? levels->count : 0);
+  if (status == SPTRSM_OK) status = make_lines(&p, levels, set->align);
   if (status == SPTRSM_OK) status = part(&p, true);
   close_partition(&p);
   spti_plan_drop_levels(plan);
@@ -349,7 +350,8 @@ sptrsm_status spti_gpu_tiles_create(spti_gpu_tiles *out, sptrsm_plan *plan, bool
 
 sptrsm_status spti_gpu_tiles_update(spti_gpu_tiles *g, const sptrsm_plan *plan) {
   partition p;
-  SPTI_TRY(open_partition(&p, g, plan, g->host.most));
+  SPTI_TRY(open_partition(&p, g, plan));
+  p.args.most = g->host.most;
   p.args.lines = g->host.lines;
   lay_out_lines(&p.args, g->lines);
   const sptrsm_status status = part(&p, false);

@@ -102,12 +102,12 @@ template <typename T> struct tile_block_sums {
     for (int h = 0; h < 2; h++)
       for (int i = 0; i < OWN_ROWS; i++) {
         const int from = own_row() + i + SPTI_TILE * h;
-        const uint32_t columns = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
+        const uint32_t four_bits = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
         T sum = *sum_at(from);
 #pragma unroll
         for (int e = 0; e < TILE_SHARE; e++)
           if (e < length) {
-            const int column = int(columns >> 4 * e & 15);
+            const int column = int(four_bits >> 4 * e & 15);
             const T value = shfl(share.value[e], from);
             if (entries >> e & 1) sum = sum + rounded(value, shared.x[32 * column + lane()]);
           }
