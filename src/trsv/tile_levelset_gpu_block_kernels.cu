@@ -1,9 +1,9 @@
-/* tile_levelset_gpu_block_kernels -- the same items for several right-hand sides: lanes over them, 32 at a time, in one pass over the tiles.
- * A block of four warps takes an item, each warp four of its rows, so that four chains of sums go on at once and a row's entries keep their
- * order. COO entries are loaded as for one right-hand side, a lane each, then each warp takes those of its rows, some rows of x in flight.
- * Of a tile of another format the warps load the 16 rows of x together, into shared memory, those of the next tile before they are needed.
- * The diagonal tile row by row, without any exchange between lanes. No tile method is published for blocks. Deterministic: each sum in
- * one order, whatever the width, that of the kernel for one. */
+/* tile_levelset_gpu_block_kernels -- the same items for several right-hand sides: lanes over them, 32 at a time, in one pass over the
+ * tiles. A block of four warps takes an item, each warp four of its rows, so that four chains of sums go on at once and a row's entries
+ * keep their order. COO entries are loaded as for one right-hand side, a lane each, then each warp takes those of its rows, some rows of x
+ * in flight. Of a tile of another format the warps load the 16 rows of x together, into shared memory, those of the next tile before they
+ * are needed. The diagonal tile row by row, without any exchange between lanes. No tile method is published for blocks. Deterministic:
+ * each sum in one order, whatever the width, that of the kernel for one. */
 #include "trsv/tile_levelset_gpu_wait.cuh"
 
 namespace spti {
@@ -140,10 +140,11 @@ template <typename T> struct tile_block_sums {
 
   /* ---- sums of the line's parts ---- */
 
-  SPTI_DEVICE void add_parts() {
+  /* Parts [s, end) of the line's. */
+  SPTI_DEVICE void add_parts(int32_t s, int32_t end) {
     enum { TOGETHER = AHEAD / OWN_ROWS };
-    const int32_t first = item[SPTI_TILE_ITEM_SUM], end = first + item[SPTI_TILE_ITEM_SUMS];
-    for (int32_t s = first; s < end; s += TOGETHER) {
+    const int32_t first = item[SPTI_TILE_ITEM_SUM];
+    for (s += first, end += first; s < end; s += TOGETHER) {
       uint32_t place[AHEAD];
       T v[AHEAD];
 #pragma unroll
@@ -241,8 +242,10 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_block_kernel(spti_
   for (int i = 0; i < OWN_ROWS; i++) *sums.sum_at(sums.own_row() + i) = *sums.sum_at(sums.own_row() + i + SPTI_TILE) = T();
   if (solves) line.load();
   syncthreads();
+  const int32_t parts = item[SPTI_TILE_ITEM_SUMS], early = early_parts(parts);
+  sums.add_parts(0, early);
   sums.add_others();
-  sums.add_parts();
+  sums.add_parts(early, parts);
   sums.add_coo();
   if (solves && item[SPTI_TILE_ITEM_INNER] < 0 && all(sums.arrived)) line.divide();
   else if (solves && item[SPTI_TILE_ITEM_INNER] >= 0) line.solve();

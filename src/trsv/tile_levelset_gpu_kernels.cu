@@ -4,17 +4,17 @@
  * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/syncfree.cuh): items are handed
  * out by tickets in the order of their levels, so an item waits only for such as are at work or done. A part of a long line leaves its
  * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
- * have entries: x_c, passed by a shuffle, is multiplied by all rows at once; columns that need none of the run before are divided at once. By a thread, in levels of many lines: the items leave their
- * sums in x, then a thread solves each diagonal tile row by row. Source: [lu2023tile]; levels merged by values that are flags, and sums as
- * values, are new here. Deterministic: a row has two sums, of its two lanes, in a fixed order; tile_levelset_gpu_block_kernels.cu takes the
- * same ones. */
+ * have entries: x_c, passed by a shuffle, is multiplied by all rows at once; neighbouring columns that do not need each other are divided
+ * at once. By a thread, in levels of many lines: the items leave their sums in x, then a thread solves each diagonal tile row by row.
+ * Source: [lu2023tile]; levels merged by values that are flags, and sums as values, are new here. Deterministic: a row has two sums, of
+ * its two lanes, in a fixed order; tile_levelset_gpu_block_kernels.cu takes the same ones. */
 #include "trsv/tile_levelset_gpu_wait.cuh"
 
 namespace spti {
 
 /* ---- the sums of an item, for one right-hand side ---- */
 
-enum { COO_BATCHES = 3, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4, PARTS = 2 /* of a line, to each lane of a row */ };
+enum { COO_BATCHES = 3, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4, PARTS = LATE_PARTS / 2 };
 
 /* Up to COO_ENTRIES entries of COO tiles, a lane to every 32nd: all that does not depend on solutions done. They are waited for together,
  * since each wait by itself takes at least as long as a look at memory. */
@@ -76,9 +76,8 @@ template <typename T> struct tile_sums {
     if (!a.single_level && arrived) arrived = await_all(a, place, 0, x);
   }
 
-  /* Sums of the line's parts from s on: a half of them to each lane of a row. */
-  SPTI_DEVICE void look_at_parts(int32_t s, uint32_t *place, T *v) const {
-    const int32_t end = item[SPTI_TILE_ITEM_SUM] + item[SPTI_TILE_ITEM_SUMS];
+  /* Sums of the line's parts [s, end): a half of them to each lane of a row. */
+  SPTI_DEVICE void look_at_parts(int32_t s, int32_t end, uint32_t *place, T *v) const {
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
       const int32_t part = s + 2 * i + tile_half();
@@ -90,11 +89,11 @@ template <typename T> struct tile_sums {
 #pragma unroll
     for (int i = 0; i < PARTS; i++) sum = sum + v[i];
   }
-  SPTI_DEVICE void add_parts_from(int32_t s) {
-    for (; s < item[SPTI_TILE_ITEM_SUM] + item[SPTI_TILE_ITEM_SUMS]; s += 2 * PARTS) {
+  SPTI_DEVICE void add_early_parts(int32_t end) {
+    for (int32_t s = item[SPTI_TILE_ITEM_SUM]; s < end; s += 2 * PARTS) {
       uint32_t place[PARTS];
       T v[PARTS];
-      look_at_parts(s, place, v);
+      look_at_parts(s, end, place, v);
       wait(place, v);
       add_parts(v);
     }
@@ -163,18 +162,19 @@ template <typename T> struct tile_sums {
       now = next;
     }
   }
-  /* Tiles of other formats, parts of the line, COO tiles. What may be loaded of them is, before the first wait; the last other tile, some
-   * parts and COO entries are waited for together, since each wait by itself takes a look at memory. */
+  /* Early parts of the line, tiles of other formats, late parts, COO tiles. What may be loaded of them is, before the first wait; the last
+   * other tile, late parts and COO entries are waited for together, since each wait by itself takes a look at memory. */
   SPTI_DEVICE void add_all() {
     enum { LAST = COO_BATCHES, FIRST_PART, TOGETHER = FIRST_PART + PARTS };
-    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES];
+    const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES], late = item[SPTI_TILE_ITEM_SUM] + early_parts(item[SPTI_TILE_ITEM_SUMS]);
     coo_cursor at = first_coo();
     coo_entries<T> s;
     other_stage<T> last;
     uint32_t place[TOGETHER];
     T x[TOGETHER];
     load_coo(s, at);
-    look_at_parts(item[SPTI_TILE_ITEM_SUM], place + FIRST_PART, x + FIRST_PART);
+    add_early_parts(late);
+    look_at_parts(late, item[SPTI_TILE_ITEM_SUM] + item[SPTI_TILE_ITEM_SUMS], place + FIRST_PART, x + FIRST_PART);
     if (count > 0) add_others(last, count);
     place[LAST] = count > 0 ? last.place : 0;
     x[LAST] = count > 0 ? last.x : T();
@@ -188,7 +188,6 @@ template <typename T> struct tile_sums {
     for (int b = 0; b < COO_BATCHES; b++) s.x[b] = x[b];
     if (count > 0) sum = add_share(sum, last.share, last.length, x[LAST]);
     add_parts(x + FIRST_PART);
-    add_parts_from(item[SPTI_TILE_ITEM_SUM] + 2 * PARTS);
     sum = s.add_to(sum, shared);
     while (at.tile < item[SPTI_TILE_ITEM_COO_TILES]) {
       load_coo(s, at);
@@ -240,7 +239,7 @@ SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, uin
   return pivot.divide(subtract_inner(inner, own, begins, acc, [&](T a) { return pivot.divide(a); }));
 }
 
-template <typename T> SPTI_KERNEL_RESIDENT(TILE_THREADS, sizeof(T) <= 8 ? 4 : 2) tile_levelset_items_kernel(spti_tile_levelset_args a) {
+template <typename T> SPTI_KERNEL_RESIDENT(TILE_THREADS, sizeof(T) <= 8 ? 3 : 2) tile_levelset_items_kernel(spti_tile_levelset_args a) {
   SPTI_SHARED(T, products, COO_ENTRIES * SPTI_TILE_LEVELSET_WARPS);
   SPTI_SHARED(inner_tile<T>, inners, SPTI_TILE_LEVELSET_WARPS);
   const int64_t i = a.first + next_item(a);

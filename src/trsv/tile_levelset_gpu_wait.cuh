@@ -11,6 +11,11 @@ namespace spti {
 
 enum { TILE_THREADS = 32 * SPTI_TILE_LEVELSET_WARPS };
 
+/* The last parts of a line are added up after tiles of other formats; the others, which have the tiles that are the farthest from the line,
+ * before these. */
+enum { LATE_PARTS = 4 };
+SPTI_DEVICE int32_t early_parts(int32_t parts) { return parts > 0 ? (parts - 1) / LATE_PARTS * LATE_PARTS : 0; }
+
 /* The matrix's row of a place; parts of a line have none. */
 SPTI_DEVICE int32_t row_of_place(const spti_tile_levelset_args &a, int64_t q) {
   return q < int64_t(a.tiles.lines) * SPTI_TILE ? load_const(a.tiles.row + q) : 0;
