@@ -38,9 +38,9 @@ static const row table[] = {
      .levels = {0, 6},
      .method = "recblock",
      .reason = "few levels: almost all work in products without waiting"},
-    /* levels of rows over levels of panels: factors 14 to 57, bloweya 32; memplus, 7 and 8, loses (0.31, gather 0.10), as all below do.
+    /* levels of rows over levels of panels: factors 14 to 57, bloweya 32; memplus, 7 and 8, loses (L 0.19, gather 0.10), as all below do.
      * 1: cot_armadillo 0.18 (syncfree-csc 0.38), raefsky1 0.14 (levelset 0.27), bloweya 0.66 (1.4), ct2010 0.16 (syncfree-csc 0.28);
-     * 32: cot_armadillo 0.29 (gather 0.69), raefsky1 0.15 (levelset 0.45), bloweya 1.0 (1.5), ct2010 0.27 (gather 0.46) */
+     * 32: cot_armadillo 0.18 (gather 0.65), raefsky1 0.08 (levelset 0.45), bloweya 0.83 (1.5), ct2010 0.17 (gather 0.43) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
      .levels_a_panel_level = {10, 0},

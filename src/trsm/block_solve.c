@@ -76,7 +76,7 @@ fail:
 static double expected_time(const spti_block_state *s, int32_t width, int32_t tile) {
   static const struct {
     double level, block, tile; /* of a level of panels, of a thread block, and of a tile of the matrix each time that it is read */
-  } costs[] = {{1.68, 0.0106, 0.96e-4}, {2.27, 0.0098, 1.54e-4}, {3.43, 0.0161, 2.72e-4}};
+  } costs[] = {{1.68, 0.0106, 0.96e-4}, {2.35, 0.0098, 1.54e-4}, {3.43, 0.0161, 2.72e-4}};
   const int kind = tile == 8 ? 0 : tile == 16 ? 1 : 2;
   const double passes = (width + tile - 1) / tile;
   return s->levels * costs[kind].level + passes * (s->panels.count * costs[kind].block + (double)s->tiles * costs[kind].tile);

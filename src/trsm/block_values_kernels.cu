@@ -2,8 +2,8 @@
  *
  * A block of threads fills the tiles of one panel: an entry's tile follows from the rank of its column (block_column_map.cuh). The
  * inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for all columns together. It is used
- * where abs(inverse) abs(D) has no row sum above a bound: by so much the residual of a product with it may exceed that of substitution.
- * A step of refinement squares what it loses, so with one the bound is far higher.
+ * alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay below a bound on average over each
+ * row; a row of many terms has room for more. A step of refinement squares what the product loses, so with one the bound is far higher.
  * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
  * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
  * Deterministic: yes. */
