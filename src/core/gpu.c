@@ -101,6 +101,11 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_gpu_shared(const sptrsm_context *context, int *bytes) {
+  SPTI_CUDA(cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   SPTI_TRY(spti_gpu_wait(context));
   int64_t row = *(volatile int64_t *)context->lost;

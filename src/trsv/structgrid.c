@@ -88,6 +88,16 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   return status;
 }
 
+/* UNSUPPORTED on devices whose blocks are too small. */
+static sptrsm_status check_device(const sptrsm_plan *plan) {
+  int bytes;
+  SPTI_TRY(spti_gpu_shared(plan->context, &bytes));
+  if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                   "structgrid needs %d bytes of shared memory for a block, this device has %d; use tasks=lines or another method",
+                   SPTI_STRUCTGRID_SHARED, bytes);
+}
+
 static bool is_whole(const sptrsm_plan *plan, const spti_stencil *s) {
   const spti_view *v = &plan->view;
   return v->nnz - (v->head || v->tail ? v->n : 0) == spti_stencil_entries(s);
@@ -131,6 +141,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_check(plan);
+  SPTI_TRY(check_device(plan));
   s->tiling = spti_structgrid_tiling_of(&s->stencil, plan->view.dtype);
   SPTI_TRY(make_order(plan, s));
   if (!is_whole(plan, &s->stencil)) {

@@ -1,5 +1,5 @@
 /* structgrid_fetch -- the warps of structgrid that move things between memory and the block: the matrix's values, right-hand sides,
- * solutions, and solutions of other tiles. All copy in the background, AHEAD steps before a row is solved or more. */
+ * solutions, and solutions of other tiles. All ask for things AHEAD steps before a row is solved or more. */
 #ifndef SPTI_STRUCTGRID_FETCH_CUH
 #define SPTI_STRUCTGRID_FETCH_CUH
 

@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+enum { SPTI_STRUCTGRID_SHARED = 228200 };                          /* bytes of shared memory that a block takes, at most */
 enum { SPTI_STRUCTGRID_COLUMNS = 32, SPTI_STRUCTGRID_LANES = 32 }; /* right-hand sides of one pass, at most; lines of a plane in a tile */
 
 typedef struct {

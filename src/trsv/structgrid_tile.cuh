@@ -35,7 +35,8 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
    * fetched together, FLUSH are written together. */
   static constexpr int RING = Cube && Far ? 16 : 8, ACROSS = LANES + LINES_BACK, FACE = (PLANES + PLANES_BACK) * ACROSS;
   static constexpr int CHUNK = Cube || Far ? 4 : 8, FLUSH = 4;
-  static constexpr int ROOM = 228000 - RING * COLUMNS * FACE * int(sizeof(T)) - LINES * (16 + 2 * int(sizeof(divisor<T>)));
+  static constexpr int ROOM =
+      SPTI_STRUCTGRID_SHARED - 200 - RING * COLUMNS * FACE * int(sizeof(T)) - LINES * (16 + 2 * int(sizeof(divisor<T>)));
   static constexpr int FIT = ROOM / ((SLOT + COLUMNS * STRIDE) * int(sizeof(T)));
   static constexpr int DEPTH = FIT < 4 * CHUNK ? FIT : 4 * CHUNK, AHEAD = DEPTH - CHUNK + 1;
 
@@ -101,6 +102,8 @@ template <typename T, typename Shape> struct grid_tile {
   static constexpr int LINES_AT = (WORDS * int(sizeof(T)) + 15) / 16 * 16,
                        DIVISORS_AT = LINES_AT + Shape::LINES * int(sizeof(grid_line<T>));
   static constexpr int SHARED_BYTES = DIVISORS_AT + 2 * Shape::LINES * int(sizeof(divisor<T>));
+
+  static_assert(SHARED_BYTES + 64 <= SPTI_STRUCTGRID_SHARED, "with the ticket, what a block takes");
 
   SPTI_DEVICE int32_t steps() const { return a.stencil.grid[0] + lag_of(Shape::LANES - 1, Shape::PLANES - 1); }
   static SPTI_DEVICE int32_t lag_of(int32_t j, int32_t w) { return Shape::SKEW * (j + w); }

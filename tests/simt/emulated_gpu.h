@@ -11,6 +11,7 @@ extern int emulated_gpu_fail_at;  /* number of allocations that still succeed; -
 extern int emulated_gpu_blocks;   /* allocated and not freed */
 extern void *emulated_gpu_latest; /* allocation, and its size */
 extern size_t emulated_gpu_latest_bytes;
+extern int emulated_gpu_shared; /* bytes that a block may ask for */
 #ifdef __cplusplus
 }
 #endif

@@ -326,6 +326,16 @@ Test(simt_structgrid, what_is_no_stencil_is_refused) {
   }
 }
 
+/* A device whose blocks are too small for a tile; lines need no such. */
+Test(simt_structgrid, small_devices) {
+  const grid_problem<double> system({}, 3);
+  emulated_gpu_shared = 99 << 10;
+  expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "this device has 101376");
+  grid_case c;
+  c.variant = "tasks=lines";
+  expect(run_case<double>(c, 3), c, "f64", 3);
+}
+
 Test(simt_structgrid, nothing_to_solve) {
   grid_case c;
   c.grid[0] = c.grid[1] = c.grid[2] = 0;
