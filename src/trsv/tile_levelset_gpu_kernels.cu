@@ -58,7 +58,6 @@ template <typename T> struct other_stage {
   uint32_t place;
   T x;
   int length;
-  bool used;
 };
 
 template <typename T> struct tile_sums {
@@ -138,8 +137,7 @@ template <typename T> struct tile_sums {
     const tile_at<T> tile = tiles.at(t, item.used(), false, *position, *value);
     load_tile(s.share, tile);
     s.place = uint32_t(tiles.line_of(t)) * SPTI_TILE + uint32_t(tile_row());
-    s.used = tile_row() < tile.c;
-    s.x = s.used ? look(s.place) : T();
+    s.x = tile_row() < tile.c ? look(s.place) : T();
     s.length = share_length(s.share);
     *position += positions_of(tile);
     *value += values_of(tile);
