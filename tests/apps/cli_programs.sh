@@ -100,9 +100,9 @@ END
   says "diagonal CSR                  1 tiles           17 entries"
   run sptrsm-info --tiles --json "$data/add32_splu.h5"
   code 0
-  equals "$(field stdout files 0 factors triangles 0 tiles lines)" 311
+  equals "$(field stdout files 0 factors triangles 0 tiles lines)" 317
   equals "$(field stdout files 0 factors triangles 0 tiles formats 7 name)" "diagonal DIA"
-  equals "$(field stdout files 0 factors triangles 0 tiles formats 7 tiles)" 308
+  equals "$(field stdout files 0 factors triangles 0 tiles formats 7 tiles)" 314
   run sptrsm-info none.h5 grid.h5:/L
   code 5
   warns "sptrsm-info: error: none.h5: No such file"
