@@ -30,7 +30,7 @@ typedef struct {
   spti_refine_block b, x, r;
   spti_refine_block weight; /* real; data NULL: not wanted. |r| + growth s, lifted by `tiny` where s <= small */
   double growth, tiny, small;
-  double drop; /* r is stored as zero where |r| <= drop s: 0 for never */
+  double drop; /* r is stored as zero where |r| <= drop s and s is finite: 0 for never */
   /* [width], of what is there and of all rows; NaN is greater than any number. */
   double *berr;   /* |r| / s; (|r| + tiny) / (s + tiny) where s <= small; 0 where both are zero */
   double *size;   /* |r| as stored */

@@ -135,6 +135,21 @@ Test(simt_refine, tiny_denominators) {
   cr_assert(berr == 1 && size == 1e-25 && x_size == 4, "%g %g %g", berr, size, x_size);
 }
 
+/* Infinity is not within any part of infinity: it stays, and shows in the figures. */
+Test(simt_refine, infinity_is_not_dropped) {
+  const int64_t ptr[] = {0, 0, 0};
+  const int32_t column = 0;
+  double b[] = {INFINITY, 1}, r[2], berr = 0, size = 0, x_size = 0;
+  spti_residual_args a = {};
+  a.n = 2, a.width = 1, a.ptr = ptr, a.columns = &column, a.from_zero = 1, a.alpha[0] = 1;
+  a.b = {b, 1, 2}, a.x = {b, 1, 2}, a.r = {r, 1, 2};
+  a.drop = 1, a.berr = &berr, a.size = &size, a.x_size = &x_size;
+  simt::use(simt::schedule::from_seed(1));
+  cr_assert_eq(spti_residual_launch(&a, SPTRSM_F64, nullptr), 0, "%s", simt::error().c_str());
+  cr_assert(std::isinf(r[0]) && r[1] == 0, "%g %g", r[0], r[1]);
+  cr_assert(std::isnan(berr) && std::isinf(size), "%g %g", berr, size);
+}
+
 /* ---- moved columns ---- */
 
 template <typename From, typename To> static To rounded(From v, double scale) { return To(scale * double(v)); }
