@@ -308,10 +308,8 @@ static void warn(const run *r) {
     snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)(r->set->problem.io.col_begin + r->odd.columns[i]));
   }
   if (r->odd.count > 0)
-    cli_warning(
-        "%lld of %lld solutions are not finite: column%s %s%s; look for NaN or infinity in the right-hand side, or for a tiny diagonal",
-        (long long)r->odd.count, (long long)r->in.B->block.nrhs, r->odd.count == 1 ? "" : "s", list,
-        r->odd.count > NAMED_COLUMNS ? ", ..." : "");
+    cli_warning("%lld of %lld solutions are not finite: column%s %s%s; %s", (long long)r->odd.count, (long long)r->in.B->block.nrhs,
+                r->odd.count == 1 ? "" : "s", list, r->odd.count > NAMED_COLUMNS ? ", ..." : "", refine_hint(&r->set->refine));
   if (r->odd.count == 0) refine_warn(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin);
   double limit = r->set->max_berr;
   if (limit >= 0 && !(r->residual.max_berr <= limit))

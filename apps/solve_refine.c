@@ -127,11 +127,17 @@ void refine_take(refinement *R, sptrsm_dtype dtype, int64_t first, int64_t count
 
 /* ---- what came of it ---- */
 
+const char *refine_hint(const refine_request *r) {
+  return r->mixed ? "look for NaN or infinity in the right-hand side, else the range of single precision may be too small: "
+                    "--precision working"
+                  : "look for NaN or infinity in the right-hand side, or for a tiny diagonal";
+}
+
 void refine_warn(const refinement *R, const refine_request *r, int64_t nrhs, int64_t first_column) {
   if (R->unconverged == 0) return;
   cli_warning("%lld of %lld columns were not refined to full accuracy: backward error %s of column %lld; %s", (long long)R->unconverged,
               (long long)nrhs, cli_error_size(R->max_berr).text, (long long)(first_column + R->worst),
-              !isfinite(R->max_berr)          ? "look for NaN or infinity in the right-hand side"
+              !isfinite(R->max_berr)          ? refine_hint(r)
               : r->mixed                      ? "the matrix may be too ill-conditioned for factors in single precision: --precision working"
               : R->most_steps == r->max_steps ? "more steps may help: --refine N"
                                               : "the factors may be too inaccurate");

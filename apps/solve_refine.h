@@ -42,6 +42,8 @@ sptrsm_status refine_run(refinement *, const refine_request *, solver *, const v
 /* Counts columns [first, first + count) of all in. */
 void refine_take(refinement *, sptrsm_dtype, int64_t first, int64_t count);
 
+/* What to look at where solutions are not finite. */
+const char *refine_hint(const refine_request *);
 /* first_column: that of B's column 0 in its file. */
 void refine_warn(const refinement *, const refine_request *, int64_t nrhs, int64_t first_column);
 void refine_text(const refinement *, const refine_request *, int64_t first_column, FILE *);

@@ -141,8 +141,8 @@ static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f) {
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
   SPTI_TRY(spti_side_set_maps(&d->row, d->context, f->perm_row, f->row_convention, d->n, "perm_row"));
   SPTI_TRY(spti_side_set_maps(&d->col, d->context, f->perm_col, f->col_convention, d->n, "perm_col"));
-  SPTI_TRY(spti_side_set_scale(&d->row, d->context, f->scale_row, f->row_op, d->n, d->dtype, "scale_row"));
-  SPTI_TRY(spti_side_set_scale(&d->col, d->context, f->scale_col, f->col_op, d->n, d->dtype, "scale_col"));
+  SPTI_TRY(spti_side_set_scale(&d->row, d->context, f->scale_row, f->row_op, d->n, d->given, d->dtype, "scale_row"));
+  SPTI_TRY(spti_side_set_scale(&d->col, d->context, f->scale_col, f->col_op, d->n, d->given, d->dtype, "scale_col"));
   spti_direct_slot *s;
   SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
   return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
@@ -210,14 +210,29 @@ fail:
   return status;
 }
 
-static sptrsm_status set_values_in_single(sptrsm_direct *d, const void *const given[4]) {
-  static const char *const names[4] = {"L.val", "D", "D_sub", "U.val"};
-  const sptrsm_matrix *L = d->matrix[L_MATRIX], *U = d->matrix[U_MATRIX];
-  const int64_t counts[4] = {L->caller_nnz, d->n, d->n, U ? U->caller_nnz : 0};
-  const sptrsm_place places[4] = {d->place[L_MATRIX], SPTRSM_HOST, SPTRSM_HOST, d->place[U_MATRIX]};
+static sptrsm_status triangle_in_single(void **out, const sptrsm_direct *d, int matrix, const void *val) {
+  const sptrsm_matrix *m = d->matrix[matrix];
+  const spti_storage *storage;
+  spti_storage temporary;
+  if (!val) return SPTRSM_OK;
+  SPTI_TRY(spti_matrix_on_host(&storage, &temporary, m));
+  sptrsm_sparse lines = m->T;
+  lines.ptr = storage->ptr, lines.idx = storage->idx;
+  sptrsm_status status =
+      spti_single_values(out, d->context, val, d->place[matrix], m->caller_nnz, d->given, &lines, matrix == L_MATRIX ? "L.val" : "U.val");
+  spti_storage_free(&temporary, NULL);
+  return status;
+}
+
+static sptrsm_status set_values_in_single(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
   void *single[4] = {NULL};
   sptrsm_status status;
-  for (int i = 0; i < 4; i++) SPTI_TRY_GOTO(spti_single_values(&single[i], d->context, given[i], places[i], counts[i], d->given, names[i]));
+  SPTI_TRY_GOTO(triangle_in_single(&single[0], d, L_MATRIX, L_val));
+  SPTI_TRY_GOTO(spti_single_values(&single[1], d->context, D, SPTRSM_HOST, d->n, d->given, NULL, "D"));
+  SPTI_TRY_GOTO(spti_single_values(&single[2], d->context, D_sub, SPTRSM_HOST, d->n, d->given, NULL, "D_sub"));
+  SPTI_TRY_GOTO(triangle_in_single(&single[3], d, U_MATRIX, U_val));
+  const void *given[2] = {D, D_sub}, *rounded[2] = {D ? single[1] : d->D.host[0], D_sub ? single[2] : d->D.host[1]};
+  SPTI_TRY_GOTO(spti_single_check_D(given, rounded, d->n, d->given));
   status = set_values(d, single[0], single[1], single[2], single[3]);
 fail: /* the common end */
   for (int i = 0; i < 4; i++) spti_host_free(single[i]);
@@ -230,7 +245,7 @@ sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, cons
   if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
   if (d->dtype == d->given) return set_values(d, L_val, D, D_sub, U_val);
-  return set_values_in_single(d, (const void *const[4]){L_val, D, D_sub, U_val});
+  return set_values_in_single(d, L_val, D, D_sub, U_val);
 }
 
 /* ---- solving ---- */

@@ -62,7 +62,7 @@ static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype 
 
 /* Single precision works with the factor rounded to float, so that one must be usable too. */
 sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context, const double *scale, sptrsm_scale_op op, int32_t n,
-                                  sptrsm_dtype dtype, const char *name) {
+                                  sptrsm_dtype given, sptrsm_dtype dtype, const char *name) {
   if (op != SPTRSM_MULTIPLY && op != SPTRSM_DIVIDE)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown scale operation %d of %s", (int)op, name);
   out->divide = op == SPTRSM_DIVIDE;
@@ -70,8 +70,12 @@ sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context,
   for (int32_t i = 0; i < n; i++) {
     double s = is_single(dtype) ? (double)(float)scale[i] : scale[i];
     if (isfinite(s) && s != 0) continue;
-    return spti_fail(SPTRSM_ERR_SINGULAR, "%s[%d] = %g is %s%s", name, i, scale[i], s == 0 ? "zero" : "not finite",
-                     isfinite(scale[i]) && scale[i] != 0 ? " in single precision; use double factors" : "");
+    bool rounded = isfinite(scale[i]) && scale[i] != 0;
+    return spti_fail(rounded && given != dtype ? SPTRSM_ERR_UNSUPPORTED : SPTRSM_ERR_SINGULAR, "%s[%d] = %g is %s%s", name, i, scale[i],
+                     s == 0 ? "zero" : "not finite",
+                     !rounded         ? ""
+                     : given != dtype ? " in single precision; use working precision"
+                                      : " in single precision; use double factors");
   }
   return upload(context, &out->scale, scale, n, sizeof *scale, name);
 }

@@ -18,8 +18,8 @@ typedef struct {
 
 /* `name` is the array's in messages. perm, scale NULL: nothing to set. */
 sptrsm_status spti_side_set_maps(spti_side *, const sptrsm_context *, const int32_t *perm, sptrsm_convention, int32_t n, const char *name);
-sptrsm_status spti_side_set_scale(spti_side *, const sptrsm_context *, const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype,
-                                  const char *name);
+sptrsm_status spti_side_set_scale(spti_side *, const sptrsm_context *, const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype given,
+                                  sptrsm_dtype dtype /* of the factors, and as solved with */, const char *name);
 void spti_side_free(spti_side *, const sptrsm_context *);
 
 /* D and D_sub: the host's copies stand in for what new values leave unchanged; `apply` points to them or to device copies. */

@@ -1,7 +1,8 @@
 /* direct_single.c -- see direct_single.h. Entries that underflow become subnormal or zero: refinement makes up for them, but for
- * zeros on a diagonal, which sptrsm_matrix_create refuses. What overflows has no stand-in. */
+ * diagonals and the pivots of D, whose reciprocals would overflow. What overflows has no stand-in. */
 #include "core/direct_single.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -28,10 +29,22 @@ static double largest_part(const void *val, int64_t p, sptrsm_dtype dtype) {
   return fabs(v[2 * p]) > fabs(v[2 * p + 1]) ? v[2 * p] : v[2 * p + 1];
 }
 
-static sptrsm_status overflow(const char *where, double value) {
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "%s = %g overflows single precision; use working precision, or scale the matrix before factorising", where, value);
+static sptrsm_status out_of_range(const char *where, double value, const char *verb) {
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "%s = %g %s single precision; use working precision, or scale the matrix before factorising",
+                   where, value, verb);
 }
+
+/* max(|re|, |im|) of entry i of a double type; of 0 where there are no values. */
+static double size_of(const void *val, int64_t i, sptrsm_dtype dtype) { return val ? fabs(largest_part(val, i, dtype)) : 0; }
+
+/* Likewise of its rounded form. */
+static float rounded_size(const float *val, int64_t i, sptrsm_dtype dtype) {
+  if (!val) return 0;
+  return is_complex(dtype) ? fmaxf(fabsf(val[2 * i]), fabsf(val[2 * i + 1])) : fabsf(val[i]);
+}
+
+/* A pivot of double size `given` that is left without a normal number. A zero is for others to refuse, by another name. */
+static bool underflows(double given, float rounded) { return given > 0 && rounded < FLT_MIN; }
 
 /* ---- triangles ---- */
 
@@ -41,7 +54,22 @@ static sptrsm_status triangle_overflow(const sptrsm_sparse *T, int64_t p, const 
   while (line + 1 < T->n && T->ptr[line + 1] <= p) line++;
   bool rows = T->format == SPTRSM_CSR;
   snprintf(where, sizeof where, "%s: entry (%d,%d)", name, rows ? line : T->idx[p], rows ? T->idx[p] : line);
-  return overflow(where, largest_part(T->val, p, T->dtype));
+  return out_of_range(where, largest_part(T->val, p, T->dtype), "overflows");
+}
+
+/* T has values in double precision, its lines may be anything yet: those that store no diagonal where it belongs are not looked at. */
+static sptrsm_status check_diagonal(const sptrsm_sparse *T, int64_t nnz, const float *rounded, const char *name) {
+  bool first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
+  char where[64];
+  if (T->diag == SPTRSM_UNIT) return SPTRSM_OK;
+  for (int32_t i = 0; i < T->n; i++) {
+    int64_t begin = T->ptr[i], end = T->ptr[i + 1], p = first ? begin : end - 1;
+    if (begin < 0 || begin >= end || end > nnz || T->idx[p] != i) continue;
+    if (!underflows(size_of(T->val, p, T->dtype), rounded_size(rounded, p, T->dtype))) continue;
+    snprintf(where, sizeof where, "%s: diagonal entry (%d,%d)", name, i, i);
+    return out_of_range(where, largest_part(T->val, p, T->dtype), "underflows");
+  }
+  return SPTRSM_OK;
 }
 
 /* What is read here must be there; all else is for sptrsm_matrix_create to refuse. */
@@ -72,6 +100,7 @@ static sptrsm_status convert_triangle(spti_single_factors *out, int which, const
   SPTI_TRY(spti_host_alloc(&out->values[which], nnz, bytes / 2, "factors in single precision"));
   int64_t bad = round_values(out->values[which], host.val, nnz, T->dtype);
   if (bad >= 0) return triangle_overflow(&host, bad, name);
+  SPTI_TRY(check_diagonal(&host, nnz, out->values[which], name));
   host.val = out->values[which];
   host.dtype = spti_single_of(T->dtype);
   out->T[which] = host;
@@ -81,7 +110,7 @@ static sptrsm_status convert_triangle(spti_single_factors *out, int which, const
 /* ---- sets ---- */
 
 sptrsm_status spti_single_values(void **out, const sptrsm_context *context, const void *val, sptrsm_place place, int64_t count,
-                                 sptrsm_dtype dtype, const char *name) {
+                                 sptrsm_dtype dtype, const sptrsm_sparse *lines, const char *name) {
   size_t bytes = sptrsm_dtype_bytes(dtype);
   void *host = NULL, *rounded = NULL;
   sptrsm_status status = SPTRSM_OK;
@@ -96,7 +125,12 @@ sptrsm_status spti_single_values(void **out, const sptrsm_context *context, cons
   int64_t bad = round_values(rounded, val, count, dtype);
   char where[64];
   snprintf(where, sizeof where, "%s[%lld]", name, (long long)bad);
-  if (bad >= 0) SPTI_TRY_GOTO(overflow(where, largest_part(val, bad, dtype)));
+  if (bad >= 0) SPTI_TRY_GOTO(out_of_range(where, largest_part(val, bad, dtype), "overflows"));
+  if (lines) {
+    sptrsm_sparse T = *lines;
+    T.val = val, T.dtype = dtype;
+    SPTI_TRY_GOTO(check_diagonal(&T, count, rounded, name));
+  }
   spti_host_free(host);
   *out = rounded;
   return SPTRSM_OK;
@@ -104,6 +138,21 @@ fail:
   spti_host_free(host);
   spti_host_free(rounded);
   return status;
+}
+
+sptrsm_status spti_single_check_D(const void *const given[2], const void *const rounded[2], int32_t n, sptrsm_dtype dtype) {
+  const float *D = rounded[0], *sub = rounded[1];
+  char where[64];
+  for (int32_t i = 0; D && i < n; i++) {
+    float above = i > 0 ? rounded_size(sub, i - 1, dtype) : 0;
+    if (above > 0) continue; /* the second row of a block; its first was looked at */
+    double before = i > 0 ? size_of(given[1], i - 1, dtype) : 0;
+    double most = fmax(size_of(given[0], i, dtype), fmax(size_of(given[1], i, dtype), before));
+    if (!underflows(most, fmaxf(rounded_size(D, i, dtype), rounded_size(sub, i, dtype)))) continue;
+    snprintf(where, sizeof where, "D: pivot %d", i);
+    return out_of_range(where, most, "underflows");
+  }
+  return SPTRSM_OK;
 }
 
 void spti_single_factors_free(spti_single_factors *s) {
@@ -115,8 +164,10 @@ static sptrsm_status convert(spti_single_factors *out, const sptrsm_context *con
   int32_t n = f->L->n;
   SPTI_TRY(convert_triangle(out, 0, context, f->L, "L"));
   if (f->U) SPTI_TRY(convert_triangle(out, 1, context, f->U, "U"));
-  SPTI_TRY(spti_single_values(&out->values[2], context, f->D, SPTRSM_HOST, n, f->L->dtype, "D"));
-  return spti_single_values(&out->values[3], context, f->D_sub, SPTRSM_HOST, n, f->L->dtype, "D_sub");
+  SPTI_TRY(spti_single_values(&out->values[2], context, f->D, SPTRSM_HOST, n, f->L->dtype, NULL, "D"));
+  SPTI_TRY(spti_single_values(&out->values[3], context, f->D_sub, SPTRSM_HOST, n, f->L->dtype, NULL, "D_sub"));
+  return spti_single_check_D((const void *const[2]){f->D, f->D_sub}, (const void *const[2]){out->values[2], out->values[3]}, n,
+                             f->L->dtype);
 }
 
 sptrsm_status spti_single_factors_create(spti_single_factors *out, const sptrsm_context *context, const sptrsm_factors *f) {

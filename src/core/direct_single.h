@@ -15,12 +15,16 @@ typedef struct {
   void *values[4]; /* L, U, D, D_sub */
 } spti_single_factors;
 
-/* Errors: UNSUPPORTED names the first finite entry that overflows. *out is to be freed on success only. */
+/* Errors: UNSUPPORTED names the first finite entry that overflows, or a nonzero diagonal that underflows. *out is to be freed on success only. */
 sptrsm_status spti_single_factors_create(spti_single_factors *out, const sptrsm_context *, const sptrsm_factors *);
 void spti_single_factors_free(spti_single_factors *);
 
-/* New values likewise: `count` of a double type in `place`, as host memory to be freed by spti_host_free; NULL for val NULL. */
-sptrsm_status spti_single_values(void **out, const sptrsm_context *, const void *val, sptrsm_place, int64_t count, sptrsm_dtype,
-                                 const char *name);
+/* New values likewise: `count` of a double type in `place`, as host memory to be freed by spti_host_free; NULL for val NULL.
+ * `lines`, if any: the triangle in host memory that they are the values of. */
+sptrsm_status spti_single_values(void **out, const sptrsm_context *, const void *val, sptrsm_place place, int64_t count, sptrsm_dtype,
+                                 const sptrsm_sparse *lines, const char *name);
+
+/* D and D_sub, each NULL if not there: no pivot may underflow. In `given`, of a double type, what stays as it is may be NULL. */
+sptrsm_status spti_single_check_D(const void *const given[2], const void *const rounded[2], int32_t n, sptrsm_dtype);
 
 #endif

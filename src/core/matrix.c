@@ -137,8 +137,7 @@ void sptrsm_matrix_destroy(sptrsm_matrix *m) {
 
 /* ---- views ---- */
 
-/* The natural storage in host memory; `temporary` holds it where only the device has one, and is then the caller's to free. */
-static sptrsm_status natural_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
+sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
   const spti_storage *host = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
   *temporary = (spti_storage){0};
   if (!host->present) {
@@ -171,7 +170,7 @@ static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   const spti_storage *natural;
   spti_storage temporary, transposed = {0};
-  SPTI_TRY(natural_on_host(&natural, &temporary, m));
+  SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
   const int64_t *map = m->storage[SPTI_NATURAL][m->context->place].source;
   spti_storage mapped = *natural;
   mapped.source = (int64_t *)map;
@@ -198,7 +197,7 @@ static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
   if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits ? make_transposed_on_device(m) : make_transposed(m, place);
   const spti_storage *natural; /* absent only on the host of a CUDA context */
   spti_storage copy;
-  SPTI_TRY(natural_on_host(&natural, &copy, m));
+  SPTI_TRY(spti_matrix_on_host(&natural, &copy, m));
   m->storage[SPTI_NATURAL][SPTRSM_HOST] = copy;
   return SPTRSM_OK;
 }
@@ -233,7 +232,7 @@ static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, const void *host
   if (m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
   const spti_storage *natural;
   spti_storage temporary;
-  SPTI_TRY(natural_on_host(&natural, &temporary, m));
+  SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
   sptrsm_sparse T = m->T;
   T.ptr = natural->ptr;
   sptrsm_status status = spti_validate_diagonal(&T, host_val);

@@ -32,6 +32,8 @@ struct sptrsm_matrix {
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
+/* The storage as the caller's in host memory; `temporary` holds it where only the device has one, and is then to be freed. */
+sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* what set_values would refuse */
 void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
 

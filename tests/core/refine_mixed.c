@@ -83,7 +83,7 @@ Test(refine_mixed, what_single_precision_can_not_hold) {
   double kept = s.U.val[last];
   s.U.val[last] = -1e39;
   expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "U: entry (12,12) = -1e+39 overflows single precision");
-  s.U.val[last] = 1e-60;
+  s.U.val[last] = 0;
   expect(SPTRSM_ERR_SINGULAR, sptrsm_direct_create(&d, context, &s.f, &mixed), "U in single precision");
   s.U.val[last] = kept;
   OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
@@ -95,6 +95,72 @@ Test(refine_mixed, what_single_precision_can_not_hold) {
   expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "D[4] = 9e+38");
   build(&s, &A, &recipes[0], SPTRSM_F32, SPTRSM_CSR, 0);
   expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_create(&d, context, &s.f, &mixed), "double precision");
+}
+
+/* Pivots that are zero or subnormal in single precision only: the system has a solution, but not by these factors. */
+Test(refine_mixed, diagonals_that_underflow) {
+  static factor_set s;
+  static original A;
+  sptrsm_direct *d;
+  sptrsm_options mixed;
+  sptrsm_options_init(&mixed);
+  mixed.precision = SPTRSM_MIXED;
+  for (int t = SPTRSM_F64; t <= SPTRSM_C128; t += 2) {
+    build(&s, &A, &recipes[0], (sptrsm_dtype)t, SPTRSM_CSR, 0);
+    int64_t last = s.U.ptr[N] - 1;
+    OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
+    put(s.U.val, last, (sptrsm_dtype)t, 1e-60);
+    const char *message = "entry (12,12) = 1e-60 underflows single precision; use working precision";
+    expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, NULL, NULL, s.U.val), message);
+    sptrsm_direct_destroy(d);
+    expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), message);
+    put(s.U.val, last, (sptrsm_dtype)t, 1e-40);
+    expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "U: diagonal entry (12,12) = 1e-40 underflows");
+    put(s.U.val, last, (sptrsm_dtype)t, 2e-38);
+    OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
+    sptrsm_direct_destroy(d);
+  }
+}
+
+Test(refine_mixed, pivots_of_D_that_underflow) {
+  static factor_set s;
+  static original A;
+  sptrsm_direct *d;
+  sptrsm_options mixed;
+  sptrsm_options_init(&mixed);
+  mixed.precision = SPTRSM_MIXED;
+  build(&s, &A, &recipes[4], SPTRSM_F64, SPTRSM_CSR, 0);
+  cr_assert(s.f.D_sub, "recipe 4 has pairs no more");
+  OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
+  for (int i = 0; i < N; i++) s.D[i] = 1, s.D_sub[i] = 0;
+  s.D_sub[3] = 1e-50; /* beside ones nothing is lost */
+  OK(sptrsm_direct_set_values(d, NULL, s.D, s.D_sub, NULL));
+  s.D[3] = s.D[4] = 0; /* regular, but not in single precision */
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, s.D, s.D_sub, NULL), "D: pivot 3 = 1e-50 underflows");
+  s.D[3] = s.D[4] = 1, s.D_sub[3] = 0, s.D[6] = 1e-46;
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, s.D, NULL, NULL), "D: pivot 6 = 1e-46 underflows");
+  sptrsm_direct_destroy(d);
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "D: pivot 6 = 1e-46 underflows");
+  s.D_sub[5] = 2; /* a second row: its block's pivot is 2 */
+  OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
+  sptrsm_direct_destroy(d);
+  s.D_sub[5] = 0, s.D[6] = 0;
+  expect(SPTRSM_ERR_SINGULAR, sptrsm_direct_create(&d, context, &s.f, &mixed), "D[6] is zero");
+}
+
+Test(refine_mixed, scales_beyond_single_precision) {
+  static factor_set s;
+  static original A;
+  sptrsm_direct *d;
+  sptrsm_options mixed;
+  sptrsm_options_init(&mixed);
+  mixed.precision = SPTRSM_MIXED;
+  int scaled = 0;
+  while (scaled < RECIPES && !recipes[scaled].scaled) scaled++;
+  build(&s, &A, &recipes[scaled], SPTRSM_F64, SPTRSM_CSR, 0);
+  s.scale_row[7] = 1e50;
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed),
+         "scale_row[7] = 1e+50 is not finite in single precision; use working precision");
 }
 
 Test(refine_mixed, single_factors_follow_new_values) {
