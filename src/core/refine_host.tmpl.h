@@ -25,9 +25,11 @@ static inline T NAME(times)(T a, T b) { return a * b; }
 static inline T NAME(times_alpha)(const double alpha[2], T b) { return (R)alpha[0] * b; }
 #endif
 
-/* Into the greatest of a column. The division is done where it may change something, which is seldom (infinite ones make NaN). */
+/* Into the greatest of a column. The division is done where it may change something, which is seldom. */
 static inline void NAME(note_ratio)(double *most, R r, R s, const spti_residual_args *a) {
-  if (s > (R)a->small) {
+  if (isinf(s)) {
+    *most = NAN;
+  } else if (s > (R)a->small) {
     if (!((double)r < *most * (double)s)) *most = nan_max(*most, (double)(r / s));
   } else if (r != 0 || s != 0) {
     *most = nan_max(*most, (double)((r + (R)a->tiny) / (s + (R)a->tiny)));

@@ -76,10 +76,11 @@ template <typename T> SPTI_DEVICE void residual_element(const spti_residual_args
     m->x_size = greater(m->x_size, figure(magnitude(load((const T *)element<T>(a.x, i, k)))));
   }
   const R size = magnitude(r);
+  const R finite = s - s; /* zero, else NaN */
   const bool enough = s > R(a.small), zero = size == 0 && s == 0;
-  const R berr = enough ? size / s : zero ? 0 : (size + R(a.tiny)) / (s + R(a.tiny));
+  const R berr = enough ? size / s + finite : zero ? 0 : (size + R(a.tiny)) / (s + R(a.tiny));
   m->berr = greater(m->berr, figure(berr));
-  const bool dropped = s - s == 0 /* finite */ && size <= R(a.drop) * s;
+  const bool dropped = finite == 0 && size <= R(a.drop) * s;
   m->size = greater(m->size, dropped ? 0 : figure(size));
   store(element<T>(a.r, i, c), dropped ? from_reals<T>::make(0, 0) : r);
   if (a.weight.data) store(element<R>(a.weight, i, c), R(size + R(a.growth) * s + (enough ? R(0) : R(a.tiny))));

@@ -32,7 +32,7 @@ typedef struct {
   double growth, tiny, small;
   double drop; /* r is stored as zero where |r| <= drop s and s is finite: 0 for never */
   /* [width], of what is there and of all rows; NaN is greater than any number. */
-  double *berr;   /* |r| / s; (|r| + tiny) / (s + tiny) where s <= small; 0 where both are zero */
+  double *berr;   /* |r| / s; (|r| + tiny) / (s + tiny) where s <= small; 0 where both are zero; NaN where s is infinite */
   double *size;   /* |r| as stored */
   double *x_size; /* |x| */
 } spti_residual_args;

@@ -285,6 +285,8 @@ static sptrsm_status bound_panel(const spti_refine_job *j, const sptrsm_block *b
   SPTI_TRY_GOTO(residuals(j, b, x, width, false, there));
   size_t total = (size_t)count * bytes;
   SPTI_TRY_GOTO(spti_copy_bytes(context, w, SPTRSM_HOST, there, on_device ? SPTRSM_CUDA : SPTRSM_HOST, total));
+  spti_free(context, there);
+  there = NULL;
   for (int64_t p = count - 1; p >= 0 && single; p--) w[p] = (double)((float *)w)[p];
   SPTI_TRY_GOTO(spti_error_bound(ferr, j->d, j->transposed, width, w));
   for (int32_t c = 0; c < width; c++)

@@ -71,6 +71,38 @@ Test(refine_mixed, too_ill_conditioned_for_single_factors_is_said) {
   sptrsm_direct_destroy(d);
 }
 
+/* |A| |x| + |b| overflows: the backward error is unknown, which is said. */
+Test(refine_mixed, overflow_is_no_small_error) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  build(&s, &A, &recipes[2], SPTRSM_F64, SPTRSM_CSR, 0);
+  mat identity = {0};
+  s.L.ptr[0] = s.U.ptr[0] = 0;
+  for (int i = 0; i < N; i++) {
+    identity.a[i][i] = s.L.val[i] = s.U.val[i] = 1;
+    s.L.idx[i] = s.U.idx[i] = i;
+    s.L.ptr[i + 1] = s.U.ptr[i + 1] = i + 1;
+  }
+  memset(&A, 0, sizeof A);
+  store_original(&A, &identity, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
+  for (int precision = SPTRSM_WORKING; precision <= SPTRSM_MIXED; precision++) {
+    sptrsm_refine_options options;
+    sptrsm_refine_options_init(&options);
+    options.solve = 1;
+    double berr[NRHS];
+    sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+    make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+    make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+    draw(&B);
+    for (int i = 0; i < N; i++) set(&B, i, 4, 1.2e308);
+    sptrsm_direct *d = create(&s, &A, (sptrsm_precision)precision, 0);
+    OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+    cr_assert(isnan(berr[4]) && result.worst == 4 && result.unconverged == 1, "berr %g, %d columns", berr[4], (int)result.unconverged);
+    sptrsm_direct_destroy(d);
+  }
+}
+
 Test(refine_mixed, what_single_precision_can_not_hold) {
   static factor_set s;
   static original A;

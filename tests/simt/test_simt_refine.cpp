@@ -150,6 +150,21 @@ Test(simt_refine, infinity_is_not_dropped) {
   cr_assert(std::isnan(berr) && std::isinf(size), "%g %g", berr, size);
 }
 
+/* What is measured against a sum that overflows is unknown, not small. */
+Test(simt_refine, overflow_is_no_small_error) {
+  const int64_t ptr[] = {0, 1};
+  const int32_t column = 0, idx = 0;
+  const double one = 1;
+  double b = 1.2e308, x = 0.8e308, r, berr = 0, size = 0, x_size = 0;
+  spti_residual_args a = {};
+  a.n = 1, a.width = 1, a.ptr = ptr, a.idx = &idx, a.val = &one, a.columns = &column, a.alpha[0] = 1;
+  a.b = {&b, 1, 1}, a.x = {&x, 1, 1}, a.r = {&r, 1, 1};
+  a.drop = 1e-15, a.berr = &berr, a.size = &size, a.x_size = &x_size;
+  simt::use(simt::schedule::from_seed(1));
+  cr_assert_eq(spti_residual_launch(&a, SPTRSM_F64, nullptr), 0, "%s", simt::error().c_str());
+  cr_assert(r == b - x && std::isnan(berr), "%g %g", r, berr);
+}
+
 /* ---- moved columns ---- */
 
 template <typename From, typename To> static To rounded(From v, double scale) { return To(scale * double(v)); }
