@@ -135,12 +135,14 @@ const char *refine_hint(const refine_request *r) {
 
 void refine_warn(const refinement *R, const refine_request *r, int64_t nrhs, int64_t first_column) {
   if (R->unconverged == 0) return;
+  enum { STEPS_OF_DGERFS = 5 };
+  int32_t limit = r->max_steps < 0 && !r->mixed ? STEPS_OF_DGERFS : r->max_steps;
   cli_warning("%lld of %lld columns were not refined to full accuracy: backward error %s of column %lld; %s", (long long)R->unconverged,
               (long long)nrhs, cli_error_size(R->max_berr).text, (long long)(first_column + R->worst),
-              !isfinite(R->max_berr)          ? refine_hint(r)
-              : r->mixed                      ? "the matrix may be too ill-conditioned for factors in single precision: --precision working"
-              : R->most_steps == r->max_steps ? "more steps may help: --refine N"
-                                              : "the factors may be too inaccurate");
+              !isfinite(R->max_berr)   ? refine_hint(r)
+              : R->most_steps == limit ? "more steps may help: --refine N"
+              : r->mixed               ? "the matrix may be too ill-conditioned for factors in single precision: --precision working"
+                                       : "the factors may be too inaccurate");
 }
 
 void refine_text(const refinement *R, const refine_request *r, int64_t first_column, FILE *f) {

@@ -385,8 +385,10 @@ typedef struct {
  * residuals stay in double. A column then goes on as long as berr or its greatest residual is halved now and then, and is done at 6 u; rows
  * that have come so far are left out of corrections, so that small entries converge as large ones do. So berr becomes that of double
  * precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
+ * Where |op(S)| |x| + |alpha b| overflows, berr is NaN.
  * B and X as in sptrsm_direct_solve, but X is not B, and of the dtype the factors were given in. Memory: two panels more, two for blocks
- * in host memory where a GPU works, with ferr two on the host. Returns when all is done. out may be NULL. Errors as there. */
+ * in host memory where a GPU works; with ferr two in double precision on the host and for a while one of real numbers on the GPU, which
+ * memory_limit does not know of. Returns when all is done. out may be NULL. Errors as there. */
 SPTRSM_API sptrsm_status sptrsm_direct_refine(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                               sptrsm_block *X, const sptrsm_refine_options * /* or NULL */, sptrsm_refine_result *out);
 

@@ -61,13 +61,11 @@ fail: /* the common end */
 static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
 
 /* Single precision works with the factor rounded to float, so that one must be usable too. */
-sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context, const double *scale, sptrsm_scale_op op, int32_t n,
-                                  sptrsm_dtype given, sptrsm_dtype dtype, const char *name) {
+sptrsm_status spti_scale_check(const double *scale, sptrsm_scale_op op, int32_t n, sptrsm_dtype given, sptrsm_dtype dtype,
+                               const char *name) {
   if (op != SPTRSM_MULTIPLY && op != SPTRSM_DIVIDE)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown scale operation %d of %s", (int)op, name);
-  out->divide = op == SPTRSM_DIVIDE;
-  if (!scale) return SPTRSM_OK;
-  for (int32_t i = 0; i < n; i++) {
+  for (int32_t i = 0; scale && i < n; i++) {
     double s = is_single(dtype) ? (double)(float)scale[i] : scale[i];
     if (isfinite(s) && s != 0) continue;
     bool rounded = isfinite(scale[i]) && scale[i] != 0;
@@ -77,7 +75,14 @@ sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context,
                      : given != dtype ? " in single precision; use working precision"
                                       : " in single precision; use double factors");
   }
-  return upload(context, &out->scale, scale, n, sizeof *scale, name);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context, const double *scale, sptrsm_scale_op op, int32_t n,
+                                  sptrsm_dtype given, sptrsm_dtype dtype, const char *name) {
+  SPTI_TRY(spti_scale_check(scale, op, n, given, dtype, name));
+  out->divide = op == SPTRSM_DIVIDE;
+  return scale ? upload(context, &out->scale, scale, n, sizeof *scale, name) : SPTRSM_OK;
 }
 
 void spti_side_free(spti_side *s, const sptrsm_context *context) {
@@ -106,11 +111,12 @@ static bool block_is_regular(double complex a, double complex u, double complex 
   return isfinite(size) && isfinite(cabs(p)) && pivot > eps * size;
 }
 
-static sptrsm_status check_D(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
+sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
+  if (!val && sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
   double eps = is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
   if (sub && n > 0 && value_at(sub, n - 1, dtype) != 0)
     return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] is not zero: the last row has no next one to couple with", n - 1);
-  for (int32_t i = 0; i < n; i++) {
+  for (int32_t i = 0; val && i < n; i++) {
     double complex a = value_at(val, i, dtype), s = sub ? value_at(sub, i, dtype) : 0;
     if (s == 0) {
       double size = cabs(a);
@@ -135,9 +141,8 @@ void spti_direct_diagonal_free(spti_direct_diagonal *D, const sptrsm_context *co
 
 sptrsm_status spti_direct_diagonal_create(spti_direct_diagonal *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype,
                                           const void *val, const void *sub, bool hermitian) {
-  if (!val && sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
+  SPTI_TRY(spti_D_check(val, sub, hermitian, n, dtype));
   if (!val) return SPTRSM_OK;
-  SPTI_TRY(check_D(val, sub, hermitian, n, dtype));
   const void *given[2] = {val, sub};
   spti_direct_diagonal D = {.apply.hermitian = hermitian};
   size_t bytes = sptrsm_dtype_bytes(dtype);

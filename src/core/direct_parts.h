@@ -9,6 +9,11 @@ sptrsm_status spti_factors_check(const sptrsm_factors *); /* what belongs togeth
 /* inverse[perm[i]] = i. STRUCTURE where perm, the array `name`, is no permutation of 0..n-1. */
 sptrsm_status spti_permutation_invert(int32_t *inverse, const int32_t *perm, int32_t n, const char *name);
 
+/* Scales are to be finite and not zero, as solved with in `dtype`, too; `given` is that of the factors. NULL is right. */
+sptrsm_status spti_scale_check(const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype given, sptrsm_dtype, const char *name);
+/* D is to be regular, its blocks are not to overlap. NULL is right, but for D_sub without D. */
+sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype);
+
 /* A permutation M and its transpose as gather maps, y[i] = x[map[i]], and the scaling beside it. NULL: identity, ones. */
 typedef struct {
   int32_t *map, *inverse;
@@ -19,7 +24,7 @@ typedef struct {
 /* `name` is the array's in messages. perm, scale NULL: nothing to set. */
 sptrsm_status spti_side_set_maps(spti_side *, const sptrsm_context *, const int32_t *perm, sptrsm_convention, int32_t n, const char *name);
 sptrsm_status spti_side_set_scale(spti_side *, const sptrsm_context *, const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype given,
-                                  sptrsm_dtype dtype /* of the factors, and as solved with */, const char *name);
+                                  sptrsm_dtype, const char *name);
 void spti_side_free(spti_side *, const sptrsm_context *);
 
 /* D and D_sub: the host's copies stand in for what new values leave unchanged; `apply` points to them or to device copies. */

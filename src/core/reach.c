@@ -115,9 +115,13 @@ static sptrsm_status check_request(const sptrsm_factors *f, const sptrsm_reach_r
   SPTI_TRY(spti_factors_check(f));
   SPTI_TRY(check_triangle(f->L, "L"));
   if (f->U) SPTI_TRY(check_triangle(f->U, "U"));
-  if (!f->D && f->D_sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
-  SPTI_TRY(check_list(request->nonzero, request->nonzero_count, f->L->n, "nonzero"));
-  return check_list(request->wanted, request->wanted_count, f->L->n, "wanted");
+  int32_t n = f->L->n;
+  sptrsm_dtype dtype = f->L->dtype;
+  SPTI_TRY(spti_D_check(f->D, f->D_sub, f->D_hermitian != 0, n, dtype));
+  SPTI_TRY(spti_scale_check(f->scale_row, f->row_op, n, dtype, dtype, "scale_row"));
+  SPTI_TRY(spti_scale_check(f->scale_col, f->col_op, n, dtype, dtype, "scale_col"));
+  SPTI_TRY(check_list(request->nonzero, request->nonzero_count, n, "nonzero"));
+  return check_list(request->wanted, request->wanted_count, n, "wanted");
 }
 
 /* ---- from rows of B and X to rows of the factors, and back ---- */

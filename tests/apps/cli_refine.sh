@@ -8,7 +8,7 @@ test_refine() {
     run sptrsm-solve "$data/${name}_splu.h5" "$data/${name}_rhs.h5" -o x.h5 --force --precision mixed --refine 0 --json report
     code 1
     warns "8 of 8 columns were not refined to full accuracy: backward error"
-    warns "factors in single precision"
+    warns "more steps may help: --refine N"
     equals "$(field report refinement unconverged)" 8
     at_most 1e-9 "$(field report residual max_berr)"
     run sptrsm-solve "$data/${name}_splu.h5" "$data/${name}_rhs.h5" -o x.h5 --force --precision mixed --ferr --json report --max-berr $u10
@@ -44,6 +44,10 @@ test_refine() {
   # A plain solve is not within ten units of rounding here: the limit above means something.
   run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --max-berr 3e-16
   code 1
+  # What overflows on the way is not blamed on the right-hand side alone.
+  run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --precision mixed --alpha 1e308
+  code 1
+  warns "the range of single precision may be too small: --precision working"
   # Streamed: the same bits and the same figures; and a partial solution is not continued with other steps.
   local set="$data/sherman5_splu.h5 $data/sherman5_rhs.h5" # shellcheck disable=SC2086
   for name in "--refine 2 --no-verify" "--precision mixed"; do

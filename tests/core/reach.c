@@ -251,6 +251,17 @@ Test(reach, refusals) {
   f.perm_row = perm;
   expect_refusal(&f, &q, SPTRSM_ERR_STRUCTURE, "perm_row[9] = 8 is there already, at 8");
   f.perm_row = NULL;
+  double D[CHAIN] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, D_sub[CHAIN] = {[3] = 0.5, [4] = 0.5}, scale[CHAIN] = {1, 1, 1, 1, 1, 1, 1, 1, 1, NAN};
+  rows[0] = 5; /* of a part that has nothing of what is wrong */
+  q.nonzero_count = 1;
+  f.D = D, f.D_sub = D_sub;
+  expect_refusal(&f, &q, SPTRSM_ERR_STRUCTURE, "D_sub[3] and D_sub[4] are both nonzero");
+  f.D_sub = NULL, D[8] = 0;
+  expect_refusal(&f, &q, SPTRSM_ERR_SINGULAR, "D[8] is zero");
+  f.D = NULL, f.scale_col = scale;
+  expect_refusal(&f, &q, SPTRSM_ERR_SINGULAR, "scale_col[9] = nan");
+  f.scale_col = NULL;
+  q.nonzero_count = SPTRSM_ALL_ROWS;
   device.place = SPTRSM_CUDA;
   f.L = &device;
   expect_refusal(&f, &q, SPTRSM_ERR_UNSUPPORTED, "L is in device memory");
