@@ -15,7 +15,8 @@ typedef struct {
   void *values[4]; /* L, U, D, D_sub */
 } spti_single_factors;
 
-/* Errors: UNSUPPORTED names the first finite entry that overflows, or a nonzero diagonal that underflows. *out is to be freed on success only. */
+/* Errors: UNSUPPORTED names the first finite entry that overflows, or a nonzero diagonal that underflows.
+ * *out is to be freed on success only. */
 sptrsm_status spti_single_factors_create(spti_single_factors *out, const sptrsm_context *, const sptrsm_factors *);
 void spti_single_factors_free(spti_single_factors *);
 
