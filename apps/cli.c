@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -220,10 +221,20 @@ static error_t parse_common(int key, char *text, struct argp_state *state) {
   }
 }
 
+/* Where stdin, stdout or stderr are closed, the next files opened would get their numbers, and messages would go into an output. Now they
+ * belong to /dev/null, opened so that using them still fails. */
+static void fill_descriptors(void) {
+  int fd;
+  do fd = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+}
+
 void cli_start(const cli_program *program, int argc, char **argv, void *input) {
   static const struct argp common = {.options = common_options, .parser = parse_common};
   const struct argp_child children[] = {{&common, 0, NULL, 0}, {0}};
   const struct argp argp = {.options = program->options, .parser = program->parse, .children = children};
+  fill_descriptors();
   cli.program = program;
   cli_status_start(program->name);
   catch_signals();

@@ -65,6 +65,8 @@ int cli_no_memory(const char *what); /* likewise for the program's own allocatio
 /* Before any work: can path be written? Refuses what exists without force, what is no regular file, a folder that is
  * missing or not writable, and each of the inputs (names as FILE or FILE:/path). Returns an exit code. */
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
+/* Are the files that a stream keeps beside its output path none of the inputs, and none the report's? json may be NULL. */
+int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count);
 /* The same for --json FILE, which is replaced without force if it is empty or begins with { or [, as a report does. */
 int cli_check_json(const char *path, bool force, const char *const inputs[], int count);
 bool cli_same_output(const char *a, const char *b); /* do two names mean one file, there or not yet? */

@@ -77,7 +77,11 @@ static int check_inputs(const char *path, const struct stat *out, const char *co
 
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count) {
   struct stat out;
-  if (stat(path, &out) != 0) return check_folder(path);
+  if (stat(path, &out) != 0) {
+    if (lstat(path, &out) != 0) return check_folder(path);
+    cli_error("%s: a symbolic link that leads to no file; remove it or choose another output", path);
+    return CLI_IO;
+  }
   int code = check_inputs(path, &out, inputs, count);
   if (code != CLI_OK) return code;
   if (!S_ISREG(out.st_mode)) {
@@ -124,6 +128,31 @@ bool cli_same_output(const char *a, const char *b) {
   free(folder_a);
   free(folder_b);
   return same;
+}
+
+/* path: beside the output, to be replaced. */
+static int check_beside(const char *path, const char *json, const char *const inputs[], int count) {
+  struct stat s;
+  int code = stat(path, &s) == 0 ? check_inputs(path, &s, inputs, count) : CLI_OK;
+  if (code != CLI_OK || json == NULL || strcmp(json, "-") == 0 || !cli_same_output(json, path)) return code;
+  cli_error("--json: %s belongs to the output; choose another file", json);
+  return CLI_USAGE;
+}
+
+int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count) {
+  static const char *const endings[] = {".part", ".part.journal", ".part.journal.new"};
+  int code = CLI_OK;
+  char *target = realpath(path, NULL), *name; /* where path is a symbolic link */
+  for (int k = 0; k < 3 && code == CLI_OK; k++) {
+    if (asprintf(&name, "%s%s", target ? target : path, endings[k]) < 0) {
+      code = cli_no_memory("a file name");
+      break;
+    }
+    code = check_beside(name, json, inputs, count);
+    free(name);
+  }
+  free(target);
+  return code;
 }
 
 int cli_flush(void) {

@@ -167,6 +167,8 @@ static bool may_be_there(const settings *s) {
 
 static int check_outputs(settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs};
+  int partial = cli_check_partial(s->out, s->json, read, 2);
+  if (partial != CLI_OK) return partial;
   if (s->json) {
     if (strcmp(s->json, "-") != 0 && cli_same_output(s->json, s->out)) cli_usage("--json: %s is the output of the solution too", s->json);
     int code = cli_check_json(s->json, s->force, read, 2);

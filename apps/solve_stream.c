@@ -16,7 +16,7 @@
 
 enum { READ, SOLVE, JUDGE, WRITE, SLOTS = RING_STAGES + 1 };
 static const size_t panel_bytes = (size_t)32 << 20, segment_bytes = (size_t)64 << 10, reserve_bytes = (size_t)16 << 20;
-static const double sync_share = 0.05;
+static const double sync_share = 0.05, sync_pause = 0.02; /* seconds at least: the journal stays small */
 
 typedef struct {
   run *r;
@@ -94,9 +94,16 @@ static int64_t round_width(const run *r, int64_t width) {
 }
 
 int stream_plan(run *r) {
+  if ((r->set->resume || r->set->keep_partial) && sptrsm_file_reader_external(r->in.reader)) {
+    cli_error("%s: its numbers lie in another file, where changes between runs would go unseen; copy them, or leave --resume and "
+              "--keep-partial out",
+              r->in.B->where);
+    return CLI_INPUT;
+  }
   stream_summary *s = &r->stream;
   size_t limit = limit_of(r), taken = overhead(r), each = column_bytes(r) * (size_t)copies(r) * SLOTS;
   int64_t most = limit > taken ? (int64_t)((limit - taken) / each) : 0, asked = r->set->stream_columns;
+  if (asked > r->in.B->block.nrhs) asked = r->in.B->block.nrhs;
   if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
     cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
               (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS,
@@ -209,7 +216,7 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot) {
   refine_take(&r->refined, X.dtype, first, X.nrhs);
   add_nonfinite(&r->odd, &s->odd[slot], first);
   if (r->verified) residual_add(&r->residual, &s->errors[slot], first);
-  bool due = cli_now() - s->synced >= s->sync_seconds / sync_share;
+  bool due = cli_now() - s->synced >= fmax(sync_pause, s->sync_seconds / sync_share);
   if (due || end == all) status = checkpoint(s, end);
   cli_progress_step(&s->progress, end, all);
   return status;

@@ -135,17 +135,20 @@ SPTRSM_API const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_r
 SPTRSM_API sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *, int64_t first, const sptrsm_block *to);
 SPTRSM_API int sptrsm_file_reader_direct(const sptrsm_file_reader *); /* nonzero: without HDF5 */
 SPTRSM_API size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *); /* memory that HDF5's cache may take */
+/* Nonzero: the numbers lie in other files too, behind an external link, in external storage or of a virtual dataset. */
+SPTRSM_API int sptrsm_file_reader_external(const sptrsm_file_reader *);
 SPTRSM_API void sptrsm_file_reader_close(sptrsm_file_reader *);
 
 /* A solution written in parts, in any order. Until it is finished it is PATH.part, beside which PATH.part.journal says what was
- * synced: it can be resumed after a kill at any moment. With compression or checksums it is a temporary file that can't. */
+ * synced: it can be resumed after a kill at any moment. With compression or checksums it is a temporary file that
+ * can't. Columns that were noted as done are not to be written again. */
 typedef struct sptrsm_file_writer sptrsm_file_writer;
 /* shape: n, nrhs, dtype and layout of the solution, at least 1 x 1. has_berr: each part comes with its backward errors. step:
  * columns per part, which chunks are cut to. inputs: a line that says what the solution depends on, for resuming. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                                    int64_t step, const char *inputs, const sptrsm_save_options *);
 /* *out NULL: there is nothing to resume. A file that was finished but for the removal of its journal counts as resumed with all
- * columns. STRUCTURE: it has another shape or its journal is damaged. */
+ * columns. STRUCTURE: it has another shape, or it or its journal is damaged. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                                    const sptrsm_save_options *);
 SPTRSM_API const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *); /* resumed: as given to create */

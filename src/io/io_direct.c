@@ -47,9 +47,25 @@ static int descriptor(hid_t file) {
   return plain && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle != NULL ? *(const int *)handle : -1;
 }
 
+int spti_io_descriptor(const spti_io_block_source *s) {
+  hid_t file = H5Iget_file_id(s->d.id);
+  int fd = file >= 0 ? descriptor(file) : -1;
+  if (file >= 0) H5Fclose(file);
+  return fd;
+}
+
+int spti_io_is_external(const spti_io_block_source *s) {
+  hid_t plist = H5Dget_create_plist(s->d.id);
+  int fd = spti_io_descriptor(s), inside = plist >= 0 && fd >= 0 && fd == descriptor(s->file->id);
+  if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = 0;
+  if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = 0;
+  if (plist >= 0) H5Pclose(plist);
+  return !inside;
+}
+
 int spti_io_span_of(spti_io_span *out, const spti_io_block_source *s, sptrsm_dtype dtype) {
   struct stat file;
-  int is_complex = s->pairs || s->d.number.is_complex, fd = descriptor(s->file->id);
+  int is_complex = s->pairs || s->d.number.is_complex, fd = spti_io_descriptor(s);
   if (fd < 0 || spti_io_is_complex(dtype) != is_complex || s->d.number.is_integer || !is_contiguous(s->d.id)) return 0;
   hid_t stored = H5Dget_type(s->d.id), wanted = spti_io_memory_type(&s->d.number, dtype);
   int same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;

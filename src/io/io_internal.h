@@ -211,6 +211,8 @@ typedef struct { /* a contiguous block of the machine's own type in an open file
 } spti_io_span;
 /* 1 where the dataset lies in its file as it would in memory. */
 int spti_io_span_of(spti_io_span *, const spti_io_block_source *, sptrsm_dtype);
+int spti_io_descriptor(const spti_io_block_source *);  /* of the file that the dataset is in; -1: HDF5 reads it in another way */
+int spti_io_is_external(const spti_io_block_source *); /* are the numbers, or some, in another file than the one opened? */
 /* Columns [first, first + width), densely in memory. */
 sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);
 sptrsm_status spti_io_span_write(const spti_io_span *, int64_t first, int64_t width, const void *data, const char *where);
@@ -227,7 +229,8 @@ typedef struct {
 sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* empties it, if nobody has it open */
 sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off a torn end */
 sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const char *text);
-int spti_io_journal_busy(const char *path); /* some process has it open */
+int spti_io_journal_busy(const char *path);    /* some process has it open */
+int spti_io_journal_foreign(const char *path); /* there, and no journal by its first record */
 /* The text of the first record `word`, or of the next one behind that text; NULL: none. */
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);
@@ -268,10 +271,11 @@ sptrsm_status spti_io_output_begin(spti_io_output *, const char *path, const spt
 sptrsm_status spti_io_output_commit(spti_io_output *);
 void spti_io_output_discard(spti_io_output *); /* after a failure; removes the temporary file */
 /* Parts of the above, for outputs that take long: final and folder only; flush, close and sync; and which files a failure or an
- * interrupt removes from now on: temp and the journal, or none (keep). */
+ * interrupt removes, besides temp: path, if it is the file that is open as fd by then (negative: whatever it is). */
 sptrsm_status spti_io_output_names(spti_io_output *, const char *path, const sptrsm_save_options *);
 sptrsm_status spti_io_output_close(spti_io_output *);
-sptrsm_status spti_io_output_watch(const spti_io_output *, const char *journal, int keep);
+sptrsm_status spti_io_output_watch(const char *path, int fd);
+void spti_io_output_unwatch(int kept);                                   /* all but the first `kept` */
 sptrsm_status spti_io_sync_path(const char *path, int flags);            /* fsync; flags: O_DIRECTORY for a folder */
 sptrsm_status spti_io_write_failed(const char *where, const char *name); /* says why, if the system did */
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where);

@@ -45,6 +45,16 @@ sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   return status;
 }
 
+/* A write that is short says why when it is gone on with. */
+static int write_all(int fd, const char *data, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t more = write(fd, data + done, bytes - done);
+    if (more < 0 && errno != EINTR) return 0;
+    if (more > 0) done += (size_t)more;
+  }
+  return 1;
+}
+
 sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
   size_t length = strlen(word) + 1 + strlen(text), bytes = SUM_DIGITS + 1 + length + 1;
   char *line;
@@ -54,9 +64,7 @@ sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const
   char sum[SUM_DIGITS + 1];
   snprintf(sum, sizeof sum, "%016" PRIx64, checksum(line + SUM_DIGITS + 1, length));
   memcpy(line, sum, SUM_DIGITS);
-  errno = 0;
-  int good = write(j->fd, line, bytes) == (ssize_t)bytes && fdatasync(j->fd) == 0;
-  sptrsm_status status = good ? SPTRSM_OK : failed(j);
+  sptrsm_status status = write_all(j->fd, line, bytes) && fdatasync(j->fd) == 0 ? SPTRSM_OK : failed(j);
   free(line);
   return status;
 }
@@ -65,6 +73,16 @@ int spti_io_journal_busy(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC), busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (fd >= 0) close(fd);
   return busy;
+}
+
+int spti_io_journal_foreign(const char *path) {
+  static const char first[] = " format ";
+  char begin[SUM_DIGITS + sizeof first] = "";
+  FILE *f = fopen(path, "r");
+  if (f == NULL) return errno != ENOENT;
+  size_t got = fread(begin, 1, sizeof begin - 1, f);
+  fclose(f);
+  return got < sizeof begin - 1 || strspn(begin, "0123456789abcdef") != SUM_DIGITS || strcmp(begin + SUM_DIGITS, first) != 0;
 }
 
 /* ---- reading back ---- */
@@ -109,6 +127,8 @@ sptrsm_status spti_io_journal_open(spti_io_journal *j, const char *path) {
   SPTI_IO_TRY(lock(j));
   SPTI_IO_TRY(read_all(j, &bytes));
   j->bytes = cut_records(j->text, bytes);
+  if (j->bytes == 0 && bytes > 0)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew (--force without --resume)", path);
   return j->bytes == bytes || ftruncate(j->fd, (off_t)j->bytes) == 0 ? SPTRSM_OK : failed(j);
 }
 

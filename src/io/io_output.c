@@ -2,7 +2,7 @@
  *
  * The data go to .NAME.XXXXXX in the same folder; then flush, close, fsync, rename, fsync of the folder. After a
  * failure the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from
- * a signal handler: it only reads a buffer that is complete before its flag is set, and calls unlink.
+ * a signal handler: it only reads entries that are complete before they are counted, and calls stat and unlink.
  */
 #include "io_internal.h"
 
@@ -17,12 +17,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char pending_path[2][4096]; /* an output under way, and the journal beside it */
+typedef struct {
+  char path[4096];
+  int known; /* it is this file, else any */
+  dev_t device;
+  ino_t inode;
+} watched;
+static watched pending_file[4]; /* an output under way; a part and its journals under the names that they have or will have */
 static volatile sig_atomic_t pending;
 
 void sptrsm_file_abandon(void) {
   int kept = errno;
-  for (int k = 0; k < pending; k++) unlink(pending_path[k]);
+  for (int k = 0; k < pending; k++) {
+    const watched *f = &pending_file[k];
+    struct stat s;
+    if (f->known && (stat(f->path, &s) != 0 || s.st_dev != f->device || s.st_ino != f->inode)) continue;
+    unlink(f->path);
+  }
   errno = kept;
 }
 
@@ -49,7 +60,7 @@ static sptrsm_status temporary_name(char **out, const char *path) {
   if (base[0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: not a file name", path);
   size_t bytes = strlen(path) + sizeof "..XXXXXX", room = NAME_MAX + 1 - sizeof "..XXXXXX";
   int stem = (int)(strlen(base) < room ? strlen(base) : room);
-  if (bytes > sizeof pending_path[0]) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
+  if (bytes > sizeof pending_file[0].path) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
   SPTI_IO_TRY(spti_io_allocate(out, path, bytes));
   snprintf(*out, bytes, "%.*s.%.*s.XXXXXX", (int)(base - path), path, stem, base);
   return SPTRSM_OK;
@@ -75,9 +86,8 @@ static sptrsm_status create_temporary(spti_io_output *o) {
   }
   if (fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't create a file beside it: %s", o->final, strerror(errno));
   close(fd);
-  strcpy(pending_path[0], o->temp);
-  pending = 1;
-  return SPTRSM_OK;
+  pending = 0;
+  return spti_io_output_watch(o->temp, -1);
 }
 
 /* A symbolic link stays; what it leads to is replaced. */
@@ -194,9 +204,9 @@ sptrsm_status spti_io_output_commit(spti_io_output *o) {
     spti_io_output_discard(o);
     return status;
   }
-  if (pending == 2) unlink(pending_path[1]);
-  pending = 0;
   status = spti_io_sync_path(o->folder, O_DIRECTORY);
+  sptrsm_file_abandon(); /* a journal; the output has left its other names */
+  pending = 0;
   end_output(o);
   return status;
 }
@@ -208,15 +218,21 @@ void spti_io_output_discard(spti_io_output *o) {
   end_output(o);
 }
 
-sptrsm_status spti_io_output_watch(const spti_io_output *o, const char *journal, int keep) {
-  pending = 0;
-  if (keep) return SPTRSM_OK;
-  if (strlen(journal) >= sizeof pending_path[1]) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", journal, strerror(ENAMETOOLONG));
-  strcpy(pending_path[0], o->temp);
-  strcpy(pending_path[1], journal);
-  pending = 2;
+sptrsm_status spti_io_output_watch(const char *path, int fd) {
+  watched *f = &pending_file[pending];
+  struct stat s;
+  if (pending == (int)(sizeof pending_file / sizeof pending_file[0]))
+    return sptrsm_error_set(SPTRSM_ERR_INTERNAL, "%s: too many files of an output", path);
+  if (strlen(path) >= sizeof f->path) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
+  if (fd >= 0 && fstat(fd, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
+  *f = (watched){.known = fd >= 0};
+  if (fd >= 0) f->device = s.st_dev, f->inode = s.st_ino;
+  strcpy(f->path, path);
+  pending++;
   return SPTRSM_OK;
 }
+
+void spti_io_output_unwatch(int kept) { pending = kept; }
 
 /* ---- pieces of content ---- */
 

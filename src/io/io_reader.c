@@ -2,6 +2,7 @@
 #include "io_internal.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 struct sptrsm_file_reader {
   spti_io_file file;
@@ -9,12 +10,27 @@ struct sptrsm_file_reader {
   sptrsm_file_block *X;        /* what it is; no data */
   spti_io_span span;
   int direct; /* span holds */
+  int external;
+  int fd;     /* of the file that holds the numbers, or -1 */
+  off_t size; /* of that file, when it was opened */
 };
+
+/* HDF5 gives zeros for what is beyond the end of a file, so a file that is cut while it is read has to be told by its size. */
+static sptrsm_status check_size(const sptrsm_file_reader *r) {
+  struct stat s;
+  if (r->fd < 0 || (fstat(r->fd, &s) == 0 && s.st_size >= r->size)) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its file became shorter while it was read", r->X->where);
+}
 
 static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32_t n, const sptrsm_io_options *o) {
   SPTI_IO_TRY(spti_io_block_new(&r->X, where));
   SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, where, n, o));
   r->direct = spti_io_span_of(&r->span, &r->source, r->X->block.dtype);
+  r->external = spti_io_is_external(&r->source);
+  r->fd = spti_io_descriptor(&r->source);
+  struct stat s = {0};
+  if (r->fd >= 0 && fstat(r->fd, &s) != 0) r->fd = -1;
+  r->size = s.st_size;
   return r->file.lookup_failed
              ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up: damaged, or not enough memory", r->file.name)
              : SPTRSM_OK;
@@ -27,7 +43,7 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
   sptrsm_io_options_init(&defaults);
   if (o == NULL) o = &defaults;
   SPTI_IO_TRY(spti_io_allocate(&r, where, sizeof *r));
-  *r = (sptrsm_file_reader){.source.d.id = -1};
+  *r = (sptrsm_file_reader){.source.d.id = -1, .fd = -1};
   sptrsm_status status = spti_io_file_open(&r->file, where, o);
   if (status != SPTRSM_OK) {
     free(r);
@@ -42,6 +58,8 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
 const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_reader *r) { return r != NULL ? r->X : NULL; }
 
 int sptrsm_file_reader_direct(const sptrsm_file_reader *r) { return r != NULL && r->direct; }
+
+int sptrsm_file_reader_external(const sptrsm_file_reader *r) { return r != NULL && r->external; }
 
 size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *r) { return r == NULL || r->direct ? 0 : spti_io_cache_bytes(&r->file); }
 
@@ -68,7 +86,7 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   spti_io_turn_begin(&turn);
   sptrsm_status status = spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data);
   spti_io_turn_end(&turn);
-  return status;
+  return status == SPTRSM_OK ? check_size(r) : status;
 }
 
 void sptrsm_file_reader_close(sptrsm_file_reader *r) {

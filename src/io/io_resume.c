@@ -1,8 +1,9 @@
 /* io_resume.c -- what the journal of a partial solution says: shape, skeleton, inputs, and columns done.
  *
  * Records, in this order: `format` (version, size of the file, places of X and berr, shape, dataset), `bytes` (place and hex digits of
- * what is neither X nor berr), `inputs` (the caller's), `done` (columns, the caller's state). HDF5 changes the skeleton when it adds
- * the report at the end; a kill in that moment is undone by writing the skeleton back.
+ * what is neither X nor berr), `inputs` (the caller's), `done` (columns; first and count of the last ones written, with their checksum;
+ * the caller's state), `end`. HDF5 changes the skeleton when it adds the report at the end; a kill in that moment is undone by writing
+ * the skeleton back. The part is known by its skeleton, byte by byte, up to the end, and by the checksum; nothing is changed before.
  */
 #include "io_writer.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOURNAL_VERSION = 1, SKELETON_MAX = 1 << 20, PIECE = 16384 };
+enum { JOURNAL_VERSION = 2, SKELETON_MAX = 1 << 20, PIECE = 16384, NOTED_BYTES = 1 << 20 };
 
 static sptrsm_status failed(const sptrsm_file_writer *w) {
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", w->part, errno != 0 ? strerror(errno) : "it is shorter than its journal says");
@@ -62,7 +63,52 @@ sptrsm_status spti_writer_record(sptrsm_file_writer *w, const char *inputs) {
   return spti_io_journal_append(&w->journal, "inputs", inputs);
 }
 
+/* Four bytes at a time, which all types are multiples of, so that pieces may be of any length. */
+static uint64_t mix(uint64_t h, const char *data, size_t bytes) {
+  for (size_t k = 0; k < bytes; k += sizeof(uint32_t)) {
+    uint32_t word;
+    memcpy(&word, data + k, sizeof word);
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+void spti_writer_note(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X) {
+  size_t each = sptrsm_dtype_bytes(X->dtype);
+  int64_t count = (int64_t)(NOTED_BYTES / ((size_t)X->n * each));
+  count = count < 1 ? 1 : count > X->nrhs ? X->nrhs : count;
+  int64_t lines = X->layout == SPTRSM_ROW_MAJOR ? X->n : count, length = X->layout == SPTRSM_ROW_MAJOR ? count : X->n;
+  int64_t skip = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs - count : (X->nrhs - count) * X->ld;
+  w->latest.first = first + X->nrhs - count;
+  w->latest.count = count;
+  w->latest.sum = 0;
+  for (int64_t i = 0; i < lines; i++)
+    w->latest.sum = mix(w->latest.sum, (const char *)X->data + (size_t)(skip + i * X->ld) * each, (size_t)length * each);
+}
+
 /* ---- reading ---- */
+
+typedef struct {
+  int64_t columns, first, count;
+  uint64_t sum;
+  const char *state;
+} done_record;
+
+/* The latest one; without any: no columns. */
+static void last_done(done_record *d, const sptrsm_file_writer *w) {
+  const char *last = NULL;
+  int end = 0;
+  *d = (done_record){.state = ""};
+  if (w == NULL || w->journal.text == NULL) return;
+  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
+  if (last == NULL) return;
+  int fields = sscanf(last, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNx64 "%n", &d->columns, &d->first, &d->count, &d->sum, &end);
+  int good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 && d->count <= d->columns &&
+             d->first >= 0 && d->first <= d->columns - d->count;
+  if (good) d->state = last + end + 1;
+  else *d = (done_record){.state = ""};
+}
 
 sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
   int64_t size, X, berr, nrhs;
@@ -91,16 +137,59 @@ sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text) {
-  unsigned char piece[PIECE];
+/* The piece of a `bytes` record and its place; returns its length. */
+static size_t read_piece(unsigned char piece[PIECE], off_t *at, const char *text) {
   char *hex;
-  off_t at = (off_t)strtoll(text, &hex, 10);
   size_t length = 0;
+  *at = (off_t)strtoll(text, &hex, 10);
   if (*hex == ' ') hex++;
   for (; length < PIECE && digit(hex[0]) >= 0 && digit(hex[1]) >= 0; hex += 2)
     piece[length++] = (unsigned char)(16 * digit(hex[0]) + digit(hex[1]));
+  return length;
+}
+
+static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text) {
+  unsigned char piece[PIECE];
+  off_t at;
+  size_t length = read_piece(piece, &at, text);
   errno = 0;
   return pwrite(w->fd, piece, length, at) == (ssize_t)length ? SPTRSM_OK : failed(w);
+}
+
+static sptrsm_status misfit(const sptrsm_file_writer *w) {
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: does not fit its journal; remove both, or begin anew (--force without --resume)",
+                          w->part);
+}
+
+/* Is the skeleton as it was made? */
+static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
+  unsigned char piece[PIECE], stored[PIECE];
+  if (size != w->place.size) return misfit(w);
+  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) {
+    off_t at;
+    size_t length = read_piece(piece, &at, text);
+    errno = 0;
+    if (pread(w->fd, stored, length, at) != (ssize_t)length) return failed(w);
+    if (memcmp(stored, piece, length) != 0) return misfit(w);
+  }
+  return SPTRSM_OK;
+}
+
+/* Are the columns noted last those of the part? */
+static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_record *d) {
+  spti_io_span span = spti_writer_span(w);
+  char *data;
+  if (d->count == 0) return SPTRSM_OK;
+  size_t bytes = (size_t)w->shape.n * (size_t)d->count * span.each;
+  SPTI_IO_TRY(spti_io_allocate(&data, w->part, bytes));
+  sptrsm_status status = spti_io_span_read(&span, d->first, d->count, data, w->part);
+  uint64_t sum = status == SPTRSM_OK ? mix(0, data, bytes) : 0;
+  free(data);
+  if (status != SPTRSM_OK || sum == d->sum) return status;
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                          "%s: columns %lld:%lld are not those that its journal is about; remove both, or begin anew (--force without "
+                          "--resume)",
+                          w->part, (long long)d->first, (long long)(d->first + d->count));
 }
 
 static int lies_at(hid_t file, const char *name, off_t at) {
@@ -118,9 +207,7 @@ static sptrsm_status check_part(const sptrsm_file_writer *w) {
   int good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
   if (file >= 0) H5Fclose(file);
   free(berr);
-  return good ? SPTRSM_OK
-              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
-                                 "%s: does not fit its journal; remove both, or begin anew (--force without --resume)", w->part);
+  return good ? SPTRSM_OK : misfit(w);
 }
 
 sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
@@ -132,6 +219,11 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
+  done_record done;
+  last_done(&done, w);
+  int ended = done.columns == w->shape.nrhs || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
+  if (!ended) SPTI_IO_TRY(check_skeleton(w, size));
+  SPTI_IO_TRY(check_columns(w, &done));
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);
   for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
   return check_part(w);
@@ -143,14 +235,8 @@ const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *w) {
 }
 
 int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *w, const char **state) {
-  const char *last = NULL;
-  char *rest;
-  *state = "";
-  if (w == NULL || w->journal.text == NULL) return 0;
-  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
-  if (last == NULL) return 0;
-  int64_t columns = strtoll(last, &rest, 10);
-  if (columns < 0 || columns > w->shape.nrhs || *rest != ' ') return 0;
-  *state = rest + 1;
-  return columns;
+  done_record done;
+  last_done(&done, w);
+  *state = done.state;
+  return done.columns;
 }

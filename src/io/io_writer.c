@@ -40,7 +40,7 @@ static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const 
 
 static sptrsm_status system_failed(const char *path) { return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno)); }
 
-static spti_io_span block_span(const sptrsm_file_writer *w) {
+spti_io_span spti_writer_span(const sptrsm_file_writer *w) {
   return (spti_io_span){.fd = w->fd,
                         .at = w->place.X,
                         .each = sptrsm_dtype_bytes(w->shape.dtype),
@@ -123,30 +123,53 @@ static sptrsm_status clear_way(const sptrsm_file_writer *w) {
   if (is_file(w->part) && !w->options.force)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: a partial solution is there; continue it with --resume, or begin anew with --force",
                             w->part);
+  if (is_file(w->part) && !is_file(w->journal_name))
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: has no journal beside it, so it may be something else; remove it, or choose another output",
+                            w->part);
+  if (spti_io_journal_foreign(w->journal_name))
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", w->journal_name);
   if (unlink(w->part) != 0 && errno != ENOENT) return system_failed(w->part);
   return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : system_failed(w->journal_name);
 }
 
-/* The journal is whole before it gets its name, and has it before the part gets its own: a part can always be continued. */
+static sptrsm_status watch_both(const sptrsm_file_writer *w) {
+  SPTI_IO_TRY(spti_io_output_watch(w->journal_name, w->journal.fd));
+  return spti_io_output_watch(w->part, w->fd);
+}
+
+static sptrsm_status create_journal(sptrsm_file_writer *w) {
+  SPTI_IO_TRY(spti_io_output_watch(w->journal_new, -1));
+  sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new);
+  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* another process's, maybe */
+  return status;
+}
+
+static sptrsm_status take_journal_name(sptrsm_file_writer *w) {
+  if (take_name(w->journal_new, w->journal_name) != 0) return system_failed(w->journal_name);
+  char *path; /* for messages */
+  SPTI_IO_TRY(spti_io_copy(&path, w->journal_name));
+  free(w->journal.path);
+  w->journal.path = path;
+  return SPTRSM_OK;
+}
+
+/* The journal is whole before it gets its name, and has it before the part gets its own: a part can always be continued. Until both
+ * have them an interrupt removes all, under any name. */
 static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   char *part;
-  const char *journal = w->journal_new; /* its name so far */
-  SPTI_IO_TRY(spti_io_journal_create(&w->journal, w->journal_new));
-  sptrsm_status status = spti_writer_record(w, inputs);
-  if (status == SPTRSM_OK && take_name(w->journal_new, w->journal_name) != 0) status = system_failed(w->journal_name);
-  else if (status == SPTRSM_OK) journal = w->journal_name;
-  if (status == SPTRSM_OK) status = spti_io_copy(&part, w->part);
-  if (status == SPTRSM_OK && take_name(w->out.temp, part) != 0) {
-    status = system_failed(part);
+  SPTI_IO_TRY(create_journal(w));
+  SPTI_IO_TRY(watch_both(w));
+  SPTI_IO_TRY(spti_writer_record(w, inputs));
+  SPTI_IO_TRY(take_journal_name(w));
+  SPTI_IO_TRY(spti_io_copy(&part, w->part));
+  if (take_name(w->out.temp, part) != 0) {
     free(part);
-  }
-  if (status != SPTRSM_OK) {
-    unlink(journal);
-    return status;
+    return system_failed(w->part);
   }
   free(w->out.temp);
   w->out.temp = part;
-  return spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
+  if (w->options.keep_partial) spti_io_output_unwatch(0);
+  return SPTRSM_OK;
 }
 
 static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
@@ -241,7 +264,7 @@ static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
   SPTI_IO_TRY(open_part(w));
   SPTI_IO_TRY(spti_writer_restore(w));
-  return spti_io_output_watch(&w->out, w->journal_name, w->options.keep_partial);
+  return w->options.keep_partial ? SPTRSM_OK : watch_both(w);
 }
 
 sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
@@ -274,8 +297,9 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld of %lld, or their errors are missing", w->out.final,
                             (long long)first, (long long)(first + X->nrhs), (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
-  spti_io_span span = block_span(w), of_berr = berr_span(w);
+  spti_io_span span = spti_writer_span(w), of_berr = berr_span(w);
   SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
+  spti_writer_note(w, first, X);
   return w->has_berr ? spti_io_span_write(&of_berr, first, X->nrhs, berr, w->part) : SPTRSM_OK;
 }
 
@@ -283,10 +307,12 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
   if (w == NULL || state == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_checkpoint: writer or state is NULL");
   if (!w->plain) return SPTRSM_OK;
   if (fdatasync(w->fd) != 0) return system_failed(w->part);
-  size_t bytes = strlen(state) + 32;
+  int whole = w->latest.first + w->latest.count <= columns;
+  size_t bytes = strlen(state) + 96;
   char *text;
   SPTI_IO_TRY(spti_io_allocate(&text, w->part, bytes));
-  snprintf(text, bytes, "%" PRId64 " %s", columns, state);
+  snprintf(text, bytes, "%" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64 " %s", columns, w->latest.first, whole ? w->latest.count : 0,
+           w->latest.sum, state);
   sptrsm_status status = spti_io_journal_append(&w->journal, "done", text);
   free(text);
   return status;
@@ -296,6 +322,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
     if (fdatasync(w->fd) != 0) return system_failed(w->part);
+    SPTI_IO_TRY(spti_io_journal_append(&w->journal, "end", "HDF5 writes"));
     w->out.id = spti_io_driver_open(w->part);
     if (w->out.id >= 0) w->dataset = H5Dopen2(w->out.id, w->name, H5P_DEFAULT);
     if (w->dataset < 0) return spti_io_write_failed(w->out.final, w->name);

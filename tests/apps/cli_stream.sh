@@ -95,6 +95,8 @@ test_stream_memory() {
   is_sanitized || at_most "$(field report memory peak_bytes)" 100e6
   same_block whole.h5:/X x.h5:/X
   rejects 6 "raise --memory-limit" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 4M
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 --dry-run --memory-limit 2G --stream=1000000 --threads 2 # more than there are
+  code 0
   rejects 6 "or give --stream fewer" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 100M --stream=4000
   same_block whole.h5:/X x.h5:/X
   no_parts
@@ -126,6 +128,10 @@ killed_stream() {
   exists x.h5.part
 }
 
+# scribble AT: other bytes there in x.h5.part
+scribble() { printf 'no number at all' | dd of=x.h5.part bs=1 seek="$1" conv=notrunc status=none; }
+journal_word() { grep -a "^.\{16\} $1 " x.h5.part.journal | tail -n 1 | cut -d ' ' -f "$2"; } # word K of the latest such record
+
 test_stream_resume() {
   system dense 400 --nrhs 300
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --method serial --verify --json whole
@@ -155,6 +161,8 @@ test_stream_resume() {
   no_partials # a kill may leave a temporary file
   # Other inputs or options are refused, and the partial solution stays.
   rm x.h5
+  killed_stream --alpha 2
+  mv x.h5.part other && rm x.h5.part.journal
   killed_stream
   cp x.h5.part part && cp x.h5.part.journal journal
   resume() { sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --method serial --resume "$@"; }
@@ -173,9 +181,19 @@ test_stream_resume() {
   mv kept s.h5
   same x.h5.part part
   same x.h5.part.journal journal
-  # A report whose writing was cut off, and a journal whose last line is torn.
+  # A part that is not the one of the journal: another file, another run's, one whose metadata or last columns are changed.
+  for odd in "cp s_rhs.h5 x.h5.part" "cp other x.h5.part" "scribble 96" "scribble $(($(journal_word format 6) + 8 * $(journal_word done 4)))"; do
+    $odd
+    cp x.h5.part odd
+    run resume --verify
+    code 3
+    check; grep -qE "x.h5.part: (does not fit|is shorter than|columns [0-9]+:[0-9]+ are not those that) its journal" stderr || fail "$odd: not refused"
+    same x.h5.part odd
+    same x.h5.part.journal journal
+    cp part x.h5.part
+  done
+  # A journal whose last line is torn.
   printf 'torn' >>x.h5.part.journal
-  dd if=/dev/urandom of=x.h5.part bs=1 seek=96 count=40 conv=notrunc 2>/dev/null # as HDF5 might have left its metadata
   run resume --verify --threads 2
   code 0
   same_block whole.h5:/X x.h5:/X
@@ -195,7 +213,42 @@ test_stream_resume() {
   rm x.h5.part.journal
   rejects 5 "x.h5.part: has no journal beside it and can't be continued" resume --verify
   rejects 5 "x.h5.part: a partial solution is there" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream
+  rejects 5 "x.h5.part: has no journal beside it, so it may be something else" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream --force
   exists x.h5.part
+}
+
+# Files whose names a stream takes are not removed if they are an input, the report or something else; nor does a message go into one.
+test_stream_files() {
+  system banded 300 2 --nrhs 60 --order F
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  for name in x.h5.part x.h5.part.journal x.h5.part.journal.new; do
+    cp s_rhs.h5 $name
+    rejects 2 "the output is the input $name" sptrsm-solve --device cpu s.h5 $name -o x.h5 --stream --force
+    rejects 2 "--json: $name belongs to the output" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream --force --json $name
+    same $name s_rhs.h5
+    rm $name
+  done
+  cp s_rhs.h5 x.h5.part
+  rejects 5 "x.h5.part: has no journal beside it" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream --force
+  same x.h5.part s_rhs.h5
+  mv x.h5.part x.h5.part.journal
+  rejects 5 "x.h5.part.journal: is in the way and no journal" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream
+  same x.h5.part.journal s_rhs.h5
+  rm x.h5.part.journal
+  ln -s nowhere link.h5
+  rejects 5 "link.h5: a symbolic link that leads to no file" sptrsm-solve --device cpu s.h5 none.h5 -o link.h5 --force
+  # Closed descriptors are not taken by the output, into which messages would go.
+  last="closed descriptors"
+  sptrsm-solve --device cpu -v s.h5 s_rhs.h5 -o x.h5 --stream=7 <&- 2>&- >stdout
+  rc=$?
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  sptrsm-solve --device cpu -v s.h5 s_rhs.h5 -o x.h5 --force <&- >&- 2>&- # the summary has nowhere to go
+  rc=$?
+  code 5
+  same_block whole.h5:/X x.h5:/X
+  no_parts
 }
 
 # status_of PATTERN: asks the background program for its status until a line fits, or the program has ended

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <io/io_internal.h>
 #include <signal.h>
 #include <stdio.h>
@@ -144,6 +145,59 @@ Test(io_stream, what_bypasses_hdf5) {
   o.allow_external = 1;
   make_block(H5T_IEEE_F64LE, 0, 1, 0);
   cr_assert(!check_reader(file, 5, &o), "in another file");
+}
+
+static int is_external(const char *where) {
+  sptrsm_io_options o;
+  sptrsm_file_reader *r;
+  sptrsm_io_options_init(&o);
+  o.allow_external = 1;
+  OK(sptrsm_file_reader_open(&r, where, 5, &o));
+  int external = sptrsm_file_reader_external(r);
+  sptrsm_file_reader_close(r);
+  return external;
+}
+
+/* A file of its own, larger than the other, so that the place of the numbers lies in both. */
+static void link_to_block(const char *from) {
+  double zeros[2000] = {0};
+  hsize_t dims[2] = {5, 400};
+  hid_t f = H5Fcreate(from, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
+  hid_t d = H5Dcreate2(f, "other", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  cr_assert(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+  cr_assert(H5Lcreate_external(file, "/B", f, "B", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  cr_assert(H5Dclose(d) >= 0 && H5Sclose(space) >= 0 && H5Fclose(f) >= 0);
+}
+
+Test(io_stream, what_lies_in_another_file) {
+  sptrsm_io_options o;
+  char from[80], where[84];
+  make_block(H5T_IEEE_F64LE, 0, 0, 0);
+  cr_assert(!is_external(file));
+  snprintf(from, sizeof from, "%s/from.h5", folder);
+  snprintf(where, sizeof where, "%s:/B", from);
+  link_to_block(from);
+  cr_assert(is_external(where), "behind a link");
+  sptrsm_io_options_init(&o);
+  o.allow_external = 1;
+  check_reader(where, 5, &o);
+  make_block(H5T_IEEE_F64LE, 0, 1, 0);
+  cr_assert(is_external(file), "external storage");
+}
+
+/* HDF5 would give zeros. */
+Test(io_stream, a_file_that_is_cut_while_it_is_read_is_refused) {
+  struct stat s;
+  double data[20];
+  sptrsm_file_reader *r;
+  sptrsm_block X = {.data = data, .ld = 4, .n = 5, .nrhs = 4, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR, .place = SPTRSM_HOST};
+  make_block(H5T_IEEE_F64BE, 0, 0, 0);
+  OK(sptrsm_file_reader_open(&r, file, 5, NULL));
+  cr_assert(!sptrsm_file_reader_direct(r));
+  cr_assert(stat(file, &s) == 0 && truncate(file, s.st_size - 1) == 0);
+  cr_assert(sptrsm_file_reader_read(r, 0, &X) == SPTRSM_ERR_IO);
+  cr_assert(strstr(sptrsm_last_error(), "became shorter") != NULL, "%s", sptrsm_last_error());
+  sptrsm_file_reader_close(r);
 }
 
 Test(io_stream, wrong_requests_are_refused) {
@@ -433,6 +487,26 @@ Test(io_stream, a_part_that_does_not_fit_is_refused) {
   cr_assert(w == NULL, "a journal alone is nothing to resume");
   OK(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "inputs", &o));
   sptrsm_file_writer_close(w);
+}
+
+static void put(const char *path, long at, const char *text) {
+  FILE *f = fopen(path, "r+");
+  cr_assert(f != NULL && fseek(f, at, SEEK_SET) == 0 && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+Test(io_stream, another_part_is_refused_untouched) {
+  int64_t size, X;
+  leave_partial();
+  FILE *f = fopen(journal, "r");
+  cr_assert(f != NULL && fscanf(f, "%*s format %*d size %" SCNd64 " X %" SCNd64, &size, &X) == 2 && fclose(f) == 0);
+  put(part, (long)X + 8 * N * 9, "another");
+  cr_assert(resumed_columns() == -1 && strstr(sptrsm_last_error(), "columns 5:10 are not those") != NULL, "%s", sptrsm_last_error());
+  leave_partial();
+  put(part, (long)X + 8 * N * 10, "another"); /* behind the last checkpoint */
+  cr_assert(resumed_columns() == 10);
+  put(part, 96, "another");
+  cr_assert(resumed_columns() == -1 && strstr(sptrsm_last_error(), "does not fit its journal") != NULL, "%s", sptrsm_last_error());
+  cr_assert(resumed_columns() == -1, "and has not been mended");
 }
 
 Test(io_stream, an_interrupt_removes_what_is_not_to_be_kept) {
