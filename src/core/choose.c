@@ -18,10 +18,10 @@ typedef struct {
  * sides also serve plans that do not know how many there will be. */
 static const row table[] = {
     /* 1: D3N7 192^3 0.41 (syncfree-csr 0.63), D3N27 0.94 (1.8), D3N33 1.1 (1.8); 64^3 0.12 (0.13), 0.29 (0.39), 0.35 (0.39);
-     * 4: D3N27 128^3 0.86 (gather 1.8), D3N7 0.36 (1.3); 32: D3N27 128^3 3.8 (2.0) */
+     * 4: D3N27 128^3 0.86 (gather 1.8), D3N7 0.36 (1.3); 8: D3N27 128^3 1.1 (1.7), D3N7 192^3 1.5 (1.8); 32: D3N27 128^3 3.8 (2.2) */
     {.place = SPTRSM_CUDA,
      .deterministic = true,
-     .nrhs = {1, 4},
+     .nrhs = {1, 8},
      .stencil = {500, 0},
      .method = "structgrid",
      .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},

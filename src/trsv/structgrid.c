@@ -6,7 +6,8 @@
  * its own flag. Values stand by tile, step and stencil entry (layout=soa, a copy made by the analysis), or are read from the matrix
  * (layout=csr); column indices are read by the check alone, since for a known stencil they say nothing. structgrid_solve.cuh has the
  * kernel. tasks=lines is the published algorithm with the parts that its figures 6 and 7 measure (structgrid_lines_kernels.cu).
- * Wins: triangles of ILU(0) and the like on grids, up to four right-hand sides: three times as fast as SpSV, with its analysis as well.
+ * Wins: triangles of ILU(0) and the like on grids, up to eight right-hand sides: with one three times as fast as SpSV, with its analysis
+ * as well.
  * Loses: to gather for many right-hand sides; on grids that are short in two directions; refuses all that is no stencil.
  * Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
