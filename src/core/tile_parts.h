@@ -72,7 +72,9 @@ sptrsm_status spti_tile_levels(spti_tiles *, const spti_tile_sizes *, int32_t *i
 /* ---- tiles.c ---- */
 
 sptrsm_status spti_tile_check_size(const char *what, int64_t count); /* UNSUPPORTED beyond 32 bits */
-sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts);  /* UNSUPPORTED beyond SPTI_TILE_OUT_BITS */
+/* Two bytes a tile off the diagonal; the last round of a warp looks at places beyond. */
+static inline int64_t spti_tile_shape_bytes(int64_t others) { return 2 * (others + 32); }
+sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts); /* UNSUPPORTED beyond SPTI_TILE_OUT_BITS */
 
 /* ---- tile_write.c ---- */
 

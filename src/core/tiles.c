@@ -92,7 +92,7 @@ static sptrsm_status add_up(const spti_tile_sizes *s, int32_t lines) {
     int64_t sum = 0;
     for (int32_t line = 1; line <= lines; line++) {
       sum += s->running[i][line];
-      SPTI_TRY(spti_tile_check_size(names[i], sum));
+      SPTI_TRY(spti_tile_check_size(names[i], i == SPTI_TILE_OTHERS ? spti_tile_shape_bytes(sum) : sum));
       s->running[i][line] = (int32_t)sum;
     }
   }

@@ -168,6 +168,7 @@ static sptrsm_status find_tiles(partition *p) {
   SPTI_CUDA(spti_tile_shapes_launch(a, stream));
   SPTI_CUDA(spti_tile_scan_launch(temporary, &bytes, a->counts, a->sorted_tiles, stream));
   SPTI_TRY(fetch(p, &p->sums, a->counts + a->sorted_tiles, sizeof p->sums));
+  SPTI_TRY(spti_tile_check_size("tiles", spti_tile_shape_bytes(p->sums.others)));
   SPTI_TRY(spti_tile_check_size("position bytes", p->sums.positions));
   SPTI_TRY(spti_tile_check_size("values", p->sums.values));
   return spti_tile_check_size("diagonal bytes", p->sums.inner_bytes);
