@@ -265,12 +265,14 @@ start_bench_until() {
   [ -n "$worker" ] || fail "no worker"
 }
 
-# child_of PID: its first child, by the parents that /proc tells (procps may be missing)
+# child_of PID: its first child, by the parents that /proc tells (procps may be missing); without other programs, which would take
+# longer than what is to be met
 child_of() {
-  local status parent
-  for status in /proc/[0-9]*/status; do
-    parent=$(sed -n 's/^PPid:[[:space:]]*//p' "$status" 2>/dev/null)
-    [ "$parent" = "$1" ] && basename "$(dirname "$status")" && return
+  local file line fields
+  for file in /proc/[0-9]*/stat; do
+    { read -r line <"$file"; } 2>/dev/null || continue
+    read -r -a fields <<<"${line##*) }" # behind the name in brackets: state, parent
+    [ "${fields[1]}" = "$1" ] && echo "${line%% *}" && return
   done
   return 1
 }
