@@ -7,43 +7,9 @@
 #include <string.h>
 
 #include "core/block_reference.h"
+#include "core/device_view.h"
 #include "core/gpu.h"
-#include "core/oracle.h"
-#include "core/plan.h"
 #include "trsm/block_analysis.h"
-
-#define ok(call)                                                                                                                           \
-  do {                                                                                                                                     \
-    sptrsm_status status_ = (call);                                                                                                        \
-    cr_assert_eq(status_, SPTRSM_OK, "%s: %s", #call, sptrsm_last_error());                                                                \
-  } while (0)
-
-/* Any method will do: its plan is given the pull view. */
-typedef struct {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  spti_view host;
-} opened;
-
-static opened open_system(const test_system *system) {
-  opened o;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = "syncfree-csc";
-  ok(sptrsm_context_create(&o.context, SPTRSM_CUDA, 0, NULL));
-  ok(sptrsm_matrix_create(&o.matrix, o.context, &system->T, SPTRSM_COPY));
-  ok(sptrsm_plan_create(&o.plan, o.matrix, &options));
-  ok(spti_matrix_view(&o.plan->view, o.matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_CUDA));
-  ok(spti_matrix_view(&o.host, o.matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_HOST));
-  return o;
-}
-
-static void close_system(opened *o) {
-  sptrsm_plan_destroy(o->plan);
-  sptrsm_matrix_destroy(o->matrix);
-  sptrsm_context_destroy(o->context);
-}
 
 /* The array in device memory has the bytes of the one expected. */
 static void same(const opened *o, const void *device, const void *expected, int64_t count, size_t bytes, const char *what,
@@ -98,7 +64,7 @@ static void check(const opened *o, const spti_block_analysis *a, const block_rul
 }
 
 static void check_system(const test_system *system, int32_t window, const char *name) {
-  opened o = open_system(system);
+  opened o = open_system(system, SPTI_PULL);
   const spti_block_settings set = {.rows = 64, .least = 16, .window = window, .bound = 8, .refine = 1000};
   const block_rules rules = {64, 16, window, 8, 1000};
   spti_block_analysis a;

@@ -1,43 +1,9 @@
 /* tiles_device.c -- tiles parted on a real device against the host's partition, bit for bit. */
 #include <criterion/criterion.h>
 
+#include "core/device_view.h"
 #include "core/levels.h"
-#include "core/oracle.h"
-#include "core/plan.h"
 #include "core/tile_compare.h"
-
-#define ok(call)                                                                                                                           \
-  do {                                                                                                                                     \
-    sptrsm_status status_ = (call);                                                                                                        \
-    cr_assert_eq(status_, SPTRSM_OK, "%s: %s", #call, sptrsm_last_error());                                                                \
-  } while (0)
-
-typedef struct {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  spti_view host; /* the plan's view in host memory */
-} opened;
-
-/* Any method will do: its plan is given the view that is wanted. */
-static opened open_system(const test_system *system, spti_orientation orientation) {
-  opened o;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = "syncfree-csc";
-  ok(sptrsm_context_create(&o.context, SPTRSM_CUDA, 0, NULL));
-  ok(sptrsm_matrix_create(&o.matrix, o.context, &system->T, SPTRSM_COPY));
-  ok(sptrsm_plan_create(&o.plan, o.matrix, &options));
-  ok(spti_matrix_view(&o.plan->view, o.matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_CUDA));
-  ok(spti_matrix_view(&o.host, o.matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_HOST));
-  return o;
-}
-
-static void close_system(opened *o) {
-  sptrsm_plan_destroy(o->plan);
-  sptrsm_matrix_destroy(o->matrix);
-  sptrsm_context_destroy(o->context);
-}
 
 static void check_tiles(const test_system *system, spti_orientation orientation, const char *name) {
   const spti_tiles_settings set = spti_tiles_defaults();

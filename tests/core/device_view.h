@@ -1,0 +1,44 @@
+/* device_view.h -- a test system opened on a device, with the view that a test wants of it in both places. Included once per test. */
+#ifndef DEVICE_VIEW_H
+#define DEVICE_VIEW_H
+
+#include <criterion/criterion.h>
+
+#include "core/oracle.h"
+#include "core/plan.h"
+
+#define ok(call)                                                                                                                           \
+  do {                                                                                                                                     \
+    sptrsm_status status_ = (call);                                                                                                        \
+    cr_assert_eq(status_, SPTRSM_OK, "%s: %s", #call, sptrsm_last_error());                                                                \
+  } while (0)
+
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  spti_view host; /* the plan's view in host memory */
+} opened;
+
+/* Any method will do: its plan is given the view that is wanted. */
+static opened open_system(const test_system *system, spti_orientation orientation) {
+  opened o;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "syncfree-csc";
+  ok(sptrsm_context_create(&o.context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&o.matrix, o.context, &system->T, SPTRSM_COPY));
+  ok(sptrsm_plan_create(&o.plan, o.matrix, &options));
+  ok(spti_matrix_view(&o.plan->view, o.matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_CUDA));
+  ok(spti_matrix_view(&o.host, o.matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_HOST));
+  cr_assert_eq(o.plan->view.pull, orientation == SPTI_PULL);
+  return o;
+}
+
+static void close_system(opened *o) {
+  sptrsm_plan_destroy(o->plan);
+  sptrsm_matrix_destroy(o->matrix);
+  sptrsm_context_destroy(o->context);
+}
+
+#endif
