@@ -122,11 +122,11 @@ check_sources() {
   mapfile -t all < <(sources include src apps examples tests)
   [[ ${#all[@]} -gt 0 ]] || { echo "no sources found" >&2; exit 2; }
 
-  allow_includes "public headers include no hidden ones" '<sptrsm(_io)?\.h>' "${public[@]}"
-  allow_includes "src/core includes only core/ and the public header" '"core/.*"|<sptrsm\.h>|"simt/simt_device\.h"' "${core[@]}"
+  allow_includes "public headers include no hidden ones" '<sptrsm(_auto|_io)?\.h>' "${public[@]}"
+  allow_includes "src/core includes only core/ and the public header" '"core/.*"|<sptrsm(_auto)?\.h>|"simt/simt_device\.h"' "${core[@]}"
   method_includes "${methods[@]}"
   allow_includes "src/io includes only io/ and public headers" '"(io/)?[a-z0-9_.]+"|<sptrsm(_io)?\.h>' "${io[@]}"
-  allow_includes "apps and examples include only public headers and their own" '"[a-z0-9_.]+"|<sptrsm(_io)?\.h>' "${apps[@]}"
+  allow_includes "apps and examples include only public headers and their own" '"[a-z0-9_.]+"|<sptrsm(_auto|_io)?\.h>' "${apps[@]}"
   includes "${core[@]}" "${methods[@]}" "${public[@]}" | { grep -E '<(hdf5|H5|jansson|zlib)' || true; } | report "HDF5, Jansson and zlib only in src/io and apps"
 
   forbid "the libraries never print or end the process" '(^|[^A-Za-z0-9_])(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|abort|assert|exit|_exit|quick_exit)[[:space:]]*\(' "${library[@]}"

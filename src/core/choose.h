@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <sptrsm.h>
+#include <sptrsm_auto.h>
 
 /* Row panels, which cost about a solve to look for, are looked for only where `block` has a chance: not in levels of NO_PANELS rows and
  * more on average (factors have 1 to 120, what gather solves faster 150 and more), nor with fewer than PANEL_LEVELS levels. */
@@ -12,6 +12,7 @@ enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64, SPTI_NO_PANELS = 150, SPTI_PAN
 
 typedef struct {
   sptrsm_place place;
+  const char *device; /* for the bounds that were tuned on it (auto_tuned.def); NULL: none */
   bool deterministic; /* only methods that give the same bits on every run */
   int64_t nrhs;       /* expected right-hand sides, 0: unknown */
   int32_t n;
@@ -28,6 +29,9 @@ typedef struct {
   const char *reason;
   int row; /* of the table */
 } spti_choice;
+
+/* What the bounds of the rows are compared with (auto_features.def). */
+void spti_choose_values(double values[SPTRSM_AUTO_FEATURES], const spti_features *);
 
 /* The first choice from row `from` on: 0, or the row after that of a method which refused the triangle. */
 spti_choice spti_choose(const spti_features *, int from);

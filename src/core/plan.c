@@ -91,8 +91,11 @@ static sptrsm_status add_stencil_or_levels(spti_features *f, sptrsm_plan *plan) 
 
 /* What auto goes by. On the host the shape of lines. */
 static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan) {
-  *f = (spti_features){
-      .place = plan->context->place, .deterministic = plan->options.deterministic, .nrhs = plan->options.nrhs_hint, .n = plan->view.n};
+  *f = (spti_features){.place = plan->context->place,
+                       .device = plan->context->description,
+                       .deterministic = plan->options.deterministic,
+                       .nrhs = plan->options.nrhs_hint,
+                       .n = plan->view.n};
   return f->place == SPTRSM_CUDA ? add_stencil_or_levels(f, plan) : spti_chained_share(&f->chained, &plan->view);
 }
 
@@ -183,14 +186,16 @@ static int64_t exchange_lost(const sptrsm_context *context, int64_t row) {
   return before;
 }
 
+/* What auto looks at before it has chosen. */
+static spti_orientation undecided(const sptrsm_plan *plan) { return plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL; }
+
 static sptrsm_status prepare(sptrsm_plan *plan) {
   const char *name = plan->options.method;
   const bool automatic = !name || strcmp(name, "auto") == 0;
   snprintf(plan->reason, sizeof plan->reason, "asked for");
   if (!automatic) SPTI_TRY(take_method(plan, name));
   const double start = spti_seconds();
-  const spti_orientation undecided = plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL;
-  SPTI_TRY(timed_view(plan, automatic ? undecided : plan->method->wants));
+  SPTI_TRY(timed_view(plan, automatic ? undecided(plan) : plan->method->wants));
   SPTI_TRY(automatic ? analyse_by_choice(plan) : analyse(plan));
   spti_plan_drop_row_panels(plan);
   SPTI_TRY(spti_context_wait(plan->context));
@@ -198,7 +203,8 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
   return fit_panel(plan);
 }
 
-sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
+/* A plan without a method, for sptrsm_plan_destroy. */
+static sptrsm_status begin(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
   sptrsm_options defaults;
   sptrsm_options_init(&defaults);
   if (!options) options = &defaults;
@@ -209,6 +215,13 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
       (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};
   atomic_init(&plan->references, 1);
   spti_matrix_retain(plan->matrix);
+  *out = plan;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
+  sptrsm_plan *plan;
+  SPTI_TRY(begin(&plan, matrix, op, options));
   sptrsm_status status = spti_context_wait(plan->context); /* so that times and errors are of this plan only */
   const int64_t lost = exchange_lost(plan->context, 0);
   if (status == SPTRSM_OK) status = prepare(plan);
@@ -226,6 +239,25 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
 sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
   return spti_plan_create(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
+}
+
+/* Those that a stencil's row spares a plan, too. */
+static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {
+  spti_features f;
+  SPTI_TRY(timed_view(plan, undecided(plan)));
+  SPTI_TRY(find_features(&f, plan));
+  if (f.place == SPTRSM_CUDA && spti_choose_by_stencil(&f)) SPTI_TRY(add_levels(&f, plan));
+  spti_choose_values(values, &f);
+  return spti_context_wait(plan->context);
+}
+
+sptrsm_status sptrsm_auto_features(double *values, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+  if (!values || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_auto_features: values or matrix is NULL");
+  sptrsm_plan *plan;
+  SPTI_TRY(begin(&plan, matrix, spti_op_from(options ? options->op : SPTRSM_N), options));
+  const sptrsm_status status = find_all_features(values, plan);
+  sptrsm_plan_destroy(plan);
+  return status;
 }
 
 void spti_plan_retain(const sptrsm_plan *plan) { atomic_fetch_add(&((sptrsm_plan *)plan)->references, 1); }

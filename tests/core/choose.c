@@ -197,3 +197,88 @@ Test(choose, always_a_method_that_exists) {
             cr_assert_eq(method->place, f.place, "%s", choice.method);
           }
 }
+
+/* ---- the table as others see it ---- */
+
+static sptrsm_auto_row row_named(const char *name, const char *device) {
+  sptrsm_auto_row row = {.size = sizeof row};
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    cr_assert_eq(sptrsm_auto_row_at(&row, r, device), SPTRSM_OK);
+    if (strcmp(row.name, name) == 0) return row;
+  }
+  cr_assert_fail("no row \"%s\"", name);
+  return row;
+}
+
+static int feature_named(const char *name) {
+  int f = 0;
+  while (f < SPTRSM_AUTO_FEATURES && strcmp(sptrsm_auto_feature(f), name) != 0) f++;
+  cr_assert_lt(f, SPTRSM_AUTO_FEATURES, "no feature \"%s\"", name);
+  return f;
+}
+
+Test(choose, rows_have_names_of_their_own) {
+  sptrsm_auto_row row = {.size = sizeof row};
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    cr_assert_eq(sptrsm_auto_row_at(&row, r, NULL), SPTRSM_OK);
+    cr_assert(row.name && row.method && row.reason);
+    cr_expect_str_eq(row_named(row.name, NULL).reason, row.reason, "the first row named %s", row.name);
+    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) cr_expect(row.most[f] == 0 || row.least[f] <= row.most[f]);
+  }
+  cr_assert_null(sptrsm_auto_feature(-1));
+  cr_assert_null(sptrsm_auto_feature(SPTRSM_AUTO_FEATURES));
+  cr_assert_eq(sptrsm_auto_row_at(&row, sptrsm_auto_row_count(), NULL), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_auto_row_at(&row, -1, NULL), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_auto_row_at(NULL, 0, NULL), SPTRSM_ERR_ARGUMENT);
+}
+
+/* Bounds of a device hold there, and the table's own elsewhere. A name that no row or feature has would be left out in silence. */
+Test(choose, bounds_of_devices) {
+  static const struct {
+    const char *device, *row, *feature;
+    double least, most;
+  } tuned[] = {
+#define AUTO_BOUNDS(device, row, feature, least, most) {device, row, #feature, least, most},
+#include "core/auto_tuned.def"
+      {0}};
+  for (size_t t = 0; tuned[t].device; t++) {
+    const int f = feature_named(tuned[t].feature);
+    const sptrsm_auto_row there = row_named(tuned[t].row, tuned[t].device);
+    cr_expect(there.least[f] == tuned[t].least && there.most[f] == tuned[t].most, "%s %s", tuned[t].device, tuned[t].row);
+  }
+  const sptrsm_auto_row none = row_named("panels", NULL), other = row_named("panels", "a device that nobody has");
+  cr_assert_eq(memcmp(none.least, other.least, sizeof none.least), 0);
+  cr_assert_eq(none.least[feature_named("levels_a_panel_level")], 10);
+  cr_assert_str_eq(row_named("stencil", NULL).method, "structgrid");
+}
+
+/* All features of a triangle, by the names that bounds go by. */
+Test(choose, features_of_a_matrix) {
+  enum { N = 60 };
+  static int64_t ptr[N + 1];
+  static int32_t idx[N * N];
+  static double val[N * N], values[SPTRSM_AUTO_FEATURES];
+  for (int i = 0; i < N; i++) {
+    ptr[i + 1] = ptr[i] + i + 1;
+    for (int j = 0; j <= i; j++) idx[ptr[i] + j] = j, val[ptr[i] + j] = 1;
+  }
+  const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = N, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_context *host;
+  sptrsm_matrix *matrix;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.nrhs_hint = 7;
+  cr_assert_eq(sptrsm_context_create(&host, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&matrix, host, &T, SPTRSM_BORROW), SPTRSM_OK);
+  cr_assert_eq(sptrsm_auto_features(values, matrix, &options), SPTRSM_OK);
+  cr_expect_eq(values[feature_named("nrhs")], 7);
+  cr_expect_gt(values[feature_named("chained")], 0.9); /* a dense triangle */
+  cr_assert_eq(sptrsm_auto_features(values, matrix, NULL), SPTRSM_OK);
+  cr_expect_eq(values[feature_named("nrhs")], 0);
+  cr_assert_eq(sptrsm_auto_features(NULL, matrix, NULL), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_auto_features(values, NULL, NULL), SPTRSM_ERR_ARGUMENT);
+  options.p = -1;
+  cr_assert_eq(sptrsm_auto_features(values, matrix, &options), SPTRSM_ERR_ARGUMENT);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(host);
+}

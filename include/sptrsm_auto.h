@@ -1,0 +1,38 @@
+/* sptrsm_auto.h -- how the method `auto` chooses: its table and what it knows of a triangle, for those who tune it or want to see.
+ *
+ * `auto` goes through the rows of a table and takes the method of the first one all of whose bounds hold for its features: numbers of the
+ * triangle and the right-hand sides. Where that method refuses the triangle or finds no memory, the next such row counts.
+ * sptrsm_plan_info says what was chosen and why.
+ */
+#ifndef SPTRSM_AUTO_H
+#define SPTRSM_AUTO_H
+
+#include <sptrsm.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SPTRSM_AUTO_FEATURES 8
+SPTRSM_API const char *sptrsm_auto_feature(int index); /* its name, static storage; NULL beyond 0 <= index < SPTRSM_AUTO_FEATURES */
+
+/* values [SPTRSM_AUTO_FEATURES]: those of op(T) with options->nrhs_hint right-hand sides (0: unknown); options NULL: the defaults. Also
+ * those that a plan need not look for; it takes about as long as the analysis of one. Errors: ARGUMENT, MEMORY, DEVICE. */
+SPTRSM_API sptrsm_status sptrsm_auto_features(double *values, const sptrsm_matrix *, const sptrsm_options *);
+
+typedef struct {
+  size_t size;                        /* set to sizeof(sptrsm_auto_row) by the caller */
+  const char *name, *method, *reason; /* static storage */
+  sptrsm_place place;
+  int32_t deterministic; /* the method is; where options.deterministic asks for that, other rows do not count */
+  double least[SPTRSM_AUTO_FEATURES], most[SPTRSM_AUTO_FEATURES]; /* inclusive; most 0: no upper bound */
+} sptrsm_auto_row;
+SPTRSM_API int sptrsm_auto_row_count(void);
+/* With the bounds tuned for `device`, named as by sptrsm_context_describe; NULL: those of a device that none were tuned for.
+ * 0 <= index < count, else ARGUMENT. */
+SPTRSM_API sptrsm_status sptrsm_auto_row_at(sptrsm_auto_row *out, int index, const char *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
