@@ -227,14 +227,20 @@ SPTI_DEVICE void gather_sums(const block_item &g, double *r, block_sums<T, Shape
   syncthreads();
 }
 
-/* Whole block: x = inverse r, then one step of refinement: e = r - triangle x, x += inverse e. q: room for x, r becomes e. The first tiles
- * of the triangle are asked for long before they are needed. */
+/* Whole block: x = inverse r, then one step of refinement: e = r - triangle x, x += inverse e. A warp has one of x and e in registers, the
+ * other stands where r was. The first tiles of the triangle are asked for long before they are needed. */
 template <typename T, typename Shape>
-SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_item &g, const T *block, double *r, double *q,
+SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_item &g, const T *block, double *r,
                                      block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_inverse<T, Shape> inverse(g, block);
   const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
   block_diagonal<T, Shape, from_global> triangle(g, (const T *)a.panels.triangle + first);
+  const auto swap = [&](double &word, double &sum, int k) {
+    const double own = sum;
+    mark_if_bad(g, k, own, shared);
+    sum = word;
+    word = -own;
+  };
   if (multiplies) {
     inverse.fetch_pair(0);
     triangle.fetch(0);
@@ -244,31 +250,28 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
     x = {};
     inverse.multiply(x, r);
   }
-  block_sums<T, Shape::TILES> e = {};
-  if (multiplies) {
-    for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { sum = word; });
-    for_rows<T, Shape>(x, q, [&](double &word, double &sum, int k) {
-      word = -sum;
-      mark_if_bad(g, k, sum, shared);
-    });
-  }
+  syncthreads();
+  if (multiplies) for_rows<T, Shape>(x, r, swap); /* -x there, r here */
   syncthreads();
   if (multiplies) {
-    triangle.multiply(e, q);
+    triangle.multiply(x, r);
     inverse.fetch_pair(0);
-    for_rows<T, Shape>(e, r, [](double &word, double &sum, int) { word = sum; });
   }
   syncthreads();
-  if (multiplies) inverse.multiply(x, r);
+  if (multiplies) for_rows<T, Shape>(x, r, swap); /* -e there, -x here */
+  syncthreads();
+  if (!multiplies) return;
+  inverse.multiply(x, r);
+  for_rows<T, Shape>(x, r, [](double &, double &sum, int) { sum = -sum; });
 }
 
-/* Whole block: from its sums, which are in the warps' registers, to the solutions. r, q: shared memory for all of them. */
+/* Whole block: from its sums, which are in the warps' registers, to the solutions. r: shared memory for all of them. */
 template <typename T, typename Shape>
-SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, double *q,
-                                int32_t flags, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
+SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, int32_t flags,
+                                block_sums<T, Shape::TILES> &sums, block_shared *shared) {
   const bool substituted = flags == SPTI_BLOCK_SUBSTITUTE, multiplies = !substituted && g.works() && g.part == 0;
   if (flags == SPTI_BLOCK_REFINE) {
-    multiply_and_refine<T, Shape>(a, g, inverse, r, q, sums, multiplies, shared);
+    multiply_and_refine<T, Shape>(a, g, inverse, r, sums, multiplies, shared);
   } else {
     block_diagonal<T, Shape, from_shared> tiles(g, inverse);
     if (multiplies) tiles.fetch(0);
@@ -323,8 +326,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const int32_t word = shared->word;
   const block_item g(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS, a.between.width);
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
-  double *room = words + 2 * Shape::CHUNK * Shape::ROW;
-  T *inverse = (T *)(room + SPTI_BLOCK_ROWS * Shape::ROW);
+  T *inverse = (T *)(words + Shape::ROOM * Shape::ROW);
   const int32_t flags = load_const(a.panels.flags + g.panel);
   block_sums<T, Shape::TILES> sums;
   const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse, shared, sums);
@@ -333,7 +335,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
   if (!FITS || chunks == 0) syncthreads();
   double *r = words + (FITS && chunks % 2 ? Shape::CHUNK * Shape::ROW : 0);
-  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, r, room, flags, sums, shared);
+  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, r, flags, sums, shared);
   refill<T, Shape>(a, g, blocks);
 }
 
@@ -341,15 +343,18 @@ template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a
   using shape = block_shape<T, Tiles>;
   const int64_t blocks = int64_t(a->panels.count) * block_tiles_of<shape>(*a);
   const size_t shared =
-      (2 * shape::CHUNK + SPTI_BLOCK_ROWS) * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
+      shape::ROOM * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
   return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
 }
 
-/* Complex values leave no registers for tiles of 32. */
+/* Complex values leave no registers for tiles of 32 and 64. */
 template <typename T> int launch_block_type(const spti_block_solve_args *a, void *stream) {
   if (a->tile == 8) return launch_block<T, 1>(a, stream);
   if constexpr (planes_of<T>::COUNT == 1)
-    if (a->tile == 32) return launch_block<T, 4>(a, stream);
+    switch (a->tile) {
+    case 32: return launch_block<T, 4>(a, stream);
+    case 64: return launch_block<T, 8>(a, stream);
+    }
   return launch_block<T, 2>(a, stream);
 }
 
