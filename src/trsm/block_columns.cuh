@@ -28,8 +28,8 @@ template <typename T, int Tiles> struct block_shape {
 
 /* What all threads of a block have to know of each other. */
 struct block_shared {
-  int32_t word;                                 /* ticket */
-  int32_t lost_at;                              /* the first chunk that has a value that never came */
+  int32_t word;              /* ticket */
+  int32_t lost_at;           /* the first chunk that has a value that never came */
   int32_t some_bad, bad[64]; /* right-hand sides whose sums are not finite, or nearly so */
 };
 

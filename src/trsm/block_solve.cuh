@@ -342,16 +342,14 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
 template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a, void *stream) {
   using shape = block_shape<T, Tiles>;
   const int64_t blocks = int64_t(a->panels.count) * block_tiles_of<shape>(*a);
-  const size_t shared =
-      shape::ROOM * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
+  const size_t shared = shape::ROOM * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
   return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
 }
 
 /* Complex values leave no registers for tiles of 32 and 64. */
 template <typename T> int launch_block_type(const spti_block_solve_args *a, void *stream) {
   if (a->tile == 8) return launch_block<T, 1>(a, stream);
-  if constexpr (planes_of<T>::COUNT == 1)
-    switch (a->tile) {
+  if constexpr (planes_of<T>::COUNT == 1) switch (a->tile) {
     case 32: return launch_block<T, 4>(a, stream);
     case 64: return launch_block<T, 8>(a, stream);
     }
