@@ -1,11 +1,12 @@
 /* row_panel_kernels -- rows of a pull view cut into panels, runs of up to 64 places that are solved as one, and the levels of the panels.
  *
  * The cut: a panel ends when it has `rows` rows, or has `least` and the next row needs none of its rows. So factors with supernodes get
- * panels that follow these, and wide matrices get panels that need few others. Where the panel that begins at place s ends depends on s
- * alone, so the ends are found for all places at once; which of them are taken is a chase from place 0. It is cut into chunks: for each of
- * the 64 places at which it may enter a chunk, where it leaves it and how many panels it passes; one thread then goes from chunk to
- * chunk. level(p) = 1 + the highest level of the panels that p needs, 1 without such, by the protocol of level_kernels.cu, a block to a
- * panel.
+ * panels that follow these, and wide matrices get panels that need few others. Panels next to each other that need nothing before them
+ * become one, if that has not too many rows: fewer panels, and no chain of them becomes longer. Where the panel that begins at place s
+ * ends depends on s alone, so the ends are found for all places at once; which of them are taken is a chase from place 0. It is cut into
+ * chunks: for each of the 64 places at which it may enter a chunk, where it leaves it and how many panels it passes; one thread then goes
+ * from chunk to chunk. level(p) = 1 + the highest level of the panels that p needs, 1 without such, by the protocol of level_kernels.cu,
+ * a block to a panel.
  * Deterministic: integers, and unique. */
 #include "core/row_panel_kernels.h"
 
@@ -17,39 +18,75 @@ enum { CUT_THREADS = 256, CHAIN_CHUNKS = 64, PANEL_BATCH = 8, MOST_THREADS = 102
 
 /* ---- cuts ---- */
 
-/* The place of the nearest column that place s needs, -1: none. */
-SPTI_DEVICE int32_t nearest_needed(const spti_view &v, int32_t s) {
+/* The places of the nearest and the farthest column that a row needs; -1 and INT32_MAX: none. */
+struct needed_places {
+  int32_t nearest, farthest;
+};
+SPTI_DEVICE needed_places needed_by(const spti_view &v, int32_t s) {
   const int32_t i = v.backward ? v.n - 1 - s : s;
   const int64_t begin = load_const(v.ptr + i) + v.head, end = load_const(v.ptr + i + 1) - v.tail;
-  if (begin == end) return -1;
-  return v.backward ? v.n - 1 - load_const(v.idx + begin) : load_const(v.idx + end - 1);
+  if (begin == end) return {-1, INT32_MAX};
+  const int32_t low = load_const(v.idx + begin), high = load_const(v.idx + end - 1);
+  return v.backward ? needed_places{v.n - 1 - low, v.n - 1 - high} : needed_places{high, low};
 }
 
 SPTI_DEVICE int32_t places_of_chunk(const spti_row_panels_args &a, int32_t start) {
   return a.view.n - start < a.chunk ? a.view.n - start : a.chunk;
 }
 
+/* The rows behind some place, as far as the panels need them that begin there. */
+struct rows_ahead {
+  int32_t *nearest, *farthest, *hops; /* shared; hops: rows of the panel that would begin there, before any are joined */
+  int32_t start, left;                /* place of the first; rows from it on */
+
+  /* Whole block. */
+  SPTI_DEVICE void find(const spti_row_panels_args &a, int32_t places) const {
+    for (int32_t s = thread_in_block(); s < places + 2 * SPTI_ROW_PANEL_ROWS && s < left; s += CUT_THREADS) {
+      const needed_places needed = needed_by(a.view, start + s);
+      nearest[s] = needed.nearest;
+      farthest[s] = needed.farthest;
+    }
+    syncthreads();
+    for (int32_t s = thread_in_block(); s < places + SPTI_ROW_PANEL_ROWS && s < left; s += CUT_THREADS) {
+      int32_t hop = a.least;
+      while (hop < a.rows && s + hop < left && nearest[s + hop] >= start + s) hop++;
+      hops[s] = s + hop < left ? hop : left - s;
+    }
+    syncthreads();
+  }
+  SPTI_DEVICE bool need_nothing_before(int32_t s, int32_t from, int32_t to) const {
+    while (from < to && farthest[from] >= start + s) from++;
+    return from == to;
+  }
+  /* Rows of the panel that begins at s, with those behind it that are joined to it. */
+  SPTI_DEVICE int32_t joined(const spti_row_panels_args &a, int32_t s) const {
+    int32_t end = s + hops[s];
+    if (!need_nothing_before(s, s, end)) return end - s;
+    while (end < left && end + hops[end] - s <= a.rows && need_nothing_before(s, end, end + hops[end])) end += hops[end];
+    return end - s;
+  }
+};
+
 /* Rows of the panel that would begin at each place -> panel; the ways through each chunk -> exits: panels * SPTI_ROW_PANEL_ROWS + places
  * of the next chunk that the last of them takes. */
 SPTI_KERNEL(CUT_THREADS) row_panels_hops_kernel(spti_row_panels_args a) {
-  SPTI_SHARED(int32_t, nearest, SPTI_ROW_PANEL_CHUNK + SPTI_ROW_PANEL_ROWS);
-  SPTI_SHARED(int32_t, hops, SPTI_ROW_PANEL_CHUNK);
-  const int32_t start = block_in_grid() * a.chunk, places = places_of_chunk(a, start), left = a.view.n - start;
+  SPTI_SHARED(int32_t, nearest, SPTI_ROW_PANEL_CHUNK + 2 * SPTI_ROW_PANEL_ROWS);
+  SPTI_SHARED(int32_t, farthest, SPTI_ROW_PANEL_CHUNK + 2 * SPTI_ROW_PANEL_ROWS);
+  SPTI_SHARED(int32_t, hops, SPTI_ROW_PANEL_CHUNK + SPTI_ROW_PANEL_ROWS);
+  SPTI_SHARED(int32_t, joined, SPTI_ROW_PANEL_CHUNK);
+  const int32_t start = block_in_grid() * a.chunk, places = places_of_chunk(a, start);
   if (block_in_grid() == 0 && thread_in_block() < SPTI_ROW_PANELS_FACTS) store(a.facts + thread_in_block(), 0);
   if (block_in_grid() == 0 && thread_in_block() < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + thread_in_block(), 0);
-  for (int32_t s = thread_in_block(); s < a.chunk + SPTI_ROW_PANEL_ROWS && s < left; s += CUT_THREADS)
-    nearest[s] = nearest_needed(a.view, start + s);
-  syncthreads();
+  const rows_ahead rows = {nearest, farthest, hops, start, a.view.n - start};
+  rows.find(a, places);
   for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) {
-    int32_t hop = a.least;
-    while (hop < a.rows && s + hop < left && nearest[s + hop] >= start + s) hop++;
-    hops[s] = s + hop < left ? hop : left - s;
-    store(a.panel + start + s, hops[s]);
+    joined[s] = rows.joined(a, s);
+    store(a.panel + start + s, joined[s]);
   }
   syncthreads();
   if (thread_in_block() >= SPTI_ROW_PANEL_ROWS) return;
   int32_t at = thread_in_block(), count = 0;
-  for (; at < places; count++) at += hops[at];
+  for (; at < places; count++) at += joined[at];
   store(a.exits + int64_t(block_in_grid()) * SPTI_ROW_PANEL_ROWS + thread_in_block(), count * SPTI_ROW_PANEL_ROWS + at - places);
 }
 

@@ -47,19 +47,45 @@ static int64_t in_tile(int64_t tile, int32_t row, int32_t column) {
 
 static int32_t place_of(const spti_view *v, int32_t i) { return v->backward ? v->n - 1 - i : i; }
 
-static bool needs(const spti_view *v, int32_t s, int32_t first) {
+/* The places of the nearest and the farthest column that place s needs; -1 and n: none. */
+static int32_t nearest(const spti_view *v, int32_t s) {
+  int32_t place = -1;
   const int32_t i = spti_view_line(v, s);
   for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++)
-    if (place_of(v, v->idx[p]) >= first) return true;
-  return false;
+    if (place_of(v, v->idx[p]) > place) place = place_of(v, v->idx[p]);
+  return place;
+}
+static int32_t farthest(const spti_view *v, int32_t s) {
+  int32_t place = v->n;
+  const int32_t i = spti_view_line(v, s);
+  for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++)
+    if (place_of(v, v->idx[p]) < place) place = place_of(v, v->idx[p]);
+  return place;
+}
+
+/* Where a panel that begins at `first` ends: at the first row that needs none of it. */
+static int32_t natural_end(const spti_view *v, const block_rules *r, int32_t first) {
+  int32_t end = first + r->least;
+  while (end < v->n && end - first < r->rows && nearest(v, end) >= first) end++;
+  return end < v->n ? end : v->n;
+}
+
+/* It takes in those behind it as long as all of it needs nothing before it. */
+static int32_t panel_end(const spti_view *v, const block_rules *r, int32_t first) {
+  int32_t end = natural_end(v, r, first), at = first;
+  for (;;) {
+    while (at < end && farthest(v, at) >= first) at++;
+    const int32_t next = natural_end(v, r, end);
+    if (at < end || end == v->n || next - first > r->rows) return end;
+    while (at < next && farthest(v, at) >= first) at++;
+    if (at < next) return end;
+    end = next;
+  }
 }
 
 static int32_t partition(const spti_view *v, const block_rules *r, int32_t *first) {
   int32_t count = 0;
-  for (int32_t s = 0; s < v->n; s++) {
-    const int32_t rows = count > 0 ? s - first[count - 1] : r->rows;
-    if (rows >= r->rows || (rows >= r->least && !needs(v, s, first[count - 1]))) first[count++] = s;
-  }
+  for (int32_t s = 0; s < v->n; s = panel_end(v, r, s)) first[count++] = s;
   first[count] = v->n;
   return count;
 }
