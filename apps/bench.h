@@ -6,8 +6,9 @@
  * bench_run.c        the parent: starts workers, watches their time, collects results (it never opens a device)
  * bench_worker.c     the child: loads triangles, measures, tells each result through a pipe
  * bench_measure.c    one method: analysis, repetitions, checks; bench_cusparse.c: cuSPARSE by direct calls
+ * bench_cublas.c     cuBLAS DTRSM on a dense copy, where the triangle is nearly dense
  * bench_check.c      right-hand sides and the residual; bench_compare.cu: repetitions compared on the device
- * bench_limits*      bandwidth, dependency hop and launch of the machine
+ * bench_limits*      bandwidth, dependency hop, launch and arithmetic of the machine
  * bench_table.c, bench_means.c, bench_json.c, bench_tune.c   what is shown and written
  */
 #ifndef APPS_BENCH_H
@@ -15,13 +16,14 @@
 
 #include <stdbool.h>
 
-#include <sptrsm.h>
+#include <sptrsm_auto.h>
 
 /* What the machine can do; NaN: not measured. */
 typedef struct {
   double copy_bytes_per_s;         /* of a copy, bytes read and written */
   double hop_s;                    /* a value that travels from one waiting warp (host: thread) to the next */
   double launch_s, graph_launch_s; /* an empty kernel, back to back in a stream and as a node of a graph */
+  double flops_per_s[2];           /* of double and single precision; double in tensor cores where there are any for it */
 } bench_limits;
 
 typedef struct {
@@ -38,6 +40,7 @@ typedef struct {
   sptrsm_uplo uplo;
   size_t matrix_bytes;          /* of a compressed form with 4-byte indices and, below 2^31 entries, 4-byte offsets */
   sptrsm_level_stats levels[3]; /* by operation, where asked for */
+  double known[3][SPTRSM_AUTO_FEATURES]; /* likewise: what auto goes by, but for the right-hand sides; NaN: not found out */
 } bench_features;
 
 typedef struct {
@@ -93,6 +96,9 @@ sptrsm_status bench_method(bench_result *out, const bench_case *, sptrsm_place p
 /* cuSPARSE called directly, without this library: the better of SpSM in row- and column-major order, and SpSV for one right-hand
  * side. UNSUPPORTED without CUDA. */
 sptrsm_status bench_cusparse(bench_result *better, const bench_case *, void *stream);
+/* cuBLAS TRSM on the triangle as a dense matrix, the better of both layouts. The copy of B to X, where cuBLAS solves, is in the time.
+ * UNSUPPORTED without cuBLAS, and for triangles that nobody would store so. */
+sptrsm_status bench_cublas(bench_result *better, const bench_case *, void *stream);
 
 /* ---- memory and clocks of a place: bench_gpu.c or bench_host.c. Times of queued work by device events ---- */
 

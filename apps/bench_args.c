@@ -12,7 +12,8 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "usage: sptrsm-bench INPUT... [options]\n"
                            "INPUT: FILE, FILE:/path, a folder, or gen:KIND:SIZES[:key=value,...]\n"
                            "  --nrhs LIST      right-hand sides, default 1,8,32,128,512\n"
-                           "  --methods LIST|all   name[:variant][/rhs|/column|/p=P,q=Q], default all\n"
+                           "  --methods LIST|all   name[:variant][/rhs|/column|/p=P,q=Q], default all;\n"
+                           "                   cublas too: TRSM on the dense triangle\n"
                            "  --grid X,Y,Z --stencil S   of files that do not say it\n"
                            "  --params M:V+V   variants of method M to measure; may be repeated\n"
                            "  --dtype LIST     of f64 (default), f32, c64, c128\n"
@@ -250,6 +251,7 @@ int bench_args_settle(bench_args *a, sptrsm_place place) {
 }
 
 bool bench_is_cusparse(const char *spec, sptrsm_place place) { return place == SPTRSM_CUDA && strcmp(spec, "cusparse") == 0; }
+bool bench_is_cublas(const char *spec, sptrsm_place place) { return place == SPTRSM_CUDA && strcmp(spec, "cublas") == 0; }
 
 void bench_method_options(sptrsm_options *o, char *name, size_t size, const char *spec) {
   snprintf(name, size, "%s", spec);

@@ -37,6 +37,8 @@ void bench_args_read(bench_args *, int argc, char **argv);
 int bench_args_settle(bench_args *, sptrsm_place);
 /* Options of a solver from an entry of methods; name has room for the method's name and variant. */
 void bench_method_options(sptrsm_options *, char *name, size_t size, const char *spec);
+/* Called directly. */
 bool bench_is_cusparse(const char *spec, sptrsm_place);
+bool bench_is_cublas(const char *spec, sptrsm_place);
 
 #endif

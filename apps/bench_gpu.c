@@ -124,6 +124,13 @@ sptrsm_status bench_limits_measure(bench_limits *limits, sptrsm_place place) {
   return SPTRSM_OK;
 }
 
+#ifndef BENCH_CUBLAS
+sptrsm_status bench_cublas(bench_result *better, const bench_case *c, void *stream) {
+  (void)better, (void)c, (void)stream;
+  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "this build found no cuBLAS");
+}
+#endif
+
 void bench_software(char *text, size_t size) {
   int runtime = 0, driver = 0;
   (void)cudaRuntimeGetVersion(&runtime);

@@ -72,3 +72,8 @@ sptrsm_status bench_cusparse(bench_result *better, const bench_case *c, void *st
   (void)better, (void)c, (void)stream;
   return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE needs a build with CUDA");
 }
+
+sptrsm_status bench_cublas(bench_result *better, const bench_case *c, void *stream) {
+  (void)better, (void)c, (void)stream;
+  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuBLAS needs a build with CUDA");
+}

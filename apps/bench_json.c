@@ -20,6 +20,7 @@ static void add_features(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "n", whole(none * f->n));
   json_object_set_new(o, "nnz", whole(none * (double)f->nnz));
   json_object_set_new(o, "levels", whole(none * l->levels));
+  json_object_set_new(o, "chain", cli_json_number(none * bench_chain(s, index)));
   json_object_set_new(o, "rows_min", whole(none * l->min_rows));
   json_object_set_new(o, "rows_average", cli_json_number(none * l->average_rows));
   json_object_set_new(o, "rows_max", whole(none * l->max_rows));
@@ -29,6 +30,7 @@ static void add_features(json_t *o, const bench_session *s, int index) {
 
 /* Numbers of a measurement that was made; null otherwise. A wrong solution has no time, but its errors are told. */
 static void add_figures(json_t *o, const bench_session *s, int index) {
+  static const char *const limits[LIMITS] = {"bandwidth", "hops", "flops"};
   const bench_result *r = &s->results[index];
   const bool is_wrong = strncmp(r->status, "wrong", 5) == 0, is_timed = bench_is_ok(s, index) && s->args.table != TABLE_LEVELS;
   const bool is_measured = is_timed || is_wrong;
@@ -48,6 +50,8 @@ static void add_figures(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "ratio_cusparse", cli_json_number(bench_ratio_cusparse(s, index)));
   json_object_set_new(o, "ratio_baseline", cli_json_number(bench_ratio_baseline(s, index)));
   json_object_set_new(o, "limit_share", cli_json_number(bench_limit_share(s, index)));
+  json_object_set_new(o, "limit_by", is_timed ? json_string(limits[bench_limit_of(s, index)]) : json_null());
+  json_object_set_new(o, "copy_share", cli_json_number(bench_copy_share(s, index)));
   json_object_set_new(o, "amortised_solves", cli_json_number(bench_amortised(s, index)));
 }
 
@@ -91,8 +95,10 @@ static json_t *machine_of(const bench_session *s) {
 }
 
 static json_t *limits_of(const bench_limits *l) {
-  return json_pack("{s:o s:o s:o s:o}", "copy_gb_s", cli_json_number(1e-9 * l->copy_bytes_per_s), "hop_ns", cli_json_number(1e9 * l->hop_s),
-                   "launch_us", cli_json_number(1e6 * l->launch_s), "graph_launch_us", cli_json_number(1e6 * l->graph_launch_s));
+  return json_pack("{s:o s:o s:o s:o s:o s:o}", "copy_gb_s", cli_json_number(1e-9 * l->copy_bytes_per_s), "hop_ns",
+                   cli_json_number(1e9 * l->hop_s), "launch_us", cli_json_number(1e6 * l->launch_s), "graph_launch_us",
+                   cli_json_number(1e6 * l->graph_launch_s), "f64_tflops", cli_json_number(1e-12 * l->flops_per_s[0]), "f32_tflops",
+                   cli_json_number(1e-12 * l->flops_per_s[1]));
 }
 
 static void add_mean(json_t *list, const bench_session *s, int method, int dtype, int op, int nrhs) {

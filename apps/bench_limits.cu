@@ -1,4 +1,4 @@
-/* bench_limits.cu -- what the device can do, measured before anything else: copy bandwidth, dependency hop, kernel launch.
+/* bench_limits.cu -- what the device can do, measured before anything else: copy bandwidth, dependency hop, kernel launch, arithmetic.
  *
  * hop: a ring of warps, each in a block of its own, all resident; warp w waits until word h-1 has lost its sentinel, then writes
  * word h, for h = w, w + warps, ... This is the least a row that depends on one other row costs if the value itself is the flag. */
@@ -14,7 +14,7 @@
     if (error_ != cudaSuccess) return error_;                                                                                              \
   } while (0)
 
-enum { HOPS = 20000, WARPS = 32, LAUNCHES = 1000, TRIES = 5 };
+enum { HOPS = 20000, WARPS = 32, LAUNCHES = 1000, TRIES = 5, PRODUCTS = 4096, CHAINS = 8, BLOCK_THREADS = 256 };
 static const unsigned long long SENTINEL = ~0ull;
 static const long long SPINS = 100 * 1000 * 1000; /* seconds: only a device that stopped takes as long */
 
@@ -34,6 +34,40 @@ __global__ void bench_hop_kernel(unsigned long long *words) {
 }
 
 __global__ void bench_empty_kernel() {}
+
+/* c = a b + c, as one of several independent chains; in double precision in tensor cores where that is the faster way. Returns its flops by
+ * thread; a product of m16n8k16 has 2 * 16 * 8 * 16 by warp. */
+__device__ double step(double (&c)[4], double a, double b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %4, %4, %4, %4, %4, %4, %4}, "
+               "{%5, %5, %5, %5}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a), "d"(b));
+  return 2 * 16 * 8 * 16 / 32;
+#else
+  for (int i = 0; i < 4; i++) c[i] = fma(a, b, c[i]);
+  return 2 * 4;
+#endif
+}
+
+__device__ double step(float (&c)[4], float a, float b) {
+  for (int i = 0; i < 4; i++) c[i] = fmaf(a, b, c[i]);
+  return 2 * 4;
+}
+
+/* told: the flops of a thread, and a place for the sum, which keeps the work alive. */
+template <typename real> __global__ void bench_flops_kernel(double *told, real a, real b) {
+  real c[CHAINS][4] = {};
+  double flops = 0, sum = 0;
+  for (int k = 0; k < PRODUCTS; k++)
+#pragma unroll
+    for (int chain = 0; chain < CHAINS; chain++) flops = step(c[chain], a, b);
+#pragma unroll
+  for (int chain = 0; chain < CHAINS; chain++)
+    for (int i = 0; i < 4; i++) sum += (double)c[chain][i];
+  if (blockIdx.x == 0 && threadIdx.x == 0) told[0] = flops * PRODUCTS * CHAINS;
+  if (sum == -1) told[1] = sum;
+}
 
 namespace {
 
@@ -139,6 +173,26 @@ cudaError_t measure_graph(stopwatch &watch, double *launch) {
   return cudaGraphDestroy(graph);
 }
 
+template <typename real> cudaError_t measure_flops(stopwatch &watch, double *rate) {
+  double seconds, best = 1e30, each = 0;
+  int device = 0, processors = 0;
+  device_memory told;
+  TRY(cudaGetDevice(&device));
+  TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  TRY(cudaMalloc(&told.data, 2 * sizeof each));
+  const int blocks = 4 * processors;
+  for (int t = 0; t <= TRIES; t++) {
+    TRY(watch.start());
+    bench_flops_kernel<real><<<blocks, BLOCK_THREADS, 0, watch.stream>>>((double *)told.data, (real)1e-3, (real)1e-3);
+    TRY(cudaGetLastError());
+    TRY(watch.stop(&seconds));
+    if (t > 0) best = std::min(best, seconds);
+  }
+  TRY(cudaMemcpy(&each, told.data, sizeof each, cudaMemcpyDeviceToHost));
+  *rate = each * blocks * BLOCK_THREADS / best;
+  return cudaSuccess;
+}
+
 } // namespace
 
 extern "C" int bench_device_limits(bench_limits *limits) {
@@ -147,5 +201,7 @@ extern "C" int bench_device_limits(bench_limits *limits) {
   TRY(measure_copy(watch, &limits->copy_bytes_per_s));
   TRY(measure_hop(watch, &limits->hop_s));
   TRY(measure_launch(watch, &limits->launch_s));
+  TRY(measure_flops<double>(watch, &limits->flops_per_s[0]));
+  TRY(measure_flops<float>(watch, &limits->flops_per_s[1]));
   return measure_graph(watch, &limits->graph_launch_s);
 }

@@ -59,4 +59,4 @@ static double hop(void) {
   return best;
 }
 
-void bench_host_limits(bench_limits *limits) { *limits = (bench_limits){copy_rate(), hop(), NAN, NAN}; }
+void bench_host_limits(bench_limits *limits) { *limits = (bench_limits){copy_rate(), hop(), NAN, NAN, {NAN, NAN}}; }

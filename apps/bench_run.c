@@ -57,16 +57,46 @@ double bench_ratio_cusparse(const bench_session *s, int index) {
   return bench_is_cusparse(s->args.methods[0], s->machine.place) ? bench_ratio_baseline(s, index) : NAN;
 }
 
-/* On the host a thread may go down the levels alone, without a hop: there bandwidth is the only limit. */
-double bench_limit_share(const bench_session *s, int index) {
+double bench_chain(const bench_session *s, int index) {
+  static const char name[] = "levels_a_panel_level";
+  const double levels = bench_levels_of(s, index)->levels;
+  int f = 0;
+  while (f < SPTRSM_AUTO_FEATURES && strcmp(sptrsm_auto_feature(f), name) != 0) f++;
+  if (f == SPTRSM_AUTO_FEATURES) return levels;
+  const double rows_a_step = bench_features_of(s, index)->known[s->args.ops[bench_id_of(&s->args, index).op]][f];
+  return rows_a_step > 1 ? levels / rows_a_step : levels;
+}
+
+/* On the host a thread may go down the levels alone, without a hop, and its arithmetic is not measured. */
+double bench_limit_ms(const bench_session *s, int index, bench_limit which) {
   const bench_id id = bench_id_of(&s->args, index);
   const bench_limits *l = &s->machine.limits;
   const bench_features *f = bench_features_of(s, index);
-  double block = (double)f->n * (double)s->args.nrhs[id.nrhs] * (double)sptrsm_dtype_bytes(s->args.dtypes[id.dtype]);
-  double seconds = ((double)f->matrix_bytes + 2 * block) / l->copy_bytes_per_s;
-  if (s->machine.place == SPTRSM_CUDA) seconds = fmax(seconds, bench_levels_of(s, index)->levels * l->hop_s);
-  return bench_is_ok(s, index) ? 1e3 * seconds / s->results[index].solve_ms : NAN;
+  const sptrsm_dtype dtype = s->args.dtypes[id.dtype];
+  const double rate = l->flops_per_s[dtype == SPTRSM_F32 || dtype == SPTRSM_C64];
+  const double block = (double)f->n * (double)s->args.nrhs[id.nrhs] * (double)sptrsm_dtype_bytes(dtype);
+  switch (which) {
+  case LIMIT_BANDWIDTH: return 1e3 * ((double)f->matrix_bytes + 2 * block) / l->copy_bytes_per_s;
+  case LIMIT_HOPS: return s->machine.place == SPTRSM_CUDA && l->hop_s > 0 ? 1e3 * bench_chain(s, index) * l->hop_s : 0;
+  case LIMIT_FLOPS: return rate > 0 ? 1e3 * s->results[index].flops / rate : 0;
+  case LIMITS: break;
+  }
+  return 0;
 }
+
+bench_limit bench_limit_of(const bench_session *s, int index) {
+  bench_limit longest = LIMIT_BANDWIDTH;
+  for (bench_limit l = LIMIT_HOPS; l < LIMITS; l++)
+    if (bench_limit_ms(s, index, l) > bench_limit_ms(s, index, longest)) longest = l;
+  return longest;
+}
+
+static double share_of(const bench_session *s, int index, bench_limit which) {
+  return bench_is_ok(s, index) ? bench_limit_ms(s, index, which) / s->results[index].solve_ms : NAN;
+}
+
+double bench_limit_share(const bench_session *s, int index) { return share_of(s, index, bench_limit_of(s, index)); }
+double bench_copy_share(const bench_session *s, int index) { return share_of(s, index, LIMIT_BANDWIDTH); }
 
 /* ---- results ---- */
 

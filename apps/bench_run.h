@@ -30,7 +30,15 @@ int bench_sibling(const bench_session *, int index, int method);
 /* Time of cuSPARSE (or of the first method) over that of this measurement; NaN: one of them is missing. */
 double bench_ratio_cusparse(const bench_session *, int index);
 double bench_ratio_baseline(const bench_session *, int index);
-double bench_limit_share(const bench_session *, int index);
+/* The least time that a solve takes on this machine by what limits it: bytes of the matrix and of two blocks over the copy bandwidth,
+ * dependent steps times the hop, flops over the rate of the fastest units. Shares are of the measured time; NaN: no time. */
+typedef enum { LIMIT_BANDWIDTH, LIMIT_HOPS, LIMIT_FLOPS, LIMITS } bench_limit;
+double bench_limit_ms(const bench_session *, int index, bench_limit); /* 0: does not limit, or not measured */
+bench_limit bench_limit_of(const bench_session *, int index);         /* the one that takes longest */
+double bench_limit_share(const bench_session *, int index);           /* of that one */
+double bench_copy_share(const bench_session *, int index);            /* of the bandwidth */
+/* Steps that can't be taken side by side: levels of row panels where auto looks for them (it does in factors and bands), else of rows. */
+double bench_chain(const bench_session *, int index);
 bool bench_is_ok(const bench_session *, int index); /* measured and right */
 
 #endif

@@ -15,7 +15,7 @@ static void print_case(const bench_session *s, int index) {
   const bool is_auto = strcmp(a->methods[id.method], "auto") == 0 && r->chosen[0] != '\0';
   if (is_auto) snprintf(method, sizeof method, "auto (%s)", r->chosen);
   else snprintf(method, sizeof method, "%s", a->methods[id.method]);
-  fprintf(s->table, "%-25s %-26s %-4s %s %5lld ", s->inputs.list[id.input].shown, method, cli_dtypes[a->dtypes[id.dtype]],
+  fprintf(s->table, "%-25s %-25s %-4s %s %5lld ", s->inputs.list[id.input].shown, method, cli_dtypes[a->dtypes[id.dtype]],
           cli_ops[a->ops[id.op]], (long long)a->nrhs[id.nrhs]);
 }
 
@@ -35,20 +35,23 @@ static void print_limits(const bench_session *s) {
   if (!isnan(l->hop_s)) fprintf(s->table, ", dependency hop %.0f ns", 1e9 * l->hop_s);
   if (!isnan(l->launch_s))
     fprintf(s->table, ", kernel launch %s, %s in a graph", cli_seconds(l->launch_s).text, cli_seconds(l->graph_launch_s).text);
+  if (!isnan(l->flops_per_s[0])) fprintf(s->table, ", %.0f TFLOP/s (single %.0f)", 1e-12 * l->flops_per_s[0], 1e-12 * l->flops_per_s[1]);
   fprintf(s->table, "\n");
 }
 
 void bench_table_begin(const bench_session *s) {
-  static const char who[] = "triangle                  method                     type op nrhs ";
+  static const char who[] = "triangle                  method                    type op nrhs ";
   fprintf(s->table, "machine: %s; %s\n", s->machine.device, s->machine.software);
   print_limits(s);
   if (s->args.table == TABLE_SOLVE || s->args.table == TABLE_PREPROCESS)
     fprintf(s->table, "median and minimum of %d repetitions, times in ms; ratio: time of %s over this one\n", s->args.reps,
             s->args.methods[0]);
+  if (s->args.table == TABLE_SOLVE)
+    fprintf(s->table, "copy: share of the copy bandwidth; limit: share of the model limit, by bandwidth (b), hops (h) or flops (f)\n");
   switch (s->args.table) {
   case TABLE_SOLVE:
-    fprintf(s->table, "%s %10s %10s %7s %6s %9s %9s %8s %7s\n", who, "solve", "min", "ratio", "limit", "analysis", "repeated", "view",
-            "G1");
+    fprintf(s->table, "%s %9s %9s %6s %7s %6s %7s %8s %7s %7s\n", who, "solve", "min", "ratio", "GFLOP/s", "copy", "limit", "analysis",
+            "view", "G1");
     break;
   case TABLE_PREPROCESS:
     fprintf(s->table, "%s %9s %9s %9s %10s %9s %9s %9s\n", who, "analysis", "repeated", "view", "solve", "/ solve", "ratio", "amortised");
@@ -76,15 +79,19 @@ void bench_table_triangle(const bench_session *s, int index) {
 
 /* ---- rows ---- */
 
+/* The share of the model limit with a letter for what limits: bandwidth, hops, flops. The first analysis is in other tables. */
 static void print_solve(const bench_session *s, int index) {
+  static const char letters[LIMITS] = {'b', 'h', 'f'};
   const bench_result *r = &s->results[index];
-  print_number(s, 10, 4, r->solve_ms);
-  print_number(s, 10, 4, r->solve_ms_min);
-  print_number(s, 7, 2, bench_ratio_baseline(s, index));
+  print_number(s, 9, 4, r->solve_ms);
+  print_number(s, 9, 4, r->solve_ms_min);
+  print_number(s, 6, 2, bench_ratio_baseline(s, index));
+  print_number(s, 7, 1, 1e-6 * r->flops / r->solve_ms);
+  print_number(s, 6, 3, bench_copy_share(s, index));
   print_number(s, 6, 3, bench_limit_share(s, index));
-  print_number(s, 9, 3, r->analysis_first_ms);
-  print_number(s, 9, 3, r->analysis_ms);
-  print_number(s, 8, 3, r->view_ms);
+  fputc(letters[bench_limit_of(s, index)], s->table);
+  print_number(s, 8, 3, r->analysis_ms);
+  print_number(s, 7, 3, r->view_ms);
   fprintf(s->table, " %7.2g", r->g1);
 }
 

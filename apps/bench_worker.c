@@ -61,7 +61,7 @@ static sptrsm_status open_place(worker *w, bench_machine *machine) {
   if (status == SPTRSM_OK) status = sptrsm_context_set_threads(w->context, w->args->threads);
   if (status != SPTRSM_OK) return status;
   machine->place = w->place;
-  machine->limits = (bench_limits){NAN, NAN, NAN, NAN};
+  machine->limits = (bench_limits){NAN, NAN, NAN, NAN, {NAN, NAN}};
   snprintf(machine->device, sizeof machine->device, "%s", sptrsm_context_describe(w->context));
   bench_software(machine->software, sizeof machine->software);
   return SPTRSM_OK;
@@ -86,6 +86,29 @@ static size_t compressed_bytes(const sptrsm_sparse *T) {
   return nnz * (sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((size_t)T->n + 1) * offset;
 }
 
+static void settle_grid(const worker *w, sptrsm_options *options) {
+  const bench_triangle *t = &w->triangle;
+  grid_settle(options, &w->args->grid, t->M);
+  if (t->stencil == NULL || w->args->grid.has_stencil) return;
+  snprintf(options->stencil, sizeof options->stencil, "%s", t->stencil);
+  memcpy(options->grid, t->grid, sizeof options->grid);
+}
+
+/* What auto goes by. Where that can't be found, the methods say why. */
+static void look_as_auto(const worker *w, bench_features *f) {
+  sptrsm_matrix *matrix = NULL;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  settle_grid(w, &options);
+  sptrsm_status status = sptrsm_matrix_create(&matrix, w->context, &w->triangle.T, SPTRSM_COPY);
+  for (int o = 0; o < w->args->op_count; o++) {
+    double *known = f->known[options.op = w->args->ops[o]];
+    if (status == SPTRSM_OK) status = sptrsm_auto_features(known, matrix, &options);
+    for (int k = 0; k < SPTRSM_AUTO_FEATURES && status != SPTRSM_OK; k++) known[k] = NAN;
+  }
+  sptrsm_matrix_destroy(matrix);
+}
+
 /* Checks the triangle too: what no method could solve is refused once, not by each method. */
 static sptrsm_status survey(const worker *w, bench_features *f) {
   sptrsm_context *host = NULL;
@@ -101,6 +124,7 @@ static sptrsm_status survey(const worker *w, bench_features *f) {
   }
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(host);
+  if (status == SPTRSM_OK && w->args->table != TABLE_LEVELS) look_as_auto(w, f);
   return status;
 }
 
@@ -155,14 +179,6 @@ static sptrsm_status make_blocks(worker *w, int64_t nrhs) {
 
 /* ---- a measurement ---- */
 
-static void settle_grid(const worker *w, sptrsm_options *options) {
-  const bench_triangle *t = &w->triangle;
-  grid_settle(options, &w->args->grid, t->M);
-  if (t->stencil == NULL || w->args->grid.has_stencil) return;
-  snprintf(options->stencil, sizeof options->stencil, "%s", t->stencil);
-  memcpy(options->grid, t->grid, sizeof options->grid);
-}
-
 static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   const bench_args *a = w->args;
   const char *spec = a->methods[id->method];
@@ -172,6 +188,7 @@ static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   if (status != SPTRSM_OK) return status;
   bench_case c = {.T = &w->triangle.T, .op = a->ops[id->op], .nrhs = a->nrhs[id->nrhs], .reps = a->reps, .B = w->B, .X = w->X};
   if (bench_is_cusparse(spec, w->place)) return bench_cusparse(out, &c, w->stream);
+  if (bench_is_cublas(spec, w->place)) return bench_cublas(out, &c, w->stream);
   bench_method_options(&options, name, sizeof name, spec);
   settle_grid(w, &options);
   return bench_method(out, &c, w->place, w->stream, w->context, &options);

@@ -24,9 +24,9 @@ test_bench() {
   equals "$(field out.json auto cases)" 4
   # Keys of the first result, in the documented order; times differ from run to run.
   keys=$(sed -n '/"results"/,/}/p' out.json | grep -oE '^ +"[a-z_0-9]+":' | tr -d ' ":' | grep -v results | paste -sd,)
-  first=file,group,n,nnz,levels,rows_min,rows_average,rows_max,max_row,matrix_bytes,method,params,chosen,reason,dtype,op,nrhs
+  first=file,group,n,nnz,levels,chain,rows_min,rows_average,rows_max,max_row,matrix_bytes,method,params,chosen,reason,dtype,op,nrhs
   second=analysis_first_ms,analysis_ms,view_ms,solve_ms,solve_ms_min,gflops,reps,plan_bytes,workspace_bytes,g1,spread,deterministic
-  equals "$keys" "$first,$second,ratio_cusparse,ratio_baseline,limit_share,amortised_solves,status"
+  equals "$keys" "$first,$second,ratio_cusparse,ratio_baseline,limit_share,limit_by,copy_share,amortised_solves,status"
   result="results 0"
   equals "$(field out.json $result group)" /L
   equals "$(field out.json $result n)" 4960

@@ -159,7 +159,8 @@ static void make_session(bench_session *s, bench_features *features, bench_resul
   s->args = (bench_args){.nrhs = {1, 4, 16}, .nrhs_count = 3, .method_count = METHODS, .dtype_count = 1, .op_count = 1, .reps = 5};
   s->args.dtypes[0] = SPTRSM_F64;
   memcpy(s->args.methods, methods, sizeof methods);
-  s->machine = (bench_machine){.place = SPTRSM_CUDA, .device = "a device", .software = "none", .limits = {1e12, 1e-6, 1e-6, 1e-7}};
+  s->machine =
+      (bench_machine){.place = SPTRSM_CUDA, .device = "a device", .software = "none", .limits = {1e12, 1e-6, 1e-6, 1e-7, {NAN, NAN}}};
   *features = (bench_features){.n = 1000, .nnz = 5000, .matrix_bytes = 64000, .levels = {{.levels = 500, .max_length = 7}}};
   for (int index = 0; index < COUNT; index++) {
     results[index] = (bench_result){.solve_ms = ms[index / METHODS][index % METHODS], .analysis_ms = 1 + index % METHODS, .status = "ok"};
@@ -192,6 +193,13 @@ Test(means, ratios_best_and_auto) {
   cr_assert(isnan(bench_ratio_cusparse(&s, 1)) && isnan(bench_limit_share(&s, 1)));
 }
 
+static int feature_named(const char *name) {
+  int f = 0;
+  while (f < SPTRSM_AUTO_FEATURES && strcmp(sptrsm_auto_feature(f), name) != 0) f++;
+  cr_assert_lt(f, SPTRSM_AUTO_FEATURES);
+  return f;
+}
+
 Test(means, limit_and_amortisation) {
   static bench_session s;
   bench_features f;
@@ -201,10 +209,21 @@ Test(means, limit_and_amortisation) {
   cr_assert(near(bench_limit_share(&s, 1), 500 * 1e-6 * 1e3 / 2), "500 hops of 1 us, 2 ms");
   s.machine.limits.hop_s = 0;
   cr_assert(near(bench_limit_share(&s, 1), (64000 + 2 * 8000) / 1e12 * 1e3 / 2), "the matrix and two blocks at 1 TB/s");
+  cr_assert_eq(bench_limit_of(&s, 1), LIMIT_BANDWIDTH);
   s.machine.place = SPTRSM_HOST;
   s.machine.limits.hop_s = 1; /* a single thread needs no hop */
   cr_assert(near(bench_limit_share(&s, 1), (64000 + 2 * 8000) / 1e12 * 1e3 / 2));
   s.machine.place = SPTRSM_CUDA;
+  cr_assert_eq(bench_limit_of(&s, 1), LIMIT_HOPS);
+  cr_assert_eq(bench_chain(&s, 1), 500);
+  f.known[SPTRSM_N][feature_named("levels_a_panel_level")] = 20; /* of rows: 25 of panels */
+  cr_assert_eq(bench_chain(&s, 1), 25);
+  cr_assert(near(bench_limit_share(&s, 1), 25 * 1e3 / 2) && near(bench_copy_share(&s, 1), (64000 + 2 * 8000) / 1e12 * 1e3 / 2));
+  s.machine.limits = (bench_limits){1e12, 0, NAN, NAN, {1e9, 2e9}};
+  r[1].flops = 1e6;
+  cr_assert(bench_limit_of(&s, 1) == LIMIT_FLOPS && near(bench_limit_share(&s, 1), 0.5), "1 ms of 2");
+  s.args.dtypes[0] = SPTRSM_C64;
+  cr_assert(near(bench_limit_share(&s, 1), 0.25));
   cr_assert_eq(bench_amortised(&s, 1), 0, "a shorter analysis");
   cr_assert(isnan(bench_amortised(&s, 0)), "cuSPARSE beside itself");
   cr_assert_eq(bench_amortised(&s, METHODS + 1), 1, "1.5 ms more, 6 ms gained by a solve");
