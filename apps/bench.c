@@ -31,6 +31,13 @@ static int report(bench_session *s) {
   return code == CLI_OK ? cli_flush() : code;
 }
 
+/* Before hours of measuring: are there enough triangles to tune by? */
+static int check_tuning(const bench_session *s) {
+  if (s->args.tune != TUNE_AUTO || s->inputs.count >= BENCH_TUNE_TRIANGLES) return CLI_OK;
+  cli_error("--tune=auto needs %d triangles or more; this is %d", BENCH_TUNE_TRIANGLES, s->inputs.count);
+  return CLI_USAGE;
+}
+
 int main(int argc, char **argv) {
   bench_session s = {0};
   bench_args_read(&s.args, argc, argv);
@@ -38,6 +45,7 @@ int main(int argc, char **argv) {
   bench_inputs_find(&s.inputs, s.args.names, s.args.name_count);
   s.worst = s.inputs.worst;
   int code = check_outputs(&s);
+  if (code == CLI_OK) code = check_tuning(&s);
   if (code == CLI_OK && (s.inputs.count > 0 || s.args.table == TABLE_LIMITS) && bench_run(&s)) code = report(&s);
   if (code == CLI_OK) code = s.worst;
   bench_session_free(&s);

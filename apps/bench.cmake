@@ -1,7 +1,7 @@
 # sptrsm-bench: with CUDA it measures cuSPARSE by direct calls, times by device events and measures the limits of the device. All but
 # the program itself is an object library, so that tests reach it.
 add_library(sptrsm_bench_objects OBJECT bench_args.c bench_check.c bench_inputs.c bench_json.c bench_limits_host.c bench_means.c
-  bench_measure.c bench_run.c bench_table.c bench_tune.c bench_worker.c gen_triangle.c gen_pattern.c)
+  bench_measure.c bench_run.c bench_table.c bench_tune.c bench_tune_auto.c bench_worker.c gen_triangle.c gen_pattern.c tune_bounds.c)
 sptrsm_target_options(sptrsm_bench_objects)
 target_link_libraries(sptrsm_bench_objects PUBLIC sptrsm_apps)
 if(SPTRSM_WITH_CUDA)

@@ -9,7 +9,7 @@
  * bench_cublas.c     cuBLAS DTRSM on a dense copy, where the triangle is nearly dense
  * bench_check.c      right-hand sides and the residual; bench_compare.cu: repetitions compared on the device
  * bench_limits*      bandwidth, dependency hop, launch and arithmetic of the machine
- * bench_table.c, bench_means.c, bench_json.c, bench_tune.c   what is shown and written
+ * bench_table.c, bench_means.c, bench_json.c, bench_tune*.c   what is shown and written
  */
 #ifndef APPS_BENCH_H
 #define APPS_BENCH_H

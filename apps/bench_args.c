@@ -23,13 +23,15 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "  --limit-s S      time for a measurement, default 120\n"
                            "  --budget-s S     time for all; what is left is skipped\n"
                            "  --threads N, --host   host threads; measure on the host\n"
-                           "  --tune           p and q of syncfree-csc; --tune-out FILE: the table\n"
+                           "  --tune[=auto|syncfree-csc]   bounds of auto, or p and q, for this device;\n"
+                           "                   --tune-out FILE: rewrites the table\n"
                            "  --json FILE|-, --csv FILE, --force    force: replace any file\n"
                            "  -q, -v, --help, --version\n"
                            "exit: 0 ok, 1 a wrong solution or a time limit, 2 usage, 3 bad input,\n"
                            "      4 singular, 5 I/O, 6 memory, 7 device, 8 a method crashed\n";
 
 enum { KEY_OP = 4000, KEY_CSV, KEY_BUDGET, KEY_LIMIT, KEY_PARAMS, KEY_TABLE, KEY_TUNE, KEY_TUNE_OUT };
+static const char *const tunable[] = {"auto", "syncfree-csc"};
 static const char *const tables[] = {"solve", "levels", "preprocess", "memory", "limits"};
 
 /* ---- lists ---- */
@@ -145,7 +147,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_BUDGET: a->budget_s = positive("--budget-s", text); return 0;
   case KEY_LIMIT: a->limit_s = positive("--limit-s", text); return 0;
   case KEY_TABLE: a->table = (bench_table_kind)cli_choice("--table", text, tables, 5); return 0;
-  case KEY_TUNE: a->tune = true; return 0;
+  case KEY_TUNE: a->tune = text ? (bench_tune_kind)(TUNE_AUTO + cli_choice("--tune", text, tunable, 2)) : TUNE_AUTO; return 0;
   case KEY_TUNE_OUT: a->tune_out = text; return 0;
   case ARGP_KEY_ARGS:
     a->names = state->argv + state->next;
@@ -170,7 +172,7 @@ static const struct argp_option options[] = {GRID_OPTIONS,
                                              {"limit-s", KEY_LIMIT, "S", 0, NULL, 0},
                                              {"params", KEY_PARAMS, "M:V", 0, NULL, 0},
                                              {"table", KEY_TABLE, "T", 0, NULL, 0},
-                                             {"tune", KEY_TUNE, NULL, 0, NULL, 0},
+                                             {"tune", KEY_TUNE, "WHAT", OPTION_ARG_OPTIONAL, NULL, 0},
                                              {"tune-out", KEY_TUNE_OUT, "FILE", 0, NULL, 0},
                                              {0}};
 
@@ -188,7 +190,7 @@ void bench_args_read(bench_args *a, int argc, char **argv) {
   if (a->name_count == 0 && a->table != TABLE_LIMITS) cli_usage("give a FILE with triangles, a folder or gen:KIND:SIZES");
   grid_check(&a->grid);
   if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
-  if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune measures syncfree-csc alone; leave --methods and --params out");
+  if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune says what is measured; leave --methods and --params out");
   if (a->csv && strcmp(a->csv, "-") == 0) cli_usage("--csv needs a file; only --json takes -");
   if (a->tune) bench_tune_methods(a);
 }

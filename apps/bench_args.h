@@ -9,6 +9,8 @@ enum { BENCH_LIST = 32, BENCH_METHODS = 256 };
 
 typedef enum { TABLE_SOLVE, TABLE_LEVELS, TABLE_PREPROCESS, TABLE_MEMORY, TABLE_LIMITS } bench_table_kind;
 
+typedef enum { TUNE_NOTHING, TUNE_AUTO, TUNE_SYNCFREE_CSC } bench_tune_kind;
+
 typedef struct {
   char **names; /* FILE, FILE:/path, folder or gen:... */
   int name_count;
@@ -27,7 +29,8 @@ typedef struct {
   bench_table_kind table;
   const char *json, *csv, *tune_out;
   grid_choice grid; /* of all inputs; else what each says of itself */
-  bool host, force, tune, nrhs_given;
+  bench_tune_kind tune;
+  bool host, force, nrhs_given;
 } bench_args;
 
 /* Defaults, then the command line; exits with CLI_USAGE where it is wrong. */

@@ -142,7 +142,7 @@ static bool settle(watch *w, const bench_machine *machine) {
   bench_session *s = w->s;
   if (w->is_ready) return true; /* a later worker: its limits are not measured */
   if (s->args.tune && machine->place == SPTRSM_HOST) {
-    cli_error("--tune measures syncfree-csc and needs a GPU; there is none here, or --host was given");
+    cli_error("--tune is for a GPU; there is none here, or --host was given");
     return note_code(s, CLI_USAGE), false;
   }
   s->machine = *machine;

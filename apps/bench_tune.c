@@ -1,4 +1,4 @@
-/* bench_tune.c -- see bench_tune.h. */
+/* bench_tune.c -- see bench_tune.h. The bounds of auto: bench_tune_auto.c. */
 #include "bench_tune.h"
 
 #include <errno.h>
@@ -14,7 +14,9 @@ static const int grid_q[] = {8192, 64, 256, 1024, 2048, 4096, 16384};
 enum { COUNT_P = sizeof grid_p / sizeof *grid_p, COUNT_Q = sizeof grid_q / sizeof *grid_q };
 static const double worth_it = 1.01, lost_at_most = 0.9; /* mean and least gain over the default; else the default stays */
 
-void bench_tune_methods(bench_args *a) {
+/* ---- p and q of syncfree-csc ---- */
+
+static void add_pairs(bench_args *a) {
   static char names[COUNT_P * COUNT_Q][40];
   for (int i = 0; i < COUNT_P * COUNT_Q; i++) {
     snprintf(names[i], sizeof names[i], "syncfree-csc/p=%d,q=%d", grid_p[i / COUNT_Q], grid_q[i % COUNT_Q]);
@@ -26,7 +28,7 @@ void bench_tune_methods(bench_args *a) {
   memcpy(a->nrhs, nrhs, sizeof nrhs);
 }
 
-int bench_tune_report(const bench_session *s) {
+static int report_pairs(const bench_session *s) {
   int best = 0;
   double gain = worth_it;
   for (int m = 1; m < s->args.method_count; m++) {
@@ -41,48 +43,62 @@ int bench_tune_report(const bench_session *s) {
   return s->args.tune_out ? bench_tune_write(s->args.tune_out, s->machine.device, p, q) : CLI_OK;
 }
 
-/* ---- the table of devices ---- */
-
-static int fail(const char *path) {
-  cli_error("%s: can't write: %s", path, strerror(errno));
-  return CLI_IO;
+void bench_tune_methods(bench_args *a) {
+  if (a->tune == TUNE_AUTO) bench_tune_auto_methods(a);
+  else add_pairs(a);
 }
 
-/* Copies the old rows but that of the device; the new one comes before the default. */
-static void copy_rows(FILE *to, FILE *from, const char *mine, const char *row) {
+int bench_tune_report(const bench_session *s) { return s->args.tune == TUNE_AUTO ? bench_tune_auto_report(s) : report_pairs(s); }
+
+/* ---- tables of devices ---- */
+
+int bench_tune_rewrite(const char *path, bench_tune_copy copy, const void *what) {
+  char *part = NULL;
+  if (asprintf(&part, "%s.part", path) < 0) return cli_no_memory("a file name");
+  FILE *from = fopen(path, "r"), *to = fopen(part, "w");
+  if (to) copy(to, from, what);
+  if (from) fclose(from);
+  bool good = to && !ferror(to);
+  if (to && fclose(to) != 0) good = false;
+  if (good && rename(part, path) != 0) good = false;
+  if (!good) cli_error("%s: can't write: %s", path, strerror(errno));
+  if (!good) (void)unlink(part);
+  free(part);
+  return good ? CLI_OK : CLI_IO;
+}
+
+bool bench_tune_names(const char *device) {
+  const bool fits = device[strcspn(device, "\"\\\n")] == '\0';
+  if (!fits) cli_error("device name %s can't stand in a table", device);
+  return fits;
+}
+
+typedef struct {
+  char mine[160], row[200];
+} pair_row;
+
+/* The old rows but that of the device; the new one comes before the default. */
+static void copy_pairs(FILE *to, FILE *from, const void *what) {
+  const pair_row *r = what;
   char *line = NULL;
   size_t room = 0;
   bool is_written = false;
   while (from && getline(&line, &room, from) > 0) {
-    const bool is_mine = strncmp(line, mine, strlen(mine)) == 0, is_last = strncmp(line, "TUNED(\"\",", 9) == 0;
-    if (!is_written && (is_mine || is_last)) fputs(row, to), is_written = true;
+    const bool is_mine = strncmp(line, r->mine, strlen(r->mine)) == 0, is_last = strncmp(line, "TUNED(\"\",", 9) == 0;
+    if (!is_written && (is_mine || is_last)) fputs(r->row, to), is_written = true;
     if (!is_mine) fputs(line, to);
   }
   free(line);
   if (is_written) return;
   fprintf(to,
           "/* p and q of syncfree-csc by device, made by sptrsm-bench --tune. The last row is for all others. */\n%sTUNED(\"\", 8, 8192)\n",
-          row);
+          r->row);
 }
 
 int bench_tune_write(const char *path, const char *device, int p, int q) {
-  char mine[160], row[200];
-  if (device[strcspn(device, "\"\\\n")] != '\0') {
-    cli_error("device name %s can't stand in a table", device);
-    return CLI_INTERNAL;
-  }
-  snprintf(mine, sizeof mine, "TUNED(\"%s\",", device);
-  snprintf(row, sizeof row, "%s %d, %d)\n", mine, p, q);
-  char *part = NULL;
-  if (asprintf(&part, "%s.part", path) < 0) return cli_no_memory("a file name");
-  FILE *from = fopen(path, "r"), *to = fopen(part, "w");
-  if (to) copy_rows(to, from, mine, row);
-  if (from) fclose(from);
-  bool good = to && !ferror(to);
-  if (to && fclose(to) != 0) good = false;
-  if (good && rename(part, path) != 0) good = false;
-  int code = good ? CLI_OK : fail(path);
-  if (!good) (void)unlink(part);
-  free(part);
-  return code;
+  pair_row r;
+  if (!bench_tune_names(device)) return CLI_INTERNAL;
+  snprintf(r.mine, sizeof r.mine, "TUNED(\"%s\",", device);
+  snprintf(r.row, sizeof r.row, "%s %d, %d)\n", r.mine, p, q);
+  return bench_tune_rewrite(path, copy_pairs, &r);
 }

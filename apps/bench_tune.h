@@ -1,14 +1,39 @@
-/* bench_tune.h -- p and q of syncfree-csc for the device at hand. */
+/* bench_tune.h -- tables that are made for a device by measuring there: the bounds of auto, and p and q of syncfree-csc. */
 #ifndef APPS_BENCH_TUNE_H
 #define APPS_BENCH_TUNE_H
 
 #include "bench_run.h"
 
-/* The grid of pairs as methods, the default first, and right-hand sides where p matters unless others were given. */
+/* What is to be measured, by args.tune. auto: the methods of its rows, and itself. syncfree-csc: the grid of pairs, the default first, and
+ * right-hand sides where p matters. Right-hand sides only where none were given. */
 void bench_tune_methods(bench_args *);
-/* Prints the best pair and, if asked to, writes it into the table of devices. Returns an exit code. */
+/* Prints what was found and, if asked to, writes it into the table of devices. Returns an exit code. */
 int bench_tune_report(const bench_session *);
+
+/* ---- p and q ---- */
+
 /* Puts the row of a device into a table of devices (src/trsm/syncfree_csc_tuned.def): replaces it, or adds it before the last row. */
 int bench_tune_write(const char *path, const char *device, int p, int q);
+
+/* ---- auto: bench_tune_auto.c ---- */
+
+enum { BENCH_TUNE_TRIANGLES = 8 }; /* fewer say nothing about a bound */
+void bench_tune_auto_methods(bench_args *);
+int bench_tune_auto_report(const bench_session *);
+/* Puts bounds of a device into src/core/auto_tuned.def: each replaces that of the same row and feature; the others stay. */
+typedef struct {
+  const char *row, *feature;
+  double least, most;
+  bool is_default; /* the table's own: needs no line */
+  char why[120];   /* the measurement, for the comment */
+} bench_auto_bounds;
+int bench_tune_auto_write(const char *path, const char *device, const bench_auto_bounds *, int count);
+
+/* ---- both ---- */
+
+/* Replaces a file by what copy writes after a look at it (from NULL: there is none); it stays where that fails. Returns an exit code. */
+typedef void (*bench_tune_copy)(FILE *to, FILE *from, const void *what);
+int bench_tune_rewrite(const char *path, bench_tune_copy, const void *what);
+bool bench_tune_names(const char *device); /* says so where a device's name can't stand in a table */
 
 #endif

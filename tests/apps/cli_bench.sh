@@ -149,7 +149,9 @@ END
   code 0
   says "workspace"
   check; grep -qE 'serial +f64 +N +4 +[0-9.]+ kB' stdout || fail "no bytes in the table of memory"
-  rejects 2 "--tune measures syncfree-csc and needs a GPU" sptrsm-bench gen:chain:9 --host --tune
+  rejects 2 "--tune is for a GPU" sptrsm-bench gen:chain:9 --host --tune=syncfree-csc
+  rejects 2 "--tune=auto needs 8 triangles or more; this is 1" sptrsm-bench gen:chain:9 --tune
+  rejects 2 "--tune: 'pq' is not one of auto, syncfree-csc" sptrsm-bench gen:chain:9 --tune=pq
   while read -r option value text; do
     rejects 2 "$text" sptrsm-bench x.h5 "$option" "$value"
   done <<'END'

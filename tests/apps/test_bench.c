@@ -311,7 +311,7 @@ Test(tune, the_best_pair_is_reported_if_it_is_worth_it) {
   char *text = NULL;
   size_t size;
   s = (bench_session){.inputs = {.list = in, .count = 1}, .features = f, .results = r, .machine = {.device = "One"}};
-  s.args = (bench_args){.nrhs = {1}, .nrhs_count = 1, .dtype_count = 1, .op_count = 1, .nrhs_given = true};
+  s.args = (bench_args){.nrhs = {1}, .nrhs_count = 1, .dtype_count = 1, .op_count = 1, .nrhs_given = true, .tune = TUNE_SYNCFREE_CSC};
   bench_tune_methods(&s.args);
   s.count = s.args.method_count;
   cr_assert_leq(s.count, 64);
