@@ -20,6 +20,12 @@ typedef struct {
   spti_view host; /* the plan's view in host memory */
 } opened;
 
+static inline void take_views(opened *o, spti_orientation orientation) {
+  ok(spti_matrix_view(&o->plan->view, o->matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_CUDA));
+  ok(spti_matrix_view(&o->host, o->matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_HOST));
+  cr_assert_eq(o->plan->view.pull, orientation == SPTI_PULL);
+}
+
 /* Any method will do: its plan is given the view that is wanted. */
 static opened open_system(const test_system *system, spti_orientation orientation) {
   opened o;
@@ -29,9 +35,7 @@ static opened open_system(const test_system *system, spti_orientation orientatio
   ok(sptrsm_context_create(&o.context, SPTRSM_CUDA, 0, NULL));
   ok(sptrsm_matrix_create(&o.matrix, o.context, &system->T, SPTRSM_COPY));
   ok(sptrsm_plan_create(&o.plan, o.matrix, &options));
-  ok(spti_matrix_view(&o.plan->view, o.matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_CUDA));
-  ok(spti_matrix_view(&o.host, o.matrix, spti_op_from(SPTRSM_N), orientation, SPTRSM_HOST));
-  cr_assert_eq(o.plan->view.pull, orientation == SPTI_PULL);
+  take_views(&o, orientation);
   return o;
 }
 

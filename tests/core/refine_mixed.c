@@ -3,6 +3,30 @@
 
 TestSuite(refine_mixed, .init = open_context, .fini = close_context);
 
+static sptrsm_options mixed_options(void) {
+  sptrsm_options mixed;
+  sptrsm_options_init(&mixed);
+  mixed.precision = SPTRSM_MIXED;
+  return mixed;
+}
+
+/* Random right-hand sides in double precision, before a test spoils some. */
+static void draw_right_hand_sides(block *B) {
+  make_block(B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  draw(B);
+}
+
+/* A X = B solved and refined; berr [NRHS]. */
+static sptrsm_refine_result solve_and_refine(sptrsm_direct *d, block *B, block *X, double *berr) {
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.solve = 1;
+  sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+  make_block(X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, B, X, &options, &result));
+  return result;
+}
+
 Test(refine_mixed, single_factors_give_double_solutions) {
   static factor_set s;
   static original A;
@@ -54,16 +78,10 @@ Test(refine_mixed, too_ill_conditioned_for_single_factors_is_said) {
   mat whole = product(L, U);
   memset(&A, 0, sizeof A);
   store_original(&A, &whole, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
-  sptrsm_refine_options options;
-  sptrsm_refine_options_init(&options);
-  options.solve = 1;
   double berr[NRHS];
-  sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
-  make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
-  make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
-  draw(&B);
+  draw_right_hand_sides(&B);
   sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
-  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+  const sptrsm_refine_result result = solve_and_refine(d, &B, &X, berr);
   int64_t bad = 0;
   for (int k = 0; k < NRHS; k++) bad += !(berr[k] <= 5 * DBL_EPSILON);
   cr_assert(bad > 0 && result.unconverged == bad && result.max_berr == berr[result.worst], "%d bad columns, %d said", (int)bad,
@@ -87,17 +105,11 @@ Test(refine_mixed, overflow_is_no_small_error) {
   memset(&A, 0, sizeof A);
   store_original(&A, &identity, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
   for (int precision = SPTRSM_WORKING; precision <= SPTRSM_MIXED; precision++) {
-    sptrsm_refine_options options;
-    sptrsm_refine_options_init(&options);
-    options.solve = 1;
     double berr[NRHS];
-    sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
-    make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
-    make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
-    draw(&B);
+    draw_right_hand_sides(&B);
     for (int i = 0; i < N; i++) set(&B, i, 4, 1.2e308);
     sptrsm_direct *d = create(&s, &A, (sptrsm_precision)precision, 0);
-    OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+    const sptrsm_refine_result result = solve_and_refine(d, &B, &X, berr);
     cr_assert(isnan(berr[4]) && result.worst == 4 && result.unconverged == 1, "berr %g, %d columns", berr[4], (int)result.unconverged);
     sptrsm_direct_destroy(d);
   }
@@ -107,9 +119,7 @@ Test(refine_mixed, what_single_precision_can_not_hold) {
   static factor_set s;
   static original A;
   sptrsm_direct *d;
-  sptrsm_options mixed;
-  sptrsm_options_init(&mixed);
-  mixed.precision = SPTRSM_MIXED;
+  const sptrsm_options mixed = mixed_options();
   build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSR, 0);
   int64_t last = s.U.ptr[N] - 1;
   double kept = s.U.val[last];
@@ -134,9 +144,7 @@ Test(refine_mixed, diagonals_that_underflow) {
   static factor_set s;
   static original A;
   sptrsm_direct *d;
-  sptrsm_options mixed;
-  sptrsm_options_init(&mixed);
-  mixed.precision = SPTRSM_MIXED;
+  const sptrsm_options mixed = mixed_options();
   for (int t = SPTRSM_F64; t <= SPTRSM_C128; t += 2) {
     build(&s, &A, &recipes[0], (sptrsm_dtype)t, SPTRSM_CSR, 0);
     int64_t last = s.U.ptr[N] - 1;
@@ -158,9 +166,7 @@ Test(refine_mixed, pivots_of_D_that_underflow) {
   static factor_set s;
   static original A;
   sptrsm_direct *d;
-  sptrsm_options mixed;
-  sptrsm_options_init(&mixed);
-  mixed.precision = SPTRSM_MIXED;
+  const sptrsm_options mixed = mixed_options();
   build(&s, &A, &recipes[4], SPTRSM_F64, SPTRSM_CSR, 0);
   cr_assert(s.f.D_sub, "recipe 4 has pairs no more");
   OK(sptrsm_direct_create(&d, context, &s.f, &mixed));
@@ -184,9 +190,7 @@ Test(refine_mixed, scales_beyond_single_precision) {
   static factor_set s;
   static original A;
   sptrsm_direct *d;
-  sptrsm_options mixed;
-  sptrsm_options_init(&mixed);
-  mixed.precision = SPTRSM_MIXED;
+  const sptrsm_options mixed = mixed_options();
   int scaled = 0;
   while (scaled < RECIPES && !recipes[scaled].scaled) scaled++;
   build(&s, &A, &recipes[scaled], SPTRSM_F64, SPTRSM_CSR, 0);
@@ -214,14 +218,8 @@ Test(refine_mixed, single_factors_follow_new_values) {
   store_original(&B_of_other, &whole, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
   OK(sptrsm_direct_set_original(d, &B_of_other.A));
   double berr[NRHS];
-  sptrsm_refine_options options;
-  sptrsm_refine_options_init(&options);
-  options.solve = 1;
-  sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
-  make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
-  make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
-  draw(&B);
-  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+  draw_right_hand_sides(&B);
+  (void)solve_and_refine(d, &B, &X, berr);
   check_columns(&B_of_other.dense, 1, &B, &X, berr, 10 * u_of(SPTRSM_F64), "new values");
   expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &X.b), "single precision");
   sptrsm_direct_destroy(d);

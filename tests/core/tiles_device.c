@@ -1,9 +1,22 @@
 /* tiles_device.c -- tiles parted on a real device against the host's partition, bit for bit. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "core/device_view.h"
 #include "core/levels.h"
 #include "core/tile_compare.h"
+
+/* Other values of the same pattern, in both views. */
+static void change_values(opened *o, const test_system *system, spti_orientation orientation) {
+  const sptrsm_sparse *T = &system->T;
+  const size_t numbers = (size_t)T->ptr[T->n] * sptrsm_dtype_bytes(T->dtype) / sizeof(double);
+  double *changed = malloc((numbers + 1) * sizeof *changed);
+  cr_assert_not_null(changed);
+  for (size_t e = 0; e < numbers; e++) changed[e] = -1.5 * ((const double *)T->val)[e];
+  ok(sptrsm_matrix_set_values(o->matrix, changed));
+  free(changed);
+  take_views(o, orientation);
+}
 
 static void check_tiles(const test_system *system, spti_orientation orientation, const char *name) {
   const spti_tiles_settings set = spti_tiles_defaults();
@@ -16,6 +29,10 @@ static void check_tiles(const test_system *system, spti_orientation orientation,
   ok(spti_gpu_tiles_create(&device, o.plan, true, &set));
   const char *difference = tile_difference(&host, &device, o.plan);
   cr_assert_null(difference, "%s by %s: other %s", name, orientation == SPTI_PULL ? "rows" : "columns", difference);
+  change_values(&o, system, orientation);
+  spti_tiles_free(&host);
+  ok(spti_tiles_build(&host, &o.host, levels.order, levels.ptr, levels.count, &set));
+  if (o.host.n > 0) cr_assert_not_null(tile_difference(&host, &device, o.plan), "%s: no values changed", name);
   ok(spti_gpu_tiles_update(&device, o.plan));
   difference = tile_difference(&host, &device, o.plan);
   cr_assert_null(difference, "%s by %s: after an update other %s", name, orientation == SPTI_PULL ? "rows" : "columns", difference);

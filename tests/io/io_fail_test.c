@@ -5,9 +5,9 @@
  * allocations are left out, because it brings its own malloc.
  */
 #include "fixture.h"
+#include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,6 @@ enum { FAILS_MALLOC = 0 };
 enum { FAILS_MALLOC = 1 };
 #endif
 
-static char folder[] = "/tmp/sptrsm_fail_XXXXXX";
-static char file[64];
 static void (*arm)(long);
 static int (*was_hit)(void);
 
@@ -29,25 +27,14 @@ static void prepare(void) {
   *(void **)&was_hit = dlsym(RTLD_DEFAULT, "fail_once_hit");
   cr_assert((arm != NULL && was_hit != NULL) || getenv("LD_PRELOAD") == NULL, "the preloaded fail_once lacks its functions");
   if (arm == NULL) cr_skip_test("fail_once is not preloaded");
-  cr_assert(mkdtemp(folder) != NULL);
-  snprintf(file, sizeof file, "%s/out.h5", folder);
+  make_folder();
 }
 
 static void clean_up(void) {
-  char command[96];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  if (arm != NULL) cr_assert(system(command) == 0);
+  if (arm != NULL) remove_folder();
 }
 
 TestSuite(io_fail, .init = prepare, .fini = clean_up);
-
-static int count_files(void) {
-  DIR *d = opendir(folder);
-  int count = 0;
-  for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-  closedir(d);
-  return count;
-}
 
 /* ---- saving ---- */
 

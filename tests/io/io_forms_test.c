@@ -1,5 +1,6 @@
 /* io_forms_test.c -- every form of a sparse matrix, as other tools write it, gives the same matrix. */
 #include "fixture.h"
+#include "test_folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -233,8 +234,8 @@ Test(io_forms, unit_forgives_a_missing_diagonal) {
 /* ---- names and listings ---- */
 
 Test(io_forms, file_names_may_contain_colons) {
-  char folder[] = "/tmp/sptrsm_colon_XXXXXX", name[128], where[160], command[512];
-  cr_assert(mkdtemp(folder) != NULL);
+  char name[128], where[160], command[512];
+  make_folder();
   snprintf(name, sizeof name, "%s/run:", folder);
   snprintf(command, sizeof command, "mkdir '%s' && cp '%s' '%s/a:b.h5'", name, DATA("forms.h5"), name); /* "run:/" looks like an object */
   cr_assert(system(command) == 0);
@@ -243,8 +244,7 @@ Test(io_forms, file_names_may_contain_colons) {
   check_matrix(M, REAL, where);
   cr_assert_str_eq(M->where, where);
   sptrsm_file_matrix_free(M);
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  cr_assert(system(command) == 0);
+  remove_folder();
 }
 
 static const sptrsm_file_entry *find(const sptrsm_file_listing *list, const char *path) {

@@ -1,4 +1,6 @@
 /* io_output_test.c -- where an output file goes: names, links, and files that appear meanwhile. */
+#include "test_folder.h"
+
 #include <criterion/criterion.h>
 #include <io/io_internal.h>
 #include <limits.h>
@@ -8,22 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/sptrsm_output_XXXXXX";
-static char file[64], link_name[64];
+static char link_name[64];
 
-static void make_folder(void) {
-  cr_assert(mkdtemp(folder) != NULL);
-  snprintf(file, sizeof file, "%s/out.h5", folder);
+static void make_names(void) {
+  make_folder();
   snprintf(link_name, sizeof link_name, "%s/link.h5", folder);
 }
 
-static void remove_folder(void) {
-  char command[96];
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  cr_assert(system(command) == 0);
-}
-
-TestSuite(io_output, .init = make_folder, .fini = remove_folder);
+TestSuite(io_output, .init = make_names, .fini = remove_folder);
 
 static void put(const char *path, const char *text) {
   FILE *f = fopen(path, "w");
@@ -37,16 +31,6 @@ static int holds(const char *path, const char *text) {
   size_t got = fread(content, 1, sizeof content - 1, f);
   fclose(f);
   return got == strlen(text) && strcmp(content, text) == 0;
-}
-
-/* "ls -A" of the folder has this many lines. */
-static int count_files(void) {
-  char command[96];
-  int count = -1;
-  snprintf(command, sizeof command, "ls -A '%s' | wc -l", folder);
-  FILE *p = popen(command, "r");
-  cr_assert(p != NULL && fscanf(p, "%d", &count) == 1 && pclose(p) == 0);
-  return count;
 }
 
 static sptrsm_status save(const char *path, int force) {

@@ -1,8 +1,8 @@
 /* io_save_test.c -- what is written is read back the same, and appears whole or not at all. */
 #include "fixture.h"
+#include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,28 +10,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char folder[] = "/tmp/sptrsm_save_XXXXXX";
-static char file[64];
-
-static void make_folder(void) {
-  cr_assert(mkdtemp(folder) != NULL);
-  snprintf(file, sizeof file, "%s/out.h5", folder);
-}
-
-static int count_files(void) {
-  DIR *d = opendir(folder);
-  int count = 0;
-  for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-  closedir(d);
-  return count;
-}
-
-static void remove_folder(void) {
-  char command[96];
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  cr_assert(system(command) == 0);
-}
 
 TestSuite(io_save, .init = make_folder, .fini = remove_folder);
 
@@ -342,14 +320,6 @@ static void interrupted(int signal_number) {
   _exit(130);
 }
 
-static int has_temporary_file(void) {
-  DIR *d = opendir(folder);
-  int found = 0;
-  for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) found |= strncmp(e->d_name, ".out.h5.", 8) == 0;
-  closedir(d);
-  return found;
-}
-
 /* Saves again and again, so that a signal meets a save under way. */
 static void save_for_ever(const sptrsm_block *X) {
   sptrsm_save_options o;
@@ -370,7 +340,7 @@ Test(io_save, an_interrupt_leaves_no_temporary_file) {
     int result = 0;
     pid_t child = fork();
     if (child == 0) save_for_ever(&X);
-    for (int wait = 0; wait < 5000 && !has_temporary_file(); wait++) usleep(1000);
+    for (int wait = 0; wait < 5000 && count_named(".out.h5.") == 0; wait++) usleep(1000);
     usleep((useconds_t)(3000 * round));
     cr_assert(kill(child, SIGINT) == 0 && waitpid(child, &result, 0) == child);
     cr_assert(WIFEXITED(result) && WEXITSTATUS(result) == 130, "status %d", result);

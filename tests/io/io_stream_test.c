@@ -1,5 +1,6 @@
 /* io_stream_test.c -- blocks read and written in parts: the same numbers as in one go, and a kill at any step can be resumed. */
 #include "fixture.h"
+#include "test_folder.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -13,23 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/sptrsm_stream_XXXXXX";
-static char file[64], part[72], journal[80];
+static char part[72], journal[80];
 
-static void make_folder(void) {
-  cr_assert(mkdtemp(folder) != NULL);
-  snprintf(file, sizeof file, "%s/x.h5", folder);
+static void make_names(void) {
+  make_folder();
   snprintf(part, sizeof part, "%s.part", file);
   snprintf(journal, sizeof journal, "%s.journal", part);
 }
 
-static void remove_folder(void) {
-  char command[96];
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  cr_assert(system(command) == 0);
-}
-
-TestSuite(io_stream, .init = make_folder, .fini = remove_folder);
+TestSuite(io_stream, .init = make_names, .fini = remove_folder);
 
 #define OK(call)                                                                                                                           \
   do {                                                                                                                                     \
@@ -38,15 +31,6 @@ TestSuite(io_stream, .init = make_folder, .fini = remove_folder);
   } while (0)
 
 static int is_file(const char *path) { return access(path, F_OK) == 0; }
-
-static int count_files(void) {
-  char command[96];
-  int count = -1;
-  snprintf(command, sizeof command, "ls -A '%s' | wc -l", folder);
-  FILE *p = popen(command, "r");
-  cr_assert(p != NULL && fscanf(p, "%d", &count) == 1 && pclose(p) == 0);
-  return count;
-}
 
 /* ---- reading ---- */
 

@@ -76,6 +76,20 @@ inline bool has_entry(shape s, int n, int i, int j, numbers &random) {
   }
 }
 
+/* A view of arrays that stand for device memory: of order n, by columns, forward; the rest is the caller's. */
+template <typename T>
+spti_view view_of(int32_t n, const std::vector<int64_t> &ptr, const std::vector<int32_t> &idx, const std::vector<T> &val) {
+  spti_view view = {};
+  view.n = n;
+  view.nnz = ptr.back();
+  view.dtype = dtype_of<T>::value;
+  view.place = SPTRSM_CUDA;
+  view.ptr = ptr.data();
+  view.idx = idx.data();
+  view.val = val.data();
+  return view;
+}
+
 template <typename T> struct problem {
   using real = typename dtype_of<T>::real;
   int32_t n;
@@ -97,14 +111,7 @@ template <typename T> struct problem {
       }
       ptr.push_back(int64_t(idx.size()));
     }
-    view = {};
-    view.n = n;
-    view.nnz = ptr.back();
-    view.dtype = dtype_of<T>::value;
-    view.place = SPTRSM_CUDA;
-    view.ptr = ptr.data();
-    view.idx = idx.data();
-    view.val = val.data();
+    view = view_of(n, ptr, idx, val);
     view.head = stored_diagonal && !backward;
     view.tail = stored_diagonal && backward;
     view.backward = backward;

@@ -294,14 +294,7 @@ Test(simt_levels, long_lines) {
       ptr.push_back(int64_t(idx.size()));
     }
     const std::vector<value> val = random_block<value>(int64_t(idx.size()), 3);
-    spti_view view = {};
-    view.n = n;
-    view.nnz = ptr.back();
-    view.dtype = SPTRSM_C128;
-    view.place = SPTRSM_CUDA;
-    view.ptr = ptr.data();
-    view.idx = idx.data();
-    view.val = val.data();
+    spti_view view = view_of(n, ptr, idx, val);
     view.pull = pull;
     view.unit = true;
     simt::use(simt::schedule::from_seed(uint64_t(pull + 1)));

@@ -87,13 +87,7 @@ template <typename T> struct grid_problem {
       }
       ptr.push_back(int64_t(idx.size()));
     }
-    view.n = n;
-    view.nnz = ptr.back();
-    view.dtype = dtype_of<T>::value;
-    view.place = SPTRSM_CUDA;
-    view.ptr = ptr.data();
-    view.idx = idx.data();
-    view.val = val.data();
+    view = view_of(n, ptr, idx, val);
     view.head = c.stored_diagonal && c.backward;
     view.tail = c.stored_diagonal && !c.backward;
     view.pull = true;

@@ -54,13 +54,7 @@ template <typename T> struct patchwork {
       }
       ptr.push_back(int64_t(idx.size()));
     }
-    view.n = n;
-    view.nnz = ptr.back();
-    view.dtype = dtype_of<T>::value;
-    view.place = SPTRSM_CUDA;
-    view.ptr = ptr.data();
-    view.idx = idx.data();
-    view.val = val.data();
+    view = view_of(n, ptr, idx, val);
     view.head = upper;
     view.tail = !upper;
     view.pull = pull;

@@ -1,0 +1,37 @@
+/* test_folder.h -- a folder of its own for each test that writes files. Included once per test program, before its TestSuite. */
+#ifndef SPTRSM_TESTS_FOLDER_H
+#define SPTRSM_TESTS_FOLDER_H
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/sptrsm_test_XXXXXX";
+static char file[64]; /* out.h5 in it, not made yet */
+
+static inline void make_folder(void) {
+  cr_assert(mkdtemp(folder) != NULL);
+  snprintf(file, sizeof file, "%s/out.h5", folder);
+}
+
+static inline void remove_folder(void) {
+  char command[96];
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  cr_assert(system(command) == 0);
+}
+
+/* Files in it whose names begin so, hidden ones too. */
+static inline int count_named(const char *begin) {
+  DIR *d = opendir(folder);
+  int count = 0;
+  for (struct dirent *e = readdir(d); e != NULL; e = readdir(d))
+    count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strncmp(e->d_name, begin, strlen(begin)) == 0;
+  closedir(d);
+  return count;
+}
+
+static inline int count_files(void) { return count_named(""); }
+
+#endif
