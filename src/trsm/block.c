@@ -75,10 +75,10 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int64_t tiles = s->analysis.totals[SPTI_BLOCK_TILES] + s->analysis.totals[SPTI_BLOCK_DIAGONAL_TILES];
   const double stored = (double)(tiles * SPTI_BLOCK_TILE) / (double)(plan->view.nnz > 0 ? plan->view.nnz : 1);
-  int32_t flagged[2];
-  if (spti_block_flagged(flagged, &s->analysis, plan) != SPTRSM_OK) flagged[0] = flagged[1] = -1;
-  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d",
-           s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0]);
+  int32_t flagged[3];
+  if (spti_block_flagged(flagged, &s->analysis, plan) != SPTRSM_OK) flagged[0] = flagged[1] = flagged[2] = -1;
+  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
+           s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0], flagged[2]);
   info->plan_bytes = sizeof *s + s->analysis.bytes;
 }
 

@@ -27,10 +27,11 @@ static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
   columns->order = spti_carve(&c, count, sizeof *columns->order);
   columns->step_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->step_start);
   columns->diag_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->diag_start);
+  columns->near_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->near_start);
   columns->tile_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->tile_start);
   columns->ready_at = spti_carve(&c, columns->view.n, sizeof *columns->ready_at);
   args->flags = spti_carve(&c, count, sizeof *args->flags);
-  args->flagged = spti_carve(&c, 2, sizeof *args->flagged);
+  args->flagged = spti_carve(&c, 3, sizeof *args->flagged);
   return c.used;
 }
 
@@ -44,6 +45,7 @@ static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, cons
   args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile);
   args->triangle = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
   args->inverse = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
+  args->near = spti_carve(&c, totals[SPTI_BLOCK_NEAR_TILES], tile);
   return c.used;
 }
 
@@ -113,7 +115,7 @@ fail:
 static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v) {
   const size_t matrix = (size_t)v->nnz * (sptrsm_dtype_bytes(v->dtype) + sizeof *v->idx);
   const int64_t steps = a->totals[SPTI_BLOCK_STEPS], diagonal = a->totals[SPTI_BLOCK_DIAGONAL_TILES];
-  if (steps > INT32_MAX / SPTI_BLOCK_STEP || diagonal > INT32_MAX)
+  if (steps > INT32_MAX / SPTI_BLOCK_STEP || diagonal > INT32_MAX || a->totals[SPTI_BLOCK_NEAR_TILES] > INT32_MAX)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: %lld steps of columns and %lld diagonal tiles are beyond 32 bits; use gather",
                      (long long)steps, (long long)diagonal);
   if (a->bytes > NEVER_TOO_LARGE && a->bytes / TIMES_THE_MATRIX > matrix)
@@ -125,6 +127,7 @@ static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v
 static sptrsm_status fill(const spti_block_values_args *args, const sptrsm_plan *plan) {
   SPTI_CUDA(spti_block_values_launch(args, args->columns.view.dtype, plan->context->stream));
   SPTI_CUDA(spti_block_inverses_launch(args, args->columns.view.dtype, plan->context->stream));
+  SPTI_CUDA(spti_block_near_launch(args, args->columns.view.dtype, plan->context->stream));
   return SPTRSM_OK;
 }
 
@@ -141,6 +144,8 @@ static spti_block_panels panels_of(const spti_block_analysis *a) {
                              .diag_start = columns->diag_start,
                              .triangle = a->args.triangle,
                              .inverse = a->args.inverse,
+                             .near_start = columns->near_start,
+                             .near = a->args.near,
                              .flags = a->args.flags,
                              .herald = a->herald};
 }
@@ -196,9 +201,9 @@ sptrsm_status spti_block_analysis_update(const spti_block_analysis *a, const spt
   return plan->view.n > 0 ? fill(&args, plan) : SPTRSM_OK;
 }
 
-sptrsm_status spti_block_flagged(int32_t out[2], const spti_block_analysis *a, const sptrsm_plan *plan) {
-  const size_t bytes = 2 * sizeof *out;
-  out[0] = out[1] = 0;
+sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *a, const sptrsm_plan *plan) {
+  const size_t bytes = 3 * sizeof *out;
+  out[0] = out[1] = out[2] = 0;
   return plan->view.n > 0 ? spti_gpu_copy(plan->context, out, bytes, a->args.flagged, bytes, bytes, 1, SPTI_TO_HOST) : SPTRSM_OK;
 }
 

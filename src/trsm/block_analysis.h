@@ -18,7 +18,7 @@ enum { SPTI_BLOCK_REFINE_F32 = 1000 };
 typedef struct {
   spti_block_settings set;
   spti_block_panels panels;
-  int64_t totals[SPTI_BLOCK_TOTALS]; /* steps, tiles, tiles of diagonal blocks */
+  int64_t totals[SPTI_BLOCK_TOTALS]; /* steps, tiles, tiles of diagonal blocks, of near steps */
   int32_t levels;                    /* of panels */
   spti_block_values_args args;       /* the same arrays as panels has, to be written */
   int32_t *herald;                   /* likewise */
@@ -30,7 +30,7 @@ typedef struct {
  * was made before a failure is freed by spti_block_analysis_free too. */
 sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *, const spti_block_settings *);
 sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);         /* new values, same pattern */
-sptrsm_status spti_block_flagged(int32_t out[2], const spti_block_analysis *, const sptrsm_plan *); /* substituted, refined; waits */
+sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *, const sptrsm_plan *); /* substituted, refined, apart; waits */
 void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);
 
 #endif

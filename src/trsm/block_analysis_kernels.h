@@ -1,6 +1,6 @@
 /* block_analysis_kernels.h -- the device steps that make the panels of `block` (block_kernels.h) from a pull view cut into panels
  * (core/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
- * nothing. In this order: ready, count, then with memory for what was counted values and inverses; new values need the last two only. */
+ * nothing. In this order: ready, count, then with memory for what was counted values, inverses and near; new values need the last three only. */
 #ifndef SPTI_BLOCK_ANALYSIS_KERNELS_H
 #define SPTI_BLOCK_ANALYSIS_KERNELS_H
 
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 enum { SPTI_BLOCK_TERMS = 4 }; /* of a residual: what a row of two entries besides the diagonal has */
-enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_TOTALS };
+enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */
 
 typedef struct {
@@ -31,26 +31,28 @@ typedef struct {
   int32_t *tiles;       /* [count] */
   int32_t *step_start;  /* [count+1]: their running sums */
   int32_t *diag_start;  /* [count+1] */
+  int32_t *near_start;  /* [count+1] */
   int64_t *tile_start;  /* [count+1] */
   int64_t *totals;      /* [SPTI_BLOCK_TOTALS] */
 } spti_block_columns_args;
 
 int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> ready_at */
-int spti_block_count_launch(const spti_block_columns_args *, void *stream); /* -> step_start, tile_start, diag_start, totals */
+int spti_block_count_launch(const spti_block_columns_args *, void *stream); /* -> step_start, tile_start, diag_start, near_start, totals */
 
 typedef struct {
   spti_block_columns_args columns;
   int32_t *col;  /* [8 steps], or NULL: col and step are there, only the values are new */
   int64_t *step; /* [steps] */
-  void *tile, *triangle, *inverse;
+  void *tile, *triangle, *inverse, *near;
   int32_t *flags;       /* [count] */
-  int32_t *flagged;     /* [2]: panels that are substituted, and refined */
+  int32_t *flagged;     /* [3]: panels that are substituted, refined, and whose near columns are not multiplied in advance */
   double bound, refine; /* row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement; the first on
                          * average over a row, and more in rows of more terms than SPTI_BLOCK_TERMS, in proportion */
 } spti_block_values_args;
 
 int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> col, step, tile, triangle; flagged: 0 */
 int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* triangle -> inverse, flags, flagged */
+int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);     /* tile, inverse -> near; flags, flagged */
 
 #ifdef __cplusplus
 }

@@ -128,7 +128,22 @@ template <typename T, typename Shape> struct block_values {
 #pragma unroll
     for (int v = 0; v < Shape::VALUES; v++) buffer[row(v) * Shape::ROW + word()] = -double(x[v]);
   }
+  /* Whole block: this chunk, from step `step` on, to the buffer; the next one is asked for, and the one behind it looked up. False: it was
+   * lost. */
+  SPTI_DEVICE bool next_chunk(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t step, int32_t chunk,
+                              int32_t chunks, double *buffer, block_shared *shared) {
+    if (!wait(a, g, now)) shared->lost_at = chunk;
+    hand_over(buffer);
+    if (chunk + 1 < chunks) ask(a, g, now);
+    if (chunk + 2 < chunks) find_next(a, g, step + 2 * Shape::STEPS);
+    syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
+    return shared->lost_at > chunk;
+  }
 };
+
+/* All of the panel's, or only those of its near steps. */
+template <typename Shape> SPTI_DEVICE int32_t chunks_of(int32_t steps) { return (steps + Shape::STEPS - 1) / Shape::STEPS; }
+template <typename Shape> SPTI_DEVICE int32_t chunks_of(const block_item &g) { return chunks_of<Shape>(g.end - g.begin); }
 
 /* Where a strip's tile of a step is; NULL: it has none. */
 template <typename T> SPTI_DEVICE const T *tile_of(const spti_block_panels &p, int32_t step, int32_t strip) {
@@ -283,42 +298,33 @@ template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args
   for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
 }
 
-/* Whole block: the right-hand sides less the products with all columns before the panel; and the inverse, if wanted, to shared memory.
- * Returns the number of chunks, or -1 if a dependency was lost. */
+/* Whole block: the right-hand sides less the products with the columns of the first `far` chunks; and the inverse, if wanted, to shared
+ * memory. The values of the next chunk, if there is one, have been asked for. False: a dependency was lost. */
 template <typename T, typename Shape>
-SPTI_DEVICE int32_t take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, double *buffers, T *inverse,
-                                 block_shared *shared, block_sums<T, Shape::TILES> &sums) {
-  const int32_t chunks = (g.end - g.begin + Shape::STEPS - 1) / Shape::STEPS;
+SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t far, double *buffers, T *inverse,
+                              block_shared *shared, block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums) {
+  const int32_t chunks = chunks_of<Shape>(g);
   int32_t step = g.end - chunks * Shape::STEPS;
-  block_values<T, Shape> values;
   block_tiles<T, Shape> tiles;
   if (chunks > 0) {
     values.find_next(a, g, step);
-    tiles.find_next(a, g, step);
+    if (far > 0) tiles.find_next(a, g, step);
     values.ask(a, g, now);
-    tiles.fetch_all(a, g);
-    if (chunks > 1) {
-      values.find_next(a, g, step + Shape::STEPS);
-      tiles.find_next(a, g, step + Shape::STEPS);
-    }
+    if (far > 0) tiles.fetch_all(a, g);
+    if (chunks > 1) values.find_next(a, g, step + Shape::STEPS);
+    if (far > 1) tiles.find_next(a, g, step + Shape::STEPS);
   }
   start_sums<T, Shape>(a, g, sums); /* once the first columns are on their way */
   if (inverse) fetch_inverse(a, g, inverse);
-  for (int32_t chunk = 0; chunk < chunks; chunk++, step += Shape::STEPS) {
+  for (int32_t chunk = 0; chunk < far; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
-    const bool more = chunk + 1 < chunks, much_more = chunk + 2 < chunks;
-    if (!values.wait(a, g, now)) shared->lost_at = chunk;
-    values.hand_over(buffer);
-    if (more) values.ask(a, g, now);
-    if (much_more) values.find_next(a, g, step + 2 * Shape::STEPS);
-    syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
-    if (shared->lost_at <= chunk) return -1;
-    if (more) tiles.multiply_and_fetch(a, g, sums, buffer);
+    if (!values.next_chunk(a, g, now, step, chunk, chunks, buffer, shared)) return false;
+    if (chunk + 1 < far) tiles.multiply_and_fetch(a, g, sums, buffer);
     else tiles.multiply(sums, buffer);
-    if (much_more) tiles.find_next(a, g, step + 2 * Shape::STEPS);
+    if (chunk + 2 < far) tiles.find_next(a, g, step + 2 * Shape::STEPS);
     if (chunk % CHUNKS_OF_NEWS == CHUNKS_OF_NEWS - 1 && thread_in_block() == 0) report_progress(a.sync);
   }
-  return chunks;
+  return true;
 }
 
 } // namespace spti

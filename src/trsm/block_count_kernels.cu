@@ -43,28 +43,32 @@ SPTI_KERNEL(COUNT_THREADS) block_count_kernel(spti_block_columns_args a) {
 
 /* One block: where each panel's steps and tiles begin. */
 SPTI_KERNEL(COUNT_THREADS) block_starts_kernel(spti_block_columns_args a) {
-  int64_t steps = 0, tiles = 0, diagonal = 0;
+  int64_t steps = 0, tiles = 0, diagonal = 0, near = 0;
   for (int32_t start = 0; start <= a.count; start += threads_per_block()) {
     const int32_t p = start + thread_in_block();
     const int32_t rows = p < a.count ? load_const(a.first + p + 1) - load_const(a.first + p) : 0;
-    int64_t step_total, tile_total, diagonal_total;
-    const int64_t step = steps + block_sum_before(p < a.count ? load_const(a.steps + p) : 0, &step_total);
+    int64_t step_total, tile_total, diagonal_total, near_total;
+    const int32_t own_steps = p < a.count ? load_const(a.steps + p) : 0, strips = (rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP;
+    const int64_t step = steps + block_sum_before(own_steps, &step_total);
     const int64_t tile = tiles + block_sum_before(p < a.count ? load_const(a.tiles + p) : 0, &tile_total);
-    const int32_t own = spti_block_diagonal_tiles((rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP);
-    const int64_t block = diagonal + block_sum_before(own, &diagonal_total);
+    const int64_t block = diagonal + block_sum_before(spti_block_diagonal_tiles(strips), &diagonal_total);
+    const int64_t product = near + block_sum_before(strips * spti_block_near(own_steps), &near_total);
     if (p <= a.count) {
       store(a.step_start + p, int32_t(step));
       store(a.tile_start + p, tile);
       store(a.diag_start + p, int32_t(block));
+      store(a.near_start + p, int32_t(product));
     }
     steps += step_total;
     tiles += tile_total;
     diagonal += diagonal_total;
+    near += near_total;
   }
   if (thread_in_block() != 0) return;
   store(a.totals + SPTI_BLOCK_STEPS, steps);
   store(a.totals + SPTI_BLOCK_TILES, tiles);
   store(a.totals + SPTI_BLOCK_DIAGONAL_TILES, diagonal);
+  store(a.totals + SPTI_BLOCK_NEAR_TILES, near);
 }
 
 } // namespace spti

@@ -4,7 +4,8 @@
  * A warp multiplies one strip of 16 rows; where a panel has only one or two, several warps share the strip's steps and their sums are
  * added in one order. The block waits for the solutions of 32 columns at a time -- each value is asked for by one thread, and
  * again as long as it is the sentinel -- and hands them to its warps through shared memory; the next columns' values are on
- * their way while the product runs.
+ * their way while the product runs. Of the columns that are ready last the product with the inverse is taken in advance
+ * (block_near.cuh).
  *
  * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
  * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
@@ -19,8 +20,7 @@
 
 #include "core/transfer.cuh"
 #include "core/two_blocks.cuh"
-#include "trsm/block_columns.cuh"
-#include "trsm/block_diagonal.cuh"
+#include "trsm/block_near.cuh"
 
 namespace spti {
 
@@ -28,10 +28,12 @@ enum { STEPS_OF_NEWS = 8 }; /* rounds of steps between two reports of progress *
 
 /* ---- sums, at the end ---- */
 
-/* A right-hand side of the tile whose sum is not to be trusted with zeros that stand for no entry. Those that a tile has beyond the last
- * are no one's. */
+/* Has it met nothing that is not finite, or nearly so? Else it is not to be trusted with zeros that stand for no entry. */
+SPTI_DEVICE bool is_good(double sum) { return magnitude(sum) <= 1e300; }
+
+/* The right-hand sides that a tile has beyond the last are no one's. */
 SPTI_DEVICE void mark_if_bad(const block_item &g, int k, double sum, block_shared *shared) {
-  if (!(magnitude(sum) <= 1e300) && k < g.left) shared->some_bad = shared->bad[k] = 1;
+  if (!is_good(sum) && k < g.left) shared->some_bad = shared->bad[k] = 1;
 }
 
 /* f(word in shared memory, element of the lane's that belongs there, its right-hand side) for all that a warp has of 16 rows of its own:
@@ -201,17 +203,29 @@ SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_item &g,
   }
 }
 
-/* Whole warp: out with a tile's bad ones, or with all. */
-template <typename T, typename Shape>
-SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T *now, const double *r, int tile, bool all_of_them,
-                         const block_shared *shared) {
+/* Whole warp: out with the elements of a tile that are wanted(row, right-hand side). */
+template <typename T, typename Shape, typename Wanted>
+SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T *now, const double *r, int tile, Wanted wanted) {
   for (int32_t i = lane(); i < 8 * g.rows; i += 32) {
     const int32_t row = i / 8, k = 8 * tile + i % 8;
-    if (g.k + k >= a.between.width || !(all_of_them || shared->bad[k])) continue;
+    if (k >= g.left || !wanted(row, k)) continue;
     const double *at = r + row * Shape::ROW + k * Shape::PLANES;
     const T x = from_reals<T>::make(at[0], at[Shape::PLANES - 1]);
     publish(now + (g.first + row) * a.ld + g.k + k, x);
     write_out(a, g.first + row, g.k + k, x);
+  }
+}
+
+/* Whole block: from sums in shared memory, those of bad right-hand sides taken anew by entries, to the solutions that are wanted. */
+template <typename T, typename Shape, typename Wanted>
+SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_item &g, T *now, double *r, block_shared *shared,
+                                  Wanted wanted) {
+  for (int k = 0; k < Shape::COLUMNS && shared->some_bad; k++)
+    if (shared->bad[k]) sum_by_entries<T, Shape>(a, g, now, r, k);
+  syncthreads();
+  for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
+    substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
+    put_out<T, Shape>(a, g, now, r, tile, wanted);
   }
 }
 
@@ -284,13 +298,63 @@ SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item
   if (multiplies) put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
   if (!substituted && !shared->some_bad) return;
   syncthreads(); /* nobody needs the sums any more */
-  for (int k = 0; k < Shape::COLUMNS && shared->some_bad; k++)
-    if (shared->bad[k]) sum_by_entries<T, Shape>(a, g, now, r, k);
-  syncthreads();
-  for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
-    substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
-    put_out<T, Shape>(a, g, now, r, tile, substituted, shared);
+  solve_by_entries<T, Shape>(a, g, now, r, shared, [&](int32_t, int k) { return substituted || shared->bad[k]; });
+}
+
+/* Lane by lane: out with a strip's solutions, all that are good; others are left to solve_by_entries. */
+template <typename T, typename Shape>
+SPTI_DEVICE void put_good(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x,
+                          block_shared *shared) {
+  bool all_good = true;
+#pragma unroll
+  for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+    for (int e = 0; e < 4 * Shape::PLANES; e++)
+      all_good = all_good && (is_good(x.part[n][e / 4][e % 4]) || 8 * n + column_of_lane() + e % 2 >= g.left);
+  if (all_good) {
+    put_strip<T, Shape>(a, g, now, x, false, shared);
+    return;
   }
+#pragma unroll
+  for (int n = 0; n < Shape::TILES; n++)
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      const int32_t r = row_of_lane(g, e / 2), k = 8 * n + column_of_lane() + e % 2;
+      if (r >= g.rows || k >= g.left) continue;
+      bool good = true;
+#pragma unroll
+      for (int plane = 0; plane < Shape::PLANES; plane++) good = good && is_good(x.part[n][plane][e]);
+      if (!good) shared->some_bad = shared->bad[k] = 1;
+      if (!good) continue;
+      publish(now + (g.first + r) * a.ld + g.k + k, get_parts<T>(x.part[n], e));
+      write_out(a, g.first + r, g.k + k, get_parts<T>(x.part[n], e));
+    }
+}
+
+/* Whole block: from the sums over all but the near columns to the solutions. values: as take_columns left them. */
+template <typename T, typename Shape>
+SPTI_DEVICE bool solve_near(const spti_block_solve_args &a, const block_item &g, T *now, int32_t far, double *buffers, const T *inverse,
+                            double *r, block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
+  const bool multiplies = g.works() && g.part == 0;
+  block_near<T, Shape> near(a, g);
+  if (multiplies) near.fetch(chunks_of<Shape>(g) - far);
+  gather_sums<T, Shape>(g, r, sums, shared);
+  if (multiplies) {
+    block_inverse<T, Shape> tiles(g, inverse);
+    tiles.fetch_pair(0);
+    sums = {};
+    tiles.multiply(sums, r);
+  }
+  if (!take_near_columns<T, Shape>(a, g, now, far, buffers, shared, values, near, multiplies, sums)) return false;
+  if (multiplies) put_good<T, Shape>(a, g, now, sums, shared);
+  syncthreads();
+  if (!shared->some_bad) return true;
+  if (multiplies) for_rows<T, Shape>(sums, buffers, [](double &word, double &sum, int) { word = sum; });
+  solve_by_entries<T, Shape>(a, g, now, r, shared, [&](int32_t row, int k) {
+    const double *x = buffers + row * Shape::ROW + k * Shape::PLANES;
+    return !is_good(x[0]) || !is_good(x[Shape::PLANES - 1]);
+  });
+  return true;
 }
 
 /* Whole block: fills its rows and columns of the other work block. */
@@ -328,9 +392,17 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
   T *inverse = (T *)(words + Shape::ROOM * Shape::ROW);
   const int32_t flags = load_const(a.panels.flags + g.panel);
+  const int32_t chunks = chunks_of<Shape>(g), near = flags == 0 && a.panels.near ? chunks_of<Shape>(spti_block_near(g.end - g.begin)) : 0;
   block_sums<T, Shape::TILES> sums;
-  const int32_t chunks = take_columns<T, Shape>(a, g, blocks.now, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse, shared, sums);
-  if (chunks < 0) return;
+  block_values<T, Shape> values;
+  if (!take_columns<T, Shape>(a, g, blocks.now, chunks - near, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse, shared, values,
+                              sums))
+    return;
+  if (near > 0) {
+    if (!solve_near<T, Shape>(a, g, blocks.now, chunks - near, words, inverse, room, values, sums, shared)) return;
+    refill<T, Shape>(a, g, blocks);
+    return;
+  }
   /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
   if (!FITS || chunks == 0) syncthreads();

@@ -8,6 +8,7 @@
  * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
  * Deterministic: yes. */
 #include "trsm/block_column_map.cuh"
+#include "trsm/block_limits.cuh"
 
 namespace spti {
 
@@ -76,6 +77,7 @@ template <typename T> SPTI_KERNEL(VALUES_THREADS) block_values_kernel(spti_block
   if (p == 0 && thread_in_block() == 0) {
     store(a.flagged, 0);
     store(a.flagged + 1, 0);
+    store(a.flagged + 2, 0);
   }
   clear_tiles<T>(a.tile, tile, load_const(a.columns.tile_start + p + 1));
   clear_tiles<T>(a.triangle, diagonal, load_const(a.columns.diag_start + p + 1));
@@ -145,26 +147,6 @@ template <typename W> struct two_triangles {
       if (top + i >= j) X(top + i, j) = x[i];
   }
 };
-
-/* Of the real and imaginary parts of T: the normal numbers, and the step of those below them. */
-template <typename R> struct range;
-template <> struct range<float> {
-  static constexpr double LEAST = 1.1754943508222875e-38, MOST = 3.4028234663852886e38, STEP = 1.401298464324817e-45;
-};
-template <> struct range<double> {
-  static constexpr double LEAST = 2.2250738585072014e-308, MOST = 1.7976931348623157e308, STEP = 4.9406564584124654e-324;
-};
-template <typename R> struct range<complex_t<R>> : range<R> {};
-
-/* Up to which amplification of roundings a product with the inverse is as accurate as is promised: a residual is measured by the terms of
- * its row, in the whole matrix. */
-SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
-  const spti_view &v = a.columns.view;
-  if (place >= v.n) return a.bound;
-  const int32_t line = v.backward ? v.n - 1 - place : place;
-  const int64_t terms = load_const(v.ptr + line + 1) - load_const(v.ptr + line) - v.head - v.tail + 2;
-  return terms > SPTI_BLOCK_TERMS ? a.bound * double(terms) / SPTI_BLOCK_TERMS : a.bound;
-}
 
 /* Whole block: what row `thread` asks for, a flag of the panel. Roundings of the products are amplified by abs(inverse) abs(D) in the
  * solutions, which the residual of a row adds up with abs(D) as weights. */

@@ -22,24 +22,23 @@ static void same(const opened *o, const void *device, const void *expected, int6
   free(copy);
 }
 
-/* Inverses agree but for roundings, where they are used at all. */
-static void same_inverses(const opened *o, const spti_block_analysis *a, const block_reference *b, const char *name) {
-  const int64_t count = b->panels.diag_start[b->panels.count] * (int64_t)SPTI_BLOCK_TILE;
-  const size_t all = (size_t)count * sizeof(double);
-  double *inverse = malloc(all);
-  const double *expected = b->panels.inverse;
-  cr_assert(inverse);
-  ok(spti_gpu_copy(o->context, inverse, all, a->panels.inverse, all, all, 1, SPTI_TO_HOST));
+/* Tiles of panels, the first of each at start[p], agree but for roundings; those of panels with one of the flags are used nowhere. */
+static void alike(const opened *o, const double *device, const double *expected, const int32_t *start, const block_reference *b,
+                  unsigned unused_flags, const char *what, const char *name) {
+  const size_t all = (size_t)start[b->panels.count] * SPTI_BLOCK_TILE * sizeof(double);
+  double *found = malloc(all + 1);
+  cr_assert(found);
+  ok(spti_gpu_copy(o->context, found, all, device, all, all, 1, SPTI_TO_HOST));
   for (int32_t p = 0; p < b->panels.count; p++)
-    for (int64_t i = (int64_t)b->panels.diag_start[p] * SPTI_BLOCK_TILE; i < (int64_t)b->panels.diag_start[p + 1] * SPTI_BLOCK_TILE; i++)
-      cr_assert(b->panels.flags[p] == SPTI_BLOCK_SUBSTITUTE || (inverse[i] - expected[i] <= 1e-10 && expected[i] - inverse[i] <= 1e-10),
-                "%s: inverse of panel %d", name, p);
-  free(inverse);
+    for (int64_t i = (int64_t)start[p] * SPTI_BLOCK_TILE; i < (int64_t)start[p + 1] * SPTI_BLOCK_TILE; i++)
+      cr_assert((unused_flags >> b->panels.flags[p] & 1) || (found[i] - expected[i] <= 1e-10 && expected[i] - found[i] <= 1e-10),
+                "%s: %s of panel %d", name, what, p);
+  free(found);
 }
 
 static void check(const opened *o, const spti_block_analysis *a, const block_rules *rules, const char *name) {
   block_reference b;
-  int32_t flagged[2];
+  int32_t flagged[3];
   const int64_t *totals = a->totals;
   cr_assert(block_reference_make(&b, &o->host, rules));
   const int64_t count = b.panels.count, diagonal = b.panels.diag_start[count];
@@ -48,18 +47,21 @@ static void check(const opened *o, const spti_block_analysis *a, const block_rul
   cr_assert_eq(totals[SPTI_BLOCK_STEPS], b.steps, "%s", name);
   cr_assert_eq(totals[SPTI_BLOCK_TILES], b.tiles, "%s", name);
   cr_assert_eq(totals[SPTI_BLOCK_DIAGONAL_TILES], diagonal, "%s", name);
+  cr_assert_eq(totals[SPTI_BLOCK_NEAR_TILES], b.panels.near_start[count], "%s", name);
   same(o, a->panels.first, b.panels.first, count + 1, sizeof(int32_t), "first", name);
   same(o, a->panels.order, b.panels.order, count, sizeof(int32_t), "order", name);
   same(o, a->panels.step_start, b.panels.step_start, count + 1, sizeof(int32_t), "step_start", name);
   same(o, a->panels.diag_start, b.panels.diag_start, count + 1, sizeof(int32_t), "diag_start", name);
+  same(o, a->panels.near_start, b.panels.near_start, count + 1, sizeof(int32_t), "near_start", name);
   same(o, a->panels.col, b.panels.col, b.steps * SPTI_BLOCK_STEP, sizeof(int32_t), "col", name);
   same(o, a->panels.step, b.panels.step, b.steps, sizeof(int64_t), "step", name);
   same(o, a->panels.tile, b.panels.tile, b.tiles * SPTI_BLOCK_TILE, sizeof(double), "tiles", name);
   same(o, a->panels.triangle, b.panels.triangle, diagonal * SPTI_BLOCK_TILE, sizeof(double), "triangles", name);
   same(o, a->panels.flags, b.panels.flags, count, sizeof(int32_t), "flags", name);
-  same_inverses(o, a, &b, name);
+  alike(o, a->panels.inverse, b.panels.inverse, b.panels.diag_start, &b, 1u << SPTI_BLOCK_SUBSTITUTE, "inverse", name);
+  alike(o, a->panels.near, b.panels.near, b.panels.near_start, &b, ~1u, "near columns", name);
   ok(spti_block_flagged(flagged, a, o->plan));
-  for (int f = 0; f < 2; f++) cr_assert_eq(flagged[f], b.flagged[f], "%s: %d panels, not %d", name, flagged[f], b.flagged[f]);
+  for (int f = 0; f < 3; f++) cr_assert_eq(flagged[f], b.flagged[f], "%s: %d panels, not %d", name, flagged[f], b.flagged[f]);
   block_reference_free(&b);
 }
 

@@ -32,6 +32,15 @@ static void put(void *array, sptrsm_dtype dtype, int64_t at, number t) {
   }
 }
 
+static number get(const void *array, sptrsm_dtype dtype, int64_t at) {
+  switch (dtype) {
+  case SPTRSM_F32: return ((const float *)array)[at];
+  case SPTRSM_F64: return ((const double *)array)[at];
+  case SPTRSM_C64: return ((const float complex *)array)[at];
+  default: return ((const double complex *)array)[at];
+  }
+}
+
 /* A stored zero is -0, so that it differs from no entry. */
 static number entry(number t) { return t == 0 ? CMPLX(-0.0, -0.0) : t; }
 
@@ -255,8 +264,62 @@ static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_
   return !accurate || tiny || lost > least ? SPTI_BLOCK_REFINE : 0;
 }
 
-/* The inverse of panel q's block D by forward substitution; returns the panel's flag. */
-static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse) {
+/* Would the panel lose accuracy by near columns that are multiplied in advance? Roundings of what is multiplied, A, are amplified by
+ * abs(D) abs(X) in the residuals, which are measured by D and A; and of products that underflow nothing is left. */
+static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
+                  number A[][SPTI_BLOCK_ROWS]) {
+  const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN;
+  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS];
+  for (int32_t i = 0; i < places; i++) {
+    terms[i] = amplified[i] = 0;
+    for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) terms[i] += magnitude(A[i][j]);
+    for (int32_t k = 0; k <= i; k++) amplified[i] += magnitude(X[i][k]) * terms[k];
+    double residual = 0, weights = terms[i];
+    for (int32_t j = 0; j <= i; j++) {
+      residual += magnitude(D[i][j]) * amplified[j];
+      weights += magnitude(D[i][j]);
+    }
+    if (!(residual <= limit_of(m, m->first[q] + i) * weights)) return true;
+    for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) {
+      double product = 0;
+      bool some = false;
+      for (int32_t k = 0; k <= i; k++) {
+        product += magnitude(X[i][k]) * magnitude(A[k][j]);
+        some |= X[i][k] != 0 && A[k][j] != 0;
+      }
+      if (some && !(product >= least)) return true;
+    }
+  }
+  return false;
+}
+
+/* The products of the inverse X with the near columns of panel q. */
+static bool multiply_near(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
+                          const void *tile, void *near) {
+  static number A[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
+  const spti_block_panels *b = &m->b->panels;
+  const int32_t end = b->step_start[q + 1], steps = spti_block_near(end - b->step_start[q]);
+  for (int32_t i = 0; i < places; i++)
+    for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) {
+      A[i][j] = 0;
+      if (j >= SPTI_BLOCK_STEP * steps) continue;
+      const int64_t step = b->step[end - steps + j / SPTI_BLOCK_STEP];
+      int64_t at = spti_block_step_tile(step);
+      for (int32_t below = 0; below < i / 16; below++) at += spti_block_step_strips(step) >> below & 1;
+      if (spti_block_step_strips(step) >> i / 16 & 1) A[i][j] = get(tile, m->v->dtype, in_tile(at, i % 16, j % SPTI_BLOCK_STEP));
+    }
+  for (int32_t i = 0; i < places; i++)
+    for (int32_t j = 0; j < SPTI_BLOCK_STEP * steps; j++) {
+      number sum = 0;
+      for (int32_t k = 0; k <= i; k++) sum += X[i][k] * A[k][j];
+      const int64_t at = b->near_start[q] + i / 16 * steps + j / SPTI_BLOCK_STEP;
+      put(near, m->v->dtype, in_tile(at, i % 16, j % SPTI_BLOCK_STEP), sum);
+    }
+  return apart(m, q, places, D, X, A);
+}
+
+/* The inverse of panel q's block D by forward substitution, and its products with the near columns; returns the panel's flag. */
+static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse, const void *tile, void *near) {
   static number X[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
   const int32_t rows = m->first[q + 1] - m->first[q], places = (rows + 15) / 16 * 16;
   for (int32_t i = 0; i < places; i++)
@@ -267,7 +330,9 @@ static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_
       const int64_t at = m->b->panels.diag_start[q] + spti_block_diagonal_tile(i / 16, j / 16, j / 8 % 2);
       put(inverse, m->v->dtype, in_tile(at, i % 16, j % 8), X[i][j]);
     }
-  return flag_of(m, q, places, D, X);
+  const int32_t flag = flag_of(m, q, places, D, X);
+  const bool is_apart = multiply_near(m, q, places, D, X, tile, near);
+  return flag == 0 && is_apart ? SPTI_BLOCK_APART : flag;
 }
 
 /* ---- all of it ---- */
@@ -298,13 +363,17 @@ static bool make_steps(maker *m) {
   block_reference *b = m->b;
   const size_t count = (size_t)b->panels.count;
   int32_t *step_start = calloc(count + 1, sizeof *step_start), *diag_start = calloc(count + 1, sizeof *diag_start);
+  int32_t *near_start = calloc(count + 1, sizeof *near_start);
   b->panels.step_start = step_start;
   b->panels.diag_start = diag_start;
-  if (!step_start || !diag_start) return false;
+  b->panels.near_start = near_start;
+  if (!step_start || !diag_start || !near_start) return false;
   for (int32_t q = 0; q < b->panels.count; q++) {
     steps(m, q, NULL, NULL);
     step_start[q + 1] = (int32_t)b->steps;
-    diag_start[q + 1] = diag_start[q] + spti_block_diagonal_tiles((m->first[q + 1] - m->first[q] + 15) / 16);
+    const int32_t strips = (m->first[q + 1] - m->first[q] + 15) / 16;
+    diag_start[q + 1] = diag_start[q] + spti_block_diagonal_tiles(strips);
+    near_start[q + 1] = near_start[q] + strips * spti_block_near(step_start[q + 1] - step_start[q]);
   }
   int32_t *col = calloc((size_t)b->steps * SPTI_BLOCK_STEP + 1, sizeof *col);
   int64_t *step = calloc((size_t)b->steps + 1, sizeof *step);
@@ -321,17 +390,19 @@ static bool make_values(maker *m) {
   block_reference *b = m->b;
   const size_t bytes = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(m->v->dtype), diagonal = (size_t)b->panels.diag_start[b->panels.count];
   void *tile = calloc((size_t)b->tiles + 1, bytes), *triangle = calloc(diagonal + 1, bytes), *inverse = calloc(diagonal + 1, bytes);
+  void *near = calloc((size_t)b->panels.near_start[b->panels.count] + 1, bytes);
   int32_t *flags = calloc((size_t)b->panels.count + 1, sizeof *flags);
+  b->panels.near = near;
   b->panels.tile = tile;
   b->panels.triangle = triangle;
   b->panels.inverse = inverse;
   b->panels.flags = flags;
-  if (!tile || !triangle || !inverse || !flags) return false;
+  if (!tile || !triangle || !inverse || !near || !flags) return false;
   for (int32_t q = 0; q < b->panels.count; q++) {
     fill_tiles(m, q, tile, triangle);
     fill_diagonal(m, q, triangle, D);
-    flags[q] = invert(m, q, D, inverse);
-    if (flags[q]) b->flagged[flags[q] == SPTI_BLOCK_REFINE]++;
+    flags[q] = invert(m, q, D, inverse, tile, near);
+    if (flags[q]) b->flagged[flags[q] - 1]++;
   }
   return true;
 }
@@ -349,8 +420,8 @@ bool block_reference_make(block_reference *b, const spti_view *v, const block_ru
 
 void block_reference_free(block_reference *b) {
   const spti_block_panels *p = &b->panels;
-  const void *const arrays[] = {p->first,      p->order,    p->step_start, p->col,   p->step,  p->tile,
-                                p->diag_start, p->triangle, p->inverse,    p->flags, b->level, b->ready_at};
+  const void *const arrays[] = {p->first,    p->order,   p->step_start, p->col,        p->step, p->tile,  p->diag_start,
+                                p->triangle, p->inverse, p->flags,      p->near_start, p->near, b->level, b->ready_at};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)(uintptr_t)arrays[i]);
   *b = (block_reference){0};
 }

@@ -25,7 +25,7 @@ typedef struct {
   spti_block_panels panels;
   int64_t steps, tiles; /* of all panels */
   int32_t levels;       /* of the panels */
-  int32_t flagged[2];   /* panels that are substituted, and refined */
+  int32_t flagged[3];   /* panels that are substituted, refined, and whose near columns are not multiplied in advance */
   int32_t *level;       /* [count] */
   int32_t *ready_at;    /* [n]: position of each place when the panels stand in `order` */
 } block_reference;

@@ -85,6 +85,10 @@ int64_t element(int64_t start, int32_t row, int32_t column) {
   return tile * SPTI_BLOCK_TILE + (32 * (column / 4 % 2) + row % 8 * 4 + column % 4) * 2 + row / 8 % 2;
 }
 
+int64_t element_of_tile(int64_t tile, int32_t row, int32_t column) {
+  return tile * SPTI_BLOCK_TILE + (32 * (column / 4) + row % 8 * 4 + column % 4) * 2 + row / 8;
+}
+
 /* Column k of an inverse is as large as 1 / D(k,k); in these units it is known but for some roundings. */
 template <typename T> std::string check_inverses(const spti_block_panels &found, const spti_block_panels &expected) {
   using real = typename dtype_of<T>::real;
@@ -105,6 +109,34 @@ template <typename T> std::string check_inverses(const spti_block_panels &found,
   return "";
 }
 
+/* D N = A for all that a panel without a flag has of near columns, in units of what its rows sum up. */
+template <typename T> std::string check_near(const spti_block_panels &found, const spti_block_panels &expected) {
+  const long double u = std::numeric_limits<typename dtype_of<T>::real>::epsilon();
+  const T *near = static_cast<const T *>(found.near), *tile = static_cast<const T *>(expected.tile);
+  const T *triangle = static_cast<const T *>(expected.triangle);
+  for (int32_t p = 0; p < found.count; p++) {
+    const int32_t end = expected.step_start[p + 1], steps = spti_block_near(end - expected.step_start[p]);
+    const int32_t rows = (found.first[p + 1] - found.first[p] + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
+    for (int32_t e = 0; found.flags[p] == 0 && e < rows * steps * SPTI_BLOCK_STEP; e++) {
+      const int32_t row = e % rows, step = e / rows / SPTI_BLOCK_STEP, column = e / rows % SPTI_BLOCK_STEP;
+      const int64_t record = expected.step[end - steps + step];
+      int64_t at = spti_block_step_tile(record);
+      for (int32_t below = 0; below < row / 16; below++) at += spti_block_step_strips(record) >> below & 1;
+      const bool is_there = spti_block_step_strips(record) >> row / 16 & 1;
+      wide sum = is_there ? widen(tile[element_of_tile(at, row % 16, column)]) : wide(0);
+      long double scale = std::abs(sum);
+      for (int32_t k = 0; k <= row; k++) {
+        const int64_t own = found.near_start[p] + k / 16 * steps + step;
+        const wide term = widen(triangle[element(expected.diag_start[p], row, k)]) * widen(near[element_of_tile(own, k % 16, column)]);
+        sum -= term;
+        scale += std::abs(term);
+      }
+      if (!(std::abs(sum) <= 1e4L * u * scale)) return "near columns of panel " + std::to_string(p);
+    }
+  }
+  return "";
+}
+
 template <typename T> std::string compare(const spti_block_analysis &a, const block_reference &b) {
   const spti_block_panels &found = a.panels, &expected = b.panels;
   const int64_t *totals = a.totals;
@@ -112,20 +144,23 @@ template <typename T> std::string compare(const spti_block_analysis &a, const bl
   if (a.levels != b.levels) return "levels " + std::to_string(a.levels);
   if (found.n == 0) return "";
   const int64_t diagonal = expected.diag_start[expected.count];
-  if (totals[SPTI_BLOCK_STEPS] != b.steps || totals[SPTI_BLOCK_TILES] != b.tiles || totals[SPTI_BLOCK_DIAGONAL_TILES] != diagonal)
+  if (totals[SPTI_BLOCK_STEPS] != b.steps || totals[SPTI_BLOCK_TILES] != b.tiles || totals[SPTI_BLOCK_DIAGONAL_TILES] != diagonal ||
+      totals[SPTI_BLOCK_NEAR_TILES] != expected.near_start[expected.count])
     return "totals";
   std::string failure = differ("first", found.first, expected.first, expected.count + 1);
   if (failure.empty()) failure = differ("order", found.order, expected.order, expected.count);
   if (failure.empty()) failure = differ("ready at", a.args.columns.ready_at, b.ready_at, expected.n);
   if (failure.empty()) failure = differ("step start", found.step_start, expected.step_start, expected.count + 1);
   if (failure.empty()) failure = differ("diagonal start", found.diag_start, expected.diag_start, expected.count + 1);
+  if (failure.empty()) failure = differ("near start", found.near_start, expected.near_start, expected.count + 1);
   if (failure.empty()) failure = differ("column", found.col, expected.col, b.steps * SPTI_BLOCK_STEP);
   if (failure.empty()) failure = differ("step", found.step, expected.step, b.steps);
   using T1 = const T *;
   if (failure.empty()) failure = differ("tile value", T1(found.tile), T1(expected.tile), b.tiles * SPTI_BLOCK_TILE);
   if (failure.empty()) failure = differ("triangle value", T1(found.triangle), T1(expected.triangle), diagonal * SPTI_BLOCK_TILE);
   if (failure.empty()) failure = check_inverses<T>(found, expected);
-  if (failure.empty()) failure = differ("flagged", a.args.flagged, b.flagged, 2);
+  if (failure.empty()) failure = check_near<T>(found, expected);
+  if (failure.empty()) failure = differ("flagged", a.args.flagged, b.flagged, 3);
   return failure;
 }
 
@@ -227,6 +262,8 @@ Test(simt_block_analysis, what_is_wrong_is_noticed) {
   notices((const double *)p.tile + 5, 0, 8, "tile value");
   notices((const double *)p.triangle + 64, 0, 8, "triangle value");
   notices((const char *)p.inverse + 7, 0, 1, "inverse"); /* the sign and the exponent of (0,0) */
+  notices(p.near_start, 1, 4, "near start");
+  notices((const char *)p.near + 7, 0, 1, "near columns");
   notices(p.flags, 1, 4, "flag");
   notices(found.args.flagged, 0, 4, "flagged");
   block_reference_free(&expected);

@@ -1,0 +1,32 @@
+/* block_limits.cuh -- what decides how far the inverses of `block` are accurate (block_values_kernels.cu has the reasons): the range of a
+ * type, and how much a row's roundings may be amplified. */
+#ifndef SPTI_BLOCK_LIMITS_CUH
+#define SPTI_BLOCK_LIMITS_CUH
+
+#include "core/device.cuh"
+#include "trsm/block_analysis_kernels.h"
+
+namespace spti {
+
+/* Of the real and imaginary parts of T: the normal numbers, and the step of those below them. */
+template <typename R> struct range;
+template <> struct range<float> {
+  static constexpr double LEAST = 1.1754943508222875e-38, MOST = 3.4028234663852886e38, STEP = 1.401298464324817e-45;
+};
+template <> struct range<double> {
+  static constexpr double LEAST = 2.2250738585072014e-308, MOST = 1.7976931348623157e308, STEP = 4.9406564584124654e-324;
+};
+template <typename R> struct range<complex_t<R>> : range<R> {};
+
+/* Up to which amplification of roundings a product with the inverse is as accurate as is promised: a residual is measured by the terms of
+ * its row, in the whole matrix. */
+SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
+  const spti_view &v = a.columns.view;
+  if (place >= v.n) return a.bound;
+  const int32_t line = v.backward ? v.n - 1 - place : place;
+  const int64_t terms = load_const(v.ptr + line + 1) - load_const(v.ptr + line) - v.head - v.tail + 2;
+  return terms > SPTI_BLOCK_TERMS ? a.bound * double(terms) / SPTI_BLOCK_TERMS : a.bound;
+}
+
+} // namespace spti
+#endif

@@ -1,0 +1,214 @@
+/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (block_near.cuh says what for), and the flag of
+ * panels that would lose accuracy by them.
+ *
+ * A block of threads takes a panel: A goes to shared memory, a warp multiplies a strip of X with it on the tensor cores.
+ * With x = X r(far) - N x(near), roundings of what is subtracted, up to abs(A) abs(x(near)), are amplified by abs(X) in x and by
+ * abs(D) abs(X) in the residual, which a row measures by abs(A) and abs(D): abs(D) abs(X) abs(A) has to stay below a bound, in row sums
+ * like abs(D) abs(X) abs(D) (block_values_kernels.cu). And no element of N may be the sum of products that underflow, or overflow.
+ * Deterministic: yes. */
+#include "trsm/block_limits.cuh"
+#include "trsm/block_tile.cuh"
+
+namespace spti {
+
+enum { NEAR_WARPS = SPTI_BLOCK_STRIPS, NEAR_THREADS = 32 * NEAR_WARPS, NEAR_COLUMNS = SPTI_BLOCK_NEAR * SPTI_BLOCK_STEP };
+
+template <typename T> struct near_shape {
+  static constexpr int PLANES = planes_of<T>::COUNT, ROW = NEAR_COLUMNS * PLANES + 4; /* words of a row of A */
+};
+
+struct near_shared {
+  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS];     /* row sums of abs(A), of abs(X) abs(A) */
+  double least_of_A[NEAR_WARPS][32], least_of_X[NEAR_WARPS][32]; /* of what is not 0 */
+  int32_t apart;
+};
+
+struct near_item {
+  int32_t panel, first, strips, steps, end; /* near steps, and the end of the panel's */
+  int64_t diagonal, near;                   /* first tiles */
+
+  SPTI_DEVICE near_item(const spti_block_values_args &a) {
+    const spti_block_columns_args &c = a.columns;
+    panel = block_in_grid();
+    first = load_const(c.first + panel);
+    strips = (load_const(c.first + panel + 1) - first + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP;
+    end = load_const(c.step_start + panel + 1);
+    steps = spti_block_near(end - load_const(c.step_start + panel));
+    diagonal = load_const(c.diag_start + panel);
+    near = load_const(c.near_start + panel);
+  }
+  SPTI_DEVICE int32_t columns() const { return steps * SPTI_BLOCK_STEP; }
+};
+
+/* The lane's magnitudes of one tile. */
+template <typename T> SPTI_DEVICE void magnitudes(const block_fragment<T> &f, double (&m)[4]) {
+#pragma unroll
+  for (int e = 0; e < 4; e++) {
+    m[e] = 0;
+#pragma unroll
+    for (int plane = 0; plane < planes_of<T>::COUNT; plane++) m[e] += magnitude(double(f.part[plane][e]));
+  }
+}
+
+SPTI_DEVICE double smaller_nonzero(double least, double m) { return m != 0 && !(least <= m) ? m : least; }
+
+/* Whole warp: the sums of the lane's two rows, each shared by four lanes. */
+SPTI_DEVICE void put_row_sums(double *sums, double (&mine)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    mine[h] += shfl(mine[h], lane() ^ 1);
+    mine[h] += shfl(mine[h], lane() ^ 2);
+    if (lane() % 4 == 0) sums[warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4] = mine[h];
+  }
+}
+
+/* Adds a tile's magnitudes, times the weights of its columns, to the sums of the lane's two rows. */
+SPTI_DEVICE void add_weighted(double (&sums)[2], const double (&m)[4], const double *weights) {
+#pragma unroll
+  for (int e = 0; e < 4; e++) sums[e % 2] += m[e] * weights[lane() % 4 + e / 2 * 4];
+}
+
+/* Whole warp, one strip of A: zeros where a step has no tile of it. */
+template <typename T> SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g, double *A, near_shared *shared) {
+  constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
+  const int32_t strip = warp_in_block();
+  double sums[2] = {0, 0}, least = range<double>::MOST;
+  for (int32_t i = 0; i < g.steps; i++) {
+    const int64_t record = load_const(a.step + g.end - g.steps + i);
+    const int32_t strips = spti_block_step_strips(record), below = popcount(uint32_t(strips) & ((1u << strip) - 1));
+    block_fragment<T> f = {};
+    if (strips >> strip & 1)
+      load_fragment(from_global(), static_cast<const T *>(a.tile) + (spti_block_step_tile(record) + below) * SPTI_BLOCK_TILE, f);
+    double m[4];
+    magnitudes<T>(f, m);
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      const int32_t row = strip * SPTI_BLOCK_STRIP + lane() / 4 + e % 2 * 8, column = i * SPTI_BLOCK_STEP + lane() % 4 + e / 2 * 4;
+#pragma unroll
+      for (int plane = 0; plane < PLANES; plane++) A[row * ROW + column * PLANES + plane] = double(f.part[plane][e]);
+      sums[e % 2] += m[e];
+      least = smaller_nonzero(least, m[e]);
+    }
+  }
+  put_row_sums(shared->terms, sums);
+  shared->least_of_A[strip][lane()] = least;
+}
+
+/* Whole warp, one strip: N, and the row sums of abs(X) abs(A). */
+template <typename T>
+SPTI_DEVICE void multiply_strip(const spti_block_values_args &a, const near_item &g, const double *A, near_shared *shared) {
+  constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
+  const int32_t strip = warp_in_block();
+  const T *inverse = static_cast<const T *>(a.inverse) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
+  block_sums<T, SPTI_BLOCK_NEAR> sums = {};
+  double amplified[2] = {0, 0}, least = range<double>::MOST;
+  for (int32_t i = 0; i < 2 * (strip + 1); i += 2) {
+    block_fragment<T> f[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      load_fragment(from_global(), inverse + (i + h) * SPTI_BLOCK_TILE, f[h]);
+      double m[4];
+      magnitudes<T>(f[h], m);
+      add_weighted(amplified, m, shared->terms + (i + h) * SPTI_BLOCK_STEP);
+#pragma unroll
+      for (int e = 0; e < 4; e++) least = smaller_nonzero(least, m[e]);
+    }
+    multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * ROW, ROW);
+  }
+  put_row_sums(shared->amplified, amplified);
+  shared->least_of_X[strip][lane()] = least;
+  T *near = static_cast<T *>(a.near) + (g.near + strip * g.steps) * SPTI_BLOCK_TILE;
+  bool huge = false;
+#pragma unroll
+  for (int i = 0; i < SPTI_BLOCK_NEAR; i++)
+#pragma unroll
+    for (int e = 0; e < 4 && i < g.steps; e++) {
+      const T v = from_reals<T>::make(sums.part[i][0][e], sums.part[i][PLANES - 1][e]);
+      huge |= !(magnitude(v) <= range<T>::MOST);
+      store(near + i * SPTI_BLOCK_TILE + place_in_tile(lane() / 4 + e / 2 * 8, lane() % 4 * 2 + e % 2), v);
+    }
+  if (huge) shared->apart = 1;
+}
+
+/* Whole warp, one strip: do roundings stay small in the residuals? */
+template <typename T> SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g, near_shared *shared) {
+  const int32_t strip = warp_in_block();
+  const T *triangle = static_cast<const T *>(a.triangle) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
+  double residual[2] = {0, 0}, weights[2] = {0, 0};
+  for (int32_t i = 0; i < 2 * (strip + 1); i++) {
+    block_fragment<T> f;
+    double m[4];
+    load_fragment(from_global(), triangle + i * SPTI_BLOCK_TILE, f);
+    magnitudes<T>(f, m);
+    add_weighted(residual, m, shared->amplified + i * SPTI_BLOCK_STEP);
+    for (int e = 0; e < 4; e++) weights[e % 2] += m[e];
+  }
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int32_t row = strip * SPTI_BLOCK_STRIP + 8 * h + lane() / 4;
+#pragma unroll
+    for (int by = 1; by < 4; by *= 2) {
+      residual[h] += shfl(residual[h], lane() ^ by);
+      weights[h] += shfl(weights[h], lane() ^ by);
+    }
+    if (!(residual[h] <= limit_of_row(a, g.first + row) * (weights[h] + shared->terms[row]))) shared->apart = 1;
+  }
+}
+
+/* Whole block: may any sum of products be below the normal numbers? The least products say no, as a rule; if not, all are looked at. */
+template <typename T>
+SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_item &g, const double *A, near_shared *shared) {
+  constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
+  double least[2] = {range<double>::MOST, range<double>::MOST};
+  for (int32_t i = 0; i < 32 * g.strips; i++) {
+    least[0] = smaller_nonzero(least[0], shared->least_of_A[0][i]);
+    least[1] = smaller_nonzero(least[1], shared->least_of_X[0][i]);
+  }
+  if (least[0] * least[1] >= range<T>::LEAST) return;
+  const T *inverse = static_cast<const T *>(a.inverse) + g.diagonal * SPTI_BLOCK_TILE;
+  for (int32_t o = thread_in_block(); o < g.strips * SPTI_BLOCK_STRIP * g.columns(); o += NEAR_THREADS) {
+    const int32_t i = o / g.columns(), j = o % g.columns();
+    double product = 0;
+    bool some = false;
+    for (int32_t k = 0; k <= i; k++) {
+      const int32_t tile = spti_block_diagonal_tile(i / SPTI_BLOCK_STRIP, k / SPTI_BLOCK_STRIP, k / SPTI_BLOCK_STEP % 2);
+      const double *at = A + k * ROW + j * PLANES;
+      const double x = magnitude(
+                       load_const(inverse + int64_t(tile) * SPTI_BLOCK_TILE + place_in_tile(i % SPTI_BLOCK_STRIP, k % SPTI_BLOCK_STEP))),
+                   y = magnitude(at[0]) + (PLANES == 2 ? magnitude(at[1]) : 0.0);
+      product += x * y;
+      some |= x != 0 && y != 0;
+    }
+    if (some && !(product >= range<T>::LEAST)) shared->apart = 1;
+  }
+}
+
+template <typename T> SPTI_KERNEL(NEAR_THREADS) block_near_kernel(spti_block_values_args a) {
+  SPTI_DYNAMIC_SHARED(double, A);
+  SPTI_SHARED(near_shared, shared, 1);
+  const near_item g(a);
+  if (g.steps == 0 || load(a.flags + g.panel) != 0) return;
+  const bool works = warp_in_block() < g.strips;
+  if (thread_in_block() == 0) shared->apart = 0;
+  if (works) load_strip<T>(a, g, A, shared);
+  syncthreads();
+  if (works) multiply_strip<T>(a, g, A, shared);
+  syncthreads();
+  if (works) judge_strip<T>(a, g, shared);
+  look_for_underflow<T>(a, g, A, shared);
+  syncthreads();
+  if (thread_in_block() != 0 || !shared->apart) return;
+  store(a.flags + g.panel, SPTI_BLOCK_APART);
+  red_add(a.flagged + 2, 1);
+}
+
+} // namespace spti
+
+extern "C" int spti_block_near_launch(const spti_block_values_args *a, sptrsm_dtype dtype, void *stream) {
+  return spti::dispatch(dtype, [&](auto tag) {
+    using namespace spti;
+    using T = typename decltype(tag)::type;
+    const size_t shared = SPTI_BLOCK_ROWS * near_shape<T>::ROW * sizeof(double);
+    return SPTI_LAUNCH(block_near_kernel<T>, a->columns.count, NEAR_THREADS, shared, stream, *a);
+  });
+}
