@@ -70,8 +70,8 @@ template <typename T, typename Shape> struct block_values {
   int32_t next[Shape::VALUES]; /* places, of the next chunk; -1: nothing to ask for */
   int32_t herald = -1, next_herald = -1;
 
-  static SPTI_DEVICE int32_t word() { return thread_in_block() % Shape::WORDS; }
-  static SPTI_DEVICE int32_t row(int v) { return (v * BLOCK_THREADS + thread_in_block()) / Shape::WORDS; }
+  static SPTI_DEVICE int32_t word() { return int32_t(uint32_t(thread_in_block()) % Shape::WORDS); }
+  static SPTI_DEVICE int32_t row(int v) { return int32_t(uint32_t(v * BLOCK_THREADS + thread_in_block()) / Shape::WORDS); }
 
   SPTI_DEVICE void find_next(const spti_block_solve_args &a, const block_item &g, int32_t step) {
     const bool wanted = g.k + word() / Shape::PLANES < a.between.width;
@@ -125,8 +125,9 @@ template <typename T, typename Shape> struct block_values {
   }
   /* Their negatives, as B operands. */
   SPTI_DEVICE void hand_over(double *buffer) const {
+    double *at = buffer + row(0) * Shape::ROW + word();
 #pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) buffer[row(v) * Shape::ROW + word()] = -double(x[v]);
+    for (int v = 0; v < Shape::VALUES; v++) at[v * (BLOCK_THREADS / Shape::WORDS) * Shape::ROW] = -double(x[v]);
   }
   /* Whole block: this chunk, from step `step` on, to the buffer; the next one is asked for, and the one behind it looked up. False: it was
    * lost. */
@@ -138,6 +139,13 @@ template <typename T, typename Shape> struct block_values {
     if (chunk + 2 < chunks) find_next(a, g, step + 2 * Shape::STEPS);
     syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
     return shared->lost_at > chunk;
+  }
+  /* The same for the last one. Whether it was lost is for the caller to ask, after the product. */
+  SPTI_DEVICE void last_chunk(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t chunk, double *buffer,
+                              block_shared *shared) {
+    if (!wait(a, g, now)) shared->lost_at = chunk;
+    hand_over(buffer);
+    syncthreads();
   }
 };
 

@@ -21,15 +21,13 @@
 #include "core/transfer.cuh"
 #include "core/two_blocks.cuh"
 #include "trsm/block_near.cuh"
+#include "trsm/block_out.cuh"
 
 namespace spti {
 
 enum { STEPS_OF_NEWS = 8 }; /* rounds of steps between two reports of progress */
 
 /* ---- sums, at the end ---- */
-
-/* Has it met nothing that is not finite, or nearly so? Else it is not to be trusted with zeros that stand for no entry. */
-SPTI_DEVICE bool is_good(double sum) { return magnitude(sum) <= 1e300; }
 
 /* The right-hand sides that a tile has beyond the last are no one's. */
 SPTI_DEVICE void mark_if_bad(const block_item &g, int k, double sum, block_shared *shared) {
@@ -47,14 +45,14 @@ template <typename T, typename Shape, typename F> SPTI_DEVICE void for_rows(bloc
       double *at = r + (warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
 #pragma unroll
       for (int w = 0; w < 2 * Shape::PLANES; w++)
-        f(at[w], sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES], k + w / Shape::PLANES);
+        f(at + w, sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES], k + w / Shape::PLANES);
     }
 }
 
 template <typename T, typename Shape>
 SPTI_DEVICE void put_sums(const block_item &g, block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
-  for_rows<T, Shape>(sums, r, [&](double &word, double &sum, int k) {
-    word = sum;
+  for_rows<T, Shape>(sums, r, [&](double *word, double &sum, int k) {
+    *word = sum;
     if (g.parts == 1) mark_if_bad(g, k, sum, shared);
   });
 }
@@ -71,61 +69,7 @@ template <typename Shape> SPTI_DEVICE void add_parts(const block_item &g, double
   }
 }
 
-/* ---- solutions ---- */
-
-/* One solution, or two next to each other, to the work block. */
-template <typename R> SPTI_DEVICE void publish_pair(R *at, const R (&x)[2], bool first, bool second) {
-  if (first && second) store_relaxed((two<R> *)at, {publishable(x[0]), publishable(x[1])});
-  else if (first) publish(at, x[0]);
-  else if (second) publish(at + 1, x[1]);
-}
-template <typename R> SPTI_DEVICE void publish_pair(complex_t<R> *at, const complex_t<R> (&x)[2], bool first, bool second) {
-  if (first) store_relaxed((two<R> *)at, {publishable(x[0].re), publishable(x[0].im)});
-  if (second) store_relaxed((two<R> *)at + 1, {publishable(x[1].re), publishable(x[1].im)});
-}
-
-template <typename R> SPTI_DEVICE void store_pair(R *at, const R (&x)[2]) { store_once(reinterpret_cast<two<R> *>(at), {x[0], x[1]}); }
-template <typename R> SPTI_DEVICE void store_pair(complex_t<R> *, const complex_t<R> (&)[2]) {} /* see in_pairs */
-
-template <typename T> SPTI_DEVICE void write_out(const spti_block_solve_args &a, int32_t place, int32_t k, T x) {
-  const int64_t r = row_at(a.between.to, row_of_place(a, place));
-  store_once(element_at<T>(a.between.to, r, k), scale_row(a.between.to, r, x));
-}
-
-/* Whole warp: out with a strip's solutions, all but the bad ones. */
-template <typename T, typename Shape>
-SPTI_DEVICE void put_strip(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x, bool some_bad,
-                           const block_shared *shared) {
-  const auto wanted = [&](int k) { return k < g.left && !(some_bad && shared->bad[k]); };
-  const bool pairs = !some_bad && in_pairs<T>(a.between.to, a.between.width);
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int32_t r = row_of_lane(g, h);
-    T *at = now + (g.first + r) * a.ld + g.k;
-#pragma unroll
-    for (int n = 0; n < Shape::TILES && r < g.rows; n++) {
-      const int k = 8 * n + column_of_lane();
-      const T v[2] = {get_parts<T>(x.part[n], 2 * h), get_parts<T>(x.part[n], 2 * h + 1)};
-      publish_pair(at + k, v, wanted(k), wanted(k + 1));
-    }
-  }
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int32_t r = row_of_lane(g, h);
-    if (r >= g.rows) break;
-    const int64_t row = row_at(a.between.to, row_of_place(a, g.first + r));
-    T *at = element_at<T>(a.between.to, row, g.k + column_of_lane());
-#pragma unroll
-    for (int n = 0; n < Shape::TILES; n++) {
-      const int k = 8 * n + column_of_lane();
-      const T v[2] = {scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h)),
-                      scale_row(a.between.to, row, get_parts<T>(x.part[n], 2 * h + 1))};
-      if (pairs && k < g.left) store_pair(at + 8 * n, v);
-      if (!pairs && wanted(k)) store_once(at + 8 * n * a.between.to.col_stride, v[0]);
-      if (!pairs && wanted(k + 1)) store_once(at + (8 * n + 1) * a.between.to.col_stride, v[1]);
-    }
-  }
-}
+/* ---- by entries ---- */
 
 template <typename T> struct wide_of { using type = double; };
 template <typename R> struct wide_of<complex_t<R>> { using type = complex_t<double>; };
@@ -203,30 +147,15 @@ SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_item &g,
   }
 }
 
-/* Whole warp: out with the elements of a tile that are wanted(row, right-hand side). */
-template <typename T, typename Shape, typename Wanted>
-SPTI_DEVICE void put_out(const spti_block_solve_args &a, const block_item &g, T *now, const double *r, int tile, Wanted wanted) {
-  for (int32_t i = lane(); i < 8 * g.rows; i += 32) {
-    const int32_t row = i / 8, k = 8 * tile + i % 8;
-    if (k >= g.left || !wanted(row, k)) continue;
-    const double *at = r + row * Shape::ROW + k * Shape::PLANES;
-    const T x = from_reals<T>::make(at[0], at[Shape::PLANES - 1]);
-    publish(now + (g.first + row) * a.ld + g.k + k, x);
-    write_out(a, g.first + row, g.k + k, x);
-  }
-}
-
-/* Whole block: from sums in shared memory, those of bad right-hand sides taken anew by entries, to the solutions that are wanted. */
-template <typename T, typename Shape, typename Wanted>
-SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_item &g, T *now, double *r, block_shared *shared,
-                                  Wanted wanted) {
+/* Whole block: from sums in shared memory, those of bad right-hand sides taken anew by entries, to solutions by substitution. */
+template <typename T, typename Shape>
+SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_item &g, const T *now, double *r,
+                                  const block_shared *shared) {
   for (int k = 0; k < Shape::COLUMNS && shared->some_bad; k++)
     if (shared->bad[k]) sum_by_entries<T, Shape>(a, g, now, r, k);
   syncthreads();
-  for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) {
-    substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
-    put_out<T, Shape>(a, g, now, r, tile, wanted);
-  }
+  for (int tile = warp_in_block(); tile < Shape::TILES; tile += BLOCK_WARPS) substitute<T, Shape>(a, g, r, 8 * tile + lane() / 4);
+  syncthreads();
 }
 
 /* ---- the kernel ---- */
@@ -241,6 +170,15 @@ SPTI_DEVICE void gather_sums(const block_item &g, double *r, block_sums<T, Shape
   syncthreads();
 }
 
+/* Whole warp: x = inverse r. */
+template <typename T, typename Shape>
+SPTI_DEVICE void multiply_once(const block_item &g, const T *block, const double *r, block_sums<T, Shape::TILES> &x) {
+  block_inverse<T, Shape> inverse(g, block);
+  inverse.fetch_pair(0);
+  x = {};
+  inverse.multiply(x, r);
+}
+
 /* Whole block: x = inverse r, then one step of refinement: e = r - triangle x, x += inverse e. A warp has one of x and e in registers, the
  * other stands where r was. The first tiles of the triangle are asked for long before they are needed. */
 template <typename T, typename Shape>
@@ -249,11 +187,11 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
   block_inverse<T, Shape> inverse(g, block);
   const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
   block_diagonal<T, Shape, from_global> triangle(g, (const T *)a.panels.triangle + first);
-  const auto swap = [&](double &word, double &sum, int k) {
+  const auto swap = [&](double *word, double &sum, int k) {
     const double own = sum;
     mark_if_bad(g, k, own, shared);
-    sum = word;
-    word = -own;
+    sum = *word;
+    *word = -own;
   };
   if (multiplies) {
     inverse.fetch_pair(0);
@@ -276,84 +214,51 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
   syncthreads();
   if (!multiplies) return;
   inverse.multiply(x, r);
-  for_rows<T, Shape>(x, r, [](double &, double &sum, int) { sum = -sum; });
+  for_rows<T, Shape>(x, r, [](double *, double &sum, int) { sum = -sum; });
 }
 
-/* Whole block: from its sums, which are in the warps' registers, to the solutions. r: shared memory for all of them. */
+/* Lane by lane: marks what put_good left to others. */
 template <typename T, typename Shape>
-SPTI_DEVICE void solve_diagonal(const spti_block_solve_args &a, const block_item &g, T *now, const T *inverse, double *r, int32_t flags,
-                                block_sums<T, Shape::TILES> &sums, block_shared *shared) {
-  const bool substituted = flags == SPTI_BLOCK_SUBSTITUTE, multiplies = !substituted && g.works() && g.part == 0;
+SPTI_DEVICE void mark_bad(const block_item &g, double *r, block_sums<T, Shape::TILES> &x, block_shared *shared) {
+  for_rows<T, Shape>(x, r, [&](double *, double &sum, int k) { mark_if_bad(g, k, sum, shared); });
+  shared->some_bad = 1;
+}
+
+/* Whole block: from the sums over all but the near columns, which are in the warps' registers, to the solutions. near: chunks, of which
+ * values has asked for the first. False: a dependency was lost. */
+template <typename T, typename Shape>
+SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g, T *now, int32_t near, double *buffers, const T *inverse,
+                             int32_t flags, block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
+  /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
+  constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
+  const bool owns = g.works() && g.part == 0, multiplies = owns && flags != SPTI_BLOCK_SUBSTITUTE;
+  const int32_t far = chunks_of<Shape>(g) - near;
+  double *r = buffers + (FITS && far % 2 ? Shape::CHUNK * Shape::ROW : 0);
+  block_near<T, Shape> products(a, g, near);
+  if (!FITS || far == 0) syncthreads();
   if (flags == SPTI_BLOCK_REFINE) {
     multiply_and_refine<T, Shape>(a, g, inverse, r, sums, multiplies, shared);
   } else {
-    block_diagonal<T, Shape, from_shared> tiles(g, inverse);
-    if (multiplies) tiles.fetch(0);
+    if (multiplies) products.fetch(near);
     gather_sums<T, Shape>(g, r, sums, shared);
-    if (multiplies) {
-      sums = {};
-      tiles.multiply(sums, r);
+    if (multiplies) multiply_once<T, Shape>(g, inverse, r, sums);
+  }
+  const block_target<T, Shape> target(a, g, now);
+  if (near > 0) {
+    if (!FITS) syncthreads();
+    const bool came = take_near_columns<T, Shape>(a, g, now, far, FITS ? far + 1 : 0, buffers, shared, values, products, multiplies, sums);
+    if (!came) return false;
+  }
+  if (multiplies && !target.put_good(sums)) mark_bad<T, Shape>(g, r, sums, shared);
+  syncthreads(); /* nobody needs the columns any more */
+  if (shared->some_bad || flags == SPTI_BLOCK_SUBSTITUTE) {
+    solve_by_entries<T, Shape>(a, g, now, r, shared);
+    if (owns) {
+      for_rows<T, Shape>(sums, r, [&](double *word, double &sum, int) { sum = multiplies && is_good(sum) ? sum : *word; });
+      target.put(sums);
     }
   }
-  if (multiplies) put_strip<T, Shape>(a, g, now, sums, shared->some_bad != 0, shared);
-  if (!substituted && !shared->some_bad) return;
-  syncthreads(); /* nobody needs the sums any more */
-  solve_by_entries<T, Shape>(a, g, now, r, shared, [&](int32_t, int k) { return substituted || shared->bad[k]; });
-}
-
-/* Lane by lane: out with a strip's solutions, all that are good; others are left to solve_by_entries. */
-template <typename T, typename Shape>
-SPTI_DEVICE void put_good(const spti_block_solve_args &a, const block_item &g, T *now, const block_sums<T, Shape::TILES> &x,
-                          block_shared *shared) {
-  bool all_good = true;
-#pragma unroll
-  for (int n = 0; n < Shape::TILES; n++)
-#pragma unroll
-    for (int e = 0; e < 4 * Shape::PLANES; e++)
-      all_good = all_good && (is_good(x.part[n][e / 4][e % 4]) || 8 * n + column_of_lane() + e % 2 >= g.left);
-  if (all_good) {
-    put_strip<T, Shape>(a, g, now, x, false, shared);
-    return;
-  }
-#pragma unroll
-  for (int n = 0; n < Shape::TILES; n++)
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-      const int32_t r = row_of_lane(g, e / 2), k = 8 * n + column_of_lane() + e % 2;
-      if (r >= g.rows || k >= g.left) continue;
-      bool good = true;
-#pragma unroll
-      for (int plane = 0; plane < Shape::PLANES; plane++) good = good && is_good(x.part[n][plane][e]);
-      if (!good) shared->some_bad = shared->bad[k] = 1;
-      if (!good) continue;
-      publish(now + (g.first + r) * a.ld + g.k + k, get_parts<T>(x.part[n], e));
-      write_out(a, g.first + r, g.k + k, get_parts<T>(x.part[n], e));
-    }
-}
-
-/* Whole block: from the sums over all but the near columns to the solutions. values: as take_columns left them. */
-template <typename T, typename Shape>
-SPTI_DEVICE bool solve_near(const spti_block_solve_args &a, const block_item &g, T *now, int32_t far, double *buffers, const T *inverse,
-                            double *r, block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
-  const bool multiplies = g.works() && g.part == 0;
-  block_near<T, Shape> near(a, g);
-  if (multiplies) near.fetch(chunks_of<Shape>(g) - far);
-  gather_sums<T, Shape>(g, r, sums, shared);
-  if (multiplies) {
-    block_inverse<T, Shape> tiles(g, inverse);
-    tiles.fetch_pair(0);
-    sums = {};
-    tiles.multiply(sums, r);
-  }
-  if (!take_near_columns<T, Shape>(a, g, now, far, buffers, shared, values, near, multiplies, sums)) return false;
-  if (multiplies) put_good<T, Shape>(a, g, now, sums, shared);
-  syncthreads();
-  if (!shared->some_bad) return true;
-  if (multiplies) for_rows<T, Shape>(sums, buffers, [](double &word, double &sum, int) { word = sum; });
-  solve_by_entries<T, Shape>(a, g, now, r, shared, [&](int32_t row, int k) {
-    const double *x = buffers + row * Shape::ROW + k * Shape::PLANES;
-    return !is_good(x[0]) || !is_good(x[Shape::PLANES - 1]);
-  });
+  if (owns) write_strip<T, Shape>(a, g, sums);
   return true;
 }
 
@@ -392,22 +297,13 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
   T *inverse = (T *)(words + Shape::ROOM * Shape::ROW);
   const int32_t flags = load_const(a.panels.flags + g.panel);
-  const int32_t chunks = chunks_of<Shape>(g), near = flags == 0 && a.panels.near ? chunks_of<Shape>(spti_block_near(g.end - g.begin)) : 0;
+  const int32_t near = flags == 0 && a.panels.near ? chunks_of<Shape>(spti_block_near(g.end - g.begin)) : 0;
   block_sums<T, Shape::TILES> sums;
   block_values<T, Shape> values;
-  if (!take_columns<T, Shape>(a, g, blocks.now, chunks - near, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse, shared, values,
-                              sums))
+  if (!take_columns<T, Shape>(a, g, blocks.now, chunks_of<Shape>(g) - near, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse,
+                              shared, values, sums))
     return;
-  if (near > 0) {
-    if (!solve_near<T, Shape>(a, g, blocks.now, chunks - near, words, inverse, room, values, sums, shared)) return;
-    refill<T, Shape>(a, g, blocks);
-    return;
-  }
-  /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
-  constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
-  if (!FITS || chunks == 0) syncthreads();
-  double *r = words + (FITS && chunks % 2 ? Shape::CHUNK * Shape::ROW : 0);
-  solve_diagonal<T, Shape>(a, g, blocks.now, inverse, r, flags, sums, shared);
+  if (!solve_panel<T, Shape>(a, g, blocks.now, near, words, inverse, flags, values, sums, shared)) return;
   refill<T, Shape>(a, g, blocks);
 }
 

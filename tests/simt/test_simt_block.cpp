@@ -349,7 +349,7 @@ template <typename T> static void poison(const char *type, T bad, bool sentinel)
     c.pattern = seed % 4 == 0 ? shape::chain : seed % 4 == 1 ? shape::grid : shape::random;
     c.n = 90;
     c.width = 10;
-    c.permuted = c.scaled = c.columns = c.in_place = false;
+    c.permuted = c.scaled = c.columns = false;
     solver<T> s(c, c.width, seed, 40);
     ends<T> clean(c, seed), e(c, seed);
     s.solve(clean.t, c);
