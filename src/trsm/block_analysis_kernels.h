@@ -1,6 +1,7 @@
 /* block_analysis_kernels.h -- the device steps that make the panels of `block` (block_kernels.h) from a pull view cut into panels
  * (core/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
- * nothing. In this order: ready, count, then with memory for what was counted values, inverses and near; new values need the last three only. */
+ * nothing. In this order: ready, count, then with memory for what was counted values, inverses and near; new values need the last three
+ * only. */
 #ifndef SPTI_BLOCK_ANALYSIS_KERNELS_H
 #define SPTI_BLOCK_ANALYSIS_KERNELS_H
 
@@ -12,6 +13,8 @@ extern "C" {
 #endif
 
 enum { SPTI_BLOCK_TERMS = 4 }; /* of a residual: what a row of two entries besides the diagonal has */
+/* The part of a diagonal block's bound that near columns have, if they are to be multiplied in advance: x(near) may be larger than x. */
+enum { SPTI_BLOCK_APART_SHARE = 4 };
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */
 

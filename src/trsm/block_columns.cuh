@@ -125,9 +125,9 @@ template <typename T, typename Shape> struct block_values {
   }
   /* Their negatives, as B operands. */
   SPTI_DEVICE void hand_over(double *buffer) const {
-    double *at = buffer + row(0) * Shape::ROW + word();
+    double *first = buffer + row(0) * Shape::ROW + word();
 #pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) at[v * (BLOCK_THREADS / Shape::WORDS) * Shape::ROW] = -double(x[v]);
+    for (int v = 0; v < Shape::VALUES; v++) first[v * (BLOCK_THREADS / Shape::WORDS) * Shape::ROW] = -double(x[v]);
   }
   /* Whole block: this chunk, from step `step` on, to the buffer; the next one is asked for, and the one behind it looked up. False: it was
    * lost. */

@@ -1,5 +1,5 @@
-/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (block_near.cuh says what for), and the flag of
- * panels that would lose accuracy by them.
+/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (block_near.cuh says what for), and the flag
+ * of panels that would lose accuracy by them.
  *
  * A block of threads takes a panel: A goes to shared memory, a warp multiplies a strip of X with it on the tensor cores.
  * With x = X r(far) - N x(near), roundings of what is subtracted, up to abs(A) abs(x(near)), are amplified by abs(X) in x and by
@@ -151,7 +151,8 @@ template <typename T> SPTI_DEVICE void judge_strip(const spti_block_values_args 
       residual[h] += shfl(residual[h], lane() ^ by);
       weights[h] += shfl(weights[h], lane() ^ by);
     }
-    if (!(residual[h] <= limit_of_row(a, g.first + row) * (weights[h] + shared->terms[row]))) shared->apart = 1;
+    const double limit = limit_of_row(a, g.first + row) / SPTI_BLOCK_APART_SHARE;
+    if (!(residual[h] <= limit * (weights[h] + shared->terms[row]))) shared->apart = 1;
   }
 }
 

@@ -279,7 +279,7 @@ static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLO
       residual += magnitude(D[i][j]) * amplified[j];
       weights += magnitude(D[i][j]);
     }
-    if (!(residual <= limit_of(m, m->first[q] + i) * weights)) return true;
+    if (!(residual <= limit_of(m, m->first[q] + i) / SPTI_BLOCK_APART_SHARE * weights)) return true;
     for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) {
       double product = 0;
       bool some = false;
