@@ -200,3 +200,46 @@ Test(simt_block_host, too_many_windows) {
   }
   cr_assert_eq(emulated_gpu_blocks, 0);
 }
+
+/* Row 65 needs row 64 alone, which needs the last of the panel before it with such a weight; the solution is known: 1, but x(64) as given.
+ * Where row 64 nearly cancels, its near columns multiplied in advance would leave row 65 a residual many times its terms. */
+static void near_columns(double weight, double x64, const char *flags) {
+  enum { N = 80 };
+  std::vector<int64_t> ptr(1, 0);
+  std::vector<int32_t> idx;
+  std::vector<double> val, B;
+  for (int32_t i = 0; i < N; i++) {
+    const double before = i == 64 ? weight : i == 65 ? 0.5 * x64 : i > 0 ? 0.125 : 0, entry = i == 64 ? weight : i == 65 ? 0.5 : 0.125;
+    if (i > 0) idx.push_back(i - 1), val.push_back(entry);
+    idx.push_back(i);
+    val.push_back(1);
+    ptr.push_back(int64_t(idx.size()));
+    B.push_back(before + (i == 64 ? x64 : 1));
+  }
+  std::vector<double> X(N, 77);
+  spti_view view = {};
+  view.n = N;
+  view.nnz = ptr[N];
+  view.dtype = SPTRSM_F64;
+  view.place = SPTRSM_CUDA;
+  view.ptr = ptr.data();
+  view.idx = idx.data();
+  view.val = val.data();
+  view.tail = 1;
+  view.pull = true;
+  const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+  sptrsm_plan *plan = plan_case_open(&view);
+  simt::use(simt::schedule::from_seed(8));
+  cr_assert_eq(method_case_analyse(plan, &spti_method_block, ""), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(strstr(method_case_parameters(plan), flags), "%s", method_case_parameters(plan));
+  cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+  const double residual = std::abs(B[65] - X[64] / 2 - X[65]), terms = std::abs(X[64] / 2) + std::abs(X[65]);
+  cr_assert(residual <= 4 * std::numeric_limits<double>::epsilon() * terms, "weight %g: %g of %g", weight, residual, terms);
+  method_case_close(plan);
+}
+
+Test(simt_block_host, near_columns_with_and_without_cancellation) {
+  near_columns(0.25, 0.5, "refined=0 substituted=0 apart=0");
+  near_columns(1e6, 0.1, "refined=0 substituted=0 apart=1");
+  near_columns(1e-310, 0.1, "apart=1"); /* a product that underflows */
+}
