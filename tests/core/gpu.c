@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <sptrsm.h>
+#include <sptrsm_auto.h>
 
 #ifndef GPU_ORDER /* the sanitizers get a small system: they slow kernels down a hundredfold */
 #define GPU_ORDER 3000
@@ -427,4 +427,43 @@ static void check_workspaces(const char *method) {
 
 Test(gpu, workspaces_and_streams) {
   for (size_t m = 0; m < METHODS; m++) check_workspaces(methods[m]);
+}
+
+/* The first row of the table that the features of the triangle keep to. */
+static const char *row_method(const sptrsm_matrix *matrix, const sptrsm_options *options, const char *device) {
+  double values[SPTRSM_AUTO_FEATURES];
+  static sptrsm_auto_row row;
+  row.size = sizeof row;
+  ok(sptrsm_auto_features(values, matrix, options));
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    ok(sptrsm_auto_row_at(&row, r, device));
+    bool holds = row.place == SPTRSM_CUDA;
+    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++)
+      holds = holds && values[f] >= row.least[f] && (row.most[f] == 0 || values[f] <= row.most[f]);
+    if (holds) return row.method;
+  }
+  return "none";
+}
+
+/* What a plan by auto takes is what anyone would find by the table and the features that are shown. */
+Test(gpu, auto_takes_the_row_that_its_features_keep_to) {
+  static const int64_t counts[] = {0, 1, 4, 8, 32, 200};
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  ok(sptrsm_matrix_create(&matrix, context, &data.T, SPTRSM_COPY));
+  for (int c = 0; c < 6; c++) {
+    sptrsm_plan *plan;
+    sptrsm_options options;
+    sptrsm_info info = {.size = sizeof info};
+    sptrsm_options_init(&options);
+    options.nrhs_hint = counts[c];
+    const char *method = row_method(matrix, &options, sptrsm_context_describe(context));
+    ok(sptrsm_plan_create(&plan, matrix, &options));
+    ok(sptrsm_plan_info(&info, plan));
+    cr_expect_str_eq(info.method, method, "%d right-hand sides", (int)counts[c]);
+    sptrsm_plan_destroy(plan);
+  }
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
 }
