@@ -52,21 +52,14 @@ static const row table[] = {
      .stencil = {500, 0},
      .method = "structgrid",
      .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},
-    /* 1 right-hand side: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03) */
-    {.name = "few-levels-one",
-     .place = SPTRSM_CUDA,
-     .deterministic = true,
-     .nrhs = {1, 4},
-     .levels = {0, 6},
-     .method = "levelset",
-     .reason = "few right-hand sides, few levels: a launch a level"},
-    /* 8, 32, 128: boyd2 0.07, 0.28, 1.04 (gather 0.19, 0.35, 1.37), a2nnsnsl 0.03, 0.07, 0.25 (0.06, 0.07, 0.27) */
+    /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03);
+     * 128: boyd2 0.48 (recblock 1.04), a2nnsnsl 0.12 (0.25) */
     {.name = "few-levels",
      .place = SPTRSM_CUDA,
      .deterministic = true,
      .levels = {0, 6},
-     .method = "recblock",
-     .reason = "few levels: almost all work in products without waiting"},
+     .method = "levelset",
+     .reason = "few levels: a launch a level, all right-hand sides of a row side by side"},
     /* levels of rows over levels of panels: factors 14 to 57, bloweya 32; memplus, 7 and 8, loses (L 0.19, gather 0.10), as all below do.
      * 1: cot_armadillo 0.18 (syncfree-csc 0.38), raefsky1 0.14 (levelset 0.27), bloweya 0.66 (1.4), ct2010 0.16 (syncfree-csc 0.28);
      * 32: cot_armadillo 0.18 (gather 0.65), raefsky1 0.08 (levelset 0.45), bloweya 0.83 (1.5), ct2010 0.17 (gather 0.43) */

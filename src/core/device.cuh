@@ -150,31 +150,34 @@ SPTI_SHARED_WORD(double, "f64", "d", "=d")
 
 SPTI_DEVICE uint8_t load_const(const uint8_t *p) { return __ldg(p); }
 SPTI_DEVICE void store(uint8_t *p, uint8_t v) { *p = v; }
-SPTI_DEVICE two<float> load_const(const two<float> *p) {
-  const float2 v = __ldg(reinterpret_cast<const float2 *>(p));
-  return {v.x, v.y};
-}
-SPTI_DEVICE two<double> load_const(const two<double> *p) {
-  const double2 v = __ldg(reinterpret_cast<const double2 *>(p));
-  return {v.x, v.y};
-}
-SPTI_DEVICE two<float> load(const two<float> *p) {
-  const float2 v = *reinterpret_cast<const float2 *>(p);
-  return {v.x, v.y};
-}
-SPTI_DEVICE two<double> load(const two<double> *p) {
-  const double2 v = *reinterpret_cast<const double2 *>(p);
-  return {v.x, v.y};
-}
-SPTI_DEVICE void store_once(two<float> *p, two<float> v) { __stcs(reinterpret_cast<float2 *>(p), make_float2(v.first, v.second)); }
-SPTI_DEVICE void store_once(two<double> *p, two<double> v) { __stcs(reinterpret_cast<double2 *>(p), make_double2(v.first, v.second)); }
-SPTI_DEVICE void store_relaxed(two<float> *p, two<float> v) {
-  asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "f"(v.first), "f"(v.second) : "memory");
-}
-SPTI_DEVICE void store_relaxed(two<double> *p, two<double> v) {
-  asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "d"(v.first), "d"(v.second) : "memory");
-}
+/* Two words next to each other. */
+#define SPTI_TWO_WORDS(word, vector, suffix, in, out)                                                                                      \
+  SPTI_DEVICE two<word> load_const(const two<word> *p) {                                                                                   \
+    const vector v = __ldg(reinterpret_cast<const vector *>(p));                                                                           \
+    return {v.x, v.y};                                                                                                                     \
+  }                                                                                                                                        \
+  SPTI_DEVICE two<word> load(const two<word> *p) {                                                                                         \
+    const vector v = *reinterpret_cast<const vector *>(p);                                                                                 \
+    return {v.x, v.y};                                                                                                                     \
+  }                                                                                                                                        \
+  SPTI_DEVICE two<word> load_relaxed(const two<word> *p) {                                                                                 \
+    two<word> v;                                                                                                                           \
+    asm volatile("ld.relaxed.gpu.global.v2." suffix " {%0, %1}, [%2];"                                                                     \
+                 : out(v.first), out(v.second)                                                                                             \
+                 : "l"(__cvta_generic_to_global(p))                                                                                        \
+                 : "memory");                                                                                                              \
+    return v;                                                                                                                              \
+  }                                                                                                                                        \
+  SPTI_DEVICE void store(two<word> *p, two<word> v) { *reinterpret_cast<vector *>(p) = vector{v.first, v.second}; }                        \
+  SPTI_DEVICE void store_once(two<word> *p, two<word> v) { __stcs(reinterpret_cast<vector *>(p), vector{v.first, v.second}); }             \
+  SPTI_DEVICE void store_relaxed(two<word> *p, two<word> v) {                                                                              \
+    asm volatile("st.relaxed.gpu.global.v2." suffix " [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), in(v.first), in(v.second)       \
+                 : "memory");                                                                                                              \
+  }
 
+SPTI_TWO_WORDS(float, float2, "f32", "f", "=f")
+SPTI_TWO_WORDS(double, double2, "f64", "d", "=d")
+#undef SPTI_TWO_WORDS
 #undef SPTI_SHARED_WORD
 #undef SPTI_WORD_ACCESS
 #undef SPTI_WORD_STORE

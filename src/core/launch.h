@@ -3,6 +3,7 @@
 #ifndef SPTI_LAUNCH_H
 #define SPTI_LAUNCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sptrsm.h>
@@ -81,6 +82,14 @@ typedef struct {
   double alpha[2]; /* B is multiplied by it: real and imaginary part */
   int32_t width;   /* right-hand sides */
 } spti_transfer;
+
+/* Do columns 2 j and 2 j + 1 stand side by side at both ends, aligned together, so that one access moves two values of so many bytes? */
+static inline int spti_transfer_in_twos(const spti_transfer *t, size_t value_bytes) {
+  const spti_end *ends[2] = {&t->from, &t->to};
+  for (int e = 0; e < 2; e++)
+    if (ends[e]->col_stride != 1 || ends[e]->row_stride % 2 != 0 || (uintptr_t)ends[e]->data % (2 * value_bytes) != 0) return 0;
+  return t->width % 2 == 0;
+}
 
 /* A transfer in device memory, where launches find it that were recorded before it was known. */
 enum { SPTI_TRANSFER_WORDS = (sizeof(spti_transfer) + 7) / 8 };

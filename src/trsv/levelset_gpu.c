@@ -3,17 +3,17 @@
  * A run of narrow levels is one launch of one block, which goes through it in chunks of 32 rows; a wide level is a launch of its own.
  * A run of dense rows is divided into segments: before each of them all blocks multiply the entries whose columns earlier segments have
  * solved, so that the one block reads only the rest. Several launches are recorded as a CUDA graph with the workspace.
- * The kernels are in levelset_gpu_kernels.cu.
+ * The kernels are in levelset_gpu_kernels.cu. Few levels and several right-hand sides: levelset_gpu_block.h.
  * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; what differs is said there. Wins: deep narrow problems, such as
- * factors of direct solvers and chains; problems of a few levels. Loses: hundreds of levels of some hundred rows each, where a level is too
- * wide for a block and too narrow for a launch. Deterministic: yes. */
+ * factors of direct solvers and chains; problems of a few levels, for any number of right-hand sides. Loses: hundreds of levels of some
+ * hundred rows each, where a level is too wide for a block and too narrow for a launch. Deterministic: yes. */
 #include <stdio.h>
 
 #include "core/alloc.h"
 #include "core/gpu_graph.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
-#include "trsv/levelset_gpu_schedule.h"
+#include "trsv/levelset_gpu_block.h"
 
 typedef spti_levelset_gpu_step step;
 
@@ -27,6 +27,7 @@ typedef struct {
   int32_t *begin;      /* device, [n], and */
   int32_t *order;      /* device, [entries], or both NULL: no run in several segments */
   int32_t least, most; /* rows per level */
+  spti_levelset_gpu_block block;
 } state;
 
 static sptrsm_status upload_level_starts(const sptrsm_plan *plan, state *s, const int32_t *ptr) {
@@ -121,6 +122,24 @@ static void count_rows(state *s, const spti_gpu_levels *levels) {
   }
 }
 
+/* Right-hand sides from which few levels are walked for all of them at once. */
+enum { BLOCK_FROM = 5 };
+
+static bool takes_blocks(const sptrsm_plan *plan, int32_t levels, const spti_levelset_gpu_settings *set) {
+  const int64_t hint = plan->options.nrhs_hint;
+  return levels <= set->block && (hint == 0 || hint >= BLOCK_FROM);
+}
+
+static sptrsm_status make_steps(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels, const spti_levelset_gpu_settings *set,
+                                const spti_levelset_gpu_survey *found) {
+  s->entries = found->entries[found->levels];
+  SPTI_TRY(spti_levelset_gpu_schedule_make(&s->schedule, set, found));
+  SPTI_TRY(upload_level_starts(plan, s, levels->ptr));
+  SPTI_TRY(split_rows(plan, s));
+  if (!takes_blocks(plan, levels->count, set)) return SPTRSM_OK;
+  return spti_levelset_gpu_block_create(&s->block, plan, found, &s->rows, levels->longest);
+}
+
 static sptrsm_status make_schedule(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels,
                                    const spti_levelset_gpu_settings *set) {
   int32_t *facts;
@@ -133,9 +152,7 @@ static sptrsm_status make_schedule(const sptrsm_plan *plan, state *s, const spti
   if (status == SPTRSM_OK) {
     const spti_levelset_gpu_survey found = {
         .levels = levels->count, .ptr = levels->ptr, .entries = facts, .long_count = facts + levels->count + 1};
-    status = spti_levelset_gpu_schedule_make(&s->schedule, set, &found);
-    s->entries = facts[levels->count];
-    if (status == SPTRSM_OK) status = upload_level_starts(plan, s, levels->ptr);
+    status = make_steps(plan, s, levels, set, &found);
   }
   spti_host_free(facts);
   return status;
@@ -154,7 +171,6 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   count_rows(s, levels);
   SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
   SPTI_TRY(make_schedule(plan, s, levels, &set));
-  SPTI_TRY(split_rows(plan, s));
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
@@ -175,6 +191,7 @@ static void release(sptrsm_plan *plan) {
   spti_free(plan->context, s->begin);
   spti_free(plan->context, s->order);
   spti_levelset_gpu_schedule_free(&s->schedule);
+  spti_levelset_gpu_block_free(&s->block, plan);
   spti_host_free(s);
 }
 
@@ -185,6 +202,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
            average, s->most, s->schedule.count - s->schedule.wide, s->schedule.segments, s->schedule.wide);
   info->plan_bytes = sizeof *s + s->rows.bytes + (size_t)(s->schedule.words + s->long_capacity) * sizeof(int32_t) +
                      (size_t)s->schedule.count * sizeof *s->schedule.steps;
+  if (s->block.count > 0) info->plan_bytes += (size_t)s->block.entries * sizeof(int32_t) + (size_t)s->block.count * sizeof *s->block.steps;
   if (s->order) info->plan_bytes += ((size_t)plan->view.n + (size_t)s->entries) * sizeof(int32_t);
 }
 
@@ -204,6 +222,7 @@ enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many 
 
 typedef struct {
   void *x;           /* device, [n * panel]: solutions by place */
+  void *sums;        /* device, or NULL: of long rows of blocks */
   int64_t *transfer; /* device, words */
   recording recordings[WIDTHS];
 } workspace;
@@ -277,7 +296,9 @@ static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int
 }
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  *out = (size_t)plan->view.n * (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype) + SPTI_TRANSFER_WORDS * sizeof(int64_t);
+  const state *s = plan->state;
+  *out = (size_t)plan->view.n * (size_t)panel * sptrsm_dtype_bytes(plan->view.dtype) + SPTI_TRANSFER_WORDS * sizeof(int64_t) +
+         spti_levelset_gpu_block_bytes(&s->block, plan, panel);
   return SPTRSM_OK;
 }
 
@@ -286,6 +307,7 @@ static void work_free(void *work, const sptrsm_plan *plan) {
   for (int w = 0; w < WIDTHS; w++) spti_gpu_graph_free(ws->recordings[w].graph);
   spti_free(plan->context, ws->transfer);
   spti_free(plan->context, ws->x);
+  spti_free(plan->context, ws->sums);
   spti_host_free(ws);
 }
 
@@ -296,6 +318,8 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
   *ws = (workspace){0};
   SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->x, (int64_t)plan->view.n * panel, sptrsm_dtype_bytes(plan->view.dtype),
                            "levelset solutions by place"));
+  const size_t sums = spti_levelset_gpu_block_bytes(&((const state *)plan->state)->block, plan, panel);
+  if (sums > 0) SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->sums, (int64_t)sums, 1, "levelset sums of long rows"));
   if (launches(plan->state) >= GRAPH_ABOVE) SPTI_TRY_GOTO(make_recordings(ws, plan, panel));
   *work = ws;
   return SPTRSM_OK;
@@ -306,6 +330,9 @@ fail:
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
   const workspace *ws = work;
+  const state *s = plan->state;
+  if (s->block.count > 0 && transfer->width >= BLOCK_FROM)
+    return spti_levelset_gpu_block_solve(&s->block, plan, (spti_levelset_gpu_packed){&s->rows, s->long_rows}, ws->x, ws->sums, transfer);
   for (int w = 0; w < WIDTHS; w++) {
     const recording *r = &ws->recordings[w];
     if (!r->graph || r->rows.transfer.width != transfer->width) continue;

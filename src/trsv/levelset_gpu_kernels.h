@@ -22,7 +22,7 @@ typedef struct {
 enum {
   SPTI_LEVELSET_GPU_CHUNK = 32,        /* rows that the solving warp takes at once, a lane each */
   SPTI_LEVELSET_GPU_FEEDERS_MAX = 512, /* threads */
-  SPTI_LEVELSET_GPU_LONG = 1024,       /* entries; a longer row of a wide level gets a block of its own */
+  SPTI_LEVELSET_GPU_LONG = 256,        /* entries; a longer row of a wide level gets a block of its own */
 };
 
 /* A run of narrow levels, or a segment of one, in one block for each right-hand side. */

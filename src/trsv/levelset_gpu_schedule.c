@@ -13,14 +13,12 @@ typedef spti_levelset_gpu_step step;
 typedef spti_levelset_gpu_survey survey;
 
 /* Measured: docs/benchmarks.md. */
-static const settings DEFAULTS = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 48};
+static const settings DEFAULTS = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 48, .block = 8};
 
 sptrsm_status spti_levelset_gpu_settings_parse(settings *s, const char *text) {
-  const spti_setting known[] = {{"narrow", &s->narrow, 0, INT32_MAX, NULL},
-                                {"heavy", &s->heavy, 0, INT32_MAX, NULL},
-                                {"lanes", &s->lanes, 0, 16, NULL},
-                                {"segment", &s->segment, 0, 1 << 20, NULL},
-                                {"dense", &s->dense, 0, INT32_MAX, NULL}};
+  const spti_setting known[] = {{"narrow", &s->narrow, 0, INT32_MAX, NULL}, {"heavy", &s->heavy, 0, INT32_MAX, NULL},
+                                {"lanes", &s->lanes, 0, 16, NULL},          {"segment", &s->segment, 0, 1 << 20, NULL},
+                                {"dense", &s->dense, 0, INT32_MAX, NULL},   {"block", &s->block, 0, INT32_MAX, NULL}};
   *s = DEFAULTS;
   SPTI_TRY(spti_variant_parse("levelset", text, known, (int)(sizeof known / sizeof *known)));
   if (s->lanes & (s->lanes - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset: lanes=%d is not a power of two", s->lanes);
@@ -68,7 +66,7 @@ static int32_t lanes_of_level(const survey *found, int32_t level) {
   return power_of_two_above(average / 2 > DEVICE_THREADS / rows ? average / 2 : DEVICE_THREADS / rows, 32);
 }
 
-static step wide_level(const survey *found, int32_t level) {
+step spti_levelset_gpu_wide_level(const survey *found, int32_t level) {
   return (step){.wide = true,
                 .first = found->ptr[level],
                 .last = found->ptr[level + 1],
@@ -89,7 +87,7 @@ sptrsm_status spti_levelset_gpu_schedule_make(spti_levelset_gpu_schedule *out, c
       s.segments += spti_levelset_gpu_segments(next);
       l = end;
     } else {
-      *next = wide_level(found, l++);
+      *next = spti_levelset_gpu_wide_level(found, l++);
       s.wide++;
     }
   }

@@ -14,6 +14,7 @@ typedef struct {
   int32_t lanes;   /* feeder lanes per row; 0: by the entries */
   int32_t segment; /* rows of a segment, a multiple of 32 */
   int32_t dense;   /* entries per row from which a run is divided into segments */
+  int32_t block;   /* levels up to which blocks of right-hand sides take a launch a level (levelset_gpu_block.h) */
 } spti_levelset_gpu_settings;
 
 sptrsm_status spti_levelset_gpu_settings_parse(spti_levelset_gpu_settings *, const char *variant); /* over the defaults */
@@ -43,6 +44,7 @@ typedef struct {
 
 sptrsm_status spti_levelset_gpu_schedule_make(spti_levelset_gpu_schedule *out, const spti_levelset_gpu_settings *,
                                               const spti_levelset_gpu_survey *);
+spti_levelset_gpu_step spti_levelset_gpu_wide_level(const spti_levelset_gpu_survey *, int32_t level); /* one by itself */
 void spti_levelset_gpu_schedule_free(spti_levelset_gpu_schedule *);
 
 /* Bit r of a run's word c: place first + 32 c + r begins a level. words: [words]. */

@@ -38,7 +38,7 @@ Test(choose, known_problems_at_one_right_hand_side) {
 Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   static const int64_t counts[] = {0, 5, 32, 1000};
   for (int c = 0; c < 4; c++) {
-    expect(problem(466316, 2, 0, 2, counts[c]), "recblock");
+    expect(problem(466316, 2, 0, 2, counts[c]), "levelset");
     expect(problem(43243, 1104, 983, 45, counts[c]), "gather");
     expect(problem(150102, 733, 7, 658, counts[c]), "gather");
     expect(problem(7740, 6236, 6230, 0, counts[c]), counts[c] == 5 ? "levelset" : "gather");
@@ -53,7 +53,7 @@ Test(choose, row_panels) {
     expect(with_panels(problem(7740, 6236, 6230, 0, counts[c]), 118), "block"); /* ex40 U */
     expect(with_panels(problem(18271, 278, 78, 117, counts[c]), 18), "block");  /* jac_ACTIVSg10k U */
     expect(with_panels(problem(1000, 1000, 0, 0, counts[c]), 100), "block");
-    expect(with_panels(problem(466316, 2, 0, 2, counts[c]), 3), counts[c] >= 1 && counts[c] <= 4 ? "levelset" : "recblock"); /* boyd2 */
+    expect(with_panels(problem(466316, 2, 0, 2, counts[c]), 3), "levelset"); /* boyd2 */
   }
   expect(with_panels(problem(150102, 733, 7, 658, 1), 490), "syncfree-csr"); /* G2_circuit L */
   expect(with_panels(problem(150102, 733, 7, 658, 32), 490), "gather");
@@ -97,7 +97,7 @@ Test(choose, the_next_method) {
 /* Bounds are inclusive. */
 Test(choose, at_the_bounds) {
   expect(problem(6000, 6, 0, 6, 4), "levelset");
-  expect(problem(6000, 6, 0, 6, 5), "recblock");
+  expect(problem(6000, 6, 0, 6, 5), "levelset");
   expect(problem(7000, 7, 0, 7, 4), "syncfree-csr");
   expect(problem(7000, 7, 0, 7, 5), "gather");
   expect(problem(1000, 100, 80, 12, 8), "levelset");

@@ -11,6 +11,7 @@ static const char *const forms[] = {
     "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
     "syncfree-csc:two=0",
     "levelset:narrow=3,segment=32,dense=0",
+    "levelset:block=100000",
     "syncfree-csc:two=1",
     "syncfree-csc:two=2,singly=32",
     "recblock:depth=3,short=2,long=3,chunk=2",

@@ -78,6 +78,11 @@ inline uint8_t load_const(const uint8_t *p) { return *p; }
 inline void store(uint8_t *p, uint8_t v) { *p = v; }
 template <typename W> two<W> load_const(const two<W> *p) { return {load_const(&p->first), load_const(&p->second)}; }
 template <typename W> two<W> load(const two<W> *p) { return {load(&p->first), load(&p->second)}; }
+template <typename W> two<W> load_relaxed(const two<W> *p) { return {load_relaxed(&p->first), load_relaxed(&p->second)}; }
+template <typename W> void store(two<W> *p, two<W> v) {
+  store(&p->first, v.first);
+  store(&p->second, v.second);
+}
 template <typename W> void store_once(two<W> *p, two<W> v) {
   store_once(&p->first, v.first);
   store_once(&p->second, v.second);

@@ -7,6 +7,7 @@
 #include "simt/method_case.h"
 #include "simt/problem.h"
 #include "simt/simt.h"
+#include "simt/two_views.h"
 #include "trsv/levelset_gpu_kernels.h"
 
 extern "C" const struct spti_method spti_method_levelset_gpu;
@@ -41,38 +42,6 @@ struct levelset_case {
     return "levelset:" + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
            (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
            (in_place ? " in place" : "");
-  }
-};
-
-/* A system as columns, for its residual, and the same one as rows, for the method. */
-template <typename T> struct two_views {
-  problem<T> columns;
-  std::vector<int64_t> ptr;
-  std::vector<int32_t> idx;
-  std::vector<T> val;
-  spti_view rows;
-
-  two_views(const levelset_case &c, uint64_t seed)
-      : columns(c.pattern, c.n, c.backward, c.unit, c.stored_diagonal, c.conj, seed), rows(columns.view) {
-    ptr.push_back(0);
-    for (int32_t i = 0; i < c.n; i++) {
-      for (int32_t j = 0; j < c.n; j++)
-        for (int64_t p = columns.ptr[size_t(j)]; p < columns.ptr[size_t(j) + 1]; p++)
-          if (columns.idx[size_t(p)] == i) {
-            idx.push_back(j);
-            val.push_back(columns.val[size_t(p)]);
-          }
-      ptr.push_back(int64_t(idx.size()));
-    }
-    rows.pull = true;
-    rows.ptr = ptr.data();
-    rows.idx = idx.data();
-    rows.val = val.data();
-    std::swap(rows.head, rows.tail); /* of a row the diagonal is the last entry where it is the first of a column */
-  }
-  void scale_values(T factor) {
-    for (T &v : val) v = v * factor;
-    for (T &v : columns.val) v = v * factor;
   }
 };
 

@@ -1,0 +1,37 @@
+/* levelset_gpu_block.h -- levelset on a GPU for blocks of right-hand sides and few levels: a launch for each level, in which the rows of
+ * all right-hand sides are solved side by side, straight from B to X. Solutions of earlier levels are read in X, so no work block is
+ * filled or written; only where X is scaled, a row-major one takes the solutions as well. */
+#ifndef SPTI_LEVELSET_GPU_BLOCK_H
+#define SPTI_LEVELSET_GPU_BLOCK_H
+
+#include "core/levels_gpu.h"
+#include "trsv/levelset_gpu_schedule.h"
+
+typedef struct {
+  int32_t count;                 /* levels; 0: this way is not taken */
+  spti_levelset_gpu_step *steps; /* host, [count] */
+  int32_t *column;               /* device, [entries]: row of each entry's column */
+  int32_t longest;               /* entries of a row */
+  int32_t most_parts, most_long; /* blocks for, and number of, long rows of one level */
+  int32_t entries;               /* of all rows, without diagonals */
+} spti_levelset_gpu_block;
+
+/* What it needs of the rest of the method. */
+typedef struct {
+  const spti_pull_rows *rows;
+  const int32_t *long_rows;
+} spti_levelset_gpu_packed;
+
+/* longest: entries of the longest row. The rows stand as they will be solved. */
+sptrsm_status spti_levelset_gpu_block_create(spti_levelset_gpu_block *out, const sptrsm_plan *, const spti_levelset_gpu_survey *,
+                                             const spti_pull_rows *, int32_t longest);
+void spti_levelset_gpu_block_free(spti_levelset_gpu_block *, const sptrsm_plan *);
+
+/* Of a workspace: the sums of parts of long rows, then counters of parts that arrived. */
+size_t spti_levelset_gpu_block_bytes(const spti_levelset_gpu_block *, const sptrsm_plan *, int32_t panel);
+
+/* x: [n * width], for solutions that X has scaled; sums: spti_levelset_gpu_block_bytes, any content. */
+sptrsm_status spti_levelset_gpu_block_solve(const spti_levelset_gpu_block *, const sptrsm_plan *, spti_levelset_gpu_packed, void *x,
+                                            void *sums, const spti_transfer *);
+
+#endif
