@@ -2,6 +2,7 @@
  * figures. */
 #include "core/choose.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -60,13 +61,13 @@ static const row table[] = {
      .levels = {0, 6},
      .method = "levelset",
      .reason = "few levels: a launch a level, all right-hand sides of a row side by side"},
-    /* levels of rows over levels of panels: factors 14 to 57, bloweya 32; memplus, 7 and 8, loses (L 0.19, gather 0.10), as all below do.
+    /* levels of rows over hops of panels: factors 9 to 53, bloweya 30; memplus L, 1.9, loses (0.19, gather 0.10), as all below do.
      * 1: cot_armadillo 0.18 (syncfree-csc 0.38), raefsky1 0.14 (levelset 0.27), bloweya 0.66 (1.4), ct2010 0.16 (syncfree-csc 0.28);
      * 32: cot_armadillo 0.18 (gather 0.65), raefsky1 0.08 (levelset 0.45), bloweya 0.83 (1.5), ct2010 0.17 (gather 0.43) */
     {.name = "panels",
      .place = SPTRSM_CUDA,
      .deterministic = true,
-     .levels_a_panel_level = {10, 0},
+     .levels_a_hop = {5, 0},
      .method = "block",
      .reason = "factors, bands: few levels of row panels, dense tiles on tensor cores"},
     /* what block leaves: memplus L, 1 right-hand side: 0.05 (syncfree-csc 0.07); 32: 0.17, gather 0.11 */
@@ -147,6 +148,21 @@ static bool holds(const row *r, const spti_features *f, const double *values) {
   bool all = r->place == f->place && (r->deterministic || !f->deterministic);
   for (int b = 0; b < FEATURES && all; b++) all = within(bounds_of(r, b, f->device), values[b]);
   return all;
+}
+
+/* The least whole number, `from` or more, from which on all values are the same to these bounds. */
+static int32_t same_from(bounds b, int32_t from) {
+  if (b.least > from) from = (int32_t)ceil(b.least);
+  return b.most > 0 && b.most >= from ? (int32_t)b.most + 1 : from;
+}
+
+spti_choose_limits spti_choose_limits_on(const char *device) {
+  spti_choose_limits limits = {1, 1};
+  for (int r = 0; r < ROWS; r++) {
+    limits.levels = same_from(bounds_of(&table[r], FEATURE_levels, device), limits.levels);
+    limits.a_hop = same_from(bounds_of(&table[r], FEATURE_levels_a_hop, device), limits.a_hop);
+  }
+  return limits;
 }
 
 bool spti_choose_by_stencil(const spti_features *f) {

@@ -6,9 +6,9 @@
 
 #include <sptrsm_auto.h>
 
-/* Row panels, which cost about a solve to look for, are looked for only where `block` has a chance: not in levels of NO_PANELS rows and
- * more on average (factors have 1 to 120, what gather solves faster 150 and more), nor with fewer than PANEL_LEVELS levels. */
-enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64, SPTI_NO_PANELS = 150, SPTI_PANEL_LEVELS = 150 };
+/* Levels of row panels are looked for only where a panel has PANEL_DENSITY entries or more in each that it needs and in itself: factors and
+ * bands 24 to 2000, what gather solves faster 2 to 15. */
+enum { SPTI_THIN_LEVEL = 8, SPTI_WIDE_LEVEL = 64, SPTI_PANEL_DENSITY = 16 };
 
 typedef struct {
   sptrsm_place place;
@@ -18,10 +18,10 @@ typedef struct {
   int32_t n;
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
-  int32_t panel_levels; /* levels of row panels (core/row_panels_gpu.h), 0: not looked for */
-  double stencil;       /* GPU only: rows for each level, if the last row is a stencil's on a grid (core/stencil.h); 0: it is none. Then the
+  int32_t panel_hops; /* of row panels (spti_row_panels_hops), 0: not looked for; levels may then be any number that is enough for them */
+  double stencil;     /* GPU only: rows for each level, if the last row is a stencil's on a grid (core/stencil.h); 0: it is none. Then the
                          * level sets have not been looked for */
-  double chained;       /* host only: share of entries in lines like those of supernodes (core/chains.h) */
+  double chained;     /* host only: share of entries in lines like those of supernodes (core/chains.h) */
 } spti_features;
 
 typedef struct {
@@ -35,6 +35,13 @@ void spti_choose_values(double values[SPTRSM_AUTO_FEATURES], const spti_features
 
 /* The first choice from row `from` on: 0, or the row after that of a method which refused the triangle. */
 spti_choice spti_choose(const spti_features *, int from);
+
+/* No row on `device` tells numbers of levels apart from `levels` on, nor levels a hop from `a_hop` on. So where levels of panels have been
+ * found, and there are that many levels of rows, no more need be known: rows before that for panels bound nothing else of level sets. */
+typedef struct {
+  int32_t levels, a_hop;
+} spti_choose_limits;
+spti_choose_limits spti_choose_limits_on(const char *device);
 
 /* Is that a row for stencils, which asks for no level sets? Those rows are the first of the table. */
 bool spti_choose_by_stencil(const spti_features *);

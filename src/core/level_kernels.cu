@@ -7,7 +7,9 @@
  * order of their numbers. Factors, whose rows are long and need those just before them, get a warp to each row instead. Rows of
  * one block find each other's levels in shared memory. Blocks take tickets (core/syncfree.cuh), so what is needed belongs to
  * blocks that run. Wins: one pass, about a solve. Loses: stencils of many million rows, whose window is narrow.
- * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: yes, levels are integers and unique. */
+ * The search can be told to end once there are so many levels that no more need be known.
+ * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: yes, levels are integers and unique; of a search that
+ * ends early, that it does. */
 #include "core/level_kernels.h"
 
 #include "core/syncfree.cuh"
@@ -15,7 +17,7 @@
 
 namespace spti {
 
-enum { PLAIN_LEVEL_THREADS = 256, PLAIN_LEVEL_BLOCKS = 528, BATCH = 4, LANE_BLOCKS = 4 /* resident at once */ };
+enum { PLAIN_LEVEL_THREADS = 256, PLAIN_LEVEL_BLOCKS = 528, BATCH = 4, LANE_BLOCKS = 4 /* resident at once */, ROUNDS_TO_ENOUGH = 16 };
 
 static int64_t level_blocks(int64_t count) { return (count + PLAIN_LEVEL_THREADS - 1) / PLAIN_LEVEL_THREADS; }
 
@@ -54,9 +56,26 @@ SPTI_KERNEL(WALK_THREADS) turn_place_kernel(spti_turn_args a) {
 /* A grid of limited size strides over all rows. */
 SPTI_DEVICE int64_t plain_threads() { return int64_t(blocks_per_grid()) * PLAIN_LEVEL_THREADS; }
 
+/* How many levels are enough, and the facts that this comes from. */
+SPTI_DEVICE void start_facts(const spti_levels_args &a) {
+  const spti_row_panels_facts *from = a.panels;
+  spti_row_panels_facts *to = &a.facts->panels;
+  const int32_t levels = from ? load_const(&from->levels) : 0, most = from ? load_const(&from->most) : 0;
+  const int64_t enough = int64_t(a.times) * spti_row_panels_hops(levels, most);
+  store(&a.facts->count, 0);
+  store(&a.facts->longest, 0);
+  store(&a.facts->enough, levels == 0 || enough > INT32_MAX ? INT32_MAX : enough > a.least ? int32_t(enough) : a.least);
+  store(&a.facts->reserved, 0);
+  store(&to->count, from ? load_const(&from->count) : 0);
+  store(&to->levels, levels);
+  store(&to->most, most);
+  store(&to->reserved, 0);
+  store(&to->needed, from ? load_const(&from->needed) : 0);
+}
+
 SPTI_KERNEL(32) levels_clear_kernel(spti_levels_args a) {
   if (lane() < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + lane(), 0);
-  if (lane() < SPTI_LEVELS_FACTS) store(a.facts + lane(), 0);
+  if (lane() == 0) start_facts(a);
 }
 
 SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_start_kernel(spti_levels_args a) {
@@ -67,19 +86,25 @@ SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_start_kernel(spti_levels_args a) {
     store(a.level + i, -1);
   }
   longest = warp_max(longest);
-  if (lane() == 0) red_max(a.facts + SPTI_LEVELS_LONGEST, longest);
+  if (lane() == 0) red_max(&a.facts->longest, longest);
 }
 
 /* Levels of the block's own rows [low, low + rows) once more in shared memory, where a poll takes a quarter of the time. */
 struct near_levels {
   int32_t *level;
   int32_t low, rows;
+  int32_t enough; /* levels */
 };
 
+/* Once there are enough levels, all waits end as if given up, but nothing is lost. */
 SPTI_DEVICE void publish_level(const spti_levels_args &a, const near_levels &near, int32_t row, int32_t level) {
   shared_store_relaxed(near.level + (row - near.low), level);
   store_relaxed(a.level + row, level);
+  if (level + 1 >= near.enough) store_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT, 1);
 }
+
+/* Whole warp: its rows need not be looked at any more. */
+SPTI_DEVICE bool has_enough(const spti_levels_args &a) { return a.panels && any(load_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT) != 0); }
 
 /* A row and where its first entry in solve order is; row -1: none. */
 struct level_row {
@@ -180,22 +205,23 @@ struct level_guard {
     guard.start();
     rounds = 0;
   }
-  SPTI_DEVICE bool go_on(const spti_syncfree &sync, bool *moved, uint32_t waiting, int32_t own_row, int32_t row_of_warp) {
-    if (++rounds % SPTI_LEVELS_ROUNDS_PER_CHECK != 0) return true;
+  SPTI_DEVICE bool go_on(const spti_levels_args &a, bool *moved, uint32_t waiting, int32_t own_row, int32_t row_of_warp) {
+    if (++rounds % ROUNDS_TO_ENOUGH == 0 && has_enough(a)) return false;
+    if (rounds % SPTI_LEVELS_ROUNDS_PER_CHECK != 0) return true;
     if (any(*moved)) guard.progress();
     *moved = false;
     const int32_t first = shfl(own_row, waiting ? first_lane(waiting) : 0);
-    return all(guard.go_on(sync, waiting ? first : row_of_warp));
+    return all(guard.go_on(a.sync, waiting ? first : row_of_warp));
   }
 };
 
 SPTI_DEVICE near_levels near_levels_of(const spti_levels_args &a, int32_t *level, int64_t first, int32_t rows) {
-  return {level, int32_t(a.view.backward ? a.view.n - first - rows : first), rows};
+  return {level, int32_t(a.view.backward ? a.view.n - first - rows : first), rows, load_const(&a.facts->enough)};
 }
 
 /* A lane to a row, but the warp to a long one. The host does not know whether there are long rows, so it launches the form without
  * them and one for them, and that which does not apply returns at once. */
-SPTI_DEVICE bool has_long_rows(const spti_levels_args &a) { return load_const(a.facts + SPTI_LEVELS_LONGEST) > a.short_row; }
+SPTI_DEVICE bool has_long_rows(const spti_levels_args &a) { return load_const(&a.facts->longest) > a.short_row; }
 
 template <bool WithLong>
 SPTI_KERNEL_RESIDENT(SPTI_LEVELS_LANE_THREADS, WithLong ? 2 : LANE_BLOCKS)
@@ -204,6 +230,7 @@ levels_lanes_kernel(spti_levels_args a) {
   if (has_long_rows(a) != WithLong) return;
   shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
   const int64_t first = block_ticket(a.sync) * threads_per_block();
+  if (has_enough(a)) return;
   const near_levels near = near_levels_of(a, near_level, first, threads_per_block());
   const level_row mine = level_row_at(a.view, first + thread_in_block(), true);
   const bool is_long = WithLong && mine.row >= 0 && mine.length > a.short_row;
@@ -237,7 +264,7 @@ levels_lanes_kernel(spti_levels_args a) {
     const uint32_t left = ballot(waiting);
     if (!left && !long_rows) return;
     if (waiting && !came) spin_pause();
-    if (!guard.go_on(a.sync, &moved, left, mine.row, shared.r.row)) return;
+    if (!guard.go_on(a, &moved, left, mine.row, shared.r.row)) return;
   }
 }
 
@@ -249,7 +276,7 @@ SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   const int64_t first = block_ticket(a.sync) * warps_per_block();
   const near_levels near = near_levels_of(a, near_level, first, warps_per_block());
   const level_row mine = level_row_at(a.view, first + warp_in_block(), true);
-  if (mine.row < 0) return;
+  if (mine.row < 0 || has_enough(a)) return;
   bool moved = false;
   shared_row row;
   level_guard guard;
@@ -257,7 +284,7 @@ SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   row.start(a, near, mine, 0);
   while (!row.poll(a, near, &moved)) {
     spin_pause();
-    if (!guard.go_on(a.sync, &moved, 0, mine.row, mine.row)) return;
+    if (!guard.go_on(a, &moved, 0, mine.row, mine.row)) return;
   }
 }
 
@@ -268,7 +295,7 @@ SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_count_kernel(spti_levels_args a) {
     count = level > count ? level : count;
   }
   count = warp_max(count);
-  if (lane() == 0) red_max(a.facts + SPTI_LEVELS_COUNT, count);
+  if (lane() == 0) red_max(&a.facts->count, count);
 }
 
 /* ---- around the sort ---- */

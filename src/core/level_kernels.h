@@ -5,6 +5,7 @@
 #define SPTI_LEVEL_KERNELS_H
 
 #include "core/launch.h"
+#include "core/row_panel_kernels.h"
 #include "core/view.h"
 
 #ifdef __cplusplus
@@ -39,16 +40,25 @@ int spti_turn_place_launch(const spti_turn_args *, void *stream);
 /* Of a block of lanes with a row each, and of warps with a row each. */
 enum { SPTI_LEVELS_LANE_THREADS = 512, SPTI_LEVELS_WARP_THREADS = 1024 };
 enum { SPTI_LEVELS_ROUNDS_PER_CHECK = 64 }; /* polls in vain that count as one of sync.spin_limit */
-enum { SPTI_LEVELS_COUNT, SPTI_LEVELS_LONGEST, SPTI_LEVELS_FACTS };
 
 typedef struct {
-  spti_view view;                     /* pull */
-  int32_t *level;                     /* [n] */
-  int32_t *facts;                     /* [SPTI_LEVELS_FACTS]: number of levels, entries of the longest line without its diagonal */
-  int32_t short_row;                  /* longer rows are polled by a warp */
-  int32_t all_by_warps;               /* where one row is longer, a warp to every row; else to the long ones alone */
-  int32_t lane_threads, warp_threads; /* of a block: whole warps, at most as above */
-  spti_syncfree sync;                 /* control: set by spti_levels_find_launch */
+  int32_t count;   /* levels; from `enough` on: at least so many, and not all rows have theirs */
+  int32_t longest; /* entries of the longest line without its diagonal */
+  int32_t enough;  /* levels at which the search ended or would have ended */
+  int32_t reserved;
+  spti_row_panels_facts panels; /* a copy of *panels, if there are any */
+} spti_levels_facts;
+
+typedef struct {
+  spti_view view; /* pull */
+  int32_t *level; /* [n] */
+  spti_levels_facts *facts;
+  int32_t short_row;                   /* longer rows are polled by a warp */
+  int32_t all_by_warps;                /* where one row is longer, a warp to every row; else to the long ones alone */
+  int32_t lane_threads, warp_threads;  /* of a block: whole warps, at most as above */
+  spti_syncfree sync;                  /* control: set by spti_levels_find_launch */
+  const spti_row_panels_facts *panels; /* NULL: all levels are found. Else the search ends at `least` levels or more that are */
+  int32_t least, times;                /* `times` the hops of these panels (spti_row_panels_hops), if they have levels */
 } spti_levels_args;
 
 int spti_levels_find_launch(const spti_levels_args *, void *stream);

@@ -1,5 +1,6 @@
 /* levels_gpu.c -- level sets found on the device: one sweep over the pattern (core/level_kernels.cu), then a stable sort by level.
- * The host waits twice: for the number of levels and for their places. A push view's pattern is turned first. */
+ * The host waits twice: for the number of levels and for their places; once where that number is enough. A push view's pattern is turned
+ * first. */
 #include "core/levels_gpu.h"
 
 #include <string.h>
@@ -53,25 +54,28 @@ static sptrsm_status turn(spti_view *v, scratch *s) {
   return SPTRSM_OK;
 }
 
-/* level of each row; count and longest. */
-static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, int32_t *words, sptrsm_context *context) {
+/* level of each row; count and longest. control: [SPTI_SYNCFREE_CONTROL_WORDS]. */
+static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_levels_search *search, spti_levels_facts *facts,
+                          int32_t *control, sptrsm_context *context) {
   spti_levels_args args = {.view = *v,
                            .level = levels->level,
                            .short_row = SHORT_ROW,
                            .all_by_warps = v->n <= ALL_BY_WARPS_UP_TO,
                            .lane_threads = SPTI_LEVELS_LANE_THREADS,
-                           .warp_threads = SPTI_LEVELS_WARP_THREADS};
-  int32_t *found = context->pinned;
-  args.facts = words;
-  args.sync.control = words + SPTI_LEVELS_FACTS;
+                           .warp_threads = SPTI_LEVELS_WARP_THREADS,
+                           .facts = facts,
+                           .panels = search->panels,
+                           .least = search->least,
+                           .times = search->times};
+  args.sync.control = control;
   args.sync.lost = context->lost_device;
   args.sync.spin_limit = (int32_t)(((int64_t)context->spin_limit + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK); /* a chain may be as long as n */
   SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
-  const size_t bytes = SPTI_LEVELS_FACTS * sizeof *found;
-  SPTI_TRY(spti_gpu_copy(context, found, bytes, words, bytes, bytes, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_copy(context, context->pinned, sizeof *facts, facts, sizeof *facts, sizeof *facts, 1, SPTI_TO_HOST));
   SPTI_TRY(spti_gpu_sync(context));
-  levels->count = found[SPTI_LEVELS_COUNT];
-  levels->longest = found[SPTI_LEVELS_LONGEST];
+  memcpy(&search->facts, context->pinned, sizeof search->facts);
+  levels->count = search->facts.count;
+  levels->longest = search->facts.longest;
   return SPTRSM_OK;
 }
 
@@ -117,33 +121,42 @@ static void find_widest(spti_gpu_levels *levels) {
   }
 }
 
-/* order, level, and words for the search; one allocation, which begins with order. */
-static size_t lay_out_rows(spti_gpu_levels *levels, int32_t **words, void *memory, int32_t n) {
+/* order, level, and what the search needs; one allocation, which begins with order. */
+static size_t lay_out_rows(spti_gpu_levels *levels, spti_levels_facts **facts, int32_t **control, void *memory, int32_t n) {
   spti_carver c = {.base = memory};
   levels->order = spti_carve(&c, n, sizeof *levels->order);
   levels->level = spti_carve(&c, n, sizeof *levels->level);
-  *words = spti_carve(&c, SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, sizeof **words);
+  *facts = spti_carve(&c, 1, sizeof **facts);
+  *control = spti_carve(&c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof **control);
   return c.used;
 }
 
-static sptrsm_status build(spti_gpu_levels *levels, spti_view v, sptrsm_context *context) {
+/* ptr, device_ptr and order of n rows whose levels are known. */
+static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
+  const int64_t pointers = (int64_t)levels->count + 1;
+  SPTI_TRY(spti_host_alloc(&levels->ptr, pointers, sizeof *levels->ptr, "level pointers"));
+  SPTI_TRY(spti_alloc(s->context, &levels->device_ptr, pointers, sizeof *levels->device_ptr, "level pointers"));
+  levels->ptr[0] = 0;
+  if (v->n == 0)
+    return spti_gpu_copy(s->context, levels->device_ptr, sizeof(int32_t), levels->ptr, sizeof(int32_t), sizeof(int32_t), 1, SPTI_TO_DEVICE);
+  SPTI_TRY(arrange(levels, v, s));
+  find_widest(levels);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status build(spti_gpu_levels *levels, spti_view v, spti_levels_search *search, sptrsm_context *context) {
   scratch s = {.context = context};
   sptrsm_status status = SPTRSM_OK;
-  int32_t *words;
+  spti_levels_facts *facts;
+  int32_t *control;
   void *memory;
-  SPTI_TRY(spti_alloc(context, &memory, (int64_t)lay_out_rows(levels, &words, NULL, v.n), 1, "level order"));
-  lay_out_rows(levels, &words, memory, v.n);
-  if (v.n > 0 && !v.pull) SPTI_TRY_GOTO(turn(&v, &s));
-  if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, words, context));
-  SPTI_TRY_GOTO(spti_host_alloc(&levels->ptr, (int64_t)levels->count + 1, sizeof *levels->ptr, "level pointers"));
-  SPTI_TRY_GOTO(spti_alloc(context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));
+  SPTI_TRY(spti_alloc(context, &memory, (int64_t)lay_out_rows(levels, &facts, &control, NULL, v.n), 1, "level order"));
+  lay_out_rows(levels, &facts, &control, memory, v.n);
   levels->n = v.n;
-  levels->ptr[0] = 0;
-  if (v.n > 0) SPTI_TRY_GOTO(arrange(levels, &v, &s));
-  else
-    SPTI_TRY_GOTO(
-        spti_gpu_copy(context, levels->device_ptr, sizeof(int32_t), levels->ptr, sizeof(int32_t), sizeof(int32_t), 1, SPTI_TO_DEVICE));
-  find_widest(levels);
+  search->facts = (spti_levels_facts){.enough = INT32_MAX};
+  if (v.n > 0 && !v.pull) SPTI_TRY_GOTO(turn(&v, &s));
+  if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, search, facts, control, context));
+  if (search->facts.count < search->facts.enough) status = finish(levels, &v, &s);
 fail:
   drop(&s);
   return status;
@@ -157,14 +170,20 @@ void spti_gpu_levels_free(spti_gpu_levels *levels, const sptrsm_context *context
   spti_host_free(levels);
 }
 
-sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
+sptrsm_status spti_gpu_levels_search(spti_gpu_levels **out, spti_levels_search *search, const spti_view *v, sptrsm_context *context) {
   spti_gpu_levels *levels;
   SPTI_TRY(spti_host_alloc(&levels, 1, sizeof *levels, "levels"));
   *levels = (spti_gpu_levels){0};
-  const sptrsm_status status = build(levels, *v, context);
-  if (status != SPTRSM_OK) spti_gpu_levels_free(levels, context);
-  else *out = levels;
+  const sptrsm_status status = build(levels, *v, search, context);
+  const bool found = status == SPTRSM_OK && search->facts.count < search->facts.enough;
+  if (!found) spti_gpu_levels_free(levels, context);
+  *out = found ? levels : NULL;
   return status;
+}
+
+sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
+  spti_levels_search all = {.panels = NULL};
+  return spti_gpu_levels_search(out, &all, v, context);
 }
 
 sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {

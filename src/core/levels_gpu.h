@@ -5,6 +5,7 @@
 #ifndef SPTI_LEVELS_GPU_H
 #define SPTI_LEVELS_GPU_H
 
+#include "core/level_kernels.h"
 #include "core/view.h"
 
 typedef struct spti_gpu_levels {
@@ -26,6 +27,17 @@ void spti_plan_drop_levels(sptrsm_plan *);
 /* The same of any view in device memory; end with spti_gpu_levels_free. No values are read. */
 sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *, sptrsm_context *);
 void spti_gpu_levels_free(spti_gpu_levels *, const sptrsm_context *);
+
+/* A search that may end early: whoever weighs levels against row panels need not know how many levels there are beyond so many times
+ * the hops of the panels (spti_row_panels_hops). */
+typedef struct {
+  const spti_row_panels_facts *panels; /* device, as queued work leaves them; NULL: all levels are wanted */
+  int32_t least, times;                /* enough: times the hops, but not fewer than least */
+  spti_levels_facts facts;             /* result */
+} spti_levels_search;
+
+/* *out = NULL where facts.count has come to facts.enough. */
+sptrsm_status spti_gpu_levels_search(spti_gpu_levels **out, spti_levels_search *, const spti_view *, sptrsm_context *);
 
 /* Rows of a pull view in the order of their places, diagonals apart. All arrays in device memory. */
 typedef struct {

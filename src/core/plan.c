@@ -12,6 +12,7 @@
 #include "core/method.h"
 #include "core/row_panels_gpu.h"
 #include "core/stencil_gpu.h"
+#include "core/survey_gpu.h"
 #include "core/workspace.h"
 
 enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
@@ -64,39 +65,64 @@ static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan) {
-  const spti_gpu_levels *levels;
-  SPTI_TRY(spti_plan_levels(plan, &levels));
-  f->levels = levels->count;
-  for (int32_t l = 0; l < levels->count; l++) {
+/* Level sets, if there are not so many that row panels are all that counts. */
+static void count_levels(spti_features *f, const sptrsm_plan *plan) {
+  const spti_gpu_levels *levels = plan->gpu_levels;
+  f->thin_levels = f->wide_levels = 0;
+  for (int32_t l = 0; levels && l < levels->count; l++) {
     const int32_t rows = levels->ptr[l + 1] - levels->ptr[l];
     f->thin_levels += rows < SPTI_THIN_LEVEL;
     f->wide_levels += rows >= SPTI_WIDE_LEVEL;
   }
-  if (levels->count < SPTI_PANEL_LEVELS || f->n / levels->count >= SPTI_NO_PANELS) return SPTRSM_OK;
-  const spti_row_panels *panels;
-  SPTI_TRY(spti_plan_row_panels(plan, &panels));
-  f->panel_levels = panels->levels;
+}
+
+/* all: not only what the choice needs. */
+static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan, bool all) {
+  spti_survey survey;
+  const spti_choose_limits limits = spti_choose_limits_on(f->device);
+  SPTI_TRY(spti_plan_survey(&survey, plan, all ? NULL : &limits));
+  f->levels = survey.levels;
+  f->panel_hops = survey.hops;
+  count_levels(f, plan);
   return SPTRSM_OK;
 }
 
-/* On a GPU the level sets, of which most methods there make use in their analysis anyway, but for a stencil on a grid. */
-static sptrsm_status add_stencil_or_levels(spti_features *f, sptrsm_plan *plan) {
+/* What the rows behind those for stencils and for panels go by, once a method of these has refused. */
+static sptrsm_status add_what_is_left(spti_features *f, sptrsm_plan *plan) {
+  const spti_gpu_levels *levels;
+  if (f->place != SPTRSM_CUDA || plan->gpu_levels) return SPTRSM_OK;
+  if (spti_choose_by_stencil(f)) {
+    f->stencil = 0;
+    return add_levels(f, plan, false);
+  }
+  SPTI_TRY(spti_plan_levels(plan, &levels));
+  f->levels = levels->count;
+  count_levels(f, plan);
+  return SPTRSM_OK;
+}
+
+/* On a GPU the level sets, of which most methods there make use in their analysis anyway, but for a stencil on a grid; whether the triangle
+ * is one is asked only where that could matter. */
+static sptrsm_status add_stencil_or_levels(spti_features *f, sptrsm_plan *plan, bool all) {
   spti_stencil s;
+  f->stencil = f->n;
+  const bool matters = all || spti_choose_by_stencil(f);
+  f->stencil = 0;
+  if (!matters) return add_levels(f, plan, all);
   const sptrsm_status status = spti_plan_stencil_shown(&s, plan);
   if (status != SPTRSM_OK && status != SPTRSM_ERR_ARGUMENT) return status;
   if (status == SPTRSM_OK && s.name) f->stencil = spti_stencil_width(&s); /* options may say a grid that is not this triangle's */
-  return spti_choose_by_stencil(f) ? SPTRSM_OK : add_levels(f, plan);
+  return !all && spti_choose_by_stencil(f) ? SPTRSM_OK : add_levels(f, plan, all);
 }
 
-/* What auto goes by. On the host the shape of lines. */
-static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan) {
+/* What auto goes by; all: also what this choice need not know. On the host the shape of lines. */
+static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all) {
   *f = (spti_features){.place = plan->context->place,
                        .device = plan->context->description,
                        .deterministic = plan->options.deterministic,
                        .nrhs = plan->options.nrhs_hint,
                        .n = plan->view.n};
-  return f->place == SPTRSM_CUDA ? add_stencil_or_levels(f, plan) : spti_chained_share(&f->chained, &plan->view);
+  return f->place == SPTRSM_CUDA ? add_stencil_or_levels(f, plan, all) : spti_chained_share(&f->chained, &plan->view);
 }
 
 /* Host: a slab of columns that stays in one core's cache. GPU: wide enough for the kernels, within a bounded share of memory. */
@@ -160,20 +186,17 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
   spti_features features;
   char refusal[64] = "";
   sptrsm_status status;
-  SPTI_TRY(find_features(&features, plan));
+  SPTI_TRY(find_features(&features, plan, false));
   for (spti_choice choice = spti_choose(&features, 0);;) {
     snprintf(plan->reason, sizeof plan->reason, "%s%s", refusal, choice.reason);
     SPTI_TRY(take_method(plan, choice.method));
     status = analyse(plan);
     if (status != SPTRSM_ERR_UNSUPPORTED && status != SPTRSM_ERR_MEMORY) return status;
-    if (spti_choose_by_stencil(&features)) { /* the table's rows on stencils are the first */
-      features.stencil = 0;
-      SPTI_TRY(add_levels(&features, plan));
-    }
-    choice = spti_choose(&features, choice.row + 1);
-    if (!choice.method) return status;
     snprintf(refusal, sizeof refusal, "%s %s; ", plan->method->name, status == SPTRSM_ERR_MEMORY ? "found no memory" : "refused");
     forget_analysis(plan);
+    SPTI_TRY(add_what_is_left(&features, plan));
+    choice = spti_choose(&features, choice.row + 1);
+    if (!choice.method) return status;
   }
 }
 
@@ -241,12 +264,10 @@ sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix,
   return spti_plan_create(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
 }
 
-/* Those that a stencil's row spares a plan, too. */
 static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {
   spti_features f;
   SPTI_TRY(timed_view(plan, undecided(plan)));
-  SPTI_TRY(find_features(&f, plan));
-  if (f.place == SPTRSM_CUDA && spti_choose_by_stencil(&f)) SPTI_TRY(add_levels(&f, plan));
+  SPTI_TRY(find_features(&f, plan, true));
   spti_choose_values(values, &f);
   return spti_context_wait(plan->context);
 }

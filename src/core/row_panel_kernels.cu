@@ -6,10 +6,12 @@
  * ends depends on s alone, so the ends are found for all places at once; which of them are taken is a chase from place 0. It is cut into
  * chunks: for each of the 64 places at which it may enter a chunk, where it leaves it and how many panels it passes; one thread then goes
  * from chunk to chunk. level(p) = 1 + the highest level of the panels that p needs, 1 without such, by the protocol of level_kernels.cu,
- * a block to a panel.
+ * a block to a panel. A panel of a factor has up to hundreds of thousands of entries, in a few other panels: these are marked in a map in
+ * shared memory before any is waited for, so that a hop is a poll of one word for each.
  * Deterministic: integers, and unique. */
 #include "core/row_panel_kernels.h"
 
+#include "core/block_sum.cuh"
 #include "core/syncfree.cuh"
 
 namespace spti {
@@ -67,6 +69,13 @@ struct rows_ahead {
   }
 };
 
+SPTI_DEVICE void clear_facts(spti_row_panels_facts *f) {
+  store(&f->levels, 0);
+  store(&f->most, 0);
+  store(&f->reserved, 0);
+  store(&f->needed, 0.0);
+}
+
 /* Rows of the panel that would begin at each place -> panel; the ways through each chunk -> exits: panels * SPTI_ROW_PANEL_ROWS + places
  * of the next chunk that the last of them takes. */
 SPTI_KERNEL(CUT_THREADS) row_panels_hops_kernel(spti_row_panels_args a) {
@@ -75,7 +84,7 @@ SPTI_KERNEL(CUT_THREADS) row_panels_hops_kernel(spti_row_panels_args a) {
   SPTI_SHARED(int32_t, hops, SPTI_ROW_PANEL_CHUNK + SPTI_ROW_PANEL_ROWS);
   SPTI_SHARED(int32_t, joined, SPTI_ROW_PANEL_CHUNK);
   const int32_t start = block_in_grid() * a.chunk, places = places_of_chunk(a, start);
-  if (block_in_grid() == 0 && thread_in_block() < SPTI_ROW_PANELS_FACTS) store(a.facts + thread_in_block(), 0);
+  if (block_in_grid() == 0 && thread_in_block() == 0) clear_facts(a.facts);
   if (block_in_grid() == 0 && thread_in_block() < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + thread_in_block(), 0);
   const rows_ahead rows = {nearest, farthest, hops, start, a.view.n - start};
   rows.find(a, places);
@@ -110,7 +119,7 @@ SPTI_KERNEL(CUT_THREADS) row_panels_chain_kernel(spti_row_panels_args a) {
     syncthreads();
   }
   if (thread_in_block() != 0) return;
-  store(a.facts + SPTI_ROW_PANELS_COUNT, count);
+  store(&a.facts->count, count);
   store(a.first + count, a.view.n);
 }
 
@@ -138,75 +147,134 @@ SPTI_KERNEL(CUT_THREADS) row_panels_place_kernel(spti_row_panels_args a) {
   for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) store(a.panel + start + s, before + begins[s] - 1);
 }
 
-/* ---- levels ---- */
+/* ---- what a panel needs ---- */
 
-/* Some entries that one thread polls together. */
-struct panel_batch {
-  const int32_t *at[PANEL_BATCH];
-  int32_t seen[PANEL_BATCH]; /* -1: not yet; 0: no entry, or of the panel itself */
+struct panel_rows {
+  int32_t panel, first; /* place of its first row */
+  int64_t begin, end;   /* its entries */
+};
 
-  SPTI_DEVICE void fetch(const spti_row_panels_args &a, int32_t first, int64_t p, int64_t end) {
+SPTI_DEVICE panel_rows panel_rows_of(const spti_row_panels_args &a, int32_t p) {
+  const int32_t first = load_const(a.first + p), next = load_const(a.first + p + 1);
+  const int64_t begin = load_const(a.view.ptr + (a.view.backward ? a.view.n - next : first));
+  return {p, first, begin, load_const(a.view.ptr + (a.view.backward ? a.view.n - first : next))};
+}
+
+/* One bit for each of the panels [start, start + window) that stand before this one. */
+struct needed_map {
+  int32_t *words; /* shared */
+  int32_t start, count;
+
+  SPTI_DEVICE int32_t word_count() const { return (count + 31) / 32; }
+
+  /* Many entries are in one panel: that its bit is there already is what most threads find. */
+  SPTI_DEVICE void mark(int32_t panel) const {
+    const int32_t at = panel - start, bit = int32_t(1u << at % 32);
+    if (uint32_t(at) < uint32_t(count) && !(shared_load_relaxed(words + at / 32) & bit)) shared_red_or(words + at / 32, bit);
+  }
+};
+
+/* Whole block; ends with a barrier. */
+SPTI_DEVICE void mark_needed(const spti_row_panels_args &a, const panel_rows &r, const needed_map &map) {
+  for (int32_t w = thread_in_block(); w < map.word_count(); w += threads_per_block()) shared_store(map.words + w, 0);
+  syncthreads();
+  for (int64_t p = r.begin + thread_in_block(); p < r.end; p += int64_t(PANEL_BATCH) * threads_per_block()) {
     int32_t place[PANEL_BATCH];
 #pragma unroll
     for (int b = 0; b < PANEL_BATCH; b++) {
       const int64_t e = p + int64_t(b) * threads_per_block();
-      const int32_t j = e < end ? load_const(a.view.idx + e) : -1;
-      place[b] = j < 0 ? first : a.view.backward ? a.view.n - 1 - j : j;
+      const int32_t j = e < r.end ? load_const(a.view.idx + e) : -1;
+      place[b] = j < 0 ? r.first : a.view.backward ? a.view.n - 1 - j : j;
     }
+    int32_t panel[PANEL_BATCH];
 #pragma unroll
-    for (int b = 0; b < PANEL_BATCH; b++) {
-      seen[b] = place[b] < first ? -1 : 0;
-      at[b] = a.level + load_const(a.panel + place[b]);
-    }
-  }
-  SPTI_DEVICE bool poll() {
-    int32_t least = 0;
+    for (int b = 0; b < PANEL_BATCH; b++) panel[b] = load_const(a.panel + place[b]);
 #pragma unroll
     for (int b = 0; b < PANEL_BATCH; b++)
-      if (seen[b] < 0) seen[b] = load_relaxed(at[b]);
-#pragma unroll
-    for (int b = 0; b < PANEL_BATCH; b++) least = seen[b] < least ? seen[b] : least;
-    return least == 0;
+      if (place[b] < r.first) map.mark(panel[b]);
   }
-  SPTI_DEVICE int32_t highest(int32_t v) const {
-#pragma unroll
-    for (int b = 0; b < PANEL_BATCH; b++) v = seen[b] > v ? seen[b] : v;
-    return v;
+  syncthreads();
+}
+
+/* Whole block. visit(map) for one window of panels after the other. */
+template <typename Visit> SPTI_DEVICE void each_needed_map(const spti_row_panels_args &a, const panel_rows &r, Visit visit) {
+  SPTI_DYNAMIC_SHARED(int32_t, words);
+  for (int32_t start = 0; start == 0 || start < r.panel; start += a.window) {
+    const needed_map map = {words, start, r.panel - start < a.window ? r.panel - start : a.window};
+    mark_needed(a, r, map);
+    visit(map);
+    syncthreads();
   }
-};
+}
+
+SPTI_KERNEL(MOST_THREADS) row_panels_needed_kernel(spti_row_panels_args a) {
+  if (block_in_grid() >= load_const(&a.facts->count)) return;
+  int64_t needed = 0, total;
+  each_needed_map(a, panel_rows_of(a, block_in_grid()), [&](const needed_map &map) {
+    for (int32_t w = thread_in_block(); w < map.word_count(); w += threads_per_block())
+      needed += popcount(uint32_t(shared_load_relaxed(map.words + w)));
+  });
+  block_sum_before(needed, &total);
+  if (thread_in_block() != 0 || total == 0) return;
+  red_add(&a.facts->needed, double(total)); /* sums of integers: exact, in any order */
+  red_max(&a.facts->most, int32_t(total));
+}
+
+/* ---- levels ---- */
 
 enum { LOST = INT32_MAX };
 
-/* One thread's share of a panel's entries, which are [begin, end): the highest level they need, or LOST. */
-SPTI_DEVICE int32_t level_needed(const spti_row_panels_args &a, int32_t first, int64_t begin, int64_t end) {
-  int32_t level = 0;
-  for (int64_t p = begin + thread_in_block(); p < end; p += int64_t(PANEL_BATCH) * threads_per_block()) {
-    panel_batch batch;
-    spin_guard guard;
-    guard.start();
-    batch.fetch(a, first, p, end);
-    while (!batch.poll())
-      if (!guard.go_on(a.sync, first)) return LOST;
-    level = batch.highest(level);
+/* One lane: the level of panel q once it is known, or LOST. */
+SPTI_DEVICE int32_t await_level(const spti_row_panels_args &a, int32_t q, int32_t row) {
+  spin_guard guard;
+  guard.start();
+  int32_t level = load_relaxed(a.level + q);
+  while (level < 0) {
+    if (!guard.go_on(a.sync, row)) return LOST;
+    level = load_relaxed(a.level + q);
   }
   return level;
 }
 
+/* Whole warp: the highest level of the panels in its share of the map, a lane to each panel of a word; words are dealt out in turn. */
+SPTI_DEVICE int32_t highest_needed(const spti_row_panels_args &a, const needed_map &map, int32_t row) {
+  int32_t highest = 0;
+  for (int32_t from = warp_in_block(); from < map.word_count(); from += 32 * warps_per_block()) {
+    const int32_t mine = from + lane() * warps_per_block();
+    const int32_t word = mine < map.word_count() ? shared_load_relaxed(map.words + mine) : 0;
+    for (uint32_t left = ballot(word != 0); left; left &= left - 1) {
+      const int32_t from_lane = first_lane(left), at = (from + from_lane * warps_per_block()) * 32 + lane();
+      if (!(uint32_t(shfl(word, from_lane)) >> lane() & 1)) continue;
+      const int32_t level = await_level(a, map.start + at, row);
+      highest = level > highest ? level : highest;
+    }
+  }
+  return warp_max(highest);
+}
+
+SPTI_DEVICE bool levels_wanted(const spti_row_panels_args &a) {
+  const double pairs = load_const(&a.facts->needed) + load_const(&a.facts->count);
+  return a.dense == 0 || double(a.view.nnz - a.view.n * int64_t(a.view.head + a.view.tail)) >= a.dense * pairs;
+}
+
 SPTI_KERNEL(MOST_THREADS) row_panels_levels_kernel(spti_row_panels_args a) {
   SPTI_SHARED(int32_t, highest, MOST_THREADS / 32);
+  if (!levels_wanted(a)) return;
   const int64_t ticket = block_ticket(a.sync);
-  if (ticket >= load_const(a.facts + SPTI_ROW_PANELS_COUNT)) return;
-  const int32_t p = int32_t(ticket), first = load_const(a.first + p), next = load_const(a.first + p + 1);
-  const int64_t begin = load_const(a.view.ptr + (a.view.backward ? a.view.n - next : first));
-  const int64_t end = load_const(a.view.ptr + (a.view.backward ? a.view.n - first : next));
-  const int32_t mine = warp_max(level_needed(a, first, begin, end));
+  if (ticket >= load_const(&a.facts->count)) return;
+  const panel_rows r = panel_rows_of(a, int32_t(ticket));
+  int32_t mine = 0;
+  each_needed_map(a, r, [&](const needed_map &map) {
+    const int32_t level = highest_needed(a, map, r.first);
+    mine = level > mine ? level : mine;
+  });
   if (lane() == 0) highest[warp_in_block()] = mine;
   syncthreads();
   if (warp_in_block() != 0) return;
   const int32_t most = warp_max(lane() < warps_per_block() ? highest[lane()] : 0);
   if (lane() != 0 || most == LOST) return;
-  store_relaxed(a.level + p, most + 1);
-  red_max(a.facts + SPTI_ROW_PANELS_LEVELS, most + 1);
+  store_relaxed(a.level + r.panel, most + 1);
+  red_max(&a.facts->levels, most + 1);
 }
 
 } // namespace spti
@@ -222,5 +290,8 @@ extern "C" int spti_row_panels_cut_launch(const spti_row_panels_args *a, void *s
 
 extern "C" int spti_row_panels_levels_launch(const spti_row_panels_args *a, void *stream) {
   using namespace spti;
-  return SPTI_LAUNCH(row_panels_levels_kernel, spti_row_panels_most(a->view.n, a->least), a->threads, 0, stream, *a);
+  const int32_t most = spti_row_panels_most(a->view.n, a->least), panels = most < a->window ? most : a->window;
+  const size_t map = (size_t(panels) + 31) / 32 * sizeof(int32_t);
+  const int error = a->dense ? SPTI_LAUNCH(row_panels_needed_kernel, most, a->threads, map, stream, *a) : 0;
+  return error ? error : SPTI_LAUNCH(row_panels_levels_kernel, most, a->threads, map, stream, *a);
 }

@@ -1,5 +1,8 @@
-/* row_panels_gpu.c -- panels found on the device. The host waits once, for the number of panels and of their levels. */
+/* row_panels_gpu.c -- panels found on the device. The host waits once, for the number of panels and of their levels; auto's survey waits
+ * for the level sets with them (core/survey_gpu.c). */
 #include "core/row_panels_gpu.h"
+
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/carve.h"
@@ -18,7 +21,7 @@ static size_t lay_out(spti_row_panels_args *args, void *memory) {
   args->level = spti_carve(&c, most, sizeof *args->level);
   args->exits = spti_carve(&c, (int64_t)chunks * SPTI_ROW_PANEL_ROWS, sizeof *args->exits);
   args->entry = spti_carve(&c, (int64_t)chunks * 2, sizeof *args->entry);
-  args->facts = spti_carve(&c, SPTI_ROW_PANELS_FACTS, sizeof *args->facts);
+  args->facts = spti_carve(&c, 1, sizeof *args->facts);
   args->sync.control = spti_carve(&c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *args->sync.control);
   return c.used;
 }
@@ -31,19 +34,7 @@ static int32_t threads_for(const spti_view *v, int32_t rows) {
   return threads;
 }
 
-static sptrsm_status find(spti_row_panels *out, const spti_row_panels_args *args, sptrsm_context *context) {
-  const size_t bytes = SPTI_ROW_PANELS_FACTS * sizeof *args->facts;
-  int32_t *facts = context->pinned;
-  SPTI_CUDA(spti_row_panels_cut_launch(args, context->stream));
-  SPTI_CUDA(spti_row_panels_levels_launch(args, context->stream));
-  SPTI_TRY(spti_gpu_copy(context, facts, bytes, args->facts, bytes, bytes, 1, SPTI_TO_HOST));
-  SPTI_TRY(spti_gpu_sync(context));
-  out->count = facts[SPTI_ROW_PANELS_COUNT];
-  out->levels = facts[SPTI_ROW_PANELS_LEVELS];
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least) {
+sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least, int32_t dense) {
   const spti_view *v = &plan->view;
   void *memory;
   *out = (spti_row_panels){.n = v->n, .rows = rows, .least = least};
@@ -53,6 +44,8 @@ sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *pl
                                .least = least,
                                .chunk = SPTI_ROW_PANEL_CHUNK,
                                .threads = threads_for(v, rows),
+                               .window = SPTI_ROW_PANEL_WINDOW,
+                               .dense = dense,
                                .sync = {.lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
   SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)lay_out(&args, NULL), 1, "panels"));
   lay_out(&args, memory);
@@ -60,7 +53,32 @@ sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *pl
   out->first = args.first;
   out->number = args.number;
   out->level = args.level;
-  sptrsm_status status = find(out, &args, plan->context);
+  out->facts = args.facts;
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_cut_launch(&args, plan->context->stream), "the cut into panels"));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_levels_launch(&args, plan->context->stream), "levels of panels"));
+fail:
+  if (status != SPTRSM_OK) spti_row_panels_free(out, plan);
+  return status;
+}
+
+void spti_row_panels_finish(spti_row_panels *panels, const spti_row_panels_facts *facts) {
+  panels->count = facts->count;
+  panels->levels = facts->levels;
+}
+
+static sptrsm_status wait_for(spti_row_panels *panels, sptrsm_context *context) {
+  spti_row_panels_facts facts;
+  SPTI_TRY(spti_gpu_copy(context, context->pinned, sizeof facts, panels->facts, sizeof facts, sizeof facts, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_sync(context));
+  memcpy(&facts, context->pinned, sizeof facts);
+  spti_row_panels_finish(panels, &facts);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least) {
+  SPTI_TRY(spti_row_panels_start(out, plan, rows, least, 0));
+  const sptrsm_status status = plan->view.n > 0 ? wait_for(out, plan->context) : SPTRSM_OK;
   if (status != SPTRSM_OK) spti_row_panels_free(out, plan);
   return status;
 }
@@ -70,24 +88,9 @@ void spti_row_panels_free(spti_row_panels *panels, const sptrsm_plan *plan) {
   *panels = (spti_row_panels){0};
 }
 
-sptrsm_status spti_plan_row_panels(sptrsm_plan *plan, const spti_row_panels **out) {
-  if (!plan->row_panels) {
-    spti_row_panels *panels;
-    SPTI_TRY(spti_host_alloc(&panels, 1, sizeof *panels, "row panels"));
-    const sptrsm_status status = spti_row_panels_create(panels, plan, SPTI_FACTOR_PANEL_ROWS, SPTI_FACTOR_PANEL_LEAST);
-    if (status != SPTRSM_OK) {
-      spti_host_free(panels);
-      return status;
-    }
-    plan->row_panels = panels;
-  }
-  *out = plan->row_panels;
-  return SPTRSM_OK;
-}
-
 sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *plan, int32_t rows, int32_t least) {
   const spti_row_panels *kept = plan->row_panels;
-  if (!kept || kept->rows != rows || kept->least != least) return spti_row_panels_create(out, plan, rows, least);
+  if (!kept || kept->levels == 0 || kept->rows != rows || kept->least != least) return spti_row_panels_create(out, plan, rows, least);
   *out = *kept;
   spti_host_free(plan->row_panels);
   plan->row_panels = NULL;

@@ -4,14 +4,16 @@
 #define SPTI_ROW_PANELS_GPU_H
 
 #include "core/error.h"
+#include "core/row_panel_kernels.h"
 
 typedef struct spti_row_panels {
-  int32_t n, count, levels; /* places; panels; levels of panels */
-  int32_t rows, least;      /* as asked for */
-  int32_t *panel;           /* device, [n]: panel of each place; the arrays are one allocation, which begins here */
-  int32_t *first;           /* device, [count+1]: first place of each panel */
-  int32_t *number;          /* device, [count]: 0, 1, 2, ... */
-  int32_t *level;           /* device, [count]: from 1; a panel needs none of its own level */
+  int32_t n, count, levels;     /* places; panels; levels of panels */
+  int32_t rows, least;          /* as asked for */
+  int32_t *panel;               /* device, [n]: panel of each place; the arrays are one allocation, which begins here */
+  int32_t *first;               /* device, [count+1]: first place of each panel */
+  int32_t *number;              /* device, [count]: 0, 1, 2, ... */
+  int32_t *level;               /* device, [count]: from 1; a panel needs none of its own level */
+  spti_row_panels_facts *facts; /* device */
 } spti_row_panels;
 
 /* Panels of plan->view, which is a pull view in device memory: of `rows` rows at most (up to 64), of `least` or more where the next row
@@ -19,11 +21,15 @@ typedef struct spti_row_panels {
 sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *, int32_t rows, int32_t least);
 void spti_row_panels_free(spti_row_panels *, const sptrsm_plan *);
 
-/* Those of `block`, made at the first call and kept with the plan: what auto looks at, the analysis of block takes over. take: as create
- * does, if the kept ones are not of this kind. */
+/* The same in two steps: all of it queued, then what the facts say. Levels are not looked for, and are 0, where a panel has fewer than
+ * `dense` entries on average in each panel that it needs and in itself; dense 0: always. */
+sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *, int32_t rows, int32_t least, int32_t dense);
+void spti_row_panels_finish(spti_row_panels *, const spti_row_panels_facts *facts /* host */);
+
+/* Panels of `block`. What auto's survey has found, plan->row_panels, the analysis of block takes over; take: as create does, if what is
+ * kept is not of this kind. */
 enum { SPTI_FACTOR_PANEL_ROWS = 64, SPTI_FACTOR_PANEL_LEAST = 16 };
-sptrsm_status spti_plan_row_panels(sptrsm_plan *, const spti_row_panels **out);
-sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *, int32_t rows, int32_t least);
+sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *plan, int32_t rows, int32_t least);
 void spti_plan_drop_row_panels(sptrsm_plan *);
 
 #endif

@@ -13,8 +13,8 @@ static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wi
 }
 
 /* A factor, or another problem whose row panels were looked at. */
-static spti_features with_panels(spti_features f, int32_t panel_levels) {
-  f.panel_levels = panel_levels;
+static spti_features with_panels(spti_features f, int32_t hops) {
+  f.panel_hops = hops;
   return f;
 }
 
@@ -45,19 +45,19 @@ Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   }
 }
 
-/* Few levels of panels decide, whatever the number of right-hand sides; but few levels of rows come first. */
+/* Few hops of panels decide, whatever the number of right-hand sides; but few levels of rows come first. */
 Test(choose, row_panels) {
   static const int64_t counts[] = {0, 1, 4, 5, 32, 1000};
   for (int c = 0; c < 6; c++) {
-    expect(with_panels(problem(43243, 1104, 983, 45, counts[c]), 49), "block"); /* cot_armadillo */
-    expect(with_panels(problem(7740, 6236, 6230, 0, counts[c]), 118), "block"); /* ex40 U */
-    expect(with_panels(problem(18271, 278, 78, 117, counts[c]), 18), "block");  /* jac_ACTIVSg10k U */
-    expect(with_panels(problem(1000, 1000, 0, 0, counts[c]), 100), "block");
-    expect(with_panels(problem(466316, 2, 0, 2, counts[c]), 3), "levelset"); /* boyd2 */
+    expect(with_panels(problem(43243, 295, 0, 0, counts[c]), 59), "block");  /* cot_armadillo, whose 1104 levels are enough */
+    expect(with_panels(problem(7740, 590, 0, 0, counts[c]), 118), "block");  /* ex40 U */
+    expect(with_panels(problem(50000, 560, 0, 0, counts[c]), 112), "block"); /* cvxbqp1 Cholesky */
+    expect(with_panels(problem(1000, 500, 0, 0, counts[c]), 100), "block");
+    expect(with_panels(problem(466316, 2, 0, 2, counts[c]), 107), "levelset"); /* boyd2 */
   }
   expect(with_panels(problem(150102, 733, 7, 658, 1), 490), "syncfree-csr"); /* G2_circuit L */
   expect(with_panels(problem(150102, 733, 7, 658, 32), 490), "gather");
-  expect(with_panels(problem(1000, 999, 0, 999, 32), 100), "gather");
+  expect(with_panels(problem(1000, 499, 0, 499, 32), 100), "gather");
 }
 
 /* Wide grids and few right-hand sides; structgrid's refusal leaves what there is without a stencil. */
@@ -185,7 +185,7 @@ Test(choose, always_a_method_that_exists) {
         for (int thin = 0; thin <= levels[l]; thin += 1 + levels[l] / 4)
           for (int kind = 0; kind < 4; kind++) {
             spti_features f = problem(orders[o], levels[l], thin, levels[l] - thin, nrhs);
-            f.panel_levels = (int32_t)nrhs % 3 * levels[l] / 8;
+            f.panel_hops = (int32_t)nrhs % 3 * levels[l] / 8;
             f.place = kind & 1 ? SPTRSM_HOST : SPTRSM_CUDA;
             f.deterministic = (kind & 2) != 0;
             f.chained = 0.25 * o;
@@ -248,8 +248,21 @@ Test(choose, bounds_of_devices) {
   }
   const sptrsm_auto_row none = row_named("panels", NULL), other = row_named("panels", "a device that nobody has");
   cr_assert_eq(memcmp(none.least, other.least, sizeof none.least), 0);
-  cr_assert_eq(none.least[feature_named("levels_a_panel_level")], 10);
+  cr_assert_eq(none.least[feature_named("levels_a_hop")], 5);
   cr_assert_str_eq(row_named("stencil", NULL).method, "structgrid");
+}
+
+/* Level sets need not be known beyond the limits: whatever they are, the choice is the same. */
+Test(choose, levels_beyond_the_limits) {
+  const spti_choose_limits limits = spti_choose_limits_on(NULL);
+  cr_assert_eq(limits.levels, 7);
+  cr_assert_eq(limits.a_hop, 5);
+  for (int32_t hops = 1; hops < 300; hops += 23)
+    for (int64_t nrhs = 0; nrhs < 100; nrhs = 3 * nrhs + 1) {
+      const int32_t enough = hops * limits.a_hop > limits.levels ? hops * limits.a_hop : limits.levels;
+      for (int32_t levels = enough; levels < 100000; levels *= 3)
+        for (int thin = 0; thin < 2; thin++) expect(with_panels(problem(100000, levels, thin * levels, levels / 2, nrhs), hops), "block");
+    }
 }
 
 /* All features of a triangle, by the names that bounds go by. */

@@ -5,7 +5,7 @@
 
 namespace simt {
 
-enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3, RETIRED_LIMIT = 512 };
+enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3, STALE_READS_LIMIT = 8, RETIRED_LIMIT = 512 };
 static const moment FOREVER = ~moment(0);
 
 static size_t bytes_of(word kind) { return kind == word::i32 || kind == word::f32 ? 4 : 8; }
@@ -43,23 +43,24 @@ void viewer::start(const group *w, const group *b, moment now) {
   read_stale = false;
   stale_pauses = 0;
   buffer.clear();
-  seen.fill({nullptr, 0});
+  seen.fill({nullptr, 0, 0});
   next_seen = 0;
 }
 
-moment viewer::last_seen(const char *address) const {
+viewer::sight viewer::last_seen(const char *address) const {
   for (const sight &s : seen)
-    if (s.address == address) return s.performed;
-  return 0;
+    if (s.address == address) return s;
+  return {address, 0, 0};
 }
 
-void viewer::saw(const char *address, moment performed) {
+void viewer::saw(const char *address, moment performed, bool stale) {
   for (sight &s : seen)
     if (s.address == address) {
+      s.stale = performed > s.performed ? stale : s.stale + stale;
       s.performed = std::max(s.performed, performed);
       return;
     }
-  seen[next_seen++ % seen.size()] = {address, performed};
+  seen[next_seen++ % seen.size()] = {address, performed, stale};
 }
 
 void memory::start(random_source *source, int percent) {
@@ -150,15 +151,17 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
   if (l.pending)
     for (viewer *mate : mates) perform_to(*mate, address, shared_until(by, *mate));
 
-  const moment seen = by.last_seen(address);
+  const viewer::sight seen = by.last_seen(address);
   int oldest = l.versions - 1;
-  while (oldest > 0 && !must_see(by, l.history[size_t(oldest)]) && l.history[size_t(oldest)].performed > seen) oldest--;
+  while (oldest > 0 && !must_see(by, l.history[size_t(oldest)]) && l.history[size_t(oldest)].performed > seen.performed) oldest--;
   int chosen = l.versions - 1;
-  if (oldest < chosen && by.stale_pauses < STALE_PAUSES_LIMIT && random->below(100) < uint64_t(stale_percent))
+  const bool may_be_stale = by.stale_pauses < STALE_PAUSES_LIMIT && seen.stale < STALE_READS_LIMIT;
+  if (oldest < chosen && may_be_stale && random->below(100) < uint64_t(stale_percent))
     chosen = oldest + int(random->below(uint64_t(chosen - oldest)));
-  if (chosen < l.versions - 1) by.read_stale = true;
+  const bool stale = chosen < l.versions - 1;
+  by.read_stale |= stale;
   const version &v = l.history[size_t(chosen)];
-  by.saw(address, v.performed);
+  by.saw(address, v.performed, stale);
   by.could_acquire = std::max(by.could_acquire, v.released);
   if (how == access::ordered) by.acquired = std::max(by.acquired, v.released);
   return v.bits;

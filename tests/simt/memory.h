@@ -58,13 +58,14 @@ struct viewer {
   struct sight {
     const char *address;
     moment performed;
+    int stale; /* reads of it that were: after some the lane reads what is there, however seldom it looks */
   };
   std::array<sight, 32> seen{}; /* a ring: the latest version seen of the latest addresses */
   unsigned next_seen = 0;
 
   void start(const group *w, const group *b, moment now);
-  moment last_seen(const char *address) const;
-  void saw(const char *address, moment performed);
+  sight last_seen(const char *address) const;
+  void saw(const char *address, moment performed, bool stale = false);
 };
 
 class memory {

@@ -48,3 +48,9 @@ void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t
 void plan_case_set_shared_bytes(sptrsm_plan *plan, size_t bytes) { plan->context->shared_bytes = bytes; }
 
 void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }
+
+const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *plan) { return plan->gpu_levels; }
+
+const struct spti_row_panels *plan_case_row_panels(const sptrsm_plan *plan) { return plan->row_panels; }
+
+int32_t plan_case_level_count(const sptrsm_plan *plan) { return plan->levels; }

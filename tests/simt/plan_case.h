@@ -12,6 +12,10 @@ void plan_case_close(sptrsm_plan *);                                            
 void plan_case_set_stencil(sptrsm_plan *, const char *stencil, const int64_t grid[3]); /* what the options say */
 void plan_case_set_shared_bytes(sptrsm_plan *, size_t bytes);                          /* of a thread block; else as an H200 has */
 void plan_case_set_values(sptrsm_plan *, const void *val);
+/* What is kept with the plan, or NULL; and its count of levels. */
+const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *);
+const struct spti_row_panels *plan_case_row_panels(const sptrsm_plan *);
+int32_t plan_case_level_count(const sptrsm_plan *);
 #ifdef __cplusplus
 }
 #endif

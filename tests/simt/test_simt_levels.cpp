@@ -179,17 +179,18 @@ Test(simt_levels, small_orders) {
 static std::string run_sweep(const levels_case &c, int32_t threads, int32_t short_row, bool all_by_warps, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   const system_of_case system(c, seed % 5);
-  std::vector<int32_t> level(size_t(c.n), -7), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS, -7);
+  std::vector<int32_t> level(size_t(c.n), -7), control(SPTI_SYNCFREE_CONTROL_WORDS, -7);
+  spti_levels_facts facts;
   int64_t lost = 0;
-  const spti_levels_args args = {system.view,  level.data(), words.data(), short_row,
-                                 all_by_warps, threads,      threads,      {words.data() + SPTI_LEVELS_FACTS, &lost, 100000}};
+  const spti_levels_args args = {
+      system.view, level.data(), &facts, short_row, all_by_warps, threads, threads, {control.data(), &lost, 100000}, nullptr, 0, 0};
   if (spti_levels_find_launch(&args, nullptr)) return simt::error();
   if (lost) return "row " + std::to_string(lost - 1) + " was given up";
   const std::vector<int32_t> expected = levels_by_hand(system.view);
   for (int32_t i = 0; i < c.n; i++)
     if (level[size_t(i)] != expected[size_t(i)]) return "row " + std::to_string(i) + " has level " + std::to_string(level[size_t(i)]);
-  if (words[SPTI_LEVELS_COUNT] != *std::max_element(expected.begin(), expected.end()) + 1) return "count";
-  return words[SPTI_LEVELS_LONGEST] == longest_by_hand(system.view) ? "" : "longest";
+  if (facts.count != *std::max_element(expected.begin(), expected.end()) + 1) return "count";
+  return facts.longest == longest_by_hand(system.view) ? "" : "longest";
 }
 
 Test(simt_levels, sweeps) {
@@ -250,10 +251,11 @@ Test(simt_levels, lost_dependency) {
     system_of_case system(c, seed);
     const int32_t row = 35;
     system.push.idx[size_t(spti_view_begin(&system.view, row))] = row;
-    std::vector<int32_t> level(70), words(SPTI_LEVELS_FACTS + SPTI_SYNCFREE_CONTROL_WORDS);
+    std::vector<int32_t> level(70), control(SPTI_SYNCFREE_CONTROL_WORDS);
+    spti_levels_facts facts;
     int64_t lost = 0;
-    const spti_levels_args args = {system.view, level.data(), words.data(), seed % 2 ? 48 : -1,
-                                   1,           64,           64,           {words.data() + SPTI_LEVELS_FACTS, &lost, 10}};
+    const spti_levels_args args = {
+        system.view, level.data(), &facts, seed % 2 ? 48 : -1, 1, 64, 64, {control.data(), &lost, 10}, nullptr, 0, 0};
     cr_assert_eq(spti_levels_find_launch(&args, nullptr), 0, "%s", simt::error().c_str());
     const int64_t found = lost - 1;
     cr_assert(lost > 0 && (c.backward ? found <= row : found >= row), "row %lld is not behind the lost one; %s", (long long)found,
