@@ -58,7 +58,7 @@ double bench_ratio_cusparse(const bench_session *s, int index) {
 }
 
 double bench_chain(const bench_session *s, int index) {
-  static const char name[] = "levels_a_panel_level";
+  static const char name[] = "levels_a_hop";
   const double levels = bench_levels_of(s, index)->levels;
   int f = 0;
   while (f < SPTRSM_AUTO_FEATURES && strcmp(sptrsm_auto_feature(f), name) != 0) f++;

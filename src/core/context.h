@@ -18,14 +18,15 @@ struct sptrsm_context {
   int device;
   void *stream; /* cudaStream_t */
   bool owns_stream;
-  void *pool;           /* cudaMemPool_t */
-  void *sparse_handle;  /* cusparseHandle_t, or NULL until it is needed */
-  int64_t *lost;        /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
-  int64_t *lost_device; /* the same word as the device sees it */
-  int32_t spin_limit;   /* polls without any progress after which a kernel's wait gives up */
-  int64_t losses;       /* such rows reported by spti_gpu_sync: workspaces of solves before may be unfinished */
-  size_t shared_bytes;  /* of shared memory that a thread block may ask for */
-  int32_t *pinned;      /* [SPTI_PINNED_WORDS] for small results of an analysis, quick to copy to */
+  void *beside, *passed; /* cudaStream_t of spti_gpu_fork, and the cudaEvent_t by which the two streams wait for each other */
+  void *pool;            /* cudaMemPool_t */
+  void *sparse_handle;   /* cusparseHandle_t, or NULL until it is needed */
+  int64_t *lost;         /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
+  int64_t *lost_device;  /* the same word as the device sees it */
+  int32_t spin_limit;    /* polls without any progress after which a kernel's wait gives up */
+  int64_t losses;        /* such rows reported by spti_gpu_sync: workspaces of solves before may be unfinished */
+  size_t shared_bytes;   /* of shared memory that a thread block may ask for */
+  int32_t *pinned;       /* [SPTI_PINNED_WORDS] for small results of an analysis, quick to copy to */
 };
 
 int spti_context_threads(const sptrsm_context *);        /* the number a parallel region will use, at least 1 */

@@ -73,6 +73,8 @@ static sptrsm_status open_parts(sptrsm_context *context) {
   context->pinned = (int32_t *)(context->lost + 1);
   *context->lost = 0;
   SPTI_CUDA(cudaHostGetDevicePointer((void **)&context->lost_device, context->lost, 0));
+  SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->beside, cudaStreamNonBlocking));
+  SPTI_CUDA(cudaEventCreateWithFlags((cudaEvent_t *)&context->passed, cudaEventDisableTiming));
   if (context->stream) return SPTRSM_OK;
   SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->stream, cudaStreamNonBlocking));
   context->owns_stream = true;
@@ -91,6 +93,8 @@ void spti_gpu_close(sptrsm_context *context) {
   if (context->stream) (void)cudaStreamSynchronize((cudaStream_t)context->stream);
   spti_gpu_close_sparse(context);
   if (context->owns_stream) (void)cudaStreamDestroy((cudaStream_t)context->stream);
+  if (context->beside) (void)cudaStreamDestroy((cudaStream_t)context->beside);
+  if (context->passed) (void)cudaEventDestroy((cudaEvent_t)context->passed);
   if (context->lost) (void)cudaFreeHost(context->lost);
   if (context->pool) (void)cudaMemPoolDestroy((cudaMemPool_t)context->pool);
 }
@@ -114,6 +118,26 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   context->losses++;
   return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); the solution is not valid", (long long)(row - 1));
 }
+
+sptrsm_status spti_gpu_zero(const sptrsm_context *context, void *memory, size_t bytes) {
+  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_CUDA(cudaMemsetAsync(memory, 0, bytes, (cudaStream_t)context->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status let_wait(const sptrsm_context *context, void *waiting, void *for_stream) {
+  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_CUDA(cudaEventRecord((cudaEvent_t)context->passed, (cudaStream_t)for_stream));
+  SPTI_CUDA(cudaStreamWaitEvent((cudaStream_t)waiting, (cudaEvent_t)context->passed, 0));
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_fork(const sptrsm_context *context, void **stream) {
+  *stream = context->beside;
+  return let_wait(context, context->beside, context->stream);
+}
+
+sptrsm_status spti_gpu_join(const sptrsm_context *context) { return let_wait(context, context->stream, context->beside); }
 
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   SPTI_TRY(spti_gpu_enter(context));

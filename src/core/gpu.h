@@ -22,6 +22,12 @@ void spti_gpu_host_free(const sptrsm_context *, void *);
 /* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction);
+/* Queues a block of zero bytes. */
+sptrsm_status spti_gpu_zero(const sptrsm_context *, void *, size_t bytes);
+/* A second stream, for work that needs nothing of what is queued on the context's until the join: it begins behind what has been queued so
+ * far, and what the context's stream is given after the join begins behind it. A fork that succeeds must be joined. */
+sptrsm_status spti_gpu_fork(const sptrsm_context *, void **stream);
+sptrsm_status spti_gpu_join(const sptrsm_context *);
 /* Compressed lines in device memory, [n+1], [nnz], [nnz]. */
 typedef struct {
   int64_t *ptr;

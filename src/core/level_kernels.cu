@@ -69,8 +69,9 @@ SPTI_DEVICE void start_facts(const spti_levels_args &a) {
   store(&to->count, from ? load_const(&from->count) : 0);
   store(&to->levels, levels);
   store(&to->most, most);
-  store(&to->reserved, 0);
+  store(&to->sampled, from ? load_const(&from->sampled) : 0);
   store(&to->needed, from ? load_const(&from->needed) : 0);
+  store(&to->stored, from ? load_const(&from->stored) : 0);
 }
 
 SPTI_KERNEL(32) levels_clear_kernel(spti_levels_args a) {
@@ -104,7 +105,9 @@ SPTI_DEVICE void publish_level(const spti_levels_args &a, const near_levels &nea
 }
 
 /* Whole warp: its rows need not be looked at any more. */
-SPTI_DEVICE bool has_enough(const spti_levels_args &a) { return a.panels && any(load_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT) != 0); }
+SPTI_DEVICE bool has_enough(const spti_levels_args &a, const near_levels &near) {
+  return near.enough < INT32_MAX && any(load_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT) != 0);
+}
 
 /* A row and where its first entry in solve order is; row -1: none. */
 struct level_row {
@@ -205,8 +208,9 @@ struct level_guard {
     guard.start();
     rounds = 0;
   }
-  SPTI_DEVICE bool go_on(const spti_levels_args &a, bool *moved, uint32_t waiting, int32_t own_row, int32_t row_of_warp) {
-    if (++rounds % ROUNDS_TO_ENOUGH == 0 && has_enough(a)) return false;
+  SPTI_DEVICE bool go_on(const spti_levels_args &a, const near_levels &near, bool *moved, uint32_t waiting, int32_t own_row,
+                         int32_t row_of_warp) {
+    if (++rounds % ROUNDS_TO_ENOUGH == 0 && has_enough(a, near)) return false;
     if (rounds % SPTI_LEVELS_ROUNDS_PER_CHECK != 0) return true;
     if (any(*moved)) guard.progress();
     *moved = false;
@@ -230,8 +234,8 @@ levels_lanes_kernel(spti_levels_args a) {
   if (has_long_rows(a) != WithLong) return;
   shared_store(near_level + thread_in_block(), -1); /* the ticket's barrier follows */
   const int64_t first = block_ticket(a.sync) * threads_per_block();
-  if (has_enough(a)) return;
   const near_levels near = near_levels_of(a, near_level, first, threads_per_block());
+  if (has_enough(a, near)) return;
   const level_row mine = level_row_at(a.view, first + thread_in_block(), true);
   const bool is_long = WithLong && mine.row >= 0 && mine.length > a.short_row;
   bool waiting = mine.row >= 0 && !is_long, moved = false;
@@ -264,7 +268,7 @@ levels_lanes_kernel(spti_levels_args a) {
     const uint32_t left = ballot(waiting);
     if (!left && !long_rows) return;
     if (waiting && !came) spin_pause();
-    if (!guard.go_on(a, &moved, left, mine.row, shared.r.row)) return;
+    if (!guard.go_on(a, near, &moved, left, mine.row, shared.r.row)) return;
   }
 }
 
@@ -276,7 +280,7 @@ SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   const int64_t first = block_ticket(a.sync) * warps_per_block();
   const near_levels near = near_levels_of(a, near_level, first, warps_per_block());
   const level_row mine = level_row_at(a.view, first + warp_in_block(), true);
-  if (mine.row < 0 || has_enough(a)) return;
+  if (mine.row < 0 || has_enough(a, near)) return;
   bool moved = false;
   shared_row row;
   level_guard guard;
@@ -284,7 +288,7 @@ SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   row.start(a, near, mine, 0);
   while (!row.poll(a, near, &moved)) {
     spin_pause();
-    if (!guard.go_on(a, &moved, 0, mine.row, mine.row)) return;
+    if (!guard.go_on(a, near, &moved, 0, mine.row, mine.row)) return;
   }
 }
 

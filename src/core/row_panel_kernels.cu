@@ -16,7 +16,7 @@
 
 namespace spti {
 
-enum { CUT_THREADS = 256, CHAIN_CHUNKS = 64, PANEL_BATCH = 8, MOST_THREADS = 1024 };
+enum { CUT_THREADS = 256, CHAIN_CHUNKS = 64, PANEL_BATCH = 8, MOST_THREADS = 1024, LEVEL_BLOCKS = 4224 /* resident at once, at most */ };
 
 /* ---- cuts ---- */
 
@@ -72,8 +72,9 @@ struct rows_ahead {
 SPTI_DEVICE void clear_facts(spti_row_panels_facts *f) {
   store(&f->levels, 0);
   store(&f->most, 0);
-  store(&f->reserved, 0);
+  store(&f->sampled, 0);
   store(&f->needed, 0.0);
+  store(&f->stored, 0.0);
 }
 
 /* Rows of the panel that would begin at each place -> panel; the ways through each chunk -> exits: panels * SPTI_ROW_PANEL_ROWS + places
@@ -150,14 +151,14 @@ SPTI_KERNEL(CUT_THREADS) row_panels_place_kernel(spti_row_panels_args a) {
 /* ---- what a panel needs ---- */
 
 struct panel_rows {
-  int32_t panel, first; /* place of its first row */
-  int64_t begin, end;   /* its entries */
+  int32_t panel, first, rows; /* place of the first row, and how many */
+  int64_t begin, end;         /* entries */
 };
 
 SPTI_DEVICE panel_rows panel_rows_of(const spti_row_panels_args &a, int32_t p) {
   const int32_t first = load_const(a.first + p), next = load_const(a.first + p + 1);
   const int64_t begin = load_const(a.view.ptr + (a.view.backward ? a.view.n - next : first));
-  return {p, first, begin, load_const(a.view.ptr + (a.view.backward ? a.view.n - first : next))};
+  return {p, first, next - first, begin, load_const(a.view.ptr + (a.view.backward ? a.view.n - first : next))};
 }
 
 /* One bit for each of the panels [start, start + window) that stand before this one. */
@@ -207,17 +208,25 @@ template <typename Visit> SPTI_DEVICE void each_needed_map(const spti_row_panels
   }
 }
 
-SPTI_KERNEL(MOST_THREADS) row_panels_needed_kernel(spti_row_panels_args a) {
-  if (block_in_grid() >= load_const(&a.facts->count)) return;
-  int64_t needed = 0, total;
-  each_needed_map(a, panel_rows_of(a, block_in_grid()), [&](const needed_map &map) {
-    for (int32_t w = thread_in_block(); w < map.word_count(); w += threads_per_block())
-      needed += popcount(uint32_t(shared_load_relaxed(map.words + w)));
-  });
-  block_sum_before(needed, &total);
-  if (thread_in_block() != 0 || total == 0) return;
-  red_add(&a.facts->needed, double(total)); /* sums of integers: exact, in any order */
-  red_max(&a.facts->most, int32_t(total));
+/* Whole block: panels in the map. */
+SPTI_DEVICE int64_t count_needed(const needed_map &map) {
+  int64_t mine = 0, total;
+  for (int32_t w = thread_in_block(); w < map.word_count(); w += threads_per_block())
+    mine += popcount(uint32_t(shared_load_relaxed(map.words + w)));
+  block_sum_before(mine, &total);
+  return total;
+}
+
+SPTI_KERNEL(MOST_THREADS) row_panels_sample_kernel(spti_row_panels_args a) {
+  const int32_t count = load_const(&a.facts->count), sampled = count < a.samples ? count : a.samples;
+  if (block_in_grid() >= sampled) return;
+  const panel_rows r = panel_rows_of(a, int32_t(int64_t(block_in_grid()) * count / sampled));
+  int64_t needed = 0;
+  each_needed_map(a, r, [&](const needed_map &map) { needed += count_needed(map); });
+  if (thread_in_block() != 0) return;
+  if (block_in_grid() == 0) store(&a.facts->sampled, sampled);
+  red_add(&a.facts->needed, double(needed)); /* sums of integers: exact, in any order */
+  red_add(&a.facts->stored, double(r.end - r.begin - (a.view.head + a.view.tail) * int64_t(r.rows)));
 }
 
 /* ---- levels ---- */
@@ -253,28 +262,37 @@ SPTI_DEVICE int32_t highest_needed(const spti_row_panels_args &a, const needed_m
 }
 
 SPTI_DEVICE bool levels_wanted(const spti_row_panels_args &a) {
-  const double pairs = load_const(&a.facts->needed) + load_const(&a.facts->count);
-  return a.dense == 0 || double(a.view.nnz - a.view.n * int64_t(a.view.head + a.view.tail)) >= a.dense * pairs;
+  const spti_row_panels_facts *f = a.facts;
+  return a.dense == 0 || load_const(&f->stored) >= a.dense * (load_const(&f->needed) + load_const(&f->sampled));
 }
 
-SPTI_KERNEL(MOST_THREADS) row_panels_levels_kernel(spti_row_panels_args a) {
+/* Whole block. False: a level was lost. */
+SPTI_DEVICE bool find_level(const spti_row_panels_args &a, int32_t p) {
   SPTI_SHARED(int32_t, highest, MOST_THREADS / 32);
-  if (!levels_wanted(a)) return;
-  const int64_t ticket = block_ticket(a.sync);
-  if (ticket >= load_const(&a.facts->count)) return;
-  const panel_rows r = panel_rows_of(a, int32_t(ticket));
+  const panel_rows r = panel_rows_of(a, p);
   int32_t mine = 0;
+  int64_t needed = 0;
   each_needed_map(a, r, [&](const needed_map &map) {
+    needed += count_needed(map);
     const int32_t level = highest_needed(a, map, r.first);
     mine = level > mine ? level : mine;
   });
   if (lane() == 0) highest[warp_in_block()] = mine;
   syncthreads();
-  if (warp_in_block() != 0) return;
   const int32_t most = warp_max(lane() < warps_per_block() ? highest[lane()] : 0);
-  if (lane() != 0 || most == LOST) return;
-  store_relaxed(a.level + r.panel, most + 1);
-  red_max(&a.facts->levels, most + 1);
+  if (thread_in_block() == 0 && most != LOST) {
+    store_relaxed(a.level + p, most + 1);
+    red_max(&a.facts->levels, most + 1);
+    red_max(&a.facts->most, int32_t(needed));
+  }
+  return most != LOST;
+}
+
+SPTI_KERNEL(MOST_THREADS) row_panels_levels_kernel(spti_row_panels_args a) {
+  if (!levels_wanted(a)) return;
+  const int32_t count = load_const(&a.facts->count);
+  for (int64_t ticket = block_ticket(a.sync); ticket < count; ticket = block_ticket(a.sync))
+    if (!find_level(a, int32_t(ticket))) return;
 }
 
 } // namespace spti
@@ -291,7 +309,8 @@ extern "C" int spti_row_panels_cut_launch(const spti_row_panels_args *a, void *s
 extern "C" int spti_row_panels_levels_launch(const spti_row_panels_args *a, void *stream) {
   using namespace spti;
   const int32_t most = spti_row_panels_most(a->view.n, a->least), panels = most < a->window ? most : a->window;
+  const int32_t samples = most < a->samples ? most : a->samples, blocks = most < LEVEL_BLOCKS ? most : LEVEL_BLOCKS;
   const size_t map = (size_t(panels) + 31) / 32 * sizeof(int32_t);
-  const int error = a->dense ? SPTI_LAUNCH(row_panels_needed_kernel, most, a->threads, map, stream, *a) : 0;
-  return error ? error : SPTI_LAUNCH(row_panels_levels_kernel, most, a->threads, map, stream, *a);
+  const int error = a->dense ? SPTI_LAUNCH(row_panels_sample_kernel, samples, a->threads, map, stream, *a) : 0;
+  return error ? error : SPTI_LAUNCH(row_panels_levels_kernel, blocks, a->threads, map, stream, *a);
 }

@@ -12,15 +12,15 @@ extern "C" {
 #endif
 
 enum { SPTI_ROW_PANEL_ROWS = 64, SPTI_ROW_PANEL_CHUNK = 1024 };
-enum { SPTI_ROW_PANEL_WINDOW = 1 << 18 };
+enum { SPTI_ROW_PANEL_WINDOW = 1 << 18, SPTI_ROW_PANEL_SAMPLES = 2048 };
 
 /* A panel needs another if any of its rows has an entry in a column of it. */
 typedef struct {
-  int32_t count;  /* panels */
-  int32_t levels; /* of panels; 0: not looked for */
-  double needed;  /* pairs of panels of which one needs the other; 0: not counted */
-  int32_t most;   /* panels that one panel needs; 0: likewise */
-  int32_t reserved;
+  int32_t count;         /* panels */
+  int32_t levels;        /* of panels; 0: not looked for */
+  int32_t most;          /* panels that one panel needs, at most; 0: likewise */
+  int32_t sampled;       /* panels, evenly spread over all of them, of which these are the sums: */
+  double needed, stored; /* panels that each needs, and its off-diagonal entries */
 } spti_row_panels_facts;
 
 typedef struct {
@@ -30,7 +30,8 @@ typedef struct {
   int32_t threads;     /* that share a panel's entries: whole warps, at most 1024 */
   int32_t window;      /* panels marked at a time in shared memory: a multiple of 32 up to SPTI_ROW_PANEL_WINDOW */
   int32_t dense;       /* levels are looked for only where a panel has so many entries in each that it needs, and in itself, on average;
-                        * 0: always, and pairs are not counted */
+                        * 0: always, and no panels are sampled */
+  int32_t samples;     /* at most */
   int32_t *exits;      /* [chunks * SPTI_ROW_PANEL_ROWS] */
   int32_t *entry;      /* [2 chunks] */
   int32_t *panel;      /* [n]: of each place */

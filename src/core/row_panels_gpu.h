@@ -14,6 +14,7 @@ typedef struct spti_row_panels {
   int32_t *number;              /* device, [count]: 0, 1, 2, ... */
   int32_t *level;               /* device, [count]: from 1; a panel needs none of its own level */
   spti_row_panels_facts *facts; /* device */
+  size_t bytes;                 /* of device memory */
 } spti_row_panels;
 
 /* Panels of plan->view, which is a pull view in device memory: of `rows` rows at most (up to 64), of `least` or more where the next row

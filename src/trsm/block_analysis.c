@@ -23,7 +23,6 @@ static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
   spti_block_columns_args *columns = &args->columns;
   const int32_t count = columns->count;
   spti_carver c = {.base = memory};
-  columns->first = spti_carve(&c, (int64_t)count + 1, sizeof *columns->first);
   columns->order = spti_carve(&c, count, sizeof *columns->order);
   columns->step_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->step_start);
   columns->diag_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->diag_start);
@@ -41,6 +40,7 @@ static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, cons
   spti_carver c = {.base = memory};
   args->col = spti_carve(&c, totals[SPTI_BLOCK_STEPS] * SPTI_BLOCK_STEP, sizeof *args->col);
   args->step = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step);
+  args->step_ready = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step_ready);
   *herald = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof **herald);
   args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile);
   args->triangle = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
@@ -49,7 +49,7 @@ static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, cons
   return c.used;
 }
 
-/* What only the analysis needs. */
+/* What only the analysis needs, likewise. */
 typedef struct {
   int32_t *sorted_level;
   void *temporary;
@@ -58,6 +58,7 @@ typedef struct {
 static size_t lay_out_scratch(spti_block_columns_args *columns, scratch *s, size_t temporary_bytes, void *memory) {
   spti_carver c = {.base = memory};
   columns->ready = spti_carve(&c, columns->count, sizeof *columns->ready);
+  columns->place_at = spti_carve(&c, columns->view.n, sizeof *columns->place_at);
   columns->steps = spti_carve(&c, columns->count, sizeof *columns->steps);
   columns->tiles = spti_carve(&c, columns->count, sizeof *columns->tiles);
   columns->totals = spti_carve(&c, SPTI_BLOCK_TOTALS, sizeof *columns->totals);
@@ -82,34 +83,28 @@ static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
 }
 
 /* Panels by level, where their columns stand in that order, and how many steps and tiles that makes. */
-static sptrsm_status order_and_count(spti_block_analysis *a, const spti_row_panels *found, const sptrsm_plan *plan) {
+static sptrsm_status order_and_count(spti_block_analysis *a, const sptrsm_plan *plan) {
   spti_block_columns_args *columns = &a->args.columns;
+  const spti_row_panels *found = &a->found;
   spti_sort_args sort = {.keys = found->level,
                          .values = found->number,
                          .sorted_values = columns->order,
                          .count = found->count,
                          .bits = bits_for(found->levels)};
-  const size_t first_bytes = ((size_t)found->count + 1) * sizeof *found->first, totals_bytes = sizeof a->totals;
-  void *memory, *stream = plan->context->stream;
+  const size_t totals_bytes = sizeof a->totals;
+  void *stream = plan->context->stream;
   scratch s;
   size_t bytes;
   SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, stream));
-  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)lay_out_scratch(columns, &s, bytes, NULL), 1, "block columns"));
-  lay_out_scratch(columns, &s, bytes, memory);
+  SPTI_TRY(spti_alloc(plan->context, &a->scratch, (int64_t)lay_out_scratch(columns, &s, bytes, NULL), 1, "block columns"));
+  lay_out_scratch(columns, &s, bytes, a->scratch);
   sort.sorted_keys = s.sorted_level;
-  sptrsm_status status;
-  SPTI_TRY_GOTO(spti_gpu_check(spti_sort_launch(s.temporary, &bytes, &sort, stream), "block panels by level"));
-  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, columns->first, first_bytes, found->first, first_bytes, first_bytes, 1, SPTI_ON_DEVICE));
-  SPTI_TRY_GOTO(spti_gpu_check(spti_block_ready_launch(columns, stream), "block columns in ready order"));
-  SPTI_TRY_GOTO(spti_gpu_check(spti_block_count_launch(columns, stream), "block steps and tiles"));
-  SPTI_TRY_GOTO(
-      spti_gpu_copy(plan->context, plan->context->pinned, totals_bytes, columns->totals, totals_bytes, totals_bytes, 1, SPTI_TO_HOST));
+  SPTI_CUDA(spti_sort_launch(s.temporary, &bytes, &sort, stream));
+  SPTI_CUDA(spti_block_ready_launch(columns, stream));
+  SPTI_CUDA(spti_block_count_launch(columns, stream));
+  SPTI_TRY(spti_gpu_copy(plan->context, plan->context->pinned, totals_bytes, columns->totals, totals_bytes, totals_bytes, 1, SPTI_TO_HOST));
   memcpy(a->totals, plan->context->pinned, totals_bytes);
-fail:
-  spti_free(plan->context, memory);
-  columns->ready = columns->steps = columns->tiles = NULL;
-  columns->totals = NULL;
-  return status;
+  return SPTRSM_OK;
 }
 
 static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v) {
@@ -124,11 +119,34 @@ static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v
   return SPTRSM_OK;
 }
 
-static sptrsm_status fill(const spti_block_values_args *args, const sptrsm_plan *plan) {
-  SPTI_CUDA(spti_block_values_launch(args, args->columns.view.dtype, plan->context->stream));
-  SPTI_CUDA(spti_block_inverses_launch(args, args->columns.view.dtype, plan->context->stream));
-  SPTI_CUDA(spti_block_near_launch(args, args->columns.view.dtype, plan->context->stream));
+/* Steps and their columns, and tiles without values. */
+static sptrsm_status make_steps(const spti_block_analysis *a, const sptrsm_plan *plan) {
+  void *stream = plan->context->stream;
+  const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(plan->view.dtype);
+  SPTI_CUDA(spti_block_columns_launch(&a->args, stream));
+  SPTI_CUDA(spti_block_herald_launch(&a->panels, a->totals[SPTI_BLOCK_STEPS], a->herald, stream));
+  return spti_gpu_zero(plan->context, a->args.tile, (size_t)a->totals[SPTI_BLOCK_TILES] * tile);
+}
+
+static sptrsm_status put_values(const spti_block_analysis *a, const spti_block_values_args *args, const sptrsm_plan *plan, bool has_steps) {
+  if (!has_steps) SPTI_TRY(make_steps(a, plan));
+  SPTI_CUDA(spti_block_values_launch(args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
+}
+
+/* The inverses, which need no tiles, are made beside them. */
+static sptrsm_status fill(const spti_block_analysis *a, const sptrsm_plan *plan, bool has_steps) {
+  spti_block_values_args args = a->args;
+  void *beside;
+  args.columns.view = plan->view;
+  SPTI_TRY(spti_gpu_zero(plan->context, args.flagged, 3 * sizeof *args.flagged));
+  SPTI_TRY(spti_gpu_fork(plan->context, &beside));
+  sptrsm_status status = spti_gpu_check(spti_block_inverses_launch(&args, plan->view.dtype, beside), "inverses of diagonal blocks");
+  if (status == SPTRSM_OK) status = put_values(a, &args, plan, has_steps);
+  const sptrsm_status joined = spti_gpu_join(plan->context);
+  if (status == SPTRSM_OK) status = joined;
+  return status != SPTRSM_OK ? status
+                             : spti_gpu_check(spti_block_near_launch(&args, plan->view.dtype, plan->context->stream), "near columns");
 }
 
 static spti_block_panels panels_of(const spti_block_analysis *a) {
@@ -150,8 +168,9 @@ static spti_block_panels panels_of(const spti_block_analysis *a) {
                              .herald = a->herald};
 }
 
-static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan, const spti_row_panels *found) {
+static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan) {
   const spti_view *v = &plan->view;
+  const spti_row_panels *found = &a->found;
   const bool single = v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64;
   const int64_t places = ((int64_t)v->n + SPTI_BLOCK_ROWS - 1) / SPTI_BLOCK_ROWS * SPTI_BLOCK_ROWS;
   const int32_t window = places < a->set.window ? (int32_t)places : a->set.window;
@@ -163,42 +182,44 @@ static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan, cons
                                                  .window = window,
                                                  .threads = threads_for(v, found->count, window),
                                                  .scan_threads = SCAN_THREADS,
+                                                 .first = found->first,
                                                  .panel = found->panel}};
   a->bytes = lay_out_panels(&a->args, NULL);
   SPTI_TRY(spti_alloc(plan->context, &a->memory[0], (int64_t)a->bytes, 1, "block panels"));
   lay_out_panels(&a->args, a->memory[0]);
-  SPTI_TRY(order_and_count(a, found, plan));
+  SPTI_TRY(order_and_count(a, plan));
   const size_t bytes = lay_out_tiles(&a->args, &a->herald, a->totals, NULL);
-  a->bytes += bytes;
+  a->bytes += bytes + found->bytes;
   SPTI_TRY(check_size(a, v));
   SPTI_TRY(spti_alloc(plan->context, &a->memory[1], (int64_t)bytes, 1, "block tiles"));
   lay_out_tiles(&a->args, &a->herald, a->totals, a->memory[1]);
   a->panels = panels_of(a);
-  SPTI_TRY(fill(&a->args, plan));
-  return spti_gpu_check(spti_block_herald_launch(&a->panels, a->totals[SPTI_BLOCK_STEPS], a->herald, plan->context->stream),
-                        "block heralds");
+  return fill(a, plan, false);
+}
+
+static void drop_scratch(spti_block_analysis *a, const sptrsm_plan *plan) {
+  spti_block_columns_args *columns = &a->args.columns;
+  spti_free(plan->context, a->scratch);
+  a->scratch = NULL;
+  columns->ready = columns->place_at = columns->steps = columns->tiles = NULL;
+  columns->totals = NULL;
 }
 
 sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *plan, const spti_block_settings *set) {
-  spti_row_panels found;
   *out = (spti_block_analysis){.set = *set};
   if (plan->view.n == 0) return SPTRSM_OK;
   const int64_t room = (int64_t)SPTI_BLOCK_WINDOWS * set->window;
   if (plan->view.n > room)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d has room for %lld rows, not for %d; use a larger window, up to %d", set->window,
                      (long long)room, plan->view.n, SPTI_BLOCK_WINDOW);
-  SPTI_TRY(spti_plan_take_row_panels(&found, plan, set->rows, set->least));
-  const sptrsm_status status = build(out, plan, &found);
-  spti_row_panels_free(&found, plan);
-  out->args.columns.panel = NULL;
+  SPTI_TRY(spti_plan_take_row_panels(&out->found, plan, set->rows, set->least));
+  const sptrsm_status status = build(out, plan);
+  drop_scratch(out, plan);
   return status;
 }
 
 sptrsm_status spti_block_analysis_update(const spti_block_analysis *a, const sptrsm_plan *plan) {
-  spti_block_values_args args = a->args;
-  args.columns.view = plan->view;
-  args.col = NULL;
-  return plan->view.n > 0 ? fill(&args, plan) : SPTRSM_OK;
+  return plan->view.n > 0 ? fill(a, plan, true) : SPTRSM_OK;
 }
 
 sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *a, const sptrsm_plan *plan) {
@@ -209,5 +230,6 @@ sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *a, c
 
 void spti_block_analysis_free(spti_block_analysis *a, const sptrsm_plan *plan) {
   for (int m = 0; m < 2; m++) spti_free(plan->context, a->memory[m]);
+  spti_row_panels_free(&a->found, plan);
   *a = (spti_block_analysis){0};
 }

@@ -2,6 +2,7 @@
 #ifndef SPTI_BLOCK_ANALYSIS_H
 #define SPTI_BLOCK_ANALYSIS_H
 
+#include "core/row_panels_gpu.h"
 #include "trsm/block_analysis_kernels.h"
 #include "trsm/block_kernels.h"
 
@@ -22,8 +23,10 @@ typedef struct {
   int32_t levels;                    /* of panels */
   spti_block_values_args args;       /* the same arrays as panels has, to be written */
   int32_t *herald;                   /* likewise */
+  spti_row_panels found;             /* what the panels were made from; new values are put in their places by it */
   void *memory[2];                   /* device: what depends on the number of panels, and the rest */
-  size_t bytes;                      /* of both */
+  void *scratch;                     /* device, during the analysis only */
+  size_t bytes;                      /* of found and memory */
 } spti_block_analysis;
 
 /* Deterministic. Waits for the device twice. UNSUPPORTED where offsets are beyond 32 bits or the panels much larger than the matrix. What

@@ -1,7 +1,7 @@
 /* block_analysis_kernels.h -- the device steps that make the panels of `block` (block_kernels.h) from a pull view cut into panels
  * (core/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
- * nothing. In this order: ready, count, then with memory for what was counted values, inverses and near; new values need the last three
- * only. */
+ * nothing. In this order: ready, count, then with memory for what was counted columns, values, at any time inverses, and behind all of
+ * these near; new values need the last three only. */
 #ifndef SPTI_BLOCK_ANALYSIS_KERNELS_H
 #define SPTI_BLOCK_ANALYSIS_KERNELS_H
 
@@ -25,11 +25,12 @@ typedef struct {
                          * SPTI_BLOCK_WINDOWS of them are n or more */
   int32_t threads;      /* that share a panel's entries: whole warps, from 64 to 1024 */
   int32_t scan_threads; /* of the one block that adds up over panels: likewise */
-  int32_t *first;       /* [count+1] */
+  const int32_t *first; /* [count+1] */
   int32_t *order;       /* [count] */
   const int32_t *panel; /* [n]: of each place */
   int32_t *ready;       /* [count]: places of the panels before each in `order` */
   int32_t *ready_at;    /* [n]: position of each place when the panels stand in `order` */
+  int32_t *place_at;    /* [n]: place at each position */
   int32_t *steps;       /* [count] */
   int32_t *tiles;       /* [count] */
   int32_t *step_start;  /* [count+1]: their running sums */
@@ -39,22 +40,24 @@ typedef struct {
   int64_t *totals;      /* [SPTI_BLOCK_TOTALS] */
 } spti_block_columns_args;
 
-int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> ready_at */
+int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> ready_at, place_at */
 int spti_block_count_launch(const spti_block_columns_args *, void *stream); /* -> step_start, tile_start, diag_start, near_start, totals */
 
 typedef struct {
   spti_block_columns_args columns;
-  int32_t *col;  /* [8 steps], or NULL: col and step are there, only the values are new */
-  int64_t *step; /* [steps] */
+  int32_t *col;        /* [8 steps] */
+  int64_t *step;       /* [steps] */
+  int32_t *step_ready; /* [steps]: ready_at of the first column of each */
   void *tile, *triangle, *inverse, *near;
   int32_t *flags;       /* [count] */
-  int32_t *flagged;     /* [3]: panels that are substituted, refined, and whose near columns are not multiplied in advance */
+  int32_t *flagged;     /* [3], zeros before: panels that are substituted, refined, and whose near columns are not multiplied in advance */
   double bound, refine; /* row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement; the first on
                          * average over a row, and more in rows of more terms than SPTI_BLOCK_TERMS, in proportion */
 } spti_block_values_args;
 
-int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> col, step, tile, triangle; flagged: 0 */
-int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* triangle -> inverse, flags, flagged */
+int spti_block_columns_launch(const spti_block_values_args *, void *stream);                /* -> col, step, step_ready */
+int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> tile, which is zeros elsewhere */
+int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> triangle, inverse, flags, flagged */
 int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);     /* tile, inverse -> near; flags, flagged */
 
 #ifdef __cplusplus

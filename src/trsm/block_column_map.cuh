@@ -12,7 +12,7 @@
 
 namespace spti {
 
-enum { ENTRY_BATCH = 4 };
+enum { ENTRY_BATCH = 8 };
 
 /* A panel's entries follow each other in the view. */
 struct panel_entries {
@@ -67,9 +67,10 @@ struct column_map {
   SPTI_DEVICE void clear() {
     for (int32_t w = thread_in_block(); w < window / 8 + window / 64 + 1; w += threads_per_block()) shared_store(words + w, 0);
   }
+  /* That another row of the strip has marked it is what most threads find. */
   SPTI_DEVICE void mark(int32_t ready_at, int32_t strip) {
-    const int32_t at = ready_at - start;
-    shared_red_or(words + at / 8, int32_t(1u << (at % 8 * 4 + strip)));
+    const int32_t at = ready_at - start, bit = int32_t(1u << (at % 8 * 4 + strip));
+    if (!(shared_load_relaxed(words + at / 8) & bit)) shared_red_or(words + at / 8, bit);
   }
   /* One bit for each of the 8 places of a word. */
   static SPTI_DEVICE uint32_t marked_places(uint32_t word) {
@@ -105,11 +106,8 @@ struct column_map {
     if (*strips) shared_red_or(steps + step / 8, int32_t(*strips << step % 8 * 4));
     *strips = 0;
   }
-  SPTI_DEVICE int32_t rank(int32_t ready_at) const {
-    const int32_t at = ready_at - start;
-    const uint32_t word = uint32_t(shared_load_relaxed(words + at / 8));
-    return int32_t(word >> 8) + popcount(word & ((1u << at % 8) - 1));
-  }
+  /* Once ranked: the 8 places from 8 w on. */
+  SPTI_DEVICE uint32_t ranked(int32_t w) const { return uint32_t(shared_load_relaxed(words + w)); }
   /* Strips of the 8 steps from 8 w on. */
   SPTI_DEVICE uint32_t strips_of(int32_t w) const { return uint32_t(shared_load_relaxed(steps + w)); }
 };

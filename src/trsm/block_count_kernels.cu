@@ -1,4 +1,5 @@
-/* block_count_kernels -- how many steps and tiles the panels of `block` take, and where each begins (block_column_map.cuh). */
+/* block_count_kernels -- how many steps and tiles the panels of `block` take, where each begins, and which columns are in which step
+ * (block_column_map.cuh). */
 #include "trsm/block_column_map.cuh"
 
 namespace spti {
@@ -22,7 +23,9 @@ SPTI_KERNEL(PLACES_THREADS) block_ready_at_kernel(spti_block_columns_args a) {
   const int64_t s = int64_t(block_in_grid()) * PLACES_THREADS + thread_in_block();
   if (s >= a.view.n) return;
   const int32_t p = load_const(a.panel + s);
-  store(a.ready_at + s, load_const(a.ready + p) + int32_t(s) - load_const(a.first + p));
+  const int32_t at = load_const(a.ready + p) + int32_t(s) - load_const(a.first + p);
+  store(a.ready_at + s, at);
+  store(a.place_at + at, int32_t(s));
 }
 
 SPTI_KERNEL(COUNT_THREADS) block_count_kernel(spti_block_columns_args a) {
@@ -71,7 +74,56 @@ SPTI_KERNEL(COUNT_THREADS) block_starts_kernel(spti_block_columns_args a) {
   store(a.totals + SPTI_BLOCK_NEAR_TILES, near);
 }
 
+/* ---- the steps, with memory for all of them ---- */
+
+/* Steps of one window from `first` on; no column where the last one is not full. */
+SPTI_DEVICE void write_steps(const spti_block_values_args &a, const column_map &map, int32_t columns, int64_t first, int64_t *tile) {
+  const int32_t steps = (columns + SPTI_BLOCK_STEP - 1) / SPTI_BLOCK_STEP, words = (steps + 7) / 8;
+  const int32_t share = (words - 1) / threads_per_block() + 1, from = thread_in_block() * share;
+  const int32_t to = from + share < words ? from + share : words;
+  int64_t tiles = 0, total;
+  for (int32_t w = from; w < to; w++) tiles += popcount(map.strips_of(w));
+  int64_t at = *tile + block_sum_before(tiles, &total);
+  for (int32_t w = from; w < to; w++)
+    for (int32_t s = 8 * w; s < 8 * w + 8 && s < steps; s++) {
+      const int64_t strips = map.strips_of(w) >> s % 8 * 4 & 15;
+      store(a.step + first + s, at << 4 | strips);
+      at += popcount(uint32_t(strips));
+    }
+  *tile += total;
+  if (thread_in_block() < steps * SPTI_BLOCK_STEP - columns) store(a.col + first * SPTI_BLOCK_STEP + columns + thread_in_block(), -1);
+}
+
+/* Their columns, from the marked places of the map. */
+SPTI_DEVICE void write_columns(const spti_block_values_args &a, const column_map &map, int64_t first) {
+  for (int32_t w = thread_in_block(); w < map.window / 8; w += threads_per_block()) {
+    const uint32_t word = map.ranked(w);
+    int64_t rank = first * SPTI_BLOCK_STEP + (word >> 8);
+    for (uint32_t left = word & 0xff; left; left &= left - 1, rank++) {
+      const int32_t ready_at = map.start + 8 * w + first_lane(left);
+      store(a.col + rank, load_const(a.columns.place_at + ready_at));
+      if (rank % SPTI_BLOCK_STEP == 0) store(a.step_ready + rank / SPTI_BLOCK_STEP, ready_at);
+    }
+  }
+}
+
+SPTI_KERNEL(COUNT_THREADS) block_columns_kernel(spti_block_values_args a) {
+  const int32_t p = panel_of_block(a.columns);
+  const panel_entries e = entries_of(a.columns, p);
+  int64_t step = load_const(a.columns.step_start + p), tile = load_const(a.columns.tile_start + p);
+  each_window(a.columns, e, [&](const column_map &map, int32_t columns) {
+    write_steps(a, map, columns, step, &tile);
+    write_columns(a, map, step);
+    step += (columns + SPTI_BLOCK_STEP - 1) / SPTI_BLOCK_STEP;
+  });
+}
+
 } // namespace spti
+
+extern "C" int spti_block_columns_launch(const spti_block_values_args *a, void *stream) {
+  using namespace spti;
+  return SPTI_LAUNCH(block_columns_kernel, a->columns.count, a->columns.threads, column_map_bytes(a->columns.window), stream, *a);
+}
 
 extern "C" int spti_block_ready_launch(const spti_block_columns_args *a, void *stream) {
   using namespace spti;

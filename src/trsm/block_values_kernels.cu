@@ -1,18 +1,28 @@
 /* block_values_kernels -- the values of a pull view put into the tiles of `block`, and the inverses of its diagonal blocks.
  *
- * A block of threads fills the tiles of one panel: an entry's tile follows from the rank of its column (block_column_map.cuh). The
- * inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for all columns together. It is used
- * alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay below a bound on average over each
- * row; a row of many terms has room for more. A step of refinement squares what the product loses, so with one the bound is far higher.
+ * Entries are shared out evenly, whichever panels they are in. A panel's columns stand in the order in which they are ready, so an entry's
+ * step is found by bisection. The inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for
+ * all columns together. It is used alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay
+ * below a bound on average over each row; a row of many terms has room for more. A step of refinement squares what the product loses, so
+ * with one the bound is far higher.
  * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
  * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
  * Deterministic: yes. */
-#include "trsm/block_column_map.cuh"
+#include "core/syncfree.cuh"
+#include "trsm/block_analysis_kernels.h"
+#include "trsm/block_kernels.h"
 #include "trsm/block_limits.cuh"
 
 namespace spti {
 
-enum { VALUES_THREADS = 1024, INVERSE_THREADS = 256, INVERSE_LD = SPTI_BLOCK_ROWS + 1 };
+enum {
+  CLEAR_THREADS = 256,
+  CLEAR_BLOCKS = 1056,
+  VALUES_THREADS = 256,
+  VALUES_ENTRIES = 8 /* of a thread */,
+  INVERSE_THREADS = 256,
+  INVERSE_LD = SPTI_BLOCK_ROWS + 1
+};
 
 /* ---- values ---- */
 
@@ -31,73 +41,48 @@ template <typename T> SPTI_DEVICE T tile_entry(const spti_view &v, int64_t p) {
   return is_zero(value) ? from_reals<T>::make(-0.0, -0.0) : value;
 }
 
-template <typename T> SPTI_DEVICE void clear_tiles(void *tiles, int64_t from, int64_t to) {
-  for (int64_t i = from * SPTI_BLOCK_TILE + thread_in_block(); i < to * SPTI_BLOCK_TILE; i += threads_per_block())
-    store(static_cast<T *>(tiles) + i, from_reals<T>::make(0, 0));
+/* The line of [low, high] that entry p is in. */
+SPTI_DEVICE int32_t line_of_entry(const spti_view &v, int64_t p, int32_t low, int32_t high) {
+  while (low < high) {
+    const int32_t middle = low + (high - low + 1) / 2;
+    if (load_const(v.ptr + middle) <= p) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
-/* The entries within the panel; ones where the diagonal is not stored, and behind the last row. */
-template <typename T> SPTI_DEVICE void fill_triangle(const spti_block_values_args &a, const panel_entries &e, int32_t start) {
+/* Element of `tile` of the column at `place`, in a row of panel p. */
+SPTI_DEVICE int64_t outside_element(const spti_block_values_args &a, int32_t p, int32_t row, int32_t place) {
+  const int32_t ready_at = load_const(a.columns.ready_at + place);
+  int32_t low = load_const(a.columns.step_start + p), high = load_const(a.columns.step_start + p + 1) - 1, column = 0;
+  while (low < high) {
+    const int32_t middle = low + (high - low + 1) / 2;
+    if (load_const(a.step_ready + middle) <= ready_at) low = middle;
+    else high = middle - 1;
+  }
+  while (column < SPTI_BLOCK_STEP - 1 && load_const(a.col + int64_t(low) * SPTI_BLOCK_STEP + column) != place) column++;
+  const int64_t step = load_const(a.step + low);
+  const uint32_t below = uint32_t(spti_block_step_strips(step)) & ((1u << row / SPTI_BLOCK_STRIP) - 1);
+  return (spti_block_step_tile(step) + popcount(below)) * SPTI_BLOCK_TILE + in_tile(row, column);
+}
+
+/* Those within panels are left to the inverses. */
+template <typename T> SPTI_DEVICE void put_value(const spti_block_values_args &a, int64_t p, int32_t line) {
   const spti_view &v = a.columns.view;
-  T *triangle = static_cast<T *>(a.triangle);
-  const int32_t row = thread_in_block(), rows = (e.rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
-  if (row < rows && (v.unit || row >= e.rows)) store(triangle + in_triangle(start, row, row), one<T>());
-  each_entry(v, e, [&](int64_t p, int32_t place) {
-    const int32_t column = place - e.first;
-    if (column < 0) return;
-    const int32_t of = row_of_entry(v, e, p);
-    if (column == of && v.unit) return;
-    store(triangle + in_triangle(start, of, column), tile_entry<T>(v, p));
-  });
-}
-
-/* Steps of one window from `first` on; no column where the last one is not full. */
-SPTI_DEVICE void write_steps(const spti_block_values_args &a, const column_map &map, int32_t columns, int64_t first, int64_t *tile) {
-  const int32_t steps = (columns + SPTI_BLOCK_STEP - 1) / SPTI_BLOCK_STEP, words = (steps + 7) / 8;
-  const int32_t share = (words - 1) / threads_per_block() + 1, from = thread_in_block() * share;
-  const int32_t to = from + share < words ? from + share : words;
-  int64_t tiles = 0, total;
-  for (int32_t w = from; w < to; w++) tiles += popcount(map.strips_of(w));
-  int64_t at = *tile + block_sum_before(tiles, &total);
-  for (int32_t w = from; w < to; w++)
-    for (int32_t s = 8 * w; s < 8 * w + 8 && s < steps; s++) {
-      const int64_t strips = map.strips_of(w) >> s % 8 * 4 & 15;
-      store(a.step + first + s, at << 4 | strips);
-      at += popcount(uint32_t(strips));
-    }
-  *tile += total;
-  if (thread_in_block() < steps * SPTI_BLOCK_STEP - columns) store(a.col + first * SPTI_BLOCK_STEP + columns + thread_in_block(), -1);
+  const int32_t j = load_const(v.idx + p), place = v.backward ? v.n - 1 - j : j, own = v.backward ? v.n - 1 - line : line;
+  const int32_t panel = load_const(a.columns.panel + own), first = load_const(a.columns.first + panel);
+  if (place < first) store(static_cast<T *>(a.tile) + outside_element(a, panel, own - first, place), tile_entry<T>(v, p));
 }
 
 template <typename T> SPTI_KERNEL(VALUES_THREADS) block_values_kernel(spti_block_values_args a) {
+  SPTI_SHARED(int32_t, lines, 2);
   const spti_view &v = a.columns.view;
-  const int32_t p = panel_of_block(a.columns), diagonal = load_const(a.columns.diag_start + p);
-  const panel_entries e = entries_of(a.columns, p);
-  int64_t step = load_const(a.columns.step_start + p), tile = load_const(a.columns.tile_start + p);
-  if (p == 0 && thread_in_block() == 0) {
-    store(a.flagged, 0);
-    store(a.flagged + 1, 0);
-    store(a.flagged + 2, 0);
-  }
-  clear_tiles<T>(a.tile, tile, load_const(a.columns.tile_start + p + 1));
-  clear_tiles<T>(a.triangle, diagonal, load_const(a.columns.diag_start + p + 1));
+  const int64_t begin = int64_t(block_in_grid()) * VALUES_THREADS * VALUES_ENTRIES, end = begin + VALUES_THREADS * VALUES_ENTRIES;
+  const int64_t last = (end < v.nnz ? end : v.nnz) - 1;
+  if (thread_in_block() % 32 == 0 && warp_in_block() < 2)
+    lines[warp_in_block()] = line_of_entry(v, warp_in_block() ? last : begin, 0, v.n - 1);
   syncthreads();
-  fill_triangle<T>(a, e, diagonal);
-  each_window(a.columns, e, [&](const column_map &map, int32_t columns) {
-    if (a.col) write_steps(a, map, columns, step, &tile);
-    syncthreads();
-    each_entry(v, e, [&](int64_t entry, int32_t place) {
-      const int32_t at = load_const(a.columns.ready_at + place);
-      if (place >= e.first || !map.has(at)) return;
-      const int32_t rank = map.rank(at), row = row_of_entry(v, e, entry);
-      const int64_t own = load(a.step + step + rank / SPTI_BLOCK_STEP);
-      const uint32_t below = uint32_t(spti_block_step_strips(own)) & ((1u << row / SPTI_BLOCK_STRIP) - 1);
-      const int64_t to = (spti_block_step_tile(own) + popcount(below)) * SPTI_BLOCK_TILE + in_tile(row, rank);
-      store(static_cast<T *>(a.tile) + to, tile_entry<T>(v, entry));
-      if (a.col) store(a.col + step * SPTI_BLOCK_STEP + rank, place);
-    });
-    step += (columns + SPTI_BLOCK_STEP - 1) / SPTI_BLOCK_STEP;
-  });
+  for (int64_t p = begin + thread_in_block(); p <= last; p += VALUES_THREADS) put_value<T>(a, p, line_of_entry(v, p, lines[0], lines[1]));
 }
 
 /* ---- inverses ---- */
@@ -148,6 +133,26 @@ template <typename W> struct two_triangles {
   }
 };
 
+/* Whole block: D, with ones on the diagonal where it is not stored and behind the last row; a barrier must follow. A warp takes a row,
+ * whose entries within the panel are those nearest to its diagonal. */
+template <typename T, typename W>
+SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, int32_t first, int32_t size, int32_t rows) {
+  for (int32_t i = warp_in_block(); i < rows; i += INVERSE_THREADS / 32) {
+    for (int32_t j = lane(); j <= i; j += 32) t.D(i, j) = i == j && (v.unit || i >= size) ? one<W>() : W();
+    syncwarp();
+    if (i >= size) continue;
+    const int32_t own = first + i, line = v.backward ? v.n - 1 - own : own;
+    const int64_t begin = load_const(v.ptr + line), end = load_const(v.ptr + line + 1);
+    bool within = true;
+    for (int64_t k = lane(); all(within); k += 32) {
+      const int64_t p = v.backward ? begin + k : end - 1 - k;
+      const int32_t j = k < end - begin ? load_const(v.idx + p) : -1, place = j < 0 ? -1 : v.backward ? v.n - 1 - j : j;
+      within = place >= first;
+      if (within && !(v.unit && place == own)) t.D(i, place - first) = in_f64<T>::from(tile_entry<T>(v, p));
+    }
+  }
+}
+
 /* Whole block: what row `thread` asks for, a flag of the panel. Roundings of the products are amplified by abs(inverse) abs(D) in the
  * solutions, which the residual of a row adds up with abs(D) as weights. */
 template <typename T, typename W>
@@ -186,11 +191,13 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
   const int32_t p = block_in_grid(), start = load_const(a.columns.diag_start + p);
   const int32_t first = load_const(a.columns.first + p), size = load_const(a.columns.first + p + 1) - first;
   const int32_t rows = (size + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
+  load_triangle<T>(a.columns.view, t, first, size, rows);
+  syncthreads();
   for (int32_t e = thread_in_block(); e < rows * rows; e += INVERSE_THREADS) {
     const int32_t i = e / rows, j = e % rows;
-    if (j <= i) t.D(i, j) = in_f64<T>::from(load_const(static_cast<const T *>(a.triangle) + in_triangle(start, i, j)));
+    if (j / SPTI_BLOCK_STRIP <= i / SPTI_BLOCK_STRIP)
+      store(static_cast<T *>(a.triangle) + in_triangle(start, i, j), in_f64<T>::to(j <= i ? t.D(i, j) : W()));
   }
-  syncthreads();
   for (int32_t top = 0; top < rows; top += SPTI_BLOCK_STRIP) t.invert_strip(top);
   for (int32_t e = thread_in_block(); e < rows * rows; e += INVERSE_THREADS) {
     const int32_t i = e / rows, j = e % rows;
@@ -214,7 +221,8 @@ extern "C" int spti_block_values_launch(const spti_block_values_args *a, sptrsm_
   return spti::dispatch(dtype, [&](auto tag) {
     using namespace spti;
     using T = typename decltype(tag)::type;
-    return SPTI_LAUNCH(block_values_kernel<T>, a->columns.count, a->columns.threads, column_map_bytes(a->columns.window), stream, *a);
+    const int64_t entries = VALUES_THREADS * VALUES_ENTRIES, blocks = (a->columns.view.nnz + entries - 1) / entries;
+    return SPTI_LAUNCH(block_values_kernel<T>, blocks, VALUES_THREADS, 0, stream, *a);
   });
 }
 

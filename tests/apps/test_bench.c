@@ -216,7 +216,7 @@ Test(means, limit_and_amortisation) {
   s.machine.place = SPTRSM_CUDA;
   cr_assert_eq(bench_limit_of(&s, 1), LIMIT_HOPS);
   cr_assert_eq(bench_chain(&s, 1), 500);
-  f.known[SPTRSM_N][feature_named("levels_a_panel_level")] = 20; /* of rows: 25 of panels */
+  f.known[SPTRSM_N][feature_named("levels_a_hop")] = 20; /* of rows: 25 of panels */
   cr_assert_eq(bench_chain(&s, 1), 25);
   cr_assert(near(bench_limit_share(&s, 1), 25 * 1e3 / 2) && near(bench_copy_share(&s, 1), (64000 + 2 * 8000) / 1e12 * 1e3 / 2));
   s.machine.limits = (bench_limits){1e12, 0, NAN, NAN, {1e9, 2e9}};

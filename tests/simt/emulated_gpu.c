@@ -41,6 +41,22 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_gpu_zero(const sptrsm_context *context, void *memory, size_t bytes) {
+  (void)context;
+  memset(memory, 0, bytes);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_fork(const sptrsm_context *context, void **stream) {
+  *stream = context->stream;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_join(const sptrsm_context *context) {
+  (void)context;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   const int64_t row = *context->lost;
   *context->lost = 0;
