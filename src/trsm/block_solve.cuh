@@ -179,29 +179,38 @@ SPTI_DEVICE void multiply_once(const block_item &g, const T *block, const double
   inverse.multiply(x, r);
 }
 
-/* Whole block: x = inverse r, then one step of refinement: e = r - triangle x, x += inverse e. A warp has one of x and e in registers, the
- * other stands where r was. The first tiles of the triangle are asked for long before they are needed. */
+/* Whole block: e = r - triangle x, x += inverse e. q: room for x; r becomes e. */
 template <typename T, typename Shape>
-SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_item &g, const T *block, double *r,
-                                     block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
-  block_inverse<T, Shape> inverse(g, block);
-  const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
-  block_diagonal<T, Shape, from_global> triangle(g, (const T *)a.panels.triangle + first);
+SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape, from_global> &triangle,
+                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+  block_sums<T, Shape::TILES> e = {};
+  if (multiplies) {
+    for_rows<T, Shape>(x, q, [&](double *word, double &sum, int k) {
+      *word = -sum;
+      mark_if_bad(g, k, sum, shared);
+    });
+    for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { sum = *word; });
+  }
+  syncthreads();
+  if (multiplies) {
+    triangle.multiply(e, q);
+    inverse.fetch_pair(0);
+    for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { *word = sum; });
+  }
+  syncthreads();
+  if (multiplies) inverse.multiply(x, r);
+}
+
+/* The same where there is no room beside r: a warp has one of x and e in registers, the other stands where r was. */
+template <typename T, typename Shape>
+SPTI_DEVICE void refine_in_place(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape, from_global> &triangle,
+                                 double *r, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   const auto swap = [&](double *word, double &sum, int k) {
     const double own = sum;
     mark_if_bad(g, k, own, shared);
     sum = *word;
     *word = -own;
   };
-  if (multiplies) {
-    inverse.fetch_pair(0);
-    triangle.fetch(0);
-  }
-  gather_sums<T, Shape>(g, r, x, shared);
-  if (multiplies) {
-    x = {};
-    inverse.multiply(x, r);
-  }
   syncthreads();
   if (multiplies) for_rows<T, Shape>(x, r, swap); /* -x there, r here */
   syncthreads();
@@ -215,6 +224,27 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
   if (!multiplies) return;
   inverse.multiply(x, r);
   for_rows<T, Shape>(x, r, [](double *, double &sum, int) { sum = -sum; });
+}
+
+/* Whole block: x = inverse r, then one step of refinement. The first tiles of the triangle are asked for long before they are needed.
+ * q: what is beside r, if there is room for x. */
+template <typename T, typename Shape>
+SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_item &g, const T *block, double *r, double *q,
+                                     block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+  block_inverse<T, Shape> inverse(g, block);
+  const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
+  block_diagonal<T, Shape, from_global> triangle(g, (const T *)a.panels.triangle + first);
+  if (multiplies) {
+    inverse.fetch_pair(0);
+    triangle.fetch(0);
+  }
+  gather_sums<T, Shape>(g, r, x, shared);
+  if (multiplies) {
+    x = {};
+    inverse.multiply(x, r);
+  }
+  if constexpr (Shape::CHUNK >= SPTI_BLOCK_ROWS) refine_beside<T, Shape>(g, inverse, triangle, r, q, x, multiplies, shared);
+  else refine_in_place<T, Shape>(g, inverse, triangle, r, x, multiplies, shared);
 }
 
 /* Lane by lane: marks what put_good left to others. */
@@ -233,11 +263,11 @@ SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
   const bool owns = g.works() && g.part == 0, multiplies = owns && flags != SPTI_BLOCK_SUBSTITUTE;
   const int32_t far = chunks_of<Shape>(g) - near;
-  double *r = buffers + (FITS && far % 2 ? Shape::CHUNK * Shape::ROW : 0);
+  double *r = buffers + (FITS && far % 2 ? Shape::CHUNK * Shape::ROW : 0), *q = buffers + (far % 2 ? 0 : Shape::CHUNK * Shape::ROW);
   block_near<T, Shape> products(a, g, near);
   if (!FITS || far == 0) syncthreads();
   if (flags == SPTI_BLOCK_REFINE) {
-    multiply_and_refine<T, Shape>(a, g, inverse, r, sums, multiplies, shared);
+    multiply_and_refine<T, Shape>(a, g, inverse, r, q, sums, multiplies, shared);
   } else {
     if (multiplies) products.fetch(near);
     gather_sums<T, Shape>(g, r, sums, shared);
