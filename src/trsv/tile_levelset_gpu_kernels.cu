@@ -229,11 +229,13 @@ SPTI_DEVICE T subtract_inner(const inner_tile<T> &inner, const inner_line &own, 
   return acc;
 }
 
-/* The solution of the lane's row. By divisions without a look at the range first, which are all there is to it in most cases. */
+/* The solution of the lane's row, zero where a last line has none. By divisions without a look at the range first, which are all there is
+ * to it in most cases; the zeros of lanes without a row are out of that range and do not count. */
 template <typename T>
-SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, uint32_t begins, const divisor<T> &pivot, T acc) {
+SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, uint32_t begins, const divisor<T> &pivot, T acc,
+                          bool has_row) {
   const T quick = subtract_inner(inner, own, begins, acc, [&](T a) { return pivot.quick(a); });
-  if (all(pivot.divides_quickly(quick))) return pivot.quick(quick);
+  if (all(!has_row || pivot.divides_quickly(quick))) return has_row ? pivot.quick(quick) : T();
   return pivot.divide(subtract_inner(inner, own, begins, acc, [&](T a) { return pivot.divide(a); }));
 }
 
@@ -265,7 +267,7 @@ template <typename T> SPTI_KERNEL_RESIDENT(TILE_THREADS, sizeof(T) <= 8 ? 3 : 2)
   const T sum = sums.sum + shfl(sums.sum, lane() ^ SPTI_TILE);
   if (!all(sums.arrived)) return;
   const bool solves = is_final && !a.sums_only;
-  const T result = solves ? solve_inner(inners[warp_in_block()], own, begins, pivot, b - sum) : sum;
+  const T result = solves ? solve_inner(inners[warp_in_block()], own, begins, pivot, b - sum, has_row) : sum;
   if (tile_half() == 0) publish(x, result);
   if (solves && has_row && tile_half() == 0) write_solution(a.transfer, row, 0, result);
 }
