@@ -79,18 +79,28 @@ static const row table[] = {
      .thin_share = {0.8, 0},
      .method = "levelset",
      .reason = "deep and narrow: levels walked by one block a right-hand side"},
-    /* 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29), jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20) */
+    /* 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29), jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20);
+     * 4: memplus U 0.23 (gather 0.09) */
     {.name = "thin-columns",
      .place = SPTRSM_CUDA,
-     .nrhs = {1, 4},
+     .nrhs = {1, 1},
      .rows_a_level = {0, 140},
      .method = "syncfree-csc",
-     .reason = "few right-hand sides, factors: columns near each other in one block"},
-    /* 1: D3N7 192^3 0.79 (recblock 1.4), D3N27 128^3 1.1 (1.4), G2_circuit L 0.53 (0.70), G3_circuit 2.0 (2.5), cage11 L 0.07 (0.09) */
-    {.name = "wide-few",
+     .reason = "one right-hand side, factors: columns near each other in one block"},
+    /* 4: cit-HepTh U 0.03 (gather 0.07), powerlaw 200000 0.13 (0.20), D3N7 64^3 0.15 (0.20), cage11, 737 rows a level, 0.06 (0.06) */
+    {.name = "very-wide",
      .place = SPTRSM_CUDA,
      .deterministic = true,
      .nrhs = {1, 4},
+     .rows_a_level = {900, 0},
+     .method = "syncfree-csr",
+     .reason = "few right-hand sides, very wide levels: rows packed in level order"},
+    /* 1: D3N7 192^3 0.79 (recblock 1.4), D3N27 128^3 1.1 (1.4), G2_circuit L 0.53 (0.70), G3_circuit 2.0 (2.5), cage11 L 0.07 (0.09);
+     * 4: G3_circuit 2.9 (gather 1.6), delaunay 0.20 (0.17), cit-HepTh L 0.15 (0.13), G2_circuit L 0.42 (0.39) */
+    {.name = "wide-few",
+     .place = SPTRSM_CUDA,
+     .deterministic = true,
+     .nrhs = {1, 2},
      .method = "syncfree-csr",
      .reason = "few right-hand sides, wide levels: rows packed in level order"},
     /* 32: cot_armadillo 0.67 (levelset 1.14), ct2010 0.44 (1.01), G2_circuit L 0.42 (recblock 0.67), cage11 L 0.07 (0.10);

@@ -100,6 +100,10 @@ Test(choose, at_the_bounds) {
   expect(problem(6000, 6, 0, 6, 5), "levelset");
   expect(problem(7000, 7, 0, 7, 4), "syncfree-csr");
   expect(problem(7000, 7, 0, 7, 5), "gather");
+  expect(problem(90000, 100, 0, 100, 4), "syncfree-csr");
+  expect(problem(89999, 100, 0, 100, 2), "syncfree-csr");
+  expect(problem(89999, 100, 0, 100, 3), "gather");
+  expect(problem(1000, 100, 79, 12, 2), "syncfree-csr");
   expect(problem(1000, 100, 80, 12, 8), "levelset");
   expect(problem(1000, 100, 80, 12, 9), "gather");
   expect(problem(1000, 100, 79, 12, 1), "syncfree-csc");
