@@ -104,12 +104,13 @@ typedef struct {
   spti_view view;       /* pull */
   const int32_t *order; /* [n]: row of each place */
   int32_t *place;       /* [n]: place of each row */
-  int32_t *count;       /* [n]: off-diagonal entries of each place */
+  int32_t *count;       /* [n], or NULL: off-diagonal entries of each place */
   const int32_t *start; /* [n+1]: their running sum */
   int32_t *from;        /* [start[n]], or NULL: values only */
   void *val;            /* [start[n]] */
   void *diag;           /* [n] */
   int32_t lanes;        /* a power of two up to 32: lanes that share a row */
+  int32_t sort_up_to;   /* rows of up to so many entries get them in the order of their places, longer ones in solve order */
 } spti_pull_rows_args;
 
 int spti_pull_rows_count_launch(const spti_pull_rows_args *, void *stream); /* order -> place, count */

@@ -44,10 +44,11 @@ typedef struct {
   int32_t n;
   int32_t *row;   /* [n]: row of each place */
   int32_t *start; /* [n+1]: off-diagonal entries of place t are [start[t], start[t+1]) */
-  int32_t *from;  /* [start[n]]: place of the entry's column; entries in solve order (ascending columns forward, descending backward) */
+  int32_t *from;  /* [start[n]]: place of the entry's column; entries in solve order (ascending columns forward, descending backward), */
   void *val;      /* [start[n]]: as stored, conjugated where the view says so */
   void *diag;     /* [n]: likewise; ones for a unit diagonal */
   size_t bytes;   /* of all of them */
+  int32_t sorted; /* but in rows of up to so many entries in the order of their places */
 } spti_pull_rows;
 
 /* So many entries that a loop's step beyond a row's end still fits 32 bits. */
@@ -56,6 +57,7 @@ enum { SPTI_PULL_ROWS_MOST = INT32_MAX - (1 << 16) };
 /* order: device, [n], any order of the rows in which each stands behind the rows it needs (levels->order, or one of a method's own).
  * UNSUPPORTED where there are more than SPTI_PULL_ROWS_MOST entries. update: new values of the same pattern. */
 sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *, const int32_t *order);
+sptrsm_status spti_pull_rows_create_sorted(spti_pull_rows *out, const sptrsm_plan *, const int32_t *order, int32_t sort_up_to);
 sptrsm_status spti_pull_rows_update(const spti_pull_rows *, const sptrsm_plan *);
 void spti_pull_rows_free(spti_pull_rows *, const sptrsm_plan *);
 

@@ -14,7 +14,8 @@ static sptrsm_status fill(const spti_pull_rows *rows, const sptrsm_plan *plan, c
                               .from = from,
                               .val = rows->val,
                               .diag = rows->diag,
-                              .lanes = spti_walk_lanes(&plan->view)};
+                              .lanes = spti_walk_lanes(&plan->view),
+                              .sort_up_to = rows->sorted};
   return spti_gpu_check(spti_pull_rows_fill_launch(&args, plan->context->stream), "rows by place");
 }
 
@@ -54,9 +55,9 @@ static sptrsm_status pack(spti_pull_rows *rows, const sptrsm_plan *plan, const i
   return fill(rows, plan, order, s->place, rows->from);
 }
 
-sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *plan, const int32_t *order) {
+sptrsm_status spti_pull_rows_create_sorted(spti_pull_rows *out, const sptrsm_plan *plan, const int32_t *order, int32_t sort_up_to) {
   const spti_view *v = &plan->view;
-  spti_pull_rows rows = {.n = v->n};
+  spti_pull_rows rows = {.n = v->n, .sorted = sort_up_to};
   scratch s;
   void *memory = NULL, *scratch_memory = NULL;
   size_t temporary_bytes;
@@ -81,7 +82,20 @@ fail:
   return status;
 }
 
-sptrsm_status spti_pull_rows_update(const spti_pull_rows *rows, const sptrsm_plan *plan) { return fill(rows, plan, rows->row, NULL, NULL); }
+sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *plan, const int32_t *order) {
+  return spti_pull_rows_create_sorted(out, plan, order, 0);
+}
+
+/* Sorted rows are ranked by places once more, which costs less than to keep the ranks. */
+sptrsm_status spti_pull_rows_update(const spti_pull_rows *rows, const sptrsm_plan *plan) {
+  spti_pull_rows_args args = {.view = plan->view, .order = rows->row};
+  if (rows->sorted == 0) return fill(rows, plan, rows->row, NULL, NULL);
+  SPTI_TRY(spti_alloc(plan->context, &args.place, rows->n, sizeof *args.place, "places of rows"));
+  sptrsm_status status = spti_gpu_check(spti_pull_rows_count_launch(&args, plan->context->stream), "places of rows");
+  if (status == SPTRSM_OK) status = fill(rows, plan, rows->row, args.place, NULL);
+  spti_free(plan->context, args.place);
+  return status;
+}
 
 void spti_pull_rows_free(spti_pull_rows *rows, const sptrsm_plan *plan) {
   spti_free(plan->context, rows->row);

@@ -1,4 +1,5 @@
-/* pull_rows_kernels -- rows of a pull view copied in the order of their places, columns replaced by places. Deterministic. */
+/* pull_rows_kernels -- rows of a pull view copied in the order of their places, columns replaced by places, and entries too put in the
+ * order of their places if asked. Deterministic. */
 #include "core/level_kernels.h"
 
 #include "core/walk_lines.cuh"
@@ -12,7 +13,7 @@ SPTI_KERNEL(PULL_ROWS_THREADS) pull_rows_count_kernel(spti_pull_rows_args a) {
   if (t >= a.view.n) return;
   const int32_t i = load_const(a.order + t);
   store(a.place + i, int32_t(t));
-  store(a.count + t, int32_t(load_const(a.view.ptr + i + 1) - load_const(a.view.ptr + i)) - a.view.head - a.view.tail);
+  if (a.count) store(a.count + t, int32_t(load_const(a.view.ptr + i + 1) - load_const(a.view.ptr + i)) - a.view.head - a.view.tail);
 }
 
 template <typename T> SPTI_DEVICE T pulled_value(const spti_view &v, int64_t p) {
@@ -24,6 +25,15 @@ struct pulled_row {
   int32_t t, length, target;
 };
 
+/* Entries of the row that stand before its entry e. Each lane looks at the whole row: for short rows that is less than a sort costs. */
+SPTI_DEVICE int32_t rank_by_place(const spti_pull_rows_args &a, const pulled_row &r, int32_t e, int32_t step) {
+  const int32_t own = load_const(a.place + load_const(a.view.idx + r.source + int64_t(e) * step));
+  int32_t rank = 0;
+  for (int32_t other = 0; other < r.length; other++)
+    rank += load_const(a.place + load_const(a.view.idx + r.source + int64_t(other) * step)) < own;
+  return rank;
+}
+
 template <typename T> SPTI_KERNEL(WALK_THREADS) pull_rows_fill_kernel(spti_pull_rows_args a) {
   const spti_view &v = a.view;
   const int32_t step = v.backward ? -1 : 1;
@@ -34,8 +44,9 @@ template <typename T> SPTI_KERNEL(WALK_THREADS) pull_rows_fill_kernel(spti_pull_
   };
   walk_lines(v.n, a.lanes, row_at, [&](const pulled_row &r, int32_t e) {
     const int64_t p = r.source + int64_t(e) * step;
-    if (a.from) store(a.from + r.target + e, load_const(a.place + load_const(v.idx + p)));
-    store(static_cast<T *>(a.val) + r.target + e, pulled_value<T>(v, p));
+    const int32_t to = r.target + (r.length <= a.sort_up_to ? rank_by_place(a, r, e, step) : e);
+    if (a.from) store(a.from + to, load_const(a.place + load_const(v.idx + p)));
+    store(static_cast<T *>(a.val) + to, pulled_value<T>(v, p));
   });
 }
 

@@ -1,7 +1,7 @@
 /* gather -- deterministic substitution for blocks of right-hand sides: every row gathers the solutions it needs.
  * Row i: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), by a warp per row and tile of right-hand sides.
  * Source: the pull form of synchronisation-free substitution ([zhang2021yy] for one right-hand side), carried to blocks. Differs: rows
- * packed in level order; the entries of a row in the order in which they become ready; solutions that are their own flags;
+ * packed in level order, and so are the entries of all but long rows; solutions that are their own flags;
  * few instructions a term; long rows shared by several warps; B read and X written once, in any layout, permuted and scaled
  * (gather_items.cuh has the protocol).
  * Wins: sparse and moderately dense rows, from 8 right-hand sides on; where the same bits on every run are wanted. Loses: factors with
@@ -23,6 +23,7 @@
 typedef struct {
   int32_t form; /* an spti_gather_form, or BY_RULE */
   spti_gather_split split;
+  int32_t sort; /* entries up to which a row's are in the order of the levels */
 } settings;
 
 typedef struct {
@@ -32,6 +33,7 @@ typedef struct {
   int32_t *items; /* [SPTI_GATHER_ITEM_WORDS * item_count], or NULL: no long rows */
   int64_t item_count;
   spti_gather_form narrow; /* for up to 8 right-hand sides */
+  int32_t level;           /* mean rows of a level */
 } state;
 
 typedef struct {
@@ -40,8 +42,13 @@ typedef struct {
   int64_t losses; /* of the context, when the memory was last made whole */
 } workspace;
 
-/* Entries a row must have before it is cut, and in each piece: short enough that a piece takes no longer than a few hops. */
-static const spti_gather_split SPLIT = {.above = 256, .segment = 128};
+/* A row is cut if it has several times as many entries as the mean row, since its level waits for it, into pieces that take no longer than
+ * a few hops; but where most rows are long they keep each other company, and so they do in wide levels. */
+enum { CUT_ABOVE_MEAN = 4, CUT_LEAST = 32, CUT_MOST = 256, CUT_LESS_LEVELS = 3000 };
+/* Rows of a level times right-hand sides from which on it keeps all warps busy, so that a lane rather has two right-hand sides. */
+static const int64_t PAIRS_FROM = 48000;
+/* Entries of a row up to which they are put in the order of their levels, so that the one waited for longest comes last. */
+enum { SORT = 64 };
 /* Up to 8 right-hand sides: mean rows of a level from which on the terms of a row may wait for each other in slots, if there are so many,
  * and from which on hardly any row waits, so that items side by side, which wait for each other, are best. */
 enum { SLOT_LEVELS = 1500, SLOTS_FROM = 5, WIDE_LEVELS = 6000 };
@@ -51,13 +58,17 @@ enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
 /* ---- parameters ---- */
 
-static const char *const form_names[] = {
-    [SPTI_GATHER_ROWS] = "rows", [SPTI_GATHER_SLOTS] = "slots", [SPTI_GATHER_LANES] = "lanes", [BY_RULE] = NULL};
+static const char *const form_names[] = {[SPTI_GATHER_ROWS] = "rows",
+                                         [SPTI_GATHER_PAIRS] = "pairs",
+                                         [SPTI_GATHER_SLOTS] = "slots",
+                                         [SPTI_GATHER_LANES] = "lanes",
+                                         [BY_RULE] = NULL};
 
 static sptrsm_status parse_variant(settings *s, const char *text) {
   const spti_setting known[] = {{"form", &s->form, 0, 0, form_names},
                                 {"split", &s->split.above, 1, INT32_MAX, NULL},
-                                {"segment", &s->split.segment, 1, INT32_MAX, NULL}};
+                                {"segment", &s->split.segment, 1, INT32_MAX, NULL},
+                                {"sort", &s->sort, 0, INT32_MAX, NULL}};
   return spti_variant_parse("gather", text, known, (int)(sizeof known / sizeof *known));
 }
 
@@ -122,30 +133,41 @@ static spti_gather_form narrow_form(int64_t row, int32_t level) {
   return level >= WIDE_LEVELS ? SPTI_GATHER_LANES : SPTI_GATHER_ROWS;
 }
 
+/* What the variant left open. */
+static void choose_split(spti_gather_split *split, int64_t row, int32_t level) {
+  int64_t above = level < CUT_LESS_LEVELS ? CUT_ABOVE_MEAN * row : CUT_MOST;
+  if (above < CUT_LEAST) above = CUT_LEAST;
+  if (above > CUT_MOST) above = CUT_MOST;
+  if (split->above == 0) split->above = (int32_t)above;
+  if (split->segment == 0) split->segment = split->above / 2 + split->above % 2;
+}
+
 static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   const spti_gpu_levels *levels;
-  settings set = {.form = BY_RULE, .split = SPLIT};
+  settings set = {.form = BY_RULE, .sort = SORT};
   SPTI_TRY(parse_variant(&set, plan->variant));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "gather state"));
   *s = (state){.set = set, .item_count = n};
   plan->state = s;
   SPTI_TRY(spti_plan_levels(plan, &levels));
   if (n == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
-  SPTI_TRY(spti_alloc(plan->context, &s->row, n, sizeof *s->row, "gather rows"));
   const int64_t entries = spti_view_entries(&plan->view);
+  s->level = n / levels->count;
+  choose_split(&s->set.split, entries / n, s->level);
+  SPTI_TRY(spti_pull_rows_create_sorted(&s->rows, plan, levels->order, set.sort));
+  SPTI_TRY(spti_alloc(plan->context, &s->row, n, sizeof *s->row, "gather rows"));
   spti_gather_pattern_args p = {.n = n,
                                 .entries = (int32_t)entries,
                                 .order = s->rows.row,
                                 .start = s->rows.start,
                                 .from = s->rows.from,
                                 .row = s->row,
-                                .split = set.split};
+                                .split = s->set.split};
   SPTI_CUDA(spti_gather_rows_launch(&p, plan->context->stream));
-  if (levels->longest > set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
-  s->narrow = narrow_form(entries / n, n / levels->count);
+  if (levels->longest > s->set.split.above) SPTI_TRY(cut_long_rows(plan, s, &p));
+  s->narrow = narrow_form(entries / n, s->level);
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }
@@ -258,18 +280,28 @@ fail:
 
 /* ---- solve ---- */
 
-static spti_gather_form form_for(const state *s, int32_t width) {
-  if (s->set.form != BY_RULE) return (spti_gather_form)s->set.form;
-  return width > 8 ? SPTI_GATHER_ROWS : s->narrow;
+static bool suits_pairs(const sptrsm_plan *plan, const spti_transfer *t) {
+  const sptrsm_dtype d = plan->view.dtype;
+  return (d == SPTRSM_F32 || d == SPTRSM_F64) && spti_transfer_in_twos(t, sptrsm_dtype_bytes(d));
+}
+
+static spti_gather_form form_by_rule(const state *s, int32_t width) {
+  if (width <= 8) return s->narrow;
+  return width > 32 && (int64_t)width * s->level >= PAIRS_FROM ? SPTI_GATHER_PAIRS : SPTI_GATHER_ROWS;
+}
+
+static spti_gather_form form_for(const sptrsm_plan *plan, const spti_transfer *t) {
+  const state *s = plan->state;
+  const spti_gather_form form = s->set.form == BY_RULE ? form_by_rule(s, t->width) : (spti_gather_form)s->set.form;
+  return form == SPTI_GATHER_PAIRS && !suits_pairs(plan, t) ? SPTI_GATHER_ROWS : form;
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  const state *s = plan->state;
   workspace *w = work;
   if (w->losses != plan->context->losses) SPTI_TRY(make_whole(plan, w));
   spti_gather_args args = args_of(plan, w);
   args.between = *between;
-  args.form = form_for(s, between->width);
+  args.form = form_for(plan, between);
   args.tile = spti_gather_tile(args.form);
   args.tiles = (int32_t)(((int64_t)between->width + args.tile - 1) / args.tile);
   if (spti_gather_blocks(&args) > INT32_MAX || args.ld > INT32_MAX / 16)

@@ -14,6 +14,7 @@
 #ifndef SPTI_GATHER_ITEMS_CUH
 #define SPTI_GATHER_ITEMS_CUH
 
+#include "core/columns.cuh"
 #include "core/transfer.cuh"
 #include "core/two_blocks.cuh"
 #include "trsm/gather_kernels.h"
@@ -114,32 +115,33 @@ template <typename T> SPTI_DEVICE T add_up(const T (&sum)[GATHER_SUMS]) { return
 /* ---- the ends of an item ---- */
 
 /* What an item needs that nobody waits for: as it stands in memory, so that other loads can follow at once, */
-template <typename T> struct gather_loaded {
-  T b, diag;
+template <typename T, int P = 1> struct gather_loaded {
+  some_columns<T, P> b;
+  T diag;
   int64_t row; /* of B */
 
   template <bool Cut>
-  SPTI_DEVICE gather_loaded(const spti_gather_args &a, const gather_item<Cut> &g, int32_t k)
-      : b(from_reals<T>::make(0, 0)), diag(one<T>()), row(0) {
+  SPTI_DEVICE gather_loaded(const spti_gather_args &a, const gather_item<Cut> &g, int32_t k) : b{}, diag(one<T>()), row(0) {
     if (a.diag && !g.is_part()) diag = load_const((const T *)a.diag + g.work_row);
     if (g.is_part()) return;
     row = row_at(a.between.from, g.matrix_row());
-    b = load(element_at<T>(a.between.from, row, k));
+    b = load_columns<P>(element_at<T>(a.between.from, row, k));
   }
 };
 
 /* and as it is needed. */
-template <typename T> struct gather_ends {
-  T b;
+template <typename T, int P = 1> struct gather_ends {
+  some_columns<T, P> b;
   divisor<T> diagonal;
 
-  template <bool Cut> SPTI_DEVICE void make(const spti_gather_args &a, const gather_item<Cut> &g, const gather_loaded<T> &loaded) {
-    b = g.is_part() ? loaded.b : scale_rhs(a.between, loaded.row, loaded.b);
+  template <bool Cut> SPTI_DEVICE void make(const spti_gather_args &a, const gather_item<Cut> &g, const gather_loaded<T, P> &loaded) {
+#pragma unroll
+    for (int c = 0; c < P; c++) b.v[c] = g.is_part() ? loaded.b.v[c] : scale_rhs(a.between, loaded.row, loaded.b.v[c]);
     diagonal.set(loaded.diag);
   }
-  /* b less the sum of all terms but the last, which is t x. */
-  template <bool Cut> SPTI_DEVICE T solution(const spti_gather_args &a, const gather_item<Cut> &g, T sum, T t, T x) const {
-    T v = b - sum;
+  /* Of right-hand side c of the lane's: b less the sum of all terms but the last, which is t x. */
+  template <bool Cut> SPTI_DEVICE T solution(const spti_gather_args &a, const gather_item<Cut> &g, T sum, T t, T x, int c = 0) const {
+    T v = b.v[c] - sum;
     if (g.terms() > 0) v = multiply_add(-t, x, v);
     if (g.is_part()) return -v;
     return a.diag ? diagonal.divide(v) : v;
@@ -147,15 +149,20 @@ template <typename T> struct gather_ends {
 };
 
 /* In X, and the sentinel in its place in the other work block. */
-template <typename T, bool Cut>
-SPTI_DEVICE void leave(const spti_gather_args &a, const gather_item<Cut> &g, const gather_column<T> &column, int32_t k, int32_t end, T v) {
+template <typename T, bool Cut, int P>
+SPTI_DEVICE void leave(const spti_gather_args &a, const gather_item<Cut> &g, const gather_column<T> &column, int32_t k, int32_t end,
+                       some_columns<T, P> v) {
   if (!g.is_part() && k < a.between.width) {
     const int64_t to_row = row_at(a.between.to, g.matrix_row());
-    store_once(element_at<T>(a.between.to, to_row, k), scale_row(a.between.to, to_row, v));
+#pragma unroll
+    for (int c = 0; c < P; c++) v.v[c] = scale_row(a.between.to, to_row, v.v[c]);
+    store_columns_once(element_at<T>(a.between.to, to_row, k), v);
   }
   if (!g.is_read()) return;
   T *const refilled = column.refill(g.work_row);
-  for (int32_t at = 0; k + at < end; at += a.tile) store_once(refilled + at, sentinel<T>());
+#pragma unroll
+  for (int c = 0; c < P; c++) v.v[c] = sentinel<T>();
+  for (int32_t at = 0; k + at < end; at += a.tile) store_columns_once(refilled + at, v);
 }
 
 } // namespace spti

@@ -53,12 +53,12 @@ int spti_gather_rows_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_find_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_items_launch(const spti_gather_pattern_args *, void *stream);
 
-/* How the lanes of a warp share the work: 32 right-hand sides of one item; 8 of one item, whose terms are in four slots; 8 of each of four
- * items. */
-typedef enum { SPTI_GATHER_ROWS, SPTI_GATHER_SLOTS, SPTI_GATHER_LANES } spti_gather_form;
+/* How the lanes of a warp share the work: 32 right-hand sides of one item; 64 of one item, two a lane, if spti_transfer_in_twos and
+ * values are real; 8 of one item, whose terms are in four slots; 8 of each of four items. */
+typedef enum { SPTI_GATHER_ROWS, SPTI_GATHER_PAIRS, SPTI_GATHER_SLOTS, SPTI_GATHER_LANES } spti_gather_form;
 enum { SPTI_GATHER_WARPS = 4 /* of a thread block */ };
 
-static inline int32_t spti_gather_tile(spti_gather_form form) { return form == SPTI_GATHER_ROWS ? 32 : 8; }
+static inline int32_t spti_gather_tile(spti_gather_form form) { return form == SPTI_GATHER_ROWS ? 32 : form == SPTI_GATHER_PAIRS ? 64 : 8; }
 
 typedef struct {
   int32_t n;

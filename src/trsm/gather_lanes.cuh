@@ -96,7 +96,7 @@ gather_lanes_kernel(spti_gather_args a) {
   }
   if (lost || !mine) return;
   const gather_column<T> own(a, share.second, k);
-  leave(a, l.item, own, k, refill_end(a, share), solution);
+  leave(a, l.item, own, k, refill_end(a, share), some_columns<T, 1>{{solution}});
 }
 
 } // namespace spti

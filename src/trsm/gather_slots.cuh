@@ -107,7 +107,7 @@ gather_slots_kernel(spti_gather_args a) {
   if (!solve_in_slots<T, Cut>(a, item, column, at, &solution) || lane() >= GATHER_SLOT_LANES) return;
   if (item.is_read() && k < a.between.width) publish(column.at(item.work_row), solution);
   const gather_column<T> own(a, share.second, k);
-  leave(a, item, own, k, refill_end(a, share), solution);
+  leave(a, item, own, k, refill_end(a, share), some_columns<T, 1>{{solution}});
 }
 
 } // namespace spti

@@ -13,7 +13,11 @@ template <typename T, bool Cut> int launch_gather(const spti_gather_args *a, voi
   switch (a->form) {
   case SPTI_GATHER_SLOTS: return SPTI_LAUNCH((gather_slots_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
   case SPTI_GATHER_LANES: return SPTI_LAUNCH((gather_lanes_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
-  default: return SPTI_LAUNCH((gather_rows_kernel<T, Cut>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
+  case SPTI_GATHER_PAIRS:
+    if constexpr (sizeof(real_of<T>) == sizeof(T))
+      return SPTI_LAUNCH((gather_rows_kernel<T, Cut, 2>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
+    else return 1; /* cudaErrorInvalidValue: what suits complex values is for the caller to know */
+  default: return SPTI_LAUNCH((gather_rows_kernel<T, Cut, 1>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
   }
 }
 

@@ -25,6 +25,7 @@ static const char *const forms[] = {
     "syncfree-csr:order=packed,entries=1,split=7,gate=2,warps=3",
     "gather:form=lanes,split=4,segment=3",
     "gather:form=slots,split=6,segment=4",
+    "gather:form=pairs,split=5,segment=2,sort=3",
     "structgrid:layout=csr",
     "structgrid:tasks=lines",
     "block:bound=0",

@@ -16,7 +16,8 @@ struct opened : host_case {
 };
 using blocks = host_blocks;
 
-const char *const variants[] = {"", "split=4,segment=3", "form=lanes,split=1,segment=1", "form=slots,split=5,segment=2", "form=rows"};
+const char *const variants[] = {"",          "split=4,segment=3", "form=lanes,split=1,segment=1", "form=slots,split=5,segment=2",
+                                "form=rows", "form=pairs,sort=3"};
 
 } // namespace
 
