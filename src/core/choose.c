@@ -53,8 +53,8 @@ static const row table[] = {
      .stencil = {500, 0},
      .method = "structgrid",
      .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},
-    /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03);
-     * 128: boyd2 0.48 (recblock 1.04), a2nnsnsl 0.12 (0.25) */
+    /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03); 8: 0.04 (recblock 0.07,
+     * gather 0.36), 0.02 (0.03, 0.11); 32: 0.13 (0.28, 0.34), 0.04 (0.07, 0.09); 128: 0.47 (1.04, 1.03), 0.13 (0.25, 0.23) */
     {.name = "few-levels",
      .place = SPTRSM_CUDA,
      .deterministic = true,

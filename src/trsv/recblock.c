@@ -4,7 +4,8 @@
  * Source: [lu2020recblock]; its rules with the figures of recblock_partition.c. Differs: levels of the whole triangle serve all its parts,
  * so rows are permuted once; the first level is solved as the right-hand side is read; a rectangle above a mere diagonal solves for it in
  * the same pass; long rows are cut in chunks that find their last by a counter.
- * Wins: few levels, long rows. Loses: deep problems, which become one waiting triangle whatever their blocks.
+ * Wins: few levels, long rows. Loses: blocks of right-hand sides, where levelset passes no work block; deep problems, which become one
+ * waiting triangle whatever their blocks.
  * Deterministic: yes; every sum has an order of its own (recblock_sums.cuh). */
 #include "trsv/recblock_state.h"
 
