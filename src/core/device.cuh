@@ -223,6 +223,8 @@ SPTI_DEVICE void store_system(int64_t *p, int64_t v) {
 }
 /* What is around p will be read soon. p is in an array or just behind it. */
 SPTI_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
+/* Of the multiprocessor's clock. */
+SPTI_DEVICE int64_t cycles_now() { return clock64(); }
 SPTI_DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 SPTI_DEVICE float bits_to_float(uint32_t v) { return __uint_as_float(v); }

@@ -30,6 +30,13 @@ SPTI_DEVICE bool is_zero(float a) { return a == 0; }
 SPTI_DEVICE bool is_zero(double a) { return a == 0; }
 template <typename R> SPTI_DEVICE bool is_zero(complex_t<R> a) { return a.re == 0 && a.im == 0; }
 
+/* t x + sum, every operation named. */
+SPTI_DEVICE float multiply_add(float t, float x, float sum) { return fused(t, x, sum); }
+SPTI_DEVICE double multiply_add(double t, double x, double sum) { return fused(t, x, sum); }
+template <typename R> SPTI_DEVICE complex_t<R> multiply_add(complex_t<R> t, complex_t<R> x, complex_t<R> sum) {
+  return {fused(-t.im, x.im, fused(t.re, x.re, sum.re)), fused(t.im, x.re, fused(t.re, x.im, sum.im))};
+}
+
 /* |re| + |im|: what pivots are compared by. */
 SPTI_DEVICE float magnitude(float a) { return a < 0 ? -a : a; }
 SPTI_DEVICE double magnitude(double a) { return a < 0 ? -a : a; }

@@ -23,12 +23,6 @@ namespace spti {
 
 enum { GATHER_SUMS = 4 }; /* accumulators of a row */
 
-SPTI_DEVICE float multiply_add(float t, float x, float sum) { return fused(t, x, sum); }
-SPTI_DEVICE double multiply_add(double t, double x, double sum) { return fused(t, x, sum); }
-template <typename R> SPTI_DEVICE complex_t<R> multiply_add(complex_t<R> t, complex_t<R> x, complex_t<R> sum) {
-  return {fused(-t.im, x.im, fused(t.re, x.re, sum.re)), fused(t.im, x.re, fused(t.re, x.im, sum.im))};
-}
-
 /* ---- tickets ---- */
 
 /* What a thread block works on: `items` items from one on, for one tile of right-hand sides; tiles of the same items follow each other. */

@@ -1,4 +1,5 @@
-/* structgrid -- structured grids without level sets: tiles of grid lines are solved step by step, one row of each line in a step.
+/* structgrid -- structured grids without level sets. Up to four right-hand sides: tiles of grid lines are solved step by step, one row of
+ * each line in a step. More: a warp solves a grid line, lanes over right-hand sides.
  * x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s), with s = x + y X + z X Y.
  * Source: [chen2023structured]: grid lines instead of rows, the matrix read ahead of the dependencies, no analysis but a look at the
  * pattern. Differs: a block has 32 lines of each of four planes, each a step or two behind the one before, so that all that a row needs
@@ -20,13 +21,15 @@
 #include "core/variant.h"
 #include "trsv/structgrid_kernels.h"
 #include "trsv/structgrid_lines.h"
+#include "trsv/structgrid_pencils.h"
 
 typedef enum { LAYOUT_CSR, LAYOUT_SOA } layout;
-typedef enum { TASKS_TILES, TASKS_LINES } tasks;
-static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_names[] = {"tiles", "lines", NULL};
+typedef enum { TASKS_TILES, TASKS_PENCILS, TASKS_LINES, TASKS_BY_WIDTH } tasks;
+static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_names[] = {"tiles", "pencils", "lines", NULL};
 static const char *const map_names[] = {"row", "stream", NULL}, *const state_names[] = {"row", "line", NULL};
 static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
+enum { TILES_MOST = 4 };       /* right-hand sides that tiles solve if tasks leaves it open; more are for pencils */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
@@ -89,13 +92,20 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   return status;
 }
 
+/* By tiles, or by pencils? */
+static bool uses_pencils(const state *s, int32_t width) {
+  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > TILES_MOST);
+}
+/* Whether some solve may be by tiles. */
+static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->tasks == TASKS_BY_WIDTH; }
+
 /* UNSUPPORTED on devices whose blocks are too small. */
 static sptrsm_status check_device(const sptrsm_plan *plan) {
   int bytes;
   SPTI_TRY(spti_gpu_shared(plan->context, &bytes));
   if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "structgrid needs %d bytes of shared memory for a block, this device has %d; use tasks=lines or another method",
+                   "structgrid needs %d bytes of shared memory for a block, this device has %d; use tasks=pencils or another method",
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 
@@ -130,27 +140,34 @@ static sptrsm_status make_soa(const sptrsm_plan *plan, state *s) {
   return refresh_soa(plan, s);
 }
 
-static sptrsm_status analyse(sptrsm_plan *plan) {
-  state *s;
-  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
-  *s = (state){.layout = LAYOUT_SOA, .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
-  plan->state = s;
-  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
-                                {"map", &s->lines.stream, 0, 0, map_names},    {"state", &s->lines.by_line, 0, 0, state_names},
-                                {"poll", &s->lines.acquire, 0, 0, poll_names}, {"warps", &s->lines.warps, 1, 1 << 16, NULL}};
-  SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
-  SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
-  if (plan->view.n == 0) return SPTRSM_OK;
-  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_check(plan);
+static sptrsm_status prepare_tiles(const sptrsm_plan *plan, state *s) {
   SPTI_TRY(check_device(plan));
   s->tiling = spti_structgrid_tiling_of(&s->stencil, plan->view.dtype);
   SPTI_TRY(make_order(plan, s));
+  if (s->present) s->layout = LAYOUT_SOA;
+  return s->layout == LAYOUT_SOA ? make_soa(plan, s) : SPTRSM_OK;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  state *s;
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
+  *s = (state){.layout = LAYOUT_SOA,
+               .tasks = plan->options.nrhs_hint > TILES_MOST ? TASKS_PENCILS : TASKS_BY_WIDTH,
+               .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
+  plan->state = s;
+  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
+                                {"map", &s->lines.stream, 0, 0, map_names},    {"state", &s->lines.by_line, 0, 0, state_names},
+                                {"poll", &s->lines.acquire, 0, 0, poll_names}, {"warps", &s->lines.warps, 1, 1 << 16, NULL},
+                                {"clock", &s->lines.clock, 0, 1, NULL}};
+  SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
+  SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
+  if (plan->view.n == 0) return SPTRSM_OK;
+  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
   if (!is_whole(plan, &s->stencil)) {
-    s->layout = LAYOUT_SOA;
     SPTI_TRY(spti_alloc(plan->context, &s->present, plan->view.n, sizeof *s->present, "structgrid presence"));
     SPTI_TRY(spti_stencil_presence(s->present, plan, &s->stencil));
   }
-  return s->layout == LAYOUT_SOA ? make_soa(plan, s) : SPTRSM_OK;
+  return uses_tiles(s) ? prepare_tiles(plan, s) : SPTRSM_OK;
 }
 
 static sptrsm_status update_values(sptrsm_plan *plan) {
@@ -164,6 +181,7 @@ static void release(sptrsm_plan *plan) {
   spti_free(plan->context, s->order);
   spti_free(plan->context, s->present);
   spti_free(plan->context, s->soa);
+  spti_free(plan->context, s->lines.cycles);
   spti_host_free(s);
 }
 
@@ -172,28 +190,28 @@ static void release(sptrsm_plan *plan) {
 typedef struct {
   void *edges;
   int32_t *control;
-} solve_arrays;
+} tile_arrays;
 
-static solve_arrays carve(spti_carver *c, const sptrsm_plan *plan, int64_t edges) {
-  solve_arrays arrays;
+static tile_arrays carve_tiles(spti_carver *c, const sptrsm_plan *plan, int64_t edges) {
+  tile_arrays arrays;
   arrays.edges = spti_carve(c, edges, sptrsm_dtype_bytes(plan->view.dtype));
   arrays.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *arrays.control);
   return arrays;
 }
 
 typedef struct {
-  char *memory;
-  int64_t edges; /* values that it has room for */
+  char *memory; /* of the one way or the other */
+  int32_t panel;
+  int64_t edges; /* values of tiles that it has room for */
 } solve_work;
 
 /* Right-hand sides that a block solves. */
 static int32_t columns_of(const state *s, int32_t width) { return width < s->tiling.columns ? width : s->tiling.columns; }
 
 /* What tiles tell each other of up to `panel` right-hand sides; -1: more than fits. */
-static int64_t edges_of(const sptrsm_plan *plan, int32_t panel) {
-  const state *s = plan->state;
-  const int32_t width = panel < SPTI_STRUCTGRID_COLUMNS ? panel : SPTI_STRUCTGRID_COLUMNS;
-  if (plan->view.n == 0 || width == 0 || s->tasks == TASKS_LINES) return 0;
+static int64_t edges_of(const state *s, int32_t panel) {
+  const int32_t most = s->tasks == TASKS_BY_WIDTH ? TILES_MOST : SPTI_STRUCTGRID_COLUMNS, width = panel < most ? panel : most;
+  if (width == 0) return 0;
   const int64_t columns = columns_of(s, width), whole = (width + columns - 1) / columns * columns;
   int64_t values;
   if (__builtin_mul_overflow((int64_t)s->tiling.groups * s->tiling.bands, (int64_t)s->tiling.steps, &values)) return -1;
@@ -201,14 +219,22 @@ static int64_t edges_of(const sptrsm_plan *plan, int32_t panel) {
   return values;
 }
 
+static sptrsm_status tiles_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  spti_carver c = {0};
+  const int64_t edges = edges_of(plan->state, panel);
+  SPTI_TRY(spti_bytes(out, edges, sptrsm_dtype_bytes(plan->view.dtype), "structgrid work"));
+  carve_tiles(&c, plan, edges);
+  *out = c.used;
+  return SPTRSM_OK;
+}
+
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
+  size_t tiles = 0, pencils = 0;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_bytes(out, plan, &s->stencil, &s->lines);
-  spti_carver c = {0};
-  const int64_t edges = edges_of(plan, panel);
-  SPTI_TRY(spti_bytes(out, edges, sptrsm_dtype_bytes(plan->view.dtype), "structgrid work"));
-  carve(&c, plan, edges);
-  *out = c.used;
+  if (plan->view.n > 0 && uses_tiles(s)) SPTI_TRY(tiles_bytes(&tiles, plan, panel));
+  if (plan->view.n > 0 && uses_pencils(s, panel)) SPTI_TRY(spti_structgrid_pencils_bytes(&pencils, plan, &s->stencil, panel));
+  *out = tiles > pencils ? tiles : pencils;
   return SPTRSM_OK;
 }
 
@@ -219,11 +245,12 @@ static void work_free(void *work, const sptrsm_plan *plan) {
 }
 
 static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t panel) {
+  const state *s = plan->state;
   size_t bytes;
   solve_work *w;
   SPTI_TRY(work_bytes(&bytes, plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "structgrid work"));
-  *w = (solve_work){.edges = edges_of(plan, panel)};
+  *w = (solve_work){.panel = panel, .edges = plan->view.n > 0 && uses_tiles(s) ? edges_of(s, panel) : 0};
   const sptrsm_status status = spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "structgrid work");
   if (status == SPTRSM_OK) *out = w;
   else spti_host_free(w);
@@ -237,14 +264,11 @@ static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
   return end;
 }
 
-static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {
+static sptrsm_status solve_by_tiles(const sptrsm_plan *plan, const solve_work *w, const spti_transfer *all) {
   const state *s = plan->state;
-  const solve_work *w = work;
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_carver c = {.base = w->memory};
-  if (plan->view.n == 0) return SPTRSM_OK;
-  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_solve(plan, &s->stencil, &s->lines, w->memory, all);
-  const solve_arrays arrays = carve(&c, plan, w->edges);
+  const tile_arrays arrays = carve_tiles(&c, plan, w->edges);
   spti_structgrid_args args = args_of(plan, s);
   args.edges = arrays.edges;
   args.sync = (spti_syncfree){.control = arrays.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit};
@@ -261,18 +285,34 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   return SPTRSM_OK;
 }
 
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {
+  const state *s = plan->state;
+  const solve_work *w = work;
+  if (plan->view.n == 0 || all->width == 0) return SPTRSM_OK;
+  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_solve(plan, &s->stencil, &s->lines, w->memory, all);
+  if (uses_pencils(s, all->width)) return spti_structgrid_pencils_solve(plan, &s->stencil, s->present, w->memory, w->panel, all);
+  return solve_by_tiles(plan, w, all);
+}
+
+static void describe_lines(const sptrsm_plan *plan, char *out, size_t room) {
+  const spti_structgrid_lines *l = &((const state *)plan->state)->lines;
+  const double waited = spti_structgrid_lines_waited(plan, l);
+  const int used = snprintf(out, room, " tasks=lines map=%s state=%s poll=%s warps=%d", map_names[l->stream], state_names[l->by_line],
+                            poll_names[l->acquire], l->warps);
+  if (waited >= 0 && used > 0 && (size_t)used < room) snprintf(out + used, room - (size_t)used, " waited=%.1f%%", waited);
+}
+
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int32_t *grid = s->stencil.grid;
   int at = snprintf(info->parameters, sizeof info->parameters, "stencil=%s grid=%d,%d,%d", s->stencil.name ? s->stencil.name : "none",
                     grid[0], grid[1], grid[2]);
   if (at < 0 || (size_t)at >= sizeof info->parameters) at = 0;
-  if (s->tasks == TASKS_LINES)
-    snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " tasks=lines map=%s state=%s poll=%s warps=%d",
-             map_names[s->lines.stream], state_names[s->lines.by_line], poll_names[s->lines.acquire], s->lines.warps);
-  else
-    snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " layout=%s%s", layout_names[s->layout],
-             s->present ? " entries=missing" : "");
+  if (s->tasks == TASKS_LINES) describe_lines(plan, info->parameters + at, sizeof info->parameters - (size_t)at);
+  else if (uses_tiles(s))
+    snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " layout=%s%s%s", layout_names[s->layout],
+             s->tasks == TASKS_TILES ? " tasks=tiles" : "", s->present ? " entries=missing" : "");
+  else snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " tasks=pencils%s", s->present ? " entries=missing" : "");
   info->plan_bytes =
       sizeof *s + s->soa_bytes + 2 * (size_t)s->tiles * sizeof *s->order + (s->present ? (size_t)plan->view.n * sizeof *s->present : 0);
 }
@@ -288,6 +328,7 @@ const spti_method spti_method_structgrid = {
     .update_values = update_values,
     .free = release,
     .describe = describe,
+    .panel = spti_structgrid_pencils_panel,
     .work_bytes = work_bytes,
     .work_create = work_create,
     .work_free = work_free,

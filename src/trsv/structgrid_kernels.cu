@@ -1,7 +1,7 @@
 /* structgrid_kernels -- what precedes the solve of structgrid: the work unpublished, and values by stencil entry for layout=soa. */
 #include "trsv/structgrid_kernels.h"
 
-#include "core/syncfree.cuh"
+#include "trsv/structgrid_entries.cuh"
 
 namespace spti {
 
@@ -28,17 +28,11 @@ template <typename Real> static int launch_start(const spti_structgrid_args *a, 
   return SPTI_LAUNCH(structgrid_start_kernel<Real>, (threads + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
 }
 
-template <typename T> SPTI_DEVICE T zero_of() { return from_reals<T>::make(0, 0); }
-
-SPTI_DEVICE float distinct(float v) { return publishable(v); }
-SPTI_DEVICE double distinct(double v) { return publishable(v); }
-template <typename R> SPTI_DEVICE complex_t<R> distinct(complex_t<R> v) { return {publishable(v.re), publishable(v.im)}; }
-
 /* The entry, or diagonal, of the row at position s. What a row lacks is zero, or a sentinel where rows lack more than the grid does. */
 template <typename T> SPTI_DEVICE T value_of(const spti_structgrid_args &a, int64_t s, int32_t entry, int32_t entries) {
   const int64_t i = a.view.backward ? a.view.n - 1 - s : s;
   const int32_t stored = a.view.head || a.view.tail ? 1 << entries : 0, present = load_const(a.present + s) | stored;
-  if (!(present >> entry & 1)) return a.missing ? sentinel<T>() : zero_of<T>();
+  if (!(present >> entry & 1)) return a.missing ? sentinel<T>() : zero<T>();
   const int32_t before = popcount(uint32_t(present & ((1 << entry) - 1)));
   const T *from = static_cast<const T *>(a.view.val);
   return distinct(
@@ -56,7 +50,7 @@ template <typename T> SPTI_KERNEL(FILL_THREADS) structgrid_soa_kernel(spti_struc
     const int64_t z = int64_t(group) * tiling.planes + w, y = int64_t(band) * lanes + j - (a.stencil.cube ? z : 0);
     const bool exists = entry <= tiling.entries && w < tiling.planes && z < a.stencil.grid[2] && y >= 0 && y < a.stencil.grid[1];
     const int32_t x = ((turn - tiling.skew * (j + w)) % X + X) % X;
-    store(to + i, exists ? value_of<T>(a, (z * a.stencil.grid[1] + y) * X + x, entry, tiling.entries) : zero_of<T>());
+    store(to + i, exists ? value_of<T>(a, (z * a.stencil.grid[1] + y) * X + x, entry, tiling.entries) : zero<T>());
   }
 }
 

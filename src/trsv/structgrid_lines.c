@@ -5,9 +5,23 @@
 #include "core/gpu.h"
 #include "trsv/structgrid_lines_kernels.h"
 
-sptrsm_status spti_structgrid_lines_check(const sptrsm_plan *plan) {
+static sptrsm_status make_cycles(const sptrsm_plan *plan, spti_structgrid_lines *l) {
+  static const double none[2];
+  SPTI_TRY(spti_alloc(plan->context, &l->cycles, 2, sizeof *l->cycles, "structgrid cycles"));
+  return spti_gpu_copy(plan->context, l->cycles, sizeof none, none, sizeof none, sizeof none, 1, SPTI_TO_DEVICE);
+}
+
+double spti_structgrid_lines_waited(const sptrsm_plan *plan, const spti_structgrid_lines *l) {
+  double cycles[2] = {0, 0};
+  if (!l->cycles || spti_gpu_copy(plan->context, cycles, sizeof cycles, l->cycles, sizeof cycles, sizeof cycles, 1, SPTI_TO_HOST))
+    return -1;
+  return cycles[1] > 0 ? 100 * cycles[0] / cycles[1] : -1;
+}
+
+sptrsm_status spti_structgrid_lines_prepare(const sptrsm_plan *plan, spti_structgrid_lines *l) {
   const spti_view *v = &plan->view;
-  if (v->head || v->tail) return SPTRSM_OK;
+  if ((v->head || v->tail) && !l->clock) return SPTRSM_OK;
+  if (v->head || v->tail) return make_cycles(plan, l);
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
                    "structgrid:tasks=lines finds the ends of rows by their diagonals, and %d rows store none; use tasks=tiles", v->n);
 }
@@ -23,7 +37,8 @@ static spti_structgrid_lines_args carve(spti_carver *c, const sptrsm_plan *plan,
                                      .state_by_line = l->by_line,
                                      .acquire_polls = l->acquire,
                                      .warps = l->warps < s->grid[1] ? l->warps : s->grid[1],
-                                     .states = states_of(plan, s, l)};
+                                     .states = states_of(plan, s, l),
+                                     .cycles = l->cycles};
   args.x = spti_carve(c, plan->view.n, sptrsm_dtype_bytes(plan->view.dtype));
   args.state = spti_carve(c, args.states, sizeof *args.state);
   args.queue = spti_carve(c, s->grid[2], sizeof *args.queue);

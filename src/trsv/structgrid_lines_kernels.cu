@@ -7,6 +7,7 @@
  *                                                                            gaps, columns and values read a batch ahead
  *   state=row    a flag for each row                            state=line   rows finished, one word for each line
  *   poll=relaxed polls in L2, an acquire once it is there       poll=acquire each poll is one
+ * clock=1 counts the cycles that warps spend in waits for other rows, beside all their cycles (figure 7).
  * Loses: to the tiles, everywhere. Deterministic: no sum depends on what arrives first, so yes. */
 #include "trsv/structgrid_lines_kernels.h"
 
@@ -31,13 +32,16 @@ template <typename T> struct line_entries {
   bool used;
 };
 
-template <typename T> struct line_of_rows {
+/* Counted: waits are timed. */
+template <typename T, bool Counted> struct line_of_rows {
   const spti_structgrid_lines_args &a;
   int64_t first, begin; /* position of its first row; where its entries begin, in solve order */
   int32_t length;       /* of its entries */
   bool lost;
+  int64_t waited; /* cycles */
 
-  SPTI_DEVICE line_of_rows(const spti_structgrid_lines_args &args, int64_t line) : a(args), first(line * args.grid[0]), lost(false) {
+  SPTI_DEVICE line_of_rows(const spti_structgrid_lines_args &args, int64_t line)
+      : a(args), first(line * args.grid[0]), lost(false), waited(0) {
     begin = entries_before(0);
     length = int32_t(entries_before(a.grid[0]) - begin);
   }
@@ -74,8 +78,9 @@ template <typename T> struct line_of_rows {
   }
   /* The lanes' products. */
   SPTI_DEVICE T product_of(const line_entries<T> &e, bool wanted) {
-    const int64_t s = row(e.column); /* its own inverse */
+    const int64_t s = row(e.column), before = Counted ? cycles_now() : 0; /* row is its own inverse */
     wait(wanted, s);
+    if (Counted) waited += cycles_now() - before;
     return wanted ? e.value * load(static_cast<const T *>(a.x) + s) : from_reals<T>::make(0, 0);
   }
   static SPTI_DEVICE T sum(T v) {
@@ -131,15 +136,20 @@ template <typename T> struct line_of_rows {
   }
 };
 
-template <typename T> SPTI_KERNEL(32) structgrid_lines_solve_kernel(spti_structgrid_lines_args a) {
+template <typename T, bool Counted> SPTI_KERNEL(32) structgrid_lines_solve_kernel(spti_structgrid_lines_args a) {
+  const int64_t start = Counted ? cycles_now() : 0;
   const int32_t z = int32_t(block_ticket(a.sync) / a.warps);
-  if (z >= a.grid[2]) return;
-  for (;;) {
+  int64_t waited = 0;
+  for (bool going = z < a.grid[2]; going;) {
     const int32_t taken = lane() == 0 ? fetch_add(a.queue + z, 1) : 0, y = shfl(taken, 0);
-    if (y >= a.grid[1]) return;
-    line_of_rows<T> line(a, int64_t(z) * a.grid[1] + y);
-    if (!(a.map_stream ? line.solve_by_stream() : line.solve_by_row())) return;
+    if (y >= a.grid[1]) break;
+    line_of_rows<T, Counted> line(a, int64_t(z) * a.grid[1] + y);
+    going = a.map_stream ? line.solve_by_stream() : line.solve_by_row();
+    waited += line.waited;
   }
+  if (!Counted || lane() != 0) return;
+  red_add(a.cycles, double(waited));
+  red_add(a.cycles + 1, double(cycles_now() - start));
 }
 
 } // namespace spti
@@ -156,6 +166,8 @@ extern "C" int spti_structgrid_lines_solve_launch(const spti_structgrid_lines_ar
   using namespace spti;
   return dispatch(a->view.dtype, [&](auto tag) {
     using type = typename decltype(tag)::type;
-    return SPTI_LAUNCH(structgrid_lines_solve_kernel<type>, int64_t(a->grid[2]) * a->warps, 32, 0, stream, *a);
+    const int64_t blocks = int64_t(a->grid[2]) * a->warps;
+    if (a->cycles) return SPTI_LAUNCH((structgrid_lines_solve_kernel<type, true>), blocks, 32, 0, stream, *a);
+    return SPTI_LAUNCH((structgrid_lines_solve_kernel<type, false>), blocks, 32, 0, stream, *a);
   });
 }

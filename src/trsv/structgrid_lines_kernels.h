@@ -19,6 +19,7 @@ typedef struct {
   int32_t *state;                                          /* [states]: rows finished of each line, or 1 for each solved row */
   int64_t states;
   int32_t *queue; /* [Z]: next line of each plane */
+  double *cycles; /* [2], added to: of all warps together, in waits for other rows and in all; or NULL: not counted */
   spti_syncfree sync;
 } spti_structgrid_lines_args;
 

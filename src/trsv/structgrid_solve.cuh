@@ -57,8 +57,7 @@ template <typename T, typename Shape> struct line_solver {
 
   /* sum + entry x; a sentinel for an entry that is not there, where there may be some. */
   template <bool Whole> SPTI_DEVICE T add(T sum, const T *value, int entry, T x) const {
-    const T t = conj_if(tile.a.view.conj, value[entry * Shape::STRIDE]), more = sum + t * x;
-    return Whole || !is_sentinel(value[entry * Shape::STRIDE]) ? more : sum;
+    return add_product<Whole>(tile.a.view.conj, sum, value[entry * Shape::STRIDE], x);
   }
   /* What is known of the sum of step t's row before that of step t - 1 is solved. */
   template <bool Whole> SPTI_DEVICE T known(int32_t t, const T *value) {
@@ -97,13 +96,14 @@ template <typename T, typename Shape> struct line_solver {
     const T next_rest = (raw ? times_alpha(tile.a.transfer.alpha, b) : b) - sum;
 
     const bool inside = mine && tile.in_line(t + first_x);
-    const T left = rest - latest_z * (no_z ? zero<T>() : z) - latest_y * (no_y ? zero<T>() : y), quick = by.quick(left);
+    const T left = multiply_add(-latest_y, no_y ? zero<T>() : y, multiply_add(-latest_z, no_z ? zero<T>() : z, rest));
+    const T quick = by.quick(left);
     T v = quick;
     if (inside && !(plain && is_plain(quick))) v = by.divide(left);
     x1 = inside ? v : zero<T>();
     *tile.solution_at(t, k, j, w) = x1;
 
-    rest = missing && is_sentinel(next_x) ? next_rest : next_rest - conj_if(conj, next_x) * x1;
+    rest = missing ? less_product<false>(conj, next_rest, next_x, x1) : less_product<true>(conj, next_rest, next_x, x1);
     no_y = missing && is_sentinel(next_y);
     no_z = missing && is_sentinel(next_z);
     latest_y = no_y ? zero<T>() : conj_if(conj, next_y);

@@ -4,25 +4,15 @@
 #define SPTI_STRUCTGRID_TILE_CUH
 
 #include "core/device_copy.cuh"
-#include "core/syncfree.cuh"
 #include "core/transfer.cuh"
+#include "trsv/structgrid_entries.cuh"
 #include "trsv/structgrid_kernels.h"
 
 namespace spti {
 
-template <typename T> SPTI_DEVICE T zero() { return from_reals<T>::make(0, 0); }
-
-/* A stencil and a tile at compile time. Entry numbers in solve order, a row of three as its first one:
- * z2: (0,0,-2)  zm, z0, zp: (-1..1, -1|0|1, -1)  y2: (0,-2,0)  y1: (-1..1, -1, 0)  x2: (-2,0,0)  x1: (-1,0,0); behind them the diagonal. */
-template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
-  static constexpr bool CUBE = Cube, FAR = Far;
-  static constexpr int WIDTH = Cube ? 3 : 1; /* entries in one row of the stencil */
-  static constexpr int Z2 = 0, ZM = Far, Z0 = Cube ? ZM + 3 : ZM, ZP = Z0 + 3, Y2 = Cube ? ZP + 3 : Z0 + 1, Y1 = Y2 + Far, X2 = Y1 + WIDTH,
-                       X1 = X2 + Far, DIAGONAL = X1 + 1, VALUES = DIAGONAL + 1;
-  static constexpr int LATEST_Y = Y1 + WIDTH - 1, LATEST_Z = Cube ? ZP + 2 : Z0; /* entries whose solutions come from the step before */
-  static constexpr int32_t ALL = (1 << DIAGONAL) - 1;
-  static constexpr int32_t LEFT = Cube ? 1 << ZM | 1 << Z0 | 1 << ZP | 1 << Y1 | 1 << X1 : 1 << X1, LEFT2 = Far ? 1 << X2 : 0;
-  static constexpr int32_t RIGHT = Cube ? 4 << ZM | 4 << Z0 | 4 << ZP | 4 << Y1 : 0;
+/* A stencil and a tile at compile time. */
+template <typename T, bool Cube, bool Far, int Columns> struct grid_shape : grid_entries<Cube, Far> {
+  using grid_entries<Cube, Far>::VALUES;
 
   /* As spti_structgrid_tiling_of has them. */
   static constexpr int LANES = SPTI_STRUCTGRID_LANES, SKEW = Cube ? 2 : 1, PLANES = sizeof(T) == 16 ? 2 : 4, COLUMNS = Columns;
@@ -44,27 +34,6 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape {
   static constexpr int SOLVERS = COLUMNS * PLANES, LOADERS = 8, READERS = PLANES, WRITERS = PLANES, EDGES = (COLUMNS * AROUND + 31) / 32;
   static constexpr int WARPS = SOLVERS + LOADERS + READERS + WRITERS + EDGES;
   static_assert(LANES % (LOADERS / PLANES * CHUNK) == 0 && FLUSH <= CHUNK && DEPTH >= CHUNK + 4 && WARPS <= 32, "a tile's sizes");
-
-  /* The entries of line (y, z), but for the ends of lines. */
-  static SPTI_DEVICE int32_t allowed(int32_t y, int32_t z, int32_t Y) {
-    constexpr int32_t ROW = (1 << WIDTH) - 1;
-    int32_t bits = 1 << X1 | (Far ? 1 << X2 : 0);
-    if (y >= 1) bits |= ROW << Y1;
-    if (z >= 1) bits |= ROW << Z0;
-    if (Cube && z >= 1 && y >= 1) bits |= ROW << ZM;
-    if (Cube && z >= 1 && y + 1 < Y) bits |= ROW << ZP;
-    if (Far && y >= 2) bits |= 1 << Y2;
-    if (Far && z >= 2) bits |= 1 << Z2;
-    return bits;
-  }
-  /* Of those, the entries of row x. */
-  static SPTI_DEVICE int32_t allowed_at(int32_t allowed, int32_t x, int32_t X) {
-    int32_t bits = allowed;
-    if (x == 0) bits &= ~LEFT;
-    if (x < 2) bits &= ~LEFT2;
-    if (x == X - 1) bits &= ~RIGHT;
-    return bits;
-  }
 };
 
 /* A line of the tile as its rows are fetched. */

@@ -35,8 +35,16 @@ struct grid_case {
   int32_t n() const { return int32_t(grid[0] * grid[1] * grid[2]); }
   void draw(uint64_t seed) {
     static const int sides[] = {1, 2, 3, 4, 5, 6}, widths[] = {1, 1, 1, 1, 2, 3, 5};
-    static const char *const variants[] = {
-        "", "", "layout=csr", "layout=csr", "tasks=lines", "tasks=lines,map=row,state=row", "tasks=lines,poll=relaxed,warps=2"};
+    static const char *const variants[] = {"",
+                                           "tasks=tiles",
+                                           "layout=csr",
+                                           "tasks=tiles,layout=csr",
+                                           "tasks=pencils",
+                                           "tasks=pencils",
+                                           "tasks=pencils",
+                                           "tasks=lines",
+                                           "tasks=lines,map=row,state=row",
+                                           "tasks=lines,poll=relaxed,warps=2,clock=1"};
     numbers r(seed + 4321);
     for (int i = 0; i < 8; i++) r.next();
     stencil = stencils[r.below(6)];
@@ -44,12 +52,12 @@ struct grid_case {
     if (r.below(4) == 0) grid[1] = 31 + r.below(36); /* more lines than a warp has */
     if (grid[1] > 8) grid[0] = 1 + r.below(3), grid[2] = 1 + r.below(2);
     if (stencil[1] == '2') grid[2] = 1;
-    variant = variants[r.below(7)];
+    variant = variants[r.below(10)];
     width = widths[r.below(7)];
     missing = r.below(3) == 0 ? 4 : 0;
     backward = r.below(2);
     unit = r.below(4) == 0;
-    stored_diagonal = !unit || variant[0] == 't' || r.below(2);
+    stored_diagonal = !unit || variant.rfind("tasks=lines", 0) == 0 || r.below(2);
     conj = r.below(3) == 0;
     columns = r.below(2);
     mapped = r.below(3) == 0;
@@ -217,7 +225,7 @@ Test(simt_structgrid, width_and_layout_change_no_bit) {
     static const struct {
       const char *variant;
       int32_t width;
-    } ways[] = {{"", 1}, {"", 5}, {"layout=csr", 1}, {"layout=csr", 4}};
+    } ways[] = {{"", 1}, {"", 5}, {"layout=csr", 1}, {"layout=csr", 4}, {"tasks=tiles", 5}, {"tasks=pencils", 1}, {"tasks=pencils", 4}};
     for (const auto &way : ways) {
       std::vector<double> X(n * 5, 0.0), first(n);
       sptrsm_plan *plan = plan_case_open(&system.view);

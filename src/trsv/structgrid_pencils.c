@@ -1,0 +1,79 @@
+/* structgrid_pencils.c -- see structgrid_pencils.h. */
+#include "trsv/structgrid_pencils.h"
+
+#include "core/carve.h"
+#include "core/gpu.h"
+#include "trsv/structgrid_pencils_kernels.h"
+
+static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* of a block of right-hand sides */
+enum { PANEL_MOST = 512, TILE = SPTI_PENCIL_TILE };
+
+static int32_t tiles_of(int32_t width) { return (int32_t)(((int64_t)width + TILE - 1) / TILE); }
+
+int32_t spti_structgrid_pencils_panel(const sptrsm_plan *plan) {
+  const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  const int64_t hint = plan->options.nrhs_hint, fits = PANEL_BYTES / column / TILE * TILE;
+  if (hint > 0 && hint < TILE) return (int32_t)hint;
+  int64_t want = hint > 0 ? (hint + TILE - 1) / TILE * TILE : PANEL_MOST / 4;
+  if (want > PANEL_MOST) want = PANEL_MOST;
+  if (want > fits) want = fits;
+  return want < TILE ? TILE : (int32_t)want;
+}
+
+typedef struct {
+  void *solutions; /* [n][TILE] */
+  int32_t *progress, *control;
+} arrays;
+
+static arrays carve(spti_carver *c, const sptrsm_plan *plan, const spti_stencil *s, int32_t panel) {
+  arrays a;
+  a.solutions = spti_carve(c, (int64_t)plan->view.n * (panel < TILE ? panel : TILE), sptrsm_dtype_bytes(plan->view.dtype));
+  a.progress = spti_carve(c, (int64_t)tiles_of(panel) * s->grid[1] * s->grid[2], sizeof *a.progress);
+  a.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *a.control);
+  return a;
+}
+
+sptrsm_status spti_structgrid_pencils_bytes(size_t *out, const sptrsm_plan *plan, const spti_stencil *s, int32_t panel) {
+  spti_carver c = {0};
+  carve(&c, plan, s, panel);
+  *out = c.used;
+  return SPTRSM_OK;
+}
+
+/* Lines read what others solved row by row: where columns are next to each other, and rows neither moved nor scaled. */
+static bool can_be_read_again(const spti_end *to, int32_t width) { return !to->map && !to->scale && (to->col_stride == 1 || width == 1); }
+
+static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
+  end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
+  return end;
+}
+
+sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_stencil *s, const int32_t *present, void *memory,
+                                            int32_t panel, const spti_transfer *all) {
+  spti_carver c = {.base = memory};
+  const arrays work = carve(&c, plan, s, panel);
+  const bool in_x = can_be_read_again(&all->to, all->width);
+  const int32_t step = in_x ? all->width : TILE;
+  const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
+  spti_structgrid_pencils_args args = {
+      .view = plan->view,
+      .stencil = *s,
+      .present = present,
+      .in_x = in_x,
+      .progress = work.progress,
+      .sync = {.control = work.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+  for (int32_t k = 0; k < all->width; k += step) {
+    const int32_t left = all->width - k, width = left < step ? left : step;
+    args.transfer = (spti_transfer){
+        .from = end_from(all->from, k, bytes), .to = end_from(all->to, k, bytes), .alpha = {all->alpha[0], all->alpha[1]}, .width = width};
+    args.tiles = tiles_of(width);
+    args.store = in_x ? args.transfer.to : (spti_end){.data = work.solutions, .row_stride = width, .col_stride = 1};
+    if (spti_pencil_blocks(s, args.tiles) > INT32_MAX)
+      return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                       "structgrid: %d x %d lines with %d right-hand sides are more than fit in a launch; use tasks=tiles", s->grid[1],
+                       s->grid[2], width);
+    SPTI_CUDA(spti_structgrid_pencils_start_launch(&args, plan->context->stream));
+    SPTI_CUDA(spti_structgrid_pencils_solve_launch(&args, plan->context->stream));
+  }
+  return SPTRSM_OK;
+}

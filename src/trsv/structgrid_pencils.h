@@ -1,0 +1,20 @@
+/* structgrid_pencils.h -- structgrid's way for blocks of right-hand sides, a warp for each grid line (structgrid_pencils.cuh): per-solve
+ * state and solve. */
+#ifndef SPTI_STRUCTGRID_PENCILS_H
+#define SPTI_STRUCTGRID_PENCILS_H
+
+#include "core/launch.h"
+#include "core/plan.h"
+#include "core/stencil.h"
+
+/* Right-hand sides of a solve at once: their lines wait for each other once. */
+int32_t spti_structgrid_pencils_panel(const sptrsm_plan *);
+/* Bytes of per-solve state for up to `panel` right-hand sides: solutions of one tile, for blocks where they can't be read again, and a word
+ * for each line and tile. */
+sptrsm_status spti_structgrid_pencils_bytes(size_t *out, const sptrsm_plan *, const spti_stencil *, int32_t panel);
+/* Queues the solve of all right-hand sides, no more than `panel`. `memory` has that many bytes. `present`: [n], which entries rows have, or
+ * NULL: all that the grid allows. */
+sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *, const spti_stencil *, const int32_t *present, void *memory, int32_t panel,
+                                            const spti_transfer *);
+
+#endif

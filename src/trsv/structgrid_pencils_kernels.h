@@ -1,0 +1,58 @@
+/* structgrid_pencils_kernels.h -- the device steps of structgrid's way for blocks of right-hand sides (structgrid_pencils.cuh) as C
+ * functions. Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of
+ * a solve: start, solve.
+ *
+ * A pencil is a grid line with a tile of right-hand sides. Pencils are numbered by wavefronts, those of a line after each other:
+ *
+ *     wavefront v = y + rise z (rise: cube ? 2 : 1), slot q of it: z = max(0, ceil((v - Y + 1) / rise)) + q
+ *
+ * so that what a line needs, (y-1, z) and (y+1, z-1) or (y, z-1), is on an earlier wavefront. Some slots have no line. */
+#ifndef SPTI_STRUCTGRID_PENCILS_KERNELS_H
+#define SPTI_STRUCTGRID_PENCILS_KERNELS_H
+
+#include "core/launch.h"
+#include "core/stencil.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPTI_PENCIL_TILE = 32, SPTI_PENCIL_WARPS = 4 }; /* right-hand sides of a pencil; pencils of a thread block */
+
+typedef struct {
+  spti_view view;         /* pull */
+  spti_stencil stencil;   /* its grid is the view's */
+  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); NULL: all that the grid allows */
+  spti_transfer transfer;
+  spti_end store;    /* where lines read what others solved, in columns next to each other: X itself, or work of the solve */
+  int32_t in_x;      /* the store is X */
+  int32_t tiles;     /* of right-hand sides */
+  int32_t *progress; /* [tiles][Y Z]: rows solved of each line */
+  spti_syncfree sync;
+} spti_structgrid_pencils_args;
+
+static SPTI_ANYWHERE inline int32_t spti_pencil_rise(const spti_stencil *s) { return s->cube ? 2 : 1; }
+/* Slots of a wavefront. */
+static SPTI_ANYWHERE inline int64_t spti_pencil_slots(const spti_stencil *s) {
+  const int64_t rise = spti_pencil_rise(s), of_y = (s->grid[1] + rise - 1) / rise;
+  return of_y < s->grid[2] ? of_y : s->grid[2];
+}
+/* Thread blocks of a solve. */
+static inline int64_t spti_pencil_blocks(const spti_stencil *s, int32_t tiles) {
+  const int64_t fronts = s->grid[1] + (int64_t)spti_pencil_rise(s) * (s->grid[2] - 1);
+  return (fronts * spti_pencil_slots(s) * tiles + SPTI_PENCIL_WARPS - 1) / SPTI_PENCIL_WARPS;
+}
+
+int spti_structgrid_pencils_start_launch(const spti_structgrid_pencils_args *, void *stream); /* nothing solved, control zero */
+int spti_structgrid_pencils_solve_launch(const spti_structgrid_pencils_args *, void *stream); /* no more than INT32_MAX blocks */
+
+/* What spti_structgrid_pencils_solve_launch chooses from, one file each. */
+int spti_structgrid_pencils_f32_launch(const spti_structgrid_pencils_args *, void *stream);
+int spti_structgrid_pencils_f64_launch(const spti_structgrid_pencils_args *, void *stream);
+int spti_structgrid_pencils_c64_launch(const spti_structgrid_pencils_args *, void *stream);
+int spti_structgrid_pencils_c128_launch(const spti_structgrid_pencils_args *, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
