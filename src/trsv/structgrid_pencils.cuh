@@ -31,7 +31,7 @@ template <typename T, bool Cube, bool Far, bool Whole> struct pencil_shape : gri
   static constexpr int BACK = Cube ? 2 : 0, REACH = Cube ? 1 : 0; /* rows kept of the chunk before; rows needed of other lines beyond x */
   static constexpr int ITEMS = ROWS * VALUES, ROUNDS = (ITEMS + 31) / 32;
   static constexpr int EARLY = 3 * ROWS; /* rows ahead of which memory is asked for what comes */
-  static constexpr int RESIDENT = sizeof(T) == 16 ? (Cube ? 3 : 4) : (Cube ? 4 : 6);
+  static constexpr int RESIDENT = sizeof(T) == 16 ? (Cube ? 3 : 4) : (Cube ? 3 : 5);
 };
 
 /* A line's values, a chunk ahead. Lanes are over the entries of its rows. */
@@ -49,7 +49,7 @@ template <typename T, typename Shape> struct pencil_values {
   SPTI_DEVICE void find(int32_t x) {
     const int32_t mine = x + lane(), X = a.stencil.grid[0], stored = a.view.head || a.view.tail ? 1 << Shape::DIAGONAL : 0;
     bits = 0;
-    if (lane() >= Shape::ROWS || mine >= X) return;
+    if (lane() >= Shape::ROWS || mine < 0 || mine >= X) return;
     const int64_t s = first + mine;
     bits = stored | (Shape::WHOLE ? Shape::allowed_at(allowed, mine, X) : load_const(a.present + s));
     start = a.view.backward ? load_const(a.view.ptr + a.view.n - s) - 1 : load_const(a.view.ptr + s);
@@ -74,49 +74,88 @@ template <typename T, typename Shape> struct pencil_values {
   }
 };
 
-/* Another line of the grid: from where its row x stands, and whether there is one. */
-template <typename T> struct pencil_neighbour {
-  const T *row;
+/* The solutions of another line of the grid, or zeros where there is none. */
+template <typename T, int Rows, int Back, int Reach> struct pencil_neighbour {
+  const T *next; /* row x + Reach of the chunk to be read */
   bool exists;
+  T x[Rows + Back]; /* [Back + i]: row x + Reach + i */
+
+  SPTI_DEVICE void open(const T *own, int64_t step, int64_t away, int32_t start, bool is_there) {
+    exists = is_there;
+    next = own + (start + Reach - away) * step;
+#pragma unroll
+    for (int i = 0; i < Rows + Back; i++) x[i] = zero<T>();
+  }
+  /* Whole warp: the chunk at `from`. Whole: all its rows exist. */
+  SPTI_DEVICE void read(int32_t from, int32_t X, int64_t step, bool whole) {
+#pragma unroll
+    for (int i = 0; i < Back; i++) x[i] = x[Rows + i];
+    if (!exists) return;
+    const T *at = next;
+    next += Rows * step;
+    if (whole) {
+#pragma unroll
+      for (int i = 0; i < Rows; i++, at += step) x[Back + i] = load_relaxed(at);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Rows; i++, at += step) x[Back + i] = load_relaxed_if(uint32_t(from + Reach + i) < uint32_t(X), at, zero<T>());
+    }
+  }
 };
 
 template <typename T, typename Shape> struct pencil {
   static constexpr int ROWS = Shape::ROWS, BACK = Shape::BACK;
-  using rows = T[ROWS + BACK];
   const spti_structgrid_pencils_args &a;
-  int32_t y, z, tile, X, k;    /* the lane's right-hand side, or the last one again */
-  bool mine;                   /* not again */
-  int64_t step, first;         /* from a row to the next in the store; position of row x = 0 */
-  T *own;                      /* the store's row x = 0 */
-  const int32_t *watched;      /* what this lane watches, of two */
-  int32_t seen;                /* there, or enough */
-  rows zm, z0, zp, y1, y2, z2; /* [BACK + i]: row x + REACH + i */
+  int32_t y, z, tile, X, k; /* the lane's right-hand side, or the last one again */
+  bool mine;                /* not again */
+  int32_t start;            /* where the first chunk begins, 0 or before */
+  int64_t step, first;      /* from a row to the next in the store; position of row x = 0 */
+  T *own;                   /* the store's row x = 0 */
+  const int32_t *watched;   /* what this lane watches, of two */
+  int32_t seen;             /* there, or enough */
+  int64_t first_value;      /* of the line, in the matrix */
+  pencil_neighbour<T, ROWS, BACK, Shape::REACH> zm, z0, zp, y1;
+  pencil_neighbour<T, ROWS, 0, 0> y2, z2;
   T b[ROWS], x1, x2;
-  int64_t first_value; /* of the line, in the matrix */
 
   SPTI_DEVICE pencil(const spti_structgrid_pencils_args &args, int32_t of_y, int32_t of_z, int32_t of_tile)
       : a(args), y(of_y), z(of_z), tile(of_tile), X(args.stencil.grid[0]) {
     const int32_t at = tile * SPTI_PENCIL_TILE + lane(), last = a.transfer.width - 1;
     mine = at <= last;
     k = mine ? at : last;
+    start = start_of(y + int64_t(spti_pencil_rise(&a.stencil)) * z);
     first = line(y, z) * X;
     step = a.view.backward ? -a.store.row_stride : a.store.row_stride;
     own = static_cast<T *>(a.store.data) + (a.view.backward ? (a.view.n - 1) * a.store.row_stride : 0) + first * step + k;
-    const bool slanted = Shape::CUBE && y + 1 < a.stencil.grid[1];
-    const int64_t other = lane() == 0 ? line(y - 1, z) : line(slanted ? y + 1 : y, z - 1);
-    const bool watches = lane() == 0 ? y > 0 : lane() == 1 && z > 0;
-    watched = progress() + (watches ? other : 0);
-    seen = watches ? 0 : INT32_MAX;
-#pragma unroll
-    for (int i = 0; i < ROWS + BACK; i++) zm[i] = z0[i] = zp[i] = y1[i] = y2[i] = z2[i] = zero<T>();
+    watch();
+    const int64_t plane = int64_t(a.stencil.grid[1]) * X;
+    const bool below = z >= 1;
+    zm.open(own, step, plane + X, start, Shape::CUBE && below && y >= 1);
+    z0.open(own, step, plane, start, below);
+    zp.open(own, step, plane - X, start, Shape::CUBE && below && y + 1 < a.stencil.grid[1]);
+    y1.open(own, step, X, start, y >= 1);
+    y2.open(own, step, 2 * int64_t(X), start, Shape::FAR && y >= 2);
+    z2.open(own, step, 2 * plane, start, Shape::FAR && z >= 2);
     x1 = x2 = zero<T>();
+  }
+  /* Chunks of a cube's line end a row before those of the wavefront before: that row more is all they need. */
+  static SPTI_DEVICE int32_t start_of(int64_t front) {
+    const int32_t shift = int32_t(front % ROWS);
+    return Shape::CUBE ? -(shift ? shift : ROWS) : 0;
   }
   SPTI_DEVICE int64_t line(int32_t of_y, int32_t of_z) const { return int64_t(of_z) * a.stencil.grid[1] + of_y; }
   SPTI_DEVICE int32_t *progress() const { return a.progress + int64_t(tile) * a.stencil.grid[1] * a.stencil.grid[2]; }
   SPTI_DEVICE int64_t row(int32_t x) const { return a.view.backward ? a.view.n - 1 - first - x : first + x; }
+  SPTI_DEVICE bool in_line(int32_t x) const { return uint32_t(x) < uint32_t(X); }
 
   /* ---- waiting and telling ---- */
 
+  SPTI_DEVICE void watch() {
+    const bool slanted = Shape::CUBE && y + 1 < a.stencil.grid[1], watches = lane() == 0 ? y > 0 : lane() == 1 && z > 0;
+    const int64_t other = lane() == 0 ? line(y - 1, z) : line(slanted ? y + 1 : y, z - 1);
+    watched = progress() + (watches ? other : 0);
+    seen = watches ? 0 : INT32_MAX;
+  }
   /* Whole warp: until `goal` rows of the lines it watches are solved. False: they never are. */
   SPTI_DEVICE bool wait(int32_t goal) {
     if (all(seen >= goal)) return true;
@@ -148,9 +187,16 @@ template <typename T, typename Shape> struct pencil {
   /* ---- what rows need ---- */
 
   SPTI_DEVICE void read_b(int32_t x) {
+    const spti_end &from = a.transfer.from;
+    if (from.map || x < 0 || x + ROWS > X) {
 #pragma unroll
-    for (int i = 0; i < ROWS; i++)
-      if (x + i < X) b[i] = load_once(element_at<T>(a.transfer.from, row_at(a.transfer.from, row(x + i)), k));
+      for (int i = 0; i < ROWS; i++) b[i] = in_line(x + i) ? load_once(element_at<T>(from, row_at(from, row(x + i)), k)) : zero<T>();
+    } else {
+      const T *at = element_at<T>(from, row(x), k);
+      const int64_t by = a.view.backward ? -from.row_stride : from.row_stride;
+#pragma unroll
+      for (int i = 0; i < ROWS; i++, at += by) b[i] = load_once(at);
+    }
   }
   /* A lane for each line of memory of what the chunk at x will need. */
   SPTI_DEVICE void ask_memory(int32_t x) const {
@@ -159,70 +205,69 @@ template <typename T, typename Shape> struct pencil {
     static_assert(ROWS * PIECES + OF_VALUES <= 32, "a lane for each");
     const int32_t i = lane() / PIECES, column = tile * SPTI_PENCIL_TILE + lane() % PIECES * WORDS;
     const spti_end &from = a.transfer.from;
-    if (x + ROWS > X) return;
+    if (x < 0 || x + ROWS > X) return;
     if (i < ROWS && from.col_stride == 1 && column < a.transfer.width) prefetch(element_at<T>(from, row_at(from, row(x + i)), column));
     const int32_t piece = lane() - ROWS * PIECES;
     const int64_t ahead = int64_t(x) * Shape::VALUES + piece * WORDS; /* near enough: rows at the ends of lines are shorter */
     const int64_t at = a.view.backward ? first_value - ahead : first_value + ahead;
     if (piece >= 0 && piece < OF_VALUES && at >= 0 && at < a.view.nnz) prefetch(static_cast<const T *>(a.view.val) + at);
   }
-
-  SPTI_DEVICE T of_line(int32_t lines, int32_t planes, bool exists, int32_t x) const {
-    const int64_t away = (int64_t(planes) * a.stencil.grid[1] + lines) * X;
-    return load_relaxed_if(exists && x < X, own + (x - away) * step, zero<T>());
-  }
-  template <bool Used> SPTI_DEVICE void read_line(rows &to, int32_t lines, int32_t planes, int32_t x) const {
-    if constexpr (Used) {
-      const bool exists = y >= lines && z >= planes && y - lines < a.stencil.grid[1];
-      if constexpr (BACK > 0) {
-        to[0] = to[ROWS];
-        to[1] = x > 0 ? to[ROWS + 1] : of_line(lines, planes, exists, 0);
-      }
-#pragma unroll
-      for (int i = 0; i < ROWS; i++) to[BACK + i] = of_line(lines, planes, exists, x + Shape::REACH + i);
-    }
-  }
-  /* Rows of points along the axes at distance two need no rows around x. */
-  template <bool Used> SPTI_DEVICE void read_far(rows &to, int32_t lines, int32_t planes, int32_t x) const {
-    if constexpr (Used) {
-#pragma unroll
-      for (int i = 0; i < ROWS; i++) to[i] = of_line(lines, planes, y >= lines && z >= planes, x + i);
-    }
-  }
   SPTI_DEVICE void read_lines(int32_t x) {
-    read_line<Shape::CUBE>(zm, 1, 1, x);
-    read_line<true>(z0, 0, 1, x);
-    read_line<Shape::CUBE>(zp, -1, 1, x);
-    read_line<true>(y1, 1, 0, x);
-    read_far<Shape::FAR>(y2, 2, 0, x);
-    read_far<Shape::FAR>(z2, 0, 2, x);
+    const bool whole = x >= 0 && x + Shape::REACH + ROWS <= X;
+    if constexpr (Shape::CUBE) {
+      zm.read(x, X, step, whole);
+      zp.read(x, X, step, whole);
+    }
+    z0.read(x, X, step, whole);
+    y1.read(x, X, step, whole);
+    if constexpr (Shape::FAR) {
+      y2.read(x, X, step, whole);
+      z2.read(x, X, step, whole);
+    }
   }
 
-  /* ---- a row ---- */
+  /* ---- rows ---- */
 
   SPTI_DEVICE T add(T sum, const T *t, int entry, T x) const { return add_product<Shape::WHOLE>(a.view.conj, sum, t[entry], x); }
   SPTI_DEVICE T less(T sum, const T *t, int entry, T x) const { return less_product<Shape::WHOLE>(a.view.conj, sum, t[entry], x); }
 
-  /* Row i of the chunk; t: its values. */
-  SPTI_DEVICE T solve(int i, T rhs, const T *t, const divisor<T> &by) const {
-    T s = zero<T>(), more = zero<T>();
+  /* Two sums of row i, its values in t: what other lines contribute, but the latest. */
+  SPTI_DEVICE void sum_up(int i, const T *t, T *sum, T *more) const {
+    T s = zero<T>(), m = zero<T>();
     if constexpr (Shape::CUBE) {
-      s = add(add(add(s, t, Shape::ZM, zm[i]), t, Shape::ZM + 1, zm[i + 1]), t, Shape::ZM + 2, zm[i + 2]);
-      more = add(add(add(more, t, Shape::Z0, z0[i]), t, Shape::Z0 + 1, z0[i + 1]), t, Shape::Z0 + 2, z0[i + 2]);
-      s = add(add(s, t, Shape::ZP, zp[i]), t, Shape::ZP + 1, zp[i + 1]);
-      more = add(add(more, t, Shape::Y1, y1[i]), t, Shape::Y1 + 1, y1[i + 1]);
+      s = add(add(add(s, t, Shape::ZM, zm.x[i]), t, Shape::ZM + 1, zm.x[i + 1]), t, Shape::ZM + 2, zm.x[i + 2]);
+      m = add(add(add(m, t, Shape::Z0, z0.x[i]), t, Shape::Z0 + 1, z0.x[i + 1]), t, Shape::Z0 + 2, z0.x[i + 2]);
+      s = add(add(s, t, Shape::ZP, zp.x[i]), t, Shape::ZP + 1, zp.x[i + 1]);
+      m = add(add(m, t, Shape::Y1, y1.x[i]), t, Shape::Y1 + 1, y1.x[i + 1]);
     }
     if constexpr (Shape::FAR) {
-      s = add(add(s, t, Shape::Y2, y2[i]), t, Shape::X2, x2);
-      more = add(more, t, Shape::Z2, z2[i]);
+      s = add(s, t, Shape::Y2, y2.x[i]);
+      m = add(m, t, Shape::Z2, z2.x[i]);
     }
-    const T rest = less(rhs - (s + more), t, Shape::X1, x1), last_z = Shape::CUBE ? zp[i + BACK] : z0[i];
-    return by.divide(less(less(rest, t, Shape::LATEST_Z, last_z), t, Shape::LATEST_Y, y1[i + BACK]));
+    *sum = s;
+    *more = m;
   }
-  SPTI_DEVICE void leave(int32_t x, T v) const {
-    if (!mine) return;
-    store(own + x * step, v);
-    if (!a.in_x) write_solution(a.transfer, row(x), k, v);
+  /* Row i's solution from those, and the solutions before it. */
+  SPTI_DEVICE T solve(int i, T rhs, const T *t, T sum, T more, const divisor<T> &by) const {
+    if constexpr (Shape::FAR) sum = add(sum, t, Shape::X2, x2);
+    const T rest = less(rhs - (sum + more), t, Shape::X1, x1), last_z = Shape::CUBE ? zp.x[i + BACK] : z0.x[i];
+    return by.divide(less(less(rest, t, Shape::LATEST_Z, last_z), t, Shape::LATEST_Y, y1.x[i + BACK]));
+  }
+  /* The chunk at x. */
+  SPTI_DEVICE void solve_rows(int32_t x, const T (&rhs)[ROWS], const T *values, const divisor<T> *divisors) {
+    T sum[ROWS], more[ROWS];
+    T *at = own + x * step;
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) sum_up(i, values + i * Shape::VALUES, &sum[i], &more[i]);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++, at += step) {
+      const T v = solve(i, rhs[i], values + i * Shape::VALUES, sum[i], more[i], divisors[i]);
+      x2 = x1;
+      x1 = x + i < 0 ? zero<T>() : v;
+      if (!mine || !in_line(x + i)) continue;
+      store(at, v);
+      if (!a.in_x) write_solution(a.transfer, row(x + i), k, v);
+    }
   }
 
   /* Whole warp. `values` and `divisors` are the warp's, in shared memory. */
@@ -230,36 +275,33 @@ template <typename T, typename Shape> struct pencil {
     pencil_values<T, Shape> coming(a, y, z);
     coming.find(0);
     first_value = shfl(coming.start, 0);
+    coming.find(start);
     coming.read();
-    coming.find(ROWS);
-    read_b(0);
-    for (int32_t x = ROWS; x < Shape::EARLY; x += ROWS) ask_memory(x);
-    for (int32_t x = 0; x < X; x += ROWS) {
+    coming.find(start + ROWS);
+    read_b(start);
+    for (int32_t x = start + ROWS; x < start + Shape::EARLY; x += ROWS) ask_memory(x);
+    for (int32_t x = start; x < X; x += ROWS) {
       T rhs[ROWS];
 #pragma unroll
-      for (int i = 0; i < ROWS; i++) rhs[i] = b[i];
+      for (int i = 0; i < ROWS; i++)
+        rhs[i] = scale_rhs(a.transfer, a.transfer.from.scale && in_line(x + i) ? row_at(a.transfer.from, row(x + i)) : 0, b[i]);
       syncwarp();
       coming.put(values);
       syncwarp();
-      if (lane() < ROWS)
-        divisors[lane()].set(a.view.unit ? one<T>() : conj_if(a.view.conj, values[lane() * Shape::VALUES + Shape::DIAGONAL]));
+      if (lane() < ROWS) {
+        const T diagonal = conj_if(a.view.conj, values[lane() * Shape::VALUES + Shape::DIAGONAL]);
+        divisors[lane()].set(a.view.unit || !in_line(x + lane()) ? one<T>() : diagonal);
+      }
       syncwarp();
       coming.read();
       coming.find(x + 2 * ROWS);
       read_b(x + ROWS);
       ask_memory(x + Shape::EARLY);
-      if (!wait(x + ROWS + Shape::REACH < X ? x + ROWS + Shape::REACH : X)) return;
+      const int32_t end = x + ROWS < X ? x + ROWS : X;
+      if (!wait(end + Shape::REACH < X ? end + Shape::REACH : X)) return;
       read_lines(x);
-#pragma unroll
-      for (int i = 0; i < ROWS; i++) {
-        if (x + i >= X) break;
-        const int64_t r = a.transfer.from.scale ? row_at(a.transfer.from, row(x + i)) : 0;
-        const T v = solve(i, scale_rhs(a.transfer, r, rhs[i]), values + i * Shape::VALUES, divisors[i]);
-        leave(x + i, v);
-        x2 = x1;
-        x1 = v;
-      }
-      tell(x + ROWS < X ? x + ROWS : X);
+      solve_rows(x, rhs, values, divisors);
+      if (end > 0) tell(end);
     }
   }
 };
