@@ -23,7 +23,10 @@ static const struct {
 } systems[] = {{TEST_LAYERED, 6000, SPTRSM_F64, SPTRSM_LOWER},
                {TEST_FULL, 900, SPTRSM_F64, SPTRSM_UPPER},
                {TEST_RANDOM, 3000, SPTRSM_C64, SPTRSM_LOWER},
-               {TEST_GRID, 4000, SPTRSM_F32, SPTRSM_UPPER},
+               {TEST_GRID, 4096, SPTRSM_F32, SPTRSM_UPPER}, /* a 5-point stencil on 64 x 64 points */
+               {TEST_GRID, 1025, SPTRSM_F64, SPTRSM_UPPER}, /* 33 points on 5 x 41 x 5 */
+               {TEST_GRID, 1025, SPTRSM_C64, SPTRSM_LOWER},
+               {TEST_GRID, 1025, SPTRSM_C128, SPTRSM_UPPER},
                {TEST_CHAIN, 2000, SPTRSM_C128, SPTRSM_LOWER}};
 
 static void ok(sptrsm_status status) { cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error()); }

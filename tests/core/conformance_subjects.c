@@ -27,6 +27,7 @@ static const char *const forms[] = {
     "gather:form=slots,split=6,segment=4",
     "gather:form=pairs,split=5,segment=2,sort=3",
     "structgrid:layout=csr",
+    "structgrid:tasks=pencils",
     "structgrid:tasks=lines",
     "block:bound=0",
     "block:bound=0,refine=0",

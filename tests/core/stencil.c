@@ -136,8 +136,8 @@ Test(gpu_stencil, structgrid_solves) {
   for (int c = 0; c < 20 * PROBLEMS; c++) {
     const problem *p = &problems[c / 20];
     triangle t = make(p, (sptrsm_uplo)(c % 2), (sptrsm_format)(c / 2 % 2));
-    const char *method = c % 3 ? "structgrid" : "structgrid:layout=csr";
-    expect_ones(context, p, method, c % 5 ? SPTRSM_N : SPTRSM_T, counts[c % 20 / 4], &t);
+    static const char *const methods[] = {"structgrid", "structgrid:layout=csr", "structgrid:tasks=pencils"};
+    expect_ones(context, p, methods[c % 3], c % 5 ? SPTRSM_N : SPTRSM_T, counts[c % 20 / 4], &t);
     drop(&t);
   }
   sptrsm_context_destroy(context);

@@ -54,6 +54,7 @@ struct grid_case {
     if (stencil[1] == '2') grid[2] = 1;
     variant = variants[r.below(10)];
     width = widths[r.below(7)];
+    if (variant == "tasks=pencils" && r.below(3) == 0) width = 31 + r.below(10); /* around a tile */
     missing = r.below(3) == 0 ? 4 : 0;
     backward = r.below(2);
     unit = r.below(4) == 0;
@@ -267,6 +268,26 @@ Test(simt_structgrid, sentinel_in_the_right_hand_side) {
     cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
     for (size_t i = 0; i < n; i++) cr_assert_eq(X[i] != X[i], bool(expected[i]), "row %zu, seed %llu", i, (unsigned long long)seed);
     method_case_close(plan);
+  }
+}
+
+/* Pencils wait by counters: each step of that left out must be noticed by some schedule. */
+Test(simt_structgrid, pencils_need_every_step) {
+  static const spti::protocol_step steps[] = {spti::protocol_step::ticket, spti::protocol_step::acquire,
+                                              spti::protocol_step::arrival_barrier, spti::protocol_step::update_barrier,
+                                              spti::protocol_step::release};
+  for (const spti::protocol_step step : steps) {
+    bool noticed = false;
+    for (uint64_t seed = 1; seed <= 60 && !noticed; seed++) {
+      grid_case c;
+      c.stencil = stencils[2 + seed % 4];
+      c.variant = "tasks=pencils";
+      c.width = 3;
+      simt::left_out_step = int(step);
+      noticed = !run_case<double>(c, seed).empty();
+    }
+    simt::left_out_step = 0;
+    cr_expect(noticed, "nothing noticed without step %d", int(step));
   }
 }
 
