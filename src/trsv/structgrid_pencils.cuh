@@ -27,11 +27,13 @@ namespace spti {
 template <typename T, bool Cube, bool Far, bool Whole> struct pencil_shape : grid_entries<Cube, Far> {
   using grid_entries<Cube, Far>::VALUES;
   static constexpr bool WHOLE = Whole;
-  static constexpr int ROWS = sizeof(T) == 16 ? 2 : 4;            /* of a chunk */
+  static constexpr bool WIDE = sizeof(T) == 16;
+  static constexpr int ROWS = WIDE ? 2 : Cube || Far ? 4 : 8;     /* of a chunk */
   static constexpr int BACK = Cube ? 2 : 0, REACH = Cube ? 1 : 0; /* rows kept of the chunk before; rows needed of other lines beyond x */
   static constexpr int ITEMS = ROWS * VALUES, ROUNDS = (ITEMS + 31) / 32;
   static constexpr int EARLY = 3 * ROWS; /* rows ahead of which memory is asked for what comes */
-  static constexpr int RESIDENT = sizeof(T) == 16 ? (Cube ? 3 : 4) : (Cube ? 3 : 5);
+  static constexpr int RESIDENT =
+      Cube ? (Far || WIDE ? 2 : 3) : (Far ? 3 : 4); /* blocks of a multiprocessor: registers are what limits them */
 };
 
 /* A line's values, a chunk ahead. Lanes are over the entries of its rows. */
@@ -162,16 +164,11 @@ template <typename T, typename Shape> struct pencil {
     spin_guard guard;
     guard.start();
     for (;;) {
-      if (seen < goal) {
-        const int32_t now = left_out(protocol_step::acquire) ? load_relaxed(watched) : load_acquire(watched);
-        if (now != seen) guard.progress();
-        seen = now;
-      }
-      const uint32_t waiting = ballot(seen < goal);
-      if (!waiting) break;
-      bool on = true;
-      if (lane() == first_lane(waiting)) on = guard.go_on(a.sync, row(goal - 1));
-      if (!all(on)) return false;
+      const int32_t before = seen;
+      if (seen < goal) seen = left_out(protocol_step::acquire) ? load_relaxed(watched) : load_acquire(watched);
+      if (all(seen >= goal)) break;
+      if (seen != before) guard.progress();
+      if (!all(seen >= goal || guard.go_on(a.sync, row(goal - 1)))) return false;
     }
     if (!left_out(protocol_step::arrival_barrier)) syncwarp();
     return true;
@@ -247,26 +244,54 @@ template <typename T, typename Shape> struct pencil {
     *sum = s;
     *more = m;
   }
-  /* Row i's solution from those, and the solutions before it. */
-  SPTI_DEVICE T solve(int i, T rhs, const T *t, T sum, T more, const divisor<T> &by) const {
-    if constexpr (Shape::FAR) sum = add(sum, t, Shape::X2, x2);
-    const T rest = less(rhs - (sum + more), t, Shape::X1, x1), last_z = Shape::CUBE ? zp.x[i + BACK] : z0.x[i];
-    return by.divide(less(less(rest, t, Shape::LATEST_Z, last_z), t, Shape::LATEST_Y, y1.x[i + BACK]));
+  /* Row i's numerator from those, and the solutions of the two rows before it. */
+  SPTI_DEVICE T numerator(int i, T rhs, const T *t, T sum, T more, T before, T before2) const {
+    if constexpr (Shape::FAR) sum = add(sum, t, Shape::X2, before2);
+    const T rest = less(rhs - (sum + more), t, Shape::X1, before), last_z = Shape::CUBE ? zp.x[i + BACK] : z0.x[i];
+    return less(less(rest, t, Shape::LATEST_Z, last_z), t, Shape::LATEST_Y, y1.x[i + BACK]);
   }
-  /* The chunk at x. */
-  SPTI_DEVICE void solve_rows(int32_t x, const T (&rhs)[ROWS], const T *values, const divisor<T> *divisors) {
-    T sum[ROWS], more[ROWS];
+  /* The chunk's solutions; v[2 + i] is row x + i's, v[0] and v[1] those before. Quick: by quotients without a look at the range. Returns
+   * whether that was right: so branches are not in the way from row to row. */
+  template <bool Quick>
+  SPTI_DEVICE bool divide_rows(int32_t x, const T (&rest)[ROWS][3], const T *values, const divisor<T> *divisors, T *v) const {
+    bool right = true;
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+      const T left = numerator(i, rest[i][0], values + i * Shape::VALUES, rest[i][1], rest[i][2], v[i + 1], v[i]);
+      const divisor<T> &by = divisors[i];
+      v[i + 2] = Quick ? by.quick(left) : by.divide(left);
+      right = right && (is_plain(v[i + 2]) || !in_line(x + i));
+      if (x + i < 0) v[i + 2] = zero<T>();
+    }
+    return right;
+  }
+  /* The chunk at x. `plain`: its diagonals are well within the range. */
+  SPTI_DEVICE void solve_rows(int32_t x, const T (&rhs)[ROWS], const T *values, const divisor<T> *divisors, bool plain) {
+    T rest[ROWS][3], v[ROWS + 2] = {x2, x1};
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+      rest[i][0] = rhs[i];
+      sum_up(i, values + i * Shape::VALUES, &rest[i][1], &rest[i][2]);
+    }
+    if (!(plain && divide_rows<true>(x, rest, values, divisors, v))) divide_rows<false>(x, rest, values, divisors, v);
+    x2 = v[ROWS];
+    x1 = v[ROWS + 1];
     T *at = own + x * step;
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) sum_up(i, values + i * Shape::VALUES, &sum[i], &more[i]);
-#pragma unroll
     for (int i = 0; i < ROWS; i++, at += step) {
-      const T v = solve(i, rhs[i], values + i * Shape::VALUES, sum[i], more[i], divisors[i]);
-      x2 = x1;
-      x1 = x + i < 0 ? zero<T>() : v;
       if (!mine || !in_line(x + i)) continue;
-      store(at, v);
-      if (!a.in_x) write_solution(a.transfer, row(x + i), k, v);
+      store(at, v[i + 2]);
+      if (!a.in_x) write_solution(a.transfer, row(x + i), k, v[i + 2]);
+    }
+  }
+  SPTI_DEVICE void scale_rows(int32_t x, T (&rhs)[ROWS]) const {
+    const spti_end &from = a.transfer.from;
+    if (from.scale) {
+#pragma unroll
+      for (int i = 0; i < ROWS; i++) rhs[i] = scale_rhs(a.transfer, in_line(x + i) ? row_at(from, row(x + i)) : 0, b[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < ROWS; i++) rhs[i] = times_alpha(a.transfer.alpha, b[i]);
     }
   }
 
@@ -282,16 +307,17 @@ template <typename T, typename Shape> struct pencil {
     for (int32_t x = start + ROWS; x < start + Shape::EARLY; x += ROWS) ask_memory(x);
     for (int32_t x = start; x < X; x += ROWS) {
       T rhs[ROWS];
-#pragma unroll
-      for (int i = 0; i < ROWS; i++)
-        rhs[i] = scale_rhs(a.transfer, a.transfer.from.scale && in_line(x + i) ? row_at(a.transfer.from, row(x + i)) : 0, b[i]);
+      scale_rows(x, rhs);
       syncwarp();
       coming.put(values);
       syncwarp();
-      if (lane() < ROWS) {
-        const T diagonal = conj_if(a.view.conj, values[lane() * Shape::VALUES + Shape::DIAGONAL]);
-        divisors[lane()].set(a.view.unit || !in_line(x + lane()) ? one<T>() : diagonal);
+      bool plain = true;
+      if (lane() < ROWS && in_line(x + lane())) {
+        const T diagonal = a.view.unit ? one<T>() : conj_if(a.view.conj, values[lane() * Shape::VALUES + Shape::DIAGONAL]);
+        divisors[lane()].set(diagonal);
+        plain = is_plain(diagonal);
       }
+      plain = all(plain);
       syncwarp();
       coming.read();
       coming.find(x + 2 * ROWS);
@@ -300,7 +326,7 @@ template <typename T, typename Shape> struct pencil {
       const int32_t end = x + ROWS < X ? x + ROWS : X;
       if (!wait(end + Shape::REACH < X ? end + Shape::REACH : X)) return;
       read_lines(x);
-      solve_rows(x, rhs, values, divisors);
+      solve_rows(x, rhs, values, divisors, plain);
       if (end > 0) tell(end);
     }
   }
