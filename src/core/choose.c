@@ -44,13 +44,20 @@ typedef struct {
 /* Times in ms on one H200, f64 (docs/benchmarks.md has all); in brackets what the next best takes. Rows without a bound on right-hand
  * sides also serve plans that do not know how many there will be. */
 static const row table[] = {
+    /* 8, 32, 128: D3N7 192^3 1.6, 1.8, 7.9 (gather 1.9, 4.7, 19), D3N27 128^3 1.4, 1.5, 4.0 (1.8, 2.2, 8.8), D3N7 64^3 0.28, 0.28, 0.4 */
+    {.name = "stencil-wide",
+     .place = SPTRSM_CUDA,
+     .deterministic = true,
+     .stencil = {1300, 0},
+     .method = "structgrid",
+     .reason = "a stencil on a large grid: tiles of its lines, or a warp a line for blocks; no level sets"},
     /* 1: D3N7 192^3 0.41 (syncfree-csr 0.63), D3N27 0.94 (1.8), D3N33 1.1 (1.8); 64^3 0.12 (0.13), 0.29 (0.39), 0.35 (0.39);
-     * 4: D3N27 128^3 0.86 (gather 1.8), D3N7 0.36 (1.3); 8: D3N27 128^3 1.1 (1.7), D3N7 192^3 1.5 (1.8); 32: D3N27 128^3 3.8 (2.2) */
+     * 32: D3N27 64^3 0.60, D3N33 64^3 0.65 (gather 0.49) */
     {.name = "stencil",
      .place = SPTRSM_CUDA,
      .deterministic = true,
      .nrhs = {1, 8},
-     .stencil = {500, 0},
+     .stencil = {500, 1300},
      .method = "structgrid",
      .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},
     /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03); 8: 0.04 (recblock 0.07,

@@ -60,7 +60,7 @@ Test(choose, row_panels) {
   expect(with_panels(problem(1000, 499, 0, 499, 32), 100), "gather");
 }
 
-/* Wide grids and few right-hand sides; structgrid's refusal leaves what there is without a stencil. */
+/* Large grids, and smaller ones with few right-hand sides; structgrid's refusal leaves what there is without a stencil. */
 Test(choose, stencils) {
   static const int64_t counts[] = {0, 1, 8, 9, 32};
   for (int c = 0; c < 5; c++) {
@@ -69,6 +69,11 @@ Test(choose, stencils) {
     f.stencil = 500;
     cr_expect_eq(spti_choose_by_stencil(&f), taken);
     if (taken) expect(f, "structgrid");
+    f.stencil = 1299;
+    cr_expect_eq(spti_choose_by_stencil(&f), taken);
+    f.stencil = 1300;
+    cr_expect(spti_choose_by_stencil(&f));
+    expect(f, "structgrid");
     f.stencil = 499;
     cr_expect_not(spti_choose_by_stencil(&f));
   }
