@@ -60,22 +60,20 @@ Test(choose, row_panels) {
   expect(with_panels(problem(1000, 499, 0, 499, 32), 100), "gather");
 }
 
-/* Large grids, and smaller ones with few right-hand sides; structgrid's refusal leaves what there is without a stencil. */
+/* Large grids, and smaller ones with few or many right-hand sides; structgrid's refusal leaves what there is without a stencil. */
 Test(choose, stencils) {
-  static const int64_t counts[] = {0, 1, 8, 9, 32};
-  for (int c = 0; c < 5; c++) {
-    spti_features f = problem(7077888, 0, 0, 0, counts[c]);
-    const bool taken = counts[c] == 1 || counts[c] == 8;
-    f.stencil = 500;
-    cr_expect_eq(spti_choose_by_stencil(&f), taken);
-    if (taken) expect(f, "structgrid");
-    f.stencil = 1299;
-    cr_expect_eq(spti_choose_by_stencil(&f), taken);
-    f.stencil = 1300;
-    cr_expect(spti_choose_by_stencil(&f));
-    expect(f, "structgrid");
-    f.stencil = 499;
-    cr_expect_not(spti_choose_by_stencil(&f));
+  static const struct {
+    double stencil;
+    int64_t nrhs;
+    bool taken;
+  } cases[] = {{499, 1, false},  {500, 1, true},   {999, 1, true},  {500, 0, false}, {500, 2, false},  {500, 63, false},
+               {500, 64, true},  {499, 64, false}, {1000, 1, true}, {1000, 4, true}, {1000, 5, false}, {1000, 32, false},
+               {1999, 64, true}, {1999, 0, false}, {2000, 0, true}, {2000, 1, true}, {2000, 32, true}, {2000, 512, true}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    spti_features f = problem(7077888, 0, 0, 0, cases[c].nrhs);
+    f.stencil = cases[c].stencil;
+    cr_expect_eq(spti_choose_by_stencil(&f), cases[c].taken, "case %zu", c);
+    if (cases[c].taken) expect(f, "structgrid");
   }
   spti_features f = problem(7077888, 574, 10, 550, 1);
   f.stencil = 12331;
@@ -258,7 +256,7 @@ Test(choose, bounds_of_devices) {
   const sptrsm_auto_row none = row_named("panels", NULL), other = row_named("panels", "a device that nobody has");
   cr_assert_eq(memcmp(none.least, other.least, sizeof none.least), 0);
   cr_assert_eq(none.least[feature_named("levels_a_hop")], 5);
-  cr_assert_str_eq(row_named("stencil", NULL).method, "structgrid");
+  cr_assert_str_eq(row_named("stencil-large", NULL).method, "structgrid");
 }
 
 /* Level sets need not be known beyond the limits: whatever they are, the choice is the same. */
