@@ -6,8 +6,7 @@
  * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
  *
  *   load_const      data that nothing writes while the kernel runs (read-only cache); of bytes too
- *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache; bytes are stored
- *                   too
+ *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache; store: of bytes too
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two; red_or: bits of both
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
@@ -223,8 +222,7 @@ SPTI_DEVICE void store_system(int64_t *p, int64_t v) {
 }
 /* What is around p will be read soon. p is in an array or just behind it. */
 SPTI_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
-/* Of the multiprocessor's clock. */
-SPTI_DEVICE int64_t cycles_now() { return clock64(); }
+SPTI_DEVICE int64_t cycles_now() { return clock64(); } /* of the multiprocessor */
 SPTI_DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 SPTI_DEVICE float bits_to_float(uint32_t v) { return __uint_as_float(v); }
