@@ -6,7 +6,7 @@
  * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
  *
  *   load_const      data that nothing writes while the kernel runs (read-only cache); of bytes too
- *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache; store: of bytes too
+ *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache; bytes: store too
  *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
  *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two; red_or: bits of both
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
