@@ -69,10 +69,6 @@ static const row table[] = {
      .stencil = {1000, 2000},
      .method = "structgrid",
      .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},
-<<<<<<< HEAD
-    /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03); 8: 0.04 (recblock 0.07,
-     * gather 0.36), 0.02 (0.03, 0.11); 32: 0.13 (0.28, 0.34), 0.04 (0.07, 0.09); 128: 0.47 (1.04, 1.03), 0.13 (0.25, 0.23) */
-=======
     /* 1: D3N27 64^3 0.29 (syncfree-csr 0.39), D3N33 0.35 (0.39); but 2: D3N33 0.67 (gather 0.48) */
     {.name = "stencil-one",
      .place = SPTRSM_CUDA,
@@ -81,9 +77,8 @@ static const row table[] = {
      .stencil = {500, 1000},
      .method = "structgrid",
      .reason = "one right-hand side, a stencil on a grid: tiles of its lines step by step, no level sets"},
-    /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03);
-     * 128: boyd2 0.48 (recblock 1.04), a2nnsnsl 0.12 (0.25) */
->>>>>>> ca6499a (structgrid: tiles up to eight right-hand sides, auto's rows for stencils by grid and count; figures of pencils and of waits)
+    /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03); 8: 0.04 (recblock 0.07,
+     * gather 0.36), 0.02 (0.03, 0.11); 32: 0.13 (0.28, 0.34), 0.04 (0.07, 0.09); 128: 0.47 (1.04, 1.03), 0.13 (0.25, 0.23) */
     {.name = "few-levels",
      .place = SPTRSM_CUDA,
      .deterministic = true,
