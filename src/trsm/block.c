@@ -33,11 +33,11 @@ enum { SHARED_BYTES = 96 << 10 }; /* of a thread block: more than any kernel ask
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
   const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
                                 {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL}, {"bound", &s->bound, 0, INT32_MAX, NULL},
-                                {"refine", &s->refine, 0, INT32_MAX, NULL},          {"tile", tile, 8, 64, NULL}};
+                                {"refine", &s->refine, 0, INT32_MAX, NULL},          {"tile", tile, 8, 32, NULL}};
   SPTI_TRY(spti_variant_parse("block", text, known, (int)(sizeof known / sizeof *known)));
   if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: least=%d is above rows=%d", s->least, s->rows);
   if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d is not a multiple of 64", s->window);
-  if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: tile=%d is not 8, 16, 32 or 64", *tile);
+  if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: tile=%d is not 8, 16 or 32", *tile);
   return SPTRSM_OK;
 }
 

@@ -11,7 +11,7 @@ typedef struct {
   spti_block_panels panels;
   int64_t tiles;  /* stored, without the diagonal blocks */
   int32_t levels; /* of the panels: how many wait for each other at most */
-  int32_t tile;   /* right-hand sides of a thread block: 8, 16, 32, 64; 0: by the width of the solve */
+  int32_t tile;   /* right-hand sides of a thread block: 8, 16, 32; 0: by the width of the solve */
 } spti_block_state;
 
 /* Members of the method, as method.h has them. */

@@ -16,21 +16,21 @@ enum { BLOCK_WARPS = 4, BLOCK_THREADS = 32 * BLOCK_WARPS, BLOCK_INVERSE_TILES = 
 template <typename T, int Tiles> struct block_shape {
   using real = real_of<T>;
   static constexpr int PLANES = planes_of<T>::COUNT, TILES = Tiles, COLUMNS = 8 * Tiles, WORDS = PLANES * COLUMNS;
-  static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : Tiles == 8 ? 2 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
+  static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
   static constexpr int ROW = WORDS + 4; /* of a row in shared memory, so that the lanes of a B operand meet different banks */
   static constexpr int VALUES = CHUNK * WORDS / BLOCK_THREADS; /* words of a chunk that a thread asks for */
   /* Thread blocks on a multiprocessor: spills cost more than residents bring. */
   static constexpr int RESIDENT = PLANES == 2 ? 2 : sizeof(T) == 8 && Tiles == 2 ? 4 : 3;
   /* Rows of shared memory: two chunks, or the sums of a panel, which take their place. */
-  static constexpr int ROOM = 2 * CHUNK > SPTI_BLOCK_ROWS ? 2 * CHUNK : SPTI_BLOCK_ROWS;
-  static_assert(BLOCK_THREADS % WORDS == 0, "a thread has the same word of every row");
+  static constexpr int ROOM = 2 * CHUNK;
+  static_assert(BLOCK_THREADS % WORDS == 0 && ROOM >= SPTI_BLOCK_ROWS, "a thread has the same word of every row; sums fit");
 };
 
 /* What all threads of a block have to know of each other. */
 struct block_shared {
   int32_t word;              /* ticket */
   int32_t lost_at;           /* the first chunk that has a value that never came */
-  int32_t some_bad, bad[64]; /* right-hand sides whose sums are not finite, or nearly so */
+  int32_t some_bad, bad[32]; /* right-hand sides whose sums are not finite, or nearly so */
 };
 
 /* The block's share of the work, and the warp's: every parts-th pair of steps of one strip. */
@@ -222,7 +222,7 @@ private:
   template <int I> struct number { static constexpr int value = I; };
   template <typename F> static SPTI_DEVICE void each_pair(F f) {
     f(number<0>());
-    if constexpr (Shape::STEPS > 2) f(number<2>());
+    f(number<2>());
     if constexpr (Shape::STEPS > 4) {
       f(number<4>());
       f(number<6>());

@@ -31,8 +31,7 @@ template <typename T, typename Shape> struct block_inverse {
 
 /* A strip's tiles of a triangle or an inverse, as many at a time as registers have room for. */
 template <typename T, typename Shape, typename Load> struct block_diagonal {
-  static constexpr int COUNT = Shape::STEPS < 4 ? 4 : Shape::STEPS;
-  block_fragment<T> tile[COUNT];
+  block_fragment<T> tile[Shape::STEPS];
   const T *from;
   int32_t count;
 
@@ -40,16 +39,16 @@ template <typename T, typename Shape, typename Load> struct block_diagonal {
       : from(block + spti_block_diagonal_tile(g.strip, 0, 0) * SPTI_BLOCK_TILE), count(2 * (g.strip + 1)) {}
   SPTI_DEVICE void fetch(int32_t first) {
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < Shape::STEPS; i++)
       if (first + i < count) load_fragment(Load(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
   }
   /* The first ones have been fetched. */
   SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
 #pragma unroll
-    for (int first = 0; first < 2 * SPTI_BLOCK_STRIPS; first += COUNT) {
+    for (int first = 0; first < 2 * SPTI_BLOCK_STRIPS; first += Shape::STEPS) {
       if (first > 0 && first < count) fetch(first);
 #pragma unroll
-      for (int i = 0; i < COUNT; i += 2)
+      for (int i = 0; i < Shape::STEPS; i += 2)
         if (first + i < count) multiply_tiles<2>(x, tile + i, r + (first + i) * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
     }
   }

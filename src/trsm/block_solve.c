@@ -83,10 +83,10 @@ static double expected_time(const spti_block_state *s, int32_t width, int32_t ti
 }
 
 static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t width) {
-  const int32_t most = dtype >= SPTRSM_C64 ? 16 : 64;
+  const int32_t most = dtype >= SPTRSM_C64 ? 16 : 32;
   if (s->tile) return s->tile < most ? s->tile : most;
   int32_t best = 8;
-  for (int32_t tile = 16; tile <= (most < 32 ? most : 32) && tile / 2 < width; tile *= 2)
+  for (int32_t tile = 16; tile <= most && tile / 2 < width; tile *= 2)
     if (expected_time(s, width, tile) < expected_time(s, width, best)) best = tile;
   return best;
 }

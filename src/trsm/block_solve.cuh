@@ -344,13 +344,11 @@ template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a
   return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
 }
 
-/* Complex values leave no registers for tiles of 32 and 64. */
+/* Complex values leave no registers for tiles of 32. */
 template <typename T> int launch_block_type(const spti_block_solve_args *a, void *stream) {
   if (a->tile == 8) return launch_block<T, 1>(a, stream);
-  if constexpr (planes_of<T>::COUNT == 1) switch (a->tile) {
-    case 32: return launch_block<T, 4>(a, stream);
-    case 64: return launch_block<T, 8>(a, stream);
-    }
+  if constexpr (planes_of<T>::COUNT == 1)
+    if (a->tile == 32) return launch_block<T, 4>(a, stream);
   return launch_block<T, 2>(a, stream);
 }
 

@@ -51,7 +51,7 @@ struct block_case {
   void draw_schedule(uint64_t seed) {
     numbers r(seed + 1234);
     for (int i = 0; i < 8; i++) r.next();
-    tile = 8 << r.below(4);
+    tile = 8 << r.below(3);
     heralds = r.below(2);
   }
   std::string name() const {
