@@ -170,8 +170,9 @@ struct needed_map {
 
   /* Many entries are in one panel: that its bit is there already is what most threads find. */
   SPTI_DEVICE void mark(int32_t panel) const {
-    const int32_t at = panel - start, bit = int32_t(1u << at % 32);
-    if (uint32_t(at) < uint32_t(count) && !(shared_load_relaxed(words + at / 32) & bit)) shared_red_or(words + at / 32, bit);
+    const uint32_t at = uint32_t(panel - start); /* of an earlier window: beyond count */
+    const int32_t bit = int32_t(1u << at % 32);
+    if (at < uint32_t(count) && !(shared_load_relaxed(words + at / 32) & bit)) shared_red_or(words + at / 32, bit);
   }
 };
 

@@ -162,8 +162,8 @@ SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
   double least[2] = {range<double>::MOST, range<double>::MOST};
   for (int32_t i = 0; i < 32 * g.strips; i++) {
-    least[0] = smaller_nonzero(least[0], shared->least_of_A[0][i]);
-    least[1] = smaller_nonzero(least[1], shared->least_of_X[0][i]);
+    least[0] = smaller_nonzero(least[0], shared->least_of_A[i / 32][i % 32]);
+    least[1] = smaller_nonzero(least[1], shared->least_of_X[i / 32][i % 32]);
   }
   if (least[0] * least[1] >= range<T>::LEAST) return;
   const T *inverse = static_cast<const T *>(a.inverse) + g.diagonal * SPTI_BLOCK_TILE;
