@@ -35,8 +35,8 @@ typedef struct spti_method {
   void (*free)(sptrsm_plan *plan);                              /* frees plan->state; NULL: nothing to free */
   void (*describe)(const sptrsm_plan *plan, sptrsm_info *info); /* parameters, plan_bytes; NULL: nothing to say */
 
-  int32_t (*panel)(const sptrsm_plan *plan); /* GPU: right-hand sides worked on at once, unless the caller says; reads view and options;
-                                              * NULL: the core's rule */
+  int32_t (*panel)(const sptrsm_plan *plan); /* GPU: right-hand sides worked on at once, unless the caller says; after the analysis;
+                                              * NULL, or 0 returned: the core's rule */
 
   /* Per-solve state beyond the panel itself, for up to `panel` right-hand sides; all NULL: none. */
   sptrsm_status (*work_bytes)(size_t *out, const sptrsm_plan *plan, int32_t panel);

@@ -130,7 +130,8 @@ static int32_t choose_panel(const sptrsm_plan *plan) {
   const int64_t most = INT32_MAX, expected = plan->options.nrhs_hint < most ? plan->options.nrhs_hint : most;
   int64_t hint = (expected + 7) / 8 * 8;
   if (plan->options.panel > 0) return hint > 0 && hint < plan->options.panel ? (int32_t)hint : plan->options.panel;
-  if (plan->method->panel) return plan->method->panel(plan);
+  const int32_t own = plan->method->panel ? plan->method->panel(plan) : 0;
+  if (own > 0) return own;
   int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   if (plan->context->place == SPTRSM_HOST) {
     int32_t slab = HOST_SLAB_MIN; /* doubled, since kernels are made for powers of two */

@@ -30,6 +30,7 @@ static const char *const map_names[] = {"row", "stream", NULL}, *const state_nam
 static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
 enum { TILES_MOST = 8 };       /* right-hand sides that tiles solve if tasks leaves it open; more are for pencils */
+enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
@@ -109,6 +110,13 @@ static sptrsm_status check_device(const sptrsm_plan *plan) {
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 
+/* Kernels count rows and lines in 32 bits, and a line may be all of the grid. */
+static sptrsm_status check_size(const sptrsm_plan *plan) {
+  const int32_t most = INT32_MAX - BEYOND;
+  if (plan->view.n <= most) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "structgrid: %d rows, more than %d; use another method", plan->view.n, most);
+}
+
 static bool is_whole(const sptrsm_plan *plan, const spti_stencil *s) {
   const spti_view *v = &plan->view;
   return v->nnz - (v->head || v->tail ? v->n : 0) == spti_stencil_entries(s);
@@ -160,6 +168,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                 {"poll", &s->lines.acquire, 0, 0, poll_names}, {"warps", &s->lines.warps, 1, 1 << 16, NULL},
                                 {"clock", &s->lines.clock, 0, 1, NULL}};
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
+  SPTI_TRY(check_size(plan));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
@@ -186,6 +195,14 @@ static void release(sptrsm_plan *plan) {
 }
 
 /* ---- per-solve state ---- */
+
+/* Pencils keep the solutions of a tile; where those take too much and nobody says that there are many right-hand sides, tiles solve. */
+static int32_t panel_of(const sptrsm_plan *plan) {
+  const state *s = plan->state;
+  if (s->tasks == TASKS_TILES || s->tasks == TASKS_LINES) return 0;
+  const int32_t panel = spti_structgrid_pencils_panel(plan);
+  return uses_pencils(s, panel) && uses_tiles(s) && !spti_structgrid_pencils_tile_fits(plan) ? TILES_MOST : panel;
+}
 
 typedef struct {
   void *edges;
@@ -328,7 +345,7 @@ const spti_method spti_method_structgrid = {
     .update_values = update_values,
     .free = release,
     .describe = describe,
-    .panel = spti_structgrid_pencils_panel,
+    .panel = panel_of,
     .work_bytes = work_bytes,
     .work_create = work_create,
     .work_free = work_free,

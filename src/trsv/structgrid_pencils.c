@@ -9,10 +9,18 @@ static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* of a block of right-hand
 enum { PANEL_MOST = 512, TILE = SPTI_PENCIL_TILE };
 
 static int32_t tiles_of(int32_t width) { return (int32_t)(((int64_t)width + TILE - 1) / TILE); }
+static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
+
+/* Right-hand sides within PANEL_BYTES, in whole tiles. */
+static int64_t bound_of(const sptrsm_plan *plan) {
+  const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  return PANEL_BYTES / column / TILE * TILE;
+}
+
+bool spti_structgrid_pencils_tile_fits(const sptrsm_plan *plan) { return bound_of(plan) > 0; }
 
 int32_t spti_structgrid_pencils_panel(const sptrsm_plan *plan) {
-  const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
-  const int64_t hint = plan->options.nrhs_hint, fits = PANEL_BYTES / column / TILE * TILE;
+  const int64_t hint = plan->options.nrhs_hint, fits = bound_of(plan);
   if (hint > 0 && hint < TILE) return (int32_t)hint;
   int64_t want = hint > 0 ? (hint + TILE - 1) / TILE * TILE : PANEL_MOST / 4;
   if (want > PANEL_MOST) want = PANEL_MOST;
@@ -27,8 +35,8 @@ typedef struct {
 
 static arrays carve(spti_carver *c, const sptrsm_plan *plan, const spti_stencil *s, int32_t panel) {
   arrays a;
-  a.solutions = spti_carve(c, (int64_t)plan->view.n * (panel < TILE ? panel : TILE), sptrsm_dtype_bytes(plan->view.dtype));
-  a.progress = spti_carve(c, (int64_t)tiles_of(panel) * s->grid[1] * s->grid[2], sizeof *a.progress);
+  a.solutions = spti_carve(c, (int64_t)plan->view.n * least(panel, TILE), sptrsm_dtype_bytes(plan->view.dtype));
+  a.progress = spti_carve(c, (int64_t)least(tiles_of(panel), spti_pencil_tiles_most(s)) * s->grid[1] * s->grid[2], sizeof *a.progress);
   a.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *a.control);
   return a;
 }
@@ -53,7 +61,7 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
   spti_carver c = {.base = memory};
   const arrays work = carve(&c, plan, s, panel);
   const bool in_x = can_be_read_again(&all->to, all->width);
-  const int32_t step = in_x ? all->width : TILE;
+  const int32_t at_once = in_x ? least(tiles_of(all->width), spti_pencil_tiles_most(s)) : 1;
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_structgrid_pencils_args args = {
       .view = plan->view,
@@ -62,16 +70,13 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
       .in_x = in_x,
       .progress = work.progress,
       .sync = {.control = work.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
-  for (int32_t k = 0; k < all->width; k += step) {
-    const int32_t left = all->width - k, width = left < step ? left : step;
+  for (int32_t tile = 0; tile < tiles_of(all->width); tile += at_once) {
+    const int32_t tiles = least(tiles_of(all->width) - tile, at_once), k = tile * TILE, left = all->width - k;
+    const int32_t width = left / TILE < tiles ? left : tiles * TILE;
     args.transfer = (spti_transfer){
         .from = end_from(all->from, k, bytes), .to = end_from(all->to, k, bytes), .alpha = {all->alpha[0], all->alpha[1]}, .width = width};
-    args.tiles = tiles_of(width);
+    args.tiles = tiles;
     args.store = in_x ? args.transfer.to : (spti_end){.data = work.solutions, .row_stride = width, .col_stride = 1};
-    if (spti_pencil_blocks(s, args.tiles) > INT32_MAX)
-      return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                       "structgrid: %d x %d lines with %d right-hand sides are more than fit in a launch; use tasks=tiles", s->grid[1],
-                       s->grid[2], width);
     SPTI_CUDA(spti_structgrid_pencils_start_launch(&args, plan->context->stream));
     SPTI_CUDA(spti_structgrid_pencils_solve_launch(&args, plan->context->stream));
   }

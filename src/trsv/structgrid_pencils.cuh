@@ -227,6 +227,7 @@ template <typename T, typename Shape> struct pencil {
 
   SPTI_DEVICE T add(T sum, const T *t, int entry, T x) const { return add_product<Shape::WHOLE>(a.view.conj, sum, t[entry], x); }
   SPTI_DEVICE T less(T sum, const T *t, int entry, T x) const { return less_product<Shape::WHOLE>(a.view.conj, sum, t[entry], x); }
+  SPTI_DEVICE T diagonal(const T *t) const { return a.view.unit ? one<T>() : conj_if(a.view.conj, t[Shape::DIAGONAL]); }
 
   /* Two sums of row i, its values in t: what other lines contribute, but the latest. */
   SPTI_DEVICE void sum_up(int i, const T *t, T *sum, T *more) const {
@@ -251,7 +252,8 @@ template <typename T, typename Shape> struct pencil {
     return less(less(rest, t, Shape::LATEST_Z, last_z), t, Shape::LATEST_Y, y1.x[i + BACK]);
   }
   /* The chunk's solutions; v[2 + i] is row x + i's, v[0] and v[1] those before. Quick: by quotients without a look at the range. Returns
-   * whether that was right: so branches are not in the way from row to row. */
+   * whether that was right: so branches are not in the way from row to row. Otherwise each row is looked at by itself, as tiles do: a row's
+   * bits do not depend on the others of its chunk. */
   template <bool Quick>
   SPTI_DEVICE bool divide_rows(int32_t x, const T (&rest)[ROWS][3], const T *values, const divisor<T> *divisors, T *v) const {
     bool right = true;
@@ -259,7 +261,8 @@ template <typename T, typename Shape> struct pencil {
     for (int i = 0; i < ROWS; i++) {
       const T left = numerator(i, rest[i][0], values + i * Shape::VALUES, rest[i][1], rest[i][2], v[i + 1], v[i]);
       const divisor<T> &by = divisors[i];
-      v[i + 2] = Quick ? by.quick(left) : by.divide(left);
+      v[i + 2] = by.quick(left);
+      if (!Quick && !(is_plain(diagonal(values + i * Shape::VALUES)) && is_plain(v[i + 2]))) v[i + 2] = by.divide(left);
       right = right && (is_plain(v[i + 2]) || !in_line(x + i));
       if (x + i < 0) v[i + 2] = zero<T>();
     }
@@ -313,9 +316,9 @@ template <typename T, typename Shape> struct pencil {
       syncwarp();
       bool plain = true;
       if (lane() < ROWS && in_line(x + lane())) {
-        const T diagonal = a.view.unit ? one<T>() : conj_if(a.view.conj, values[lane() * Shape::VALUES + Shape::DIAGONAL]);
-        divisors[lane()].set(diagonal);
-        plain = is_plain(diagonal);
+        const T t = diagonal(values + lane() * Shape::VALUES);
+        divisors[lane()].set(t);
+        plain = is_plain(t);
       }
       plain = all(plain);
       syncwarp();

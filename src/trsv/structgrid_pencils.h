@@ -9,6 +9,8 @@
 
 /* Right-hand sides of a solve at once: their lines wait for each other once. */
 int32_t spti_structgrid_pencils_panel(const sptrsm_plan *);
+/* Whether the solutions of a tile, [n][SPTI_PENCIL_TILE], are within what that panel is bounded by, 4 GiB. */
+bool spti_structgrid_pencils_tile_fits(const sptrsm_plan *);
 /* Bytes of per-solve state for up to `panel` right-hand sides: solutions of one tile, for blocks where they can't be read again, and a word
  * for each line and tile. */
 sptrsm_status spti_structgrid_pencils_bytes(size_t *out, const sptrsm_plan *, const spti_stencil *, int32_t panel);

@@ -42,6 +42,12 @@ static inline int64_t spti_pencil_blocks(const spti_stencil *s, int32_t tiles) {
   const int64_t fronts = s->grid[1] + (int64_t)spti_pencil_rise(s) * (s->grid[2] - 1);
   return (fronts * spti_pencil_slots(s) * tiles + SPTI_PENCIL_WARPS - 1) / SPTI_PENCIL_WARPS;
 }
+/* Tiles of right-hand sides that one launch can have. At least one: slots are at most twice the lines, and some. */
+static inline int32_t spti_pencil_tiles_most(const spti_stencil *s) {
+  const int64_t fronts = s->grid[1] + (int64_t)spti_pencil_rise(s) * (s->grid[2] - 1);
+  const int64_t most = (int64_t)INT32_MAX * SPTI_PENCIL_WARPS / (fronts * spti_pencil_slots(s));
+  return most < INT32_MAX ? (int32_t)most : INT32_MAX;
+}
 
 int spti_structgrid_pencils_start_launch(const spti_structgrid_pencils_args *, void *stream); /* nothing solved, control zero */
 int spti_structgrid_pencils_solve_launch(const spti_structgrid_pencils_args *, void *stream); /* no more than INT32_MAX blocks */

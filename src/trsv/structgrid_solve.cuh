@@ -96,7 +96,7 @@ template <typename T, typename Shape> struct line_solver {
     const T next_rest = (raw ? times_alpha(tile.a.transfer.alpha, b) : b) - sum;
 
     const bool inside = mine && tile.in_line(t + first_x);
-    const T left = multiply_add(-latest_y, no_y ? zero<T>() : y, multiply_add(-latest_z, no_z ? zero<T>() : z, rest));
+    const T less_z = no_z ? rest : multiply_add(-latest_z, z, rest), left = no_y ? less_z : multiply_add(-latest_y, y, less_z);
     const T quick = by.quick(left);
     T v = quick;
     if (inside && !(plain && is_plain(quick))) v = by.divide(left);
@@ -106,8 +106,8 @@ template <typename T, typename Shape> struct line_solver {
     rest = missing ? less_product<false>(conj, next_rest, next_x, x1) : less_product<true>(conj, next_rest, next_x, x1);
     no_y = missing && is_sentinel(next_y);
     no_z = missing && is_sentinel(next_z);
-    latest_y = no_y ? zero<T>() : conj_if(conj, next_y);
-    latest_z = no_z ? zero<T>() : conj_if(conj, next_z);
+    latest_y = conj_if(conj, next_y);
+    latest_z = conj_if(conj, next_z);
     by = next_divisor;
     plain = is_plain(next_diagonal);
     const int64_t told = int64_t(t) * (Shape::COLUMNS * Shape::EDGE);

@@ -60,6 +60,8 @@ sptrsm_status method_case_solve_after_loss(sptrsm_plan *plan, int32_t panel, con
   return status;
 }
 
+int32_t method_case_panel(const sptrsm_plan *plan) { return plan->method->panel ? plan->method->panel(plan) : 0; }
+
 bool method_case_is_deterministic(const sptrsm_plan *plan) {
   sptrsm_info info = {.deterministic = (plan->method->flags & SPTI_DETERMINISTIC) != 0};
   plan->method->describe(plan, &info);

@@ -47,6 +47,11 @@ void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t
 
 void plan_case_set_shared_bytes(sptrsm_plan *plan, size_t bytes) { plan->context->shared_bytes = bytes; }
 
+void plan_case_set_size(sptrsm_plan *plan, int32_t n, int64_t nrhs_hint) {
+  plan->view.n = n;
+  plan->options.nrhs_hint = nrhs_hint;
+}
+
 void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }
 
 const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *plan) { return plan->gpu_levels; }

@@ -9,6 +9,7 @@
 #include "simt/method_case.h"
 #include "simt/problem.h"
 #include "simt/simt.h"
+#include "trsv/structgrid_pencils_kernels.h"
 
 extern "C" const struct spti_method spti_method_structgrid;
 
@@ -245,6 +246,82 @@ Test(simt_structgrid, width_and_layout_change_no_bit) {
   }
 }
 
+/* Tiles and pencils of alpha B in turn. */
+template <typename T> void expect_same_bits(const grid_case &c, const spti_view &view, const std::vector<T> &B, double alpha) {
+  std::vector<T> X[3];
+  static const char *const variants[] = {"tasks=tiles", "tasks=tiles,layout=csr", "tasks=pencils"};
+  for (int v = 0; v < 3; v++) {
+    X[v].resize(B.size());
+    sptrsm_plan *plan = plan_case_open(&view);
+    plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
+    simt::use(simt::schedule::from_seed(uint64_t(v + 1)));
+    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, variants[v]), SPTRSM_OK, "%s", sptrsm_last_error());
+    const spti_transfer transfer = {
+        {(void *)B.data(), c.width, 1, nullptr, nullptr, 0}, {X[v].data(), c.width, 1, nullptr, nullptr, 0}, {alpha, 0}, c.width};
+    cr_assert_eq(method_case_solve(plan, c.width, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+    method_case_close(plan);
+    cr_assert_eq(memcmp(X[v].data(), X[0].data(), B.size() * sizeof(T)), 0, "%s: other bits with %s", c.name().c_str(), variants[v]);
+  }
+}
+
+/* Signs of zeros as well: what a row lacks does not make zeros of minus zeros. */
+template <typename T> void expect_same_zeros() {
+  for (const char *stencil : stencils) {
+    grid_case c;
+    c.stencil = stencil;
+    c.missing = 2;
+    c.width = 2;
+    if (c.stencil[1] == '2') c.grid[2] = 1;
+    const grid_problem<T> system(c, 11);
+    std::vector<T> B = random_block<T>(int64_t(c.n()) * c.width, 12);
+    for (size_t i = 0; i < B.size(); i++)
+      if (i % 2 == 0 || i < B.size() / 2) B[i] = T(0);
+    expect_same_bits(c, system.view, B, -1);
+  }
+}
+Test(simt_structgrid, tiles_and_pencils_make_the_same_zeros) {
+  expect_same_zeros<float>();
+  expect_same_zeros<double>();
+  expect_same_zeros<std::complex<float>>();
+  expect_same_zeros<std::complex<double>>();
+}
+
+/* a and t, a small beside the range, whose product with the reciprocal is one ulp off: a / t is 2^-107 from between two numbers. */
+void draw_hard_quotient(numbers &r, double *a, double *t) {
+  for (;;) {
+    const uint64_t divisor = uint64_t(1) << 52 | uint64_t(r.below(1 << 26)) << 26 | uint64_t(r.below(1 << 25)) << 1 | 1;
+    uint64_t between = divisor; /* twice the quotient and one: the inverse modulo 2^54, or less it */
+    for (int k = 0; k < 6; k++) between *= 2 - divisor * between;
+    between &= (uint64_t(1) << 54) - 1;
+    const bool negative = between >> 53 == 0;
+    if (negative) between = (uint64_t(1) << 54) - between;
+    const unsigned __int128 product = static_cast<unsigned __int128>(between) * divisor + (negative ? 1 : -1);
+    *a = double(uint64_t(product >> 54)) * 0x1p-900;
+    *t = double(divisor) * 0x1p-380;
+    spti::divisor<double> by;
+    by.set(*t);
+    if (by.quick(*a) != *a / *t) return;
+  }
+}
+
+/* A row's quotient is taken in the same way whatever the rows beside it are like: rows of zeros among those of small numerators. */
+Test(simt_structgrid, quotients_of_rows_beside_zeros) {
+  for (const char *stencil : stencils) {
+    grid_case c;
+    c.stencil = stencil;
+    if (c.stencil[1] == '2') c.grid[2] = 1;
+    grid_problem<double> system(c, 5);
+    std::vector<double> B(size_t(c.n()));
+    numbers r(6);
+    for (double &v : system.val) v = 0;
+    for (size_t i = 0; i < B.size(); i++) {
+      draw_hard_quotient(r, &B[i], &system.val[size_t(system.ptr[i + 1] - 1)]);
+      if (i % 3 == 1) B[i] = 0;
+    }
+    expect_same_bits(c, system.view, B, 1);
+  }
+}
+
 /* The pattern that stands for "not there yet" may come in with a right-hand side: a NaN in the right places, no hang. Where an entry is
  * missing, nothing passes, and nothing passes from the end of one grid line to the beginning of the next. */
 Test(simt_structgrid, sentinel_in_the_right_hand_side) {
@@ -357,6 +434,55 @@ Test(simt_structgrid, small_devices) {
   grid_case c;
   c.variant = "tasks=lines";
   expect(run_case<double>(c, 3), c, "f64", 3);
+}
+
+/* Rows and lines are counted in 32 bits, and a little beyond the last. */
+Test(simt_structgrid, the_longest_lines_are_refused) {
+  const grid_problem<double> system({}, 3);
+  spti_view view = system.view;
+  view.n = INT32_MAX - 255;
+  expect_refusal(&view, "D2N5", view.n, 1, 1, SPTRSM_ERR_UNSUPPORTED, "2147483392 rows, more than 2147483391");
+}
+
+/* Without a hint, no work for 32 right-hand sides where that is large; tiles and lines, which have none, leave the panel to the core. */
+Test(simt_structgrid, panels) {
+  static const struct {
+    const char *variant;
+    int32_t n;
+    int64_t hint;
+    int32_t expected;
+  } cases[] = {{"", 1 << 20, 0, 128},       {"", 1 << 24, 0, 32},
+               {"", (1 << 24) + 1, 0, 8},   {"", INT32_MAX, 0, 8},
+               {"", INT32_MAX, 3, 3},       {"", 1 << 20, 8, 8},
+               {"", INT32_MAX, 33, 32},     {"", 1 << 20, 33, 64},
+               {"", 1 << 20, 1000, 512},    {"tasks=pencils", INT32_MAX, 0, 32},
+               {"tasks=tiles", 1000, 0, 0}, {"tasks=lines", 1000, 0, 0}};
+  const grid_case c;
+  const grid_problem<double> system(c, 3);
+  for (const auto &k : cases) {
+    sptrsm_plan *plan = plan_case_open(&system.view);
+    plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
+    plan_case_set_size(plan, c.n(), k.hint);
+    simt::use(simt::schedule::from_seed(3));
+    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, k.variant), SPTRSM_OK, "%s", sptrsm_last_error());
+    plan_case_set_size(plan, k.n, k.hint);
+    cr_expect_eq(method_case_panel(plan), k.expected, "%s, %d rows, hint %d: %d", k.variant, k.n, int(k.hint), method_case_panel(plan));
+    method_case_close(plan);
+  }
+}
+
+/* A launch has as many tiles of right-hand sides as it can, and one at least. */
+Test(simt_structgrid, launches_of_pencils) {
+  static const int32_t grids[][3] = {{1, 1, INT32_MAX}, {1, INT32_MAX, 1}, {1, 2, INT32_MAX / 2}, {1, INT32_MAX / 2, 2},
+                                     {1, 46340, 46340}, {4, 60000, 8000},  {512, 512, 512},       {5, 4, 3}};
+  for (const auto &grid : grids)
+    for (bool cube : {false, true}) {
+      const spti_stencil s = {nullptr, cube, false, {grid[0], grid[1], grid[2]}};
+      const int32_t most = spti_pencil_tiles_most(&s);
+      cr_assert_geq(most, 1);
+      cr_expect_leq(spti_pencil_blocks(&s, most), INT32_MAX, "%d x %d lines", grid[1], grid[2]);
+      if (most < INT32_MAX) cr_expect_gt(spti_pencil_blocks(&s, most + 1), INT32_MAX, "%d x %d lines", grid[1], grid[2]);
+    }
 }
 
 Test(simt_structgrid, nothing_to_solve) {
