@@ -7,7 +7,7 @@
  * Tickets hand out the items in the order of the levels, so the oldest unfinished item never waits for one that nobody works on.
  *
  * Bits. Entry e of a row goes to accumulator e mod 4, the four are added in one fixed tree, and the last entry -- the one that most often
- * is waited for -- is subtracted last; a long row is cut by its length alone. So a solution has the same bits for every panel
+ * is waited for -- is subtracted last; a long row is cut by the pattern alone. So a solution has the same bits for every panel
  * width, tile, kernel and schedule.
  *
  * Refill: a solve that goes through one of two work blocks fills the other with sentinels, row by row (core/two_blocks.cuh). */

@@ -122,7 +122,8 @@ static void count_rows(state *s, const spti_gpu_levels *levels) {
   }
 }
 
-/* Right-hand sides from which few levels are walked for all of them at once. */
+/* Right-hand sides from which few levels are walked for all of them at once. The two ways add up in other orders, so the plan's hint alone
+ * decides, and then panels of every width go that way. */
 enum { BLOCK_FROM = 5 };
 
 static bool takes_blocks(const sptrsm_plan *plan, int32_t levels, const spti_levelset_gpu_settings *set) {
@@ -221,7 +222,7 @@ typedef struct {
 enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many as the panel takes */
 
 typedef struct {
-  void *x;           /* device, [n * panel]: solutions by place */
+  void *x;           /* device, [n * panel]: solutions by place; blocks: by row, where X is scaled */
   void *sums;        /* device, or NULL: of long rows of blocks */
   int64_t *transfer; /* device, words */
   recording recordings[WIDTHS];
@@ -282,6 +283,8 @@ static int32_t launches(const state *s) {
   return s->schedule.wide + 2 * s->schedule.segments - runs;
 }
 
+static bool is_recorded(const state *s) { return s->block.count == 0 && launches(s) >= GRAPH_ABOVE; }
+
 static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int32_t panel) {
   const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
   SPTI_TRY(spti_alloc(plan->context, &ws->transfer, SPTI_TRANSFER_WORDS, sizeof *ws->transfer, "levelset transfer"));
@@ -320,7 +323,7 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
                            "levelset solutions by place"));
   const size_t sums = spti_levelset_gpu_block_bytes(&((const state *)plan->state)->block, plan, panel);
   if (sums > 0) SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->sums, (int64_t)sums, 1, "levelset sums of long rows"));
-  if (launches(plan->state) >= GRAPH_ABOVE) SPTI_TRY_GOTO(make_recordings(ws, plan, panel));
+  if (is_recorded(plan->state)) SPTI_TRY_GOTO(make_recordings(ws, plan, panel));
   *work = ws;
   return SPTRSM_OK;
 fail:
@@ -331,7 +334,7 @@ fail:
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
   const workspace *ws = work;
   const state *s = plan->state;
-  if (s->block.count > 0 && transfer->width >= BLOCK_FROM)
+  if (s->block.count > 0)
     return spti_levelset_gpu_block_solve(&s->block, plan, (spti_levelset_gpu_packed){&s->rows, s->long_rows}, ws->x, ws->sums, transfer);
   for (int w = 0; w < WIDTHS; w++) {
     const recording *r = &ws->recordings[w];

@@ -1,6 +1,7 @@
 /* levelset_gpu_block.h -- levelset on a GPU for blocks of right-hand sides and few levels: a launch for each level, in which the rows of
- * all right-hand sides are solved side by side, straight from B to X. Solutions of earlier levels are read in X, so no work block is
- * filled or written; only where X is scaled, a row-major one takes the solutions as well. */
+ * all right-hand sides are solved side by side, straight from B to X. Solutions of earlier levels are read in X; only where X is scaled,
+ * a row-major work block takes them as well. A workspace has that block always, since plans don't know which ends their solves will have.
+ * The order of sums is the pattern's, the same for every number of right-hand sides. */
 #ifndef SPTI_LEVELSET_GPU_BLOCK_H
 #define SPTI_LEVELSET_GPU_BLOCK_H
 

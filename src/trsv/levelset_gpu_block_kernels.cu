@@ -4,7 +4,7 @@
  * Bound by traffic, so each lane has two right-hand sides and one access moves both, if the blocks are aligned for it, and it asks for
  * all that a row needs before it uses any: a row's first entries, its right-hand side and its pivot are under way together.
  *
- * Bits. A lane adds a row's entries one after another. A row of more than SPTI_LEVELSET_GPU_LONG entries is cut by its length alone: into
+ * Bits. A lane adds a row's entries one after another. A row of more than SPTI_LEVELSET_GPU_LONG entries is cut by the pattern alone: into
  * parts, a block each, and these into SLOTS runs of entries; sums of runs are added in order, then sums of parts. So neither the width of
  * the panel nor the number of lanes shows. Deterministic. */
 #include "core/columns.cuh"
@@ -46,7 +46,7 @@ SPTI_DEVICE void finish_row(const level_args &a, int32_t row, int64_t k, const s
   some_columns<T, P> x;
 #pragma unroll
   for (int c = 0; c < P; c++) x.v[c] = pivot.divide(rest.v[c]);
-  if (a.copies) store_columns(element_at<T>(a.solved, row, k), x);
+  if (a.keep && a.copies) store_columns(element_at<T>(a.solved, row, k), x);
   const int64_t to_row = row_at(a.transfer.to, row);
 #pragma unroll
   for (int c = 0; c < P; c++) x.v[c] = scale_row(a.transfer.to, to_row, x.v[c]);

@@ -45,6 +45,8 @@ void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t
   memcpy(plan->options.grid, grid, sizeof plan->options.grid);
 }
 
+void plan_case_set_hint(sptrsm_plan *plan, int64_t nrhs) { plan->options.nrhs_hint = nrhs; }
+
 void plan_case_set_shared_bytes(sptrsm_plan *plan, size_t bytes) { plan->context->shared_bytes = bytes; }
 
 void plan_case_set_size(sptrsm_plan *plan, int32_t n, int64_t nrhs_hint) {

@@ -10,6 +10,7 @@ extern "C" {
 sptrsm_plan *plan_case_open(const spti_view *);                                        /* NULL: no memory */
 void plan_case_close(sptrsm_plan *);                                                   /* drops its levels */
 void plan_case_set_stencil(sptrsm_plan *, const char *stencil, const int64_t grid[3]); /* what the options say */
+void plan_case_set_hint(sptrsm_plan *, int64_t nrhs);                                  /* right-hand sides; else unknown */
 void plan_case_set_shared_bytes(sptrsm_plan *, size_t bytes);                          /* of a thread block; else as an H200 has */
 void plan_case_set_size(sptrsm_plan *, int32_t n, int64_t nrhs_hint); /* what is planned by, not what the view's arrays hold */
 void plan_case_set_values(sptrsm_plan *, const void *val);

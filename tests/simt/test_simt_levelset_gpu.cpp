@@ -45,6 +45,11 @@ struct levelset_case {
   }
 };
 
+/* However few levels there are: the way of blocks of right-hand sides is test_simt_levelset_block's. */
+sptrsm_status analyse(sptrsm_plan *plan, const std::string &variant) {
+  return method_case_analyse(plan, &spti_method_levelset_gpu, (variant.empty() ? "block=0" : variant + ",block=0").c_str());
+}
+
 template <typename T> struct solution {
   int64_t ld;
   std::vector<T> B, X;
@@ -74,8 +79,7 @@ template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &syst
   solution<T> s;
   s.ld = c.width + int64_t(seed % 3);
   s.B = random_block<T>(c.n * s.ld, seed + 1);
-  if (method_case_analyse(plan, &spti_method_levelset_gpu, c.variant.c_str()) != SPTRSM_OK)
-    return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
+  if (analyse(plan, c.variant) != SPTRSM_OK) return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
   std::string failure = solve(plan, c, &s);
   if (failure.empty()) failure = judge(system, c, s);
   if (!failure.empty()) return failure;
@@ -170,7 +174,7 @@ Test(simt_levelset_gpu, one_work_for_all_blocks) {
                       {1, 0},
                       widths[i]};
     }
-    sptrsm_status status = method_case_analyse(plan, &spti_method_levelset_gpu, variant);
+    sptrsm_status status = analyse(plan, variant);
     if (status == SPTRSM_OK) status = method_case_solve_each(plan, PANEL, transfers, SOLVES);
     expect(status == SPTRSM_OK ? "" : sptrsm_last_error(), c, "f64", 11);
     for (int i = 0; i < SOLVES; i++) {
@@ -199,7 +203,7 @@ Test(simt_levelset_gpu, poison) {
         simt::use(simt::schedule::from_seed(7));
         sptrsm_plan *plan = plan_case_open(&system.rows);
         std::string failure;
-        if (method_case_analyse(plan, &spti_method_levelset_gpu, variant) != SPTRSM_OK) failure = sptrsm_last_error();
+        if (analyse(plan, variant) != SPTRSM_OK) failure = sptrsm_last_error();
         if (failure.empty()) failure = solve(plan, c, &s);
         method_case_close(plan);
         expect(failure, c, "f64", 7);
@@ -218,7 +222,7 @@ Test(simt_levelset_gpu, no_memory) {
   for (int allowed = 0, failed = 1; failed; allowed++) {
     sptrsm_plan *plan = plan_case_open(&system.rows);
     emulated_gpu_fail_at = allowed;
-    const sptrsm_status status = method_case_analyse(plan, &spti_method_levelset_gpu, "segment=32,dense=0");
+    const sptrsm_status status = analyse(plan, "segment=32,dense=0");
     failed = emulated_gpu_fail_at < 0;
     emulated_gpu_fail_at = -1;
     cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());
