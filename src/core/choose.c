@@ -186,8 +186,9 @@ static bool holds(const row *r, const spti_features *f, const double *values) {
 
 /* The least whole number, `from` or more, from which on all values are the same to these bounds. */
 static int32_t same_from(bounds b, int32_t from) {
-  if (b.least > from) from = (int32_t)ceil(b.least);
-  return b.most > 0 && b.most >= from ? (int32_t)b.most + 1 : from;
+  double first = b.least > from ? ceil(b.least) : from;
+  if (b.most > 0 && b.most >= first) first = floor(b.most) + 1;
+  return first < INT32_MAX ? (int32_t)first : INT32_MAX;
 }
 
 spti_choose_limits spti_choose_limits_on(const char *device) {
@@ -197,6 +198,17 @@ spti_choose_limits spti_choose_limits_on(const char *device) {
     limits.a_hop = same_from(bounds_of(&table[r], FEATURE_levels_a_hop, device), limits.a_hop);
   }
   return limits;
+}
+
+bool spti_choose_asks_for_stencil(const spti_features *f) {
+  double values[FEATURES];
+  bool asks = false;
+  spti_choose_values(values, f);
+  for (int r = 0; r < ROWS && !asks; r++) {
+    const double least = values[FEATURE_stencil] = bounds_of(&table[r], FEATURE_stencil, f->device).least;
+    asks = least > 0 && least <= f->n && holds(&table[r], f, values);
+  }
+  return asks;
 }
 
 bool spti_choose_by_stencil(const spti_features *f) {

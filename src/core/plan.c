@@ -105,10 +105,7 @@ static sptrsm_status add_what_is_left(spti_features *f, sptrsm_plan *plan) {
  * is one is asked only where that could matter. */
 static sptrsm_status add_stencil_or_levels(spti_features *f, sptrsm_plan *plan, bool all) {
   spti_stencil s;
-  f->stencil = f->n;
-  const bool matters = all || spti_choose_by_stencil(f);
-  f->stencil = 0;
-  if (!matters) return add_levels(f, plan, all);
+  if (!all && !spti_choose_asks_for_stencil(f)) return add_levels(f, plan, all);
   const sptrsm_status status = spti_plan_stencil_shown(&s, plan);
   if (status != SPTRSM_OK && status != SPTRSM_ERR_ARGUMENT) return status;
   if (status == SPTRSM_OK && s.name) f->stencil = spti_stencil_width(&s); /* options may say a grid that is not this triangle's */

@@ -60,6 +60,24 @@ Test(choose, row_panels) {
   expect(with_panels(problem(1000, 499, 0, 499, 32), 100), "gather");
 }
 
+/* Nothing of what a row for stencils could take goes unasked, and nothing is asked for in vain of the numbers alone. */
+Test(choose, where_stencils_are_asked_for) {
+  static const int32_t orders[] = {0, 1, 499, 500, 501, 999, 1000, 1999, 2000, 3000, 7077888};
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+    for (int64_t nrhs = 0; nrhs < 70; nrhs++) {
+      spti_features f = problem(orders[o], 0, 0, 0, nrhs);
+      const bool asks = spti_choose_asks_for_stencil(&f);
+      bool taken = false;
+      for (size_t s = 0; s <= o; s++) {
+        f.stencil = orders[s];
+        taken = taken || spti_choose_by_stencil(&f);
+      }
+      cr_expect_eq(asks, taken, "n=%d nrhs=%d", orders[o], (int)nrhs);
+      f.place = SPTRSM_HOST;
+      cr_expect_not(spti_choose_asks_for_stencil(&f));
+    }
+}
+
 /* Large grids, and smaller ones with few or many right-hand sides; structgrid's refusal leaves what there is without a stencil. */
 Test(choose, stencils) {
   static const struct {
