@@ -6,7 +6,7 @@
  * bench_run.c        the parent: starts workers, watches their time, collects results (it never opens a device)
  * bench_worker.c     the child: loads triangles, measures, tells each result through a pipe
  * bench_measure.c    one method: analysis, repetitions, checks; bench_cusparse.c: cuSPARSE by direct calls
- * bench_cublas.c     cuBLAS DTRSM on a dense copy, where the triangle is nearly dense
+ * bench_cublas.c     cuBLAS TRSM on a dense copy, where the triangle is small or nearly dense
  * bench_check.c      right-hand sides and the residual; bench_compare.cu: repetitions compared on the device
  * bench_limits*      bandwidth, dependency hop, launch and arithmetic of the machine
  * bench_table.c, bench_means.c, bench_json.c, bench_tune*.c   what is shown and written
@@ -38,8 +38,8 @@ typedef struct {
   int32_t n;
   int64_t nnz;
   sptrsm_uplo uplo;
-  size_t matrix_bytes;          /* of a compressed form with 4-byte indices and, below 2^31 entries, 4-byte offsets */
-  sptrsm_level_stats levels[3]; /* by operation, where asked for */
+  size_t matrix_bytes;                   /* of a compressed form with 4-byte indices and, below 2^31 entries, 4-byte offsets */
+  sptrsm_level_stats levels[3];          /* by operation, where asked for */
   double known[3][SPTRSM_AUTO_FEATURES]; /* likewise: what auto goes by, but for the right-hand sides; NaN: not found out */
 } bench_features;
 
@@ -54,7 +54,7 @@ typedef struct {
 
 /* What one measurement gives. Plain data: it travels through a pipe. */
 typedef struct {
-  double analysis_first_ms, analysis_ms; /* the first and a repeated analysis, ready to solve: plan and workspace */
+  double analysis_first_ms, analysis_ms; /* the first and a repeated analysis, ready to solve: plan and workspace; NaN: not timed */
   double view_ms;                        /* turning the stored format into the one the method reads, not in the above */
   double solve_ms, solve_ms_min;         /* median and minimum, everything a solve needs included */
   double flops;                          /* of a solve */

@@ -100,6 +100,7 @@ double bench_amortised(const bench_session *s, int index) {
   if (isnan(bench_ratio_cusparse(s, index)) || other == index) return NAN;
   const bench_result *mine = &s->results[index], *its = &s->results[other];
   double more = mine->analysis_ms + mine->view_ms - its->analysis_ms - its->view_ms, gain = its->solve_ms - mine->solve_ms;
+  if (isnan(more)) return NAN;
   if (more <= 0) return 0;
   return gain > 0 ? ceil(more / gain) : INFINITY;
 }

@@ -55,16 +55,23 @@ int bench_tune_report(const bench_session *s) { return s->args.tune == TUNE_AUTO
 int bench_tune_rewrite(const char *path, bench_tune_copy copy, const void *what) {
   char *part = NULL;
   if (asprintf(&part, "%s.part", path) < 0) return cli_no_memory("a file name");
-  FILE *from = fopen(path, "r"), *to = fopen(part, "w");
+  FILE *from = fopen(path, "r");
+  const bool is_readable = from || errno == ENOENT; /* a table that can't be read must not be replaced */
+  FILE *to = is_readable ? fopen(part, "w") : NULL;
   if (to) copy(to, from, what);
+  bool good = to && !ferror(to) && !(from && ferror(from));
   if (from) fclose(from);
-  bool good = to && !ferror(to);
   if (to && fclose(to) != 0) good = false;
   if (good && rename(part, path) != 0) good = false;
   if (!good) cli_error("%s: can't write: %s", path, strerror(errno));
-  if (!good) (void)unlink(part);
+  if (!good && to) (void)unlink(part);
   free(part);
   return good ? CLI_OK : CLI_IO;
+}
+
+void bench_tune_line(FILE *to, const char *line) {
+  fputs(line, to);
+  if (line[0] != '\0' && line[strlen(line) - 1] != '\n') fputc('\n', to);
 }
 
 bool bench_tune_names(const char *device) {
@@ -86,7 +93,7 @@ static void copy_pairs(FILE *to, FILE *from, const void *what) {
   while (from && getline(&line, &room, from) > 0) {
     const bool is_mine = strncmp(line, r->mine, strlen(r->mine)) == 0, is_last = strncmp(line, "TUNED(\"\",", 9) == 0;
     if (!is_written && (is_mine || is_last)) fputs(r->row, to), is_written = true;
-    if (!is_mine) fputs(line, to);
+    if (!is_mine) bench_tune_line(to, line);
   }
   free(line);
   if (is_written) return;

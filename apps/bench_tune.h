@@ -34,6 +34,7 @@ int bench_tune_auto_write(const char *path, const char *device, const bench_auto
 /* Replaces a file by what copy writes after a look at it (from NULL: there is none); it stays where that fails. Returns an exit code. */
 typedef void (*bench_tune_copy)(FILE *to, FILE *from, const void *what);
 int bench_tune_rewrite(const char *path, bench_tune_copy, const void *what);
-bool bench_tune_names(const char *device); /* says so where a device's name can't stand in a table */
+void bench_tune_line(FILE *to, const char *line); /* kept as it is; a last one gets its end */
+bool bench_tune_names(const char *device);        /* says so where a device's name can't stand in a table */
 
 #endif

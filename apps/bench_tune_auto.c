@@ -45,7 +45,7 @@ void bench_tune_auto_methods(bench_args *a) {
 
 /* ---- what was measured ---- */
 
-/* Returns the number of cases; the first measurement of each is in `firsts`. */
+/* Returns the number of cases, those without features left out; the first measurement of each is in `firsts`. */
 static int collect(tune_case *cases, int *firsts, const bench_session *s, const table *t) {
   int count = 0;
   for (int first = 0; first < s->count; first += s->args.method_count) {
@@ -53,15 +53,18 @@ static int collect(tune_case *cases, int *firsts, const bench_session *s, const 
     tune_case *c = &cases[count];
     c->triangle = id.input;
     memcpy(c->features, bench_features_of(s, first)->known[s->args.ops[id.op]], sizeof c->features);
-    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++)
+    bool is_known = true; /* else no bound can move it */
+    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) {
       if (strcmp(sptrsm_auto_feature(f), "nrhs") == 0) c->features[f] = (double)s->args.nrhs[id.nrhs];
+      is_known = is_known && !isnan(c->features[f]);
+    }
     for (int r = 0; r < TUNE_ROWS; r++) c->ms[r] = NAN;
     for (int r = 0; r < t->count; r++) {
       const int at = bench_sibling(s, first, t->methods[r]);
       if (bench_is_ok(s, at)) c->ms[r] = s->results[at].solve_ms;
     }
     firsts[count] = first;
-    count += isfinite(tune_loss_of(t->rows, t->count, c));
+    count += is_known && isfinite(tune_loss_of(t->rows, t->count, c));
   }
   return count;
 }
@@ -127,7 +130,7 @@ static void copy_bounds(FILE *to, FILE *from, const void *what) {
       snprintf(mine, sizeof mine, "AUTO_BOUNDS(\"%s\", \"%s\", %s,", d->device, d->bounds[b].row, d->bounds[b].feature);
       is_old = strncmp(line, mine, strlen(mine)) == 0;
     }
-    if (!is_old) fputs(line, to);
+    if (!is_old) bench_tune_line(to, line);
   }
   free(line);
   for (int b = 0; b < d->count; b++) {

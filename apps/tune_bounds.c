@@ -89,7 +89,7 @@ static double bound_at(const double *values, int count, int split, bool is_upper
 
 /* ---- one move ---- */
 
-/* How the cases fare for which another row is taken. */
+/* How the cases fare for which another row is taken. A case that no row would hold for any more forbids the move. */
 static void compare(tune_move *m, const sptrsm_auto_row *before, const sptrsm_auto_row *after, int count, const tune_case *cases,
                     int case_count) {
   double sum = 0;
@@ -97,11 +97,11 @@ static void compare(tune_move *m, const sptrsm_auto_row *before, const sptrsm_au
   m->cases = m->triangles = 0;
   for (int c = 0; c < case_count; c++) {
     const int was = tune_row_of(before, count, &cases[c]), is = tune_row_of(after, count, &cases[c]);
-    if (was == is || was < 0 || is < 0) continue;
+    if (was == is || was < 0) continue;
     m->triangles += cases[c].triangle != last;
     last = cases[c].triangle;
     m->cases++;
-    sum += log(cases[c].ms[was] / cases[c].ms[is]);
+    sum += is < 0 ? -INFINITY : log(cases[c].ms[was] / cases[c].ms[is]);
   }
   m->gain = m->cases > 0 ? exp(sum / m->cases) : 1;
 }

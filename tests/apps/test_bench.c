@@ -228,6 +228,8 @@ Test(means, limit_and_amortisation) {
   cr_assert(isnan(bench_amortised(&s, 0)), "cuSPARSE beside itself");
   cr_assert_eq(bench_amortised(&s, METHODS + 1), 1, "1.5 ms more, 6 ms gained by a solve");
   cr_assert_eq(bench_amortised(&s, 2 * METHODS + 1), INFINITY, "more, and slower");
+  s.results[2 * METHODS + 1].analysis_ms = NAN;
+  cr_assert(isnan(bench_amortised(&s, 2 * METHODS + 1)), "an analysis that nobody timed");
 }
 
 Test(report, tables_and_files, .init = start) {

@@ -109,6 +109,22 @@ Test(tune_bounds, one_triangle_moves_nothing) {
   cr_assert_eq(tune_bounds(rows, ROWS, NULL, 0, moves, 4), 0);
 }
 
+/* A bound that leaves a case without any row is not worth what others gain by it. */
+Test(tune_bounds, no_case_loses_its_last_row) {
+  sptrsm_auto_row rows[ROWS];
+  tune_move moves[4];
+  make_rows(rows);
+  const double levels[] = {2, 3, 4, 5, 6};
+  tune_case cases[5];
+  for (int c = 0; c < 5; c++) cases[c] = make_case(c, levels[c], 0, 2, levels[c] > 3 ? 10 : 1, NAN, 2);
+  cases[3].ms[2] = NAN; /* "few" is all there is for it */
+  cr_assert_eq(tune_bounds(rows, ROWS, cases, 5, moves, 4), 0);
+  cr_assert_eq(rows[0].most[feature("levels")], 6);
+  cases[3].ms[2] = 2;
+  cr_assert_eq(tune_bounds(rows, ROWS, cases, 5, moves, 4), 1);
+  cr_assert_eq(rows[0].most[feature("levels")], 3);
+}
+
 /* Whatever the measurements: no worse than before, and each row keeps a case that it had. */
 Test(tune_bounds, any_measurements) {
   for (unsigned seed = 1; seed < 200; seed++) {
@@ -179,6 +195,46 @@ Test(tune_file, lines_are_added_replaced_and_dropped, .init = start) {
   unlink(path);
 }
 
+static void write_text(const char *path, const char *text) {
+  FILE *f = fopen(path, "w");
+  cr_assert_not_null(f);
+  fputs(text, f);
+  fclose(f);
+}
+
+Test(tune_file, a_last_line_without_its_end, .init = start) {
+  char path[] = "/tmp/test_tune_XXXXXX";
+  const bench_auto_bounds one[] = {{"few", "levels", 0, 12.5, false, "why"}};
+  close(mkstemp(path));
+  write_text(path, "AUTO_BOUNDS(\"One\", \"few\", levels, 0, 9)");
+  for (int times = 0; times < 2; times++) {
+    cr_assert_eq(bench_tune_auto_write(path, "Two", one, 1), CLI_OK);
+    expect_file(path, "AUTO_BOUNDS(\"One\", \"few\", levels, 0, 9)\nAUTO_BOUNDS(\"Two\", \"few\", levels, 0, 12.5) /* why */\n");
+  }
+  write_text(path, "TUNED(\"Two\", 1, 64)\nTUNED(\"\", 8, 8192)");
+  cr_assert_eq(bench_tune_write(path, "One", 4, 256), CLI_OK);
+  expect_file(path, "TUNED(\"Two\", 1, 64)\nTUNED(\"One\", 4, 256)\nTUNED(\"\", 8, 8192)\n");
+  unlink(path);
+}
+
+/* What is there but can't be read is not replaced: here a folder, whose reading fails, and a link that leads to itself. */
+Test(tune_file, what_cannot_be_read_stays, .init = start) {
+  char folder[] = "/tmp/test_tune_XXXXXX", path[80], part[100], target[80];
+  const bench_auto_bounds one[] = {{"few", "levels", 0, 12.5, false, "why"}};
+  cr_assert_not_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/loop.def", folder);
+  cr_assert_eq(symlink("loop.def", path), 0);
+  const char *const unreadable[] = {folder, path};
+  for (int u = 0; u < 2; u++) {
+    cr_assert_eq(bench_tune_auto_write(unreadable[u], "Two", one, 1), CLI_IO);
+    snprintf(part, sizeof part, "%s.part", unreadable[u]);
+    cr_assert_neq(access(part, F_OK), 0, "%s is left over", part);
+  }
+  cr_assert_eq(readlink(path, target, sizeof target), 8, "the link was replaced");
+  unlink(path);
+  rmdir(folder);
+}
+
 /* ---- a whole report ---- */
 
 enum { TRIANGLES = 9 };
@@ -224,6 +280,9 @@ Test(tune_report, finds_a_bound_and_writes_it, .init = start) {
   s.args.tune_out = NULL;
   s.table = open_memstream(&text, &size);
   cr_assert_eq(bench_tune_report(&s), CLI_OK);
+  for (int t = 0; t < 2; t++) f[t].known[SPTRSM_N][feature("levels")] = NAN;
+  cr_assert_eq(bench_tune_report(&s), CLI_ABOVE, "two triangles without features");
+  for (int t = 0; t < 2; t++) f[t].known[SPTRSM_N][feature("levels")] = 1000;
   for (int m = 0; m < 2 * s.args.method_count; m++) strcpy(s.results[m].status, "timeout");
   cr_assert_eq(bench_tune_report(&s), CLI_ABOVE, "seven triangles are left");
   fclose(s.table);
