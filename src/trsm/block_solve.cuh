@@ -179,15 +179,16 @@ SPTI_DEVICE void multiply_once(const block_item &g, const T *block, const double
   inverse.multiply(x, r);
 }
 
-/* Whole block: e = r - triangle x, x += inverse e. q: room for x; r becomes e. */
+/* Whole block: e = r - triangle x, x += inverse e. q: room for x; r becomes e. As below the sums are those of -x: a solution that is 0 has
+ * the same sign whatever the tile. */
 template <typename T, typename Shape>
 SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape, from_global> &triangle,
                                double *r, double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_sums<T, Shape::TILES> e = {};
   if (multiplies) {
     for_rows<T, Shape>(x, q, [&](double *word, double &sum, int k) {
-      *word = -sum;
       mark_if_bad(g, k, sum, shared);
+      *word = sum = -sum;
     });
     for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { sum = *word; });
   }
@@ -195,10 +196,12 @@ SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inv
   if (multiplies) {
     triangle.multiply(e, q);
     inverse.fetch_pair(0);
-    for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { *word = sum; });
+    for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { *word = -sum; });
   }
   syncthreads();
-  if (multiplies) inverse.multiply(x, r);
+  if (!multiplies) return;
+  inverse.multiply(x, r);
+  for_rows<T, Shape>(x, r, [](double *, double &sum, int) { sum = -sum; });
 }
 
 /* The same where there is no room beside r: a warp has one of x and e in registers, the other stands where r was. */

@@ -325,6 +325,42 @@ template <typename T> static void same_bits(const char *type) {
 Test(simt_block, same_bits_f64) { same_bits<double>("f64"); }
 Test(simt_block, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
 
+/* Solutions that are 0 have one sign, too, whatever the tile: right-hand sides of zeros, of either sign, and unit vectors, in panels that are
+ * refined, multiplied once and substituted. */
+template <typename T> static void same_zeros(const char *type, uint64_t seeds) {
+  const seed_range range(1, seeds);
+  for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    block_case c;
+    c.draw(seed);
+    c.pattern = seed % 2 ? shape::dense : shape::random;
+    c.n = 70;
+    c.width = 20;
+    c.rules = BLOCK_RULES;
+    c.rules.bound = seed % 3 ? 0 : 100;
+    c.refined = seed % 3 != 2;
+    c.in_place = false;
+    solver<T> s(c, c.width, seed);
+    ends<T> e(c, seed);
+    for (int32_t i = 0; i < c.n; i++)
+      for (int32_t k = 0; k < 6; k++)
+        e.B[size_t(e.place_of(i) * e.t.from.row_stride + k * e.t.from.col_stride)] = k < 2 ? T(k ? -0.0 : 0.0) : T(i == 17 * (k - 2));
+    std::vector<T> first;
+    for (int32_t tile : {8, 16, 32}) {
+      simt::use(simt::schedule::from_seed(seed * 100 + uint64_t(tile)));
+      c.tile = tile;
+      std::fill(e.X.begin(), e.X.end(), T(77));
+      s.solve(e.t, c);
+      expect(s.failure, c, type, seed);
+      if (tile == 8) first = e.X;
+      cr_assert(memcmp(e.X.data(), first.data(), first.size() * sizeof(T)) == 0, "other bits; %s, %s", type, c.name().c_str());
+    }
+  }
+}
+
+Test(simt_block, same_zeros_f64) { same_zeros<double>("f64", 6); }
+Test(simt_block, same_zeros_f32) { same_zeros<float>("f32", 2); }
+Test(simt_block, same_zeros_c128) { same_zeros<std::complex<double>>("c128", 2); }
+
 /* Rows that need the one given, itself too. */
 template <typename T> static std::vector<char> reached_from(const solver<T> &s, int32_t row) {
   std::vector<char> reached;
