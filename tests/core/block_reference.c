@@ -220,6 +220,8 @@ static void fill_diagonal(maker *m, int32_t q, void *triangle, number D[SPTI_BLO
 
 static bool is_single(const spti_view *v) { return v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64; }
 
+static double most_of(const spti_view *v) { return is_single(v) ? (double)FLT_MAX : DBL_MAX; }
+
 /* What the type of the values keeps of it. */
 static double kept(const spti_view *v, number t) {
   if (!is_single(v)) return magnitude(t);
@@ -247,7 +249,7 @@ static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_
       all += magnitude(X[i][k]);
       total += magnitude(D[i][k]);
       tiny |= X[i][k] != 0 && !(kept(m->v, X[i][k]) >= least);
-      huge |= !(kept(m->v, X[i][k]) <= (is_single(m->v) ? (double)FLT_MAX : DBL_MAX));
+      huge |= !(kept(m->v, X[i][k]) <= most_of(m->v));
     }
     amplified[i] = sum;
     for (int32_t j = 0; j <= i; j++) {
@@ -265,7 +267,7 @@ static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_
 }
 
 /* Would the panel lose accuracy by near columns that are multiplied in advance? Roundings of what is multiplied, A, are amplified by
- * abs(D) abs(X) in the residuals, which are measured by D and A; and of products that underflow nothing is left. */
+ * abs(D) abs(X) in the residuals, which are measured by D and A; and of products that underflow or overflow nothing is left. */
 static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
                   number A[][SPTI_BLOCK_ROWS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN;
@@ -282,12 +284,14 @@ static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLO
     if (!(residual <= limit_of(m, m->first[q] + i) / SPTI_BLOCK_APART_SHARE * weights)) return true;
     for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) {
       double product = 0;
+      number sum = 0;
       bool some = false;
       for (int32_t k = 0; k <= i; k++) {
+        sum += X[i][k] * A[k][j];
         product += magnitude(X[i][k]) * magnitude(A[k][j]);
         some |= X[i][k] != 0 && A[k][j] != 0;
       }
-      if (some && !(product >= least)) return true;
+      if ((some && !(product >= least)) || !(kept(m->v, sum) <= most_of(m->v))) return true;
     }
   }
   return false;

@@ -230,6 +230,52 @@ Test(simt_block_analysis, rows_of_any_size) {
   for (int decades : {3, 18, 30}) all_shapes(64, 60000 + uint64_t(decades), 4, decades);
 }
 
+/* A row with a diagonal of 1e-15 needs 40 rows before its panel, with such a weight; what flag its panel gets, in the reference too. */
+template <typename T> static void near_overflow(float weight, int32_t flag) {
+  enum { N = 65, NEEDED = 40 };
+  std::vector<int64_t> ptr(1, 0);
+  std::vector<int32_t> idx;
+  std::vector<T> val;
+  for (int32_t i = 0; i < N; i++) {
+    for (int32_t j = 0; i == N - 1 && j < NEEDED; j++) idx.push_back(j), val.push_back(T(weight));
+    idx.push_back(i);
+    val.push_back(i == N - 1 ? T(1e-15f) : T(1));
+    ptr.push_back(int64_t(idx.size()));
+  }
+  spti_view view = {};
+  view.n = N;
+  view.nnz = ptr[N];
+  view.dtype = dtype_of<T>::value;
+  view.place = SPTRSM_CUDA;
+  view.ptr = ptr.data();
+  view.idx = idx.data();
+  view.val = val.data();
+  view.tail = 1;
+  view.pull = true;
+  block_case c;
+  block_reference expected;
+  spti_block_analysis found;
+  const spti_block_settings set = c.settings();
+  sptrsm_plan *plan = plan_case_open(&view);
+  simt::use(simt::schedule::from_seed(9));
+  cr_assert(block_reference_make(&expected, &view, &c.rules));
+  cr_assert_eq(spti_block_analysis_make(&found, plan, &set), SPTRSM_OK, "%s; %s", sptrsm_last_error(), simt::error().c_str());
+  cr_assert_eq(found.panels.flags[found.panels.count - 1], flag, "weight %g: flag %d", double(weight),
+               found.panels.flags[found.panels.count - 1]);
+  cr_assert_eq(compare<T>(found, expected), "");
+  block_reference_free(&expected);
+  spti_block_analysis_free(&found, plan);
+  plan_case_close(plan);
+}
+
+/* Products with the inverse that the type has no room for must not be made in advance. */
+Test(simt_block_analysis, near_columns_that_overflow) {
+  near_overflow<float>(1e20f, 0);
+  near_overflow<float>(1e25f, SPTI_BLOCK_APART);
+  near_overflow<std::complex<float>>(1e25f, SPTI_BLOCK_APART);
+  near_overflow<double>(1e25f, 0);
+}
+
 /* One wrong element in any of the arrays must not pass. */
 Test(simt_block_analysis, what_is_wrong_is_noticed) {
   block_case c;
