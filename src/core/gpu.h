@@ -25,7 +25,8 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, c
 /* Queues a block of zero bytes. */
 sptrsm_status spti_gpu_zero(const sptrsm_context *, void *, size_t bytes);
 /* A second stream, for work that needs nothing of what is queued on the context's until the join: it begins behind what has been queued so
- * far, and what the context's stream is given after the join begins behind it. A fork that succeeds must be joined. */
+ * far, and what the context's stream is given after the join begins behind it. A fork that succeeds must be joined. By one
+ * thread of a context at a time: both directions share one event. */
 sptrsm_status spti_gpu_fork(const sptrsm_context *, void **stream);
 sptrsm_status spti_gpu_join(const sptrsm_context *);
 /* Compressed lines in device memory, [n+1], [nnz], [nnz]. */

@@ -72,6 +72,7 @@ static void release(sptrsm_plan *plan) {
   spti_host_free(s);
 }
 
+/* stored/nnz: tiles of the matrix; the inverses and the near columns are kept besides. */
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int64_t tiles = s->analysis.totals[SPTI_BLOCK_TILES] + s->analysis.totals[SPTI_BLOCK_DIAGONAL_TILES];

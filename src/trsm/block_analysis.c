@@ -109,10 +109,11 @@ static sptrsm_status order_and_count(spti_block_analysis *a, const sptrsm_plan *
 
 static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v) {
   const size_t matrix = (size_t)v->nnz * (sptrsm_dtype_bytes(v->dtype) + sizeof *v->idx);
-  const int64_t steps = a->totals[SPTI_BLOCK_STEPS], diagonal = a->totals[SPTI_BLOCK_DIAGONAL_TILES];
-  if (steps > INT32_MAX / SPTI_BLOCK_STEP || diagonal > INT32_MAX || a->totals[SPTI_BLOCK_NEAR_TILES] > INT32_MAX)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: %lld steps of columns and %lld diagonal tiles are beyond 32 bits; use gather",
-                     (long long)steps, (long long)diagonal);
+  const int64_t *t = a->totals, steps = t[SPTI_BLOCK_STEPS], diagonal = t[SPTI_BLOCK_DIAGONAL_TILES], near = t[SPTI_BLOCK_NEAR_TILES];
+  if (steps > INT32_MAX / SPTI_BLOCK_STEP || diagonal > INT32_MAX || near > INT32_MAX)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                     "block: %lld steps of columns, %lld diagonal and %lld near tiles are beyond 32 bits; use gather", (long long)steps,
+                     (long long)diagonal, (long long)near);
   if (a->bytes > NEVER_TOO_LARGE && a->bytes / TIMES_THE_MATRIX > matrix)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: panels of %zu bytes would be more than %d times the matrix; use gather", a->bytes,
                      TIMES_THE_MATRIX);

@@ -29,8 +29,8 @@ template <typename T, typename Shape> struct block_inverse {
   }
 };
 
-/* A strip's tiles of a triangle or an inverse, as many at a time as registers have room for. */
-template <typename T, typename Shape, typename Load> struct block_diagonal {
+/* A strip's tiles of the triangle, in global memory, as many at a time as registers have room for. */
+template <typename T, typename Shape> struct block_diagonal {
   block_fragment<T> tile[Shape::STEPS];
   const T *from;
   int32_t count;
@@ -40,7 +40,7 @@ template <typename T, typename Shape, typename Load> struct block_diagonal {
   SPTI_DEVICE void fetch(int32_t first) {
 #pragma unroll
     for (int i = 0; i < Shape::STEPS; i++)
-      if (first + i < count) load_fragment(Load(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
+      if (first + i < count) load_fragment(from_global(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
   }
   /* The first ones have been fetched. */
   SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {

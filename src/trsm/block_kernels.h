@@ -26,7 +26,8 @@ static SPTI_ANYWHERE inline int64_t spti_block_step_tile(int64_t step) { return 
 static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tile(int32_t s, int32_t c, int32_t h) { return (s * (s + 1) / 2 + c) * 2 + h; }
 static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tiles(int32_t strips) { return strips * (strips + 1); }
 
-/* Flag of a panel whose inverse alone would lose accuracy: its triangle is solved by substitution, or one step of refinement follows. */
+/* Flag of a panel whose inverse alone would lose accuracy: its triangle is solved by substitution, or one step of refinement follows.
+ * APART is for the near columns only, below. */
 enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_REFINE = 2, SPTI_BLOCK_APART = 3 };
 
 /* The near steps of a panel: its last ones, whose columns are ready last. Their tiles are kept a second time, multiplied by the inverse,

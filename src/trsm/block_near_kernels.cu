@@ -94,7 +94,8 @@ template <typename T> SPTI_DEVICE void load_strip(const spti_block_values_args &
   shared->least_of_A[strip][lane()] = least;
 }
 
-/* Whole warp, one strip: N, and the row sums of abs(X) abs(A). */
+/* Whole warp, one strip: N, and the row sums of abs(X) abs(A). Columns of A beyond the near steps hold anything, and so do their products,
+ * which are not stored. */
 template <typename T>
 SPTI_DEVICE void multiply_strip(const spti_block_values_args &a, const near_item &g, const double *A, near_shared *shared) {
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;

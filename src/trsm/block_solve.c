@@ -72,7 +72,10 @@ fail:
 }
 
 /* Microseconds that a solve by tiles of so many right-hand sides takes, fitted to 15 triangles and factors in f64 on an H200, 16 to 512
- * right-hand sides (docs/benchmarks.md): narrow tiles publish sooner, wide ones read the matrix less often and need fewer thread blocks. */
+ * right-hand sides: narrow tiles publish sooner, wide ones read the matrix less often and need fewer thread blocks. The kernel of the fit
+ * did not multiply near columns in advance; levels are cheaper since then, those of a band 0.92 to 1.23 instead of 1.77 to 1.99 by tiles of
+ * 8, those of factors less so. At 128 right-hand sides the choice is still the fastest for raefsky1 and a band (8) and for wathen100 (16),
+ * and 1 % behind it for fem_raptor (16 instead of 8). */
 static double expected_time(const spti_block_state *s, int32_t width, int32_t tile) {
   static const struct {
     double level, block, tile; /* of a level of panels, of a thread block, and of a tile of the matrix each time that it is read */

@@ -2,18 +2,19 @@
  * right-hand sides, by one thread block.
  *
  * A warp multiplies one strip of 16 rows; where a panel has only one or two, several warps share the strip's steps and their sums are
- * added in one order. The block waits for the solutions of 32 columns at a time -- each value is asked for by one thread, and
- * again as long as it is the sentinel -- and hands them to its warps through shared memory; the next columns' values are on
+ * added in one order. The block waits for the solutions of 32 columns at a time, 64 by tiles of 8 -- each value is asked for by one
+ * thread, and again as long as it is the sentinel -- and hands them to its warps through shared memory; the next columns' values are on
  * their way while the product runs. Of the columns that are ready last the product with the inverse is taken in advance
  * (block_near.cuh).
  *
  * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
  * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
  * Accuracy. x = inverse r is accurate where abs(inverse) abs(block) is small. Where it is not, one step of refinement with the triangle
- * makes it so; where even that would not do, the panel is solved by substitution with the triangle (flags).
+ * makes it so; where even that would not do, the panel is solved by substitution with the triangle (flags). All of that is judged by row
+ * sums, that is as if the solutions that a row adds up were equally large: where a far larger one cancels, its roundings stay.
  * NaN and infinity. Tiles and inverses have zeros where the matrix has no entries, and would spread what is not finite. It never gets
  * out: a right-hand side whose sums are not finite, or nearly so, is summed again by entries and solved by substitution with
- * the triangle.
+ * the triangle; of a panel that is multiplied only the elements that are not good are taken from that.
  * Progress: tickets deal panels out in the order in which they can be solved. Work blocks: core/two_blocks.cuh. */
 #ifndef SPTI_BLOCK_SOLVE_CUH
 #define SPTI_BLOCK_SOLVE_CUH
@@ -182,8 +183,8 @@ SPTI_DEVICE void multiply_once(const block_item &g, const T *block, const double
 /* Whole block: e = r - triangle x, x += inverse e. q: room for x; r becomes e. As below the sums are those of -x: a solution that is 0 has
  * the same sign whatever the tile. */
 template <typename T, typename Shape>
-SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape, from_global> &triangle,
-                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle, double *r,
+                               double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_sums<T, Shape::TILES> e = {};
   if (multiplies) {
     for_rows<T, Shape>(x, q, [&](double *word, double &sum, int k) {
@@ -206,8 +207,8 @@ SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inv
 
 /* The same where there is no room beside r: a warp has one of x and e in registers, the other stands where r was. */
 template <typename T, typename Shape>
-SPTI_DEVICE void refine_in_place(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape, from_global> &triangle,
-                                 double *r, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
+SPTI_DEVICE void refine_in_place(const block_item &g, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle, double *r,
+                                 block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   const auto swap = [&](double *word, double &sum, int k) {
     const double own = sum;
     mark_if_bad(g, k, own, shared);
@@ -236,7 +237,7 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
                                      block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_inverse<T, Shape> inverse(g, block);
   const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
-  block_diagonal<T, Shape, from_global> triangle(g, (const T *)a.panels.triangle + first);
+  block_diagonal<T, Shape> triangle(g, (const T *)a.panels.triangle + first);
   if (multiplies) {
     inverse.fetch_pair(0);
     triangle.fetch(0);

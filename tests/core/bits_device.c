@@ -20,14 +20,12 @@ static const struct {
   int32_t n;
   sptrsm_dtype dtype;
   sptrsm_uplo uplo;
-} systems[] = {{TEST_LAYERED, 6000, SPTRSM_F64, SPTRSM_LOWER},
-               {TEST_FULL, 900, SPTRSM_F64, SPTRSM_UPPER},
-               {TEST_RANDOM, 3000, SPTRSM_C64, SPTRSM_LOWER},
-               {TEST_GRID, 4096, SPTRSM_F32, SPTRSM_UPPER}, /* a 5-point stencil on 64 x 64 points */
-               {TEST_GRID, 1025, SPTRSM_F64, SPTRSM_UPPER}, /* 33 points on 5 x 41 x 5 */
-               {TEST_GRID, 1025, SPTRSM_C64, SPTRSM_LOWER},
-               {TEST_GRID, 1025, SPTRSM_C128, SPTRSM_UPPER},
-               {TEST_CHAIN, 2000, SPTRSM_C128, SPTRSM_LOWER}};
+} systems[] = {
+    {TEST_LAYERED, 6000, SPTRSM_F64, SPTRSM_LOWER}, {TEST_FULL, 900, SPTRSM_F64, SPTRSM_UPPER},
+    {TEST_RANDOM, 3000, SPTRSM_C64, SPTRSM_LOWER},  {TEST_GRID, 4096, SPTRSM_F32, SPTRSM_UPPER}, /* a 5-point stencil on 64 x 64 points */
+    {TEST_GRID, 1025, SPTRSM_F64, SPTRSM_UPPER},                                                 /* 33 points on 5 x 41 x 5 */
+    {TEST_GRID, 1025, SPTRSM_C64, SPTRSM_LOWER},    {TEST_GRID, 1025, SPTRSM_C128, SPTRSM_UPPER},
+    {TEST_CHAIN, 2000, SPTRSM_C128, SPTRSM_LOWER}};
 
 static void ok(sptrsm_status status) { cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error()); }
 static void cuda_ok(cudaError_t error) { cr_assert_eq(error, cudaSuccess, "%s", cudaGetErrorString(error)); }
@@ -117,6 +115,45 @@ static void check_system(int number, const char *method) {
   cuda_ok(cudaFree(B.data));
   test_block_free(&host);
   test_system_free(&system);
+}
+
+/* Refined panels by tiles of any width, with columns of zeros and unit vectors: solutions that are 0 have a sign, too. */
+static void check_tiles(int number) {
+  static const char *const variants[] = {"block:bound=0,tile=8", "block:bound=0,tile=16", "block:bound=0,tile=32"};
+  test_system system = test_system_make(systems[number].pattern, systems[number].n, SPTRSM_CSR, systems[number].dtype, systems[number].uplo,
+                                        TEST_NONUNIT, 5);
+  const size_t bytes = (size_t)system.T.n * NRHS * sptrsm_dtype_bytes(system.T.dtype), column = sptrsm_dtype_bytes(system.T.dtype);
+  test_block host = test_block_make(system.T.n, NRHS, system.T.dtype, SPTRSM_ROW_MAJOR, 0);
+  sptrsm_block B = host.block;
+  const size_t pitch = (size_t)B.ld * column;
+  char *first = malloc(bytes);
+  cr_assert(first);
+  test_block_fill(&host, 7);
+  for (int32_t i = 0; i < B.n; i++) {
+    char *row = (char *)host.block.data + (size_t)i * pitch;
+    memset(row, 0, 2 * column);
+    if (i == B.n / 2) memcpy(row + column, row + 2 * column, column);
+  }
+  B.place = SPTRSM_CUDA;
+  cuda_ok(cudaMalloc(&B.data, (size_t)B.n * pitch));
+  cuda_ok(cudaMemcpy(B.data, host.block.data, (size_t)(B.n - 1) * pitch + NRHS * column, cudaMemcpyHostToDevice));
+  for (int v = 0; v < LENGTH(variants); v++) {
+    solver s;
+    cr_assert(open_solver(&s, &system, variants[v]), "%s", sptrsm_last_error());
+    ok(sptrsm_solve(s.plan, NULL, NULL, &B, &s.X));
+    fetch(&s);
+    if (v == 0) memcpy(first, s.found, bytes);
+    cr_assert_eq(memcmp(first, s.found, bytes), 0, "%s, n=%d: other bits than by %s", variants[v], B.n, variants[0]);
+    close_solver(&s);
+  }
+  cuda_ok(cudaFree(B.data));
+  free(first);
+  test_block_free(&host);
+  test_system_free(&system);
+}
+
+Test(bits_device, tiles_of_block) {
+  for (int c = 0; c < LENGTH(systems); c++) check_tiles(c);
 }
 
 Test(bits_device, runs_panels_and_streams) {

@@ -325,8 +325,8 @@ template <typename T> static void same_bits(const char *type) {
 Test(simt_block, same_bits_f64) { same_bits<double>("f64"); }
 Test(simt_block, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
 
-/* Solutions that are 0 have one sign, too, whatever the tile: right-hand sides of zeros, of either sign, and unit vectors, in panels that are
- * refined, multiplied once and substituted. */
+/* Solutions that are 0 have one sign, too, whatever the tile: right-hand sides of zeros, of either sign, and unit vectors, in panels that
+ * are refined, multiplied once and substituted. */
 template <typename T> static void same_zeros(const char *type, uint64_t seeds) {
   const seed_range range(1, seeds);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
