@@ -169,7 +169,6 @@ static sptrsm_status timed_view(sptrsm_plan *plan, spti_orientation wants) {
 static sptrsm_status analyse(sptrsm_plan *plan) {
   const spti_orientation wants = plan->method->wants;
   if (wants != SPTI_ANY && plan->view.pull != (wants == SPTI_PULL)) SPTI_TRY(timed_view(plan, wants));
-  plan->panel = choose_panel(plan);
   return plan->method->analyse ? plan->method->analyse(plan) : SPTRSM_OK;
 }
 
