@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/block_reference.h"
+#include "simt/block_ends.h"
 #include "simt/problem.h"
 #include "simt/simt.h"
 
@@ -161,56 +162,8 @@ template <typename T> struct solver {
   }
 };
 
-/* Right-hand sides and solutions in the layout of a case, and the plain system behind them. */
-template <typename T> struct ends {
-  using real = typename dtype_of<T>::real;
-  std::vector<T> B, X, plain; /* plain: row-major, alpha and scale applied */
-  std::vector<int32_t> map;
-  std::vector<double> scale;
-  spti_transfer t = {};
-
-  ends(const block_case &c, uint64_t seed) {
-    const int64_t padding = int64_t(seed % 3), width = c.width, n = c.n;
-    const int64_t row_stride = c.columns ? 1 : width + padding, col_stride = c.columns ? n + padding : 1;
-    B = random_block<T>((n + padding) * (width + padding), seed + 1);
-    X = c.in_place ? std::vector<T>() : std::vector<T>(B.size(), T(77));
-    numbers r(seed + 5);
-    for (int32_t i = 0; i < n; i++) {
-      map.push_back(i);
-      scale.push_back(double(1 << r.below(3)));
-      std::swap(map[size_t(i)], map[size_t(r.below(i + 1))]);
-    }
-    spti_end end = {B.data(), row_stride, col_stride, c.permuted ? map.data() : nullptr, c.scaled ? scale.data() : nullptr, 1};
-    t.from = end;
-    end.divide = 0;
-    if (!c.in_place) end.data = X.data();
-    t.to = end;
-    t.alpha[0] = -0.5;
-    t.width = c.width;
-    for (int32_t i = 0; i < n; i++)
-      for (int32_t k = 0; k < width; k++) {
-        const T b = B[size_t(place_of(i) * row_stride + k * col_stride)];
-        plain.push_back(b * T(-0.5) / T(c.scaled ? real(scale[size_t(place_of(i))]) : real(1)));
-      }
-  }
-  ends(const ends &) = delete;
-  ends &operator=(const ends &) = delete;
-
-  int64_t place_of(int64_t i) const { return t.from.map ? map[size_t(i)] : i; }
-
-  /* X without permutation and scaling; powers of two are exact. */
-  std::vector<T> solution() const {
-    std::vector<T> out;
-    const T *x = (const T *)t.to.data;
-    for (int64_t i = 0; i < int64_t(scale.size()); i++)
-      for (int64_t k = 0; k < t.width; k++)
-        out.push_back(x[place_of(i) * t.to.row_stride + k * t.to.col_stride] / T(t.to.scale ? real(scale[size_t(place_of(i))]) : real(1)));
-    return out;
-  }
-};
-
 /* Inverses alone cost some accuracy (their bound says how much), complex products some more. */
-template <typename T> static std::string judge(const solver<T> &s, const ends<T> &e, int32_t but_column = -1) {
+template <typename T> static std::string judge(const solver<T> &s, const block_ends<T> &e, int32_t but_column = -1) {
   const double by_inverse = s.c.rules.bound > 0 ? 10 : 1; /* else all are refined or substituted */
   const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 4 * by_inverse : by_inverse,
                worst = s.system.residual(e.solution(), e.plain, e.t.width, but_column);
@@ -224,7 +177,7 @@ template <typename T> static std::string run_case(const block_case &c, uint64_t 
   for (int turn = 0; turn < 3; turn++) {
     block_case now = c;
     if (turn == 1) now.width = 1 + c.width / 3;
-    ends<T> e(now, seed + uint64_t(turn));
+    block_ends<T> e(now, seed + uint64_t(turn));
     s.solve(e.t, c);
     const std::string wrong = s.failure.empty() ? judge(s, e) : s.failure;
     if (!wrong.empty()) return "solve " + std::to_string(turn + 1) + ": " + wrong;
@@ -297,7 +250,7 @@ template <typename T> static void same_bits(const char *type) {
     c.in_place = false;
     simt::use(simt::schedule::from_seed(seed));
     solver<T> s(c, 20, seed);
-    ends<T> e(c, seed);
+    block_ends<T> e(c, seed);
     s.solve(e.t, c);
     expect(s.failure, c, type, seed);
     const std::vector<T> all = e.X;
@@ -340,7 +293,7 @@ template <typename T> static void same_zeros(const char *type, uint64_t seeds) {
     c.refined = seed % 3 != 2;
     c.in_place = false;
     solver<T> s(c, c.width, seed);
-    ends<T> e(c, seed);
+    block_ends<T> e(c, seed);
     for (int32_t i = 0; i < c.n; i++)
       for (int32_t k = 0; k < 6; k++)
         e.B[size_t(e.place_of(i) * e.t.from.row_stride + k * e.t.from.col_stride)] = k < 2 ? T(k ? -0.0 : 0.0) : T(i == 17 * (k - 2));
@@ -387,7 +340,7 @@ template <typename T> static void poison(const char *type, T bad, bool sentinel)
     c.width = 10;
     c.permuted = c.scaled = c.columns = false;
     solver<T> s(c, c.width, seed, 40);
-    ends<T> clean(c, seed), e(c, seed);
+    block_ends<T> clean(c, seed), e(c, seed);
     s.solve(clean.t, c);
     const int32_t row = c.backward ? 60 : 30, column = int32_t(seed % 10);
     T &target = e.B[size_t(row * e.t.from.row_stride + column)];
@@ -426,7 +379,7 @@ template <typename T> static void bad_entry(const char *type, T bad) {
     c.permuted = c.scaled = c.columns = c.in_place = false;
     int32_t row = 70;
     solver<T> s(c, c.width, seed, 0, &bad, &row);
-    ends<T> e(c, seed);
+    block_ends<T> e(c, seed);
     s.solve(e.t, c);
     expect(s.failure, c, type, seed);
     const std::vector<char> reached = reached_from(s, row);
@@ -459,7 +412,7 @@ Test(simt_block, lost_dependency) {
     int32_t *column = const_cast<int32_t *>(s.panels.panels.col) + s.panels.panels.step_start[2] * SPTI_BLOCK_STEP, place = *column;
     *column = s.panels.panels.first[2]; /* the panel waits for itself */
     for (int turn = 0; turn < 3; turn++) {
-      ends<double> e(c, seed);
+      block_ends<double> e(c, seed);
       s.solve(e.t, c);
       cr_assert(s.failure.find("never arrived") != std::string::npos, "got '%s'; %s", s.failure.c_str(), c.name().c_str());
       const int64_t row = s.lost - 1, first = c.backward ? c.n - 1 - row : row;
@@ -471,7 +424,7 @@ Test(simt_block, lost_dependency) {
     s.a.sync.spin_limit = 100000;
     s.make_whole();
     for (int turn = 0; turn < 2; turn++) {
-      ends<double> e(c, seed);
+      block_ends<double> e(c, seed);
       s.solve(e.t, c);
       expect(s.failure.empty() ? judge(s, e) : s.failure, c, "f64", seed);
     }
@@ -486,7 +439,7 @@ Test(simt_block, long_panels_are_heard_of) {
   c.width = 1;
   simt::use(simt::schedule::from_seed(1));
   solver<double> s(c, c.width, 1);
-  ends<double> e(c, 1);
+  block_ends<double> e(c, 1);
   s.solve(e.t, c);
   expect(s.failure.empty() ? judge(s, e) : s.failure, c, "f64", 1);
   cr_assert_gt(s.a.sync.control[SPTI_SYNCFREE_PROGRESS], 0);

@@ -8,6 +8,7 @@
 #include "simt/problem.h"
 #include "core/tiles.h"
 #include "simt/simt.h"
+#include "simt/two_views.h"
 
 extern "C" const struct spti_method spti_method_tile_levelset_gpu, spti_method_tile_syncfree_gpu;
 
@@ -48,38 +49,11 @@ struct tile_case {
   }
 };
 
-/* A system as columns, for its residual, and the same one as rows, for the method. */
-template <typename T> struct two_views {
-  problem<T> columns;
-  std::vector<int64_t> ptr;
-  std::vector<int32_t> idx;
-  std::vector<T> val;
-  spti_view rows;
-
-  two_views(const tile_case &c, uint64_t seed)
-      : columns(c.pattern, c.n, c.backward, c.unit, c.stored_diagonal, c.conj, seed), rows(columns.view) {
-    ptr.push_back(0);
-    for (int32_t i = 0; i < c.n; i++) {
-      for (int32_t j = 0; j < c.n; j++)
-        for (int64_t p = columns.ptr[size_t(j)]; p < columns.ptr[size_t(j) + 1]; p++)
-          if (columns.idx[size_t(p)] == i) {
-            idx.push_back(j);
-            val.push_back(columns.val[size_t(p)]);
-          }
-      ptr.push_back(int64_t(idx.size()));
-    }
-    rows.pull = true;
-    rows.ptr = ptr.data();
-    rows.idx = idx.data();
-    rows.val = val.data();
-    std::swap(rows.head, rows.tail); /* of a row the diagonal is the last entry where it is the first of a column */
-  }
-  const spti_view &view(const tile_case &c) const { return c.by_columns ? columns.view : rows; }
-  const T *values(const tile_case &c) const { return c.by_columns ? columns.val.data() : val.data(); }
-  void scale_values(T factor) {
-    for (T &v : val) v = v * factor;
-    for (T &v : columns.val) v = v * factor;
-  }
+/* As the method of a case has it. */
+template <typename T> struct tile_views : two_views<T> {
+  using two_views<T>::two_views;
+  const spti_view &view(const tile_case &c) const { return c.by_columns ? this->columns.view : this->rows; }
+  const T *values(const tile_case &c) const { return c.by_columns ? this->columns.val.data() : this->val.data(); }
 };
 
 template <typename T> struct solution {
@@ -97,7 +71,7 @@ template <typename T> std::string solve(sptrsm_plan *plan, const tile_case &c, s
   return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
 }
 
-template <typename T> std::string judge(const two_views<T> &system, const tile_case &c, const solution<T> &s) {
+template <typename T> std::string judge(const tile_views<T> &system, const tile_case &c, const solution<T> &s) {
   for (int64_t i = 0; i < c.n; i++)
     for (int64_t k = c.width; k < s.ld; k++)
       if (s.X[size_t(i * s.ld + k)] != (c.in_place ? s.B[size_t(i * s.ld + k)] : T(-9)))
@@ -107,7 +81,7 @@ template <typename T> std::string judge(const two_views<T> &system, const tile_c
 }
 
 /* Analysis, solve, new values, solve. */
-template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &system, const tile_case &c, uint64_t seed) {
+template <typename T> std::string run_plan(sptrsm_plan *plan, tile_views<T> &system, const tile_case &c, uint64_t seed) {
   solution<T> s;
   s.ld = c.width + int64_t(seed % 3);
   s.B = random_block<T>(c.n * s.ld, seed + 1);
@@ -124,7 +98,7 @@ template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &syst
 
 template <typename T> std::string run_case(const tile_case &c, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
-  two_views<T> system(c, seed % 5);
+  tile_views<T> system(c, seed % 5);
   sptrsm_plan *plan = plan_case_open(&system.view(c));
   std::string failure = run_plan(plan, system, c, seed);
   method_case_close(plan);
@@ -194,7 +168,7 @@ Test(simt_tiles, one_work_for_all_blocks) {
     tile_case c;
     c.n = 100;
     c.variant = variant;
-    const two_views<double> system(c, 2);
+    const tile_views<double> system(c, 2);
     simt::use(simt::schedule::from_seed(11));
     sptrsm_plan *plan = plan_case_open(&system.rows);
     solution<double> solutions[SOLVES];
@@ -227,7 +201,7 @@ Test(simt_tiles, same_bits_for_every_width) {
       c.pattern = pattern;
       c.n = 70;
       c.variant = variant;
-      const two_views<double> system(c, 2);
+      const tile_views<double> system(c, 2);
       simt::use(simt::schedule::from_seed(13));
       sptrsm_plan *plan = plan_case_open(&system.rows);
       solution<double> all = {WIDTH, random_block<double>(c.n * WIDTH, 9), {}};
@@ -258,7 +232,7 @@ Test(simt_tiles, poison) {
         c.n = 80;
         c.by_columns = strcmp(variant, "columns") == 0;
         c.variant = c.by_columns ? "" : variant;
-        two_views<double> system(c, 2);
+        tile_views<double> system(c, 2);
         solution<double> s = {1, random_block<double>(c.n, 4), {}};
         s.B[0] = poison;
         for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
@@ -285,7 +259,7 @@ Test(simt_tiles, no_entry_times_infinity) {
       c.n = 32;
       c.width = width;
       c.by_columns = by_columns;
-      two_views<double> system(c, 2);
+      tile_views<double> system(c, 2);
       /* Row 20 loses its entry in column 0: the values stand, the patterns are made anew without it. */
       const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t line, int32_t other) {
         int64_t at = ptr[size_t(line)];
@@ -319,7 +293,7 @@ Test(simt_tiles, no_memory) {
     tile_case c;
     c.n = 80;
     c.by_columns = by_columns;
-    two_views<double> system(c, 3);
+    tile_views<double> system(c, 3);
     simt::use(simt::schedule::from_seed(3));
     for (int allowed = 0, failed = 1; failed; allowed++) {
       sptrsm_plan *plan = plan_case_open(&system.view(c));
@@ -340,7 +314,7 @@ Test(simt_tiles, refused_variants) {
     for (bool by_columns : {false, true}) {
       tile_case c;
       c.by_columns = by_columns;
-      two_views<double> system(c, 3);
+      tile_views<double> system(c, 3);
       sptrsm_plan *plan = plan_case_open(&system.view(c));
       cr_assert_eq(method_case_analyse(plan, c.method(), variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
       method_case_close(plan);
