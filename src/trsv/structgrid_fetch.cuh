@@ -184,6 +184,7 @@ template <typename T, typename Shape> SPTI_DEVICE void write_columns(const grid_
   const row_lanes<T, Shape, Shape::FLUSH> rows(tile, plane);
   const int32_t line = plane * Shape::LANES + lane();
   ring_place<Shape::DEPTH> soon(tile.begin + 2);
+  *tile.divisor_at(tile.begin + 1, line) = {}; /* read, but no row is there to be divided */
   for (int32_t t = tile.begin; t < tile.end; t++, soon.next()) {
     const int32_t phase = rows.phase(t), i = rows.row(t - Shape::FLUSH, phase);
     const T *const from = tile.solution_at(t - Shape::FLUSH + lane() % Shape::FLUSH, 0, rows.line + phase, plane);

@@ -30,7 +30,7 @@ template <typename T, typename Shape> struct line_solver {
   T x1;                         /* results of x-1 and x-2 */
   T rest, latest_y, latest_z;   /* of the row to be solved: all that could be done, and the entries of what was not known yet */
   bool no_y, no_z;              /* it lacks them */
-  divisor<T> by;                /* its diagonal */
+  divisor<T> by = {};           /* its diagonal */
   bool plain;
 
   SPTI_DEVICE line_solver(const grid_tile<T, Shape> &t, int32_t warp) : tile(t) {
