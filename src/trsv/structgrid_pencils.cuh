@@ -315,8 +315,8 @@ template <typename T, typename Shape> struct pencil {
       coming.put(values);
       syncwarp();
       bool plain = true;
-      if (lane() < ROWS && in_line(x + lane())) {
-        const T t = diagonal(values + lane() * Shape::VALUES);
+      if (lane() < ROWS) { /* what is beyond the line is divided as well, and not used */
+        const T t = in_line(x + lane()) ? diagonal(values + lane() * Shape::VALUES) : one<T>();
         divisors[lane()].set(t);
         plain = is_plain(t);
       }
