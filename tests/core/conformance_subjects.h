@@ -19,7 +19,7 @@ typedef struct {
 
 struct criterion_test_params conformance_subjects(sptrsm_place, bool deterministic_only);
 
-/* On a GPU, where a plan costs launches and waits, a method takes every third system, a form fewer, each subject others. */
+/* On a GPU, where a plan costs launches and waits, a method takes every fifth system, a form fewer, each subject others. */
 static inline bool left_to_others(const subject *s, int system_number) { return (system_number + s->number) % s->share != 0; }
 
 #endif
