@@ -11,7 +11,7 @@
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
-size_t emulated_gpu_latest_bytes;
+size_t emulated_gpu_latest_bytes, emulated_gpu_total;
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
@@ -25,6 +25,7 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
   emulated_gpu_blocks++;
   *out = emulated_gpu_latest = memory;
   emulated_gpu_latest_bytes = bytes;
+  emulated_gpu_total += bytes;
   return SPTRSM_OK;
 }
 

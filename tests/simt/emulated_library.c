@@ -1,0 +1,84 @@
+/* emulated_library.c -- what the whole library asks of CUDA beside emulated_gpu.c: a context, its stream that does everything at once, the
+ * transpose that cuSPARSE makes, and a stand-in for the one method that is not our own. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+#include "core/method.h"
+#include "simt/emulated_gpu.h"
+#include "trsv/recblock_kernels.h"
+
+int spti_gpu_count(void) { return 1; }
+
+/* One schedule, a quick one, since this is about host code; kernels have tests of their own. */
+static void use_schedule(void) {
+  const char *seed = getenv("SIMT_SEED");
+  emulated_gpu_use_schedule(seed ? strtoull(seed, NULL, 10) : 5);
+}
+
+sptrsm_status spti_gpu_open(sptrsm_context *context) {
+  if (context->device != 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "CUDA device %d: the emulator is device 0", context->device);
+  SPTI_TRY(spti_host_alloc(&context->lost, 1, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, "pinned words"));
+  context->pinned = (int32_t *)(context->lost + 1);
+  context->lost_device = context->lost;
+  *context->lost = 0;
+  context->spin_limit = SPTI_SPIN_LIMIT;
+  context->shared_bytes = (size_t)emulated_gpu_shared;
+  use_schedule();
+  snprintf(context->description, sizeof context->description, "emulator");
+  return SPTRSM_OK;
+}
+
+void spti_gpu_close(sptrsm_context *context) { spti_host_free(context->lost); }
+
+sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
+  (void)context;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
+  (void)context;
+  return spti_host_alloc(out, 1, bytes, "page-locked memory");
+}
+
+void spti_gpu_host_free(const sptrsm_context *context, void *memory) {
+  (void)context;
+  spti_host_free(memory);
+}
+
+sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from,
+                                 const spti_lines *to) {
+  const size_t bytes = sptrsm_dtype_bytes(dtype);
+  const spti_storage given = {.ptr = from->ptr, .idx = from->idx, .val = from->val};
+  spti_storage turned;
+  SPTI_TRY(spti_storage_transpose(&turned, &given, n, bytes));
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->ptr, SPTRSM_CUDA, turned.ptr, SPTRSM_HOST, ((size_t)n + 1) * sizeof *to->ptr));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->idx, SPTRSM_CUDA, turned.idx, SPTRSM_HOST, (size_t)nnz * sizeof *to->idx));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->val, SPTRSM_CUDA, turned.val, SPTRSM_HOST, (size_t)nnz * bytes));
+fail: /* the common end */
+  spti_storage_free(&turned, NULL);
+  return status;
+}
+
+/* A small device, so that the rule for recblock's depth has something to say about small triangles. */
+int spti_recblock_count_lanes(int64_t *out, int device) {
+  (void)device;
+  *out = 2;
+  return 0;
+}
+
+static sptrsm_status no_cusparse(sptrsm_plan *plan) {
+  (void)plan;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE: not on the emulator");
+}
+
+const spti_method spti_method_cusparse = {
+    .name = "cusparse",
+    .summary = "stands in for cuSPARSE, refuses everything",
+    .cite = "naumov2011",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_ANY,
+    .analyse = no_cusparse,
+};

@@ -1,0 +1,219 @@
+/* The whole library on the emulated GPU, through its public functions: lives of plans, from the matrix to the end, for every CUDA method.
+ * What the core asks a method, and when, is watched (method_order.h); what a workspace takes is what was said; solves allocate nothing;
+ * nothing is left over, whichever allocation fails. */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+
+#include <string.h>
+
+#include "core/conformance_subjects.h"
+#include "core/oracle.h"
+#include "simt/emulated_gpu.h"
+#include "simt/method_order.h"
+
+typedef struct {
+  const char *method;
+  test_pattern pattern;
+  int32_t n;
+  sptrsm_dtype dtype;
+  sptrsm_format format;
+  sptrsm_op op;
+  int64_t hint;
+  size_t memory_limit;
+  int64_t nrhs[4]; /* one solve each; -1: none */
+} life;
+
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_workspace *workspace;
+  size_t promised, before; /* bytes of a workspace; of all allocations before it was made */
+} parts;
+
+#define TRY(call)                                                                                                                          \
+  do {                                                                                                                                     \
+    const sptrsm_status status_ = (call);                                                                                                  \
+    if (status_ != SPTRSM_OK) return status_;                                                                                              \
+  } while (0)
+
+static sptrsm_status open_plan(parts *p, const life *l, const test_system *system) {
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = l->method;
+  options.op = l->op;
+  options.nrhs_hint = l->hint;
+  options.memory_limit = l->memory_limit;
+  TRY(sptrsm_context_create(&p->context, SPTRSM_CUDA, 0, NULL));
+  TRY(sptrsm_matrix_create(&p->matrix, p->context, &system->T, SPTRSM_COPY));
+  return sptrsm_plan_create(&p->plan, p->matrix, &options);
+}
+
+static sptrsm_status open_workspace(parts *p) {
+  sptrsm_info info = {.size = sizeof info};
+  TRY(sptrsm_plan_info(&info, p->plan));
+  cr_assert_gt(info.panel, 0);
+  TRY(sptrsm_workspace_bytes(&p->promised, p->plan, 0));
+  p->before = emulated_gpu_total;
+  return sptrsm_workspace_create(&p->workspace, p->plan, 0);
+}
+
+static void close_all(parts *p) {
+  sptrsm_workspace_destroy(p->workspace);
+  sptrsm_plan_destroy(p->plan);
+  sptrsm_matrix_destroy(p->matrix);
+  sptrsm_context_destroy(p->context);
+}
+
+/* Multiplying by inverses of diagonal blocks has ten times the bound of substitution. */
+static double tolerance(const life *l, const sptrsm_plan *plan) {
+  sptrsm_info info = {.size = sizeof info};
+  cr_assert_eq(sptrsm_plan_info(&info, plan), SPTRSM_OK);
+  return (l->dtype >= SPTRSM_C64 ? 4 : 1) * (info.inverts ? 10 : 1);
+}
+
+/* `form` draws layouts, places and whether X is B. */
+static sptrsm_status solve_once(const parts *p, const life *l, const test_system *system, int64_t nrhs, int form) {
+  static const double one[2] = {1, 0};
+  const bool in_place = form % 3 == 2;
+  test_block B = test_block_make(l->n, nrhs, l->dtype, (sptrsm_layout)(form % 2), form % 3), X;
+  test_block_fill(&B, (uint64_t)form);
+  if (form % 4 > 1) B.block.place = SPTRSM_CUDA; /* the emulator's device reads any memory */
+  test_block given = test_block_copy(&B);
+  X = in_place ? B : test_block_make(l->n, nrhs, l->dtype, (sptrsm_layout)(form / 2 % 2), 1);
+  if (!in_place && form % 4 % 3 == 0) X.block.place = SPTRSM_CUDA;
+  sptrsm_status status = sptrsm_solve(p->plan, p->workspace, NULL, &B.block, &X.block);
+  if (status == SPTRSM_OK) status = sptrsm_context_sync(p->context);
+  if (status == SPTRSM_OK) {
+    const double residual = test_residual(system, l->op, one, &given, &X, -1);
+    cr_assert(residual <= tolerance(l, p->plan), "%s, n=%d, %lld right-hand sides, form %d: residual %g bounds", l->method, l->n,
+              (long long)nrhs, form, residual);
+    cr_assert(test_block_intact(&X), "%s: wrote outside X", l->method);
+  }
+  if (!in_place) test_block_free(&X);
+  test_block_free(&B);
+  test_block_free(&given);
+  return status;
+}
+
+/* All solves of a plan, in forms that `round` makes others. The first is from a block in host memory, which the workspace's second panel is
+ * for: what it takes is known then, and what follows allocates nothing. */
+static sptrsm_status solve_all(const parts *p, const life *l, const test_system *system, int round) {
+  TRY(solve_once(p, l, system, 1, 0));
+  const size_t taken = emulated_gpu_total - p->before;
+  if (round == 0 && l->n > 0) /* an allocation of nothing takes a byte */
+    cr_assert_leq(taken, p->promised, "%s, n=%d: workspace_bytes said %zu, %zu were taken", l->method, l->n, p->promised, taken);
+  for (int k = 0; k < 4; k++)
+    if (l->nrhs[k] >= 0) TRY(solve_once(p, l, system, l->nrhs[k], 5 * round + k + 1));
+  cr_assert_eq(emulated_gpu_total - p->before, taken, "%s: a solve allocated", l->method);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status live_with(parts *p, const life *l, test_system *system) {
+  TRY(open_plan(p, l, system));
+  TRY(open_workspace(p));
+  TRY(solve_all(p, l, system, 0));
+  test_system_new_values(system, 5);
+  TRY(sptrsm_matrix_set_values(p->matrix, system->T.val));
+  p->before = emulated_gpu_total;
+  return solve_all(p, l, system, 1);
+}
+
+/* The status of the first step that failed. */
+static sptrsm_status live(const life *l) {
+  parts p = {0};
+  test_system system = test_system_make(l->pattern, l->n, l->format, l->dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  const sptrsm_status status = live_with(&p, l, &system);
+  close_all(&p);
+  test_system_free(&system);
+  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", l->method, emulated_gpu_blocks);
+  cr_assert_str_empty(method_order_breach, "out of order: %s", method_order_breach);
+  return status;
+}
+
+static bool runs_here(const char *method) { return strcmp(method, "cusparse") != 0; }
+
+/* A form of a method that its analysis would not choose. */
+static bool is_form(const subject *s) { return strchr(s->name, ':') != NULL; }
+
+static const life kinds[] = {
+    {.pattern = TEST_GRID, .n = 49, .dtype = SPTRSM_F64, .nrhs = {0, 1, 3, 40}},
+    {.pattern = TEST_GRID, .n = 49, .dtype = SPTRSM_F32, .format = SPTRSM_CSC, .hint = 40, .nrhs = {40, 0, 3, 1}},
+    {.pattern = TEST_GRID, .n = 49, .dtype = SPTRSM_C128, .op = SPTRSM_C, .hint = 3, .nrhs = {3, 4, -1, -1}},
+    {.pattern = TEST_RANDOM, .n = 50, .dtype = SPTRSM_F64, .op = SPTRSM_T, .hint = 1, .nrhs = {1, 3, 40, 0}},
+    {.pattern = TEST_CHAIN, .n = 40, .dtype = SPTRSM_C64, .format = SPTRSM_CSC, .nrhs = {3, 1, -1, -1}},
+    {.pattern = TEST_DIAGONAL, .n = 1, .dtype = SPTRSM_F64, .nrhs = {0, 1, 3, 40}},
+    {.pattern = TEST_DIAGONAL, .n = 0, .dtype = SPTRSM_F64, .nrhs = {0, 1, 3, 40}},
+    {.pattern = TEST_DIAGONAL, .n = 0, .dtype = SPTRSM_F32, .hint = 40, .nrhs = {40, 1, -1, -1}},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* All kinds; `refusals` counts those that the method can't do. */
+static void live_all_kinds(const char *method, int *refusals) {
+  for (int k = 0; k < KINDS; k++) {
+    life l = kinds[k];
+    l.method = method;
+    const sptrsm_status status = live(&l);
+    *refusals += status == SPTRSM_ERR_UNSUPPORTED;
+    cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_UNSUPPORTED, "%s, kind %d: %s", method, k, sptrsm_last_error());
+  }
+  cr_assert_gt(method_order_calls, 0);
+}
+
+ParameterizedTestParameters(plan, lives_of_methods) { return conformance_subjects(SPTRSM_CUDA, false); }
+
+ParameterizedTest(subject *s, plan, lives_of_methods) {
+  int refusals = 0;
+  if (!runs_here(s->name)) return;
+  live_all_kinds(s->name, &refusals);
+  const bool stencils_only = strncmp(s->name, "structgrid", strlen("structgrid")) == 0;
+  cr_assert_leq(refusals, stencils_only ? 2 : 0, "%s refused %d kinds", s->name, refusals);
+}
+
+Test(plan, auto_serves_every_kind) {
+  int refusals = 0;
+  live_all_kinds("auto", &refusals);
+  cr_assert_eq(refusals, 0);
+}
+
+/* Every allocation of a life fails once. auto may go on with another method. */
+static void lack_memory(const char *method) {
+  life l = kinds[0];
+  l.method = method;
+  l.n = 16;
+  l.nrhs[0] = 3;
+  l.nrhs[1] = l.nrhs[2] = l.nrhs[3] = -1;
+  for (int k = 0;; k++) {
+    emulated_gpu_fail_at = k;
+    const sptrsm_status status = live(&l);
+    const bool failed = emulated_gpu_fail_at < 0;
+    emulated_gpu_fail_at = -1;
+    cr_assert(status == SPTRSM_ERR_MEMORY || (status == SPTRSM_OK && (!failed || strcmp(method, "auto") == 0)), "%s, allocation %d: %s",
+              method, k, sptrsm_last_error());
+    if (!failed) break;
+    cr_assert_lt(k, 1000);
+  }
+}
+
+ParameterizedTestParameters(plan, lives_without_memory) { return conformance_subjects(SPTRSM_CUDA, false); }
+
+ParameterizedTest(subject *s, plan, lives_without_memory) {
+  if (runs_here(s->name) && !is_form(s)) lack_memory(s->name);
+}
+
+Test(plan, auto_without_memory) { lack_memory("auto"); }
+
+/* Panels are halved until a workspace keeps the limit; a solve of more right-hand sides then takes several. */
+ParameterizedTestParameters(plan, lives_within_a_limit) { return conformance_subjects(SPTRSM_CUDA, false); }
+
+ParameterizedTest(subject *s, plan, lives_within_a_limit) {
+  life l = kinds[0];
+  l.method = s->name;
+  if (!runs_here(s->name) || is_form(s)) return;
+  for (size_t limit = 1 << 8; limit <= 1 << 20; limit *= 64) {
+    l.memory_limit = limit;
+    const sptrsm_status status = live(&l);
+    cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s within %zu bytes: %s", s->name, limit, sptrsm_last_error());
+    if (limit == 1 << 20) cr_assert_eq(status, SPTRSM_OK, "%s: %s", s->name, sptrsm_last_error());
+  }
+}
