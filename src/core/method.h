@@ -47,6 +47,9 @@ typedef struct spti_method {
    * solve works in place on a panel; solve_between, for CUDA methods, reads B and writes X itself, each once and in any layout. */
   sptrsm_status (*solve)(const sptrsm_plan *plan, void *work, const spti_panel *W);
   sptrsm_status (*solve_between)(const sptrsm_plan *plan, void *work, const spti_transfer *);
+  /* May solve_between write so many right-hand sides to that end? Where not it is given the panel, and a pass more moves the solutions on:
+   * for methods that read their solutions again. NULL: to any. */
+  bool (*writes_to)(const sptrsm_plan *plan, const spti_end *to, int32_t width);
 } spti_method;
 
 /* registry.c */

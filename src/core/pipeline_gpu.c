@@ -100,6 +100,10 @@ static sptrsm_status apply_diagonal(const spti_pipeline *line, const spti_stage 
 
 static bool reads_blocks(const spti_stage *stage) { return stage->plan && stage->plan->method->solve_between; }
 
+static bool writes_to(const spti_stage *stage, const spti_end *to, int32_t width) {
+  return reads_blocks(stage) && (!stage->plan->method->writes_to || stage->plan->method->writes_to(stage->plan, to, width));
+}
+
 /* Kernels run their lanes along the columns: a wide column-major block is better turned by the pack kernel. */
 static bool suits_lanes(const spti_columns *c, int32_t width) { return c->col_stride == 1 || width <= SPTI_NARROW_PANEL; }
 
@@ -119,8 +123,9 @@ typedef struct {
 static shortcuts shortcuts_of(const spti_pipeline *line, const side *from, const side *to, int32_t width) {
   if (line->stage_count == 0) return (shortcuts){false, false};
   const spti_columns *b = &from->columns, *x = &to->columns;
+  const spti_end end = end_of_block(x, &line->last, line->last.inverse);
   shortcuts s = {.reads = reads_blocks(&line->stages[0]) && suits_lanes(b, width),
-                 .writes = reads_blocks(&line->stages[line->stage_count - 1]) && suits_lanes(x, width)};
+                 .writes = suits_lanes(x, width) && writes_to(&line->stages[line->stage_count - 1], &end, width)};
   bool keeps = b->row_stride == x->row_stride && b->col_stride == x->col_stride && !line->first.map && !line->last.map;
   if (line->stage_count == 1 && s.reads && b->data == x->data && !keeps) s.writes = false;
   return s;

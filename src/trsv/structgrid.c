@@ -196,7 +196,7 @@ static void release(sptrsm_plan *plan) {
 
 /* ---- per-solve state ---- */
 
-/* Pencils keep the solutions of a tile; where those take too much and nobody says that there are many right-hand sides, tiles solve. */
+/* Pencils take a tile of right-hand sides at least; where a panel of these is large and nobody says that there are many, tiles solve. */
 static int32_t panel_of(const sptrsm_plan *plan) {
   const state *s = plan->state;
   if (s->tasks == TASKS_TILES || s->tasks == TASKS_LINES) return 0;
@@ -250,7 +250,7 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
   size_t tiles = 0, pencils = 0;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_bytes(out, plan, &s->stencil, &s->lines);
   if (plan->view.n > 0 && uses_tiles(s)) SPTI_TRY(tiles_bytes(&tiles, plan, panel));
-  if (plan->view.n > 0 && uses_pencils(s, panel)) SPTI_TRY(spti_structgrid_pencils_bytes(&pencils, plan, &s->stencil, panel));
+  if (plan->view.n > 0 && uses_pencils(s, panel)) pencils = spti_structgrid_pencils_bytes(&s->stencil, panel);
   *out = tiles > pencils ? tiles : pencils;
   return SPTRSM_OK;
 }
@@ -311,6 +311,11 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   return solve_by_tiles(plan, w, all);
 }
 
+/* Pencils read again what other lines have solved. */
+static bool writes_to(const sptrsm_plan *plan, const spti_end *to, int32_t width) {
+  return !uses_pencils(plan->state, width) || spti_structgrid_pencils_can_read(to, width);
+}
+
 static void describe_lines(const sptrsm_plan *plan, char *out, size_t room) {
   const spti_structgrid_lines *l = &((const state *)plan->state)->lines;
   const double waited = spti_structgrid_lines_waited(plan, l);
@@ -350,4 +355,5 @@ const spti_method spti_method_structgrid = {
     .work_create = work_create,
     .work_free = work_free,
     .solve_between = solve_between,
+    .writes_to = writes_to,
 };

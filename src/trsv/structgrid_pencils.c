@@ -29,27 +29,25 @@ int32_t spti_structgrid_pencils_panel(const sptrsm_plan *plan) {
 }
 
 typedef struct {
-  void *solutions; /* [n][TILE] */
   int32_t *progress, *control;
 } arrays;
 
-static arrays carve(spti_carver *c, const sptrsm_plan *plan, const spti_stencil *s, int32_t panel) {
+static arrays carve(spti_carver *c, const spti_stencil *s, int32_t panel) {
   arrays a;
-  a.solutions = spti_carve(c, (int64_t)plan->view.n * least(panel, TILE), sptrsm_dtype_bytes(plan->view.dtype));
   a.progress = spti_carve(c, (int64_t)least(tiles_of(panel), spti_pencil_tiles_most(s)) * s->grid[1] * s->grid[2], sizeof *a.progress);
   a.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *a.control);
   return a;
 }
 
-sptrsm_status spti_structgrid_pencils_bytes(size_t *out, const sptrsm_plan *plan, const spti_stencil *s, int32_t panel) {
+size_t spti_structgrid_pencils_bytes(const spti_stencil *s, int32_t panel) {
   spti_carver c = {0};
-  carve(&c, plan, s, panel);
-  *out = c.used;
-  return SPTRSM_OK;
+  carve(&c, s, panel);
+  return c.used;
 }
 
-/* Lines read what others solved row by row: where columns are next to each other, and rows neither moved nor scaled. */
-static bool can_be_read_again(const spti_end *to, int32_t width) { return !to->map && !to->scale && (to->col_stride == 1 || width == 1); }
+bool spti_structgrid_pencils_can_read(const spti_end *to, int32_t width) {
+  return !to->map && !to->scale && (to->col_stride == 1 || width == 1);
+}
 
 static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
   end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
@@ -59,15 +57,13 @@ static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
 sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_stencil *s, const int32_t *present, void *memory,
                                             int32_t panel, const spti_transfer *all) {
   spti_carver c = {.base = memory};
-  const arrays work = carve(&c, plan, s, panel);
-  const bool in_x = can_be_read_again(&all->to, all->width);
-  const int32_t at_once = in_x ? least(tiles_of(all->width), spti_pencil_tiles_most(s)) : 1;
+  const arrays work = carve(&c, s, panel);
+  const int32_t at_once = least(tiles_of(all->width), spti_pencil_tiles_most(s));
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_structgrid_pencils_args args = {
       .view = plan->view,
       .stencil = *s,
       .present = present,
-      .in_x = in_x,
       .progress = work.progress,
       .sync = {.control = work.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
   for (int32_t tile = 0; tile < tiles_of(all->width); tile += at_once) {
@@ -76,7 +72,6 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
     args.transfer = (spti_transfer){
         .from = end_from(all->from, k, bytes), .to = end_from(all->to, k, bytes), .alpha = {all->alpha[0], all->alpha[1]}, .width = width};
     args.tiles = tiles;
-    args.store = in_x ? args.transfer.to : (spti_end){.data = work.solutions, .row_stride = width, .col_stride = 1};
     SPTI_CUDA(spti_structgrid_pencils_start_launch(&args, plan->context->stream));
     SPTI_CUDA(spti_structgrid_pencils_solve_launch(&args, plan->context->stream));
   }

@@ -3,11 +3,12 @@
  * Line (y, z) is the X rows of a grid with that y and z, solved in order, a chunk of rows at a time. What a row needs of its own line is
  * in registers; what it needs of other lines slides along with it: of a cube's twelve such neighbours four are read, at x+1.
  *
- * Protocol. A line counts its solved rows in a word of its own, released after each chunk; others wait until it is far enough and
- * then read solutions where they stand: in X, if its rows are in one piece, so that B is read and X written once and that is all the
- * traffic there is. Two words are looked at, (y-1, z)'s and (y+1, z-1)'s, or (y, z-1)'s where there is no y+1 or the stencil has no use
- * for it: who solved rows up to x there has waited for (y, z-1), (y-1, z-1), (y-2, z) and (y, z-2) as far as that, and hands on what it
- * acquired. Every line waits for its neighbours, whatever entries its rows have, so that this holds where entries are missing.
+ * Protocol. A line counts its solved rows in a word of its own, released after each chunk; others wait until it is far enough and then read
+ * solutions where they stand, in X, so that B is read and X written once and that is all the traffic there is; an X whose rows are not in
+ * one piece, or moved or scaled, is the core's panel (spti_method.writes_to). Two words are looked at, (y-1, z)'s and (y+1, z-1)'s, or (y,
+ * z-1)'s where there is no y+1 or the stencil has no use for it: who solved rows up to x there has waited for (y, z-1), (y-1, z-1), (y-2,
+ * z) and (y, z-2) as far as that, and hands on what it acquired. Every line waits for its neighbours, whatever entries its rows have, so
+ * that this holds where entries are missing.
  *
  * What nobody waits for comes early: B and the matrix's values a chunk before they are needed, and from memory to L2 before that.
  *
@@ -111,8 +112,8 @@ template <typename T, typename Shape> struct pencil {
   int32_t y, z, tile, X, k; /* the lane's right-hand side, or the last one again */
   bool mine;                /* not again */
   int32_t start;            /* where the first chunk begins, 0 or before */
-  int64_t step, first;      /* from a row to the next in the store; position of row x = 0 */
-  T *own;                   /* the store's row x = 0 */
+  int64_t step, first;      /* from a row to the next in X; position of row x = 0 */
+  T *own;                   /* X's row x = 0 */
   const int32_t *watched;   /* what this lane watches, of two */
   int32_t seen;             /* there, or enough */
   int64_t first_value;      /* of the line, in the matrix */
@@ -127,8 +128,9 @@ template <typename T, typename Shape> struct pencil {
     k = mine ? at : last;
     start = start_of(y + int64_t(spti_pencil_rise(&a.stencil)) * z);
     first = line(y, z) * X;
-    step = a.view.backward ? -a.store.row_stride : a.store.row_stride;
-    own = static_cast<T *>(a.store.data) + (a.view.backward ? (a.view.n - 1) * a.store.row_stride : 0) + first * step + k;
+    const spti_end &to = a.transfer.to;
+    step = a.view.backward ? -to.row_stride : to.row_stride;
+    own = static_cast<T *>(to.data) + (a.view.backward ? (a.view.n - 1) * to.row_stride : 0) + first * step + k;
     watch();
     const int64_t plane = int64_t(a.stencil.grid[1]) * X;
     const bool below = z >= 1;
@@ -281,11 +283,8 @@ template <typename T, typename Shape> struct pencil {
     x1 = v[ROWS + 1];
     T *at = own + x * step;
 #pragma unroll
-    for (int i = 0; i < ROWS; i++, at += step) {
-      if (!mine || !in_line(x + i)) continue;
-      store(at, v[i + 2]);
-      if (!a.in_x) write_solution(a.transfer, row(x + i), k, v[i + 2]);
-    }
+    for (int i = 0; i < ROWS; i++, at += step)
+      if (mine && in_line(x + i)) store(at, v[i + 2]);
   }
   SPTI_DEVICE void scale_rows(int32_t x, T (&rhs)[ROWS]) const {
     const spti_end &from = a.transfer.from;

@@ -23,11 +23,9 @@ typedef struct {
   spti_view view;         /* pull */
   spti_stencil stencil;   /* its grid is the view's */
   const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); NULL: all that the grid allows */
-  spti_transfer transfer;
-  spti_end store;    /* where lines read what others solved, in columns next to each other: X itself, or work of the solve */
-  int32_t in_x;      /* the store is X */
-  int32_t tiles;     /* of right-hand sides */
-  int32_t *progress; /* [tiles][Y Z]: rows solved of each line */
+  spti_transfer transfer; /* its `to` has columns next to each other, no map and no scale: lines read there what others solved */
+  int32_t tiles;          /* of right-hand sides */
+  int32_t *progress;      /* [tiles][Y Z]: rows solved of each line */
   spti_syncfree sync;
 } spti_structgrid_pencils_args;
 

@@ -60,6 +60,10 @@ sptrsm_status method_case_solve_after_loss(sptrsm_plan *plan, int32_t panel, con
   return status;
 }
 
+bool method_case_writes_to(const sptrsm_plan *plan, const spti_end *to, int32_t width) {
+  return !plan->method->writes_to || plan->method->writes_to(plan, to, width);
+}
+
 int32_t method_case_panel(const sptrsm_plan *plan) { return plan->method->panel ? plan->method->panel(plan) : 0; }
 
 bool method_case_is_deterministic(const sptrsm_plan *plan) {

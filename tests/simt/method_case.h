@@ -19,6 +19,7 @@ sptrsm_status method_case_solve(sptrsm_plan *, int32_t panel, const spti_transfe
 sptrsm_status method_case_solve_each(sptrsm_plan *, int32_t panel, const spti_transfer *transfers, int count);
 /* With two works for `panel` right-hand sides, each full of what solves that were given up may leave; one solve with each. */
 sptrsm_status method_case_solve_after_loss(sptrsm_plan *, int32_t panel, const spti_transfer transfers[2]);
+bool method_case_writes_to(const sptrsm_plan *, const spti_end *, int32_t width); /* if not, the core gives it a panel instead */
 int32_t method_case_panel(const sptrsm_plan *); /* right-hand sides at once by the method's own rule; 0: it leaves that to the core */
 bool method_case_is_deterministic(const sptrsm_plan *);  /* what plan_info would say */
 const char *method_case_parameters(const sptrsm_plan *); /* what describe says; valid until the next call */

@@ -91,6 +91,10 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   return after_analysis(plan, "solve_between")->solve_between(plan, work, transfer);
 }
 
+static bool writes_to(const sptrsm_plan *plan, const spti_end *to, int32_t width) {
+  return after_analysis(plan, "writes_to")->writes_to(plan, to, width);
+}
+
 /* A method that leaves a function out is shown without it. */
 static spti_method shown(const spti_method *m) {
   spti_method copy = *m;
@@ -104,6 +108,7 @@ static spti_method shown(const spti_method *m) {
   if (m->work_free) copy.work_free = work_free;
   if (m->solve) copy.solve = solve;
   if (m->solve_between) copy.solve_between = solve_between;
+  if (m->writes_to) copy.writes_to = writes_to;
   return copy;
 }
 
