@@ -18,9 +18,7 @@ struct host_case {
   sptrsm_plan *plan;
 
   host_case(const struct spti_method *m, shape pattern, bool unit) : method(m), columns(pattern, N, true, unit, true, false, 1) {
-    spti_view view = columns.view;
-    view.pull = true;
-    view.backward = false;
+    const spti_view view = as_rows(columns);
     plan = plan_case_open(&view);
     simt::use(simt::schedule::from_seed(3));
   }

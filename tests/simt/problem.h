@@ -162,6 +162,14 @@ private:
   }
 };
 
+/* Read as rows, the columns of a system are the mirror image's: of the other direction. */
+template <typename T> spti_view as_rows(const problem<T> &columns) {
+  spti_view view = columns.view;
+  view.pull = true;
+  view.backward = !view.backward;
+  return view;
+}
+
 template <typename T> std::vector<T> random_block(int64_t count, uint64_t seed) {
   numbers random(seed);
   std::vector<T> v(static_cast<size_t>(count));

@@ -5,15 +5,14 @@
 
 #include <stdlib.h>
 
+#include "simt/drawn_case.h"
 #include "simt/problem.h"
 #include "simt/simt.h"
 #include "trsm/syncfree_csc_kernels.h"
 #include "trsv/syncfree_csc_one_kernels.h"
 
-struct solve_case {
-  shape pattern = shape::random;
-  int32_t n = 40, width = 7;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false;
+struct solve_case : drawn_system {
+  int32_t width = 7;
   sptrsm_select select = SPTRSM_SELECT_ADAPTIVE;
   int32_t p = 8, q = 8192, whole_column = 4, second_chunk = 4, block_warps = 2;
   int one = -1;             /* the kernel for one right-hand side: an spti_syncfree_csc_inside */
@@ -33,12 +32,8 @@ struct solve_case {
   }
   /* Everything but the shape of the problem. */
   void draw(uint64_t seed) {
-    numbers r(seed + 77);
-    for (int i = 0; i < 8; i++) r.next();
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
+    numbers r = numbers_of(seed + 77);
+    draw_system(r);
     select = sptrsm_select(r.below(3));
     p = r.below(2) ? 8 : 1 + r.below(70);
     q = r.below(2) ? 8192 : 1 + r.below(20);
@@ -50,13 +45,11 @@ struct solve_case {
     limits = {3 + r.below(12), 1 + r.below(5), 2 + r.below(6), 1 + r.below(4)};
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
-           (one >= 0 ? " one=" + std::to_string(one) : "") + " select=" + std::to_string(int(select)) + " p=" + std::to_string(p) +
-           " q=" + std::to_string(q) + " chunks=" + std::to_string(whole_column) + "," + std::to_string(second_chunk) +
-           " warps=" + std::to_string(block_warps) + (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") +
-           " limits=" + std::to_string(limits.split_above) + "," + std::to_string(limits.segment) + "," +
-           std::to_string(limits.gather_above) + "," + std::to_string(limits.share);
+    return system_name() + " width=" + std::to_string(width) + (one >= 0 ? " one=" + std::to_string(one) : "") +
+           " select=" + std::to_string(int(select)) + " p=" + std::to_string(p) + " q=" + std::to_string(q) +
+           " chunks=" + std::to_string(whole_column) + "," + std::to_string(second_chunk) + " warps=" + std::to_string(block_warps) +
+           (ready_order ? " ready order" : "") + (gathered ? " gathered" : "") + " limits=" + std::to_string(limits.split_above) + "," +
+           std::to_string(limits.segment) + "," + std::to_string(limits.gather_above) + "," + std::to_string(limits.share);
   }
 };
 

@@ -9,7 +9,9 @@
 
 #include "core/block_reference.h"
 #include "simt/block_ends.h"
+#include "simt/drawn_case.h"
 #include "simt/problem.h"
+#include "simt/run_cases.h"
 #include "simt/simt.h"
 
 template <typename T> static T conjugate(T v) { return v; }
@@ -19,28 +21,19 @@ static bool is_finite(float v) { return std::isfinite(v); }
 template <typename R> static bool is_finite(std::complex<R> v) { return is_finite(v.real()) && is_finite(v.imag()); }
 
 /* What varies of a run. */
-struct block_case {
-  shape pattern = shape::random;
-  int32_t n = 40, width = 7, tile = 8;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false, heralds = true;
+struct block_case : drawn_ends {
+  int32_t tile = 8;
+  bool heralds = true;
   block_rules rules = BLOCK_RULES;
   bool refined = false; /* panels beyond the bound: else substituted */
-  bool permuted = false, scaled = false, columns = false, in_place = false;
   int32_t spin_limit = 100000;
 
   /* Everything but the shape of the problem. */
   void draw(uint64_t seed) {
     static const double bounds[] = {100, 100, 0, 3};
-    numbers r(seed + 99);
-    for (int i = 0; i < 8; i++) r.next();
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
-    permuted = r.below(3) == 0;
-    scaled = r.below(3) == 0;
-    columns = r.below(2);
-    in_place = !permuted && r.below(3) == 0;
+    numbers r = numbers_of(seed + 99);
+    draw_system(r);
+    draw_ends(r);
     rules.rows = 16 << r.below(3);
     rules.least = 16;
     rules.window = r.below(2) ? 0 : 24;
@@ -50,17 +43,13 @@ struct block_case {
   }
   /* What must not change a bit. */
   void draw_schedule(uint64_t seed) {
-    numbers r(seed + 1234);
-    for (int i = 0; i < 8; i++) r.next();
+    numbers r = numbers_of(seed + 1234);
     tile = 8 << r.below(3);
     heralds = r.below(2);
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           " tile=" + std::to_string(tile) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
-           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (permuted ? " permuted" : "") + (scaled ? " scaled" : "") +
-           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + (heralds ? " heralds" : "") +
-           " rules=" + std::to_string(rules.rows) + "," + std::to_string(rules.window) + "," + std::to_string(rules.bound);
+    return ends_name() + " tile=" + std::to_string(tile) + (heralds ? " heralds" : "") + " rules=" + std::to_string(rules.rows) + "," +
+           std::to_string(rules.window) + "," + std::to_string(rules.bound);
   }
 };
 
@@ -70,9 +59,7 @@ template <typename T> struct rows_of {
   spti_view view;
 
   rows_of(const block_case &c, uint64_t seed) : columns(c.pattern, c.n, !c.backward, c.unit, c.stored_diagonal, c.conj, seed) {
-    view = columns.view;
-    view.pull = true;
-    view.backward = c.backward;
+    view = as_rows(columns);
   }
   T value(int64_t p) const { return view.conj ? conjugate(columns.val[size_t(p)]) : columns.val[size_t(p)]; }
 
@@ -185,22 +172,8 @@ template <typename T> static std::string run_case(const block_case &c, uint64_t 
   return "";
 }
 
-static void expect(const std::string &failure, const block_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
-
 template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      block_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      c.width = width;
-      expect(run_case<T>(c, seed), c, type, seed);
-    }
+  run_shapes<block_case>(n, width, first, seeds, type, run_case<T>);
 }
 
 template <typename T>

@@ -8,9 +8,9 @@
 
 #include "core/block_reference.h"
 #include "core/row_panel_kernels.h"
+#include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
 #include "simt/plan_case.h"
-#include "simt/problem.h"
 #include "simt/simt.h"
 
 extern "C" {
@@ -19,28 +19,20 @@ extern "C" {
 
 namespace {
 
-struct block_case {
-  shape pattern = shape::random;
-  int32_t n = 40;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false;
+struct block_case : drawn_system {
   int decades = 0; /* rows are scaled by up to so many powers of ten up or down */
   block_rules rules = BLOCK_RULES;
 
   void draw(uint64_t seed) {
     static const int32_t rows[] = {64, 64, 16, 48}, least[] = {16, 64, 7, 16}, windows[] = {0, 64, 128, 0};
-    numbers r(seed + 77);
-    for (int i = 0; i < 8; i++) r.next();
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
+    numbers r = numbers_of(seed + 77);
+    draw_system(r);
     const int kind = r.below(4);
     rules = {rows[kind], least[kind], windows[r.below(4)], r.below(3) ? 8.0 : 2.0, r.below(3) ? 1000.0 : 10.0};
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
-           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + " rows=" + std::to_string(rules.rows) +
-           " least=" + std::to_string(rules.least) + " window=" + std::to_string(rules.window);
+    return system_name() + " rows=" + std::to_string(rules.rows) + " least=" + std::to_string(rules.least) +
+           " window=" + std::to_string(rules.window);
   }
   spti_block_settings settings() const {
     return {rules.rows, rules.least, rules.window ? rules.window : 1 << 17, int32_t(rules.bound), int32_t(rules.refine)};
@@ -56,10 +48,7 @@ template <typename T> struct system_of_case {
     for (int32_t j = 0; j < c.n; j++)
       for (int64_t p = columns.ptr[size_t(j)]; p < columns.ptr[size_t(j) + 1]; p++)
         if (columns.idx[size_t(p)] != j && (p * 7 + j) % 13 == 0) columns.val[size_t(p)] = T(0);
-    view = columns.view;
-    view.val = columns.val.data();
-    view.pull = true;
-    view.backward = c.backward;
+    view = as_rows(columns);
     if (c.decades > 0) scale_rows(c.decades, seed);
   }
   /* Row i of the pull view is line i. */

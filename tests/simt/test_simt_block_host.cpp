@@ -93,36 +93,38 @@ Test(simt_block_host, variants) {
 
 namespace {
 
+/* A lower triangle by rows and one right-hand side. */
+template <typename T> struct small_system {
+  std::vector<int64_t> ptr;
+  std::vector<int32_t> idx;
+  std::vector<T> val, B;
+
+  /* Solved by that variant of block, which says `flags` of its panels. */
+  std::vector<T> solve(const char *variant, const char *flags) {
+    std::vector<T> X(B.size(), T(77));
+    spti_view view = view_of(int32_t(B.size()), ptr, idx, val);
+    view.tail = 1;
+    view.pull = true;
+    const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+    sptrsm_plan *plan = plan_case_open(&view);
+    simt::use(simt::schedule::from_seed(5));
+    cr_assert_eq(method_case_analyse(plan, &spti_method_block, variant), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert(strstr(method_case_parameters(plan), flags), "%g, ...: %s", double(val[0]), method_case_parameters(plan));
+    cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+    method_case_close(plan);
+    return X;
+  }
+};
+
 /* d0 x0 = b, c x0 + d1 x1 = 0. */
 template <typename T> struct pair_of_rows {
   T d0, c, d1, b;
 
   void check(const char *flags) const {
-    const int64_t ptr[] = {0, 1, 3};
-    const int32_t idx[] = {0, 0, 1};
-    const T val[] = {d0, c, d1}, B[] = {b, 0};
-    T X[] = {0, 0};
-    spti_view view = {};
-    view.n = 2;
-    view.nnz = 3;
-    view.dtype = dtype_of<T>::value;
-    view.place = SPTRSM_CUDA;
-    view.ptr = ptr;
-    view.idx = idx;
-    view.val = val;
-    view.tail = 1;
-    view.pull = true;
-    const spti_transfer transfer = {{const_cast<T *>(B), 1, 1, nullptr, nullptr, 0}, {X, 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
-    sptrsm_plan *plan = plan_case_open(&view);
-    simt::use(simt::schedule::from_seed(5));
-    cr_assert_eq(method_case_analyse(plan, &spti_method_block, ""), SPTRSM_OK, "%s", sptrsm_last_error());
-    cr_assert(strstr(method_case_parameters(plan), flags), "%g, %g, %g: %s", double(d0), double(c), double(d1),
-              method_case_parameters(plan));
-    cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+    const std::vector<T> X = small_system<T>{{0, 1, 3}, {0, 0, 1}, {d0, c, d1}, {b, 0}}.solve("", flags);
     const T first = b / d0, second = -c * first / d1, u = std::numeric_limits<T>::epsilon();
     cr_assert(std::abs(X[0] - first) <= u * std::abs(first) && std::abs(X[1] - second) <= 4 * u * std::abs(second),
               "%g, %g, %g: x = %g, %g", double(d0), double(c), double(d1), double(X[0]), double(X[1]));
-    method_case_close(plan);
   }
 };
 
@@ -131,28 +133,9 @@ template <typename T> struct pair_of_rows {
 /* A product with the inverse that overflows in one row must not be felt in rows that do not need it: the step of refinement multiplies
  * zeros by it. */
 Test(simt_block_host, overflow_in_a_refined_panel) {
-  const int64_t ptr[] = {0, 1, 2, 3, 5};
-  const int32_t idx[] = {0, 1, 2, 2, 3};
-  const double val[] = {1e-10, 1, 1, 1, 1}, B[] = {1e299, 1, 2, 3};
-  double X[] = {0, 0, 0, 0};
-  spti_view view = {};
-  view.n = 4;
-  view.nnz = 5;
-  view.dtype = SPTRSM_F64;
-  view.place = SPTRSM_CUDA;
-  view.ptr = ptr;
-  view.idx = idx;
-  view.val = val;
-  view.tail = 1;
-  view.pull = true;
-  const spti_transfer transfer = {{const_cast<double *>(B), 1, 1, nullptr, nullptr, 0}, {X, 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
-  sptrsm_plan *plan = plan_case_open(&view);
-  simt::use(simt::schedule::from_seed(6));
-  cr_assert_eq(method_case_analyse(plan, &spti_method_block, "bound=0"), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert(strstr(method_case_parameters(plan), "refined=1"), "%s", method_case_parameters(plan));
-  cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
+  small_system<double> system = {{0, 1, 2, 3, 5}, {0, 1, 2, 2, 3}, {1e-10, 1, 1, 1, 1}, {1e299, 1, 2, 3}};
+  const std::vector<double> X = system.solve("bound=0", "refined=1");
   cr_assert(std::isinf(X[0]) && X[1] == 1 && X[2] == 2 && X[3] == 1, "x = %g, %g, %g, %g", X[0], X[1], X[2], X[3]);
-  method_case_close(plan);
 }
 
 /* What refinement can bring back depends on the precision of the inverse. */
@@ -205,37 +188,18 @@ Test(simt_block_host, too_many_windows) {
  * Where row 64 nearly cancels, its near columns multiplied in advance would leave row 65 a residual many times its terms. */
 static void near_columns(double weight, double x64, const char *flags) {
   enum { N = 80 };
-  std::vector<int64_t> ptr(1, 0);
-  std::vector<int32_t> idx;
-  std::vector<double> val, B;
+  small_system<double> system = {{0}, {}, {}, {}};
   for (int32_t i = 0; i < N; i++) {
     const double before = i == 64 ? weight : i == 65 ? 0.5 * x64 : i > 0 ? 0.125 : 0, entry = i == 64 ? weight : i == 65 ? 0.5 : 0.125;
-    if (i > 0) idx.push_back(i - 1), val.push_back(entry);
-    idx.push_back(i);
-    val.push_back(1);
-    ptr.push_back(int64_t(idx.size()));
-    B.push_back(before + (i == 64 ? x64 : 1));
+    if (i > 0) system.idx.push_back(i - 1), system.val.push_back(entry);
+    system.idx.push_back(i);
+    system.val.push_back(1);
+    system.ptr.push_back(int64_t(system.idx.size()));
+    system.B.push_back(before + (i == 64 ? x64 : 1));
   }
-  std::vector<double> X(N, 77);
-  spti_view view = {};
-  view.n = N;
-  view.nnz = ptr[N];
-  view.dtype = SPTRSM_F64;
-  view.place = SPTRSM_CUDA;
-  view.ptr = ptr.data();
-  view.idx = idx.data();
-  view.val = val.data();
-  view.tail = 1;
-  view.pull = true;
-  const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
-  sptrsm_plan *plan = plan_case_open(&view);
-  simt::use(simt::schedule::from_seed(8));
-  cr_assert_eq(method_case_analyse(plan, &spti_method_block, ""), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert(strstr(method_case_parameters(plan), flags), "%s", method_case_parameters(plan));
-  cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s", sptrsm_last_error());
-  const double residual = std::abs(B[65] - X[64] / 2 - X[65]), terms = std::abs(X[64] / 2) + std::abs(X[65]);
+  const std::vector<double> X = system.solve("", flags);
+  const double residual = std::abs(system.B[65] - X[64] / 2 - X[65]), terms = std::abs(X[64] / 2) + std::abs(X[65]);
   cr_assert(residual <= 4 * std::numeric_limits<double>::epsilon() * terms, "weight %g: %g of %g", weight, residual, terms);
-  method_case_close(plan);
 }
 
 Test(simt_block_host, near_columns_with_and_without_cancellation) {

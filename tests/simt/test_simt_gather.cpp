@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "simt/block_ends.h"
+#include "simt/drawn_case.h"
 #include "simt/problem.h"
+#include "simt/run_cases.h"
 #include "simt/simt.h"
 #include "trsm/gather_kernels.h"
 
@@ -15,41 +17,26 @@ template <typename T> static T conjugate(T v) { return v; }
 template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }
 
 /* What varies of a run. */
-struct gather_case {
-  shape pattern = shape::random;
-  int32_t n = 40, width = 7;
+struct gather_case : drawn_ends {
   spti_gather_form form = SPTI_GATHER_ROWS;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false;
   spti_gather_split split = {512, 256};
-  bool permuted = false, scaled = false, columns = false, in_place = false;
   int32_t lost_place = -1; /* a lost dependency: this place's row waits for itself */
   int32_t spin_limit = 100000;
 
   /* Everything but the shape of the problem. */
   void draw(uint64_t seed) {
-    numbers r(seed + 99);
-    for (int i = 0; i < 8; i++) r.next();
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
-    permuted = r.below(3) == 0;
-    scaled = r.below(3) == 0;
-    columns = r.below(2);
-    in_place = !permuted && r.below(3) == 0;
+    numbers r = numbers_of(seed + 99);
+    draw_system(r);
+    draw_ends(r);
     draw_schedule(seed);
   }
   /* What must not change a bit. */
   void draw_schedule(uint64_t seed) {
-    numbers r(seed + 1234);
-    for (int i = 0; i < 8; i++) r.next();
+    numbers r = numbers_of(seed + 1234);
     form = spti_gather_form(r.below(4));
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           " form=" + std::to_string(int(form)) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
-           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (permuted ? " permuted" : "") + (scaled ? " scaled" : "") +
-           (columns ? " columns" : " rows") + (in_place ? " in place" : "") + " split=" + std::to_string(split.above) + "," +
+    return ends_name() + " form=" + std::to_string(int(form)) + " split=" + std::to_string(split.above) + "," +
            std::to_string(split.segment);
   }
 };
@@ -200,23 +187,11 @@ template <typename T> static std::string run_case(const gather_case &c, uint64_t
   return "";
 }
 
-static void expect(const std::string &failure, const gather_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
-
 template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      gather_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      c.width = width;
-      if (seed % 2) c.split = {3 + int32_t(seed % 12), 1 + int32_t(seed % 7)};
-      expect(run_case<T>(c, seed), c, type, seed);
-    }
+  run_shapes<gather_case>(n, width, first, seeds, type, [](gather_case &c, uint64_t seed) {
+    if (seed % 2) c.split = {3 + int32_t(seed % 12), 1 + int32_t(seed % 7)};
+    return run_case<T>(c, seed);
+  });
 }
 
 template <typename T>

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "simt/block_ends.h"
+#include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
 #include "simt/method_case.h"
+#include "simt/run_cases.h"
 #include "simt/simt.h"
 #include "simt/two_views.h"
 #include "trsv/levelset_gpu_kernels.h"
@@ -17,34 +19,14 @@ namespace {
 
 const char *const always = "block=100000"; /* however many levels there are */
 
-struct block_case {
-  shape pattern = shape::random;
-  int32_t n = 40, width = 8;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false;
-  bool permuted = false, scaled = false, columns = false, in_place = false;
-
+struct block_case : drawn_ends {
   void draw(uint64_t seed) {
-    numbers r(seed + 41);
-    for (int i = 0; i < 8; i++) r.next();
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
-    permuted = r.below(3) == 0;
-    scaled = r.below(3) == 0;
-    columns = r.below(4) == 0;
-    in_place = !permuted && r.below(3) == 0;
+    numbers r = numbers_of(seed + 41);
+    draw_system(r);
+    draw_ends(r);
   }
-  std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
-           (permuted ? " permuted" : "") + (scaled ? " scaled" : "") + (columns ? " columns" : " rows") + (in_place ? " in place" : "");
-  }
+  std::string name() const { return ends_name(); }
 };
-
-void expect(const std::string &failure, const block_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
 
 std::string analyse(sptrsm_plan *plan) {
   if (method_case_analyse(plan, &spti_method_levelset_gpu, always) == SPTRSM_OK) return "";

@@ -4,30 +4,27 @@
 
 #include <string.h>
 
+#include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
 #include "simt/problem.h"
 #include "simt/recblock_case.h"
+#include "simt/run_cases.h"
 #include "simt/simt.h"
 #include "trsv/recblock_kernels.h"
 
 namespace {
 
-struct blocks_case {
-  shape pattern = shape::random;
-  int32_t n = 40, width = 3;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false, column_major = false, in_place = false, update = false;
+struct blocks_case : drawn_system {
+  int32_t width = 3;
+  bool column_major = false, in_place = false, update = false;
   bool permuted = false; /* rows of B and X mapped and scaled */
   std::string variant;
 
   void draw(uint64_t seed) {
     static const char *const levels[] = {"levels=20,thin=100", "levels=0,thin=0", "levels=3,thin=3"};
     static const char *const rows[] = {"short=32,long=2048,chunk=256", "short=2,long=3,chunk=2", "thread=2,short=1,long=4,chunk=3"};
-    numbers r(seed + 55);
-    for (int i = 0; i < 8; i++) r.next();
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
+    numbers r = numbers_of(seed + 55);
+    draw_system(r);
     column_major = r.below(2);
     permuted = r.below(3) == 0;
     in_place = !permuted && r.below(2);
@@ -35,20 +32,10 @@ struct blocks_case {
     variant = "depth=" + std::to_string(r.below(5)) + "," + levels[r.below(3)] + "," + rows[r.below(3)];
   }
   std::string name() const {
-    return std::string(shape_name(pattern)) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
-           (column_major ? " columns" : " rows") + (in_place ? " in place" : "") + (permuted ? " permuted" : "") +
-           (update ? " update" : "") + " " + variant;
+    return system_name() + " width=" + std::to_string(width) + (column_major ? " columns" : " rows") + (in_place ? " in place" : "") +
+           (permuted ? " permuted" : "") + (update ? " update" : "") + " " + variant;
   }
 };
-
-/* Read as rows, the columns of the mirror image are a system of the other direction's pattern turned round. */
-template <typename T> spti_view rows_of(const problem<T> &columns, bool backward) {
-  spti_view v = columns.view;
-  v.pull = true;
-  v.backward = backward;
-  return v;
-}
 
 /* A block with its layout, and the end of a transfer that it is. */
 template <typename T> struct block {
@@ -114,7 +101,7 @@ template <typename T>
 std::string run_case(const blocks_case &c, uint64_t seed, block<T> *solution = nullptr, std::string *parameters = nullptr) {
   simt::use(simt::schedule::from_seed(seed));
   const problem<T> columns(c.pattern, c.n, !c.backward, c.unit, c.stored_diagonal, c.conj, seed % 5);
-  const spti_view view = rows_of(columns, c.backward);
+  const spti_view view = as_rows(columns);
   std::vector<T> other(columns.val);
   for (T &v : other) v = v * typename dtype_of<T>::real(3);
   block<T> B(c, seed);
@@ -141,22 +128,8 @@ std::string run_case(const blocks_case &c, uint64_t seed, block<T> *solution = n
   return worst <= (dtype_of<T>::value >= SPTRSM_C64 ? 4.0 : 1.0) ? "" : "residual " + std::to_string(worst) + " bounds, " + run.parameters;
 }
 
-void expect(const std::string &failure, const blocks_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
-
 template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      blocks_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      c.width = width;
-      expect(run_case<T>(c, seed), c, type, seed);
-    }
+  run_shapes<blocks_case>(n, width, first, seeds, type, [](const blocks_case &c, uint64_t seed) { return run_case<T>(c, seed); });
 }
 
 template <typename T> void all_orders_and_widths(const char *type, uint64_t seeds) {

@@ -1,24 +1,11 @@
 /* The kernels of syncfree-csc under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
+#include "simt/run_cases.h"
 #include "simt/solve_case.h"
 
-static void expect(const std::string &failure, const solve_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
-
 template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      solve_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      c.width = width;
-      expect(run_case<T>(c, seed), c, type, seed);
-    }
+  run_shapes<solve_case>(n, width, first, seeds, type, [](const solve_case &c, uint64_t seed) { return run_case<T>(c, seed); });
 }
 
 template <typename T> static void all_orders_and_widths(const char *type, uint64_t seeds) {

@@ -2,36 +2,25 @@
 #include <criterion/criterion.h>
 
 #include "core/device.cuh"
+#include "simt/run_cases.h"
 #include "simt/solve_case.h"
 
-template <typename T> static void expect_solved(const solve_case &c, uint64_t seed) {
-  const std::string failure = run_case<T>(c, seed);
-  cr_assert(failure.empty(), "%s; %s; replay with SIMT_SEED=%llu", failure.c_str(), c.name().c_str(), (unsigned long long)seed);
+template <typename T> static void all_shapes(int32_t n, uint64_t first, uint64_t seeds, const char *type) {
+  run_shapes<solve_case>(n, 1, first, seeds, type, [](solve_case &c, uint64_t seed) {
+    c.use_one(seed + uint64_t(c.pattern));
+    return run_case<T>(c, seed);
+  });
 }
 
-template <typename T> static void all_shapes(int32_t n, uint64_t first, uint64_t seeds) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      solve_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.use_one(seed + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      expect_solved<T>(c, seed);
-    }
-}
-
-template <typename T> static void all_orders(uint64_t seeds) {
+template <typename T> static void all_orders(const char *type, uint64_t seeds) {
   static const int32_t orders[] = {0, 1, 2, 15, 16, 17, 33, 70};
-  for (int32_t n : orders) all_shapes<T>(n, uint64_t(n * 100 + 1), seeds);
+  for (int32_t n : orders) all_shapes<T>(n, uint64_t(n * 100 + 1), seeds, type);
 }
 
-Test(simt_syncfree_csc_one, f64) { all_orders<double>(12); }
-Test(simt_syncfree_csc_one, f32) { all_orders<float>(3); }
-Test(simt_syncfree_csc_one, c128) { all_orders<std::complex<double>>(3); }
-Test(simt_syncfree_csc_one, c64) { all_orders<std::complex<float>>(3); }
+Test(simt_syncfree_csc_one, f64) { all_orders<double>("f64", 12); }
+Test(simt_syncfree_csc_one, f32) { all_orders<float>("f32", 3); }
+Test(simt_syncfree_csc_one, c128) { all_orders<std::complex<double>>("c128", 3); }
+Test(simt_syncfree_csc_one, c64) { all_orders<std::complex<float>>("c64", 3); }
 
 /* One update too few, in the block or from outside: the lost word names a row that waits for it, and no wait is left behind. */
 Test(simt_syncfree_csc_one, lost_dependency) {

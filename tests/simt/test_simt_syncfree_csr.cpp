@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
 #include "simt/method_case.h"
 #include "simt/problem.h"
+#include "simt/run_cases.h"
 #include "simt/simt.h"
 #include "trsv/syncfree_csr_kernels.h"
 
@@ -32,29 +34,22 @@ const char *const variants[] = {"",
                                 "order=packed,lanes=1,gate=0",
                                 "order=packed,split=40,entries=1"};
 
-struct csr_case {
-  shape pattern = shape::random;
-  int32_t n = 40, width = 3;
+struct csr_case : drawn_system {
+  int32_t width = 3;
   std::string variant;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false;
   bool columns = false, mapped = false, in_place = false;
 
   void draw(uint64_t seed) {
-    numbers r(seed + 177);
-    for (int i = 0; i < 8; i++) r.next();
+    numbers r = numbers_of(seed + 177);
     variant = variants[r.below(int(sizeof variants / sizeof *variants))];
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
+    draw_system(r);
     columns = r.below(2);
     mapped = r.below(3) == 0;
     in_place = !mapped && r.below(3) == 0;
   }
   std::string name() const {
-    return "syncfree-csr:" + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) + " width=" + std::to_string(width) +
-           (backward ? " backward" : " forward") + (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") +
-           (columns ? " columns" : " rows") + (mapped ? " mapped" : "") + (in_place ? " in place" : "");
+    return "syncfree-csr:" + variant + " " + system_name() + " width=" + std::to_string(width) + (columns ? " columns" : " rows") +
+           (mapped ? " mapped" : "") + (in_place ? " in place" : "");
   }
 };
 
@@ -137,11 +132,8 @@ template <typename T> std::string run_plan(sptrsm_plan *plan, spti_view view, co
 
 template <typename T> std::string run_case(const csr_case &c, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
-  /* Read as rows, the columns of a backward system are a forward one, and the other way round. */
   const problem<T> system(c.pattern, c.n, !c.backward, c.unit, c.stored_diagonal, c.conj, seed % 5);
-  spti_view view = system.view;
-  view.pull = true;
-  view.backward = c.backward;
+  const spti_view view = as_rows(system);
   sptrsm_plan *plan = plan_case_open(&view);
   std::string failure = run_plan<T>(plan, view, c, seed);
   method_case_close(plan);
@@ -149,22 +141,8 @@ template <typename T> std::string run_case(const csr_case &c, uint64_t seed) {
   return failure;
 }
 
-void expect(const std::string &failure, const csr_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
-
 template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      csr_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      c.width = width;
-      expect(run_case<T>(c, seed), c, type, seed);
-    }
+  run_shapes<csr_case>(n, width, first, seeds, type, run_case<T>);
 }
 
 template <typename T> void all_orders_and_widths(const char *type, bool fewer = false) {

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "core/tiles.h"
+#include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
 #include "simt/method_case.h"
 #include "simt/problem.h"
-#include "core/tiles.h"
+#include "simt/run_cases.h"
 #include "simt/simt.h"
 #include "simt/two_views.h"
 
@@ -23,29 +25,23 @@ const char *const variants[] = {"",                               /* one run */
 
 const char *const by_columns_variants[] = {"", "order=natural", "align=1"};
 
-struct tile_case {
+struct tile_case : drawn_system {
   bool by_columns = false; /* tile-syncfree */
-  shape pattern = shape::random;
-  int32_t n = 40, width = 1;
+  int32_t width = 1;
   std::string variant;
-  bool backward = false, unit = false, stored_diagonal = true, conj = false, in_place = false;
+  bool in_place = false;
 
   void draw(uint64_t seed) {
-    numbers r(seed + 177);
-    for (int i = 0; i < 8; i++) r.next();
+    numbers r = numbers_of(seed + 177);
     by_columns = r.below(3) == 0;
     variant = by_columns ? by_columns_variants[r.below(3)] : variants[r.below(int(sizeof variants / sizeof *variants))];
-    backward = r.below(2);
-    unit = r.below(4) == 0;
-    stored_diagonal = !unit || r.below(2);
-    conj = r.below(3) == 0;
+    draw_system(r);
     in_place = r.below(2);
   }
   const spti_method *method() const { return by_columns ? &spti_method_tile_syncfree_gpu : &spti_method_tile_levelset_gpu; }
   std::string name() const {
-    return (by_columns ? "tile-syncfree:" : "tile-levelset:") + variant + " " + shape_name(pattern) + " n=" + std::to_string(n) +
-           " width=" + std::to_string(width) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
-           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (in_place ? " in place" : "");
+    return (by_columns ? "tile-syncfree:" : "tile-levelset:") + variant + " " + system_name() + " width=" + std::to_string(width) +
+           (in_place ? " in place" : "");
   }
 };
 
@@ -106,22 +102,8 @@ template <typename T> std::string run_case(const tile_case &c, uint64_t seed) {
   return failure;
 }
 
-void expect(const std::string &failure, const tile_case &c, const char *type, uint64_t seed) {
-  cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
-}
-
 template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  const seed_range range(first, seeds);
-  for (uint64_t seed = range.first; seed <= range.last; seed++)
-    for (int s = 0; s < int(shape::count); s++) {
-      if (left_to_other_builds(seed + uint64_t(s))) continue;
-      tile_case c;
-      c.draw(seed * 16 + uint64_t(s));
-      c.pattern = shape(s);
-      c.n = n;
-      c.width = width;
-      expect(run_case<T>(c, seed), c, type, seed);
-    }
+  run_shapes<tile_case>(n, width, first, seeds, type, run_case<T>);
 }
 
 template <typename T> void all_orders(const char *type, uint64_t seeds) {
