@@ -33,7 +33,7 @@ enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_REFINE = 2, SPTI_BLOCK_APART = 3 };
 /* The near steps of a panel: its last ones, whose columns are ready last. Their tiles are kept a second time, multiplied by the inverse,
  * so that one product is all that stands between the last of these solutions and the panel's own. Tile i of strip s, of `near` steps, is
  * number s near + i of them. APART: the inverse may be used alone, but with these columns multiplied in advance accuracy would be lost. */
-enum { SPTI_BLOCK_NEAR = 8 };
+enum { SPTI_BLOCK_NEAR = 16 };
 static SPTI_ANYWHERE inline int32_t spti_block_near(int32_t steps) { return steps < SPTI_BLOCK_NEAR ? steps : SPTI_BLOCK_NEAR; }
 
 typedef struct {

@@ -31,17 +31,37 @@ template <typename T, typename Shape> struct block_near {
       if (chunks_left > 0 && first + i >= 0) load_fragment(from_global(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
     }
   }
+  /* The strip's tiles of the chunk after this one will be wanted soon. */
+  SPTI_DEVICE void announce(int32_t chunks_left) const {
+    const char *next = (const char *)(from + begin(chunks_left - 1) * SPTI_BLOCK_TILE);
+    constexpr int BYTES = Shape::STEPS * SPTI_BLOCK_TILE * int(sizeof(T)), LINE = 128;
+    for (int32_t at = lane() * LINE; chunks_left > 1 && at < BYTES; at += 32 * LINE) prefetch(next + at);
+  }
   SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &sums, const double *buffer, int32_t chunks_left) const {
     const int32_t first = begin(chunks_left);
-    const auto multiply_pair = [&](int i) { multiply_tiles<2>(sums, tile + i, buffer + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW); };
     if (first >= -1) { /* no branches between the products */
 #pragma unroll
-      for (int i = 0; i < Shape::STEPS; i += 2) multiply_pair(i);
+      for (int i = 0; i < Shape::STEPS; i += 2) multiply_pair(sums, buffer, i);
       return;
     }
 #pragma unroll
     for (int i = 2; i < Shape::STEPS; i += 2)
-      if (first + i + 1 >= 0) multiply_pair(i);
+      if (first + i + 1 >= 0) multiply_pair(sums, buffer, i);
+  }
+  /* The tiles of the next chunk, of which none is missing, take the places of those multiplied. */
+  SPTI_DEVICE void multiply_and_fetch(block_sums<T, Shape::TILES> &sums, const double *buffer, int32_t chunks_left) {
+    const int32_t first = begin(chunks_left), next = begin(chunks_left - 1);
+#pragma unroll
+    for (int i = 0; i < Shape::STEPS; i += 2) {
+      if (first + i + 1 >= 0) multiply_pair(sums, buffer, i);
+#pragma unroll
+      for (int j = i; j < i + 2; j++) load_fragment(from_global(), from + (next + j) * SPTI_BLOCK_TILE, tile[j]);
+    }
+  }
+
+private:
+  SPTI_DEVICE void multiply_pair(block_sums<T, Shape::TILES> &sums, const double *buffer, int i) const {
+    multiply_tiles<2>(sums, tile + i, buffer + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
   }
 };
 
@@ -57,8 +77,7 @@ SPTI_DEVICE bool take_near_columns(const spti_block_solve_args &a, const block_i
   if constexpr (Shape::STEPS < SPTI_BLOCK_NEAR)
     for (; chunk + 1 < chunks; chunk++, step += Shape::STEPS) {
       if (!values.next_chunk(a, g, now, step, chunk, chunks, buffer, shared)) return false;
-      if (multiplies) near.multiply(sums, buffer, chunks - chunk);
-      if (multiplies) near.fetch(chunks - chunk - 1);
+      if (multiplies) near.multiply_and_fetch(sums, buffer, chunks - chunk);
       parity++;
       buffer = buffers + (parity & 1) * Shape::CHUNK * Shape::ROW;
     }

@@ -11,10 +11,10 @@
 
 namespace spti {
 
-enum { NEAR_WARPS = SPTI_BLOCK_STRIPS, NEAR_THREADS = 32 * NEAR_WARPS, NEAR_COLUMNS = SPTI_BLOCK_NEAR * SPTI_BLOCK_STEP };
+enum { NEAR_WARPS = SPTI_BLOCK_STRIPS, NEAR_THREADS = 32 * NEAR_WARPS, NEAR_STEPS = 8 /* at a time */ };
 
 template <typename T> struct near_shape {
-  static constexpr int PLANES = planes_of<T>::COUNT, ROW = NEAR_COLUMNS * PLANES + 4; /* words of a row of A */
+  static constexpr int PLANES = planes_of<T>::COUNT, ROW = NEAR_STEPS * SPTI_BLOCK_STEP * PLANES + 4; /* words of a row of A */
 };
 
 struct near_shared {
@@ -37,7 +37,8 @@ struct near_item {
     diagonal = load_const(c.diag_start + panel);
     near = load_const(c.near_start + panel);
   }
-  SPTI_DEVICE int32_t columns() const { return steps * SPTI_BLOCK_STEP; }
+  /* Of those from `start` on, at a time. */
+  SPTI_DEVICE int32_t count(int32_t start) const { return steps - start < NEAR_STEPS ? steps - start : NEAR_STEPS; }
 };
 
 /* The lane's magnitudes of one tile. */
@@ -52,13 +53,13 @@ template <typename T> SPTI_DEVICE void magnitudes(const block_fragment<T> &f, do
 
 SPTI_DEVICE double smaller_nonzero(double least, double m) { return m != 0 && !(least <= m) ? m : least; }
 
-/* Whole warp: the sums of the lane's two rows, each shared by four lanes. */
-SPTI_DEVICE void put_row_sums(double *sums, double (&mine)[2]) {
+/* Whole warp: adds to the sums of the lane's two rows, each shared by four lanes. */
+SPTI_DEVICE void add_row_sums(double *sums, double (&mine)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     mine[h] += shfl(mine[h], lane() ^ 1);
     mine[h] += shfl(mine[h], lane() ^ 2);
-    if (lane() % 4 == 0) sums[warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4] = mine[h];
+    if (lane() % 4 == 0) sums[warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4] += mine[h];
   }
 }
 
@@ -69,12 +70,13 @@ SPTI_DEVICE void add_weighted(double (&sums)[2], const double (&m)[4], const dou
 }
 
 /* Whole warp, one strip of A: zeros where a step has no tile of it. */
-template <typename T> SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g, double *A, near_shared *shared) {
+template <typename T>
+SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g, int32_t start, double *A, near_shared *shared) {
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
   const int32_t strip = warp_in_block();
   double sums[2] = {0, 0}, least = range<double>::MOST;
-  for (int32_t i = 0; i < g.steps; i++) {
-    const int64_t record = load_const(a.step + g.end - g.steps + i);
+  for (int32_t i = 0; i < g.count(start); i++) {
+    const int64_t record = load_const(a.step + g.end - g.steps + start + i);
     const int32_t strips = spti_block_step_strips(record), below = popcount(uint32_t(strips) & ((1u << strip) - 1));
     block_fragment<T> f = {};
     if (strips >> strip & 1)
@@ -90,45 +92,53 @@ template <typename T> SPTI_DEVICE void load_strip(const spti_block_values_args &
       least = smaller_nonzero(least, m[e]);
     }
   }
-  put_row_sums(shared->terms, sums);
+  add_row_sums(shared->terms, sums);
   shared->least_of_A[strip][lane()] = least;
 }
 
-/* Whole warp, one strip: N, and the row sums of abs(X) abs(A). Columns of A beyond the near steps hold anything, and so do their products,
- * which are not stored. */
+/* Whole warp, one strip: N. Columns of A beyond the near steps hold anything, and so do their products, which are not stored. */
 template <typename T>
-SPTI_DEVICE void multiply_strip(const spti_block_values_args &a, const near_item &g, const double *A, near_shared *shared) {
+SPTI_DEVICE void multiply_strip(const spti_block_values_args &a, const near_item &g, int32_t start, const double *A, near_shared *shared) {
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
   const int32_t strip = warp_in_block();
   const T *inverse = static_cast<const T *>(a.inverse) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
-  block_sums<T, SPTI_BLOCK_NEAR> sums = {};
-  double amplified[2] = {0, 0}, least = range<double>::MOST;
+  block_sums<T, NEAR_STEPS> sums = {};
   for (int32_t i = 0; i < 2 * (strip + 1); i += 2) {
     block_fragment<T> f[2];
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
-      load_fragment(from_global(), inverse + (i + h) * SPTI_BLOCK_TILE, f[h]);
-      double m[4];
-      magnitudes<T>(f[h], m);
-      add_weighted(amplified, m, shared->terms + (i + h) * SPTI_BLOCK_STEP);
-#pragma unroll
-      for (int e = 0; e < 4; e++) least = smaller_nonzero(least, m[e]);
-    }
+    for (int h = 0; h < 2; h++) load_fragment(from_global(), inverse + (i + h) * SPTI_BLOCK_TILE, f[h]);
     multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * ROW, ROW);
   }
-  put_row_sums(shared->amplified, amplified);
-  shared->least_of_X[strip][lane()] = least;
-  T *near = static_cast<T *>(a.near) + (g.near + strip * g.steps) * SPTI_BLOCK_TILE;
+  T *near = static_cast<T *>(a.near) + (g.near + strip * g.steps + start) * SPTI_BLOCK_TILE;
   bool huge = false;
 #pragma unroll
-  for (int i = 0; i < SPTI_BLOCK_NEAR; i++)
+  for (int i = 0; i < NEAR_STEPS; i++)
 #pragma unroll
-    for (int e = 0; e < 4 && i < g.steps; e++) {
+    for (int e = 0; e < 4 && i < g.count(start); e++) {
       const T v = from_reals<T>::make(sums.part[i][0][e], sums.part[i][PLANES - 1][e]);
       huge |= !(magnitude(v) <= range<T>::MOST);
       store(near + i * SPTI_BLOCK_TILE + place_in_tile(lane() / 4 + e / 2 * 8, lane() % 4 * 2 + e % 2), v);
     }
   if (huge) shared->apart = 1;
+}
+
+/* Whole warp, one strip: the row sums of abs(X) abs(A), or without their weights the least of X. */
+template <typename T>
+SPTI_DEVICE void weigh_strip(const spti_block_values_args &a, const near_item &g, const double *weights, near_shared *shared) {
+  const int32_t strip = warp_in_block();
+  const T *inverse = static_cast<const T *>(a.inverse) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
+  double amplified[2] = {0, 0}, least = range<double>::MOST;
+  for (int32_t i = 0; i < 2 * (strip + 1); i++) {
+    block_fragment<T> f;
+    double m[4];
+    load_fragment(from_global(), inverse + i * SPTI_BLOCK_TILE, f);
+    magnitudes<T>(f, m);
+    if (weights) add_weighted(amplified, m, weights + i * SPTI_BLOCK_STEP);
+#pragma unroll
+    for (int e = 0; e < 4; e++) least = smaller_nonzero(least, m[e]);
+  }
+  if (weights) add_row_sums(shared->amplified, amplified);
+  else shared->least_of_X[strip][lane()] = least;
 }
 
 /* Whole warp, one strip: do roundings stay small in the residuals? */
@@ -159,7 +169,8 @@ template <typename T> SPTI_DEVICE void judge_strip(const spti_block_values_args 
 
 /* Whole block: may any sum of products be below the normal numbers? The least products say no, as a rule; if not, all are looked at. */
 template <typename T>
-SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_item &g, const double *A, near_shared *shared) {
+SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_item &g, int32_t start, const double *A,
+                                    near_shared *shared) {
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
   double least[2] = {range<double>::MOST, range<double>::MOST};
   for (int32_t i = 0; i < 32 * g.strips; i++) {
@@ -168,8 +179,9 @@ SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_
   }
   if (least[0] * least[1] >= range<T>::LEAST) return;
   const T *inverse = static_cast<const T *>(a.inverse) + g.diagonal * SPTI_BLOCK_TILE;
-  for (int32_t o = thread_in_block(); o < g.strips * SPTI_BLOCK_STRIP * g.columns(); o += NEAR_THREADS) {
-    const int32_t i = o / g.columns(), j = o % g.columns();
+  const int32_t columns = g.count(start) * SPTI_BLOCK_STEP;
+  for (int32_t o = thread_in_block(); o < g.strips * SPTI_BLOCK_STRIP * columns; o += NEAR_THREADS) {
+    const int32_t i = o / columns, j = o % columns;
     double product = 0;
     bool some = false;
     for (int32_t k = 0; k <= i; k++) {
@@ -192,12 +204,19 @@ template <typename T> SPTI_KERNEL(NEAR_THREADS) block_near_kernel(spti_block_val
   if (g.steps == 0 || load(a.flags + g.panel) != 0) return;
   const bool works = warp_in_block() < g.strips;
   if (thread_in_block() == 0) shared->apart = 0;
-  if (works) load_strip<T>(a, g, A, shared);
+  if (thread_in_block() < SPTI_BLOCK_ROWS) shared->terms[thread_in_block()] = shared->amplified[thread_in_block()] = 0;
+  if (works) weigh_strip<T>(a, g, nullptr, shared);
   syncthreads();
-  if (works) multiply_strip<T>(a, g, A, shared);
+  for (int32_t start = 0; start < g.steps; start += NEAR_STEPS) {
+    if (works) load_strip<T>(a, g, start, A, shared);
+    syncthreads();
+    if (works) multiply_strip<T>(a, g, start, A, shared);
+    look_for_underflow<T>(a, g, start, A, shared);
+    syncthreads();
+  }
+  if (works) weigh_strip<T>(a, g, shared->terms, shared);
   syncthreads();
   if (works) judge_strip<T>(a, g, shared);
-  look_for_underflow<T>(a, g, A, shared);
   syncthreads();
   if (thread_in_block() != 0 || !shared->apart) return;
   store(a.flags + g.panel, SPTI_BLOCK_APART);

@@ -273,7 +273,10 @@ SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g
   if (flags == SPTI_BLOCK_REFINE) {
     multiply_and_refine<T, Shape>(a, g, inverse, r, q, sums, multiplies, shared);
   } else {
-    if (multiplies) products.fetch(near);
+    if (multiplies) {
+      products.fetch(near);
+      products.announce(near);
+    }
     gather_sums<T, Shape>(g, r, sums, shared);
     if (multiplies) multiply_once<T, Shape>(g, inverse, r, sums);
   }

@@ -10,6 +10,8 @@
 
 typedef double complex number;
 
+enum { NEAR_COLUMNS = SPTI_BLOCK_NEAR * SPTI_BLOCK_STEP };
+
 /* ---- values of any type ---- */
 
 static number value_at(const spti_view *v, int64_t p) {
@@ -269,12 +271,12 @@ static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_
 /* Would the panel lose accuracy by near columns that are multiplied in advance? Roundings of what is multiplied, A, are amplified by
  * abs(D) abs(X) in the residuals, which are measured by D and A; and of products that underflow or overflow nothing is left. */
 static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
-                  number A[][SPTI_BLOCK_ROWS]) {
+                  number A[][NEAR_COLUMNS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN;
   double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS];
   for (int32_t i = 0; i < places; i++) {
     terms[i] = amplified[i] = 0;
-    for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) terms[i] += magnitude(A[i][j]);
+    for (int32_t j = 0; j < NEAR_COLUMNS; j++) terms[i] += magnitude(A[i][j]);
     for (int32_t k = 0; k <= i; k++) amplified[i] += magnitude(X[i][k]) * terms[k];
     double residual = 0, weights = terms[i];
     for (int32_t j = 0; j <= i; j++) {
@@ -282,7 +284,7 @@ static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLO
       weights += magnitude(D[i][j]);
     }
     if (!(residual <= limit_of(m, m->first[q] + i) / SPTI_BLOCK_APART_SHARE * weights)) return true;
-    for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) {
+    for (int32_t j = 0; j < NEAR_COLUMNS; j++) {
       double product = 0;
       number sum = 0;
       bool some = false;
@@ -300,11 +302,11 @@ static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLO
 /* The products of the inverse X with the near columns of panel q. */
 static bool multiply_near(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
                           const void *tile, void *near) {
-  static number A[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
+  static number A[SPTI_BLOCK_ROWS][NEAR_COLUMNS];
   const spti_block_panels *b = &m->b->panels;
   const int32_t end = b->step_start[q + 1], steps = spti_block_near(end - b->step_start[q]);
   for (int32_t i = 0; i < places; i++)
-    for (int32_t j = 0; j < SPTI_BLOCK_ROWS; j++) {
+    for (int32_t j = 0; j < NEAR_COLUMNS; j++) {
       A[i][j] = 0;
       if (j >= SPTI_BLOCK_STEP * steps) continue;
       const int64_t step = b->step[end - steps + j / SPTI_BLOCK_STEP];
