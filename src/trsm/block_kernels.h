@@ -27,12 +27,12 @@ static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tile(int32_t s, int32_t 
 static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tiles(int32_t strips) { return strips * (strips + 1); }
 
 /* Flag of a panel whose inverse alone would lose accuracy: its triangle is solved by substitution, or one step of refinement follows.
- * APART is for the near columns only, below. */
-enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_REFINE = 2, SPTI_BLOCK_APART = 3 };
+ * APART, alone or with REFINE, is for the near columns only, below. */
+enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_REFINE = 2, SPTI_BLOCK_APART = 4 };
 
 /* The near steps of a panel: its last ones, whose columns are ready last. Their tiles are kept a second time, multiplied by the inverse,
  * so that one product is all that stands between the last of these solutions and the panel's own. Tile i of strip s, of `near` steps, is
- * number s near + i of them. APART: the inverse may be used alone, but with these columns multiplied in advance accuracy would be lost. */
+ * number s near + i of them. APART: with these columns multiplied in advance accuracy would be lost. */
 enum { SPTI_BLOCK_NEAR = 16 };
 static SPTI_ANYWHERE inline int32_t spti_block_near(int32_t steps) { return steps < SPTI_BLOCK_NEAR ? steps : SPTI_BLOCK_NEAR; }
 
@@ -48,7 +48,7 @@ typedef struct {
   const void *triangle;      /* the block itself, ones on a unit diagonal; beyond the panel's end the identity */
   const void *inverse;       /* its inverse; anything where the panel is substituted */
   const int32_t *near_start; /* [count+1]: first tile of panel p's near steps */
-  const void *near;          /* inverse times their tiles; anything where the panel has a flag */
+  const void *near;          /* inverse times their tiles; anything where the panel is substituted or APART */
   const int32_t *flags;      /* [count] */
   const int32_t *herald;     /* [steps] or NULL: the place to wait for before asking for all columns of a step: the last that the panel of
                               * its last column waits for; -1: none */

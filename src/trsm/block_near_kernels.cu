@@ -1,10 +1,12 @@
 /* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (block_near.cuh says what for), and the flag
  * of panels that would lose accuracy by them.
  *
- * A block of threads takes a panel: A goes to shared memory, a warp multiplies a strip of X with it on the tensor cores.
- * With x = X r(far) - N x(near), roundings of what is subtracted, up to abs(A) abs(x(near)), are amplified by abs(X) in x and by
- * abs(D) abs(X) in the residual, which a row measures by abs(A) and abs(D): abs(D) abs(X) abs(A) has to stay below a bound, in row sums
- * like abs(D) abs(X) abs(D) (block_values_kernels.cu). And no element of N may be the sum of products that underflow, or overflow.
+ * A block of threads takes a panel, up to 64 columns at a time: A goes to shared memory, a warp multiplies a strip of X with it on the
+ * tensor cores. With x = X r(far) - N x(near), the roundings of N are amplified by abs(D) in the residual, which a row measures by abs(A)
+ * and abs(D). They are up to abs(X) abs(A), so abs(D) abs(X) abs(A) has to stay below a bound, in row sums like abs(D) abs(X) abs(D)
+ * (block_values_kernels.cu). Where it does not, and where X is refined, N is refined once with the triangle, N += X (A - D N); then its
+ * roundings are those of its elements and of the product with x(near), and abs(D) abs(N) has to stay below that bound.
+ * And no element of N may be the sum of products that underflow, or overflow.
  * Deterministic: yes. */
 #include "trsm/block_limits.cuh"
 #include "trsm/block_tile.cuh"
@@ -17,10 +19,13 @@ template <typename T> struct near_shape {
   static constexpr int PLANES = planes_of<T>::COUNT, ROW = NEAR_STEPS * SPTI_BLOCK_STEP * PLANES + 4; /* words of a row of A */
 };
 
+/* Of a strip of N, or of what leads there; columns beyond the near steps hold anything, which is not stored. */
+template <typename T> using near_sums = block_sums<T, NEAR_STEPS>;
+
 struct near_shared {
-  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS];     /* row sums of abs(A), of abs(X) abs(A) */
-  double least_of_A[NEAR_WARPS][32], least_of_X[NEAR_WARPS][32]; /* of what is not 0 */
-  int32_t apart;
+  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS], products[SPTI_BLOCK_ROWS]; /* row sums of abs(A), abs(X) abs(A), abs(N) */
+  double least_of_A[NEAR_WARPS][32], least_of_X[NEAR_WARPS][32];                        /* of what is not 0 */
+  int32_t inaccurate, out_of_range;
 };
 
 struct near_item {
@@ -37,6 +42,7 @@ struct near_item {
     diagonal = load_const(c.diag_start + panel);
     near = load_const(c.near_start + panel);
   }
+  SPTI_DEVICE bool works() const { return warp_in_block() < strips; }
   /* Of those from `start` on, at a time. */
   SPTI_DEVICE int32_t count(int32_t start) const { return steps - start < NEAR_STEPS ? steps - start : NEAR_STEPS; }
 };
@@ -96,30 +102,68 @@ SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g,
   shared->least_of_A[strip][lane()] = least;
 }
 
-/* Whole warp, one strip: N. Columns of A beyond the near steps hold anything, and so do their products, which are not stored. */
-template <typename T>
-SPTI_DEVICE void multiply_strip(const spti_block_values_args &a, const near_item &g, int32_t start, const double *A, near_shared *shared) {
-  constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
+/* Whole warp: adds the product of its strip of a diagonal block, triangle or inverse, with what is in shared memory. */
+template <typename T> SPTI_DEVICE void add_product(near_sums<T> &sums, const void *block, const near_item &g, const double *A) {
   const int32_t strip = warp_in_block();
-  const T *inverse = static_cast<const T *>(a.inverse) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
-  block_sums<T, NEAR_STEPS> sums = {};
+  const T *from = static_cast<const T *>(block) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
   for (int32_t i = 0; i < 2 * (strip + 1); i += 2) {
     block_fragment<T> f[2];
 #pragma unroll
-    for (int h = 0; h < 2; h++) load_fragment(from_global(), inverse + (i + h) * SPTI_BLOCK_TILE, f[h]);
-    multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * ROW, ROW);
+    for (int h = 0; h < 2; h++) load_fragment(from_global(), from + (i + h) * SPTI_BLOCK_TILE, f[h]);
+    multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * near_shape<T>::ROW, near_shape<T>::ROW);
   }
-  T *near = static_cast<T *>(a.near) + (g.near + strip * g.steps + start) * SPTI_BLOCK_TILE;
+}
+
+/* Whole warp: exchanges the strip in shared memory for the negative of what the warp has. */
+template <typename T> SPTI_DEVICE void swap_strip(near_sums<T> &sums, double *A) {
+  constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
+#pragma unroll
+  for (int i = 0; i < NEAR_STEPS; i++)
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+#pragma unroll
+      for (int plane = 0; plane < PLANES; plane++) {
+        const int32_t row = warp_in_block() * SPTI_BLOCK_STRIP + lane() / 4 + e / 2 * 8;
+        double *at = A + row * ROW + (i * SPTI_BLOCK_STEP + lane() % 4 * 2 + e % 2) * PLANES + plane, own = sums.part[i][plane][e];
+        sums.part[i][plane][e] = *at;
+        *at = -own;
+      }
+}
+
+/* Whole block: N = X A, then N += X (A - D N), which turns up as -N. A becomes anything. */
+template <typename T> SPTI_DEVICE void refine(const spti_block_values_args &a, const near_item &g, double *A, near_sums<T> &sums) {
+  syncthreads();
+  if (g.works()) swap_strip<T>(sums, A);
+  syncthreads();
+  if (g.works()) add_product<T>(sums, a.triangle, g, A);
+  syncthreads();
+  if (g.works()) swap_strip<T>(sums, A);
+  syncthreads();
+  if (g.works()) add_product<T>(sums, a.inverse, g, A);
+#pragma unroll
+  for (int i = 0; i < NEAR_STEPS; i++)
+#pragma unroll
+    for (int e = 0; e < 4 * near_shape<T>::PLANES; e++) sums.part[i][e / 4][e % 4] = -sums.part[i][e / 4][e % 4];
+}
+
+/* Whole warp, one strip of N: stores it, and adds up its rows. */
+template <typename T>
+SPTI_DEVICE void put_strip(const spti_block_values_args &a, const near_item &g, int32_t start, const near_sums<T> &sums,
+                           near_shared *shared) {
+  T *near = static_cast<T *>(a.near) + (g.near + warp_in_block() * g.steps + start) * SPTI_BLOCK_TILE;
+  double rows[2] = {0, 0};
   bool huge = false;
 #pragma unroll
   for (int i = 0; i < NEAR_STEPS; i++)
 #pragma unroll
     for (int e = 0; e < 4 && i < g.count(start); e++) {
-      const T v = from_reals<T>::make(sums.part[i][0][e], sums.part[i][PLANES - 1][e]);
+      const T v = from_reals<T>::make(sums.part[i][0][e], sums.part[i][near_shape<T>::PLANES - 1][e]);
       huge |= !(magnitude(v) <= range<T>::MOST);
+      rows[e / 2] += magnitude(v);
       store(near + i * SPTI_BLOCK_TILE + place_in_tile(lane() / 4 + e / 2 * 8, lane() % 4 * 2 + e % 2), v);
     }
-  if (huge) shared->apart = 1;
+  add_row_sums(shared->products, rows);
+  if (huge) shared->out_of_range = 1;
 }
 
 /* Whole warp, one strip: the row sums of abs(X) abs(A), or without their weights the least of X. */
@@ -142,7 +186,8 @@ SPTI_DEVICE void weigh_strip(const spti_block_values_args &a, const near_item &g
 }
 
 /* Whole warp, one strip: do roundings stay small in the residuals? */
-template <typename T> SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g, near_shared *shared) {
+template <typename T>
+SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g, const double *weighed, near_shared *shared) {
   const int32_t strip = warp_in_block();
   const T *triangle = static_cast<const T *>(a.triangle) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
   double residual[2] = {0, 0}, weights[2] = {0, 0};
@@ -151,7 +196,7 @@ template <typename T> SPTI_DEVICE void judge_strip(const spti_block_values_args 
     double m[4];
     load_fragment(from_global(), triangle + i * SPTI_BLOCK_TILE, f);
     magnitudes<T>(f, m);
-    add_weighted(residual, m, shared->amplified + i * SPTI_BLOCK_STEP);
+    add_weighted(residual, m, weighed + i * SPTI_BLOCK_STEP);
     for (int e = 0; e < 4; e++) weights[e % 2] += m[e];
   }
 #pragma unroll
@@ -163,7 +208,7 @@ template <typename T> SPTI_DEVICE void judge_strip(const spti_block_values_args 
       weights[h] += shfl(weights[h], lane() ^ by);
     }
     const double limit = limit_of_row(a, g.first + row) / SPTI_BLOCK_APART_SHARE;
-    if (!(residual[h] <= limit * (weights[h] + shared->terms[row]))) shared->apart = 1;
+    if (!(residual[h] <= limit * (weights[h] + shared->terms[row]))) shared->inaccurate = 1;
   }
 }
 
@@ -193,33 +238,48 @@ SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_
       product += x * y;
       some |= x != 0 && y != 0;
     }
-    if (some && !(product >= range<T>::LEAST)) shared->apart = 1;
+    if (some && !(product >= range<T>::LEAST)) shared->out_of_range = 1;
   }
+}
+
+/* Whole block: N, refined or not. False: it is not to be used. */
+template <typename T>
+SPTI_DEVICE bool make_near(const spti_block_values_args &a, const near_item &g, bool refined, double *A, near_shared *shared) {
+  if (thread_in_block() == 0) shared->inaccurate = shared->out_of_range = 0;
+  if (thread_in_block() < SPTI_BLOCK_ROWS)
+    shared->terms[thread_in_block()] = shared->amplified[thread_in_block()] = shared->products[thread_in_block()] = 0;
+  if (g.works()) weigh_strip<T>(a, g, nullptr, shared);
+  syncthreads();
+  for (int32_t start = 0; start < g.steps; start += NEAR_STEPS) {
+    near_sums<T> sums = {};
+    if (g.works()) load_strip<T>(a, g, start, A, shared);
+    syncthreads();
+    look_for_underflow<T>(a, g, start, A, shared);
+    if (g.works()) add_product<T>(sums, a.inverse, g, A);
+    if (refined) refine<T>(a, g, A, sums);
+    if (g.works()) put_strip<T>(a, g, start, sums, shared);
+    syncthreads();
+  }
+  if (g.works() && !refined) weigh_strip<T>(a, g, shared->terms, shared);
+  syncthreads();
+  if (g.works()) judge_strip<T>(a, g, refined ? shared->products : shared->amplified, shared);
+  syncthreads();
+  return !shared->inaccurate && !shared->out_of_range;
 }
 
 template <typename T> SPTI_KERNEL(NEAR_THREADS) block_near_kernel(spti_block_values_args a) {
   SPTI_DYNAMIC_SHARED(double, A);
   SPTI_SHARED(near_shared, shared, 1);
   const near_item g(a);
-  if (g.steps == 0 || load(a.flags + g.panel) != 0) return;
-  const bool works = warp_in_block() < g.strips;
-  if (thread_in_block() == 0) shared->apart = 0;
-  if (thread_in_block() < SPTI_BLOCK_ROWS) shared->terms[thread_in_block()] = shared->amplified[thread_in_block()] = 0;
-  if (works) weigh_strip<T>(a, g, nullptr, shared);
-  syncthreads();
-  for (int32_t start = 0; start < g.steps; start += NEAR_STEPS) {
-    if (works) load_strip<T>(a, g, start, A, shared);
+  const int32_t flags = load(a.flags + g.panel);
+  if (g.steps == 0 || flags == SPTI_BLOCK_SUBSTITUTE) return;
+  bool good = !flags && make_near<T>(a, g, false, A, shared);
+  if (!good && !(flags & SPTI_BLOCK_APART) && (flags || !shared->out_of_range)) {
     syncthreads();
-    if (works) multiply_strip<T>(a, g, start, A, shared);
-    look_for_underflow<T>(a, g, start, A, shared);
-    syncthreads();
+    good = make_near<T>(a, g, true, A, shared);
   }
-  if (works) weigh_strip<T>(a, g, shared->terms, shared);
-  syncthreads();
-  if (works) judge_strip<T>(a, g, shared);
-  syncthreads();
-  if (thread_in_block() != 0 || !shared->apart) return;
-  store(a.flags + g.panel, SPTI_BLOCK_APART);
+  if (thread_in_block() != 0 || good) return;
+  store(a.flags + g.panel, flags | SPTI_BLOCK_APART);
   red_add(a.flagged + 2, 1);
 }
 

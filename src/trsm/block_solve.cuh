@@ -270,8 +270,9 @@ SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g
   double *r = buffers + (FITS && far % 2 ? Shape::CHUNK * Shape::ROW : 0), *q = buffers + (far % 2 ? 0 : Shape::CHUNK * Shape::ROW);
   block_near<T, Shape> products(a, g, near);
   if (!FITS || far == 0) syncthreads();
-  if (flags == SPTI_BLOCK_REFINE) {
+  if (flags & SPTI_BLOCK_REFINE) {
     multiply_and_refine<T, Shape>(a, g, inverse, r, q, sums, multiplies, shared);
+    if (multiplies) products.fetch(near);
   } else {
     if (multiplies) {
       products.fetch(near);
@@ -334,7 +335,8 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
   T *inverse = (T *)(words + Shape::ROOM * Shape::ROW);
   const int32_t flags = load_const(a.panels.flags + g.panel);
-  const int32_t near = flags == 0 && a.panels.near ? chunks_of<Shape>(spti_block_near(g.end - g.begin)) : 0;
+  const bool apart = flags & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART);
+  const int32_t near = !apart && a.panels.near ? chunks_of<Shape>(spti_block_near(g.end - g.begin)) : 0;
   block_sums<T, Shape::TILES> sums;
   block_values<T, Shape> values;
   if (!take_columns<T, Shape>(a, g, blocks.now, chunks_of<Shape>(g) - near, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse,

@@ -153,7 +153,7 @@ SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, in
   }
 }
 
-/* Whole block: what row `thread` asks for, a flag of the panel. Roundings of the products are amplified by abs(inverse) abs(D) in the
+/* Whole block: what row `thread` asks for, flags of the panel. Roundings of the products are amplified by abs(inverse) abs(D) in the
  * solutions, which the residual of a row adds up with abs(D) as weights. */
 template <typename T, typename W>
 SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t first, int32_t rows) {
@@ -180,13 +180,14 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
   const bool accurate = residual <= limit_of_row(a, first + i) * sum;
   const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
   if (!(most <= a.refine || accurate) || huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
-  return !accurate || tiny || lost > range<T>::LEAST ? SPTI_BLOCK_REFINE : 0;
+  if (tiny || lost > range<T>::LEAST) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
+  return accurate ? 0 : SPTI_BLOCK_REFINE;
 }
 
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {
   using W = typename in_f64<T>::type;
   SPTI_DYNAMIC_SHARED(W, memory);
-  SPTI_SHARED(int32_t, asked, 2 * INVERSE_THREADS / 32);
+  SPTI_SHARED(int32_t, asked, INVERSE_THREADS / 32);
   const two_triangles<W> t = {memory};
   const int32_t p = block_in_grid(), start = load_const(a.columns.diag_start + p);
   const int32_t first = load_const(a.columns.first + p), size = load_const(a.columns.first + p + 1) - first;
@@ -205,14 +206,15 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
       store(static_cast<T *>(a.inverse) + in_triangle(start, i, j), in_f64<T>::to(j <= i ? t.X(i, j) : W()));
   }
   const int32_t mine = flag_of_row<T>(a, t, first, rows);
-  const bool substitute = any(mine == SPTI_BLOCK_SUBSTITUTE), refine = any(mine == SPTI_BLOCK_REFINE);
-  if (lane() == 0) asked[2 * warp_in_block()] = substitute, asked[2 * warp_in_block() + 1] = refine;
+  int32_t flags = 0;
+  for (const int32_t flag : {SPTI_BLOCK_SUBSTITUTE, SPTI_BLOCK_REFINE, SPTI_BLOCK_APART}) flags |= any(mine & flag) ? flag : 0;
+  if (lane() == 0) asked[warp_in_block()] = flags;
   syncthreads();
   if (thread_in_block() != 0) return;
-  int32_t by_any[2] = {0, 0};
-  for (int32_t w = 0; w < 2 * INVERSE_THREADS / 32; w++) by_any[w % 2] |= asked[w];
-  store(a.flags + p, by_any[0] ? SPTI_BLOCK_SUBSTITUTE : by_any[1] ? SPTI_BLOCK_REFINE : 0);
-  if (by_any[0] || by_any[1]) red_add(a.flagged + !by_any[0], 1);
+  for (int32_t w = 1; w < INVERSE_THREADS / 32; w++) flags |= asked[w];
+  if (flags & SPTI_BLOCK_SUBSTITUTE) flags = SPTI_BLOCK_SUBSTITUTE;
+  store(a.flags + p, flags);
+  if (flags) red_add(a.flagged + (flags != SPTI_BLOCK_SUBSTITUTE), 1);
 }
 
 } // namespace spti

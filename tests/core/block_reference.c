@@ -239,7 +239,7 @@ static double limit_of(const maker *m, int32_t s) {
   return m->rules->bound * (share > 1 ? share : 1);
 }
 
-/* Flag of panel q of so many places, from its block and its inverse. */
+/* Flags of panel q of so many places, from its block and its inverse. */
 static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN, step = is_single(m->v) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
   double amplified[SPTI_BLOCK_ROWS], lost = 0, total = 0;
@@ -265,66 +265,104 @@ static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_
     if (!(row <= lost)) lost = row;
   }
   if (huge || !(lost * lost <= least) || !bounded) return SPTI_BLOCK_SUBSTITUTE;
-  return !accurate || tiny || lost > least ? SPTI_BLOCK_REFINE : 0;
+  if (tiny || lost > least) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
+  return accurate ? 0 : SPTI_BLOCK_REFINE;
 }
 
-/* Would the panel lose accuracy by near columns that are multiplied in advance? Roundings of what is multiplied, A, are amplified by
- * abs(D) abs(X) in the residuals, which are measured by D and A; and of products that underflow or overflow nothing is left. */
-static bool apart(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
-                  number A[][NEAR_COLUMNS]) {
-  const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN;
-  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS];
-  for (int32_t i = 0; i < places; i++) {
-    terms[i] = amplified[i] = 0;
-    for (int32_t j = 0; j < NEAR_COLUMNS; j++) terms[i] += magnitude(A[i][j]);
-    for (int32_t k = 0; k <= i; k++) amplified[i] += magnitude(X[i][k]) * terms[k];
-    double residual = 0, weights = terms[i];
-    for (int32_t j = 0; j <= i; j++) {
-      residual += magnitude(D[i][j]) * amplified[j];
-      weights += magnitude(D[i][j]);
-    }
-    if (!(residual <= limit_of(m, m->first[q] + i) / SPTI_BLOCK_APART_SHARE * weights)) return true;
-    for (int32_t j = 0; j < NEAR_COLUMNS; j++) {
-      double product = 0;
-      number sum = 0;
-      bool some = false;
-      for (int32_t k = 0; k <= i; k++) {
-        sum += X[i][k] * A[k][j];
-        product += magnitude(X[i][k]) * magnitude(A[k][j]);
-        some |= X[i][k] != 0 && A[k][j] != 0;
-      }
-      if ((some && !(product >= least)) || !(kept(m->v, sum) <= most_of(m->v))) return true;
-    }
-  }
-  return false;
-}
+/* Near columns of a panel, and what is known of them. */
+typedef struct {
+  number A[SPTI_BLOCK_ROWS][NEAR_COLUMNS], N[SPTI_BLOCK_ROWS][NEAR_COLUMNS]; /* N = X A */
+  int32_t places, columns;
+} near_columns;
 
-/* The products of the inverse X with the near columns of panel q. */
-static bool multiply_near(const maker *m, int32_t q, int32_t places, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS],
-                          const void *tile, void *near) {
-  static number A[SPTI_BLOCK_ROWS][NEAR_COLUMNS];
+static void load_near(const maker *m, int32_t q, const void *tile, near_columns *c) {
   const spti_block_panels *b = &m->b->panels;
   const int32_t end = b->step_start[q + 1], steps = spti_block_near(end - b->step_start[q]);
-  for (int32_t i = 0; i < places; i++)
-    for (int32_t j = 0; j < NEAR_COLUMNS; j++) {
-      A[i][j] = 0;
-      if (j >= SPTI_BLOCK_STEP * steps) continue;
+  c->columns = SPTI_BLOCK_STEP * steps;
+  for (int32_t i = 0; i < c->places; i++)
+    for (int32_t j = 0; j < c->columns; j++) {
       const int64_t step = b->step[end - steps + j / SPTI_BLOCK_STEP];
       int64_t at = spti_block_step_tile(step);
       for (int32_t below = 0; below < i / 16; below++) at += spti_block_step_strips(step) >> below & 1;
-      if (spti_block_step_strips(step) >> i / 16 & 1) A[i][j] = get(tile, m->v->dtype, in_tile(at, i % 16, j % SPTI_BLOCK_STEP));
+      c->A[i][j] = spti_block_step_strips(step) >> i / 16 & 1 ? get(tile, m->v->dtype, in_tile(at, i % 16, j % SPTI_BLOCK_STEP)) : 0;
     }
-  for (int32_t i = 0; i < places; i++)
-    for (int32_t j = 0; j < SPTI_BLOCK_STEP * steps; j++) {
-      number sum = 0;
-      for (int32_t k = 0; k <= i; k++) sum += X[i][k] * A[k][j];
-      const int64_t at = b->near_start[q] + i / 16 * steps + j / SPTI_BLOCK_STEP;
-      put(near, m->v->dtype, in_tile(at, i % 16, j % SPTI_BLOCK_STEP), sum);
-    }
-  return apart(m, q, places, D, X, A);
 }
 
-/* The inverse of panel q's block D by forward substitution, and its products with the near columns; returns the panel's flag. */
+/* Whether products stay in the range of the type: nothing is left of what underflows. */
+static bool in_range(const maker *m, const near_columns *c, number X[][SPTI_BLOCK_ROWS]) {
+  const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN;
+  for (int32_t i = 0; i < c->places; i++)
+    for (int32_t j = 0; j < c->columns; j++) {
+      double product = 0;
+      bool some = false;
+      for (int32_t k = 0; k <= i; k++) {
+        product += magnitude(X[i][k]) * magnitude(c->A[k][j]);
+        some |= X[i][k] != 0 && c->A[k][j] != 0;
+      }
+      if ((some && !(product >= least)) || !(kept(m->v, c->N[i][j]) <= most_of(m->v))) return false;
+    }
+  return true;
+}
+
+/* Roundings of N x are amplified by abs(D) in the residuals, which are measured by D and A; those of N up to abs(X) abs(A), or, if it is
+ * refined, up to abs(N). */
+static bool stays_accurate(const maker *m, int32_t q, const near_columns *c, bool refined, number D[][SPTI_BLOCK_ROWS],
+                           number X[][SPTI_BLOCK_ROWS]) {
+  double terms[SPTI_BLOCK_ROWS], rounded[SPTI_BLOCK_ROWS];
+  for (int32_t i = 0; i < c->places; i++) {
+    terms[i] = rounded[i] = 0;
+    for (int32_t j = 0; j < c->columns; j++) terms[i] += magnitude(c->A[i][j]);
+    for (int32_t j = 0; refined && j < c->columns; j++) rounded[i] += magnitude(c->N[i][j]);
+    for (int32_t k = 0; !refined && k <= i; k++) rounded[i] += magnitude(X[i][k]) * terms[k];
+    double residual = 0, weights = terms[i];
+    for (int32_t j = 0; j <= i; j++) {
+      residual += magnitude(D[i][j]) * rounded[j];
+      weights += magnitude(D[i][j]);
+    }
+    if (!(residual <= limit_of(m, m->first[q] + i) / SPTI_BLOCK_APART_SHARE * weights)) return false;
+  }
+  return true;
+}
+
+/* N += X (A - D N). */
+static void refine_near(near_columns *c, number D[][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
+  for (int32_t j = 0; j < c->columns; j++) {
+    number e[SPTI_BLOCK_ROWS];
+    for (int32_t i = 0; i < c->places; i++) {
+      e[i] = c->A[i][j];
+      for (int32_t k = 0; k <= i; k++) e[i] -= D[i][k] * c->N[k][j];
+    }
+    for (int32_t i = 0; i < c->places; i++)
+      for (int32_t k = 0; k <= i; k++) c->N[i][j] += X[i][k] * e[k];
+  }
+}
+
+/* The products of the inverse X with the near columns of panel q, which has these flags. False: they are not to be used. */
+static bool multiply_near(const maker *m, int32_t q, int32_t places, int32_t flags, number D[][SPTI_BLOCK_ROWS],
+                          number X[][SPTI_BLOCK_ROWS], const void *tile, void *near) {
+  static near_columns c;
+  c.places = places;
+  load_near(m, q, tile, &c);
+  if (c.columns == 0) return true;
+  for (int32_t i = 0; i < places; i++)
+    for (int32_t j = 0; j < c.columns; j++) {
+      c.N[i][j] = 0;
+      for (int32_t k = 0; k <= i; k++) c.N[i][j] += X[i][k] * c.A[k][j];
+    }
+  bool good = in_range(m, &c, X) && !(flags & SPTI_BLOCK_APART);
+  if (good && (flags || !stays_accurate(m, q, &c, false, D, X))) {
+    refine_near(&c, D, X);
+    good = in_range(m, &c, X) && stays_accurate(m, q, &c, true, D, X);
+  }
+  for (int32_t i = 0; i < places; i++)
+    for (int32_t j = 0; j < c.columns; j++) {
+      const int64_t at = m->b->panels.near_start[q] + i / 16 * (c.columns / SPTI_BLOCK_STEP) + j / SPTI_BLOCK_STEP;
+      put(near, m->v->dtype, in_tile(at, i % 16, j % SPTI_BLOCK_STEP), c.N[i][j]);
+    }
+  return good;
+}
+
+/* The inverse of panel q's block D by forward substitution, and its products with the near columns; returns the panel's flags. */
 static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], void *inverse, const void *tile, void *near) {
   static number X[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS];
   const int32_t rows = m->first[q + 1] - m->first[q], places = (rows + 15) / 16 * 16;
@@ -336,9 +374,11 @@ static int32_t invert(maker *m, int32_t q, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_
       const int64_t at = m->b->panels.diag_start[q] + spti_block_diagonal_tile(i / 16, j / 16, j / 8 % 2);
       put(inverse, m->v->dtype, in_tile(at, i % 16, j % 8), X[i][j]);
     }
-  const int32_t flag = flag_of(m, q, places, D, X);
-  const bool is_apart = multiply_near(m, q, places, D, X, tile, near);
-  return flag == 0 && is_apart ? SPTI_BLOCK_APART : flag;
+  const int32_t flags = flag_of(m, q, places, D, X);
+  if (flags) m->b->flagged[flags != SPTI_BLOCK_SUBSTITUTE]++;
+  if (flags == SPTI_BLOCK_SUBSTITUTE || multiply_near(m, q, places, flags, D, X, tile, near)) return flags;
+  m->b->flagged[2]++;
+  return flags | SPTI_BLOCK_APART;
 }
 
 /* ---- all of it ---- */
@@ -408,7 +448,6 @@ static bool make_values(maker *m) {
     fill_tiles(m, q, tile, triangle);
     fill_diagonal(m, q, triangle, D);
     flags[q] = invert(m, q, D, inverse, tile, near);
-    if (flags[q]) b->flagged[flags[q] - 1]++;
   }
   return true;
 }

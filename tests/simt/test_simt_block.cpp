@@ -118,8 +118,10 @@ template <typename T> struct solver {
     }
     if (!block_reference_make(&panels, &system.view, &c.rules)) failure = "no memory";
     for (int32_t p = 0; failure.empty() && p < panels.panels.count; p++)
-      if (panels.panels.flags[p] == SPTI_BLOCK_SUBSTITUTE || panels.panels.flags[p] == SPTI_BLOCK_REFINE)
-        const_cast<int32_t *>(panels.panels.flags)[p] = c.refined ? SPTI_BLOCK_REFINE : SPTI_BLOCK_SUBSTITUTE;
+      if (panels.panels.flags[p] & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_REFINE)) {
+        const int32_t apart = panels.panels.flags[p] == SPTI_BLOCK_REFINE ? 0 : SPTI_BLOCK_APART;
+        const_cast<int32_t *>(panels.panels.flags)[p] = c.refined ? SPTI_BLOCK_REFINE | apart : SPTI_BLOCK_SUBSTITUTE;
+      }
     herald.assign(size_t(panels.steps), 12345);
     if (failure.empty() && spti_block_herald_launch(&panels.panels, panels.steps, herald.data(), nullptr)) failure = simt::error();
     a.panels = panels.panels;

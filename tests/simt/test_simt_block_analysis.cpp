@@ -98,7 +98,7 @@ template <typename T> std::string check_inverses(const spti_block_panels &found,
   return "";
 }
 
-/* D N = A for all that a panel without a flag has of near columns, in units of what its rows sum up. */
+/* D N = A for all that a panel has of near columns that are used, in units of what its rows sum up. */
 template <typename T> std::string check_near(const spti_block_panels &found, const spti_block_panels &expected) {
   const long double u = std::numeric_limits<typename dtype_of<T>::real>::epsilon();
   const T *near = static_cast<const T *>(found.near), *tile = static_cast<const T *>(expected.tile);
@@ -106,7 +106,8 @@ template <typename T> std::string check_near(const spti_block_panels &found, con
   for (int32_t p = 0; p < found.count; p++) {
     const int32_t end = expected.step_start[p + 1], steps = spti_block_near(end - expected.step_start[p]);
     const int32_t rows = (found.first[p + 1] - found.first[p] + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
-    for (int32_t e = 0; found.flags[p] == 0 && e < rows * steps * SPTI_BLOCK_STEP; e++) {
+    const bool used = !(found.flags[p] & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART));
+    for (int32_t e = 0; used && e < rows * steps * SPTI_BLOCK_STEP; e++) {
       const int32_t row = e % rows, step = e / rows / SPTI_BLOCK_STEP, column = e / rows % SPTI_BLOCK_STEP;
       const int64_t record = expected.step[end - steps + step];
       int64_t at = spti_block_step_tile(record);
