@@ -81,19 +81,25 @@ SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g,
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
   const int32_t strip = warp_in_block();
   double sums[2] = {0, 0}, least = range<double>::MOST;
-  for (int32_t i = 0; i < g.count(start); i++) {
-    const int64_t record = load_const(a.step + g.end - g.steps + start + i);
-    const int32_t strips = spti_block_step_strips(record), below = popcount(uint32_t(strips) & ((1u << strip) - 1));
-    block_fragment<T> f = {};
+  block_fragment<T> f[NEAR_STEPS] = {};
+  int64_t record[NEAR_STEPS];
+#pragma unroll
+  for (int i = 0; i < NEAR_STEPS; i++) record[i] = i < g.count(start) ? load_const(a.step + g.end - g.steps + start + i) : 0;
+#pragma unroll
+  for (int i = 0; i < NEAR_STEPS; i++) {
+    const int32_t strips = spti_block_step_strips(record[i]), below = popcount(uint32_t(strips) & ((1u << strip) - 1));
     if (strips >> strip & 1)
-      load_fragment(from_global(), static_cast<const T *>(a.tile) + (spti_block_step_tile(record) + below) * SPTI_BLOCK_TILE, f);
+      load_fragment(from_global(), static_cast<const T *>(a.tile) + (spti_block_step_tile(record[i]) + below) * SPTI_BLOCK_TILE, f[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < NEAR_STEPS; i++) {
     double m[4];
-    magnitudes<T>(f, m);
+    magnitudes<T>(f[i], m);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
       const int32_t row = strip * SPTI_BLOCK_STRIP + lane() / 4 + e % 2 * 8, column = i * SPTI_BLOCK_STEP + lane() % 4 + e / 2 * 4;
 #pragma unroll
-      for (int plane = 0; plane < PLANES; plane++) A[row * ROW + column * PLANES + plane] = double(f.part[plane][e]);
+      for (int plane = 0; plane < PLANES; plane++) A[row * ROW + column * PLANES + plane] = double(f[i].part[plane][e]);
       sums[e % 2] += m[e];
       least = smaller_nonzero(least, m[e]);
     }
@@ -102,16 +108,27 @@ SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g,
   shared->least_of_A[strip][lane()] = least;
 }
 
+/* Whole warp: f(i, pair) for tiles i and i + 1 of its strip of a diagonal block, triangle or inverse, as many of which are loaded at once as
+ * registers have room for. */
+template <typename T, typename F> SPTI_DEVICE void each_pair(const near_item &g, const void *block, F f) {
+  constexpr int AT_ONCE = planes_of<T>::COUNT == 1 ? 4 : 2;
+  const int32_t strip = warp_in_block(), count = 2 * (strip + 1);
+  const T *from = static_cast<const T *>(block) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
+  for (int32_t first = 0; first < count; first += AT_ONCE) {
+    block_fragment<T> tile[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++)
+      if (first + i < count) load_fragment(from_global(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i += 2)
+      if (first + i < count) f(first + i, tile + i);
+  }
+}
+
 /* Whole warp: adds the product of its strip of a diagonal block, triangle or inverse, with what is in shared memory. */
 template <typename T> SPTI_DEVICE void add_product(near_sums<T> &sums, const void *block, const near_item &g, const double *A) {
-  const int32_t strip = warp_in_block();
-  const T *from = static_cast<const T *>(block) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
-  for (int32_t i = 0; i < 2 * (strip + 1); i += 2) {
-    block_fragment<T> f[2];
-#pragma unroll
-    for (int h = 0; h < 2; h++) load_fragment(from_global(), from + (i + h) * SPTI_BLOCK_TILE, f[h]);
-    multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * near_shape<T>::ROW, near_shape<T>::ROW);
-  }
+  constexpr int ROW = near_shape<T>::ROW;
+  each_pair<T>(g, block, [&](int32_t i, const block_fragment<T> *f) { multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * ROW, ROW); });
 }
 
 /* Whole warp: exchanges the strip in shared memory for the negative of what the warp has. */
@@ -169,39 +186,38 @@ SPTI_DEVICE void put_strip(const spti_block_values_args &a, const near_item &g, 
 /* Whole warp, one strip: the row sums of abs(X) abs(A), or without their weights the least of X. */
 template <typename T>
 SPTI_DEVICE void weigh_strip(const spti_block_values_args &a, const near_item &g, const double *weights, near_shared *shared) {
-  const int32_t strip = warp_in_block();
-  const T *inverse = static_cast<const T *>(a.inverse) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
   double amplified[2] = {0, 0}, least = range<double>::MOST;
-  for (int32_t i = 0; i < 2 * (strip + 1); i++) {
-    block_fragment<T> f;
-    double m[4];
-    load_fragment(from_global(), inverse + i * SPTI_BLOCK_TILE, f);
-    magnitudes<T>(f, m);
-    if (weights) add_weighted(amplified, m, weights + i * SPTI_BLOCK_STEP);
+  each_pair<T>(g, a.inverse, [&](int32_t i, const block_fragment<T> *f) {
 #pragma unroll
-    for (int e = 0; e < 4; e++) least = smaller_nonzero(least, m[e]);
-  }
+    for (int h = 0; h < 2; h++) {
+      double m[4];
+      magnitudes<T>(f[h], m);
+      if (weights) add_weighted(amplified, m, weights + (i + h) * SPTI_BLOCK_STEP);
+#pragma unroll
+      for (int e = 0; e < 4; e++) least = smaller_nonzero(least, m[e]);
+    }
+  });
   if (weights) add_row_sums(shared->amplified, amplified);
-  else shared->least_of_X[strip][lane()] = least;
+  else shared->least_of_X[warp_in_block()][lane()] = least;
 }
 
 /* Whole warp, one strip: do roundings stay small in the residuals? */
 template <typename T>
 SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g, const double *weighed, near_shared *shared) {
-  const int32_t strip = warp_in_block();
-  const T *triangle = static_cast<const T *>(a.triangle) + (g.diagonal + spti_block_diagonal_tile(strip, 0, 0)) * SPTI_BLOCK_TILE;
   double residual[2] = {0, 0}, weights[2] = {0, 0};
-  for (int32_t i = 0; i < 2 * (strip + 1); i++) {
-    block_fragment<T> f;
-    double m[4];
-    load_fragment(from_global(), triangle + i * SPTI_BLOCK_TILE, f);
-    magnitudes<T>(f, m);
-    add_weighted(residual, m, weighed + i * SPTI_BLOCK_STEP);
-    for (int e = 0; e < 4; e++) weights[e % 2] += m[e];
-  }
+  each_pair<T>(g, a.triangle, [&](int32_t i, const block_fragment<T> *f) {
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      double m[4];
+      magnitudes<T>(f[h], m);
+      add_weighted(residual, m, weighed + (i + h) * SPTI_BLOCK_STEP);
+#pragma unroll
+      for (int e = 0; e < 4; e++) weights[e % 2] += m[e];
+    }
+  });
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    const int32_t row = strip * SPTI_BLOCK_STRIP + 8 * h + lane() / 4;
+    const int32_t row = warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4;
 #pragma unroll
     for (int by = 1; by < 4; by *= 2) {
       residual[h] += shfl(residual[h], lane() ^ by);
@@ -251,10 +267,10 @@ SPTI_DEVICE bool make_near(const spti_block_values_args &a, const near_item &g, 
   if (g.works()) weigh_strip<T>(a, g, nullptr, shared);
   syncthreads();
   for (int32_t start = 0; start < g.steps; start += NEAR_STEPS) {
-    near_sums<T> sums = {};
     if (g.works()) load_strip<T>(a, g, start, A, shared);
     syncthreads();
     look_for_underflow<T>(a, g, start, A, shared);
+    near_sums<T> sums = {};
     if (g.works()) add_product<T>(sums, a.inverse, g, A);
     if (refined) refine<T>(a, g, A, sums);
     if (g.works()) put_strip<T>(a, g, start, sums, shared);
@@ -267,7 +283,7 @@ SPTI_DEVICE bool make_near(const spti_block_values_args &a, const near_item &g, 
   return !shared->inaccurate && !shared->out_of_range;
 }
 
-template <typename T> SPTI_KERNEL(NEAR_THREADS) block_near_kernel(spti_block_values_args a) {
+template <typename T> SPTI_KERNEL_RESIDENT(NEAR_THREADS, (planes_of<T>::COUNT == 1 ? 3 : 2)) block_near_kernel(spti_block_values_args a) {
   SPTI_DYNAMIC_SHARED(double, A);
   SPTI_SHARED(near_shared, shared, 1);
   const near_item g(a);

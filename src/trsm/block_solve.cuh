@@ -272,7 +272,7 @@ SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g
   if (!FITS || far == 0) syncthreads();
   if (flags & SPTI_BLOCK_REFINE) {
     multiply_and_refine<T, Shape>(a, g, inverse, r, q, sums, multiplies, shared);
-    if (multiplies) products.fetch(near);
+    if (multiplies && near > 0) products.fetch(near);
   } else {
     if (multiplies) {
       products.fetch(near);
