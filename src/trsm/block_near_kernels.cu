@@ -108,7 +108,7 @@ SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g,
   shared->least_of_A[strip][lane()] = least;
 }
 
-/* Whole warp: f(i, pair) for tiles i and i + 1 of its strip of a diagonal block, triangle or inverse, as many of which are loaded at once as
+/* Whole warp: f(i, pair) for tiles i and i + 1 of its strip of a diagonal block, triangle or inverse; as many are loaded at once as
  * registers have room for. */
 template <typename T, typename F> SPTI_DEVICE void each_pair(const near_item &g, const void *block, F f) {
   constexpr int AT_ONCE = planes_of<T>::COUNT == 1 ? 4 : 2;

@@ -253,6 +253,34 @@ template <typename T> static void same_bits(const char *type) {
 Test(simt_block, same_bits_f64) { same_bits<double>("f64"); }
 Test(simt_block, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
 
+/* Refined panels with near columns: the same as if the inverses were refined for no reason, of up to 128 near columns. */
+template <typename T> static void refined_with_near_columns(const char *type) {
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    block_case c;
+    c.draw(seed);
+    c.pattern = seed % 2 ? shape::dense : shape::random;
+    c.n = seed % 2 ? 200 : 90;
+    c.width = 9;
+    c.tile = 8 << seed % 3;
+    c.rules = BLOCK_RULES;
+    solver<T> s(c, c.width, seed);
+    int32_t refined = 0;
+    for (int32_t p = 0; p < s.panels.panels.count; p++) {
+      int32_t *flags = const_cast<int32_t *>(s.panels.panels.flags) + p;
+      if (*flags == 0) *flags = SPTI_BLOCK_REFINE;
+      refined += *flags == SPTI_BLOCK_REFINE && s.panels.panels.step_start[p] < s.panels.panels.step_start[p + 1];
+    }
+    cr_assert_gt(refined, 0, "%s", c.name().c_str());
+    simt::use(simt::schedule::from_seed(seed));
+    block_ends<T> e(c, seed);
+    s.solve(e.t, c);
+    expect(s.failure.empty() ? judge(s, e) : s.failure, c, type, seed);
+  }
+}
+
+Test(simt_block, refined_with_near_columns_f64) { refined_with_near_columns<double>("f64"); }
+Test(simt_block, refined_with_near_columns_c64) { refined_with_near_columns<std::complex<float>>("c64"); }
+
 /* Solutions that are 0 have one sign, too, whatever the tile: right-hand sides of zeros, of either sign, and unit vectors, in panels that
  * are refined, multiplied once and substituted. */
 template <typename T> static void same_zeros(const char *type, uint64_t seeds) {

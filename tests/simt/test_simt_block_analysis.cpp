@@ -220,42 +220,56 @@ Test(simt_block_analysis, rows_of_any_size) {
   for (int decades : {3, 18, 30}) all_shapes(64, 60000 + uint64_t(decades), 4, decades);
 }
 
-/* A row with a diagonal of 1e-15 needs 40 rows before its panel, with such a weight; what flag its panel gets, in the reference too. */
-template <typename T> static void near_overflow(float weight, int32_t flag) {
-  enum { N = 65, NEEDED = 40 };
-  std::vector<int64_t> ptr(1, 0);
+/* Rows one after the other, by columns and values; what flags their last panel gets, in the reference too. */
+template <typename T> struct rows_by_hand {
+  std::vector<int64_t> ptr = {0};
   std::vector<int32_t> idx;
   std::vector<T> val;
-  for (int32_t i = 0; i < N; i++) {
-    for (int32_t j = 0; i == N - 1 && j < NEEDED; j++) idx.push_back(j), val.push_back(T(weight));
-    idx.push_back(i);
-    val.push_back(i == N - 1 ? T(1e-15f) : T(1));
+
+  void add(int32_t column, T value) { idx.push_back(column), val.push_back(value); }
+  void end_row(T diagonal) {
+    add(int32_t(ptr.size()) - 1, diagonal);
     ptr.push_back(int64_t(idx.size()));
   }
-  spti_view view = {};
-  view.n = N;
-  view.nnz = ptr[N];
-  view.dtype = dtype_of<T>::value;
-  view.place = SPTRSM_CUDA;
-  view.ptr = ptr.data();
-  view.idx = idx.data();
-  view.val = val.data();
-  view.tail = 1;
-  view.pull = true;
-  block_case c;
-  block_reference expected;
-  spti_block_analysis found;
-  const spti_block_settings set = c.settings();
-  sptrsm_plan *plan = plan_case_open(&view);
-  simt::use(simt::schedule::from_seed(9));
-  cr_assert(block_reference_make(&expected, &view, &c.rules));
-  cr_assert_eq(spti_block_analysis_make(&found, plan, &set), SPTRSM_OK, "%s; %s", sptrsm_last_error(), simt::error().c_str());
-  cr_assert_eq(found.panels.flags[found.panels.count - 1], flag, "weight %g: flag %d", double(weight),
-               found.panels.flags[found.panels.count - 1]);
-  cr_assert_eq(compare<T>(found, expected), "");
-  block_reference_free(&expected);
-  spti_block_analysis_free(&found, plan);
-  plan_case_close(plan);
+  void expect_flags(int32_t flags, const std::string &what, double bound = BLOCK_RULES.bound) {
+    spti_view view = {};
+    view.n = int32_t(ptr.size()) - 1;
+    view.nnz = ptr.back();
+    view.dtype = dtype_of<T>::value;
+    view.place = SPTRSM_CUDA;
+    view.ptr = ptr.data();
+    view.idx = idx.data();
+    view.val = val.data();
+    view.tail = 1;
+    view.pull = true;
+    block_case c;
+    c.rules.bound = bound;
+    c.rules.refine = 1000;
+    block_reference expected;
+    spti_block_analysis found;
+    const spti_block_settings set = c.settings();
+    sptrsm_plan *plan = plan_case_open(&view);
+    simt::use(simt::schedule::from_seed(9));
+    cr_assert(block_reference_make(&expected, &view, &c.rules));
+    cr_assert_eq(spti_block_analysis_make(&found, plan, &set), SPTRSM_OK, "%s; %s", sptrsm_last_error(), simt::error().c_str());
+    cr_assert_eq(found.panels.flags[found.panels.count - 1], flags, "%s: flags %d", what.c_str(),
+                 found.panels.flags[found.panels.count - 1]);
+    cr_assert_eq(compare<T>(found, expected), "");
+    block_reference_free(&expected);
+    spti_block_analysis_free(&found, plan);
+    plan_case_close(plan);
+  }
+};
+
+/* A row with a diagonal of 1e-15 needs 40 rows before its panel, with such a weight. */
+template <typename T> static void near_overflow(float weight, int32_t flags) {
+  enum { N = 65, NEEDED = 40 };
+  rows_by_hand<T> rows;
+  for (int32_t i = 0; i < N; i++) {
+    for (int32_t j = 0; i == N - 1 && j < NEEDED; j++) rows.add(j, T(weight));
+    rows.end_row(i == N - 1 ? T(1e-15f) : T(1));
+  }
+  rows.expect_flags(flags, "weight " + std::to_string(weight));
 }
 
 /* Products with the inverse that the type has no room for must not be made in advance. */
@@ -264,6 +278,32 @@ Test(simt_block_analysis, near_columns_that_overflow) {
   near_overflow<float>(1e25f, SPTI_BLOCK_APART);
   near_overflow<std::complex<float>>(1e25f, SPTI_BLOCK_APART);
   near_overflow<double>(1e25f, 0);
+}
+
+/* A panel of 64 rows that each need the one before and, with such a weight, two of the first 128 rows, or all of them the first one. */
+template <typename T> static void chain_behind(float weight, bool first, double bound, int32_t flags) {
+  rows_by_hand<T> rows;
+  for (int32_t i = 0; i < 192; i++) {
+    for (int32_t j : {i - 128, i - 64})
+      if (i >= 128 && !first) rows.add(j, T(weight));
+    if (i >= 128 && first) rows.add(0, T(weight));
+    if (i > 128) rows.add(i - 1, T(1));
+    rows.end_row(T(1));
+  }
+  rows.expect_flags(flags, "weight " + std::to_string(weight) + ", bound " + std::to_string(bound), bound);
+}
+
+/* Near columns are multiplied in advance where the inverse is used alone, the product refined if need be, and where it is refined; but not
+ * where they stay large. */
+Test(simt_block_analysis, near_columns_of_all_kinds) {
+  chain_behind<double>(1e-3f, false, 1000, 0);
+  chain_behind<double>(1, false, 100, SPTI_BLOCK_APART);
+  chain_behind<double>(1, true, 150, 0);
+  chain_behind<double>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
+  chain_behind<float>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
+  chain_behind<std::complex<double>>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
+  chain_behind<std::complex<float>>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
+  chain_behind<double>(1, false, 2, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
 }
 
 /* One wrong element in any of the arrays must not pass. */
