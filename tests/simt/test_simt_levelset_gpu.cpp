@@ -5,6 +5,7 @@
 
 #include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
+#include "simt/life_in_rows.h"
 #include "simt/method_case.h"
 #include "simt/problem.h"
 #include "simt/run_cases.h"
@@ -24,6 +25,11 @@ const char *const variants[] = {"",                           /* one run, or wid
                                 "segment=32,dense=0,lanes=2", /* segments of one chunk */
                                 "segment=64,dense=0,narrow=50,lanes=8"};
 
+/* However few levels there are: the way of blocks of right-hand sides is test_simt_levelset_block's. */
+sptrsm_status analyse_as(sptrsm_plan *plan, const std::string &variant) {
+  return method_case_analyse(plan, &spti_method_levelset_gpu, (variant.empty() ? "block=0" : variant + ",block=0").c_str());
+}
+
 struct levelset_case : drawn_system {
   int32_t width = 1;
   std::string variant;
@@ -35,67 +41,16 @@ struct levelset_case : drawn_system {
     draw_system(r);
     in_place = r.below(2);
   }
+  sptrsm_status analyse(sptrsm_plan *plan) const { return analyse_as(plan, variant); }
+  template <typename T> static const spti_view &view(const two_views<T> &system) { return system.rows; }
+  template <typename T> static const T *values(const two_views<T> &system) { return system.val.data(); }
   std::string name() const {
     return "levelset:" + variant + " " + system_name() + " width=" + std::to_string(width) + (in_place ? " in place" : "");
   }
 };
 
-/* However few levels there are: the way of blocks of right-hand sides is test_simt_levelset_block's. */
-sptrsm_status analyse(sptrsm_plan *plan, const std::string &variant) {
-  return method_case_analyse(plan, &spti_method_levelset_gpu, (variant.empty() ? "block=0" : variant + ",block=0").c_str());
-}
-
-template <typename T> struct solution {
-  int64_t ld;
-  std::vector<T> B, X;
-};
-
-/* Solves for B, twice with one work unless X takes B's place. */
-template <typename T> std::string solve(sptrsm_plan *plan, const levelset_case &c, solution<T> *s) {
-  s->X = c.in_place ? s->B : std::vector<T>(s->B.size(), T(-9));
-  const spti_end from = {c.in_place ? s->X.data() : s->B.data(), s->ld, 1, nullptr, nullptr, 0},
-                 to = {s->X.data(), s->ld, 1, nullptr, nullptr, 0};
-  const spti_transfer transfer = {from, to, {1, 0}, c.width};
-  if (method_case_solve(plan, c.width, &transfer, c.in_place ? 1 : 2) == SPTRSM_OK) return "";
-  return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
-}
-
-template <typename T> std::string judge(const two_views<T> &system, const levelset_case &c, const solution<T> &s) {
-  for (int64_t i = 0; i < c.n; i++)
-    for (int64_t k = c.width; k < s.ld; k++)
-      if (s.X[size_t(i * s.ld + k)] != (c.in_place ? s.B[size_t(i * s.ld + k)] : T(-9)))
-        return "wrote beyond the block at row " + std::to_string(i);
-  const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 4.0 : 1.0, worst = system.columns.residual(s.X.data(), s.B.data(), s.ld, c.width);
-  return worst <= bound ? "" : "residual " + std::to_string(worst) + " bounds";
-}
-
-/* Analysis, solve, new values, solve. */
-template <typename T> std::string run_plan(sptrsm_plan *plan, two_views<T> &system, const levelset_case &c, uint64_t seed) {
-  solution<T> s;
-  s.ld = c.width + int64_t(seed % 3);
-  s.B = random_block<T>(c.n * s.ld, seed + 1);
-  if (analyse(plan, c.variant) != SPTRSM_OK) return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
-  std::string failure = solve(plan, c, &s);
-  if (failure.empty()) failure = judge(system, c, s);
-  if (!failure.empty()) return failure;
-  system.scale_values(T(1.25f));
-  if (method_case_new_values(plan, system.val.data()) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
-  failure = solve(plan, c, &s);
-  return failure.empty() ? judge(system, c, s) : failure + " after new values";
-}
-
-template <typename T> std::string run_case(const levelset_case &c, uint64_t seed) {
-  simt::use(simt::schedule::from_seed(seed));
-  two_views<T> system(c, seed % 5);
-  sptrsm_plan *plan = plan_case_open(&system.rows);
-  std::string failure = run_plan(plan, system, c, seed);
-  method_case_close(plan);
-  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
-  return failure;
-}
-
 template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  run_shapes<levelset_case>(n, width, first, seeds, type, run_case<T>);
+  run_shapes<levelset_case>(n, width, first, seeds, type, run_case<T, levelset_case>);
 }
 
 template <typename T> void all_orders(const char *type, uint64_t seeds) {
@@ -155,7 +110,7 @@ Test(simt_levelset_gpu, one_work_for_all_blocks) {
                       {1, 0},
                       widths[i]};
     }
-    sptrsm_status status = analyse(plan, variant);
+    sptrsm_status status = analyse_as(plan, variant);
     if (status == SPTRSM_OK) status = method_case_solve_each(plan, PANEL, transfers, SOLVES);
     expect(status == SPTRSM_OK ? "" : sptrsm_last_error(), c, "f64", 11);
     for (int i = 0; i < SOLVES; i++) {
@@ -184,7 +139,7 @@ Test(simt_levelset_gpu, poison) {
         simt::use(simt::schedule::from_seed(7));
         sptrsm_plan *plan = plan_case_open(&system.rows);
         std::string failure;
-        if (analyse(plan, variant) != SPTRSM_OK) failure = sptrsm_last_error();
+        if (analyse_as(plan, variant) != SPTRSM_OK) failure = sptrsm_last_error();
         if (failure.empty()) failure = solve(plan, c, &s);
         method_case_close(plan);
         expect(failure, c, "f64", 7);
@@ -203,7 +158,7 @@ Test(simt_levelset_gpu, no_memory) {
   for (int allowed = 0, failed = 1; failed; allowed++) {
     sptrsm_plan *plan = plan_case_open(&system.rows);
     emulated_gpu_fail_at = allowed;
-    const sptrsm_status status = analyse(plan, "segment=32,dense=0");
+    const sptrsm_status status = analyse_as(plan, "segment=32,dense=0");
     failed = emulated_gpu_fail_at < 0;
     emulated_gpu_fail_at = -1;
     cr_assert_eq(status, failed ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "allocation %d: %s", allowed, sptrsm_last_error());

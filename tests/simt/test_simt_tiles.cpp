@@ -6,6 +6,7 @@
 #include "core/tiles.h"
 #include "simt/drawn_case.h"
 #include "simt/emulated_gpu.h"
+#include "simt/life_in_rows.h"
 #include "simt/method_case.h"
 #include "simt/problem.h"
 #include "simt/run_cases.h"
@@ -38,6 +39,12 @@ struct tile_case : drawn_system {
     draw_system(r);
     in_place = r.below(2);
   }
+  /* As the method has it. */
+  template <typename T> const spti_view &view(const two_views<T> &system) const { return by_columns ? system.columns.view : system.rows; }
+  template <typename T> const T *values(const two_views<T> &system) const {
+    return by_columns ? system.columns.val.data() : system.val.data();
+  }
+  sptrsm_status analyse(sptrsm_plan *plan) const { return method_case_analyse(plan, method(), variant.c_str()); }
   const spti_method *method() const { return by_columns ? &spti_method_tile_syncfree_gpu : &spti_method_tile_levelset_gpu; }
   std::string name() const {
     return (by_columns ? "tile-syncfree:" : "tile-levelset:") + variant + " " + system_name() + " width=" + std::to_string(width) +
@@ -45,65 +52,8 @@ struct tile_case : drawn_system {
   }
 };
 
-/* As the method of a case has it. */
-template <typename T> struct tile_views : two_views<T> {
-  using two_views<T>::two_views;
-  const spti_view &view(const tile_case &c) const { return c.by_columns ? this->columns.view : this->rows; }
-  const T *values(const tile_case &c) const { return c.by_columns ? this->columns.val.data() : this->val.data(); }
-};
-
-template <typename T> struct solution {
-  int64_t ld;
-  std::vector<T> B, X;
-};
-
-/* Solves for B, twice with one work unless X takes B's place. */
-template <typename T> std::string solve(sptrsm_plan *plan, const tile_case &c, solution<T> *s) {
-  s->X = c.in_place ? s->B : std::vector<T>(s->B.size(), T(-9));
-  const spti_end from = {c.in_place ? s->X.data() : s->B.data(), s->ld, 1, nullptr, nullptr, 0},
-                 to = {s->X.data(), s->ld, 1, nullptr, nullptr, 0};
-  const spti_transfer transfer = {from, to, {1, 0}, c.width};
-  if (method_case_solve(plan, c.width, &transfer, c.in_place ? 1 : 2) == SPTRSM_OK) return "";
-  return std::string("solve: ") + sptrsm_last_error() + "; " + simt::error();
-}
-
-template <typename T> std::string judge(const tile_views<T> &system, const tile_case &c, const solution<T> &s) {
-  for (int64_t i = 0; i < c.n; i++)
-    for (int64_t k = c.width; k < s.ld; k++)
-      if (s.X[size_t(i * s.ld + k)] != (c.in_place ? s.B[size_t(i * s.ld + k)] : T(-9)))
-        return "wrote beyond the block at row " + std::to_string(i);
-  const double bound = dtype_of<T>::value >= SPTRSM_C64 ? 4.0 : 1.0, worst = system.columns.residual(s.X.data(), s.B.data(), s.ld, c.width);
-  return worst <= bound ? "" : "residual " + std::to_string(worst) + " bounds";
-}
-
-/* Analysis, solve, new values, solve. */
-template <typename T> std::string run_plan(sptrsm_plan *plan, tile_views<T> &system, const tile_case &c, uint64_t seed) {
-  solution<T> s;
-  s.ld = c.width + int64_t(seed % 3);
-  s.B = random_block<T>(c.n * s.ld, seed + 1);
-  if (method_case_analyse(plan, c.method(), c.variant.c_str()) != SPTRSM_OK)
-    return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
-  std::string failure = solve(plan, c, &s);
-  if (failure.empty()) failure = judge(system, c, s);
-  if (!failure.empty()) return failure;
-  system.scale_values(T(1.25f));
-  if (method_case_new_values(plan, system.values(c)) != SPTRSM_OK) return std::string("new values: ") + sptrsm_last_error();
-  failure = solve(plan, c, &s);
-  return failure.empty() ? judge(system, c, s) : failure + " after new values";
-}
-
-template <typename T> std::string run_case(const tile_case &c, uint64_t seed) {
-  simt::use(simt::schedule::from_seed(seed));
-  tile_views<T> system(c, seed % 5);
-  sptrsm_plan *plan = plan_case_open(&system.view(c));
-  std::string failure = run_plan(plan, system, c, seed);
-  method_case_close(plan);
-  if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
-  return failure;
-}
-
 template <typename T> void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
-  run_shapes<tile_case>(n, width, first, seeds, type, run_case<T>);
+  run_shapes<tile_case>(n, width, first, seeds, type, run_case<T, tile_case>);
 }
 
 template <typename T> void all_orders(const char *type, uint64_t seeds) {
@@ -150,7 +100,7 @@ Test(simt_tiles, one_work_for_all_blocks) {
     tile_case c;
     c.n = 100;
     c.variant = variant;
-    const tile_views<double> system(c, 2);
+    const two_views<double> system(c, 2);
     simt::use(simt::schedule::from_seed(11));
     sptrsm_plan *plan = plan_case_open(&system.rows);
     solution<double> solutions[SOLVES];
@@ -183,7 +133,7 @@ Test(simt_tiles, same_bits_for_every_width) {
       c.pattern = pattern;
       c.n = 70;
       c.variant = variant;
-      const tile_views<double> system(c, 2);
+      const two_views<double> system(c, 2);
       simt::use(simt::schedule::from_seed(13));
       sptrsm_plan *plan = plan_case_open(&system.rows);
       solution<double> all = {WIDTH, random_block<double>(c.n * WIDTH, 9), {}};
@@ -214,13 +164,13 @@ Test(simt_tiles, poison) {
         c.n = 80;
         c.by_columns = strcmp(variant, "columns") == 0;
         c.variant = c.by_columns ? "" : variant;
-        tile_views<double> system(c, 2);
+        two_views<double> system(c, 2);
         solution<double> s = {1, random_block<double>(c.n, 4), {}};
         s.B[0] = poison;
         for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
           system.val[size_t(system.ptr[size_t(i)])] = system.columns.val[size_t(i)] = 0; /* zeros are entries */
         simt::use(simt::schedule::from_seed(7));
-        sptrsm_plan *plan = plan_case_open(&system.view(c));
+        sptrsm_plan *plan = plan_case_open(&c.view(system));
         std::string failure;
         if (method_case_analyse(plan, c.method(), c.variant.c_str()) != SPTRSM_OK) failure = sptrsm_last_error();
         if (failure.empty()) failure = solve(plan, c, &s);
@@ -241,7 +191,7 @@ Test(simt_tiles, no_entry_times_infinity) {
       c.n = 32;
       c.width = width;
       c.by_columns = by_columns;
-      tile_views<double> system(c, 2);
+      two_views<double> system(c, 2);
       /* Row 20 loses its entry in column 0: the values stand, the patterns are made anew without it. */
       const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t line, int32_t other) {
         int64_t at = ptr[size_t(line)];
@@ -258,7 +208,7 @@ Test(simt_tiles, no_entry_times_infinity) {
       solution<double> s = {width, random_block<double>(c.n * width, 4), {}};
       for (int32_t k = 0; k < width; k++) s.B[size_t(k)] = std::numeric_limits<double>::infinity();
       simt::use(simt::schedule::from_seed(7));
-      sptrsm_plan *plan = plan_case_open(&system.view(c));
+      sptrsm_plan *plan = plan_case_open(&c.view(system));
       std::string failure;
       if (method_case_analyse(plan, c.method(), "order=natural") != SPTRSM_OK) failure = sptrsm_last_error();
       if (failure.empty()) failure = solve(plan, c, &s);
@@ -275,10 +225,10 @@ Test(simt_tiles, no_memory) {
     tile_case c;
     c.n = 80;
     c.by_columns = by_columns;
-    tile_views<double> system(c, 3);
+    two_views<double> system(c, 3);
     simt::use(simt::schedule::from_seed(3));
     for (int allowed = 0, failed = 1; failed; allowed++) {
-      sptrsm_plan *plan = plan_case_open(&system.view(c));
+      sptrsm_plan *plan = plan_case_open(&c.view(system));
       emulated_gpu_fail_at = allowed;
       const sptrsm_status status = method_case_analyse(plan, c.method(), "");
       failed = emulated_gpu_fail_at < 0;
@@ -296,8 +246,8 @@ Test(simt_tiles, refused_variants) {
     for (bool by_columns : {false, true}) {
       tile_case c;
       c.by_columns = by_columns;
-      tile_views<double> system(c, 3);
-      sptrsm_plan *plan = plan_case_open(&system.view(c));
+      two_views<double> system(c, 3);
+      sptrsm_plan *plan = plan_case_open(&c.view(system));
       cr_assert_eq(method_case_analyse(plan, c.method(), variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
       method_case_close(plan);
     }
