@@ -131,8 +131,8 @@ check_sources() {
 
   forbid "the libraries never print or end the process" '(^|[^A-Za-z0-9_])(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|abort|assert|exit|_exit|quick_exit)[[:space:]]*\(' "${library[@]}"
   forbid "kernels start through SPTI_LAUNCH" '<<<' $(printf '%s\n' "${library[@]}" | grep -v '^src/core/device.cuh$')
-  forbid "PTX and intrinsics only in core/device.cuh and device_copy.cuh" '(^|[^A-Za-z0-9_])(asm|__asm__|__shfl[a-z_]*|__ballot[a-z_]*|__syncwarp|__syncthreads|__threadfence[a-z_]*|__ldg|__nanosleep|atomic[A-Z][A-Za-z]*)[[:space:]]*(volatile[[:space:]]*)?\(' \
-    $(printf '%s\n' "${cuda[@]}" | grep -Ev '^src/core/device(_copy)?.cuh$')
+  forbid "PTX and intrinsics only in core/device.cuh, device_copy.cuh and device_opaque.cuh" '(^|[^A-Za-z0-9_])(asm|__asm__|__shfl[a-z_]*|__ballot[a-z_]*|__syncwarp|__syncthreads|__threadfence[a-z_]*|__ldg|__nanosleep|atomic[A-Z][A-Za-z]*)[[:space:]]*(volatile[[:space:]]*)?\(' \
+    $(printf '%s\n' "${cuda[@]}" | grep -Ev '^src/core/device(_copy|_opaque)?.cuh$')
   comm -13 <(sed -n 's/^@[a-z]*{\(.*\),$/\1/p' docs/references.bib | sort) \
     <({ sed -n 's/.*\.cite = "\(.*\)".*/\1/p' "${all[@]}"; grep -hoE '\[[a-z]+[12][0-9]{3}[a-z]*(, [a-z]+[12][0-9]{3}[a-z]*)*\]' "${all[@]}" | tr -d '[] ' | tr ',' '\n'; } | sort -u) |
     report "cited sources are in docs/references.bib"

@@ -4,8 +4,8 @@
  * Which is which is the sign of the ticket word. The thread block that draws the last ticket turns it over and sets the count back to
  * zero, so that the next launch, also of a captured graph, finds everything in place. A dirty width per block says how far it was
  * written.
- * Lost dependency: what was given up is left unsolved and unfilled. The abort flag then stays up, every later solve reports the loss
- * again, until spti_two_blocks_start_launch makes the blocks whole. */
+ * Lost dependency: what was given up is left unsolved, and unfilled perhaps. The abort flag then stays up, every later solve reports the
+ * loss again, until spti_two_blocks_start_launch makes the blocks whole. */
 #ifndef SPTI_TWO_BLOCKS_CUH
 #define SPTI_TWO_BLOCKS_CUH
 

@@ -1,157 +1,14 @@
-/* block_columns.cuh -- the part of block's kernel that takes the products with all columns before a panel: which panel, strip and steps
- * are whose, and how the solutions of a chunk of columns come to the warps (block_solve.cuh has the whole). */
+/* block_columns.cuh -- the part of block's kernel that takes the products with all columns before a panel: its tiles, its sums and the loop
+ * over chunks of columns (block_solve.cuh has the whole). */
 #ifndef SPTI_BLOCK_COLUMNS_CUH
 #define SPTI_BLOCK_COLUMNS_CUH
 
-#include "core/syncfree.cuh"
-#include "core/transfer.cuh"
-#include "trsm/block_tile.cuh"
+#include "core/device_copy.cuh"
+#include "trsm/block_values.cuh"
 
 namespace spti {
 
 enum { CHUNKS_OF_NEWS = 64 }; /* between two reports of progress: a panel may have millions of columns */
-enum { BLOCK_WARPS = 4, BLOCK_THREADS = 32 * BLOCK_WARPS, BLOCK_INVERSE_TILES = SPTI_BLOCK_STRIPS * (SPTI_BLOCK_STRIPS + 1) };
-
-/* Words are real: a complex value has two. */
-template <typename T, int Tiles> struct block_shape {
-  using real = real_of<T>;
-  static constexpr int PLANES = planes_of<T>::COUNT, TILES = Tiles, COLUMNS = 8 * Tiles, WORDS = PLANES * COLUMNS;
-  static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
-  static constexpr int ROW = WORDS + 4; /* of a row in shared memory, so that the lanes of a B operand meet different banks */
-  static constexpr int VALUES = CHUNK * WORDS / BLOCK_THREADS; /* words of a chunk that a thread asks for */
-  /* Thread blocks on a multiprocessor: spills cost more than residents bring. */
-  static constexpr int RESIDENT = PLANES == 2 ? 2 : sizeof(T) == 8 && Tiles == 2 ? 4 : 3;
-  /* Rows of shared memory: two chunks, or the sums of a panel, which take their place. */
-  static constexpr int ROOM = 2 * CHUNK;
-  static_assert(BLOCK_THREADS % WORDS == 0 && ROOM >= SPTI_BLOCK_ROWS, "a thread has the same word of every row; sums fit");
-};
-
-/* What all threads of a block have to know of each other. */
-struct block_shared {
-  int32_t word;              /* ticket */
-  int32_t lost_at;           /* the first chunk that has a value that never came */
-  int32_t some_bad, bad[32]; /* right-hand sides whose sums are not finite, or nearly so */
-};
-
-/* The block's share of the work, and the warp's: every parts-th pair of steps of one strip. */
-struct block_item {
-  int32_t panel, first, rows, strips; /* first: place */
-  int32_t k, left;                    /* first right-hand side; how many there are from it on, which may be more than a tile of them */
-  int32_t begin, end;                 /* steps */
-  int32_t strip, part, parts;
-
-  SPTI_DEVICE block_item(const spti_block_panels &p, int32_t ticket, int32_t tiles, int32_t columns, int32_t width) {
-    panel = load_const(p.order + ticket / tiles);
-    k = ticket % tiles * columns;
-    left = width - k;
-    first = load_const(p.first + panel);
-    rows = load_const(p.first + panel + 1) - first;
-    strips = (rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP;
-    begin = load_const(p.step_start + panel);
-    end = load_const(p.step_start + panel + 1);
-    parts = strips == 1 ? 4 : strips == 2 ? 2 : 1;
-    strip = warp_in_block() % strips;
-    part = warp_in_block() / strips; /* of three strips the fourth warp is to spare: its part is 1 of 1 */
-  }
-  /* What is reported when it waits in vain. */
-  SPTI_DEVICE int64_t row(const spti_block_solve_args &a) const { return a.backward ? a.panels.n - 1 - first : first; }
-  SPTI_DEVICE bool works() const { return part < parts; }
-};
-
-/* ---- chunks of columns ----
- *
- * Counted from the last step back, so that what is ready last is in one chunk; the first one may lack its first steps. */
-
-/* A thread's words of a chunk: one right-hand side's (or a part of it), of several columns. */
-template <typename T, typename Shape> struct block_values {
-  using real = typename Shape::real;
-  const real *at[Shape::VALUES];
-  real x[Shape::VALUES];
-  int32_t next[Shape::VALUES]; /* places, of the next chunk; -1: nothing to ask for */
-  int32_t herald = -1, next_herald = -1;
-
-  static SPTI_DEVICE int32_t word() { return int32_t(uint32_t(thread_in_block()) % Shape::WORDS); }
-  static SPTI_DEVICE int32_t row(int v) { return int32_t(uint32_t(v * BLOCK_THREADS + thread_in_block()) / Shape::WORDS); }
-
-  SPTI_DEVICE void find_next(const spti_block_solve_args &a, const block_item &g, int32_t step) {
-    const bool wanted = g.k + word() / Shape::PLANES < a.between.width;
-#pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) {
-      next[v] = -1;
-      if (wanted && step + row(v) / SPTI_BLOCK_STEP >= g.begin)
-        next[v] = load_const(a.panels.col + int64_t(step) * SPTI_BLOCK_STEP + row(v));
-    }
-    next_herald = a.panels.herald ? load_const(a.panels.herald + step + Shape::STEPS - 1) : -1;
-  }
-  SPTI_DEVICE void ask(const spti_block_solve_args &a, const block_item &g, const T *now) {
-    const real *column = (const real *)(now + g.k) + word();
-    const int32_t ld = int32_t(a.ld) * Shape::PLANES;
-    herald = next_herald;
-#pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) {
-      at[v] = column + int64_t(next[v]) * ld;
-      x[v] = 0;
-      if (next[v] >= 0) x[v] = peek(at[v]);
-    }
-  }
-  SPTI_DEVICE bool missing() const {
-    bool some = false;
-#pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) some = some || is_sentinel(x[v]);
-    return some;
-  }
-  SPTI_DEVICE void ask_again() {
-#pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) x[v] = peek_again(at[v], x[v]);
-  }
-  /* Until all have come; as long as their herald has not, that one word is all it asks for, since the many blocks that wait would keep
-   * those waiting that work. False: they never come. */
-  SPTI_DEVICE bool wait(const spti_block_solve_args &a, const block_item &g, const T *now) {
-    if (!missing()) return true;
-    spin_guard guard;
-    guard.start();
-    if (herald >= 0) {
-      const real *word = (const real *)(now + herald * a.ld + g.k);
-      real seen = peek(word);
-      ask_again();
-      for (; is_sentinel(seen); seen = peek(word))
-        if (!guard.go_on(a.sync, g.row(a))) return false;
-    }
-    while (missing()) {
-      if (!guard.go_on(a.sync, g.row(a))) return false;
-      ask_again();
-    }
-    return true;
-  }
-  /* Their negatives, as B operands. */
-  SPTI_DEVICE void hand_over(double *buffer) const {
-    double *first = buffer + row(0) * Shape::ROW + word();
-#pragma unroll
-    for (int v = 0; v < Shape::VALUES; v++) first[v * (BLOCK_THREADS / Shape::WORDS) * Shape::ROW] = -double(x[v]);
-  }
-  /* Whole block: this chunk, from step `step` on, to the buffer; the next one is asked for, and the one behind it looked up. False: it was
-   * lost. */
-  SPTI_DEVICE bool next_chunk(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t step, int32_t chunk,
-                              int32_t chunks, double *buffer, block_shared *shared) {
-    if (!wait(a, g, now)) shared->lost_at = chunk;
-    hand_over(buffer);
-    if (chunk + 1 < chunks) ask(a, g, now);
-    if (chunk + 2 < chunks) find_next(a, g, step + 2 * Shape::STEPS);
-    syncthreads(); /* a thread that is ahead may mark the next chunk, but not this one */
-    return shared->lost_at > chunk;
-  }
-  /* The same for the last one. Whether it was lost is for the caller to ask, after the product. */
-  SPTI_DEVICE void last_chunk(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t chunk, double *buffer,
-                              block_shared *shared) {
-    if (!wait(a, g, now)) shared->lost_at = chunk;
-    hand_over(buffer);
-    syncthreads();
-  }
-};
-
-/* All of the panel's, or only those of its near steps. */
-template <typename Shape> SPTI_DEVICE int32_t chunks_of(int32_t steps) { return (steps + Shape::STEPS - 1) / Shape::STEPS; }
-template <typename Shape> SPTI_DEVICE int32_t chunks_of(const block_item &g) { return chunks_of<Shape>(g.end - g.begin); }
 
 /* Where a strip's tile of a step is; NULL: it has none. */
 template <typename T> SPTI_DEVICE const T *tile_of(const spti_block_panels &p, int32_t step, int32_t strip) {
@@ -179,11 +36,11 @@ template <typename T, typename Shape> struct block_tiles {
   /* Whole warp: tiles first to last - 1 of those to come. */
   template <int First, int Last> SPTI_DEVICE void fetch(const spti_block_solve_args &a, const block_item &g, int32_t wanted) {
     const int32_t below = popcount(uint32_t(spti_block_step_strips(record)) & ((1u << g.strip) - 1));
-    const int64_t mine = spti_block_step_tile(record) + below;
+    const int32_t mine = int32_t(spti_block_step_tile(record)) + below; /* 2^31 tiles would be a TiB */
 #pragma unroll
     for (int i = First; i < Last; i++) {
-      const int64_t at = shfl(mine, i);
-      if (wanted >> i & 1) load_fragment(from_global(), (const T *)a.panels.tile + at * SPTI_BLOCK_TILE, tile[i]);
+      const uint32_t at = uint32_t(shfl(mine, i));
+      if (wanted >> i & 1) load_fragment(from_global(), (const T *)a.panels.tile + uint64_t(at) * SPTI_BLOCK_TILE, tile[i]);
     }
   }
   SPTI_DEVICE void fetch_all(const spti_block_solve_args &a, const block_item &g) {
@@ -297,36 +154,68 @@ SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_item &g,
         set_parts(sums.part[n], e, scale_row(from, block_row[h], times_alpha(a.between.alpha, get_parts<T>(sums.part[n], e))));
 }
 
-/* Whole block: the panel's inverse to shared memory. */
+/* Whole block: the panel's inverse, on its way to shared memory; await_copies and a barrier are left to the caller. */
 template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args &a, const block_item &g, T *inverse) {
-  const int64_t first = load_const(a.panels.diag_start + g.panel);
-  const int32_t pairs = spti_block_diagonal_tiles(g.strips) * SPTI_BLOCK_TILE * planes_of<T>::COUNT / 2;
-  const auto *from = (const two<real_of<T>> *)((const T *)a.panels.inverse + first * SPTI_BLOCK_TILE);
-#pragma unroll 5
-  for (int32_t i = thread_in_block(); i < pairs; i += BLOCK_THREADS) ((two<real_of<T>> *)inverse)[i] = load_const(from + i);
+  constexpr int32_t WORD = 16 / int32_t(sizeof(real_of<T>)); /* a copy's reals */
+  const int32_t copies = spti_block_diagonal_tiles(g.strips) * SPTI_BLOCK_TILE * planes_of<T>::COUNT / WORD;
+  const auto *from = (const real_of<T> *)((const T *)a.panels.inverse + int64_t(g.diagonal) * SPTI_BLOCK_TILE);
+  for (int32_t i = thread_in_block(); i < copies; i += BLOCK_THREADS) copy_async_16((real_of<T> *)inverse + i * WORD, from + i * WORD);
+  end_copies();
 }
 
-/* Whole block: the right-hand sides less the products with the columns of the first `far` chunks; and the inverse, if wanted, to shared
- * memory. The values of the next chunk, if there is one, have been asked for. False: a dependency was lost. */
+/* The panel's tiles, which follow each other in memory, on their way to the L2 cache some chunks before they are asked for: the blocks of
+ * all its right-hand sides go through them side by side and would all wait for the memory. The first one does it, a line a thread and
+ * chunk. */
+struct block_ahead {
+  enum { CHUNKS = 4, LINE = 128 };
+  uint64_t at, end;
+
+  template <typename T> static SPTI_DEVICE block_ahead of(const spti_block_solve_args &a, const block_item &g) {
+    block_ahead ahead = {0, 0};
+    if (g.k > 0 || g.begin == g.end) return ahead;
+    const int64_t last = load_const(a.panels.step + g.end - 1);
+    const T *tile = (const T *)a.panels.tile;
+    ahead.at = reinterpret_cast<uintptr_t>(tile + spti_block_step_tile(load_const(a.panels.step + g.begin)) * SPTI_BLOCK_TILE);
+    ahead.at = opaque(ahead.at + thread_in_block() * LINE);
+    ahead.end = reinterpret_cast<uintptr_t>(tile + (spti_block_step_tile(last) + popcount(uint32_t(spti_block_step_strips(last)))) *
+                                                       SPTI_BLOCK_TILE);
+    for (int i = 0; i < CHUNKS; i++) ahead.go_on();
+    return ahead;
+  }
+  SPTI_DEVICE void go_on() {
+    if (at >= end) return;
+    prefetch(reinterpret_cast<const void *>(at));
+    at += BLOCK_THREADS * LINE;
+  }
+};
+
+/* Whole block: asks for the values and tiles of the first chunks. far: chunks to be multiplied here. */
 template <typename T, typename Shape>
-SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t far, double *buffers, T *inverse,
-                              block_shared *shared, block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums) {
+SPTI_DEVICE void ask_for_columns(const spti_block_solve_args &a, const block_item &g, int32_t far, block_values<T, Shape> &values,
+                                 block_tiles<T, Shape> &tiles) {
+  const int32_t chunks = chunks_of<Shape>(g), step = g.end - chunks * Shape::STEPS;
+  if (chunks == 0) return;
+  values.find_first(g, step);
+  if (far > 0) tiles.find_next(a, g, step);
+  values.ask(a, step + Shape::STEPS - 1);
+  if (far > 0) tiles.fetch_all(a, g);
+  if (chunks > 1) values.find_next();
+  if (far > 1) tiles.find_next(a, g, step + Shape::STEPS);
+}
+
+/* Whole block: takes the products with the columns of the first `far` chunks, which have been asked for, off the sums. The values of the
+ * next chunk, if there is one, have been asked for then. False: a dependency was lost. */
+template <typename T, typename Shape>
+SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_item &g, const T *now, int32_t far, double *buffers,
+                              block_shared *shared, block_values<T, Shape> &values, block_tiles<T, Shape> &tiles,
+                              block_sums<T, Shape::TILES> &sums) {
   const int32_t chunks = chunks_of<Shape>(g);
   int32_t step = g.end - chunks * Shape::STEPS;
-  block_tiles<T, Shape> tiles;
-  if (chunks > 0) {
-    values.find_next(a, g, step);
-    if (far > 0) tiles.find_next(a, g, step);
-    values.ask(a, g, now);
-    if (far > 0) tiles.fetch_all(a, g);
-    if (chunks > 1) values.find_next(a, g, step + Shape::STEPS);
-    if (far > 1) tiles.find_next(a, g, step + Shape::STEPS);
-  }
-  start_sums<T, Shape>(a, g, sums); /* once the first columns are on their way */
-  if (inverse) fetch_inverse(a, g, inverse);
+  block_ahead ahead = block_ahead::of<T>(a, g);
   for (int32_t chunk = 0; chunk < far; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
     if (!values.next_chunk(a, g, now, step, chunk, chunks, buffer, shared)) return false;
+    ahead.go_on();
     if (chunk + 1 < far) tiles.multiply_and_fetch(a, g, sums, buffer);
     else tiles.multiply(sums, buffer);
     if (chunk + 2 < far) tiles.find_next(a, g, step + 2 * Shape::STEPS);

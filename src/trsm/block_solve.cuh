@@ -37,13 +37,14 @@ SPTI_DEVICE void mark_if_bad(const block_item &g, int k, double sum, block_share
 
 /* f(word in shared memory, element of the lane's that belongs there, its right-hand side) for all that a warp has of 16 rows of its own:
  * those of part p of strip s begin at row 16 (p strips + s). */
-template <typename T, typename Shape, typename F> SPTI_DEVICE void for_rows(block_sums<T, Shape::TILES> &sums, double *r, F f) {
+template <typename T, typename Shape, typename F>
+SPTI_DEVICE void for_rows(const block_item &g, block_sums<T, Shape::TILES> &sums, double *r, F f) {
 #pragma unroll
   for (int n = 0; n < Shape::TILES; n++)
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int k = 8 * n + column_of_lane();
-      double *at = r + (warp_in_block() * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
+      double *at = r + (g.warp * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
 #pragma unroll
       for (int w = 0; w < 2 * Shape::PLANES; w++)
         f(at + w, sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES], k + w / Shape::PLANES);
@@ -52,7 +53,7 @@ template <typename T, typename Shape, typename F> SPTI_DEVICE void for_rows(bloc
 
 template <typename T, typename Shape>
 SPTI_DEVICE void put_sums(const block_item &g, block_sums<T, Shape::TILES> &sums, double *r, block_shared *shared) {
-  for_rows<T, Shape>(sums, r, [&](double *word, double &sum, int k) {
+  for_rows<T, Shape>(g, sums, r, [&](double *word, double &sum, int k) {
     *word = sum;
     if (g.parts == 1) mark_if_bad(g, k, sum, shared);
   });
@@ -126,7 +127,7 @@ SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_item
 template <typename T, typename Shape>
 SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_item &g, double *r, int column) {
   using wide = typename wide_of<T>::type;
-  const T *triangle = (const T *)a.panels.triangle + int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
+  const T *triangle = (const T *)a.panels.triangle + int64_t(g.diagonal) * SPTI_BLOCK_TILE;
   wide *x = (wide *)(r + column * Shape::PLANES);
   constexpr int ROW = Shape::ROW / Shape::PLANES;
   for (int32_t i = 0; i < g.rows; i++) {
@@ -161,10 +162,11 @@ SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_it
 
 /* ---- the kernel ---- */
 
-/* Whole block: sums become those in shared memory, r, added up over the parts of each strip. */
+/* Whole block: sums become those in shared memory, r, added up over the parts of each strip; and the inverse has come. */
 template <typename T, typename Shape>
 SPTI_DEVICE void gather_sums(const block_item &g, double *r, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
   put_sums<T, Shape>(g, sums, r, shared);
+  await_copies<0>();
   syncthreads();
   if (g.parts == 1) return;
   add_parts<Shape>(g, r, shared);
@@ -187,22 +189,22 @@ SPTI_DEVICE void refine_beside(const block_item &g, block_inverse<T, Shape> &inv
                                double *q, block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_sums<T, Shape::TILES> e = {};
   if (multiplies) {
-    for_rows<T, Shape>(x, q, [&](double *word, double &sum, int k) {
+    for_rows<T, Shape>(g, x, q, [&](double *word, double &sum, int k) {
       mark_if_bad(g, k, sum, shared);
       *word = sum = -sum;
     });
-    for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { sum = *word; });
+    for_rows<T, Shape>(g, e, r, [](double *word, double &sum, int) { sum = *word; });
   }
   syncthreads();
   if (multiplies) {
     triangle.multiply(e, q);
     inverse.fetch_pair(0);
-    for_rows<T, Shape>(e, r, [](double *word, double &sum, int) { *word = -sum; });
+    for_rows<T, Shape>(g, e, r, [](double *word, double &sum, int) { *word = -sum; });
   }
   syncthreads();
   if (!multiplies) return;
   inverse.multiply(x, r);
-  for_rows<T, Shape>(x, r, [](double *, double &sum, int) { sum = -sum; });
+  for_rows<T, Shape>(g, x, r, [](double *, double &sum, int) { sum = -sum; });
 }
 
 /* The same where there is no room beside r: a warp has one of x and e in registers, the other stands where r was. */
@@ -216,18 +218,18 @@ SPTI_DEVICE void refine_in_place(const block_item &g, block_inverse<T, Shape> &i
     *word = -own;
   };
   syncthreads();
-  if (multiplies) for_rows<T, Shape>(x, r, swap); /* -x there, r here */
+  if (multiplies) for_rows<T, Shape>(g, x, r, swap); /* -x there, r here */
   syncthreads();
   if (multiplies) {
     triangle.multiply(x, r);
     inverse.fetch_pair(0);
   }
   syncthreads();
-  if (multiplies) for_rows<T, Shape>(x, r, swap); /* -e there, -x here */
+  if (multiplies) for_rows<T, Shape>(g, x, r, swap); /* -e there, -x here */
   syncthreads();
   if (!multiplies) return;
   inverse.multiply(x, r);
-  for_rows<T, Shape>(x, r, [](double *, double &sum, int) { sum = -sum; });
+  for_rows<T, Shape>(g, x, r, [](double *, double &sum, int) { sum = -sum; });
 }
 
 /* Whole block: x = inverse r, then one step of refinement. The first tiles of the triangle are asked for long before they are needed.
@@ -236,14 +238,11 @@ template <typename T, typename Shape>
 SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_item &g, const T *block, double *r, double *q,
                                      block_sums<T, Shape::TILES> &x, bool multiplies, block_shared *shared) {
   block_inverse<T, Shape> inverse(g, block);
-  const int64_t first = int64_t(load_const(a.panels.diag_start + g.panel)) * SPTI_BLOCK_TILE;
-  block_diagonal<T, Shape> triangle(g, (const T *)a.panels.triangle + first);
-  if (multiplies) {
-    inverse.fetch_pair(0);
-    triangle.fetch(0);
-  }
+  block_diagonal<T, Shape> triangle(g, (const T *)a.panels.triangle + int64_t(g.diagonal) * SPTI_BLOCK_TILE);
+  if (multiplies) triangle.fetch(0);
   gather_sums<T, Shape>(g, r, x, shared);
   if (multiplies) {
+    inverse.fetch_pair(0);
     x = {};
     inverse.multiply(x, r);
   }
@@ -254,14 +253,14 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
 /* Lane by lane: marks what put_good left to others. */
 template <typename T, typename Shape>
 SPTI_DEVICE void mark_bad(const block_item &g, double *r, block_sums<T, Shape::TILES> &x, block_shared *shared) {
-  for_rows<T, Shape>(x, r, [&](double *, double &sum, int k) { mark_if_bad(g, k, sum, shared); });
+  for_rows<T, Shape>(g, x, r, [&](double *, double &sum, int k) { mark_if_bad(g, k, sum, shared); });
   shared->some_bad = 1;
 }
 
-/* Whole block: from the sums over all but the near columns, which are in the warps' registers, to the solutions. near: chunks, of which
- * values has asked for the first. False: a dependency was lost. */
+/* Whole block: from the sums over all but the near columns, which are in the warps' registers, to the solutions; nothing of them, if a
+ * dependency is lost. near: chunks, of which values has asked for the first. */
 template <typename T, typename Shape>
-SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g, T *now, int32_t near, double *buffers, const T *inverse,
+SPTI_DEVICE void solve_panel(const spti_block_solve_args &a, const block_item &g, T *now, int32_t near, double *buffers, const T *inverse,
                              int32_t flags, block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums, block_shared *shared) {
   /* The sums take the place of the last chunk but one, of which no warp needs anything any more, or of all. */
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
@@ -285,19 +284,18 @@ SPTI_DEVICE bool solve_panel(const spti_block_solve_args &a, const block_item &g
   if (near > 0) {
     if (!FITS) syncthreads();
     const bool came = take_near_columns<T, Shape>(a, g, now, far, FITS ? far + 1 : 0, buffers, shared, values, products, multiplies, sums);
-    if (!came) return false;
+    if (!came) return;
   }
   if (multiplies && !target.put_good(sums)) mark_bad<T, Shape>(g, r, sums, shared);
   syncthreads(); /* nobody needs the columns any more */
   if (shared->some_bad || flags == SPTI_BLOCK_SUBSTITUTE) {
     solve_by_entries<T, Shape>(a, g, now, r, shared);
     if (owns) {
-      for_rows<T, Shape>(sums, r, [&](double *word, double &sum, int) { sum = multiplies && is_good(sum) ? sum : *word; });
+      for_rows<T, Shape>(g, sums, r, [&](double *word, double &sum, int) { sum = multiplies && is_good(sum) ? sum : *word; });
       target.put(sums);
     }
   }
   if (owns) write_strip<T, Shape>(a, g, sums);
-  return true;
 }
 
 /* Whole block: fills its rows and columns of the other work block. */
@@ -338,12 +336,15 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const bool apart = flags & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART);
   const int32_t near = !apart && a.panels.near ? chunks_of<Shape>(spti_block_near(g.end - g.begin)) : 0;
   block_sums<T, Shape::TILES> sums;
-  block_values<T, Shape> values;
-  if (!take_columns<T, Shape>(a, g, blocks.now, chunks_of<Shape>(g) - near, words, flags == SPTI_BLOCK_SUBSTITUTE ? nullptr : inverse,
-                              shared, values, sums))
-    return;
-  if (!solve_panel<T, Shape>(a, g, blocks.now, near, words, inverse, flags, values, sums, shared)) return;
-  refill<T, Shape>(a, g, blocks);
+  block_values<T, Shape> values(a, g, blocks.now);
+  block_tiles<T, Shape> tiles;
+  const int32_t far = chunks_of<Shape>(g) - near;
+  ask_for_columns<T, Shape>(a, g, far, values, tiles);
+  if (flags != SPTI_BLOCK_SUBSTITUTE) fetch_inverse(a, g, inverse);
+  start_sums<T, Shape>(a, g, sums);
+  refill<T, Shape>(a, g, blocks); /* while all of that is on its way */
+  if (!take_columns<T, Shape>(a, g, blocks.now, far, words, shared, values, tiles, sums)) return;
+  solve_panel<T, Shape>(a, g, blocks.now, near, words, inverse, flags, values, sums, shared);
 }
 
 template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a, void *stream) {
