@@ -111,11 +111,12 @@ static const row table[] = {
      .rows_a_level = {0, 140},
      .method = "syncfree-csc",
      .reason = "one right-hand side, factors: columns near each other in one block"},
-    /* 4: cit-HepTh U 0.03 (gather 0.07), powerlaw 200000 0.13 (0.20), D3N7 64^3 0.15 (0.20), cage11, 737 rows a level, 0.06 (0.06) */
+    /* 5: cit-HepTh U 0.032 (gather 0.036), powerlaw 200000 0.14 (0.21), D3N7 64^3 0.15 (0.22), but cage11, 737 rows a level, 0.059
+     * (0.048); 8: 0.035 (0.035), 0.20 (0.23), 0.18 (0.21), 0.059 (0.049) */
     {.name = "very-wide",
      .place = SPTRSM_CUDA,
      .deterministic = true,
-     .nrhs = {1, 4},
+     .nrhs = {1, 8},
      .rows_a_level = {900, 0},
      .method = "syncfree-csr",
      .reason = "few right-hand sides, very wide levels: rows packed in level order"},
@@ -209,6 +210,20 @@ bool spti_choose_asks_for_stencil(const spti_features *f) {
     asks = least > 0 && least <= f->n && holds(&table[r], f, values);
   }
   return asks;
+}
+
+static bool is_bounded(bounds b) { return b.least != 0 || b.most != 0; }
+
+bool spti_choose_asks_for_widths(const spti_features *f) {
+  double values[FEATURES];
+  for (int r = 0; r < ROWS; r++) {
+    const bounds wide = bounds_of(&table[r], FEATURE_wide_levels, f->device), thin = bounds_of(&table[r], FEATURE_thin_share, f->device);
+    spti_choose_values(values, f);
+    values[FEATURE_wide_levels] = wide.least;
+    values[FEATURE_thin_share] = thin.least;
+    if (holds(&table[r], f, values)) return is_bounded(wide) || is_bounded(thin);
+  }
+  return false;
 }
 
 bool spti_choose_by_stencil(const spti_features *f) {

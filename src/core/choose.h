@@ -45,6 +45,8 @@ spti_choose_limits spti_choose_limits_on(const char *device);
 
 /* Could it be a row for stencils, were the triangle one? The stencil given is not looked at. */
 bool spti_choose_asks_for_stencil(const spti_features *);
+/* Could it be a row that goes by how wide levels are? Their widths as given are not looked at. */
+bool spti_choose_asks_for_widths(const spti_features *);
 /* Is that a row for stencils, which asks for no level sets? Those rows are the first of the table. */
 bool spti_choose_by_stencil(const spti_features *);
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/launch.h"
 
@@ -73,6 +74,7 @@ static sptrsm_status open_parts(sptrsm_context *context) {
   context->pinned = (int32_t *)(context->lost + 1);
   *context->lost = 0;
   SPTI_CUDA(cudaHostGetDevicePointer((void **)&context->lost_device, context->lost, 0));
+  context->pinned_device = (int32_t *)(context->lost_device + 1);
   SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->beside, cudaStreamNonBlocking));
   SPTI_CUDA(cudaEventCreateWithFlags((cudaEvent_t *)&context->passed, cudaEventDisableTiming));
   if (context->stream) return SPTRSM_OK;
@@ -164,6 +166,16 @@ void spti_gpu_host_free(const sptrsm_context *context, void *memory) {
   if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeHost(memory);
 }
 
+/* A copy to pageable memory takes the driver longer than one to page-locked memory and another from there. */
+static sptrsm_status bring(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+  const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
+  void *first = small ? context->pinned : to;
+  SPTI_CUDA(cudaMemcpyAsync(first, from, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)context->stream));
+  SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
+  if (first != to) memcpy(to, first, bytes);
+  return SPTRSM_OK;
+}
+
 enum { PITCH_MAX = INT32_MAX }; /* of cudaMemcpy2D */
 
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
@@ -173,6 +185,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   SPTI_TRY(spti_gpu_enter(context));
   cudaStream_t stream = (cudaStream_t)context->stream;
   bool dense = rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes);
+  if (dense && direction == SPTI_TO_HOST) return bring(context, to, from, row_bytes * rows);
   if (dense) {
     SPTI_CUDA(cudaMemcpyAsync(to, from, row_bytes * rows, kinds[direction], stream));
   } else if (to_pitch <= PITCH_MAX && from_pitch <= PITCH_MAX) {

@@ -104,6 +104,12 @@ SPTI_DEVICE void publish_level(const spti_levels_args &a, const near_levels &nea
   if (level + 1 >= near.enough) store_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT, 1);
 }
 
+/* Whole warp, where its rows are done or given up: most warps find as many levels counted already. */
+SPTI_DEVICE void count_levels(const spti_levels_args &a, int32_t own) {
+  const int32_t levels = warp_max(own) + 1;
+  if (lane() == 0 && levels > load_relaxed(&a.facts->count)) red_max(&a.facts->count, levels);
+}
+
 /* Whole warp: its rows need not be looked at any more. */
 SPTI_DEVICE bool has_enough(const spti_levels_args &a, const near_levels &near) {
   return near.enough < INT32_MAX && any(load_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT) != 0);
@@ -174,7 +180,7 @@ struct level_batch {
 struct shared_row {
   level_row r;
   level_batch batch;
-  int32_t next, highest;
+  int32_t next, highest, level; /* of those that are done, the highest */
 
   SPTI_DEVICE void start(const spti_levels_args &a, const near_levels &near, const level_row &mine, int from) {
     r.start = shfl(mine.start, from);
@@ -193,8 +199,9 @@ struct shared_row {
       done = false;
     }
     if (!all(done)) return false;
-    const int32_t level = warp_max(batch.highest(highest)) + (r.length > 0);
-    if (lane() == 0) publish_level(a, near, r.row, level);
+    const int32_t own = warp_max(batch.highest(highest)) + (r.length > 0);
+    if (lane() == 0) publish_level(a, near, r.row, own);
+    level = own > level ? own : level;
     return true;
   }
 };
@@ -240,10 +247,10 @@ levels_lanes_kernel(spti_levels_args a) {
   const bool is_long = WithLong && mine.row >= 0 && mine.length > a.short_row;
   bool waiting = mine.row >= 0 && !is_long, moved = false;
   uint32_t long_rows = WithLong ? ballot(is_long) : 0;
-  int32_t next = 0, highest = 0;
+  int32_t next = 0, highest = 0, level = -1;
   level_batch batch;
   shared_row shared;
-  shared.r.row = -1;
+  shared.r.row = shared.level = -1;
   level_guard guard;
   guard.start();
   batch.clear();
@@ -256,7 +263,8 @@ levels_lanes_kernel(spti_levels_args a) {
       if (next < mine.length) {
         next = batch.fetch(a, near, mine, next, 1);
       } else {
-        publish_level(a, near, mine.row, highest + (mine.length > 0));
+        level = highest + (mine.length > 0);
+        publish_level(a, near, mine.row, level);
         waiting = false;
       }
       moved = true;
@@ -266,10 +274,11 @@ levels_lanes_kernel(spti_levels_args a) {
       if (long_rows) shared.start(a, near, mine, first_lane(long_rows));
     }
     const uint32_t left = ballot(waiting);
-    if (!left && !long_rows) return;
+    if (!left && !long_rows) break;
     if (waiting && !came) spin_pause();
-    if (!guard.go_on(a, near, &moved, left, mine.row, shared.r.row)) return;
+    if (!guard.go_on(a, near, &moved, left, mine.row, shared.r.row)) break;
   }
+  count_levels(a, level > shared.level ? level : shared.level);
 }
 
 /* A warp to a row. */
@@ -285,39 +294,19 @@ SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   shared_row row;
   level_guard guard;
   guard.start();
+  row.level = -1;
   row.start(a, near, mine, 0);
   while (!row.poll(a, near, &moved)) {
     spin_pause();
-    if (!guard.go_on(a, near, &moved, 0, mine.row, mine.row)) return;
+    if (!guard.go_on(a, near, &moved, 0, mine.row, mine.row)) break;
   }
+  count_levels(a, row.level);
 }
 
-SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_count_kernel(spti_levels_args a) {
-  int32_t count = 0;
-  for (int64_t i = plain_thread(); i < a.view.n; i += plain_threads()) {
-    const int32_t level = load_const(a.level + i) + 1;
-    count = level > count ? level : count;
-  }
-  count = warp_max(count);
-  if (lane() == 0) red_max(&a.facts->count, count);
-}
-
-/* ---- around the sort ---- */
-
-SPTI_KERNEL(PLAIN_LEVEL_THREADS) level_keys_kernel(spti_level_order_args a) {
-  const int64_t s = plain_thread();
-  if (s >= a.n) return;
-  const int32_t i = int32_t(a.backward ? a.n - 1 - s : s);
-  store(a.keys + s, load_const(a.level + i));
-  store(a.rows + s, i);
-}
-
-SPTI_KERNEL(PLAIN_LEVEL_THREADS) level_bounds_kernel(spti_level_order_args a) {
-  const int64_t t = plain_thread();
-  if (t >= a.n) return;
-  const int32_t own = load_const(a.sorted + t);
-  if (t == 0 || load_const(a.sorted + t - 1) != own) store(a.ptr + own, int32_t(t));
-  if (t == a.n - 1) store(a.ptr + a.count, a.n);
+SPTI_KERNEL(32) levels_result_kernel(spti_levels_args a) {
+  static_assert(sizeof *a.facts % sizeof(int32_t) == 0);
+  for (int32_t w = lane(); w < int32_t(sizeof *a.facts / sizeof(int32_t)); w += 32)
+    store(reinterpret_cast<int32_t *>(a.result) + w, load_const(reinterpret_cast<const int32_t *>(a.facts) + w));
 }
 
 } // namespace spti
@@ -344,16 +333,5 @@ extern "C" int spti_levels_find_launch(const spti_levels_args *a, void *stream) 
   if (!error) error = SPTI_LAUNCH(levels_lanes_kernel<false>, lane_blocks, a->lane_threads, 0, stream, *a);
   if (!error && a->all_by_warps) error = SPTI_LAUNCH(levels_warps_kernel, (a->view.n + warps - 1) / warps, a->warp_threads, 0, stream, *a);
   else if (!error) error = SPTI_LAUNCH(levels_lanes_kernel<true>, lane_blocks, a->lane_threads, 0, stream, *a);
-  if (!error) error = SPTI_LAUNCH(levels_count_kernel, plain_blocks, PLAIN_LEVEL_THREADS, 0, stream, *a);
-  return error;
-}
-
-extern "C" int spti_level_keys_launch(const spti_level_order_args *a, void *stream) {
-  using namespace spti;
-  return SPTI_LAUNCH(level_keys_kernel, level_blocks(a->n), PLAIN_LEVEL_THREADS, 0, stream, *a);
-}
-
-extern "C" int spti_level_bounds_launch(const spti_level_order_args *a, void *stream) {
-  using namespace spti;
-  return SPTI_LAUNCH(level_bounds_kernel, level_blocks(a->n), PLAIN_LEVEL_THREADS, 0, stream, *a);
+  return error ? error : SPTI_LAUNCH(levels_result_kernel, 1, 32, 0, stream, *a);
 }

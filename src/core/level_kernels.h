@@ -53,6 +53,7 @@ typedef struct {
   spti_view view; /* pull */
   int32_t *level; /* [n] */
   spti_levels_facts *facts;
+  spti_levels_facts *result;           /* a copy of them when all is done: host memory as the device sees it */
   int32_t short_row;                   /* longer rows are polled by a warp */
   int32_t all_by_warps;                /* where one row is longer, a warp to every row; else to the long ones alone */
   int32_t lane_threads, warp_threads;  /* of a block: whole warps, at most as above */
@@ -63,14 +64,25 @@ typedef struct {
 
 int spti_levels_find_launch(const spti_levels_args *, void *stream);
 
+/* Rows in the order of their levels: by count alone if there are few, or by keys, a sort of these with spti_sort_launch, and bounds. */
 typedef struct {
   int32_t n, count, backward;
+  int32_t bits; /* of the numbers of levels */
   const int32_t *level;
-  int32_t *keys, *rows;  /* [n]: level and number of each row, in solve order */
-  const int32_t *sorted; /* [n]: keys after sorting */
   int32_t *ptr;          /* [count+1] */
+  int32_t *order;        /* few levels: [n] */
+  int32_t *starts;       /* few levels: [count * spti_level_chunks] */
+  int32_t *keys, *rows;  /* many: [n], level and number of each row, in solve order */
+  const int32_t *sorted; /* many: [n], keys after sorting */
 } spti_level_order_args;
 
+/* Few levels are so many at most, and have so many words of starts. */
+enum { SPTI_LEVEL_CHUNK = 2048, SPTI_LEVEL_FEW = 1024, SPTI_LEVEL_FEW_STARTS = 1 << 14 };
+static inline SPTI_ANYWHERE int32_t spti_level_chunks(int32_t n) {
+  return (int32_t)(((int64_t)n + SPTI_LEVEL_CHUNK - 1) / SPTI_LEVEL_CHUNK);
+}
+
+int spti_level_count_launch(const spti_level_order_args *, void *stream);  /* level -> order, ptr */
 int spti_level_keys_launch(const spti_level_order_args *, void *stream);   /* level -> keys, rows */
 int spti_level_bounds_launch(const spti_level_order_args *, void *stream); /* sorted -> ptr */
 
@@ -104,8 +116,10 @@ typedef struct {
   spti_view view;       /* pull */
   const int32_t *order; /* [n]: row of each place */
   int32_t *place;       /* [n]: place of each row */
-  int32_t *count;       /* [n], or NULL: off-diagonal entries of each place */
-  const int32_t *start; /* [n+1]: their running sum */
+  int32_t *row;         /* [n], or NULL with the next two: a copy of order */
+  int32_t *count;       /* [n]: off-diagonal entries of each place */
+  int32_t *sums;        /* [spti_pull_rows_chunks(n)]: theirs in chunks of places */
+  int32_t *start;       /* [n+1]: running sum of count */
   int32_t *from;        /* [start[n]], or NULL: values only */
   void *val;            /* [start[n]] */
   void *diag;           /* [n] */
@@ -113,7 +127,13 @@ typedef struct {
   int32_t sort_up_to;   /* rows of up to so many entries get them in the order of their places, longer ones in solve order */
 } spti_pull_rows_args;
 
-int spti_pull_rows_count_launch(const spti_pull_rows_args *, void *stream); /* order -> place, count */
+enum { SPTI_PULL_ROWS_CHUNK = 2048 };
+static inline SPTI_ANYWHERE int32_t spti_pull_rows_chunks(int32_t n) {
+  return (int32_t)(((int64_t)n + SPTI_PULL_ROWS_CHUNK - 1) / SPTI_PULL_ROWS_CHUNK);
+}
+
+int spti_pull_rows_count_launch(const spti_pull_rows_args *, void *stream); /* order -> place, row, count, sums */
+int spti_pull_rows_start_launch(const spti_pull_rows_args *, void *stream); /* count, sums -> start */
 int spti_pull_rows_fill_launch(const spti_pull_rows_args *, void *stream);  /* -> from, val, diag */
 
 #ifdef __cplusplus

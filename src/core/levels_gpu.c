@@ -1,6 +1,5 @@
 /* levels_gpu.c -- level sets found on the device: one sweep over the pattern (core/level_kernels.cu), then a stable sort by level.
- * The host waits twice: for the number of levels and for their places; once where that number is enough. A push view's pattern is turned
- * first. */
+ * The host waits for the number of levels, and where it is to have their places too, for these. A push view's pattern is turned first. */
 #include "core/levels_gpu.h"
 
 #include <string.h>
@@ -64,6 +63,7 @@ static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_leve
                            .lane_threads = SPTI_LEVELS_LANE_THREADS,
                            .warp_threads = SPTI_LEVELS_WARP_THREADS,
                            .facts = facts,
+                           .result = (spti_levels_facts *)context->pinned_device,
                            .panels = search->panels,
                            .least = search->least,
                            .times = search->times};
@@ -71,7 +71,6 @@ static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_leve
   args.sync.lost = context->lost_device;
   args.sync.spin_limit = (int32_t)(((int64_t)context->spin_limit + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK); /* a chain may be as long as n */
   SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
-  SPTI_TRY(spti_gpu_copy(context, context->pinned, sizeof *facts, facts, sizeof *facts, sizeof *facts, 1, SPTI_TO_HOST));
   SPTI_TRY(spti_gpu_sync(context));
   memcpy(&search->facts, context->pinned, sizeof search->facts);
   levels->count = search->facts.count;
@@ -83,6 +82,16 @@ static int bits_for(int32_t count) {
   int bits = 1;
   while (bits < 31 && count > (int32_t)1 << bits) bits++;
   return bits;
+}
+
+static bool are_few(int32_t n, int32_t count) {
+  return count <= SPTI_LEVEL_FEW && (int64_t)count * spti_level_chunks(n) <= SPTI_LEVEL_FEW_STARTS;
+}
+
+static sptrsm_status count_into_order(spti_level_order_args *args, scratch *s) {
+  SPTI_TRY(take(s, &args->starts, (int64_t)args->count * spti_level_chunks(args->n), sizeof *args->starts, "rows of levels"));
+  SPTI_CUDA(spti_level_count_launch(args, s->context->stream));
+  return SPTRSM_OK;
 }
 
 /* What sorting needs beyond its result, one allocation. */
@@ -97,21 +106,29 @@ static size_t lay_out(spti_level_order_args *args, spti_sort_args *sort, void **
   return c.used;
 }
 
-/* order and ptr from level. */
-static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
-  spti_level_order_args args = {
-      .n = v->n, .count = levels->count, .backward = v->backward, .level = levels->level, .ptr = levels->device_ptr};
-  spti_sort_args sort = {.sorted_values = levels->order, .count = v->n, .bits = bits_for(levels->count)};
+static sptrsm_status sort_into_order(spti_level_order_args *args, scratch *s) {
+  spti_sort_args sort = {.sorted_values = args->order, .count = args->n, .bits = args->bits};
   void *memory, *temporary, *stream = s->context->stream;
   size_t temporary_bytes;
   SPTI_CUDA(spti_sort_launch(NULL, &temporary_bytes, &sort, stream));
-  SPTI_TRY(take(s, &memory, (int64_t)lay_out(&args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
-  lay_out(&args, &sort, &temporary, memory, temporary_bytes);
-  SPTI_CUDA(spti_level_keys_launch(&args, stream));
+  SPTI_TRY(take(s, &memory, (int64_t)lay_out(args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
+  lay_out(args, &sort, &temporary, memory, temporary_bytes);
+  SPTI_CUDA(spti_level_keys_launch(args, stream));
   SPTI_CUDA(spti_sort_launch(temporary, &temporary_bytes, &sort, stream));
-  SPTI_CUDA(spti_level_bounds_launch(&args, stream));
-  const size_t bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
-  return spti_gpu_copy(s->context, levels->ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST);
+  SPTI_CUDA(spti_level_bounds_launch(args, stream));
+  return SPTRSM_OK;
+}
+
+/* order and ptr from level. */
+static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
+  spti_level_order_args args = {.n = v->n,
+                                .count = levels->count,
+                                .backward = v->backward,
+                                .bits = bits_for(levels->count),
+                                .level = levels->level,
+                                .ptr = levels->device_ptr,
+                                .order = levels->order};
+  return are_few(v->n, levels->count) ? count_into_order(&args, s) : sort_into_order(&args, s);
 }
 
 static void find_widest(spti_gpu_levels *levels) {
@@ -131,15 +148,18 @@ static size_t lay_out_rows(spti_gpu_levels *levels, spti_levels_facts **facts, i
   return c.used;
 }
 
-/* ptr, device_ptr and order of n rows whose levels are known. */
+/* device_ptr and order of n rows whose levels are known. */
 static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
-  const int64_t pointers = (int64_t)levels->count + 1;
-  SPTI_TRY(spti_host_alloc(&levels->ptr, pointers, sizeof *levels->ptr, "level pointers"));
-  SPTI_TRY(spti_alloc(s->context, &levels->device_ptr, pointers, sizeof *levels->device_ptr, "level pointers"));
-  levels->ptr[0] = 0;
-  if (v->n == 0)
-    return spti_gpu_copy(s->context, levels->device_ptr, sizeof(int32_t), levels->ptr, sizeof(int32_t), sizeof(int32_t), 1, SPTI_TO_DEVICE);
-  SPTI_TRY(arrange(levels, v, s));
+  SPTI_TRY(spti_alloc(s->context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));
+  return v->n > 0 ? arrange(levels, v, s) : spti_gpu_zero(s->context, levels->device_ptr, sizeof *levels->device_ptr);
+}
+
+/* ptr and widest. */
+static sptrsm_status bring_pointers(spti_gpu_levels *levels, const sptrsm_context *context) {
+  const size_t bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
+  if (levels->ptr) return SPTRSM_OK;
+  SPTI_TRY(spti_host_alloc(&levels->ptr, 1, bytes, "level pointers"));
+  SPTI_TRY(spti_gpu_copy(context, levels->ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST));
   find_widest(levels);
   return SPTRSM_OK;
 }
@@ -181,18 +201,30 @@ sptrsm_status spti_gpu_levels_search(spti_gpu_levels **out, spti_levels_search *
   return status;
 }
 
-sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
+static sptrsm_status find_all(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
   spti_levels_search all = {.panels = NULL};
   return spti_gpu_levels_search(out, &all, v, context);
 }
 
-sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
+sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
+  SPTI_TRY(find_all(out, v, context));
+  const sptrsm_status status = bring_pointers(*out, context);
+  if (status != SPTRSM_OK) spti_gpu_levels_free(*out, context);
+  return status;
+}
+
+sptrsm_status spti_plan_level_order(sptrsm_plan *plan, const spti_gpu_levels **out) {
   if (!plan->gpu_levels) {
-    SPTI_TRY(spti_gpu_levels_create(&plan->gpu_levels, &plan->view, plan->context));
+    SPTI_TRY(find_all(&plan->gpu_levels, &plan->view, plan->context));
     plan->levels = plan->gpu_levels->count;
   }
   *out = plan->gpu_levels;
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
+  SPTI_TRY(spti_plan_level_order(plan, out));
+  return bring_pointers(plan->gpu_levels, plan->context);
 }
 
 void spti_plan_drop_levels(sptrsm_plan *plan) {

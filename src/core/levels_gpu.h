@@ -10,9 +10,9 @@
 
 typedef struct spti_gpu_levels {
   int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */
-  int32_t widest;      /* rows in the widest level */
+  int32_t widest;      /* rows in the widest level; with ptr */
   int32_t longest;     /* off-diagonal entries of the longest line of the view the levels were made from */
-  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]) */
+  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]); NULL until spti_plan_levels */
   int32_t *device_ptr; /* device, the same */
   int32_t *order;      /* device, [n]: row of each place; within a level in solve order */
   int32_t *level;      /* device, [n]: level of each row */
@@ -22,6 +22,8 @@ typedef struct spti_gpu_levels {
  * frees them; a method that needs them no longer than its analysis calls spti_plan_drop_levels at its end.
  * Sets plan->levels. Deterministic. Waits for the device. */
 sptrsm_status spti_plan_levels(sptrsm_plan *, const spti_gpu_levels **out);
+/* The same without ptr and widest, if nobody has asked for them so far: one wait less. */
+sptrsm_status spti_plan_level_order(sptrsm_plan *, const spti_gpu_levels **out);
 void spti_plan_drop_levels(sptrsm_plan *);
 
 /* The same of any view in device memory; end with spti_gpu_levels_free. No values are read. */
@@ -36,7 +38,7 @@ typedef struct {
   spti_levels_facts facts;             /* result */
 } spti_levels_search;
 
-/* *out = NULL where facts.count has come to facts.enough. */
+/* Without ptr and widest. *out = NULL where facts.count has come to facts.enough. */
 sptrsm_status spti_gpu_levels_search(spti_gpu_levels **out, spti_levels_search *, const spti_view *, sptrsm_context *);
 
 /* Rows of a pull view in the order of their places, diagonals apart. All arrays in device memory. */

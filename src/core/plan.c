@@ -65,15 +65,18 @@ static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
   return SPTRSM_OK;
 }
 
-/* Level sets, if there are not so many that row panels are all that counts. */
-static void count_levels(spti_features *f, const sptrsm_plan *plan) {
-  const spti_gpu_levels *levels = plan->gpu_levels;
+/* Level sets, if there are not so many that row panels are all that counts. all: even if the choice needs none. */
+static sptrsm_status count_levels(spti_features *f, sptrsm_plan *plan, bool all) {
+  const spti_gpu_levels *levels;
   f->thin_levels = f->wide_levels = 0;
-  for (int32_t l = 0; levels && l < levels->count; l++) {
+  if (!plan->gpu_levels || (!all && !spti_choose_asks_for_widths(f))) return SPTRSM_OK;
+  SPTI_TRY(spti_plan_levels(plan, &levels));
+  for (int32_t l = 0; l < levels->count; l++) {
     const int32_t rows = levels->ptr[l + 1] - levels->ptr[l];
     f->thin_levels += rows < SPTI_THIN_LEVEL;
     f->wide_levels += rows >= SPTI_WIDE_LEVEL;
   }
+  return SPTRSM_OK;
 }
 
 /* all: not only what the choice needs. */
@@ -83,22 +86,20 @@ static sptrsm_status add_levels(spti_features *f, sptrsm_plan *plan, bool all) {
   SPTI_TRY(spti_plan_survey(&survey, plan, all ? NULL : &limits));
   f->levels = survey.levels;
   f->panel_hops = survey.hops;
-  count_levels(f, plan);
-  return SPTRSM_OK;
+  return count_levels(f, plan, all);
 }
 
 /* What the rows behind those for stencils and for panels go by, once a method of these has refused. */
 static sptrsm_status add_what_is_left(spti_features *f, sptrsm_plan *plan) {
   const spti_gpu_levels *levels;
-  if (f->place != SPTRSM_CUDA || plan->gpu_levels) return SPTRSM_OK;
+  if (f->place != SPTRSM_CUDA) return SPTRSM_OK;
   if (spti_choose_by_stencil(f)) {
     f->stencil = 0;
     return add_levels(f, plan, false);
   }
   SPTI_TRY(spti_plan_levels(plan, &levels));
   f->levels = levels->count;
-  count_levels(f, plan);
-  return SPTRSM_OK;
+  return count_levels(f, plan, true);
 }
 
 /* On a GPU the level sets, of which most methods there make use in their analysis anyway, but for a stencil on a grid; whether the triangle

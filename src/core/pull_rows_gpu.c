@@ -6,6 +6,14 @@
 #include "core/levels_gpu.h"
 #include "core/method.h"
 
+/* A lane's way is a chain of loads, as long as a row if ranks are looked for: few rows get more lanes than their average entries. */
+enum { DEVICE_LANES = 1 << 19 };
+static int32_t lanes_for(const spti_view *v) {
+  int32_t lanes = spti_walk_lanes(v);
+  while (lanes < 32 && (int64_t)v->n * lanes < DEVICE_LANES) lanes *= 2;
+  return lanes;
+}
+
 static sptrsm_status fill(const spti_pull_rows *rows, const sptrsm_plan *plan, const int32_t *order, int32_t *place, int32_t *from) {
   spti_pull_rows_args args = {.view = plan->view,
                               .order = order,
@@ -14,7 +22,7 @@ static sptrsm_status fill(const spti_pull_rows *rows, const sptrsm_plan *plan, c
                               .from = from,
                               .val = rows->val,
                               .diag = rows->diag,
-                              .lanes = spti_walk_lanes(&plan->view),
+                              .lanes = lanes_for(&plan->view),
                               .sort_up_to = rows->sorted};
   return spti_gpu_check(spti_pull_rows_fill_launch(&args, plan->context->stream), "rows by place");
 }
@@ -32,52 +40,46 @@ static size_t lay_out(spti_pull_rows *rows, void *memory, const spti_view *v) {
 }
 
 /* What only packing needs, likewise. */
-typedef struct {
-  int32_t *place, *count;
-  void *temporary;
-} scratch;
-
-static size_t lay_out_scratch(scratch *s, void *memory, int32_t n, size_t temporary_bytes) {
+static size_t lay_out_scratch(spti_pull_rows_args *args, void *memory) {
+  const int32_t n = args->view.n;
   spti_carver c = {.base = memory};
-  s->place = spti_carve(&c, n, sizeof *s->place);
-  s->count = spti_carve(&c, n, sizeof *s->count);
-  s->temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
+  args->place = spti_carve(&c, n, sizeof *args->place);
+  args->count = spti_carve(&c, n, sizeof *args->count);
+  args->sums = spti_carve(&c, spti_pull_rows_chunks(n), sizeof *args->sums);
   return c.used;
 }
 
-static sptrsm_status pack(spti_pull_rows *rows, const sptrsm_plan *plan, const int32_t *order, const scratch *s, size_t temporary_bytes) {
-  const size_t bytes = (size_t)plan->view.n * sizeof *order;
-  const spti_pull_rows_args args = {.view = plan->view, .order = order, .place = s->place, .count = s->count};
+static sptrsm_status pack(spti_pull_rows *rows, const sptrsm_plan *plan, const spti_pull_rows_args *args) {
   void *stream = plan->context->stream;
-  SPTI_TRY(spti_gpu_copy(plan->context, rows->row, bytes, order, bytes, bytes, 1, SPTI_ON_DEVICE));
-  SPTI_CUDA(spti_pull_rows_count_launch(&args, stream));
-  SPTI_CUDA(spti_scan_narrow_launch(s->temporary, &temporary_bytes, s->count, rows->start, plan->view.n, stream));
-  return fill(rows, plan, order, s->place, rows->from);
+  if (rows->n == 0) return spti_gpu_zero(plan->context, rows->start, sizeof *rows->start);
+  SPTI_CUDA(spti_pull_rows_count_launch(args, stream));
+  SPTI_CUDA(spti_pull_rows_start_launch(args, stream));
+  return fill(rows, plan, args->order, args->place, rows->from);
 }
 
 sptrsm_status spti_pull_rows_create_sorted(spti_pull_rows *out, const sptrsm_plan *plan, const int32_t *order, int32_t sort_up_to) {
   const spti_view *v = &plan->view;
   spti_pull_rows rows = {.n = v->n, .sorted = sort_up_to};
-  scratch s;
-  void *memory = NULL, *scratch_memory = NULL;
-  size_t temporary_bytes;
+  spti_pull_rows_args args = {.view = *v, .order = order};
+  void *memory = NULL, *scratch = NULL;
   sptrsm_status status;
   if (!v->pull) return spti_fail(SPTRSM_ERR_INTERNAL, "rows by place: the view lists columns; the method must want a pull view");
   if (spti_view_entries(v) > SPTI_PULL_ROWS_MOST)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s: %lld off-diagonal entries, it takes at most %d; try another method",
                      plan->method->name, (long long)spti_view_entries(v), SPTI_PULL_ROWS_MOST);
-  SPTI_CUDA(spti_scan_narrow_launch(NULL, &temporary_bytes, NULL, NULL, v->n, plan->context->stream));
   rows.bytes = lay_out(&rows, NULL, v);
   SPTI_TRY_GOTO(spti_alloc(plan->context, &memory, (int64_t)rows.bytes, 1, "rows by place"));
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &scratch_memory, (int64_t)lay_out_scratch(&s, NULL, v->n, temporary_bytes), 1, "places of rows"));
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &scratch, (int64_t)lay_out_scratch(&args, NULL), 1, "places of rows"));
   lay_out(&rows, memory, v);
-  lay_out_scratch(&s, scratch_memory, v->n, temporary_bytes);
-  SPTI_TRY_GOTO(pack(&rows, plan, order, &s, temporary_bytes));
-  spti_free(plan->context, scratch_memory);
+  lay_out_scratch(&args, scratch);
+  args.row = rows.row;
+  args.start = rows.start;
+  SPTI_TRY_GOTO(pack(&rows, plan, &args));
+  spti_free(plan->context, scratch);
   *out = rows;
   return SPTRSM_OK;
 fail:
-  spti_free(plan->context, scratch_memory);
+  spti_free(plan->context, scratch);
   spti_free(plan->context, memory);
   return status;
 }

@@ -16,7 +16,14 @@
 
 namespace spti {
 
-enum { CUT_THREADS = 256, CHAIN_CHUNKS = 64, PANEL_BATCH = 8, MOST_THREADS = 1024, LEVEL_BLOCKS = 4224 /* resident at once, at most */ };
+enum {
+  CUT_THREADS = 256,
+  CHAIN_CHUNKS = 128,
+  PANEL_BATCH = 8,
+  MOST_THREADS = 1024,
+  LEVEL_BLOCKS = 4224 /* resident at once, at most */,
+  SAMPLE_TIMES = 4 /* threads to a sampled panel, as these are few */
+};
 
 /* ---- cuts ---- */
 
@@ -100,28 +107,55 @@ SPTI_KERNEL(CUT_THREADS) row_panels_hops_kernel(spti_row_panels_args a) {
   store(a.exits + int64_t(block_in_grid()) * SPTI_ROW_PANEL_ROWS + thread_in_block(), count * SPTI_ROW_PANEL_ROWS + at - places);
 }
 
-/* One block: where the chase enters each chunk, and after how many panels. */
-SPTI_KERNEL(CUT_THREADS) row_panels_chain_kernel(spti_row_panels_args a) {
+/* Where the chase enters a chunk, and after how many panels. */
+struct chunk_entry {
+  int32_t at, count;
+};
+
+/* Whole block: the entries of chunks [first, last), of which visit(chunk, entry) tells one thread, and of the one behind them; `entry` is
+ * that of the first. */
+template <typename Visit>
+SPTI_DEVICE chunk_entry chase(const spti_row_panels_args &a, int32_t first, int32_t last, chunk_entry entry, Visit visit) {
   SPTI_SHARED(int32_t, exits, CHAIN_CHUNKS * SPTI_ROW_PANEL_ROWS);
-  const int32_t chunks = spti_row_panels_chunks(a.view.n, a.chunk);
-  int32_t at = 0, count = 0;
-  for (int32_t c = 0; c < chunks; c += CHAIN_CHUNKS) {
-    const int32_t here = chunks - c < CHAIN_CHUNKS ? chunks - c : CHAIN_CHUNKS;
+  SPTI_SHARED(int32_t, end, 2);
+  for (int32_t c = first; c < last; c += CHAIN_CHUNKS) {
+    const int32_t here = last - c < CHAIN_CHUNKS ? last - c : CHAIN_CHUNKS;
     for (int32_t e = thread_in_block(); e < here * SPTI_ROW_PANEL_ROWS; e += CUT_THREADS)
       exits[e] = load_const(a.exits + int64_t(c) * SPTI_ROW_PANEL_ROWS + e);
     syncthreads();
     for (int32_t h = 0; thread_in_block() == 0 && h < here; h++) {
-      const int32_t exit = exits[h * SPTI_ROW_PANEL_ROWS + at];
-      store(a.entry + 2 * (c + h), at);
-      store(a.entry + 2 * (c + h) + 1, count);
-      count += exit / SPTI_ROW_PANEL_ROWS;
-      at = exit % SPTI_ROW_PANEL_ROWS;
+      const int32_t exit = exits[h * SPTI_ROW_PANEL_ROWS + entry.at];
+      visit(c + h, entry);
+      entry = {exit % SPTI_ROW_PANEL_ROWS, entry.count + exit / SPTI_ROW_PANEL_ROWS};
     }
     syncthreads();
   }
-  if (thread_in_block() != 0) return;
+  if (thread_in_block() == 0) end[0] = entry.at, end[1] = entry.count;
+  syncthreads();
+  return {end[0], end[1]};
+}
+
+SPTI_DEVICE void store_count(const spti_row_panels_args &a, int32_t count) {
   store(&a.facts->count, count);
   store(a.first + count, a.view.n);
+}
+
+/* One block, where there are so many chunks that not every one can look for its entry. */
+SPTI_KERNEL(CUT_THREADS) row_panels_chain_kernel(spti_row_panels_args a) {
+  const chunk_entry end = chase(a, 0, spti_row_panels_chunks(a.view.n, a.chunk), {0, 0}, [&](int32_t chunk, chunk_entry entry) {
+    store(a.entry + 2 * chunk, entry.at);
+    store(a.entry + 2 * chunk + 1, entry.count);
+  });
+  if (thread_in_block() == 0) store_count(a, end.count);
+}
+
+/* Whole block: of this one's chunk. */
+SPTI_DEVICE chunk_entry own_entry(const spti_row_panels_args &a, int32_t chunks) {
+  if (chunks > CHAIN_CHUNKS) return {load_const(a.entry + 2 * block_in_grid()), load_const(a.entry + 2 * block_in_grid() + 1)};
+  const chunk_entry entry = chase(a, 0, block_in_grid(), {0, 0}, [](int32_t, chunk_entry) {});
+  if (thread_in_block() == 0 && block_in_grid() == chunks - 1)
+    store_count(a, entry.count + load_const(a.exits + int64_t(block_in_grid()) * SPTI_ROW_PANEL_ROWS + entry.at) / SPTI_ROW_PANEL_ROWS);
+  return entry;
 }
 
 /* The chase once more, through each chunk: panel of each place, first place of each panel. */
@@ -129,23 +163,22 @@ SPTI_KERNEL(CUT_THREADS) row_panels_place_kernel(spti_row_panels_args a) {
   SPTI_SHARED(int32_t, hops, SPTI_ROW_PANEL_CHUNK);
   SPTI_SHARED(int32_t, begins, SPTI_ROW_PANEL_CHUNK); /* panels that begin in this chunk up to the place */
   const int32_t start = block_in_grid() * a.chunk, places = places_of_chunk(a, start);
-  const int32_t before = load_const(a.entry + 2 * block_in_grid() + 1);
+  const chunk_entry entry = own_entry(a, spti_row_panels_chunks(a.view.n, a.chunk));
   for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) hops[s] = load(a.panel + start + s);
   syncthreads();
   if (thread_in_block() < 32) {
-    const int32_t entry = load_const(a.entry + 2 * block_in_grid());
-    for (int32_t s = lane(); s < entry && s < places; s += 32) begins[s] = 0;
+    for (int32_t s = lane(); s < entry.at && s < places; s += 32) begins[s] = 0;
     int32_t count = 0;
-    for (int32_t s = entry; s < places; s += hops[s]) {
-      count++;
+    for (int32_t s = entry.at; s < places; s += hops[s]) {
+      const int32_t p = entry.count + count++;
       for (int32_t r = lane(); r < hops[s] && s + r < places; r += 32) begins[s + r] = count;
-      if (lane() == 0) store(a.first + before + count - 1, start + s);
-      if (lane() == 1) store(a.number + before + count - 1, before + count - 1);
-      if (lane() == 2) store(a.level + before + count - 1, -1);
+      if (lane() == 0) store(a.first + p, start + s);
+      if (lane() == 1) store(a.number + p, p);
+      if (lane() == 2) store(a.level + p, -1);
     }
   }
   syncthreads();
-  for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) store(a.panel + start + s, before + begins[s] - 1);
+  for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) store(a.panel + start + s, entry.count + begins[s] - 1);
 }
 
 /* ---- what a panel needs ---- */
@@ -218,16 +251,20 @@ SPTI_DEVICE int64_t count_needed(const needed_map &map) {
   return total;
 }
 
+SPTI_DEVICE int64_t off_diagonal(const spti_view &v, int64_t entries, int32_t rows) { return entries - (v.head + v.tail) * int64_t(rows); }
+
+/* Not where few panels have so many entries that they are dense in any case: the facts say so with nothing sampled, too. */
 SPTI_KERNEL(MOST_THREADS) row_panels_sample_kernel(spti_row_panels_args a) {
   const int32_t count = load_const(&a.facts->count), sampled = count < a.samples ? count : a.samples;
-  if (block_in_grid() >= sampled) return;
+  const double pairs = 0.5 * count * (count + 1.0); /* at most, with each panel's own */
+  if (block_in_grid() >= sampled || double(off_diagonal(a.view, a.view.nnz, a.view.n)) >= a.dense * pairs) return;
   const panel_rows r = panel_rows_of(a, int32_t(int64_t(block_in_grid()) * count / sampled));
   int64_t needed = 0;
   each_needed_map(a, r, [&](const needed_map &map) { needed += count_needed(map); });
   if (thread_in_block() != 0) return;
   if (block_in_grid() == 0) store(&a.facts->sampled, sampled);
   red_add(&a.facts->needed, double(needed)); /* sums of integers: exact, in any order */
-  red_add(&a.facts->stored, double(r.end - r.begin - (a.view.head + a.view.tail) * int64_t(r.rows)));
+  red_add(&a.facts->stored, double(off_diagonal(a.view, r.end - r.begin, r.rows)));
 }
 
 /* ---- levels ---- */
@@ -302,7 +339,7 @@ extern "C" int spti_row_panels_cut_launch(const spti_row_panels_args *a, void *s
   using namespace spti;
   const int32_t chunks = spti_row_panels_chunks(a->view.n, a->chunk);
   int error = SPTI_LAUNCH(row_panels_hops_kernel, chunks, CUT_THREADS, 0, stream, *a);
-  if (!error) error = SPTI_LAUNCH(row_panels_chain_kernel, 1, CUT_THREADS, 0, stream, *a);
+  if (!error && chunks > CHAIN_CHUNKS) error = SPTI_LAUNCH(row_panels_chain_kernel, 1, CUT_THREADS, 0, stream, *a);
   if (!error) error = SPTI_LAUNCH(row_panels_place_kernel, chunks, CUT_THREADS, 0, stream, *a);
   return error;
 }
@@ -312,6 +349,7 @@ extern "C" int spti_row_panels_levels_launch(const spti_row_panels_args *a, void
   const int32_t most = spti_row_panels_most(a->view.n, a->least), panels = most < a->window ? most : a->window;
   const int32_t samples = most < a->samples ? most : a->samples, blocks = most < LEVEL_BLOCKS ? most : LEVEL_BLOCKS;
   const size_t map = (size_t(panels) + 31) / 32 * sizeof(int32_t);
-  const int error = a->dense ? SPTI_LAUNCH(row_panels_sample_kernel, samples, a->threads, map, stream, *a) : 0;
+  const int32_t threads = SAMPLE_TIMES * a->threads < MOST_THREADS ? SAMPLE_TIMES * a->threads : MOST_THREADS;
+  const int error = a->dense ? SPTI_LAUNCH(row_panels_sample_kernel, samples, threads, map, stream, *a) : 0;
   return error ? error : SPTI_LAUNCH(row_panels_levels_kernel, blocks, a->threads, map, stream, *a);
 }

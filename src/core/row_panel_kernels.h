@@ -12,14 +12,14 @@ extern "C" {
 #endif
 
 enum { SPTI_ROW_PANEL_ROWS = 64, SPTI_ROW_PANEL_CHUNK = 1024 };
-enum { SPTI_ROW_PANEL_WINDOW = 1 << 18, SPTI_ROW_PANEL_SAMPLES = 2048 };
+enum { SPTI_ROW_PANEL_WINDOW = 1 << 18, SPTI_ROW_PANEL_SAMPLES = 512 };
 
 /* A panel needs another if any of its rows has an entry in a column of it. */
 typedef struct {
   int32_t count;         /* panels */
   int32_t levels;        /* of panels; 0: not looked for */
   int32_t most;          /* panels that one panel needs, at most; 0: likewise */
-  int32_t sampled;       /* panels, evenly spread over all of them, of which these are the sums: */
+  int32_t sampled;       /* panels, evenly spread over all of them, of which these are the sums; 0 where they are dense in any case */
   double needed, stored; /* panels that each needs, and its off-diagonal entries */
 } spti_row_panels_facts;
 

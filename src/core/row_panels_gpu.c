@@ -34,6 +34,11 @@ static int32_t threads_for(const spti_view *v, int32_t rows) {
   return threads;
 }
 
+/* Small chunks keep more of a device busy, many take long to be chained. */
+static int32_t chunk_for(int32_t n) {
+  return n <= 1 << 15 ? SPTI_ROW_PANEL_CHUNK / 4 : n <= 1 << 16 ? SPTI_ROW_PANEL_CHUNK / 2 : SPTI_ROW_PANEL_CHUNK;
+}
+
 sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least, int32_t dense) {
   const spti_view *v = &plan->view;
   void *memory;
@@ -42,7 +47,7 @@ sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *pla
   spti_row_panels_args args = {.view = *v,
                                .rows = rows,
                                .least = least,
-                               .chunk = SPTI_ROW_PANEL_CHUNK,
+                               .chunk = chunk_for(v->n),
                                .threads = threads_for(v, rows),
                                .window = SPTI_ROW_PANEL_WINDOW,
                                .dense = dense,

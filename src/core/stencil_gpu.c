@@ -5,6 +5,7 @@
 
 #include "core/alloc.h"
 #include "core/gpu.h"
+#include "core/level_kernels.h"
 #include "core/stencil_kernels.h"
 
 static sptrsm_status to_host(const sptrsm_plan *plan, void *to, const void *from, int64_t count, size_t bytes) {
@@ -12,29 +13,18 @@ static sptrsm_status to_host(const sptrsm_plan *plan, void *to, const void *from
   return spti_gpu_copy(plan->context, to, all, from, all, all, 1, SPTI_TO_HOST);
 }
 
-/* Positions from row i's neighbours to it, ascending as those of the last row; *count above SPTI_STENCIL_ENTRIES: there are too many. */
-static sptrsm_status distances_of(int32_t distance[SPTI_STENCIL_ENTRIES], int64_t *count, const sptrsm_plan *plan, int32_t i) {
-  const spti_view *v = &plan->view;
-  int64_t ends[2];
-  int32_t column[SPTI_STENCIL_ENTRIES];
-  SPTI_TRY(to_host(plan, ends, v->ptr + i, 2, sizeof *ends));
-  *count = ends[1] - ends[0] - v->head - v->tail;
-  if (*count > SPTI_STENCIL_ENTRIES) return SPTRSM_OK;
-  SPTI_TRY(to_host(plan, column, v->idx + ends[0] + v->head, *count, sizeof *column));
-  for (int64_t e = 0; e < *count; e++) distance[e] = v->backward ? column[e] - i : i - column[*count - 1 - e];
-  return SPTRSM_OK;
-}
-
 sptrsm_status spti_plan_stencil_shown(spti_stencil *out, const sptrsm_plan *plan) {
   const sptrsm_options *o = &plan->options;
-  const int32_t n = plan->view.n, last = plan->view.backward ? 0 : n - 1;
-  int32_t distance[SPTI_STENCIL_ENTRIES];
-  int64_t count;
+  const spti_view *v = &plan->view;
+  const sptrsm_context *context = plan->context;
   *out = (spti_stencil){0};
-  if (*o->stencil) return spti_stencil_named(out, o->stencil, o->grid, n);
-  if (n == 0) return SPTRSM_OK;
-  SPTI_TRY(distances_of(distance, &count, plan, last));
-  if (count <= SPTI_STENCIL_ENTRIES) spti_stencil_guess(out, n, distance, (int)count);
+  if (*o->stencil) return spti_stencil_named(out, o->stencil, o->grid, v->n);
+  if (v->n == 0 || spti_view_entries(v) > (int64_t)SPTI_STENCIL_ENTRIES * v->n) return SPTRSM_OK;
+  const spti_stencil_last_args args = {.view = *v, .count = context->pinned_device, .distance = context->pinned_device + 1};
+  SPTI_CUDA(spti_stencil_last_launch(&args, context->stream));
+  SPTI_TRY(spti_gpu_wait(context));
+  const int32_t count = context->pinned[0];
+  if (count <= SPTI_STENCIL_ENTRIES) spti_stencil_guess(out, v->n, context->pinned + 1, count);
   return SPTRSM_OK;
 }
 

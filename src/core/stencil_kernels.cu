@@ -10,6 +10,16 @@ enum { CHECK_THREADS = 256 };
 
 SPTI_DEVICE bool in_grid(int64_t at, int32_t size) { return at >= 0 && at < size; }
 
+SPTI_KERNEL(32) stencil_last_kernel(spti_stencil_last_args a) {
+  const int32_t i = a.view.backward ? 0 : a.view.n - 1;
+  const int64_t begin = load_const(a.view.ptr + i) + a.view.head, end = load_const(a.view.ptr + i + 1) - a.view.tail;
+  const int64_t left = end - begin - lane();
+  if (lane() == 0) store(a.count, int32_t(end - begin));
+  if (end - begin > SPTI_STENCIL_ENTRIES || left <= 0) return;
+  const int32_t column = load_const(a.view.idx + (a.view.backward ? begin + lane() : end - 1 - lane()));
+  store(a.distance + lane(), a.view.backward ? column - i : i - column);
+}
+
 SPTI_KERNEL(CHECK_THREADS) stencil_check_kernel(spti_stencil_check_args a) {
   const int64_t s = int64_t(block_in_grid()) * CHECK_THREADS + thread_in_block();
   if (s >= a.view.n) return;
@@ -31,6 +41,11 @@ SPTI_KERNEL(CHECK_THREADS) stencil_check_kernel(spti_stencil_check_args a) {
 }
 
 } // namespace spti
+
+extern "C" int spti_stencil_last_launch(const spti_stencil_last_args *a, void *stream) {
+  using namespace spti;
+  return SPTI_LAUNCH(stencil_last_kernel, 1, 32, 0, stream, *a);
+}
 
 extern "C" int spti_stencil_check_launch(const spti_stencil_check_args *a, void *stream) {
   using namespace spti;

@@ -20,6 +20,14 @@ typedef struct {
   int32_t *present; /* [n] by solve position: bit o for each entry at offset[o] that the row has; or NULL */
 } spti_stencil_check_args;
 
+typedef struct {
+  spti_view view; /* pull, n > 0 */
+  int32_t *count; /* of what the last row in solve order needs; */
+  int32_t
+      *distance; /* [SPTI_STENCIL_ENTRIES]: its distances in positions, ascending, if they are so few. Host memory as the device sees it */
+} spti_stencil_last_args;
+
+int spti_stencil_last_launch(const spti_stencil_last_args *, void *stream);
 int spti_stencil_check_launch(const spti_stencil_check_args *, void *stream);
 
 #ifdef __cplusplus

@@ -61,7 +61,6 @@ static size_t lay_out_scratch(spti_block_columns_args *columns, scratch *s, size
   columns->place_at = spti_carve(&c, columns->view.n, sizeof *columns->place_at);
   columns->steps = spti_carve(&c, columns->count, sizeof *columns->steps);
   columns->tiles = spti_carve(&c, columns->count, sizeof *columns->tiles);
-  columns->totals = spti_carve(&c, SPTI_BLOCK_TOTALS, sizeof *columns->totals);
   s->sorted_level = spti_carve(&c, columns->count, sizeof *s->sorted_level);
   s->temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
   return c.used;
@@ -75,35 +74,46 @@ static int bits_for(int32_t most) {
   return bits;
 }
 
-/* Enough that a panel of average length has a few entries a thread, and the map of a window few words. */
+/* Enough that a panel of average length has a few entries a thread, and the map of a window few words, and that few panels keep a large
+ * device busy, as the longest of them are several times the average. */
+enum { DEVICE_THREADS = 1 << 17 };
 static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
   int32_t threads = 128;
-  while (threads < 1024 && (v->nnz / panels > (int64_t)8 * threads || window / 8 > 16 * threads)) threads *= 2;
+  while (threads < 1024 &&
+         (v->nnz / panels > (int64_t)8 * threads || window / 8 > 64 * threads || (int64_t)panels * threads < DEVICE_THREADS))
+    threads *= 2;
   return threads;
+}
+
+/* Panels by level, if they are too many for one thread block. bytes: of `temporary`, both of spti_sort_launch. */
+static sptrsm_status sort_panels(const spti_block_analysis *a, const scratch *s, size_t *bytes, void *stream) {
+  const spti_row_panels *found = &a->found;
+  const spti_sort_args sort = {.keys = found->level,
+                               .values = found->number,
+                               .sorted_keys = s->sorted_level,
+                               .sorted_values = a->args.columns.order,
+                               .count = found->count,
+                               .bits = bits_for(found->levels)};
+  if (found->count <= SPTI_BLOCK_FEW_PANELS) return SPTRSM_OK;
+  SPTI_CUDA(spti_sort_launch(s->temporary, bytes, &sort, stream));
+  return SPTRSM_OK;
 }
 
 /* Panels by level, where their columns stand in that order, and how many steps and tiles that makes. */
 static sptrsm_status order_and_count(spti_block_analysis *a, const sptrsm_plan *plan) {
   spti_block_columns_args *columns = &a->args.columns;
-  const spti_row_panels *found = &a->found;
-  spti_sort_args sort = {.keys = found->level,
-                         .values = found->number,
-                         .sorted_values = columns->order,
-                         .count = found->count,
-                         .bits = bits_for(found->levels)};
-  const size_t totals_bytes = sizeof a->totals;
   void *stream = plan->context->stream;
-  scratch s;
-  size_t bytes;
-  SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, stream));
+  scratch s = {0};
+  size_t bytes = 0;
+  SPTI_TRY(sort_panels(a, &s, &bytes, stream));
   SPTI_TRY(spti_alloc(plan->context, &a->scratch, (int64_t)lay_out_scratch(columns, &s, bytes, NULL), 1, "block columns"));
   lay_out_scratch(columns, &s, bytes, a->scratch);
-  sort.sorted_keys = s.sorted_level;
-  SPTI_CUDA(spti_sort_launch(s.temporary, &bytes, &sort, stream));
+  columns->totals = (int64_t *)plan->context->pinned_device;
+  SPTI_TRY(sort_panels(a, &s, &bytes, stream));
   SPTI_CUDA(spti_block_ready_launch(columns, stream));
   SPTI_CUDA(spti_block_count_launch(columns, stream));
-  SPTI_TRY(spti_gpu_copy(plan->context, plan->context->pinned, totals_bytes, columns->totals, totals_bytes, totals_bytes, 1, SPTI_TO_HOST));
-  memcpy(a->totals, plan->context->pinned, totals_bytes);
+  SPTI_TRY(spti_gpu_wait(plan->context));
+  memcpy(a->totals, plan->context->pinned, sizeof a->totals);
   return SPTRSM_OK;
 }
 
@@ -184,6 +194,7 @@ static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan) {
                                                  .threads = threads_for(v, found->count, window),
                                                  .scan_threads = SCAN_THREADS,
                                                  .first = found->first,
+                                                 .level = found->count <= SPTI_BLOCK_FEW_PANELS ? found->level : NULL,
                                                  .panel = found->panel}};
   a->bytes = lay_out_panels(&a->args, NULL);
   SPTI_TRY(spti_alloc(plan->context, &a->memory[0], (int64_t)a->bytes, 1, "block panels"));

@@ -16,6 +16,7 @@ enum { SPTI_BLOCK_TERMS = 4 }; /* of a residual: what a row of two entries besid
 /* The part of a diagonal block's bound that near columns have, if they are to be multiplied in advance: x(near) may be larger than x. */
 enum { SPTI_BLOCK_APART_SHARE = 8 };
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
+enum { SPTI_BLOCK_FEW_PANELS = 1024 };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */
 
 typedef struct {
@@ -27,6 +28,7 @@ typedef struct {
   int32_t scan_threads; /* of the one block that adds up over panels: likewise */
   const int32_t *first; /* [count+1] */
   int32_t *order;       /* [count] */
+  const int32_t *level; /* [count], of up to SPTI_BLOCK_FEW_PANELS: put in order by ready; NULL: `order` is there */
   const int32_t *panel; /* [n]: of each place */
   int32_t *ready;       /* [count]: places of the panels before each in `order` */
   int32_t *ready_at;    /* [n]: position of each place when the panels stand in `order` */
@@ -37,10 +39,10 @@ typedef struct {
   int32_t *diag_start;  /* [count+1] */
   int32_t *near_start;  /* [count+1] */
   int64_t *tile_start;  /* [count+1] */
-  int64_t *totals;      /* [SPTI_BLOCK_TOTALS] */
+  int64_t *totals;      /* [SPTI_BLOCK_TOTALS], host memory as the device sees it */
 } spti_block_columns_args;
 
-int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> ready_at, place_at */
+int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> order, ready_at, place_at */
 int spti_block_count_launch(const spti_block_columns_args *, void *stream); /* -> step_start, tile_start, diag_start, near_start, totals */
 
 typedef struct {

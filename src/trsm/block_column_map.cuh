@@ -43,16 +43,22 @@ SPTI_DEVICE int32_t row_of_entry(const spti_view &v, const panel_entries &e, int
   return v.backward ? e.rows - 1 - line : line;
 }
 
-/* Whole block. visit(p, place) for each entry of the panel and the place of its column; several are read at once. */
-template <typename Visit> SPTI_DEVICE void each_entry(const spti_view &v, const panel_entries &e, Visit visit) {
+/* Whole block. visit(p, ready_at) for each entry of the panel whose column is outside; several are read at once. */
+template <typename Visit> SPTI_DEVICE void each_entry(const spti_block_columns_args &a, const panel_entries &e, Visit visit) {
+  const spti_view &v = a.view;
   const int64_t stride = threads_per_block();
   for (int64_t p = e.begin + thread_in_block(); p < e.end; p += ENTRY_BATCH * stride) {
-    int32_t column[ENTRY_BATCH];
+    int32_t place[ENTRY_BATCH], ready_at[ENTRY_BATCH];
 #pragma unroll
-    for (int b = 0; b < ENTRY_BATCH; b++) column[b] = p + b * stride < e.end ? load_const(v.idx + p + b * stride) : -1;
+    for (int b = 0; b < ENTRY_BATCH; b++) {
+      const int32_t j = p + b * stride < e.end ? load_const(v.idx + p + b * stride) : -1;
+      place[b] = j < 0 ? e.first : v.backward ? v.n - 1 - j : j;
+    }
+#pragma unroll
+    for (int b = 0; b < ENTRY_BATCH; b++) ready_at[b] = load_const(a.ready_at + place[b]);
 #pragma unroll
     for (int b = 0; b < ENTRY_BATCH; b++)
-      if (column[b] >= 0) visit(p + b * stride, v.backward ? v.n - 1 - column[b] : column[b]);
+      if (place[b] < e.first) visit(p + b * stride, ready_at[b]);
   }
 }
 
@@ -123,9 +129,9 @@ template <typename Visit> SPTI_DEVICE void each_window(const spti_block_columns_
   for (int32_t w = thread_in_block(); w < (windows + 31) / 32; w += threads_per_block()) shared_store(needed + w, windows == 1);
   syncthreads();
   if (windows > 1)
-    each_entry(a.view, e, [&](int64_t, int32_t place) {
-      const int32_t w = load_const(a.ready_at + place) / a.window;
-      if (place < e.first) shared_red_or(needed + w / 32, int32_t(1u << w % 32));
+    each_entry(a, e, [&](int64_t, int32_t ready_at) {
+      const int32_t w = ready_at / a.window;
+      shared_red_or(needed + w / 32, int32_t(1u << w % 32));
     });
   syncthreads();
   for (int32_t w = 0; w < windows; w++) {
@@ -133,9 +139,8 @@ template <typename Visit> SPTI_DEVICE void each_window(const spti_block_columns_
     column_map map = {memory, memory + a.window / 8, w * a.window, a.window};
     map.clear();
     syncthreads();
-    each_entry(a.view, e, [&](int64_t p, int32_t place) {
-      const int32_t at = load_const(a.ready_at + place);
-      if (place < e.first && map.has(at)) map.mark(at, row_of_entry(a.view, e, p) / SPTI_BLOCK_STRIP);
+    each_entry(a, e, [&](int64_t p, int32_t ready_at) {
+      if (map.has(ready_at)) map.mark(ready_at, row_of_entry(a.view, e, p) / SPTI_BLOCK_STRIP);
     });
     syncthreads();
     visit(map, map.rank_all());

@@ -6,11 +6,26 @@ namespace spti {
 
 enum { COUNT_THREADS = 1024, PLACES_THREADS = 256 };
 
+/* Whole block: panels by level, those of one level as they are numbered. A panel's rank is counted; a barrier must follow. */
+SPTI_DEVICE void put_in_order(const spti_block_columns_args &a) {
+  SPTI_SHARED(int32_t, level, SPTI_BLOCK_FEW_PANELS);
+  for (int32_t p = thread_in_block(); p < a.count; p += threads_per_block()) level[p] = load_const(a.level + p);
+  syncthreads();
+  for (int32_t p = thread_in_block(); p < a.count; p += threads_per_block()) {
+    const int32_t mine = level[p];
+    int32_t rank = 0;
+    for (int32_t q = 0; q < a.count; q++) rank += level[q] < mine + (q < p);
+    store(a.order + rank, p);
+  }
+}
+
 /* One block: ready, the running sum of the panels' sizes in the order in which they can be solved. */
 SPTI_KERNEL(COUNT_THREADS) block_ready_kernel(spti_block_columns_args a) {
+  if (a.level) put_in_order(a);
+  syncthreads();
   int64_t before = 0;
   for (int32_t start = 0; start < a.count; start += threads_per_block()) {
-    const int32_t r = start + thread_in_block(), p = r < a.count ? load_const(a.order + r) : 0;
+    const int32_t r = start + thread_in_block(), p = r < a.count ? load(a.order + r) : 0;
     const int32_t rows = r < a.count ? load_const(a.first + p + 1) - load_const(a.first + p) : 0;
     int64_t total;
     const int64_t sum = block_sum_before(rows, &total);

@@ -19,8 +19,11 @@ enum {
   CLEAR_THREADS = 256,
   CLEAR_BLOCKS = 1056,
   VALUES_THREADS = 256,
-  VALUES_ENTRIES = 8 /* of a thread */,
+  VALUES_ENTRIES = 8 /* of a thread, at most */,
+  DEVICE_THREADS = 1 << 18,
   INVERSE_THREADS = 256,
+  INVERSE_WARPS = INVERSE_THREADS / 32,
+  ROWS_AT_ONCE = 4,
   INVERSE_LD = SPTI_BLOCK_ROWS + 1
 };
 
@@ -74,10 +77,17 @@ template <typename T> SPTI_DEVICE void put_value(const spti_block_values_args &a
   if (place < first) store(static_cast<T *>(a.tile) + outside_element(a, panel, own - first, place), tile_entry<T>(v, p));
 }
 
+/* Entries of a block. An entry's way is a chain of loads, so few entries are rather spread over the device. */
+SPTI_ANYWHERE static int64_t values_of_block(const spti_view &v) {
+  int64_t entries = 1;
+  while (entries < VALUES_ENTRIES && v.nnz > entries * DEVICE_THREADS) entries *= 2;
+  return entries * VALUES_THREADS;
+}
+
 template <typename T> SPTI_KERNEL(VALUES_THREADS) block_values_kernel(spti_block_values_args a) {
   SPTI_SHARED(int32_t, lines, 2);
   const spti_view &v = a.columns.view;
-  const int64_t begin = int64_t(block_in_grid()) * VALUES_THREADS * VALUES_ENTRIES, end = begin + VALUES_THREADS * VALUES_ENTRIES;
+  const int64_t begin = block_in_grid() * values_of_block(v), end = begin + values_of_block(v);
   const int64_t last = (end < v.nnz ? end : v.nnz) - 1;
   if (thread_in_block() % 32 == 0 && warp_in_block() < 2)
     lines[warp_in_block()] = line_of_entry(v, warp_in_block() ? last : begin, 0, v.n - 1);
@@ -100,10 +110,15 @@ template <typename R> struct in_f64<complex_t<R>> {
 
 /* A triangle and its inverse X side by side: row i of D from the left, column j of X from above, one place further. */
 template <typename W> struct two_triangles {
-  W *memory; /* [SPTI_BLOCK_ROWS * INVERSE_LD] */
+  W *memory;          /* [SPTI_BLOCK_ROWS * INVERSE_LD] */
+  divisor<W> *pivots; /* [SPTI_BLOCK_ROWS], shared too: prepared for all columns */
   SPTI_DEVICE W &D(int32_t i, int32_t j) const { return memory[i * INVERSE_LD + j]; }
   SPTI_DEVICE W &X(int32_t i, int32_t j) const { return memory[j * INVERSE_LD + i + 1]; }
 
+  /* Whole block; a barrier must follow, as it does in invert_strip. */
+  SPTI_DEVICE void prepare_pivots(int32_t rows) const {
+    if (thread_in_block() < rows) pivots[thread_in_block()].set(D(thread_in_block(), thread_in_block()));
+  }
   /* Rows [top, top + 16) of X; those above are there. */
   SPTI_DEVICE void invert_strip(int32_t top) const {
     for (int32_t o = thread_in_block(); o < top * SPTI_BLOCK_STRIP; o += INVERSE_THREADS) {
@@ -121,11 +136,12 @@ template <typename W> struct two_triangles {
   SPTI_DEVICE void substitute(int32_t top, int32_t j) const {
     W x[SPTI_BLOCK_STRIP];
 #pragma unroll
-    for (int32_t i = 0; i < SPTI_BLOCK_STRIP; i++) {
-      W t = j < top ? X(top + i, j) : top + i == j ? one<W>() : W();
+    for (int32_t i = 0; i < SPTI_BLOCK_STRIP; i++) x[i] = j < top ? X(top + i, j) : top + i == j ? one<W>() : W();
 #pragma unroll
-      for (int32_t k = 0; k < i; k++) t = t - D(top + i, top + k) * x[k];
-      x[i] = quotient(t, D(top + i, top + i));
+    for (int32_t k = 0; k < SPTI_BLOCK_STRIP; k++) {
+      x[k] = pivots[top + k].divide(x[k]);
+#pragma unroll
+      for (int32_t i = k + 1; i < SPTI_BLOCK_STRIP; i++) x[i] = x[i] - D(top + i, top + k) * x[k];
     }
 #pragma unroll
     for (int32_t i = 0; i < SPTI_BLOCK_STRIP; i++)
@@ -134,21 +150,41 @@ template <typename W> struct two_triangles {
 };
 
 /* Whole block: D, with ones on the diagonal where it is not stored and behind the last row; a barrier must follow. A warp takes a row,
- * whose entries within the panel are those nearest to its diagonal. */
+ * whose entries within the panel are those nearest to its diagonal. Several rows of a warp are under way together. */
 template <typename T, typename W>
 SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, int32_t first, int32_t size, int32_t rows) {
-  for (int32_t i = warp_in_block(); i < rows; i += INVERSE_THREADS / 32) {
+  for (int32_t i = warp_in_block(); i < rows; i += INVERSE_WARPS)
     for (int32_t j = lane(); j <= i; j += 32) t.D(i, j) = i == j && (v.unit || i >= size) ? one<W>() : W();
-    syncwarp();
-    if (i >= size) continue;
-    const int32_t own = first + i, line = v.backward ? v.n - 1 - own : own;
-    const int64_t begin = load_const(v.ptr + line), end = load_const(v.ptr + line + 1);
+  syncwarp();
+  for (int32_t top = warp_in_block(); top < size; top += ROWS_AT_ONCE * INVERSE_WARPS) {
+    int64_t begin[ROWS_AT_ONCE], end[ROWS_AT_ONCE];
+#pragma unroll
+    for (int r = 0; r < ROWS_AT_ONCE; r++) {
+      const int32_t own = first + top + r * INVERSE_WARPS, line = v.backward ? v.n - 1 - own : own;
+      const bool is_there = top + r * INVERSE_WARPS < size;
+      begin[r] = is_there ? load_const(v.ptr + line) : 0;
+      end[r] = is_there ? load_const(v.ptr + line + 1) : 0;
+    }
     bool within = true;
-    for (int64_t k = lane(); all(within); k += 32) {
-      const int64_t p = v.backward ? begin + k : end - 1 - k;
-      const int32_t j = k < end - begin ? load_const(v.idx + p) : -1, place = j < 0 ? -1 : v.backward ? v.n - 1 - j : j;
-      within = place >= first;
-      if (within && !(v.unit && place == own)) t.D(i, place - first) = in_f64<T>::from(tile_entry<T>(v, p));
+    for (int64_t k = lane(); any(within); k += 32) {
+      int32_t place[ROWS_AT_ONCE];
+      T value[ROWS_AT_ONCE];
+#pragma unroll
+      for (int r = 0; r < ROWS_AT_ONCE; r++) {
+        const bool is_there = k < end[r] - begin[r];
+        const int64_t p = v.backward ? begin[r] + k : end[r] - 1 - k;
+        const int32_t j = is_there ? load_const(v.idx + p) : -1;
+        place[r] = j < 0 ? -1 : v.backward ? v.n - 1 - j : j;
+        value[r] = is_there ? tile_entry<T>(v, p) : T();
+      }
+      within = false;
+#pragma unroll
+      for (int r = 0; r < ROWS_AT_ONCE; r++) {
+        const int32_t i = top + r * INVERSE_WARPS;
+        const bool of_panel = place[r] >= first;
+        within = within || of_panel;
+        if (of_panel && !(v.unit && place[r] == first + i)) t.D(i, place[r] - first) = in_f64<T>::from(value[r]);
+      }
     }
   }
 }
@@ -187,13 +223,15 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {
   using W = typename in_f64<T>::type;
   SPTI_DYNAMIC_SHARED(W, memory);
-  SPTI_SHARED(int32_t, asked, INVERSE_THREADS / 32);
-  const two_triangles<W> t = {memory};
+  SPTI_SHARED(int32_t, asked, INVERSE_WARPS);
+  SPTI_SHARED(divisor<W>, pivots, SPTI_BLOCK_ROWS);
+  const two_triangles<W> t = {memory, pivots};
   const int32_t p = block_in_grid(), start = load_const(a.columns.diag_start + p);
   const int32_t first = load_const(a.columns.first + p), size = load_const(a.columns.first + p + 1) - first;
   const int32_t rows = (size + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
   load_triangle<T>(a.columns.view, t, first, size, rows);
   syncthreads();
+  t.prepare_pivots(rows);
   for (int32_t e = thread_in_block(); e < rows * rows; e += INVERSE_THREADS) {
     const int32_t i = e / rows, j = e % rows;
     if (j / SPTI_BLOCK_STRIP <= i / SPTI_BLOCK_STRIP)
@@ -211,7 +249,7 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
   if (lane() == 0) asked[warp_in_block()] = flags;
   syncthreads();
   if (thread_in_block() != 0) return;
-  for (int32_t w = 1; w < INVERSE_THREADS / 32; w++) flags |= asked[w];
+  for (int32_t w = 1; w < INVERSE_WARPS; w++) flags |= asked[w];
   if (flags & SPTI_BLOCK_SUBSTITUTE) flags = SPTI_BLOCK_SUBSTITUTE;
   store(a.flags + p, flags);
   if (flags) red_add(a.flagged + (flags != SPTI_BLOCK_SUBSTITUTE), 1);
@@ -223,7 +261,7 @@ extern "C" int spti_block_values_launch(const spti_block_values_args *a, sptrsm_
   return spti::dispatch(dtype, [&](auto tag) {
     using namespace spti;
     using T = typename decltype(tag)::type;
-    const int64_t entries = VALUES_THREADS * VALUES_ENTRIES, blocks = (a->columns.view.nnz + entries - 1) / entries;
+    const int64_t entries = values_of_block(a->columns.view), blocks = (a->columns.view.nnz + entries - 1) / entries;
     return SPTI_LAUNCH(block_values_kernel<T>, blocks, VALUES_THREADS, 0, stream, *a);
   });
 }

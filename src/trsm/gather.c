@@ -10,9 +10,9 @@
 #include "trsm/gather_kernels.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/alloc.h"
+#include "core/carve.h"
 #include "core/gpu.h"
 #include "core/level_kernels.h"
 #include "core/levels_gpu.h"
@@ -74,57 +74,40 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
 
 /* ---- analysis ---- */
 
-static int compare_found(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
+/* What only cutting needs, one allocation. Returns its size. */
+static size_t lay_out_parts(spti_gather_pattern_args *p, int32_t **before, void *memory) {
+  spti_carver c = {.base = memory};
+  p->parts = spti_carve(&c, p->n, sizeof *p->parts);
+  p->sums = spti_carve(&c, spti_pull_rows_chunks(p->n), sizeof *p->sums);
+  p->parts_before = *before = spti_carve(&c, (int64_t)p->n + 1, sizeof **before);
+  return c.used;
 }
 
-/* found: (place << 32) + parts -> ascending, with the parts before each. They come to the host for it: long rows are few. */
-static sptrsm_status sort_found(const sptrsm_plan *plan, int64_t *device, int32_t count) {
-  const size_t bytes = (size_t)count * sizeof *device;
-  int64_t *found, before = 0;
-  SPTI_TRY(spti_host_alloc(&found, count, sizeof *found, "gather long rows"));
-  sptrsm_status status = spti_gpu_copy(plan->context, found, bytes, device, bytes, bytes, 1, SPTI_TO_HOST);
-  if (status == SPTRSM_OK) {
-    qsort(found, (size_t)count, sizeof *found, compare_found);
-    for (int32_t i = 0; i < count; i++) {
-      int64_t parts = found[i] & INT32_MAX;
-      found[i] += before - parts;
-      before += parts;
-    }
-    status = spti_gpu_copy(plan->context, device, bytes, found, bytes, bytes, 1, SPTI_TO_DEVICE);
-  }
-  spti_host_free(found);
-  return status;
-}
-
-static sptrsm_status make_items(sptrsm_plan *plan, state *s, spti_gather_pattern_args *p, int32_t parts) {
-  s->item_count = (int64_t)plan->view.n + parts;
+static sptrsm_status make_items(sptrsm_plan *plan, state *s, spti_gather_pattern_args *p, int32_t *before) {
+  const spti_pull_rows_args sum = {.view = {.n = p->n}, .count = p->parts, .sums = p->sums, .start = before};
+  void *stream = plan->context->stream;
+  int32_t parts;
+  SPTI_CUDA(spti_gather_parts_launch(p, stream));
+  SPTI_CUDA(spti_pull_rows_start_launch(&sum, stream));
+  SPTI_TRY(spti_gpu_copy(plan->context, &parts, sizeof parts, before + p->n, sizeof parts, sizeof parts, 1, SPTI_TO_HOST));
+  s->item_count = (int64_t)p->n + parts;
   if (s->item_count > INT32_MAX)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows and %d pieces of long rows are beyond 32 bits; use a larger segment",
-                     plan->view.n, parts);
-  SPTI_TRY(sort_found(plan, p->found, p->found_count));
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows and %d pieces of long rows are beyond 32 bits; use a larger segment", p->n,
+                     parts);
   SPTI_TRY(spti_alloc(plan->context, &s->items, s->item_count, SPTI_GATHER_ITEM_WORDS * sizeof *s->items, "gather items"));
   p->items = s->items;
   p->item_count = s->item_count;
-  SPTI_CUDA(spti_gather_items_launch(p, plan->context->stream));
+  SPTI_CUDA(spti_gather_items_launch(p, stream));
   return SPTRSM_OK;
 }
 
 static sptrsm_status cut_long_rows(sptrsm_plan *plan, state *s, spti_gather_pattern_args *p) {
-  int32_t *facts = plan->context->pinned;
-  const size_t bytes = SPTI_GATHER_FACTS * sizeof *facts;
-  p->found_room = p->entries / p->split.above;
-  SPTI_TRY(spti_alloc(plan->context, &p->facts, SPTI_GATHER_FACTS, sizeof *p->facts, "gather facts"));
-  sptrsm_status status;
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &p->found, p->found_room, sizeof *p->found, "gather long rows"));
-  SPTI_TRY_GOTO(spti_gpu_check(spti_gather_find_launch(p, plan->context->stream), "the search for long rows"));
-  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, facts, bytes, p->facts, bytes, bytes, 1, SPTI_TO_HOST));
-  p->found_count = facts[SPTI_GATHER_FOUND];
-  if (p->found_count > 0) status = make_items(plan, s, p, facts[SPTI_GATHER_PARTS]);
-fail:
-  spti_free(plan->context, p->facts);
-  spti_free(plan->context, p->found);
+  int32_t *before;
+  void *memory;
+  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)lay_out_parts(p, &before, NULL), 1, "gather long rows"));
+  lay_out_parts(p, &before, memory);
+  const sptrsm_status status = make_items(plan, s, p, before);
+  spti_free(plan->context, memory);
   return status;
 }
 
@@ -151,7 +134,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "gather state"));
   *s = (state){.set = set, .item_count = n};
   plan->state = s;
-  SPTI_TRY(spti_plan_levels(plan, &levels));
+  SPTI_TRY(spti_plan_level_order(plan, &levels));
   if (n == 0) return SPTRSM_OK;
   const int64_t entries = spti_view_entries(&plan->view);
   s->level = n / levels->count;

@@ -1,5 +1,5 @@
 /* gather_kernels.h -- the device steps of gather as C functions. Pointers are device pointers. A launcher queues on the stream and
- * returns a cudaError_t as int; it allocates nothing. Analysis: rows, then for patterns with long rows find and items. */
+ * returns a cudaError_t as int; it allocates nothing. Analysis: rows, then for patterns with long rows parts and items. */
 #ifndef SPTI_GATHER_KERNELS_H
 #define SPTI_GATHER_KERNELS_H
 
@@ -20,8 +20,6 @@ static inline SPTI_ANYWHERE int32_t spti_gather_parts(spti_gather_split s, int32
   return length > s.above ? (length - 1) / s.segment : 0;
 }
 
-enum { SPTI_GATHER_FOUND, SPTI_GATHER_PARTS, SPTI_GATHER_FACTS };
-
 /* What warps work through, in this order: the rows in the order of their places, before each long one its segments. A work block has
  * n rows for places, then one for every segment. */
 typedef struct {
@@ -41,16 +39,15 @@ typedef struct {
   const int32_t *from;  /* [entries]: their places */
   int32_t *row;         /* [n], any content */
   spti_gather_split split;
-  int32_t *facts;      /* [SPTI_GATHER_FACTS]; find: number of long rows, and of all their parts */
-  int64_t *found;      /* [found_room]; find: (place << 32) + parts of each long row, in any order; */
-  int32_t found_count; /* items: ascending, and in the lower half the parts of the rows before it */
-  int32_t found_room;  /* at least entries / split.above */
-  int64_t item_count;  /* n + parts */
-  int32_t *items;      /* [SPTI_GATHER_ITEM_WORDS * (n + parts)], any content: the arrays of spti_gather_items, one after another */
+  int32_t *parts;              /* [n]: of each place */
+  int32_t *sums;               /* [spti_pull_rows_chunks(n)]: theirs in chunks of places */
+  const int32_t *parts_before; /* [n+1]: running sum of parts, made in between with spti_pull_rows_start_launch */
+  int64_t item_count;          /* n + parts */
+  int32_t *items;              /* [SPTI_GATHER_ITEM_WORDS * (n + parts)], any content: the arrays of spti_gather_items, one after another */
 } spti_gather_pattern_args;
 
 int spti_gather_rows_launch(const spti_gather_pattern_args *, void *stream);
-int spti_gather_find_launch(const spti_gather_pattern_args *, void *stream);
+int spti_gather_parts_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_items_launch(const spti_gather_pattern_args *, void *stream);
 
 /* How the lanes of a warp share the work: 32 right-hand sides of one item; 64 of one item, two a lane, if spti_transfer_in_twos and

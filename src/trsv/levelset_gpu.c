@@ -141,8 +141,9 @@ static sptrsm_status make_steps(const sptrsm_plan *plan, state *s, const spti_gp
   return spti_levelset_gpu_block_create(&s->block, plan, found, &s->rows, levels->longest);
 }
 
-static sptrsm_status make_schedule(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels,
-                                   const spti_levelset_gpu_settings *set) {
+/* The survey is queued before the host waits for where levels begin. */
+static sptrsm_status make_schedule(sptrsm_plan *plan, state *s, const spti_levelset_gpu_settings *set) {
+  const spti_gpu_levels *levels = plan->gpu_levels;
   int32_t *facts;
   if (levels->longest > SPTI_LEVELSET_GPU_LONG) {
     s->long_capacity = (int32_t)(plan->view.nnz / SPTI_LEVELSET_GPU_LONG);
@@ -150,7 +151,9 @@ static sptrsm_status make_schedule(const sptrsm_plan *plan, state *s, const spti
   }
   SPTI_TRY(spti_host_alloc(&facts, 2 * (int64_t)levels->count + 1, sizeof *facts, "levelset survey"));
   sptrsm_status status = take_survey(plan, s, levels, facts);
+  if (status == SPTRSM_OK) status = spti_plan_levels(plan, &levels);
   if (status == SPTRSM_OK) {
+    count_rows(s, levels);
     const spti_levelset_gpu_survey found = {
         .levels = levels->count, .ptr = levels->ptr, .entries = facts, .long_count = facts + levels->count + 1};
     status = make_steps(plan, s, levels, set, &found);
@@ -167,11 +170,10 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "levelset state"));
   *s = (state){0};
   plan->state = s;
-  SPTI_TRY(spti_plan_levels(plan, &levels));
+  SPTI_TRY(spti_plan_level_order(plan, &levels));
   if (plan->view.n == 0) return SPTRSM_OK;
-  count_rows(s, levels);
   SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
-  SPTI_TRY(make_schedule(plan, s, levels, &set));
+  SPTI_TRY(make_schedule(plan, s, &set));
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
 }

@@ -341,7 +341,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_csr_parse(&st->set, plan->variant));
   if (st->set.search) SPTI_TRY(check_search(plan, &st->set));
   if (st->set.order != SPTI_CSR_NATURAL && st->set.order != SPTI_CSR_BLOCK) {
-    SPTI_TRY(spti_plan_levels(plan, &levels));
+    SPTI_TRY(spti_plan_level_order(plan, &levels));
     features.levels = levels->count;
     features.longest = levels->longest;
   }

@@ -115,12 +115,30 @@ Test(choose, the_next_method) {
   cr_assert_str_eq(spti_choose(&host, spti_choose(&host, 0).row + 1).method, "levelset");
 }
 
+/* Where the widths of levels are not asked for, no widths change the choice. */
+Test(choose, asks_for_widths) {
+  static const int64_t nrhs[] = {0, 1, 8, 9, 128};
+  static const int32_t levels[] = {3, 100, 3000}, panels[] = {0, 10, 90};
+  int asked = 0;
+  for (int c = 0; c < 5 * 3 * 3; c++) {
+    spti_features f = with_panels(problem(6000, levels[c / 5 % 3], 0, 0, nrhs[c % 5]), panels[c / 15]);
+    const bool asks = spti_choose_asks_for_widths(&f);
+    const char *method = spti_choose(&f, 0).method;
+    bool same = true;
+    for (f.thin_levels = 0; f.thin_levels <= f.levels; f.thin_levels += f.levels / 3)
+      for (f.wide_levels = 0; f.wide_levels < 20; f.wide_levels += 6) same = same && strcmp(spti_choose(&f, 0).method, method) == 0;
+    cr_expect(asks || same, "levels=%d nrhs=%d panels=%d", f.levels, (int)f.nrhs, f.panel_hops);
+    asked += asks;
+  }
+  cr_expect(asked > 0 && asked < 45, "%d asked", asked);
+}
+
 /* Bounds are inclusive. */
 Test(choose, at_the_bounds) {
   expect(problem(6000, 6, 0, 6, 4), "levelset");
   expect(problem(6000, 6, 0, 6, 5), "levelset");
-  expect(problem(7000, 7, 0, 7, 4), "syncfree-csr");
-  expect(problem(7000, 7, 0, 7, 5), "gather");
+  expect(problem(7000, 7, 0, 7, 8), "syncfree-csr");
+  expect(problem(7000, 7, 0, 7, 9), "gather");
   expect(problem(90000, 100, 0, 100, 4), "syncfree-csr");
   expect(problem(89999, 100, 0, 100, 2), "syncfree-csr");
   expect(problem(89999, 100, 0, 100, 3), "gather");

@@ -20,7 +20,7 @@ static void use_schedule(void) {
 sptrsm_status spti_gpu_open(sptrsm_context *context) {
   if (context->device != 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "CUDA device %d: the emulator is device 0", context->device);
   SPTI_TRY(spti_host_alloc(&context->lost, 1, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, "pinned words"));
-  context->pinned = (int32_t *)(context->lost + 1);
+  context->pinned = context->pinned_device = (int32_t *)(context->lost + 1);
   context->lost_device = context->lost;
   *context->lost = 0;
   context->spin_limit = SPTI_SPIN_LIMIT;

@@ -25,7 +25,7 @@ sptrsm_plan *plan_case_open(const spti_view *view) {
   p->context.lost = p->context.lost_device = &p->lost;
   p->context.spin_limit = SPTI_SPIN_LIMIT;
   p->context.shared_bytes = PLAN_CASE_SHARED_BYTES;
-  p->context.pinned = p->pinned;
+  p->context.pinned = p->context.pinned_device = p->pinned;
   p->plan.context = &p->context;
   p->plan.method = &method;
   p->plan.view = *view;

@@ -11,6 +11,7 @@
 #include "simt/problem.h"
 #include "simt/run_cases.h"
 #include "simt/simt.h"
+#include "core/level_kernels.h"
 #include "trsm/gather_kernels.h"
 
 template <typename T> static T conjugate(T v) { return v; }
@@ -84,8 +85,7 @@ template <typename T> struct packed {
     row.assign(size_t(c.n), 12345);
     item_count = c.n;
     if (c.n == 0) return "";
-    int32_t facts[SPTI_GATHER_FACTS] = {-9, -9};
-    std::vector<int64_t> found(from.size() / size_t(c.split.above), 12345);
+    std::vector<int32_t> parts(size_t(c.n), -9), sums(size_t(spti_pull_rows_chunks(c.n)), -9), before(size_t(c.n) + 1, -9);
     spti_gather_pattern_args a = {};
     a.n = c.n;
     a.entries = int32_t(from.size());
@@ -94,21 +94,22 @@ template <typename T> struct packed {
     a.from = from.data();
     a.row = row.data();
     a.split = c.split;
-    a.facts = facts;
-    a.found = found.data();
-    a.found_room = int32_t(found.size());
-    if (spti_gather_rows_launch(&a, nullptr) || spti_gather_find_launch(&a, nullptr)) return "analysis: " + simt::error();
-    if (facts[SPTI_GATHER_FOUND] == 0) return "";
-    a.found_count = facts[SPTI_GATHER_FOUND];
-    std::sort(found.begin(), found.begin() + a.found_count);
-    int64_t before = 0;
-    for (int32_t i = 0; i < a.found_count; i++) {
-      const int64_t parts = found[size_t(i)] & INT32_MAX;
-      found[size_t(i)] += before - parts;
-      before += parts;
+    a.parts = parts.data();
+    a.sums = sums.data();
+    a.parts_before = before.data();
+    spti_pull_rows_args sum = {};
+    sum.view.n = c.n;
+    sum.count = parts.data();
+    sum.sums = sums.data();
+    sum.start = before.data();
+    if (spti_gather_rows_launch(&a, nullptr) || spti_gather_parts_launch(&a, nullptr) || spti_pull_rows_start_launch(&sum, nullptr))
+      return "analysis: " + simt::error();
+    for (int32_t t = 0; t < c.n; t++) {
+      const int32_t length = start[size_t(t) + 1] - start[size_t(t)], own = length > c.split.above ? (length - 1) / c.split.segment : 0;
+      if (before[size_t(t) + 1] - before[size_t(t)] != own) return "parts";
     }
-    if (before != facts[SPTI_GATHER_PARTS]) return "the parts do not add up";
-    item_count = c.n + before;
+    if (before.back() == 0) return "";
+    item_count = c.n + before.back();
     items.assign(size_t(item_count) * SPTI_GATHER_ITEM_WORDS, 12345);
     a.item_count = item_count;
     a.items = items.data();

@@ -186,10 +186,10 @@ static std::string run_sweep(const levels_case &c, int32_t threads, int32_t shor
   simt::use(simt::schedule::from_seed(seed));
   const system_of_case system(c, seed % 5);
   std::vector<int32_t> level(size_t(c.n), -7), control(SPTI_SYNCFREE_CONTROL_WORDS, -7);
-  spti_levels_facts facts;
+  spti_levels_facts facts, kept;
   int64_t lost = 0;
   const spti_levels_args args = {
-      system.view, level.data(), &facts, short_row, all_by_warps, threads, threads, {control.data(), &lost, 100000}, nullptr, 0, 0};
+      system.view, level.data(), &kept, &facts, short_row, all_by_warps, threads, threads, {control.data(), &lost, 100000}, nullptr, 0, 0};
   if (spti_levels_find_launch(&args, nullptr)) return simt::error();
   if (lost) return "row " + std::to_string(lost - 1) + " was given up";
   const std::vector<int32_t> expected = levels_by_hand(system.view);
@@ -216,6 +216,23 @@ Test(simt_levels, sweeps) {
       cr_assert(failure.empty(), "%s; %s threads=%d short_row=%d all_by_warps=%d; replay with SIMT_SEED=%llu", failure.c_str(),
                 c.name().c_str(), threads, short_row, all_by_warps, (unsigned long long)seed);
     }
+}
+
+/* Rows of several chunks; so many levels that they are sorted instead of counted. */
+Test(simt_levels, large) {
+  static const struct {
+    shape pattern;
+    int32_t n;
+  } cases[] = {{shape::arrow, 2 * SPTI_LEVEL_CHUNK + 77}, {shape::grid, SPTI_LEVEL_CHUNK + 1}, {shape::chain, SPTI_LEVEL_FEW + 1}};
+  for (uint64_t seed = 0; seed < 3; seed++) {
+    levels_case c;
+    c.draw(seed);
+    c.pattern = cases[seed].pattern;
+    c.n = cases[seed].n;
+    c.backward = seed % 2;
+    c.pull = true;
+    expect(run_levels(c, seed), c, seed);
+  }
 }
 
 /* Every allocation fails once: the error is MEMORY and nothing is left over. */
@@ -258,10 +275,10 @@ Test(simt_levels, lost_dependency) {
     const int32_t row = 35;
     system.push.idx[size_t(spti_view_begin(&system.view, row))] = row;
     std::vector<int32_t> level(70), control(SPTI_SYNCFREE_CONTROL_WORDS);
-    spti_levels_facts facts;
+    spti_levels_facts facts, kept;
     int64_t lost = 0;
     const spti_levels_args args = {
-        system.view, level.data(), &facts, seed % 2 ? 48 : -1, 1, 64, 64, {control.data(), &lost, 10}, nullptr, 0, 0};
+        system.view, level.data(), &kept, &facts, seed % 2 ? 48 : -1, 1, 64, 64, {control.data(), &lost, 10}, nullptr, 0, 0};
     cr_assert_eq(spti_levels_find_launch(&args, nullptr), 0, "%s", simt::error().c_str());
     const int64_t found = lost - 1;
     cr_assert(lost > 0 && (c.backward ? found <= row : found >= row), "row %lld is not behind the lost one; %s", (long long)found,
