@@ -78,7 +78,7 @@ static int bits_for(int32_t most) {
  * device busy, as the longest of them are several times the average. */
 enum { DEVICE_THREADS = 1 << 17 };
 static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
-  int32_t threads = 128;
+  int32_t threads = 256;
   while (threads < 1024 &&
          (v->nnz / panels > (int64_t)8 * threads || window / 8 > 64 * threads || (int64_t)panels * threads < DEVICE_THREADS))
     threads *= 2;
