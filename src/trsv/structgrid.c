@@ -29,6 +29,7 @@ static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_name
 static const char *const map_names[] = {"row", "stream", NULL}, *const state_names[] = {"row", "line", NULL};
 static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
+enum { KEPT_MOST = 256 };      /* MiB */
 enum { TILES_MOST = 8 };       /* right-hand sides that tiles solve if tasks leaves it open; more are for pencils */
 enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
 
@@ -36,6 +37,7 @@ typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
   spti_structgrid_tiling tiling;
   int32_t layout, tasks, tiles;
+  int32_t kept;                /* MiB of right-hand sides that pencils keep of a solve in place */
   spti_structgrid_lines lines; /* tasks=lines: the tiles' members below are not used */
   int32_t *order;              /* [tiles][2] */
   int32_t *present;            /* [n], or NULL: rows have all that the grid allows */
@@ -160,13 +162,14 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
   *s = (state){.layout = LAYOUT_SOA,
+               .kept = KEPT_MOST,
                .tasks = plan->options.nrhs_hint > TILES_MOST ? TASKS_PENCILS : TASKS_BY_WIDTH,
                .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
   plan->state = s;
   const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
                                 {"map", &s->lines.stream, 0, 0, map_names},    {"state", &s->lines.by_line, 0, 0, state_names},
                                 {"poll", &s->lines.acquire, 0, 0, poll_names}, {"warps", &s->lines.warps, 1, 1 << 16, NULL},
-                                {"clock", &s->lines.clock, 0, 1, NULL}};
+                                {"kept", &s->kept, 0, 1 << 20, NULL},          {"clock", &s->lines.clock, 0, 1, NULL}};
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(check_size(plan));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
@@ -250,7 +253,7 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
   size_t tiles = 0, pencils = 0;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_bytes(out, plan, &s->stencil, &s->lines);
   if (plan->view.n > 0 && uses_tiles(s)) SPTI_TRY(tiles_bytes(&tiles, plan, panel));
-  if (plan->view.n > 0 && uses_pencils(s, panel)) pencils = spti_structgrid_pencils_bytes(&s->stencil, panel);
+  if (plan->view.n > 0 && uses_pencils(s, panel)) pencils = spti_structgrid_pencils_bytes(plan, panel, s->kept);
   *out = tiles > pencils ? tiles : pencils;
   return SPTRSM_OK;
 }
@@ -307,7 +310,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const solve_work *w = work;
   if (plan->view.n == 0 || all->width == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_solve(plan, &s->stencil, &s->lines, w->memory, all);
-  if (uses_pencils(s, all->width)) return spti_structgrid_pencils_solve(plan, &s->stencil, s->present, w->memory, w->panel, all);
+  if (uses_pencils(s, all->width)) return spti_structgrid_pencils_solve(plan, &s->stencil, s->present, w->memory, w->panel, s->kept, all);
   return solve_by_tiles(plan, w, all);
 }
 

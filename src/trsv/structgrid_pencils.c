@@ -29,19 +29,27 @@ int32_t spti_structgrid_pencils_panel(const sptrsm_plan *plan) {
 }
 
 typedef struct {
-  int32_t *progress, *control;
+  void *given; /* right-hand sides whose place is that of their solutions: [n][width] */
+  int32_t *control;
 } arrays;
 
-static arrays carve(spti_carver *c, const spti_stencil *s, int32_t panel) {
+/* Tiles of such right-hand sides that a solve of up to `panel` takes at once: within `kept` MiB, but one at least. */
+static int32_t kept_tiles(const sptrsm_plan *plan, int32_t panel, int32_t kept) {
+  const int64_t tile = (int64_t)plan->view.n * TILE * (int64_t)sptrsm_dtype_bytes(plan->view.dtype), fits = ((int64_t)kept << 20) / tile;
+  return fits > 1 ? least(tiles_of(panel), (int32_t)fits) : 1;
+}
+
+static arrays carve(spti_carver *c, const sptrsm_plan *plan, int32_t panel, int32_t kept) {
   arrays a;
-  a.progress = spti_carve(c, (int64_t)least(tiles_of(panel), spti_pencil_tiles_most(s)) * s->grid[1] * s->grid[2], sizeof *a.progress);
+  const int32_t columns = least(panel, kept_tiles(plan, panel, kept) * TILE);
+  a.given = spti_carve(c, (int64_t)plan->view.n * columns, sptrsm_dtype_bytes(plan->view.dtype));
   a.control = spti_carve(c, SPTI_SYNCFREE_CONTROL_WORDS, sizeof *a.control);
   return a;
 }
 
-size_t spti_structgrid_pencils_bytes(const spti_stencil *s, int32_t panel) {
+size_t spti_structgrid_pencils_bytes(const sptrsm_plan *plan, int32_t panel, int32_t kept) {
   spti_carver c = {0};
-  carve(&c, s, panel);
+  carve(&c, plan, panel, kept);
   return c.used;
 }
 
@@ -54,17 +62,35 @@ static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
   return end;
 }
 
+/* Copies the right-hand sides of `t` to `work`, and has them read there. */
+static sptrsm_status move_given(const sptrsm_plan *plan, spti_transfer *t, void *work) {
+  const spti_pack_args args = {.n = plan->view.n,
+                               .width = t->width,
+                               .padded = t->width,
+                               .block = t->from.data,
+                               .row_stride = t->from.row_stride,
+                               .col_stride = t->from.col_stride,
+                               .work = work,
+                               .ld = t->width,
+                               .alpha = {1, 0}};
+  SPTI_CUDA(spti_pack_launch(&args, plan->view.dtype, plan->context->stream));
+  t->from.data = work;
+  t->from.row_stride = t->width;
+  t->from.col_stride = 1;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_stencil *s, const int32_t *present, void *memory,
-                                            int32_t panel, const spti_transfer *all) {
+                                            int32_t panel, int32_t kept, const spti_transfer *all) {
   spti_carver c = {.base = memory};
-  const arrays work = carve(&c, s, panel);
-  const int32_t at_once = least(tiles_of(all->width), spti_pencil_tiles_most(s));
+  const arrays work = carve(&c, plan, panel, kept);
+  const bool in_place = all->from.data == all->to.data;
+  const int32_t at_once = least(spti_pencil_tiles_most(s), in_place ? kept_tiles(plan, panel, kept) : tiles_of(all->width));
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_structgrid_pencils_args args = {
       .view = plan->view,
       .stencil = *s,
       .present = present,
-      .progress = work.progress,
       .sync = {.control = work.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
   for (int32_t tile = 0; tile < tiles_of(all->width); tile += at_once) {
     const int32_t tiles = least(tiles_of(all->width) - tile, at_once), k = tile * TILE, left = all->width - k;
@@ -72,6 +98,7 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
     args.transfer = (spti_transfer){
         .from = end_from(all->from, k, bytes), .to = end_from(all->to, k, bytes), .alpha = {all->alpha[0], all->alpha[1]}, .width = width};
     args.tiles = tiles;
+    if (in_place) SPTI_TRY(move_given(plan, &args.transfer, work.given));
     SPTI_CUDA(spti_structgrid_pencils_start_launch(&args, plan->context->stream));
     SPTI_CUDA(spti_structgrid_pencils_solve_launch(&args, plan->context->stream));
   }

@@ -3,12 +3,10 @@
  * Line (y, z) is the X rows of a grid with that y and z, solved in order, a chunk of rows at a time. What a row needs of its own line is
  * in registers; what it needs of other lines slides along with it: of a cube's twelve such neighbours four are read, at x+1.
  *
- * Protocol. A line counts its solved rows in a word of its own, released after each chunk; others wait until it is far enough and then read
- * solutions where they stand, in X, so that B is read and X written once and that is all the traffic there is; an X whose rows are not in
- * one piece, or moved or scaled, is the core's panel (spti_method.writes_to). Two words are looked at, (y-1, z)'s and (y+1, z-1)'s, or (y,
- * z-1)'s where there is no y+1 or the stencil has no use for it: who solved rows up to x there has waited for (y, z-1), (y-1, z-1), (y-2,
- * z) and (y, z-2) as far as that, and hands on what it acquired. Every line waits for its neighbours, whatever entries its rows have, so
- * that this holds where entries are missing.
+ * Protocol. Solutions are their own flags (core/syncfree.cuh) where they stand, in X, which holds sentinels before: so its rows must be in
+ * one piece, and B elsewhere. A line asks for all that a chunk needs of others, makes ready what depends on nobody, and asks again for
+ * what was not there. Before its first chunk it watches a single solution, of a line two wavefronts before, so that lines far from their
+ * turn leave the memory to the others.
  *
  * What nobody waits for comes early: B and the matrix's values a chunk before they are needed, and from memory to L2 before that.
  *
@@ -20,91 +18,10 @@
 #define SPTI_STRUCTGRID_PENCILS_CUH
 
 #include "core/transfer.cuh"
-#include "trsv/structgrid_entries.cuh"
 #include "trsv/structgrid_pencils_kernels.h"
+#include "trsv/structgrid_pencils_read.cuh"
 
 namespace spti {
-
-template <typename T, bool Cube, bool Far, bool Whole> struct pencil_shape : grid_entries<Cube, Far> {
-  using grid_entries<Cube, Far>::VALUES;
-  static constexpr bool WHOLE = Whole;
-  static constexpr bool WIDE = sizeof(T) == 16;
-  static constexpr int ROWS = WIDE ? 2 : Cube || Far ? 4 : 8;     /* of a chunk */
-  static constexpr int BACK = Cube ? 2 : 0, REACH = Cube ? 1 : 0; /* rows kept of the chunk before; rows needed of other lines beyond x */
-  static constexpr int ITEMS = ROWS * VALUES, ROUNDS = (ITEMS + 31) / 32;
-  static constexpr int EARLY = 3 * ROWS; /* rows ahead of which memory is asked for what comes */
-  static constexpr int RESIDENT =
-      Cube ? (Far || WIDE ? 2 : 3) : (Far ? 3 : 4); /* blocks of a multiprocessor: registers are what limits them */
-};
-
-/* A line's values, a chunk ahead. Lanes are over the entries of its rows. */
-template <typename T, typename Shape> struct pencil_values {
-  const spti_structgrid_pencils_args &a;
-  int64_t first, start; /* the line's first position; lanes of rows: where that row's values begin, or end if they are read backward */
-  int32_t allowed, bits;
-  T held[Shape::ROUNDS];
-
-  SPTI_DEVICE pencil_values(const spti_structgrid_pencils_args &args, int32_t y, int32_t z)
-      : a(args), first((int64_t(z) * args.stencil.grid[1] + y) * args.stencil.grid[0]), start(0),
-        allowed(Shape::allowed(y, z, args.stencil.grid[1])), bits(0) {}
-
-  /* Where the values of the chunk at x are. */
-  SPTI_DEVICE void find(int32_t x) {
-    const int32_t mine = x + lane(), X = a.stencil.grid[0], stored = a.view.head || a.view.tail ? 1 << Shape::DIAGONAL : 0;
-    bits = 0;
-    if (lane() >= Shape::ROWS || mine < 0 || mine >= X) return;
-    const int64_t s = first + mine;
-    bits = stored | (Shape::WHOLE ? Shape::allowed_at(allowed, mine, X) : load_const(a.present + s));
-    start = a.view.backward ? load_const(a.view.ptr + a.view.n - s) - 1 : load_const(a.view.ptr + s);
-  }
-  /* Those of the chunk that was found. */
-  SPTI_DEVICE void read() {
-    const T *const val = static_cast<const T *>(a.view.val);
-#pragma unroll
-    for (int i = 0; i < Shape::ROUNDS; i++) {
-      const int32_t item = lane() + 32 * i, row = item / Shape::VALUES, entry = item % Shape::VALUES;
-      const int32_t present = shfl(bits, row), before = popcount(uint32_t(present & ((1 << entry) - 1)));
-      const int64_t at = shfl(start, row) + (a.view.backward ? -before : before);
-      const bool wanted = item < Shape::ITEMS && (present >> entry & 1);
-      held[i] = load_const_if(wanted, val + (wanted ? at : 0), Shape::WHOLE ? zero<T>() : sentinel<T>());
-      if (!Shape::WHOLE && wanted) held[i] = distinct(held[i]);
-    }
-  }
-  SPTI_DEVICE void put(T *values) const {
-#pragma unroll
-    for (int i = 0; i < Shape::ROUNDS; i++)
-      if (lane() + 32 * i < Shape::ITEMS) values[lane() + 32 * i] = held[i];
-  }
-};
-
-/* The solutions of another line of the grid, or zeros where there is none. */
-template <typename T, int Rows, int Back, int Reach> struct pencil_neighbour {
-  const T *next; /* row x + Reach of the chunk to be read */
-  bool exists;
-  T x[Rows + Back]; /* [Back + i]: row x + Reach + i */
-
-  SPTI_DEVICE void open(const T *own, int64_t step, int64_t away, int32_t start, bool is_there) {
-    exists = is_there;
-    next = own + (start + Reach - away) * step;
-#pragma unroll
-    for (int i = 0; i < Rows + Back; i++) x[i] = zero<T>();
-  }
-  /* Whole warp: the chunk at `from`. Whole: all its rows exist. */
-  SPTI_DEVICE void read(int32_t from, int32_t X, int64_t step, bool whole) {
-#pragma unroll
-    for (int i = 0; i < Back; i++) x[i] = x[Rows + i];
-    if (!exists) return;
-    const T *at = next;
-    next += Rows * step;
-    if (whole) {
-#pragma unroll
-      for (int i = 0; i < Rows; i++, at += step) x[Back + i] = load_relaxed(at);
-    } else {
-#pragma unroll
-      for (int i = 0; i < Rows; i++, at += step) x[Back + i] = load_relaxed_if(uint32_t(from + Reach + i) < uint32_t(X), at, zero<T>());
-    }
-  }
-};
 
 template <typename T, typename Shape> struct pencil {
   static constexpr int ROWS = Shape::ROWS, BACK = Shape::BACK;
@@ -114,9 +31,11 @@ template <typename T, typename Shape> struct pencil {
   int32_t start;            /* where the first chunk begins, 0 or before */
   int64_t step, first;      /* from a row to the next in X; position of row x = 0 */
   T *own;                   /* X's row x = 0 */
-  const int32_t *watched;   /* what this lane watches, of two */
-  int32_t seen;             /* there, or enough */
-  int64_t first_value;      /* of the line, in the matrix */
+  const T *b_own;           /* B's row x = 0, if B is not mapped */
+  int64_t b_step;           /* from a row to the next there */
+  const char *asked;        /* what this lane asks memory for at x = 0; NULL: nothing */
+  int64_t ask_step;         /* bytes from a row to the next there */
+  bool surrounded;          /* all lines exist that rows of this one can need */
   pencil_neighbour<T, ROWS, BACK, Shape::REACH> zm, z0, zp, y1;
   pencil_neighbour<T, ROWS, 0, 0> y2, z2;
   T b[ROWS], x1, x2;
@@ -128,10 +47,9 @@ template <typename T, typename Shape> struct pencil {
     k = mine ? at : last;
     start = start_of(y + int64_t(spti_pencil_rise(&a.stencil)) * z);
     first = line(y, z) * X;
-    const spti_end &to = a.transfer.to;
+    const spti_end &to = a.transfer.to, &from = a.transfer.from;
     step = a.view.backward ? -to.row_stride : to.row_stride;
     own = static_cast<T *>(to.data) + (a.view.backward ? (a.view.n - 1) * to.row_stride : 0) + first * step + k;
-    watch();
     const int64_t plane = int64_t(a.stencil.grid[1]) * X;
     const bool below = z >= 1;
     zm.open(own, step, plane + X, start, Shape::CUBE && below && y >= 1);
@@ -140,7 +58,10 @@ template <typename T, typename Shape> struct pencil {
     y1.open(own, step, X, start, y >= 1);
     y2.open(own, step, 2 * int64_t(X), start, Shape::FAR && y >= 2);
     z2.open(own, step, 2 * plane, start, Shape::FAR && z >= 2);
+    surrounded = y1.exists && z0.exists && (!Shape::CUBE || (zm.exists && zp.exists)) && (!Shape::FAR || (y2.exists && z2.exists));
     x1 = x2 = zero<T>();
+    b_step = a.view.backward ? -from.row_stride : from.row_stride;
+    b_own = from.map ? NULL : element_at<T>(from, row(0), k);
   }
   /* Chunks of a cube's line end a row before those of the wavefront before: that row more is all they need. */
   static SPTI_DEVICE int32_t start_of(int64_t front) {
@@ -148,39 +69,53 @@ template <typename T, typename Shape> struct pencil {
     return Shape::CUBE ? -(shift ? shift : ROWS) : 0;
   }
   SPTI_DEVICE int64_t line(int32_t of_y, int32_t of_z) const { return int64_t(of_z) * a.stencil.grid[1] + of_y; }
-  SPTI_DEVICE int32_t *progress() const { return a.progress + int64_t(tile) * a.stencil.grid[1] * a.stencil.grid[2]; }
   SPTI_DEVICE int64_t row(int32_t x) const { return a.view.backward ? a.view.n - 1 - first - x : first + x; }
   SPTI_DEVICE bool in_line(int32_t x) const { return uint32_t(x) < uint32_t(X); }
 
-  /* ---- waiting and telling ---- */
+  /* ---- waiting ---- */
 
-  SPTI_DEVICE void watch() {
-    const bool slanted = Shape::CUBE && y + 1 < a.stencil.grid[1], watches = lane() == 0 ? y > 0 : lane() == 1 && z > 0;
-    const int64_t other = lane() == 0 ? line(y - 1, z) : line(slanted ? y + 1 : y, z - 1);
-    watched = progress() + (watches ? other : 0);
-    seen = watches ? 0 : INT32_MAX;
+  /* A line two wavefronts before, or this one. */
+  SPTI_DEVICE int64_t earlier() const {
+    if (z == 0) return y >= 2 ? line(y - 2, 0) : line(y, z);
+    if (Shape::CUBE) return line(y, z - 1);
+    if (y == 0) return z >= 2 ? line(0, z - 2) : line(y, z);
+    return line(y - 1, z - 1);
   }
-  /* Whole warp: until `goal` rows of the lines it watches are solved. False: they never are. */
-  SPTI_DEVICE bool wait(int32_t goal) {
-    if (all(seen >= goal)) return true;
+  /* Whole warp, before the first chunk: until the lines that it needs are about to begin. */
+  SPTI_DEVICE bool arrive() {
+    const int64_t away = line(y, z) - earlier();
+    if (away == 0) return true;
+    const T *const at = own - away * X * step;
     spin_guard guard;
     guard.start();
-    for (;;) {
-      const int32_t before = seen;
-      if (seen < goal) seen = left_out(protocol_step::acquire) ? load_relaxed(watched) : load_acquire(watched);
-      if (all(seen >= goal)) break;
-      if (seen != before) guard.progress();
-      if (!all(seen >= goal || guard.go_on(a.sync, row(goal - 1)))) return false;
-    }
-    if (!left_out(protocol_step::arrival_barrier)) syncwarp();
+    while (any(is_missing(peek(at))))
+      if (!all(guard.go_on(a.sync, row(0)))) return false;
     return true;
   }
-  SPTI_DEVICE void tell(int32_t solved) const {
-    gather_updates();
-    if (lane() != 0) return;
-    int32_t *const word = progress() + line(y, z);
-    if (left_out(protocol_step::release)) store_relaxed(word, solved);
-    else store_release(word, solved);
+  SPTI_DEVICE bool some_missing() const {
+    uint32_t greatest = greater(z0.greatest_half(), y1.greatest_half());
+    if constexpr (Shape::CUBE) greatest = greater(greatest, greater(zm.greatest_half(), zp.greatest_half()));
+    if constexpr (Shape::FAR) greatest = greater(greatest, greater(y2.greatest_half(), z2.greatest_half()));
+    return greatest == UINT32_MAX;
+  }
+  /* Whole warp: until all that was read is there. */
+  SPTI_DEVICE bool wait(int32_t x) {
+    spin_guard guard;
+    guard.start();
+    while (any(some_missing())) {
+      if (!all(guard.go_on(a.sync, row(x < 0 ? 0 : x)))) return false;
+      if constexpr (Shape::CUBE) {
+        zm.read_again(step);
+        zp.read_again(step);
+      }
+      z0.read_again(step);
+      y1.read_again(step);
+      if constexpr (Shape::FAR) {
+        y2.read_again(step);
+        z2.read_again(step);
+      }
+    }
+    return true;
   }
 
   /* ---- what rows need ---- */
@@ -191,37 +126,62 @@ template <typename T, typename Shape> struct pencil {
 #pragma unroll
       for (int i = 0; i < ROWS; i++) b[i] = in_line(x + i) ? load_once(element_at<T>(from, row_at(from, row(x + i)), k)) : zero<T>();
     } else {
-      const T *at = element_at<T>(from, row(x), k);
-      const int64_t by = a.view.backward ? -from.row_stride : from.row_stride;
+      const T *at = b_own + x * b_step;
 #pragma unroll
-      for (int i = 0; i < ROWS; i++, at += by) b[i] = load_once(at);
+      for (int i = 0; i < ROWS; i++, at += b_step) b[i] = load_once(at);
     }
   }
-  /* A lane for each line of memory of what the chunk at x will need. */
-  SPTI_DEVICE void ask_memory(int32_t x) const {
-    constexpr int WORDS = 128 / int(sizeof(T)), PIECES = SPTI_PENCIL_TILE / WORDS > 0 ? SPTI_PENCIL_TILE / WORDS : 1;
-    constexpr int OF_VALUES = (Shape::ITEMS + WORDS - 1) / WORDS;
-    static_assert(ROWS * PIECES + OF_VALUES <= 32, "a lane for each");
-    const int32_t i = lane() / PIECES, column = tile * SPTI_PENCIL_TILE + lane() % PIECES * WORDS;
+  /* A lane for each line of memory of what a chunk needs; near enough for the values of rows that lack some. */
+  static constexpr int WORDS = 128 / int(sizeof(T)), PIECES = SPTI_PENCIL_TILE / WORDS > 0 ? SPTI_PENCIL_TILE / WORDS : 1;
+  SPTI_DEVICE bool is_value(const char *p) const {
+    const T *const val = static_cast<const T *>(a.view.val);
+    return p >= reinterpret_cast<const char *>(val) && p < reinterpret_cast<const char *>(val + a.view.nnz);
+  }
+  SPTI_DEVICE void prepare_asking(const pencil_values<T, Shape> &coming) {
+    static_assert(ROWS * PIECES + (Shape::ITEMS + WORDS - 1) / WORDS <= 32, "a lane for each");
+    const int32_t i = lane() / PIECES, column = tile * SPTI_PENCIL_TILE + lane() % PIECES * WORDS, ahead = (lane() - ROWS * PIECES) * WORDS;
     const spti_end &from = a.transfer.from;
-    if (x < 0 || x + ROWS > X) return;
-    if (i < ROWS && from.col_stride == 1 && column < a.transfer.width) prefetch(element_at<T>(from, row_at(from, row(x + i)), column));
-    const int32_t piece = lane() - ROWS * PIECES;
-    const int64_t ahead = int64_t(x) * Shape::VALUES + piece * WORDS; /* near enough: rows at the ends of lines are shorter */
-    const int64_t at = a.view.backward ? first_value - ahead : first_value + ahead;
-    if (piece >= 0 && piece < OF_VALUES && at >= 0 && at < a.view.nnz) prefetch(static_cast<const T *>(a.view.val) + at);
+    asked = NULL;
+    if (i < ROWS) {
+      ask_step = b_step * int64_t(sizeof(T));
+      if (!from.map && from.col_stride == 1 && column < a.transfer.width)
+        asked = reinterpret_cast<const char *>(element_at<T>(from, row(0), column) + i * b_step);
+    } else {
+      ask_step = (a.view.backward ? -coming.length : coming.length) * int64_t(sizeof(T));
+      if (ahead < ROWS * coming.length)
+        asked =
+            reinterpret_cast<const char *>(static_cast<const T *>(a.view.val) + coming.inner_start(0) + (a.view.backward ? -ahead : ahead));
+    }
+  }
+  /* What the chunk at x will need. */
+  SPTI_DEVICE void ask_memory(int32_t x) const {
+    if (x < 2 || x + ROWS >= X || !asked) return;
+    const char *const at = asked + x * ask_step;
+    if (Shape::WHOLE || lane() < ROWS * PIECES || is_value(at)) prefetch(at);
   }
   SPTI_DEVICE void read_lines(int32_t x) {
-    const bool whole = x >= 0 && x + Shape::REACH + ROWS <= X;
-    if constexpr (Shape::CUBE) {
-      zm.read(x, X, step, whole);
-      zp.read(x, X, step, whole);
+    if (surrounded && x >= 0 && x + Shape::REACH + ROWS <= X) {
+      if constexpr (Shape::CUBE) {
+        zm.read_all(step);
+        zp.read_all(step);
+      }
+      z0.read_all(step);
+      y1.read_all(step);
+      if constexpr (Shape::FAR) {
+        y2.read_all(step);
+        z2.read_all(step);
+      }
+      return;
     }
-    z0.read(x, X, step, whole);
-    y1.read(x, X, step, whole);
+    if constexpr (Shape::CUBE) {
+      zm.read(x, X, step);
+      zp.read(x, X, step);
+    }
+    z0.read(x, X, step);
+    y1.read(x, X, step);
     if constexpr (Shape::FAR) {
-      y2.read(x, X, step, whole);
-      z2.read(x, X, step, whole);
+      y2.read(x, X, step);
+      z2.read(x, X, step);
     }
   }
 
@@ -253,6 +213,11 @@ template <typename T, typename Shape> struct pencil {
     const T rest = less(rhs - (sum + more), t, Shape::X1, before), last_z = Shape::CUBE ? zp.x[i + BACK] : z0.x[i];
     return less(less(rest, t, Shape::LATEST_Z, last_z), t, Shape::LATEST_Y, y1.x[i + BACK]);
   }
+  /* Whether the quick quotient is what divide returns, for a plain diagonal. */
+  static SPTI_DEVICE bool is_right(const divisor<T> &by, T left, T quotient) {
+    if constexpr (Shape::COMPLEX) return by.divides_quickly(left);
+    else return is_plain(quotient);
+  }
   /* The chunk's solutions; v[2 + i] is row x + i's, v[0] and v[1] those before. Quick: by quotients without a look at the range. Returns
    * whether that was right: so branches are not in the way from row to row. Otherwise each row is looked at by itself, as tiles do: a row's
    * bits do not depend on the others of its chunk. */
@@ -265,8 +230,8 @@ template <typename T, typename Shape> struct pencil {
       const divisor<T> &by = divisors[i];
       v[i + 2] = by.quick(left);
       if (!Quick && !(is_plain(diagonal(values + i * Shape::VALUES)) && is_plain(v[i + 2]))) v[i + 2] = by.divide(left);
-      right = right && (is_plain(v[i + 2]) || !in_line(x + i));
-      if (x + i < 0) v[i + 2] = zero<T>();
+      right = right & is_right(by, left, v[i + 2]);
+      if (Shape::CUBE && x + i < 0) v[i + 2] = zero<T>();
     }
     return right;
   }
@@ -282,10 +247,17 @@ template <typename T, typename Shape> struct pencil {
     x2 = v[ROWS];
     x1 = v[ROWS + 1];
     T *at = own + x * step;
+    if (!mine) return;
+    if (x >= 0 && x + ROWS <= X) {
 #pragma unroll
-    for (int i = 0; i < ROWS; i++, at += step)
-      if (mine && in_line(x + i)) store(at, v[i + 2]);
+      for (int i = 0; i < ROWS; i++, at += step) publish_pencil(at, v[i + 2]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < ROWS; i++, at += step)
+        if (in_line(x + i)) publish_pencil(at, v[i + 2]);
+    }
   }
+  /* What is beyond the line is divided as well, and not used: ones, so that it is as quick. */
   SPTI_DEVICE void scale_rows(int32_t x, T (&rhs)[ROWS]) const {
     const spti_end &from = a.transfer.from;
     if (from.scale) {
@@ -295,15 +267,18 @@ template <typename T, typename Shape> struct pencil {
 #pragma unroll
       for (int i = 0; i < ROWS; i++) rhs[i] = times_alpha(a.transfer.alpha, b[i]);
     }
+    if (x >= 0 && x + ROWS <= X) return;
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      if (!in_line(x + i)) rhs[i] = one<T>();
   }
 
   /* Whole warp. `values` and `divisors` are the warp's, in shared memory. */
   SPTI_DEVICE void run(T *values, divisor<T> *divisors) {
     pencil_values<T, Shape> coming(a, y, z);
-    coming.find(0);
-    first_value = shfl(coming.start, 0);
+    prepare_asking(coming);
     coming.find(start);
-    coming.read();
+    coming.read(start);
     coming.find(start + ROWS);
     read_b(start);
     for (int32_t x = start + ROWS; x < start + Shape::EARLY; x += ROWS) ask_memory(x);
@@ -312,24 +287,23 @@ template <typename T, typename Shape> struct pencil {
       scale_rows(x, rhs);
       syncwarp();
       coming.put(values);
+      read_lines(x);
       syncwarp();
       bool plain = true;
-      if (lane() < ROWS) { /* what is beyond the line is divided as well, and not used */
+      if (lane() < ROWS) {
         const T t = in_line(x + lane()) ? diagonal(values + lane() * Shape::VALUES) : one<T>();
         divisors[lane()].set(t);
-        plain = is_plain(t);
+        plain = Shape::COMPLEX || is_plain(t);
       }
       plain = all(plain);
       syncwarp();
-      coming.read();
+      coming.read(x + ROWS);
       coming.find(x + 2 * ROWS);
       read_b(x + ROWS);
       ask_memory(x + Shape::EARLY);
-      const int32_t end = x + ROWS < X ? x + ROWS : X;
-      if (!wait(end + Shape::REACH < X ? end + Shape::REACH : X)) return;
-      read_lines(x);
+      if (x == start && !arrive()) return;
+      if (!wait(x)) return;
       solve_rows(x, rhs, values, divisors, plain);
-      if (end > 0) tell(end);
     }
   }
 };

@@ -1,29 +1,36 @@
 /* structgrid_pencils_kernels -- what precedes the solve of structgrid's pencils, and the choice of their kernel's type. */
 #include "trsv/structgrid_pencils_kernels.h"
 
-#include "core/device.cuh"
+#include "core/syncfree.cuh"
 
 namespace spti {
 
-enum { PENCILS_FILL_THREADS = 256 };
+enum { PENCILS_FILL_WARPS = 8, PENCILS_FILL_ROWS = 16 }; /* of a thread block; of a warp */
 
-static SPTI_ANYWHERE int64_t pencils_of(const spti_structgrid_pencils_args *a) {
-  return int64_t(a->tiles) * a->stencil.grid[1] * a->stencil.grid[2];
+static SPTI_ANYWHERE int64_t groups_of(const spti_structgrid_pencils_args *a) {
+  return (int64_t(a->view.n) + PENCILS_FILL_ROWS - 1) / PENCILS_FILL_ROWS * a->tiles;
 }
 
-SPTI_KERNEL(PENCILS_FILL_THREADS) structgrid_pencils_start_kernel(spti_structgrid_pencils_args a) {
-  const int64_t at = int64_t(block_in_grid()) * PENCILS_FILL_THREADS + thread_in_block();
-  if (at < pencils_of(&a)) store(a.progress + at, 0);
-  if (at < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + at, 0);
+/* A warp for some rows of a tile: nothing is solved. */
+template <typename T> SPTI_KERNEL(32 * PENCILS_FILL_WARPS) structgrid_pencils_start_kernel(spti_structgrid_pencils_args a) {
+  const int64_t item = int64_t(block_in_grid()) * PENCILS_FILL_WARPS + warp_in_block();
+  if (block_in_grid() == 0 && thread_in_block() < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + thread_in_block(), 0);
+  const int64_t first = item / a.tiles * PENCILS_FILL_ROWS, k = item % a.tiles * SPTI_PENCIL_TILE + lane();
+  if (k >= a.transfer.width) return;
+  T *at = static_cast<T *>(a.transfer.to.data) + first * a.transfer.to.row_stride + k;
+#pragma unroll
+  for (int i = 0; i < PENCILS_FILL_ROWS; i++, at += a.transfer.to.row_stride)
+    if (first + i < a.view.n) store(at, sentinel<T>());
 }
 
 } // namespace spti
 
 extern "C" int spti_structgrid_pencils_start_launch(const spti_structgrid_pencils_args *a, void *stream) {
   using namespace spti;
-  const int64_t words = pencils_of(a) < SPTI_SYNCFREE_CONTROL_WORDS ? int64_t(SPTI_SYNCFREE_CONTROL_WORDS) : pencils_of(a);
-  const int64_t blocks = (words + PENCILS_FILL_THREADS - 1) / PENCILS_FILL_THREADS;
-  return SPTI_LAUNCH(structgrid_pencils_start_kernel, blocks, PENCILS_FILL_THREADS, 0, stream, *a);
+  const int64_t blocks = (groups_of(a) + PENCILS_FILL_WARPS - 1) / PENCILS_FILL_WARPS;
+  return dispatch(a->view.dtype, [&](auto tag) {
+    return SPTI_LAUNCH(structgrid_pencils_start_kernel<typename decltype(tag)::type>, blocks, 32 * PENCILS_FILL_WARPS, 0, stream, *a);
+  });
 }
 
 extern "C" int spti_structgrid_pencils_solve_launch(const spti_structgrid_pencils_args *a, void *stream) {

@@ -23,9 +23,9 @@ typedef struct {
   spti_view view;         /* pull */
   spti_stencil stencil;   /* its grid is the view's */
   const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); NULL: all that the grid allows */
-  spti_transfer transfer; /* its `to` has columns next to each other, no map and no scale: lines read there what others solved */
-  int32_t tiles;          /* of right-hand sides */
-  int32_t *progress;      /* [tiles][Y Z]: rows solved of each line */
+  spti_transfer
+      transfer;  /* its `to` has columns next to each other, no map and no scale: lines read there what others solved. Not `from` */
+  int32_t tiles; /* of right-hand sides */
   spti_syncfree sync;
 } spti_structgrid_pencils_args;
 
@@ -47,7 +47,7 @@ static inline int32_t spti_pencil_tiles_most(const spti_stencil *s) {
   return most < INT32_MAX ? (int32_t)most : INT32_MAX;
 }
 
-int spti_structgrid_pencils_start_launch(const spti_structgrid_pencils_args *, void *stream); /* nothing solved, control zero */
+int spti_structgrid_pencils_start_launch(const spti_structgrid_pencils_args *, void *stream); /* fills `to` with sentinels; control zero */
 int spti_structgrid_pencils_solve_launch(const spti_structgrid_pencils_args *, void *stream); /* no more than INT32_MAX blocks */
 
 /* What spti_structgrid_pencils_solve_launch chooses from, one file each. */
