@@ -44,39 +44,16 @@ typedef struct {
 /* Times in ms on one H200, f64 (docs/benchmarks.md has all); in brackets what the next best takes. Rows without a bound on right-hand
  * sides also serve plans that do not know how many there will be. */
 static const row table[] = {
-    /* 1: D3N7 192^3 0.41 (syncfree-csr 0.63), D3N27 0.94 (1.8), D3N33 1.1 (1.8); 4: D3N27 128^3 0.86 (gather 1.8); 8: 1.1 (1.8), D3N7 192^3
-     * 1.5 (1.9); 32: D3N7 128^3 0.81 (1.4), D3N13 0.98 (1.7), D3N27 1.4 (2.3), D3N33 1.7 (2.4); 128: 2.0 (6.3), 3.3 (7.3), 3.9 (9.3), 5.6
-     * (10) */
-    {.name = "stencil-large",
+    /* 1: D3N7 64^3 0.12 (syncfree-csr 0.13), D3N27 0.29 (0.39), D3N33 0.35 (0.39), D3N7 192^3 0.41 (0.63), D3N27 0.94 (1.8);
+     * 8: D3N7 64^3 0.17 (gather 0.21), D3N27 0.43 (0.46), D3N33 0.35 (0.45), D3N27 128^3 1.1 (1.8); 32: D3N7 64^3 0.18 (0.23),
+     * D3N13 0.20 (0.29), D3N27 0.37 (0.48), D3N33 0.38 (0.47), D3N7 128^3 0.85 (1.4), D3N27 1.3 (2.3), D3N33 1.3 (2.4);
+     * but D3N7 32^3, 349 rows a level, 8: 0.08 (0.07) */
+    {.name = "stencil",
      .place = SPTRSM_CUDA,
      .deterministic = true,
-     .stencil = {2000, 0},
+     .stencil = {500, 0},
      .method = "structgrid",
-     .reason = "a stencil on a large grid: tiles of its lines, or a warp for each line for blocks; no level sets"},
-    /* 128: D3N7 64^3 0.39 (gather 0.77), D3N27 0.65 (1.1); but 32: 0.32 (0.23), 0.54 (0.49) */
-    {.name = "stencil-many",
-     .place = SPTRSM_CUDA,
-     .deterministic = true,
-     .nrhs = {64, 0},
-     .stencil = {500, 2000},
-     .method = "structgrid",
-     .reason = "many right-hand sides, a stencil on a grid: a warp for each of its lines, no level sets"},
-    /* 1: D3N7 64^3 0.12 (syncfree-csr 0.13); from 8 on gather, 0.2 */
-    {.name = "stencil-few",
-     .place = SPTRSM_CUDA,
-     .deterministic = true,
-     .nrhs = {1, 4},
-     .stencil = {1000, 2000},
-     .method = "structgrid",
-     .reason = "few right-hand sides, a stencil on a grid: tiles of its lines step by step, no level sets"},
-    /* 1: D3N27 64^3 0.29 (syncfree-csr 0.39), D3N33 0.35 (0.39); but 2: D3N33 0.67 (gather 0.48) */
-    {.name = "stencil-one",
-     .place = SPTRSM_CUDA,
-     .deterministic = true,
-     .nrhs = {1, 1},
-     .stencil = {500, 1000},
-     .method = "structgrid",
-     .reason = "one right-hand side, a stencil on a grid: tiles of its lines step by step, no level sets"},
+     .reason = "a stencil on a grid: tiles of its lines, or a warp for each line for blocks; no level sets"},
     /* 1: boyd2 0.02 (recblock 0.02, syncfree-csr 0.03), a2nnsnsl 0.02 (0.02, 0.03); 8: 0.04 (recblock 0.07,
      * gather 0.36), 0.02 (0.03, 0.11); 32: 0.13 (0.28, 0.34), 0.04 (0.07, 0.09); 128: 0.47 (1.04, 1.03), 0.13 (0.25, 0.23) */
     {.name = "few-levels",

@@ -1,5 +1,5 @@
-/* structgrid -- structured grids without level sets. Up to eight right-hand sides: tiles of grid lines are solved step by step, one row of
- * each line in a step. More: a warp solves a grid line, lanes over right-hand sides.
+/* structgrid -- structured grids without level sets. Up to eight right-hand sides, or one of D3N33: tiles of grid lines are solved step by
+ * step, one row of each line in a step. More: a warp solves a grid line, lanes over right-hand sides.
  * x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s), with s = x + y X + z X Y.
  * Source: [chen2023structured]: grid lines instead of rows, the matrix read ahead of the dependencies, no analysis but a look at the
  * pattern. Differs: a block has 32 lines of each of four planes, each a step or two behind the one before, so that all that a row needs
@@ -7,9 +7,9 @@
  * its own flag. Values stand by tile, step and stencil entry (layout=soa, a copy made by the analysis), or are read from the matrix
  * (layout=csr); column indices are read by the check alone, since for a known stencil they say nothing. structgrid_solve.cuh has the
  * kernel. tasks=lines is the published algorithm with the parts that its figures 6 and 7 measure (structgrid_lines_kernels.cu).
- * Wins: triangles of ILU(0) and the like on grids: with one right-hand side three times as fast as SpSV, with 32 two to 3.9 times as fast
+ * Wins: triangles of ILU(0) and the like on grids: with one right-hand side three times as fast as SpSV, with 32 two to 5.7 times as fast
  * as SpSM, its analysis left out.
- * Loses: to gather for 2 to 32 right-hand sides on small grids; on grids that are short in two directions; refuses all that is no stencil.
+ * Loses: to gather for blocks on the smallest grids; on grids that are short in two directions; refuses all that is no stencil.
  * Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
 
@@ -31,6 +31,7 @@ static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
 enum { KEPT_MOST = 256 };      /* MiB */
 enum { TILES_MOST = 8 };       /* right-hand sides that tiles solve if tasks leaves it open; more are for pencils */
+enum { WIDE_TILES_MOST = 1 };  /* of D3N33: a step of its tiles takes as long as a hop of pencils */
 enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
 
 typedef struct {
@@ -95,9 +96,11 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   return status;
 }
 
+static int32_t tiles_most(const state *s) { return s->stencil.cube && s->stencil.far ? WIDE_TILES_MOST : TILES_MOST; }
+
 /* By tiles, or by pencils? */
 static bool uses_pencils(const state *s, int32_t width) {
-  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > TILES_MOST);
+  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > tiles_most(s));
 }
 /* Whether some solve may be by tiles. */
 static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->tasks == TASKS_BY_WIDTH; }
@@ -163,7 +166,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
   *s = (state){.layout = LAYOUT_SOA,
                .kept = KEPT_MOST,
-               .tasks = plan->options.nrhs_hint > TILES_MOST ? TASKS_PENCILS : TASKS_BY_WIDTH,
+               .tasks = TASKS_BY_WIDTH,
                .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
   plan->state = s;
   const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
@@ -173,6 +176,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(check_size(plan));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
+  if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > tiles_most(s)) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
   if (!is_whole(plan, &s->stencil)) {
@@ -230,7 +234,7 @@ static int32_t columns_of(const state *s, int32_t width) { return width < s->til
 
 /* What tiles tell each other of up to `panel` right-hand sides; -1: more than fits. */
 static int64_t edges_of(const state *s, int32_t panel) {
-  const int32_t most = s->tasks == TASKS_BY_WIDTH ? TILES_MOST : SPTI_STRUCTGRID_COLUMNS, width = panel < most ? panel : most;
+  const int32_t most = s->tasks == TASKS_BY_WIDTH ? tiles_most(s) : SPTI_STRUCTGRID_COLUMNS, width = panel < most ? panel : most;
   if (width == 0) return 0;
   const int64_t columns = columns_of(s, width), whole = (width + columns - 1) / columns * columns;
   int64_t values;

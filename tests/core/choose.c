@@ -78,15 +78,14 @@ Test(choose, where_stencils_are_asked_for) {
     }
 }
 
-/* Large grids, and smaller ones with few or many right-hand sides; structgrid's refusal leaves what there is without a stencil. */
+/* Grids that are not small; structgrid's refusal leaves what there is without a stencil. */
 Test(choose, stencils) {
   static const struct {
     double stencil;
     int64_t nrhs;
     bool taken;
-  } cases[] = {{499, 1, false},  {500, 1, true},   {999, 1, true},  {500, 0, false}, {500, 2, false},  {500, 63, false},
-               {500, 64, true},  {499, 64, false}, {1000, 1, true}, {1000, 4, true}, {1000, 5, false}, {1000, 32, false},
-               {1999, 64, true}, {1999, 0, false}, {2000, 0, true}, {2000, 1, true}, {2000, 32, true}, {2000, 512, true}};
+  } cases[] = {{499, 0, false}, {499, 1, false}, {499, 64, false}, {500, 0, true},  {500, 1, true},   {500, 2, true},
+               {500, 64, true}, {1000, 5, true}, {1999, 0, true},  {2000, 0, true}, {2000, 32, true}, {2000, 512, true}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     spti_features f = problem(7077888, 0, 0, 0, cases[c].nrhs);
     f.stencil = cases[c].stencil;
@@ -292,7 +291,7 @@ Test(choose, bounds_of_devices) {
   const sptrsm_auto_row none = row_named("panels", NULL), other = row_named("panels", "a device that nobody has");
   cr_assert_eq(memcmp(none.least, other.least, sizeof none.least), 0);
   cr_assert_eq(none.least[feature_named("levels_a_hop")], 5);
-  cr_assert_str_eq(row_named("stencil-large", NULL).method, "structgrid");
+  cr_assert_str_eq(row_named("stencil", NULL).method, "structgrid");
 }
 
 /* Level sets need not be known beyond the limits: whatever they are, the choice is the same. */
