@@ -157,9 +157,15 @@ static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, scratch
 /* ptr and widest. */
 static sptrsm_status bring_pointers(spti_gpu_levels *levels, const sptrsm_context *context) {
   const size_t bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
+  int32_t *ptr;
   if (levels->ptr) return SPTRSM_OK;
-  SPTI_TRY(spti_host_alloc(&levels->ptr, 1, bytes, "level pointers"));
-  SPTI_TRY(spti_gpu_copy(context, levels->ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_host_alloc(&ptr, 1, bytes, "level pointers"));
+  const sptrsm_status status = spti_gpu_copy(context, ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST);
+  if (status != SPTRSM_OK) {
+    spti_host_free(ptr);
+    return status;
+  }
+  levels->ptr = ptr;
   find_widest(levels);
   return SPTRSM_OK;
 }
@@ -209,7 +215,10 @@ static sptrsm_status find_all(spti_gpu_levels **out, const spti_view *v, sptrsm_
 sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
   SPTI_TRY(find_all(out, v, context));
   const sptrsm_status status = bring_pointers(*out, context);
-  if (status != SPTRSM_OK) spti_gpu_levels_free(*out, context);
+  if (status != SPTRSM_OK) {
+    spti_gpu_levels_free(*out, context);
+    *out = NULL;
+  }
   return status;
 }
 
