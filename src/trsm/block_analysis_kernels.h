@@ -15,6 +15,7 @@ extern "C" {
 enum { SPTI_BLOCK_TERMS = 4 }; /* of a residual: what a row of two entries besides the diagonal has */
 /* The part of a diagonal block's bound that near columns have, if they are to be multiplied in advance: x(near) may be larger than x. */
 enum { SPTI_BLOCK_APART_SHARE = 8 };
+enum { SPTI_BLOCK_SPREAD = 128 }; /* up to which multiple of its limit a row alone may amplify roundings (block_values_kernels.cu) */
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_FEW_PANELS = 1024 };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */

@@ -5,6 +5,8 @@
  * all columns together. It is used alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay
  * below a bound on average over each row; a row of many terms has room for more. A step of refinement squares what the product loses, so
  * with one the bound is far higher.
+ * An average hides rows that amplify far more. Where one does, solutions of one panel may be of very different sizes, and what cancels
+ * cannot be judged by row sums: the panel is refined, and its near columns are not multiplied in advance.
  * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
  * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
  * Deterministic: yes. */
@@ -213,10 +215,11 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
   syncthreads();
   if (i >= rows) return 0;
   for (int32_t j = 0; j <= i; j++) residual += magnitude(t.D(i, j)) * amplified[j];
-  const bool accurate = residual <= limit_of_row(a, first + i) * sum;
+  const double limit = limit_of_row(a, first + i);
+  const bool accurate = residual <= limit * sum, spread = most > SPTI_BLOCK_SPREAD * limit;
   const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
   if (!(most <= a.refine || accurate) || huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
-  if (tiny || lost > range<T>::LEAST) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
+  if (tiny || spread || lost > range<T>::LEAST) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
   return accurate ? 0 : SPTI_BLOCK_REFINE;
 }
 

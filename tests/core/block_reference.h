@@ -15,7 +15,7 @@ typedef struct {
   int32_t least;  /* rows of a panel before it may end where the next row does not need it */
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
   double bound;   /* of abs(inverse) abs(block), row sums, abs = |re| + |im|, on average over a row with abs(block) as weights, and more
-                   * for rows of more terms than SPTI_BLOCK_TERMS; a panel above it is refined, */
+                   * for rows of more terms than SPTI_BLOCK_TERMS, and SPTI_BLOCK_SPREAD times that alone; a panel above it is refined, */
   double refine;  /* or substituted, if it is above this one too; for what underflows see block_values_kernels.cu */
 } block_rules;
 

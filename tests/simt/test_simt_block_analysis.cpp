@@ -306,6 +306,23 @@ Test(simt_block_analysis, near_columns_of_all_kinds) {
   chain_behind<double>(1, false, 2, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
 }
 
+/* Row 1 amplifies roundings by 2 / diagonal, on average over its entries only by 3. */
+template <typename T> static void second_diagonal(float diagonal, int32_t flags) {
+  rows_by_hand<T> rows;
+  rows.end_row(T(1));
+  rows.add(0, T(1));
+  rows.end_row(T(diagonal));
+  rows.expect_flags(flags, "diagonal " + std::to_string(diagonal), 4);
+}
+
+/* However small the average, a row that amplifies by 128 times its limit is refined. */
+Test(simt_block_analysis, one_row_that_amplifies_far_more) {
+  second_diagonal<double>(0.005f, 0);
+  second_diagonal<double>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  second_diagonal<float>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  second_diagonal<std::complex<double>>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+}
+
 /* One wrong element in any of the arrays must not pass. */
 Test(simt_block_analysis, what_is_wrong_is_noticed) {
   block_case c;
