@@ -1,5 +1,5 @@
 /* device.cuh -- all that kernels know of the machine: memory accesses with their order, atomics, warp and block collectives,
- * shared memory, launching. The only file with PTX and CUDA intrinsics.
+ * shared memory, launching. PTX and CUDA intrinsics are here, in device_copy.cuh and in device_opaque.cuh only.
  *
  * Compiled with -DSPTI_SIMT the same names come from the host emulator in tests/simt, which runs the kernels without a GPU
  * under schedules and memory orders of its choosing. For that every access to global memory goes through the functions

@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-enum { SPTI_BLOCK_TERMS = 4 }; /* of a residual: what a row of two entries besides the diagonal has */
+enum { SPTI_BLOCK_TERMS = 4 };       /* of a residual: what a row of two entries besides the diagonal has */
+enum { SPTI_BLOCK_TERMS_MOST = 64 }; /* so many times as many terms let the bound grow as terms^1.5, more as terms */
 /* The part of a diagonal block's bound that near columns have, if they are to be multiplied in advance: x(near) may be larger than x. */
 enum { SPTI_BLOCK_APART_SHARE = 8 };
 enum { SPTI_BLOCK_SPREAD = 128 }; /* up to which multiple of its limit a row alone may amplify roundings (block_values_kernels.cu) */

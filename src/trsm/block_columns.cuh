@@ -165,15 +165,15 @@ template <typename T> SPTI_DEVICE void fetch_inverse(const spti_block_solve_args
 
 /* The panel's tiles, which follow each other in memory, on their way to the L2 cache some chunks before they are asked for: the blocks of
  * all its right-hand sides go through them side by side and would all wait for the memory. The first one does it, a line a thread and
- * chunk. */
+ * chunk. Steps from `behind` on are multiplied in advance: nobody reads their tiles. */
 struct block_ahead {
   enum { CHUNKS = 4, LINE = 128 };
   uint64_t at, end;
 
-  template <typename T> static SPTI_DEVICE block_ahead of(const spti_block_solve_args &a, const block_item &g) {
+  template <typename T> static SPTI_DEVICE block_ahead of(const spti_block_solve_args &a, const block_item &g, int32_t behind) {
     block_ahead ahead = {0, 0};
-    if (g.k > 0 || g.begin == g.end) return ahead;
-    const int64_t last = load_const(a.panels.step + g.end - 1);
+    if (g.k > 0 || g.begin >= behind) return ahead;
+    const int64_t last = load_const(a.panels.step + behind - 1);
     const T *tile = (const T *)a.panels.tile;
     ahead.at = reinterpret_cast<uintptr_t>(tile + spti_block_step_tile(load_const(a.panels.step + g.begin)) * SPTI_BLOCK_TILE);
     ahead.at = opaque(ahead.at + thread_in_block() * LINE);
@@ -211,7 +211,7 @@ SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_item &
                               block_sums<T, Shape::TILES> &sums) {
   const int32_t chunks = chunks_of<Shape>(g);
   int32_t step = g.end - chunks * Shape::STEPS;
-  block_ahead ahead = block_ahead::of<T>(a, g);
+  block_ahead ahead = block_ahead::of<T>(a, g, step + far * Shape::STEPS);
   for (int32_t chunk = 0; chunk < far; chunk++, step += Shape::STEPS) {
     double *buffer = buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
     if (!values.next_chunk(a, g, now, step, chunk, chunks, buffer, shared)) return false;

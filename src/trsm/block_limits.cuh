@@ -21,14 +21,15 @@ template <> struct range<double> {
 template <typename R> struct range<complex_t<R>> : range<R> {};
 
 /* Up to which amplification of roundings a product with the inverse is as accurate as is promised: a residual is measured by a
- * rounding for each term of its row in the whole matrix, while roundings add up like the root of their number. */
+ * rounding for each term of its row in the whole matrix, while roundings add up like the root of their number. Those that are amplified
+ * come from the panel's rows alone, however long the row is: hence the cap, up to which a row stays within 4 bounds in the worst case. */
 SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
   const spti_view &v = a.columns.view;
   if (place >= v.n) return a.bound;
   const int32_t line = v.backward ? v.n - 1 - place : place;
   const int64_t terms = load_const(v.ptr + line + 1) - load_const(v.ptr + line) - v.head - v.tail + 2;
   const double share = double(terms) / SPTI_BLOCK_TERMS;
-  return share > 1 ? a.bound * share * sqrt(share) : a.bound;
+  return share > 1 ? a.bound * share * sqrt(fmin(share, double(SPTI_BLOCK_TERMS_MOST))) : a.bound;
 }
 
 } // namespace spti

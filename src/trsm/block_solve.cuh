@@ -2,7 +2,7 @@
  * right-hand sides, by one thread block.
  *
  * A warp multiplies one strip of 16 rows; where a panel has only one or two, several warps share the strip's steps and their sums are
- * added in one order. The block waits for the solutions of 32 columns at a time, 64 by tiles of 8 -- each value is asked for by one
+ * added in one order. The block waits for the solutions of 32 columns at a time, 64 by tiles of 8 (real) -- each is asked for by one
  * thread, and again as long as it is the sentinel -- and hands them to its warps through shared memory; the next columns' values are on
  * their way while the product runs. Of the columns that are ready last the product with the inverse is taken in advance
  * (block_near.cuh).

@@ -236,7 +236,7 @@ static double limit_of(const maker *m, int32_t s) {
   if (s >= m->v->n) return m->rules->bound;
   const int32_t i = spti_view_line(m->v, s);
   const double share = (double)(spti_view_end(m->v, i) - spti_view_begin(m->v, i) + 2) / SPTI_BLOCK_TERMS;
-  return m->rules->bound * (share > 1 ? share * sqrt(share) : 1);
+  return m->rules->bound * (share > 1 ? share * sqrt(fmin(share, SPTI_BLOCK_TERMS_MOST)) : 1);
 }
 
 /* Flags of panel q of so many places, from its block and its inverse. */

@@ -259,7 +259,7 @@ template <typename T> static void refined_with_near_columns(const char *type) {
     block_case c;
     c.draw(seed);
     c.pattern = seed % 2 ? shape::dense : shape::random;
-    c.n = seed % 2 ? 200 : 90;
+    c.n = seed % 2 ? 330 : 90;
     c.width = 9;
     c.tile = 8 << seed % 3;
     c.rules = BLOCK_RULES;
