@@ -166,13 +166,14 @@ void spti_gpu_host_free(const sptrsm_context *context, void *memory) {
   if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeHost(memory);
 }
 
-/* A copy to pageable memory takes the driver longer than one to page-locked memory and another from there. */
-static sptrsm_status bring(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
   void *first = small ? context->pinned : to;
+  if (bytes == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_enter(context));
   SPTI_CUDA(cudaMemcpyAsync(first, from, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)context->stream));
   SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
-  if (first != to) memcpy(to, first, bytes);
+  if (small) memcpy(to, first, bytes);
   return SPTRSM_OK;
 }
 
@@ -185,7 +186,6 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   SPTI_TRY(spti_gpu_enter(context));
   cudaStream_t stream = (cudaStream_t)context->stream;
   bool dense = rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes);
-  if (dense && direction == SPTI_TO_HOST) return bring(context, to, from, row_bytes * rows);
   if (dense) {
     SPTI_CUDA(cudaMemcpyAsync(to, from, row_bytes * rows, kinds[direction], stream));
   } else if (to_pitch <= PITCH_MAX && from_pitch <= PITCH_MAX) {

@@ -22,6 +22,10 @@ void spti_gpu_host_free(const sptrsm_context *, void *);
 /* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction);
+/* Waits and brings the small results of an analysis to host memory, by way of context->pinned: a copy to pageable memory takes the driver
+ * longer than one to page-locked memory and another from there. Not for solves, of which several may run at a time: there is one
+ * context->pinned, and what stood there is lost. */
+sptrsm_status spti_gpu_fetch(const sptrsm_context *, void *to, const void *from, size_t bytes);
 /* Queues a block of zero bytes. */
 sptrsm_status spti_gpu_zero(const sptrsm_context *, void *, size_t bytes);
 /* A second stream, for work that needs nothing of what is queued on the context's until the join: it begins behind what has been queued so

@@ -1,4 +1,5 @@
-/* levels_gpu.c -- level sets found on the device: one sweep over the pattern (core/level_kernels.cu), then a stable sort by level.
+/* levels_gpu.c -- level sets found on the device: one sweep over the pattern (core/level_kernels.cu), then the rows
+ * of each level in solve order: by counting where levels are few (are_few), else by a stable sort.
  * The host waits for the number of levels, and where it is to have their places too, for these. A push view's pattern is turned first. */
 #include "core/levels_gpu.h"
 
@@ -131,9 +132,9 @@ static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, scratc
   return are_few(v->n, levels->count) ? count_into_order(&args, s) : sort_into_order(&args, s);
 }
 
-static void find_widest(spti_gpu_levels *levels) {
+static void find_widest(spti_gpu_levels *levels, const int32_t *ptr) {
   for (int32_t l = 0; l < levels->count; l++) {
-    const int32_t rows = levels->ptr[l + 1] - levels->ptr[l];
+    const int32_t rows = ptr[l + 1] - ptr[l];
     if (rows > levels->widest) levels->widest = rows;
   }
 }
@@ -160,13 +161,13 @@ static sptrsm_status bring_pointers(spti_gpu_levels *levels, const sptrsm_contex
   int32_t *ptr;
   if (levels->ptr) return SPTRSM_OK;
   SPTI_TRY(spti_host_alloc(&ptr, 1, bytes, "level pointers"));
-  const sptrsm_status status = spti_gpu_copy(context, ptr, bytes, levels->device_ptr, bytes, bytes, 1, SPTI_TO_HOST);
+  const sptrsm_status status = spti_gpu_fetch(context, ptr, levels->device_ptr, bytes);
   if (status != SPTRSM_OK) {
     spti_host_free(ptr);
     return status;
   }
+  find_widest(levels, ptr);
   levels->ptr = ptr;
-  find_widest(levels);
   return SPTRSM_OK;
 }
 
@@ -203,7 +204,7 @@ sptrsm_status spti_gpu_levels_search(spti_gpu_levels **out, spti_levels_search *
   const sptrsm_status status = build(levels, *v, search, context);
   const bool found = status == SPTRSM_OK && search->facts.count < search->facts.enough;
   if (!found) spti_gpu_levels_free(levels, context);
-  *out = found ? levels : NULL;
+  if (status == SPTRSM_OK) *out = found ? levels : NULL;
   return status;
 }
 
@@ -213,12 +214,11 @@ static sptrsm_status find_all(spti_gpu_levels **out, const spti_view *v, sptrsm_
 }
 
 sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
-  SPTI_TRY(find_all(out, v, context));
-  const sptrsm_status status = bring_pointers(*out, context);
-  if (status != SPTRSM_OK) {
-    spti_gpu_levels_free(*out, context);
-    *out = NULL;
-  }
+  spti_gpu_levels *levels;
+  SPTI_TRY(find_all(&levels, v, context));
+  const sptrsm_status status = bring_pointers(levels, context);
+  if (status == SPTRSM_OK) *out = levels;
+  else spti_gpu_levels_free(levels, context);
   return status;
 }
 

@@ -12,7 +12,7 @@ typedef struct spti_gpu_levels {
   int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */
   int32_t widest;      /* rows in the widest level; with ptr */
   int32_t longest;     /* off-diagonal entries of the longest line of the view the levels were made from */
-  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]); NULL until spti_plan_levels */
+  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]); NULL until spti_plan_levels or spti_gpu_levels_create */
   int32_t *device_ptr; /* device, the same */
   int32_t *order;      /* device, [n]: row of each place; within a level in solve order */
   int32_t *level;      /* device, [n]: level of each row */

@@ -2,8 +2,6 @@
  * for the level sets with them (core/survey_gpu.c). */
 #include "core/row_panels_gpu.h"
 
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/carve.h"
 #include "core/gpu.h"
@@ -76,9 +74,8 @@ void spti_row_panels_finish(spti_row_panels *panels, const spti_row_panels_facts
 
 static sptrsm_status wait_for(spti_row_panels *panels, sptrsm_context *context) {
   spti_row_panels_facts facts;
-  SPTI_TRY(spti_gpu_copy(context, context->pinned, sizeof facts, panels->facts, sizeof facts, sizeof facts, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_fetch(context, &facts, panels->facts, sizeof facts));
   SPTI_TRY(spti_gpu_sync(context));
-  memcpy(&facts, context->pinned, sizeof facts);
   spti_row_panels_finish(panels, &facts);
   return SPTRSM_OK;
 }

@@ -9,8 +9,7 @@
 #include "core/stencil_kernels.h"
 
 static sptrsm_status to_host(const sptrsm_plan *plan, void *to, const void *from, int64_t count, size_t bytes) {
-  const size_t all = (size_t)count * bytes;
-  return spti_gpu_copy(plan->context, to, all, from, all, all, 1, SPTI_TO_HOST);
+  return spti_gpu_fetch(plan->context, to, from, (size_t)count * bytes);
 }
 
 sptrsm_status spti_plan_stencil_shown(spti_stencil *out, const sptrsm_plan *plan) {
@@ -39,13 +38,13 @@ static sptrsm_status launch_check(const sptrsm_plan *plan, const spti_stencil *s
 /* 0, or n - i of the first row that is not the stencil's. */
 static sptrsm_status find_strange(int32_t *out, const sptrsm_plan *plan, const spti_stencil *s) {
   static const int32_t none = 0;
-  int32_t *strange, *pinned = plan->context->pinned;
+  int32_t *strange, found;
   SPTI_TRY(spti_alloc(plan->context, &strange, 1, sizeof *strange, "stencil check"));
   sptrsm_status status;
   SPTI_TRY_GOTO(spti_gpu_copy(plan->context, strange, sizeof none, &none, sizeof none, sizeof none, 1, SPTI_TO_DEVICE));
   SPTI_TRY_GOTO(launch_check(plan, s, strange, NULL));
-  SPTI_TRY_GOTO(to_host(plan, pinned, strange, 1, sizeof *strange));
-  *out = *pinned;
+  SPTI_TRY_GOTO(to_host(plan, &found, strange, 1, sizeof *strange));
+  *out = found;
 fail:
   spti_free(plan->context, strange);
   return status;

@@ -140,12 +140,6 @@ static sptrsm_status sort_entries(partition *p) {
 
 /* ---- tiles ---- */
 
-static sptrsm_status fetch(const partition *p, void *to, const void *from, size_t bytes) {
-  SPTI_TRY(spti_gpu_copy(p->context, p->context->pinned, bytes, from, bytes, bytes, 1, SPTI_TO_HOST));
-  memcpy(to, p->context->pinned, bytes);
-  return SPTRSM_OK;
-}
-
 static size_t lay_out_tiles(spti_tile_part_args *a, void **temporary, void *memory, size_t temporary_bytes) {
   spti_carver c = {.base = memory};
   a->begin = spti_carve(&c, (int64_t)a->sorted_tiles + 1, sizeof *a->begin);
@@ -161,13 +155,13 @@ static sptrsm_status find_tiles(partition *p) {
   spti_tile_part_args *a = &p->args;
   void *memory, *temporary, *stream = p->context->stream;
   size_t bytes;
-  SPTI_TRY(fetch(p, &a->sorted_tiles, a->tiles_to + a->entries, sizeof a->sorted_tiles));
+  SPTI_TRY(spti_gpu_fetch(p->context, &a->sorted_tiles, a->tiles_to + a->entries, sizeof a->sorted_tiles));
   SPTI_CUDA(spti_tile_scan_launch(NULL, &bytes, NULL, a->sorted_tiles, stream));
   SPTI_TRY(take(&p->s, &memory, lay_out_tiles(a, &temporary, NULL, bytes), "tiles"));
   lay_out_tiles(a, &temporary, memory, bytes);
   SPTI_CUDA(spti_tile_shapes_launch(a, stream));
   SPTI_CUDA(spti_tile_scan_launch(temporary, &bytes, a->counts, a->sorted_tiles, stream));
-  SPTI_TRY(fetch(p, &p->sums, a->counts + a->sorted_tiles, sizeof p->sums));
+  SPTI_TRY(spti_gpu_fetch(p->context, &p->sums, a->counts + a->sorted_tiles, sizeof p->sums));
   SPTI_TRY(spti_tile_check_size("tiles", spti_tile_shape_bytes(p->sums.others)));
   SPTI_TRY(spti_tile_check_size("position bytes", p->sums.positions));
   SPTI_TRY(spti_tile_check_size("values", p->sums.values));
@@ -232,7 +226,7 @@ static sptrsm_status place_items(partition *p) {
   SPTI_TRY(take(&p->s, &memory, lay_out_items(a, &temporary, NULL, bytes), "items of tiles"));
   lay_out_items(a, &temporary, memory, bytes);
   SPTI_CUDA(spti_scan_launch(temporary, &wide_bytes, a->parts, (int64_t *)(uintptr_t)a->parts_to, a->lines, stream));
-  SPTI_TRY(fetch(p, &parts, a->parts_to + a->lines, sizeof parts));
+  SPTI_TRY(spti_gpu_fetch(p->context, &parts, a->parts_to + a->lines, sizeof parts));
   SPTI_TRY(spti_tile_check_blocks(a->lines, parts));
   t->parts = (int32_t)parts;
   t->items = a->lines + t->parts;
@@ -241,7 +235,7 @@ static sptrsm_status place_items(partition *p) {
   if (!a->level_ptr) return SPTRSM_OK;
   const size_t level_bytes = ((size_t)a->levels + 1) * sizeof *a->level_item;
   SPTI_CUDA(spti_tile_items_of_levels_launch(a, stream));
-  return spti_gpu_copy(p->context, t->level_item, level_bytes, a->level_item, level_bytes, level_bytes, 1, SPTI_TO_HOST);
+  return spti_gpu_fetch(p->context, t->level_item, a->level_item, level_bytes);
 }
 
 /* ---- what is stored ---- */

@@ -89,7 +89,7 @@ static sptrsm_status make_items(sptrsm_plan *plan, state *s, spti_gather_pattern
   int32_t parts;
   SPTI_CUDA(spti_gather_parts_launch(p, stream));
   SPTI_CUDA(spti_pull_rows_start_launch(&sum, stream));
-  SPTI_TRY(spti_gpu_copy(plan->context, &parts, sizeof parts, before + p->n, sizeof parts, sizeof parts, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_fetch(plan->context, &parts, before + p->n, sizeof parts));
   s->item_count = (int64_t)p->n + parts;
   if (s->item_count > INT32_MAX)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows and %d pieces of long rows are beyond 32 bits; use a larger segment", p->n,

@@ -112,12 +112,11 @@ static bool wants_ready_order(const settings *set, const spti_view *v) {
 
 static sptrsm_status survey(sptrsm_plan *plan, state *s, int32_t *facts) {
   const spti_view *v = &plan->view;
-  int32_t *found = plan->context->pinned;
+  int32_t found[SPTI_CSC_FACTS];
   spti_syncfree_csc_survey_args args = {
       .view = *v, .limits = s->set.limits, .in_degree = s->in_degree, .facts = facts, .part_first = s->part_first};
   SPTI_CUDA(spti_syncfree_csc_survey_launch(&args, plan->context->stream));
-  const size_t bytes = SPTI_CSC_FACTS * sizeof *found;
-  SPTI_TRY(spti_gpu_copy(plan->context, found, bytes, facts, bytes, bytes, 1, SPTI_TO_HOST));
+  SPTI_TRY(spti_gpu_fetch(plan->context, found, facts, sizeof found));
   if (found[SPTI_CSC_PARTIALS] > 0) SPTI_TRY(gather_long_rows(plan, s, found[SPTI_CSC_PARTIALS]));
   s->segmented = found[SPTI_CSC_SEGMENTS] > 0;
   if (s->segmented || wants_ready_order(&s->set, v)) return order_by_readiness(plan, s, facts, found[SPTI_CSC_SEGMENTS]);

@@ -108,7 +108,7 @@ static sptrsm_status take_survey(const sptrsm_plan *plan, state *s, const spti_g
                                               .long_rows = s->long_rows};
   const size_t bytes = (size_t)count * sizeof *facts;
   sptrsm_status status = spti_gpu_check(spti_levelset_gpu_survey_launch(&args, plan->context->stream), "the survey of levels");
-  if (status == SPTRSM_OK) status = spti_gpu_copy(plan->context, facts, bytes, on_device, bytes, bytes, 1, SPTI_TO_HOST);
+  if (status == SPTRSM_OK) status = spti_gpu_fetch(plan->context, facts, on_device, bytes);
   spti_free(plan->context, on_device);
   return status;
 }

@@ -126,7 +126,7 @@ static sptrsm_status count_facts(const sptrsm_plan *plan, const state *s, const 
                                          .chunk = s->limits.chunk,
                                          .facts = device_facts};
   SPTI_CUDA(spti_recblock_facts_launch(&args, plan->context->stream));
-  return spti_gpu_copy(plan->context, facts, bytes, device_facts, bytes, bytes, 1, SPTI_TO_HOST);
+  return spti_gpu_fetch(plan->context, facts, device_facts, bytes);
 }
 
 /* taken: device, three words a step. */

@@ -95,24 +95,24 @@ static sptrsm_status running_sum(const int32_t **out, const int32_t *count, int3
 }
 
 static sptrsm_status last_of(int32_t *out, const sptrsm_context *context, const int32_t *sum, int32_t n) {
-  return spti_gpu_copy(context, out, sizeof *out, sum + n, sizeof *out, sizeof *out, 1, SPTI_TO_HOST);
+  return spti_gpu_fetch(context, out, sum + n, sizeof *out);
 }
 
 /* The records of all warps; waits once or twice, for their number and that of segments. */
 static sptrsm_status make_records(packing *out, spti_syncfree_csr_order_args *args, const spti_gpu_levels *levels, scratch *s) {
   const int32_t n = args->view.n;
   const bool split = levels->longest > args->classes.split;
-  int32_t *pinned = s->context->pinned;
+  int32_t records, segments = 0;
   SPTI_TRY(take(s, &args->group, (int64_t)levels->count * SPTI_CSR_CLASSES, sizeof *args->group));
   SPTI_TRY(take(s, &args->records, n, sizeof *args->records));
   if (split) SPTI_TRY(take(s, &args->segments, n, sizeof *args->segments));
   SPTI_CUDA(spti_syncfree_csr_count_launch(args, s->context->stream));
   SPTI_TRY(running_sum(&args->record_at, args->records, n, s));
   if (split) SPTI_TRY(running_sum(&args->segment_at, args->segments, n, s));
-  SPTI_TRY(last_of(pinned, s->context, args->record_at, n));
-  out->records = *pinned;
-  if (split) SPTI_TRY(last_of(pinned, s->context, args->segment_at, n));
-  out->segments = split ? *pinned : 0;
+  SPTI_TRY(last_of(&records, s->context, args->record_at, n));
+  if (split) SPTI_TRY(last_of(&segments, s->context, args->segment_at, n));
+  out->records = records;
+  out->segments = segments;
   SPTI_TRY(spti_alloc(s->context, &out->record, out->records, sizeof *out->record, "syncfree-csr records"));
   if (split) SPTI_TRY(spti_alloc(s->context, &out->segment, out->segments, sizeof *out->segment, "syncfree-csr segments"));
   args->record = out->record;

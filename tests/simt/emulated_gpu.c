@@ -42,6 +42,15 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   return SPTRSM_OK;
 }
 
+/* What does not go by way of the pinned words spoils them all the same, so that nobody counts on what stood there. */
+sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+  const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
+  memset(context->pinned, 0xa5, SPTI_PINNED_WORDS * sizeof *context->pinned);
+  memcpy(small ? context->pinned : to, from, bytes);
+  if (small) memcpy(to, context->pinned, bytes);
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_zero(const sptrsm_context *context, void *memory, size_t bytes) {
   (void)context;
   memset(memory, 0, bytes);

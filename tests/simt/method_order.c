@@ -48,7 +48,7 @@ static const spti_method *after_analysis(const sptrsm_plan *plan, const char *ca
 
 static sptrsm_status analyse(sptrsm_plan *plan) {
   expect(place_of(plan) < 0 && !plan->state, plan, "analyse of what is analysed");
-  SPTI_TRY(own_method(plan)->analyse(plan));
+  if (own_method(plan)->analyse) SPTI_TRY(own_method(plan)->analyse(plan));
   const int free_place = place_of(NULL);
   expect(free_place >= 0, plan, "more plans than are watched");
   if (free_place >= 0) analysed[free_place].plan = plan;
