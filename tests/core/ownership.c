@@ -1,7 +1,6 @@
-/* ownership.c -- who keeps what: copies and borrowed arrays, new values, workspaces and their memory, lifetimes, threads. */
+/* ownership.c -- who keeps what: copies and borrowed arrays, new values, workspaces and their memory, lifetimes. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,45 +290,3 @@ Test(ownership, destroying_in_any_order) {
     }
   }
 }
-
-/* ---- threads ---- */
-
-enum { THREADS = 4, ROUNDS = 50 };
-static sptrsm_plan *shared;
-
-typedef struct {
-  sptrsm_workspace *workspace;
-  int differences;
-} worker;
-
-static void *work(void *argument) {
-  worker *me = argument;
-  double *mine = malloc(sizeof x);
-  sptrsm_block B = {.data = right, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = SPTRSM_F64}, X = B;
-  X.data = mine;
-  for (int round = 0; round < ROUNDS; round++) {
-    memset(mine, 0, sizeof x);
-    me->differences += sptrsm_solve(shared, me->workspace, NULL, &B, &X) != SPTRSM_OK || memcmp(mine, x, sizeof x) != 0;
-  }
-  free(mine);
-  return NULL;
-}
-
-static void solve_from_threads(const char *method) {
-  sptrsm_matrix *m = make_matrix(SPTRSM_COPY);
-  shared = make_plan(m, method, SPTRSM_T, 0);
-  solve(shared, NULL, x);
-  worker workers[THREADS] = {{0}};
-  pthread_t threads[THREADS];
-  for (int t = 0; t < THREADS; t++) cr_assert_eq(sptrsm_workspace_create(&workers[t].workspace, shared, 0), SPTRSM_OK);
-  for (int t = 0; t < THREADS; t++) cr_assert_eq(pthread_create(&threads[t], NULL, work, &workers[t]), 0);
-  for (int t = 0; t < THREADS; t++) {
-    pthread_join(threads[t], NULL);
-    cr_assert_eq(workers[t].differences, 0, "%s: thread %d got other bits %d times", method, t, workers[t].differences);
-    sptrsm_workspace_destroy(workers[t].workspace);
-  }
-  sptrsm_plan_destroy(shared);
-  sptrsm_matrix_destroy(m);
-}
-
-Test(ownership, solving_from_several_threads) { for_each_method(solve_from_threads); }
