@@ -15,16 +15,15 @@ typedef struct {
   int32_t grid[3];
   int32_t count;
   int8_t offset[SPTI_STENCIL_ENTRIES][3];
-  int32_t
-      *strange; /* n - i for the first row i that has an entry which the stencil has not; 0: none. Zero when the kernel starts; or NULL */
+  int32_t *strange; /* n - i for the first row i that has an entry which the stencil has not; 0: none. Zero before; or NULL */
   int32_t *present; /* [n] by solve position: bit o for each entry at offset[o] that the row has; or NULL */
 } spti_stencil_check_args;
 
 typedef struct {
   spti_view view; /* pull, n > 0 */
-  int32_t *count; /* of what the last row in solve order needs; */
-  int32_t
-      *distance; /* [SPTI_STENCIL_ENTRIES]: its distances in positions, ascending, if they are so few. Host memory as the device sees it */
+  /* Host memory as the device sees it. */
+  int32_t *count;    /* of what the last row in solve order needs; */
+  int32_t *distance; /* [SPTI_STENCIL_ENTRIES]: its distances in positions, ascending, if they are so few */
 } spti_stencil_last_args;
 
 int spti_stencil_last_launch(const spti_stencil_last_args *, void *stream);
