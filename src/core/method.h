@@ -44,7 +44,8 @@ typedef struct spti_method {
   void (*work_free)(void *work, const sptrsm_plan *plan);
 
   /* One of the two. Host: returns when done. CUDA: queues on the context's stream, allocates nothing, waits for nothing.
-   * solve works in place on a panel; solve_between, for CUDA methods, reads B and writes X itself, each once and in any layout. */
+   * solve works in place on a panel; solve_between, for CUDA methods, reads B and writes X itself, in any layout; X may be B. After a
+   * dependency was lost what X holds is undefined (NaN, for a method whose solutions are their own flags in X). */
   sptrsm_status (*solve)(const sptrsm_plan *plan, void *work, const spti_panel *W);
   sptrsm_status (*solve_between)(const sptrsm_plan *plan, void *work, const spti_transfer *);
   /* May solve_between write so many right-hand sides to that end? Where not it is given the panel, and a pass more moves the solutions on:

@@ -203,7 +203,8 @@ static void release(sptrsm_plan *plan) {
 
 /* ---- per-solve state ---- */
 
-/* Pencils take a tile of right-hand sides at least; where a panel of these is large and nobody says that there are many, tiles solve. */
+/* Pencils take a tile of right-hand sides at least; where a panel of these is large and nobody says that there are many, panels are of
+ * eight: by tiles, or by pencils whose lanes are mostly idle where the stencil leaves tiles earlier. */
 static int32_t panel_of(const sptrsm_plan *plan) {
   const state *s = plan->state;
   if (s->tasks == TASKS_TILES || s->tasks == TASKS_LINES) return 0;

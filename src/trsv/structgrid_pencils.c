@@ -36,7 +36,8 @@ typedef struct {
 /* Tiles of such right-hand sides that a solve of up to `panel` takes at once: within `kept` MiB, but one at least. */
 static int32_t kept_tiles(const sptrsm_plan *plan, int32_t panel, int32_t kept) {
   const int64_t tile = (int64_t)plan->view.n * TILE * (int64_t)sptrsm_dtype_bytes(plan->view.dtype), fits = ((int64_t)kept << 20) / tile;
-  return fits > 1 ? least(tiles_of(panel), (int32_t)fits) : 1;
+  const int32_t all = tiles_of(panel);
+  return fits < 1 ? 1 : fits < all ? (int32_t)fits : all;
 }
 
 static arrays carve(spti_carver *c, const sptrsm_plan *plan, int32_t panel, int32_t kept) {

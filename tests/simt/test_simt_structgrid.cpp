@@ -43,6 +43,7 @@ struct grid_case {
                                            "tasks=pencils",
                                            "tasks=pencils",
                                            "tasks=pencils,kept=0",
+                                           "tasks=pencils,kept=1048576",
                                            "tasks=lines",
                                            "tasks=lines,map=row,state=row",
                                            "tasks=lines,poll=relaxed,warps=2,clock=1"};
@@ -53,7 +54,7 @@ struct grid_case {
     if (r.below(4) == 0) grid[1] = 31 + r.below(36); /* more lines than a warp has */
     if (grid[1] > 8) grid[0] = 1 + r.below(3), grid[2] = 1 + r.below(2);
     if (stencil[1] == '2') grid[2] = 1;
-    variant = variants[r.below(10)];
+    variant = variants[r.below(11)];
     width = widths[r.below(7)];
     if (variant.rfind("tasks=pencils", 0) == 0 && r.below(3) == 0) width = 31 + r.below(10); /* around a tile */
     missing = r.below(3) == 0 ? 4 : 0;
@@ -222,6 +223,19 @@ Test(simt_structgrid, f64) { many_grids<double>(1, 24, "f64"); }
 Test(simt_structgrid, f32) { many_grids<float>(1001, 6, "f32"); }
 Test(simt_structgrid, c64) { many_grids<std::complex<float>>(2001, 6, "c64"); }
 Test(simt_structgrid, c128) { many_grids<std::complex<double>>(3001, 6, "c128"); }
+
+/* As much as may be kept, of systems that are so small that it is billions of tiles. */
+Test(simt_structgrid, more_is_kept_than_there_is) {
+  for (int X = 1; X <= 3; X++) {
+    grid_case c;
+    c.variant = "tasks=pencils,kept=1048576";
+    c.grid[0] = X, c.grid[1] = c.grid[2] = 1;
+    c.width = 3;
+    c.in_place = true;
+    const std::string failure = run_case<double>(c, uint64_t(X));
+    cr_expect(failure.empty(), "%s: %s", c.name().c_str(), failure.c_str());
+  }
+}
 
 /* The same bits for a right-hand side alone and among others, whatever the layout and the number of warps. */
 Test(simt_structgrid, width_and_layout_change_no_bit) {
