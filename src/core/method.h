@@ -53,6 +53,12 @@ typedef struct spti_method {
   bool (*writes_to)(const sptrsm_plan *plan, const spti_end *to, int32_t width);
 } spti_method;
 
+/* An end from right-hand side `column` on, for methods that solve a transfer in parts. */
+static inline spti_end spti_end_from(spti_end end, int64_t column, size_t value_bytes) {
+  end.data = (char *)end.data + column * end.col_stride * (int64_t)value_bytes;
+  return end;
+}
+
 /* registry.c */
 int spti_method_count(void);
 const spti_method *spti_method_at(int index);

@@ -16,6 +16,7 @@
 #include "core/alloc.h"
 #include "core/levels_gpu.h"
 #include "core/row_panels_gpu.h"
+#include "core/two_blocks.h"
 #include "core/variant.h"
 #include "trsm/block_analysis.h"
 
@@ -95,9 +96,9 @@ const spti_method spti_method_block = {
     .update_values = update_values,
     .free = release,
     .describe = describe,
-    .panel = spti_block_panel,
+    .panel = spti_two_blocks_panel,
     .work_bytes = spti_block_work_bytes,
     .work_create = spti_block_work_create,
-    .work_free = spti_block_work_free,
+    .work_free = spti_two_blocks_free,
     .solve_between = spti_block_solve_between,
 };

@@ -15,10 +15,8 @@ typedef struct {
 } spti_block_state;
 
 /* Members of the method, as method.h has them. */
-int32_t spti_block_panel(const sptrsm_plan *);
 sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *, int32_t panel);
-void spti_block_work_free(void *work, const sptrsm_plan *);
 sptrsm_status spti_block_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);
 
 #endif

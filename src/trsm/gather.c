@@ -17,6 +17,7 @@
 #include "core/level_kernels.h"
 #include "core/levels_gpu.h"
 #include "core/method.h"
+#include "core/two_blocks.h"
 #include "core/variant.h"
 
 /* What a variant "gather:form=slots,split=1024" may set. */
@@ -36,12 +37,6 @@ typedef struct {
   int32_t level;           /* mean rows of a level */
 } state;
 
-typedef struct {
-  void *memory; /* two blocks of item_count x ld, then the control words */
-  int64_t ld;
-  int64_t losses; /* of the context, when the memory was last made whole */
-} workspace;
-
 /* A row is cut if it has several times as many entries as the mean row, since its level waits for it, into pieces that take no longer than
  * a few hops; but where most rows are long they keep each other company, and so they do in wide levels. */
 enum { CUT_ABOVE_MEAN = 4, CUT_LEAST = 32, CUT_MOST = 256, CUT_LESS_LEVELS = 3000 };
@@ -53,8 +48,6 @@ enum { SORT = 64 };
  * and from which on hardly any row waits, so that items side by side, which wait for each other, are best. */
 enum { SLOT_LEVELS = 1500, SLOTS_FROM = 5, WIDE_LEVELS = 6000 };
 enum { BY_RULE = SPTI_GATHER_LANES + 1 };
-static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
-enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 
 /* ---- parameters ---- */
 
@@ -180,33 +173,18 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   if (s->items) info->plan_bytes += (size_t)s->item_count * SPTI_GATHER_ITEM_WORDS * sizeof *s->items;
 }
 
-/* ---- workspaces ---- */
+/* ---- per-solve state ---- */
 
-/* As many right-hand sides as two work blocks have room for: dependencies are waited for once per panel. */
-static int32_t panel(const sptrsm_plan *plan) {
-  const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
-  const int64_t hint = plan->options.nrhs_hint;
-  if (hint > 0 && hint < PANEL_LEAST) return (int32_t)hint;
-  const int64_t fits = PANEL_BYTES / column / PANEL_LEAST * PANEL_LEAST;
-  int64_t want = hint > 0 ? (hint + PANEL_LEAST - 1) / PANEL_LEAST * PANEL_LEAST : PANEL_MOST;
-  if (want > PANEL_MOST) want = PANEL_MOST;
-  if (want > fits) want = fits;
-  return want < PANEL_LEAST ? PANEL_LEAST : (int32_t)want;
-}
-
-/* Rows of the work blocks begin at sectors of memory; one or two right-hand sides share them. */
-static int64_t ld_of(int32_t panel) { return panel <= 2 ? panel : ((int64_t)panel + 3) / 4 * 4; }
-
-static sptrsm_status block_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  const state *s = plan->state;
-  return spti_bytes(out, s->item_count * ld_of(panel), 2 * sptrsm_dtype_bytes(plan->view.dtype), "gather work blocks");
-}
-
+/* Two work blocks, with a row for each item. */
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  SPTI_TRY(block_bytes(out, plan, panel));
-  *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t);
-  return SPTRSM_OK;
+  return spti_two_blocks_bytes(out, plan, ((const state *)plan->state)->item_count, panel);
 }
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  return spti_two_blocks_create(work, plan, ((const state *)plan->state)->item_count, panel);
+}
+
+/* ---- solve ---- */
 
 static spti_gather_items items_of(const state *s) {
   const int32_t *at = s->items;
@@ -214,54 +192,6 @@ static spti_gather_items items_of(const state *s) {
   if (!at) return (spti_gather_items){.row = s->row, .begin = s->rows.start, .end = s->rows.start + 1};
   return (spti_gather_items){at, at + count, at + 2 * count, at + 3 * count, at + 4 * count};
 }
-
-static spti_gather_args args_of(const sptrsm_plan *plan, const workspace *w) {
-  const state *s = plan->state;
-  const size_t blocks = 2 * (size_t)s->item_count * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype);
-  return (spti_gather_args){.n = plan->view.n,
-                            .item_count = (int32_t)s->item_count,
-                            .items = items_of(s),
-                            .from = s->rows.from,
-                            .val = s->rows.val,
-                            .diag = plan->view.unit ? NULL : s->rows.diag,
-                            .work = w->memory,
-                            .ld = w->ld,
-                            .sync = {.control = (int32_t *)((char *)w->memory + blocks),
-                                     .lost = plan->context->lost_device,
-                                     .spin_limit = plan->context->spin_limit}};
-}
-
-/* Fills the work blocks: when they are new, and after a solve that did not come to its end. */
-static sptrsm_status make_whole(const sptrsm_plan *plan, workspace *w) {
-  int32_t *control = args_of(plan, w).sync.control;
-  const spti_two_blocks_args args = {control, w->memory, ((char *)control - (char *)w->memory) / (int64_t)sizeof(int64_t)};
-  SPTI_CUDA(spti_two_blocks_start_launch(&args, plan->context->stream));
-  w->losses = plan->context->losses;
-  return SPTRSM_OK;
-}
-
-static void work_free(void *work, const sptrsm_plan *plan) {
-  spti_free(plan->context, ((workspace *)work)->memory);
-  spti_host_free(work);
-}
-
-static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
-  size_t bytes;
-  workspace *w;
-  SPTI_TRY(work_bytes(&bytes, plan, panel));
-  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "gather workspace"));
-  *w = (workspace){.ld = ld_of(panel)};
-  sptrsm_status status;
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "gather work blocks"));
-  SPTI_TRY_GOTO(make_whole(plan, w));
-  *work = w;
-  return SPTRSM_OK;
-fail:
-  work_free(w, plan);
-  return status;
-}
-
-/* ---- solve ---- */
 
 static bool suits_pairs(const sptrsm_plan *plan, const spti_transfer *t) {
   const sptrsm_dtype d = plan->view.dtype;
@@ -280,16 +210,26 @@ static spti_gather_form form_for(const sptrsm_plan *plan, const spti_transfer *t
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  workspace *w = work;
-  if (w->losses != plan->context->losses) SPTI_TRY(make_whole(plan, w));
-  spti_gather_args args = args_of(plan, w);
-  args.between = *between;
-  args.form = form_for(plan, between);
-  args.tile = spti_gather_tile(args.form);
-  args.tiles = (int32_t)(((int64_t)between->width + args.tile - 1) / args.tile);
-  if (spti_gather_blocks(&args) > INT32_MAX || args.ld > INT32_MAX / 16)
+  const state *s = plan->state;
+  spti_two_blocks *w = work;
+  const spti_gather_form form = form_for(plan, between);
+  const int32_t tile = spti_gather_tile(form);
+  spti_gather_args args = {.n = plan->view.n,
+                           .item_count = (int32_t)s->item_count,
+                           .items = items_of(s),
+                           .from = s->rows.from,
+                           .val = s->rows.val,
+                           .diag = plan->view.unit ? NULL : s->rows.diag,
+                           .between = *between,
+                           .work = w->memory,
+                           .ld = w->ld,
+                           .form = form,
+                           .tile = tile,
+                           .tiles = (int32_t)(((int64_t)between->width + tile - 1) / tile)};
+  if (spti_gather_blocks(&args) > INT32_MAX)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.item_count, between->width);
+  SPTI_TRY(spti_two_blocks_ready(&args.sync, w, plan));
   SPTI_CUDA(spti_gather_solve_launch(&args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
 }
@@ -305,9 +245,9 @@ const spti_method spti_method_gather = {
     .update_values = update_values,
     .free = release,
     .describe = describe,
-    .panel = panel,
+    .panel = spti_two_blocks_panel,
     .work_bytes = work_bytes,
     .work_create = work_create,
-    .work_free = work_free,
+    .work_free = spti_two_blocks_free,
     .solve_between = solve_between,
 };

@@ -284,11 +284,6 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
 
 /* ---- solve ---- */
 
-static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
-  end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
-  return end;
-}
-
 static sptrsm_status solve_by_tiles(const sptrsm_plan *plan, const solve_work *w, const spti_transfer *all) {
   const state *s = plan->state;
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
@@ -300,8 +295,8 @@ static sptrsm_status solve_by_tiles(const sptrsm_plan *plan, const solve_work *w
   for (int32_t k = 0; k < all->width; k += SPTI_STRUCTGRID_COLUMNS) {
     const int32_t left = all->width - k;
     args.transfer = *all;
-    args.transfer.from = end_from(all->from, k, bytes);
-    args.transfer.to = end_from(all->to, k, bytes);
+    args.transfer.from = spti_end_from(all->from, k, bytes);
+    args.transfer.to = spti_end_from(all->to, k, bytes);
     args.transfer.width = left < SPTI_STRUCTGRID_COLUMNS ? left : SPTI_STRUCTGRID_COLUMNS;
     args.columns = columns_of(s, args.transfer.width);
     SPTI_CUDA(spti_structgrid_start_launch(&args, plan->context->stream));

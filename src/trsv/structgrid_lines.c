@@ -3,6 +3,7 @@
 
 #include "core/alloc.h"
 #include "core/gpu.h"
+#include "core/method.h"
 #include "trsv/structgrid_lines_kernels.h"
 
 static sptrsm_status make_cycles(const sptrsm_plan *plan, spti_structgrid_lines *l) {
@@ -60,12 +61,12 @@ sptrsm_status spti_structgrid_lines_solve(const sptrsm_plan *plan, const spti_st
                                           const spti_transfer *all) {
   spti_carver c = {.base = memory};
   spti_structgrid_lines_args args = carve(&c, plan, s, l);
-  const int64_t bytes = (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   for (int32_t k = 0; k < all->width; k++) {
     args.transfer = *all;
     args.transfer.width = 1;
-    args.transfer.from.data = (char *)all->from.data + k * all->from.col_stride * bytes;
-    args.transfer.to.data = (char *)all->to.data + k * all->to.col_stride * bytes;
+    args.transfer.from = spti_end_from(all->from, k, bytes);
+    args.transfer.to = spti_end_from(all->to, k, bytes);
     SPTI_CUDA(spti_structgrid_lines_start_launch(&args, plan->context->stream));
     SPTI_CUDA(spti_structgrid_lines_solve_launch(&args, plan->context->stream));
   }

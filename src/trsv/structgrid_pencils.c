@@ -3,6 +3,7 @@
 
 #include "core/carve.h"
 #include "core/gpu.h"
+#include "core/method.h"
 #include "trsv/structgrid_pencils_kernels.h"
 
 static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* of a block of right-hand sides */
@@ -58,11 +59,6 @@ bool spti_structgrid_pencils_can_read(const spti_end *to, int32_t width) {
   return !to->map && !to->scale && (to->col_stride == 1 || width == 1);
 }
 
-static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
-  end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
-  return end;
-}
-
 /* Copies the right-hand sides of `t` to `work`, and has them read there. */
 static sptrsm_status move_given(const sptrsm_plan *plan, spti_transfer *t, void *work) {
   const spti_pack_args args = {.n = plan->view.n,
@@ -96,8 +92,10 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
   for (int32_t tile = 0; tile < tiles_of(all->width); tile += at_once) {
     const int32_t tiles = least(tiles_of(all->width) - tile, at_once), k = tile * TILE, left = all->width - k;
     const int32_t width = left / TILE < tiles ? left : tiles * TILE;
-    args.transfer = (spti_transfer){
-        .from = end_from(all->from, k, bytes), .to = end_from(all->to, k, bytes), .alpha = {all->alpha[0], all->alpha[1]}, .width = width};
+    args.transfer = (spti_transfer){.from = spti_end_from(all->from, k, bytes),
+                                    .to = spti_end_from(all->to, k, bytes),
+                                    .alpha = {all->alpha[0], all->alpha[1]},
+                                    .width = width};
     args.tiles = tiles;
     if (in_place) SPTI_TRY(move_given(plan, &args.transfer, work.given));
     SPTI_CUDA(spti_structgrid_pencils_start_launch(&args, plan->context->stream));

@@ -232,11 +232,6 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
       .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit / 16}};
 }
 
-static spti_end end_from(spti_end end, int64_t column, size_t bytes) {
-  end.data = (char *)end.data + column * end.col_stride * (int64_t)bytes;
-  return end;
-}
-
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {
   const state *st = plan->state;
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
@@ -245,8 +240,8 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   spti_syncfree_csr_args args = args_of(plan, work);
   for (int32_t k = 0; k < all->width; k += columns) {
     args.transfer = *all;
-    args.transfer.from = end_from(all->from, k, bytes);
-    args.transfer.to = end_from(all->to, k, bytes);
+    args.transfer.from = spti_end_from(all->from, k, bytes);
+    args.transfer.to = spti_end_from(all->to, k, bytes);
     args.transfer.width = all->width - k < columns ? all->width - k : columns;
     SPTI_CUDA(spti_syncfree_csr_start_launch(&args, stream));
     if (st->set.order == SPTI_CSR_PACKED) SPTI_CUDA(spti_syncfree_csr_packed_launch(&args, stream));

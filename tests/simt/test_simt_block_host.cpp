@@ -61,6 +61,14 @@ Test(simt_block_host, workspaces_after_a_loss) {
   cr_assert(o.residual(second.X, second.B, 1) <= BOUND, "the second workspace");
 }
 
+/* A row of the work blocks is counted in bytes by 32 bits: a panel too wide for that is refused before memory is asked for. */
+Test(simt_block_host, widest_panel) {
+  host_case o(&spti_method_block, shape::chain, false);
+  cr_assert_eq(o.analyse(""), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(method_case_solve(o.plan, INT32_MAX / 16 + 1, nullptr, 0), SPTRSM_ERR_UNSUPPORTED);
+  cr_assert(strstr(sptrsm_last_error(), "134217728 right-hand sides, more than 134217727"), "%s", sptrsm_last_error());
+}
+
 /* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
 Test(simt_block_host, allocations) {
   sptrsm_status status = SPTRSM_ERR_MEMORY;

@@ -1,0 +1,74 @@
+/* two_blocks.c -- see two_blocks.h. */
+#include "core/two_blocks.h"
+
+#include "core/alloc.h"
+#include "core/gpu.h"
+
+static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
+enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
+enum { LD_MOST = INT32_MAX / 16 }; /* values of any type in a row of less than 2^31 bytes */
+
+int32_t spti_two_blocks_panel(const sptrsm_plan *plan) {
+  const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  const int64_t hint = plan->options.nrhs_hint, fits = PANEL_BYTES / column / PANEL_LEAST * PANEL_LEAST;
+  if (hint > 0 && hint < PANEL_LEAST) return (int32_t)hint;
+  int64_t want = hint > 0 && hint < PANEL_MOST ? (hint + PANEL_LEAST - 1) / PANEL_LEAST * PANEL_LEAST : PANEL_MOST;
+  if (want > fits) want = fits;
+  return want < PANEL_LEAST ? PANEL_LEAST : (int32_t)want;
+}
+
+/* Rows of the work blocks begin at sectors of memory; one or two right-hand sides share them. */
+static int64_t ld_of(int32_t panel) { return panel <= 2 ? panel : ((int64_t)panel + 3) / 4 * 4; }
+
+static sptrsm_status block_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int64_t ld) {
+  return spti_bytes(out, rows * ld, 2 * sptrsm_dtype_bytes(plan->view.dtype), "work blocks");
+}
+
+sptrsm_status spti_two_blocks_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
+  SPTI_TRY(block_bytes(out, plan, rows, ld_of(panel)));
+  *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t);
+  return SPTRSM_OK;
+}
+
+static int32_t *control_of(const spti_two_blocks *w, const sptrsm_plan *plan) {
+  return (int32_t *)((char *)w->memory + 2 * (size_t)w->rows * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype));
+}
+
+/* Fills the work blocks: when they are new, and after a solve that did not come to its end. */
+static sptrsm_status make_whole(spti_two_blocks *w, const sptrsm_plan *plan) {
+  int32_t *control = control_of(w, plan);
+  const spti_two_blocks_args args = {control, w->memory, ((char *)control - (char *)w->memory) / (int64_t)sizeof(int64_t)};
+  SPTI_CUDA(spti_two_blocks_start_launch(&args, plan->context->stream));
+  w->losses = plan->context->losses;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
+  size_t bytes;
+  spti_two_blocks *w;
+  if (ld_of(panel) > LD_MOST)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "work blocks: rows of %d right-hand sides, more than %d; use smaller panels", panel, LD_MOST);
+  SPTI_TRY(spti_two_blocks_bytes(&bytes, plan, rows, panel));
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
+  *w = (spti_two_blocks){.rows = rows, .ld = ld_of(panel)};
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "work blocks"));
+  SPTI_TRY_GOTO(make_whole(w, plan));
+  *out = w;
+  return SPTRSM_OK;
+fail:
+  spti_two_blocks_free(w, plan);
+  return status;
+}
+
+void spti_two_blocks_free(void *work, const sptrsm_plan *plan) {
+  spti_two_blocks *w = work;
+  spti_free(plan->context, w->memory);
+  spti_host_free(w);
+}
+
+sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *w, const sptrsm_plan *plan) {
+  if (w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
+  *out = (spti_syncfree){.control = control_of(w, plan), .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit};
+  return SPTRSM_OK;
+}
