@@ -21,6 +21,7 @@
 #include "core/variant.h"
 #include "trsv/structgrid_kernels.h"
 #include "trsv/structgrid_lines.h"
+#include "trsv/structgrid_order.h"
 #include "trsv/structgrid_pencils.h"
 
 typedef enum { LAYOUT_CSR, LAYOUT_SOA } layout;
@@ -58,30 +59,8 @@ static spti_structgrid_args args_of(const sptrsm_plan *plan, const state *s) {
                                 .tiles = s->tiles};
 }
 
-/* Tiles that have lines, by the step of the whole in which their first row is solved: what a tile needs has an earlier one. Fills `order`,
- * if there is one. */
-static int64_t list_tiles(const state *s, int32_t *order) {
-  const spti_structgrid_tiling *t = &s->tiling;
-  const int64_t a_band = SPTI_STRUCTGRID_LANES / t->planes; /* steps of a band over those of a group */
-  const int64_t last = spti_structgrid_last_band(&s->stencil, t, t->groups - 1);
-  int64_t count = 0;
-  for (int64_t start = 0; start <= last * a_band + t->groups - 1; start++) {
-    const int64_t lowest = start - t->groups + 1, highest = start / a_band;
-    for (int64_t band = lowest > 0 ? (lowest + a_band - 1) / a_band : 0; band <= last && band <= highest; band++) {
-      const int32_t group = (int32_t)(start - band * a_band);
-      if (band < spti_structgrid_first_band(&s->stencil, t, group) || band > spti_structgrid_last_band(&s->stencil, t, group)) continue;
-      if (order) {
-        order[2 * count] = group;
-        order[2 * count + 1] = (int32_t)band;
-      }
-      count++;
-    }
-  }
-  return count;
-}
-
 static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
-  const int64_t tiles = list_tiles(s, NULL);
+  const int64_t tiles = spti_structgrid_list_tiles(&s->stencil, &s->tiling, NULL);
   const size_t bytes = 2 * (size_t)tiles * sizeof *s->order;
   int32_t *order;
   if (tiles > INT32_MAX / 2)
@@ -90,7 +69,7 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   s->tiles = (int32_t)tiles;
   SPTI_TRY(spti_alloc(plan->context, &s->order, 2 * tiles, sizeof *s->order, "structgrid order"));
   SPTI_TRY(spti_host_alloc(&order, 2 * tiles, sizeof *order, "structgrid order"));
-  list_tiles(s, order);
+  spti_structgrid_list_tiles(&s->stencil, &s->tiling, order);
   const sptrsm_status status = spti_gpu_copy(plan->context, s->order, bytes, order, bytes, bytes, 1, SPTI_TO_DEVICE);
   spti_host_free(order);
   return status;
