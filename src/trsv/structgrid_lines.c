@@ -6,6 +6,8 @@
 #include "core/method.h"
 #include "trsv/structgrid_lines_kernels.h"
 
+enum { ENTRIES_MOST = INT32_MAX - 64 }; /* a line may have all of them, and two batches are looked at beyond its end */
+
 static sptrsm_status make_cycles(const sptrsm_plan *plan, spti_structgrid_lines *l) {
   static const double none[2];
   SPTI_TRY(spti_alloc(plan->context, &l->cycles, 2, sizeof *l->cycles, "structgrid cycles"));
@@ -21,6 +23,9 @@ double spti_structgrid_lines_waited(const sptrsm_plan *plan, const spti_structgr
 
 sptrsm_status spti_structgrid_lines_prepare(const sptrsm_plan *plan, spti_structgrid_lines *l) {
   const spti_view *v = &plan->view;
+  if (v->nnz > ENTRIES_MOST)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "structgrid:tasks=lines: %lld entries, more than %d; use tasks=tiles", (long long)v->nnz,
+                     ENTRIES_MOST);
   if ((v->head || v->tail) && !l->clock) return SPTRSM_OK;
   if (v->head || v->tail) return make_cycles(plan, l);
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct {
-  spti_view view; /* pull, with a stored diagonal; nnz <= INT32_MAX for each line */
+  spti_view view; /* pull, with a stored diagonal; a line has at most INT32_MAX - 64 entries */
   int32_t grid[3];
   int32_t map_stream, state_by_line, acquire_polls, warps; /* for each plane */
   spti_transfer transfer;                                  /* of one right-hand side */

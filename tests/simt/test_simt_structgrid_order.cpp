@@ -1,0 +1,52 @@
+/* The order in which structgrid takes its tiles. */
+#include <criterion/criterion.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "trsv/structgrid_order.h"
+
+namespace {
+
+/* Whether `order` has each tile that has lines once, and what a tile needs before it. */
+bool is_order(const spti_stencil &s, const spti_structgrid_tiling &t, const std::vector<int32_t> &order) {
+  std::map<std::pair<int32_t, int32_t>, size_t> place;
+  std::set<std::pair<int32_t, int32_t>> with_lines;
+  for (size_t i = 0; i < order.size(); i += 2)
+    if (!place.emplace(std::make_pair(order[i], order[i + 1]), i).second) return false;
+  for (int32_t z = 0; z < s.grid[2]; z++)
+    for (int32_t y = 0; y < s.grid[1]; y++) with_lines.emplace(z / t.planes, (y + (s.cube ? z : 0)) / SPTI_STRUCTGRID_LANES);
+  if (with_lines.size() != place.size()) return false;
+  for (const auto &tile : with_lines) {
+    const auto own = place.find(tile);
+    if (own == place.end()) return false;
+    for (int g = 0; g < 2; g++)
+      for (int b = 0; b < 2; b++) {
+        const auto needed = place.find({tile.first - g, tile.second - b});
+        if (needed != place.end() && needed->second > own->second) return false;
+      }
+  }
+  return true;
+}
+
+} // namespace
+
+/* Tiles come in an order in which they can be solved; and a long bar of a cube's planes, which has bands of its own all along, takes no
+ * longer than its tiles are many. */
+Test(simt_structgrid_order, tiles) {
+  static const int32_t sides[] = {1, 2, 5, 31, 32, 33, 70, 200};
+  for (bool cube : {false, true})
+    for (sptrsm_dtype dtype : {SPTRSM_F64, SPTRSM_C128})
+      for (int32_t Y : sides)
+        for (int32_t Z : sides) {
+          const spti_stencil s = {nullptr, cube, true, {3, Y, Z}};
+          const spti_structgrid_tiling t = spti_structgrid_tiling_of(&s, dtype);
+          std::vector<int32_t> order(2 * size_t(spti_structgrid_list_tiles(&s, &t, nullptr)));
+          cr_assert_eq(spti_structgrid_list_tiles(&s, &t, order.data()), int64_t(order.size() / 2));
+          cr_assert(is_order(s, t, order), "%d x %d lines, cube %d, %d planes", Y, Z, cube, t.planes);
+        }
+  const spti_stencil bar = {nullptr, true, false, {2, 2, 1 << 24}};
+  const spti_structgrid_tiling t = spti_structgrid_tiling_of(&bar, SPTRSM_F64);
+  cr_assert_eq(spti_structgrid_list_tiles(&bar, &t, nullptr), (1 << 22) + (1 << 19)); /* every eighth group ends in the next band */
+}
