@@ -15,13 +15,22 @@ typedef struct {
   int count;
 } table;
 
-/* The rows of the device, those of the host left out. */
+static bool is_bounded(const sptrsm_auto_row *row) {
+  bool is = false;
+  for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) is = is || row->least[f] != 0 || row->most[f] != 0;
+  return is;
+}
+
+/* The rows of the device, those of the host left out, and those behind one without bounds: they count only where methods refuse. */
 static table table_of(const char *device) {
   table t = {0};
-  for (int r = 0; r < sptrsm_auto_row_count() && t.count < TUNE_ROWS; r++) {
+  bool ends = false;
+  for (int r = 0; r < sptrsm_auto_row_count() && t.count < TUNE_ROWS && !ends; r++) {
     sptrsm_auto_row *row = &t.rows[t.count];
     row->size = sizeof *row;
-    if (sptrsm_auto_row_at(row, r, device) == SPTRSM_OK && row->place == SPTRSM_CUDA) t.count++;
+    if (sptrsm_auto_row_at(row, r, device) != SPTRSM_OK || row->place != SPTRSM_CUDA) continue;
+    ends = !is_bounded(row);
+    t.count++;
   }
   return t;
 }

@@ -112,6 +112,12 @@ static const row table[] = {
      .deterministic = true,
      .method = "gather",
      .reason = "on a GPU: rows gathered in level order, lanes over right-hand sides"},
+    /* What all of these refuse, more than 2^31 entries, and what there is no memory to copy. Not measured. */
+    {.name = "uncopied",
+     .place = SPTRSM_CUDA,
+     .deterministic = true,
+     .method = "syncfree-csr:order=level",
+     .reason = "on a GPU: rows where they stand, in level order"},
     /* ms of one thread with AVX-512 (docs/benchmarks.md), 8 right-hand sides: wang4 4.5 (levelset 7.7), fem_raptor 1.7 (3.1), G2_circuit
      * 9.6 (12.5), wathen100 2.9 (3.4), raefsky1 L 0.67 (2.0); 1: 2.0 (3.8), 1.0 (1.5), 5.3 (7.1), 1.1 (1.5), 0.57 (1.1). With
      * 16 threads likewise. Shares there are 0.8 to 1; at 0.71 to 0.74 both are as fast (cot_armadillo, sherman5), at 0.45 and less

@@ -100,7 +100,7 @@ Test(choose, stencils) {
 
 /* What is left where the methods chosen before refused. */
 Test(choose, the_next_method) {
-  static const char *const left[] = {"block", "levelset", "syncfree-csc", "syncfree-csr", "gather"};
+  static const char *const left[] = {"block", "levelset", "syncfree-csc", "syncfree-csr", "gather", "syncfree-csr:order=level"};
   const spti_features chain = with_panels(problem(250000, 250000, 250000, 0, 1), 3907);
   int from = 0;
   for (size_t m = 0; m < sizeof left / sizeof *left; m++) {

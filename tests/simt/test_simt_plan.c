@@ -271,6 +271,30 @@ ParameterizedTest(subject *s, plan, lives_without_memory) {
 
 Test(plan, auto_without_memory) { lack_memory("auto"); }
 
+/* Where gather finds no memory for its copy of the rows, they are solved where they stand. */
+Test(plan, auto_without_memory_for_a_copy) {
+  life l = {.method = "auto", .pattern = TEST_GRID, .n = 1024, .dtype = SPTRSM_F64}; /* gather's */
+  test_system system = test_system_make(l.pattern, l.n, l.format, l.dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  int went_on = 0;
+  for (int k = 0, failed = 1; failed; k++) {
+    parts p = {0};
+    sptrsm_info info = {.size = sizeof info};
+    emulated_gpu_fail_at = k;
+    const sptrsm_status status = open_plan(&p, &l, &system);
+    failed = emulated_gpu_fail_at < 0;
+    emulated_gpu_fail_at = -1;
+    if (status == SPTRSM_OK) cr_assert_eq(sptrsm_plan_info(&info, p.plan), SPTRSM_OK);
+    if (strncmp(info.reason, "gather found no memory; on a GPU: rows where they stand", 55) == 0) {
+      cr_assert_str_eq(info.method, "syncfree-csr");
+      for (int form = 0; form < 6; form++) cr_assert_eq(solve_once(&p, &l, &system, 5, form), SPTRSM_OK, "%s", sptrsm_last_error());
+      went_on++;
+    }
+    close_all(&p);
+  }
+  cr_assert_gt(went_on, 0);
+  test_system_free(&system);
+}
+
 /* Panels are halved until a workspace keeps the limit; a solve of more right-hand sides then takes several. */
 ParameterizedTestParameters(plan, lives_within_a_limit) { return conformance_subjects(SPTRSM_CUDA, false); }
 
