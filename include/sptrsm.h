@@ -292,8 +292,8 @@ SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
 /* New numbers of the same factorisation pattern; any of them NULL: unchanged. Places and lengths as at creation. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
 /* op(S) X = alpha B. Permutation, scaling and layout change happen in the first and last pass over a panel; memory beyond
- * factors, B and X is a panel a thread on the host, two panels on a GPU (the second for blocks in host memory) and the
- * methods' per-solve state, a few words a row but for cusparse, which copies its panel; whatever nrhs is. The plans of
+ * factors, B and X is a panel a thread on the host, two panels on a GPU (the second for blocks in host memory) and there
+ * the methods' per-solve state, for most one or two panels more (sptrsm_workspace_bytes); whatever nrhs is. The plans of
  * transposed systems are made at their first use. Not thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too
  * for a system the factors lack (D without D: identity). */
 SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,

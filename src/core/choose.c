@@ -80,8 +80,8 @@ static const row table[] = {
      .thin_share = {0.8, 0},
      .method = "levelset",
      .reason = "deep and narrow: levels walked by one block a right-hand side"},
-    /* 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29), jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20);
-     * 4: memplus U, which `panels` takes now, 0.23 (gather 0.09) */
+    /* Measured on what `panels` takes now. 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29),
+     * jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20); 4: memplus U 0.23 (gather 0.09) */
     {.name = "thin-columns",
      .place = SPTRSM_CUDA,
      .nrhs = {1, 1},

@@ -56,7 +56,7 @@ typedef struct {
   int32_t *flags;       /* [count] */
   int32_t *flagged;     /* [3], zeros before: panels that are substituted, refined, and whose near columns are not multiplied in advance */
   double bound, refine; /* row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement; the first on
-                         * average over a row, and more in rows of more terms than SPTI_BLOCK_TERMS, like terms^1.5 */
+                         * average over a row, and more in rows of more terms than SPTI_BLOCK_TERMS (limit_of_row) */
 } spti_block_values_args;
 
 int spti_block_columns_launch(const spti_block_values_args *, void *stream);                /* -> col, step, step_ready */
