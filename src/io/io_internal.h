@@ -56,6 +56,7 @@ sptrsm_status spti_io_member_open(spti_io_object *, spti_io_file *, const spti_i
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
 int spti_io_has(const spti_io_object *group, const char *name);              /* a link of that name exists */
+int spti_io_has_sound_links(hid_t group);                                    /* names may be listed by index only then */
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_check_options(const sptrsm_io_options *);

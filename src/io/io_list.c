@@ -129,7 +129,8 @@ static sptrsm_status visit_group(walker *w, const spti_io_object *group, int dep
   int again;
   SPTI_IO_TRY(enter_once(&again, w, group));
   if (again || depth > SPTI_LIST_DEPTH) return SPTRSM_OK;
-  if (H5Gget_info(group->id, &info) < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read; the file is damaged", group->where);
+  if (!spti_io_has_sound_links(group->id) || H5Gget_info(group->id, &info) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
   for (hsize_t i = 0; i < info.nlinks; i++) SPTI_IO_TRY(visit_link(w, group, i, depth));
   return SPTRSM_OK;
 }

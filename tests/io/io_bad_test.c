@@ -3,8 +3,11 @@
  * One row per bad file of tests/data/make_bad_fixtures.py. Every case also runs under AddressSanitizer, so nothing leaks.
  */
 #include "fixture.h"
+#include "test_folder.h"
 
 #include <criterion/criterion.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -336,6 +339,32 @@ Test(io_bad, binsparse_descriptions) { CHECK_ROWS(binsparse); }
 Test(io_bad, storage) { CHECK_ROWS(storage); }
 Test(io_bad, factor_sets) { CHECK_ROWS(sets); }
 Test(io_bad, matrix_market) { CHECK_ROWS(market); }
+
+/* The names of a large group, one letter of which is changed: HDF5 finds by a checksum that they are damaged. What it then frees
+ * without having set it must not be luck, so fresh memory is filled. */
+Test(io_bad, a_damaged_name_among_many, .init = make_folder, .fini = remove_folder) {
+  static const char name[] = "ann_complex64";
+  static char data[1 << 16];
+  char missing[96];
+  sptrsm_file_listing list;
+  sptrsm_file_matrix *matrix;
+  size_t at = 0;
+  FILE *f = fopen(DATA("forms.h5"), "rb");
+  cr_assert(f != NULL);
+  size_t bytes = fread(data, 1, sizeof data, f);
+  fclose(f);
+  while (at + sizeof name < bytes && memcmp(data + at, name, sizeof name - 1) != 0) at++;
+  cr_assert(at + sizeof name < bytes);
+  data[at + 3] = ']';
+  f = fopen(file, "wb");
+  cr_assert(f != NULL && fwrite(data, 1, bytes, f) == bytes && fclose(f) == 0);
+  mallopt(M_PERTURB, 0x41);
+  cr_expect(sptrsm_file_list(&list, file, NULL) == IO);
+  cr_expect(strstr(sptrsm_last_error(), "out.h5:/: its links can't be read; the file is damaged") != NULL, "%s", sptrsm_last_error());
+  snprintf(missing, sizeof missing, "%s:/none", file);
+  cr_expect(sptrsm_file_matrix_load(&matrix, missing, NULL) == IO);
+  cr_expect(strstr(sptrsm_last_error(), "no such object") != NULL, "%s", sptrsm_last_error());
+}
 
 Test(io_bad, calls) {
   sptrsm_io_options o;
