@@ -55,30 +55,24 @@ static void add_figures(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "amortised_solves", cli_json_number(bench_amortised(s, index)));
 }
 
-/* Text that a library or a file name may have filled with anything. */
-static json_t *text_of(const char *text) {
-  json_t *value = json_string(text);
-  return value ? value : json_string("(not UTF-8)");
-}
-
 static json_t *json_of(const bench_session *s, int index) {
   const bench_args *a = &s->args;
   const bench_id id = bench_id_of(a, index);
   const bench_input *in = &s->inputs.list[id.input];
   const bench_result *r = &s->results[index];
   json_t *o = json_object();
-  json_object_set_new(o, "file", text_of(in->file));
-  json_object_set_new(o, "group", text_of(in->group));
+  json_object_set_new(o, "file", cli_json_text(in->file));
+  json_object_set_new(o, "group", cli_json_text(in->group));
   add_features(o, s, index);
-  json_object_set_new(o, "method", text_of(a->methods[id.method]));
-  json_object_set_new(o, "params", text_of(r->params));
-  json_object_set_new(o, "chosen", text_of(r->chosen));
-  json_object_set_new(o, "reason", text_of(r->reason));
+  json_object_set_new(o, "method", cli_json_text(a->methods[id.method]));
+  json_object_set_new(o, "params", cli_json_text(r->params));
+  json_object_set_new(o, "chosen", cli_json_text(r->chosen));
+  json_object_set_new(o, "reason", cli_json_text(r->reason));
   json_object_set_new(o, "dtype", json_string(cli_dtypes[a->dtypes[id.dtype]]));
   json_object_set_new(o, "op", json_string(cli_ops[a->ops[id.op]]));
   json_object_set_new(o, "nrhs", json_integer((json_int_t)a->nrhs[id.nrhs]));
   add_figures(o, s, index);
-  json_object_set_new(o, "status", text_of(r->status));
+  json_object_set_new(o, "status", cli_json_text(r->status));
   return o;
 }
 
@@ -90,8 +84,8 @@ static json_t *machine_of(const bench_session *s) {
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return json_pack("{s:s s:s s:o s:s s:i s:i s:f}", "place", s->machine.place == SPTRSM_CUDA ? "cuda" : "host", "device", s->machine.device,
-                   "software", text_of(s->machine.software), "date", date, "threads", s->args.threads, "reps", s->args.reps, "seconds",
-                   s->seconds);
+                   "software", cli_json_text(s->machine.software), "date", date, "threads", s->args.threads, "reps", s->args.reps,
+                   "seconds", s->seconds);
 }
 
 static json_t *limits_of(const bench_limits *l) {

@@ -4,7 +4,7 @@
 
 #include "bench_run.h"
 
-json_t *bench_json(const bench_session *);                    /* NULL: no memory, or a file name that is not UTF-8 */
+json_t *bench_json(const bench_session *);                    /* NULL: no memory */
 int bench_csv_write(const bench_session *, const char *path); /* exit code */
 
 #endif

@@ -100,8 +100,7 @@ int cli_fail(sptrsm_status status) {
 json_t *cli_json_error(int code) {
   static const char *const names[] = {"ok", "above", "usage", "bad input", "singular", "I/O", "memory", "device", "internal"};
   const char *name = code >= 0 && code <= CLI_INTERNAL ? names[code] : "internal";
-  json_t *message = json_string(cli.error); /* NULL where a file name in it is not UTF-8 */
-  return json_pack("{s:s, s:o, s:i}", "status", name, "message", message ? message : json_null(), "exit_code", code);
+  return json_pack("{s:s, s:o, s:i}", "status", name, "message", cli_json_text(cli.error), "exit_code", code);
 }
 
 int cli_no_memory(const char *what) {
@@ -140,10 +139,14 @@ static void catch_signals(void) {
 
 /* ---- crashes while reading ---- */
 
+/* SIGABRT: the C library finds that the heap is damaged. */
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
+enum { CRASHES = sizeof crashes / sizeof crashes[0] };
+
 static struct {
   const char *where;
-  pthread_t thread;           /* that reads; a crash elsewhere is another matter */
-  struct sigaction segv, bus; /* what was there before */
+  pthread_t thread;              /* that reads; a crash elsewhere is another matter */
+  struct sigaction old[CRASHES]; /* what was there before */
   stack_t stack;
 } guard;
 
@@ -154,6 +157,7 @@ __attribute__((no_sanitize("address"))) static void on_crash(int signal_number) 
     signal(signal_number, SIG_DFL);
     raise(signal_number);
   }
+  sptrsm_file_abandon(); /* streaming, an output is under way */
   ssize_t ignored = write(STDERR_FILENO, cli.program->name, strlen(cli.program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
@@ -170,13 +174,11 @@ void cli_guard_begin(const char *where) {
   guard.where = where;
   guard.thread = pthread_self();
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, &guard.stack);
-  sigaction(SIGSEGV, &action, &guard.segv);
-  sigaction(SIGBUS, &action, &guard.bus);
+  for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &action, &guard.old[i]);
 }
 
 void cli_guard_end(void) {
-  sigaction(SIGSEGV, &guard.segv, NULL);
-  sigaction(SIGBUS, &guard.bus, NULL);
+  for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &guard.old[i], NULL);
   sigaltstack(&guard.stack, NULL);
 }
 
@@ -292,7 +294,8 @@ void cli_range(const char *option, const char *text, int64_t *begin, int64_t *en
   bool wrong = text[0] == '\0' || strcmp(text, ":") == 0 || text[0] == '-';
   if (text != colon) *begin = strtoll(text, &rest, 10);
   wrong = wrong || (rest && rest != (colon ? colon : text + strlen(text)));
-  if (colon == NULL) *end = *begin + 1;
+  wrong = wrong || *begin == INT64_MAX;
+  if (colon == NULL && !wrong) *end = *begin + 1;
   if (colon && colon[1] != '\0') {
     *end = strtoll(colon + 1, &rest, 10);
     wrong = wrong || *rest != '\0' || *end <= *begin;

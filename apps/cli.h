@@ -75,11 +75,12 @@ char *cli_file_of(const char *where);               /* "f.h5" of "f.h5:/L"; the 
 char *cli_sibling(const char *where, const char *ending);
 /* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
 int cli_write_json(json_t *, const char *path);
-int cli_flush(void);             /* was all of stdout written? Says so if not; returns an exit code */
-json_t *cli_json_number(double); /* JSON has no NaN and no infinity: null */
+int cli_flush(void);                 /* was all of stdout written? Says so if not; returns an exit code */
+json_t *cli_json_text(const char *); /* what is not UTF-8 in it is replaced; NULL: null */
+json_t *cli_json_number(double);     /* JSON has no NaN and no infinity: null */
 
-/* Between begin and end a crash (SIGSEGV, SIGBUS) is reported as damage of the named file, with exit code CLI_INPUT: some
- * versions of HDF5 crash on damaged metadata. The name is kept by reference. */
+/* Between begin and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as damage of the named file, with exit code CLI_INPUT: some
+ * versions of HDF5 crash on damaged metadata. The name is kept by reference. Pairs do not nest. */
 void cli_guard_begin(const char *where);
 void cli_guard_end(void);
 

@@ -45,9 +45,18 @@ static char *folder_of(const char *path) {
   return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* Can a file of this name be made? There is none yet. */
 static int check_folder(const char *path) {
   int code = CLI_OK;
   struct stat s;
+  if (path[0] == '\0') {
+    cli_error("an output has no name; give it one");
+    return CLI_USAGE;
+  }
+  if (lstat(path, &s) != 0 && errno == ENAMETOOLONG) {
+    cli_error("%s: %s; choose another output", path, strerror(errno));
+    return CLI_IO;
+  }
   char *folder = folder_of(path);
   if (folder == NULL) return cli_no_memory("a file name");
   if (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)) {
@@ -162,12 +171,38 @@ int cli_flush(void) {
   return CLI_IO;
 }
 
+/* JSON is UTF-8, file names need not be: each byte that is not becomes U+FFFD. */
+json_t *cli_json_text(const char *text) {
+  static const char replacement[] = "\xEF\xBF\xBD";
+  json_t *whole = json_string(text);
+  if (whole || text == NULL) return whole ? whole : json_null();
+  char *clean = malloc((sizeof replacement - 1) * strlen(text) + 1), *to = clean;
+  for (const char *from = text; clean && *from != '\0';) {
+    size_t bytes = 0;
+    for (size_t k = 4; k > 0 && bytes == 0; k--) { /* a character has four at most */
+      json_t *part = strnlen(from, k) == k ? json_stringn(from, k) : NULL;
+      if (part) bytes = k;
+      json_decref(part);
+    }
+    size_t put = bytes > 0 ? bytes : sizeof replacement - 1;
+    memcpy(to, bytes > 0 ? from : replacement, put);
+    to += put;
+    from += bytes > 0 ? bytes : 1;
+  }
+  if (clean) {
+    *to = '\0';
+    whole = json_string(clean);
+  }
+  free(clean);
+  return whole ? whole : json_null();
+}
+
 json_t *cli_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 int cli_write_json(json_t *report, const char *path) {
   bool to_stdout = strcmp(path, "-") == 0;
   if (report == NULL) {
-    cli_error("the JSON report can't be made: no memory, or a file name that is not UTF-8");
+    cli_error("the JSON report can't be made: no memory");
     return CLI_INTERNAL;
   }
   errno = 0;

@@ -266,8 +266,8 @@ static int check_outputs(settings *s) {
 /* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
-  cli_write_json(json_pack("{s:s, s:s, s:s, s:o, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(), "input", s->in, "error",
-                           cli_json_error(code), "exit_code", code),
+  cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(), "input",
+                           cli_json_text(s->in), "error", cli_json_error(code), "exit_code", code),
                  s->json);
 }
 

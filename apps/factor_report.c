@@ -19,9 +19,9 @@ void factor_print(FILE *f, const factor_report *r, const factor_matrix *A, const
 json_t *factor_json(const factor_report *r, const factor_matrix *A, const factor_set *s) {
   const factor_counts *c = &r->counts;
   const factor_verdict *v = &r->check;
-  json_t *report = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(),
-                             "input", A->where, "output", r->path, "library", r->library, "reason", r->why, "kind", s->kind, "ordering",
-                             s->ordering, "dtype", cli_dtypes[s->L.dtype], "n", A->n);
+  json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(),
+                             "input", cli_json_text(A->where), "output", cli_json_text(r->path), "library", r->library, "reason", r->why,
+                             "kind", s->kind, "ordering", s->ordering, "dtype", cli_dtypes[s->L.dtype], "n", A->n);
   json_t *counts = json_pack("{s:I, s:I, s:I, s:o, s:o, s:I}", "nnz_a", (json_int_t)c->nnz_a, "nnz_l", (json_int_t)c->nnz_l, "nnz_u",
                              (json_int_t)c->nnz_u, "fill", cli_json_number(c->fill), "flops", cli_json_number(c->flops), "supernodes",
                              (json_int_t)c->supernodes);

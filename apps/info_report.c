@@ -104,7 +104,7 @@ void methods_text(void) {
 
 /* ---- JSON ---- */
 
-static json_t *text_or_null(const char *text) { return text && text[0] ? json_string(text) : json_null(); }
+static json_t *text_or_null(const char *text) { return text && text[0] ? cli_json_text(text) : json_null(); }
 
 static json_t *parts_json(const sptrsm_tile_part *parts, size_t count) {
   json_t *list = json_array();
@@ -127,13 +127,13 @@ static json_t *triangle_json(const triangle_facts *t) {
   json_t *levels = json_pack("{s:i, s:i, s:f, s:i}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows", l->average_rows,
                              "max_rows", (int)l->max_rows);
   json_t *rows = json_pack("{s:i, s:f, s:i}", "min", (int)l->min_length, "average", l->average_length, "max", (int)l->max_length);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:[I, I, I], s:o, s:[I, I, I]}", "name", t->name, "where",
-                   t->M->where, "rule", t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag", t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit",
-                   "format", t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz", (json_int_t)l->nnz, "bytes",
-                   (json_int_t)triangle_bytes(&t->T), "levels", levels, "row_length", rows, "tiles", tiles_json(&t->tiles), "stencil",
-                   text_or_null(t->M->stencil), "grid", (json_int_t)t->M->grid[0], (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2],
-                   "pattern_stencil", text_or_null(t->stencil), "pattern_grid", (json_int_t)t->grid[0], (json_int_t)t->grid[1],
-                   (json_int_t)t->grid[2]);
+  return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:[I, I, I], s:o, s:[I, I, I]}", "name", t->name, "where",
+                   cli_json_text(t->M->where), "rule", t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag",
+                   t->T.diag == SPTRSM_UNIT ? "unit" : "nonunit", "format", t->T.format == SPTRSM_CSR ? "csr" : "csc", "nnz",
+                   (json_int_t)l->nnz, "bytes", (json_int_t)triangle_bytes(&t->T), "levels", levels, "row_length", rows, "tiles",
+                   tiles_json(&t->tiles), "stencil", text_or_null(t->M->stencil), "grid", (json_int_t)t->M->grid[0],
+                   (json_int_t)t->M->grid[1], (json_int_t)t->M->grid[2], "pattern_stencil", text_or_null(t->stencil), "pattern_grid",
+                   (json_int_t)t->grid[0], (json_int_t)t->grid[1], (json_int_t)t->grid[2]);
 }
 
 static json_t *factors_json(const file_facts *f) {
@@ -157,15 +157,15 @@ static json_t *listing_json(const sptrsm_file_listing *list) {
   for (int i = 0; i < list->count; i++) {
     const sptrsm_file_entry *e = &list->entries[i];
     json_array_append_new(entries,
-                          json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s}", "path", e->path, "kind", e->kind, "rule", e->rule, "rows",
-                                    (json_int_t)e->rows, "cols", (json_int_t)e->cols, "nnz", (json_int_t)e->nnz, "type", e->type));
+                          json_pack("{s:o, s:s, s:s, s:I, s:I, s:I, s:s}", "path", cli_json_text(e->path), "kind", e->kind, "rule", e->rule,
+                                    "rows", (json_int_t)e->rows, "cols", (json_int_t)e->cols, "nnz", (json_int_t)e->nnz, "type", e->type));
   }
   return entries;
 }
 
 json_t *facts_json(const file_facts *f) {
-  return json_pack("{s:s, s:i, s:o, s:o, s:o}", "where", f->where, "exit_code", f->code, "error", text_or_null(f->error), "factors",
-                   factors_json(f), "contents", listing_json(&f->listing));
+  return json_pack("{s:o, s:i, s:o, s:o, s:o}", "where", cli_json_text(f->where), "exit_code", f->code, "error", text_or_null(f->error),
+                   "factors", factors_json(f), "contents", listing_json(&f->listing));
 }
 
 json_t *methods_json(void) {

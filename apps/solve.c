@@ -346,8 +346,9 @@ static int report(run *r) {
 /* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
-  cli_write_json(json_pack("{s:s, s:s, s:s, s:s, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
-                           s->problem.factors, "rhs", s->problem.rhs, "error", cli_json_error(code), "exit_code", code),
+  cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
+                           cli_json_text(s->problem.factors), "rhs", cli_json_text(s->problem.rhs), "error", cli_json_error(code),
+                           "exit_code", code),
                  s->json);
 }
 

@@ -126,28 +126,26 @@ void report_text(const run *r, FILE *f) {
 
 /* ---- JSON ---- */
 
-static json_t *json_text(const char *text) { return text ? json_string(text) : json_null(); }
-
 static json_t *json_triangle(const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
   if (M == NULL) return json_null();
-  return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:s}", "where", M->where, "rule", M->rule, "nnz", (json_int_t)entries(T), "dropped",
-                   (json_int_t)M->dropped, "uplo", cli_uplos[T->uplo], "diag", T->diag == SPTRSM_UNIT ? "unit" : "nonunit", "format",
-                   T->format == SPTRSM_CSR ? "csr" : "csc");
+  return json_pack("{s:o, s:s, s:I, s:I, s:s, s:s, s:s}", "where", cli_json_text(M->where), "rule", M->rule, "nnz", (json_int_t)entries(T),
+                   "dropped", (json_int_t)M->dropped, "uplo", cli_uplos[T->uplo], "diag", T->diag == SPTRSM_UNIT ? "unit" : "nonunit",
+                   "format", T->format == SPTRSM_CSR ? "csr" : "csc");
 }
 
 static json_t *json_factors(const run *r) {
   const sptrsm_file_factors *F = r->in.factors;
-  return json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", r->set->problem.factors, "rule", F->rule, "source",
-                   json_text(F->source), "n", (int)F->L_tri.n, "dtype", cli_dtypes[F->L_tri.dtype], "single", F->single, "has_A",
-                   F->A != NULL, "L", json_triangle(F->L, &F->L_tri), "U", json_triangle(F->U, &F->U_tri));
+  return json_pack("{s:o, s:s, s:o, s:i, s:s, s:b, s:b, s:o, s:o}", "where", cli_json_text(r->set->problem.factors), "rule", F->rule,
+                   "source", cli_json_text(F->source), "n", (int)F->L_tri.n, "dtype", cli_dtypes[F->L_tri.dtype], "single", F->single,
+                   "has_A", F->A != NULL, "L", json_triangle(F->L, &F->L_tri), "U", json_triangle(F->U, &F->U_tri));
 }
 
 static json_t *json_rhs(const run *r) {
   const sptrsm_file_block *B = r->in.B;
   json_int_t begin = r->set->problem.io.col_begin;
-  return json_pack("{s:s, s:s, s:I, s:I, s:[I, I], s:s}", "where", B->where, "rule", B->rule, "nrhs", (json_int_t)B->block.nrhs,
-                   "file_nrhs", (json_int_t)B->file_nrhs, "columns", begin, begin + (json_int_t)B->block.nrhs, "order",
-                   cli_orders[B->block.layout]);
+  return json_pack("{s:o, s:s, s:I, s:I, s:[I, I], s:s}", "where", cli_json_text(B->where), "rule", B->rule, "nrhs",
+                   (json_int_t)B->block.nrhs, "file_nrhs", (json_int_t)B->file_nrhs, "columns", begin, begin + (json_int_t)B->block.nrhs,
+                   "order", cli_orders[B->block.layout]);
 }
 
 static json_t *json_plans(const run *r) {
@@ -230,11 +228,11 @@ json_t *report_json(const run *r, bool stored) {
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
   json_t *refined = refine_json(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin,
                                 !stored && !r->set->dry_run && !r->stream.on);
-  json_t *rest =
-      json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:i}", "device", device, "plans", json_plans(r),
-                "memory", memory, "stream", json_stream(r), "seconds", json_seconds(r, stored), "flops_per_rhs", s->flops_per_rhs, "gflops",
-                run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored), "refinement", refined, "nonfinite_columns",
-                json_nonfinite(r), "output", r->set->out, "dataset", r->x_path, "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "device", device, "plans",
+                           json_plans(r), "memory", memory, "stream", json_stream(r), "seconds", json_seconds(r, stored), "flops_per_rhs",
+                           s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored),
+                           "refinement", refined, "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset",
+                           cli_json_text(r->x_path), "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

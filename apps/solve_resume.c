@@ -67,7 +67,7 @@ static void add(json_t *o, const char *key, const char *format, ...) {
   va_start(values, format);
   vsnprintf(text, sizeof text, format, values);
   va_end(values);
-  json_object_set_new(o, key, json_string(text));
+  json_object_set_new(o, key, cli_json_text(text));
 }
 
 static void add_file(json_t *o, const run *r) {

@@ -44,9 +44,7 @@ sptrsm_status sparse_rhs_find(sparse_rhs *out, const char *where, const sptrsm_i
 
 sptrsm_status sparse_rhs_load(sptrsm_file_block **out, int32_t **rows, const sparse_rhs *s, int32_t n, const sptrsm_io_options *io) {
   sptrsm_file_matrix *M = NULL;
-  cli_guard_begin(s->where);
   sptrsm_status status = sptrsm_file_matrix_load(&M, s->where, io);
-  cli_guard_end();
   if (status == SPTRSM_OK) status = sptrsm_file_matrix_mirror(M);
   if (status == SPTRSM_OK && M->rows != n)
     status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld rows (%s), the matrix has order %d; is this the right file?", M->where,

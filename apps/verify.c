@@ -80,7 +80,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 static bool has_object(const char *file, const char *path, const sptrsm_io_options *io) {
   sptrsm_file_listing list;
   bool found = false;
-  if (sptrsm_file_list(&list, file, io) != SPTRSM_OK) return false;
+  cli_guard_begin(file);
+  sptrsm_status listed = sptrsm_file_list(&list, file, io);
+  cli_guard_end();
+  if (listed != SPTRSM_OK) return false;
   for (int i = 0; i < list.count; i++) found = found || strcmp(list.entries[i].path, path) == 0;
   sptrsm_file_listing_free(&list);
   return found;
@@ -192,10 +195,11 @@ static json_t *report_json(const verdict *v, const settings *s) {
     json_array_append_new(berr, cli_json_number(r->berr[k]));
     json_array_append_new(normwise, cli_json_number(r->normwise[k]));
   }
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:b}", "program",
-                   "sptrsm-verify", "version", sptrsm_version(), "factors", s->problem.factors, "rhs", v->problem.B->where, "solution",
-                   v->X->where, "system", sptrsm_system_name(s->problem.system), "op", cli_ops[s->problem.op], "against", v->problem.S.name,
-                   "within", v->within, "figure_name", v->figure_name, "figure", cli_json_number(v->figure), "limit", v->limit, "g1",
+  return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s, s:b, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:b}", "program",
+                   "sptrsm-verify", "version", sptrsm_version(), "factors", cli_json_text(s->problem.factors), "rhs",
+                   cli_json_text(v->problem.B->where), "solution", cli_json_text(v->X->where), "system",
+                   sptrsm_system_name(s->problem.system), "op", cli_ops[s->problem.op], "against", v->problem.S.name, "within", v->within,
+                   "figure_name", v->figure_name, "figure", cli_json_number(v->figure), "limit", v->limit, "g1",
                    r->is_triangle ? cli_json_number(r->g1) : json_null(), "g2", r->is_triangle ? cli_json_number(r->g2) : json_null(),
                    "max_berr", cli_json_number(r->max_berr), "max_normwise", cli_json_number(r->max_normwise), "worst_column",
                    (json_int_t)(s->problem.io.col_begin + r->worst), "berr", berr, "normwise", normwise, "max_error",

@@ -265,6 +265,12 @@ test_factor_outputs() {
   code 5
   equals "$(field report error status)" I/O
   equals "$(field report exit_code)" 5
+  cp grid.mtx $'\377.mtx' # not UTF-8, in the report and in the file's source
+  run sptrsm-factor -q $'\377.mtx' -o odd.h5 --nrhs 1 --json report
+  code 0
+  equals "$(field report input)" $'\357\277\275.mtx'
+  run sptrsm-solve -q odd.h5 odd_rhs.h5
+  code 0
   last="report >/dev/full"
   sptrsm-factor grid.mtx -o f.h5 --force >/dev/full 2>stderr
   rc=$?

@@ -84,6 +84,35 @@ test_outputs() {
   fi
 }
 
+# File names are bytes. Reports are JSON, hence UTF-8: what is not in a name is replaced there.
+test_names() {
+  system banded 20 2 --nrhs 2
+  for file in s.h5 s_rhs.h5; do cp $file $'\377'"$file"; done
+  for options in "" --stream=1; do
+    run sptrsm-solve -q $'\377s.h5' $'\377s_rhs.h5' -o $'x\377\303\244.h5' --force --json report $options
+    code 0
+    equals "$(field report factors where)" $'\357\277\275s.h5'
+    equals "$(field report rhs where)" $'\357\277\275s_rhs.h5:/B'
+    equals "$(field report output)" $'x\357\277\275\303\244.h5'
+    run sptrsm-verify -q s.h5 $'\377s_rhs.h5' $'x\377\303\244.h5' --json
+    code 0
+    equals "$(field stdout rhs)" $'\357\277\275s_rhs.h5:/B'
+  done
+  run sptrsm-info --json $'\377s.h5'
+  code 0
+  equals "$(field stdout files 0 factors n)" 20
+  run sptrsm-solve $'\377none.h5' s_rhs.h5 -o y.h5 --json report
+  code 5
+  equals "$(field report error message)" $'\357\277\275none.h5: No such file or directory'
+  long=$(printf 'n%.0s' $(seq 260)).h5 # found before the work
+  rejects 5 "$long: File name too long; choose another output" sptrsm-solve none.h5 s_rhs.h5 -o "$long"
+  rejects 5 "$long: File name too long; choose another output" sptrsm-solve none.h5 s_rhs.h5 -o y.h5 --json "$long"
+  rejects 2 "an output has no name" sptrsm-solve none.h5 s_rhs.h5 -o ""
+  for range in 9223372036854775807 9223372036854775808; do
+    rejects 2 "'$range' is not a range a:b" sptrsm-solve s.h5 s_rhs.h5 -o y.h5 --cols $range
+  done
+}
+
 test_bad_input() {
   system chain 4
   cp s_rhs.solution.h5 old 2>/dev/null
@@ -255,23 +284,31 @@ test_interrupt() {
 # A crash of HDF5 on a damaged file, played by a signal: said in plain words, and only while a file is read.
 test_crash() {
   system dense 2000 --compress 9
-  caught=0
-  for k in $(seq 10); do
-    start_solve reading
+  for signal in SEGV BUS ABRT FPE; do
+    caught=0
+    for k in $(seq 10); do
+      start_solve reading
+      kill -$signal $pid
+      wait $pid 2>/dev/null
+      rc=$?
+      last="SIG$signal number $k while reading"
+      missing x.h5
+      [ $rc = 3 ] || continue
+      caught=$((caught + 1))
+      warns "s.h5: reading crashed inside HDF5: the file is damaged"
+      break
+    done
+    check; [ $caught -ge 1 ] || fail "no crash was reported"
+  done
+  mapfile -t entries < <(seq -f "1 %g 1" 200)
+  for rhs in dense sparse; do
+    [ $rhs = dense ] || market s_rhs.h5 general "2000 200 200" "${entries[@]}"
+    start_solve solving
     kill -SEGV $pid
     wait $pid 2>/dev/null
-    rc=$?
-    last="SIGSEGV number $k while reading"
-    missing x.h5
-    [ $rc = 3 ] || continue
-    caught=$((caught + 1))
-    warns "s.h5: reading crashed inside HDF5: the file is damaged"
+    last="SIGSEGV while solving for $rhs right-hand sides"
+    check; grep -q "inside HDF5" stderr && fail "a crash while solving is no damaged file"
   done
-  check; [ $caught -ge 1 ] || fail "no crash was reported"
-  start_solve solving
-  kill -SEGV $pid
-  wait $pid 2>/dev/null
-  check; grep -q "inside HDF5" stderr && fail "a crash while solving is no damaged file"
 }
 
 # Killed without notice at random times: the old output is intact or the new one whole; a temporary file may stay.
