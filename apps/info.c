@@ -120,6 +120,21 @@ static bool has_path(const sptrsm_file_listing *list, const char *path) {
   return false;
 }
 
+/* Why the first group that claims to be a matrix is none. */
+static bool look_at_broken(file_facts *f, const sptrsm_io_options *io) {
+  int e = 0;
+  while (e < f->listing.count && strcmp(f->listing.entries[e].rule, "claims a known form, but breaks it") != 0) e++;
+  char *file = e < f->listing.count ? cli_file_of(f->where) : NULL, *where = NULL;
+  sptrsm_file_matrix *M = NULL;
+  if (file && asprintf(&where, "%s:%s", file, f->listing.entries[e].path) < 0) where = NULL;
+  sptrsm_status status = where ? sptrsm_file_matrix_load(&M, where, io) : SPTRSM_OK;
+  if (status != SPTRSM_OK) note_error(f, status);
+  sptrsm_file_matrix_free(M);
+  free(where);
+  free(file);
+  return status != SPTRSM_OK;
+}
+
 /* A file without matrices is no error: right-hand sides and solutions are files too. */
 static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
   sptrsm_status status = sptrsm_file_list(&f->listing, f->where, io);
@@ -133,8 +148,8 @@ static void look(file_facts *f, sptrsm_context *context, const sptrsm_io_options
     bool several = matrices > 1 && status == SPTRSM_ERR_STRUCTURE && !has_path(&f->listing, "/L"); /* listed: each by its path */
     if (status != SPTRSM_OK && !several) note_error(f, status);
     look_at_general(f, io);
-  } else if (f->listing.count == 1) {
-    status = sptrsm_file_block_load(&f->block, f->where, -1, io);
+  } else if (!look_at_broken(f, io) && f->listing.count == 1) {
+    status = sptrsm_file_reader_open(&f->reader, f->where, -1, io); /* reads no numbers: a block may be larger than memory */
     if (status != SPTRSM_OK) note_error(f, status);
   }
 }
@@ -143,7 +158,7 @@ static void facts_free(file_facts *f) {
   sptrsm_file_listing_free(&f->listing);
   sptrsm_file_factors_free(f->factors);
   sptrsm_file_matrix_free(f->general);
-  sptrsm_file_block_free(f->block);
+  sptrsm_file_reader_close(f->reader);
 }
 
 /* ---- the whole ---- */

@@ -22,7 +22,7 @@ typedef struct {
   sptrsm_file_listing listing;
   sptrsm_file_factors *factors; /* a factor set or a single triangle, or NULL */
   sptrsm_file_matrix *general;  /* a matrix named by its path that is no triangle, or NULL */
-  sptrsm_file_block *block;     /* a dense block named by its path, or NULL */
+  sptrsm_file_reader *reader;   /* of a dense block alone or named by its path, or NULL */
   triangle_facts triangles[2];
   int triangle_count;
   int code;         /* exit code of this file */

@@ -82,12 +82,15 @@ static void print_general(const file_facts *f) {
          (long long)M->cols, cli_dtypes[M->dtype], M->rule, f->error);
 }
 
+static void print_block(const sptrsm_file_block *B) {
+  printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", B->where, B->block.n, (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s",
+         cli_dtypes[B->block.dtype], B->rule);
+}
+
 void facts_text(const file_facts *f) {
   if (f->factors) print_factors(f);
   else if (f->general) print_general(f);
-  else if (f->block)
-    printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", f->block->where, f->block->block.n, (long long)f->block->block.nrhs,
-           f->block->block.nrhs == 1 ? "" : "s", cli_dtypes[f->block->block.dtype], f->block->rule);
+  else if (f->reader) print_block(sptrsm_file_reader_block(f->reader));
   else printf("%s:\n", f->where);
   for (int i = 0; i < f->listing.count; i++) print_entry(&f->listing.entries[i]);
 }

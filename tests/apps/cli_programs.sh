@@ -103,6 +103,13 @@ END
   equals "$(field stdout files 0 factors triangles 0 tiles lines)" 317
   equals "$(field stdout files 0 factors triangles 0 tiles formats 7 name)" "diagonal DIA"
   equals "$(field stdout files 0 factors triangles 0 tiles formats 7 tiles)" 314
+  run sptrsm-info "$here/../data/bad_storage.h5:/bomb" # larger than any memory: none of it is read
+  code 0
+  says "2147483647 rows, 1048576 columns, f64"
+  sed 's/"CSR"/"XYZ"/' grid.h5 >odd.h5 # what is wrong with its only matrix
+  run sptrsm-info odd.h5
+  code 3
+  warns 'odd.h5:/L: Binsparse format "XYZ" is not read'
   run sptrsm-info none.h5 grid.h5:/L
   code 5
   warns "sptrsm-info: error: none.h5: No such file"
