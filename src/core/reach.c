@@ -88,6 +88,7 @@ static sptrsm_status check_list(const int32_t *rows, int64_t count, int32_t n, c
   if (count == SPTRSM_ALL_ROWS) return SPTRSM_OK;
   if (count < 0 || (!rows && count > 0))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld rows at %s", name, (long long)count, rows ? "an array" : "NULL");
+  if (count > n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld rows of %d; drop duplicates", name, (long long)count, n);
   for (int64_t k = 0; k < count; k++) {
     if (rows[k] < 0 || rows[k] >= n)
       return spti_fail(SPTRSM_ERR_ARGUMENT, "%s[%lld] = %d is not a row of 0..%d", name, (long long)k, rows[k], n - 1);

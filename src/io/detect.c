@@ -52,10 +52,19 @@ sptrsm_status spti_io_set_structure(spti_io_form *form, const char *structure, c
                           where, structure);
 }
 
+/* *out NULL: not said. What is said in another way must not pass for that. */
+static sptrsm_status read_member(const char **out, const json_t *object, const char *key, const char *where) {
+  const json_t *value = json_object_get(object, key);
+  *out = json_string_value(value);
+  if (json_is_object(object) && (value == NULL || json_is_string(value))) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: sptrsm must be a JSON object, and %s in it a string", where, key);
+}
+
 sptrsm_status spti_io_form_triangle(spti_io_form *form, const json_t *object, const char *where) {
-  const char *uplo = json_string_value(json_object_get(object, "uplo"));
-  const char *diag = json_string_value(json_object_get(object, "diag"));
-  const char *structure = json_string_value(json_object_get(object, "structure"));
+  const char *uplo, *diag, *structure;
+  SPTI_IO_TRY(read_member(&uplo, object, "uplo", where));
+  SPTI_IO_TRY(read_member(&diag, object, "diag", where));
+  SPTI_IO_TRY(read_member(&structure, object, "structure", where));
   if (uplo != NULL && strcmp(uplo, "lower") == 0) form->uplo = SPTRSM_LOWER;
   else if (uplo != NULL && strcmp(uplo, "upper") == 0) form->uplo = SPTRSM_UPPER;
   else if (uplo != NULL) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: uplo is \"%s\"; use \"lower\" or \"upper\"", where, uplo);

@@ -68,8 +68,8 @@ static sptrsm_status check_target(const sptrsm_file_reader *r, int64_t first, co
   if (to->n != X->n || to->dtype != X->dtype || to->layout != X->layout || to->place != SPTRSM_HOST)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns are read into a host block of the same rows, type and layout", r->X->where);
   if (to->nrhs < 0 || first < 0 || first > X->nrhs - to->nrhs)
-    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld asked for, but it has %lld", r->X->where, (long long)first,
-                            (long long)(first + to->nrhs), (long long)X->nrhs);
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns from column %lld on asked for, but it has %lld", r->X->where,
+                            (long long)to->nrhs, (long long)first, (long long)X->nrhs);
   int64_t dense = to->layout == SPTRSM_ROW_MAJOR ? to->nrhs : to->n;
   if (to->ld == dense || dense == 0) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: ld is %lld, columns are read densely: %lld", r->X->where, (long long)to->ld,

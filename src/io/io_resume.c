@@ -237,6 +237,6 @@ const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *w) {
 int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *w, const char **state) {
   done_record done;
   last_done(&done, w);
-  *state = done.state;
+  if (state != NULL) *state = done.state;
   return done.columns;
 }

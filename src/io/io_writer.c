@@ -195,7 +195,7 @@ static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_option
 
 static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                 const sptrsm_save_options *o) {
-  if (out == NULL || path == NULL || shape == NULL || o == NULL)
+  if (path == NULL || shape == NULL || o == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
   SPTI_IO_TRY(check_shape(shape, o));
   sptrsm_file_writer *w = NULL;
@@ -227,6 +227,7 @@ static sptrsm_status name_parts(sptrsm_file_writer *w) {
 sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr, int64_t step,
                                         const char *inputs, const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
+  if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_create: out is NULL");
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_status status = spti_io_output_begin(&w->out, path, &w->options);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
@@ -271,6 +272,7 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
                                         const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
   int absent = 0;
+  if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_resume: out is NULL");
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_save_options named = w->options;
   named.force = 1; /* an output that is there may be this one, finished */
@@ -288,14 +290,19 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
 
 int sptrsm_file_writer_direct(const sptrsm_file_writer *w) { return w != NULL && w->plain; }
 
+static sptrsm_status check_open(const sptrsm_file_writer *w) {
+  return w->ended ? sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: its writer was finished already; close it", w->part) : SPTRSM_OK;
+}
+
 sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
   if (w == NULL || X == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_write: writer or block is NULL");
+  SPTI_IO_TRY(check_open(w));
   int64_t dense = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs : X->n;
   if (X->n != w->shape.n || X->dtype != w->shape.dtype || X->layout != w->shape.layout || X->place != SPTRSM_HOST || X->ld != dense)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a writer takes dense host blocks of its rows, type and layout", w->out.final);
   if (w->finished || first < 0 || X->nrhs < 1 || first > w->shape.nrhs - X->nrhs || (w->has_berr && berr == NULL))
-    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld of %lld, or their errors are missing", w->out.final,
-                            (long long)first, (long long)(first + X->nrhs), (long long)w->shape.nrhs);
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns from column %lld on of %lld, or their errors are missing", w->out.final,
+                            (long long)X->nrhs, (long long)first, (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
   spti_io_span span = spti_writer_span(w), of_berr = berr_span(w);
   SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
@@ -305,6 +312,10 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
 
 sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t columns, const char *state) {
   if (w == NULL || state == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_checkpoint: writer or state is NULL");
+  SPTI_IO_TRY(check_open(w));
+  if (columns < 0 || columns > w->shape.nrhs)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns of %lld can't be done", w->part, (long long)columns,
+                            (long long)w->shape.nrhs);
   if (!w->plain) return SPTRSM_OK;
   if (fdatasync(w->fd) != 0) return system_failed(w->part);
   int whole = w->latest.first + w->latest.count <= columns;
@@ -337,6 +348,8 @@ static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
 
 sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *report) {
   if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
+  SPTI_IO_TRY(check_open(w));
+  w->ended = 1;
   if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : system_failed(w->journal_name);
   SPTI_IO_TRY(write_end(w, report));
   w->begun = 0; /* committed or discarded */

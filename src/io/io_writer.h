@@ -8,7 +8,7 @@ struct sptrsm_file_writer {
   spti_io_output out; /* plain: its temp is OUT.part, and id is open only at the beginning and the end */
   int begun;          /* out is to be discarded */
   sptrsm_block shape;
-  int has_berr, plain, finished; /* finished: only the journal is left to remove */
+  int has_berr, plain, finished, ended; /* finished: only the journal is left to remove; ended: nothing is */
   sptrsm_save_options options;
   char *name; /* the dataset */
   hid_t dataset, type;

@@ -172,6 +172,10 @@ static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
   if (T->place != SPTRSM_HOST) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: is in device memory; copy it to the host first", name);
   if (T->n < 0 || T->ptr == NULL || sptrsm_dtype_bytes(T->dtype) == 0)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: negative order, no pointers, or unknown dtype", name);
+  for (int64_t j = 0; j <= T->n; j++)
+    if (j == 0 ? T->ptr[j] != 0 : T->ptr[j] < T->ptr[j - 1])
+      return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: ptr[%lld] = %lld: pointers begin with 0 and do not decrease", name, (long long)j,
+                              (long long)T->ptr[j]);
   if (T->ptr[T->n] > 0 && (T->idx == NULL || T->val == NULL))
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: has entries but no arrays", name);
   return SPTRSM_OK;

@@ -131,6 +131,7 @@ test_bad_input() {
   echo text >text.h5
   : >empty.h5
   head -c 900 s.h5 >cut.h5
+  sed 's/"diag":"nonunit"/"diag":123456789/' s.h5 >diag.h5
   mkdir folder.h5
   echo precious >s_rhs.solution.h5
   cp s_rhs.solution.h5 old
@@ -144,6 +145,7 @@ test_bad_input() {
 3|text.h5|s_rhs.h5||not an HDF5 file
 3|empty.h5|s_rhs.h5||is empty
 5|cut.h5|s_rhs.h5||truncated
+3|diag.h5|s_rhs.h5||diag in it a string
 5|s.h5:/none|s_rhs.h5||no such object; there is L
 3|s_rhs.h5|s_rhs.h5||neither a matrix nor a factor set
 3|s.h5:/L/data|s_rhs.h5||not a sparse matrix

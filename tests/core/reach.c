@@ -244,6 +244,8 @@ Test(reach, refusals) {
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero[2] = 4 comes after 4");
   q.nonzero_count = -2;
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero: -2 rows");
+  q.nonzero_count = CHAIN + 1; /* more than there are: none of them is read */
+  expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero: 11 rows of 10");
   q.nonzero_count = SPTRSM_ALL_ROWS;
   q.wanted_count = 1;
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "wanted: 1 rows at NULL");

@@ -299,6 +299,15 @@ Test(io_save, bad_calls) {
   cr_assert(sptrsm_file_factors_save(file, NULL, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
   sptrsm_factors_init(&f);
   cr_assert(sptrsm_file_factors_save(file, &f, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
+  int64_t decreasing[] = {0, 3, 1, 2}, negative[] = {0, 1, 2, -3}, late[] = {1, 1, 1, 2};
+  const int64_t *const pointers[] = {decreasing, negative, late};
+  sptrsm_sparse L = {.dtype = SPTRSM_F64, .diag = SPTRSM_UNIT, .n = 3, .idx = (int32_t[3]){0, 1, 2}, .val = (double[3]){1, 1, 1}};
+  f.L = &L;
+  for (int k = 0; k < 3; k++) {
+    L.ptr = pointers[k];
+    cr_assert(sptrsm_file_factors_save(file, &f, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), "L: ptr[") != NULL, "%s", sptrsm_last_error());
+  }
   cr_assert(count_files() == 0);
   free(X.data);
 }

@@ -192,6 +192,7 @@ Test(io_stream, wrong_requests_are_refused) {
   OK(sptrsm_file_reader_open(&r, file, 5, NULL));
   OK(sptrsm_file_reader_read(r, 2, &X));
   cr_assert(sptrsm_file_reader_read(r, 3, &X) == SPTRSM_ERR_ARGUMENT && sptrsm_file_reader_read(r, -1, &X) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_reader_read(r, INT64_MAX, &X) == SPTRSM_ERR_ARGUMENT);
   X.ld = 3;
   cr_assert(sptrsm_file_reader_read(r, 0, &X) == SPTRSM_ERR_ARGUMENT);
   X.ld = 2, X.dtype = SPTRSM_F32;
@@ -276,10 +277,29 @@ Test(io_stream, parts_make_the_whole) {
     OK(write_part(w, layout, 10));
     cr_assert(write_part(w, layout, -5) == SPTRSM_ERR_ARGUMENT && !is_file(file));
     OK(sptrsm_file_writer_finish(w, "{\"a\":1}"));
+    cr_assert(sptrsm_file_writer_finish(w, "{}") == SPTRSM_ERR_ARGUMENT && strstr(sptrsm_last_error(), "finished already") != NULL);
+    cr_assert(write_part(w, layout, 0) == SPTRSM_ERR_ARGUMENT && sptrsm_file_writer_checkpoint(w, 10, "") == SPTRSM_ERR_ARGUMENT);
     sptrsm_file_writer_close(w);
     check_written("{\"a\":1}");
     cr_assert(remove(file) == 0);
   }
+}
+
+Test(io_stream, wrong_writes_are_refused) {
+  sptrsm_save_options o = writer_options();
+  sptrsm_block shape = shape_of(SPTRSM_COL_MAJOR), X = shape;
+  sptrsm_file_writer *w = NULL;
+  cr_assert(sptrsm_file_writer_create(NULL, file, &shape, 1, STEP, "inputs", &o) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_resume(NULL, file, &shape, 1, &o) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_create(&w, file, NULL, 1, STEP, "inputs", &o) == SPTRSM_ERR_ARGUMENT && w == NULL);
+  OK(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "inputs", &o));
+  X.ld = N;
+  cr_assert(sptrsm_file_writer_write(w, INT64_MAX, &X, NULL) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_checkpoint(w, -1, "") == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_checkpoint(w, NRHS + 1, "") == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_resumed(w, NULL) == 0);
+  sptrsm_file_writer_close(w);
+  cr_assert(count_files() == 0);
 }
 
 Test(io_stream, what_is_closed_unfinished_is_removed_or_kept) {
