@@ -10,7 +10,7 @@ typedef struct {
   int32_t rows, least; /* of a panel: core/row_panels_gpu.h */
   int32_t window;      /* positions in ready order whose columns may share steps: a multiple of 64 */
   int32_t bound;       /* of abs(inverse) abs(diagonal block), for rows of few terms: above it a product with the inverse is refined, */
-  int32_t refine;      /* and above this one the block is substituted; in f32 above SPTI_BLOCK_REFINE_F32, if that is less */
+  int32_t refine;      /* and above this one, in solutions and in residuals, the block is substituted; in f32 above SPTI_BLOCK_REFINE_F32 */
 } spti_block_settings;
 
 /* The inverse is kept in the type of the values; a step of refinement leaves (bound * unit roundoff)^2 of its error. */

@@ -4,7 +4,8 @@
  * step is found by bisection. The inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for
  * all columns together. It is used alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay
  * below a bound on average over each row; a row of many terms has room for more. A step of refinement squares what the product loses, so
- * with one the bound is far higher.
+ * with one the bound is far higher: on what each solution's roundings are amplified by, as if all were equally large, or on what the
+ * residuals' are. Either is enough for a panel, as the step contracts in either measure; where unknowns are scaled far apart only the second stays small.
  * An average hides rows that amplify far more. Where one does, solutions of one panel may be of very different sizes, and what cancels
  * cannot be judged by row sums: the panel is refined, and its near columns are not multiplied in advance.
  * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
@@ -191,7 +192,10 @@ SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, in
   }
 }
 
-/* Whole block: what row `thread` asks for, flags of the panel. Roundings of the products are amplified by abs(inverse) abs(D) in the
+/* Beside the flags of a panel: rows whose solutions, and whose residuals, amplify roundings too far for a step of refinement. */
+enum { FAR_BY_SOLUTION = 8, FAR_BY_RESIDUAL = 16, ROW_FLAGS = 5 };
+
+/* Whole block: what row `thread` asks for. Roundings of the products are amplified by abs(inverse) abs(D) in the
  * solutions, which the residual of a row adds up with abs(D) as weights. */
 template <typename T, typename W>
 SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t first, int32_t rows) {
@@ -218,9 +222,17 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
   const double limit = limit_of_row(a, first + i);
   const bool accurate = residual <= limit * sum, spread = most > SPTI_BLOCK_SPREAD * limit;
   const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
-  if (!(most <= a.refine || accurate) || huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
-  if (tiny || spread || lost > range<T>::LEAST) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
-  return accurate ? 0 : SPTI_BLOCK_REFINE;
+  if (huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
+  const int32_t too_far = (most <= a.refine || accurate ? 0 : FAR_BY_SOLUTION) | (residual <= a.refine * sum ? 0 : FAR_BY_RESIDUAL);
+  if (tiny || spread || lost > range<T>::LEAST) return too_far | SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
+  return too_far | (accurate ? 0 : SPTI_BLOCK_REFINE);
+}
+
+/* Of what all rows of a panel ask for. */
+SPTI_DEVICE int32_t flags_of_panel(int32_t asked) {
+  const int32_t too_far = FAR_BY_SOLUTION | FAR_BY_RESIDUAL;
+  if ((asked & SPTI_BLOCK_SUBSTITUTE) || (asked & too_far) == too_far) return SPTI_BLOCK_SUBSTITUTE;
+  return asked & ~too_far;
 }
 
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {
@@ -248,12 +260,12 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
   }
   const int32_t mine = flag_of_row<T>(a, t, first, rows);
   int32_t flags = 0;
-  for (const int32_t flag : {SPTI_BLOCK_SUBSTITUTE, SPTI_BLOCK_REFINE, SPTI_BLOCK_APART}) flags |= any(mine & flag) ? flag : 0;
+  for (int32_t flag = 1; flag < 1 << ROW_FLAGS; flag *= 2) flags |= any(mine & flag) ? flag : 0;
   if (lane() == 0) asked[warp_in_block()] = flags;
   syncthreads();
   if (thread_in_block() != 0) return;
   for (int32_t w = 1; w < INVERSE_WARPS; w++) flags |= asked[w];
-  if (flags & SPTI_BLOCK_SUBSTITUTE) flags = SPTI_BLOCK_SUBSTITUTE;
+  flags = flags_of_panel(flags);
   store(a.flags + p, flags);
   if (flags) red_add(a.flagged + (flags != SPTI_BLOCK_SUBSTITUTE), 1);
 }

@@ -243,7 +243,7 @@ static double limit_of(const maker *m, int32_t s) {
 static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN, step = is_single(m->v) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
   double amplified[SPTI_BLOCK_ROWS], lost = 0, total = 0;
-  bool tiny = false, huge = false, accurate = true, bounded = true, spread = false;
+  bool tiny = false, huge = false, accurate = true, small_solutions = true, small_residuals = true, spread = false;
   for (int32_t i = 0; i < places; i++) {
     double sum = 0, all = 0, residual = 0, weights = 0;
     for (int32_t k = 0; k <= i; k++) {
@@ -261,11 +261,12 @@ static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_
     const bool good = residual <= limit_of(m, m->first[q] + i) * weights;
     accurate = accurate && good;
     spread |= sum > SPTI_BLOCK_SPREAD * limit_of(m, m->first[q] + i);
-    bounded = bounded && (good || sum <= m->rules->refine);
+    small_solutions = small_solutions && (good || sum <= m->rules->refine);
+    small_residuals = small_residuals && residual <= m->rules->refine * weights;
     const double row = total * (step + DBL_TRUE_MIN * (sum + SPTI_BLOCK_ROWS * all));
     if (!(row <= lost)) lost = row;
   }
-  if (huge || !(lost * lost <= least) || !bounded) return SPTI_BLOCK_SUBSTITUTE;
+  if (huge || !(lost * lost <= least) || !(small_solutions || small_residuals)) return SPTI_BLOCK_SUBSTITUTE;
   if (tiny || spread || lost > least) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
   return accurate ? 0 : SPTI_BLOCK_REFINE;
 }

@@ -323,6 +323,26 @@ Test(simt_block_analysis, one_row_that_amplifies_far_more) {
   second_diagonal<std::complex<double>>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
 }
 
+/* A chain of 64 rows whose unknowns are scaled in turn: each row has entries `before` and 1, or 1 and `before`. */
+template <typename T> static void scaled_chain(float before, bool in_turn, int32_t flags) {
+  rows_by_hand<T> rows;
+  for (int32_t i = 0; i < 64; i++) {
+    const bool large = in_turn && i % 2 == 0;
+    if (i > 0) rows.add(i - 1, T(large ? 1 : before));
+    rows.end_row(T(large ? before : 1));
+  }
+  rows.expect_flags(flags, "unknowns scaled by " + std::to_string(before));
+}
+
+/* Solutions of very different sizes alone are no reason to substitute: what counts is whether a step of refinement makes residuals small. */
+Test(simt_block_analysis, unknowns_scaled_far_apart) {
+  scaled_chain<double>(1e3f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  scaled_chain<double>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  scaled_chain<float>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  scaled_chain<std::complex<double>>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  scaled_chain<double>(2, false, SPTI_BLOCK_SUBSTITUTE);
+}
+
 /* One wrong element in any of the arrays must not pass. */
 Test(simt_block_analysis, what_is_wrong_is_noticed) {
   block_case c;

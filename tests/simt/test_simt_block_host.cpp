@@ -136,6 +136,21 @@ template <typename T> struct pair_of_rows {
   }
 };
 
+/* x0 = 3, 2 x(i-1) + x(i) = 0: roundings are amplified by some 2 2^rows in the last solution, by 4/3 2^rows in its residual. */
+template <typename T> void rows_that_double(int rows, const char *flags) {
+  small_system<T> system;
+  system.B.assign(size_t(rows), T(0));
+  system.B[0] = 3;
+  system.ptr.push_back(0);
+  for (int i = 0; i < rows; i++) {
+    if (i > 0) system.idx.push_back(i - 1), system.val.push_back(2);
+    system.idx.push_back(i), system.val.push_back(1);
+    system.ptr.push_back(int64_t(system.idx.size()));
+  }
+  const std::vector<T> X = system.solve("", flags);
+  for (int i = 0; i < rows; i++) cr_assert_eq(X[size_t(i)], std::ldexp(T(i % 2 ? -3 : 3), i), "row %d: %g", i, double(X[size_t(i)]));
+}
+
 } // namespace
 
 /* A product with the inverse that overflows in one row must not be felt in rows that do not need it: the step of refinement multiplies
@@ -148,10 +163,13 @@ Test(simt_block_host, overflow_in_a_refined_panel) {
 
 /* What refinement can bring back depends on the precision of the inverse. */
 Test(simt_block_host, bounds_of_refinement) {
-  pair_of_rows<float>{1, 400, 1, 3}.check("refined=1 substituted=0"); /* a row sum of abs(inverse) abs(T) is 801 */
-  pair_of_rows<float>{1, 600, 1, 3}.check("refined=0 substituted=1 apart=0");
-  pair_of_rows<double>{1, 600, 1, 3}.check("refined=1 substituted=0");
-  pair_of_rows<double>{1, 6e5, 1, 3}.check("refined=0 substituted=1 apart=0");
+  pair_of_rows<float>{1, 400, 1, 3}.check("refined=1 substituted=0");  /* a row sum of abs(inverse) abs(T) is 801 */
+  pair_of_rows<float>{1, 6e5f, 1, 3}.check("refined=1 substituted=0"); /* 1200001, but three roundings at most in a residual */
+  pair_of_rows<double>{1, 6e9, 1, 3}.check("refined=1 substituted=0");
+  rows_that_double<float>(7, "refined=1 substituted=0");
+  rows_that_double<float>(10, "refined=0 substituted=1 apart=0");
+  rows_that_double<double>(17, "refined=1 substituted=0");
+  rows_that_double<double>(20, "refined=0 substituted=1 apart=0");
 }
 
 /* An entry of the inverse that underflows, here even to zero, comes back in the step of refinement; where too much is lost, or an entry
