@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define SPTRSM_AUTO_FEATURES 8
+#define SPTRSM_AUTO_FEATURES 9
 SPTRSM_API const char *sptrsm_auto_feature(int index); /* its name, static storage; NULL beyond 0 <= index < SPTRSM_AUTO_FEATURES */
 
 /* values [SPTRSM_AUTO_FEATURES]: those of op(T) with options->nrhs_hint right-hand sides (0: unknown); options NULL: the defaults. Also

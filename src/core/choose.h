@@ -16,6 +16,7 @@ typedef struct {
   bool deterministic; /* only methods that give the same bits on every run */
   int64_t nrhs;       /* expected right-hand sides, 0: unknown */
   int32_t n;
+  int64_t nnz;
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
   int32_t panel_hops; /* of row panels (spti_row_panels_hops), 0: not looked for; levels may then be any number that is enough for them */

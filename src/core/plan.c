@@ -119,7 +119,8 @@ static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all
                        .device = plan->context->description,
                        .deterministic = plan->options.deterministic,
                        .nrhs = plan->options.nrhs_hint,
-                       .n = plan->view.n};
+                       .n = plan->view.n,
+                       .nnz = plan->view.nnz};
   return f->place == SPTRSM_CUDA ? add_stencil_or_levels(f, plan, all) : spti_chained_share(&f->chained, &plan->view);
 }
 

@@ -9,7 +9,8 @@
 
 /* A problem on a GPU. */
 static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wide, int64_t nrhs) {
-  return (spti_features){.place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
+  return (spti_features){
+      .place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .nnz = (int64_t)100 * n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
 }
 
 /* A factor, or another problem whose row panels were looked at. */
@@ -41,7 +42,10 @@ Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
     expect(problem(466316, 2, 0, 2, counts[c]), "levelset");
     expect(problem(43243, 1104, 983, 45, counts[c]), "gather");
     expect(problem(150102, 733, 7, 658, counts[c]), "gather");
-    expect(problem(7740, 6236, 6230, 0, counts[c]), counts[c] == 5 ? "levelset" : "gather");
+    expect(problem(7740, 6236, 6230, 0, counts[c]), counts[c] == 5 || counts[c] == 32 ? "levelset" : "gather");
+    spti_features chain = problem(30004, 10003, 10000, 2, counts[c]); /* bloweya LU L */
+    chain.nnz = 90007;
+    expect(chain, "levelset");
   }
 }
 
@@ -100,7 +104,7 @@ Test(choose, stencils) {
 
 /* What is left where the methods chosen before refused. */
 Test(choose, the_next_method) {
-  static const char *const left[] = {"block", "levelset", "syncfree-csc", "syncfree-csr", "gather", "syncfree-csr:order=level"};
+  static const char *const left[] = {"block", "levelset", "levelset", "syncfree-csc", "syncfree-csr", "gather", "syncfree-csr:order=level"};
   const spti_features chain = with_panels(problem(250000, 250000, 250000, 0, 1), 3907);
   int from = 0;
   for (size_t m = 0; m < sizeof left / sizeof *left; m++) {
@@ -143,7 +147,17 @@ Test(choose, at_the_bounds) {
   expect(problem(89999, 100, 0, 100, 3), "gather");
   expect(problem(1000, 100, 79, 12, 2), "syncfree-csr");
   expect(problem(1000, 100, 80, 12, 8), "levelset");
-  expect(problem(1000, 100, 80, 12, 9), "gather");
+  expect(problem(1000, 100, 80, 12, 9), "levelset");
+  expect(problem(1000, 100, 80, 12, 128), "levelset");
+  expect(problem(1000, 100, 80, 12, 129), "gather");
+  expect(problem(1000, 100, 79, 12, 9), "gather");
+  expect(problem(1000, 100, 80, 13, 9), "gather");
+  expect(problem(1001, 100, 80, 12, 9), "gather");
+  spti_features few_entries = problem(1000, 100, 80, 12, 129);
+  few_entries.nnz = 3200;
+  expect(few_entries, "levelset");
+  few_entries.nnz++;
+  expect(few_entries, "gather");
   expect(problem(1000, 100, 79, 12, 1), "syncfree-csc");
   expect(problem(1000, 100, 80, 13, 1), "syncfree-csc");
   expect(problem(14000, 100, 0, 100, 1), "syncfree-csc");
