@@ -92,8 +92,8 @@ static const row table[] = {
      .thin_share = {0.8, 0},
      .method = "levelset",
      .reason = "deep, some rows a level: levels walked by one block a few right-hand sides"},
-    /* 512: bloweya L, 9 entries a level, 1.6 (gather 5.3), by KLU, 5, 2.6 (9.8), bloweya_tri, 10, 3.4 (5.1); but sherman5 U, 146, 0.42 (0.25),
-     * L, 179, 0.76 (0.25), ex40 U, 221, 8.5 (4.6) */
+    /* 512: bloweya L, 9 entries a level, 1.6 (gather 5.3), by KLU, 5, 2.6 (9.8), bloweya_tri, 10, 3.4 (5.1); but sherman5 U, 146,
+     * 0.42 (0.25), L, 179, 0.76 (0.25), ex40 U, 221, 8.5 (4.6) */
     {.name = "chains",
      .place = SPTRSM_CUDA,
      .deterministic = true,

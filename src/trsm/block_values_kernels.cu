@@ -4,8 +4,9 @@
  * step is found by bisection. The inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for
  * all columns together. It is used alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay
  * below a bound on average over each row; a row of many terms has room for more. A step of refinement squares what the product loses, so
- * with one the bound is far higher: on what each solution's roundings are amplified by, as if all were equally large, or on what the
- * residuals' are. Either is enough for a panel, as the step contracts in either measure; where unknowns are scaled far apart only the second stays small.
+ * with one the bound is far higher: on what the roundings of each solution are amplified by, as if all were equally large, or on what
+ * those of the residuals are. Either is enough for a panel, as the step contracts in either measure; where unknowns are scaled far apart
+ * only the second stays small.
  * An average hides rows that amplify far more. Where one does, solutions of one panel may be of very different sizes, and what cancels
  * cannot be judged by row sums: the panel is refined, and its near columns are not multiplied in advance.
  * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is

@@ -334,7 +334,8 @@ template <typename T> static void scaled_chain(float before, bool in_turn, int32
   rows.expect_flags(flags, "unknowns scaled by " + std::to_string(before));
 }
 
-/* Solutions of very different sizes alone are no reason to substitute: what counts is whether a step of refinement makes residuals small. */
+/* Solutions of very different sizes alone are no reason to substitute: what counts is whether a step of refinement makes residuals
+ * small. */
 Test(simt_block_analysis, unknowns_scaled_far_apart) {
   scaled_chain<double>(1e3f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
   scaled_chain<double>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
