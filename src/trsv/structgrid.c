@@ -1,5 +1,5 @@
-/* structgrid -- structured grids without level sets. Up to eight right-hand sides, or one of D3N33: tiles of grid lines are solved step by
- * step, one row of each line in a step. More: a warp solves a grid line, lanes over right-hand sides.
+/* structgrid -- structured grids without level sets. Up to eight right-hand sides (on small grids two, of D3N33 one): tiles of grid lines
+ * are solved step by step, one row of each line in a step. More: a warp solves a grid line, lanes over right-hand sides.
  * x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s), with s = x + y X + z X Y.
  * Source: [chen2023structured]: grid lines instead of rows, the matrix read ahead of the dependencies, no analysis but a look at the
  * pattern. Differs: a block has 32 lines of each of four planes, each a step or two behind the one before, so that all that a row needs
@@ -31,14 +31,18 @@ static const char *const map_names[] = {"row", "stream", NULL}, *const state_nam
 static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
 enum { KEPT_MOST = 256 };      /* MiB */
-enum { TILES_MOST = 8 };       /* right-hand sides that tiles solve if tasks leaves it open; more are for pencils */
-enum { WIDE_TILES_MOST = 1 };  /* of D3N33: a step of its tiles takes as long as a hop of pencils */
-enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
+/* Right-hand sides that tiles solve if tasks leaves it open; more are for pencils. On large grids, which pencils write once more, eight; on
+ * small ones, where hops count, two: with 3 to 8 pencils take 0.75 to 0.99 of the time of tiles up to D3N27 96^3, D3N7 and D3N13 64^3, but
+ * 0.94 to 1.2 of it on 96^3 of those (H200, f64). Of D3N33 one, since a step of its tiles takes as long as a hop of pencils. */
+enum { TILES_MOST = 8, SMALL_TILES_MOST = 2, WIDE_TILES_MOST = 1 };
+enum { SMALL_GRID = 1 << 19, SMALL_CUBES = 1 << 20 }; /* rows */
+enum { BEYOND = 256 };                                /* what kernels count beyond a line's last row is less */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
   spti_structgrid_tiling tiling;
   int32_t layout, tasks, tiles;
+  int32_t tiles_most;          /* right-hand sides that are solved by tiles, if tasks is by width */
   int32_t kept;                /* MiB of right-hand sides that pencils keep of a solve in place */
   spti_structgrid_lines lines; /* tasks=lines: the tiles' members below are not used */
   int32_t *order;              /* [tiles][2] */
@@ -75,11 +79,14 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   return status;
 }
 
-static int32_t tiles_most(const state *s) { return s->stencil.cube && s->stencil.far ? WIDE_TILES_MOST : TILES_MOST; }
+static int32_t tiles_most(const sptrsm_plan *plan, const spti_stencil *stencil) {
+  if (stencil->cube && stencil->far) return WIDE_TILES_MOST;
+  return plan->view.n <= (stencil->cube ? SMALL_CUBES : SMALL_GRID) ? SMALL_TILES_MOST : TILES_MOST;
+}
 
 /* By tiles, or by pencils? */
 static bool uses_pencils(const state *s, int32_t width) {
-  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > tiles_most(s));
+  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > s->tiles_most);
 }
 /* Whether some solve may be by tiles. */
 static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->tasks == TASKS_BY_WIDTH; }
@@ -155,7 +162,8 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(check_size(plan));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
-  if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > tiles_most(s)) s->tasks = TASKS_PENCILS;
+  s->tiles_most = tiles_most(plan, &s->stencil);
+  if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > s->tiles_most) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
   if (!is_whole(plan, &s->stencil)) {
@@ -214,7 +222,7 @@ static int32_t columns_of(const state *s, int32_t width) { return width < s->til
 
 /* What tiles tell each other of up to `panel` right-hand sides; -1: more than fits. */
 static int64_t edges_of(const state *s, int32_t panel) {
-  const int32_t most = s->tasks == TASKS_BY_WIDTH ? tiles_most(s) : SPTI_STRUCTGRID_COLUMNS, width = panel < most ? panel : most;
+  const int32_t most = s->tasks == TASKS_BY_WIDTH ? s->tiles_most : SPTI_STRUCTGRID_COLUMNS, width = panel < most ? panel : most;
   if (width == 0) return 0;
   const int64_t columns = columns_of(s, width), whole = (width + columns - 1) / columns * columns;
   int64_t values;
