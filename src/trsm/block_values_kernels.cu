@@ -20,8 +20,6 @@
 namespace spti {
 
 enum {
-  CLEAR_THREADS = 256,
-  CLEAR_BLOCKS = 1056,
   VALUES_THREADS = 256,
   VALUES_ENTRIES = 8 /* of a thread, at most */,
   DEVICE_THREADS = 1 << 18,

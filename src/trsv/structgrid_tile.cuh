@@ -22,7 +22,7 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape : grid
   static constexpr int CORNERS = Cube ? PLANES_BACK * LINES_BACK : 0, AROUND = EDGE + CORNERS; /* lines of other tiles that a tile needs */
 
   /* Solutions of the last RING steps stand in shared memory; a row's values are there DEPTH steps, at most. CHUNK rows of a line are
-   * fetched together, FLUSH are written together. */
+   * fetched together, FLUSH are written together. ROOM leaves 200 bytes to the ticket and to what arrays are aligned by. */
   static constexpr int RING = Cube && Far ? 16 : 8, ACROSS = LANES + LINES_BACK, FACE = (PLANES + PLANES_BACK) * ACROSS;
   static constexpr int CHUNK = Cube || Far ? 4 : 8, FLUSH = 4;
   static constexpr int ROOM =
