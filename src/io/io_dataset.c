@@ -15,6 +15,11 @@ sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t ==
 
 static sptrsm_dtype real_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_F32 : SPTRSM_F64; }
 
+/* Numbers that --dtype made single were not zero or infinite in the file, maybe. */
+const char *spti_io_precision_note(sptrsm_dtype t) {
+  return real_of(t) == SPTRSM_F32 ? " (in single precision; --dtype f64 or c128 holds more)" : "";
+}
+
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where) {
   if (asked != SPTRSM_AS_STORED && spti_io_is_complex(stored) && !spti_io_is_complex((sptrsm_dtype)asked))
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: values are complex and can't become real; use --dtype %s", where,

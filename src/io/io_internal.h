@@ -165,6 +165,7 @@ void spti_io_sum_duplicates(sptrsm_file_matrix *M);             /* of a sorted m
 sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M); /* sorted, no duplicates */
 /* First non-finite entry: STRUCTURE off the diagonal, SINGULAR on it (skipped unless diagonal is set). */
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal);
+const char *spti_io_precision_note(sptrsm_dtype); /* for messages about such entries, and zeros */
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
 typedef enum { SPTI_ALONE, SPTI_L_OF_SET, SPTI_L_WITH_U, SPTI_U_WITH_L } spti_io_role; /* for what a message can advise */
 sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_io_role, const sptrsm_io_options *);

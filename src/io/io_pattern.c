@@ -167,8 +167,8 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
     }
   if (bad == 0) return SPTRSM_OK;
   return sptrsm_error_set(row == col ? SPTRSM_ERR_SINGULAR : SPTRSM_ERR_STRUCTURE,
-                          "%s: entry (%lld,%lld) is NaN or infinite, the first of %lld; repair what wrote it", M->where, (long long)row,
-                          (long long)col, (long long)bad);
+                          "%s: entry (%lld,%lld) is NaN or infinite%s, the first of %lld; repair what wrote it", M->where, (long long)row,
+                          (long long)col, spti_io_precision_note(M->dtype), (long long)bad);
 }
 
 /* ---- conversion ---- */

@@ -121,12 +121,12 @@ static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo upl
       return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: row %lld has no diagonal entry; use --unit if the diagonal is one", M->where,
                               (long long)j);
     if (spti_io_zero(M->dtype, M->val, p))
-      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: diagonal entry (%lld,%lld) is zero; the matrix is singular", M->where, (long long)j,
-                              (long long)j);
+      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: diagonal entry (%lld,%lld) is zero%s; the matrix is singular", M->where,
+                              (long long)j, (long long)j, spti_io_precision_note(M->dtype));
     if (!spti_io_finite(M->dtype, M->val, p))
       return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
-                              "%s: diagonal entry (%lld,%lld) is NaN or infinite; repair the factorisation that wrote it", M->where,
-                              (long long)j, (long long)j);
+                              "%s: diagonal entry (%lld,%lld) is NaN or infinite%s; repair the factorisation that wrote it", M->where,
+                              (long long)j, (long long)j, spti_io_precision_note(M->dtype));
   }
   return SPTRSM_OK;
 }

@@ -249,8 +249,8 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, dtype, v);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++)
     if (!spti_io_finite(dtype, v, i))
-      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite; repair the factorisation that wrote it", d->where,
-                                (long long)i);
+      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite%s; repair the factorisation that wrote it", d->where,
+                                (long long)i, spti_io_precision_note(dtype));
   if (status == SPTRSM_OK) *out = v;
   else free(v);
   return status;
@@ -308,7 +308,8 @@ sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *r) {
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) {
     int coupled = sub != NULL && (!spti_io_zero(dtype, sub, i) || (i > 0 && !spti_io_zero(dtype, sub, i - 1)));
     if (spti_io_zero(dtype, v, i) && !coupled)
-      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero; the matrix is singular", d.where, (long long)i);
+      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero%s; the matrix is singular", d.where, (long long)i,
+                                spti_io_precision_note(dtype));
   }
   spti_io_dataset_close(&d);
   return status;

@@ -122,6 +122,9 @@ test_bad_input() {
   market zero.mtx general "4 4 4" "1 1 2" "2 2 0" "3 3 2" "4 4 2"
   market nan.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "4 1 nan"
   market infinite.mtx general "4 4 4" "1 1 2" "2 2 inf" "3 3 2" "4 4 2"
+  market huge.mtx general "4 4 4" "1 1 2" "2 2 1e300" "3 3 2" "4 4 2"
+  market beside.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "4 1 1e300"
+  market tiny.mtx general "4 4 4" "1 1 2" "2 2 1e-300" "3 3 2" "4 4 2"
   market twice.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "4 4 2"
   market wide.mtx general "4 5 4" "1 1 2" "2 2 2" "3 3 2" "4 4 2"
   market outside.mtx general "4 4 5" "1 1 2" "2 2 2" "3 3 2" "4 4 2" "5 1 2"
@@ -154,7 +157,10 @@ test_bad_input() {
 4|missing.mtx|s_rhs.h5||row 2 has no diagonal entry; use --unit
 4|zero.mtx|s_rhs.h5||diagonal entry (1,1) is zero
 4|infinite.mtx|s_rhs.h5||diagonal entry (1,1) is NaN or infinite
-3|nan.mtx|s_rhs.h5||entry (3,0) is NaN or infinite
+3|nan.mtx|s_rhs.h5||entry (3,0) is NaN or infinite, the first of 1
+4|huge.mtx|s_rhs.h5|--dtype f32|entry (1,1) is NaN or infinite (in single precision; --dtype f64 or c128 holds more)
+3|beside.mtx|s_rhs.h5|--dtype c64|entry (3,0) is NaN or infinite (in single precision; --dtype f64 or c128 holds more)
+4|tiny.mtx|s_rhs.h5|--dtype f32|entry (1,1) is zero (in single precision; --dtype f64 or c128 holds more); the matrix is singular
 3|twice.mtx|s_rhs.h5||row 3 has column 3 twice; use --tidy
 3|wide.mtx|s_rhs.h5||is 4 x 5
 3|outside.mtx|s_rhs.h5||line 7: entry (5,1) lies outside
