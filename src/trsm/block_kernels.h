@@ -62,7 +62,7 @@ typedef struct {
   int32_t backward; /* place s is row n-1-s, not row s */
   spti_transfer between;
   void *work;         /* two blocks of n rows, by place (core/two_blocks.cuh) */
-  int64_t ld;         /* of the work blocks, at least between.width, and even unless it is 1 */
+  int64_t ld;         /* of the work blocks, at least between.width, even unless it is 1; a row of less than 2^31 bytes */
   int32_t tile;       /* right-hand sides of a thread block: 8, 16 or 32 (complex: 16 at most); tiles * count < 2^31 */
   spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as the last solve or the start left it */
 } spti_block_solve_args;
