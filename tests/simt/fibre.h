@@ -9,12 +9,14 @@
 
 #include <memory>
 
+#ifndef SIMT_WITH_ASAN /* said where this is not instrumented itself, but kernels are */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SIMT_WITH_ASAN 1
 #endif
 #elif defined(__SANITIZE_ADDRESS__)
 #define SIMT_WITH_ASAN 1
+#endif
 #endif
 #ifndef SIMT_WITH_ASAN
 #define SIMT_WITH_ASAN 0
@@ -33,8 +35,12 @@ namespace simt {
 
 class fibre {
 public:
-  /* A fibre without start() stands for the stack it is first switched away from. */
+  /* A fibre without start() stands for the stack it is first switched away from. One that has finished goes on after finish(). */
   void start(void (*body)()) {
+    if (finished) {
+      finished = false;
+      return;
+    }
     if (!stack) stack.reset(new char[STACK_BYTES]);
 #if SIMT_WITH_ASAN
     __asan_unpoison_memory_region(stack.get(), STACK_BYTES); /* frames of a lane that was given up */
@@ -57,6 +63,11 @@ public:
     swapcontext(&from.context, &to.context);
 #endif
     arrive(fake);
+  }
+  /* What the body is for is done; returns when started and changed to again. */
+  static void finish(fibre &from, fibre &to) {
+    from.finished = true;
+    change(from, to);
   }
   /* The first call on a new stack. */
   static void arrived() { arrive(nullptr); }
@@ -96,6 +107,7 @@ private:
   std::unique_ptr<char[]> stack;
   ucontext_t context;
   [[maybe_unused]] bool entered = true;
+  bool finished = false;
 };
 
 } // namespace simt

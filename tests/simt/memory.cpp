@@ -3,18 +3,12 @@
 
 #include <algorithm>
 
+#include "simt/word_access.h"
+
 namespace simt {
 
 enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3, STALE_READS_LIMIT = 8, RETIRED_LIMIT = 512 };
 static const moment FOREVER = ~moment(0);
-
-static size_t bytes_of(word kind) { return kind == word::i32 || kind == word::f32 ? 4 : 8; }
-
-static uint64_t raw_read(const char *address, word kind) {
-  uint64_t bits = 0;
-  memcpy(&bits, address, bytes_of(kind));
-  return bits;
-}
 
 template <typename W> static uint64_t sum_bits(uint64_t a, uint64_t b) {
   W x, y;
@@ -68,6 +62,7 @@ void memory::start(random_source *source, int percent) {
   stale_percent = percent;
   constant_written = false;
   locations.clear();
+  buffered = 0;
   clock = 1;
   retired.start(nullptr, nullptr, 0);
 }
@@ -77,7 +72,7 @@ memory::location &memory::at(const char *address, word kind) {
   if (found != locations.end()) return found->second;
   location &l = locations[address];
   l.versions = 1;
-  l.history[0] = {raw_read(address, kind), 0, 0, 0, nullptr, 0, 0};
+  l.history[0] = {read_word(address, kind), 0, 0, 0, nullptr, 0, 0};
   return l;
 }
 
@@ -98,13 +93,14 @@ void memory::perform(viewer *by, const buffered_write &w, bool release) {
     l.versions--;
   }
   l.history[size_t(l.versions++)] = v;
-  memcpy(w.address, &v.bits, bytes_of(w.kind));
+  write_word(w.address, w.kind, v.bits);
   by->saw(w.address, v.performed);
 }
 
 void memory::perform_buffered(viewer &by, size_t which) {
   const buffered_write w = by.buffer[which];
   by.buffer.erase(by.buffer.begin() + std::ptrdiff_t(which));
+  buffered--;
   at(w.address, w.kind).pending--;
   perform(&by, w, false);
 }
@@ -143,7 +139,7 @@ bool memory::must_see(const viewer &by, const version &v) {
 }
 
 uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char *address, word kind, access how) {
-  const uint64_t newest = raw_read(address, kind);
+  const uint64_t newest = read_word(address, kind);
   auto found = locations.find(address);
   if (found == locations.end()) return newest;
   if (how == access::constant) constant_written = true;
@@ -178,6 +174,7 @@ void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address
   }
   l.pending++;
   by.buffer.push_back(w);
+  buffered++;
   if (by.buffer.size() > BUFFER_LIMIT) perform_buffered(by, 0);
 }
 
@@ -199,9 +196,10 @@ void memory::fence(viewer &by, const std::vector<viewer *> &mates) {
 
 /* Writes of one lane to one address keep their order; all else is free. */
 bool memory::perform_one(const std::vector<viewer *> &lanes) {
-  const size_t count = lanes.size() + 1, first = random->below(count);
-  for (size_t step = 0; step < count; step++) {
-    const size_t at_lane = (first + step) % count;
+  const size_t count = lanes.size() + 1;
+  size_t at_lane = random->below(count);
+  if (buffered == 0) return false;
+  for (size_t step = 0; step < count; step++, at_lane = at_lane + 1 < count ? at_lane + 1 : 0) {
     viewer &by = at_lane < lanes.size() ? *lanes[at_lane] : retired;
     if (by.buffer.empty()) continue;
     const char *address = by.buffer[random->below(by.buffer.size())].address;
@@ -223,7 +221,9 @@ void memory::forget(const std::vector<viewer *> &lanes, const char *begin, size_
   const auto inside = [=](const char *address) { return address >= begin && address < begin + bytes; };
   for (viewer *lane : lanes) {
     std::vector<buffered_write> &b = lane->buffer;
-    b.erase(std::remove_if(b.begin(), b.end(), [&](const buffered_write &w) { return inside(w.address); }), b.end());
+    const auto kept = std::remove_if(b.begin(), b.end(), [&](const buffered_write &w) { return inside(w.address); });
+    buffered -= size_t(b.end() - kept);
+    b.erase(kept, b.end());
   }
   for (auto l = locations.begin(); l != locations.end();) l = inside(l->first) ? locations.erase(l) : std::next(l);
 }
@@ -233,6 +233,7 @@ void memory::perform_all() {
     at(w.address, w.kind).pending--;
     perform(&retired, w, false);
   }
+  buffered -= retired.buffer.size();
   retired.buffer.clear();
 }
 

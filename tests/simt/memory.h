@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <array>
+#include <memory_resource>
 #include <unordered_map>
 #include <vector>
 
@@ -107,7 +108,9 @@ private:
   int stale_percent = 0;
   moment clock = 0;
   bool constant_written = false;
-  std::unordered_map<const char *, location> locations;
+  size_t buffered = 0;                         /* writes of all lanes */
+  std::pmr::unsynchronized_pool_resource pool; /* every address that a launch writes is a node */
+  std::pmr::unordered_map<const char *, location> locations{&pool};
   viewer retired;
 };
 

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "simt/fibre.h"
 #include "simt/memory.h"
+#include "simt/word_access.h"
 
 namespace simt {
 
@@ -73,6 +75,7 @@ struct machine {
   int threads, blocks;
   std::vector<int> order; /* blocks not yet started, last first */
   std::vector<std::unique_ptr<block_state>> slots;
+  std::vector<std::unique_ptr<lane_state>> spare_lanes;
   std::vector<warp_state *> live_warps; /* oldest first */
   std::vector<viewer *> live_views;
   uint64_t next_id, steps, idle;
@@ -115,15 +118,19 @@ void give_up(std::string what) {
   abort(); /* the scheduler ends the run first */
 }
 
-void lane_body() {
-  fibre::arrived();
+void run_lane() {
   (*m.kernel)();
   lane_state &l = me();
   if (l.warp->arrived > 0) give_up("lane " + std::to_string(l.thread % WARP) + " ended while others of its warp wait in a collective");
   if (my_block().arrived > 0) give_up("thread " + std::to_string(l.thread) + " ended while others of its block wait at a block barrier");
   l.status = state::done;
   my_block().running--;
-  fibre::change(l.stack, m.scheduler);
+  fibre::finish(l.stack, m.scheduler);
+}
+
+void lane_body() {
+  fibre::arrived();
+  for (;;) run_lane(); /* of one block after the other */
 }
 
 void maybe_preempt() {
@@ -269,8 +276,24 @@ const std::string &error() { return m.error; }
 int left_out_step = 0;
 size_t dynamic_shared = 0;
 
+/* Lanes go from slot to slot: a stack costs more than most kernels of a test. */
+static void take_lanes_back() {
+  for (auto &slot : m.slots) {
+    std::move(slot->lanes.begin(), slot->lanes.end(), std::back_inserter(m.spare_lanes));
+    slot->lanes.clear();
+  }
+}
+
+static std::unique_ptr<lane_state> spare_lane() {
+  if (m.spare_lanes.empty()) return std::make_unique<lane_state>();
+  std::unique_ptr<lane_state> l = std::move(m.spare_lanes.back());
+  m.spare_lanes.pop_back();
+  return l;
+}
+
 static void make_slots(int threads) {
   const size_t count = size_t(std::min(m.plan.resident_blocks, std::max(m.blocks, 1)));
+  take_lanes_back();
   m.slots.resize(count);
   for (auto &slot : m.slots) {
     if (!slot) slot.reset(new block_state);
@@ -282,7 +305,7 @@ static void make_slots(int threads) {
     for (auto &w : b.warps)
       if (!w) w.reset(new warp_state);
     for (auto &l : b.lanes) {
-      if (!l) l.reset(new lane_state);
+      l = spare_lane();
       b.views.push_back(&l->view);
     }
   }
@@ -350,8 +373,8 @@ void copy_late(void *to, const void *from, size_t bytes) { me().copies.push_back
 void end_batch() { me().batch++; }
 void await_batches(unsigned but) {
   lane_state &l = me();
-  const auto rest = std::stable_partition(l.copies.begin(), l.copies.end(), [&](const late_copy &c) { return c.batch + but < l.batch; });
-  for (auto c = l.copies.begin(); c != rest; ++c) memcpy(c->to, c->from, c->bytes);
+  const auto rest = std::find_if(l.copies.begin(), l.copies.end(), [&](const late_copy &c) { return c.batch + but >= l.batch; });
+  for (auto c = l.copies.begin(); c != rest; ++c) copy_bytes(c->to, c->from, c->bytes);
   l.copies.erase(l.copies.begin(), rest);
   maybe_preempt();
 }
