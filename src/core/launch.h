@@ -75,8 +75,8 @@ typedef struct {
   int32_t divide;
 } spti_end;
 
-/* What a method reads and writes that takes its right-hand sides from a block and leaves its solutions in one. The two may be the
- * same block if row i's owner reads all it needs of row i before it writes there; then neither end has a map. */
+/* What a method reads and writes that takes its right-hand sides from a block and leaves its solutions in one. The two may be one block:
+ * then their strides are the same, neither has a map, and row i's owner reads all it needs of row i before anything is written there. */
 typedef struct {
   spti_end from, to;
   double alpha[2]; /* B is multiplied by it: real and imaginary part */
