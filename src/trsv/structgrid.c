@@ -314,6 +314,15 @@ static void describe_lines(const sptrsm_plan *plan, char *out, size_t room) {
   if (waited >= 0 && used > 0 && (size_t)used < room) snprintf(out + used, room - (size_t)used, " waited=%.1f%%", waited);
 }
 
+/* Of tiles, pencils, or both. */
+static void describe_tasks(const state *s, char *out, size_t room) {
+  char kept[24] = "";
+  const char *missing = s->present ? " entries=missing" : "";
+  if (s->tasks != TASKS_TILES) snprintf(kept, sizeof kept, " kept=%d", s->kept);
+  if (!uses_tiles(s)) snprintf(out, room, " tasks=pencils%s%s", kept, missing);
+  else snprintf(out, room, " layout=%s%s%s%s", layout_names[s->layout], s->tasks == TASKS_TILES ? " tasks=tiles" : "", kept, missing);
+}
+
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int32_t *grid = s->stencil.grid;
@@ -321,10 +330,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
                     grid[0], grid[1], grid[2]);
   if (at < 0 || (size_t)at >= sizeof info->parameters) at = 0;
   if (s->tasks == TASKS_LINES) describe_lines(plan, info->parameters + at, sizeof info->parameters - (size_t)at);
-  else if (uses_tiles(s))
-    snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " layout=%s%s%s", layout_names[s->layout],
-             s->tasks == TASKS_TILES ? " tasks=tiles" : "", s->present ? " entries=missing" : "");
-  else snprintf(info->parameters + at, sizeof info->parameters - (size_t)at, " tasks=pencils%s", s->present ? " entries=missing" : "");
+  else describe_tasks(s, info->parameters + at, sizeof info->parameters - (size_t)at);
   info->plan_bytes =
       sizeof *s + s->soa_bytes + 2 * (size_t)s->tiles * sizeof *s->order + (s->present ? (size_t)plan->view.n * sizeof *s->present : 0);
 }
