@@ -3,6 +3,7 @@
 #define SIMT_PROBLEM_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <complex>
 #include <limits>
@@ -177,6 +178,20 @@ template <typename T> std::vector<T> random_block(int64_t count, uint64_t seed) 
   return v;
 }
 
+/* A value of ones whose words, or of a complex one but the first or the second, have the pattern that stands for "not there yet". */
+template <typename T> T like_nothing(uint64_t seed) {
+  using real = typename dtype_of<T>::real;
+  constexpr size_t COUNT = sizeof(T) / sizeof(real);
+  real words[COUNT];
+  for (size_t w = 0; w < COUNT; w++) {
+    words[w] = 1;
+    if (COUNT == 1 || seed % 3 != w) memset(&words[w], 0xff, sizeof words[w]);
+  }
+  T v;
+  memcpy((void *)&v, words, sizeof v);
+  return v;
+}
+
 /* What a build can afford: with SIMT_ALL set every case runs, else one in two, and one in ten where AddressSanitizer makes them slow. */
 inline uint64_t one_case_in() {
   if (getenv("SIMT_ALL") || getenv("SIMT_SEED")) return 1;
@@ -188,6 +203,9 @@ inline uint64_t one_case_in() {
 }
 
 inline bool left_to_other_builds(uint64_t number) { return number % one_case_in() != 0; }
+
+/* Of cases that take the same paths AddressSanitizer sees one in `every`. */
+inline bool spared(uint64_t number, uint64_t every) { return one_case_in() > 2 && number % every != 0; }
 
 /* As many schedules of one case as a build can afford, of `count`. */
 inline uint64_t schedules(uint64_t count) { return one_case_in() <= 2 ? count : (count + 4) / 5; }

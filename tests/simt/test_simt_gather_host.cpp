@@ -24,7 +24,9 @@ const char *const variants[] = {"",          "split=4,segment=3", "form=lanes,sp
 /* A panel as wide as the block, wider, and of one column: the same bits; new values are those of the next solve. */
 Test(simt_gather_host, panels_and_values) {
   for (int s = 0; s < int(shape::count); s++)
-    for (const char *variant : variants) {
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+      if (spared(v + size_t(s), 3)) continue;
+      const char *variant = variants[v];
       opened o(shape(s), s % 2 != 0);
       blocks whole, single;
       std::vector<double> other(o.columns.val);

@@ -256,7 +256,7 @@ static void expect_report(const char *what, int error) {
 
 Test(simt_machine, broken_kernels_are_reported) {
   int32_t flag = 0;
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = 1; seed <= schedules(20); seed++) {
     expect_report("ended", run_with(seed, 1, 32, [] {
                     if (lane() != 3) syncwarp();
                   }));
