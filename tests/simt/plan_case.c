@@ -49,6 +49,8 @@ void plan_case_set_hint(sptrsm_plan *plan, int64_t nrhs) { plan->options.nrhs_hi
 
 void plan_case_set_shared_bytes(sptrsm_plan *plan, size_t bytes) { plan->context->shared_bytes = bytes; }
 
+void plan_case_set_spin_limit(sptrsm_plan *plan, int32_t polls) { plan->context->spin_limit = polls; }
+
 void plan_case_set_size(sptrsm_plan *plan, int32_t n, int64_t nrhs_hint) {
   plan->view.n = n;
   plan->options.nrhs_hint = nrhs_hint;

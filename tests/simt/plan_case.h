@@ -13,6 +13,7 @@ void plan_case_set_stencil(sptrsm_plan *, const char *stencil, const int64_t gri
 void plan_case_set_hint(sptrsm_plan *, int64_t nrhs);                                  /* right-hand sides; else unknown */
 void plan_case_set_shared_bytes(sptrsm_plan *, size_t bytes);                          /* of a thread block; else as an H200 has */
 void plan_case_set_size(sptrsm_plan *, int32_t n, int64_t nrhs_hint); /* what is planned by, not what the view's arrays hold */
+void plan_case_set_spin_limit(sptrsm_plan *, int32_t polls);          /* after which a wait gives up; else as in earnest */
 void plan_case_set_values(sptrsm_plan *, const void *val);
 /* What is kept with the plan, or NULL; and its count of levels. */
 const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *);

@@ -306,6 +306,30 @@ Test(simt_block_analysis, near_columns_of_all_kinds) {
   chain_behind<double>(1, false, 2, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
 }
 
+/* A panel of rows of so many terms each, nearly all of them before it. Each row but the first takes the one before twice: roundings are
+ * amplified in the residuals by 82.3 in the 6th, by 679.7 in the 9th, by 1362.3 in the 10th row. */
+template <typename T> static void rows_of_terms(int32_t count, int32_t terms, int32_t flags) {
+  const int32_t before = (terms + 63) / 64 * 64;
+  rows_by_hand<T> rows;
+  for (int32_t i = 0; i < before; i++) rows.end_row(T(1));
+  for (int32_t i = 0; i < count; i++) {
+    for (int32_t j = 0; j < terms - (i > 0 ? 3 : 2); j++) rows.add(j, T(1e-6f));
+    if (i > 0) rows.add(before + i - 1, T(2));
+    rows.end_row(T(1));
+  }
+  rows.expect_flags(flags, std::to_string(count) + " rows of " + std::to_string(terms) + " terms", 2);
+}
+
+/* The limit is 2 (terms / 4)^1.5 up to 256 terms, 4 terms beyond. */
+Test(simt_block_analysis, rows_of_many_terms) {
+  rows_of_terms<double>(6, 47, SPTI_BLOCK_REFINE);
+  rows_of_terms<double>(6, 48, 0);
+  rows_of_terms<double>(9, 194, SPTI_BLOCK_REFINE);
+  rows_of_terms<std::complex<float>>(9, 195, 0);
+  rows_of_terms<double>(10, 340, SPTI_BLOCK_SUBSTITUTE); /* the power alone would let 310 terms pass */
+  rows_of_terms<double>(10, 341, 0);
+}
+
 /* Row 1 amplifies roundings by 2 / diagonal, on average over its entries only by 3. */
 template <typename T> static void second_diagonal(float diagonal, int32_t flags) {
   rows_by_hand<T> rows;

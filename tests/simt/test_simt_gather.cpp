@@ -229,6 +229,7 @@ template <typename T> static void same_bits(const char *type) {
   static const int32_t widths[] = {1, 2, 5, 8, 16, 20, 40};
   const seed_range range(1, 3);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
+    if (spared(seed, 2)) continue;
     gather_case c;
     c.draw(seed);
     c.pattern = seed % 2 ? shape::dense : shape::random;
@@ -262,19 +263,19 @@ Test(simt_gather, same_bits_f64) { same_bits<double>("f64"); }
 Test(simt_gather, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
 
 /* A NaN of the sentinel's own bits on the right ends in the rows of its column that need it, and never in a wait. */
-Test(simt_gather, sentinels_on_the_right) {
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+template <typename T> static void sentinels_on_the_right(const char *type, uint64_t seeds) {
+  for (uint64_t seed = 1; seed <= seeds; seed++) {
     simt::use(simt::schedule::from_seed(seed));
     gather_case c;
     c.draw(seed);
     c.pattern = seed % 2 ? shape::chain : shape::random;
     c.unit = c.stored_diagonal = true;
     c.permuted = c.scaled = c.columns = c.in_place = false;
-    solver<double> s(c, c.width, seed);
-    block_ends<double> e(c, seed);
-    memset(&e.B[size_t(c.n / 2) * size_t(e.t.from.row_stride) + 2], 0xff, sizeof(double));
+    solver<T> s(c, c.width, seed);
+    block_ends<T> e(c, seed);
+    e.B[size_t(c.n / 2) * size_t(e.t.from.row_stride) + 2] = like_nothing<T>(seed);
     s.solve(e.t, c);
-    expect(s.failure, c, "f64", seed);
+    expect(s.failure, c, type, seed);
     const spti_view &v = s.system.view;
     std::vector<char> reached(size_t(c.n), 0);
     reached[size_t(c.n / 2)] = 1;
@@ -282,14 +283,19 @@ Test(simt_gather, sentinels_on_the_right) {
       const int32_t j = spti_view_line(&v, at);
       for (int64_t p = spti_view_begin(&v, j); p < spti_view_end(&v, j) && reached[size_t(j)]; p++) reached[size_t(v.idx[p])] = 1;
     }
-    const std::vector<double> x = e.solution();
+    const std::vector<T> x = e.solution();
     for (int32_t i = 0; i < c.n; i++)
       for (int32_t k = 0; k < c.width; k++) {
-        const bool finite = std::isfinite(x[size_t(i * c.width + k)]);
-        cr_assert_eq(finite, k != 2 || !reached[size_t(i)], "row %d, column %d; %s", i, k, c.name().c_str());
+        const bool finite = std::isfinite(std::abs(x[size_t(i * c.width + k)]));
+        cr_assert_eq(finite, k != 2 || !reached[size_t(i)], "row %d, column %d; %s, %s", i, k, type, c.name().c_str());
       }
   }
 }
+
+Test(simt_gather, sentinels_f64) { sentinels_on_the_right<double>("f64", 12); }
+Test(simt_gather, sentinels_f32) { sentinels_on_the_right<float>("f32", 4); }
+Test(simt_gather, sentinels_c64) { sentinels_on_the_right<std::complex<float>>("c64", 6); }
+Test(simt_gather, sentinels_c128) { sentinels_on_the_right<std::complex<double>>("c128", 6); }
 
 /* A dependency that never comes must end in the lost word and leave no wait behind; later solves report it again, but leave the row
  * that a report still to be read names; and after a new start the workspace serves as before. */

@@ -218,13 +218,16 @@ Test(simt_levels, sweeps) {
     }
 }
 
-/* Rows of several chunks; so many levels that they are sorted instead of counted. */
+/* Rows of several chunks; as many levels as are counted, and one more, for which rows are sorted. */
 Test(simt_levels, large) {
   static const struct {
     shape pattern;
     int32_t n;
-  } cases[] = {{shape::arrow, 2 * SPTI_LEVEL_CHUNK + 77}, {shape::grid, SPTI_LEVEL_CHUNK + 1}, {shape::chain, SPTI_LEVEL_FEW + 1}};
-  for (uint64_t seed = 0; seed < 3; seed++) {
+  } cases[] = {{shape::arrow, 2 * SPTI_LEVEL_CHUNK + 77},
+               {shape::grid, SPTI_LEVEL_CHUNK + 1},
+               {shape::chain, SPTI_LEVEL_FEW + 1},
+               {shape::chain, SPTI_LEVEL_FEW}};
+  for (uint64_t seed = 0; seed < 4; seed++) {
     levels_case c;
     c.draw(seed);
     c.pattern = cases[seed].pattern;
