@@ -237,6 +237,12 @@ ParameterizedTest(subject *method, conformance, residuals_of_all_systems) {
 
 /* ---- G5: deterministic methods ---- */
 
+#if defined(__SANITIZE_ADDRESS__) /* slow there: some widths with some threads */
+enum { WAYS_STEP = 3, RUNS = 20 };
+#else
+enum { WAYS_STEP = 1, RUNS = 100 };
+#endif
+
 /* Systems whose levels are wide, narrow and mixed. */
 static const system_kind shared_kinds[] = {
     {TEST_DIAGONAL, 4000, SPTRSM_F64, SPTRSM_N, SPTRSM_LOWER, TEST_NONUNIT, SPTRSM_CSR},
@@ -291,7 +297,7 @@ static void check_deterministic(const system_kind *k, const char *method) {
     cr_assert_eq(solve(&s, alpha, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
     for (int w = 0; w < LENGTH(widths); w++)
       for (int threads = 1; threads <= (CONFORMANCE_PLACE == SPTRSM_HOST ? 3 : 1); threads++)
-        check_bits(k, &system, alpha, &B, &X, method, threads, widths[w]);
+        if ((w + threads) % WAYS_STEP == 0) check_bits(k, &system, alpha, &B, &X, method, threads, widths[w]);
   }
   solver_close(&s);
   test_block_free(&X);
@@ -313,7 +319,7 @@ static void check_repeats(const system_kind *k, const char *method) {
   for (int x = 0; x < 2; x++) X[x] = test_block_make(k->n, 7, k->dtype, SPTRSM_COL_MAJOR, 0);
   solver s;
   if (solver_open(&s, &system, method, k->op, 3, 0))
-    for (int run = 0; run < 100; run++) {
+    for (int run = 0; run < RUNS; run++) {
       cr_assert_eq(solve(&s, NULL, &B, &X[run > 0]), SPTRSM_OK, "%s", sptrsm_last_error());
       if (run > 0 && !test_block_same_bits(&X[0], &X[1])) report("%s: %s: run %d gave other bits", method, text(k), run + 1);
     }
@@ -323,9 +329,9 @@ static void check_repeats(const system_kind *k, const char *method) {
   test_system_free(&system);
 }
 
-ParameterizedTestParameters(conformance, a_hundred_runs_give_the_same_bits) { return conformance_subjects(CONFORMANCE_PLACE, true); }
+ParameterizedTestParameters(conformance, many_runs_give_the_same_bits) { return conformance_subjects(CONFORMANCE_PLACE, true); }
 
-ParameterizedTest(subject *method, conformance, a_hundred_runs_give_the_same_bits) {
+ParameterizedTest(subject *method, conformance, many_runs_give_the_same_bits) {
   for (int c = 0; c < LENGTH(shared_kinds); c++) check_repeats(&shared_kinds[c], method->name);
   cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }
