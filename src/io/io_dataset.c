@@ -42,18 +42,21 @@ static int complex_names(const char *first, const char *second, int *swapped) {
 static int compound_number(spti_io_number *n, hid_t type) {
   if (H5Tget_nmembers(type) != 2 || H5Tget_member_class(type, 0) != H5T_FLOAT || H5Tget_member_class(type, 1) != H5T_FLOAT) return 0;
   char *first = H5Tget_member_name(type, 0), *second = H5Tget_member_name(type, 1);
-  hid_t member = H5Tget_member_type(type, 0);
-  int swapped = 0, good = first != NULL && second != NULL && member >= 0 && complex_names(first, second, &swapped);
+  hid_t member = H5Tget_member_type(type, 0), other = H5Tget_member_type(type, 1);
+  size_t bytes = member >= 0 && other >= 0 ? H5Tget_size(member) : 0;
+  int swapped = 0, good = first != NULL && second != NULL && bytes > 0 && complex_names(first, second, &swapped);
   if (good) {
+    if (bytes < H5Tget_size(other)) bytes = H5Tget_size(other);
     n->is_complex = 1;
-    n->dtype = H5Tget_size(member) <= 4 ? SPTRSM_C64 : SPTRSM_C128;
+    n->dtype = bytes <= 4 ? SPTRSM_C64 : SPTRSM_C128;
     snprintf(n->re, sizeof n->re, "%s", swapped ? second : first);
     snprintf(n->im, sizeof n->im, "%s", swapped ? first : second);
-    snprintf(n->name, sizeof n->name, "c%zu", 16 * H5Tget_size(member));
+    snprintf(n->name, sizeof n->name, "c%zu", 16 * bytes);
   }
   H5free_memory(first);
   H5free_memory(second);
   if (member >= 0) H5Tclose(member);
+  if (other >= 0) H5Tclose(other);
   return good;
 }
 

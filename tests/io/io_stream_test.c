@@ -131,6 +131,20 @@ Test(io_stream, what_bypasses_hdf5) {
   cr_assert(!check_reader(file, 5, &o), "in another file");
 }
 
+Test(io_stream, complex_numbers_of_two_widths_take_the_wider) {
+  for (int wide = 0; wide < 2; wide++) {
+    sptrsm_file_block *X;
+    hid_t type = H5Tcreate(H5T_COMPOUND, 12);
+    cr_assert(H5Tinsert(type, "r", 0, wide ? H5T_IEEE_F32LE : H5T_IEEE_F64LE) >= 0);
+    cr_assert(H5Tinsert(type, "i", wide ? 4 : 8, wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE) >= 0);
+    make_block(type, 0, 0, 1);
+    OK(sptrsm_file_block_load(&X, file, 5, NULL));
+    cr_assert(X->block.dtype == SPTRSM_C128);
+    sptrsm_file_block_free(X);
+    cr_assert(H5Tclose(type) >= 0);
+  }
+}
+
 static int is_external(const char *where) {
   sptrsm_io_options o;
   sptrsm_file_reader *r;
