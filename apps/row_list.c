@@ -2,13 +2,14 @@
 #include "row_list.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
 static bool is_range(const char *text) { return text[strspn(text, "0123456789:")] == '\0'; }
+
+bool row_list_is_file(const char *text) { return !is_range(text); }
 
 void row_list_check(const char *text) {
   int64_t begin, end;

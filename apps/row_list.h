@@ -2,6 +2,8 @@
 #ifndef APPS_ROW_LIST_H
 #define APPS_ROW_LIST_H
 
+#include <stdbool.h>
+
 #include <sptrsm_io.h>
 
 typedef struct {
@@ -10,6 +12,7 @@ typedef struct {
 } row_list;
 
 void row_list_check(const char *text); /* exits with CLI_USAGE where a range is wrong */
+bool row_list_is_file(const char *text);
 /* "a:b" as for columns, or FILE:/path of a list of row numbers; n: rows of X. Returns an exit code. */
 int row_list_load(row_list *, const char *text, int32_t n, const sptrsm_io_options *);
 void row_list_free(row_list *);

@@ -166,16 +166,17 @@ static bool may_be_there(const settings *s) {
 }
 
 static int check_outputs(settings *s) {
-  const char *const read[] = {s->problem.factors, s->problem.rhs};
-  int partial = cli_check_partial(s->out, s->json, read, 2);
+  const char *const read[] = {s->problem.factors, s->problem.rhs, s->rows};
+  const int count = s->rows && row_list_is_file(s->rows) ? 3 : 2;
+  int partial = cli_check_partial(s->out, s->json, read, count);
   if (partial != CLI_OK) return partial;
   if (s->json) {
     if (strcmp(s->json, "-") != 0 && cli_same_output(s->json, s->out)) cli_usage("--json: %s is the output of the solution too", s->json);
-    int code = cli_check_json(s->json, s->force, read, 2);
+    int code = cli_check_json(s->json, s->force, read, count);
     if (code != CLI_OK) return code;
     s->json_checked = true;
   }
-  return cli_check_output(s->out, may_be_there(s), read, 2);
+  return cli_check_output(s->out, may_be_there(s), read, count);
 }
 
 /* ---- the phases ---- */

@@ -68,6 +68,12 @@ test_rows() {
   run sptrsm-solve -q s.h5 s_rhs.h5 -o gone.h5 --rows 1 --dry-run
   code 0
   missing gone.h5
+  # The list is an input, too.
+  run "$helper" list kept.h5 1 2
+  cp kept.h5 old
+  rejects 2 "kept.h5: the output is the input kept.h5" sptrsm-solve set.h5 set_rhs.h5 -o kept.h5 --force --rows kept.h5
+  rejects 2 "kept.h5: the output is the input kept.h5" sptrsm-solve set.h5 set_rhs.h5 -o part.h5 --force --rows kept.h5 --json kept.h5
+  same kept.h5 old
   # Wrong lists.
   run "$helper" list bad.h5 3 3
   rejects 3 "bad.h5:/rows: [1] is 3, after 3; sort the rows and drop duplicates" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows bad.h5
