@@ -79,7 +79,7 @@ int spti_io_journal_foreign(const char *path) {
   static const char first[] = " format ";
   char begin[SUM_DIGITS + sizeof first] = "";
   FILE *f = fopen(path, "r");
-  if (f == NULL) return errno != ENOENT;
+  if (f == NULL) return errno != ENOENT && errno != ENAMETOOLONG;
   size_t got = fread(begin, 1, sizeof begin - 1, f);
   fclose(f);
   return got < sizeof begin - 1 || strspn(begin, "0123456789abcdef") != SUM_DIGITS || strcmp(begin + SUM_DIGITS, first) != 0;
