@@ -419,3 +419,58 @@ ParameterizedTest(subject *method, conformance, a_nan_stays_in_its_column) {
   cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
   cr_assert_gt(checked, 0);
 }
+
+/* Rows of op(T) that need an entry which is not finite, themselves or by way of others: of the lower triangle, or of its transpose. */
+static void find_touched(bool *touched, const test_system *system, int64_t poisoned, sptrsm_op op) {
+  const sptrsm_sparse *T = &system->T;
+  memset(touched, 0, (size_t)T->n * sizeof *touched);
+  for (int32_t s = 0; s < T->n; s++) {
+    const int32_t line = op == SPTRSM_N ? s : T->n - 1 - s;
+    for (int64_t p = T->ptr[line]; p < T->ptr[line + 1]; p++) {
+      const int32_t from = op == SPTRSM_N ? T->idx[p] : line, to = op == SPTRSM_N ? line : T->idx[p];
+      touched[to] = touched[to] || touched[from] || p == poisoned;
+    }
+  }
+}
+
+/* All of X is finite but the rows that need the entry. */
+static void check_poisoned_entry(const system_kind *k, const char *method, double poison) {
+  const int64_t nrhs = 9;
+  test_system system = make(k, 3);
+  const int64_t poisoned = system.T.ptr[k->n / 2 + 1] - 2; /* beside a diagonal */
+  bool *touched = malloc((size_t)k->n * sizeof *touched);
+  ((double *)system.T.val)[poisoned] = poison;
+  cr_assert(touched);
+  find_touched(touched, &system, poisoned, k->op);
+  test_block B = test_block_make(k->n, nrhs, k->dtype, SPTRSM_ROW_MAJOR, 0), X = test_block_make(k->n, nrhs, k->dtype, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&B, 6);
+  solver s;
+  if (solver_open(&s, &system, method, k->op, 2, 0)) {
+    if (solve(&s, NULL, &B, &X) != SPTRSM_OK) report("%s: %s: %s", method, text(k), sptrsm_last_error());
+    for (int64_t i = 0; i < k->n * nrhs; i++) {
+      double re, im;
+      test_block_get(&re, &im, &X, (int32_t)(i / nrhs), i % nrhs);
+      if ((isfinite(re) != 0) == touched[i / nrhs])
+        report("%s: %s: %g in T: X(%d,%d) is %g", method, text(k), poison, (int)(i / nrhs), (int)(i % nrhs), re);
+    }
+  }
+  solver_close(&s);
+  test_block_free(&X);
+  test_block_free(&B);
+  test_system_free(&system);
+  free(touched);
+}
+
+ParameterizedTestParameters(conformance, a_nan_of_the_matrix_stays_in_rows_that_need_it) {
+  return conformance_subjects(CONFORMANCE_PLACE, false);
+}
+
+ParameterizedTest(subject *method, conformance, a_nan_of_the_matrix_stays_in_rows_that_need_it) {
+  static const system_kind kinds[] = {{.pattern = TEST_GRID, .n = 33, .dtype = SPTRSM_F64},
+                                      {.pattern = TEST_FULL, .n = 33, .dtype = SPTRSM_F64, .op = SPTRSM_T},
+                                      {.pattern = TEST_RANDOM, .n = 33, .dtype = SPTRSM_F64, .op = SPTRSM_T},
+                                      {.pattern = TEST_CHAIN, .n = 90, .dtype = SPTRSM_F64}};
+  if (strcmp(method->name, "cusparse") == 0) return; /* as NVIDIA has it */
+  for (int c = 0; c < LENGTH(kinds); c++) check_poisoned_entry(&kinds[c], method->name, c % 2 ? (double)NAN : (double)INFINITY);
+  cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
+}
