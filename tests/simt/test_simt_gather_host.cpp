@@ -30,7 +30,7 @@ Test(simt_gather_host, panels_and_values) {
       opened o(shape(s), s % 2 != 0);
       blocks whole, single;
       std::vector<double> other(o.columns.val);
-      for (double &v : other) v = -3 * v;
+      for (double &value : other) value = -3 * value;
       cr_assert_eq(o.analyse(variant), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
       for (const double factor : {1.0, -3.0}) {
         if (factor != 1.0) cr_assert_eq(method_case_new_values(o.plan, other.data()), SPTRSM_OK);
