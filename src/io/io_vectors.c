@@ -8,6 +8,8 @@
  */
 #include "io_internal.h"
 
+#include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,6 +292,51 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   return SPTRSM_OK;
 }
 
+static double complex value_at(sptrsm_dtype dtype, const void *val, int64_t i) {
+  switch (dtype) {
+  case SPTRSM_F32: return (double)((const float *)val)[i];
+  case SPTRSM_F64: return ((const double *)val)[i];
+  case SPTRSM_C64: return (double complex)((const float complex *)val)[i];
+  default: return ((const double complex *)val)[i];
+  }
+}
+
+/* [[v0, v1], [v2, v3]] as the solve sees it: false where the second pivot of elimination is nothing but rounding, or overflows. */
+static int block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
+  int swap = cabs(v[2]) > cabs(v[0]);
+  const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
+  double complex product = low[0] / top[0] * top[1];
+  double size = cabs(low[1]) + cabs(product), eps = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)FLT_EPSILON : DBL_EPSILON;
+  return isfinite(size) && isfinite(cabs(top[0])) && cabs(low[1] - product) > eps * size;
+}
+
+static sptrsm_status refuse_block(const double complex v[4], int64_t i, sptrsm_dtype dtype, const char *where) {
+  char text[4][64];
+  for (int k = 0; k < 4; k++)
+    if (spti_io_is_complex(dtype)) snprintf(text[k], sizeof text[k], "%g%+gi", creal(v[k]), cimag(v[k]));
+    else snprintf(text[k], sizeof text[k], "%g", creal(v[k]));
+  return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
+                          "%s: the 2x2 block of rows %lld and %lld, [%s, %s; %s, %s] with D_sub, is singular or overflows%s; "
+                          "repair the factorisation that wrote it",
+                          where, (long long)i, (long long)i + 1, text[0], text[1], text[2], text[3], spti_io_precision_note(dtype));
+}
+
+/* Blocks are known not to overlap. */
+static sptrsm_status check_regular(const sptrsm_factors *f, int64_t n, sptrsm_dtype dtype, const char *where) {
+  for (int64_t i = 0; i < n; i++) {
+    if (f->D_sub != NULL && !spti_io_zero(dtype, f->D_sub, i)) {
+      double complex below = value_at(dtype, f->D_sub, i);
+      double complex v[4] = {value_at(dtype, f->D, i), f->D_hermitian ? conj(below) : below, below, value_at(dtype, f->D, i + 1)};
+      if (!block_is_regular(v, dtype)) return refuse_block(v, i, dtype, where);
+      i++;
+    } else if (spti_io_zero(dtype, f->D, i)) {
+      return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero%s; the matrix is singular", where, (long long)i,
+                              spti_io_precision_note(dtype));
+    }
+  }
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *r) {
   sptrsm_dtype dtype = r->F->L_tri.dtype;
   int64_t n = r->F->L_tri.n;
@@ -304,13 +351,7 @@ sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *r) {
   sptrsm_status status = load_values(&v, &d, n, dtype);
   if (status == SPTRSM_OK) r->F->factors.D = v;
   if (status == SPTRSM_OK) status = read_sub(r, dtype, n);
-  const void *sub = r->F->factors.D_sub;
-  for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) {
-    int coupled = sub != NULL && (!spti_io_zero(dtype, sub, i) || (i > 0 && !spti_io_zero(dtype, sub, i - 1)));
-    if (spti_io_zero(dtype, v, i) && !coupled)
-      status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero%s; the matrix is singular", d.where, (long long)i,
-                                spti_io_precision_note(dtype));
-  }
+  if (status == SPTRSM_OK) status = check_regular(&r->F->factors, n, dtype, d.where);
   spti_io_dataset_close(&d);
   return status;
 }

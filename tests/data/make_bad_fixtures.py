@@ -251,6 +251,12 @@ def make_bad_sets():
         for name, sub in (("D_overlap", [0, 1, 1, 0, 0, 0]), ("D_last", [0, 0, 0, 0, 0, 1]), ("D_sub_length", [0, 0])):
             g = base(name, u=None)
             g["D"], g["D_sub"] = np.ones(N), np.array(sub, float)
+        for name, d, sub, hermitian in (("D_block", [3, 1, 2, 8, 0, 5.0], [0, 0, 4, 0, 0], 0), ("D_block_zero", [3, 1, 2, 8, 0, 5.0], [0] * 5, 0),
+                                        ("D_block_overflow", [3, 1.7e308, -1.7e308, 8, 1, 5.0], [0, 1.7e308, 0, 0, 0], 0),
+                                        ("D_block_complex", [1, 1, 1, 1, 1, 1 + 0j], [0, 0, 0, 1j, 0], 1)):
+            g = base(name, l=low.astype(np.array(d).dtype), u=None)
+            g["D"], g["D_sub"] = np.array(d), np.array(sub, np.array(d).dtype)
+            g["D_sub"].attrs["hermitian"] = hermitian
         matlab_sparse(base("P_matrix"), "P", sp.identity(N))
         matlab_sparse(base("D_matrix"), "D", sp.identity(N))
         for name in ("unsaid", "unsaid_one"):

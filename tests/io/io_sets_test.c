@@ -1,7 +1,10 @@
 /* io_sets_test.c -- factor sets of several producers: the conventions read are right if L D U = P R A C Q holds. */
 #include "fixture.h"
+#include "test_folder.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum { N = FIXTURE_N };
@@ -156,4 +159,60 @@ Test(io_sets, ldl_reads_d_and_an_implicit_unit_diagonal) {
   cr_assert(F->factors.D_hermitian && F->factors.u_kind == SPTRSM_U_IS_LH);
   cr_assert(fixture_value(SPTRSM_C128, F->factors.D_sub, N - 1) == 0); /* one entry less in the file */
   sptrsm_file_factors_free(F);
+}
+
+/* ---- blocks of D on the edge of singular ---- */
+
+static void put(void *val, int64_t i, sptrsm_dtype dtype, double complex z) {
+  switch (dtype) {
+  case SPTRSM_F32: ((float *)val)[i] = (float)creal(z); break;
+  case SPTRSM_F64: ((double *)val)[i] = creal(z); break;
+  case SPTRSM_C64: ((float complex *)val)[i] = (float complex)z; break;
+  default: ((double complex *)val)[i] = z; break;
+  }
+}
+
+/* Whether a set with this block is loaded; the solve must agree. */
+static int is_regular(sptrsm_context *context, sptrsm_dtype dtype, int hermitian, const double complex block[3]) {
+  static const int64_t ptr[3];
+  double D[4], sub[4];
+  sptrsm_save_options o;
+  sptrsm_factors f;
+  sptrsm_file_factors *F = NULL;
+  sptrsm_direct *direct = NULL;
+  sptrsm_sparse L = {.n = 2, .dtype = dtype, .diag = SPTRSM_UNIT, .ptr = ptr};
+  put(D, 0, dtype, block[0]), put(D, 1, dtype, block[2]);
+  put(sub, 0, dtype, block[1]), put(sub, 1, dtype, 0);
+  sptrsm_factors_init(&f);
+  f.L = &L;
+  f.u_kind = hermitian ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
+  f.D = D, f.D_sub = sub, f.D_hermitian = hermitian;
+  sptrsm_save_options_init(&o);
+  o.force = 1;
+  cr_assert(sptrsm_file_factors_save(file, &f, NULL, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_status solved = sptrsm_direct_create(&direct, context, &f, NULL);
+  sptrsm_status loaded = sptrsm_file_factors_load(&F, file, NULL);
+  cr_assert(loaded == solved && (loaded == SPTRSM_OK || loaded == SPTRSM_ERR_SINGULAR), "type %d: loaded %d, solved %d: %s", dtype, loaded,
+            solved, sptrsm_last_error());
+  sptrsm_direct_destroy(direct);
+  sptrsm_file_factors_free(F);
+  return loaded == SPTRSM_OK;
+}
+
+Test(io_sets, a_block_of_d_is_loaded_if_the_solve_takes_it, .init = make_folder, .fini = remove_folder) {
+  sptrsm_context *context;
+  cr_assert(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL) == SPTRSM_OK);
+  for (int dtype = SPTRSM_F32; dtype <= SPTRSM_C128; dtype++)
+    for (int turn = 0; turn < 4; turn++) {
+      int hermitian = turn & 1, is_complex = dtype >= SPTRSM_C64, regular = 0, refused = 0;
+      double eps = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)FLT_EPSILON : DBL_EPSILON;
+      double complex a = turn & 2 ? 1.25 : 7, s = is_complex ? 3 + 1.5 * I : 3, edge = s * (hermitian ? conj(s) : s) / a;
+      for (int k = -4; k <= 4; k++) {
+        const double complex block[3] = {a, s, edge * (1 + k * eps)};
+        if (is_regular(context, (sptrsm_dtype)dtype, hermitian, block)) regular++;
+        else refused++;
+      }
+      cr_assert(regular > 0 && refused > 0, "type %d, turn %d: %d regular, %d not", dtype, turn, regular, refused);
+    }
+  sptrsm_context_destroy(context);
 }
