@@ -20,13 +20,34 @@ static struct {
 
 /* ---- messages ---- */
 
+/* Names come from files and from others: what would steer a terminal is shown as \x1b, and no name begins a line. NULL: no memory. */
+static char *printable(const char *format, va_list values) {
+  char *text, *shown = NULL;
+  if (vasprintf(&text, format, values) < 0) return NULL;
+  size_t length = strlen(text), at = 0;
+  if (length < SIZE_MAX / 4) shown = malloc(4 * length + 1);
+  for (size_t i = 0; shown && i <= length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (i < length && (c < ' ' || c == 127)) at += (size_t)snprintf(shown + at, 5, "\\x%02x", c);
+    else shown[at++] = (char)c;
+  }
+  free(text);
+  return shown;
+}
+
 static void message(const char *kind, const char *colour, const char *format, va_list values) {
   const char *no_color = getenv("NO_COLOR");
   bool coloured = isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0');
   fflush(stdout);
   fprintf(stderr, "%s: ", cli.program->name);
   if (kind) fprintf(stderr, "%s%s:%s ", coloured ? colour : "", kind, coloured ? "\033[0m" : "");
-  vfprintf(stderr, format, values);
+  va_list again;
+  va_copy(again, values);
+  char *text = printable(format, again);
+  va_end(again);
+  if (text) fputs(text, stderr);
+  else vfprintf(stderr, format, values);
+  free(text);
   fputc('\n', stderr);
 }
 

@@ -109,6 +109,8 @@ test_names() {
   rejects 5 "$long: File name too long; choose another output" sptrsm-solve none.h5 s_rhs.h5 -o y.h5 --json "$long"
   long=$(printf 'n%.0s' $(seq 245)).h5 # short enough for itself, but not for its journal
   rejects 5 "$long.part.journal: File name too long" sptrsm-solve -q s.h5 s_rhs.h5 -o "$long" --stream=1
+  rejects 5 $'\303\244\\x1b[31m\\x0ab\\x7f.h5: No such file or directory' sptrsm-solve $'\303\244\033[31m\nb\177.h5' s_rhs.h5 -o y.h5
+  equals "$(wc -l <stderr)" 1 # nothing in a name steers the terminal
   rejects 2 "an output has no name" sptrsm-solve none.h5 s_rhs.h5 -o ""
   for range in 9223372036854775807 9223372036854775808; do
     rejects 2 "'$range' is not a range a:b" sptrsm-solve s.h5 s_rhs.h5 -o y.h5 --cols $range
