@@ -107,6 +107,8 @@ Test(api, null_and_out_of_range_arguments) {
 
 Test(api, wrong_options) {
   sptrsm_plan *p;
+  char variant[512] = "block:";
+  memset(variant + 6, '9', sizeof variant - 7);
   struct {
     sptrsm_options change;
     const char *message;
@@ -121,6 +123,10 @@ Test(api, wrong_options) {
       {{.size = sizeof options, .method = "seriall"}, "unknown method \"seriall\"; `sptrsm-info --methods` lists them"},
       {{.size = sizeof options, .method = ""}, "unknown method \"\""},
       {{.size = sizeof options, .method = "Serial"}, "unknown method"},
+      {{.size = sizeof options, .method = "serial:lanes=4"}, "method serial has no variants; \"serial:lanes=4\" asks for one"},
+      {{.size = sizeof options, .method = variant}, "a variant has less than"},
+      {{.size = sizeof options, .precision = (sptrsm_precision)2}, "unknown precision 2"},
+      {{.size = sizeof options, .stencil = "D3N7 without end"}, "is no name that is known"},
   };
   for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) WRONG(sptrsm_plan_create(&p, matrix, &wrong[w].change), wrong[w].message);
 }

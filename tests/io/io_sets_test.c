@@ -161,6 +161,72 @@ Test(io_sets, ldl_reads_d_and_an_implicit_unit_diagonal) {
   sptrsm_file_factors_free(F);
 }
 
+/* ---- sets that are written here ---- */
+
+Test(io_sets, one_permutation_of_a_symmetric_set_is_that_of_both_sides, .init = make_folder, .fini = remove_folder) {
+  static const int64_t ptr[4];
+  static const int32_t perm[3] = {2, 0, 1};
+  for (int turn = 0; turn < 4; turn++) {
+    sptrsm_sparse L = {.n = 3, .dtype = SPTRSM_F64, .diag = SPTRSM_UNIT, .ptr = ptr};
+    sptrsm_save_options o;
+    sptrsm_factors f;
+    sptrsm_save_options_init(&o);
+    o.force = 1;
+    sptrsm_factors_init(&f);
+    f.L = &L;
+    f.u_kind = SPTRSM_U_IS_LT;
+    sptrsm_convention given = turn & 1 ? SPTRSM_GATHER : SPTRSM_SCATTER, other = turn & 1 ? SPTRSM_SCATTER : SPTRSM_GATHER;
+    if (turn & 2) f.perm_row = perm, f.row_convention = given;
+    else f.perm_col = perm, f.col_convention = given;
+    cr_assert(sptrsm_file_factors_save(file, &f, NULL, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+    sptrsm_file_factors *F = load(file, NULL);
+    const sptrsm_factors *g = &F->factors;
+    cr_assert(memcmp(g->perm_row, perm, sizeof perm) == 0 && memcmp(g->perm_col, perm, sizeof perm) == 0, "turn %d", turn);
+    cr_assert(g->row_convention == (turn & 2 ? given : other) && g->col_convention == (turn & 2 ? other : given), "turn %d", turn);
+    sptrsm_file_factors_free(F);
+  }
+}
+
+Test(io_sets, what_is_no_set_is_not_written, .init = make_folder, .fini = remove_folder) {
+  static const int64_t ptr[4] = {0, 1, 2, 3}, shrinking[4] = {0, 2, 1, 3};
+  static const int32_t idx[3] = {0, 1, 2};
+  static const double val[3] = {1, 2, 3};
+  const sptrsm_sparse good = {.n = 3, .dtype = SPTRSM_F64, .ptr = ptr, .idx = idx, .val = val};
+  static const char *const says[] = {"L: negative order, no pointers, or unknown dtype",
+                                     "L: negative order, no pointers, or unknown dtype",
+                                     "L: negative order, no pointers, or unknown dtype",
+                                     "L: ptr[2] = 1: pointers begin with 0 and do not decrease",
+                                     "L: has entries but no arrays",
+                                     "L: is in device memory",
+                                     "factors: L and U differ in order or dtype",
+                                     "factors: U is given, but u_kind says",
+                                     "factors: A and L differ in order",
+                                     "factors: size is 1;"};
+  for (size_t k = 0; k < sizeof says / sizeof says[0]; k++) {
+    sptrsm_sparse L = good, U = good;
+    sptrsm_file_matrix A = {.rows = 4, .cols = 3};
+    sptrsm_factors f;
+    sptrsm_factors_init(&f);
+    U.uplo = SPTRSM_UPPER;
+    f.L = &L, f.U = &U;
+    switch (k) {
+    case 0: L.n = -1; break;
+    case 1: L.ptr = NULL; break;
+    case 2: L.dtype = (sptrsm_dtype)9; break;
+    case 3: L.ptr = shrinking; break;
+    case 4: L.val = NULL; break;
+    case 5: L.place = SPTRSM_CUDA; break;
+    case 6: U.dtype = SPTRSM_F32; break;
+    case 7: f.u_kind = SPTRSM_U_IS_LT; break;
+    case 8: break;
+    default: f.size = 1;
+    }
+    cr_assert(sptrsm_file_factors_save(file, &f, k == 8 ? &A : NULL, NULL) == SPTRSM_ERR_ARGUMENT, "%s", says[k]);
+    cr_assert(strstr(sptrsm_last_error(), says[k]) != NULL, "\"%s\" lacks \"%s\"", sptrsm_last_error(), says[k]);
+    cr_assert(count_files() == 0, "%s: a file was written", says[k]);
+  }
+}
+
 /* ---- blocks of D on the edge of singular ---- */
 
 static void put(void *val, int64_t i, sptrsm_dtype dtype, double complex z) {
