@@ -79,7 +79,7 @@ static const row table[] = {
      .wide_levels = {0, 12},
      .thin_share = {0.8, 0},
      .method = "levelset",
-     .reason = "deep and narrow: levels walked by one block a right-hand side"},
+     .reason = "deep and narrow: one thread block for each right-hand side walks all levels"},
     /* where panels are no use: 32: bloweya LU L by UMFPACK, 3 rows a level, 0.53 (gather 4.9), by KLU, 1.5 rows, 0.98 (9.4); and of those
      * that block takes, raefsky1 0.47 (1.2), ex40 1.1 (4.5), sherman5, 8.3 rows, L 0.11 (0.21), U 0.10 (0.22), but bayer10 U, 14 rows,
      * 0.59 (0.52), L 0.24 (0.48); 128: bloweya 0.70 (5.0), 1.2 (9.6), raefsky1 1.0 (1.1), sherman5 L 0.21 (0.24), U 0.11 (0.24) */
@@ -91,7 +91,7 @@ static const row table[] = {
      .wide_levels = {0, 12},
      .thin_share = {0.8, 0},
      .method = "levelset",
-     .reason = "deep, some rows a level: levels walked by one block a few right-hand sides"},
+     .reason = "deep, some rows a level: one thread block for a few right-hand sides walks all levels"},
     /* 512: bloweya L, 9 entries a level, 1.6 (gather 5.3), by KLU, 5, 2.6 (9.8), bloweya_tri, 10, 3.4 (5.1); but sherman5 U, 146,
      * 0.42 (0.25), L, 179, 0.76 (0.25), ex40 U, 221, 8.5 (4.6) */
     {.name = "chains",
@@ -101,7 +101,7 @@ static const row table[] = {
      .thin_share = {0.8, 0},
      .entries_a_level = {0, 32},
      .method = "levelset",
-     .reason = "chains of short rows: levels walked by one block a few right-hand sides"},
+     .reason = "chains of short rows: one thread block for a few right-hand sides walks all levels"},
     /* Measured on what `panels` takes now. 1: cot_armadillo 0.38 (levelset 0.44), ct2010 0.28 (0.33), bcsstk18 0.20 (0.29),
      * jac_ACTIVSg10k U 0.16 (syncfree-csr 0.20); 4: memplus U 0.23 (gather 0.09) */
     {.name = "thin-columns",
