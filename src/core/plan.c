@@ -180,6 +180,13 @@ static void forget_analysis(sptrsm_plan *plan) {
   plan->team = 1;
 }
 
+/* The next row that takes another method. */
+static spti_choice next_choice(const spti_features *features, const spti_choice *before) {
+  spti_choice next = spti_choose(features, before->row + 1);
+  while (next.method && strcmp(next.method, before->method) == 0) next = spti_choose(features, next.row + 1);
+  return next;
+}
+
 /* A method may find in its analysis that it cannot serve the triangle, or not in this memory: then the next that auto would take does. */
 static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
   spti_features features;
@@ -194,7 +201,7 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
     snprintf(refusal, sizeof refusal, "%s %s; ", plan->method->name, status == SPTRSM_ERR_MEMORY ? "found no memory" : "refused");
     forget_analysis(plan);
     SPTI_TRY(add_what_is_left(&features, plan));
-    choice = spti_choose(&features, choice.row + 1);
+    choice = next_choice(&features, &choice);
     if (!choice.method) return status;
   }
 }

@@ -53,10 +53,11 @@ typedef struct {
   int64_t *step;       /* [steps] */
   int32_t *step_ready; /* [steps]: ready_at of the first column of each */
   void *tile, *triangle, *inverse, *near;
-  int32_t *flags;       /* [count] */
-  int32_t *flagged;     /* [3], zeros before: panels that are substituted, refined, and whose near columns are not multiplied in advance */
-  double bound, refine; /* row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement; the first on
-                         * average over a row, and more in rows of more terms than SPTI_BLOCK_TERMS (limit_of_row) */
+  int32_t *flags;   /* [count] */
+  int32_t *flagged; /* [3], zeros before: panels that are substituted, refined, and whose near columns are not multiplied in advance */
+  /* Row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement: the first on average over a row, and
+   * more in rows of more terms than SPTI_BLOCK_TERMS (limit_of_row); the second as they are or, in all rows of a panel, on that average. */
+  double bound, refine;
 } spti_block_values_args;
 
 int spti_block_columns_launch(const spti_block_values_args *, void *stream);                /* -> col, step, step_ready */

@@ -10,8 +10,9 @@
  * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
  * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
  * Accuracy. x = inverse r is accurate where abs(inverse) abs(block) is small. Where it is not, one step of refinement with the triangle
- * makes it so; where even that would not do, the panel is solved by substitution with the triangle (flags). All of that is judged by row
- * sums, that is as if the solutions that a row adds up were equally large: where a far larger one cancels, its roundings stay.
+ * makes it so; where even that would not do, neither in solutions nor in residuals, the panel is solved by substitution with the triangle
+ * (flags). All of that is judged by row sums, that is as if the solutions that a row adds up were equally large: where a far larger one
+ * cancels, its roundings stay.
  * NaN and infinity. Tiles and inverses have zeros where the matrix has no entries, and would spread what is not finite. It never gets
  * out: a right-hand side whose sums are not finite, or nearly so, is summed again by entries and solved by substitution with
  * the triangle; of a panel that is multiplied only the elements that are not good are taken from that.

@@ -31,12 +31,8 @@ static const char *const map_names[] = {"row", "stream", NULL}, *const state_nam
 static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
 enum { KEPT_MOST = 256 };      /* MiB */
-/* Right-hand sides that tiles solve if tasks leaves it open; more are for pencils. On large grids, which pencils write once more, eight; on
- * small ones, where hops count, two: with 3 to 8 pencils take 0.75 to 0.99 of the time of tiles up to D3N27 96^3, D3N7 and D3N13 64^3, but
- * 0.94 to 1.2 of it on 96^3 of those (H200, f64). Of D3N33 one, since a step of its tiles takes as long as a hop of pencils. */
-enum { TILES_MOST = 8, SMALL_TILES_MOST = 2, WIDE_TILES_MOST = 1 };
-enum { SMALL_GRID = 1 << 19, SMALL_CUBES = 1 << 20 }; /* rows */
-enum { BEYOND = 256 };                                /* what kernels count beyond a line's last row is less */
+enum { TILES_MOST = 8 };       /* right-hand sides of a panel, where one for pencils would be large */
+enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
@@ -77,11 +73,6 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   const sptrsm_status status = spti_gpu_copy(plan->context, s->order, bytes, order, bytes, bytes, 1, SPTI_TO_DEVICE);
   spti_host_free(order);
   return status;
-}
-
-static int32_t tiles_most(const sptrsm_plan *plan, const spti_stencil *stencil) {
-  if (stencil->cube && stencil->far) return WIDE_TILES_MOST;
-  return plan->view.n <= (stencil->cube ? SMALL_CUBES : SMALL_GRID) ? SMALL_TILES_MOST : TILES_MOST;
 }
 
 /* By tiles, or by pencils? */
@@ -162,7 +153,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(check_size(plan));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
-  s->tiles_most = tiles_most(plan, &s->stencil);
+  s->tiles_most = spti_structgrid_tiles_most(plan->view.n, &s->stencil);
   if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > s->tiles_most) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);

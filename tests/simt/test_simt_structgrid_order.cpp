@@ -50,3 +50,24 @@ Test(simt_structgrid_order, tiles) {
   const spti_structgrid_tiling t = spti_structgrid_tiling_of(&bar, SPTRSM_F64);
   cr_assert_eq(spti_structgrid_list_tiles(&bar, &t, nullptr), (1 << 22) + (1 << 19)); /* every eighth group ends in the next band */
 }
+
+/* Small grids leave tiles at three right-hand sides, stars at half the rows of cubes. */
+Test(simt_structgrid_order, right_hand_sides_of_tiles) {
+  static const struct {
+    bool cube, far;
+    int32_t n, most;
+  } cases[] = {{false, false, 0, 2},
+               {false, false, 1 << 19, 2},
+               {false, false, (1 << 19) + 1, 8},
+               {false, true, 1 << 19, 2},
+               {false, true, (1 << 19) + 1, 8},
+               {true, false, 1 << 20, 2},
+               {true, false, (1 << 20) + 1, 8},
+               {true, false, INT32_MAX, 8},
+               {true, true, 1, 1},
+               {true, true, INT32_MAX, 1}};
+  for (const auto &c : cases) {
+    const spti_stencil s = {"", c.cube, c.far, {c.n, 1, 1}};
+    cr_expect_eq(spti_structgrid_tiles_most(c.n, &s), c.most, "%d rows, cube %d, far %d", c.n, c.cube, c.far);
+  }
+}
