@@ -61,7 +61,7 @@ END
   missing x.h5
   # Colour is for terminals, and not with NO_COLOR.
   rejects 5 "sptrsm-solve: error: a.h5" sptrsm-solve a.h5 b.h5
-  if command -v script >/dev/null; then
+  if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     last="an error on a terminal"
     script -qec "sptrsm-solve a.h5 b.h5" /dev/null </dev/null >stdout 2>stderr
     check; grep -q "$(printf '\033')" stdout || fail "no colour"
@@ -69,7 +69,7 @@ END
     check; grep -q "$(printf '\033')" stdout && fail "colour in spite of NO_COLOR"
     says "error: a.h5"
   else
-    echo "skipped: colour on a terminal (no script)"
+    echo "skipped: colour on a terminal (no script, or no pseudo-terminals)"
   fi
 }
 
