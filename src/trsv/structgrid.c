@@ -31,14 +31,13 @@ static const char *const map_names[] = {"row", "stream", NULL}, *const state_nam
 static const char *const poll_names[] = {"relaxed", "acquire", NULL};
 enum { PUBLISHED_WARPS = 64 }; /* for a plane */
 enum { KEPT_MOST = 256 };      /* MiB */
-enum { TILES_MOST = 8 };       /* right-hand sides of a panel, where one for pencils would be large */
+enum { NARROW_PANEL = 8 };     /* right-hand sides, where a panel for pencils would be large */
 enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
   spti_structgrid_tiling tiling;
   int32_t layout, tasks, tiles;
-  int32_t tiles_most;          /* right-hand sides that are solved by tiles, if tasks is by width */
   int32_t kept;                /* MiB of right-hand sides that pencils keep of a solve in place */
   spti_structgrid_lines lines; /* tasks=lines: the tiles' members below are not used */
   int32_t *order;              /* [tiles][2] */
@@ -77,7 +76,7 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
 
 /* By tiles, or by pencils? */
 static bool uses_pencils(const state *s, int32_t width) {
-  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > s->tiles_most);
+  return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > spti_structgrid_tiles_most(&s->stencil));
 }
 /* Whether some solve may be by tiles. */
 static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->tasks == TASKS_BY_WIDTH; }
@@ -153,8 +152,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(check_size(plan));
   SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
-  s->tiles_most = spti_structgrid_tiles_most(plan->view.n, &s->stencil);
-  if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > s->tiles_most) s->tasks = TASKS_PENCILS;
+  if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > spti_structgrid_tiles_most(&s->stencil)) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
   if (!is_whole(plan, &s->stencil)) {
@@ -187,7 +185,7 @@ static int32_t panel_of(const sptrsm_plan *plan) {
   const state *s = plan->state;
   if (s->tasks == TASKS_TILES || s->tasks == TASKS_LINES) return 0;
   const int32_t panel = spti_structgrid_pencils_panel(plan);
-  return uses_pencils(s, panel) && uses_tiles(s) && !spti_structgrid_pencils_tile_fits(plan) ? TILES_MOST : panel;
+  return uses_pencils(s, panel) && uses_tiles(s) && !spti_structgrid_pencils_tile_fits(plan) ? NARROW_PANEL : panel;
 }
 
 typedef struct {
@@ -213,7 +211,8 @@ static int32_t columns_of(const state *s, int32_t width) { return width < s->til
 
 /* What tiles tell each other of up to `panel` right-hand sides; -1: more than fits. */
 static int64_t edges_of(const state *s, int32_t panel) {
-  const int32_t most = s->tasks == TASKS_BY_WIDTH ? s->tiles_most : SPTI_STRUCTGRID_COLUMNS, width = panel < most ? panel : most;
+  const int32_t most = s->tasks == TASKS_BY_WIDTH ? spti_structgrid_tiles_most(&s->stencil) : SPTI_STRUCTGRID_COLUMNS;
+  const int32_t width = panel < most ? panel : most;
   if (width == 0) return 0;
   const int64_t columns = columns_of(s, width), whole = (width + columns - 1) / columns * columns;
   int64_t values;

@@ -41,7 +41,8 @@ int64_t spti_structgrid_list_tiles(const spti_stencil *s, const spti_structgrid_
 
 enum { SMALL_GRID = 1 << 19, SMALL_CUBES = 1 << 20 }; /* rows */
 
-int32_t spti_structgrid_tiles_most(int32_t n, const spti_stencil *stencil) {
-  if (stencil->cube && stencil->far) return 1;
-  return n <= (stencil->cube ? SMALL_CUBES : SMALL_GRID) ? 2 : 8;
+int32_t spti_structgrid_tiles_most(const spti_stencil *s) {
+  const int64_t rows = (int64_t)s->grid[0] * s->grid[1] * s->grid[2];
+  if (s->cube && s->far) return 1;
+  return rows <= (s->cube ? SMALL_CUBES : SMALL_GRID) ? 2 : 8;
 }

@@ -425,6 +425,15 @@ Test(simt_structgrid, lines_of_too_many_entries_are_refused) {
   expect_refusal(&view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "2147483584 entries, more than 2147483583", "tasks=lines");
 }
 
+static sptrsm_plan *analysed(const grid_case &c, const grid_problem<double> &system, const char *variant, int64_t hint = 0) {
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
+  plan_case_set_size(plan, c.n(), hint);
+  simt::use(simt::schedule::from_seed(3));
+  cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, variant), SPTRSM_OK, "%s", sptrsm_last_error());
+  return plan;
+}
+
 /* Without a hint, no work for 32 right-hand sides where that is large; tiles and lines, which have none, leave the panel to the core. */
 Test(simt_structgrid, panels) {
   static const struct {
@@ -454,11 +463,7 @@ Test(simt_structgrid, panels) {
     grid_case c;
     c.stencil = k.stencil;
     const grid_problem<double> system(c, 3);
-    sptrsm_plan *plan = plan_case_open(&system.view);
-    plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
-    plan_case_set_size(plan, c.n(), k.hint);
-    simt::use(simt::schedule::from_seed(3));
-    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, k.variant), SPTRSM_OK, "%s", sptrsm_last_error());
+    sptrsm_plan *plan = analysed(c, system, k.variant, k.hint);
     plan_case_set_size(plan, k.n, k.hint);
     cr_expect_eq(method_case_panel(plan), k.expected, "%s %s, %d rows, hint %d: %d", k.stencil, k.variant, k.n, int(k.hint),
                  method_case_panel(plan));
@@ -483,10 +488,7 @@ Test(simt_structgrid, parameters) {
     grid_case c;
     c.missing = k.missing;
     const grid_problem<double> system(c, 3);
-    sptrsm_plan *plan = plan_case_open(&system.view);
-    plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
-    simt::use(simt::schedule::from_seed(3));
-    cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, k.variant), SPTRSM_OK, "%s", sptrsm_last_error());
+    sptrsm_plan *plan = analysed(c, system, k.variant);
     const std::string says = std::string("stencil=D3N27 grid=5,4,3 ") + k.says;
     cr_expect_str_eq(method_case_parameters(plan), says.c_str());
     method_case_close(plan);

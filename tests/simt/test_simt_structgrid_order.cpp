@@ -68,6 +68,6 @@ Test(simt_structgrid_order, right_hand_sides_of_tiles) {
                {true, true, INT32_MAX, 1}};
   for (const auto &c : cases) {
     const spti_stencil s = {"", c.cube, c.far, {c.n, 1, 1}};
-    cr_expect_eq(spti_structgrid_tiles_most(c.n, &s), c.most, "%d rows, cube %d, far %d", c.n, c.cube, c.far);
+    cr_expect_eq(spti_structgrid_tiles_most(&s), c.most, "%d rows, cube %d, far %d", c.n, c.cube, c.far);
   }
 }
