@@ -15,7 +15,7 @@ function(sptrsm_add_test name)
   target_compile_definitions(test_${name} PRIVATE _GNU_SOURCE SPTRSM_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     SPTRSM_DATA="${PROJECT_SOURCE_DIR}/data" ${T_DEFINITIONS})
   if("gpu" IN_LIST T_LABELS) # one process at a time: a device that changes between processes is many times slower
-    add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/gpu_or_skip.sh $<TARGET_FILE:gpu_present> $<TARGET_FILE:test_${name}>
+    add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/support/gpu_or_skip.sh $<TARGET_FILE:gpu_present> $<TARGET_FILE:test_${name}>
       --jobs 1 --timeout ${T_TIMEOUT})
     set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
   else()

@@ -1,10 +1,10 @@
-/* bench_args.c -- see bench_args.h. */
-#include "bench_args.h"
+/* args.c -- see args.h. */
+#include "bench/args.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_tune.h"
+#include "bench/tune/tune.h"
 
 static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,64 --nrhs 1,32\n"
                            "sptrsm-bench triangles/ --methods all --json out.json --budget-s 600\n"

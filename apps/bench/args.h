@@ -1,9 +1,9 @@
-/* bench_args.h -- the command line of sptrsm-bench. */
+/* args.h -- the command line of sptrsm-bench. */
 #ifndef APPS_BENCH_ARGS_H
 #define APPS_BENCH_ARGS_H
 
-#include "bench.h"
-#include "grid.h"
+#include "bench/bench.h"
+#include "common/grid.h"
 
 enum { BENCH_LIST = 32, BENCH_METHODS = 256 };
 

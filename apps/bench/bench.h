@@ -1,18 +1,18 @@
 /* bench.h -- parts of sptrsm-bench: what is measured, on the host or on a GPU, and the cuSPARSE baseline.
  *
- * bench.c            the program: options in, exit code out
- * bench_args.c       options, lists of methods
- * bench_inputs.c     triangles from files, folders and generators
- * bench_run.c        the parent: starts workers, watches their time, collects results (it never opens a device)
- * bench_worker.c     the child: loads triangles, measures, tells each result through a pipe
- * bench_measure.c    one method: analysis, repetitions, checks; bench_cusparse.c: cuSPARSE by direct calls
- * bench_cublas.c     cuBLAS TRSM on a dense copy, where the triangle is small or nearly dense
- * bench_check.c      right-hand sides and the residual; bench_compare.cu: repetitions compared on the device
+ * main.c            the program: options in, exit code out
+ * args.c       options, lists of methods
+ * inputs.c     triangles from files, folders and generators
+ * run.c        the parent: starts workers, watches their time, collects results (it never opens a device)
+ * worker.c     the child: loads triangles, measures, tells each result through a pipe
+ * measure.c    one method: analysis, repetitions, checks; bench/machine/cusparse.c: cuSPARSE by direct calls
+ * bench/machine/cublas.c     cuBLAS TRSM on a dense copy, where the triangle is small or nearly dense
+ * check.c      right-hand sides and the residual; bench/machine/compare.cu: repetitions compared on the device
  * bench_limits*      bandwidth, dependency hop, launch and arithmetic of the machine
- * bench_table.c, bench_means.c, bench_json.c, bench_tune*.c   what is shown and written
+ * table.c, means.c, json.c, bench_tune*.c   what is shown and written
  */
-#ifndef APPS_BENCH_H
-#define APPS_BENCH_H
+#ifndef APPS_BENCH_BENCH_H
+#define APPS_BENCH_BENCH_H
 
 #include <stdbool.h>
 
@@ -69,7 +69,7 @@ typedef struct {
   char status[320]; /* "ok", "wrong: ...", "failed: ...", "unsupported: ...", "timeout", "crashed: ...", "skipped: budget"; "": not yet */
 } bench_result;
 
-/* ---- one measurement: bench_measure.c, bench_cusparse.c ---- */
+/* ---- one measurement: measure.c, bench/machine/cusparse.c ---- */
 
 /* Device or host memory of one measurement, and its clock. */
 typedef struct bench_timer bench_timer;
@@ -100,7 +100,7 @@ sptrsm_status bench_cusparse(bench_result *better, const bench_case *, void *str
  * UNSUPPORTED without cuBLAS, and for triangles that nobody would store so. */
 sptrsm_status bench_cublas(bench_result *better, const bench_case *, void *stream);
 
-/* ---- memory and clocks of a place: bench_gpu.c or bench_host.c. Times of queued work by device events ---- */
+/* ---- memory and clocks of a place: bench/machine/gpu.c or bench/machine/host.c. Times of queued work by device events ---- */
 
 sptrsm_status bench_timer_create(bench_timer **out, sptrsm_place, void *stream);
 void bench_timer_destroy(bench_timer *);
@@ -124,7 +124,7 @@ typedef struct {
 sptrsm_status bench_compare(bench_difference *, const void *x, const void *y, int64_t count, size_t bytes, sptrsm_place);
 void bench_compare_host(bench_difference *, const void *x, const void *y, int64_t count, size_t bytes);
 
-/* ---- limits: bench_limits_host.c, bench_limits.cu ---- */
+/* ---- limits: bench/machine/limits_host.c, bench/machine/limits.cu ---- */
 
 sptrsm_status bench_limits_measure(bench_limits *, sptrsm_place);
 void bench_host_limits(bench_limits *);

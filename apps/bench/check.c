@@ -1,11 +1,11 @@
-/* bench_check.c -- see bench_check.h. */
-#include "bench_check.h"
+/* check.c -- see check.h. */
+#include "bench/check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "residual.h"
+#include "common/residual.h"
 
 enum { CHECKED_COLUMNS = 8 };
 

@@ -1,8 +1,8 @@
-/* bench_check.h -- right-hand sides with distinct entries, and the componentwise residual G1 of a solution. */
+/* check.h -- right-hand sides with distinct entries, and the componentwise residual G1 of a solution. */
 #ifndef APPS_BENCH_CHECK_H
 #define APPS_BENCH_CHECK_H
 
-#include "bench.h"
+#include "bench/bench.h"
 
 /* Of a componentwise residual: substitution keeps 1 (complex: 4), cuSPARSE with its reciprocals half more, inverted blocks 10. */
 double bench_g1_bound(sptrsm_dtype, bool inverts);

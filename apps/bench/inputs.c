@@ -1,12 +1,12 @@
-/* bench_inputs.c -- see bench_inputs.h. */
-#include "bench_inputs.h"
+/* inputs.c -- see inputs.h. */
+#include "bench/inputs.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 /* ---- the list ---- */
 

@@ -1,10 +1,10 @@
-/* bench_inputs.h -- triangles from files, from all files of a folder, and made in memory. */
+/* inputs.h -- triangles from files, from all files of a folder, and made in memory. */
 #ifndef APPS_BENCH_INPUTS_H
 #define APPS_BENCH_INPUTS_H
 
 #include <sptrsm_io.h>
 
-#include "gen_triangle.h"
+#include "common/gen_triangle.h"
 
 typedef struct {
   char *where;        /* "dir/f.h5:/L", "gen:D3N7:64,64,64" */

@@ -1,12 +1,12 @@
-/* bench_json.c -- see bench_json.h. */
-#include "bench_json.h"
+/* json.c -- see json.h. */
+#include "bench/json.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-#include "bench_table.h"
+#include "bench/table.h"
 
 /* ---- one measurement ---- */
 

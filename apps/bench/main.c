@@ -1,11 +1,11 @@
-/* bench.c -- sptrsm-bench: solve and analysis times of methods on real triangles, beside cuSPARSE in the same run. */
+/* main.c -- sptrsm-bench: solve and analysis times of methods on real triangles, beside cuSPARSE in the same run. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_json.h"
-#include "bench_run.h"
-#include "bench_table.h"
-#include "bench_tune.h"
+#include "bench/json.h"
+#include "bench/run.h"
+#include "bench/table.h"
+#include "bench/tune/tune.h"
 
 /* Before hours of measuring: can the reports be written, and are they none of the inputs? */
 static int check_outputs(const bench_session *s) {

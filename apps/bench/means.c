@@ -1,8 +1,8 @@
-/* bench_means.c -- what a run says as a whole: geometric means of ratios, the least of them, and how good auto's choices were. */
+/* means.c -- what a run says as a whole: geometric means of ratios, the least of them, and how good auto's choices were. */
 #include <math.h>
 #include <string.h>
 
-#include "bench_table.h"
+#include "bench/table.h"
 
 /* ---- ratios ---- */
 

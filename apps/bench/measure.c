@@ -1,11 +1,11 @@
-/* bench_measure.c -- one method, timed: analysis twice, then solves with X poisoned before each and checked after each. */
+/* measure.c -- one method, timed: analysis twice, then solves with X poisoned before each and checked after each. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_check.h"
-#include "cli.h"
+#include "bench/check.h"
+#include "common/cli.h"
 
 static size_t block_bytes(const bench_case *c) { return (size_t)c->T->n * (size_t)c->nrhs * sptrsm_dtype_bytes(c->T->dtype); }
 

@@ -1,9 +1,9 @@
-/* bench_run.c -- the parent: starts workers, watches their time, and starts another one behind a measurement that hangs or crashes.
+/* run.c -- the parent: starts workers, watches their time, and starts another one behind a measurement that hangs or crashes.
  *
  * The parent opens no device and starts no threads, so that each fork begins clean. One worker does the whole run unless it fails:
  * opening a device takes longer than many measurements.
  */
-#include "bench_run.h"
+#include "bench/run.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench_table.h"
+#include "bench/table.h"
 
 static const double start_limit_s = 120; /* to open a device and measure its limits */
 

@@ -1,10 +1,10 @@
-/* bench_run.h -- all measurements of a run: kept by the parent, made by workers. */
+/* run.h -- all measurements of a run: kept by the parent, made by workers. */
 #ifndef APPS_BENCH_RUN_H
 #define APPS_BENCH_RUN_H
 
 #include <stdio.h>
 
-#include "bench_worker.h"
+#include "bench/worker.h"
 
 typedef struct {
   bench_args args; /* settled once the machine is known */

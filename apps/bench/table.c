@@ -1,5 +1,5 @@
-/* bench_table.c -- see bench_table.h. */
-#include "bench_table.h"
+/* table.c -- see table.h. */
+#include "bench/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* bench_table.h -- what sptrsm-bench prints: a table while it measures, means at the end. Lines of at most 140 columns. */
+/* table.h -- what sptrsm-bench prints: a table while it measures, means at the end. Lines of at most 140 columns. */
 #ifndef APPS_BENCH_TABLE_H
 #define APPS_BENCH_TABLE_H
 
-#include "bench_run.h"
+#include "bench/run.h"
 
 void bench_table_begin(const bench_session *);               /* machine, limits, heading */
 void bench_table_triangle(const bench_session *, int index); /* the triangle of a measurement, once it is known */

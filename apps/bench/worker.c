@@ -1,12 +1,12 @@
-/* bench_worker.c -- see bench_worker.h. */
-#include "bench_worker.h"
+/* worker.c -- see worker.h. */
+#include "bench/worker.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_check.h"
+#include "bench/check.h"
 
 /* ---- the order of measurements ---- */
 

@@ -1,4 +1,4 @@
-/* bench_worker.h -- the process that measures, and what it says to its parent.
+/* worker.h -- the process that measures, and what it says to its parent.
  *
  * A worker is forked, so it shares the parent's arguments and inputs; it alone opens a device. It goes through the measurements from
  * the first one it is given and says what it does in messages of fixed size, each one write to a pipe.
@@ -8,8 +8,8 @@
 
 #include <limits.h>
 
-#include "bench_args.h"
-#include "bench_inputs.h"
+#include "bench/args.h"
+#include "bench/inputs.h"
 
 /* One measurement. Their order: by triangle, type, operation, right-hand sides, method. */
 typedef struct {

@@ -3,7 +3,7 @@
  * Letters of the table: r = R^-1, p = P', L, D, U, q = Q', c = C^-1, P. With L D U = P R A C Q:
  *   A = R^-1 P' L D U Q' C^-1,  At = A^H, Aat = A^T;  P: x = P b, so S = P';  Lt_P = L^H P = (P' L)^H;  Q_Ut = (U Q')^H.
  */
-#include "chain.h"
+#include "common/chain.h"
 
 #include <string.h>
 

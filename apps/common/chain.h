@@ -3,8 +3,8 @@
  * sptrsm_direct solves S x = b; here S itself is written out, S = M[0] M[1] ... M[count-1], where each link is a sparse
  * matrix, D, a permutation or a scaling, transposed or not. The solver's own steps are not used: this is the check on them.
  */
-#ifndef APPS_CHAIN_H
-#define APPS_CHAIN_H
+#ifndef APPS_COMMON_CHAIN_H
+#define APPS_COMMON_CHAIN_H
 
 #include <stdbool.h>
 #include <sptrsm_io.h>

@@ -1,5 +1,5 @@
 /* cli.c -- start, messages, option values and signals of the command-line programs. */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

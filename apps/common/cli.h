@@ -2,8 +2,8 @@
  *
  * Data goes to stdout, messages to stderr as "sptrsm-solve: error: ...". Colour only on a terminal and without NO_COLOR.
  */
-#ifndef APPS_CLI_H
-#define APPS_CLI_H
+#ifndef APPS_COMMON_CLI_H
+#define APPS_COMMON_CLI_H
 
 #include <argp.h>
 #include <jansson.h>

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 /* ---- files ---- */
 

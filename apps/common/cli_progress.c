@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 /* What the handler of SIGUSR1 tells; written by whoever works. */
 static struct {

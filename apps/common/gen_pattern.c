@@ -6,7 +6,7 @@
  *   D2N9, D3N27   the full square, the full cube around the centre
  *   D3N13, D3N33  D3N7 and D3N27 with the 6 points at distance 2 along the axes (the article shows them only in a picture)
  */
-#include "gen_pattern.h"
+#include "common/gen_pattern.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* gen_pattern.h -- patterns of synthetic triangles, row by row: every row follows from its number and the seed alone. */
-#ifndef APPS_GEN_PATTERN_H
-#define APPS_GEN_PATTERN_H
+#ifndef APPS_COMMON_GEN_PATTERN_H
+#define APPS_COMMON_GEN_PATTERN_H
 
 #include <stdbool.h>
 #include <stdint.h>

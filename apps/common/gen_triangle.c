@@ -1,5 +1,5 @@
 /* gen_triangle.c -- see gen_triangle.h. */
-#include "gen_triangle.h"
+#include "common/gen_triangle.h"
 
 #include <math.h>
 #include <omp.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 void spec_check(const triangle_spec *s) {
   const pattern_kind *kind = s->pattern.kind;

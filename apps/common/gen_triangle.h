@@ -4,14 +4,14 @@
  * the row (complex: times 1 + i/2), so that rows are diagonally dominant and the inverse is at most 1 in the maximum norm. With a unit
  * diagonal the row is divided by a power of two at least as large as its length.
  */
-#ifndef APPS_GEN_TRIANGLE_H
-#define APPS_GEN_TRIANGLE_H
+#ifndef APPS_COMMON_GEN_TRIANGLE_H
+#define APPS_COMMON_GEN_TRIANGLE_H
 
 #include <complex.h>
 
 #include <sptrsm.h>
 
-#include "gen_pattern.h"
+#include "common/gen_pattern.h"
 
 typedef struct {
   pattern pattern;

@@ -1,5 +1,5 @@
 /* grid.c -- see grid.h. */
-#include "grid.h"
+#include "common/grid.h"
 
 #include <string.h>
 

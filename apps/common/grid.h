@@ -1,8 +1,8 @@
 /* grid.h -- grid and stencil of a structured problem: from the command line, else from the file. */
-#ifndef APPS_GRID_H
-#define APPS_GRID_H
+#ifndef APPS_COMMON_GRID_H
+#define APPS_COMMON_GRID_H
 
-#include "cli.h"
+#include "common/cli.h"
 
 enum { GRID_SIZES = 4500, GRID_STENCIL };
 #define GRID_OPTIONS                                                                                                                       \

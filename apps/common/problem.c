@@ -1,11 +1,11 @@
 /* problem.c -- options, files and types of a problem. Where types differ, the narrower file is read again in the wider. */
-#include "problem.h"
+#include "common/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse_rhs.h"
+#include "common/sparse_rhs.h"
 
 /* ---- options ---- */
 

@@ -1,9 +1,9 @@
 /* problem.h -- what is to be solved or checked: op(S) X = alpha B, from the command line and two files. */
-#ifndef APPS_PROBLEM_H
-#define APPS_PROBLEM_H
+#ifndef APPS_COMMON_PROBLEM_H
+#define APPS_COMMON_PROBLEM_H
 
-#include "chain.h"
-#include "cli.h"
+#include "common/chain.h"
+#include "common/cli.h"
 
 typedef struct {
   const char *factors, *rhs; /* FILE or FILE:/path */

@@ -1,5 +1,5 @@
 /* residual.c -- residuals of whole blocks in extended precision, columns shared among threads. See residual.h. */
-#include "residual.h"
+#include "common/residual.h"
 
 #include <complex.h>
 #include <float.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 _Static_assert(LDBL_MANT_DIG >= 64, "residuals of double precision need a wider long double");
 
@@ -38,28 +38,28 @@ typedef struct {
 #define NAME(x) x##_f32
 #define ABS(x)  fabs((double)(x))
 #define CONJ(x) (x)
-#include "residual.tmpl.h"
+#include "common/residual.tmpl.h"
 
 #define TYPE    double
 #define WORK    long double
 #define NAME(x) x##_f64
 #define ABS(x)  fabs((double)(x))
 #define CONJ(x) (x)
-#include "residual.tmpl.h"
+#include "common/residual.tmpl.h"
 
 #define TYPE    float complex
 #define WORK    long double complex
 #define NAME(x) x##_c64
 #define ABS(x)  cabs((double complex)(x))
 #define CONJ(x) conjl(x)
-#include "residual.tmpl.h"
+#include "common/residual.tmpl.h"
 
 #define TYPE    double complex
 #define WORK    long double complex
 #define NAME(x) x##_c128
 #define ABS(x)  cabs((double complex)(x))
 #define CONJ(x) conjl(x)
-#include "residual.tmpl.h"
+#include "common/residual.tmpl.h"
 
 #define BY_TYPE(dtype, f) ((dtype) == SPTRSM_F32 ? f##_f32 : (dtype) == SPTRSM_F64 ? f##_f64 : (dtype) == SPTRSM_C64 ? f##_c64 : f##_c128)
 

@@ -8,10 +8,10 @@
  *   g2        max_j ||r_j||_1 / (||T||_1 ||x_j||_1 u)     below 30
  * 0/0 counts as 0. NaN in a column makes its figures NaN, and NaN wins every maximum.
  */
-#ifndef APPS_RESIDUAL_H
-#define APPS_RESIDUAL_H
+#ifndef APPS_COMMON_RESIDUAL_H
+#define APPS_COMMON_RESIDUAL_H
 
-#include "chain.h"
+#include "common/chain.h"
 
 typedef struct {
   int64_t nrhs;

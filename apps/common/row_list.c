@@ -1,11 +1,11 @@
 /* row_list.c -- see row_list.h. */
-#include "row_list.h"
+#include "common/row_list.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 static bool is_range(const char *text) { return text[strspn(text, "0123456789:")] == '\0'; }
 

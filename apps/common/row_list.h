@@ -1,6 +1,6 @@
 /* row_list.h -- the rows of X that --rows asks for. */
-#ifndef APPS_ROW_LIST_H
-#define APPS_ROW_LIST_H
+#ifndef APPS_COMMON_ROW_LIST_H
+#define APPS_COMMON_ROW_LIST_H
 
 #include <stdbool.h>
 

@@ -1,11 +1,11 @@
 /* solver.c -- device choice, and a plan or a direct solver behind one face. */
-#include "solver.h"
+#include "common/solver.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chain.h"
+#include "common/chain.h"
 
 /* ---- device ---- */
 

@@ -1,8 +1,8 @@
 /* solver.h -- one face for the two ways to solve: a single triangle (sptrsm_plan) or a factor set (sptrsm_direct). */
-#ifndef APPS_SOLVER_H
-#define APPS_SOLVER_H
+#ifndef APPS_COMMON_SOLVER_H
+#define APPS_COMMON_SOLVER_H
 
-#include "grid.h"
+#include "common/grid.h"
 
 typedef struct {
   const char *text; /* as given: "auto", "cpu", "cuda", "cuda:1" */

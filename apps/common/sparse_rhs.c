@@ -1,12 +1,12 @@
 /* sparse_rhs.c -- see sparse_rhs.h. */
-#include "sparse_rhs.h"
+#include "common/sparse_rhs.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 /* The entry that stands for the right-hand sides. path: behind FILE:, or "". */
 static const sptrsm_file_entry *pick(const sptrsm_file_listing *list, const char *path) {

@@ -1,6 +1,6 @@
 /* sparse_rhs.h -- right-hand sides that a file stores as a sparse matrix. */
-#ifndef APPS_SPARSE_RHS_H
-#define APPS_SPARSE_RHS_H
+#ifndef APPS_COMMON_SPARSE_RHS_H
+#define APPS_COMMON_SPARSE_RHS_H
 
 #include <sptrsm_io.h>
 

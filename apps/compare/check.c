@@ -1,9 +1,9 @@
-/* compare_check.c -- how well a solution solves A X = B: the largest normwise backward error of its columns. */
+/* check.c -- how well a solution solves A X = B: the largest normwise backward error of its columns. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "compare/compare.h"
 
 static double norm_of(const double *x, int64_t count) {
   double sum = 0;

@@ -1,16 +1,16 @@
 /* compare.h -- the solve phase of other solvers, for compare_factors: the same matrix, the same factors, the same run. Real matrices.
  *
- * compare.c           the program: matrices, alternating repetitions, table
- * compare_check.c     the residual of a solution
- * compare_native.c    CHOLMOD, UMFPACK and KLU solve with the factors they keep
- * compare_own.c       sptrsm_direct, also with refinement and with factors in single precision
- * compare_mkl.c       MKL's triangular solves with the triangles of the factor set; MKL is loaded when asked for
- * compare_cudss.c     cuDSS on the GPU with factors of its own, likewise
+ * main.c           the program: matrices, alternating repetitions, table
+ * check.c     the residual of a solution
+ * native.c    CHOLMOD, UMFPACK and KLU solve with the factors they keep
+ * own.c       sptrsm_direct, also with refinement and with factors in single precision
+ * mkl.c       MKL's triangular solves with the triangles of the factor set; MKL is loaded when asked for
+ * cudss.c     cuDSS on the GPU with factors of its own, likewise
  */
-#ifndef APPS_COMPARE_H
-#define APPS_COMPARE_H
+#ifndef APPS_COMPARE_COMPARE_H
+#define APPS_COMPARE_COMPARE_H
 
-#include "factor.h"
+#include "factor/factor.h"
 
 /* A solver that holds factors. Blocks are column-major, ld = n. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* compare_cudss.c -- cuDSS on the GPU: the same matrix, but an ordering and factors of its own. Loaded from the path given, no part of the
+/* cudss.c -- cuDSS on the GPU: the same matrix, but an ordering and factors of its own. Loaded from the path given, no part of the
  * build.
  *
  * Of its interface only what is needed is declared here, as the manual of version 1 describes it. The matrix goes over as CSR with 32-bit
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "compare.h"
+#include "bench/bench.h"
+#include "compare/compare.h"
 
 enum { CUDSS_R_64F = 1, CUDSS_R_32I = 10, CUDSS_COL_MAJOR = 0, CUDSS_ZERO_BASED = 0, CUDSS_MAJOR_VERSION = 0 };
 enum { CUDSS_GENERAL = 0, CUDSS_POSITIVE_DEFINITE = 3, CUDSS_FULL = 0, CUDSS_UPPER = 2 };

@@ -1,18 +1,18 @@
-/* compare.c -- compare_factors: the solve phase of CHOLMOD, UMFPACK and KLU beside that of this library, on the same factors.
+/* main.c -- compare_factors: the solve phase of CHOLMOD, UMFPACK and KLU beside that of this library, on the same factors.
  *
  * Each matrix is factorised by every library that fits. The library then solves with its own factors, and sptrsm_direct with the factor
  * set made of them: permutations, scaling, both triangles and layout included, analysis and factorisation not. cuDSS orders and factorises
  * the matrix itself. Repetitions alternate between all solvers, so that a slow moment of the machine hits them alike; medians are shown.
  * Every solver's X is compared with the one that B was made from. A development tool: not installed.
  */
-#include "compare.h"
+#include "compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "factor_report.h"
+#include "bench/bench.h"
+#include "factor/report.h"
 
 static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs 64 --threads 2\n"
                            "compare_factors wang4.mtx.gz --with umfpack --device cuda --nrhs 128 --threads 16\n"

@@ -1,4 +1,4 @@
-/* compare_mkl.c -- mkl_sparse_d_trsm on L and U, MKL being loaded from the path given: it is no part of the build.
+/* mkl.c -- mkl_sparse_d_trsm on L and U, MKL being loaded from the path given: it is no part of the build.
  *
  * Of MKL's interface only what is needed is declared here, as its manual describes it (LP64: 32-bit integers). Matrices are handed over
  * as CSR with 32-bit offsets, hints and optimisation (the inspector) included in begin, not in the time of a solve.
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "compare/compare.h"
 
 enum { MKL_NO_TRANSPOSE = 10, MKL_TRANSPOSE = 11, MKL_ROW_MAJOR = 101, MKL_TRIANGULAR = 23 };
 enum { MKL_LOWER = 40, MKL_UPPER = 41, MKL_NON_UNIT = 50, MKL_UNIT = 51 };

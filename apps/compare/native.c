@@ -1,4 +1,4 @@
-/* compare_native.c -- the solve phases of CHOLMOD, UMFPACK and KLU, each as its manual says, without iterative refinement.
+/* native.c -- the solve phases of CHOLMOD, UMFPACK and KLU, each as its manual says, without iterative refinement.
  *
  * CHOLMOD works on the whole block through the BLAS, whose threads it uses. UMFPACK takes one right-hand side at a time: its columns
  * are measured one after the other, as a plain loop has them, and shared among threads, each with its workspace. KLU works on four
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-#include "factor_cholmod.h"
-#include "factor_klu.h"
-#include "factor_umfpack.h"
+#include "compare/compare.h"
+#include "factor/cholmod.h"
+#include "factor/klu.h"
+#include "factor/umfpack.h"
 
 void compare_set_threads(int threads) {
   void (*set)(int) = NULL;

@@ -1,8 +1,8 @@
-/* compare_own.c -- sptrsm_direct as a solver of compare_factors, with refinement where that is asked for. */
+/* own.c -- sptrsm_direct as a solver of compare_factors, with refinement where that is asked for. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "compare/compare.h"
 
 /* A as residuals want it: with indices of 32 bits. */
 static int give_original(sptrsm_direct *d, const factor_matrix *A) {

@@ -1,10 +1,10 @@
-/* factor_check.c -- a test solve and the condition number in the 1-norm, by solves with the factor set as sptrsm_direct does them.
+/* check.c -- a test solve and the condition number in the 1-norm, by solves with the factor set as sptrsm_direct does them.
  *
  * The norm of the inverse is estimated as LAPACK does [higham2002]: each step solves with A and A^H, moves to the unit vector
  * that promises most and ends, after five steps at most, where the norm grows no more; a vector of alternating signs guards against
  * cancellation. The estimate is a lower bound, within a factor of 3 in practice.
  */
-#include "factor_check.h"
+#include "factor/check.h"
 
 #include <complex.h>
 #include <math.h>

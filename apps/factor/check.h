@@ -1,8 +1,8 @@
-/* factor_check.h -- does the factor set solve, and how well conditioned is the matrix? */
+/* check.h -- does the factor set solve, and how well conditioned is the matrix? */
 #ifndef APPS_FACTOR_CHECK_H
 #define APPS_FACTOR_CHECK_H
 
-#include "factor.h"
+#include "factor/factor.h"
 
 typedef struct {
   bool done;

@@ -1,9 +1,9 @@
-/* factor_cholmod.c -- Cholesky and LDL' by CHOLMOD: L D L' = P A P', for real symmetric and complex Hermitian matrices.
+/* cholmod.c -- Cholesky and LDL' by CHOLMOD: L D L' = P A P', for real symmetric and complex Hermitian matrices.
  *
  * Supernodal L L' unless L D L' is asked for, which CHOLMOD has without supernodes only and without pivoting: it takes indefinite
  * matrices as far as no pivot vanishes.
  */
-#include "factor_cholmod.h"
+#include "factor/cholmod.h"
 
 #include <stdlib.h>
 

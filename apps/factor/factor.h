@@ -1,13 +1,13 @@
 /* factor.h -- what the parts of sptrsm-factor share: the matrix, what is asked of a factorisation, and the factor set it makes.
  *
- * One file per library (factor_cholmod.c, ...) turns a matrix into a factor set through a `factor_library`; everything else knows no
+ * One file per library (cholmod.c, ...) turns a matrix into a factor set through a `factor_library`; everything else knows no
  * library. Numbers are f64 or c128 inside, as the libraries want them. Functions that return int return an exit code of cli.h and have
  * printed their message.
  */
-#ifndef APPS_FACTOR_H
-#define APPS_FACTOR_H
+#ifndef APPS_FACTOR_FACTOR_H
+#define APPS_FACTOR_FACTOR_H
 
-#include "cli.h"
+#include "common/cli.h"
 
 /* ---- the matrix ---- */
 

@@ -1,9 +1,9 @@
-/* factor_klu.c -- LU by KLU: L U = P R A Q, with R dividing the rows by their largest entry.
+/* klu.c -- LU by KLU: L U = P R A Q, with R dividing the rows by their largest entry.
  *
  * Without KLU's permutation to block triangular form. With it the factorisation is L U + F, F the entries above the diagonal blocks,
  * and a solve goes block by block; A is then no product of two triangles unless L^-1 F is filled in, which costs what the blocks saved.
  */
-#include "factor_klu.h"
+#include "factor/klu.h"
 
 #include <stdlib.h>
 

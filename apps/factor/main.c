@@ -1,4 +1,4 @@
-/* factor.c -- sptrsm-factor: factorise a sparse matrix and write the factor set that sptrsm-solve reads.
+/* main.c -- sptrsm-factor: factorise a sparse matrix and write the factor set that sptrsm-solve reads.
  *
  * The factorisation itself is a library's: CHOLMOD, UMFPACK, KLU or SuperLU, whichever this program was built with.
  */
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "factor_report.h"
-#include "problem.h"
+#include "factor/report.h"
+#include "common/problem.h"
 
 static const char help[] = "sptrsm-factor A.mtx.gz -o factors.h5           Cholesky if it can be, else LU\n"
                            "sptrsm-factor A.h5:/A --with umfpack -o f.h5 --keep-a --nrhs 8\n"

@@ -1,9 +1,9 @@
-/* factor_matrix.c -- the matrix to factorise: from what a file holds to sorted CSC columns of f64 or c128, both triangles. */
+/* matrix.c -- the matrix to factorise: from what a file holds to sorted CSC columns of f64 or c128, both triangles. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "factor.h"
+#include "factor/factor.h"
 
 static int dtype_is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
 

@@ -1,9 +1,9 @@
-/* factor_rank.c -- is a matrix singular by its pattern alone? Each column is matched with a row of its own by augmenting paths,
+/* rank.c -- is a matrix singular by its pattern alone? Each column is matched with a row of its own by augmenting paths,
  * depth first with a look ahead for a free row [davis2006]; a column that finds none makes the matrix singular whatever the numbers are.
  */
 #include <stdlib.h>
 
-#include "factor.h"
+#include "factor/factor.h"
 
 typedef struct {
   const factor_matrix *A;

@@ -1,5 +1,5 @@
-/* factor_report.c -- the report of sptrsm-factor, as text and as JSON. */
-#include "factor_report.h"
+/* report.c -- the report of sptrsm-factor, as text and as JSON. */
+#include "factor/report.h"
 
 void factor_print(FILE *f, const factor_report *r, const factor_matrix *A, const factor_set *s) {
   const factor_counts *c = &r->counts;

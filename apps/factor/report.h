@@ -1,8 +1,8 @@
-/* factor_report.h -- right-hand sides with a known solution, and what sptrsm-factor tells about its factors. */
+/* report.h -- right-hand sides with a known solution, and what sptrsm-factor tells about its factors. */
 #ifndef APPS_FACTOR_REPORT_H
 #define APPS_FACTOR_REPORT_H
 
-#include "factor_check.h"
+#include "factor/check.h"
 
 typedef struct {
   const char *path, *library; /* of the factor set; "UMFPACK 5.7.9" */

@@ -1,8 +1,8 @@
-/* factor_rhs.c -- right-hand sides with a known solution, for tests of what was factorised: B = A X_true. */
+/* rhs.c -- right-hand sides with a known solution, for tests of what was factorised: B = A X_true. */
 #include <stdlib.h>
 
-#include "factor_report.h"
-#include "gen_pattern.h"
+#include "factor/report.h"
+#include "common/gen_pattern.h"
 
 /* From -9 to 9 without 0. */
 static double small_integer(uint64_t bits) {

@@ -1,9 +1,9 @@
-/* factor_set.c -- from a library's arrays to triangles as sptrsm takes them, and what can be counted from their patterns alone. */
+/* set.c -- from a library's arrays to triangles as sptrsm takes them, and what can be counted from their patterns alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "factor.h"
+#include "factor/factor.h"
 
 const char *const factor_order_names[ORDER_COUNT] = {"default", "natural", "amd", "colamd", "metis", "nesdis", "mmd", "best"};
 

@@ -1,4 +1,4 @@
-/* factor_superlu.c -- LU by sequential SuperLU: L U = P A Q, partial pivoting, no scaling.
+/* superlu.c -- LU by sequential SuperLU: L U = P A Q, partial pivoting, no scaling.
  *
  * SuperLU keeps the columns of a supernode as one dense block: the triangle at its top holds the diagonal blocks of both L (unit
  * diagonal not stored) and U; U above it is sparse. Its indices are int, so matrices end at 2^31 - 1 entries.
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "factor.h"
+#include "factor/factor.h"
 
 static const char *version(void) {
   static char text[48];

@@ -1,8 +1,8 @@
-/* factor_umfpack.c -- LU by UMFPACK: L U = P R A Q, with R the row scaling (divided by or multiplied with, as do_recip says).
+/* umfpack.c -- LU by UMFPACK: L U = P R A Q, with R the row scaling (divided by or multiplied with, as do_recip says).
  *
  * The real and the complex routines differ in name and in empty arguments for split complex numbers only.
  */
-#include "factor_umfpack.h"
+#include "factor/umfpack.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* gen.c -- sptrsm-gen: synthetic triangular systems with known solutions.
+/* main.c -- sptrsm-gen: synthetic triangular systems with known solutions.
  *
  * Numbers are chosen so that rounding does not blur the check: those of the triangle are dyadic fractions (gen_triangle.h), X_true
  * holds whole numbers from -9 to 9 without 0 (complex: both parts). So B = T X_true is exact unless rows have millions of entries,
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "gen_triangle.h"
+#include "common/cli.h"
+#include "common/gen_triangle.h"
 
 static const char help[] = "sptrsm-gen D3N27 64 64 64 -o grid.h5 --nrhs 32     grid.h5 and grid_rhs.h5\n"
                            "sptrsm-gen random 100000 --row 12 --uplo upper --dtype c128 -o r.h5\n"

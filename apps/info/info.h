@@ -1,8 +1,8 @@
-/* info.h -- sptrsm-info: what is known of one file, shared by info.c and info_report.c. */
-#ifndef APPS_INFO_H
-#define APPS_INFO_H
+/* info.h -- sptrsm-info: what is known of one file, shared by main.c and report.c. */
+#ifndef APPS_INFO_INFO_H
+#define APPS_INFO_INFO_H
 
-#include "cli.h"
+#include "common/cli.h"
 
 enum { PANEL_COLUMNS = 64 }; /* the panel whose memory is shown */
 

@@ -1,10 +1,10 @@
-/* info.c -- sptrsm-info: what is in files, by which rule it is read, and how parallel the triangles are. */
-#include "info.h"
+/* main.c -- sptrsm-info: what is in files, by which rule it is read, and how parallel the triangles are. */
+#include "info/info.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem.h"
+#include "common/problem.h"
 
 static const char help[] = "sptrsm-info factors.h5              what is in the file, level sets, memory\n"
                            "sptrsm-info factors.h5:/L rhs.h5    one object; several files\n"

@@ -1,7 +1,7 @@
-/* info_report.c -- sptrsm-info's output, for people and as JSON (fields: sptrsm-info(1)). */
+/* report.c -- sptrsm-info's output, for people and as JSON (fields: sptrsm-info(1)). */
 #include <string.h>
 
-#include "info.h"
+#include "info/info.h"
 
 static const char *convention(sptrsm_convention c) { return c == SPTRSM_GATHER ? "gather" : "scatter"; }
 static const char *scaling(sptrsm_scale_op op) { return op == SPTRSM_MULTIPLY ? "multiply" : "divide"; }

@@ -1,9 +1,9 @@
-/* solve.c -- sptrsm-solve: reads factors and right-hand sides, solves, writes the solution.
+/* main.c -- sptrsm-solve: reads factors and right-hand sides, solves, writes the solution.
  *
  * One phase after the other: read, analyse, solve, verify, write. The output is checked before the first of them and
- * appears, whole, at the end of the last. Blocks that are too large for that go through solve_stream.c.
+ * appears, whole, at the end of the last. Blocks that are too large for that go through stream.c.
  */
-#include "solve.h"
+#include "solve/solve.h"
 
 #include <limits.h>
 #include <math.h>

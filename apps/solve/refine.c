@@ -1,5 +1,5 @@
-/* solve_refine.c -- see solve_refine.h */
-#include "solve_refine.h"
+/* refine.c -- see refine.h */
+#include "solve/refine.h"
 
 #include <float.h>
 #include <limits.h>

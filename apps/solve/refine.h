@@ -1,10 +1,10 @@
-/* solve_refine.h -- sptrsm-solve with --refine, --ferr or --precision mixed: what is asked for, and what came of it. */
+/* refine.h -- sptrsm-solve with --refine, --ferr or --precision mixed: what is asked for, and what came of it. */
 #ifndef APPS_SOLVE_REFINE_H
 #define APPS_SOLVE_REFINE_H
 
-#include "cli.h"
-#include "problem.h"
-#include "solver.h"
+#include "common/cli.h"
+#include "common/problem.h"
+#include "common/solver.h"
 
 typedef struct {
   bool on;           /* any of them */

@@ -1,11 +1,11 @@
-/* solve_report.c -- what sptrsm-solve did, for people and as JSON (fields: sptrsm-solve(1)). */
+/* report.c -- what sptrsm-solve did, for people and as JSON (fields: sptrsm-solve(1)). */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "solve.h"
+#include "solve/solve.h"
 
 enum { SUMMARY_WIDTH = 100 };
 

@@ -1,4 +1,4 @@
-/* solve_resume.c -- what a partial solution depends on and how far it is, as JSON lines for its journal.
+/* resume.c -- what a partial solution depends on and how far it is, as JSON lines for its journal.
  *
  * Factors and A count by a checksum of their numbers, right-hand sides, which may be too large to be read twice, by the size and time of
  * change of their file. Of options those count that change bits; threads, memory and names do not.
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "solve.h"
+#include "solve/solve.h"
 
 /* ---- checksums ---- */
 

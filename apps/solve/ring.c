@@ -1,12 +1,12 @@
 /* ring.c -- see ring.h. One lock, one condition, and a count of finished items for each stage. */
-#include "ring.h"
+#include "solve/ring.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "common/cli.h"
 
 typedef struct {
   ring *r;

@@ -3,8 +3,8 @@
  * Stage s runs on item i as soon as stage s-1 is done with it; the first stage as soon as the last one has freed a slot. Each stage takes
  * the items in order and has a thread of its own; one of them runs on the calling thread. The first stage that fails stops them all.
  */
-#ifndef APPS_RING_H
-#define APPS_RING_H
+#ifndef APPS_SOLVE_RING_H
+#define APPS_SOLVE_RING_H
 
 #include <sptrsm.h>
 

@@ -1,4 +1,4 @@
-/* solve_rows.c -- sptrsm-solve with sparse right-hand sides, or for some rows of X: only the part of the factors that counts is solved.
+/* rows.c -- sptrsm-solve with sparse right-hand sides, or for some rows of X: only the part of the factors that counts is solved.
  *
  * sptrsm_reach finds the part; it is a smaller factor set and is solved as any other. Rows go from B to the part and from there to X by
  * lists of row numbers, which are ascending. All columns are in memory, but of B and the part only the rows that count.
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "solve.h"
+#include "solve/solve.h"
 
 /* ---- rows of blocks ---- */
 

@@ -1,11 +1,11 @@
-/* solve.h -- sptrsm-solve: the settings and the state of a run, shared by solve.c, solve_rows.c and solve_report.c. */
-#ifndef APPS_SOLVE_H
-#define APPS_SOLVE_H
+/* solve.h -- sptrsm-solve: the settings and the state of a run, shared by main.c, rows.c and report.c. */
+#ifndef APPS_SOLVE_SOLVE_H
+#define APPS_SOLVE_SOLVE_H
 
-#include "problem.h"
-#include "residual.h"
-#include "row_list.h"
-#include "solve_refine.h"
+#include "common/problem.h"
+#include "common/residual.h"
+#include "common/row_list.h"
+#include "solve/refine.h"
 
 enum { NAMED_COLUMNS = 10 }; /* columns that are not finite: as many are named */
 
@@ -27,7 +27,7 @@ typedef struct {
   double read, solve, verify, write, total;
 } phase_seconds;
 
-/* What sparse right-hand sides reach and wanted rows need (solve_rows.c). */
+/* What sparse right-hand sides reach and wanted rows need (rows.c). */
 typedef struct {
   bool on;
   row_list wanted; /* rows NULL: all */
@@ -67,7 +67,7 @@ typedef struct {
   int exit_code;
 } run;
 
-int rows_work(run *);      /* solve_rows.c: the phases after opening, for some rows of X or sparse right-hand sides */
+int rows_work(run *);      /* rows.c: the phases after opening, for some rows of X or sparse right-hand sides */
 int write_solution(run *); /* the last phase */
 /* Columns [begin, end) of two blocks whose column 0 is column `first` of all: solved, or refined as well. */
 sptrsm_status solve_columns(run *, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first);
@@ -78,12 +78,12 @@ void report_text(const run *, FILE *);
 json_t *report_json(const run *, bool stored);
 void settle_exit(run *); /* sets the exit code of what was solved and judged */
 
-/* solve_stream.c: are B and X too large for memory, or is streaming asked for? Then read, solve, judge and write panel by panel. */
+/* stream.c: are B and X too large for memory, or is streaming asked for? Then read, solve, judge and write panel by panel. */
 bool stream_wanted(const run *);
 int stream_plan(run *); /* widths and buffers, from the memory that is left */
 int stream_run(run *);
 
-/* solve_resume.c: what a solution depends on, and how far it is, as lines for the journal of a partial file; NULL without memory. */
+/* resume.c: what a solution depends on, and how far it is, as lines for the journal of a partial file; NULL without memory. */
 char *resume_inputs(const run *);
 int resume_compare(const char *then, const char *now, const char *output); /* names what differs; returns an exit code */
 char *resume_state(const run *);

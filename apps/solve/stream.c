@@ -1,4 +1,4 @@
-/* solve_stream.c -- blocks larger than memory: columns are read, solved, judged and written panel by panel, all at once.
+/* stream.c -- blocks larger than memory: columns are read, solved, judged and written panel by panel, all at once.
  *
  * Four stages on a ring of page-locked buffers (ring.h): panel i+3 is read while i+2 is solved, i+1 judged and i written. Memory does
  * not depend on the number of columns. After each panel the partial output may be synced and the journal extended, so that
@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "ring.h"
-#include "solve.h"
+#include "solve/ring.h"
+#include "solve/solve.h"
 
 enum { READ, SOLVE, JUDGE, WRITE, SLOTS = RING_STAGES + 1 };
 static const size_t panel_bytes = (size_t)32 << 20, segment_bytes = (size_t)64 << 10, reserve_bytes = (size_t)16 << 20;

@@ -1,10 +1,10 @@
-/* verify.c -- sptrsm-verify: residuals of an existing solution, judged against what substitution promises. */
+/* main.c -- sptrsm-verify: residuals of an existing solution, judged against what substitution promises. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem.h"
-#include "residual.h"
+#include "common/problem.h"
+#include "common/residual.h"
 
 static const char help[] = "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5   is X the solution?\n"
                            "sptrsm-verify f.h5:/L b.h5 x.h5:/X --trans T --max 10 --json\n"

@@ -1,4 +1,4 @@
-/* test_bench.c -- parts of sptrsm-bench with made-up methods and times: wrong solutions, means, the model limit, the table of devices. */
+/* bench.c -- parts of sptrsm-bench with made-up methods and times: wrong solutions, means, the model limit, the table of devices. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_check.h"
-#include "bench_json.h"
-#include "bench_table.h"
-#include "bench_tune.h"
+#include "bench/check.h"
+#include "bench/json.h"
+#include "bench/table.h"
+#include "bench/tune/tune.h"
 
 /* ---- start ---- */
 

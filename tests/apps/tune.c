@@ -1,4 +1,4 @@
-/* test_tune.c -- bounds of auto's table from made-up measurements, and the file that keeps them. */
+/* tune.c -- bounds of auto's table from made-up measurements, and the file that keeps them. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_tune.h"
-#include "tune_bounds.h"
+#include "bench/tune/tune.h"
+#include "bench/tune/bounds.h"
 
 enum { ROWS = 3, CASES = 24 };
 

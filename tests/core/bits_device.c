@@ -8,7 +8,7 @@
 
 #include <sptrsm.h>
 
-#include "core/oracle.h"
+#include "support/oracle.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/conformance_subjects.h"
-#include "core/oracle.h"
+#include "support/conformance_subjects.h"
+#include "support/oracle.h"
 
 enum { DRAWS = 2, FAILURES_MAX = 5 };
 

@@ -1,4 +1,4 @@
-/* gpu.c -- what only a device can show: device pointers, borrowed device arrays, graph capture, a lost dependency that ends. */
+/* core/context/gpu.c -- what only a device can show: device pointers, borrowed device arrays, graph capture, a lost dependency that ends. */
 #include <criterion/criterion.h>
 
 #include <cuda_runtime_api.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/factor_set.h"
+#include "support/factor_set.h"
 
 /* ---- an allocator that fails on demand and counts what is alive ---- */
 

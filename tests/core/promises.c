@@ -3,9 +3,9 @@
  * of the oracle, data/, random factor sets. */
 #include <complex.h>
 
-#include "core/conformance_subjects.h"
-#include "core/oracle.h"
-#include "core/refine_case.h"
+#include "support/conformance_subjects.h"
+#include "support/oracle.h"
+#include "core/refine/refine_case.h"
 
 #include <sptrsm_io.h>
 

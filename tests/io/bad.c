@@ -1,4 +1,4 @@
-/* io_bad_test.c -- files that must be refused: status, and a message that names place, value and way out.
+/* bad.c -- files that must be refused: status, and a message that names place, value and way out.
  *
  * One row per bad file of tests/data/make_bad_fixtures.py. Every case also runs under AddressSanitizer, so nothing leaks.
  */

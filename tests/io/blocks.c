@@ -1,4 +1,4 @@
-/* io_blocks_test.c -- dense blocks: forms, orders, types and column ranges. */
+/* blocks.c -- dense blocks: forms, orders, types and column ranges. */
 #include "fixture.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-/* io_fail_test.c -- every write, fsync, rename, open and allocation of a save and a load made to fail once.
+/* fail.c -- every write, fsync, rename, open and allocation of a save and a load made to fail once.
  *
  * After each failure: a clean status, no temporary file, the old output untouched; when nothing fails any more, the new
  * output is whole. Needs fail_once.c preloaded (ctest does it); without it the tests are skipped. Under AddressSanitizer the

@@ -1,6 +1,6 @@
 /* fixture.h -- what tests/data/make_fixtures.py wrote, by the same formulas. */
-#ifndef SPTRSM_TESTS_FIXTURE_H
-#define SPTRSM_TESTS_FIXTURE_H
+#ifndef TESTS_IO_FIXTURE_H
+#define TESTS_IO_FIXTURE_H
 
 #include <complex.h>
 #include <sptrsm_io.h>

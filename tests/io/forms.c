@@ -1,4 +1,4 @@
-/* io_forms_test.c -- every form of a sparse matrix, as other tools write it, gives the same matrix. */
+/* forms.c -- every form of a sparse matrix, as other tools write it, gives the same matrix. */
 #include "fixture.h"
 #include "test_folder.h"
 

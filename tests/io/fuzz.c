@@ -1,4 +1,4 @@
-/* io_fuzz_test.c -- files changed at random, some thousand of them: each is refused, or what is read is sound and says what the file says.
+/* fuzz.c -- files changed at random, some thousand of them: each is refused, or what is read is sound and says what the file says.
  *
  * Bytes of Matrix Market files, whose reader is ours from the first byte to the last; of HDF5 files the parts that HDF5 does not look at:
  * numbers, lengths, types, shapes, descriptions. A case is drawn from its number, which a failure names.
@@ -7,7 +7,7 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <io/io_internal.h>
+#include <io/file/internal.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

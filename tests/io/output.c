@@ -1,8 +1,8 @@
-/* io_output_test.c -- where an output file goes: names, links, and files that appear meanwhile. */
+/* output.c -- where an output file goes: names, links, and files that appear meanwhile. */
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <io/io_internal.h>
+#include <io/file/internal.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* io_save_test.c -- what is written is read back the same, and appears whole or not at all. */
+/* save.c -- what is written is read back the same, and appears whole or not at all. */
 #include "fixture.h"
 #include "test_folder.h"
 

@@ -1,4 +1,4 @@
-/* io_sets_test.c -- factor sets of several producers: the conventions read are right if L D U = P R A C Q holds. */
+/* sets.c -- factor sets of several producers: the conventions read are right if L D U = P R A C Q holds. */
 #include "fixture.h"
 #include "test_folder.h"
 

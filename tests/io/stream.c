@@ -1,11 +1,11 @@
-/* io_stream_test.c -- blocks read and written in parts: the same numbers as in one go, and a kill at any step can be resumed. */
+/* stream.c -- blocks read and written in parts: the same numbers as in one go, and a kill at any step can be resumed. */
 #include "fixture.h"
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <io/io_internal.h>
+#include <io/file/internal.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

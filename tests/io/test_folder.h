@@ -1,6 +1,6 @@
 /* test_folder.h -- a folder of its own for each test that writes files. Included once per test program, before its TestSuite. */
-#ifndef SPTRSM_TESTS_FOLDER_H
-#define SPTRSM_TESTS_FOLDER_H
+#ifndef TESTS_IO_TEST_FOLDER_H
+#define TESTS_IO_TEST_FOLDER_H
 
 #include <criterion/criterion.h>
 #include <dirent.h>

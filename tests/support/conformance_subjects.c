@@ -1,5 +1,5 @@
 /* conformance_subjects.c -- the list is the registry's; forms are added by hand. */
-#include "core/conformance_subjects.h"
+#include "support/conformance_subjects.h"
 
 #include <stdio.h>
 #include <string.h>

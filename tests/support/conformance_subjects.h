@@ -1,7 +1,7 @@
 /* conformance_subjects.h -- what the conformance tests are run for: every registered method of a place, and some forms of methods that
  * their analysis would not choose for small systems. Each test runs once for each, in a process of its own. */
-#ifndef CONFORMANCE_SUBJECTS_H
-#define CONFORMANCE_SUBJECTS_H
+#ifndef TESTS_SUPPORT_CONFORMANCE_SUBJECTS_H
+#define TESTS_SUPPORT_CONFORMANCE_SUBJECTS_H
 
 #include <stdbool.h>
 

@@ -1,11 +1,11 @@
 /* device_view.h -- a test system opened on a device, with the view that a test wants of it in both places. Included once per test. */
-#ifndef DEVICE_VIEW_H
-#define DEVICE_VIEW_H
+#ifndef TESTS_SUPPORT_DEVICE_VIEW_H
+#define TESTS_SUPPORT_DEVICE_VIEW_H
 
 #include <criterion/criterion.h>
 
-#include "core/oracle.h"
-#include "core/plan.h"
+#include "support/oracle.h"
+#include "core/plan/plan.h"
 
 #define ok(call)                                                                                                                           \
   do {                                                                                                                                     \

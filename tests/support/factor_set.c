@@ -1,5 +1,5 @@
 /* factor_set.c -- see factor_set.h */
-#include "core/factor_set.h"
+#include "support/factor_set.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* factor_set.h -- small random factor sets for the tests of sptrsm_direct: sparse for the library, dense for the check. */
-#ifndef TESTS_FACTOR_SET_H
-#define TESTS_FACTOR_SET_H
+#ifndef TESTS_SUPPORT_FACTOR_SET_H
+#define TESTS_SUPPORT_FACTOR_SET_H
 
 #include <complex.h>
 #include <stdbool.h>

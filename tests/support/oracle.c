@@ -1,5 +1,5 @@
 /* oracle.c -- see oracle.h. */
-#include "core/oracle.h"
+#include "support/oracle.h"
 
 #include <complex.h>
 #include <float.h>

@@ -1,6 +1,6 @@
 /* oracle.h -- test systems op(T) X = alpha B: triangles of known shape, blocks with canaries, and the residual that judges a solution. */
-#ifndef TESTS_ORACLE_H
-#define TESTS_ORACLE_H
+#ifndef TESTS_SUPPORT_ORACLE_H
+#define TESTS_SUPPORT_ORACLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

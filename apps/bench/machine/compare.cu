@@ -1,8 +1,8 @@
-/* bench_compare.cu -- two solutions compared where they are: equal bits, finite entries, largest difference and largest entry. */
+/* compare.cu -- two solutions compared where they are: equal bits, finite entries, largest difference and largest entry. */
 #include <cuda/atomic>
 #include <cuda_runtime.h>
 
-#include "bench_device.h"
+#include "bench/machine/device.h"
 
 /* Largest values as the bits of doubles: of numbers that are not negative these are ordered as the numbers are. */
 struct findings {

@@ -1,4 +1,4 @@
-/* bench_cublas.c -- cuBLAS TRSM on the triangle written out as a dense matrix: the peer of dense and nearly dense triangles. */
+/* cublas.c -- cuBLAS TRSM on the triangle written out as a dense matrix: the peer of dense and nearly dense triangles. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "bench/bench.h"
 
 #define BLAS_OK(call)                                                                                                                      \
   do {                                                                                                                                     \

@@ -1,4 +1,4 @@
-/* bench_cusparse.c -- cuSPARSE called as its documentation says, nothing of this library in between: the baseline. */
+/* cusparse.c -- cuSPARSE called as its documentation says, nothing of this library in between: the baseline. */
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "bench/bench.h"
 
 #define CUDA_OK(call)                                                                                                                      \
   do {                                                                                                                                     \

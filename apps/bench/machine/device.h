@@ -1,8 +1,8 @@
-/* bench_device.h -- what sptrsm-bench runs on a device by kernels of its own. Results are cudaError_t as int. */
-#ifndef APPS_BENCH_DEVICE_H
-#define APPS_BENCH_DEVICE_H
+/* device.h -- what sptrsm-bench runs on a device by kernels of its own. Results are cudaError_t as int. */
+#ifndef APPS_BENCH_MACHINE_DEVICE_H
+#define APPS_BENCH_MACHINE_DEVICE_H
 
-#include "bench.h"
+#include "bench/bench.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
-/* bench_gpu.c -- memory and clocks of host and device, for a build with CUDA. */
-#include "bench.h"
-#include "bench_device.h"
+/* gpu.c -- memory and clocks of host and device, for a build with CUDA. */
+#include "bench/bench.h"
+#include "bench/machine/device.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

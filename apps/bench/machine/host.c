@@ -1,5 +1,5 @@
-/* bench_host.c -- memory and clocks of the host, for a build without CUDA. */
-#include "bench.h"
+/* host.c -- memory and clocks of the host, for a build without CUDA. */
+#include "bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

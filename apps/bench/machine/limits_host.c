@@ -1,4 +1,4 @@
-/* bench_limits_host.c -- what the host can do: bandwidth of a copy by all threads, and a value going to and fro between two threads. */
+/* limits_host.c -- what the host can do: bandwidth of a copy by all threads, and a value going to and fro between two threads. */
 #include <math.h>
 #include <omp.h>
 #include <sched.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "cli.h"
+#include "bench/bench.h"
+#include "common/cli.h"
 
 enum { TRIES = 3, HOPS = 20000, SPINS = 1 << 14 };
 static const size_t COPY_BYTES = (size_t)128 << 20; /* well above the caches of one socket's core complex */

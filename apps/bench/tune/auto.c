@@ -1,11 +1,11 @@
-/* bench_tune_auto.c -- the bounds of auto's table for the device at hand: all methods of the table measured, then tune_bounds.c. */
+/* auto.c -- the bounds of auto's table for the device at hand: all methods of the table measured, then bounds.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_table.h"
-#include "bench_tune.h"
-#include "tune_bounds.h"
+#include "bench/table.h"
+#include "bench/tune/tune.h"
+#include "bench/tune/bounds.h"
 
 enum { MOST_MOVES = 32 };
 

@@ -1,5 +1,5 @@
-/* tune_bounds.c -- see tune_bounds.h. */
-#include "tune_bounds.h"
+/* bounds.c -- see bounds.h. */
+#include "bench/tune/bounds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* tune_bounds.h -- from measurements to the bounds of auto's table: where each bound belongs so that the methods chosen are, on average, as
+/* bounds.h -- from measurements to the bounds of auto's table: where each bound belongs so that the methods chosen are, on average, as
  * close as can be to the best of the table. No device, no files. */
-#ifndef APPS_TUNE_BOUNDS_H
-#define APPS_TUNE_BOUNDS_H
+#ifndef APPS_BENCH_TUNE_BOUNDS_H
+#define APPS_BENCH_TUNE_BOUNDS_H
 
 #include <stdbool.h>
 

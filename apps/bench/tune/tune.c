@@ -1,5 +1,5 @@
-/* bench_tune.c -- see bench_tune.h. The bounds of auto: bench_tune_auto.c. */
-#include "bench_tune.h"
+/* tune.c -- see tune.h. The bounds of auto: auto.c. */
+#include "bench/tune/tune.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_table.h"
+#include "bench/table.h"
 
 static const int grid_p[] = {8, 1, 2, 4, 16, 32, 64}; /* the default first */
 static const int grid_q[] = {8192, 64, 256, 1024, 2048, 4096, 16384};

@@ -1,8 +1,8 @@
-/* bench_tune.h -- tables that are made for a device by measuring there: the bounds of auto, and p and q of syncfree-csc. */
-#ifndef APPS_BENCH_TUNE_H
-#define APPS_BENCH_TUNE_H
+/* tune.h -- tables that are made for a device by measuring there: the bounds of auto, and p and q of syncfree-csc. */
+#ifndef APPS_BENCH_TUNE_TUNE_H
+#define APPS_BENCH_TUNE_TUNE_H
 
-#include "bench_run.h"
+#include "bench/run.h"
 
 /* What is to be measured, by args.tune. auto: the methods of its rows, and itself. syncfree-csc: the grid of pairs, the default first, and
  * right-hand sides where p matters. Right-hand sides only where none were given. */
@@ -12,15 +12,15 @@ int bench_tune_report(const bench_session *);
 
 /* ---- p and q ---- */
 
-/* Puts the row of a device into a table of devices (src/trsm/syncfree_csc_tuned.def): replaces it, or adds it before the last row. */
+/* Puts the row of a device into a table of devices (src/trsm/syncfree_csc/tuned.def): replaces it, or adds it before the last row. */
 int bench_tune_write(const char *path, const char *device, int p, int q);
 
-/* ---- auto: bench_tune_auto.c ---- */
+/* ---- auto: auto.c ---- */
 
 enum { BENCH_TUNE_TRIANGLES = 8 }; /* fewer say nothing about a bound */
 void bench_tune_auto_methods(bench_args *);
 int bench_tune_auto_report(const bench_session *);
-/* Puts bounds of a device into src/core/auto_tuned.def: each replaces that of the same row and feature; the others stay. */
+/* Puts bounds of a device into src/core/select/auto_tuned.def: each replaces that of the same row and feature; the others stay. */
 typedef struct {
   const char *row, *feature;
   double least, most;

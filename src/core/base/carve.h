@@ -1,7 +1,7 @@
 /* carve.h -- several arrays in one allocation, since each costs the host some microseconds. Described once, walked twice: first
  * with base NULL for the size, then with the memory for the pointers. */
-#ifndef SPTI_CARVE_H
-#define SPTI_CARVE_H
+#ifndef SPTI_CORE_BASE_CARVE_H
+#define SPTI_CORE_BASE_CARVE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* error.c -- status names and the thread's latest error message. */
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

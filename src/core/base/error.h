@@ -1,6 +1,6 @@
 /* error.h -- the error idiom: every failing call returns a status and leaves one line of text for its thread. */
-#ifndef SPTI_ERROR_H
-#define SPTI_ERROR_H
+#ifndef SPTI_CORE_BASE_ERROR_H
+#define SPTI_CORE_BASE_ERROR_H
 
 #include <sptrsm.h>
 

@@ -1,5 +1,5 @@
 /* isa.c -- what this CPU runs. SPTI_X86_KERNELS: the kernels of the x86 instruction sets were built. */
-#include "core/isa.h"
+#include "core/base/isa.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* isa.h -- instruction sets that host kernels are compiled for, each from the same source; the CPU decides which run. */
-#ifndef SPTI_ISA_H
-#define SPTI_ISA_H
+#ifndef SPTI_CORE_BASE_ISA_H
+#define SPTI_CORE_BASE_ISA_H
 
 #include <stdbool.h>
 

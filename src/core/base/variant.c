@@ -1,5 +1,5 @@
 /* variant.c -- "key=value,key=value". */
-#include "core/variant.h"
+#include "core/base/variant.h"
 
 #include <errno.h>
 #include <stdbool.h>

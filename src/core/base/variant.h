@@ -1,8 +1,8 @@
 /* variant.h -- what follows ':' in a method's name, "key=value,key=value": one reader for all methods. */
-#ifndef SPTI_VARIANT_H
-#define SPTI_VARIANT_H
+#ifndef SPTI_CORE_BASE_VARIANT_H
+#define SPTI_CORE_BASE_VARIANT_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 typedef struct {
   const char *key;

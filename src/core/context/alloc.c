@@ -1,11 +1,11 @@
 /* alloc.c -- overflow-safe allocation on the host and where a context works. */
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/context.h"
-#include "core/gpu.h"
+#include "core/context/context.h"
+#include "core/context/gpu.h"
 
 enum { ALIGNMENT = 64 };
 

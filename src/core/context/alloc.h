@@ -1,8 +1,8 @@
 /* alloc.h -- memory of a context: host memory aligned to cache lines, device memory ordered on the context's stream. */
-#ifndef SPTI_ALLOC_H
-#define SPTI_ALLOC_H
+#ifndef SPTI_CORE_CONTEXT_ALLOC_H
+#define SPTI_CORE_CONTEXT_ALLOC_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Host memory of count * bytes, 64-byte aligned; count or bytes 0 gives a valid pointer. `what` names it in the message. */
 sptrsm_status spti_host_alloc(void *out /* T ** */, int64_t count, size_t bytes, const char *what);

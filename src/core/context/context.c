@@ -1,11 +1,11 @@
 /* context.c -- life of a context; CUDA specifics are in gpu.c. */
-#include "core/context.h"
+#include "core/context/context.h"
 
 #include <omp.h>
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
 
 int spti_context_threads(const sptrsm_context *context) { return context->threads > 0 ? context->threads : omp_get_max_threads(); }
 

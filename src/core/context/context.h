@@ -1,11 +1,11 @@
 /* context.h -- where work happens: host threads, or one CUDA device and stream. */
-#ifndef SPTI_CONTEXT_H
-#define SPTI_CONTEXT_H
+#ifndef SPTI_CORE_CONTEXT_CONTEXT_H
+#define SPTI_CORE_CONTEXT_CONTEXT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 enum { SPTI_PINNED_WORDS = 4094 }; /* with the word for lost dependencies, four pages */
 

@@ -1,12 +1,12 @@
 /* gpu.c -- device, stream, memory and copies through the CUDA runtime. */
-#include "core/gpu.h"
+#include "core/context/gpu.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/launch.h"
+#include "core/device/launch.h"
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   if (cuda_error == cudaSuccess) return SPTRSM_OK;

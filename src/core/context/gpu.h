@@ -1,9 +1,9 @@
 /* gpu.h -- the little of CUDA that the core needs, so that no other core file knows CUDA. gpu.c is the real one, gpu_none.c
  * stands in where the library is built without CUDA. Copies are queued on the context's stream. */
-#ifndef SPTI_GPU_H
-#define SPTI_GPU_H
+#ifndef SPTI_CORE_CONTEXT_GPU_H
+#define SPTI_CORE_CONTEXT_GPU_H
 
-#include "core/context.h"
+#include "core/context/context.h"
 
 typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 

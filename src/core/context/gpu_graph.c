@@ -1,9 +1,9 @@
 /* gpu_graph.c -- recorded on a stream of its own, so that what the context's stream does meanwhile has no part in it. */
-#include "core/gpu_graph.h"
+#include "core/context/gpu_graph.h"
 
 #include <cuda_runtime.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 struct spti_gpu_graph {
   cudaGraphExec_t exec;

@@ -1,9 +1,9 @@
 /* gpu_graph.h -- launches recorded once and started as one, as a CUDA graph: for methods of many short kernels, which cost the host more
  * than the device. */
-#ifndef SPTI_GPU_GRAPH_H
-#define SPTI_GPU_GRAPH_H
+#ifndef SPTI_CORE_CONTEXT_GPU_GRAPH_H
+#define SPTI_CORE_CONTEXT_GPU_GRAPH_H
 
-#include "core/gpu.h"
+#include "core/context/gpu.h"
 
 typedef struct spti_gpu_graph spti_gpu_graph;
 

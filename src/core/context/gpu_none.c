@@ -1,5 +1,5 @@
 /* gpu_none.c -- stands in for gpu.c in a library built without CUDA. */
-#include "core/gpu.h"
+#include "core/context/gpu.h"
 
 static sptrsm_status absent(void) {
   return spti_fail(SPTRSM_ERR_UNSUPPORTED, "this library was built without CUDA; use a host context, or build with nvcc on PATH");

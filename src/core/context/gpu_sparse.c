@@ -1,5 +1,5 @@
 /* gpu_sparse.c -- see gpu_sparse.h. */
-#include "core/gpu_sparse.h"
+#include "core/context/gpu_sparse.h"
 
 sptrsm_status spti_cusparse_check(cusparseStatus_t error, const char *what) {
   if (error == CUSPARSE_STATUS_SUCCESS) return SPTRSM_OK;

@@ -1,12 +1,12 @@
 /* gpu_sparse.h -- what users of cuSPARSE share: status, the context's handle, value types. Only for files built with CUDA. */
-#ifndef SPTI_GPU_SPARSE_H
-#define SPTI_GPU_SPARSE_H
+#ifndef SPTI_CORE_CONTEXT_GPU_SPARSE_H
+#define SPTI_CORE_CONTEXT_GPU_SPARSE_H
 
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 
-#include "core/gpu.h"
+#include "core/context/gpu.h"
 
 sptrsm_status spti_cusparse_check(cusparseStatus_t, const char *what);
 /* The context's handle on its stream, made at its first use: creating one takes as long as many solves. The context keeps it. */

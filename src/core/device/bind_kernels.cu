@@ -1,8 +1,8 @@
-/* bind_kernels -- a transfer put where recorded launches find it (core/transfer.cuh: transfer_of). */
+/* bind_kernels -- a transfer put where recorded launches find it (core/device/transfer.cuh: transfer_of). */
 #include <string.h>
 
-#include "core/device.cuh"
-#include "core/launch.h"
+#include "core/device/device.cuh"
+#include "core/device/launch.h"
 
 namespace spti {
 

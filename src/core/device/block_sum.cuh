@@ -1,8 +1,8 @@
 /* block_sum.cuh -- running sums over the threads of a block, in the order of the threads. */
-#ifndef SPTI_BLOCK_SUM_CUH
-#define SPTI_BLOCK_SUM_CUH
+#ifndef SPTI_CORE_DEVICE_BLOCK_SUM_CUH
+#define SPTI_CORE_DEVICE_BLOCK_SUM_CUH
 
-#include "core/device.cuh"
+#include "core/device/device.cuh"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
 /* columns.cuh -- P right-hand sides that stand next to each other and are moved by one access: 1 of any type, or 2 of a real one, which
  * then must be aligned together (moves_two). */
-#ifndef SPTI_COLUMNS_CUH
-#define SPTI_COLUMNS_CUH
+#ifndef SPTI_CORE_DEVICE_COLUMNS_CUH
+#define SPTI_CORE_DEVICE_COLUMNS_CUH
 
-#include "core/launch.h"
-#include "core/syncfree.cuh"
+#include "core/device/launch.h"
+#include "core/device/syncfree.cuh"
 
 namespace spti {
 

@@ -1,6 +1,6 @@
 /* convert_kernels -- offsets between 64 and 32 bits, for libraries that take 32-bit offsets. Deterministic. */
-#include "core/device.cuh"
-#include "core/launch.h"
+#include "core/device/device.cuh"
+#include "core/device/launch.h"
 
 namespace spti {
 

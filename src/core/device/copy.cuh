@@ -1,9 +1,9 @@
-/* device_copy.cuh -- copies from global to shared memory that go on in the background, for kernels whose warps fetch for others. As
+/* copy.cuh -- copies from global to shared memory that go on in the background, for kernels whose warps fetch for others. As
  * device.cuh, with PTX; under SPTI_SIMT they are the emulator's, as late as may be. */
-#ifndef SPTI_DEVICE_COPY_CUH
-#define SPTI_DEVICE_COPY_CUH
+#ifndef SPTI_CORE_DEVICE_COPY_CUH
+#define SPTI_CORE_DEVICE_COPY_CUH
 
-#include "core/device.cuh"
+#include "core/device/device.cuh"
 
 #ifndef SPTI_SIMT
 namespace spti {

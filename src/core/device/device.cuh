@@ -1,5 +1,5 @@
 /* device.cuh -- all that kernels know of the machine: memory accesses with their order, atomics, warp and block collectives,
- * shared memory, launching. PTX and CUDA intrinsics are here, in device_copy.cuh and in device_opaque.cuh only.
+ * shared memory, launching. PTX and CUDA intrinsics are here, in copy.cuh and in opaque.cuh only.
  *
  * Compiled with -DSPTI_SIMT the same names come from the host emulator in tests/simt, which runs the kernels without a GPU
  * under schedules and memory orders of its choosing. For that every access to global memory goes through the functions
@@ -13,8 +13,8 @@
  * two<W>: two words next to each other, aligned as one, so that one access moves both; each is a word of its own all the same.
  * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or, mma) take whole warps. Only syncwarp, syncthreads and syncwarps_apart
  * order memory. */
-#ifndef SPTI_DEVICE_CUH
-#define SPTI_DEVICE_CUH
+#ifndef SPTI_CORE_DEVICE_DEVICE_CUH
+#define SPTI_CORE_DEVICE_DEVICE_CUH
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #include <sptrsm.h>
 
 namespace spti {
-/* left_out(step): the emulator's tests leave out one step of core/syncfree.cuh at a time to show that they would notice. On
+/* left_out(step): the emulator's tests leave out one step of core/device/syncfree.cuh at a time to show that they would notice. On
  * a device it is false, and known to be at compile time. */
 enum class protocol_step {
   none,
@@ -42,7 +42,7 @@ template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };
 } // namespace spti
 
 #ifdef SPTI_SIMT
-#include "simt/simt_device.h"
+#include "simt/emulator/device.h"
 #else
 #include <cuda_runtime.h>
 
@@ -336,7 +336,7 @@ SPTI_DEVICE constexpr bool left_out(protocol_step) { return false; }
 } // namespace spti
 #endif
 
-#include "core/scalar.cuh"
+#include "core/device/scalar.cuh"
 
 /* The one way to start a kernel; kernel<T> needs parentheses if it has two template arguments. */
 #define SPTI_LAUNCH(kernel, blocks, threads, shared, stream, args) spti::launch(kernel, blocks, threads, shared, stream, args)

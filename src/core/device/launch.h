@@ -1,7 +1,7 @@
 /* launch.h -- kernels of the core as C functions: argument structs, passed by value to the kernels, and their launchers.
  * Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. */
-#ifndef SPTI_LAUNCH_H
-#define SPTI_LAUNCH_H
+#ifndef SPTI_CORE_DEVICE_LAUNCH_H
+#define SPTI_CORE_DEVICE_LAUNCH_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* ---- the dependency protocol's shared state (core/syncfree.cuh) ---- */
+/* ---- the dependency protocol's shared state (core/device/syncfree.cuh) ---- */
 
 enum { SPTI_SYNCFREE_TICKET, SPTI_SYNCFREE_ABORT, SPTI_SYNCFREE_PROGRESS, SPTI_SYNCFREE_CONTROL_WORDS };
 
@@ -31,7 +31,7 @@ typedef struct {
 /* For a context's spin_limit: about 0.2 s of polls on an H200, while real waits see progress within milliseconds. */
 #define SPTI_SPIN_LIMIT (1 << 19)
 
-/* ---- two work blocks that refill each other (core/two_blocks.cuh) ---- */
+/* ---- two work blocks that refill each other (core/two_blocks/two_blocks.cuh) ---- */
 
 /* Control words behind those of the protocol: columns of each of the two that may hold values. */
 enum { SPTI_TWO_BLOCKS_DIRTY = SPTI_SYNCFREE_CONTROL_WORDS, SPTI_TWO_BLOCKS_CONTROL_WORDS = SPTI_TWO_BLOCKS_DIRTY + 2 };
@@ -64,7 +64,7 @@ typedef struct {
 int spti_pack_launch(const spti_pack_args *, sptrsm_dtype, void *stream);   /* work = alpha scale block, rows mapped */
 int spti_unpack_launch(const spti_pack_args *, sptrsm_dtype, void *stream); /* block = scale work, rows mapped */
 
-/* ---- right-hand sides where the caller has them (core/transfer.cuh) ---- */
+/* ---- right-hand sides where the caller has them (core/device/transfer.cuh) ---- */
 
 /* One end of a solve: element (i,k) of the panel is element (r,k) of a block, r = map ? map[i] : i, times scale[r] or divided by it. */
 typedef struct {

@@ -1,9 +1,9 @@
-/* device_opaque.cuh -- values of which the compiler knows no more than that they are there. It would compute the addresses of a loop anew
+/* opaque.cuh -- values of which the compiler knows no more than that they are there. It would compute the addresses of a loop anew
  * each time from what they were made of, and join two looks at halves of a word into one at the whole. As device.cuh, with PTX. */
-#ifndef SPTI_DEVICE_OPAQUE_CUH
-#define SPTI_DEVICE_OPAQUE_CUH
+#ifndef SPTI_CORE_DEVICE_OPAQUE_CUH
+#define SPTI_CORE_DEVICE_OPAQUE_CUH
 
-#include "core/device.cuh"
+#include "core/device/device.cuh"
 
 namespace spti {
 

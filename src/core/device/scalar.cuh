@@ -1,7 +1,7 @@
 /* scalar.cuh -- the four value types in device code: float, double, and complex_t of either, which is two real words.
  * Real words are what loads, atomics and shuffles move; the functions here are pure arithmetic. Needs SPTI_DEVICE. */
-#ifndef SPTI_SCALAR_CUH
-#define SPTI_SCALAR_CUH
+#ifndef SPTI_CORE_DEVICE_SCALAR_CUH
+#define SPTI_CORE_DEVICE_SCALAR_CUH
 
 namespace spti {
 

@@ -1,7 +1,7 @@
 /* scan_sort -- running sums and stable sorting by CUB, the library of such primitives that comes with CUDA. The only file
- * that knows it; on the emulator tests/simt/scan_sort_host.cpp stands in. Deterministic. */
-#include "core/level_kernels.h"
-#include "core/tile_part_kernels.h"
+ * that knows it; on the emulator tests/simt/emulator/scan_sort_host.cpp stands in. Deterministic. */
+#include "core/levels/kernels.h"
+#include "trsv/tiles/part_kernels.h"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>

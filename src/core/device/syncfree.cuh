@@ -14,11 +14,11 @@
  *             too. Patterns are checked before, so this means a bug or a damaged device, but the host hears of it instead
  *             of hanging.
  */
-#ifndef SPTI_SYNCFREE_CUH
-#define SPTI_SYNCFREE_CUH
+#ifndef SPTI_CORE_DEVICE_SYNCFREE_CUH
+#define SPTI_CORE_DEVICE_SYNCFREE_CUH
 
-#include "core/device.cuh"
-#include "core/launch.h"
+#include "core/device/device.cuh"
+#include "core/device/launch.h"
 
 namespace spti {
 

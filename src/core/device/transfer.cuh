@@ -1,12 +1,12 @@
 /* transfer.cuh -- reading right-hand sides and writing solutions where the caller has them: layout, permutation, scaling and alpha in
  * the one read and the one write of each element. */
-#ifndef SPTI_TRANSFER_CUH
-#define SPTI_TRANSFER_CUH
+#ifndef SPTI_CORE_DEVICE_TRANSFER_CUH
+#define SPTI_CORE_DEVICE_TRANSFER_CUH
 
 #include <string.h>
 
-#include "core/device.cuh"
-#include "core/launch.h"
+#include "core/device/device.cuh"
+#include "core/device/launch.h"
 
 namespace spti {
 

@@ -1,9 +1,9 @@
 /* walk_lines.cuh -- all entries of compressed lines, shared out evenly whether lines are short or long: a few lanes take a
  * line, and a whole block takes those that would keep few lanes busy for long, one after the other. */
-#ifndef SPTI_WALK_LINES_CUH
-#define SPTI_WALK_LINES_CUH
+#ifndef SPTI_CORE_DEVICE_WALK_LINES_CUH
+#define SPTI_CORE_DEVICE_WALK_LINES_CUH
 
-#include "core/device.cuh"
+#include "core/device/device.cuh"
 
 namespace spti {
 

@@ -4,12 +4,12 @@
  * triangle and operation when a system first asks for it; all of them share the panels. */
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/direct.h"
-#include "core/direct_single.h"
-#include "core/refine.h"
-#include "core/systems.h"
-#include "core/workspace.h"
+#include "core/context/alloc.h"
+#include "core/direct/direct.h"
+#include "core/direct/single.h"
+#include "core/refine/refine.h"
+#include "core/direct/systems.h"
+#include "core/plan/workspace.h"
 
 enum { L_MATRIX, U_MATRIX };
 

@@ -1,8 +1,8 @@
-/* direct.h -- the inside of sptrsm_direct, for direct.c and refine.c. */
-#ifndef SPTI_DIRECT_H
-#define SPTI_DIRECT_H
+/* direct.h -- the inside of sptrsm_direct, for direct.c and core/refine/refine.c. */
+#ifndef SPTI_CORE_DIRECT_DIRECT_H
+#define SPTI_CORE_DIRECT_DIRECT_H
 
-#include "core/direct_parts.h"
+#include "core/direct/parts.h"
 
 struct spti_refiner;
 

@@ -1,13 +1,13 @@
-/* direct_parts.c -- see direct_parts.h. What a kernel relies on is checked here: permutations, finite nonzero scales, a regular D. */
-#include "core/direct_parts.h"
+/* parts.c -- see parts.h. What a kernel relies on is checked here: permutations, finite nonzero scales, a regular D. */
+#include "core/direct/parts.h"
 
 #include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
 
 /* A copy of host memory in the context's place. */
 static sptrsm_status upload(const sptrsm_context *context, void *out, const void *host, int64_t count, size_t bytes, const char *what) {

@@ -1,8 +1,8 @@
-/* direct_parts.h -- what a factor set has beside its triangles: permutations, scalings and D, in the context's place. */
-#ifndef SPTI_DIRECT_PARTS_H
-#define SPTI_DIRECT_PARTS_H
+/* parts.h -- what a factor set has beside its triangles: permutations, scalings and D, in the context's place. */
+#ifndef SPTI_CORE_DIRECT_PARTS_H
+#define SPTI_CORE_DIRECT_PARTS_H
 
-#include "core/pipeline.h"
+#include "core/plan/pipeline.h"
 
 sptrsm_status spti_factors_check(const sptrsm_factors *); /* what belongs together; direct.c */
 

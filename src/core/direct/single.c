@@ -1,12 +1,12 @@
-/* direct_single.c -- see direct_single.h. Entries that underflow become subnormal or zero: refinement makes up for them, but for
+/* single.c -- see single.h. Entries that underflow become subnormal or zero: refinement makes up for them, but for
  * diagonals and the pivots of D, whose reciprocals would overflow. What overflows has no stand-in. */
-#include "core/direct_single.h"
+#include "core/direct/single.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
 

@@ -1,8 +1,8 @@
-/* direct_single.h -- a double-precision factor set rounded to single precision, for SPTRSM_MIXED. */
-#ifndef SPTI_DIRECT_SINGLE_H
-#define SPTI_DIRECT_SINGLE_H
+/* single.h -- a double-precision factor set rounded to single precision, for SPTRSM_MIXED. */
+#ifndef SPTI_CORE_DIRECT_SINGLE_H
+#define SPTI_CORE_DIRECT_SINGLE_H
 
-#include "core/matrix.h"
+#include "core/matrix/matrix.h"
 
 /* F64 -> F32, C128 -> C64; single types stay. */
 sptrsm_dtype spti_single_of(sptrsm_dtype);

@@ -5,7 +5,7 @@
  *   P' L                        x = L^-1 P b                        Lt_P = L' P = (P' L)^H, Lat_P = (P' L)^T
  *   U Q'                        x = Q U^-1 b                        Q_Ut = Q U' = (U Q')^H, Q_Uat = (U Q')^T
  * An operation on top reverses the product, transposes each operator and swaps the edges. */
-#include "core/systems.h"
+#include "core/direct/systems.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* systems.h -- which elementary operators solve op(S) x = b, for every system S of sptrsm_system. */
-#ifndef SPTI_SYSTEMS_H
-#define SPTI_SYSTEMS_H
+#ifndef SPTI_CORE_DIRECT_SYSTEMS_H
+#define SPTI_CORE_DIRECT_SYSTEMS_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 typedef enum { SPTI_L, SPTI_D, SPTI_U } spti_factor;
 typedef enum { SPTI_NO_SIDE, SPTI_ROW_SIDE, SPTI_COL_SIDE } spti_edge_side;

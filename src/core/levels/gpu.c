@@ -1,15 +1,15 @@
-/* levels_gpu.c -- level sets found on the device: one sweep over the pattern (core/level_kernels.cu), then the rows
+/* gpu.c -- level sets found on the device: one sweep over the pattern (core/levels/kernels.cu), then the rows
  * of each level in solve order: by counting where levels are few (are_few), else by a stable sort.
  * The host waits for the number of levels, and where it is to have their places too, for these. A push view's pattern is turned first. */
-#include "core/levels_gpu.h"
+#include "core/levels/gpu.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/plan.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/plan/plan.h"
 
 /* Rows of more entries are polled by warps. Factors have some, and then rows mostly need those just before them, which suits a
  * warp to each row, unless the matrix is so large that the resident warps are a small part of it. Stencils and most circuits have

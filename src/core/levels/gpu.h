@@ -1,12 +1,12 @@
-/* levels_gpu.h -- level sets of a view in device memory, found on the device, and the rows of a pull view packed in level order.
+/* gpu.h -- level sets of a view in device memory, found on the device, and the rows of a pull view packed in level order.
  *
  * A place is a row's position in level order: order[place] = row. Methods that keep their solution by place read and write
  * neighbouring words within a level, and all that row place t needs stands at smaller places. */
-#ifndef SPTI_LEVELS_GPU_H
-#define SPTI_LEVELS_GPU_H
+#ifndef SPTI_CORE_LEVELS_GPU_H
+#define SPTI_CORE_LEVELS_GPU_H
 
-#include "core/level_kernels.h"
-#include "core/view.h"
+#include "core/levels/kernels.h"
+#include "core/matrix/view.h"
 
 typedef struct spti_gpu_levels {
   int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */

@@ -5,15 +5,15 @@
  * own short row, and all lanes together those of the first long row that is not done. No lane ever waits inside a round, so rows
  * of one warp may need each other. The resident lanes are a window of some 270,000 rows, wide enough for most patterns in the
  * order of their numbers. Factors, whose rows are long and need those just before them, get a warp to each row instead. Rows of
- * one block find each other's levels in shared memory. Blocks take tickets (core/syncfree.cuh), so what is needed belongs to
+ * one block find each other's levels in shared memory. Blocks take tickets (core/device/syncfree.cuh), so what is needed belongs to
  * blocks that run. Wins: one pass, about a solve. Loses: stencils of many million rows, whose window is narrow.
  * The search can be told to end once there are so many levels that no more need be known.
  * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: yes, levels are integers and unique; of a search that
  * ends early, that it does. */
-#include "core/level_kernels.h"
+#include "core/levels/kernels.h"
 
-#include "core/syncfree.cuh"
-#include "core/walk_lines.cuh"
+#include "core/device/syncfree.cuh"
+#include "core/device/walk_lines.cuh"
 
 namespace spti {
 

@@ -1,12 +1,12 @@
-/* level_kernels.h -- kernels of the level analysis and of rows packed by place, as C functions (level_kernels.cu,
+/* kernels.h -- kernels of the level analysis and of rows packed by place, as C functions (kernels.cu,
  * pull_rows_kernels.cu, scan_sort.cu). Pointers are device pointers unless said otherwise; a launcher queues on the stream, returns a
  * cudaError_t as int, and allocates nothing. */
-#ifndef SPTI_LEVEL_KERNELS_H
-#define SPTI_LEVEL_KERNELS_H
+#ifndef SPTI_CORE_LEVELS_KERNELS_H
+#define SPTI_CORE_LEVELS_KERNELS_H
 
-#include "core/launch.h"
-#include "core/row_panel_kernels.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/levels/row_panel_kernels.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +15,7 @@ extern "C" {
 /* Off-diagonal entries. */
 static inline int64_t spti_view_entries(const spti_view *v) { return v->nnz - (v->head || v->tail ? v->n : 0); }
 
-/* Lanes for a line of average length, so that a warp's accesses lie side by side and few lanes idle (core/walk_lines.cuh). */
+/* Lanes for a line of average length, so that a warp's accesses lie side by side and few lanes idle (core/device/walk_lines.cuh). */
 static inline int32_t spti_walk_lanes(const spti_view *v) {
   int32_t lanes = 1;
   while (lanes < 32 && spti_view_entries(v) > (int64_t)lanes * v->n) lanes *= 2;

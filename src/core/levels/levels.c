@@ -1,10 +1,10 @@
 /* levels.c -- level sets in one sweep and one counting sort [anderson1989, saltz1990], and the statistics of liu2017syncfree Table III. */
-#include "core/levels.h"
+#include "core/levels/levels.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/matrix.h"
+#include "core/context/alloc.h"
+#include "core/matrix/matrix.h"
 
 /* Fills level[] and returns the number of levels. */
 static int32_t sweep(const spti_view *v, int32_t *level) {

@@ -1,8 +1,8 @@
 /* levels.h -- level sets: level(i) = 1 + the highest level row i depends on, 0 without dependencies. */
-#ifndef SPTI_LEVELS_H
-#define SPTI_LEVELS_H
+#ifndef SPTI_CORE_LEVELS_LEVELS_H
+#define SPTI_CORE_LEVELS_LEVELS_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 typedef struct {
   int32_t count;  /* number of levels; 0 for n = 0 */

@@ -1,7 +1,7 @@
-/* levels_none.c -- without CUDA no context is on a device, so no plan has levels or row panels there. */
-#include "core/levels_gpu.h"
-#include "core/row_panels_gpu.h"
-#include "core/survey_gpu.h"
+/* none.c -- without CUDA no context is on a device, so no plan has levels or row panels there. */
+#include "core/levels/gpu.h"
+#include "core/levels/row_panels_gpu.h"
+#include "core/select/survey_gpu.h"
 
 sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
   (void)plan;

@@ -1,8 +1,8 @@
 /* level_order_kernels -- rows in the order of their levels, within a level in solve order. Of few levels by counting: how many rows of each
  * level every chunk of places has, where those of a level and chunk begin, and then each row's rank within its chunk. A warp ranks 32 rows
  * at a time by a vote on each bit of their levels. Else by a library's sort, with kernels around it. Deterministic. */
-#include "core/block_sum.cuh"
-#include "core/level_kernels.h"
+#include "core/device/block_sum.cuh"
+#include "core/levels/kernels.h"
 
 namespace spti {
 

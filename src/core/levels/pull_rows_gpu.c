@@ -1,10 +1,10 @@
 /* pull_rows_gpu.c -- rows of a pull view packed by place; about two passes over the matrix. The host waits for nothing. */
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
 
 /* A lane's way is a chain of loads, as long as a row if ranks are looked for: few rows get more lanes than their average entries. */
 enum { DEVICE_LANES = 1 << 19 };

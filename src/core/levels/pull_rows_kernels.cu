@@ -1,9 +1,9 @@
 /* pull_rows_kernels -- rows of a pull view copied in the order of their places, columns replaced by places, and entries too put in the
  * order of their places if asked. Deterministic. */
-#include "core/level_kernels.h"
+#include "core/levels/kernels.h"
 
-#include "core/block_sum.cuh"
-#include "core/walk_lines.cuh"
+#include "core/device/block_sum.cuh"
+#include "core/device/walk_lines.cuh"
 
 namespace spti {
 

@@ -5,14 +5,14 @@
  * become one, if that has not too many rows: fewer panels, and no chain of them becomes longer. Where the panel that begins at place s
  * ends depends on s alone, so the ends are found for all places at once; which of them are taken is a chase from place 0. It is cut into
  * chunks: for each of the 64 places at which it may enter a chunk, where it leaves it and how many panels it passes; one thread then goes
- * from chunk to chunk. level(p) = 1 + the highest level of the panels that p needs, 1 without such, by the protocol of level_kernels.cu,
+ * from chunk to chunk. level(p) = 1 + the highest level of the panels that p needs, 1 without such, by the protocol of kernels.cu,
  * a block to a panel. A panel of a factor has up to hundreds of thousands of entries, in a few other panels: these are marked in a map in
  * shared memory before any is waited for, so that a hop is a poll of one word for each.
  * Deterministic: integers, and unique. */
-#include "core/row_panel_kernels.h"
+#include "core/levels/row_panel_kernels.h"
 
-#include "core/block_sum.cuh"
-#include "core/syncfree.cuh"
+#include "core/device/block_sum.cuh"
+#include "core/device/syncfree.cuh"
 
 namespace spti {
 

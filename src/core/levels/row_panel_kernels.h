@@ -1,11 +1,11 @@
 /* row_panel_kernels.h -- kernels that cut the rows of a pull view into panels, tell how densely these read each other, and find their
  * levels, as C functions (row_panel_kernels.cu). Pointers are device pointers; a launcher queues on the stream, returns a cudaError_t as
  * int, and allocates nothing. */
-#ifndef SPTI_ROW_PANEL_KERNELS_H
-#define SPTI_ROW_PANEL_KERNELS_H
+#ifndef SPTI_CORE_LEVELS_ROW_PANEL_KERNELS_H
+#define SPTI_CORE_LEVELS_ROW_PANEL_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,13 +1,13 @@
 /* row_panels_gpu.c -- panels found on the device. The host waits once, for the number of panels and of their levels; auto's survey waits
- * for the level sets with them (core/survey_gpu.c). */
-#include "core/row_panels_gpu.h"
+ * for the level sets with them (core/select/survey_gpu.c). */
+#include "core/levels/row_panels_gpu.h"
 
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/row_panel_kernels.h"
-#include "core/plan.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/row_panel_kernels.h"
+#include "core/plan/plan.h"
 
 /* One allocation. Returns its size. */
 static size_t lay_out(spti_row_panels_args *args, void *memory) {

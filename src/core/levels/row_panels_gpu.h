@@ -1,10 +1,10 @@
-/* row_panels_gpu.h -- the rows of a pull view cut into panels on the device, and the levels of the panels (core/row_panel_kernels.cu): what
+/* row_panels_gpu.h -- the rows of a pull view cut into panels on the device, and the levels of the panels (core/levels/row_panel_kernels.cu): what
  * tells whether a triangle is worth solving by panels, and the beginning of doing so. */
-#ifndef SPTI_ROW_PANELS_GPU_H
-#define SPTI_ROW_PANELS_GPU_H
+#ifndef SPTI_CORE_LEVELS_ROW_PANELS_GPU_H
+#define SPTI_CORE_LEVELS_ROW_PANELS_GPU_H
 
-#include "core/error.h"
-#include "core/row_panel_kernels.h"
+#include "core/base/error.h"
+#include "core/levels/row_panel_kernels.h"
 
 typedef struct spti_row_panels {
   int32_t n, count, levels;     /* places; panels; levels of panels */

@@ -1,11 +1,11 @@
 /* matrix.c -- creation (validate, copy or borrow), new values, and the views that methods read. */
-#include "core/matrix.h"
+#include "core/matrix/matrix.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/plan.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/plan/plan.h"
 
 spti_op spti_op_from(sptrsm_op op) { return (spti_op){.transpose = op != SPTRSM_N, .conj = op == SPTRSM_C}; }
 

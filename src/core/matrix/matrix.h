@@ -1,11 +1,11 @@
 /* matrix.h -- a validated triangle and its cached storages. */
-#ifndef SPTI_MATRIX_H
-#define SPTI_MATRIX_H
+#ifndef SPTI_CORE_MATRIX_MATRIX_H
+#define SPTI_CORE_MATRIX_MATRIX_H
 
 #include <stdatomic.h>
 
-#include "core/context.h"
-#include "core/view.h"
+#include "core/context/context.h"
+#include "core/matrix/view.h"
 
 /* Compressed lines in one place. `source` maps a position to the caller's position in val; NULL: the same. */
 typedef struct {

@@ -1,9 +1,9 @@
 /* storage.c -- compressed lines: allocation, transposition by counting, dropping stored unit diagonals. */
-#include "core/matrix.h"
+#include "core/matrix/matrix.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 static sptrsm_status get(const sptrsm_context *context, void *out, int64_t count, size_t bytes, const char *what) {
   return context ? spti_alloc(context, out, count, bytes, what) : spti_host_alloc(out, count, bytes, what);

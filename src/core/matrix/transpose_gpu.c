@@ -1,7 +1,7 @@
 /* transpose_gpu.c -- compressed lines turned on the device by cuSPARSE (csr2csc, the sorting variant: same bits on every run). */
-#include "core/alloc.h"
-#include "core/gpu_sparse.h"
-#include "core/launch.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu_sparse.h"
+#include "core/device/launch.h"
 
 /* 32-bit offsets of both sides and cuSPARSE's buffer. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* validate.c -- what every kernel relies on is checked once, here: no solve can wait for a value that never comes. */
-#include "core/matrix.h"
+#include "core/matrix/matrix.h"
 
 #include <math.h>
 

@@ -8,12 +8,12 @@
  * Off-diagonal entries of line i: p in [ptr[i] + head, ptr[i+1] - tail). The stored diagonal, if any, is the first entry
  * (head 1) or the last (tail 1) of its line. idx ascends within a line.
  */
-#ifndef SPTI_VIEW_H
-#define SPTI_VIEW_H
+#ifndef SPTI_CORE_MATRIX_VIEW_H
+#define SPTI_CORE_MATRIX_VIEW_H
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 typedef enum { SPTI_PULL, SPTI_PUSH, SPTI_ANY } spti_orientation;
 

@@ -1,10 +1,10 @@
 /* method.h -- what a solution method is to the core: one const struct of function pointers, one line in methods.def.
  * docs/adding-a-method.md walks through it. */
-#ifndef SPTI_METHOD_H
-#define SPTI_METHOD_H
+#ifndef SPTI_CORE_PLAN_METHOD_H
+#define SPTI_CORE_PLAN_METHOD_H
 
-#include "core/launch.h"
-#include "core/plan.h"
+#include "core/device/launch.h"
+#include "core/plan/plan.h"
 
 /* What a method works on: a row-major panel of right-hand sides in the plan's place, overwritten by the solution.
  * Element (i,k) is data[i*ld + k]. Columns [width, padded) exist too, hold zeros on entry and may be overwritten. */

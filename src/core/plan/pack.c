@@ -1,6 +1,6 @@
 /* pack.c -- see pack.h. Blocks are walked in their own row order, in tiles of rows that stay in cache; the panel, which is the
  * smaller of the two and has whole cache lines for rows, takes the scattered accesses of a permutation. */
-#include "core/pack.h"
+#include "core/plan/pack.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static inline void prefetch(const void *row, size_t bytes) {
   for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const char *)row + at);
 }
 
-#define SPTI_TEMPLATE "core/pack.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "core/plan/pack.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 spti_columns spti_block_columns(const sptrsm_block *block, int64_t first) {
   bool rows = block->layout == SPTRSM_ROW_MAJOR;

@@ -1,9 +1,9 @@
 /* pack.h -- first and last pass over a panel on the host: layout, permutation, scaling; and D^-1 between the triangles. */
-#ifndef SPTI_PACK_H
-#define SPTI_PACK_H
+#ifndef SPTI_CORE_PLAN_PACK_H
+#define SPTI_CORE_PLAN_PACK_H
 
-#include "core/method.h"
-#include "core/pipeline.h"
+#include "core/plan/method.h"
+#include "core/plan/pipeline.h"
 
 /* A column range of a dense block: element (i,k) is data[i*row_stride + k*col_stride]. */
 typedef struct {

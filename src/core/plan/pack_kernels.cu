@@ -5,8 +5,8 @@
  * along the columns where both sides have them side by side; for a column-major block they run along the rows on that
  * side, and the tile is turned in shared memory. So both sides are accessed in full sectors but for what a row map
  * scatters. Deterministic. */
-#include "core/device.cuh"
-#include "core/launch.h"
+#include "core/device/device.cuh"
+#include "core/device/launch.h"
 
 namespace spti {
 

@@ -1,12 +1,12 @@
 /* pipeline.c -- checks of the blocks, the panel's memory, and the run on the host. */
-#include "core/pipeline.h"
+#include "core/plan/pipeline.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/method.h"
-#include "core/pack.h"
+#include "core/context/alloc.h"
+#include "core/plan/method.h"
+#include "core/plan/pack.h"
 
 /* ---- checks ---- */
 

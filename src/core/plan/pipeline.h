@@ -6,10 +6,10 @@
  *   stages      W := S W
  *   last pass   X(i,k) = s(i) W(last.map[i], k)
  */
-#ifndef SPTI_PIPELINE_H
-#define SPTI_PIPELINE_H
+#ifndef SPTI_CORE_PLAN_PIPELINE_H
+#define SPTI_CORE_PLAN_PIPELINE_H
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 /* Arrays in the context's place; NULL: identity, ones. */
 typedef struct {

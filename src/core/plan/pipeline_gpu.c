@@ -3,11 +3,11 @@
  * A block in device memory is read and written in place by the first and last pass. A block in host memory goes through a
  * staging panel of its own layout. Where X is row-major on the device and the last pass moves nothing, X itself is the
  * work panel and the last pass vanishes. */
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/launch.h"
-#include "core/method.h"
-#include "core/pack.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/device/launch.h"
+#include "core/plan/method.h"
+#include "core/plan/pack.h"
 
 /* Panels up to this width are read and written in place whatever their layout. */
 enum { SPTI_NARROW_PANEL = 4 };

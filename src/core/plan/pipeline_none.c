@@ -1,5 +1,5 @@
 /* pipeline_none.c -- stands in for pipeline_gpu.c in a library built without CUDA, where no CUDA context exists. */
-#include "core/pipeline.h"
+#include "core/plan/pipeline.h"
 
 sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                     const sptrsm_block *X) {

@@ -1,19 +1,19 @@
 /* plan.c -- options to a method, its view and its analysis. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "core/alloc.h"
-#include "core/chains.h"
-#include "core/choose.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "core/row_panels_gpu.h"
-#include "core/stencil_gpu.h"
-#include "core/survey_gpu.h"
-#include "core/workspace.h"
+#include "core/context/alloc.h"
+#include "core/select/chains.h"
+#include "core/select/choose.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "core/levels/row_panels_gpu.h"
+#include "core/stencil/gpu.h"
+#include "core/select/survey_gpu.h"
+#include "core/plan/workspace.h"
 
 enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
 static const int64_t GPU_PANEL_BYTES = (int64_t)1 << 30;

@@ -1,10 +1,10 @@
 /* plan.h -- an analysed triangle: method, view and the method's state. Read-only while solving. */
-#ifndef SPTI_PLAN_H
-#define SPTI_PLAN_H
+#ifndef SPTI_CORE_PLAN_PLAN_H
+#define SPTI_CORE_PLAN_PLAN_H
 
 #include <stdatomic.h>
 
-#include "core/matrix.h"
+#include "core/matrix/matrix.h"
 
 struct spti_method;
 struct spti_gpu_levels;
@@ -23,8 +23,8 @@ struct sptrsm_plan {
   int64_t values_version;             /* counts the new values it has followed */
   int32_t panel;                      /* right-hand sides worked on at once */
   int32_t levels;                     /* -1: not computed */
-  struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/levels_gpu.h) */
-  struct spti_row_panels *row_panels; /* likewise (core/row_panels_gpu.h) */
+  struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/levels/gpu.h) */
+  struct spti_row_panels *row_panels; /* likewise (core/levels/row_panels_gpu.h) */
   int team;                           /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
   char reason[160];

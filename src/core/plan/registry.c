@@ -1,15 +1,15 @@
 /* registry.c -- the table of methods, filled from methods.def. */
 #include <string.h>
 
-#include "core/method.h"
+#include "core/plan/method.h"
 
 #define METHOD(id) extern const spti_method spti_method_##id;
-#include "core/methods.def"
+#include "core/plan/methods.def"
 #undef METHOD
 
 static const spti_method *const table[] = {
 #define METHOD(id) &spti_method_##id,
-#include "core/methods.def"
+#include "core/plan/methods.def"
 #undef METHOD
 };
 

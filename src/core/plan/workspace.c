@@ -1,8 +1,8 @@
 /* workspace.c -- workspaces and sptrsm_solve. */
-#include "core/workspace.h"
+#include "core/plan/workspace.h"
 
-#include "core/alloc.h"
-#include "core/method.h"
+#include "core/context/alloc.h"
+#include "core/plan/method.h"
 
 sptrsm_status spti_work_create(void **out, const sptrsm_plan *plan, int32_t panel) {
   *out = NULL;

@@ -1,8 +1,8 @@
 /* workspace.h -- what one solve changes: its panel and the method's own state. */
-#ifndef SPTI_WORKSPACE_H
-#define SPTI_WORKSPACE_H
+#ifndef SPTI_CORE_PLAN_WORKSPACE_H
+#define SPTI_CORE_PLAN_WORKSPACE_H
 
-#include "core/pipeline.h"
+#include "core/plan/pipeline.h"
 
 struct sptrsm_workspace {
   const sptrsm_plan *plan; /* retained, except by the plan's own workspace */

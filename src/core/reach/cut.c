@@ -1,8 +1,8 @@
-/* reach_cut.c -- see reach.h: triangles and D between some of their rows. */
+/* cut.c -- see reach.h: triangles and D between some of their rows. */
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/reach.h"
+#include "core/context/alloc.h"
+#include "core/reach/reach.h"
 
 static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
 static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }

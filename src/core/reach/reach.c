@@ -8,13 +8,13 @@
  *   - rows that a stage does not work on are zero there, or nothing that is wanted needs them.
  * Wins where the reach is small beside n: rows near the root of the elimination tree are in every reach. Cost: O(n + entries), on the
  * host. Deterministic. */
-#include "core/reach.h"
+#include "core/reach/reach.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/direct_parts.h"
-#include "core/matrix.h"
+#include "core/context/alloc.h"
+#include "core/direct/parts.h"
+#include "core/matrix/matrix.h"
 
 enum { ROW_SIDE, COL_SIDE };
 

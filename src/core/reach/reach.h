@@ -1,8 +1,8 @@
 /* reach.h -- the rows of the factors that a sparse right-hand side reaches and the wanted rows need, and the part they make. */
-#ifndef SPTI_REACH_H
-#define SPTI_REACH_H
+#ifndef SPTI_CORE_REACH_REACH_H
+#define SPTI_CORE_REACH_REACH_H
 
-#include "core/systems.h"
+#include "core/direct/systems.h"
 
 /* Which rows: one byte each, 0 or 1. */
 typedef unsigned char spti_row_set;
@@ -19,7 +19,7 @@ typedef struct {
 /* op(T) x = b with b zero outside the set: adds the rows where x may be nonzero. For op turned round: the rows that x needs. */
 void spti_reach_close(spti_row_set *, const sptrsm_sparse *T, bool transpose);
 
-/* reach_cut.c. Arrays of the results are allocated, also where they fail: free what is not NULL. */
+/* cut.c. Arrays of the results are allocated, also where they fail: free what is not NULL. */
 
 /* Lines and entries between the rows worked on; the others have a one on their diagonal. */
 sptrsm_status spti_reach_cut_triangle(sptrsm_sparse *out, const spti_reach_rows *, const sptrsm_sparse *T, const spti_row_set *worked,

@@ -1,4 +1,4 @@
-/* refine_bound.c -- the norm || |op(A)^-1| w ||_inf of dgerfs' error bound, for a panel of columns with a w each.
+/* bound.c -- the norm || |op(A)^-1| w ||_inf of dgerfs' error bound, for a panel of columns with a w each.
  *
  * It is the 1-norm of M = W op(A)^-H with W = diag(w), which is estimated from products with M and M^H: Higham's method, as in
  * LAPACK's dlacn2 [higham1988]: a gradient ascent over unit vectors from x = (1/n, ..., 1/n), at most five steps, and one vector of
@@ -7,9 +7,9 @@
 #include <complex.h>
 #include <math.h>
 
-#include "core/alloc.h"
-#include "core/direct.h"
-#include "core/refine.h"
+#include "core/context/alloc.h"
+#include "core/direct/direct.h"
+#include "core/refine/refine.h"
 
 enum { STEPS_MAX = 5 };
 
@@ -28,8 +28,8 @@ static inline double modulus_f64(double x) { return fabs(x); }
 static inline float modulus_c64(float _Complex x) { return cabsf(x); }
 static inline double modulus_c128(double _Complex x) { return cabs(x); }
 
-#define SPTI_TEMPLATE "core/refine_bound.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "core/refine/bound.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 static sptrsm_status solve(estimate *e, bool adjoint) {
   sptrsm_op op = e->transposed != adjoint ? SPTRSM_C : SPTRSM_N;

@@ -1,4 +1,4 @@
-/* refine_bound.tmpl.h -- bodies of refine_bound.c for one type T. */
+/* bound.tmpl.h -- bodies of bound.c for one type T. */
 
 static T *NAME(vector)(const estimate *e, int64_t c) { return (T *)e->V.data + c * e->V.n; }
 

@@ -1,10 +1,10 @@
-/* refine_host.c -- residuals and moved columns on the host (refine_kernels.h). Threads take pieces of some rows and all columns; within a
+/* host.c -- residuals and moved columns on the host (kernels.h). Threads take pieces of some rows and all columns; within a
  * piece a few columns at a time go through the rows, so that an entry of A is loaded once for them. Deterministic: a
  * residual is summed up in the order of its line, and maxima do not depend on the pieces. */
 #include <float.h>
 #include <math.h>
 
-#include "core/refine.h"
+#include "core/refine/refine.h"
 
 enum { GROUP = 8 /* columns at a time */, PIECE = 2048 /* rows */, ALONE = 1 << 14 /* elements that are not worth a second thread */ };
 
@@ -31,26 +31,26 @@ static inline double size_f64(double x) { return fabs(x); }
 static inline float size_c64(float _Complex x) { return fabsf(__real__ x) + fabsf(__imag__ x); }
 static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fabs(__imag__ x); }
 
-#define SPTI_TEMPLATE "core/refine_host.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "core/refine/host.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 /* Moved columns, word by word: a complex value is two real ones. */
 #define FROM          float
 #define TO            float
 #define MOVE(element) element##_same_single
-#include "core/refine_move.tmpl.h"
+#include "core/refine/move.tmpl.h"
 #define FROM          double
 #define TO            double
 #define MOVE(element) element##_same_double
-#include "core/refine_move.tmpl.h"
+#include "core/refine/move.tmpl.h"
 #define FROM          double
 #define TO            float
 #define MOVE(element) element##_narrow
-#include "core/refine_move.tmpl.h"
+#include "core/refine/move.tmpl.h"
 #define FROM          float
 #define TO            double
 #define MOVE(element) element##_widen
-#include "core/refine_move.tmpl.h"
+#include "core/refine/move.tmpl.h"
 
 static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
 

@@ -1,4 +1,4 @@
-/* refine_host.tmpl.h -- bodies of refine_host.c for one type T. */
+/* host.tmpl.h -- bodies of host.c for one type T. */
 
 #if SPTI_IS_COMPLEX
 /* Without the library's rescue of infinities: a column that has one is not refined. */

@@ -1,11 +1,11 @@
-/* refine_kernels -- residuals of a panel in one pass over A, and columns moved between blocks (refine_kernels.h).
+/* refine_kernels -- residuals of a panel in one pass over A, and columns moved between blocks (kernels.h).
  *
  * Lanes run over columns where the residual has them side by side (as many as there are, up to 32; the rest of the warp takes further
  * rows), else over rows. Each lane sums one element of a row up in the order of the row and keeps the maxima of what it
  * saw; a warp brings those of a column together, and one lane hands them on by an atomic maximum. Figures are not
  * negative, so their bits compare as integers, and NaN is the greatest. Deterministic: a maximum knows no order. */
-#include "core/device.cuh"
-#include "core/refine_kernels.h"
+#include "core/device/device.cuh"
+#include "core/refine/kernels.h"
 
 namespace spti {
 

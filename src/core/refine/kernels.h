@@ -1,8 +1,8 @@
-/* refine_kernels.h -- the two passes of refinement over a panel of columns: residuals with what they are measured against, and
- * columns moved from one block to another. Plain C: refine_host.c does the same on the host. Strides in elements; column
+/* kernels.h -- the two passes of refinement over a panel of columns: residuals with what they are measured against, and
+ * columns moved from one block to another. Plain C: host.c does the same on the host. Strides in elements; column
  * c of a pass is column from[c] or columns[c] of a block. */
-#ifndef SPTI_REFINE_KERNELS_H
-#define SPTI_REFINE_KERNELS_H
+#ifndef SPTI_CORE_REFINE_KERNELS_H
+#define SPTI_CORE_REFINE_KERNELS_H
 
 #include <stdint.h>
 

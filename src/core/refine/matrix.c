@@ -1,9 +1,9 @@
-/* refine_matrix.c -- the matrix that a factor set is of, as residuals read it: full lines, either way round. */
-#include "core/refine.h"
+/* matrix.c -- the matrix that a factor set is of, as residuals read it: full lines, either way round. */
+#include "core/refine/refine.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 /* ---- taking it ---- */
 

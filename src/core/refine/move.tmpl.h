@@ -1,4 +1,4 @@
-/* refine_move.tmpl.h -- columns moved by refine_host.c between real types FROM and TO; MOVE(x): x with the pair's ending. */
+/* move.tmpl.h -- columns moved by host.c between real types FROM and TO; MOVE(x): x with the pair's ending. */
 
 static inline void MOVE(element)(const spti_move_columns_args *a, int parts, int32_t i, int32_t c) {
   int64_t in = a->from_columns ? a->from_columns[c] : c, out = a->to_columns ? a->to_columns[c] : c;

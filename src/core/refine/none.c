@@ -1,5 +1,5 @@
-/* refine_none.c -- stands in for refine_kernels.cu in a library built without CUDA, where no CUDA context exists. */
-#include "core/refine_kernels.h"
+/* none.c -- stands in for kernels.cu in a library built without CUDA, where no CUDA context exists. */
+#include "core/refine/kernels.h"
 
 enum { NO_DEVICE = 100 /* cudaErrorNoDevice */ };
 

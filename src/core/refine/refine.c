@@ -1,11 +1,11 @@
-/* refine.c -- the calls of iterative refinement (refine_steps.h does the work): the matrix beside its factors, checks, the constants
+/* refine.c -- the calls of iterative refinement (steps.h does the work): the matrix beside its factors, checks, the constants
  * of dgerfs, and the figures of all columns. */
 #include <float.h>
 #include <math.h>
 
-#include "core/alloc.h"
-#include "core/refine_steps.h"
-#include "core/systems.h"
+#include "core/context/alloc.h"
+#include "core/refine/steps.h"
+#include "core/direct/systems.h"
 
 enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 6 /* units of rounding, of a row's residual in mixed precision */ };
 

@@ -1,9 +1,9 @@
 /* refine.h -- iterative refinement: the original matrix, the passes over a panel in either place, and the error bound. */
-#ifndef SPTI_REFINE_H
-#define SPTI_REFINE_H
+#ifndef SPTI_CORE_REFINE_REFINE_H
+#define SPTI_CORE_REFINE_REFINE_H
 
-#include "core/matrix.h"
-#include "core/refine_kernels.h"
+#include "core/matrix/matrix.h"
+#include "core/refine/kernels.h"
 
 enum { SPTI_LINES_OF_A, SPTI_LINES_OF_AT }; /* rows of A, rows of its transpose */
 
@@ -40,11 +40,11 @@ typedef struct spti_refiner {
 sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *);
 void spti_refiner_free(spti_refiner *, const sptrsm_context *); /* accepts NULL */
 
-/* refine_host.c: the passes of refine_kernels.h by that many threads. */
+/* host.c: the passes of kernels.h by that many threads. */
 void spti_residual_host(const spti_residual_args *, sptrsm_dtype, int threads);
 void spti_move_columns_host(const spti_move_columns_args *, int threads);
 
-/* refine_bound.c: out[c] = est || |op(A)^-1| w(:,c) ||_inf. w: [n,width] column-major, in host memory, is used up. */
+/* bound.c: out[c] = est || |op(A)^-1| w(:,c) ||_inf. w: [n,width] column-major, in host memory, is used up. */
 sptrsm_status spti_error_bound(double *out, sptrsm_direct *, bool transposed, int32_t width, double *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* refine_steps.c -- iterative refinement of a panel of columns: x := x + op(A)^-1 (alpha b - op(A) x).
+/* steps.c -- iterative refinement of a panel of columns: x := x + op(A)^-1 (alpha b - op(A) x).
  *
  * A step computes the residuals of the columns that still move and their backward errors in one pass, picks those that go on, as LAPACK's
  * dgerfs decides [lapack1999], solves for their corrections, and adds them. With factors in single precision the picked
@@ -8,10 +8,10 @@
  * Deterministic if the method is. */
 #include <math.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/pack.h"
-#include "core/refine_steps.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/plan/pack.h"
+#include "core/refine/steps.h"
 
 /* ---- memory ---- */
 

@@ -1,9 +1,9 @@
-/* refine_steps.h -- one call of sptrsm_direct_refine: what refine.c settles and refine_steps.c carries out, panel by panel. */
-#ifndef SPTI_REFINE_STEPS_H
-#define SPTI_REFINE_STEPS_H
+/* steps.h -- one call of sptrsm_direct_refine: what refine.c settles and steps.c carries out, panel by panel. */
+#ifndef SPTI_CORE_REFINE_STEPS_H
+#define SPTI_CORE_REFINE_STEPS_H
 
-#include "core/direct.h"
-#include "core/refine.h"
+#include "core/direct/direct.h"
+#include "core/refine/refine.h"
 
 typedef struct {
   sptrsm_direct *d;

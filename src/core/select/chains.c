@@ -1,10 +1,10 @@
 /* chains.c -- see chains.h. Lines here are columns of what is solved forwards and rows of what is solved backwards, whichever are stored:
  * line j has entries for lines beyond j in the order of the numbers (backwards: rows beyond). */
-#include "core/chains.h"
+#include "core/select/chains.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 enum { CHAIN_LEAST = 4 };
 

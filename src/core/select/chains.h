@@ -1,8 +1,8 @@
 /* chains.h -- how much of a triangle lies in supernodes, told without looking for them. */
-#ifndef SPTI_CHAINS_H
-#define SPTI_CHAINS_H
+#ifndef SPTI_CORE_SELECT_CHAINS_H
+#define SPTI_CORE_SELECT_CHAINS_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 /* The share of off-diagonal entries in chains of at least 4 lines, each of which has an entry for the next and one entry more than it:
  * what a run of equal columns of a factor L looks like, or of rows of U and L^T. From a host view in either orientation; O(n) in the one

@@ -1,11 +1,11 @@
 /* choose.c -- the table behind `auto`: the first row all of whose bounds hold. Each row carries its reason; docs/benchmarks.md has the
  * figures. */
-#include "core/choose.h"
+#include "core/select/choose.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Inclusive; most 0: no upper bound. */
 typedef struct {
@@ -14,7 +14,7 @@ typedef struct {
 
 #define FEATURE(name, value) FEATURE_##name,
 enum {
-#include "core/auto_features.def"
+#include "core/select/auto_features.def"
   FEATURES
 };
 #undef FEATURE
@@ -22,7 +22,7 @@ _Static_assert(FEATURES == SPTRSM_AUTO_FEATURES, "the public header says how man
 
 #define FEATURE(name, value) #name,
 static const char *const feature_names[FEATURES] = {
-#include "core/auto_features.def"
+#include "core/select/auto_features.def"
 };
 #undef FEATURE
 
@@ -33,7 +33,7 @@ typedef struct {
   union {
     struct {
 #define FEATURE(name, value) bounds name;
-#include "core/auto_features.def"
+#include "core/select/auto_features.def"
 #undef FEATURE
     };
     bounds of[FEATURES];
@@ -164,7 +164,7 @@ static const struct {
   bounds bounds;
 } tuned[] = {
 #define AUTO_BOUNDS(device, row, feature, least, most) {device, row, FEATURE_##feature, {least, most}},
-#include "core/auto_tuned.def"
+#include "core/select/auto_tuned.def"
 #undef AUTO_BOUNDS
     {0}};
 enum { ROWS = sizeof table / sizeof table[0], TUNED = sizeof tuned / sizeof tuned[0] - 1 };
@@ -180,7 +180,7 @@ static bool within(bounds b, double value) { return value >= b.least && (b.most 
 void spti_choose_values(double values[SPTRSM_AUTO_FEATURES], const spti_features *f) {
   const double n = f->n, levels = f->levels > 0 ? f->levels : 1;
 #define FEATURE(name, value) values[FEATURE_##name] = value;
-#include "core/auto_features.def"
+#include "core/select/auto_features.def"
 #undef FEATURE
 }
 

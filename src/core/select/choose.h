@@ -1,6 +1,6 @@
 /* choose.h -- what `auto` means: a pure function from features to a method and the reason for it. */
-#ifndef SPTI_CHOOSE_H
-#define SPTI_CHOOSE_H
+#ifndef SPTI_CORE_SELECT_CHOOSE_H
+#define SPTI_CORE_SELECT_CHOOSE_H
 
 #include <stdbool.h>
 
@@ -20,9 +20,9 @@ typedef struct {
   /* GPU only: level sets, those of fewer than SPTI_THIN_LEVEL rows, those of SPTI_WIDE_LEVEL or more. */
   int32_t levels, thin_levels, wide_levels;
   int32_t panel_hops; /* of row panels (spti_row_panels_hops), 0: not looked for; levels may then be any number that is enough for them */
-  double stencil;     /* GPU only: rows for each level, if the last row is a stencil's on a grid (core/stencil.h); 0: it is none. Then the
+  double stencil;     /* GPU only: rows for each level, if the last row is a stencil's on a grid (core/stencil/stencil.h); 0: it is none. Then the
                          * level sets have not been looked for */
-  double chained;     /* host only: share of entries in lines like those of supernodes (core/chains.h) */
+  double chained;     /* host only: share of entries in lines like those of supernodes (core/select/chains.h) */
 } spti_features;
 
 typedef struct {

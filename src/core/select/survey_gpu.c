@@ -1,11 +1,11 @@
 /* survey_gpu.c -- row panels first: where they are few, and each reads few others, a row sweep that is told so can end long before it has
  * found all levels of a deep triangle. All of it is queued before the host waits. */
-#include "core/survey_gpu.h"
+#include "core/select/survey_gpu.h"
 
-#include "core/alloc.h"
-#include "core/levels_gpu.h"
-#include "core/plan.h"
-#include "core/row_panels_gpu.h"
+#include "core/context/alloc.h"
+#include "core/levels/gpu.h"
+#include "core/plan/plan.h"
+#include "core/levels/row_panels_gpu.h"
 
 static sptrsm_status look(spti_survey *out, sptrsm_plan *plan, spti_row_panels *panels, const spti_choose_limits *limits) {
   SPTI_TRY(spti_row_panels_start(panels, plan, SPTI_FACTOR_PANEL_ROWS, SPTI_FACTOR_PANEL_LEAST, SPTI_PANEL_DENSITY));

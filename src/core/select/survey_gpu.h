@@ -1,9 +1,9 @@
-/* survey_gpu.h -- what `auto` goes by on a device (core/choose.h): level sets and row panels, one weighed against the other. */
-#ifndef SPTI_SURVEY_GPU_H
-#define SPTI_SURVEY_GPU_H
+/* survey_gpu.h -- what `auto` goes by on a device (core/select/choose.h): level sets and row panels, one weighed against the other. */
+#ifndef SPTI_CORE_SELECT_SURVEY_GPU_H
+#define SPTI_CORE_SELECT_SURVEY_GPU_H
 
-#include "core/choose.h"
-#include "core/error.h"
+#include "core/select/choose.h"
+#include "core/base/error.h"
 
 typedef struct {
   int32_t levels; /* at least so many, if they are all that counts; the level sets are not kept then */

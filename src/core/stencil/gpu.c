@@ -1,12 +1,12 @@
-/* stencil_gpu.c -- see stencil_gpu.h. One row is looked at to guess a stencil, one pass over the pattern checks it. */
-#include "core/stencil_gpu.h"
+/* gpu.c -- see gpu.h. One row is looked at to guess a stencil, one pass over the pattern checks it. */
+#include "core/stencil/gpu.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/stencil_kernels.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/stencil/kernels.h"
 
 static sptrsm_status to_host(const sptrsm_plan *plan, void *to, const void *from, int64_t count, size_t bytes) {
   return spti_gpu_fetch(plan->context, to, from, (size_t)count * bytes);

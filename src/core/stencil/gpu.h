@@ -1,9 +1,9 @@
-/* stencil_gpu.h -- is a plan's view, in device memory, what a stencil on a grid makes? */
-#ifndef SPTI_STENCIL_GPU_H
-#define SPTI_STENCIL_GPU_H
+/* gpu.h -- is a plan's view, in device memory, what a stencil on a grid makes? */
+#ifndef SPTI_CORE_STENCIL_GPU_H
+#define SPTI_CORE_STENCIL_GPU_H
 
-#include "core/plan.h"
-#include "core/stencil.h"
+#include "core/plan/plan.h"
+#include "core/stencil/stencil.h"
 
 /* The stencil and grid that the plan's options say, else those that the last row in solve order shows; checked against all rows. ARGUMENT:
  * what the options say is none. UNSUPPORTED: nothing is said and the row shows none, or the first row that has an entry which the

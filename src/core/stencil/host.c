@@ -1,8 +1,8 @@
-/* stencil_host.c -- sptrsm_matrix_stencil: what stencil a pattern in host memory shows. */
+/* host.c -- sptrsm_matrix_stencil: what stencil a pattern in host memory shows. */
 #include <stdio.h>
 
-#include "core/matrix.h"
-#include "core/stencil.h"
+#include "core/matrix/matrix.h"
+#include "core/stencil/stencil.h"
 
 /* Lines whose entries stand behind them are those of an upper triangle by rows, or of a lower one by columns. */
 static bool points_back(const spti_view *v) { return v->pull != v->backward; }

@@ -1,8 +1,8 @@
 /* stencil_kernels -- is a matrix what a stencil on a grid makes? A thread per row walks the offsets and its entries side by side, both in
  * solve order: an entry that no offset takes is none of the stencil's. */
-#include "core/stencil_kernels.h"
+#include "core/stencil/kernels.h"
 
-#include "core/device.cuh"
+#include "core/device/device.cuh"
 
 namespace spti {
 

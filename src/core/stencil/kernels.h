@@ -1,10 +1,10 @@
-/* stencil_kernels.h -- a pattern held against a stencil on the device (stencil.h). A launcher queues on the stream and returns a
+/* kernels.h -- a pattern held against a stencil on the device (stencil.h). A launcher queues on the stream and returns a
  * cudaError_t as int; it allocates nothing. */
-#ifndef SPTI_STENCIL_KERNELS_H
-#define SPTI_STENCIL_KERNELS_H
+#ifndef SPTI_CORE_STENCIL_KERNELS_H
+#define SPTI_CORE_STENCIL_KERNELS_H
 
-#include "core/launch.h"
-#include "core/stencil.h"
+#include "core/device/launch.h"
+#include "core/stencil/stencil.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
-/* stencil_none.c -- without CUDA no context is on a device, so no plan has a view there. */
-#include "core/stencil_gpu.h"
+/* none.c -- without CUDA no context is on a device, so no plan has a view there. */
+#include "core/stencil/gpu.h"
 
 sptrsm_status spti_plan_stencil(spti_stencil *out, const sptrsm_plan *plan) {
   (void)out, (void)plan;

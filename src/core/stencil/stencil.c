@@ -1,5 +1,5 @@
 /* stencil.c -- the stencils of structured problems [chen2023structured]: names, offsets, and what a row tells of them. */
-#include "core/stencil.h"
+#include "core/stencil/stencil.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
  *   D3N7   the 6 neighbours at distance 1 along the axes         D3N13  and those at distance 2 along the axes
  *   D3N27  the cube of 3 x 3 x 3 points around the centre        D3N33  and the points at distance 2 along the axes
  *   D2N5, D2N9: D3N7 and D3N27 of a plane, Z = 1. */
-#ifndef SPTI_STENCIL_H
-#define SPTI_STENCIL_H
+#ifndef SPTI_CORE_STENCIL_STENCIL_H
+#define SPTI_CORE_STENCIL_STENCIL_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
-/* two_blocks_kernels -- the first filling of two work blocks (core/two_blocks.cuh). Deterministic. */
-#include "core/device.cuh"
-#include "core/launch.h"
+/* two_blocks_kernels -- the first filling of two work blocks (core/two_blocks/two_blocks.cuh). Deterministic. */
+#include "core/device/device.cuh"
+#include "core/device/launch.h"
 
 namespace spti {
 

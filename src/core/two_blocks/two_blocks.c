@@ -1,8 +1,8 @@
 /* two_blocks.c -- see two_blocks.h. */
-#include "core/two_blocks.h"
+#include "core/two_blocks/two_blocks.h"
 
-#include "core/alloc.h"
-#include "core/gpu.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
 
 static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };

@@ -1,4 +1,4 @@
-/* two_blocks.cuh -- two work blocks of values that are their own flags (core/syncfree.cuh): a solve that goes through one of them fills
+/* two_blocks.cuh -- two work blocks of values that are their own flags (core/device/syncfree.cuh): a solve that goes through one of them fills
  * the other with sentinels, so that no solve waits for a filling of its own.
  *
  * Which is which is the sign of the ticket word. The thread block that draws the last ticket turns it over and sets the count back to
@@ -6,10 +6,10 @@
  * written.
  * Lost dependency: what was given up is left unsolved, and unfilled perhaps. The abort flag then stays up, every later solve reports the
  * loss again, until spti_two_blocks_start_launch makes the blocks whole. */
-#ifndef SPTI_TWO_BLOCKS_CUH
-#define SPTI_TWO_BLOCKS_CUH
+#ifndef SPTI_CORE_TWO_BLOCKS_TWO_BLOCKS_CUH
+#define SPTI_CORE_TWO_BLOCKS_TWO_BLOCKS_CUH
 
-#include "core/syncfree.cuh"
+#include "core/device/syncfree.cuh"
 
 namespace spti {
 

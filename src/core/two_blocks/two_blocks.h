@@ -1,10 +1,10 @@
-/* two_blocks.h -- the host's side of two work blocks that refill each other (core/two_blocks.cuh): a workspace of both and of the words
+/* two_blocks.h -- the host's side of two work blocks that refill each other (core/two_blocks/two_blocks.cuh): a workspace of both and of the words
  * that their solves are controlled by. */
-#ifndef SPTI_TWO_BLOCKS_H
-#define SPTI_TWO_BLOCKS_H
+#ifndef SPTI_CORE_TWO_BLOCKS_TWO_BLOCKS_H
+#define SPTI_CORE_TWO_BLOCKS_TWO_BLOCKS_H
 
-#include "core/launch.h"
-#include "core/plan.h"
+#include "core/device/launch.h"
+#include "core/plan/plan.h"
 
 typedef struct {
   void *memory; /* two blocks of rows x ld, then the control words */

@@ -1,5 +1,5 @@
-/* io_attr.c -- small things: text and integer attributes, text datasets, JSON with caps on size and depth. */
-#include "io_internal.h"
+/* attr.c -- small things: text and integer attributes, text datasets, JSON with caps on size and depth. */
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

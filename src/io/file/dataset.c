@@ -1,9 +1,9 @@
-/* io_dataset.c -- numeric arrays: what type they have, whether reading them is safe, and reading them.
+/* dataset.c -- numeric arrays: what type they have, whether reading them is safe, and reading them.
  *
  * HDF5 converts widths and byte orders. It clips integers that do not fit, so an index beyond 32 bits becomes INT32_MAX,
  * which no matrix has (order <= INT32_MAX), and still fails the range check that follows.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <stdio.h>

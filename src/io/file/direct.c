@@ -1,10 +1,10 @@
-/* io_direct.c -- columns of a contiguous block straight from and to the file, and turns at HDF5 for threads.
+/* direct.c -- columns of a contiguous block straight from and to the file, and turns at HDF5 for threads.
  *
  * Contiguous numbers of the machine's own type lie in the file as they lie in memory, so pread and pwrite at H5Dget_offset
  * do without HDF5's lock and buffers. All else (chunks, filters, conversions, external or unallocated storage, other
  * drivers) goes through HDF5, one thread at a time.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

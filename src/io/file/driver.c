@@ -1,11 +1,11 @@
-/* io_driver.c -- HDF5's plain file driver, except that a failed write is remembered instead of reported.
+/* driver.c -- HDF5's plain file driver, except that a failed write is remembered instead of reported.
  *
  * HDF5 can't close a file it can't write: its caches stay dirty, closes fail half-way, and the process dies at exit. Here
  * every write seems to succeed; after the first failure nothing more is written, HDF5 closes in good order, and the
  * output is thrown away because spti_io_driver_error() tells why. The class is a copy of the sec2 driver's, so it fits
  * the HDF5 version at hand. One output at a time, as HDF5 itself.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
-/* io_file.c -- opens a file, finds objects in it and keeps the memory limit.
+/* file.c -- opens a file, finds objects in it and keeps the memory limit.
  *
  * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own
  * error report is switched off while a file is open and put back afterwards. External links are refused by a callback
  * in the link access list, which HDF5 calls before it touches the other file.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

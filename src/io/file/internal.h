@@ -1,12 +1,12 @@
-/* io_internal.h -- what the files of the io library share: the open file, datasets, forms, patterns.
+/* internal.h -- what the files of the io library share: the open file, datasets, forms, patterns.
  *
- * A load runs in four steps: open the file (io_file.c), match the object against the known forms (detect.c and one file
- * per form), which fills an spti_io_form without reading any array, read the arrays that the form names (io_matrix.c,
- * io_block.c), and check the pattern (io_pattern.c). No step allocates by a number from the file before
+ * A load runs in four steps: open the file (file.c), match the object against the known forms (detect.c and one file
+ * per form), which fills an spti_io_form without reading any array, read the arrays that the form names (io/read/matrix.c,
+ * io/read/block.c), and check the pattern (io/read/pattern.c). No step allocates by a number from the file before
  * spti_io_check_memory has seen it. `where` is always "FILE:/path", the beginning of every message.
  */
-#ifndef SPTI_IO_INTERNAL_H
-#define SPTI_IO_INTERNAL_H
+#ifndef SPTI_IO_FILE_INTERNAL_H
+#define SPTI_IO_FILE_INTERNAL_H
 
 #include <hdf5.h>
 #include <jansson.h>
@@ -22,7 +22,7 @@ enum { SPTI_SMALL_ORDER = 1 << 20 }; /* below it, an empty row is left to the ch
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32, SPTI_LIST_DEPTH = 16, SPTI_LIST_ENTRIES = 100000 };
 enum { SPTI_IO_CHUNK_CACHE = 64 << 20 }; /* bytes; reading a few columns touches each chunk row by row */
 
-/* ---- io_file.c: the file, objects in it, memory ---- */
+/* ---- file.c: the file, objects in it, memory ---- */
 
 typedef struct {
   hid_t id;   /* the HDF5 file, or -1 for Matrix Market */
@@ -67,7 +67,7 @@ sptrsm_status spti_io_check_memory(const spti_io_file *, const char *where, size
 void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
 
-/* ---- io_attr.c: attributes and JSON ---- */
+/* ---- attr.c: attributes and JSON ---- */
 
 sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where); /* *out NULL: no such attribute */
@@ -75,7 +75,7 @@ sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t o
 sptrsm_status spti_io_text_dataset(char **out, spti_io_file *, const spti_io_object *group, const char *name);
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
 
-/* ---- io_dataset.c: stored numbers and arrays ---- */
+/* ---- dataset.c: stored numbers and arrays ---- */
 
 typedef struct {
   int is_integer, is_complex;
@@ -145,7 +145,7 @@ sptrsm_status spti_io_form_triangle(spti_io_form *, const json_t *object, const 
 sptrsm_status spti_io_set_structure(spti_io_form *, const char *structure, const char *where);
 sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where);
 
-/* ---- io_matrix.c, io_pattern.c, mtx.c ---- */
+/* ---- io/read/matrix.c, io/read/pattern.c, mtx.c ---- */
 
 typedef struct {
   int64_t nnz;
@@ -175,7 +175,7 @@ int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or c
 int spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
 int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
 
-/* ---- io_block.c: dense blocks ---- */
+/* ---- io/read/block.c: dense blocks ---- */
 
 typedef struct {
   spti_io_file *file;
@@ -194,7 +194,7 @@ sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, s
 sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, int64_t width, sptrsm_dtype, void *out);
 void spti_io_block_close(spti_io_block_source *);
 
-/* ---- io_direct.c: columns without HDF5, and turns with it ---- */
+/* ---- direct.c: columns without HDF5, and turns with it ---- */
 
 typedef struct {
   H5E_auto2_t report;
@@ -219,7 +219,7 @@ int spti_io_is_external(const spti_io_block_source *); /* are the numbers, or so
 sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);
 sptrsm_status spti_io_span_write(const spti_io_span *, int64_t first, int64_t width, const void *data, const char *where);
 
-/* ---- io_journal.c ---- */
+/* ---- io/write/journal.c ---- */
 
 typedef struct {
   int fd;
@@ -237,12 +237,12 @@ int spti_io_journal_foreign(const char *path); /* there, and no journal by its f
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);
 
-/* ---- io_list.c ---- */
+/* ---- io/read/list.c ---- */
 
 /* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. */
 void spti_io_name_candidates(char out[400], const spti_io_object *group, int sets);
 
-/* ---- io_vectors.c: permutations, scalings, D ---- */
+/* ---- io/read/vectors.c: permutations, scalings, D ---- */
 
 typedef struct {
   spti_io_file *file;
@@ -254,13 +254,13 @@ sptrsm_status spti_io_read_permutations(spti_io_factor_reader *);
 sptrsm_status spti_io_read_scalings(spti_io_factor_reader *);
 sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *);
 
-/* ---- io_driver.c: HDF5 without write errors half-way ---- */
+/* ---- driver.c: HDF5 without write errors half-way ---- */
 
 hid_t spti_io_driver_create(const char *name); /* H5Fcreate of an existing, empty file; -1 on failure */
 hid_t spti_io_driver_open(const char *name);   /* H5Fopen for writing */
 int spti_io_driver_error(void);                /* errno of the first write that failed since, or 0 */
 
-/* ---- io_output.c: a file that appears whole or not at all ---- */
+/* ---- io/write/output.c: a file that appears whole or not at all ---- */
 
 typedef struct {
   char *final, *temp, *folder;

@@ -3,7 +3,7 @@
  * A matcher reads attributes and names only; the arrays are read later by the names it leaves in the form. On top of any
  * form, attribute `sptrsm` may say which triangle it is: {"uplo": "lower", "diag": "unit-implicit"}.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

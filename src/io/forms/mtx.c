@@ -4,7 +4,7 @@
  * "rows cols nnz", then one entry a line with 1-based indices. Memory grows with the entries read, not with the number
  * promised. The other triangle of a symmetric file is not added (sptrsm_file_matrix_mirror does that).
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <errno.h>
 #include <locale.h>

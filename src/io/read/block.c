@@ -1,10 +1,10 @@
-/* io_block.c -- dense blocks: which way round they are stored, and reading a range of columns only.
+/* block.c -- dense blocks: which way round they are stored, and reading a range of columns only.
  *
  * The order of a 2-D dataset is decided by: the caller, MATLAB_class (MATLAB stores dimensions reversed), attribute
  * `order` (C: dims = n, nrhs; F: dims = nrhs, n), and then the shape against n. n x n without a hint is taken as C, and
  * `rule` says so. The block keeps the file's order, so nothing is transposed here.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

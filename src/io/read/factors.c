@@ -1,9 +1,9 @@
-/* io_factors.c -- loads a factor set: L and U, or L alone (Cholesky, LDL'), with permutations, scalings, D and A.
+/* factors.c -- loads a factor set: L and U, or L alone (Cholesky, LDL'), with permutations, scalings, D and A.
  *
  * L without U: attribute `upper` of the group says what U is (transpose, conjugate-transpose, none). Without it, D or a
  * permutation or a scaling or A beside L make it Cholesky or LDL'; L alone is one triangular system.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* io_list.c -- what is in a file: matrices, blocks and vectors with their form, found by walking the groups.
+/* list.c -- what is in a file: matrices, blocks and vectors with their form, found by walking the groups.
  *
  * A group that is itself a matrix is one entry and is not entered. Each group is entered once (by its address), so
  * links that lead back end the walk; depth and number of entries are limited besides.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

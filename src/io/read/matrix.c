@@ -1,9 +1,9 @@
-/* io_matrix.c -- reads the arrays of a matrix by the names its form left, and checks them.
+/* matrix.c -- reads the arrays of a matrix by the names its form left, and checks them.
  *
  * CSR and CSC: ptr starts at 0, never decreases, ends at nnz = number of indices = number of values; indices lie in
  * range, are sorted and unique (or made so with `tidy`). COO entries come in any order.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* io_pattern.c -- sorting, duplicates, finite values and conversion of matrices in memory.
+/* pattern.c -- sorting, duplicates, finite values and conversion of matrices in memory.
  *
  * Triplets are sorted by two stable counting sorts, by column and then by row: O(nnz + rows + cols), no comparisons.
  * Sorting a compressed matrix means expanding it to triplets and compressing them again.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* io_reader.c -- a dense block read some columns at a time, for blocks larger than memory. */
-#include "io_internal.h"
+/* reader.c -- a dense block read some columns at a time, for blocks larger than memory. */
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* io_sparse_block.c -- a sparse matrix as right-hand sides: all rows with their zeros, or only the rows that hold entries. */
-#include "io_internal.h"
+/* sparse_block.c -- a sparse matrix as right-hand sides: all rows with their zeros, or only the rows that hold entries. */
+#include "io/file/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

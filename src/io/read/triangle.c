@@ -1,9 +1,9 @@
-/* io_triangle.c -- takes a matrix from a file as a triangle: which side, which diagonal, and whether that is true.
+/* triangle.c -- takes a matrix from a file as a triangle: which side, which diagonal, and whether that is true.
  *
  * uplo: the caller's wish, else what the file says, else what the pattern shows. Everything that would make the
  * substitution wrong is refused with the entry's place; nothing is dropped unless take_triangle asks for it.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <string.h>
 

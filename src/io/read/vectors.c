@@ -1,4 +1,4 @@
-/* io_vectors.c -- the vectors of a factor set: permutations, scalings and the diagonal D.
+/* vectors.c -- the vectors of a factor set: permutations, scalings and the diagonal D.
  *
  * Producers mean different things by the same array, so the file says it (attributes convention, op) or the name does:
  *   perm_r, perm_c   SciPy splu: perm_r scatters b, perm_c gathers x
@@ -6,7 +6,7 @@
  *   Rs               UMFPACK row scaling: op or do_recip says whether it multiplies
  * A permutation of 1..n can't be one of 0..n-1, so 1-based ones (MATLAB) are recognised and shifted.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <complex.h>
 #include <float.h>

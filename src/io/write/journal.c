@@ -1,10 +1,10 @@
-/* io_journal.c -- what survives a kill: a text file of records that only grows.
+/* journal.c -- what survives a kill: a text file of records that only grows.
  *
  * A record is one line: 16 hex digits (FNV-1a of the rest), a blank, a word, a blank, text. Records are appended with one write and one
  * fdatasync, so a kill leaves at most a torn last line, which its checksum tells, and which the next run cuts off. The file is
  * locked as long as it is open: one writer at a time.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-/* io_output.c -- writes an HDF5 file that appears whole under its name or not at all.
+/* output.c -- writes an HDF5 file that appears whole under its name or not at all.
  *
  * The data go to .NAME.XXXXXX in the same folder; then flush, close, fsync, rename, fsync of the folder. After a
  * failure the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from
  * a signal handler: it only reads entries that are complete before they are counted, and calls stat and unlink.
  */
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

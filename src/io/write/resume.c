@@ -1,11 +1,11 @@
-/* io_resume.c -- what the journal of a partial solution says: shape, skeleton, inputs, and columns done.
+/* resume.c -- what the journal of a partial solution says: shape, skeleton, inputs, and columns done.
  *
  * Records, in this order: `format` (version, size of the file, places of X and berr, shape, dataset), `bytes` (place and hex digits of
  * what is neither X nor berr), `inputs` (the caller's), `done` (columns; first and count of the last ones written, with their checksum;
  * the caller's state), `end`. HDF5 changes the skeleton when it adds the report at the end; a kill in that moment is undone by writing
  * the skeleton back. The part is known by its skeleton, byte by byte, up to the end, and by the checksum; nothing is changed before.
  */
-#include "io_writer.h"
+#include "io/write/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* io_writer.c -- a solution written some columns at a time, for those larger than memory.
+/* writer.c -- a solution written some columns at a time, for those larger than memory.
  *
  * Plain: the skeleton of OUT.part is written by HDF5, datasets placed but empty, and closed; columns then go to their places by
  * pwrite, so that no metadata is in memory while data are written. OUT.part.journal records what the solution depends
@@ -6,7 +6,7 @@
  * into the state of the last checkpoint and continued. At the end HDF5 adds the report and the file gets its name.
  * With compression or checksums chunks go through HDF5 to a temporary file, which can't be continued.
  */
-#include "io_writer.h"
+#include "io/write/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-/* io_writer.h -- a writer of columns and the journal that lets it be continued: io_writer.c and io_resume.c. */
-#ifndef SPTI_IO_WRITER_H
-#define SPTI_IO_WRITER_H
+/* writer.h -- a writer of columns and the journal that lets it be continued: writer.c and resume.c. */
+#ifndef SPTI_IO_WRITE_WRITER_H
+#define SPTI_IO_WRITE_WRITER_H
 
-#include "io_internal.h"
+#include "io/file/internal.h"
 
 struct sptrsm_file_writer {
   spti_io_output out; /* plain: its temp is OUT.part, and id is open only at the beginning and the end */

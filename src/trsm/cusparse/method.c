@@ -8,10 +8,10 @@
  * componentwise residual may pass the bound of substitution by half. */
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/gpu_sparse.h"
-#include "core/launch.h"
-#include "core/method.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu_sparse.h"
+#include "core/device/launch.h"
+#include "core/plan/method.h"
 
 typedef struct {
   cusparseHandle_t handle; /* the context's */

@@ -1,8 +1,8 @@
-/* gather_items.cuh -- what the kernels of gather share: tickets, work blocks, items and their terms, and how an item ends.
+/* items.cuh -- what the kernels of gather share: tickets, work blocks, items and their terms, and how an item ends.
  *
  * x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), every row by the lanes that own it. An item is a row, or a segment of a long one,
  * for a tile of right-hand sides. Solutions travel through a work block that is filled with sentinels: its words are their own flags, one
- * load both asks and answers (core/syncfree.cuh).
+ * load both asks and answers (core/device/syncfree.cuh).
  *
  * Tickets hand out the items in the order of the levels, so the oldest unfinished item never waits for one that nobody works on.
  *
@@ -10,14 +10,14 @@
  * is waited for -- is subtracted last; a long row is cut by the pattern alone. So a solution has the same bits for every panel
  * width, tile, kernel and schedule.
  *
- * Refill: a solve that goes through one of two work blocks fills the other with sentinels, row by row (core/two_blocks.cuh). */
-#ifndef SPTI_GATHER_ITEMS_CUH
-#define SPTI_GATHER_ITEMS_CUH
+ * Refill: a solve that goes through one of two work blocks fills the other with sentinels, row by row (core/two_blocks/two_blocks.cuh). */
+#ifndef SPTI_TRSM_GATHER_ITEMS_CUH
+#define SPTI_TRSM_GATHER_ITEMS_CUH
 
-#include "core/columns.cuh"
-#include "core/transfer.cuh"
-#include "core/two_blocks.cuh"
-#include "trsm/gather_kernels.h"
+#include "core/device/columns.cuh"
+#include "core/device/transfer.cuh"
+#include "core/two_blocks/two_blocks.cuh"
+#include "trsm/gather/kernels.h"
 
 namespace spti {
 

@@ -1,8 +1,8 @@
 /* gather_kernels -- what gather does around its solve: the analysis of long and unread rows, and the choice of the kernel
- * (gather_solve.cuh). Deterministic. */
-#include "core/block_sum.cuh"
-#include "core/level_kernels.h"
-#include "trsm/gather_kernels.h"
+ * (solve.cuh). Deterministic. */
+#include "core/device/block_sum.cuh"
+#include "core/levels/kernels.h"
+#include "trsm/gather/kernels.h"
 
 namespace spti {
 

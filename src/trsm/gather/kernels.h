@@ -1,9 +1,9 @@
-/* gather_kernels.h -- the device steps of gather as C functions. Pointers are device pointers. A launcher queues on the stream and
+/* kernels.h -- the device steps of gather as C functions. Pointers are device pointers. A launcher queues on the stream and
  * returns a cudaError_t as int; it allocates nothing. Analysis: rows, then for patterns with long rows parts and items. */
-#ifndef SPTI_GATHER_KERNELS_H
-#define SPTI_GATHER_KERNELS_H
+#ifndef SPTI_TRSM_GATHER_KERNELS_H
+#define SPTI_TRSM_GATHER_KERNELS_H
 
-#include "core/launch.h"
+#include "core/device/launch.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,10 +1,10 @@
-/* gather_lanes.cuh -- the kernel of gather for few right-hand sides and very wide levels: four items side by side in a warp, eight
+/* lanes.cuh -- the kernel of gather for few right-hand sides and very wide levels: four items side by side in a warp, eight
  * lanes and right-hand sides each. Items of a warp may wait for each other, so its lanes stay together: one loop in which those
- * that have what they need go on, and the others peek again. See gather_items.cuh for the protocol. */
-#ifndef SPTI_GATHER_LANES_CUH
-#define SPTI_GATHER_LANES_CUH
+ * that have what they need go on, and the others peek again. See items.cuh for the protocol. */
+#ifndef SPTI_TRSM_GATHER_LANES_CUH
+#define SPTI_TRSM_GATHER_LANES_CUH
 
-#include "trsm/gather_items.cuh"
+#include "trsm/gather/items.cuh"
 
 namespace spti {
 

@@ -3,22 +3,22 @@
  * Source: the pull form of synchronisation-free substitution ([zhang2021yy] for one right-hand side), carried to blocks. Differs: rows
  * packed in level order, and so are the entries of all but long rows; solutions that are their own flags;
  * few instructions a term; long rows shared by several warps; B read and X written once, in any layout, permuted and scaled
- * (gather_items.cuh has the protocol).
+ * (items.cuh has the protocol).
  * Wins: sparse and moderately dense rows, from 8 right-hand sides on; where the same bits on every run are wanted. Loses: factors with
  * supernodes, where a hop of dependencies per row is a hop too many; an analysis that few solves follow (it finds level sets).
  * Deterministic: yes, for every panel width, lane split and stream. */
-#include "trsm/gather_kernels.h"
+#include "trsm/gather/kernels.h"
 
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "core/two_blocks.h"
-#include "core/variant.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "core/two_blocks/two_blocks.h"
+#include "core/base/variant.h"
 
 /* What a variant "gather:form=slots,split=1024" may set. */
 typedef struct {

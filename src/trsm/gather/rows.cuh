@@ -1,12 +1,12 @@
-/* gather_rows.cuh -- the kernel of gather where rows are short: a warp owns an item, a lane a right-hand side, or two next to each other.
+/* rows.cuh -- the kernel of gather where rows are short: a warp owns an item, a lane a right-hand side, or two next to each other.
  *
  * What a row costs here is instructions and the way from one load to the next, not memory traffic: so the terms are taken four at a time
  * by code that knows how many there are, every index and value by one load that all lanes share, and the last lanes of a narrow tile
- * repeat its last right-hand side instead of asking before each load. See gather_items.cuh for the protocol. */
-#ifndef SPTI_GATHER_ROWS_CUH
-#define SPTI_GATHER_ROWS_CUH
+ * repeat its last right-hand side instead of asking before each load. See items.cuh for the protocol. */
+#ifndef SPTI_TRSM_GATHER_ROWS_CUH
+#define SPTI_TRSM_GATHER_ROWS_CUH
 
-#include "trsm/gather_items.cuh"
+#include "trsm/gather/items.cuh"
 
 namespace spti {
 

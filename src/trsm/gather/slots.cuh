@@ -1,10 +1,10 @@
-/* gather_slots.cuh -- the kernel of gather for few right-hand sides and longer rows: a warp owns an item, and its lanes are four slots
+/* slots.cuh -- the kernel of gather for few right-hand sides and longer rows: a warp owns an item, and its lanes are four slots
  * times eight right-hand sides. Slot s has the terms e with e mod 4 = s, which are those of accumulator s, so sixteen terms are asked
- * for at once by four loads a lane; the slots are added at the end, in the order of all kernels. See gather_items.cuh for the protocol. */
-#ifndef SPTI_GATHER_SLOTS_CUH
-#define SPTI_GATHER_SLOTS_CUH
+ * for at once by four loads a lane; the slots are added at the end, in the order of all kernels. See items.cuh for the protocol. */
+#ifndef SPTI_TRSM_GATHER_SLOTS_CUH
+#define SPTI_TRSM_GATHER_SLOTS_CUH
 
-#include "trsm/gather_items.cuh"
+#include "trsm/gather/items.cuh"
 
 namespace spti {
 

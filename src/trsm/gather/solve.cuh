@@ -1,10 +1,10 @@
-/* gather_solve.cuh -- the choice among the kernels of gather for one type. */
-#ifndef SPTI_GATHER_SOLVE_CUH
-#define SPTI_GATHER_SOLVE_CUH
+/* solve.cuh -- the choice among the kernels of gather for one type. */
+#ifndef SPTI_TRSM_GATHER_SOLVE_CUH
+#define SPTI_TRSM_GATHER_SOLVE_CUH
 
-#include "trsm/gather_lanes.cuh"
-#include "trsm/gather_rows.cuh"
-#include "trsm/gather_slots.cuh"
+#include "trsm/gather/lanes.cuh"
+#include "trsm/gather/rows.cuh"
+#include "trsm/gather/slots.cuh"
 
 namespace spti {
 

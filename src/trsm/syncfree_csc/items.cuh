@@ -1,9 +1,9 @@
-/* syncfree_csc_items.cuh -- the work items of syncfree-csc: columns, and segments of long ones. */
-#ifndef SPTI_SYNCFREE_CSC_ITEMS_CUH
-#define SPTI_SYNCFREE_CSC_ITEMS_CUH
+/* items.cuh -- the work items of syncfree-csc: columns, and segments of long ones. */
+#ifndef SPTI_TRSM_SYNCFREE_CSC_ITEMS_CUH
+#define SPTI_TRSM_SYNCFREE_CSC_ITEMS_CUH
 
-#include "core/device.cuh"
-#include "trsm/syncfree_csc_kernels.h"
+#include "core/device/device.cuh"
+#include "trsm/syncfree_csc/kernels.h"
 
 namespace spti {
 

@@ -9,8 +9,8 @@
  * of a warp no longer run in step; entries in the order in which their rows become ready, the first ones released alone;
  * narrow panels put several entries side by side; long columns are shared by several warps and long rows gathered in several
  * accumulators; columns may be taken in the order in which they become ready. Deterministic: no (the order of atomic sums changes). */
-#include "core/syncfree.cuh"
-#include "trsm/syncfree_csc_items.cuh"
+#include "core/device/syncfree.cuh"
+#include "trsm/syncfree_csc/items.cuh"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
-/* syncfree_csc_kernels.h -- the device steps of syncfree-csc as C functions. Pointers are device pointers. A launcher
+/* kernels.h -- the device steps of syncfree-csc as C functions. Pointers are device pointers. A launcher
  * queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve. */
-#ifndef SPTI_SYNCFREE_CSC_KERNELS_H
-#define SPTI_SYNCFREE_CSC_KERNELS_H
+#ifndef SPTI_TRSM_SYNCFREE_CSC_KERNELS_H
+#define SPTI_TRSM_SYNCFREE_CSC_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {

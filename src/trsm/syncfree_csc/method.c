@@ -1,21 +1,21 @@
 /* syncfree_csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel for one alone.
  * Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
- * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; the kernels and what differs are in syncfree_csc_kernels.cu. One right-hand
- * side: Algorithm 3 with its two levels of sums and in-degrees, in trsv/syncfree_csc_one_kernels.cu.
+ * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; the kernels and what differs are in kernels.cu. One right-hand
+ * side: Algorithm 3 with its two levels of sums and in-degrees, in trsm/syncfree_csc/one_kernels.cu.
  * Wins: next to no analysis (one count over the entries), wide problems with short columns. Loses: long rows, whose sums are
  * atomics on one address; deep problems, where each level costs a release, an acquire and the atomics between them.
  * Deterministic: no (atomic sums). */
-#include "trsm/syncfree_csc_kernels.h"
+#include "trsm/syncfree_csc/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "core/variant.h"
-#include "trsv/syncfree_csc_one_kernels.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "core/base/variant.h"
+#include "trsm/syncfree_csc/one_kernels.h"
 
 /* What a variant "syncfree-csc:whole=2,ready=1" may set; the defaults are measured, see docs/benchmarks.md. */
 typedef struct {
@@ -45,7 +45,7 @@ static const struct {
   int32_t p, q;
 } tuned[] = {
 #define TUNED(device, p, q) {device, p, q},
-#include "trsm/syncfree_csc_tuned.def"
+#include "trsm/syncfree_csc/tuned.def"
 #undef TUNED
 };
 enum { TUNED_ROWS = sizeof tuned / sizeof tuned[0], DEFAULT_WARPS = 4 };

@@ -11,12 +11,12 @@
  * SPTI_CSC_ONE_VALUES goes further: the block lays out its small triangle in shared memory, and a row pulls the solutions of its
  * block as they appear, each its own flag: no atomics, no order of memory between columns of a block.
  *
- * Wins: neighbours that depend on each other, as in factors and bands. Loses: as syncfree_csc.c, and grids of many columns,
+ * Wins: neighbours that depend on each other, as in factors and bands. Loses: as method.c, and grids of many columns,
  * where the resident ones are but a small window. Deterministic: no (the order of atomic sums changes). */
-#include "trsv/syncfree_csc_one_kernels.h"
+#include "trsm/syncfree_csc/one_kernels.h"
 
-#include "core/syncfree.cuh"
-#include "trsm/syncfree_csc_items.cuh"
+#include "core/device/syncfree.cuh"
+#include "trsm/syncfree_csc/items.cuh"
 
 namespace spti {
 

@@ -1,9 +1,9 @@
-/* syncfree_csc_one_kernels.h -- the solve step of syncfree-csc for one right-hand side as a C function. Pointers are device
+/* one_kernels.h -- the solve step of syncfree-csc for one right-hand side as a C function. Pointers are device
  * pointers; the launcher queues on the stream and returns a cudaError_t as int. */
-#ifndef SPTI_SYNCFREE_CSC_ONE_KERNELS_H
-#define SPTI_SYNCFREE_CSC_ONE_KERNELS_H
+#ifndef SPTI_TRSM_SYNCFREE_CSC_ONE_KERNELS_H
+#define SPTI_TRSM_SYNCFREE_CSC_ONE_KERNELS_H
 
-#include "trsm/syncfree_csc_kernels.h"
+#include "trsm/syncfree_csc/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

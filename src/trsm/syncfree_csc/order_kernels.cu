@@ -7,9 +7,9 @@
  * appended after all its columns were taken, so each item stands behind all that it waits for. The queue itself is the order.
  * Relaxed atomics are enough: from one number of the tail to a later one the way leads through values and branches that depend on
  * each other, and no atomic is performed before the branch that it depends on is taken.
- * Source: Kahn 1962 (topological sorting); the tickets are those of core/syncfree.cuh. Deterministic: no, nor is the solve. */
-#include "core/syncfree.cuh"
-#include "trsm/syncfree_csc_items.cuh"
+ * Source: Kahn 1962 (topological sorting); the tickets are those of core/device/syncfree.cuh. Deterministic: no, nor is the solve. */
+#include "core/device/syncfree.cuh"
+#include "trsm/syncfree_csc/items.cuh"
 
 namespace spti {
 

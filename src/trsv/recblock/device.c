@@ -1,7 +1,7 @@
 /* recblock_device -- what recblock asks the CUDA runtime, apart from its kernels: the size of a device. */
 #include <cuda_runtime_api.h>
 
-#include "trsv/recblock_kernels.h"
+#include "trsv/recblock/kernels.h"
 
 int spti_recblock_count_lanes(int64_t *out, int device) {
   int multiprocessors = 0, major = 0, minor = 0;

@@ -4,8 +4,8 @@
  *   rows    r(t,:) = b(t,:) - sum over the row's entries in one block of t(t,j) x(j,:), by one lane or a group of lanes a row; then
  *           x(t,:) = r(t,:) / t(t,t), or b(t,:) := r(t,:) if the row has more to the right
  * Long rows are taken apart: a group of lanes sums a chunk and leaves the sum, the last of a row's groups to arrive adds all of them up.
- * Source: [lu2020recblock]; recblock.c says what differs. Deterministic: every sum has a fixed order (recblock_sums.cuh). */
-#include "trsv/recblock_sums.cuh"
+ * Source: [lu2020recblock]; method.c says what differs. Deterministic: every sum has a fixed order (sums.cuh). */
+#include "trsv/recblock/sums.cuh"
 
 namespace spti {
 

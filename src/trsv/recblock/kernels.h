@@ -1,12 +1,12 @@
-/* recblock_kernels.h -- the device steps of recblock as C functions. Pointers are device pointers. A launcher queues on the stream
+/* kernels.h -- the device steps of recblock as C functions. Pointers are device pointers. A launcher queues on the stream
  * and returns a cudaError_t as int; it allocates nothing.
  * Analysis: count, (scan), mark, fill, facts, (the host chooses), lists. Solve: start, then one launch a step. */
-#ifndef SPTI_RECBLOCK_KERNELS_H
-#define SPTI_RECBLOCK_KERNELS_H
+#ifndef SPTI_TRSV_RECBLOCK_KERNELS_H
+#define SPTI_TRSV_RECBLOCK_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
-#include "trsv/recblock_partition.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
+#include "trsv/recblock/partition.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ extern "C" {
  * blocks to the left, because one of these had entries of the row; else it is still where the caller has it. */
 enum { SPTI_RECBLOCK_OFFSET = INT32_MAX, SPTI_RECBLOCK_IN_PANEL = INT32_MIN };
 
-/* ---- the device (recblock_device.c); cudaError_t as int ---- */
+/* ---- the device (device.c); cudaError_t as int ---- */
 
 int spti_recblock_count_lanes(int64_t *out, int device); /* FP32 lanes, the cores that the published rule for the depth counts */
 

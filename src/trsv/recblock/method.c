@@ -1,22 +1,22 @@
 /* recblock -- recursive blocks: a triangle in level order is halved again and again, most of its entries end up in rectangles.
  * [L1 0; R L2] [x1; x2] = [b1; b2]: solve L1 x1 = b1, b2 -= R x1 by a product that waits for nothing, solve L2 x2 = b2; L1 and L2 likewise,
  * and at the bottom by the diagonal alone, level by level, or synchronisation-free, whatever suits the triangle.
- * Source: [lu2020recblock]; its rules with the figures of recblock_partition.c. Differs: levels of the whole triangle serve all its parts,
+ * Source: [lu2020recblock]; its rules with the figures of partition.c. Differs: levels of the whole triangle serve all its parts,
  * so rows are permuted once; the first level is solved as the right-hand side is read; a rectangle above a mere diagonal solves for it in
  * the same pass; long rows are cut in chunks that find their last by a counter.
  * Wins: few levels, long rows. Loses: blocks of right-hand sides, where levelset passes no work block; deep problems, which become one
  * waiting triangle whatever their blocks.
- * Deterministic: yes; every sum has an order of its own (recblock_sums.cuh). */
-#include "trsv/recblock_state.h"
+ * Deterministic: yes; every sum has an order of its own (sums.cuh). */
+#include "trsv/recblock/state.h"
 
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "core/variant.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "core/base/variant.h"
 
 typedef spti_recblock_state state;
 

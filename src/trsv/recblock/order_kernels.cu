@@ -7,8 +7,8 @@
  *   facts    per step: entries, rows with entries, rows to take apart
  *   lists    per step: those rows. The order of a list depends on the run, the sums of its rows do not.
  * A lane walks a short row, a warp a long one. With depth 0 a row is one segment, and no entry needs to be looked at to count it. */
-#include "core/device.cuh"
-#include "trsv/recblock_kernels.h"
+#include "core/device/device.cuh"
+#include "trsv/recblock/kernels.h"
 
 namespace spti {
 

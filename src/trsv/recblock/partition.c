@@ -1,5 +1,5 @@
 /* recblock_partition -- the cuts of recblock and its choice of a way for each part; the header explains the names. */
-#include "trsv/recblock_partition.h"
+#include "trsv/recblock/partition.h"
 
 #include <stddef.h>
 

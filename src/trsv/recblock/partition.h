@@ -1,4 +1,4 @@
-/* recblock_partition.h -- how recblock cuts a triangle whose rows and columns stand in level order, and what it does with the
+/* partition.h -- how recblock cuts a triangle whose rows and columns stand in level order, and what it does with the
  * parts. Pure functions: they know patterns by counts only, and neither a device nor allocation.
  *
  * The triangle is halved `depth` times: 2^depth leaves on the diagonal, and a rectangle wherever two halves met. Solved from
@@ -7,8 +7,8 @@
  * The entries that one row has in one block are a segment; segments are numbered block by block. Rows before `first`
  * have no entries and take no part.
  * Source: [lu2020recblock], the rules of its section on adaptive selection. */
-#ifndef SPTI_RECBLOCK_PARTITION_H
-#define SPTI_RECBLOCK_PARTITION_H
+#ifndef SPTI_TRSV_RECBLOCK_PARTITION_H
+#define SPTI_TRSV_RECBLOCK_PARTITION_H
 
 #include <stdbool.h>
 #include <stdint.h>

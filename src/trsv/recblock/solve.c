@@ -1,8 +1,8 @@
 /* recblock_solve -- workspaces of recblock, and the launches of a solve, one by one or as a graph. */
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/gpu_graph.h"
-#include "trsv/recblock_state.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/context/gpu_graph.h"
+#include "trsv/recblock/state.h"
 
 typedef spti_recblock_state state;
 

@@ -1,9 +1,9 @@
-/* recblock_state.h -- what recblock's analysis leaves to its solve. */
-#ifndef SPTI_RECBLOCK_STATE_H
-#define SPTI_RECBLOCK_STATE_H
+/* state.h -- what recblock's analysis leaves to its solve. */
+#ifndef SPTI_TRSV_RECBLOCK_STATE_H
+#define SPTI_TRSV_RECBLOCK_STATE_H
 
-#include "core/method.h"
-#include "trsv/recblock_kernels.h"
+#include "core/plan/method.h"
+#include "trsv/recblock/kernels.h"
 
 typedef struct {
   spti_recblock_limits limits;
@@ -23,7 +23,7 @@ typedef struct {
 /* The four lists that list_words holds. */
 spti_recblock_lists spti_recblock_lists_of(const spti_recblock_state *);
 
-/* recblock_solve.c: as in spti_method. */
+/* solve.c: as in spti_method. */
 sptrsm_status spti_recblock_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_recblock_work_create(void **work, const sptrsm_plan *, int32_t panel);
 void spti_recblock_work_free(void *work, const sptrsm_plan *);

@@ -1,15 +1,15 @@
-/* recblock_sums.cuh -- what the solve kernels of recblock share: which lane works on what, the sum over a piece of a row, and what
+/* sums.cuh -- what the solve kernels of recblock share: which lane works on what, the sum over a piece of a row, and what
  * is done with it.
  *
  * A row's sum has slots: entry e belongs to slot e mod SLOTS, each slot adds in the order of the entries, and slots are added as a
  * tree, 4 apart, then 2, then 1. A lane keeps A = 1, 2, 4 or 8 slots for one right-hand side, as many as make a warp full, so the
  * sum is the same whatever the width of the panel. Rows with one slot are summed by one lane a right-hand side. */
-#ifndef SPTI_RECBLOCK_SUMS_CUH
-#define SPTI_RECBLOCK_SUMS_CUH
+#ifndef SPTI_TRSV_RECBLOCK_SUMS_CUH
+#define SPTI_TRSV_RECBLOCK_SUMS_CUH
 
-#include "core/syncfree.cuh"
-#include "core/transfer.cuh"
-#include "trsv/recblock_kernels.h"
+#include "core/device/syncfree.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/recblock/kernels.h"
 
 namespace spti {
 

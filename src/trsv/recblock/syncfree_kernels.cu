@@ -1,11 +1,11 @@
 /* recblock_syncfree_kernels -- the triangles of recblock that have too many levels for a launch each: rows wait for each other.
  *
  * Places of a triangle ascend by level, warps take them by ticket. The value is its own flag: x holds the sentinel until its row
- * is solved. A lane keeps its slots of one row and right-hand side (recblock_sums.cuh); it polls all entries at hand that are missing,
+ * is solved. A lane keeps its slots of one row and right-hand side (sums.cuh); it polls all entries at hand that are missing,
  * adds them in order once none is, and goes on to the next ones. The loop is one for the whole warp, so that rows of the same warp may
  * wait for each other: no lane stays in a loop that the lane it waits for has to leave first.
  * Source: [lu2020recblock] for where it is used. Deterministic: the order of additions does not depend on arrival. */
-#include "trsv/recblock_sums.cuh"
+#include "trsv/recblock/sums.cuh"
 
 namespace spti {
 

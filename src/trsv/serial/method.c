@@ -1,10 +1,10 @@
 /* serial -- the reference: substitution by plain loops, in the orientation in which the matrix is stored.
  * Source: textbook substitution, as in [davis2006] cs_lsolve. Wins: never by design; it judges every other method.
  * Deterministic: yes. */
-#include "core/method.h"
+#include "core/plan/method.h"
 
-#define SPTI_TEMPLATE "trsv/serial.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "trsv/serial/solve.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   (void)work;

@@ -1,4 +1,4 @@
-/* serial.tmpl.h -- bodies of serial.c for one type T. w(i) is row i of the panel. */
+/* solve.tmpl.h -- bodies of method.c for one type T. w(i) is row i of the panel. */
 
 /* Row i gathers what it needs: x(i) = (b(i) - sum t(i,j) x(j)) / t(i,i). */
 static void NAME(pull)(const spti_view *v, const spti_panel *W) {

@@ -1,9 +1,9 @@
 /* structgrid_entries -- what structgrid's kernels have in common: the numbers of a stencil's entries, which of them a line of the grid has,
  * and the products of a row. */
-#ifndef SPTI_STRUCTGRID_ENTRIES_CUH
-#define SPTI_STRUCTGRID_ENTRIES_CUH
+#ifndef SPTI_TRSV_STRUCTGRID_ENTRIES_CUH
+#define SPTI_TRSV_STRUCTGRID_ENTRIES_CUH
 
-#include "core/syncfree.cuh"
+#include "core/device/syncfree.cuh"
 
 namespace spti {
 

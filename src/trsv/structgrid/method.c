@@ -5,24 +5,24 @@
  * pattern. Differs: a block has 32 lines of each of four planes, each a step or two behind the one before, so that all that a row needs
  * was solved one step ago or more and stands in shared memory; other warps of the block fetch and write. What tiles need of each other is
  * its own flag. Values stand by tile, step and stencil entry (layout=soa, a copy made by the analysis), or are read from the matrix
- * (layout=csr); column indices are read by the check alone, since for a known stencil they say nothing. structgrid_solve.cuh has the
- * kernel. tasks=lines is the published algorithm with the parts that its figures 6 and 7 measure (structgrid_lines_kernels.cu).
+ * (layout=csr); column indices are read by the check alone, since for a known stencil they say nothing. trsv/structgrid/tiles/solve.cuh has the
+ * kernel. tasks=lines is the published algorithm with the parts that its figures 6 and 7 measure (trsv/structgrid/lines/kernels.cu).
  * Wins: triangles of ILU(0) and the like on grids: with one right-hand side three times as fast as SpSV, with 32 two to 5.7 times as fast
  * as SpSM, its analysis left out.
  * Loses: to gather for blocks on the smallest grids; on grids that are short in two directions; refuses all that is no stencil.
  * Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/method.h"
-#include "core/stencil_gpu.h"
-#include "core/variant.h"
-#include "trsv/structgrid_kernels.h"
-#include "trsv/structgrid_lines.h"
-#include "trsv/structgrid_order.h"
-#include "trsv/structgrid_pencils.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "core/stencil/gpu.h"
+#include "core/base/variant.h"
+#include "trsv/structgrid/tiles/kernels.h"
+#include "trsv/structgrid/lines/lines.h"
+#include "trsv/structgrid/tiles/order.h"
+#include "trsv/structgrid/pencils/pencils.h"
 
 typedef enum { LAYOUT_CSR, LAYOUT_SOA } layout;
 typedef enum { TASKS_TILES, TASKS_PENCILS, TASKS_LINES, TASKS_BY_WIDTH } tasks;

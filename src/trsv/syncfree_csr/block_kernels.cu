@@ -6,7 +6,7 @@
  * shuffle and take their share off. So a dependency within the block costs some tens of instructions instead of the way through global
  * memory. Columns in which nobody else has an entry are not waited for, and a row's x is published as soon as it is known.
  * Source: the two levels of [liu2017syncfree] Algorithm 3, for pull and with dense blocks. Differs: no atomics. Deterministic. */
-#include "trsv/syncfree_csr_natural.cuh"
+#include "trsv/syncfree_csr/natural.cuh"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
-/* syncfree_csr_kernels.h -- the device steps of syncfree-csr as C functions. Pointers are device pointers. A launcher queues on the
+/* kernels.h -- the device steps of syncfree-csr as C functions. Pointers are device pointers. A launcher queues on the
  * stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, then one of the three solves. */
-#ifndef SPTI_SYNCFREE_CSR_KERNELS_H
-#define SPTI_SYNCFREE_CSR_KERNELS_H
+#ifndef SPTI_TRSV_SYNCFREE_CSR_KERNELS_H
+#define SPTI_TRSV_SYNCFREE_CSR_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,7 +67,7 @@ int spti_syncfree_csr_record_launch(const spti_syncfree_csr_order_args *, void *
 typedef struct {
   int32_t n;
   sptrsm_dtype dtype;
-  /* rows packed by place (core/levels_gpu.h), and their records */
+  /* rows packed by place (core/levels/gpu.h), and their records */
   const int32_t *row, *start, *from;
   const void *val, *diag;
   const spti_csr_record *record;

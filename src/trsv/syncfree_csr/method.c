@@ -1,20 +1,20 @@
 /* syncfree_csr -- synchronisation-free substitution by rows: one parameterised kernel from a lane to a warp per row.
  * Row i: x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), as soon as all these x(j) are there; the value is its own flag.
  * Source: [su2020capellini] (a lane per row), [dufrechou2018] (sub-warps, size classes), [zhang2021yy] (fusion), [hu2024ag] (one
- * template, its axes searched); the kernels and what differs are in syncfree_csr_packed_kernels.cu and
- * syncfree_csr_natural_kernels.cu. Wins: single right-hand sides, wide and medium problems. Loses: deep problems with
+ * template, its axes searched); the kernels and what differs are in packed_kernels.cu and
+ * natural_kernels.cu. Wins: single right-hand sides, wide and medium problems. Loses: deep problems with
  * dense blocks, where each level costs a hop between warps; many right-hand sides, which it solves one by one.
  * Deterministic: yes, but for the choice that a search makes. */
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "trsv/syncfree_csr_kernels.h"
-#include "trsv/syncfree_csr_rules.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/syncfree_csr/kernels.h"
+#include "trsv/syncfree_csr/rules.h"
 
 /* Rows packed by level and class, and the records of their warps. */
 typedef struct {

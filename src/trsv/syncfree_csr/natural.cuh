@@ -1,8 +1,8 @@
-/* syncfree_csr_natural -- rows as the view has them, for the loop of syncfree_csr_solve.cuh. */
-#ifndef SPTI_SYNCFREE_CSR_NATURAL_CUH
-#define SPTI_SYNCFREE_CSR_NATURAL_CUH
+/* syncfree_csr_natural -- rows as the view has them, for the loop of solve.cuh. */
+#ifndef SPTI_TRSV_SYNCFREE_CSR_NATURAL_CUH
+#define SPTI_TRSV_SYNCFREE_CSR_NATURAL_CUH
 
-#include "trsv/syncfree_csr_solve.cuh"
+#include "trsv/syncfree_csr/solve.cuh"
 
 namespace spti {
 

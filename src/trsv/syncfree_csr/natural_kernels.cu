@@ -5,7 +5,7 @@
  * fusion        [zhang2021yy]: a warp whose 32 rows have at least 10 entries on average takes them one after another at warp level,
  *               others at thread level.
  * Differs: the value is its own flag; lanes have several entries in flight. Deterministic: rows are added up in a fixed tree. */
-#include "trsv/syncfree_csr_natural.cuh"
+#include "trsv/syncfree_csr/natural.cuh"
 
 namespace spti {
 

@@ -3,8 +3,8 @@
  * Rows in level order get a key; a stable sort by it, in core, puts rows of one level and one class side by side: a group. Every
  * 32 >> class rows of a group are a record, and a split row is one for each segment and one for their sum; how many begin at each place
  * is added up, in core, so that each place then knows where its records go. Source: size classes by [dufrechou2018]. Deterministic. */
-#include "core/device.cuh"
-#include "trsv/syncfree_csr_kernels.h"
+#include "core/device/device.cuh"
+#include "trsv/syncfree_csr/kernels.h"
 
 namespace spti {
 

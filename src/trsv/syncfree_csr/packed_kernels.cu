@@ -3,7 +3,7 @@
  * x(t) = (b(t) - sum over p of val[p] x(from[p])) / diag[t], by places t. A warp takes a record: rows of one level and one class,
  * so all its lanes have the same work; x by places, so what a level needs stands together; entries one after another in memory in the
  * order in which warps come to them. Split rows: each segment publishes its sum behind the x, their owner adds those up. Deterministic. */
-#include "trsv/syncfree_csr_solve.cuh"
+#include "trsv/syncfree_csr/solve.cuh"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
-/* syncfree_csr_rules.c -- parameters of syncfree-csr from text, from a table, or one after another for a search. */
-#include "trsv/syncfree_csr_rules.h"
+/* rules.c -- parameters of syncfree-csr from text, from a table, or one after another for a search. */
+#include "trsv/syncfree_csr/rules.h"
 
 #include <string.h>
 
-#include "core/variant.h"
-#include "trsv/syncfree_csr_kernels.h"
+#include "core/base/variant.h"
+#include "trsv/syncfree_csr/kernels.h"
 
 static const char *const order_names[] = {"natural", "level", "packed", "block", NULL};
 
@@ -73,12 +73,12 @@ typedef struct {
     (void)average, (void)parallelism, (void)f;                                                                                             \
     return condition;                                                                                                                      \
   }
-#include "trsv/syncfree_csr_rules.def"
+#include "trsv/syncfree_csr/rules.def"
 #undef RULE
 
 static const rule rules[] = {
 #define RULE(name, condition, order, entries, split, gate, warps, reason) {name, order, entries, split, gate, warps, reason},
-#include "trsv/syncfree_csr_rules.def"
+#include "trsv/syncfree_csr/rules.def"
 #undef RULE
 };
 

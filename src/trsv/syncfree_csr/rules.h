@@ -1,10 +1,10 @@
-/* syncfree_csr_rules.h -- what syncfree-csr may be told or decides: parameters, presets, and the table of defaults. */
-#ifndef SPTI_SYNCFREE_CSR_RULES_H
-#define SPTI_SYNCFREE_CSR_RULES_H
+/* rules.h -- what syncfree-csr may be told or decides: parameters, presets, and the table of defaults. */
+#ifndef SPTI_TRSV_SYNCFREE_CSR_RULES_H
+#define SPTI_TRSV_SYNCFREE_CSR_RULES_H
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* The order in which warps come to rows, and where they find them. */
 typedef enum {

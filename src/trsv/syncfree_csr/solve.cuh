@@ -6,12 +6,12 @@
  * warp peeks again, and no lane spins in a branch of its own while its producer is held up.
  *
  * Rows, one of two kinds, say where a task's entries are: source(task, e), value(task, e), diagonal(task). */
-#ifndef SPTI_SYNCFREE_CSR_SOLVE_CUH
-#define SPTI_SYNCFREE_CSR_SOLVE_CUH
+#ifndef SPTI_TRSV_SYNCFREE_CSR_SOLVE_CUH
+#define SPTI_TRSV_SYNCFREE_CSR_SOLVE_CUH
 
-#include "core/syncfree.cuh"
-#include "core/transfer.cuh"
-#include "trsv/syncfree_csr_kernels.h"
+#include "core/device/syncfree.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/syncfree_csr/kernels.h"
 
 namespace spti {
 

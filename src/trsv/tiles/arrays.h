@@ -1,8 +1,8 @@
-/* tile_arrays.h -- a triangle as tiles (core/tiles.h) in device memory, as kernels see it, and how it gets there. */
-#ifndef SPTI_TILE_ARRAYS_H
-#define SPTI_TILE_ARRAYS_H
+/* arrays.h -- a triangle as tiles (trsv/tiles/tiles.h) in device memory, as kernels see it, and how it gets there. */
+#ifndef SPTI_TRSV_TILES_ARRAYS_H
+#define SPTI_TRSV_TILES_ARRAYS_H
 
-#include "core/tiles.h"
+#include "trsv/tiles/tiles.h"
 
 /* The arrays of spti_tiles under the same names; device pointers. */
 typedef struct {

@@ -1,5 +1,5 @@
-/* tile_format.c -- how the entries of an off-diagonal tile lie in its format, which tile_choose.h chooses. */
-#include "core/tile_choose.h"
+/* format.c -- how the entries of an off-diagonal tile lie in its format, which choose.h chooses. */
+#include "trsv/tiles/choose.h"
 
 spti_tile_shape spti_tile_choose(const spti_tile_mask *t) { return spti_tile_shape_for(t); }
 

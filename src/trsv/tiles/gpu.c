@@ -1,19 +1,19 @@
-/* tiles_gpu.c -- a triangle parted into tiles on the device; the same arrays, bit for bit, as the host's partition (tiles.c) gives.
+/* gpu.c -- a triangle parted into tiles on the device; the same arrays, bit for bit, as the host's partition (tiles.c) gives.
  * Entries are sorted by line, other line and place in the tile; a thread looks at each tile; running sums say where each goes; levels of
- * lines are those of a triangle whose rows are lines (core/levels_gpu.h). Only the lines are cut on the host, from the bounds of levels.
+ * lines are those of a triangle whose rows are lines (core/levels/gpu.h). Only the lines are cut on the host, from the bounds of levels.
  * What is stored is found without looking at values: these are copied last, by source. New values are parted anew, but for the lines and
  * their items, rather than keep four bytes for each. */
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "core/tile_arrays.h"
-#include "core/tile_part_kernels.h"
-#include "core/tile_parts.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/tiles/arrays.h"
+#include "trsv/tiles/part_kernels.h"
+#include "trsv/tiles/parts.h"
 
 /* Device memory for the time of a partition. */
 typedef struct {

@@ -1,8 +1,8 @@
-/* tile_lines.c -- which places make up a line of tiles, and which lines a line needs: the level sets of lines. Host only. */
+/* lines.c -- which places make up a line of tiles, and which lines a line needs: the level sets of lines. Host only. */
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/tile_parts.h"
+#include "core/context/alloc.h"
+#include "trsv/tiles/parts.h"
 
 int32_t spti_tile_first_places(int32_t *first, int32_t n, const int32_t *level_ptr, int32_t levels, int32_t align) {
   int32_t lines = 0, end = 0;

@@ -1,9 +1,9 @@
-/* tile_part.cuh -- what the kernels share that part a triangle into tiles. */
-#ifndef SPTI_TILE_PART_CUH
-#define SPTI_TILE_PART_CUH
+/* part.cuh -- what the kernels share that part a triangle into tiles. */
+#ifndef SPTI_TRSV_TILES_PART_CUH
+#define SPTI_TRSV_TILES_PART_CUH
 
-#include "core/device.cuh"
-#include "core/tile_part_kernels.h"
+#include "core/device/device.cuh"
+#include "trsv/tiles/part_kernels.h"
 
 namespace spti {
 
@@ -33,7 +33,7 @@ struct tile_extent {
   }
 };
 
-/* Stored as (core/tiles.h); SPTI_TILE_FORMATS: a diagonal one. */
+/* Stored as (trsv/tiles/tiles.h); SPTI_TILE_FORMATS: a diagonal one. */
 struct part_shape {
   int32_t format, first, width;
 };

@@ -1,9 +1,9 @@
 /* tile_part_kernels -- which tiles a triangle has, and how each is to be stored: entries get keys by line, other line and place in the
- * tile, are sorted, and each run of one tile is looked at by a thread, with the rule of tile_choose.h. The host's partition (tiles.c)
+ * tile, are sorted, and each run of one tile is looked at by a thread, with the rule of choose.h. The host's partition (tiles.c)
  * gives the same arrays bit for bit. Deterministic. */
-#include "core/tile_choose.h"
-#include "core/tile_part.cuh"
-#include "core/walk_lines.cuh"
+#include "trsv/tiles/choose.h"
+#include "trsv/tiles/part.cuh"
+#include "core/device/walk_lines.cuh"
 
 namespace spti {
 

@@ -1,11 +1,11 @@
-/* tile_part_kernels.h -- kernels that part a triangle into tiles (core/tiles.h) on the device, as C functions (tile_part_kernels.cu,
- * tile_write_kernels.cu, tile_values_kernels.cu; scan_sort.cu for spti_tile_scan_launch). Pointers are device pointers; a launcher
- * queues on the stream and returns a cudaError_t as int. tiles_gpu.c calls them in the order in which they stand here. */
-#ifndef SPTI_TILE_PART_KERNELS_H
-#define SPTI_TILE_PART_KERNELS_H
+/* part_kernels.h -- kernels that part a triangle into tiles (trsv/tiles/tiles.h) on the device, as C functions (part_kernels.cu,
+ * write_kernels.cu, values_kernels.cu; scan_sort.cu for spti_tile_scan_launch). Pointers are device pointers; a launcher
+ * queues on the stream and returns a cudaError_t as int. gpu.c calls them in the order in which they stand here. */
+#ifndef SPTI_TRSV_TILES_PART_KERNELS_H
+#define SPTI_TRSV_TILES_PART_KERNELS_H
 
-#include "core/launch.h"
-#include "core/tiles.h"
+#include "core/device/launch.h"
+#include "trsv/tiles/tiles.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,7 +63,7 @@ typedef struct {
   int32_t *level_item;       /* [levels+1]: items likewise */
   int32_t levels;
 
-  /* The tiles as they are stored (core/tiles.h). */
+  /* The tiles as they are stored (trsv/tiles/tiles.h). */
   int32_t *word;
   uint8_t *tile_shape, *coo_position, *position, *inner_byte;
   int32_t *item;

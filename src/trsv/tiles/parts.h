@@ -1,8 +1,8 @@
-/* tile_parts.h -- what tiles.c and tile_lines.c share. */
-#ifndef SPTI_TILE_PARTS_H
-#define SPTI_TILE_PARTS_H
+/* parts.h -- what tiles.c and lines.c share. */
+#ifndef SPTI_TRSV_TILES_PARTS_H
+#define SPTI_TRSV_TILES_PARTS_H
 
-#include "core/tiles.h"
+#include "trsv/tiles/tiles.h"
 
 /* What a line has of each array, and running sums of it over the lines. */
 enum {
@@ -22,7 +22,7 @@ typedef struct {
   int32_t *running[SPTI_TILE_SIZES]; /* [lines+1] each */
 } spti_tile_sizes;
 
-/* ---- tile_sort.c ---- */
+/* ---- sort.c ---- */
 
 enum { SPTI_TILE_PLACES = SPTI_TILE * SPTI_TILE };
 
@@ -58,7 +58,7 @@ void spti_tile_sort_line(spti_tile_sorter *, int32_t line);
 /* The shape of tile t of that line; its mask and sources too unless it is COO, which most are. */
 spti_tile_shape spti_tile_shape_of(spti_tile_mask *, spti_tile_sorter *, int32_t line, int32_t t);
 
-/* ---- tile_lines.c ---- */
+/* ---- lines.c ---- */
 
 /* Lines of 16 places each, cut also where a level begins that has `align` rows or more (align 0 or level_ptr NULL: nowhere): first[lines
  * + 1], the first place of each, unless NULL. Returns the number of lines. */
@@ -76,7 +76,7 @@ sptrsm_status spti_tile_check_size(const char *what, int64_t count); /* UNSUPPOR
 static inline int64_t spti_tile_shape_bytes(int64_t others) { return 2 * (others + 32); }
 sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts); /* UNSUPPORTED beyond SPTI_TILE_OUT_BITS */
 
-/* ---- tile_write.c ---- */
+/* ---- write.c ---- */
 
 /* The arrays of one line, and its items by line. items NULL: values only matter, positions are as they were. */
 void spti_tile_write_line(const spti_tiles *, const spti_tile_sizes *, spti_tile_sorter *, int32_t *items, int32_t line);

@@ -1,4 +1,4 @@
-/* tile_products.cuh -- tiles in kernels: items, the COO entries of an item, and a loader for each other format.
+/* products.cuh -- tiles in kernels: items, the COO entries of an item, and a loader for each other format.
  *
  * A warp takes a tile: lane r + 16 h has every second entry of row r, from entry h on, at most 8. A loader finds the lane's entries,
  * whatever the format; multiplying is then the same for all: the solutions of the tile's 16 columns stand in 16 lanes and are passed by
@@ -6,11 +6,11 @@
  * lie side by side: a warp takes 32 entries at once, whichever tiles they are from, and finds each entry's tile by counting the tiles that
  * begin before it. Products of the same row are found by votes on the four bits of the rows, and added by the row's two lanes in a fixed
  * order, so that sums have the same bits every time. */
-#ifndef SPTI_TILE_PRODUCTS_CUH
-#define SPTI_TILE_PRODUCTS_CUH
+#ifndef SPTI_TRSV_TILES_PRODUCTS_CUH
+#define SPTI_TRSV_TILES_PRODUCTS_CUH
 
-#include "core/device.cuh"
-#include "core/tile_arrays.h"
+#include "core/device/device.cuh"
+#include "trsv/tiles/arrays.h"
 
 namespace spti {
 

@@ -1,11 +1,11 @@
-/* tile_solve.c -- see tile_solve.h. Source: [lu2023tile]. Items one after another, tiles one after another, entries as they are stored: the
+/* solve.c -- see solve.h. Source: [lu2023tile]. Items one after another, tiles one after another, entries as they are stored: the
  * readable twin of the kernels. Deterministic. */
-#include "core/tile_solve.h"
+#include "trsv/tiles/solve.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/levels.h"
+#include "core/context/alloc.h"
+#include "core/levels/levels.h"
 
 enum { COLUMNS = 8, PLACES = SPTI_TILE * SPTI_TILE }; /* right-hand sides at once; entries of a tile */
 
@@ -19,8 +19,8 @@ static uint32_t word_at(const spti_tiles *t, int32_t tile) {
   return word;
 }
 
-#define SPTI_TEMPLATE "core/tile_solve.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "trsv/tiles/solve.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 void spti_tiles_solve(const spti_tiles *t, void *panel, int64_t ld, int32_t width) {
   if (t->by_columns) SPTI_SWITCH(t->dtype, push_items)(t, panel, ld, width);

@@ -1,10 +1,10 @@
-/* tile_solve.h -- substitution over tiles on the host: what tile-levelset and tile-syncfree are there, and what their kernels are judged
+/* solve.h -- substitution over tiles on the host: what tile-levelset and tile-syncfree are there, and what their kernels are judged
  * by. */
-#ifndef SPTI_TILE_SOLVE_H
-#define SPTI_TILE_SOLVE_H
+#ifndef SPTI_TRSV_TILES_SOLVE_H
+#define SPTI_TRSV_TILES_SOLVE_H
 
-#include "core/method.h"
-#include "core/tiles.h"
+#include "core/plan/method.h"
+#include "trsv/tiles/tiles.h"
 
 /* In place on a row-major panel in the matrix's order of rows. By rows each line gathers; by columns each feeds the lines behind it. */
 void spti_tiles_solve(const spti_tiles *, void *panel, int64_t ld, int32_t width);

@@ -1,4 +1,4 @@
-/* tile_solve.tmpl.h -- bodies of tile_solve.c for one type T. */
+/* solve.tmpl.h -- bodies of solve.c for one type T. */
 
 /* A tile's entries as a plain list, whatever its format. */
 typedef struct {

@@ -1,9 +1,9 @@
-/* tile_stats.c -- what the tiles of a triangle are like: counts by format, bytes by array (figure 8 of [lu2023tile]). */
+/* stats.c -- what the tiles of a triangle are like: counts by format, bytes by array (figure 8 of [lu2023tile]). */
 #include <string.h>
 
-#include "core/levels.h"
-#include "core/matrix.h"
-#include "core/tiles.h"
+#include "core/levels/levels.h"
+#include "core/matrix/matrix.h"
+#include "trsv/tiles/tiles.h"
 
 static int32_t inner_tiles(const spti_tiles *t) {
   int32_t count = 0;

@@ -1,12 +1,12 @@
 /* tiles.c -- a triangle parted into tiles: measured in one pass over the lines, written in a second one, threads over lines in both.
  * Deterministic, whatever the threads. */
-#include "core/tiles.h"
+#include "trsv/tiles/tiles.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/tile_parts.h"
+#include "core/context/alloc.h"
+#include "trsv/tiles/parts.h"
 
 /* ---- measuring ---- */
 

@@ -3,7 +3,7 @@
  *
  * Rows and columns are reordered first, by level or as they are solved. A line is 16 places of that order, or fewer: a wide level begins
  * with a line of its own, so that the lines of a level need none of its own level. A line's places are 16 line .. 16 line + used - 1; what
- * is left of the 16 is padding. A tile is what a row line and a column line have in common. Its format (tile_format.c):
+ * is left of the 16 is padding. A tile is what a row line and a column line have in common. Its format (format.c):
  *
  *   COO     up to 12 entries: a byte each, row << 4 | column               DNS     all m x c values, column by column
  *   CSR     m row starts, a byte per column                                DNSROW  ids of the full rows, their values row by row
@@ -17,13 +17,13 @@
  * An item is a share of a line's tiles: its COO tiles, by ascending line, then the others. The COO entries of an item lie side by side, so
  * a warp reads them without regard to tiles. By rows, a long line is several items: parts, whose sums go to blocks of their own, and a
  * final one, which adds these up and solves the diagonal tile. By columns, an item is a whole line. */
-#ifndef SPTI_TILES_H
-#define SPTI_TILES_H
+#ifndef SPTI_TRSV_TILES_TILES_H
+#define SPTI_TRSV_TILES_TILES_H
 
 #include <stdbool.h>
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 enum { SPTI_TILE = 16, SPTI_TILE_COO_MOST = 12, SPTI_TILE_SPILL_MOST = 4, SPTI_TILE_EMPTY = 0xf0 };
 
@@ -129,7 +129,7 @@ static inline SPTI_ANYWHERE int32_t spti_tile_parts_of(int32_t tiles, int32_t mo
   return parts;
 }
 
-/* In host memory. A GPU's tiles (core/tile_arrays.h) have only sizes and levels here. */
+/* In host memory. A GPU's tiles (trsv/tiles/arrays.h) have only sizes and levels here. */
 typedef struct {
   int32_t n, lines;
   int32_t most; /* tiles of an item, as built */

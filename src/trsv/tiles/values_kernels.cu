@@ -1,6 +1,6 @@
 /* tile_values_kernels -- values of a view to where tiles store them. A zero that is an entry gets a sign bit in formats with places that
  * have no entry, so that the two differ. Deterministic. */
-#include "core/tile_part.cuh"
+#include "trsv/tiles/part.cuh"
 
 namespace spti {
 

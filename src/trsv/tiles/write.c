@@ -1,8 +1,8 @@
-/* tile_write.c -- tiles and items of a line into the arrays of a triangle. */
+/* write.c -- tiles and items of a line into the arrays of a triangle. */
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/tile_parts.h"
+#include "core/context/alloc.h"
+#include "trsv/tiles/parts.h"
 
 /* ---- values of any type ---- */
 

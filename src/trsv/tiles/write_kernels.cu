@@ -1,6 +1,6 @@
-/* tile_write_kernels -- tiles that are known (tile_part_kernels.cu) to where they are stored: words and shapes, bytes, items, and of each
+/* tile_write_kernels -- tiles that are known (part_kernels.cu) to where they are stored: words and shapes, bytes, items, and of each
  * stored value where it is in the view, since that is the same for all types. Deterministic. */
-#include "core/tile_part.cuh"
+#include "trsv/tiles/part.cuh"
 
 namespace spti {
 

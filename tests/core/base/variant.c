@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/variant.h"
+#include "core/base/variant.h"
 
 static const char *const orders[] = {"natural", "level", NULL};
 static int32_t lanes, split, order;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/factor_set.h"
-#include "core/gpu.h"
+#include "core/context/alloc.h"
+#include "support/factor_set.h"
+#include "core/context/gpu.h"
 
 #ifndef DIRECT_PLACE
 #define DIRECT_PLACE SPTRSM_HOST

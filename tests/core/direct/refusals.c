@@ -1,10 +1,10 @@
-/* direct_refusals.c -- factor sets and calls that sptrsm_direct must refuse, each with the status and the words it owes. */
+/* refusals.c -- factor sets and calls that sptrsm_direct must refuse, each with the status and the words it owes. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/factor_set.h"
+#include "support/factor_set.h"
 
 static sptrsm_context *context;
 static factor_set s;

@@ -1,10 +1,10 @@
-/* direct_values.c -- sptrsm_direct over time: new values, workspaces, options, lifetimes. */
+/* values.c -- sptrsm_direct over time: new values, workspaces, options, lifetimes. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/factor_set.h"
+#include "support/factor_set.h"
 
 #ifndef DIRECT_PLACE
 #define DIRECT_PLACE SPTRSM_HOST

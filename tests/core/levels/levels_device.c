@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device_view.h"
-#include "core/gpu.h"
-#include "core/levels.h"
-#include "core/levels_gpu.h"
+#include "support/device_view.h"
+#include "core/context/gpu.h"
+#include "core/levels/levels.h"
+#include "core/levels/gpu.h"
 
 /* A copy in host memory; end with free. */
 static void *fetched(const opened *o, const void *device, int64_t count, size_t bytes) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/factor_set.h"
+#include "support/factor_set.h"
 
 #ifndef REACH_PLACE
 #define REACH_PLACE SPTRSM_HOST

@@ -1,5 +1,5 @@
-/* refine_mixed.c -- factors in single precision, solutions in double. */
-#include "core/refine_case.h"
+/* mixed.c -- factors in single precision, solutions in double. */
+#include "core/refine/refine_case.h"
 
 TestSuite(refine_mixed, .init = open_context, .fini = close_context);
 

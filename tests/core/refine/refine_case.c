@@ -1,8 +1,8 @@
 /* refine_case.c -- see refine_case.h */
-#include "core/refine_case.h"
+#include "core/refine/refine_case.h"
 
-#include "core/alloc.h"
-#include "core/gpu.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
 
 sptrsm_context *context;
 void open_context(void) { OK(sptrsm_context_create(&context, DIRECT_PLACE, 0, NULL)); }

@@ -1,7 +1,7 @@
 /* refine_case.h -- what the tests of refinement share: originals beside factors that fit less well, blocks with canaries in their
  * padding, and the truth in long double. */
-#ifndef TESTS_REFINE_CASE_H
-#define TESTS_REFINE_CASE_H
+#ifndef TESTS_CORE_REFINE_REFINE_CASE_H
+#define TESTS_CORE_REFINE_REFINE_CASE_H
 
 #include <criterion/criterion.h>
 #include <float.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/factor_set.h"
+#include "support/factor_set.h"
 
 #ifndef DIRECT_PLACE
 #define DIRECT_PLACE SPTRSM_HOST

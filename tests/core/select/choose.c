@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "core/chains.h"
-#include "core/choose.h"
-#include "core/method.h"
+#include "core/select/chains.h"
+#include "core/select/choose.h"
+#include "core/plan/method.h"
 
 /* A problem on a GPU. */
 static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wide, int64_t nrhs) {
@@ -295,7 +295,7 @@ Test(choose, bounds_of_devices) {
     double least, most;
   } tuned[] = {
 #define AUTO_BOUNDS(device, row, feature, least, most) {device, row, #feature, least, most},
-#include "core/auto_tuned.def"
+#include "core/select/auto_tuned.def"
       {0}};
   for (size_t t = 0; tuned[t].device; t++) {
     const int f = feature_named(tuned[t].feature);

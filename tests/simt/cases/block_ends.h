@@ -1,10 +1,10 @@
 /* block_ends.h -- right-hand sides and solutions as a caller may have them, in any layout, permuted, scaled, in place; and as the oracle
  * wants them. */
-#ifndef SIMT_BLOCK_ENDS_H
-#define SIMT_BLOCK_ENDS_H
+#ifndef TESTS_SIMT_CASES_BLOCK_ENDS_H
+#define TESTS_SIMT_CASES_BLOCK_ENDS_H
 
-#include "core/launch.h"
-#include "simt/problem.h"
+#include "core/device/launch.h"
+#include "simt/cases/problem.h"
 
 /* B where the caller has it, and X as the oracle wants it: row-major, ld = width. */
 template <typename T> struct block_ends {

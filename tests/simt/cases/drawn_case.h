@@ -1,8 +1,8 @@
 /* drawn_case.h -- what the cases of all methods vary in, drawn from a seed: the system, and where right-hand sides and solutions stand. */
-#ifndef SIMT_DRAWN_CASE_H
-#define SIMT_DRAWN_CASE_H
+#ifndef TESTS_SIMT_CASES_DRAWN_CASE_H
+#define TESTS_SIMT_CASES_DRAWN_CASE_H
 
-#include "simt/problem.h"
+#include "simt/cases/problem.h"
 
 /* The first numbers of a small seed are alike. */
 inline numbers numbers_of(uint64_t seed) {

@@ -1,13 +1,13 @@
 /* host_case.h -- a whole CUDA method on a small forward system, with blocks of a few right-hand sides: what tests of the host code of
  * methods share. */
-#ifndef SIMT_HOST_CASE_H
-#define SIMT_HOST_CASE_H
+#ifndef TESTS_SIMT_CASES_HOST_CASE_H
+#define TESTS_SIMT_CASES_HOST_CASE_H
 
 #include <criterion/criterion.h>
 
-#include "simt/method_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "simt/cases/method_case.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
 
 enum { N = 50, WIDTH = 5 };
 

@@ -1,11 +1,11 @@
 /* life_in_rows.h -- a plan's life with row-major blocks of padded rows: analysis, solve, new values, solve, each judged by the residual. */
-#ifndef SIMT_LIFE_IN_ROWS_H
-#define SIMT_LIFE_IN_ROWS_H
+#ifndef TESTS_SIMT_CASES_LIFE_IN_ROWS_H
+#define TESTS_SIMT_CASES_LIFE_IN_ROWS_H
 
-#include "simt/emulated_gpu.h"
-#include "simt/method_case.h"
-#include "simt/simt.h"
-#include "simt/two_views.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/method_case.h"
+#include "simt/emulator/simt.h"
+#include "simt/cases/two_views.h"
 
 template <typename T> struct solution {
   int64_t ld;

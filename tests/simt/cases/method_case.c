@@ -1,12 +1,12 @@
 /* method_case.c -- see method_case.h. */
-#include "simt/method_case.h"
+#include "simt/cases/method_case.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/gpu.h"
-#include "core/method.h"
-#include "simt/emulated_gpu.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "simt/emulator/emulated_gpu.h"
 
 sptrsm_status method_case_analyse(sptrsm_plan *plan, const spti_method *method, const char *variant) {
   plan->method = method;

@@ -1,9 +1,9 @@
 /* method_case.h -- a whole CUDA method, its host code and its kernels, on the emulated GPU (plan_case.h, emulated_gpu.h). */
-#ifndef SIMT_METHOD_CASE_H
-#define SIMT_METHOD_CASE_H
+#ifndef TESTS_SIMT_CASES_METHOD_CASE_H
+#define TESTS_SIMT_CASES_METHOD_CASE_H
 
-#include "core/launch.h"
-#include "simt/plan_case.h"
+#include "core/device/launch.h"
+#include "simt/cases/plan_case.h"
 
 #ifdef __cplusplus
 extern "C" {

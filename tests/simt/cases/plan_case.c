@@ -1,12 +1,12 @@
 /* plan_case.c -- see plan_case.h. */
-#include "simt/plan_case.h"
+#include "simt/cases/plan_case.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/levels_gpu.h"
-#include "core/method.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
 
 typedef struct {
   sptrsm_plan plan;

@@ -1,8 +1,8 @@
 /* plan_case.h -- a plan around a view, for core functions that take plans, on the emulated GPU. */
-#ifndef SIMT_PLAN_CASE_H
-#define SIMT_PLAN_CASE_H
+#ifndef TESTS_SIMT_CASES_PLAN_CASE_H
+#define TESTS_SIMT_CASES_PLAN_CASE_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* problem.h -- small triangular systems for the kernel tests, and the judge of their solutions. */
-#ifndef SIMT_PROBLEM_H
-#define SIMT_PROBLEM_H
+#ifndef TESTS_SIMT_CASES_PROBLEM_H
+#define TESTS_SIMT_CASES_PROBLEM_H
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 template <typename T> struct dtype_of;
 template <> struct dtype_of<float> {

@@ -1,10 +1,10 @@
 /* run_cases.h -- cases in all shapes, and what a failure says: the case, and the seed that replays it. */
-#ifndef SIMT_RUN_CASES_H
-#define SIMT_RUN_CASES_H
+#ifndef TESTS_SIMT_CASES_RUN_CASES_H
+#define TESTS_SIMT_CASES_RUN_CASES_H
 
 #include <criterion/criterion.h>
 
-#include "simt/problem.h"
+#include "simt/cases/problem.h"
 
 template <typename Case> void expect(const std::string &failure, const Case &c, const char *type, uint64_t seed) {
   cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);

@@ -1,8 +1,8 @@
 /* two_views.h -- a system both ways: by columns and by rows. */
-#ifndef SIMT_TWO_VIEWS_H
-#define SIMT_TWO_VIEWS_H
+#ifndef TESTS_SIMT_CASES_TWO_VIEWS_H
+#define TESTS_SIMT_CASES_TWO_VIEWS_H
 
-#include "simt/problem.h"
+#include "simt/cases/problem.h"
 
 /* A system as columns, for its residual, and the same one as rows, for the method. */
 template <typename T> struct two_views {

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "core/level_kernels.h"
-#include "simt/emulated_gpu.h"
-#include "simt/plan_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "core/levels/kernels.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/plan_case.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
 
 extern "C" {
-#include "core/levels_gpu.h"
+#include "core/levels/gpu.h"
 }
 
 namespace {

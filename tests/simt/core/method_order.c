@@ -3,12 +3,12 @@
  *     analyse, and once it has succeeded: panel, work_bytes, describe, update_values, work_create, solve, work_free; last of all free
  *
  * free may come at any time but while a work is open, and makes an analysis due again. */
-#include "simt/method_order.h"
+#include "simt/core/method_order.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/method.h"
+#include "core/plan/method.h"
 
 char method_order_breach[160];
 int method_order_calls;

@@ -1,7 +1,7 @@
 /* method_order.h -- when the core may ask a method what: watched for every CUDA method that a plan takes. For programs linked with
  * --wrap=spti_method_find. */
-#ifndef SIMT_METHOD_ORDER_H
-#define SIMT_METHOD_ORDER_H
+#ifndef TESTS_SIMT_CORE_METHOD_ORDER_H
+#define TESTS_SIMT_CORE_METHOD_ORDER_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/launch.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "core/device/launch.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
 
 struct pack_case {
   int32_t n, width;

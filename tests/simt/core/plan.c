@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/conformance_subjects.h"
-#include "core/oracle.h"
-#include "simt/emulated_gpu.h"
-#include "simt/method_order.h"
+#include "support/conformance_subjects.h"
+#include "support/oracle.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/core/method_order.h"
 
 typedef struct {
   const char *method;

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "core/refine_kernels.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "core/refine/kernels.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
 
 /* A square matrix: rows of any length, row 0 of none, so that its figures are zero where b is. */
 template <typename T> struct square {

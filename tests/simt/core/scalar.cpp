@@ -1,11 +1,11 @@
-/* Arithmetic of core/scalar.cuh beside the host's own: division prepared by a divisor, over the whole range of its types. */
+/* Arithmetic of core/device/scalar.cuh beside the host's own: division prepared by a divisor, over the whole range of its types. */
 #include <criterion/criterion.h>
 
 #include <math.h>
 #include <string.h>
 
-#include "core/device.cuh"
-#include "simt/problem.h"
+#include "core/device/device.cuh"
+#include "simt/cases/problem.h"
 
 using spti::complex_t;
 using spti::quotient;

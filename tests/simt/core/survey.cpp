@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <set>
 
-#include "core/block_reference.h"
-#include "simt/emulated_gpu.h"
-#include "simt/plan_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "trsm/block/reference.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/plan_case.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
 
 extern "C" {
-#include "core/choose.h"
-#include "core/levels_gpu.h"
-#include "core/row_panels_gpu.h"
-#include "core/survey_gpu.h"
+#include "core/select/choose.h"
+#include "core/levels/gpu.h"
+#include "core/levels/row_panels_gpu.h"
+#include "core/select/survey_gpu.h"
 }
 
 namespace {

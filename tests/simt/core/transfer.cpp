@@ -1,10 +1,10 @@
-/* core/transfer.cuh on the emulator: right-hand sides read and solutions written where the caller has them, beside plain loops. */
+/* core/device/transfer.cuh on the emulator: right-hand sides read and solutions written where the caller has them, beside plain loops. */
 #include <criterion/criterion.h>
 
 #include <algorithm>
 
-#include "core/transfer.cuh"
-#include "simt/problem.h"
+#include "core/device/transfer.cuh"
+#include "simt/cases/problem.h"
 
 struct transfer_args {
   spti_transfer transfer;

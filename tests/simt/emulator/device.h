@@ -1,12 +1,12 @@
-/* simt_device.h -- what core/device.cuh promises, on the host: included by it when SPTI_SIMT is defined. The names are
+/* device.h -- what core/device/device.cuh promises, on the host: included by it when SPTI_SIMT is defined. The names are
  * explained there. Nothing of CUDA is needed. Each operation goes to the machine of simt.h. */
-#ifndef SIMT_DEVICE_H
-#define SIMT_DEVICE_H
+#ifndef TESTS_SIMT_EMULATOR_DEVICE_H
+#define TESTS_SIMT_EMULATOR_DEVICE_H
 
 #include <math.h>
 #include <string.h>
 
-#include "simt/simt.h"
+#include "simt/emulator/simt.h"
 
 #define SPTI_DEVICE                           inline
 #define SPTI_KERNEL(threads)                  void

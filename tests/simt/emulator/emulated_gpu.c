@@ -1,13 +1,13 @@
-/* emulated_gpu.c -- core/gpu.h for host code of the core that is tested with the emulator: device memory is host memory of exactly
+/* emulated_gpu.c -- core/context/gpu.h for host code of the core that is tested with the emulator: device memory is host memory of exactly
  * the size asked for, the emulator's kernels are done when their launcher returns. emulated_gpu_fail_at counts allocations
  * down: the one that reaches 0 fails. */
-#include "simt/emulated_gpu.h"
+#include "simt/emulator/emulated_gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/gpu_graph.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu_graph.h"
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;

@@ -1,6 +1,6 @@
 /* emulated_gpu.h -- what tests may ask of emulated_gpu.c. */
-#ifndef SIMT_EMULATED_GPU_H
-#define SIMT_EMULATED_GPU_H
+#ifndef TESTS_SIMT_EMULATOR_EMULATED_GPU_H
+#define TESTS_SIMT_EMULATOR_EMULATED_GPU_H
 
 #include <stddef.h>
 #include <stdint.h>

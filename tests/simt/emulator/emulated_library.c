@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/method.h"
-#include "simt/emulated_gpu.h"
-#include "trsv/recblock_kernels.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "trsv/recblock/kernels.h"
 
 int spti_gpu_count(void) { return 1; }
 

@@ -1,8 +1,8 @@
 /* fibre.h -- stacks that run in turn. A fibre is entered through ucontext. With GCC later switches are the compiler's own
  * setjmp/longjmp, a few instructions without a system call; clang's lose registers, so there all goes through ucontext,
  * which is several times slower. AddressSanitizer is told of every switch. */
-#ifndef SIMT_FIBRE_H
-#define SIMT_FIBRE_H
+#ifndef TESTS_SIMT_EMULATOR_FIBRE_H
+#define TESTS_SIMT_EMULATOR_FIBRE_H
 
 #include <stddef.h>
 #include <ucontext.h>

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "core/device_copy.cuh"
-#include "core/syncfree.cuh"
-#include "simt/problem.h"
+#include "core/device/copy.cuh"
+#include "core/device/syncfree.cuh"
+#include "simt/cases/problem.h"
 
 using namespace spti;
 

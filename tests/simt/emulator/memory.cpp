@@ -1,9 +1,9 @@
 /* memory.cpp -- see memory.h and docs/simt.md. */
-#include "simt/memory.h"
+#include "simt/emulator/memory.h"
 
 #include <algorithm>
 
-#include "simt/word_access.h"
+#include "simt/emulator/word_access.h"
 
 namespace simt {
 

@@ -1,6 +1,6 @@
 /* memory.h -- the emulator's global memory: buffered writes, a short history per address, and who must see what. */
-#ifndef SIMT_MEMORY_H
-#define SIMT_MEMORY_H
+#ifndef TESTS_SIMT_EMULATOR_MEMORY_H
+#define TESTS_SIMT_EMULATOR_MEMORY_H
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "simt/simt.h"
+#include "simt/emulator/simt.h"
 
 namespace simt {
 

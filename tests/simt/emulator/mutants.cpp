@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/device.cuh"
-#include "simt/solve_case.h"
-#include "trsv/syncfree_csr_kernels.h"
+#include "core/device/device.cuh"
+#include "simt/trsm/syncfree_csc_case.h"
+#include "trsv/syncfree_csr/kernels.h"
 
 /* As spti::protocol_step. */
 static const char *const steps[] = {"none",    "ticket",         "last_arrival",   "acquire",   "arrival_barrier", "update_barrier",

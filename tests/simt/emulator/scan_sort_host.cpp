@@ -1,9 +1,9 @@
-/* scan_sort_host.cpp -- core/scan_sort.cu's functions on the host, for the emulator. */
+/* scan_sort_host.cpp -- core/device/scan_sort.cu's functions on the host, for the emulator. */
 #include <algorithm>
 #include <vector>
 
-#include "core/level_kernels.h"
-#include "core/tile_part_kernels.h"
+#include "core/levels/kernels.h"
+#include "trsv/tiles/part_kernels.h"
 
 template <typename Sum> static int scan(void *temporary, size_t *bytes, const int32_t *from, Sum *to, int32_t count) {
   *bytes = 1;

@@ -1,5 +1,5 @@
 /* simt.cpp -- the machine of simt.h: blocks, warps and lanes, and who runs next. */
-#include "simt/simt.h"
+#include "simt/emulator/simt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "simt/fibre.h"
-#include "simt/memory.h"
-#include "simt/word_access.h"
+#include "simt/emulator/fibre.h"
+#include "simt/emulator/memory.h"
+#include "simt/emulator/word_access.h"
 
 namespace simt {
 

@@ -12,8 +12,8 @@
  *
  * Reported as errors: a collective that not all lanes of the warp (block) reach, or reach at different operations; no lane
  * that can go on; data read as constant but written by the same kernel. */
-#ifndef SIMT_H
-#define SIMT_H
+#ifndef TESTS_SIMT_EMULATOR_SIMT_H
+#define TESTS_SIMT_EMULATOR_SIMT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ extern size_t dynamic_shared; /* bytes of the next run's SPTI_DYNAMIC_SHARED */
 enum { LAUNCH_FAILED = 719 };
 int run(int64_t blocks, int threads, const std::function<void()> &kernel); /* 0 or LAUNCH_FAILED */
 
-/* ---- for kernels, through simt_device.h ---- */
+/* ---- for kernels, through device.h ---- */
 
 int thread_in_block();
 int threads_per_block();

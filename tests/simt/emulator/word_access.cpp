@@ -1,5 +1,5 @@
 /* word_access.cpp -- see word_access.h. */
-#include "simt/word_access.h"
+#include "simt/emulator/word_access.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* word_access.h -- where the emulator touches memory that kernels name: the one part of it that AddressSanitizer watches. */
-#ifndef SIMT_WORD_ACCESS_H
-#define SIMT_WORD_ACCESS_H
+#ifndef TESTS_SIMT_EMULATOR_WORD_ACCESS_H
+#define TESTS_SIMT_EMULATOR_WORD_ACCESS_H
 
-#include "simt/simt.h"
+#include "simt/emulator/simt.h"
 
 namespace simt {
 

@@ -1,4 +1,4 @@
-/* The solve kernel of block under adversarial schedules, on panels that plain loops made (core/block_reference.h): residuals, the same bits
+/* The solve kernel of block under adversarial schedules, on panels that plain loops made (trsm/block/reference.h): residuals, the same bits
  * whatever the tiles, widths and schedules, panels solved by substitution, NaN and infinity where they belong and nowhere else,
  * workspaces that serve solve after solve, and lost dependencies. */
 #include <criterion/criterion.h>
@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-#include "core/block_reference.h"
-#include "simt/block_ends.h"
-#include "simt/drawn_case.h"
-#include "simt/problem.h"
-#include "simt/run_cases.h"
-#include "simt/simt.h"
+#include "trsm/block/reference.h"
+#include "simt/cases/block_ends.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/cases/problem.h"
+#include "simt/cases/run_cases.h"
+#include "simt/emulator/simt.h"
 
 template <typename T> static T conjugate(T v) { return v; }
 template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }

@@ -1,20 +1,20 @@
 /* The analysis of block on the emulated GPU, its host part and its kernels under adversarial schedules, against panels made by plain loops
- * (core/block_reference.h). */
+ * (trsm/block/reference.h). */
 #include <criterion/criterion.h>
 
 #include <string.h>
 
 #include <algorithm>
 
-#include "core/block_reference.h"
-#include "core/row_panel_kernels.h"
-#include "simt/drawn_case.h"
-#include "simt/emulated_gpu.h"
-#include "simt/plan_case.h"
-#include "simt/simt.h"
+#include "trsm/block/reference.h"
+#include "core/levels/row_panel_kernels.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/plan_case.h"
+#include "simt/emulator/simt.h"
 
 extern "C" {
-#include "trsm/block_analysis.h"
+#include "trsm/block/gpu/analysis.h"
 }
 
 namespace {

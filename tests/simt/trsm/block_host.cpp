@@ -1,12 +1,12 @@
 /* The host code of block over its kernels on the emulated GPU: analysis, new values, panels of every width, workspaces that a solve left
- * unfinished, allocations that fail, variants. What the kernels do under adversarial schedules is in test_simt_block_analysis.cpp and
- * test_simt_block.cpp. */
+ * unfinished, allocations that fail, variants. What the kernels do under adversarial schedules is in block_analysis.cpp and
+ * block.cpp. */
 #include <criterion/criterion.h>
 
 #include <string.h>
 
-#include "simt/emulated_gpu.h"
-#include "simt/host_case.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/host_case.h"
 
 extern "C" const struct spti_method spti_method_block;
 

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 
-#include "simt/block_ends.h"
-#include "simt/drawn_case.h"
-#include "simt/problem.h"
-#include "simt/run_cases.h"
-#include "simt/simt.h"
-#include "core/level_kernels.h"
-#include "trsm/gather_kernels.h"
+#include "simt/cases/block_ends.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/cases/problem.h"
+#include "simt/cases/run_cases.h"
+#include "simt/emulator/simt.h"
+#include "core/levels/kernels.h"
+#include "trsm/gather/kernels.h"
 
 template <typename T> static T conjugate(T v) { return v; }
 template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }

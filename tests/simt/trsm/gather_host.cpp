@@ -1,11 +1,11 @@
 /* The host code of gather over its kernels on the emulated GPU: analysis, new values, panels of every width, workspaces that a solve
- * left unfinished, allocations that fail. What the kernels do under adversarial schedules is in test_simt_gather.cpp. */
+ * left unfinished, allocations that fail. What the kernels do under adversarial schedules is in gather.cpp. */
 #include <criterion/criterion.h>
 
 #include <string.h>
 
-#include "simt/emulated_gpu.h"
-#include "simt/host_case.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/host_case.h"
 
 extern "C" const struct spti_method spti_method_gather;
 

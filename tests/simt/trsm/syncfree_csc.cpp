@@ -1,8 +1,8 @@
 /* The kernels of syncfree-csc under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
-#include "simt/run_cases.h"
-#include "simt/solve_case.h"
+#include "simt/cases/run_cases.h"
+#include "simt/trsm/syncfree_csc_case.h"
 
 template <typename T> static void all_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type) {
   run_shapes<solve_case>(n, width, first, seeds, type, [](const solve_case &c, uint64_t seed) { return run_case<T>(c, seed); });

@@ -1,15 +1,15 @@
-/* solve_case.h -- one run of syncfree-csc on the emulator: what varies, and whether the result stands. Used by its tests and
+/* syncfree_csc_case.h -- one run of syncfree-csc on the emulator: what varies, and whether the result stands. Used by its tests and
  * by the programs that leave out a protocol step and want to see it fail. */
-#ifndef SIMT_SOLVE_CASE_H
-#define SIMT_SOLVE_CASE_H
+#ifndef TESTS_SIMT_TRSM_SYNCFREE_CSC_CASE_H
+#define TESTS_SIMT_TRSM_SYNCFREE_CSC_CASE_H
 
 #include <stdlib.h>
 
-#include "simt/drawn_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
-#include "trsm/syncfree_csc_kernels.h"
-#include "trsv/syncfree_csc_one_kernels.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
+#include "trsm/syncfree_csc/kernels.h"
+#include "trsm/syncfree_csc/one_kernels.h"
 
 struct solve_case : drawn_system {
   int32_t width = 7;

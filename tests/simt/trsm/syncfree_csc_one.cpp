@@ -1,9 +1,9 @@
 /* The kernel of syncfree-csc for one right-hand side under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
-#include "core/device.cuh"
-#include "simt/run_cases.h"
-#include "simt/solve_case.h"
+#include "core/device/device.cuh"
+#include "simt/cases/run_cases.h"
+#include "simt/trsm/syncfree_csc_case.h"
 
 template <typename T> static void all_shapes(int32_t n, uint64_t first, uint64_t seeds, const char *type) {
   run_shapes<solve_case>(n, 1, first, seeds, type, [](solve_case &c, uint64_t seed) {

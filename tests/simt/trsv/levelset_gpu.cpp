@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-#include "simt/drawn_case.h"
-#include "simt/emulated_gpu.h"
-#include "simt/life_in_rows.h"
-#include "simt/method_case.h"
-#include "simt/problem.h"
-#include "simt/run_cases.h"
-#include "simt/simt.h"
-#include "simt/two_views.h"
-#include "trsv/levelset_gpu_kernels.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/life_in_rows.h"
+#include "simt/cases/method_case.h"
+#include "simt/cases/problem.h"
+#include "simt/cases/run_cases.h"
+#include "simt/emulator/simt.h"
+#include "simt/cases/two_views.h"
+#include "trsv/levelset/gpu/kernels.h"
 
 extern "C" const struct spti_method spti_method_levelset_gpu;
 

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "simt/drawn_case.h"
-#include "simt/emulated_gpu.h"
-#include "simt/problem.h"
-#include "simt/recblock_case.h"
-#include "simt/run_cases.h"
-#include "simt/simt.h"
-#include "trsv/recblock_kernels.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/problem.h"
+#include "simt/trsv/recblock_case.h"
+#include "simt/cases/run_cases.h"
+#include "simt/emulator/simt.h"
+#include "trsv/recblock/kernels.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
 /* recblock_case.c -- see recblock_case.h. */
-#include "simt/recblock_case.h"
+#include "simt/trsv/recblock_case.h"
 
 #include <stdio.h>
 
-#include "core/gpu.h"
-#include "core/method.h"
-#include "simt/plan_case.h"
-#include "trsv/recblock_kernels.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "simt/cases/plan_case.h"
+#include "trsv/recblock/kernels.h"
 
 extern const spti_method spti_method_recblock;
 

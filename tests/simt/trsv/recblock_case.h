@@ -1,9 +1,9 @@
 /* recblock_case.h -- recblock's analysis and solve, host part and kernels, on the emulated GPU. */
-#ifndef SIMT_RECBLOCK_CASE_H
-#define SIMT_RECBLOCK_CASE_H
+#ifndef TESTS_SIMT_TRSV_RECBLOCK_CASE_H
+#define TESTS_SIMT_TRSV_RECBLOCK_CASE_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {

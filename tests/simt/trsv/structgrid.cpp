@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#include "core/device.cuh"
-#include "core/stencil.h"
-#include "simt/emulated_gpu.h"
-#include "simt/method_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
-#include "simt/structgrid_case.h"
-#include "trsv/structgrid_pencils_kernels.h"
+#include "core/device/device.cuh"
+#include "core/stencil/stencil.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/method_case.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
+#include "simt/trsv/structgrid_case.h"
+#include "trsv/structgrid/pencils/kernels.h"
 
 extern "C" const struct spti_method spti_method_structgrid;
 

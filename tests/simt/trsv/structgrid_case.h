@@ -1,8 +1,8 @@
 /* structgrid_case.h -- what the cases of structgrid vary in, drawn from a seed, and their systems. */
-#ifndef SIMT_STRUCTGRID_CASE_H
-#define SIMT_STRUCTGRID_CASE_H
+#ifndef TESTS_SIMT_TRSV_STRUCTGRID_CASE_H
+#define TESTS_SIMT_TRSV_STRUCTGRID_CASE_H
 
-#include "simt/problem.h"
+#include "simt/cases/problem.h"
 
 static const char *const stencils[] = {"D2N5", "D2N9", "D3N7", "D3N13", "D3N27", "D3N33"};
 

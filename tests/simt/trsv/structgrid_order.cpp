@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "trsv/structgrid_order.h"
+#include "trsv/structgrid/tiles/order.h"
 
 namespace {
 

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "simt/drawn_case.h"
-#include "simt/emulated_gpu.h"
-#include "simt/method_case.h"
-#include "simt/problem.h"
-#include "simt/run_cases.h"
-#include "simt/simt.h"
-#include "trsv/syncfree_csr_kernels.h"
+#include "simt/cases/drawn_case.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/method_case.h"
+#include "simt/cases/problem.h"
+#include "simt/cases/run_cases.h"
+#include "simt/emulator/simt.h"
+#include "trsv/syncfree_csr/kernels.h"
 
 extern "C" const struct spti_method spti_method_syncfree_csr;
 

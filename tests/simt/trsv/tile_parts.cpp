@@ -2,13 +2,13 @@
 #include <criterion/criterion.h>
 
 extern "C" {
-#include "core/levels_gpu.h"
+#include "core/levels/gpu.h"
 }
-#include "core/tile_compare.h"
-#include "simt/emulated_gpu.h"
-#include "simt/plan_case.h"
-#include "simt/problem.h"
-#include "simt/simt.h"
+#include "trsv/tiles/compare.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/cases/plan_case.h"
+#include "simt/cases/problem.h"
+#include "simt/emulator/simt.h"
 
 namespace {
 

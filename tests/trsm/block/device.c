@@ -1,4 +1,4 @@
-/* block_device.c -- the panels of `block` as a device makes them against those made by plain loops (block_reference.h), at sizes and
+/* device.c -- the panels of `block` as a device makes them against those made by plain loops (reference.h), at sizes and
  * schedules that the emulator does not reach. */
 #include <criterion/criterion.h>
 
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/block_reference.h"
-#include "core/device_view.h"
-#include "core/gpu.h"
-#include "trsm/block_analysis.h"
+#include "trsm/block/reference.h"
+#include "support/device_view.h"
+#include "core/context/gpu.h"
+#include "trsm/block/gpu/analysis.h"
 
 /* The array in device memory has the bytes of the one expected. */
 static void same(const opened *o, const void *device, const void *expected, int64_t count, size_t bytes, const char *what,

@@ -1,4 +1,4 @@
-/* block_host_parts.c -- what conformance cannot see of block on the host: its supernodes, where it puts values, what added zeros do beside
+/* host_parts.c -- what conformance cannot see of block on the host: its supernodes, where it puts values, what added zeros do beside
  * a NaN, and the kernels of each instruction set. */
 #include <criterion/criterion.h>
 
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/isa.h"
-#include "core/matrix.h"
-#include "core/oracle.h"
-#include "trsm/block_host_nodes.h"
+#include "core/base/isa.h"
+#include "core/matrix/matrix.h"
+#include "support/oracle.h"
+#include "trsm/block/host/nodes.h"
 
 enum { ORDER_MOST = 40 };
 

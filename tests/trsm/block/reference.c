@@ -1,12 +1,12 @@
-/* block_reference.c -- see block_reference.h. */
-#include "core/block_reference.h"
+/* reference.c -- see reference.h. */
+#include "trsm/block/reference.h"
 
 #include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "trsm/block_analysis_kernels.h"
+#include "trsm/block/gpu/analysis_kernels.h"
 
 typedef double complex number;
 

@@ -1,10 +1,10 @@
-/* block_reference.h -- the panels of `block` made on the host from a pull view, by plain loops: what the device's are compared with, and
+/* reference.h -- the panels of `block` made on the host from a pull view, by plain loops: what the device's are compared with, and
  * what tests of the solve kernels run on. Every array is in host memory. */
-#ifndef TESTS_BLOCK_REFERENCE_H
-#define TESTS_BLOCK_REFERENCE_H
+#ifndef TESTS_TRSM_BLOCK_REFERENCE_H
+#define TESTS_TRSM_BLOCK_REFERENCE_H
 
-#include "core/view.h"
-#include "trsm/block_kernels.h"
+#include "core/matrix/view.h"
+#include "trsm/block/gpu/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ typedef struct {
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
   double bound;   /* of abs(inverse) abs(block), row sums, abs = |re| + |im|, on average over a row with abs(block) as weights, and more
                    * for rows of more terms than SPTI_BLOCK_TERMS, and SPTI_BLOCK_SPREAD times that alone; a panel above it is refined, */
-  double refine;  /* or substituted, if it is above this one too; for what underflows see block_values_kernels.cu */
+  double refine;  /* or substituted, if it is above this one too; for what underflows see trsm/block/gpu/values_kernels.cu */
 } block_rules;
 
 static const block_rules BLOCK_RULES = {64, 16, 0, 100, 0};

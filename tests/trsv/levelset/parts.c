@@ -1,12 +1,12 @@
-/* levelset_parts.c -- what conformance cannot see of levelset: its schedule, forced teams, and the kernels of each instruction set. */
+/* parts.c -- what conformance cannot see of levelset: its schedule, forced teams, and the kernels of each instruction set. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/method.h"
-#include "core/oracle.h"
-#include "trsv/levelset_schedule.h"
+#include "core/plan/method.h"
+#include "support/oracle.h"
+#include "trsv/levelset/host/schedule.h"
 
 typedef struct {
   test_system system;

@@ -1,10 +1,10 @@
-/* recblock_parts.c -- the cuts of recblock and its rules, at their boundaries. */
+/* parts.c -- the cuts of recblock and its rules, at their boundaries. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "trsv/recblock_partition.h"
+#include "trsv/recblock/partition.h"
 
 /* ---- depth ---- */
 

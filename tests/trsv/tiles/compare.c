@@ -1,11 +1,11 @@
-/* tile_compare.c -- see tile_compare.h. */
-#include "core/tile_compare.h"
+/* compare.c -- see compare.h. */
+#include "trsv/tiles/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gpu.h"
-#include "core/plan.h"
+#include "core/context/gpu.h"
+#include "core/plan/plan.h"
 
 static bool same(const sptrsm_context *context, const void *expected, const void *device, int64_t count, size_t bytes) {
   const size_t all = (size_t)count * bytes;

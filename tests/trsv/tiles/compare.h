@@ -1,8 +1,8 @@
-/* tile_compare.h -- tiles parted on a device, or an emulated one, against the host's. */
-#ifndef TESTS_TILE_COMPARE_H
-#define TESTS_TILE_COMPARE_H
+/* compare.h -- tiles parted on a device, or an emulated one, against the host's. */
+#ifndef TESTS_TRSV_TILES_COMPARE_H
+#define TESTS_TRSV_TILES_COMPARE_H
 
-#include "core/tile_arrays.h"
+#include "trsv/tiles/arrays.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,10 +1,10 @@
-/* tiles_device.c -- tiles parted on a real device against the host's partition, bit for bit. */
+/* device.c -- tiles parted on a real device against the host's partition, bit for bit. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "core/device_view.h"
-#include "core/levels.h"
-#include "core/tile_compare.h"
+#include "support/device_view.h"
+#include "core/levels/levels.h"
+#include "trsv/tiles/compare.h"
 
 /* Other values of the same pattern, in both views. */
 static void change_values(opened *o, const test_system *system, spti_orientation orientation) {

@@ -1,10 +1,10 @@
-/* tile_formats.c -- formats of tiles at the bounds of their rule, there and back; lines, parts and levels of small triangles. */
+/* formats.c -- formats of tiles at the bounds of their rule, there and back; lines, parts and levels of small triangles. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/tiles.h"
+#include "trsv/tiles/tiles.h"
 
 static const char *const names[] = {"COO", "CSR", "ELL", "HYB", "DNS", "DNSROW", "DNSCOL"};
 

@@ -1,17 +1,17 @@
-/* block_analysis.c -- from a pull view to the panels of `block`: panels and their levels (core/row_panels_gpu.h), the order in which they
+/* analysis.c -- from a pull view to the panels of `block`: panels and their levels (core/levels/row_panels_gpu.h), the order in which they
  * can be solved, the columns of each, then values and inverses. Some passes over the pattern and one over the values; the host waits
  * for the numbers of panels and of tiles only. */
-#include "trsm/block_analysis.h"
+#include "trsm/block/gpu/analysis.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/level_kernels.h"
-#include "core/row_panels_gpu.h"
-#include "core/plan.h"
-#include "trsm/block_analysis_kernels.h"
+#include "core/context/alloc.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/levels/kernels.h"
+#include "core/levels/row_panels_gpu.h"
+#include "core/plan/plan.h"
+#include "trsm/block/gpu/analysis_kernels.h"
 
 enum { SCAN_THREADS = 1024, TIMES_THE_MATRIX = 64 };
 static const size_t NEVER_TOO_LARGE = (size_t)1 << 28; /* bytes */

@@ -1,13 +1,13 @@
-/* block_analysis.h -- the panels of `block` (block_kernels.h) made on the device from a pull view. */
-#ifndef SPTI_BLOCK_ANALYSIS_H
-#define SPTI_BLOCK_ANALYSIS_H
+/* analysis.h -- the panels of `block` (kernels.h) made on the device from a pull view. */
+#ifndef SPTI_TRSM_BLOCK_GPU_ANALYSIS_H
+#define SPTI_TRSM_BLOCK_GPU_ANALYSIS_H
 
-#include "core/row_panels_gpu.h"
-#include "trsm/block_analysis_kernels.h"
-#include "trsm/block_kernels.h"
+#include "core/levels/row_panels_gpu.h"
+#include "trsm/block/gpu/analysis_kernels.h"
+#include "trsm/block/gpu/kernels.h"
 
 typedef struct {
-  int32_t rows, least; /* of a panel: core/row_panels_gpu.h */
+  int32_t rows, least; /* of a panel: core/levels/row_panels_gpu.h */
   int32_t window;      /* positions in ready order whose columns may share steps: a multiple of 64 */
   int32_t bound;       /* of abs(inverse) abs(diagonal block), for rows of few terms: above it a product with the inverse is refined, */
   int32_t refine;      /* and above this one, in solutions and in residuals, the block is substituted; in f32 above SPTI_BLOCK_REFINE_F32 */

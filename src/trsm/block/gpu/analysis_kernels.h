@@ -1,12 +1,12 @@
-/* block_analysis_kernels.h -- the device steps that make the panels of `block` (block_kernels.h) from a pull view cut into panels
- * (core/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
+/* analysis_kernels.h -- the device steps that make the panels of `block` (kernels.h) from a pull view cut into panels
+ * (core/levels/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
  * nothing. In this order: ready, count, then with memory for what was counted columns, values, at any time inverses, and behind all of
  * these near; new values need the last three only. */
-#ifndef SPTI_BLOCK_ANALYSIS_KERNELS_H
-#define SPTI_BLOCK_ANALYSIS_KERNELS_H
+#ifndef SPTI_TRSM_BLOCK_GPU_ANALYSIS_KERNELS_H
+#define SPTI_TRSM_BLOCK_GPU_ANALYSIS_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ enum { SPTI_BLOCK_TERMS = 4 };       /* of a residual: what a row of two entries
 enum { SPTI_BLOCK_TERMS_MOST = 64 }; /* so many times as many terms let the bound grow as terms^1.5, more as terms */
 /* The part of a diagonal block's bound that near columns have, if they are to be multiplied in advance: x(near) may be larger than x. */
 enum { SPTI_BLOCK_APART_SHARE = 8 };
-enum { SPTI_BLOCK_SPREAD = 128 }; /* up to which multiple of its limit a row alone may amplify roundings (block_values_kernels.cu) */
+enum { SPTI_BLOCK_SPREAD = 128 }; /* up to which multiple of its limit a row alone may amplify roundings (values_kernels.cu) */
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_FEW_PANELS = 1024 };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */

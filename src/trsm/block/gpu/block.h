@@ -1,10 +1,10 @@
-/* block.h -- what the two halves of block share: the analysis, which makes the panels (block.c), and the solve, which reads them
- * (block_solve.c). */
-#ifndef SPTI_BLOCK_H
-#define SPTI_BLOCK_H
+/* block.h -- what the two halves of block share: the analysis, which makes the panels (method.c), and the solve, which reads them
+ * (solve.c). */
+#ifndef SPTI_TRSM_BLOCK_GPU_BLOCK_H
+#define SPTI_TRSM_BLOCK_GPU_BLOCK_H
 
-#include "core/method.h"
-#include "trsm/block_kernels.h"
+#include "core/plan/method.h"
+#include "trsm/block/gpu/kernels.h"
 
 /* plan->state begins with it. */
 typedef struct {

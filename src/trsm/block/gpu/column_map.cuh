@@ -1,14 +1,14 @@
-/* block_column_map.cuh -- the columns that a panel of `block` needs from outside, each once, in the order in which they become ready.
+/* column_map.cuh -- the columns that a panel of `block` needs from outside, each once, in the order in which they become ready.
  *
  * A map in shared memory has four bits for every place in ready order, one for each strip that needs it. So the list comes out sorted and
  * without duplicates by counting the places before each that are marked. Large matrices are taken by windows of the ready order, those
  * that the panel needs; a step does not cross from one to the next. */
-#ifndef SPTI_BLOCK_COLUMN_MAP_CUH
-#define SPTI_BLOCK_COLUMN_MAP_CUH
+#ifndef SPTI_TRSM_BLOCK_GPU_COLUMN_MAP_CUH
+#define SPTI_TRSM_BLOCK_GPU_COLUMN_MAP_CUH
 
-#include "core/block_sum.cuh"
-#include "trsm/block_analysis_kernels.h"
-#include "trsm/block_kernels.h"
+#include "core/device/block_sum.cuh"
+#include "trsm/block/gpu/analysis_kernels.h"
+#include "trsm/block/gpu/kernels.h"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
-/* block_columns.cuh -- the part of block's kernel that takes the products with all columns before a panel: its tiles, its sums and the loop
- * over chunks of columns (block_solve.cuh has the whole). */
-#ifndef SPTI_BLOCK_COLUMNS_CUH
-#define SPTI_BLOCK_COLUMNS_CUH
+/* columns.cuh -- the part of block's kernel that takes the products with all columns before a panel: its tiles, its sums and the loop
+ * over chunks of columns (solve.cuh has the whole). */
+#ifndef SPTI_TRSM_BLOCK_GPU_COLUMNS_CUH
+#define SPTI_TRSM_BLOCK_GPU_COLUMNS_CUH
 
-#include "core/device_copy.cuh"
-#include "trsm/block_values.cuh"
+#include "core/device/copy.cuh"
+#include "trsm/block/gpu/values.cuh"
 
 namespace spti {
 

@@ -1,6 +1,6 @@
 /* block_count_kernels -- how many steps and tiles the panels of `block` take, where each begins, and which columns are in which step
- * (block_column_map.cuh). */
-#include "trsm/block_column_map.cuh"
+ * (column_map.cuh). */
+#include "trsm/block/gpu/column_map.cuh"
 
 namespace spti {
 

@@ -1,9 +1,9 @@
-/* block_diagonal.cuh -- products of a panel's inverse and triangle with its sums, by the warp of each strip (block_solve.cuh has the
+/* diagonal.cuh -- products of a panel's inverse and triangle with its sums, by the warp of each strip (solve.cuh has the
  * whole). */
-#ifndef SPTI_BLOCK_DIAGONAL_CUH
-#define SPTI_BLOCK_DIAGONAL_CUH
+#ifndef SPTI_TRSM_BLOCK_GPU_DIAGONAL_CUH
+#define SPTI_TRSM_BLOCK_GPU_DIAGONAL_CUH
 
-#include "trsm/block_columns.cuh"
+#include "trsm/block/gpu/columns.cuh"
 
 namespace spti {
 

@@ -1,4 +1,4 @@
-/* block_kernels.h -- the panels that `block` solves by, in device memory, and the launchers of its kernels.
+/* kernels.h -- the panels that `block` solves by, in device memory, and the launchers of its kernels.
  *
  * Rows are counted by place: the position in solve order, place s = row s forward, row n-1-s backward. A panel is a run of at most 64
  * consecutive places; a strip, 16 rows of a panel. All columns before the panel that any of its rows needs are listed once per panel, in
@@ -7,10 +7,10 @@
  *
  * A tile is stored as the A operand of mma.m16n8k8: lane 4 g + t has the elements (g,t), (g+8,t) as its first pair and (g,t+4), (g+8,t+4)
  * as its second; element i of pair h of a lane is value (32 h + lane) 2 + i of the tile. No entry is +0; a stored zero is -0. */
-#ifndef SPTI_BLOCK_KERNELS_H
-#define SPTI_BLOCK_KERNELS_H
+#ifndef SPTI_TRSM_BLOCK_GPU_KERNELS_H
+#define SPTI_TRSM_BLOCK_GPU_KERNELS_H
 
-#include "core/launch.h"
+#include "core/device/launch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,7 +61,7 @@ typedef struct {
   spti_block_panels panels;
   int32_t backward; /* place s is row n-1-s, not row s */
   spti_transfer between;
-  void *work;         /* two blocks of n rows, by place (core/two_blocks.cuh) */
+  void *work;         /* two blocks of n rows, by place (core/two_blocks/two_blocks.cuh) */
   int64_t ld;         /* of the work blocks, at least between.width, even unless it is 1; a row of less than 2^31 bytes */
   int32_t tile;       /* right-hand sides of a thread block: 8, 16 or 32 (complex: 16 at most); tiles * count < 2^31 */
   spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as the last solve or the start left it */

@@ -1,12 +1,12 @@
-/* block_limits.cuh -- what decides how far the inverses of `block` are accurate (block_values_kernels.cu has the reasons): the range of a
+/* limits.cuh -- what decides how far the inverses of `block` are accurate (values_kernels.cu has the reasons): the range of a
  * type, and how much a row's roundings may be amplified. */
-#ifndef SPTI_BLOCK_LIMITS_CUH
-#define SPTI_BLOCK_LIMITS_CUH
+#ifndef SPTI_TRSM_BLOCK_GPU_LIMITS_CUH
+#define SPTI_TRSM_BLOCK_GPU_LIMITS_CUH
 
 #include <math.h>
 
-#include "core/device.cuh"
-#include "trsm/block_analysis_kernels.h"
+#include "core/device/device.cuh"
+#include "trsm/block/gpu/analysis_kernels.h"
 
 namespace spti {
 

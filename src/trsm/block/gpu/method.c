@@ -1,7 +1,7 @@
 /* block -- deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
  * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j), the columns j outside the panel each read once for all its rows, in
- * the order in which they become ready; products in f64 (block_solve.cuh has the kernel, block_analysis.c makes the panels). Of the columns
- * that are ready last, inv(D_p) A_p,j is made in the analysis (block_near.cuh).
+ * the order in which they become ready; products in f64 (solve.cuh has the kernel, analysis.c makes the panels). Of the columns
+ * that are ready last, inv(D_p) A_p,j is made in the analysis (near.cuh).
  * Source: supernodal solves [davis2006, chapters 4 and 8] carried to dependencies that are waited for in one kernel. Differs: panels are
  * not supernodes of columns but runs of rows that end where the next row needs none of them, so other patterns have them too; zeros are
  * added inside tiles of 16 by 8 only; a diagonal block is multiplied by its inverse where abs(inverse) abs(block) is small, refined once
@@ -9,16 +9,16 @@
  * Wins: factors with supernodes, bands, dense triangles: a hop of dependencies per panel, not per row. Loses: wide patterns of few entries
  * a row, whose tiles are mostly zeros.
  * Deterministic: yes, for every panel width, tile and stream. */
-#include "trsm/block.h"
+#include "trsm/block/gpu/block.h"
 
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/levels_gpu.h"
-#include "core/row_panels_gpu.h"
-#include "core/two_blocks.h"
-#include "core/variant.h"
-#include "trsm/block_analysis.h"
+#include "core/context/alloc.h"
+#include "core/levels/gpu.h"
+#include "core/levels/row_panels_gpu.h"
+#include "core/two_blocks/two_blocks.h"
+#include "core/base/variant.h"
+#include "trsm/block/gpu/analysis.h"
 
 typedef struct {
   spti_block_state shared; /* first */

@@ -1,10 +1,10 @@
-/* block_near.cuh -- the near columns of a panel, those that are ready last: y = inverse r is made of the sums over all columns before them
- * while the block still waits; then x = y - N x(near) with N = inverse A(near), which the analysis made (block_near_kernels.cu), is one
- * product away from the arrival of x(near). block_solve.cuh has the whole. */
-#ifndef SPTI_BLOCK_NEAR_CUH
-#define SPTI_BLOCK_NEAR_CUH
+/* near.cuh -- the near columns of a panel, those that are ready last: y = inverse r is made of the sums over all columns before them
+ * while the block still waits; then x = y - N x(near) with N = inverse A(near), which the analysis made (near_kernels.cu), is one
+ * product away from the arrival of x(near). solve.cuh has the whole. */
+#ifndef SPTI_TRSM_BLOCK_GPU_NEAR_CUH
+#define SPTI_TRSM_BLOCK_GPU_NEAR_CUH
 
-#include "trsm/block_diagonal.cuh"
+#include "trsm/block/gpu/diagonal.cuh"
 
 namespace spti {
 

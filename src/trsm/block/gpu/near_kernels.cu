@@ -1,15 +1,15 @@
-/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (block_near.cuh says what for), and the flag
+/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (near.cuh says what for), and the flag
  * of panels that would lose accuracy by them.
  *
  * A block of threads takes a panel, up to 64 columns at a time: A goes to shared memory, a warp multiplies a strip of X with it on the
  * tensor cores. With x = X r(far) - N x(near), the roundings of N are amplified by abs(D) in the residual, which a row measures by abs(A)
  * and abs(D). They are up to abs(X) abs(A), so abs(D) abs(X) abs(A) has to stay below a bound, in row sums like abs(D) abs(X) abs(D)
- * (block_values_kernels.cu). Where it does not, and where X is refined, N is refined once with the triangle, N += X (A - D N); then its
+ * (values_kernels.cu). Where it does not, and where X is refined, N is refined once with the triangle, N += X (A - D N); then its
  * roundings are those of its elements and of the product with x(near), and abs(D) abs(N) has to stay below that bound.
  * And no element of N may be the sum of products that underflow, or overflow.
  * Deterministic: yes. */
-#include "trsm/block_limits.cuh"
-#include "trsm/block_tile.cuh"
+#include "trsm/block/gpu/limits.cuh"
+#include "trsm/block/gpu/tile.cuh"
 
 namespace spti {
 

@@ -1,12 +1,12 @@
-/* block_out.cuh -- out with the solutions of a strip: to the work block, where others wait for them, and to X (block_solve.cuh has the
+/* out.cuh -- out with the solutions of a strip: to the work block, where others wait for them, and to X (solve.cuh has the
  * whole).
  *
  * NaN and infinity. What is not finite stays so in every sum that it enters, so an element that is finite has met none and may be
  * published; the others are solved again by entries. Until then X is left alone: it may be where the right-hand sides are. */
-#ifndef SPTI_BLOCK_OUT_CUH
-#define SPTI_BLOCK_OUT_CUH
+#ifndef SPTI_TRSM_BLOCK_GPU_OUT_CUH
+#define SPTI_TRSM_BLOCK_GPU_OUT_CUH
 
-#include "trsm/block_columns.cuh"
+#include "trsm/block/gpu/columns.cuh"
 
 namespace spti {
 

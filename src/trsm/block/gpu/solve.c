@@ -1,7 +1,7 @@
-/* block_solve -- the solve side of block: its workspace, and the launch (block_solve.cuh has the kernel). */
-#include "core/gpu.h"
-#include "core/two_blocks.h"
-#include "trsm/block.h"
+/* block_solve -- the solve side of block: its workspace, and the launch (solve.cuh has the kernel). */
+#include "core/context/gpu.h"
+#include "core/two_blocks/two_blocks.h"
+#include "trsm/block/gpu/block.h"
 
 /* Two work blocks, with a row for each place. */
 sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {

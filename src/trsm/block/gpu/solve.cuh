@@ -5,7 +5,7 @@
  * added in one order. The block waits for the solutions of 32 columns at a time, 64 by tiles of 8 (real) -- each is asked for by one
  * thread, and again as long as it is the sentinel -- and hands them to its warps through shared memory; the next columns' values are on
  * their way while the product runs. Of the columns that are ready last the product with the inverse is taken in advance
- * (block_near.cuh).
+ * (near.cuh).
  *
  * Bits. mma is a chain of fused multiplications and additions in ascending order, the order of steps and the warps that share a
  * strip depend on the panel alone. So a solution has the same bits for every panel width, tile and schedule.
@@ -16,14 +16,14 @@
  * NaN and infinity. Tiles and inverses have zeros where the matrix has no entries, and would spread what is not finite. It never gets
  * out: a right-hand side whose sums are not finite, or nearly so, is summed again by entries and solved by substitution with
  * the triangle; of a panel that is multiplied only the elements that are not good are taken from that.
- * Progress: tickets deal panels out in the order in which they can be solved. Work blocks: core/two_blocks.cuh. */
-#ifndef SPTI_BLOCK_SOLVE_CUH
-#define SPTI_BLOCK_SOLVE_CUH
+ * Progress: tickets deal panels out in the order in which they can be solved. Work blocks: core/two_blocks/two_blocks.cuh. */
+#ifndef SPTI_TRSM_BLOCK_GPU_SOLVE_CUH
+#define SPTI_TRSM_BLOCK_GPU_SOLVE_CUH
 
-#include "core/transfer.cuh"
-#include "core/two_blocks.cuh"
-#include "trsm/block_near.cuh"
-#include "trsm/block_out.cuh"
+#include "core/device/transfer.cuh"
+#include "core/two_blocks/two_blocks.cuh"
+#include "trsm/block/gpu/near.cuh"
+#include "trsm/block/gpu/out.cuh"
 
 namespace spti {
 

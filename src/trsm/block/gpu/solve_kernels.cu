@@ -1,7 +1,7 @@
-/* block_solve_kernels -- what block's solve needs besides its kernel (block_solve.cuh): the choice of it by type, and the heralds of steps.
+/* block_solve_kernels -- what block's solve needs besides its kernel (solve.cuh): the choice of it by type, and the heralds of steps.
  * Deterministic. */
-#include "core/device.cuh"
-#include "trsm/block_kernels.h"
+#include "core/device/device.cuh"
+#include "trsm/block/gpu/kernels.h"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
-/* block_tile.cuh -- what block does with one tile of 16 rows by 8 columns: loading it as the A operand of mma, and adding its product with
+/* tile.cuh -- what block does with one tile of 16 rows by 8 columns: loading it as the A operand of mma, and adding its product with
  * eight rows of right-hand sides to accumulators. All in f64, whatever the type of the values. */
-#ifndef SPTI_BLOCK_TILE_CUH
-#define SPTI_BLOCK_TILE_CUH
+#ifndef SPTI_TRSM_BLOCK_GPU_TILE_CUH
+#define SPTI_TRSM_BLOCK_GPU_TILE_CUH
 
-#include "core/device.cuh"
-#include "trsm/block_kernels.h"
+#include "core/device/device.cuh"
+#include "trsm/block/gpu/kernels.h"
 
 namespace spti {
 

@@ -1,12 +1,12 @@
-/* block_values.cuh -- the part of block's kernel that knows which panel, strip and steps are whose, and how the solutions of a chunk of
- * columns come to the warps (block_solve.cuh has the whole). */
-#ifndef SPTI_BLOCK_VALUES_CUH
-#define SPTI_BLOCK_VALUES_CUH
+/* values.cuh -- the part of block's kernel that knows which panel, strip and steps are whose, and how the solutions of a chunk of
+ * columns come to the warps (solve.cuh has the whole). */
+#ifndef SPTI_TRSM_BLOCK_GPU_VALUES_CUH
+#define SPTI_TRSM_BLOCK_GPU_VALUES_CUH
 
-#include "core/device_opaque.cuh"
-#include "core/syncfree.cuh"
-#include "core/transfer.cuh"
-#include "trsm/block_tile.cuh"
+#include "core/device/opaque.cuh"
+#include "core/device/syncfree.cuh"
+#include "core/device/transfer.cuh"
+#include "trsm/block/gpu/tile.cuh"
 
 namespace spti {
 

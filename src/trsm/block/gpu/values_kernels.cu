@@ -12,10 +12,10 @@
  * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
  * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
  * Deterministic: yes. */
-#include "core/syncfree.cuh"
-#include "trsm/block_analysis_kernels.h"
-#include "trsm/block_kernels.h"
-#include "trsm/block_limits.cuh"
+#include "core/device/syncfree.cuh"
+#include "trsm/block/gpu/analysis_kernels.h"
+#include "trsm/block/gpu/kernels.h"
+#include "trsm/block/gpu/limits.cuh"
 
 namespace spti {
 

@@ -1,6 +1,6 @@
-/* block_host_avx512.c -- the kernels of block for x86 with AVX-512; compiled with its flags, run only where the CPU has it. */
+/* avx512.c -- the kernels of block for x86 with AVX-512; compiled with its flags, run only where the CPU has it. */
 #define SPTI_BLOCK_HOST_TABLE spti_block_host_avx512
 #if !defined __AVX512F__ || !defined __FMA__
 #error "build this file with -mavx512f -mfma"
 #endif
-#include "trsm/block_host_kernels.tmpl.h"
+#include "trsm/block/host/kernels.tmpl.h"

@@ -1,8 +1,8 @@
-/* block_host_kernels.h -- substitution by supernodes in a panel, compiled once per instruction set from the same source. */
-#ifndef SPTI_BLOCK_HOST_KERNELS_H
-#define SPTI_BLOCK_HOST_KERNELS_H
+/* kernels.h -- substitution by supernodes in a panel, compiled once per instruction set from the same source. */
+#ifndef SPTI_TRSM_BLOCK_HOST_KERNELS_H
+#define SPTI_TRSM_BLOCK_HOST_KERNELS_H
 
-#include "trsm/block_host_nodes.h"
+#include "trsm/block/host/nodes.h"
 
 /* Solves supernodes [begin, end) for `width` columns. w: the row of place 0; step: values from one place to the next, negative where
  * places count backwards. unit: diagonals are one and not read. */

@@ -1,6 +1,6 @@
-/* block_host_kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags decide how
+/* kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags decide how
  * wide vectors are and how many of them hold sums. */
-#include "trsm/block_host_kernels.h"
+#include "trsm/block/host/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 #define SUM_VECTORS  8
 #endif
 
-#define SPTI_TEMPLATE "trsm/block_host.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "trsm/block/host/solve.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 const spti_block_host_kernels SPTI_BLOCK_HOST_TABLE = {
     .solve = {[SPTRSM_F32] = solve_f32, [SPTRSM_F64] = solve_f64, [SPTRSM_C64] = solve_c64, [SPTRSM_C128] = solve_c128},

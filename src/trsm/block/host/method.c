@@ -7,11 +7,11 @@
  * multiply-add rounds differently). */
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/isa.h"
-#include "core/method.h"
-#include "core/variant.h"
-#include "trsm/block_host_kernels.h"
+#include "core/context/alloc.h"
+#include "core/base/isa.h"
+#include "core/plan/method.h"
+#include "core/base/variant.h"
+#include "trsm/block/host/kernels.h"
 
 enum { WIDTH_DEFAULT = 64, ZEROS_DEFAULT = 40, SLAB = 32 };
 

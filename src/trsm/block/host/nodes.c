@@ -1,15 +1,15 @@
-/* block_host_nodes.c -- supernodes by pattern, relaxed amalgamation, and the packing of values.
+/* nodes.c -- supernodes by pattern, relaxed amalgamation, and the packing of values.
  * Source: the fundamental supernodes and relaxed amalgamation of multifrontal codes [ashcraft1989]. Differs: works on any triangle, with
  * the patterns themselves and no elimination tree, since factors L and U of unsymmetric matrices have none; neighbours are merged where a
  * model of the solve's time says so, within a bound on added zeros.
  *
  * Lines are numbered here so that line t has entries beyond t alone: t counts places where the view pushes and places from the end where
  * it pulls. So both orientations have supernodes [first, end) with a list of places from `end` on. */
-#include "trsm/block_host_nodes.h"
+#include "trsm/block/host/nodes.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 /* Time of a solve, in halves of a product of a stored entry with a vector of right-hand sides. As a block: the node, a row of its list, a
  * cell. By single lines: a line, an entry. Fitted on five Cholesky factors and the triangles of docs/benchmarks.md with 32 columns. */
@@ -251,8 +251,8 @@ static int64_t value_at(const spti_node *node, int32_t line, int32_t other, cons
   return node->value + spti_node_triangle_size(node) + cell(node->listed, node->width, false, rank[other], (int64_t)l - node->width);
 }
 
-#define SPTI_TEMPLATE "trsm/block_host_pack.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "trsm/block/host/pack.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
   if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));

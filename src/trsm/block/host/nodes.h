@@ -1,4 +1,4 @@
-/* block_host_nodes.h -- supernodes of a triangle and the dense form in which `block` keeps them on the host.
+/* nodes.h -- supernodes of a triangle and the dense form in which `block` keeps them on the host.
  *
  * A supernode is a run of lines that need (almost) the same others: columns of a factor L, rows of a factor U or of L^T. It is stored as a
  * triangle and a rectangle behind one list of places. Rows are counted by place, the position in solve order.
@@ -14,10 +14,10 @@
  * Rows stand in strips of SPTI_NODE_STRIP, the last strip of a part holding what is left. A strip is stored by columns: first those of the
  * list (pulled), then those of the node. A strip of the triangle ends with its own diagonal block, whose upper half is unused; the strips
  * of the pushed rectangle follow. No entry is +0; a stored zero is -0, so that the kernels can tell them apart beside a NaN. */
-#ifndef SPTI_BLOCK_HOST_NODES_H
-#define SPTI_BLOCK_HOST_NODES_H
+#ifndef SPTI_TRSM_BLOCK_HOST_NODES_H
+#define SPTI_TRSM_BLOCK_HOST_NODES_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 enum { SPTI_NODE_STRIP = 8 };
 

@@ -1,4 +1,4 @@
-/* block_host_pack.tmpl.h -- the packing of block_host_nodes.c for one type T. */
+/* pack.tmpl.h -- the packing of nodes.c for one type T. */
 
 /* The lines of a node. `column`: a column that is gathered by rows, each of which takes its value to the next place in its own list. */
 static void NAME(pack_node)(void *to, const spti_nodes *nodes, const spti_node *node, const spti_view *v, bool column) {

@@ -1,4 +1,4 @@
-/* block_host_rows.tmpl.h -- ROWS rows of a strip in WIDTH columns, sums in registers: x(rows) = D^-1 (b(rows) - A x(operands)), or without
+/* rows.tmpl.h -- ROWS rows of a strip in WIDTH columns, sums in registers: x(rows) = D^-1 (b(rows) - A x(operands)), or without
  * D^-1. Undefines ROWS for the next inclusion.
  *
  * Each sum takes its products one after the other, list first, so that a row's bits depend neither on ROWS nor on WIDTH. Complex vectors

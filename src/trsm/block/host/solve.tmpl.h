@@ -1,4 +1,4 @@
-/* block_host.tmpl.h -- kernels of block for one type T: one per width, and the split of any width into those. */
+/* solve.tmpl.h -- kernels of block for one type T: one per width, and the split of any width into those. */
 
 /* What a kernel's rows need: places of a list, then consecutive places, with their values in the same order. */
 typedef struct {
@@ -19,21 +19,21 @@ typedef struct {
 
 #define WIDTH   1
 #define CAREFUL 1
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #undef CAREFUL
 #define CAREFUL 0
 #define WIDTH   1
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #define WIDTH 2
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #define WIDTH 4
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #define WIDTH 8
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #define WIDTH 16
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #define WIDTH 32
-#include "trsm/block_host_width.tmpl.h"
+#include "trsm/block/host/width.tmpl.h"
 #undef CAREFUL
 
 #define WIDEST ((int32_t)(ROW_VECTORS * VECTOR_BYTES / sizeof(T)))

@@ -1,4 +1,4 @@
-/* block_host_width.tmpl.h -- a supernode in WIDTH columns. Undefines WIDTH for the next inclusion.
+/* width.tmpl.h -- a supernode in WIDTH columns. Undefines WIDTH for the next inclusion.
  *
  * Rows are solved by 8, 4, 2 or 1 at once, as many as leave their sums in registers. A sum that is not finite may have met an added zero
  * beside a NaN or an infinity: then these rows are done again one by one and column by column, skipping such products (CAREFUL 1). */
@@ -73,7 +73,7 @@ static inline VECTOR AT_WIDTH(met_)(VECTOR y, T a) {
 #endif
 
 #define ROWS 1
-#include "trsm/block_host_rows.tmpl.h"
+#include "trsm/block/host/rows.tmpl.h"
 
 #if CAREFUL
 
@@ -93,11 +93,11 @@ static void NAME(redo)(const NAME(operands) * o, const NAME(targets) * t, int ro
 #else
 
 #define ROWS 2
-#include "trsm/block_host_rows.tmpl.h"
+#include "trsm/block/host/rows.tmpl.h"
 #define ROWS 4
-#include "trsm/block_host_rows.tmpl.h"
+#include "trsm/block/host/rows.tmpl.h"
 #define ROWS 8
-#include "trsm/block_host_rows.tmpl.h"
+#include "trsm/block/host/rows.tmpl.h"
 
 #define MOST (SUM_VECTORS / COUNT / (SPTI_IS_COMPLEX ? 2 : 1))
 

@@ -1,10 +1,10 @@
-/* levelset_gpu_block -- see levelset_gpu_block.h. */
-#include "trsv/levelset_gpu_block.h"
+/* levelset_gpu_block -- see block.h. */
+#include "trsv/levelset/gpu/block.h"
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/method.h"
-#include "trsv/levelset_gpu_block_kernels.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/levelset/gpu/block_kernels.h"
 
 typedef spti_levelset_gpu_block block;
 typedef spti_levelset_gpu_step step;

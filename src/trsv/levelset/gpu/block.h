@@ -1,12 +1,12 @@
-/* levelset_gpu_block.h -- levelset on a GPU for blocks of right-hand sides and few levels: a launch for each level, in which the rows of
+/* block.h -- levelset on a GPU for blocks of right-hand sides and few levels: a launch for each level, in which the rows of
  * all right-hand sides are solved side by side, straight from B to X. Solutions of earlier levels are read in X; only where X is scaled,
  * a row-major work block takes them as well. A workspace has that block always, since plans don't know which ends their solves will have.
  * The order of sums is the pattern's, the same for every number of right-hand sides. */
-#ifndef SPTI_LEVELSET_GPU_BLOCK_H
-#define SPTI_LEVELSET_GPU_BLOCK_H
+#ifndef SPTI_TRSV_LEVELSET_GPU_BLOCK_H
+#define SPTI_TRSV_LEVELSET_GPU_BLOCK_H
 
-#include "core/levels_gpu.h"
-#include "trsv/levelset_gpu_schedule.h"
+#include "core/levels/gpu.h"
+#include "trsv/levelset/gpu/schedule.h"
 
 typedef struct {
   int32_t count;                 /* levels; 0: this way is not taken */

@@ -7,10 +7,10 @@
  * Bits. A lane adds a row's entries one after another. A row of more than SPTI_LEVELSET_GPU_LONG entries is cut by the pattern alone: into
  * parts, a block each, and these into SLOTS runs of entries; sums of runs are added in order, then sums of parts. So neither the width of
  * the panel nor the number of lanes shows. Deterministic. */
-#include "core/columns.cuh"
-#include "core/transfer.cuh"
-#include "trsv/levelset_gpu_block_kernels.h"
-#include "trsv/levelset_gpu_kernels.h"
+#include "core/device/columns.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/levelset/gpu/block_kernels.h"
+#include "trsv/levelset/gpu/kernels.h"
 
 namespace spti {
 

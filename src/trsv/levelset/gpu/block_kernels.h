@@ -1,9 +1,9 @@
-/* levelset_gpu_block_kernels.h -- arguments and launchers of the kernels of levelset for blocks of right-hand sides. Pointers are device
+/* block_kernels.h -- arguments and launchers of the kernels of levelset for blocks of right-hand sides. Pointers are device
  * pointers. */
-#ifndef SPTI_LEVELSET_GPU_BLOCK_KERNELS_H
-#define SPTI_LEVELSET_GPU_BLOCK_KERNELS_H
+#ifndef SPTI_TRSV_LEVELSET_GPU_BLOCK_KERNELS_H
+#define SPTI_TRSV_LEVELSET_GPU_BLOCK_KERNELS_H
 
-#include "core/launch.h"
+#include "core/device/launch.h"
 
 #ifdef __cplusplus
 extern "C" {

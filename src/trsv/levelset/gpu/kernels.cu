@@ -10,9 +10,9 @@
  *
  * A wide level is one launch without any waiting: 1 to 32 lanes per row, and a block for each row too long for that.
  * Source: [anderson1989], [saltz1990]; fusing narrow levels as in algorithm 2 of [lu2023tile]; the tile is new here. Deterministic. */
-#include "core/device.cuh"
-#include "core/transfer.cuh"
-#include "trsv/levelset_gpu_kernels.h"
+#include "core/device/device.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/levelset/gpu/kernels.h"
 
 namespace spti {
 

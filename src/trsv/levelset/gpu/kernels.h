@@ -1,8 +1,8 @@
-/* levelset_gpu_kernels.h -- arguments and launchers of the kernels of levelset on a GPU. Pointers are device pointers. */
-#ifndef SPTI_LEVELSET_GPU_KERNELS_H
-#define SPTI_LEVELSET_GPU_KERNELS_H
+/* kernels.h -- arguments and launchers of the kernels of levelset on a GPU. Pointers are device pointers. */
+#ifndef SPTI_TRSV_LEVELSET_GPU_KERNELS_H
+#define SPTI_TRSV_LEVELSET_GPU_KERNELS_H
 
-#include "core/launch.h"
+#include "core/device/launch.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,17 +3,17 @@
  * A run of narrow levels is one launch of one block, which goes through it in chunks of 32 rows; a wide level is a launch of its own.
  * A run of dense rows is divided into segments: before each of them all blocks multiply the entries whose columns earlier segments have
  * solved, so that the one block reads only the rest. Several launches are recorded as a CUDA graph with the workspace.
- * The kernels are in levelset_gpu_kernels.cu. Few levels and several right-hand sides: levelset_gpu_block.h.
+ * The kernels are in kernels.cu. Few levels and several right-hand sides: block.h.
  * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; what differs is said there. Wins: deep narrow problems, such as
  * factors of direct solvers and chains; problems of a few levels, for any number of right-hand sides. Loses: hundreds of levels of some
  * hundred rows each, where a level is too wide for a block and too narrow for a launch. Deterministic: yes. */
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/gpu_graph.h"
-#include "core/levels_gpu.h"
-#include "core/method.h"
-#include "trsv/levelset_gpu_block.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu_graph.h"
+#include "core/levels/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/levelset/gpu/block.h"
 
 typedef spti_levelset_gpu_step step;
 

@@ -1,7 +1,7 @@
 /* levelset_gpu_order_kernels -- the analysis of levelset on a GPU: entries and long rows of the levels, and the entries of dense runs' rows
  * parted by segments. Deterministic but for the order in which long rows are listed, which decides nothing. */
-#include "core/device.cuh"
-#include "trsv/levelset_gpu_kernels.h"
+#include "core/device/device.cuh"
+#include "trsv/levelset/gpu/kernels.h"
 
 namespace spti {
 

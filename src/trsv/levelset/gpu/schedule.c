@@ -1,10 +1,10 @@
-/* levelset_gpu_schedule -- see levelset_gpu_schedule.h. O(levels). */
-#include "trsv/levelset_gpu_schedule.h"
+/* levelset_gpu_schedule -- see schedule.h. O(levels). */
+#include "trsv/levelset/gpu/schedule.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/variant.h"
+#include "core/context/alloc.h"
+#include "core/base/variant.h"
 
 enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK, DEVICE_THREADS = 1 << 17 /* about what a large device runs at once */ };
 

@@ -1,11 +1,11 @@
-/* levelset_gpu_schedule.h -- how levelset on a GPU divides the levels into runs of narrow ones and wide ones. Host only. */
-#ifndef SPTI_LEVELSET_GPU_SCHEDULE_H
-#define SPTI_LEVELSET_GPU_SCHEDULE_H
+/* schedule.h -- how levelset on a GPU divides the levels into runs of narrow ones and wide ones. Host only. */
+#ifndef SPTI_TRSV_LEVELSET_GPU_SCHEDULE_H
+#define SPTI_TRSV_LEVELSET_GPU_SCHEDULE_H
 
 #include <stdbool.h>
 
-#include "core/error.h"
-#include "trsv/levelset_gpu_kernels.h"
+#include "core/base/error.h"
+#include "trsv/levelset/gpu/kernels.h"
 
 /* What a variant "levelset:narrow=128" may set. */
 typedef struct {
@@ -14,7 +14,7 @@ typedef struct {
   int32_t lanes;   /* feeder lanes per row; 0: by the entries */
   int32_t segment; /* rows of a segment, a multiple of 32 */
   int32_t dense;   /* entries per row from which a run is divided into segments */
-  int32_t block;   /* levels up to which blocks of right-hand sides take a launch a level (levelset_gpu_block.h) */
+  int32_t block;   /* levels up to which blocks of right-hand sides take a launch a level (block.h) */
 } spti_levelset_gpu_settings;
 
 sptrsm_status spti_levelset_gpu_settings_parse(spti_levelset_gpu_settings *, const char *variant); /* over the defaults */

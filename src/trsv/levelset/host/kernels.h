@@ -1,9 +1,9 @@
-/* levelset_kernels.h -- substitution over a list of rows of a panel, compiled once per instruction set from the same source.
+/* kernels.h -- substitution over a list of rows of a panel, compiled once per instruction set from the same source.
  * No variant fuses a product with a sum and none reorders one, so all of them give the same bits. */
-#ifndef SPTI_LEVELSET_KERNELS_H
-#define SPTI_LEVELSET_KERNELS_H
+#ifndef SPTI_TRSV_LEVELSET_HOST_KERNELS_H
+#define SPTI_TRSV_LEVELSET_HOST_KERNELS_H
 
-#include "core/view.h"
+#include "core/matrix/view.h"
 
 /* Solves lines rows[begin..end) of a pull view, or the begin-th to the end-th in solve order where rows is NULL, for
  * `width` columns of the row-major panel w. What these lines depend on outside the list must be solved already. */

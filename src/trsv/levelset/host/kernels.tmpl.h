@@ -1,6 +1,6 @@
-/* levelset_kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags
+/* kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags
  * decide how wide vectors are and how many bytes of sums fit into registers. */
-#include "trsv/levelset_kernels.h"
+#include "trsv/levelset/host/kernels.h"
 
 #if defined __AVX512F__
 #define VECTOR_BYTES 64
@@ -13,8 +13,8 @@
 #define SUM_BYTES    (8 * VECTOR_BYTES)
 #endif
 
-#define SPTI_TEMPLATE "trsv/levelset.tmpl.h"
-#include "core/for_each_dtype.h"
+#define SPTI_TEMPLATE "trsv/levelset/host/solve.tmpl.h"
+#include "core/base/for_each_dtype.h"
 
 const spti_levelset_kernels SPTI_LEVELSET_TABLE = {
     .name = SPTI_LEVELSET_NAME,

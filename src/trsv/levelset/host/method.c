@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/method.h"
-#include "trsv/levelset_kernels.h"
-#include "trsv/levelset_schedule.h"
+#include "core/context/alloc.h"
+#include "core/plan/method.h"
+#include "trsv/levelset/host/kernels.h"
+#include "trsv/levelset/host/schedule.h"
 
 typedef struct {
   const spti_levelset_kernels *kernels;

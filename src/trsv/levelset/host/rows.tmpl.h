@@ -1,4 +1,4 @@
-/* levelset_rows.tmpl.h -- rows of WIDTH columns: x(i,:) = (b(i,:) - sum t(i,j) x(j,:)) / t(i,i), the sum in vector registers.
+/* rows.tmpl.h -- rows of WIDTH columns: x(i,:) = (b(i,:) - sum t(i,j) x(j,:)) / t(i,i), the sum in vector registers.
  * Entries are taken in solve order, so that the row solved last is needed last. Undefines WIDTH for the next inclusion.
  *
  * Complex vectors hold real and imaginary parts in turn, and two sums: of re(t) x and of im(t) x, joined at the end of the row.

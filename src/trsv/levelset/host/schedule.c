@@ -1,12 +1,12 @@
-/* levelset_schedule.c -- see levelset_schedule.h. The model, in tenths of a nanosecond for one right-hand side on a server core of
+/* schedule.c -- see schedule.h. The model, in tenths of a nanosecond for one right-hand side on a server core of
  * 2024: a row costs ROW, an entry ENTRY, twice that where a split level scatters the rows that a thread reads; starting a team costs
  * START, a barrier BARRIER and THREAD per thread. It errs on the side of one thread: on 16 idle cores sharing gained a quarter at
  * one right-hand side (4.3 times at 8, on a triangle of 2 levels), and on a busy machine it lost up to ten times that. */
-#include "trsv/levelset_schedule.h"
+#include "trsv/levelset/host/schedule.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/context/alloc.h"
 
 enum { ROW = 80, ENTRY = 8, BARRIER = 20000, THREAD = 1000, START = 500000, TEAM_MAX = 64 };
 

@@ -1,11 +1,11 @@
-/* levelset_schedule.h -- how several threads share one panel: steps with a barrier between them.
+/* schedule.h -- how several threads share one panel: steps with a barrier between them.
  *
  * A step is one wide level, split among the threads by entries, or a run of consecutive narrow levels that one thread solves
  * alone. Rows of a step keep the natural solve order, which is valid within a run too and reads the matrix forwards. */
-#ifndef SPTI_LEVELSET_SCHEDULE_H
-#define SPTI_LEVELSET_SCHEDULE_H
+#ifndef SPTI_TRSV_LEVELSET_HOST_SCHEDULE_H
+#define SPTI_TRSV_LEVELSET_HOST_SCHEDULE_H
 
-#include "core/levels.h"
+#include "core/levels/levels.h"
 
 typedef struct {
   int32_t steps, wide; /* all of them, and those that are split */

@@ -1,17 +1,17 @@
-/* levelset.tmpl.h -- kernels of levelset for one type T: one per width, and the split of any width into those. */
+/* solve.tmpl.h -- kernels of levelset for one type T: one per width, and the split of any width into those. */
 
 #define WIDTH 1
-#include "trsv/levelset_rows.tmpl.h"
+#include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 2
-#include "trsv/levelset_rows.tmpl.h"
+#include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 4
-#include "trsv/levelset_rows.tmpl.h"
+#include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 8
-#include "trsv/levelset_rows.tmpl.h"
+#include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 16
-#include "trsv/levelset_rows.tmpl.h"
+#include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 32
-#include "trsv/levelset_rows.tmpl.h"
+#include "trsv/levelset/host/rows.tmpl.h"
 
 /* The widest kernel whose sums leave registers free. */
 #define WIDEST ((int32_t)(SUM_BYTES / sizeof(T) / (SPTI_IS_COMPLEX ? 2 : 1)))

@@ -9,10 +9,10 @@
  *   poll=relaxed polls in L2, an acquire once it is there       poll=acquire each poll is one
  * clock=1 counts the cycles that warps spend in waits for other rows, beside all their cycles (figure 7).
  * Loses: to the tiles, everywhere. Deterministic: no sum depends on what arrives first, so yes. */
-#include "trsv/structgrid_lines_kernels.h"
+#include "trsv/structgrid/lines/kernels.h"
 
-#include "core/syncfree.cuh"
-#include "core/transfer.cuh"
+#include "core/device/syncfree.cuh"
+#include "core/device/transfer.cuh"
 
 namespace spti {
 

@@ -1,10 +1,10 @@
-/* structgrid_lines_kernels.h -- grid lines solved by a warp each, as published (structgrid:tasks=lines). Pointers are device pointers. A
+/* kernels.h -- grid lines solved by a warp each, as published (structgrid:tasks=lines). Pointers are device pointers. A
  * launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve. */
-#ifndef SPTI_STRUCTGRID_LINES_KERNELS_H
-#define SPTI_STRUCTGRID_LINES_KERNELS_H
+#ifndef SPTI_TRSV_STRUCTGRID_LINES_KERNELS_H
+#define SPTI_TRSV_STRUCTGRID_LINES_KERNELS_H
 
-#include "core/launch.h"
-#include "core/view.h"
+#include "core/device/launch.h"
+#include "core/matrix/view.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,10 +1,10 @@
-/* structgrid_lines.c -- see structgrid_lines.h; structgrid_lines_kernels.cu says how lines are solved. */
-#include "trsv/structgrid_lines.h"
+/* lines.c -- see lines.h; kernels.cu says how lines are solved. */
+#include "trsv/structgrid/lines/lines.h"
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/method.h"
-#include "trsv/structgrid_lines_kernels.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/structgrid/lines/kernels.h"
 
 enum { ENTRIES_MOST = INT32_MAX - 64 }; /* a line may have all of them, and two batches are looked at beyond its end */
 

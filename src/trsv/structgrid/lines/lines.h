@@ -1,11 +1,11 @@
-/* structgrid_lines.h -- structgrid's other way, a warp for each grid line, as published: settings, per-solve state and solve. */
-#ifndef SPTI_STRUCTGRID_LINES_H
-#define SPTI_STRUCTGRID_LINES_H
+/* lines.h -- structgrid's other way, a warp for each grid line, as published: settings, per-solve state and solve. */
+#ifndef SPTI_TRSV_STRUCTGRID_LINES_LINES_H
+#define SPTI_TRSV_STRUCTGRID_LINES_LINES_H
 
-#include "core/carve.h"
-#include "core/plan.h"
-#include "core/stencil.h"
-#include "core/launch.h"
+#include "core/base/carve.h"
+#include "core/plan/plan.h"
+#include "core/stencil/stencil.h"
+#include "core/device/launch.h"
 
 typedef struct {
   int32_t stream, by_line, acquire, warps, clock; /* map, state, poll; warps of a plane; count cycles */

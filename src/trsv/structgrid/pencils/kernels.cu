@@ -1,7 +1,7 @@
 /* structgrid_pencils_kernels -- what precedes the solve of structgrid's pencils, and the choice of their kernel's type. */
-#include "trsv/structgrid_pencils_kernels.h"
+#include "trsv/structgrid/pencils/kernels.h"
 
-#include "core/syncfree.cuh"
+#include "core/device/syncfree.cuh"
 
 namespace spti {
 

@@ -1,4 +1,4 @@
-/* structgrid_pencils_kernels.h -- the device steps of structgrid's way for blocks of right-hand sides (structgrid_pencils.cuh) as C
+/* kernels.h -- the device steps of structgrid's way for blocks of right-hand sides (solve.cuh) as C
  * functions. Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of
  * a solve: start, solve.
  *
@@ -7,11 +7,11 @@
  *     wavefront v = y + rise z (rise: cube ? 2 : 1), slot q of it: z = max(0, ceil((v - Y + 1) / rise)) + q
  *
  * so that what a line needs, (y-1, z) and (y+1, z-1) or (y, z-1), is on an earlier wavefront. Some slots have no line. */
-#ifndef SPTI_STRUCTGRID_PENCILS_KERNELS_H
-#define SPTI_STRUCTGRID_PENCILS_KERNELS_H
+#ifndef SPTI_TRSV_STRUCTGRID_PENCILS_KERNELS_H
+#define SPTI_TRSV_STRUCTGRID_PENCILS_KERNELS_H
 
-#include "core/launch.h"
-#include "core/stencil.h"
+#include "core/device/launch.h"
+#include "core/stencil/stencil.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +22,7 @@ enum { SPTI_PENCIL_TILE = 32, SPTI_PENCIL_WARPS = 4 }; /* right-hand sides of a 
 typedef struct {
   spti_view view;         /* pull */
   spti_stencil stencil;   /* its grid is the view's */
-  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); NULL: all that the grid allows */
+  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil/kernels.h); NULL: all that the grid allows */
   spti_transfer
       transfer;  /* its `to` has columns next to each other, no map and no scale: lines read there what others solved. Not `from` */
   int32_t tiles; /* of right-hand sides */

@@ -1,10 +1,10 @@
-/* structgrid_pencils.c -- see structgrid_pencils.h. */
-#include "trsv/structgrid_pencils.h"
+/* pencils.c -- see pencils.h. */
+#include "trsv/structgrid/pencils/pencils.h"
 
-#include "core/carve.h"
-#include "core/gpu.h"
-#include "core/method.h"
-#include "trsv/structgrid_pencils_kernels.h"
+#include "core/base/carve.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/structgrid/pencils/kernels.h"
 
 static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* of a block of right-hand sides */
 enum { PANEL_MOST = 512, TILE = SPTI_PENCIL_TILE };

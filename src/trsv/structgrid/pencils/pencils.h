@@ -1,11 +1,11 @@
-/* structgrid_pencils.h -- structgrid's way for blocks of right-hand sides, a warp for each grid line (structgrid_pencils.cuh): per-solve
+/* pencils.h -- structgrid's way for blocks of right-hand sides, a warp for each grid line (solve.cuh): per-solve
  * state and solve. */
-#ifndef SPTI_STRUCTGRID_PENCILS_H
-#define SPTI_STRUCTGRID_PENCILS_H
+#ifndef SPTI_TRSV_STRUCTGRID_PENCILS_PENCILS_H
+#define SPTI_TRSV_STRUCTGRID_PENCILS_PENCILS_H
 
-#include "core/launch.h"
-#include "core/plan.h"
-#include "core/stencil.h"
+#include "core/device/launch.h"
+#include "core/plan/plan.h"
+#include "core/stencil/stencil.h"
 
 /* Right-hand sides of a solve at once: their lines wait for each other once. */
 int32_t spti_structgrid_pencils_panel(const sptrsm_plan *);

@@ -1,10 +1,10 @@
-/* structgrid_pencils_read -- what a line of structgrid's pencils (structgrid_pencils.cuh) reads a chunk of rows at a time: its values, and
+/* structgrid_pencils_read -- what a line of structgrid's pencils (solve.cuh) reads a chunk of rows at a time: its values, and
  * solutions of other lines. */
-#ifndef SPTI_STRUCTGRID_PENCILS_READ_CUH
-#define SPTI_STRUCTGRID_PENCILS_READ_CUH
+#ifndef SPTI_TRSV_STRUCTGRID_PENCILS_READ_CUH
+#define SPTI_TRSV_STRUCTGRID_PENCILS_READ_CUH
 
-#include "trsv/structgrid_entries.cuh"
-#include "trsv/structgrid_pencils_kernels.h"
+#include "trsv/structgrid/entries.cuh"
+#include "trsv/structgrid/pencils/kernels.h"
 
 namespace spti {
 

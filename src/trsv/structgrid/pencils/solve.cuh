@@ -3,7 +3,7 @@
  * Line (y, z) is the X rows of a grid with that y and z, solved in order, a chunk of rows at a time. What a row needs of its own line is
  * in registers; what it needs of other lines slides along with it: of a cube's twelve such neighbours four are read, at x+1.
  *
- * Protocol. Solutions are their own flags (core/syncfree.cuh) where they stand, in X, which holds sentinels before: so its rows must be in
+ * Protocol. Solutions are their own flags (core/device/syncfree.cuh) where they stand, in X, which holds sentinels before: so its rows must be in
  * one piece, and B elsewhere. A line asks for all that a chunk needs of others, makes ready what depends on nobody, and asks again for
  * what was not there. Before its first chunk it watches a single solution, of a line two wavefronts before, so that lines far from their
  * turn leave the memory to the others.
@@ -11,15 +11,15 @@
  * What nobody waits for comes early: B and the matrix's values a chunk before they are needed, and from memory to L2 before that.
  *
  * Who waits for whom: blocks number themselves in the order in which they start, and pencils are dealt out by wavefronts
- * (structgrid_pencils_kernels.h): no deadlock.
+ * (kernels.h): no deadlock.
  *
- * Bits: as the tiles' (structgrid_solve.cuh), operation by operation. */
-#ifndef SPTI_STRUCTGRID_PENCILS_CUH
-#define SPTI_STRUCTGRID_PENCILS_CUH
+ * Bits: as the tiles' (trsv/structgrid/tiles/solve.cuh), operation by operation. */
+#ifndef SPTI_TRSV_STRUCTGRID_PENCILS_SOLVE_CUH
+#define SPTI_TRSV_STRUCTGRID_PENCILS_SOLVE_CUH
 
-#include "core/transfer.cuh"
-#include "trsv/structgrid_pencils_kernels.h"
-#include "trsv/structgrid_pencils_read.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/structgrid/pencils/kernels.h"
+#include "trsv/structgrid/pencils/read.cuh"
 
 namespace spti {
 

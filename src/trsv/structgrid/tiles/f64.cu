@@ -1,5 +1,5 @@
 /* structgrid_f64 -- the kernel of structgrid for one type, in a file of its own to be compiled beside the others. */
-#include "trsv/structgrid_solve.cuh"
+#include "trsv/structgrid/tiles/solve.cuh"
 
 extern "C" int spti_structgrid_f64_launch(const spti_structgrid_args *a, void *stream) {
   return spti::launch_structgrid_type<double>(a, stream);

@@ -1,9 +1,9 @@
 /* structgrid_fetch -- the warps of structgrid that move things between memory and the block: the matrix's values, right-hand sides,
  * solutions, and solutions of other tiles. All ask for things AHEAD steps before a row is solved or more. */
-#ifndef SPTI_STRUCTGRID_FETCH_CUH
-#define SPTI_STRUCTGRID_FETCH_CUH
+#ifndef SPTI_TRSV_STRUCTGRID_TILES_FETCH_CUH
+#define SPTI_TRSV_STRUCTGRID_TILES_FETCH_CUH
 
-#include "trsv/structgrid_tile.cuh"
+#include "trsv/structgrid/tiles/tile.cuh"
 
 namespace spti {
 

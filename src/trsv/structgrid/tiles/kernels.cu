@@ -1,7 +1,7 @@
 /* structgrid_kernels -- what precedes the solve of structgrid: the work unpublished, and values by stencil entry for layout=soa. */
-#include "trsv/structgrid_kernels.h"
+#include "trsv/structgrid/tiles/kernels.h"
 
-#include "trsv/structgrid_entries.cuh"
+#include "trsv/structgrid/entries.cuh"
 
 namespace spti {
 

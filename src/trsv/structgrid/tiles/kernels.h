@@ -1,4 +1,4 @@
-/* structgrid_kernels.h -- the device steps of structgrid as C functions, and the tiling that they and their caller agree on. Pointers are
+/* kernels.h -- the device steps of structgrid as C functions, and the tiling that they and their caller agree on. Pointers are
  * device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve.
  *
  * A tile is what a block solves: SPTI_STRUCTGRID_LANES lines of each of some planes, those with the same `band`. For a cube the lines of a
@@ -7,11 +7,11 @@
  *     line j of plane w of tile (group, band):  z = group planes + w,  y = band LANES + j - (cube ? z : 0)
  *
  * In step t of a tile that line's row x = t - skew (j + w) is solved: a step after all that it needs. */
-#ifndef SPTI_STRUCTGRID_KERNELS_H
-#define SPTI_STRUCTGRID_KERNELS_H
+#ifndef SPTI_TRSV_STRUCTGRID_TILES_KERNELS_H
+#define SPTI_TRSV_STRUCTGRID_TILES_KERNELS_H
 
-#include "core/launch.h"
-#include "core/stencil.h"
+#include "core/device/launch.h"
+#include "core/stencil/stencil.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,7 +65,7 @@ static SPTI_ANYWHERE inline int64_t spti_structgrid_place(const spti_stencil *s,
 typedef struct {
   spti_view view;         /* pull */
   spti_stencil stencil;   /* its grid is the view's */
-  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil_kernels.h); for the filling of soa alone */
+  const int32_t *present; /* [n] by solve position: which entries a row has (core/stencil/kernels.h); for the filling of soa alone */
   int32_t missing;        /* rows lack entries that the grid allows: then there is soa, with a sentinel for each */
   void *soa;              /* values by tile, step x % X and entry, [groups bands][X][slot]; or NULL: those of the view are read */
   const int32_t *order;   /* [tiles][2]: group and band of the tiles that have lines, in an order in which they can be solved */

@@ -1,5 +1,5 @@
-/* structgrid_order.c -- see structgrid_order.h. */
-#include "trsv/structgrid_order.h"
+/* order.c -- see order.h. */
+#include "trsv/structgrid/tiles/order.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -1,8 +1,8 @@
-/* structgrid_order.h -- for how many right-hand sides structgrid (structgrid_kernels.h) takes tiles, and in which order. */
-#ifndef SPTI_STRUCTGRID_ORDER_H
-#define SPTI_STRUCTGRID_ORDER_H
+/* order.h -- for how many right-hand sides structgrid (kernels.h) takes tiles, and in which order. */
+#ifndef SPTI_TRSV_STRUCTGRID_TILES_ORDER_H
+#define SPTI_TRSV_STRUCTGRID_TILES_ORDER_H
 
-#include "trsv/structgrid_kernels.h"
+#include "trsv/structgrid/tiles/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,16 +8,16 @@
  *     line j-1, plane w   at x + skew                 what that lane left in the step before, and before that
  *     line j, plane w-1   at x + skew                 likewise
  *
- * Other warps fetch and write (structgrid_fetch.cuh): they keep the values of coming rows in shared memory, whatever the layout, and bring
- * what other tiles have told of their last lines and planes. That is its own flag (core/syncfree.cuh). What can be done before the last
+ * Other warps fetch and write (fetch.cuh): they keep the values of coming rows in shared memory, whatever the layout, and bring
+ * what other tiles have told of their last lines and planes. That is its own flag (core/device/syncfree.cuh). What can be done before the last
  * neighbours are known is done in the step before: a step is two reads, three products and a store.
  *
  * Who waits for whom: blocks number themselves in the order in which they start, and take tiles in the order of their first steps. A tile
  * needs those with a band or a group less, which come before it: no deadlock. */
-#ifndef SPTI_STRUCTGRID_SOLVE_CUH
-#define SPTI_STRUCTGRID_SOLVE_CUH
+#ifndef SPTI_TRSV_STRUCTGRID_TILES_SOLVE_CUH
+#define SPTI_TRSV_STRUCTGRID_TILES_SOLVE_CUH
 
-#include "trsv/structgrid_fetch.cuh"
+#include "trsv/structgrid/tiles/fetch.cuh"
 
 namespace spti {
 

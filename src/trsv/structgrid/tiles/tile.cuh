@@ -1,12 +1,12 @@
 /* structgrid_tile -- what the warps of structgrid's kernel have in common: the stencil at compile time, the block's tile, and where things
- * stand in shared memory. structgrid_kernels.h has the tiling itself. */
-#ifndef SPTI_STRUCTGRID_TILE_CUH
-#define SPTI_STRUCTGRID_TILE_CUH
+ * stand in shared memory. kernels.h has the tiling itself. */
+#ifndef SPTI_TRSV_STRUCTGRID_TILES_TILE_CUH
+#define SPTI_TRSV_STRUCTGRID_TILES_TILE_CUH
 
-#include "core/device_copy.cuh"
-#include "core/transfer.cuh"
-#include "trsv/structgrid_entries.cuh"
-#include "trsv/structgrid_kernels.h"
+#include "core/device/copy.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/structgrid/entries.cuh"
+#include "trsv/structgrid/tiles/kernels.h"
 
 namespace spti {
 

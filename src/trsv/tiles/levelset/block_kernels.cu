@@ -4,7 +4,7 @@
  * in flight. Of a tile of another format the warps load the 16 rows of x together, into shared memory, those of the next tile before they
  * are needed. The diagonal tile row by row, without any exchange between lanes. No tile method is published for blocks. Deterministic:
  * each sum in one order, whatever the width, that of the kernel for one. */
-#include "trsv/tile_levelset_gpu_wait.cuh"
+#include "trsv/tiles/levelset/wait.cuh"
 
 namespace spti {
 

@@ -1,6 +1,6 @@
 /* tile_levelset_gpu -- substitution over tiles of 16 x 16 on a GPU, by level sets of lines of tiles.
- * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles and their layout: core/tiles.h; kernels:
- * tile_levelset_gpu_kernels.cu, and tile_levelset_gpu_block_kernels.cu for up to 32 right-hand sides in one pass over the tiles.
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles and their layout: trsv/tiles/tiles.h; kernels:
+ * kernels.cu, and block_kernels.cu for up to 32 right-hand sides in one pass over the tiles.
  * Levels of many lines are a launch each. Runs of narrower levels are one launch, whose items wait for values that are their own flags,
  * since a hop from warp to warp takes less than a launch. Several launches are recorded as a CUDA graph with the workspace.
  * Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a line by one warp where the line is short; COO
@@ -9,12 +9,12 @@
  * diagonal tile. Deterministic: yes, each sum in one order, by the kernel for one right-hand side and by that for several. */
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/gpu_graph.h"
-#include "core/method.h"
-#include "core/tile_arrays.h"
-#include "trsv/tile_levelset_gpu_kernels.h"
-#include "trsv/tile_levelset_gpu_schedule.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu_graph.h"
+#include "core/plan/method.h"
+#include "trsv/tiles/arrays.h"
+#include "trsv/tiles/levelset/kernels.h"
+#include "trsv/tiles/levelset/schedule.h"
 
 typedef struct {
   spti_tile_levelset_settings set;

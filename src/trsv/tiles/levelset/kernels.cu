@@ -1,14 +1,14 @@
 /* tile_levelset_gpu_kernels -- substitution over tiles, a warp to each item: up to so many tiles of a line, by rows.
- * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (core/tile_products.cuh).
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (trsv/tiles/products.cuh).
  *
- * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/syncfree.cuh): items are handed
+ * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/device/syncfree.cuh): items are handed
  * out by tickets in the order of their levels, so an item waits only for such as are at work or done. A part of a long line leaves its
  * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
  * have entries: x_c, passed by a shuffle, is multiplied by all rows at once; neighbouring columns that do not need each other are divided
  * at once. By a thread, in levels of many lines: the items leave their sums in x, then a thread solves each diagonal tile row by row.
  * Source: [lu2023tile]; levels merged by values that are flags, and sums as values, are new here. Deterministic: a row has two sums, of
- * its two lanes, in a fixed order; tile_levelset_gpu_block_kernels.cu takes the same ones. */
-#include "trsv/tile_levelset_gpu_wait.cuh"
+ * its two lanes, in a fixed order; block_kernels.cu takes the same ones. */
+#include "trsv/tiles/levelset/wait.cuh"
 
 namespace spti {
 

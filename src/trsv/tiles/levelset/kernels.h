@@ -1,9 +1,9 @@
-/* tile_levelset_gpu_kernels.h -- arguments and launchers of the kernels of tile-levelset on a GPU. Pointers are device pointers. */
-#ifndef SPTI_TILE_LEVELSET_GPU_KERNELS_H
-#define SPTI_TILE_LEVELSET_GPU_KERNELS_H
+/* kernels.h -- arguments and launchers of the kernels of tile-levelset on a GPU. Pointers are device pointers. */
+#ifndef SPTI_TRSV_TILES_LEVELSET_KERNELS_H
+#define SPTI_TRSV_TILES_LEVELSET_KERNELS_H
 
-#include "core/launch.h"
-#include "core/tile_arrays.h"
+#include "core/device/launch.h"
+#include "trsv/tiles/arrays.h"
 
 #ifdef __cplusplus
 extern "C" {

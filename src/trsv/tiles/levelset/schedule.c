@@ -1,8 +1,8 @@
-/* tile_levelset_gpu_schedule.c -- see tile_levelset_gpu_schedule.h. */
-#include "trsv/tile_levelset_gpu_schedule.h"
+/* schedule.c -- see schedule.h. */
+#include "trsv/tiles/levelset/schedule.h"
 
-#include "core/alloc.h"
-#include "core/variant.h"
+#include "core/context/alloc.h"
+#include "core/base/variant.h"
 
 /* thre: an eighth of the cores of an H200 [lu2023tile]. */
 enum { WIDE = 4096, THRE = 2112 };

@@ -1,8 +1,8 @@
-/* tile_levelset_gpu_schedule.h -- how tile-levelset on a GPU divides the levels of lines into launches. Host only. */
-#ifndef SPTI_TILE_LEVELSET_GPU_SCHEDULE_H
-#define SPTI_TILE_LEVELSET_GPU_SCHEDULE_H
+/* schedule.h -- how tile-levelset on a GPU divides the levels of lines into launches. Host only. */
+#ifndef SPTI_TRSV_TILES_LEVELSET_SCHEDULE_H
+#define SPTI_TRSV_TILES_LEVELSET_SCHEDULE_H
 
-#include "core/tiles.h"
+#include "trsv/tiles/tiles.h"
 
 /* What a variant "tile-levelset:tiles=32,wide=100" may set. */
 typedef struct {

@@ -1,11 +1,11 @@
-/* tile_levelset_gpu_wait.cuh -- solutions of earlier items: waited for where they may be of the same launch, else just read. */
-#ifndef SPTI_TILE_LEVELSET_GPU_WAIT_CUH
-#define SPTI_TILE_LEVELSET_GPU_WAIT_CUH
+/* wait.cuh -- solutions of earlier items: waited for where they may be of the same launch, else just read. */
+#ifndef SPTI_TRSV_TILES_LEVELSET_WAIT_CUH
+#define SPTI_TRSV_TILES_LEVELSET_WAIT_CUH
 
-#include "core/syncfree.cuh"
-#include "core/tile_products.cuh"
-#include "core/transfer.cuh"
-#include "trsv/tile_levelset_gpu_kernels.h"
+#include "core/device/syncfree.cuh"
+#include "trsv/tiles/products.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/tiles/levelset/kernels.h"
 
 namespace spti {
 

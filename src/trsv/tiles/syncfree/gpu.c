@@ -1,16 +1,16 @@
 /* tile_syncfree_gpu -- substitution over tiles of 16 x 16 on a GPU, by columns, in one launch and without level sets of lines.
- * x(J) = T(J,J)^-1 (b(J) - sums(J)), sums(I) += T(I,J) x(J); formats and layout: core/tiles.h; protocol: tile_syncfree_gpu_kernels.cu.
+ * x(J) = T(J,J)^-1 (b(J) - sums(J)), sums(I) += T(I,J) x(J); formats and layout: trsv/tiles/tiles.h; protocol: kernels.cu.
  * Source: [lu2023tile], Algorithm 7. Differs: rows reordered by level too, unless the variant says order=natural.
  * Wins: an analysis without schedules. Loses: to tile-levelset for one right-hand side: atomic sums, an acquire and a release per hop, and
  * a line of many tiles by one warp alone. Deterministic: no. */
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/gpu.h"
-#include "core/method.h"
-#include "core/tile_arrays.h"
-#include "core/variant.h"
-#include "trsv/tile_syncfree_gpu_kernels.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/plan/method.h"
+#include "trsv/tiles/arrays.h"
+#include "core/base/variant.h"
+#include "trsv/tiles/syncfree/kernels.h"
 
 enum { BY_LEVEL, AS_SOLVED };
 

@@ -1,10 +1,10 @@
 /* tile_syncfree -- substitution over tiles of 16 x 16 on the host, by columns: each line of tiles is solved, then feeds the lines behind
- * it. x(J) = T(J,J)^-1 b(J), b(I) -= T(I,J) x(J), rows reordered by level, seven formats of tiles (core/tiles.h). Source: [lu2023tile].
- * Differs: as tile_levelset.c. Wins, loses: as there; it judges the kernels of the GPU method of the same name. Deterministic: yes, on the
+ * it. x(J) = T(J,J)^-1 b(J), b(I) -= T(I,J) x(J), rows reordered by level, seven formats of tiles (trsv/tiles/tiles.h). Source: [lu2023tile].
+ * Differs: as trsv/tiles/levelset/host.c. Wins, loses: as there; it judges the kernels of the GPU method of the same name. Deterministic: yes, on the
  * host. */
 #include <stdio.h>
 
-#include "core/tile_solve.h"
+#include "trsv/tiles/solve.h"
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_tiles *t = plan->state;

@@ -1,14 +1,14 @@
 /* tile_syncfree_gpu_kernels -- substitution over tiles by columns, without levels: a warp to each line of tiles and right-hand side.
  * Line J: wait until no tile of row line J is missing; x(J) = T(J,J)^-1 (b(J) - sums(J)); then for each tile: sums(I) += T(I,J) x(J), and
  * one tile of row line I less is missing. Lines are handed out by tickets, so one that waits only waits for lines at work. Updates of a
- * warp are gathered by a barrier, then each tile's line is released (core/syncfree.cuh). COO tiles, 32 at once, add each entry's product
+ * warp are gathered by a barrier, then each tile's line is released (core/device/syncfree.cuh). COO tiles, 32 at once, add each entry's product
  * by itself and release their lines together. Source: [lu2023tile], Algorithm 7, whose graphInDegree counts the diagonal tile too.
  * Differs: tickets; acquire and release in place of fences; the diagonal tile by the warp. Not deterministic: sums are taken in the order
  * of arrival. */
-#include "core/syncfree.cuh"
-#include "core/tile_products.cuh"
-#include "core/transfer.cuh"
-#include "trsv/tile_syncfree_gpu_kernels.h"
+#include "core/device/syncfree.cuh"
+#include "trsv/tiles/products.cuh"
+#include "core/device/transfer.cuh"
+#include "trsv/tiles/syncfree/kernels.h"
 
 namespace spti {
 

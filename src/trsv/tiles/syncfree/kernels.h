@@ -1,9 +1,9 @@
-/* tile_syncfree_gpu_kernels.h -- arguments and launchers of the kernels of tile-syncfree on a GPU. Pointers are device pointers. */
-#ifndef SPTI_TILE_SYNCFREE_GPU_KERNELS_H
-#define SPTI_TILE_SYNCFREE_GPU_KERNELS_H
+/* kernels.h -- arguments and launchers of the kernels of tile-syncfree on a GPU. Pointers are device pointers. */
+#ifndef SPTI_TRSV_TILES_SYNCFREE_KERNELS_H
+#define SPTI_TRSV_TILES_SYNCFREE_KERNELS_H
 
-#include "core/launch.h"
-#include "core/tile_arrays.h"
+#include "core/device/launch.h"
+#include "trsv/tiles/arrays.h"
 
 #ifdef __cplusplus
 extern "C" {
