@@ -241,6 +241,7 @@ typedef struct {
   const char *cite;    /* key in docs/references.bib */
   sptrsm_place place;
   int32_t deterministic, capturable; /* same bits on every run; may be captured in a CUDA graph */
+  int32_t reference;   /* nonzero: kept to compare with (a published algorithm, a vendor's library, plain loops); auto never takes it */
 } sptrsm_method_info;
 SPTRSM_API int sptrsm_method_count(void);
 SPTRSM_API sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index); /* 0 <= index < count */

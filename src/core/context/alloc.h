@@ -12,6 +12,16 @@ void spti_host_free(void *);
 sptrsm_status spti_alloc(const sptrsm_context *, void *out, int64_t count, size_t bytes, const char *what);
 void spti_free(const sptrsm_context *, void *);
 
+/* Memory that lives no longer than an analysis: spti_scratch_take allocates as spti_alloc does, spti_scratch_drop frees all of it.
+ * Begin with {.context = context}. */
+typedef struct {
+  const sptrsm_context *context;
+  void *memory[12];
+  int used;
+} spti_scratch;
+sptrsm_status spti_scratch_take(spti_scratch *, void *out /* T ** */, int64_t count, size_t bytes, const char *what);
+void spti_scratch_drop(spti_scratch *);
+
 /* count * bytes as size_t, or MEMORY if it does not fit. */
 sptrsm_status spti_bytes(size_t *out, int64_t count, size_t bytes, const char *what);
 

@@ -4,6 +4,7 @@
 #define SPTI_CORE_CONTEXT_GPU_H
 
 #include "core/context/context.h"
+#include "core/device/launch.h"
 
 typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 
@@ -43,6 +44,11 @@ typedef struct {
 sptrsm_status spti_gpu_transpose(sptrsm_context *, int32_t n, int64_t nnz, sptrsm_dtype, const spti_lines *from, const spti_lines *to);
 void spti_gpu_close_sparse(sptrsm_context *);
 sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int -> status */
+
+/* How kernels on this context wait for each other; control: see spti_syncfree, or NULL where a launcher sets it. */
+static inline spti_syncfree spti_gpu_syncfree(const sptrsm_context *c, int32_t *control) {
+  return (spti_syncfree){.control = control, .lost = c->lost_device, .spin_limit = c->spin_limit};
+}
 
 #define SPTI_CUDA(call) SPTI_TRY(spti_gpu_check((int)(call), #call))
 

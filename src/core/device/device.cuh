@@ -42,7 +42,7 @@ template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };
 } // namespace spti
 
 #ifdef SPTI_SIMT
-#include "simt/emulator/device.h"
+#include SPTI_SIMT // the emulator's header, named by its build
 #else
 #include <cuda_runtime.h>
 

@@ -1,7 +1,6 @@
-/* scan_sort -- running sums and stable sorting by CUB, the library of such primitives that comes with CUDA. The only file
- * that knows it; on the emulator tests/simt/emulator/scan_sort_host.cpp stands in. Deterministic. */
-#include "core/levels/kernels.h"
-#include "trsv/tiles/part_kernels.h"
+/* scan_sort.cu -- running sums and stable sorting by CUB, the library of such primitives that comes with CUDA. On the emulator
+ * tests/simt/emulator/scan_sort_host.cpp stands in. Deterministic. */
+#include "core/device/scan_sort.h"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -18,13 +17,6 @@ template <typename Sum> static int scan(void *temporary, size_t *bytes, const in
   if (count == 0) return *bytes = 1, cudaSuccess;
   return cub::DeviceScan::InclusiveScan(temporary, *bytes, from, to + 1, cuda::std::plus<Sum>(), count, queue);
 }
-
-struct add_tile_counts {
-  __device__ __forceinline__ spti_tile_counts operator()(const spti_tile_counts &a, const spti_tile_counts &b) const {
-    return {a.positions + b.positions, a.values + b.values, a.inner_bytes + b.inner_bytes, a.coo + b.coo, a.others + b.others,
-            a.inner + b.inner,         a.tiles + b.tiles};
-  }
-};
 
 } // namespace spti
 
@@ -45,14 +37,4 @@ extern "C" int spti_sort_long_launch(void *temporary, size_t *bytes, const spti_
   return cub::DeviceRadixSort::SortPairs(temporary, *bytes, reinterpret_cast<const uint64_t *>(a->keys),
                                          reinterpret_cast<uint64_t *>(a->sorted_keys), a->values, a->sorted_values, a->count, 0, a->bits,
                                          static_cast<cudaStream_t>(stream));
-}
-
-extern "C" int spti_tile_scan_launch(void *temporary, size_t *bytes, spti_tile_counts *counts, int32_t count, void *stream) {
-  const auto queue = static_cast<cudaStream_t>(stream);
-  if (temporary) {
-    const cudaError_t error = cudaMemsetAsync(counts, 0, sizeof *counts, queue);
-    if (error != cudaSuccess) return error;
-  }
-  if (count == 0) return *bytes = 1, cudaSuccess;
-  return cub::DeviceScan::InclusiveScan(temporary, *bytes, counts + 1, counts + 1, spti::add_tile_counts(), count, queue);
 }

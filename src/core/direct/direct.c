@@ -4,6 +4,7 @@
  * triangle and operation when a system first asks for it; all of them share the panels. */
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/direct/direct.h"
 #include "core/direct/single.h"
@@ -24,15 +25,13 @@ static const char *factor_name(const sptrsm_direct *d, int matrix) {
 
 /* ---- plans and the workspace they share ---- */
 
-static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
-
 /* The matrix that holds a factor, and what to do with it: U = L^T and U = L^H are read from L. */
 static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_system_stage *stage) {
   bool mirrored = stage->factor == SPTI_U && d->u_kind != SPTRSM_U_GIVEN;
   *op = stage->op;
   if (mirrored) op->transpose = !op->transpose;
   if (mirrored && d->u_kind == SPTRSM_U_IS_LH) op->conj = !op->conj;
-  if (!is_complex(d->dtype)) op->conj = false;
+  if (!spti_is_complex(d->dtype)) op->conj = false;
   *matrix = stage->factor == SPTI_U && !mirrored ? U_MATRIX : L_MATRIX;
   return &d->slots[*matrix][op->transpose][op->conj];
 }

@@ -1,5 +1,6 @@
 /* single.c -- see single.h. Entries that underflow become subnormal or zero: refinement makes up for them, but for
  * diagonals and the pivots of D, whose reciprocals would overflow. What overflows has no stand-in. */
+#include "core/base/dtype.h"
 #include "core/direct/single.h"
 
 #include <float.h>
@@ -8,13 +9,11 @@
 
 #include "core/context/alloc.h"
 
-static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
-
-sptrsm_dtype spti_single_of(sptrsm_dtype dtype) { return is_complex(dtype) ? SPTRSM_C64 : SPTRSM_F32; }
+sptrsm_dtype spti_single_of(sptrsm_dtype dtype) { return spti_is_complex(dtype) ? SPTRSM_C64 : SPTRSM_F32; }
 
 /* Rounds and returns the first position that overflows, or -1. */
 static int64_t round_values(float *to, const double *from, int64_t count, sptrsm_dtype dtype) {
-  int words = is_complex(dtype) ? 2 : 1;
+  int words = spti_is_complex(dtype) ? 2 : 1;
   int64_t bad = -1;
   for (int64_t p = count * words - 1; p >= 0; p--) {
     to[p] = (float)from[p];
@@ -25,7 +24,7 @@ static int64_t round_values(float *to, const double *from, int64_t count, sptrsm
 
 static double largest_part(const void *val, int64_t p, sptrsm_dtype dtype) {
   const double *v = val;
-  if (!is_complex(dtype)) return v[p];
+  if (!spti_is_complex(dtype)) return v[p];
   return fabs(v[2 * p]) > fabs(v[2 * p + 1]) ? v[2 * p] : v[2 * p + 1];
 }
 
@@ -40,7 +39,7 @@ static double size_of(const void *val, int64_t i, sptrsm_dtype dtype) { return v
 /* Likewise of its rounded form. */
 static float rounded_size(const float *val, int64_t i, sptrsm_dtype dtype) {
   if (!val) return 0;
-  return is_complex(dtype) ? fmaxf(fabsf(val[2 * i]), fabsf(val[2 * i + 1])) : fabsf(val[i]);
+  return spti_is_complex(dtype) ? fmaxf(fabsf(val[2 * i]), fabsf(val[2 * i + 1])) : fabsf(val[i]);
 }
 
 /* A pivot of double size `given` that is left without a normal number. A zero is for others to refuse, by another name. */

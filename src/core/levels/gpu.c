@@ -16,34 +16,18 @@
  * none, and a lane to each row is best. Measured on an H200, see docs/benchmarks.md. */
 enum { SHORT_ROW = 48, ALL_BY_WARPS_UP_TO = 1 << 19 };
 
-typedef struct {
-  const sptrsm_context *context;
-  void *memory[6]; /* temporary */
-  int used;
-} scratch;
-
-static sptrsm_status take(scratch *s, void *out, int64_t count, size_t bytes, const char *what) {
-  SPTI_TRY(spti_alloc(s->context, out, count, bytes, what));
-  memcpy(&s->memory[s->used++], out, sizeof(void *));
-  return SPTRSM_OK;
-}
-
-static void drop(scratch *s) {
-  while (s->used > 0) spti_free(s->context, s->memory[--s->used]);
-}
-
 /* v = the pattern of a pull view with the same dependencies, without diagonals. */
-static sptrsm_status turn(spti_view *v, scratch *s) {
+static sptrsm_status turn(spti_view *v, spti_scratch *s) {
   const int64_t entries = spti_view_entries(v);
   spti_turn_args args = {.view = *v, .lanes = spti_walk_lanes(v)};
   void *temporary, *stream = s->context->stream;
   size_t bytes;
-  SPTI_TRY(take(s, &args.count, v->n, sizeof *args.count, "entries of rows"));
-  SPTI_TRY(take(s, &args.ptr, (int64_t)v->n + 1, sizeof *args.ptr, "row pointers"));
-  SPTI_TRY(take(s, &args.idx, entries, sizeof *args.idx, "columns of rows"));
+  SPTI_TRY(spti_scratch_take(s, &args.count, v->n, sizeof *args.count, "entries of rows"));
+  SPTI_TRY(spti_scratch_take(s, &args.ptr, (int64_t)v->n + 1, sizeof *args.ptr, "row pointers"));
+  SPTI_TRY(spti_scratch_take(s, &args.idx, entries, sizeof *args.idx, "columns of rows"));
   SPTI_CUDA(spti_turn_count_launch(&args, stream));
   SPTI_CUDA(spti_scan_launch(NULL, &bytes, args.count, args.ptr, v->n, stream));
-  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1, "scan buffer"));
+  SPTI_TRY(spti_scratch_take(s, &temporary, (int64_t)bytes, 1, "scan buffer"));
   SPTI_CUDA(spti_scan_launch(temporary, &bytes, args.count, args.ptr, v->n, stream));
   SPTI_CUDA(spti_turn_place_launch(&args, stream));
   v->ptr = args.ptr;
@@ -79,18 +63,12 @@ static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_leve
   return SPTRSM_OK;
 }
 
-static int bits_for(int32_t count) {
-  int bits = 1;
-  while (bits < 31 && count > (int32_t)1 << bits) bits++;
-  return bits;
-}
-
 static bool are_few(int32_t n, int32_t count) {
   return count <= SPTI_LEVEL_FEW && (int64_t)count * spti_level_chunks(n) <= SPTI_LEVEL_FEW_STARTS;
 }
 
-static sptrsm_status count_into_order(spti_level_order_args *args, scratch *s) {
-  SPTI_TRY(take(s, &args->starts, (int64_t)args->count * spti_level_chunks(args->n), sizeof *args->starts, "rows of levels"));
+static sptrsm_status count_into_order(spti_level_order_args *args, spti_scratch *s) {
+  SPTI_TRY(spti_scratch_take(s, &args->starts, (int64_t)args->count * spti_level_chunks(args->n), sizeof *args->starts, "rows of levels"));
   SPTI_CUDA(spti_level_count_launch(args, s->context->stream));
   return SPTRSM_OK;
 }
@@ -107,12 +85,12 @@ static size_t lay_out(spti_level_order_args *args, spti_sort_args *sort, void **
   return c.used;
 }
 
-static sptrsm_status sort_into_order(spti_level_order_args *args, scratch *s) {
+static sptrsm_status sort_into_order(spti_level_order_args *args, spti_scratch *s) {
   spti_sort_args sort = {.sorted_values = args->order, .count = args->n, .bits = args->bits};
   void *memory, *temporary, *stream = s->context->stream;
   size_t temporary_bytes;
   SPTI_CUDA(spti_sort_launch(NULL, &temporary_bytes, &sort, stream));
-  SPTI_TRY(take(s, &memory, (int64_t)lay_out(args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
+  SPTI_TRY(spti_scratch_take(s, &memory, (int64_t)lay_out(args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
   lay_out(args, &sort, &temporary, memory, temporary_bytes);
   SPTI_CUDA(spti_level_keys_launch(args, stream));
   SPTI_CUDA(spti_sort_launch(temporary, &temporary_bytes, &sort, stream));
@@ -121,11 +99,11 @@ static sptrsm_status sort_into_order(spti_level_order_args *args, scratch *s) {
 }
 
 /* order and ptr from level. */
-static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
+static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, spti_scratch *s) {
   spti_level_order_args args = {.n = v->n,
                                 .count = levels->count,
                                 .backward = v->backward,
-                                .bits = bits_for(levels->count),
+                                .bits = spti_sort_bits(levels->count),
                                 .level = levels->level,
                                 .ptr = levels->device_ptr,
                                 .order = levels->order};
@@ -150,7 +128,7 @@ static size_t lay_out_rows(spti_gpu_levels *levels, spti_levels_facts **facts, i
 }
 
 /* device_ptr and order of n rows whose levels are known. */
-static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, scratch *s) {
+static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, spti_scratch *s) {
   SPTI_TRY(spti_alloc(s->context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));
   return v->n > 0 ? arrange(levels, v, s) : spti_gpu_zero(s->context, levels->device_ptr, sizeof *levels->device_ptr);
 }
@@ -172,7 +150,7 @@ static sptrsm_status bring_pointers(spti_gpu_levels *levels, const sptrsm_contex
 }
 
 static sptrsm_status build(spti_gpu_levels *levels, spti_view v, spti_levels_search *search, sptrsm_context *context) {
-  scratch s = {.context = context};
+  spti_scratch s = {.context = context};
   sptrsm_status status = SPTRSM_OK;
   spti_levels_facts *facts;
   int32_t *control;
@@ -185,7 +163,7 @@ static sptrsm_status build(spti_gpu_levels *levels, spti_view v, spti_levels_sea
   if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, search, facts, control, context));
   if (search->facts.count < search->facts.enough) status = finish(levels, &v, &s);
 fail:
-  drop(&s);
+  spti_scratch_drop(&s);
   return status;
 }
 

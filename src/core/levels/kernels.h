@@ -5,6 +5,7 @@
 #define SPTI_CORE_LEVELS_KERNELS_H
 
 #include "core/device/launch.h"
+#include "core/device/scan_sort.h"
 #include "core/levels/row_panel_kernels.h"
 #include "core/matrix/view.h"
 
@@ -85,30 +86,6 @@ static inline SPTI_ANYWHERE int32_t spti_level_chunks(int32_t n) {
 int spti_level_count_launch(const spti_level_order_args *, void *stream);  /* level -> order, ptr */
 int spti_level_keys_launch(const spti_level_order_args *, void *stream);   /* level -> keys, rows */
 int spti_level_bounds_launch(const spti_level_order_args *, void *stream); /* sorted -> ptr */
-
-/* ---- library calls: with temporary NULL they only set *bytes, the temporary memory needed ---- */
-
-/* to[0..count] = running sums of from[0..count), beginning with 0. */
-int spti_scan_launch(void *temporary, size_t *bytes, const int32_t *from, int64_t *to, int32_t count, void *stream);
-int spti_scan_narrow_launch(void *temporary, size_t *bytes, const int32_t *from, int32_t *to, int32_t count, void *stream);
-
-typedef struct {
-  const int32_t *keys, *values; /* [count], keys in [0, 2^bits) */
-  int32_t *sorted_keys, *sorted_values;
-  int32_t count, bits;
-} spti_sort_args;
-
-int spti_sort_launch(void *temporary, size_t *bytes, const spti_sort_args *, void *stream); /* stable */
-
-typedef struct {
-  const int64_t *keys; /* [count], in [0, 2^bits) */
-  const int32_t *values;
-  int64_t *sorted_keys;
-  int32_t *sorted_values;
-  int32_t count, bits;
-} spti_sort_long_args;
-
-int spti_sort_long_launch(void *temporary, size_t *bytes, const spti_sort_long_args *, void *stream); /* stable */
 
 /* ---- rows of a pull view by place ---- */
 

@@ -50,7 +50,7 @@ sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *pla
                                .window = SPTI_ROW_PANEL_WINDOW,
                                .dense = dense,
                                .samples = SPTI_ROW_PANEL_SAMPLES,
-                               .sync = {.lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+                               .sync = spti_gpu_syncfree(plan->context, NULL)};
   out->bytes = lay_out(&args, NULL);
   SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)out->bytes, 1, "panels"));
   lay_out(&args, memory);

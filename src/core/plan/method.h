@@ -20,6 +20,7 @@ enum {
   SPTI_CAPTURABLE = 2,    /* solve may be captured in a CUDA graph */
   SPTI_VARIANTS = 4,      /* reads plan->variant; others refuse a name with one */
   SPTI_INVERTS = 8,       /* multiplies by inverses of diagonal blocks: see sptrsm_info */
+  SPTI_REFERENCE = 16,    /* kept to compare with: a published algorithm, a vendor's library or plain loops; `auto` never takes it */
 };
 
 typedef struct spti_method {

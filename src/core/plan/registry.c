@@ -41,6 +41,7 @@ sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index) {
                               .cite = m->cite,
                               .place = m->place,
                               .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0,
-                              .capturable = (m->flags & SPTI_CAPTURABLE) != 0};
+                              .capturable = (m->flags & SPTI_CAPTURABLE) != 0,
+                              .reference = (m->flags & SPTI_REFERENCE) != 0};
   return SPTRSM_OK;
 }

@@ -1,17 +1,16 @@
 /* cut.c -- see reach.h: triangles and D between some of their rows. */
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/reach/reach.h"
 
 static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
-static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
-
 static void put_one(void *values, int64_t p, sptrsm_dtype dtype) {
-  int64_t at = is_complex(dtype) ? 2 * p : p;
+  int64_t at = spti_is_complex(dtype) ? 2 * p : p;
   if (is_single(dtype)) ((float *)values)[at] = 1;
   else ((double *)values)[at] = 1;
-  if (!is_complex(dtype)) return;
+  if (!spti_is_complex(dtype)) return;
   if (is_single(dtype)) ((float *)values)[at + 1] = 0;
   else ((double *)values)[at + 1] = 0;
 }
@@ -22,7 +21,7 @@ static void copy_values(void *to, int64_t q, const void *from, int64_t p, int64_
 }
 
 static void conjugate(void *values, int64_t count, sptrsm_dtype dtype) {
-  for (int64_t p = 0; is_complex(dtype) && p < count; p++) {
+  for (int64_t p = 0; spti_is_complex(dtype) && p < count; p++) {
     if (is_single(dtype)) ((float *)values)[2 * p + 1] = -((float *)values)[2 * p + 1];
     else ((double *)values)[2 * p + 1] = -((double *)values)[2 * p + 1];
   }

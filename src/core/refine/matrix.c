@@ -1,4 +1,5 @@
 /* matrix.c -- the matrix that a factor set is of, as residuals read it: full lines, either way round. */
+#include "core/base/dtype.h"
 #include "core/refine/refine.h"
 
 #include <string.h>
@@ -52,12 +53,10 @@ fail:
 /* ---- the other triangle ---- */
 
 static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
-static bool is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
-
 /* The value at (j,i) that stands for the one at (i,j). */
 static void put_image(char *to, const char *from, sptrsm_dtype dtype, sptrsm_symmetry symmetry) {
   double signs[2] = {symmetry == SPTRSM_SKEW ? -1 : 1, symmetry == SPTRSM_SYMMETRIC ? 1 : -1};
-  for (int part = 0; part < (is_complex(dtype) ? 2 : 1); part++) {
+  for (int part = 0; part < (spti_is_complex(dtype) ? 2 : 1); part++) {
     if (is_single(dtype)) ((float *)to)[part] = (float)signs[part] * ((const float *)from)[part];
     else ((double *)to)[part] = signs[part] * ((const double *)from)[part];
   }

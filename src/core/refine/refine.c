@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/refine/steps.h"
 #include "core/direct/systems.h"
@@ -35,8 +36,6 @@ sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *
 }
 
 static bool is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
-static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
-
 /* ---- the call ---- */
 
 static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_options *o, const sptrsm_refine_result *out) {
@@ -67,7 +66,7 @@ static sptrsm_status prepare(spti_refine_job *j) {
                              : j->system == SPTRSM_SYS_At ? SPTRSM_C
                                                           : SPTRSM_T),
           top = spti_op_from(j->op);
-  bool conj = own.conj != top.conj && is_complex(j->d->given);
+  bool conj = own.conj != top.conj && spti_is_complex(j->d->given);
   j->transposed = own.transpose != top.transpose;
   int orientation = j->transposed ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A;
   const spti_storage *lines;
@@ -79,7 +78,7 @@ static sptrsm_status prepare(spti_refine_job *j) {
   j->residual.tiny = nz * least;
   j->residual.small = j->residual.tiny / j->u;
   if (!j->alpha) return SPTRSM_OK;
-  for (int part = 0; part < (is_complex(j->d->given) ? 2 : 1); part++)
+  for (int part = 0; part < (spti_is_complex(j->d->given) ? 2 : 1); part++)
     j->residual.alpha[part] = single ? (double)((const float *)j->alpha)[part] : ((const double *)j->alpha)[part];
   return SPTRSM_OK;
 }

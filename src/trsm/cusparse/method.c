@@ -255,6 +255,7 @@ const spti_method spti_method_cusparse = {
     .cite = "naumov2011",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,
+    .flags = SPTI_REFERENCE,
     .analyse = analyse,
     .update_values = update_values,
     .free = release,

@@ -98,7 +98,7 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
       .facts = facts,
       .items = s->items,
       .item_count = s->item_count,
-      .sync = {.control = scratch, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+      .sync = spti_gpu_syncfree(plan->context, scratch)};
   sptrsm_status status = spti_gpu_check(spti_syncfree_csc_order_launch(&args, plan->context->stream), "the order of columns");
   spti_free(plan->context, scratch);
   return status;
@@ -240,7 +240,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .part_first = s->part_first,
                                  .target = s->target,
                                  .parts = s->parts,
-                                 .sync = {.lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+                                 .sync = spti_gpu_syncfree(plan->context, NULL)};
   if (one_by_one(plan, W->width)) return solve_one_by_one(plan, work, &args);
   spti_syncfree_csc_bind(&args, work);
   SPTI_CUDA(spti_syncfree_csc_start_launch(&args, plan->context->stream));

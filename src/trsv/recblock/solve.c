@@ -99,7 +99,7 @@ static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer
                        .counter_count = l.counter_count,
                        .syncfree_begin = s->summary.syncfree_begin,
                        .syncfree_end = s->summary.syncfree_end},
-               .sync = {.control = counters + l.arrivals, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}}};
+               .sync = spti_gpu_syncfree(plan->context, counters + l.arrivals)}};
 }
 
 static sptrsm_status make_recordings(workspace *w, const sptrsm_plan *plan, int32_t panel) {

@@ -20,6 +20,6 @@ const spti_method spti_method_serial = {
     .cite = "davis2006",
     .place = SPTRSM_HOST,
     .wants = SPTI_ANY,
-    .flags = SPTI_DETERMINISTIC,
+    .flags = SPTI_DETERMINISTIC | SPTI_REFERENCE,
     .solve = solve,
 };

@@ -268,7 +268,7 @@ static sptrsm_status solve_by_tiles(const sptrsm_plan *plan, const solve_work *w
   const tile_arrays arrays = carve_tiles(&c, plan, w->edges);
   spti_structgrid_args args = args_of(plan, s);
   args.edges = arrays.edges;
-  args.sync = (spti_syncfree){.control = arrays.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit};
+  args.sync = spti_gpu_syncfree(plan->context, arrays.control);
   for (int32_t k = 0; k < all->width; k += SPTI_STRUCTGRID_COLUMNS) {
     const int32_t left = all->width - k;
     args.transfer = *all;

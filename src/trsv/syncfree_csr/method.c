@@ -37,23 +37,6 @@ static const int64_t WORK_BYTES = (int64_t)32 << 20;
 
 /* ---- packing ---- */
 
-/* Device memory that lives no longer than an analysis. */
-typedef struct {
-  const sptrsm_context *context;
-  void *memory[12];
-  int used;
-} scratch;
-
-static sptrsm_status take(scratch *s, void *out, int64_t count, size_t bytes) {
-  SPTI_TRY(spti_alloc(s->context, out, count, bytes, "syncfree-csr scratch"));
-  memcpy(&s->memory[s->used++], out, sizeof(void *));
-  return SPTRSM_OK;
-}
-
-static void drop(scratch *s) {
-  while (s->used > 0) spti_free(s->context, s->memory[--s->used]);
-}
-
 /* Are the keys ascending as levels->order is? Where all rows are of one class. */
 static bool one_class(const spti_csr_classes *c, const spti_gpu_levels *levels) {
   return levels->longest <= c->split && (c->fixed > 0 || levels->longest <= c->entries);
@@ -65,30 +48,30 @@ static bool fits_one_batch(const spti_csr_classes *c, int32_t longest) {
 }
 
 /* args->order and key sorted by key. */
-static sptrsm_status sort_by_class(spti_syncfree_csr_order_args *args, int32_t levels, scratch *s) {
+static sptrsm_status sort_by_class(spti_syncfree_csr_order_args *args, int32_t levels, spti_scratch *s) {
   const int32_t n = args->view.n;
   int32_t *key, *order;
   void *temporary;
   size_t bytes;
-  SPTI_TRY(take(s, &key, n, sizeof *key));
-  SPTI_TRY(take(s, &order, n, sizeof *order));
+  SPTI_TRY(spti_scratch_take(s, &key, n, sizeof *key, "syncfree-csr scratch"));
+  SPTI_TRY(spti_scratch_take(s, &order, n, sizeof *order, "syncfree-csr scratch"));
   spti_sort_args sort = {.keys = args->key, .values = args->order, .sorted_keys = key, .sorted_values = order, .count = n, .bits = 1};
   while (sort.bits < 31 && levels * SPTI_CSR_CLASSES > (int32_t)1 << sort.bits) sort.bits++;
   SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, s->context->stream));
-  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1));
+  SPTI_TRY(spti_scratch_take(s, &temporary, (int64_t)bytes, 1, "syncfree-csr scratch"));
   SPTI_CUDA(spti_sort_launch(temporary, &bytes, &sort, s->context->stream));
   args->key = key;
   args->order = order;
   return SPTRSM_OK;
 }
 
-static sptrsm_status running_sum(const int32_t **out, const int32_t *count, int32_t n, scratch *s) {
+static sptrsm_status running_sum(const int32_t **out, const int32_t *count, int32_t n, spti_scratch *s) {
   int32_t *sum;
   void *temporary;
   size_t bytes;
-  SPTI_TRY(take(s, &sum, (int64_t)n + 1, sizeof *sum));
+  SPTI_TRY(spti_scratch_take(s, &sum, (int64_t)n + 1, sizeof *sum, "syncfree-csr scratch"));
   SPTI_CUDA(spti_scan_narrow_launch(NULL, &bytes, count, sum, n, s->context->stream));
-  SPTI_TRY(take(s, &temporary, (int64_t)bytes, 1));
+  SPTI_TRY(spti_scratch_take(s, &temporary, (int64_t)bytes, 1, "syncfree-csr scratch"));
   SPTI_CUDA(spti_scan_narrow_launch(temporary, &bytes, count, sum, n, s->context->stream));
   *out = sum;
   return SPTRSM_OK;
@@ -99,13 +82,13 @@ static sptrsm_status last_of(int32_t *out, const sptrsm_context *context, const 
 }
 
 /* The records of all warps; waits once or twice, for their number and that of segments. */
-static sptrsm_status make_records(packing *out, spti_syncfree_csr_order_args *args, const spti_gpu_levels *levels, scratch *s) {
+static sptrsm_status make_records(packing *out, spti_syncfree_csr_order_args *args, const spti_gpu_levels *levels, spti_scratch *s) {
   const int32_t n = args->view.n;
   const bool split = levels->longest > args->classes.split;
   int32_t records, segments = 0;
-  SPTI_TRY(take(s, &args->group, (int64_t)levels->count * SPTI_CSR_CLASSES, sizeof *args->group));
-  SPTI_TRY(take(s, &args->records, n, sizeof *args->records));
-  if (split) SPTI_TRY(take(s, &args->segments, n, sizeof *args->segments));
+  SPTI_TRY(spti_scratch_take(s, &args->group, (int64_t)levels->count * SPTI_CSR_CLASSES, sizeof *args->group, "syncfree-csr scratch"));
+  SPTI_TRY(spti_scratch_take(s, &args->records, n, sizeof *args->records, "syncfree-csr scratch"));
+  if (split) SPTI_TRY(spti_scratch_take(s, &args->segments, n, sizeof *args->segments, "syncfree-csr scratch"));
   SPTI_CUDA(spti_syncfree_csr_count_launch(args, s->context->stream));
   SPTI_TRY(running_sum(&args->record_at, args->records, n, s));
   if (split) SPTI_TRY(running_sum(&args->segment_at, args->segments, n, s));
@@ -123,7 +106,7 @@ static sptrsm_status make_records(packing *out, spti_syncfree_csr_order_args *ar
 
 static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels) {
   const int32_t n = plan->view.n;
-  scratch s = {.context = plan->context};
+  spti_scratch s = {.context = plan->context};
   spti_syncfree_csr_order_args args = {
       .view = plan->view,
       .classes = {.entries = st->set.entries, .split = st->set.split, .fixed = st->set.lanes},
@@ -143,13 +126,13 @@ static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *l
                      "syncfree-csr: %d rows and their segments of split=%d entries are beyond 32 bits; use a larger split", n,
                      st->set.split);
   st->packed.one_batch = fits_one_batch(&args.classes, levels->longest);
-  SPTI_TRY_GOTO(take(&s, &args.key, n, sizeof *args.key));
+  SPTI_TRY_GOTO(spti_scratch_take(&s, &args.key, n, sizeof *args.key, "syncfree-csr scratch"));
   SPTI_TRY_GOTO(spti_gpu_check(spti_syncfree_csr_key_launch(&args, plan->context->stream), "levels and classes of rows"));
   if (!one_class(&args.classes, levels)) SPTI_TRY_GOTO(sort_by_class(&args, levels->count, &s));
   SPTI_TRY_GOTO(spti_pull_rows_create(&st->packed.rows, plan, args.order));
   SPTI_TRY_GOTO(make_records(&st->packed, &args, levels, &s));
 fail:
-  drop(&s);
+  spti_scratch_drop(&s);
   return status;
 }
 

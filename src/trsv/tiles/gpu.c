@@ -15,30 +15,13 @@
 #include "trsv/tiles/part_kernels.h"
 #include "trsv/tiles/parts.h"
 
-/* Device memory for the time of a partition. */
-typedef struct {
-  const sptrsm_context *context;
-  void *memory[8];
-  int used;
-} scratch;
-
-static sptrsm_status take(scratch *s, void **out, size_t bytes, const char *what) {
-  SPTI_TRY(spti_alloc(s->context, out, (int64_t)bytes, 1, what));
-  s->memory[s->used++] = *out;
-  return SPTRSM_OK;
-}
-
-static void drop(scratch *s) {
-  while (s->used > 0) spti_free(s->context, s->memory[--s->used]);
-}
-
 typedef struct {
   spti_gpu_tiles *g;
   sptrsm_context *context;
   spti_tile_part_args args;
   spti_tile_counts sums;   /* over all tiles */
   spti_gpu_levels *levels; /* of lines */
-  scratch s;
+  spti_scratch s;
 } partition;
 
 /* ---- lines ---- */
@@ -48,7 +31,7 @@ static sptrsm_status upload_lines(partition *p, const spti_gpu_levels *levels, i
   const size_t bytes = ((size_t)p->args.lines + 1) * sizeof(int32_t);
   int32_t *first;
   void *device;
-  SPTI_TRY(take(&p->s, &device, bytes, "tile lines"));
+  SPTI_TRY(spti_scratch_take(&p->s, &device, (int64_t)bytes, 1, "tile lines"));
   SPTI_TRY(spti_host_alloc(&first, (int64_t)p->args.lines + 1, sizeof *first, "tile lines"));
   spti_tile_first_places(first, n, level_ptr, count, align);
   const sptrsm_status status = spti_gpu_copy(p->context, device, bytes, first, bytes, bytes, 1, SPTI_TO_DEVICE);
@@ -79,12 +62,6 @@ static sptrsm_status make_lines(partition *p, const spti_gpu_levels *levels, int
 
 /* ---- entries sorted into tiles ---- */
 
-static int bits_for(int32_t count) {
-  int bits = 1;
-  while (bits < 31 && count > (int32_t)1 << bits) bits++;
-  return bits;
-}
-
 /* What sorting takes, */
 static size_t lay_out_keys(spti_tile_part_args *a, void **temporary, void *memory, size_t temporary_bytes) {
   spti_carver c = {.base = memory};
@@ -104,14 +81,14 @@ static size_t lay_out_entries(spti_tile_part_args *a, spti_sort_long_args *sort,
   return c.used;
 }
 
-static sptrsm_status sort_keys(partition *p, spti_sort_long_args *sort, scratch *own) {
+static sptrsm_status sort_keys(partition *p, spti_sort_long_args *sort, spti_scratch *own) {
   spti_tile_part_args *a = &p->args;
   void *memory, *temporary, *stream = p->context->stream;
   size_t sort_bytes, scan_bytes;
   SPTI_CUDA(spti_sort_long_launch(NULL, &sort_bytes, sort, stream));
   SPTI_CUDA(spti_scan_narrow_launch(NULL, &scan_bytes, NULL, NULL, a->entries, stream));
   const size_t bytes = sort_bytes > scan_bytes ? sort_bytes : scan_bytes;
-  SPTI_TRY(take(own, &memory, lay_out_keys(a, &temporary, NULL, bytes), "keys of entries"));
+  SPTI_TRY(spti_scratch_take(own, &memory, (int64_t)lay_out_keys(a, &temporary, NULL, bytes), 1, "keys of entries"));
   lay_out_keys(a, &temporary, memory, bytes);
   sort->keys = a->key;
   sort->values = a->source;
@@ -126,15 +103,15 @@ static sptrsm_status sort_keys(partition *p, spti_sort_long_args *sort, scratch 
 static sptrsm_status sort_entries(partition *p) {
   spti_tile_part_args *a = &p->args;
   spti_sort_long_args sort;
-  scratch own = {.context = p->context};
+  spti_scratch own = {.context = p->context};
   void *memory;
-  SPTI_TRY(take(&p->s, &memory, lay_out_entries(a, &sort, NULL), "entries sorted into tiles"));
+  SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_entries(a, &sort, NULL), 1, "entries sorted into tiles"));
   lay_out_entries(a, &sort, memory);
-  a->line_bits = bits_for(a->lines);
+  a->line_bits = spti_sort_bits(a->lines);
   sort.count = a->entries;
   sort.bits = 2 * a->line_bits + 8;
   const sptrsm_status status = sort_keys(p, &sort, &own);
-  drop(&own);
+  spti_scratch_drop(&own);
   return status;
 }
 
@@ -157,7 +134,7 @@ static sptrsm_status find_tiles(partition *p) {
   size_t bytes;
   SPTI_TRY(spti_gpu_fetch(p->context, &a->sorted_tiles, a->tiles_to + a->entries, sizeof a->sorted_tiles));
   SPTI_CUDA(spti_tile_scan_launch(NULL, &bytes, NULL, a->sorted_tiles, stream));
-  SPTI_TRY(take(&p->s, &memory, lay_out_tiles(a, &temporary, NULL, bytes), "tiles"));
+  SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_tiles(a, &temporary, NULL, bytes), 1, "tiles"));
   lay_out_tiles(a, &temporary, memory, bytes);
   SPTI_CUDA(spti_tile_shapes_launch(a, stream));
   SPTI_CUDA(spti_tile_scan_launch(temporary, &bytes, a->counts, a->sorted_tiles, stream));
@@ -180,7 +157,7 @@ static size_t lay_out_pattern(spti_tile_part_args *a, const spti_tile_counts *su
 /* Which tiles a line has, and how many parts it is. */
 static sptrsm_status find_pattern(partition *p) {
   void *memory;
-  SPTI_TRY(take(&p->s, &memory, lay_out_pattern(&p->args, &p->sums, NULL), "lines of tiles"));
+  SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_pattern(&p->args, &p->sums, NULL), 1, "lines of tiles"));
   lay_out_pattern(&p->args, &p->sums, memory);
   p->args.others = p->sums.others;
   SPTI_CUDA(spti_tile_lines_launch(&p->args, p->context->stream));
@@ -223,7 +200,7 @@ static sptrsm_status place_items(partition *p) {
   SPTI_CUDA(spti_scan_launch(NULL, &wide_bytes, NULL, NULL, a->lines, stream));
   SPTI_CUDA(spti_scan_narrow_launch(NULL, &narrow_bytes, NULL, NULL, a->lines, stream));
   const size_t bytes = wide_bytes > narrow_bytes ? wide_bytes : narrow_bytes;
-  SPTI_TRY(take(&p->s, &memory, lay_out_items(a, &temporary, NULL, bytes), "items of tiles"));
+  SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_items(a, &temporary, NULL, bytes), 1, "items of tiles"));
   lay_out_items(a, &temporary, memory, bytes);
   SPTI_CUDA(spti_scan_launch(temporary, &wide_bytes, a->parts, (int64_t *)(uintptr_t)a->parts_to, a->lines, stream));
   SPTI_TRY(spti_gpu_fetch(p->context, &parts, a->parts_to + a->lines, sizeof parts));
@@ -287,7 +264,7 @@ static sptrsm_status write_tiles(partition *p, bool fresh) {
       .view = a->view, .places = a->lines * SPTI_TILE, .coo = g->host.coo, .values = g->host.values, .inner = g->host.inner, .row = a->row};
   void *sources;
   if (fresh) SPTI_TRY(spti_alloc(p->context, &g->memory, (int64_t)lay_out_arrays(&g->arrays, a, &v, &g->host, NULL), 1, "tiles"));
-  SPTI_TRY(take(&p->s, &sources, lay_out_sources(a, &v, &g->host, NULL), "sources of tile values"));
+  SPTI_TRY(spti_scratch_take(&p->s, &sources, (int64_t)lay_out_sources(a, &v, &g->host, NULL), 1, "sources of tile values"));
   lay_out_arrays(&g->arrays, a, &v, &g->host, g->memory);
   lay_out_sources(a, &v, &g->host, sources);
   g->arrays.lines = a->lines;
@@ -315,7 +292,7 @@ static sptrsm_status open_partition(partition *p, spti_gpu_tiles *g, const sptrs
 
 static void close_partition(partition *p) {
   spti_gpu_levels_free(p->levels, p->context);
-  drop(&p->s);
+  spti_scratch_drop(&p->s);
 }
 
 /* The lines are known. */

@@ -1,5 +1,5 @@
 /* part_kernels.h -- kernels that part a triangle into tiles (trsv/tiles/tiles.h) on the device, as C functions (part_kernels.cu,
- * write_kernels.cu, values_kernels.cu; scan_sort.cu for spti_tile_scan_launch). Pointers are device pointers; a launcher
+ * write_kernels.cu, values_kernels.cu; scan.cu). Pointers are device pointers; a launcher
  * queues on the stream and returns a cudaError_t as int. gpu.c calls them in the order in which they stand here. */
 #ifndef SPTI_TRSV_TILES_PART_KERNELS_H
 #define SPTI_TRSV_TILES_PART_KERNELS_H

@@ -68,12 +68,6 @@ static size_t lay_out_scratch(spti_block_columns_args *columns, scratch *s, size
 
 /* ---- the steps ---- */
 
-static int bits_for(int32_t most) {
-  int bits = 1;
-  while (bits < 31 && most >= (int32_t)1 << bits) bits++;
-  return bits;
-}
-
 /* Enough that a panel of average length has a few entries a thread, and the map of a window few words, and that few panels keep a large
  * device busy, as the longest of them are several times the average. */
 enum { DEVICE_THREADS = 1 << 17 };
@@ -93,7 +87,7 @@ static sptrsm_status sort_panels(const spti_block_analysis *a, const scratch *s,
                                .sorted_keys = s->sorted_level,
                                .sorted_values = a->args.columns.order,
                                .count = found->count,
-                               .bits = bits_for(found->levels)};
+                               .bits = spti_sort_bits(found->levels + 1)};
   if (found->count <= SPTI_BLOCK_FEW_PANELS) return SPTRSM_OK;
   SPTI_CUDA(spti_sort_launch(s->temporary, bytes, &sort, stream));
   return SPTRSM_OK;

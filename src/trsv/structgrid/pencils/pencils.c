@@ -88,7 +88,7 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
       .view = plan->view,
       .stencil = *s,
       .present = present,
-      .sync = {.control = work.control, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+      .sync = spti_gpu_syncfree(plan->context, work.control)};
   for (int32_t tile = 0; tile < tiles_of(all->width); tile += at_once) {
     const int32_t tiles = least(tiles_of(all->width) - tile, at_once), k = tile * TILE, left = all->width - k;
     const int32_t width = left / TILE < tiles ? left : tiles * TILE;

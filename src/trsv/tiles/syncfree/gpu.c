@@ -108,7 +108,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
       .transfer = *transfer,
       .sums = w->memory,
       .missing = counters + SPTI_SYNCFREE_CONTROL_WORDS,
-      .sync = {.control = counters, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit}};
+      .sync = spti_gpu_syncfree(plan->context, counters)};
   if ((int64_t)s->tiles.host.lines * transfer->width > INT32_MAX - SPTI_TILE)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tile-syncfree: %d lines times %d right-hand sides are beyond 32 bits; use smaller panels",
                      s->tiles.host.lines, transfer->width);
@@ -123,7 +123,7 @@ const spti_method spti_method_tile_syncfree_gpu = {
     .cite = "lu2023tile",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PUSH,
-    .flags = SPTI_CAPTURABLE | SPTI_VARIANTS,
+    .flags = SPTI_CAPTURABLE | SPTI_VARIANTS | SPTI_REFERENCE,
     .analyse = analyse,
     .update_values = update_values,
     .free = release,
