@@ -10,12 +10,15 @@
     if (spti_try_status_ != SPTRSM_OK) return spti_try_status_;                                                                            \
   } while (0)
 
-/* For functions that own something: sets the local `status` and jumps to its single `fail:` label. */
-#define SPTI_TRY_GOTO(call)                                                                                                                \
+/* For functions that own something: sets the local `status` and jumps to a label of the function, `fail` if only failures reach it,
+ * `done` if successes reach it too. */
+#define SPTI_TRY_TO(label, call)                                                                                                           \
   do {                                                                                                                                     \
     status = (call);                                                                                                                       \
-    if (status != SPTRSM_OK) goto fail;                                                                                                    \
+    if (status != SPTRSM_OK) goto label;                                                                                                   \
   } while (0)
+#define SPTI_TRY_GOTO(call) SPTI_TRY_TO(fail, call)
+#define SPTI_TRY_DONE(call) SPTI_TRY_TO(done, call)
 
 /* The one writer of the text; returns its status, so that `return spti_fail(...)` reads naturally. */
 #define spti_fail sptrsm_error_set
