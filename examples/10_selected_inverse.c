@@ -3,6 +3,7 @@
  * Its columns are solutions for columns of the identity, of which all but WANTED rows are zero, and only WANTED rows of them are asked
  * for. So only a part of the factors is worked on. The same rows of whole solutions are compared. */
 #include <sptrsm_io.h>
+#include <sptrsm_reach.h>
 
 #include <math.h>
 #include <stdio.h>

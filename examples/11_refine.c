@@ -3,6 +3,7 @@
  * A = L L' is a chain of springs of very different stiffness. sptrsm_direct keeps L in single precision, half the memory; refinement with A
  * brings the solutions to the accuracy of double precision, and says what can be said of their errors. */
 #include <sptrsm.h>
+#include <sptrsm_refine.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -2,11 +2,16 @@
  *
  * Life cycle: context (where) -> matrix (what, validated once) -> plan (analysed once) -> solve (many times).
  * sptrsm_direct puts whole factor sets of a direct solver on top: x = Q U^-1 D^-1 L^-1 P R b.
+ * Other headers: sptrsm_refine.h (iterative refinement), sptrsm_reach.h (sparse right-hand sides, few rows of X), sptrsm_inspect.h (level
+ * sets, stencils, tiles), sptrsm_auto.h (how a method is chosen), sptrsm_io.h (files, in a library of its own).
  *
  * Conventions. Every function that can fail returns a sptrsm_status; sptrsm_last_error() then holds one line that says
  * what was wrong, where and what to do. Out-parameters come first and are written only on success. Objects returned
  * through a pointer-to-pointer belong to the caller, who ends them with the matching _destroy; destroys accept NULL.
  * Objects keep what they were made from alive (reference counts), so the order of destroying does not matter.
+ * Structs that begin with `size` may grow in later versions: an _init function, or the caller where a comment says so, sets it to the size
+ * that the caller's program was compiled with, and the library reads and writes no more than that. (The _init functions are inline and
+ * pass sizeof to a function whose name ends in _init_sized, which bindings of other languages call.)
  * Sizes are counts unless "bytes" is said; indices are 0-based; offsets and products n * nrhs are 64-bit.
  * A context and its objects may be used by one thread at a time; different contexts are independent. Several threads
  * may solve with one plan at the same time if each brings its own workspace.
@@ -45,7 +50,7 @@ typedef enum {
   SPTRSM_ERR_INTERNAL = -8     /* a bug in this library */
 } sptrsm_status;
 
-SPTRSM_API const char *sptrsm_version(void);                  /* "0.1.0"; static storage */
+SPTRSM_API const char *sptrsm_version(void);              /* "MAJOR.MINOR.PATCH" of the library in use; static storage */
 SPTRSM_API const char *sptrsm_status_name(sptrsm_status);     /* "SINGULAR"; static storage */
 /* This thread's latest message, "" if none; valid until its next failing call. */
 SPTRSM_API const char *sptrsm_last_error(void);
@@ -133,43 +138,6 @@ SPTRSM_API void sptrsm_matrix_destroy(sptrsm_matrix *);
  * some copies may hold old numbers and some new: call it again before solving. */
 SPTRSM_API sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *, const void *val);
 
-typedef struct {
-  size_t size;                  /* set to sizeof(sptrsm_level_stats) by the caller */
-  int32_t n;
-  int64_t nnz;                  /* stored entries, diagonal included where stored */
-  int32_t levels;               /* level sets: length of the longest dependency chain */
-  int32_t min_rows, max_rows;   /* rows in the smallest and in the largest level */
-  double average_rows;          /* n / levels */
-  int32_t min_length, max_length; /* entries of a row of op(T), diagonal included where stored */
-  double average_length;
-} sptrsm_level_stats;
-/* Level sets of op(T) X = B as Table III of liu2017syncfree prints them. O(nnz) on the host. */
-SPTRSM_API sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *, sptrsm_op);
-
-/* Is it a structured problem? Fills stencil and grid as sptrsm_options takes them; stencil "" if the pattern is no stencil's. All rows are
- * looked at, O(nnz) on the host; where entries of the last row are missing, or the grid is thinner than the stencil, it is not found. */
-SPTRSM_API sptrsm_status sptrsm_matrix_stencil(char stencil[16], int64_t grid[3], const sptrsm_matrix *);
-
-/* A part of a tiled triangle: tiles of one format, or one array. */
-typedef struct {
-  const char *name;       /* static storage */
-  int64_t tiles, entries; /* formats only */
-  int64_t bytes;
-} sptrsm_tile_part;
-typedef struct {
-  size_t size;            /* set to sizeof(sptrsm_tile_stats) by the caller */
-  int32_t n, lines;       /* lines of tiles: 16 rows each, fewer where a wide level begins */
-  int32_t levels;         /* level sets of lines */
-  double parallelism;     /* lines / levels: the tile-level parallelism of lu2023tile */
-  int64_t tiles;          /* off the diagonal */
-  sptrsm_tile_part formats[9]; /* COO CSR ELL HYB DNS DNSROW DNSCOL; diagonal tiles: DIA, CSR */
-  sptrsm_tile_part arrays[12];
-  int64_t bytes;            /* of all arrays */
-  int64_t compressed_bytes; /* of CSR or CSC: values, 4-byte indices, 4-byte offsets where they suffice */
-} sptrsm_tile_stats;
-/* op(T) as the tiles of lu2023tile, which the methods tile-levelset and tile-syncfree store. On the host. */
-SPTRSM_API sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *, sptrsm_op);
-
 /* ---- plan: analysed once, for any number of right-hand sides in any layout ---- */
 
 typedef struct {
@@ -186,7 +154,9 @@ typedef struct {
   int64_t grid[3];      /* (x, y, z) of a grid of X, Y, Z points. For structgrid, which checks them against the pattern */
   sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are kept and used in single, for sptrsm_direct_refine */
 } sptrsm_options;
-SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
+/* defaults: auto, op N, adaptive, everything else chosen */
+SPTRSM_API void sptrsm_options_init_sized(sptrsm_options *, size_t size);
+static inline void sptrsm_options_init(sptrsm_options *out) { sptrsm_options_init_sized(out, sizeof *out); }
 
 typedef struct sptrsm_plan sptrsm_plan;
 /* options NULL: defaults. Errors: ARGUMENT (unknown method), UNSUPPORTED (method can't do this type, size or place), MEMORY, DEVICE. */
@@ -270,7 +240,9 @@ typedef struct {
   const double *scale_row, *scale_col;       /* [n] or NULL: ones; scale_row indexed by row of A, scale_col by column of A */
   sptrsm_scale_op row_op, col_op;
 } sptrsm_factors;
-SPTRSM_API void sptrsm_factors_init(sptrsm_factors *); /* sets size, everything else absent */
+/* sets size, everything else absent */
+SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size);
+static inline void sptrsm_factors_init(sptrsm_factors *out) { sptrsm_factors_init_sized(out, sizeof *out); }
 
 /* The systems S x = b that CHOLMOD and UMFPACK name; t: conjugate transpose, at: transpose without conjugation. P, Q and
  * the partial systems know no scaling, as in UMFPACK. */
@@ -302,96 +274,6 @@ SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, spt
 SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* either may be NULL */
 /* The panels and per-solve state of the plans made so far, and those of refinement where the original matrix was given. */
 SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *);
-
-/* ---- reach: sparse right-hand sides, and few rows of X ---- */
-
-/* Where most rows of B are zero, or few rows of X are wanted, most of the factors need not be touched: a solve fills the rows that
- * the nonzero rows of B reach in the graphs of the factors [gilbert1988], and the wanted rows need only the rows that reach them.
- * What is left is a factor set of order m again, with the triangles of the whole between these rows. It is exact, and solved as any
- * other, on any device:
- *   sptrsm_reach_create(&reach, &factors, &request);
- *   sptrsm_reach_part_of(&part, reach);
- *   sptrsm_direct_create(&direct, context, part.factors, options);
- *   row r of B (m rows) is row part.b_rows[r] of the whole one;
- *   sptrsm_direct_solve(direct, request.system, request.op, alpha, &B, &X);
- *   row r of X is row part.x_rows[r] of the whole one, if that is wanted; wanted rows that are not among x_rows are zero.
- * Other rows of X mean nothing. Bits are those of the whole solve where a method adds up a row in an order of its entries alone. */
-typedef struct sptrsm_reach sptrsm_reach;
-
-#define SPTRSM_ALL_ROWS (-1) /* as a count of rows */
-
-typedef struct {
-  size_t size;                         /* sizeof(sptrsm_reach_request), set by sptrsm_reach_request_init */
-  sptrsm_system system;
-  sptrsm_op op;
-  const int32_t *nonzero, *wanted;     /* rows of B that may be nonzero, rows of X; ascending, no duplicates */
-  int64_t nonzero_count, wanted_count; /* may be SPTRSM_ALL_ROWS */
-} sptrsm_reach_request;
-SPTRSM_API void sptrsm_reach_request_init(sptrsm_reach_request *); /* A, op N, all rows of both */
-
-typedef struct {
-  size_t size;                    /* set to sizeof(sptrsm_reach_part) by the caller */
-  int32_t n, m;                   /* order of the whole and of the part */
-  const sptrsm_factors *factors;  /* of the part; this and the lists belong to the reach */
-  const int32_t *b_rows, *x_rows; /* [m] ascending */
-  int64_t entries, all_entries;   /* of the triangles that take part: those of the part, and the whole */
-} sptrsm_reach_part;
-
-/* The factors must be in host memory and are not needed afterwards. They are validated; O(n + entries) on the host. */
-SPTRSM_API sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *, const sptrsm_reach_request *);
-SPTRSM_API void sptrsm_reach_destroy(sptrsm_reach *); /* not before sptrsm_direct_create, which copies */
-SPTRSM_API sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *);
-
-/* ---- refine: iterative refinement and error bounds of the solutions of A x = b ---- */
-
-/* A square sparse matrix in the caller's arrays: 0-based; lines need not be sorted, duplicates add up. */
-typedef struct {
-  sptrsm_format format;
-  sptrsm_dtype dtype;
-  sptrsm_symmetry symmetry; /* not GENERAL: entries of one triangle, which stand for those of the other too */
-  sptrsm_place place;       /* of ptr, idx and val */
-  int32_t n;
-  const int64_t *ptr; const int32_t *idx; const void *val; /* [n+1], [ptr[n]], [ptr[n]] */
-} sptrsm_square;
-/* Gives a direct solver the matrix that its factors are of, copied; in the dtype that the factors were given in. Call it again for
- * new numbers; A NULL: forgets it. Errors: ARGUMENT, STRUCTURE (the first index out of range), MEMORY, DEVICE. */
-SPTRSM_API sptrsm_status sptrsm_direct_set_original(sptrsm_direct *, const sptrsm_square *A);
-
-typedef struct {
-  size_t size;       /* sizeof(sptrsm_refine_options), set by sptrsm_refine_options_init */
-  int32_t max_steps; /* corrections of a column at most; 0: none, only errors. Default -1: 5 as dgerfs has it, with MIXED 30 as dsgesv */
-  int32_t solve;     /* nonzero: X need not hold anything, it is solved for first. Default 0: X holds solutions to be refined */
-  double tolerance;  /* a column with a berr above it counts as unconverged; default 0: 10 u, u the unit roundoff of B's type */
-} sptrsm_refine_options;
-SPTRSM_API void sptrsm_refine_options_init(sptrsm_refine_options *);
-
-typedef struct {
-  size_t size;         /* set to sizeof(sptrsm_refine_result) by the caller, like the next three */
-  double *berr;        /* host, [nrhs], or NULL: componentwise backward error of each column */
-  double *ferr;        /* host, [nrhs], or NULL (then the work is saved): bound of the forward error, max |x - true x| / max |x| */
-  int32_t *steps;      /* host, [nrhs], or NULL: corrections made */
-  double max_berr;     /* NaN if a column has NaN */
-  int64_t worst;       /* the column that has it; -1: no columns */
-  int64_t unconverged; /* columns whose berr is not <= tolerance */
-} sptrsm_refine_result;
-
-/* Iterative refinement of op(S) X = alpha B, x := x + op(S)^-1 (alpha b - op(S) x), for S = SYS_A, SYS_At or SYS_Aat, where A was given
- * (sptrsm_direct_set_original). Follows LAPACK's dgerfs [arioli1989, lapack1999], column by column:
- *   berr = max_i |alpha b - op(S) x|_i / (|op(S)| |x| + |alpha b|)_i, the residual in B's precision, |z| = |re z| + |im z|. Tiny
- *   denominators are lifted as there; rows of zeros count as 0, where dgerfs says 1. A column is done when berr <= u, when the last
- *   correction did not halve it, or after max_steps. NaN and Inf stay in their columns, which are not refined further.
- *   ferr = ||  |op(S)^-1| (|r| + (nz + 1) u (|op(S)| |x| + |alpha b|))  || / ||x||, maximum norms, nz entries in the longest row; the norm
- *   is estimated by about five solves [higham1988] with op(S) and its adjoint; rarely too small by more than a factor of 3.
- * With factors in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while B, X and
- * residuals stay in double. A column then goes on as long as berr or its greatest residual is halved now and then, and is done at 6 u; rows
- * that have come so far are left out of corrections, so that small entries converge as large ones do. So berr becomes that of double
- * precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
- * Where |op(S)| |x| + |alpha b| overflows, berr is NaN.
- * B and X as in sptrsm_direct_solve, but X is not B, and of the dtype the factors were given in. Memory: two panels more, two for blocks
- * in host memory where a GPU works; with ferr two in double precision on the host and for a while one of real numbers on the GPU, which
- * memory_limit does not know of. Returns when all is done. out may be NULL. Errors as there. */
-SPTRSM_API sptrsm_status sptrsm_direct_refine(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
-                                              sptrsm_block *X, const sptrsm_refine_options * /* or NULL */, sptrsm_refine_result *out);
 
 #ifdef __cplusplus
 }

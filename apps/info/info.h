@@ -2,6 +2,8 @@
 #ifndef APPS_INFO_INFO_H
 #define APPS_INFO_INFO_H
 
+#include <sptrsm_inspect.h>
+
 #include "common/cli.h"
 
 enum { PANEL_COLUMNS = 64 }; /* the panel whose memory is shown */
