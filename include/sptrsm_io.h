@@ -65,10 +65,10 @@ SPTRSM_API sptrsm_status sptrsm_file_matrix_mirror(sptrsm_file_matrix *M);
 typedef struct {
   sptrsm_file_matrix *L, *U, *A; /* U and A may be NULL; A has L's dtype, and may be symmetric (see sptrsm_file_matrix_mirror) */
   sptrsm_sparse L_tri, U_tri;    /* what factors.L and factors.U point to */
-  sptrsm_factors factors;        /* ready for sptrsm_direct_create; points into this object */
   int single;                    /* nonzero: the file holds one triangle only (in L, whatever its uplo); solve it as it is */
   char *source;                  /* root attribute `source`, or NULL */
   char *rule;                    /* how perms and scales were read: "perm_r scatter (SciPy)", ... */
+  sptrsm_factors factors;        /* ready for sptrsm_direct_create; points into this object */
 } sptrsm_file_factors;
 SPTRSM_API sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_factors_free(sptrsm_file_factors *);
