@@ -7,7 +7,7 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <io/file/internal.h>
+#include <io/write/write.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

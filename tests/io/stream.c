@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <io/file/internal.h>
+#include <io/write/write.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* attr.c -- small things: text and integer attributes, text datasets, JSON with caps on size and depth. */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * HDF5 converts widths and byte orders. It clips integers that do not fit, so an index beyond 32 bits becomes INT32_MAX,
  * which no matrix has (order <= INT32_MAX), and still fails the range check that follows.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <stdlib.h>
 #include <stdio.h>

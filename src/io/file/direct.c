@@ -4,7 +4,7 @@
  * do without HDF5's lock and buffers. All else (chunks, filters, conversions, external or unallocated storage, other
  * drivers) goes through HDF5, one thread at a time.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,34 +47,36 @@ static int descriptor(hid_t file) {
   return plain && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle != NULL ? *(const int *)handle : -1;
 }
 
-int spti_io_descriptor(const spti_io_block_source *s) {
-  hid_t file = H5Iget_file_id(s->d.id);
+int spti_io_descriptor(const spti_io_dataset *d) {
+  hid_t file = H5Iget_file_id(d->id);
   int fd = file >= 0 ? descriptor(file) : -1;
   if (file >= 0) H5Fclose(file);
   return fd;
 }
 
-int spti_io_is_external(const spti_io_block_source *s) {
-  hid_t plist = H5Dget_create_plist(s->d.id);
-  int fd = spti_io_descriptor(s), inside = plist >= 0 && fd >= 0 && fd == descriptor(s->file->id);
+int spti_io_is_external(const spti_io_dataset *d, const spti_io_file *f) {
+  hid_t plist = H5Dget_create_plist(d->id);
+  int fd = spti_io_descriptor(d), inside = plist >= 0 && fd >= 0 && fd == descriptor(f->id);
   if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = 0;
   if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = 0;
   if (plist >= 0) H5Pclose(plist);
   return !inside;
 }
 
-int spti_io_span_of(spti_io_span *out, const spti_io_block_source *s, sptrsm_dtype dtype) {
+int spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, int pairs, sptrsm_dtype dtype) {
   struct stat file;
-  int is_complex = s->pairs || s->d.number.is_complex, fd = spti_io_descriptor(s);
-  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || s->d.number.is_integer || !is_contiguous(s->d.id)) return 0;
-  hid_t stored = H5Dget_type(s->d.id), wanted = spti_io_memory_type(&s->d.number, dtype);
+  int is_complex = pairs || d->number.is_complex, fd = spti_io_descriptor(d);
+  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return 0;
+  hid_t stored = H5Dget_type(d->id), wanted = spti_io_memory_type(&d->number, dtype);
   int same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
   if (stored >= 0) H5Tclose(stored);
   if (wanted >= 0) H5Tclose(wanted);
-  haddr_t at = H5Dget_offset(s->d.id);
-  size_t each = sptrsm_dtype_bytes(dtype), bytes = spti_io_bytes(s->rows, spti_io_bytes(s->cols, each));
+  haddr_t at = H5Dget_offset(d->id);
+  size_t each = sptrsm_dtype_bytes(dtype), bytes = spti_io_bytes(span->rows, spti_io_bytes(span->cols, each));
   if (!same || at == HADDR_UNDEF || fstat(fd, &file) != 0 || bytes > INT64_MAX - at || at + bytes > (haddr_t)file.st_size) return 0;
-  *out = (spti_io_span){.fd = fd, .at = (off_t)at, .each = each, .rows = s->rows, .cols = s->cols, .layout = s->layout};
+  span->fd = fd;
+  span->at = (off_t)at;
+  span->each = each;
   return 1;
 }
 

@@ -5,7 +5,7 @@
  * output is thrown away because spti_io_driver_error() tells why. The class is a copy of the sec2 driver's, so it fits
  * the HDF5 version at hand. One output at a time, as HDF5 itself.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * error report is switched off while a file is open and put back afterwards. External links are refused by a callback
  * in the link access list, which HDF5 calls before it touches the other file.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <errno.h>
 #include <stdio.h>

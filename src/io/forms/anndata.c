@@ -4,7 +4,7 @@
  * `format`, or not at all. Shape: attribute shape, h5sparse_shape, or dataset shape. Without a format CSR is taken; without
  * a shape the matrix is taken as square. `rule` says so.
  */
-#include "io/file/internal.h"
+#include "io/forms/form.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * "structure"}}. complex[T]: interleaved base values, twice as many. iso[T]: one value for all entries. Integers stay
  * 64-bit integers; a real number where an integer belongs is refused.
  */
-#include "io/file/internal.h"
+#include "io/forms/form.h"
 
 #include <stdlib.h>
 #include <string.h>

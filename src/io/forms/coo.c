@@ -2,7 +2,7 @@
  *
  * Shape: attribute or dataset `shape`; without it the matrix is square and as large as its largest index demands.
  */
-#include "io/file/internal.h"
+#include "io/forms/form.h"
 
 sptrsm_status spti_io_match_coo(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
   if (!spti_io_has(group, "row") || !spti_io_has(group, "col") || !spti_io_has(group, "data")) return SPTRSM_OK;

@@ -3,7 +3,7 @@
  * A group with attribute MATLAB_sparse (number of rows): jc, ir, data are CSC with 64-bit unsigned indices; ir and data
  * are absent if nothing is stored. The number of columns is the length of jc minus one.
  */
-#include "io/file/internal.h"
+#include "io/forms/form.h"
 
 sptrsm_status spti_io_match_matlab(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
   int found;

@@ -4,7 +4,7 @@
  * `order` (C: dims = n, nrhs; F: dims = nrhs, n), and then the shape against n. n x n without a hint is taken as C, and
  * `rule` says so. The block keeps the file's order, so nothing is transposed here.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

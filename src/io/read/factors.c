@@ -3,7 +3,7 @@
  * L without U: attribute `upper` of the group says what U is (transpose, conjugate-transpose, none). Without it, D or a
  * permutation or a scaling or A beside L make it Cholesky or LDL'; L alone is one triangular system.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,7 +220,7 @@ static sptrsm_status load_any(spti_io_factor_reader *r, const char *where, const
   *r->F = (sptrsm_file_factors){0};
   sptrsm_factors_init(&r->F->factors);
   if (r->file->matrix_market) {
-    SPTI_IO_TRY(sptrsm_file_matrix_load(&r->F->L, where, o));
+    SPTI_IO_TRY(spti_io_mtx_load(&r->F->L, r->file, o));
     SPTI_IO_TRY(take_single(r, o, ""));
   } else {
     SPTI_IO_TRY(spti_io_object_open_path(r->group, r->file, r->file->path));

@@ -3,11 +3,13 @@
  * A group that is itself a matrix is one entry and is not entered. Each group is entered once (by its address), so
  * links that lead back end the walk; depth and number of entries are limited besides.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LIST_DEPTH = 16, LIST_ENTRIES = 100000 };
 
 #if H5_VERSION_GE(1, 12, 0)
 typedef H5O_info1_t object_info;
@@ -89,8 +91,8 @@ static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object 
 }
 
 static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *where) {
-  if (w->list.count >= SPTI_LIST_ENTRIES)
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, SPTI_LIST_ENTRIES);
+  if (w->list.count >= LIST_ENTRIES)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, LIST_ENTRIES);
   SPTI_IO_TRY(grow(&w->list.entries, &w->room, w->list.count, sizeof *w->list.entries, w->file->name));
   sptrsm_file_entry *e = &w->list.entries[w->list.count];
   *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
@@ -128,7 +130,7 @@ static sptrsm_status visit_group(walker *w, const spti_io_object *group, int dep
   H5G_info_t info;
   int again;
   SPTI_IO_TRY(enter_once(&again, w, group));
-  if (again || depth > SPTI_LIST_DEPTH) return SPTRSM_OK;
+  if (again || depth > LIST_DEPTH) return SPTRSM_OK;
   if (!spti_io_has_sound_links(group->id) || H5Gget_info(group->id, &info) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
   for (hsize_t i = 0; i < info.nlinks; i++) SPTI_IO_TRY(visit_link(w, group, i, depth));
@@ -182,11 +184,11 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, int set
   sptrsm_file_listing_free(&w.list);
 }
 
-static sptrsm_status list_market(walker *w, const char *where, const sptrsm_io_options *o) {
+static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
   sptrsm_file_matrix *M;
   sptrsm_file_entry *e;
   char *root;
-  SPTI_IO_TRY(sptrsm_file_matrix_load(&M, where, o));
+  SPTI_IO_TRY(spti_io_mtx_load(&M, w->file, o));
   sptrsm_status status = spti_io_join(&root, w->file->name, ":");
   if (status == SPTRSM_OK) {
     status = add_entry(&e, w, root);
@@ -212,7 +214,7 @@ sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, cons
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
-  if (f.matrix_market) status = list_market(&w, where, o);
+  if (f.matrix_market) status = list_market(&w, o);
   else status = spti_io_object_open_path(&root, &f, f.path);
   if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
   spti_io_object_close(&root);

@@ -3,7 +3,7 @@
  * CSR and CSC: ptr starts at 0, never decreases, ends at nnz = number of indices = number of values; indices lie in
  * range, are sorted and unique (or made so with `tidy`). COO entries come in any order.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +16,6 @@ typedef struct { /* what a load works with */
   sptrsm_file_matrix *M;
   spti_io_dataset a, b, val; /* a, b: ptr and idx, or row and col */
 } matrix_reader;
-
-int64_t spti_io_major(const sptrsm_file_matrix *M) { return M->format == SPTRSM_CSR ? M->rows : M->cols; }
-
-sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where) {
-  sptrsm_file_matrix *M;
-  SPTI_IO_TRY(spti_io_allocate(&M, where, sizeof *M));
-  *M = (sptrsm_file_matrix){.uplo = SPTRSM_AS_STORED, .diag = SPTRSM_AS_STORED, .rule = ""};
-  sptrsm_status status = spti_io_copy(&M->where, where);
-  if (status != SPTRSM_OK) {
-    free(M);
-    return status;
-  }
-  *out = M;
-  return SPTRSM_OK;
-}
-
-void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
-  if (M == NULL) return;
-  free(M->ptr);
-  free(M->idx);
-  free(M->val);
-  free(M->where);
-  free(M);
-}
 
 /* ---- values ---- */
 
@@ -136,16 +112,6 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 
 /* ---- coordinate ---- */
 
-sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *o) {
-  int unit = M->diag == SPTRSM_UNIT || (o != NULL && o->unit);
-  int64_t least = M->symmetry == SPTRSM_GENERAL ? M->rows : M->rows / 2; /* one entry may stand for two rows */
-  if (unit || M->rows != M->cols || M->rows <= SPTI_SMALL_ORDER || nnz >= least) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
-                          "%s: order %lld, but only %lld entries: rows are empty; correct the shape or the indices, or use --unit if the "
-                          "diagonal is one and not stored",
-                          M->where, (long long)M->rows, (long long)nnz);
-}
-
 /* Triplets, two orders while sorting, and the result, whose two pointer arrays go with the shape. */
 static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
   size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
@@ -203,16 +169,6 @@ static sptrsm_status read_extras(matrix_reader *r) {
   return SPTRSM_OK;
 }
 
-/* What every reader ends with. */
-static sptrsm_status finish(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
-  if (o != NULL && o->tidy) {
-    SPTI_IO_TRY(spti_io_sort(M));
-    spti_io_sum_duplicates(M);
-  }
-  SPTI_IO_TRY(spti_io_check_order(M));
-  return spti_io_check_finite(M, 0);
-}
-
 static sptrsm_status load_form(matrix_reader *r) {
   sptrsm_file_matrix *M = r->M;
   M->format = r->form->format;
@@ -222,7 +178,7 @@ static sptrsm_status load_form(matrix_reader *r) {
   M->diag = r->form->diag;
   M->format_guessed = r->form->format_guessed;
   SPTI_IO_TRY(r->form->kind == SPTI_COMPRESSED ? read_compressed(r) : read_coordinate(r));
-  SPTI_IO_TRY(finish(M, r->options));
+  SPTI_IO_TRY(spti_io_finish_matrix(M, r->options));
   return read_extras(r);
 }
 
@@ -249,15 +205,6 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, con
   return status;
 }
 
-static sptrsm_status load_market(sptrsm_file_matrix **out, const spti_io_file *f, const sptrsm_io_options *o) {
-  sptrsm_file_matrix *M;
-  SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
-  sptrsm_status status = finish(M, o);
-  if (status == SPTRSM_OK) *out = M;
-  else sptrsm_file_matrix_free(M);
-  return status;
-}
-
 sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *where, const sptrsm_io_options *o) {
   spti_io_file f;
   spti_io_object group;
@@ -266,9 +213,7 @@ sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *wher
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
   if (f.matrix_market) {
-    status = f.path == NULL
-                 ? load_market(&M, &f, o)
-                 : sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f.name, f.path);
+    status = spti_io_mtx_load(&M, &f, o);
   } else {
     status = spti_io_object_open_path(&group, &f, f.path);
     if (status == SPTRSM_OK) status = spti_io_matrix_load(&M, &f, &group, o);

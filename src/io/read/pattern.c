@@ -3,9 +3,8 @@
  * Triplets are sorted by two stable counting sorts, by column and then by row: O(nnz + rows + cols), no comparisons.
  * Sorting a compressed matrix means expanding it to triplets and compressing them again.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,24 +137,6 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   return SPTRSM_OK;
 }
 
-int spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
-  switch (dtype) {
-  case SPTRSM_F32: return isfinite(((const float *)val)[p]);
-  case SPTRSM_F64: return isfinite(((const double *)val)[p]);
-  case SPTRSM_C64: return isfinite(((const float *)val)[2 * p]) && isfinite(((const float *)val)[2 * p + 1]);
-  default: return isfinite(((const double *)val)[2 * p]) && isfinite(((const double *)val)[2 * p + 1]);
-  }
-}
-
-int spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
-  switch (dtype) {
-  case SPTRSM_F32: return ((const float *)val)[p] == 0;
-  case SPTRSM_F64: return ((const double *)val)[p] == 0;
-  case SPTRSM_C64: return ((const float *)val)[2 * p] == 0 && ((const float *)val)[2 * p + 1] == 0;
-  default: return ((const double *)val)[2 * p] == 0 && ((const double *)val)[2 * p + 1] == 0;
-  }
-}
-
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
   int64_t bad = 0, row = 0, col = 0;
   for (int64_t j = 0; j < spti_io_major(M); j++)
@@ -171,31 +152,16 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
                           (long long)col, spti_io_precision_note(M->dtype), (long long)bad);
 }
 
-/* ---- conversion ---- */
-
-static double word(const void *val, sptrsm_dtype dtype, int64_t w) {
-  return dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)((const float *)val)[w] : ((const double *)val)[w];
+sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
+  if (o != NULL && o->tidy) {
+    SPTI_IO_TRY(spti_io_sort(M));
+    spti_io_sum_duplicates(M);
+  }
+  SPTI_IO_TRY(spti_io_check_order(M));
+  return spti_io_check_finite(M, 0);
 }
 
-sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
-  if (M->dtype == to) return SPTRSM_OK;
-  sptrsm_dtype chosen;
-  SPTI_IO_TRY(spti_io_choose_dtype(&chosen, M->dtype, (int)to, M->where));
-  int64_t nnz = M->ptr[spti_io_major(M)];
-  int from_words = spti_io_is_complex(M->dtype) ? 2 : 1, words = spti_io_is_complex(to) ? 2 : 1;
-  void *val;
-  SPTI_IO_TRY(spti_io_allocate(&val, M->where, spti_io_bytes(nnz, sptrsm_dtype_bytes(to))));
-  for (int64_t p = 0; p < nnz; p++)
-    for (int w = 0; w < words; w++) {
-      double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
-      if (to == SPTRSM_F32 || to == SPTRSM_C64) ((float *)val)[p * words + w] = (float)x;
-      else ((double *)val)[p * words + w] = x;
-    }
-  free(M->val);
-  M->val = val;
-  M->dtype = to;
-  return SPTRSM_OK;
-}
+/* ---- the other triangle ---- */
 
 /* Adds the mirror images of the off-diagonal entries t[0 .. nnz). */
 static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M) {

@@ -1,5 +1,5 @@
 /* reader.c -- a dense block read some columns at a time, for blocks larger than memory. */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,9 +25,11 @@ static sptrsm_status check_size(const sptrsm_file_reader *r) {
 static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32_t n, const sptrsm_io_options *o) {
   SPTI_IO_TRY(spti_io_block_new(&r->X, where));
   SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, where, n, o));
-  r->direct = spti_io_span_of(&r->span, &r->source, r->X->block.dtype);
-  r->external = spti_io_is_external(&r->source);
-  r->fd = spti_io_descriptor(&r->source);
+  const spti_io_block_source *source = &r->source;
+  r->span = (spti_io_span){.rows = source->rows, .cols = source->cols, .layout = source->layout};
+  r->direct = spti_io_find_span(&r->span, &source->d, source->pairs, r->X->block.dtype);
+  r->external = spti_io_is_external(&source->d, &r->file);
+  r->fd = spti_io_descriptor(&source->d);
   struct stat s = {0};
   if (r->fd >= 0 && fstat(r->fd, &s) != 0) r->fd = -1;
   r->size = s.st_size;

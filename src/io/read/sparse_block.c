@@ -1,5 +1,5 @@
 /* sparse_block.c -- a sparse matrix as right-hand sides: all rows with their zeros, or only the rows that hold entries. */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * uplo: the caller's wish, else what the file says, else what the pattern shows. Everything that would make the
  * substitution wrong is refused with the entry's place; nothing is dropped unless take_triangle asks for it.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <string.h>
 

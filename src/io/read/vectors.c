@@ -6,7 +6,7 @@
  *   Rs               UMFPACK row scaling: op or do_recip says whether it multiplies
  * A permutation of 1..n can't be one of 0..n-1, so 1-based ones (MATLAB) are recognised and shifted.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <complex.h>
 #include <float.h>

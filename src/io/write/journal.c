@@ -4,7 +4,7 @@
  * fdatasync, so a kill leaves at most a torn last line, which its checksum tells, and which the next run cuts off. The file is
  * locked as long as it is open: one writer at a time.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * C order: dims n x nrhs, chunks of 4096 rows and 64 columns. F order: dims reversed, chunks are panels of 16 columns.
  * The block is packed and written chunk by chunk, so any ld and a change of order cost one chunk of memory.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * wants interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would
  * take its one triangle for the whole.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,69 +38,6 @@ static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const 
 
 /* ---- plain ---- */
 
-static sptrsm_status system_failed(const char *path) { return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno)); }
-
-spti_io_span spti_writer_span(const sptrsm_file_writer *w) {
-  return (spti_io_span){.fd = w->fd,
-                        .at = w->place.X,
-                        .each = sptrsm_dtype_bytes(w->shape.dtype),
-                        .rows = w->shape.n,
-                        .cols = w->shape.nrhs,
-                        .layout = w->shape.layout};
-}
-
-static spti_io_span berr_span(const sptrsm_file_writer *w) {
-  return (spti_io_span){
-      .fd = w->fd, .at = w->place.berr, .each = sizeof(double), .rows = 1, .cols = w->shape.nrhs, .layout = SPTRSM_COL_MAJOR};
-}
-
-/* A dataset that gets its place at once; *at: where. */
-static sptrsm_status place_array(off_t *at, const sptrsm_file_writer *w, const spti_io_array *array, const char *order) {
-  hid_t dataset;
-  SPTI_IO_TRY(spti_io_create_array(&dataset, w->out.id, array, &w->options, w->out.final));
-  sptrsm_status status = order != NULL ? spti_io_write_text(dataset, "order", order, w->out.final) : SPTRSM_OK;
-  haddr_t offset = H5Dget_offset(dataset);
-  H5Dclose(dataset);
-  *at = (off_t)offset;
-  if (status == SPTRSM_OK && offset == HADDR_UNDEF)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s has no place; is the disk full?", w->out.final, array->name);
-  return status;
-}
-
-static sptrsm_status write_skeleton(sptrsm_file_writer *w) {
-  spti_io_array X = spti_io_block_array(w->name, &w->shape, w->shape.layout, w->shape.nrhs);
-  X.type = w->type;
-  X.chunk[0] = 0;
-  X.early = 1;
-  SPTI_IO_TRY(place_array(&w->place.X, w, &X, w->shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F"));
-  if (w->has_berr) {
-    char *name;
-    SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", w->out.final));
-    spti_io_array berr = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)w->shape.nrhs}, .early = 1};
-    sptrsm_status status = place_array(&w->place.berr, w, &berr, NULL);
-    free(name);
-    if (status != SPTRSM_OK) return status;
-  }
-  return spti_io_output_close(&w->out);
-}
-
-static sptrsm_status open_part(sptrsm_file_writer *w) {
-  struct stat s;
-  w->fd = open(w->out.temp, O_RDWR | O_CLOEXEC);
-  if (w->fd < 0 || fstat(w->fd, &s) != 0) return system_failed(w->out.temp);
-  w->place.size = s.st_size;
-  return SPTRSM_OK;
-}
-
-/* So that a disk that is too small is found now; file systems that can't promise it are taken as they are. */
-static sptrsm_status reserve(const sptrsm_file_writer *w) {
-  char need[24];
-  if (fallocate(w->fd, 0, 0, w->place.size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return SPTRSM_OK;
-  int code = errno;
-  spti_io_size_text(need, (size_t)w->place.size);
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", w->out.final, need, strerror(code));
-}
-
 /* Moves a file to a name that must be free. */
 static int take_name(const char *from, const char *to) {
   if (link(from, to) == 0) return unlink(from);
@@ -128,8 +65,8 @@ static sptrsm_status clear_way(const sptrsm_file_writer *w) {
                             w->part);
   if (spti_io_journal_foreign(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", w->journal_name);
-  if (unlink(w->part) != 0 && errno != ENOENT) return system_failed(w->part);
-  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : system_failed(w->journal_name);
+  if (unlink(w->part) != 0 && errno != ENOENT) return spti_writer_system_failed(w->part);
+  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
 }
 
 static sptrsm_status watch_both(const sptrsm_file_writer *w) {
@@ -145,7 +82,7 @@ static sptrsm_status create_journal(sptrsm_file_writer *w) {
 }
 
 static sptrsm_status take_journal_name(sptrsm_file_writer *w) {
-  if (take_name(w->journal_new, w->journal_name) != 0) return system_failed(w->journal_name);
+  if (take_name(w->journal_new, w->journal_name) != 0) return spti_writer_system_failed(w->journal_name);
   char *path; /* for messages */
   SPTI_IO_TRY(spti_io_copy(&path, w->journal_name));
   free(w->journal.path);
@@ -164,7 +101,7 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   SPTI_IO_TRY(spti_io_copy(&part, w->part));
   if (take_name(w->out.temp, part) != 0) {
     free(part);
-    return system_failed(w->part);
+    return spti_writer_system_failed(w->part);
   }
   free(w->out.temp);
   w->out.temp = part;
@@ -174,9 +111,9 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
 
 static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
   SPTI_IO_TRY(clear_way(w));
-  SPTI_IO_TRY(write_skeleton(w));
-  SPTI_IO_TRY(open_part(w));
-  SPTI_IO_TRY(reserve(w));
+  SPTI_IO_TRY(spti_writer_make_skeleton(w));
+  SPTI_IO_TRY(spti_writer_open_part(w));
+  SPTI_IO_TRY(spti_writer_reserve(w));
   SPTI_IO_TRY(name_both(w, inputs));
   return spti_io_sync_path(w->out.folder, O_DIRECTORY);
 }
@@ -252,7 +189,7 @@ static sptrsm_status open_finished(sptrsm_file_writer *w, int *absent) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
+static sptrsm_status spti_writer_open_partial(sptrsm_file_writer *w, int *absent) {
   struct stat s;
   *absent = 0;
   if (!is_file(w->part)) return open_finished(w, absent);
@@ -263,7 +200,7 @@ static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
         SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume)", w->part);
   SPTI_IO_TRY(spti_io_copy(&w->out.temp, w->part));
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
-  SPTI_IO_TRY(open_part(w));
+  SPTI_IO_TRY(spti_writer_open_part(w));
   SPTI_IO_TRY(spti_writer_restore(w));
   return w->options.keep_partial ? SPTRSM_OK : watch_both(w);
 }
@@ -282,7 +219,7 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
   else w->begun = 1;
   w->out.force = w->options.force;
   if (status == SPTRSM_OK) status = name_parts(w);
-  if (status == SPTRSM_OK) status = open_partial(w, &absent);
+  if (status == SPTRSM_OK) status = spti_writer_open_partial(w, &absent);
   *out = status == SPTRSM_OK && !absent ? w : NULL;
   if (*out == NULL) sptrsm_file_writer_close(w);
   return status;
@@ -304,7 +241,7 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns from column %lld on of %lld, or their errors are missing", w->out.final,
                             (long long)X->nrhs, (long long)first, (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
-  spti_io_span span = spti_writer_span(w), of_berr = berr_span(w);
+  spti_io_span span = spti_writer_span(w), of_berr = spti_writer_berr_span(w);
   SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
   spti_writer_note(w, first, X);
   return w->has_berr ? spti_io_span_write(&of_berr, first, X->nrhs, berr, w->part) : SPTRSM_OK;
@@ -317,7 +254,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns of %lld can't be done", w->part, (long long)columns,
                             (long long)w->shape.nrhs);
   if (!w->plain) return SPTRSM_OK;
-  if (fdatasync(w->fd) != 0) return system_failed(w->part);
+  if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
   int whole = w->latest.first + w->latest.count <= columns;
   size_t bytes = strlen(state) + 96;
   char *text;
@@ -332,7 +269,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
 /* What is still to be written by HDF5: of a plain file the report alone. */
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
-    if (fdatasync(w->fd) != 0) return system_failed(w->part);
+    if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
     SPTI_IO_TRY(spti_io_journal_append(&w->journal, "end", "HDF5 writes"));
     w->out.id = spti_io_driver_open(w->part);
     if (w->out.id >= 0) w->dataset = H5Dopen2(w->out.id, w->name, H5P_DEFAULT);
@@ -350,11 +287,11 @@ sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *repor
   if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
   SPTI_IO_TRY(check_open(w));
   w->ended = 1;
-  if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : system_failed(w->journal_name);
+  if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
   SPTI_IO_TRY(write_end(w, report));
   w->begun = 0; /* committed or discarded */
   SPTI_IO_TRY(spti_io_output_commit(&w->out));
-  if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return system_failed(w->journal_name);
+  if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return spti_writer_system_failed(w->journal_name);
   return SPTRSM_OK;
 }
 

@@ -4,7 +4,7 @@
  * "rows cols nnz", then one entry a line with 1-based indices. Memory grows with the entries read, not with the number
  * promised. The other triangle of a symmetric file is not added (sptrsm_file_matrix_mirror does that).
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -207,6 +207,8 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
   sptrsm_file_matrix *M;
   spti_io_triplets t = {0};
   mtx_reader r = {.name = f->name};
+  if (f->path != NULL)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f->name, f->path);
   SPTI_IO_TRY(spti_io_matrix_new(&M, f->name));
   r.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   r.z = gzopen(f->name, "rb");
@@ -216,6 +218,7 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: does not end as it should; is it truncated?", f->name);
   if (r.c_locale != (locale_t)0) freelocale(r.c_locale);
   spti_io_triplets_free(&t);
+  if (status == SPTRSM_OK) status = spti_io_finish_matrix(M, o);
   if (status == SPTRSM_OK) *out = M;
   else sptrsm_file_matrix_free(M);
   return status;
