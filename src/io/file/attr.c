@@ -83,13 +83,13 @@ sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, cons
   return status;
 }
 
-sptrsm_status spti_io_text_dataset(char **out, spti_io_file *f, const spti_io_object *group, const char *name) {
+sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name) {
   *out = NULL;
   if (!spti_io_has(group, name)) return SPTRSM_OK;
   spti_io_object o;
-  SPTI_IO_TRY(spti_io_object_open(&o, f, group->id, group->where, name));
+  SPTI_IO_TRY(spti_io_object_open(&o, group, name));
   text_source s = {.id = o.id, .where = group->where, .name = name};
-  sptrsm_status status = o.type == H5I_DATASET ? spti_io_dataset_guard(f, o.id, o.where) : bad_text(&s, "is not a string");
+  sptrsm_status status = o.type == H5I_DATASET ? spti_io_dataset_guard(group->file, o.id, o.where) : bad_text(&s, "is not a string");
   if (status == SPTRSM_OK) status = read_text(out, &s);
   spti_io_object_close(&o);
   return status;

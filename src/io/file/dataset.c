@@ -192,19 +192,19 @@ static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
                           "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
 }
 
-sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_file *f, const spti_io_object *o) {
+sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_object *o) {
   *d = (spti_io_dataset){.id = o->id, .where = o->where};
   sptrsm_status status =
-      o->type == H5I_DATASET ? inspect(d, f) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
+      o->type == H5I_DATASET ? inspect(d, o->file) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
   if (status != SPTRSM_OK) spti_io_dataset_close(d);
   return status;
 }
 
-sptrsm_status spti_io_dataset_open(spti_io_dataset *d, spti_io_file *f, const spti_io_object *group, const char *name) {
+sptrsm_status spti_io_dataset_open(spti_io_dataset *d, const spti_io_object *group, const char *name) {
   spti_io_object o;
   *d = (spti_io_dataset){.id = -1};
-  SPTI_IO_TRY(spti_io_member_open(&o, f, group, name));
-  return spti_io_dataset_of(d, f, &o);
+  SPTI_IO_TRY(spti_io_member_open(&o, group, name));
+  return spti_io_dataset_of(d, &o);
 }
 
 void spti_io_dataset_close(spti_io_dataset *d) {

@@ -217,18 +217,18 @@ static void list_names(hid_t group, char *out, size_t bytes) {
   }
 }
 
-static sptrsm_status open_object(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name,
-                                 sptrsm_status absent) {
+static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
+  spti_io_file *f = parent->file;
   *o = (spti_io_object){.id = -1, .file = f};
-  SPTI_IO_TRY(spti_io_join(&o->where, parent_where, strcmp(name, ".") == 0 ? "" : name));
+  SPTI_IO_TRY(spti_io_join(&o->where, parent->where, strcmp(name, ".") == 0 ? "" : name));
   f->met_external = 0;
-  o->id = H5Oopen(parent, name, f->lapl);
+  o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
   sptrsm_status status;
-  htri_t exists = H5Lexists(parent, name, f->lapl);
+  htri_t exists = H5Lexists(parent->id, name, f->lapl);
   char names[400];
-  list_names(parent, names, sizeof names);
+  list_names(parent->id, names, sizeof names);
   if (f->met_external)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
   else if (o->id >= 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
@@ -238,23 +238,23 @@ static sptrsm_status open_object(spti_io_object *o, spti_io_file *f, hid_t paren
   return status;
 }
 
-sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name) {
-  return open_object(o, f, parent, parent_where, name, SPTRSM_ERR_IO);
+sptrsm_status spti_io_object_open(spti_io_object *o, const spti_io_object *parent, const char *name) {
+  return open_object(o, parent, name, SPTRSM_ERR_IO);
 }
 
-sptrsm_status spti_io_member_open(spti_io_object *o, spti_io_file *f, const spti_io_object *group, const char *name) {
-  return open_object(o, f, group->id, group->where, name, SPTRSM_ERR_STRUCTURE);
+sptrsm_status spti_io_member_open(spti_io_object *o, const spti_io_object *group, const char *name) {
+  return open_object(o, group, name, SPTRSM_ERR_STRUCTURE);
 }
 
 sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const char *path) {
-  char *root = NULL;
+  spti_io_object root = {.id = f->id, .type = H5I_FILE, .file = f};
   *o = (spti_io_object){.id = -1};
-  SPTI_IO_TRY(spti_io_allocate(&root, f->name, strlen(f->name) + 3));
-  strcpy(root, f->name);
-  strcat(root, ":/");
+  SPTI_IO_TRY(spti_io_allocate(&root.where, f->name, strlen(f->name) + 3));
+  strcpy(root.where, f->name);
+  strcat(root.where, ":/");
   while (path != NULL && path[0] == '/') path++;
-  sptrsm_status status = spti_io_object_open(o, f, f->id, root, path == NULL || path[0] == '\0' ? "." : path);
-  free(root);
+  sptrsm_status status = spti_io_object_open(o, &root, path == NULL || path[0] == '\0' ? "." : path);
+  free(root.where);
   return status;
 }
 

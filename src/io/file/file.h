@@ -51,9 +51,9 @@ sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
 size_t spti_io_cache_bytes(const spti_io_file *); /* size of HDF5's chunk cache, a part of the memory limit */
 sptrsm_status spti_io_check_options(const sptrsm_io_options *);
 
-sptrsm_status spti_io_object_open(spti_io_object *, spti_io_file *, hid_t parent, const char *parent_where, const char *name);
+sptrsm_status spti_io_object_open(spti_io_object *, const spti_io_object *parent, const char *name);
 /* Opens an object that its group must contain: where it is missing, the file is wrong (STRUCTURE) and not the name given (IO). */
-sptrsm_status spti_io_member_open(spti_io_object *, spti_io_file *, const spti_io_object *group, const char *name);
+sptrsm_status spti_io_member_open(spti_io_object *, const spti_io_object *group, const char *name);
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
 int spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
@@ -73,7 +73,7 @@ sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *
 sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where); /* *out NULL: no such attribute */
 sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
-sptrsm_status spti_io_text_dataset(char **out, spti_io_file *, const spti_io_object *group, const char *name); /* *out NULL: none */
+sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name); /* *out NULL: none */
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
 
 /* ---- dataset.c: stored numbers and arrays ---- */
@@ -99,9 +99,9 @@ typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
 } spti_io_slab;
 
 /* Opens a numeric dataset of rank 1 or 2 and refuses external storage, virtual datasets and unknown filters. */
-sptrsm_status spti_io_dataset_open(spti_io_dataset *, spti_io_file *, const spti_io_object *group, const char *name);
+sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
 /* The same of an open object, which belongs to the dataset afterwards, also after a failure. */
-sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_file *, const spti_io_object *);
+sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
 sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);

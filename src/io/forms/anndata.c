@@ -20,7 +20,7 @@ static sptrsm_status parse_format(said_format *out, const char *text, const char
   return SPTRSM_OK;
 }
 
-static sptrsm_status read_format(said_format *out, spti_io_file *f, const spti_io_object *group) {
+static sptrsm_status read_format(said_format *out, const spti_io_object *group) {
   static const char *const names[] = {"encoding-type", "h5sparse_format", "format"};
   *out = SAYS_NOTHING;
   char *text = NULL;
@@ -29,16 +29,16 @@ static sptrsm_status read_format(said_format *out, spti_io_file *f, const spti_i
     SPTI_IO_TRY(spti_io_attr_text(&text, group->id, names[k], group->where));
     if (text != NULL) name = names[k];
   }
-  if (text == NULL) SPTI_IO_TRY(spti_io_text_dataset(&text, f, group, "format"));
+  if (text == NULL) SPTI_IO_TRY(spti_io_text_dataset(&text, group, "format"));
   if (text == NULL) return SPTRSM_OK;
   sptrsm_status status = parse_format(out, text, group->where, name);
   free(text);
   return status;
 }
 
-static sptrsm_status length_of_indptr(int64_t *out, spti_io_file *f, const spti_io_object *group) {
+static sptrsm_status length_of_indptr(int64_t *out, const spti_io_object *group) {
   spti_io_dataset d;
-  SPTI_IO_TRY(spti_io_dataset_open(&d, f, group, "indptr"));
+  SPTI_IO_TRY(spti_io_dataset_open(&d, group, "indptr"));
   *out = d.count;
   sptrsm_status status =
       d.count > 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty; pointers begin with a 0, even of no rows", d.where);
@@ -46,17 +46,17 @@ static sptrsm_status length_of_indptr(int64_t *out, spti_io_file *f, const spti_
   return status;
 }
 
-sptrsm_status spti_io_match_anndata(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
+sptrsm_status spti_io_match_anndata(spti_io_form *form, const spti_io_object *group) {
   if (!spti_io_has(group, "data") || !spti_io_has(group, "indices") || !spti_io_has(group, "indptr")) return SPTRSM_OK;
   said_format format;
   int has_shape, encoded;
   int64_t shape[2];
   SPTI_IO_TRY(spti_io_attr_exists(&encoded, group->id, "encoding-type", group->where));
-  SPTI_IO_TRY(read_format(&format, f, group));
-  SPTI_IO_TRY(spti_io_read_shape(&has_shape, shape, f, group));
+  SPTI_IO_TRY(read_format(&format, group));
+  SPTI_IO_TRY(spti_io_read_shape(&has_shape, shape, group));
   if (!has_shape) {
     int64_t length;
-    SPTI_IO_TRY(length_of_indptr(&length, f, group));
+    SPTI_IO_TRY(length_of_indptr(&length, group));
     shape[0] = shape[1] = length - 1;
   }
   form->kind = SPTI_COMPRESSED;

@@ -105,8 +105,7 @@ static sptrsm_status read_description(spti_io_form *form, const json_t *root, co
   return own != NULL ? spti_io_form_triangle(form, own, where) : SPTRSM_OK;
 }
 
-sptrsm_status spti_io_match_binsparse(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
-  (void)f;
+sptrsm_status spti_io_match_binsparse(spti_io_form *form, const spti_io_object *group) {
   char *text;
   SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "binsparse", group->where));
   if (text == NULL) return SPTRSM_OK;

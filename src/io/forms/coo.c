@@ -4,11 +4,11 @@
  */
 #include "io/forms/form.h"
 
-sptrsm_status spti_io_match_coo(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
+sptrsm_status spti_io_match_coo(spti_io_form *form, const spti_io_object *group) {
   if (!spti_io_has(group, "row") || !spti_io_has(group, "col") || !spti_io_has(group, "data")) return SPTRSM_OK;
   int found;
   int64_t shape[2] = {-1, -1};
-  SPTI_IO_TRY(spti_io_read_shape(&found, shape, f, group));
+  SPTI_IO_TRY(spti_io_read_shape(&found, shape, group));
   if (found) SPTI_IO_TRY(spti_io_check_shape(shape[0], shape[1], group->where));
   form->kind = SPTI_COORDINATE;
   form->rule = found ? "COO row/col/data" : "COO row/col/data, no shape said: square, as large as the largest index";

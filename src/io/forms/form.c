@@ -13,12 +13,12 @@ sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where)
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], spti_io_file *f, const spti_io_object *group) {
+sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], const spti_io_object *group) {
   SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "shape", group->where));
   if (!*found) SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "h5sparse_shape", group->where));
   if (*found || !spti_io_has(group, "shape")) return SPTRSM_OK;
   spti_io_dataset d;
-  SPTI_IO_TRY(spti_io_dataset_open(&d, f, group, "shape"));
+  SPTI_IO_TRY(spti_io_dataset_open(&d, group, "shape"));
   sptrsm_status status =
       d.count == 2 ? spti_io_read_i64(&d, shape) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: must hold two integers", d.where);
   *found = status == SPTRSM_OK;

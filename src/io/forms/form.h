@@ -26,20 +26,20 @@ typedef struct {
 /* ---- detect.c ---- */
 
 /* kind is NONE for a group of no known form. STRUCTURE: the group claims a form and breaks its rules. */
-sptrsm_status spti_io_detect(spti_io_form *, spti_io_file *, const spti_io_object *group);
+sptrsm_status spti_io_detect(spti_io_form *, const spti_io_object *group);
 
 /* ---- binsparse.c, matlab.c, anndata.c, coo.c: one matcher each; kind stays NONE where the group is of another form ---- */
 
-sptrsm_status spti_io_match_binsparse(spti_io_form *, spti_io_file *, const spti_io_object *group);
-sptrsm_status spti_io_match_matlab(spti_io_form *, spti_io_file *, const spti_io_object *group);
-sptrsm_status spti_io_match_anndata(spti_io_form *, spti_io_file *, const spti_io_object *group);
-sptrsm_status spti_io_match_coo(spti_io_form *, spti_io_file *, const spti_io_object *group);
+sptrsm_status spti_io_match_binsparse(spti_io_form *, const spti_io_object *group);
+sptrsm_status spti_io_match_matlab(spti_io_form *, const spti_io_object *group);
+sptrsm_status spti_io_match_anndata(spti_io_form *, const spti_io_object *group);
+sptrsm_status spti_io_match_coo(spti_io_form *, const spti_io_object *group);
 
 /* ---- form.c: what the matchers share ---- */
 
 sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where); /* 0 <= rows, cols <= INT32_MAX */
 /* Reads attribute shape or h5sparse_shape, or dataset shape. */
-sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], spti_io_file *, const spti_io_object *group);
+sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], const spti_io_object *group);
 sptrsm_status spti_io_form_triangle(spti_io_form *, const json_t *object, const char *where); /* {"uplo", "diag", "structure"} */
 sptrsm_status spti_io_set_structure(spti_io_form *, const char *structure, const char *where);
 

@@ -5,13 +5,13 @@
  */
 #include "io/forms/form.h"
 
-sptrsm_status spti_io_match_matlab(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
+sptrsm_status spti_io_match_matlab(spti_io_form *form, const spti_io_object *group) {
   int found;
   int64_t rows = 0;
   SPTI_IO_TRY(spti_io_attr_integers(&found, &rows, 1, group->id, "MATLAB_sparse", group->where));
   if (!found) return SPTRSM_OK;
   spti_io_dataset jc;
-  SPTI_IO_TRY(spti_io_dataset_open(&jc, f, group, "jc"));
+  SPTI_IO_TRY(spti_io_dataset_open(&jc, group, "jc"));
   form->kind = SPTI_COMPRESSED;
   form->rule = "MATLAB v7.3";
   form->format = SPTRSM_CSC;

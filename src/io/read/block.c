@@ -64,7 +64,7 @@ static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) 
 /* ---- forms ---- */
 
 static sptrsm_status open_binsparse(spti_io_block_source *s, const spti_io_form *form, const spti_io_object *group) {
-  SPTI_IO_TRY(spti_io_dataset_open(&s->d, s->file, group, form->val));
+  SPTI_IO_TRY(spti_io_dataset_open(&s->d, group, form->val));
   s->flat = 1;
   s->pairs = form->pairs;
   s->rows = form->rows;
@@ -87,7 +87,7 @@ static sptrsm_status open_binsparse(spti_io_block_source *s, const spti_io_form 
 static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int32_t n, const sptrsm_io_options *options) {
   if (o->type == H5I_GROUP) {
     spti_io_form form;
-    SPTI_IO_TRY(spti_io_detect(&form, s->file, o));
+    SPTI_IO_TRY(spti_io_detect(&form, o));
     if (form.kind == SPTI_DENSE) return open_binsparse(s, &form, o);
     if (form.kind != SPTI_NONE)
       return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a sparse matrix (%s), a dense block is needed", o->where, form.rule);
@@ -95,7 +95,7 @@ static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int
   }
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
-  SPTI_IO_TRY(spti_io_dataset_of(&s->d, s->file, &taken));
+  SPTI_IO_TRY(spti_io_dataset_of(&s->d, &taken));
   if (s->d.rank == 2) return decide_order(s, n, options->order);
   s->rows = s->d.count;
   s->cols = 1;
@@ -162,7 +162,7 @@ static sptrsm_status open_block(spti_io_block_source *s, sptrsm_file_block *X, s
 static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char *where, const sptrsm_io_options *options) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_object_open_path(o, f, NULL));
-  sptrsm_status status = spti_io_detect(&form, f, o);
+  sptrsm_status status = spti_io_detect(&form, o);
   if (status != SPTRSM_OK || form.kind == SPTI_DENSE) return status;
   int has_b = spti_io_has(o, "B");
   spti_io_object_close(o);

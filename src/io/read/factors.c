@@ -27,8 +27,8 @@ void sptrsm_file_factors_free(sptrsm_file_factors *F) {
 
 static sptrsm_status load_member(sptrsm_file_matrix **out, spti_io_factor_reader *r, const char *name, const sptrsm_io_options *o) {
   spti_io_object group;
-  SPTI_IO_TRY(spti_io_object_open(&group, r->file, r->group->id, r->group->where, name));
-  sptrsm_status status = spti_io_matrix_load(out, r->file, &group, o);
+  SPTI_IO_TRY(spti_io_object_open(&group, r->group, name));
+  sptrsm_status status = spti_io_matrix_load(out, &group, o);
   spti_io_object_close(&group);
   return status;
 }
@@ -105,7 +105,7 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
   for (int k = 0; k < 4; k++) {
     spti_io_object o;
     if (!spti_io_has(r->group, names[k])) continue;
-    SPTI_IO_TRY(spti_io_object_open(&o, r->file, r->group->id, r->group->where, names[k]));
+    SPTI_IO_TRY(spti_io_object_open(&o, r->group, names[k]));
     int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
     spti_io_object_close(&o);
     if (vector) continue;
@@ -204,10 +204,10 @@ static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options 
 
 static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_options *o) {
   spti_io_form form;
-  SPTI_IO_TRY(spti_io_detect(&form, r->file, r->group));
+  SPTI_IO_TRY(spti_io_detect(&form, r->group));
   if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP) SPTI_IO_TRY(load_set(r, o));
   else {
-    SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->file, r->group, o));
+    SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->group, o));
     SPTI_IO_TRY(take_single(r, o, ""));
   }
   SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->group->id, "source", r->group->where));

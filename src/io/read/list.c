@@ -71,7 +71,7 @@ static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
 }
 
 /* Size and value type of a sparse group or a Binsparse block, without reading its arrays. */
-static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object *group, const spti_io_form *form) {
+static void describe_form(sptrsm_file_entry *e, const spti_io_object *group, const spti_io_form *form) {
   spti_io_dataset d;
   e->kind = form->kind == SPTI_DENSE ? "block" : "matrix";
   e->rule = form->rule;
@@ -79,28 +79,31 @@ static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object 
   e->cols = form->cols;
   e->nnz = form->kind == SPTI_DENSE ? -1 : form->nnz;
   const char *indices = form->kind == SPTI_COMPRESSED ? form->idx : form->col;
-  if (indices != NULL && spti_io_dataset_open(&d, w->file, group, indices) == SPTRSM_OK) {
+  if (indices != NULL && spti_io_dataset_open(&d, group, indices) == SPTRSM_OK) {
     e->nnz = d.count;
     spti_io_dataset_close(&d);
   }
-  if (form->val != NULL && spti_io_dataset_open(&d, w->file, group, form->val) == SPTRSM_OK) {
+  if (form->val != NULL && spti_io_dataset_open(&d, group, form->val) == SPTRSM_OK) {
     memcpy(e->type, d.number.name, sizeof e->type);
     if (form->pairs) snprintf(e->type, sizeof e->type, "%s", d.number.dtype == SPTRSM_F32 ? "c64" : "c128");
     spti_io_dataset_close(&d);
   }
 }
 
-static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *where) {
+static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *path) {
   if (w->list.count >= LIST_ENTRIES)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, LIST_ENTRIES);
   SPTI_IO_TRY(grow(&w->list.entries, &w->room, w->list.count, sizeof *w->list.entries, w->file->name));
   sptrsm_file_entry *e = &w->list.entries[w->list.count];
   *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
-  SPTI_IO_TRY(spti_io_copy(&e->path, where + strlen(w->file->name) + 1)); /* behind "FILE:" */
+  SPTI_IO_TRY(spti_io_copy(&e->path, path));
   w->list.count++;
   *out = e;
   return SPTRSM_OK;
 }
+
+/* The object in "FILE:/path". */
+static const char *path_of(const walker *w, const char *where) { return where + strlen(w->file->name) + 1; }
 
 /* ---- the walk ---- */
 
@@ -116,8 +119,8 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
   if (H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT) != length) name[0] = '\0';
   sptrsm_status status = spti_io_join(&where, group->where, name);
   if (status == SPTRSM_OK) {
-    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
-    else if ((status = add_entry(&e, w, where)) == SPTRSM_OK)
+    if (spti_io_object_open(&child, group, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
+    else if ((status = add_entry(&e, w, path_of(w, where))) == SPTRSM_OK)
       e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
     spti_io_object_close(&child);
     free(where);
@@ -143,17 +146,17 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
   spti_io_dataset d;
   spti_io_form form;
   if (o->type == H5I_GROUP) {
-    sptrsm_status detected = spti_io_detect(&form, w->file, o);
+    sptrsm_status detected = spti_io_detect(&form, o);
     if (detected == SPTRSM_OK && form.kind == SPTI_NONE) return visit_group(w, o, depth);
-    SPTI_IO_TRY(add_entry(&e, w, o->where));
-    if (detected == SPTRSM_OK) describe_form(e, w, o, &form);
+    SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where)));
+    if (detected == SPTRSM_OK) describe_form(e, o, &form);
     else e->rule = "claims a known form, but breaks it";
     return SPTRSM_OK;
   }
-  SPTI_IO_TRY(add_entry(&e, w, o->where));
+  SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where)));
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
-  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK) describe_dataset(e, &d);
+  if (spti_io_dataset_of(&d, &taken) == SPTRSM_OK) describe_dataset(e, &d);
   else e->rule = "not a vector or block of numbers";
   spti_io_dataset_close(&d);
   return SPTRSM_OK;
@@ -187,13 +190,8 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, int set
 static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
   sptrsm_file_matrix *M;
   sptrsm_file_entry *e;
-  char *root;
   SPTI_IO_TRY(spti_io_mtx_load(&M, w->file, o));
-  sptrsm_status status = spti_io_join(&root, w->file->name, ":");
-  if (status == SPTRSM_OK) {
-    status = add_entry(&e, w, root);
-    free(root);
-  }
+  sptrsm_status status = add_entry(&e, w, ":");
   if (status == SPTRSM_OK) {
     static const char *const types[] = {"f32", "f64", "c64", "c128"};
     e->kind = "matrix";

@@ -9,7 +9,6 @@
 #include <string.h>
 
 typedef struct { /* what a load works with */
-  spti_io_file *file;
   const spti_io_object *group;
   const spti_io_form *form;
   const sptrsm_io_options *options;
@@ -84,9 +83,9 @@ static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, i
 static sptrsm_status read_compressed(matrix_reader *r) {
   const spti_io_form *form = r->form;
   sptrsm_file_matrix *M = r->M;
-  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->file, r->group, form->ptr));
-  if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, form->idx));
-  if (form->val != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, form->val));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, form->ptr));
+  if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, form->idx));
+  if (form->val != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, form->val));
   M->rows = form->rows;
   M->cols = form->cols;
   int64_t major = spti_io_major(M), minor = M->format == SPTRSM_CSR ? M->cols : M->rows, nnz = form->idx != NULL ? r->b.count : 0;
@@ -100,7 +99,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
     SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, M->where));
   }
   size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
-  SPTI_IO_TRY(spti_io_check_memory(r->file, M->where, bytes, "raise the limit"));
+  SPTI_IO_TRY(spti_io_check_memory(r->group->file, M->where, bytes, "raise the limit"));
   SPTI_IO_TRY(spti_io_allocate(&M->ptr, M->where, spti_io_bytes(major + 1, sizeof *M->ptr)));
   SPTI_IO_TRY(spti_io_read_i64(&r->a, M->ptr));
   SPTI_IO_TRY(check_pointers(r, major, nnz));
@@ -116,7 +115,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
   size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
   size_t bytes = spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
-  return spti_io_check_memory(r->file, r->M->where, bytes, "raise the limit");
+  return spti_io_check_memory(r->group->file, r->M->where, bytes, "raise the limit");
 }
 
 static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
@@ -141,9 +140,9 @@ static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
 }
 
 static sptrsm_status read_coordinate(matrix_reader *r) {
-  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->file, r->group, r->form->row));
-  SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, r->form->col));
-  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, r->form->val));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, r->form->row));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, r->form->col));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, r->form->val));
   if (r->a.count != r->b.count)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where,
                             (long long)r->b.count);
@@ -182,9 +181,9 @@ static sptrsm_status load_form(matrix_reader *r) {
   return read_extras(r);
 }
 
-sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, const spti_io_object *group, const sptrsm_io_options *o) {
+sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object *group, const sptrsm_io_options *o) {
   spti_io_form form;
-  SPTI_IO_TRY(spti_io_detect(&form, f, group));
+  SPTI_IO_TRY(spti_io_detect(&form, group));
   if (form.kind == SPTI_DENSE)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
   if (form.kind == SPTI_NONE) {
@@ -194,7 +193,7 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, con
                             "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data)%s",
                             group->where, candidates[0] != '\0' ? candidates : "; name it as FILE:/path, see sptrsm-info");
   }
-  matrix_reader r = {.file = f, .group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
+  matrix_reader r = {.group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
   SPTI_IO_TRY(spti_io_matrix_new(&r.M, group->where));
   sptrsm_status status = load_form(&r);
   spti_io_dataset_close(&r.a);
@@ -216,7 +215,7 @@ sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *wher
     status = spti_io_mtx_load(&M, &f, o);
   } else {
     status = spti_io_object_open_path(&group, &f, f.path);
-    if (status == SPTRSM_OK) status = spti_io_matrix_load(&M, &f, &group, o);
+    if (status == SPTRSM_OK) status = spti_io_matrix_load(&M, &group, o);
     spti_io_object_close(&group);
   }
   status = spti_io_file_end(&f, status);

@@ -44,7 +44,7 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
 /* ---- mtx.c, matrix.c: loading a sparse matrix ---- */
 
 sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *, const sptrsm_io_options *);
-sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *, const spti_io_object *, const sptrsm_io_options *);
+sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object *, const sptrsm_io_options *);
 
 /* ---- triangle.c ---- */
 

@@ -22,7 +22,7 @@ static void add_rule(spti_io_factor_reader *r, const char *name, const char *mea
 
 /* Opens a vector of n numbers. */
 static sptrsm_status open_vector(spti_io_dataset *d, spti_io_factor_reader *r, const char *name, int64_t n) {
-  SPTI_IO_TRY(spti_io_dataset_open(d, r->file, r->group, name));
+  SPTI_IO_TRY(spti_io_dataset_open(d, r->group, name));
   if (d->count == n && (d->rank == 1 || d->dims[0] == n || d->dims[1] == n)) return SPTRSM_OK;
   sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, the factors have order %lld", d->where,
                                           (long long)d->count, (long long)n);
@@ -276,7 +276,7 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   int found;
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_dataset_open(&d, r->file, r->group, "D_sub"));
+  SPTI_IO_TRY(spti_io_dataset_open(&d, r->group, "D_sub"));
   sptrsm_status status = d.count == n || d.count == n - 1
                              ? SPTRSM_OK
                              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where,
