@@ -31,9 +31,9 @@ void spti_io_turn_end(const spti_io_turn *t) {
 
 /* ---- where a dataset lies ---- */
 
-static int is_contiguous(hid_t dataset) {
+static bool is_contiguous(hid_t dataset) {
   hid_t plist = H5Dget_create_plist(dataset);
-  int good = plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0;
+  bool good = plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0;
   if (plist >= 0) H5Pclose(plist);
   return good;
 }
@@ -42,7 +42,7 @@ static int is_contiguous(hid_t dataset) {
 static int descriptor(hid_t file) {
   void *handle = NULL;
   hid_t access = H5Fget_access_plist(file);
-  int plain = access >= 0 && H5Pget_driver(access) == H5FD_SEC2;
+  bool plain = access >= 0 && H5Pget_driver(access) == H5FD_SEC2;
   if (access >= 0) H5Pclose(access);
   return plain && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle != NULL ? *(const int *)handle : -1;
 }
@@ -54,36 +54,38 @@ int spti_io_descriptor(const spti_io_dataset *d) {
   return fd;
 }
 
-int spti_io_is_external(const spti_io_dataset *d, const spti_io_file *f) {
+bool spti_io_is_external(const spti_io_dataset *d, const spti_io_file *f) {
   hid_t plist = H5Dget_create_plist(d->id);
-  int fd = spti_io_descriptor(d), inside = plist >= 0 && fd >= 0 && fd == descriptor(f->id);
-  if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = 0;
-  if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = 0;
+  int fd = spti_io_descriptor(d);
+  bool inside = plist >= 0 && fd >= 0 && fd == descriptor(f->id);
+  if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = false;
+  if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = false;
   if (plist >= 0) H5Pclose(plist);
   return !inside;
 }
 
-int spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, int pairs, sptrsm_dtype dtype) {
+bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, bool pairs, sptrsm_dtype dtype) {
   struct stat file;
-  int is_complex = pairs || d->number.is_complex, fd = spti_io_descriptor(d);
-  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return 0;
+  bool is_complex = pairs || d->number.is_complex;
+  int fd = spti_io_descriptor(d);
+  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return false;
   hid_t stored = H5Dget_type(d->id), wanted = spti_io_memory_type(&d->number, dtype);
-  int same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
+  bool same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
   if (stored >= 0) H5Tclose(stored);
   if (wanted >= 0) H5Tclose(wanted);
   haddr_t at = H5Dget_offset(d->id);
   size_t each = sptrsm_dtype_bytes(dtype), bytes = spti_io_bytes(span->rows, spti_io_bytes(span->cols, each));
-  if (!same || at == HADDR_UNDEF || fstat(fd, &file) != 0 || bytes > INT64_MAX - at || at + bytes > (haddr_t)file.st_size) return 0;
+  if (!same || at == HADDR_UNDEF || fstat(fd, &file) != 0 || bytes > INT64_MAX - at || at + bytes > (haddr_t)file.st_size) return false;
   span->fd = fd;
   span->at = (off_t)at;
   span->each = each;
-  return 1;
+  return true;
 }
 
 /* ---- moving columns ---- */
 
 /* All of it, or -1 with errno; errno 0: the file ended. */
-static int move_bytes(int fd, char *data, size_t bytes, off_t at, int writing) {
+static int move_bytes(int fd, char *data, size_t bytes, off_t at, bool writing) {
   while (bytes > 0) {
     errno = 0;
     ssize_t moved = writing ? pwrite(fd, data, bytes, at) : pread(fd, data, bytes, at);
@@ -97,8 +99,8 @@ static int move_bytes(int fd, char *data, size_t bytes, off_t at, int writing) {
 }
 
 /* Rows in C order lie cols apart in the file and width apart in memory; columns in F order lie together in both. */
-static int move_columns(const spti_io_span *s, int64_t first, int64_t width, char *data, int writing) {
-  int rows = s->layout == SPTRSM_ROW_MAJOR && width < s->cols;
+static int move_columns(const spti_io_span *s, int64_t first, int64_t width, char *data, bool writing) {
+  bool rows = s->layout == SPTRSM_ROW_MAJOR && width < s->cols;
   int64_t lines = rows ? s->rows : 1, skip = s->layout == SPTRSM_ROW_MAJOR ? first : first * s->rows;
   size_t bytes = (size_t)(rows ? width : width * s->rows) * s->each;
   for (int64_t i = 0; i < lines; i++)
@@ -108,13 +110,13 @@ static int move_columns(const spti_io_span *s, int64_t first, int64_t width, cha
 }
 
 sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t width, void *out, const char *where) {
-  if (move_columns(s, first, width, out, 0) == 0) return SPTRSM_OK;
+  if (move_columns(s, first, width, out, false) == 0) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be read: %s", where, (long long)first, (long long)(first + width),
                           errno != 0 ? strerror(errno) : "the file became shorter");
 }
 
 sptrsm_status spti_io_span_write(const spti_io_span *s, int64_t first, int64_t width, const void *data, const char *where) {
-  if (move_columns(s, first, width, (char *)data, 1) == 0) {
+  if (move_columns(s, first, width, (char *)data, true) == 0) {
     off_t skip = (off_t)(first * s->rows * (int64_t)s->each);
     /* On its way to the disk at once, so that a later fdatasync has little to wait for. Advice only. */
     if (s->layout == SPTRSM_COL_MAJOR)

@@ -46,24 +46,24 @@ static herr_t forgiving_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing) {
 }
 
 /* The class of sec2 can only be had from an open file. */
-static int copy_plain_driver(const char *name) {
+static bool copy_plain_driver(const char *name) {
   hid_t plist = H5Pcreate(H5P_FILE_ACCESS);
   H5FD_t *file = NULL;
   if (plist >= 0 && H5Pset_fapl_sec2(plist) >= 0) file = H5FDopen(name, H5F_ACC_RDWR, plist, HADDR_UNDEF);
   if (plist >= 0) H5Pclose(plist);
-  if (file == NULL) return 0;
+  if (file == NULL) return false;
   plain = *file->cls;
   H5FDclose(file);
   forgiving = plain;
   forgiving.name = "sptrsm_output";
   forgiving.write = forgiving_write;
   forgiving.truncate = forgiving_truncate;
-  return 1;
+  return true;
 }
 
 int spti_io_driver_error(void) { return first_error; }
 
-static hid_t open_with_driver(const char *name, int create) {
+static hid_t open_with_driver(const char *name, bool create) {
   first_error = 0;
   if (driver < 0 || H5Iis_valid(driver) <= 0) driver = copy_plain_driver(name) ? H5FDregister(&forgiving) : -1;
   hid_t plist = H5Pcreate(H5P_FILE_ACCESS), id = -1;
@@ -73,6 +73,6 @@ static hid_t open_with_driver(const char *name, int create) {
   return id;
 }
 
-hid_t spti_io_driver_create(const char *name) { return open_with_driver(name, 1); }
+hid_t spti_io_driver_create(const char *name) { return open_with_driver(name, true); }
 
-hid_t spti_io_driver_open(const char *name) { return open_with_driver(name, 0); }
+hid_t spti_io_driver_open(const char *name) { return open_with_driver(name, false); }

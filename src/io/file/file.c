@@ -97,7 +97,7 @@ sptrsm_status spti_io_join(char **out, const char *where, const char *name) {
 
 /* ---- the file ---- */
 
-static int is_file(const char *name) {
+static bool is_file(const char *name) {
   struct stat s;
   return stat(name, &s) == 0 && !S_ISDIR(s.st_mode);
 }
@@ -117,12 +117,13 @@ static sptrsm_status split(spti_io_file *f, const char *where) {
   return SPTRSM_OK;
 }
 
-static int is_matrix_market(const char *name) {
+static bool is_matrix_market(const char *name) {
   static const char banner[] = "%%MatrixMarket";
   char head[sizeof banner] = "";
   gzFile z = gzopen(name, "rb");
-  if (z == NULL) return 0;
-  int got = gzread(z, head, sizeof banner - 1), damaged_gzip = got < 0 && !gzdirect(z); /* mtx.c says what is wrong with it */
+  if (z == NULL) return false;
+  int got = gzread(z, head, sizeof banner - 1);
+  bool damaged_gzip = got < 0 && !gzdirect(z); /* mtx.c says what is wrong with it */
   gzclose(z);
   return damaged_gzip || (got == (int)sizeof banner - 1 && strncasecmp(head, banner, sizeof banner - 1) == 0);
 }
@@ -194,12 +195,12 @@ sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
 
 /* HDF5 1.10 frees what it never set where it lists the names of a group in their order and one of its links is damaged. A look for a
  * name that is not there reads the links of a small group, names in no order those of a large one, and both fail in good order. */
-int spti_io_has_sound_links(hid_t group) {
+bool spti_io_has_sound_links(hid_t group) {
   H5G_info_t info;
-  if (H5Lexists(group, "\1no such name", H5P_DEFAULT) < 0 || H5Gget_info(group, &info) < 0) return 0;
+  if (H5Lexists(group, "\1no such name", H5P_DEFAULT) < 0 || H5Gget_info(group, &info) < 0) return false;
   for (hsize_t i = 0; i < info.nlinks && info.storage_type == H5G_STORAGE_TYPE_DENSE; i++)
-    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_NATIVE, i, NULL, 0, H5P_DEFAULT) < 0) return 0;
-  return 1;
+    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_NATIVE, i, NULL, 0, H5P_DEFAULT) < 0) return false;
+  return true;
 }
 
 /* Says what a group holds, so that a wrong name is easily put right: "it holds A, L, U". */
@@ -221,7 +222,7 @@ static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent
   spti_io_file *f = parent->file;
   *o = (spti_io_object){.id = -1, .file = f};
   SPTI_IO_TRY(spti_io_join(&o->where, parent->where, strcmp(name, ".") == 0 ? "" : name));
-  f->met_external = 0;
+  f->met_external = false;
   o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
@@ -265,8 +266,8 @@ void spti_io_object_close(spti_io_object *o) {
 }
 
 /* A look-up that fails (no memory, damaged file) is noted: taking it for "absent" could change what a file means. */
-int spti_io_has(const spti_io_object *group, const char *name) {
+bool spti_io_has(const spti_io_object *group, const char *name) {
   htri_t exists = group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
-  if (exists < 0) group->file->lookup_failed = 1;
+  if (exists < 0) group->file->lookup_failed = true;
   return exists > 0;
 }

@@ -29,10 +29,10 @@ typedef struct {
   char *name; /* as given, without the object */
   char *path; /* "/L" as given, or NULL */
   size_t memory_limit;
-  int allow_external;
-  int lookup_failed; /* set when HDF5 could not say whether a name exists */
-  int met_external;  /* set when an external link was refused */
-  int matrix_market;
+  bool allow_external;
+  bool lookup_failed; /* set when HDF5 could not say whether a name exists */
+  bool met_external;  /* set when an external link was refused */
+  bool matrix_market;
   H5E_auto2_t old_report; /* the caller's HDF5 error report, put back on close */
   void *old_report_data;
 } spti_io_file;
@@ -56,8 +56,8 @@ sptrsm_status spti_io_object_open(spti_io_object *, const spti_io_object *parent
 sptrsm_status spti_io_member_open(spti_io_object *, const spti_io_object *group, const char *name);
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
-int spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
-int spti_io_has_sound_links(hid_t group);                       /* may its names be listed by index? HDF5 1.10 crashes otherwise */
+bool spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
+bool spti_io_has_sound_links(hid_t group);                       /* may its names be listed by index? HDF5 1.10 crashes otherwise */
 
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
@@ -70,16 +70,16 @@ sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *
 
 /* ---- attr.c: attributes, text and JSON ---- */
 
-sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, const char *where);
+sptrsm_status spti_io_attr_exists(bool *found, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where); /* *out NULL: no such attribute */
-sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
+sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name); /* *out NULL: none */
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
 
 /* ---- dataset.c: stored numbers and arrays ---- */
 
 typedef struct { /* the type of a stored number */
-  int is_integer, is_complex;
+  bool is_integer, is_complex;
   sptrsm_dtype dtype; /* type in memory unless the caller asks for another one */
   char re[8], im[8];  /* member names of a complex compound */
   char name[16];      /* "f64", "int32", "c128" */
@@ -108,11 +108,11 @@ sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
 void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
 /* Reads count elements (all, or those of slab) as dtype. pairs: complex numbers are stored as interleaved reals. */
-sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype,
+sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, bool pairs, sptrsm_dtype dtype,
                                   void *out);
 /* The HDF5 type that reads such numbers as dtype, both real or both complex; the caller closes it; -1 on failure. */
 hid_t spti_io_memory_type(const spti_io_number *, sptrsm_dtype);
-int spti_io_is_complex(sptrsm_dtype);
+bool spti_io_is_complex(sptrsm_dtype);
 sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
 /* Chooses the type in memory: `asked`, or the stored type for AS_STORED. Complex to real is refused. */
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where);
@@ -136,10 +136,10 @@ typedef struct { /* a dense block that lies contiguously in an open file, in the
   sptrsm_layout layout;
 } spti_io_span;
 /* Completes a span whose rows, cols and layout are set. Nonzero: the dataset lies in its file exactly as it would in memory. */
-int spti_io_find_span(spti_io_span *, const spti_io_dataset *, int pairs, sptrsm_dtype);
+bool spti_io_find_span(spti_io_span *, const spti_io_dataset *, bool pairs, sptrsm_dtype);
 int spti_io_descriptor(const spti_io_dataset *); /* file descriptor of the dataset's file; -1: not a plain file to HDF5 */
 /* Nonzero: some of the numbers are in another file than the one opened. */
-int spti_io_is_external(const spti_io_dataset *, const spti_io_file *);
+bool spti_io_is_external(const spti_io_dataset *, const spti_io_file *);
 /* Columns [first, first + width), densely in memory. */
 sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);
 sptrsm_status spti_io_span_write(const spti_io_span *, int64_t first, int64_t width, const void *data, const char *where);

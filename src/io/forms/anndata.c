@@ -49,7 +49,7 @@ static sptrsm_status length_of_indptr(int64_t *out, const spti_io_object *group)
 sptrsm_status spti_io_match_anndata(spti_io_form *form, const spti_io_object *group) {
   if (!spti_io_has(group, "data") || !spti_io_has(group, "indices") || !spti_io_has(group, "indptr")) return SPTRSM_OK;
   said_format format;
-  int has_shape, encoded;
+  bool has_shape, encoded;
   int64_t shape[2];
   SPTI_IO_TRY(spti_io_attr_exists(&encoded, group->id, "encoding-type", group->where));
   SPTI_IO_TRY(read_format(&format, group));

@@ -6,7 +6,7 @@
 
 sptrsm_status spti_io_match_coo(spti_io_form *form, const spti_io_object *group) {
   if (!spti_io_has(group, "row") || !spti_io_has(group, "col") || !spti_io_has(group, "data")) return SPTRSM_OK;
-  int found;
+  bool found;
   int64_t shape[2] = {-1, -1};
   SPTI_IO_TRY(spti_io_read_shape(&found, shape, group));
   if (found) SPTI_IO_TRY(spti_io_check_shape(shape[0], shape[1], group->where));

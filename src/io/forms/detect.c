@@ -27,7 +27,7 @@ sptrsm_status spti_io_detect(spti_io_form *form, const spti_io_object *group) {
   if (group->type != H5I_GROUP) return SPTRSM_OK;
   for (size_t k = 0; k < sizeof matchers / sizeof matchers[0] && form->kind == SPTI_NONE; k++) SPTI_IO_TRY(matchers[k](form, group));
   if (form->kind == SPTI_NONE) return SPTRSM_OK;
-  int has_shape = form->kind == SPTI_COMPRESSED || form->rows >= 0 || form->cols >= 0; /* COO may have none */
+  bool has_shape = form->kind == SPTI_COMPRESSED || form->rows >= 0 || form->cols >= 0; /* COO may have none */
   if (has_shape) SPTI_IO_TRY(spti_io_check_shape(form->rows, form->cols, group->where));
   return read_own_attribute(form, group);
 }

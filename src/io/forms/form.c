@@ -13,7 +13,7 @@ sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where)
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], const spti_io_object *group) {
+sptrsm_status spti_io_read_shape(bool *found, int64_t shape[2], const spti_io_object *group) {
   SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "shape", group->where));
   if (!*found) SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "h5sparse_shape", group->where));
   if (*found || !spti_io_has(group, "shape")) return SPTRSM_OK;

@@ -16,9 +16,9 @@ typedef struct {
   sptrsm_layout layout;                    /* of DENSE */
   int64_t rows, cols, nnz;                 /* -1: not said, the arrays decide */
   const char *ptr, *idx, *row, *col, *val; /* names of the datasets; val NULL: nnz = 0 and nothing stored */
-  int pairs;                               /* complex values are stored as interleaved reals */
-  int iso;                                 /* one stored value stands for all entries */
-  int format_guessed;                      /* CSR was taken because the file names no format */
+  bool pairs;                               /* complex values are stored as interleaved reals */
+  bool iso;                                 /* one stored value stands for all entries */
+  bool format_guessed;                      /* CSR was taken because the file names no format */
   sptrsm_symmetry symmetry;
   int uplo, diag; /* sptrsm_uplo and sptrsm_diag, or AS_STORED: not said */
 } spti_io_form;
@@ -39,7 +39,7 @@ sptrsm_status spti_io_match_coo(spti_io_form *, const spti_io_object *group);
 
 sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where); /* 0 <= rows, cols <= INT32_MAX */
 /* Reads attribute shape or h5sparse_shape, or dataset shape. */
-sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], const spti_io_object *group);
+sptrsm_status spti_io_read_shape(bool *found, int64_t shape[2], const spti_io_object *group);
 sptrsm_status spti_io_form_triangle(spti_io_form *, const json_t *object, const char *where); /* {"uplo", "diag", "structure"} */
 sptrsm_status spti_io_set_structure(spti_io_form *, const char *structure, const char *where);
 

@@ -6,7 +6,7 @@
 #include "io/forms/form.h"
 
 sptrsm_status spti_io_match_matlab(spti_io_form *form, const spti_io_object *group) {
-  int found;
+  bool found;
   int64_t rows = 0;
   SPTI_IO_TRY(spti_io_attr_integers(&found, &rows, 1, group->id, "MATLAB_sparse", group->where));
   if (!found) return SPTRSM_OK;
@@ -18,7 +18,7 @@ sptrsm_status spti_io_match_matlab(spti_io_form *form, const spti_io_object *gro
   form->rows = rows;
   form->cols = jc.count - 1;
   form->ptr = "jc";
-  int empty = !spti_io_has(group, "ir") && !spti_io_has(group, "data");
+  bool empty = !spti_io_has(group, "ir") && !spti_io_has(group, "data");
   form->idx = empty ? NULL : "ir";
   form->val = empty ? NULL : "data";
   if (empty) form->nnz = 0;

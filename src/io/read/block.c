@@ -41,7 +41,8 @@ static sptrsm_status by_shape(spti_io_block_source *s, int32_t n) {
 }
 
 static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) {
-  int attribute, is_matlab;
+  int attribute;
+  bool is_matlab;
   SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, s->d.id, "MATLAB_class", s->d.where));
   if (wish != SPTRSM_AS_STORED) {
     s->layout = (sptrsm_layout)wish;
@@ -65,7 +66,7 @@ static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) 
 
 static sptrsm_status open_binsparse(spti_io_block_source *s, const spti_io_form *form, const spti_io_object *group) {
   SPTI_IO_TRY(spti_io_dataset_open(&s->d, group, form->val));
-  s->flat = 1;
+  s->flat = true;
   s->pairs = form->pairs;
   s->rows = form->rows;
   s->cols = form->cols;
@@ -164,7 +165,7 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char
   SPTI_IO_TRY(spti_io_object_open_path(o, f, NULL));
   sptrsm_status status = spti_io_detect(&form, o);
   if (status != SPTRSM_OK || form.kind == SPTI_DENSE) return status;
-  int has_b = spti_io_has(o, "B");
+  bool has_b = spti_io_has(o, "B");
   spti_io_object_close(o);
   if (has_b) return spti_io_object_open_path(o, f, "B");
   sptrsm_file_listing list;

@@ -46,10 +46,10 @@ static sptrsm_status take_single(spti_io_factor_reader *r, const sptrsm_io_optio
 
 /* ---- what U is ---- */
 
-static int has_any(const spti_io_object *group, const char *const names[], size_t count) {
+static bool has_any(const spti_io_object *group, const char *const names[], size_t count) {
   for (size_t k = 0; k < count; k++)
-    if (spti_io_has(group, names[k])) return 1;
-  return 0;
+    if (spti_io_has(group, names[k])) return true;
+  return false;
 }
 
 typedef enum { UPPER_UNSAID, UPPER_GIVEN, UPPER_TRANSPOSE, UPPER_CONJUGATE, UPPER_NONE } said_upper;
@@ -73,12 +73,12 @@ static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
 /* Decides whether the group is a set or a single triangle, and what U is. */
 static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) {
   static const char *const partners[] = {"D", "A", "perm_row", "perm_col", "perm_r", "perm_c", "p", "q", "scale_row", "scale_col", "Rs"};
-  int has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
+  bool has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
       has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
   SPTI_IO_TRY(read_upper(out, group));
   if (!has_l && !has_u) {
     char candidates[400];
-    spti_io_name_candidates(candidates, group, 1);
+    spti_io_name_candidates(candidates, group, true);
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a matrix nor a factor set (no L, no U)%s", group->where,
                             candidates[0] != '\0' ? candidates : "; name the object as FILE:/path, see sptrsm-info");
   }
@@ -91,7 +91,7 @@ static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) 
 }
 
 /* A 2-D dataset with more than one row and column. */
-static int is_matrix(hid_t dataset) {
+static bool is_matrix(hid_t dataset) {
   hid_t space = H5Dget_space(dataset);
   hsize_t dims[2] = {1, 1};
   if (space >= 0 && H5Sget_simple_extent_ndims(space) == 2) H5Sget_simple_extent_dims(space, dims, NULL);
@@ -106,7 +106,7 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
     spti_io_object o;
     if (!spti_io_has(r->group, names[k])) continue;
     SPTI_IO_TRY(spti_io_object_open(&o, r->group, names[k]));
-    int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
+    bool vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
     spti_io_object_close(&o);
     if (vector) continue;
     return sptrsm_error_set(
@@ -121,7 +121,7 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
 /* ---- a set ---- */
 
 static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
-  int wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
+  bool wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
   sptrsm_dtype real = wide ? SPTRSM_F64 : SPTRSM_F32;
   return spti_io_is_complex(a) || spti_io_is_complex(b) ? spti_io_complex_of(real) : real;
 }
@@ -165,15 +165,15 @@ static sptrsm_status load_original(spti_io_factor_reader *r, const sptrsm_io_opt
   if (F->A->rows != F->L_tri.n || F->A->cols != F->L_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows,
                             (long long)F->A->cols, F->L_tri.n);
-  return spti_io_check_finite(F->A, 1);
+  return spti_io_check_finite(F->A, true);
 }
 
 static sptrsm_status check_layout(const spti_io_factor_reader *r) {
   char *layout;
-  int found;
+  bool found;
   int64_t n;
   SPTI_IO_TRY(spti_io_attr_text(&layout, r->group->id, "sptrsm_layout", r->group->where));
-  int known = layout == NULL || strcmp(layout, "1") == 0;
+  bool known = layout == NULL || strcmp(layout, "1") == 0;
   free(layout);
   if (!known)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: attribute sptrsm_layout is not \"1\": written by a newer version; update this one",

@@ -42,16 +42,16 @@ static sptrsm_status grow(void *array /* a pointer's address */, int *room, int 
 }
 
 /* Whether this group was entered before; notes it if not. */
-static sptrsm_status enter_once(int *again, walker *w, const spti_io_object *group) {
+static sptrsm_status enter_once(bool *again, walker *w, const spti_io_object *group) {
   object_info info;
-  *again = 1;
+  *again = true;
   if (H5Oget_info2(group->id, &info, H5O_INFO_BASIC) < 0) return SPTRSM_OK;
   for (int k = 0; k < w->seen_count; k++)
     if (w->seen[k].address == info.addr && w->seen[k].file == info.fileno) return SPTRSM_OK;
   SPTI_IO_TRY(grow(&w->seen, &w->seen_room, w->seen_count, sizeof *w->seen, group->where));
   w->seen[w->seen_count].file = info.fileno;
   w->seen[w->seen_count++].address = info.addr;
-  *again = 0;
+  *again = false;
   return SPTRSM_OK;
 }
 
@@ -131,7 +131,7 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
 
 static sptrsm_status visit_group(walker *w, const spti_io_object *group, int depth) {
   H5G_info_t info;
-  int again;
+  bool again;
   SPTI_IO_TRY(enter_once(&again, w, group));
   if (again || depth > LIST_DEPTH) return SPTRSM_OK;
   if (!spti_io_has_sound_links(group->id) || H5Gget_info(group->id, &info) < 0)
@@ -163,15 +163,15 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
 }
 
 /* Appends ", /run1" unless it is what was appended last; nonzero: there was room. */
-static int append_candidate(char out[400], const char *path, size_t length) {
+static bool append_candidate(char out[400], const char *path, size_t length) {
   size_t used = strlen(out);
-  if (used >= length && strncmp(out + used - length, path, length) == 0 && out[used - length - 1] == ' ') return 1;
-  if (used + length + 40 > 400) return 0;
+  if (used >= length && strncmp(out + used - length, path, length) == 0 && out[used - length - 1] == ' ') return true;
+  if (used + length + 40 > 400) return false;
   snprintf(out + used, 400 - used, "%s%.*s", used == 0 ? "; there is " : ", ", (int)length, path);
-  return 1;
+  return true;
 }
 
-void spti_io_name_candidates(char out[400], const spti_io_object *group, int sets) {
+void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
   walker w = {.file = group->file};
   spti_io_object start = *group;
   out[0] = '\0';
@@ -179,7 +179,7 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, int set
     for (int k = 0; k < w.list.count; k++) {
       const char *path = w.list.entries[k].path, *last = strrchr(path, '/');
       if (strcmp(w.list.entries[k].kind, "matrix") != 0) continue;
-      int member = sets && last > path && (strcmp(last, "/L") == 0 || strcmp(last, "/U") == 0 || strcmp(last, "/A") == 0);
+      bool member = sets && last > path && (strcmp(last, "/L") == 0 || strcmp(last, "/U") == 0 || strcmp(last, "/A") == 0);
       if (!append_candidate(out, path, member ? (size_t)(last - path) : strlen(path))) break;
     }
   if (out[0] != '\0') strcat(out, ": say which, as FILE:/path");

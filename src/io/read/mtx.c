@@ -31,31 +31,31 @@ static sptrsm_status broken(const mtx_reader *r, const char *what) {
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: %s", r->name, (long long)r->line_number, what);
 }
 
-static sptrsm_status end_of_file(const mtx_reader *r, int *ended) {
+static sptrsm_status end_of_file(const mtx_reader *r, bool *ended) {
   int code;
   gzerror(r->z, &code);
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) /* the last: the stream ends too early */
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the compressed data are damaged; fetch the file again", r->name);
   if (ended == NULL || code == Z_BUF_ERROR)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: ends after line %lld; the file is truncated", r->name, (long long)r->line_number);
-  *ended = 1;
+  *ended = true;
   return SPTRSM_OK;
 }
 
 /* A number at the end of a cut file may have lost digits and still look like one. */
 static sptrsm_status unfinished_line(const mtx_reader *r) {
-  int ended;
+  bool ended;
   SPTI_IO_TRY(end_of_file(r, &ended));
   return broken(r, "the last line does not end: is the file cut? add a newline");
 }
 
 /* The next line that is neither empty nor a comment. ended NULL: there must be one. */
-static sptrsm_status next_line(mtx_reader *r, int comments, int *ended) {
+static sptrsm_status next_line(mtx_reader *r, bool comments, bool *ended) {
   for (;;) {
     if (gzgets(r->z, r->line, sizeof r->line) == NULL) return end_of_file(r, ended);
     r->line_number++;
     size_t length = strlen(r->line);
-    int comment = r->line[0] == '%' && comments;
+    bool comment = r->line[0] == '%' && comments;
     if (length + 1 == sizeof r->line && r->line[length - 1] != '\n') {
       if (!comment) return broken(r, "longer than 1022 characters");
       for (int c = 0; c != '\n' && c != -1;) c = gzgetc(r->z);
@@ -75,7 +75,7 @@ static sptrsm_status read_banner(mtx_reader *r) {
   static const char *const fields[] = {"real", "integer", "complex", "pattern"};
   static const char *const symmetries[] = {"general", "symmetric", "hermitian", "skew-symmetric"};
   char object[32], format[32], field[32], symmetry[32];
-  SPTI_IO_TRY(next_line(r, 0, NULL));
+  SPTI_IO_TRY(next_line(r, false, NULL));
   if (sscanf(r->line, "%*s %31s %31s %31s %31s", object, format, field, symmetry) != 4)
     return broken(r, "the banner needs four words after %%MatrixMarket");
   if (strcasecmp(object, "matrix") != 0) return broken(r, "only the object \"matrix\" is read");
@@ -90,25 +90,25 @@ static sptrsm_status read_banner(mtx_reader *r) {
   return SPTRSM_OK;
 }
 
-static int parse_integer(char **at, int64_t *out) {
+static bool parse_integer(char **at, int64_t *out) {
   char *end;
   errno = 0;
   *out = strtoll(*at, &end, 10);
-  int good = end != *at && errno == 0;
+  bool good = end != *at && errno == 0;
   *at = end;
   return good;
 }
 
-static int parse_real(const mtx_reader *r, char **at, double *out) {
+static bool parse_real(const mtx_reader *r, char **at, double *out) {
   char *end;
   *out = strtod_l(*at, &end, r->c_locale);
-  int good = end != *at;
+  bool good = end != *at;
   *at = end;
   return good;
 }
 
-static sptrsm_status read_sizes(mtx_reader *r, int tidy) {
-  SPTI_IO_TRY(next_line(r, 1, NULL));
+static sptrsm_status read_sizes(mtx_reader *r, bool tidy) {
+  SPTI_IO_TRY(next_line(r, true, NULL));
   char *at = r->line;
   if (!parse_integer(&at, &r->rows) || !parse_integer(&at, &r->cols) || !parse_integer(&at, &r->nnz) || r->nnz < 0)
     return broken(r, "needs three sizes: rows, columns, entries");
@@ -149,7 +149,7 @@ static void store(void *val, int64_t p, sptrsm_dtype dtype, const double z[2]) {
 static sptrsm_status read_entry(mtx_reader *r, spti_io_triplets *t, sptrsm_dtype dtype) {
   int64_t i, j;
   double z[2] = {1, 0};
-  SPTI_IO_TRY(next_line(r, 1, NULL));
+  SPTI_IO_TRY(next_line(r, true, NULL));
   char *at = r->line;
   if (!parse_integer(&at, &i) || !parse_integer(&at, &j)) return broken(r, "needs a row and a column");
   if (i < 1 || i > r->rows || j < 1 || j > r->cols)
@@ -183,7 +183,7 @@ static sptrsm_status check_one_triangle(const mtx_reader *r, const spti_io_tripl
 
 static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_triplets *t, const spti_io_file *f,
                                const sptrsm_io_options *o) {
-  int ended = 0;
+  bool ended = false;
   SPTI_IO_TRY(read_banner(r));
   SPTI_IO_TRY(read_sizes(r, o != NULL && o->tidy));
   SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o != NULL ? o->dtype : SPTRSM_AS_STORED,
@@ -197,7 +197,7 @@ static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_tri
   SPTI_IO_TRY(spti_io_check_memory(
       f, r->name, spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t))), "raise the limit"));
   for (int64_t p = 0; p < r->nnz; p++) SPTI_IO_TRY(read_entry(r, t, M->dtype));
-  SPTI_IO_TRY(next_line(r, 1, &ended));
+  SPTI_IO_TRY(next_line(r, true, &ended));
   if (!ended) return broken(r, "more entries than the size line promises");
   SPTI_IO_TRY(check_one_triangle(r, t, &M->uplo));
   return spti_io_compress(M, t);

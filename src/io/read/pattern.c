@@ -37,7 +37,7 @@ static void gather(sptrsm_file_matrix *M, const int64_t *order, const int32_t *m
 }
 
 sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *t) {
-  int csr = M->format == SPTRSM_CSR;
+  bool csr = M->format == SPTRSM_CSR;
   const int32_t *major = csr ? t->row : t->col, *minor = csr ? t->col : t->row;
   int64_t majors = spti_io_major(M), minors = csr ? M->cols : M->rows;
   int64_t *ptr = NULL, *minor_ptr = NULL, *first = NULL, *order = NULL;
@@ -83,7 +83,7 @@ sptrsm_status spti_io_expand(spti_io_triplets *t, const sptrsm_file_matrix *M) {
 
 sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
   spti_io_triplets t;
-  int sorted = 1;
+  bool sorted = true;
   for (int64_t j = 0; j < spti_io_major(M) && sorted; j++)
     for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1] && sorted; p++) sorted = M->idx[p - 1] <= M->idx[p];
   if (sorted) return SPTRSM_OK;
@@ -137,7 +137,7 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
+sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
   int64_t bad = 0, row = 0, col = 0;
   for (int64_t j = 0; j < spti_io_major(M); j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) {
@@ -158,7 +158,7 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
     spti_io_sum_duplicates(M);
   }
   SPTI_IO_TRY(spti_io_check_order(M));
-  return spti_io_check_finite(M, 0);
+  return spti_io_check_finite(M, false);
 }
 
 /* ---- the other triangle ---- */
@@ -166,7 +166,8 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
 /* Adds the mirror images of the off-diagonal entries t[0 .. nnz). */
 static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
-  int words = spti_io_is_complex(M->dtype) ? 2 : 1, single = M->dtype == SPTRSM_F32 || M->dtype == SPTRSM_C64;
+  int words = spti_io_is_complex(M->dtype) ? 2 : 1;
+  bool single = M->dtype == SPTRSM_F32 || M->dtype == SPTRSM_C64;
   for (int64_t p = 0; p < nnz; p++) {
     if (t->row[p] == t->col[p]) continue;
     int64_t q = t->nnz++;
@@ -174,7 +175,7 @@ static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M
     t->col[q] = t->row[p];
     memcpy((char *)t->val + (size_t)q * each, (char *)t->val + (size_t)p * each, each);
     for (int w = 0; w < words; w++) {
-      int negate = M->symmetry == SPTRSM_SKEW || (M->symmetry == SPTRSM_HERMITIAN && w == 1);
+      bool negate = M->symmetry == SPTRSM_SKEW || (M->symmetry == SPTRSM_HERMITIAN && w == 1);
       if (negate && single) ((float *)t->val)[q * words + w] *= -1;
       if (negate && !single) ((double *)t->val)[q * words + w] *= -1;
     }

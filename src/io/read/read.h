@@ -14,8 +14,8 @@ enum { SPTI_SMALL_ORDER = 1 << 20 }; /* up to this order an empty row is left to
 
 sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where);
 int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or columns (CSC) */
-int spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
-int spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
+bool spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
+bool spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
 /* Refuses (SINGULAR) an order so far beyond the number of entries that the diagonal can't be stored, before memory of that order
  * is allocated. */
@@ -37,7 +37,7 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M);              /* sorts each ro
 void spti_io_sum_duplicates(sptrsm_file_matrix *M);             /* of a sorted matrix */
 sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M); /* sorted, no duplicates */
 /* Finds the first value that is not finite: STRUCTURE off the diagonal, SINGULAR on it (skipped unless `diagonal` is set). */
-sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal);
+sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal);
 /* The last step of every load: sorts and sums duplicates if the options say `tidy`, then checks order and values. */
 sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *);
 
@@ -54,15 +54,15 @@ sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_i
 /* ---- list.c ---- */
 
 /* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. */
-void spti_io_name_candidates(char out[400], const spti_io_object *group, int sets);
+void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets);
 
 /* ---- block.c: dense blocks ---- */
 
 typedef struct { /* where a block comes from */
   spti_io_file *file;
   spti_io_dataset d;
-  int flat;  /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
-  int pairs; /* complex values are stored as interleaved reals */
+  bool flat;  /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
+  bool pairs; /* complex values are stored as interleaved reals */
   int64_t rows, cols;
   int64_t begin; /* first column asked for */
   sptrsm_layout layout;

@@ -9,8 +9,8 @@ struct sptrsm_file_reader {
   spti_io_block_source source; /* points to file */
   sptrsm_file_block *X;        /* what it is; no data */
   spti_io_span span;
-  int direct; /* span holds */
-  int external;
+  bool direct; /* span holds */
+  bool external;
   int fd;     /* of the file that holds the numbers, or -1 */
   off_t size; /* of that file, when it was opened */
 };

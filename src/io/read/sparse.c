@@ -29,7 +29,7 @@ void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
 }
 
 sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *o) {
-  int unit = M->diag == SPTRSM_UNIT || (o != NULL && o->unit);
+  bool unit = M->diag == SPTRSM_UNIT || (o != NULL && o->unit);
   int64_t least = M->symmetry == SPTRSM_GENERAL ? M->rows : M->rows / 2; /* one entry may stand for two rows */
   if (unit || M->rows != M->cols || M->rows <= SPTI_SMALL_ORDER || nnz >= least) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
@@ -40,7 +40,7 @@ sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t
 
 /* ---- values ---- */
 
-int spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
+bool spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
   switch (dtype) {
   case SPTRSM_F32: return isfinite(((const float *)val)[p]);
   case SPTRSM_F64: return isfinite(((const double *)val)[p]);
@@ -49,7 +49,7 @@ int spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
   }
 }
 
-int spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
+bool spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
   switch (dtype) {
   case SPTRSM_F32: return ((const float *)val)[p] == 0;
   case SPTRSM_F64: return ((const double *)val)[p] == 0;

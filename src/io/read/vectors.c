@@ -49,7 +49,7 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   if (d->number.is_integer) return spti_io_read_i64(d, out);
   double *x;
   SPTI_IO_TRY(spti_io_allocate(&x, d->where, spti_io_bytes(d->count, sizeof *x)));
-  sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, SPTRSM_F64, x);
+  sptrsm_status status = spti_io_read_values(d, NULL, d->count, false, SPTRSM_F64, x);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++) {
     if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15) out[i] = (int64_t)x[i];
     else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
@@ -58,7 +58,7 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   return status;
 }
 
-static int is_one_based(const int64_t *v, int64_t n) {
+static bool is_one_based(const int64_t *v, int64_t n) {
   int64_t smallest = INT64_MAX, largest = INT64_MIN;
   for (int64_t i = 0; i < n; i++) {
     if (v[i] < smallest) smallest = v[i];
@@ -82,7 +82,7 @@ static sptrsm_status check_permutation(const int64_t *v, int32_t *met, int64_t n
   return SPTRSM_OK;
 }
 
-static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, int64_t n, int *one_based) {
+static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, int64_t n, bool *one_based) {
   int64_t *v;
   int32_t *perm;
   SPTI_IO_TRY(spti_io_allocate(&v, d->where, spti_io_bytes(n, sizeof *v)));
@@ -136,7 +136,7 @@ static sptrsm_status read_permutation(spti_io_factor_reader *r, const known_perm
   const char *name, *source;
   spti_io_dataset d;
   int32_t *perm = NULL;
-  int one_based = 0;
+  bool one_based = false;
   SPTI_IO_TRY(pick(&name, r, names, 3));
   if (name == NULL) return SPTRSM_OK;
   int k = name == names[0] ? 0 : name == names[1] ? 1 : 2;
@@ -187,11 +187,11 @@ sptrsm_status spti_io_read_permutations(spti_io_factor_reader *r) {
 
 static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *d) {
   char *text;
-  int has_recip;
+  bool has_recip;
   int64_t recip;
   SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "op", d->where));
   if (text != NULL) {
-    int multiply = strcmp(text, "multiply") == 0, known = multiply || strcmp(text, "divide") == 0;
+    bool multiply = strcmp(text, "multiply") == 0, known = multiply || strcmp(text, "divide") == 0;
     free(text);
     *out = multiply ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
     return known ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute op must be multiply or divide", d->where);
@@ -208,7 +208,7 @@ static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *
 static sptrsm_status load_scaling(double **out, const spti_io_dataset *d, int64_t n) {
   double *s;
   SPTI_IO_TRY(spti_io_allocate(&s, d->where, spti_io_bytes(n, sizeof *s)));
-  sptrsm_status status = spti_io_read_values(d, NULL, n, 0, SPTRSM_F64, s);
+  sptrsm_status status = spti_io_read_values(d, NULL, n, false, SPTRSM_F64, s);
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++)
     if (!isfinite(s[i]) || s[i] == 0)
       status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g; a scaling is finite and not zero", d->where, (long long)i, s[i]);
@@ -248,7 +248,7 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   void *v;
   SPTI_IO_TRY(spti_io_allocate(&v, d->where, spti_io_bytes(n, sptrsm_dtype_bytes(dtype))));
   memset(v, 0, spti_io_bytes(n, sptrsm_dtype_bytes(dtype)));
-  sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, dtype, v);
+  sptrsm_status status = spti_io_read_values(d, NULL, d->count, false, dtype, v);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++)
     if (!spti_io_finite(dtype, v, i))
       status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite%s; repair the factorisation that wrote it", d->where,
@@ -273,7 +273,7 @@ static sptrsm_status check_blocks(const void *sub, int64_t n, sptrsm_dtype dtype
 static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int64_t n) {
   spti_io_dataset d;
   void *sub = NULL;
-  int found;
+  bool found;
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_dataset_open(&d, r->group, "D_sub"));
@@ -302,8 +302,8 @@ static double complex value_at(sptrsm_dtype dtype, const void *val, int64_t i) {
 }
 
 /* [[v0, v1], [v2, v3]] as the solve sees it: false where the second pivot of elimination is nothing but rounding, or overflows. */
-static int block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
-  int swap = cabs(v[2]) > cabs(v[0]);
+static bool block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
+  bool swap = cabs(v[2]) > cabs(v[0]);
   const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
   double complex product = low[0] / top[0] * top[1];
   double size = cabs(low[1]) + cabs(product), eps = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)FLT_EPSILON : DBL_EPSILON;

@@ -3,7 +3,7 @@
 
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where) {
   hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
-  int good = type >= 0 && space >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0;
+  bool good = type >= 0 && space >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0;
   if (good) attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   good = attribute >= 0 && H5Awrite(attribute, type, &text) >= 0;
   if (attribute >= 0) H5Aclose(attribute);
@@ -16,7 +16,7 @@ sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64
   hsize_t length = (hsize_t)count;
   hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
   hid_t attribute = space >= 0 ? H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
-  int good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, values) >= 0;
+  bool good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, values) >= 0;
   if (attribute >= 0) H5Aclose(attribute);
   if (space >= 0) H5Sclose(space);
   return good ? SPTRSM_OK : spti_io_write_failed(where, name);
@@ -37,15 +37,15 @@ sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype dtype, const char *whe
 }
 
 /* Chunks, filters, no fill values (everything is written), no time stamps (same input, same file). */
-static int set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
+static bool set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
   hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};
-  int filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);
-  if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return 0;
-  if (a->early && H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) < 0) return 0;
-  if (empty || (chunk[0] == 0 && !filtered)) return 1;
+  bool filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);
+  if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return false;
+  if (a->early && H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) < 0) return false;
+  if (empty || (chunk[0] == 0 && !filtered)) return true;
   if (chunk[0] == 0) chunk[0] = a->dims[0] < 262144 ? a->dims[0] : 262144;
-  if (H5Pset_chunk(plist, a->rank, chunk) < 0) return 0;
-  if (options->compress > 0 && (H5Pset_shuffle(plist) < 0 || H5Pset_deflate(plist, (unsigned)options->compress) < 0)) return 0;
+  if (H5Pset_chunk(plist, a->rank, chunk) < 0) return false;
+  if (options->compress > 0 && (H5Pset_shuffle(plist) < 0 || H5Pset_deflate(plist, (unsigned)options->compress) < 0)) return false;
   return !options->checksum || H5Pset_fletcher32(plist) >= 0;
 }
 
@@ -66,7 +66,7 @@ sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const voi
                                   const char *where) {
   hid_t dataset;
   SPTI_IO_TRY(spti_io_create_array(&dataset, group, a, options, where));
-  int good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-  if (H5Dclose(dataset) < 0) good = 0;
+  bool good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+  if (H5Dclose(dataset) < 0) good = false;
   return good ? SPTRSM_OK : spti_io_write_failed(where, a->name);
 }

@@ -46,13 +46,13 @@ sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
 }
 
 /* A write that is short says why when it is gone on with. */
-static int write_all(int fd, const char *data, size_t bytes) {
+static bool write_all(int fd, const char *data, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     ssize_t more = write(fd, data + done, bytes - done);
-    if (more < 0 && errno != EINTR) return 0;
+    if (more < 0 && errno != EINTR) return false;
     if (more > 0) done += (size_t)more;
   }
-  return 1;
+  return true;
 }
 
 sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
@@ -69,13 +69,14 @@ sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const
   return status;
 }
 
-int spti_io_journal_busy(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC), busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+bool spti_io_journal_busy(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (fd >= 0) close(fd);
   return busy;
 }
 
-int spti_io_journal_foreign(const char *path) {
+bool spti_io_journal_foreign(const char *path) {
   static const char first[] = " format ";
   char begin[SUM_DIGITS + sizeof first] = "";
   FILE *f = fopen(path, "r");

@@ -19,7 +19,7 @@
 
 typedef struct {
   char path[4096];
-  int known; /* it is this file, else any */
+  bool known; /* it is this file, else any */
   dev_t device;
   ino_t inode;
 } watched;
@@ -160,7 +160,7 @@ sptrsm_status spti_io_output_names(spti_io_output *o, const char *path, const sp
 
 sptrsm_status spti_io_sync_path(const char *path, int flags) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-  int bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL); /* EINVAL: this file system has no fsync for folders */
+  bool bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL); /* EINVAL: this file system has no fsync for folders */
   int code = errno;
   if (fd >= 0) close(fd);
   return bad ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(code)) : SPTRSM_OK;

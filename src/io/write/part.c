@@ -41,12 +41,12 @@ sptrsm_status spti_writer_make_skeleton(sptrsm_file_writer *w) {
   spti_io_array X = spti_io_block_array(w->name, &w->shape, w->shape.layout, w->shape.nrhs);
   X.type = w->type;
   X.chunk[0] = 0;
-  X.early = 1;
+  X.early = true;
   SPTI_IO_TRY(place_array(&w->place.X, w, &X, w->shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F"));
   if (w->has_berr) {
     char *name;
     SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", w->out.final));
-    spti_io_array berr = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)w->shape.nrhs}, .early = 1};
+    spti_io_array berr = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)w->shape.nrhs}, .early = true};
     sptrsm_status status = place_array(&w->place.berr, w, &berr, NULL);
     free(name);
     if (status != SPTRSM_OK) return status;

@@ -104,7 +104,7 @@ static void last_done(done_record *d, const sptrsm_file_writer *w) {
   for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
   if (last == NULL) return;
   int fields = sscanf(last, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNx64 "%n", &d->columns, &d->first, &d->count, &d->sum, &end);
-  int good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 && d->count <= d->columns &&
+  bool good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 && d->count <= d->columns &&
              d->first >= 0 && d->first <= d->columns - d->count;
   if (good) d->state = last + end + 1;
   else *d = (done_record){.state = ""};
@@ -122,7 +122,7 @@ sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
                             w->journal_name);
   const sptrsm_block *s = &w->shape;
   if (n != s->n || nrhs != s->nrhs || dtype != (int)s->dtype || layout != (int)s->layout || strcmp(text + end, w->name) != 0 ||
-      (berr != 0) != (w->has_berr != 0))
+      (berr != 0) != w->has_berr)
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
         "%s: was begun as %s of %d x %lld%s, now it is %s of %d x %lld%s, or another type or order; give the same input "
@@ -192,9 +192,9 @@ static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_recor
                           w->part, (long long)d->first, (long long)(d->first + d->count));
 }
 
-static int lies_at(hid_t file, const char *name, off_t at) {
+static bool lies_at(hid_t file, const char *name, off_t at) {
   hid_t dataset = file >= 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-  int good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)at;
+  bool good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)at;
   if (dataset >= 0) H5Dclose(dataset);
   return good;
 }
@@ -204,7 +204,7 @@ static sptrsm_status check_part(const sptrsm_file_writer *w) {
   char *berr;
   SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", w->part));
   hid_t file = H5Fopen(w->part, H5F_ACC_RDONLY, H5P_DEFAULT);
-  int good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
+  bool good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
   if (file >= 0) H5Fclose(file);
   free(berr);
   return good ? SPTRSM_OK : misfit(w);
@@ -221,7 +221,7 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
   done_record done;
   last_done(&done, w);
-  int ended = done.columns == w->shape.nrhs || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
+  bool ended = done.columns == w->shape.nrhs || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
   if (!ended) SPTI_IO_TRY(check_skeleton(w, size));
   SPTI_IO_TRY(check_columns(w, &done));
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);

@@ -47,14 +47,14 @@ static void pack_tile(char *out, const file_view *v, const hsize_t start[2], con
 
 spti_io_array spti_io_block_array(const char *name, const sptrsm_block *X, sptrsm_layout layout, int64_t step) {
   file_view v = view_block(X, layout);
-  int column = layout == SPTRSM_ROW_MAJOR;
+  int column = layout == SPTRSM_ROW_MAJOR ? 1 : 0; /* the dimension of the columns */
   v.chunk[column] = smaller(v.chunk[column], (hsize_t)step);
   return (spti_io_array){.name = name, .type = -1, .rank = 2, .dims = {v.dims[0], v.dims[1]}, .chunk = {v.chunk[0], v.chunk[1]}};
 }
 
-static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
+static bool write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
   hid_t to = H5Dget_space(dataset), from = H5Screate_simple(2, count, NULL);
-  int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+  bool good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
              H5Dwrite(dataset, type, from, to, H5P_DEFAULT, tile) >= 0;
   if (to >= 0) H5Sclose(to);
   if (from >= 0) H5Sclose(from);
@@ -64,10 +64,10 @@ static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t
 sptrsm_status spti_io_write_columns(hid_t dataset, hid_t type, const sptrsm_block *X, sptrsm_layout layout, int64_t first,
                                     const char *where, const char *name) {
   file_view view = view_block(X, layout), *v = &view;
-  int column = layout == SPTRSM_ROW_MAJOR;
+  int column = layout == SPTRSM_ROW_MAJOR ? 1 : 0; /* the dimension of the columns */
   char *tile;
   SPTI_IO_TRY(spti_io_allocate(&tile, where, v->chunk[0] * v->chunk[1] * v->each));
-  int good = 1;
+  bool good = true;
   for (hsize_t a = 0; a < v->dims[0] && v->dims[1] > 0 && good; a += v->chunk[0])
     for (hsize_t b = 0; b < v->dims[1] && good; b += v->chunk[1]) {
       hsize_t start[2] = {a, b}, count[2] = {smaller(v->chunk[0], v->dims[0] - a), smaller(v->chunk[1], v->dims[1] - b)};

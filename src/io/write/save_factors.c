@@ -46,7 +46,7 @@ static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
 }
 
 static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t nnz, const char *where) {
-  int real = !spti_io_is_complex(m->dtype);
+  bool real = !spti_io_is_complex(m->dtype);
   json_t *root = real ? binsparse_description(m, nnz) : own_description(m);
   char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
   sptrsm_status status = text != NULL ? spti_io_write_text(group, real ? "binsparse" : "sptrsm", text, where)
@@ -73,7 +73,7 @@ static sptrsm_status link_names(hid_t group, const char *where) {
 }
 
 static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm_save_options *o, const char *where) {
-  int real = !spti_io_is_complex(m->dtype);
+  bool real = !spti_io_is_complex(m->dtype);
   int64_t major = m->format == SPTRSM_CSR ? m->rows : m->cols, nnz = m->ptr[major];
   hid_t type;
   SPTI_IO_TRY(write_description(group, m, nnz, where));
@@ -92,18 +92,18 @@ static sptrsm_status write_matrix(spti_io_output *out, const outgoing *m, const 
   hid_t group = H5Gcreate2(out->id, m->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (group < 0) return spti_io_write_failed(out->final, m->name);
   sptrsm_status status = write_contents(group, m, o, out->final);
-  int is_l = strcmp(m->name, "L") == 0;
+  bool is_l = strcmp(m->name, "L") == 0;
   if (status == SPTRSM_OK && is_l && o->grid != NULL) status = spti_io_write_integers(group, "grid", o->grid, 3, out->final);
   if (status == SPTRSM_OK && is_l && o->stencil != NULL) status = spti_io_write_text(group, "stencil", o->stencil, out->final);
   if (H5Gclose(group) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, m->name);
   return status;
 }
 
-static int stores_diagonal(const sptrsm_sparse *T) {
+static bool stores_diagonal(const sptrsm_sparse *T) {
   for (int64_t j = 0; j < T->n; j++)
     for (int64_t p = T->ptr[j]; p < T->ptr[j + 1]; p++)
-      if (T->idx[p] == j) return 1;
-  return 0;
+      if (T->idx[p] == j) return true;
+  return false;
 }
 
 static outgoing from_triangle(const sptrsm_sparse *T, const char *name) {

@@ -9,7 +9,7 @@
 typedef struct {
   char *final, *temp, *folder; /* the name asked for, the temporary file beside it, the folder of both */
   hid_t id;                    /* the open temporary file, or -1 */
-  int force;                   /* replace an existing file */
+  bool force;                   /* replace an existing file */
   H5E_auto2_t old_report;      /* the caller's HDF5 error report, put back at the end */
   void *old_report_data;
 } spti_io_output;
@@ -33,7 +33,7 @@ typedef struct {
   hid_t type; /* in memory and in the file */
   int rank;
   hsize_t dims[2], chunk[2]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
-  int early;                 /* gets its place in the file when it is created */
+  bool early;                 /* gets its place in the file when it is created */
 } spti_io_array;
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where); /* an attribute */
 sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where); /* likewise */
@@ -71,7 +71,7 @@ sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const 
 /* The text of the first record `word`, or of the next one behind the text `after`; NULL: there is none. */
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);
-int spti_io_journal_busy(const char *path);    /* does a process have it open? */
-int spti_io_journal_foreign(const char *path); /* is there a file that is no journal, by its first record? */
+bool spti_io_journal_busy(const char *path);    /* does a process have it open? */
+bool spti_io_journal_foreign(const char *path); /* is there a file that is no journal, by its first record? */
 
 #endif

@@ -47,7 +47,7 @@ static int take_name(const char *from, const char *to) {
   return -1;
 }
 
-static int is_file(const char *path) {
+static bool is_file(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
@@ -130,7 +130,7 @@ static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_option
   return SPTRSM_OK;
 }
 
-static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, bool has_berr,
                                 const sptrsm_save_options *o) {
   if (path == NULL || shape == NULL || o == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
@@ -168,7 +168,7 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_status status = spti_io_output_begin(&w->out, path, &w->options);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
-  else w->begun = 1;
+  else w->begun = true;
   w->plain = w->options.compress == 0 && !w->options.checksum;
   if (status == SPTRSM_OK) status = spti_io_value_type(&w->type, shape->dtype, path);
   if (status == SPTRSM_OK) status = name_parts(w);
@@ -179,9 +179,9 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
 }
 
 /* OUT has its name, and a kill left the journal: all that is to be done is to remove it. */
-static sptrsm_status open_finished(sptrsm_file_writer *w, int *absent) {
+static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
   const char *state;
-  *absent = 1;
+  *absent = true;
   if (!is_file(w->journal_name) || !is_file(w->out.final)) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
   *absent = spti_writer_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
@@ -189,9 +189,9 @@ static sptrsm_status open_finished(sptrsm_file_writer *w, int *absent) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status spti_writer_open_partial(sptrsm_file_writer *w, int *absent) {
+static sptrsm_status open_partial(sptrsm_file_writer *w, bool *absent) {
   struct stat s;
-  *absent = 0;
+  *absent = false;
   if (!is_file(w->part)) return open_finished(w, absent);
   if (!w->options.force && lstat(w->out.final, &s) == 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", w->out.final);
@@ -208,18 +208,18 @@ static sptrsm_status spti_writer_open_partial(sptrsm_file_writer *w, int *absent
 sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                         const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
-  int absent = 0;
+  bool absent = false;
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_resume: out is NULL");
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_save_options named = w->options;
   named.force = 1; /* an output that is there may be this one, finished */
-  w->plain = 1;
+  w->plain = true;
   sptrsm_status status = spti_io_output_names(&w->out, path, &named);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
-  else w->begun = 1;
+  else w->begun = true;
   w->out.force = w->options.force;
   if (status == SPTRSM_OK) status = name_parts(w);
-  if (status == SPTRSM_OK) status = spti_writer_open_partial(w, &absent);
+  if (status == SPTRSM_OK) status = open_partial(w, &absent);
   *out = status == SPTRSM_OK && !absent ? w : NULL;
   if (*out == NULL) sptrsm_file_writer_close(w);
   return status;
@@ -255,7 +255,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
                             (long long)w->shape.nrhs);
   if (!w->plain) return SPTRSM_OK;
   if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
-  int whole = w->latest.first + w->latest.count <= columns;
+  bool whole = w->latest.first + w->latest.count <= columns;
   size_t bytes = strlen(state) + 96;
   char *text;
   SPTI_IO_TRY(spti_io_allocate(&text, w->part, bytes));
@@ -286,10 +286,10 @@ static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
 sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *report) {
   if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
   SPTI_IO_TRY(check_open(w));
-  w->ended = 1;
+  w->ended = true;
   if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
   SPTI_IO_TRY(write_end(w, report));
-  w->begun = 0; /* committed or discarded */
+  w->begun = false; /* committed or discarded */
   SPTI_IO_TRY(spti_io_output_commit(&w->out));
   if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return spti_writer_system_failed(w->journal_name);
   return SPTRSM_OK;

@@ -10,11 +10,11 @@
 
 struct sptrsm_file_writer {
   spti_io_output out; /* plain: temp becomes OUT.part, and id is open only at the beginning and at the end */
-  int begun;          /* out must be discarded unless it is committed */
+  bool begun;          /* out must be discarded unless it is committed */
   sptrsm_block shape; /* n, nrhs, dtype and layout of the whole solution */
-  int has_berr, plain;
-  int finished; /* OUT is complete already: only the journal is left to remove */
-  int ended;    /* sptrsm_file_writer_finish was called */
+  bool has_berr, plain;
+  bool finished; /* OUT is complete already: only the journal is left to remove */
+  bool ended;    /* sptrsm_file_writer_finish was called */
   sptrsm_save_options options;
   char *name; /* path of the dataset */
   hid_t dataset, type;
