@@ -269,17 +269,16 @@ static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
   }
 }
 
-sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, bool pairs, sptrsm_dtype dtype,
-                                  void *out) {
+sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out) {
   if (count == 0) return SPTRSM_OK;
   sptrsm_dtype chosen;
   SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));
   hid_t type = spti_io_memory_type(&d->number, dtype);
   if (type < 0) return unreadable(d);
-  bool widens = spti_io_is_complex(dtype) && !d->number.is_complex && !pairs;
+  bool widens = spti_io_is_complex(dtype) && !d->number.is_complex && !d->pairs;
   char *target = out;
   if (widens) target += (size_t)count * sptrsm_dtype_bytes(real_of(dtype));
-  sptrsm_status status = read_selection(d, slab, pairs ? 2 * count : count, type, target);
+  sptrsm_status status = read_selection(d, slab, d->pairs ? 2 * count : count, type, target);
   H5Tclose(type);
   if (status == SPTRSM_OK && widens) widen(out, count, dtype);
   return status;

@@ -64,9 +64,9 @@ bool spti_io_is_external(const spti_io_dataset *d, const spti_io_file *f) {
   return !inside;
 }
 
-bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, bool pairs, sptrsm_dtype dtype) {
+bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, sptrsm_dtype dtype) {
   struct stat file;
-  bool is_complex = pairs || d->number.is_complex;
+  bool is_complex = d->pairs || d->number.is_complex;
   int fd = spti_io_descriptor(d);
   if (fd < 0 || spti_io_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return false;
   hid_t stored = H5Dget_type(d->id), wanted = spti_io_memory_type(&d->number, dtype);

@@ -92,6 +92,7 @@ typedef struct {
   int64_t dims[2]; /* dims[1] = 1 for rank 1 */
   int64_t count;   /* dims[0] * dims[1] */
   spti_io_number number;
+  bool pairs; /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
 } spti_io_dataset;
 
 typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
@@ -107,9 +108,8 @@ sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const c
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
 void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
-/* Reads count elements (all, or those of slab) as dtype. pairs: complex numbers are stored as interleaved reals. */
-sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, bool pairs, sptrsm_dtype dtype,
-                                  void *out);
+/* Reads count numbers (all, or those of slab) as dtype. */
+sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out);
 /* The HDF5 type that reads such numbers as dtype, both real or both complex; the caller closes it; -1 on failure. */
 hid_t spti_io_memory_type(const spti_io_number *, sptrsm_dtype);
 bool spti_io_is_complex(sptrsm_dtype);
@@ -135,10 +135,10 @@ typedef struct { /* a dense block that lies contiguously in an open file, in the
   int64_t rows, cols;
   sptrsm_layout layout;
 } spti_io_span;
-/* Completes a span whose rows, cols and layout are set. Nonzero: the dataset lies in its file exactly as it would in memory. */
-bool spti_io_find_span(spti_io_span *, const spti_io_dataset *, bool pairs, sptrsm_dtype);
+/* Completes a span whose rows, cols and layout are set. True: the dataset lies in its file exactly as it would in memory. */
+bool spti_io_find_span(spti_io_span *, const spti_io_dataset *, sptrsm_dtype);
 int spti_io_descriptor(const spti_io_dataset *); /* file descriptor of the dataset's file; -1: not a plain file to HDF5 */
-/* Nonzero: some of the numbers are in another file than the one opened. */
+/* True: some of the numbers are in another file than the one opened. */
 bool spti_io_is_external(const spti_io_dataset *, const spti_io_file *);
 /* Columns [first, first + width), densely in memory. */
 sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);

@@ -21,8 +21,8 @@ static sptrsm_status read_own_attribute(spti_io_form *form, const spti_io_object
 }
 
 sptrsm_status spti_io_detect(spti_io_form *form, const spti_io_object *group) {
-  static sptrsm_status (*const matchers[])(spti_io_form *, const spti_io_object *) = {
-      spti_io_match_binsparse, spti_io_match_matlab, spti_io_match_anndata, spti_io_match_coo};
+  static sptrsm_status (*const matchers[])(spti_io_form *, const spti_io_object *) = {spti_io_match_binsparse, spti_io_match_matlab,
+                                                                                      spti_io_match_anndata, spti_io_match_coo};
   *form = (spti_io_form){.kind = SPTI_NONE, .rows = -1, .cols = -1, .nnz = -1, .uplo = SPTRSM_AS_STORED, .diag = SPTRSM_AS_STORED};
   if (group->type != H5I_GROUP) return SPTRSM_OK;
   for (size_t k = 0; k < sizeof matchers / sizeof matchers[0] && form->kind == SPTI_NONE; k++) SPTI_IO_TRY(matchers[k](form, group));

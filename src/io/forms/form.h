@@ -16,9 +16,9 @@ typedef struct {
   sptrsm_layout layout;                    /* of DENSE */
   int64_t rows, cols, nnz;                 /* -1: not said, the arrays decide */
   const char *ptr, *idx, *row, *col, *val; /* names of the datasets; val NULL: nnz = 0 and nothing stored */
-  bool pairs;                               /* complex values are stored as interleaved reals */
-  bool iso;                                 /* one stored value stands for all entries */
-  bool format_guessed;                      /* CSR was taken because the file names no format */
+  bool pairs;                              /* complex values are stored as interleaved reals */
+  bool iso;                                /* one stored value stands for all entries */
+  bool format_guessed;                     /* CSR was taken because the file names no format */
   sptrsm_symmetry symmetry;
   int uplo, diag; /* sptrsm_uplo and sptrsm_diag, or AS_STORED: not said */
 } spti_io_form;

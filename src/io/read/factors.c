@@ -74,7 +74,7 @@ static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
 static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) {
   static const char *const partners[] = {"D", "A", "perm_row", "perm_col", "perm_r", "perm_c", "p", "q", "scale_row", "scale_col", "Rs"};
   bool has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
-      has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
+       has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
   SPTI_IO_TRY(read_upper(out, group));
   if (!has_l && !has_u) {
     char candidates[400];

@@ -18,16 +18,22 @@ typedef struct { /* what a load works with */
 
 /* ---- values ---- */
 
+static sptrsm_status open_values(matrix_reader *r) {
+  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, r->form->val));
+  r->val.pairs = r->form->pairs;
+  return SPTRSM_OK;
+}
+
 static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
   if (r->form->nnz >= 0 && r->form->nnz != nnz)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declares %lld stored values, but %s has %lld; correct number_of_stored_values",
                             r->group->where, (long long)r->form->nnz, r->b.where, (long long)nnz);
   int64_t need = r->form->iso ? 1 : nnz;
-  if (r->form->pairs) need *= 2;
+  if (r->val.pairs) need *= 2;
   if (r->val.count != need)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but %s has %lld entries, which need %lld", r->val.where,
                             (long long)r->val.count, r->b.where, (long long)nnz, (long long)need);
-  if (r->form->pairs && r->val.number.is_complex)
+  if (r->val.pairs && r->val.number.is_complex)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs",
                             r->val.where);
@@ -36,7 +42,7 @@ static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
 
 static sptrsm_status choose_value_type(matrix_reader *r) {
   sptrsm_dtype stored = r->val.number.dtype;
-  if (r->form->pairs) stored = spti_io_complex_of(stored);
+  if (r->val.pairs) stored = spti_io_complex_of(stored);
   return spti_io_choose_dtype(&r->M->dtype, stored, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, r->val.where);
 }
 
@@ -44,7 +50,7 @@ static sptrsm_status read_matrix_values(matrix_reader *r, void **out, int64_t nn
   size_t each = sptrsm_dtype_bytes(r->M->dtype);
   SPTI_IO_TRY(spti_io_allocate(out, r->val.where, spti_io_bytes(nnz > 0 ? nnz : 1, each)));
   if (nnz == 0) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_read_values(&r->val, NULL, r->form->iso ? 1 : nnz, r->form->pairs, r->M->dtype, *out));
+  SPTI_IO_TRY(spti_io_read_values(&r->val, NULL, r->form->iso ? 1 : nnz, r->M->dtype, *out));
   for (int64_t p = 1; r->form->iso && p < nnz; p++) memcpy((char *)*out + (size_t)p * each, *out, each);
   return SPTRSM_OK;
 }
@@ -85,7 +91,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
   sptrsm_file_matrix *M = r->M;
   SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, form->ptr));
   if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, form->idx));
-  if (form->val != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, form->val));
+  if (form->val != NULL) SPTI_IO_TRY(open_values(r));
   M->rows = form->rows;
   M->cols = form->cols;
   int64_t major = spti_io_major(M), minor = M->format == SPTRSM_CSR ? M->cols : M->rows, nnz = form->idx != NULL ? r->b.count : 0;
@@ -142,7 +148,7 @@ static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
 static sptrsm_status read_coordinate(matrix_reader *r) {
   SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, r->form->row));
   SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, r->form->col));
-  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, r->form->val));
+  SPTI_IO_TRY(open_values(r));
   if (r->a.count != r->b.count)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where,
                             (long long)r->b.count);

@@ -61,8 +61,7 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, bool se
 typedef struct { /* where a block comes from */
   spti_io_file *file;
   spti_io_dataset d;
-  bool flat;  /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
-  bool pairs; /* complex values are stored as interleaved reals */
+  bool flat; /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
   int64_t rows, cols;
   int64_t begin; /* first column asked for */
   sptrsm_layout layout;
@@ -70,8 +69,7 @@ typedef struct { /* where a block comes from */
 } spti_io_block_source;
 sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where);
 /* Finds the block and fills X except for its data. The source is to be closed after a failure too. */
-sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, spti_io_file *, const char *where, int32_t n,
-                                 const sptrsm_io_options *);
+sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, spti_io_file *, int32_t n, const sptrsm_io_options *);
 /* Columns [begin, begin + width) of the dataset, densely in its order. */
 sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, int64_t width, sptrsm_dtype, void *out);
 void spti_io_block_close(spti_io_block_source *);

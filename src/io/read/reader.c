@@ -24,10 +24,10 @@ static sptrsm_status check_size(const sptrsm_file_reader *r) {
 
 static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32_t n, const sptrsm_io_options *o) {
   SPTI_IO_TRY(spti_io_block_new(&r->X, where));
-  SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, where, n, o));
+  SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, n, o));
   const spti_io_block_source *source = &r->source;
   r->span = (spti_io_span){.rows = source->rows, .cols = source->cols, .layout = source->layout};
-  r->direct = spti_io_find_span(&r->span, &source->d, source->pairs, r->X->block.dtype);
+  r->direct = spti_io_find_span(&r->span, &source->d, r->X->block.dtype);
   r->external = spti_io_is_external(&source->d, &r->file);
   r->fd = spti_io_descriptor(&source->d);
   struct stat s = {0};

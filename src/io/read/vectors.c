@@ -49,7 +49,7 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   if (d->number.is_integer) return spti_io_read_i64(d, out);
   double *x;
   SPTI_IO_TRY(spti_io_allocate(&x, d->where, spti_io_bytes(d->count, sizeof *x)));
-  sptrsm_status status = spti_io_read_values(d, NULL, d->count, false, SPTRSM_F64, x);
+  sptrsm_status status = spti_io_read_values(d, NULL, d->count, SPTRSM_F64, x);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++) {
     if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15) out[i] = (int64_t)x[i];
     else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
@@ -95,9 +95,9 @@ static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, i
   if (status == SPTRSM_OK) {
     *one_based = is_one_based(v, n);
     for (int64_t i = 0; i < n; i++) perm[i] = -1;
-    status = check_permutation(v, perm, n, *one_based, d->where);
+    status = check_permutation(v, perm, n, *one_based ? 1 : 0, d->where);
   }
-  for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) perm[i] = (int32_t)(v[i] - *one_based);
+  for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) perm[i] = (int32_t)(v[i] - (*one_based ? 1 : 0));
   free(v);
   if (status == SPTRSM_OK) *out = perm;
   else free(perm);
@@ -208,7 +208,7 @@ static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *
 static sptrsm_status load_scaling(double **out, const spti_io_dataset *d, int64_t n) {
   double *s;
   SPTI_IO_TRY(spti_io_allocate(&s, d->where, spti_io_bytes(n, sizeof *s)));
-  sptrsm_status status = spti_io_read_values(d, NULL, n, false, SPTRSM_F64, s);
+  sptrsm_status status = spti_io_read_values(d, NULL, n, SPTRSM_F64, s);
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++)
     if (!isfinite(s[i]) || s[i] == 0)
       status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g; a scaling is finite and not zero", d->where, (long long)i, s[i]);
@@ -248,7 +248,7 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   void *v;
   SPTI_IO_TRY(spti_io_allocate(&v, d->where, spti_io_bytes(n, sptrsm_dtype_bytes(dtype))));
   memset(v, 0, spti_io_bytes(n, sptrsm_dtype_bytes(dtype)));
-  sptrsm_status status = spti_io_read_values(d, NULL, d->count, false, dtype, v);
+  sptrsm_status status = spti_io_read_values(d, NULL, d->count, dtype, v);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++)
     if (!spti_io_finite(dtype, v, i))
       status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite%s; repair the factorisation that wrote it", d->where,

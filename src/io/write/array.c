@@ -36,6 +36,10 @@ sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype dtype, const char *whe
   return *out >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a type", where);
 }
 
+spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count) {
+  return (spti_io_array){.name = name, .type = type, .rank = 1, .dims = {(hsize_t)count}};
+}
+
 /* Chunks, filters, no fill values (everything is written), no time stamps (same input, same file). */
 static bool set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
   hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};

@@ -46,7 +46,8 @@ sptrsm_status spti_writer_make_skeleton(sptrsm_file_writer *w) {
   if (w->has_berr) {
     char *name;
     SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", w->out.final));
-    spti_io_array berr = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)w->shape.nrhs}, .early = true};
+    spti_io_array berr = spti_io_vector(name, H5T_NATIVE_DOUBLE, w->shape.nrhs);
+    berr.early = true;
     sptrsm_status status = place_array(&w->place.berr, w, &berr, NULL);
     free(name);
     if (status != SPTRSM_OK) return status;

@@ -104,8 +104,8 @@ static void last_done(done_record *d, const sptrsm_file_writer *w) {
   for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
   if (last == NULL) return;
   int fields = sscanf(last, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNx64 "%n", &d->columns, &d->first, &d->count, &d->sum, &end);
-  bool good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 && d->count <= d->columns &&
-             d->first >= 0 && d->first <= d->columns - d->count;
+  bool good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 &&
+              d->count <= d->columns && d->first >= 0 && d->first <= d->columns - d->count;
   if (good) d->state = last + end + 1;
   else *d = (done_record){.state = ""};
 }

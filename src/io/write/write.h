@@ -9,7 +9,7 @@
 typedef struct {
   char *final, *temp, *folder; /* the name asked for, the temporary file beside it, the folder of both */
   hid_t id;                    /* the open temporary file, or -1 */
-  bool force;                   /* replace an existing file */
+  bool force;                  /* replace an existing file */
   H5E_auto2_t old_report;      /* the caller's HDF5 error report, put back at the end */
   void *old_report_data;
 } spti_io_output;
@@ -33,8 +33,9 @@ typedef struct {
   hid_t type; /* in memory and in the file */
   int rank;
   hsize_t dims[2], chunk[2]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
-  bool early;                 /* gets its place in the file when it is created */
+  bool early;                /* gets its place in the file when it is created */
 } spti_io_array;
+spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count);
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where); /* an attribute */
 sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where); /* likewise */
 /* A float type, or the compound {r, i}; the caller closes it. */
@@ -47,13 +48,17 @@ sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *, const void
 
 /* Dimensions and chunks of a dataset for a block such as X, written `step` columns at a time; the caller sets the type. */
 spti_io_array spti_io_block_array(const char *name, const sptrsm_block *X, sptrsm_layout, int64_t step);
-/* Writes X as columns [first, first + X->nrhs) of a dataset in that order. */
-sptrsm_status spti_io_write_columns(hid_t dataset, hid_t type, const sptrsm_block *X, sptrsm_layout, int64_t first, const char *where,
-                                    const char *name);
+typedef struct { /* an open dataset that a block is written to */
+  hid_t id, type;
+  sptrsm_layout layout;     /* of the file */
+  const char *where, *name; /* file and dataset, for messages */
+} spti_io_target;
+/* Writes X as columns [first, first + X->nrhs). */
+sptrsm_status spti_io_write_columns(const spti_io_target *, const sptrsm_block *X, int64_t first);
 /* The path of a dataset `name` in the group that holds `path`. */
 sptrsm_status spti_io_beside(char **out, const char *path, const char *name, const char *where);
-/* Writes a vector beside the solution, as dataset `name` in the group that holds `path`. */
-sptrsm_status spti_io_write_beside(spti_io_output *, const char *path, const char *name, hid_t type, int64_t count, const void *data,
+/* Writes a vector beside the solution: into the group that holds `path`, under the array's name. */
+sptrsm_status spti_io_write_beside(spti_io_output *, const char *path, const spti_io_array *, const void *data,
                                    const sptrsm_save_options *);
 
 /* ---- journal.c: an append-only file of records ---- */

@@ -28,10 +28,11 @@ static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
 }
 
 static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
+  spti_io_target target = {.id = w->dataset, .type = w->type, .layout = X->layout, .where = w->out.final, .name = w->name};
   spti_io_turn turn;
   if (w->has_berr) memcpy(w->berr + first, berr, (size_t)X->nrhs * sizeof *berr);
   spti_io_turn_begin(&turn);
-  sptrsm_status status = spti_io_write_columns(w->dataset, w->type, X, X->layout, first, w->out.final, w->name);
+  sptrsm_status status = spti_io_write_columns(&target, X, first);
   spti_io_turn_end(&turn);
   return status;
 }
@@ -279,8 +280,8 @@ static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   herr_t closed = H5Dclose(w->dataset);
   w->dataset = -1;
   if (closed < 0) return spti_io_write_failed(w->out.final, w->name);
-  return w->berr != NULL ? spti_io_write_beside(&w->out, w->name, "berr", H5T_NATIVE_DOUBLE, w->shape.nrhs, w->berr, &w->options)
-                         : SPTRSM_OK;
+  spti_io_array berr = spti_io_vector("berr", H5T_NATIVE_DOUBLE, w->shape.nrhs);
+  return w->berr != NULL ? spti_io_write_beside(&w->out, w->name, &berr, w->berr, &w->options) : SPTRSM_OK;
 }
 
 sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *report) {

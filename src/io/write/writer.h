@@ -10,7 +10,7 @@
 
 struct sptrsm_file_writer {
   spti_io_output out; /* plain: temp becomes OUT.part, and id is open only at the beginning and at the end */
-  bool begun;          /* out must be discarded unless it is committed */
+  bool begun;         /* out must be discarded unless it is committed */
   sptrsm_block shape; /* n, nrhs, dtype and layout of the whole solution */
   bool has_berr, plain;
   bool finished; /* OUT is complete already: only the journal is left to remove */
