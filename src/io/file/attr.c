@@ -1,10 +1,10 @@
-/* attr.c -- small things: text and integer attributes, text datasets, JSON with caps on size and depth. */
+/* attr.c -- reads attributes (text, integers), text datasets and JSON, with limits on size and nesting depth. */
 #include "io/file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* An attribute or a dataset that holds one string; both are read alike. */
+/* An attribute or a dataset that holds one string; both are read in the same way. */
 typedef struct {
   hid_t id;
   bool is_attribute;
@@ -113,6 +113,7 @@ sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t 
 
 /* ---- JSON ---- */
 
+/* The deepest nesting of braces and brackets outside of strings. */
 static int json_depth(const char *text) {
   int depth = 0, deepest = 0;
   bool in_string = false;

@@ -1,7 +1,7 @@
-/* dataset.c -- numeric arrays: what type they have, whether reading them is safe, and reading them.
+/* dataset.c -- numeric datasets: their type, whether reading them is safe, and reading them.
  *
- * HDF5 converts widths and byte orders. It clips integers that do not fit, so an index beyond 32 bits becomes INT32_MAX,
- * which no matrix has (order <= INT32_MAX), and still fails the range check that follows.
+ * HDF5 converts widths and byte orders. It clips integers that do not fit: an index beyond 32 bits becomes INT32_MAX, which is no
+ * index of a matrix (order <= INT32_MAX) and therefore fails the range check of the caller.
  */
 #include "io/file/file.h"
 
@@ -15,7 +15,7 @@ sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t ==
 
 static sptrsm_dtype real_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_F32 : SPTRSM_F64; }
 
-/* Numbers that --dtype made single were not zero or infinite in the file, maybe. */
+/* A conversion to single precision may have made a number zero or infinite that was neither in the file. */
 const char *spti_io_precision_note(sptrsm_dtype t) {
   return real_of(t) == SPTRSM_F32 ? " (in single precision; --dtype f64 or c128 holds more)" : "";
 }
@@ -60,7 +60,7 @@ static bool compound_number(spti_io_number *n, hid_t type) {
   return good;
 }
 
-/* Fills n; 0 where the type is no number. */
+/* Describes an HDF5 type; false: it is not a number. */
 static bool number_of(spti_io_number *n, hid_t type) {
   *n = (spti_io_number){.dtype = SPTRSM_F64};
   size_t bytes = H5Tget_size(type);
@@ -73,7 +73,7 @@ static bool number_of(spti_io_number *n, hid_t type) {
     n->is_integer = true;
     snprintf(n->name, sizeof n->name, "%sint%zu", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", 8 * bytes);
     return true;
-  case H5T_ENUM: /* a boolean of h5py */
+  case H5T_ENUM: /* h5py stores booleans as enums */
     n->is_integer = true;
     snprintf(n->name, sizeof n->name, "enum%zu", 8 * bytes);
     return true;
@@ -126,7 +126,7 @@ static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t pl
   return spti_io_check_memory(f, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
 }
 
-/* Before anything else is asked of a dataset: even its dataspace may open other files. */
+/* Must come before any other query of a dataset: even asking for its dataspace may open other files. */
 sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const char *where) {
   hid_t plist = H5Dget_create_plist(dataset);
   if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
@@ -162,8 +162,8 @@ static sptrsm_status read_extent(spti_io_dataset *d) {
   return SPTRSM_OK;
 }
 
-/* Compressed chunks are no larger than plain ones (deflate is skipped where it does not help), or they inflate to more than a
- * chunk, which HDF5 would allocate without asking. */
+/* Refuses decompression bombs. Filters are skipped for a chunk that they do not shrink, so where the stored data are larger than the
+ * numbers, some chunk inflates beyond its size, and HDF5 would allocate that without a limit. */
 static sptrsm_status check_storage(const spti_io_dataset *d) {
   hsize_t chunk[2] = {0, 1};
   hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
@@ -244,7 +244,8 @@ void spti_io_stored_integer(char out[24], const spti_io_dataset *d, int64_t p) {
   else snprintf(out, 24, "%lld", (long long)value);
 }
 
-/* Reads count elements of `type` into out. The memory has the selection's shape: HDF5 goes element by element otherwise. */
+/* Reads count elements of `type` into out. The memory space has the shape of the selection; with another shape HDF5 copies element by
+ * element. */
 static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, hid_t type, void *out) {
   hsize_t shape[2] = {(hsize_t)count, 1};
   if (d->rank == 2) shape[0] = slab != NULL ? slab->blocks[0] * slab->size[0] : (hsize_t)d->dims[0];
@@ -258,7 +259,7 @@ static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab
   return good ? SPTRSM_OK : unreadable(d);
 }
 
-/* Spreads count reals, which lie in the upper half of out, over complex numbers; runs forward without overtaking itself. */
+/* Turns count reals, which lie in the upper half of out, into complex numbers in place. Writing never overtakes reading. */
 static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
   if (dtype == SPTRSM_C64) {
     float *z = out;

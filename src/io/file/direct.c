@@ -1,7 +1,7 @@
-/* direct.c -- columns of a contiguous block straight from and to the file, and turns at HDF5 for threads.
+/* direct.c -- columns of a contiguous block, read and written without HDF5, and the lock around calls of HDF5.
  *
- * Contiguous numbers of the machine's own type lie in the file as they lie in memory, so pread and pwrite at H5Dget_offset
- * do without HDF5's lock and buffers. All else (chunks, filters, conversions, external or unallocated storage, other
+ * Contiguous numbers of the machine's own type lie in the file exactly as in memory, so pread and pwrite at H5Dget_offset move them
+ * without HDF5's lock and buffers. Everything else (chunks, filters, conversions, external or unallocated storage, other file
  * drivers) goes through HDF5, one thread at a time.
  */
 #include "io/file/file.h"
@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- turns at HDF5 ---- */
+/* ---- the lock around HDF5 ---- */
 
 static pthread_mutex_t hdf5_turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* HDF5's error report is one per thread in thread-safe builds, so each silences its own. */
+/* A thread-safe build of HDF5 has one error report per thread, so each thread silences its own. */
 void spti_io_turn_begin(spti_io_turn *t) {
   pthread_mutex_lock(&hdf5_turn);
   if (H5Eget_auto2(H5E_DEFAULT, &t->report, &t->report_data) < 0) t->report = NULL;
@@ -38,7 +38,7 @@ static bool is_contiguous(hid_t dataset) {
   return good;
 }
 
-/* The descriptor of a file that HDF5's plain driver reads; -1: another driver. */
+/* The file descriptor, if HDF5 reads the file by its plain driver (sec2); -1: by another driver. */
 static int descriptor(hid_t file) {
   void *handle = NULL;
   hid_t access = H5Fget_access_plist(file);
@@ -84,7 +84,7 @@ bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, sptrsm_dtyp
 
 /* ---- moving columns ---- */
 
-/* All of it, or -1 with errno; errno 0: the file ended. */
+/* Moves all bytes. Returns -1 with errno on failure; errno 0: the file ended. */
 static int move_bytes(int fd, char *data, size_t bytes, off_t at, bool writing) {
   while (bytes > 0) {
     errno = 0;
@@ -98,12 +98,12 @@ static int move_bytes(int fd, char *data, size_t bytes, off_t at, bool writing) 
   return 0;
 }
 
-/* Rows in C order lie cols apart in the file and width apart in memory; columns in F order lie together in both. */
+/* C order: one piece per row, cols apart in the file and width apart in memory. F order: the columns are one piece in both. */
 static int move_columns(const spti_io_span *s, int64_t first, int64_t width, char *data, bool writing) {
   bool rows = s->layout == SPTRSM_ROW_MAJOR && width < s->cols;
-  int64_t lines = rows ? s->rows : 1, skip = s->layout == SPTRSM_ROW_MAJOR ? first : first * s->rows;
+  int64_t pieces = rows ? s->rows : 1, skip = s->layout == SPTRSM_ROW_MAJOR ? first : first * s->rows;
   size_t bytes = (size_t)(rows ? width : width * s->rows) * s->each;
-  for (int64_t i = 0; i < lines; i++)
+  for (int64_t i = 0; i < pieces; i++)
     if (move_bytes(s->fd, data + (size_t)i * bytes, bytes, s->at + (off_t)((i * s->cols + skip) * (int64_t)s->each), writing) != 0)
       return -1;
   return 0;
@@ -118,7 +118,7 @@ sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t wi
 sptrsm_status spti_io_span_write(const spti_io_span *s, int64_t first, int64_t width, const void *data, const char *where) {
   if (move_columns(s, first, width, (char *)data, true) == 0) {
     off_t skip = (off_t)(first * s->rows * (int64_t)s->each);
-    /* On its way to the disk at once, so that a later fdatasync has little to wait for. Advice only. */
+    /* Starts writing to the disk now, so that a later fdatasync has little to wait for. A hint: failure does not matter. */
     if (s->layout == SPTRSM_COL_MAJOR)
       (void)sync_file_range(s->fd, s->at + skip, (off_t)(width * s->rows * (int64_t)s->each), SYNC_FILE_RANGE_WRITE);
     return SPTRSM_OK;

@@ -1,9 +1,9 @@
-/* driver.c -- HDF5's plain file driver, except that a failed write is remembered instead of reported.
+/* driver.c -- HDF5's plain file driver (sec2), except that a failed write is remembered instead of reported.
  *
- * HDF5 can't close a file it can't write: its caches stay dirty, closes fail half-way, and the process dies at exit. Here
- * every write seems to succeed; after the first failure nothing more is written, HDF5 closes in good order, and the
- * output is thrown away because spti_io_driver_error() tells why. The class is a copy of the sec2 driver's, so it fits
- * the HDF5 version at hand. One output at a time, as HDF5 itself.
+ * HDF5 can't close a file that it can't write: its caches stay dirty, closing fails half-way, and the process crashes at exit. With
+ * this driver every write seems to succeed. After the first failure nothing more is written, HDF5 closes the file normally, and the
+ * caller discards the output because spti_io_driver_error() is not 0. The driver's function table is a copy of that of sec2, so it
+ * fits the HDF5 version at hand. One output at a time.
  */
 #include "io/file/file.h"
 
@@ -21,8 +21,8 @@ static void note_failure(void) {
   if (first_error == 0) first_error = errno != 0 ? errno : EIO;
 }
 
-/* Some HDF5 versions format a time for their own message after a failed write, and looking for the time zone leaves ENOENT,
- * which no write gives: then the same write once more tells the true reason. */
+/* Finds the errno of a failed write again. Some HDF5 versions format the time for their own error message after the failure, and the
+ * search for the time zone leaves ENOENT, which a write never gives: then the same write is repeated. */
 static void ask_again(H5FD_t *file, haddr_t at, size_t bytes, const void *data) {
   void *handle = NULL;
   if (errno != ENOENT || plain.get_handle == NULL || plain.get_handle(file, H5P_DEFAULT, &handle) < 0) return;
@@ -45,7 +45,7 @@ static herr_t forgiving_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing) {
   return 0;
 }
 
-/* The class of sec2 can only be had from an open file. */
+/* The function table of sec2 can only be reached through an open file. */
 static bool copy_plain_driver(const char *name) {
   hid_t plist = H5Pcreate(H5P_FILE_ACCESS);
   H5FD_t *file = NULL;

@@ -1,8 +1,8 @@
-/* file.c -- opens a file, finds objects in it and keeps the memory limit.
+/* file.c -- opens a file and the objects in it, and enforces the memory limit.
  *
- * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own
- * error report is switched off while a file is open and put back afterwards. External links are refused by a callback
- * in the link access list, which HDF5 calls before it touches the other file.
+ * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own error
+ * report is off while a file is open and restored afterwards. External links are refused by a callback in the link access list,
+ * which HDF5 calls before it opens the other file.
  */
 #include "io/file/file.h"
 
@@ -123,7 +123,7 @@ static bool is_matrix_market(const char *name) {
   gzFile z = gzopen(name, "rb");
   if (z == NULL) return false;
   int got = gzread(z, head, sizeof banner - 1);
-  bool damaged_gzip = got < 0 && !gzdirect(z); /* mtx.c says what is wrong with it */
+  bool damaged_gzip = got < 0 && !gzdirect(z); /* the reader of Matrix Market files reports what is wrong */
   gzclose(z);
   return damaged_gzip || (got == (int)sizeof banner - 1 && strncasecmp(head, banner, sizeof banner - 1) == 0);
 }
@@ -193,8 +193,9 @@ sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
 
 /* ---- objects ---- */
 
-/* HDF5 1.10 frees what it never set where it lists the names of a group in their order and one of its links is damaged. A look for a
- * name that is not there reads the links of a small group, names in no order those of a large one, and both fail in good order. */
+/* HDF5 1.10 frees memory that it never set when it lists the names of a group in sorted order and a link of the group is damaged.
+ * Two calls fail cleanly on such a group: looking up a name that does not exist reads all links of a small group, and listing names in
+ * native order reads those of a large one. */
 bool spti_io_has_sound_links(hid_t group) {
   H5G_info_t info;
   if (H5Lexists(group, "\1no such name", H5P_DEFAULT) < 0 || H5Gget_info(group, &info) < 0) return false;
@@ -203,7 +204,7 @@ bool spti_io_has_sound_links(hid_t group) {
   return true;
 }
 
-/* Says what a group holds, so that a wrong name is easily put right: "it holds A, L, U". */
+/* Lists what a group holds, for the message about a wrong name: "; there is A, L, U". */
 static void list_names(hid_t group, char *out, size_t bytes) {
   H5G_info_t info;
   size_t used = 0;
@@ -265,7 +266,7 @@ void spti_io_object_close(spti_io_object *o) {
   *o = (spti_io_object){.id = -1};
 }
 
-/* A look-up that fails (no memory, damaged file) is noted: taking it for "absent" could change what a file means. */
+/* A failed look-up (no memory, damaged file) is noted in the file: to take it for "absent" could change the meaning of the file. */
 bool spti_io_has(const spti_io_object *group, const char *name) {
   htri_t exists = group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
   if (exists < 0) group->file->lookup_failed = true;

@@ -1,8 +1,8 @@
-/* binsparse.c -- groups and dense blocks after the Binsparse specification, version 0.1.
+/* binsparse.c -- recognises matrices and dense blocks of the Binsparse specification, version 0.1.
  *
- * Attribute `binsparse` holds JSON: {"binsparse": {"version", "format", "shape", "number_of_stored_values", "data_types",
- * "structure"}}. complex[T]: interleaved base values, twice as many. iso[T]: one value for all entries. Integers stay
- * 64-bit integers; a real number where an integer belongs is refused.
+ * Attribute `binsparse` of the group holds JSON: {"binsparse": {"version", "format", "shape", "number_of_stored_values",
+ * "data_types", "structure"}}. A value type complex[T] means interleaved real and imaginary parts, so twice as many stored values;
+ * iso[T] means one stored value for all entries. Sizes must be JSON integers: a real number is refused.
  */
 #include "io/forms/form.h"
 
@@ -61,7 +61,7 @@ static sptrsm_status read_shape(spti_io_form *form, const json_t *b, bool vector
   return SPTRSM_OK;
 }
 
-/* "iso[complex[float64]]": strips the wrappers and notes them. */
+/* Reads a type such as "iso[complex[float64]]": removes the wrappers and sets iso and pairs. */
 static sptrsm_status read_value_type(spti_io_form *form, const json_t *b, const char *where) {
   const char *type = json_string_value(json_object_get(json_object_get(b, "data_types"), "values"));
   if (type == NULL) return broken(where, "data_types.values", "a string such as \"float64\"");

@@ -1,6 +1,6 @@
-/* coo.c -- groups row, col, data: SciPy's coo matrices as hand-written h5py code stores them.
+/* coo.c -- recognises groups with row, col and data: SciPy's coo matrices, stored with h5py.
  *
- * Shape: attribute or dataset `shape`; without it the matrix is square and as large as its largest index demands.
+ * The shape is in attribute or dataset `shape`; without it the matrix is square and as large as its largest index requires.
  */
 #include "io/forms/form.h"
 

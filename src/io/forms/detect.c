@@ -1,7 +1,6 @@
-/* detect.c -- which form a group has: Binsparse, MATLAB/PETSc, AnnData/h5py, COO, in this order.
+/* detect.c -- finds the form of a group: Binsparse, MATLAB/PETSc, AnnData/h5py, COO, tried in this order.
  *
- * A matcher reads attributes and names only; the arrays are read later by the names it leaves in the form. On top of any
- * form, attribute `sptrsm` may say which triangle it is: {"uplo": "lower", "diag": "unit-implicit"}.
+ * In addition to any form, attribute `sptrsm` may say which triangle the matrix is: {"uplo": "lower", "diag": "unit-implicit"}.
  */
 #include "io/forms/form.h"
 
@@ -27,7 +26,7 @@ sptrsm_status spti_io_detect(spti_io_form *form, const spti_io_object *group) {
   if (group->type != H5I_GROUP) return SPTRSM_OK;
   for (size_t k = 0; k < sizeof matchers / sizeof matchers[0] && form->kind == SPTI_NONE; k++) SPTI_IO_TRY(matchers[k](form, group));
   if (form->kind == SPTI_NONE) return SPTRSM_OK;
-  bool has_shape = form->kind == SPTI_COMPRESSED || form->rows >= 0 || form->cols >= 0; /* COO may have none */
+  bool has_shape = form->kind == SPTI_COMPRESSED || form->rows >= 0 || form->cols >= 0; /* COO may leave the shape to its indices */
   if (has_shape) SPTI_IO_TRY(spti_io_check_shape(form->rows, form->cols, group->where));
   return read_own_attribute(form, group);
 }

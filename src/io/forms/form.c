@@ -1,4 +1,4 @@
-/* form.c -- what the forms share: the shape of a matrix, and the words for symmetry, triangle and diagonal. */
+/* form.c -- what the matchers share: the shape of a matrix, and the words for symmetry, triangle and diagonal. */
 #include "io/forms/form.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ sptrsm_status spti_io_set_structure(spti_io_form *form, const char *structure, c
                           where, structure);
 }
 
-/* *out NULL: not said. What is said in another way must not pass for that. */
+/* *out NULL: the key is absent. A value that is no string is an error, not the same as an absent key. */
 static sptrsm_status read_member(const char **out, const json_t *object, const char *key, const char *where) {
   const json_t *value = json_object_get(object, key);
   *out = json_string_value(value);

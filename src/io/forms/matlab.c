@@ -1,7 +1,7 @@
-/* matlab.c -- sparse matrices in MATLAB v7.3 files, which PETSc writes too.
+/* matlab.c -- recognises sparse matrices of MATLAB v7.3 files, which PETSc writes too.
  *
- * A group with attribute MATLAB_sparse (number of rows): jc, ir, data are CSC with 64-bit unsigned indices; ir and data
- * are absent if nothing is stored. The number of columns is the length of jc minus one.
+ * A group with attribute MATLAB_sparse (the number of rows) holds CSC in jc (pointers), ir (row indices) and data, with 64-bit
+ * unsigned indices; ir and data are absent if nothing is stored. The number of columns is the length of jc minus one.
  */
 #include "io/forms/form.h"
 

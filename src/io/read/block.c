@@ -1,8 +1,8 @@
-/* block.c -- dense blocks: which way round they are stored, and reading a range of columns only.
+/* block.c -- dense blocks: the order in which they are stored, and reading a range of columns.
  *
- * The order of a 2-D dataset is decided by: the caller, MATLAB_class (MATLAB stores dimensions reversed), attribute
- * `order` (C: dims = n, nrhs; F: dims = nrhs, n), and then the shape against n. n x n without a hint is taken as C, and
- * `rule` says so. The block keeps the file's order, so nothing is transposed here.
+ * The order of a 2-D dataset is decided by, in this sequence: the caller's wish; attribute MATLAB_class (MATLAB stores dimensions
+ * reversed); attribute `order` (C: dimensions n, nrhs; F: dimensions nrhs, n); the shape compared with n. An n x n dataset without
+ * any of these is taken as C, and `rule` says so. The block in memory keeps the order of the file: nothing is transposed.
  */
 #include "io/read/read.h"
 
@@ -84,7 +84,7 @@ static sptrsm_status open_binsparse(spti_io_block_source *s, const spti_io_form 
   return SPTRSM_OK;
 }
 
-/* Fills the source; takes over a dataset's object. */
+/* Fills the source. A dataset's object belongs to the source afterwards. */
 static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int32_t n, const sptrsm_io_options *options) {
   if (o->type == H5I_GROUP) {
     spti_io_form form;
@@ -130,7 +130,7 @@ sptrsm_status spti_io_block_read(const spti_io_block_source *s, int64_t begin, i
   return spti_io_read_values(&s->d, &slab, s->rows * width, dtype, out);
 }
 
-/* What the block is: everything but its data. */
+/* Fills X except for its data. */
 static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, const sptrsm_io_options *o) {
   int64_t end;
   SPTI_IO_TRY(check_columns(s, o, &s->begin, &end));
@@ -159,7 +159,7 @@ static sptrsm_status open_block(spti_io_block_source *s, sptrsm_file_block *X, s
 
 /* ---- which object ---- */
 
-/* Without a path: the root if it is a block itself, else B, else the only block of the file. */
+/* Opens the block of a file named without a path: the root if it is a block itself, else B, else the only block of the file. */
 static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const sptrsm_io_options *options) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_object_open_path(o, f, NULL));
@@ -205,7 +205,7 @@ static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, int32_t n
   spti_io_block_source s;
   sptrsm_status status = spti_io_block_open(&s, X, f, n, o);
   if (status == SPTRSM_OK) {
-    int64_t count = s.rows * X->block.nrhs; /* a part of the dataset, whose size fits */
+    int64_t count = s.rows * X->block.nrhs; /* no overflow: at most the size of the dataset, which was checked */
     size_t bytes = spti_io_bytes(count, sptrsm_dtype_bytes(X->block.dtype));
     status = spti_io_check_memory(f, X->where, bytes, "load fewer columns (--cols) or raise the limit");
     if (status == SPTRSM_OK) status = spti_io_allocate(&X->block.data, X->where, bytes);

@@ -1,7 +1,7 @@
 /* factors.c -- loads a factor set: L and U, or L alone (Cholesky, LDL'), with permutations, scalings, D and A.
  *
- * L without U: attribute `upper` of the group says what U is (transpose, conjugate-transpose, none). Without it, D or a
- * permutation or a scaling or A beside L make it Cholesky or LDL'; L alone is one triangular system.
+ * For L without U, attribute `upper` of the group says what U is: transpose, conjugate-transpose, or none (one triangular system).
+ * Without the attribute, D, a permutation, a scaling or A beside L means Cholesky or LDL', and L alone means one triangular system.
  */
 #include "io/read/read.h"
 
@@ -52,26 +52,26 @@ static bool has_any(const spti_io_object *group, const char *const names[], size
   return false;
 }
 
-typedef enum { UPPER_UNSAID, UPPER_GIVEN, UPPER_TRANSPOSE, UPPER_CONJUGATE, UPPER_NONE } said_upper;
+typedef enum { UPPER_NOT_STATED, UPPER_GIVEN, UPPER_TRANSPOSE, UPPER_CONJUGATE, UPPER_NONE } stated_upper;
 
-static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
+static sptrsm_status read_upper(stated_upper *out, const spti_io_object *group) {
   static const char *const names[] = {"given", "transpose", "conjugate-transpose", "none"};
   char *text;
-  *out = UPPER_UNSAID;
+  *out = UPPER_NOT_STATED;
   SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "upper", group->where));
   if (text == NULL) return SPTRSM_OK;
   for (int k = 0; k < 4; k++)
-    if (strcmp(text, names[k]) == 0) *out = (said_upper)(k + 1);
+    if (strcmp(text, names[k]) == 0) *out = (stated_upper)(k + 1);
   sptrsm_status status = SPTRSM_OK;
-  if (*out == UPPER_UNSAID)
+  if (*out == UPPER_NOT_STATED)
     status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper is \"%s\"; use given, transpose, conjugate-transpose or none",
                               group->where, text);
   free(text);
   return status;
 }
 
-/* Decides whether the group is a set or a single triangle, and what U is. */
-static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) {
+/* Decides what U is; UPPER_NONE: the group is a single triangle, not a set. */
+static sptrsm_status decide_upper(stated_upper *out, const spti_io_object *group) {
   static const char *const partners[] = {"D", "A", "perm_row", "perm_col", "perm_r", "perm_c", "p", "q", "scale_row", "scale_col", "Rs"};
   bool has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
        has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
@@ -86,7 +86,7 @@ static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) 
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has U but no L; name U as FILE:/path to solve with U alone", group->where);
   if (*out == UPPER_GIVEN && !has_u)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper says U is given, but there is no U", group->where);
-  if (*out == UPPER_UNSAID) *out = has_l && has_u ? UPPER_GIVEN : has_partner ? UPPER_CONJUGATE : UPPER_NONE;
+  if (*out == UPPER_NOT_STATED) *out = has_l && has_u ? UPPER_GIVEN : has_partner ? UPPER_CONJUGATE : UPPER_NONE;
   return SPTRSM_OK;
 }
 
@@ -99,7 +99,7 @@ static bool is_matrix(hid_t dataset) {
   return dims[0] > 1 && dims[1] > 1;
 }
 
-/* MATLAB's [L,U,P,Q,D] = lu(S) gives P and Q as matrices; ignoring them would give wrong solutions. */
+/* MATLAB's [L,U,P,Q,D] = lu(S) gives P, Q and D as matrices; to ignore them would give wrong solutions. */
 static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
   static const char *const names[] = {"P", "Q", "R", "D"};
   for (int k = 0; k < 4; k++) {
@@ -126,7 +126,7 @@ static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
   return spti_io_is_complex(a) || spti_io_is_complex(b) ? spti_io_complex_of(real) : real;
 }
 
-static sptrsm_status load_triangles(spti_io_factor_reader *r, said_upper upper, const sptrsm_io_options *o) {
+static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper, const sptrsm_io_options *o) {
   sptrsm_file_factors *F = r->F;
   sptrsm_io_options lower_options = *o, upper_options = *o;
   lower_options.uplo = SPTRSM_LOWER;
@@ -160,7 +160,7 @@ static sptrsm_status load_original(spti_io_factor_reader *r, const sptrsm_io_opt
   sptrsm_io_options options = *o;
   if (!spti_io_has(r->group, "A")) return SPTRSM_OK;
   options.dtype = (int)F->L->dtype;
-  options.tidy = 1; /* A is only multiplied with: its order is no one's promise */
+  options.tidy = 1; /* A is only multiplied with, so the order of its entries does not matter */
   SPTI_IO_TRY(load_member(&F->A, r, "A", &options));
   if (F->A->rows != F->L_tri.n || F->A->cols != F->L_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows,
@@ -186,7 +186,7 @@ static sptrsm_status check_layout(const spti_io_factor_reader *r) {
 }
 
 static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options *o) {
-  said_upper upper;
+  stated_upper upper;
   SPTI_IO_TRY(decide_upper(&upper, r->group));
   SPTI_IO_TRY(refuse_matrices(r));
   if (upper == UPPER_NONE) {

@@ -1,7 +1,7 @@
-/* list.c -- what is in a file: matrices, blocks and vectors with their form, found by walking the groups.
+/* list.c -- lists what is in a file: matrices, blocks and vectors with their form, found by a walk through the groups.
  *
- * A group that is itself a matrix is one entry and is not entered. Each group is entered once (by its address), so
- * links that lead back end the walk; depth and number of entries are limited besides.
+ * A group that is itself a matrix is one entry and is not entered. Each group is entered once (recognised by its address), so a cycle
+ * of links ends the walk; depth and number of entries are limited in addition.
  */
 #include "io/read/read.h"
 
@@ -28,7 +28,7 @@ typedef struct {
   int seen_count, seen_room;
 } walker;
 
-/* Doubles an array that is full; old contents stay valid on failure. */
+/* Doubles an array that is full; the old array stays valid on failure. */
 static sptrsm_status grow(void *array /* a pointer's address */, int *room, int count, size_t each, const char *where) {
   void *old, *bigger;
   if (count < *room) return SPTRSM_OK;
@@ -41,7 +41,7 @@ static sptrsm_status grow(void *array /* a pointer's address */, int *room, int 
   return SPTRSM_OK;
 }
 
-/* Whether this group was entered before; notes it if not. */
+/* *again: the group was entered before, or its address is unknown. Otherwise it is noted as entered. */
 static sptrsm_status enter_once(bool *again, walker *w, const spti_io_object *group) {
   object_info info;
   *again = true;
@@ -62,7 +62,7 @@ static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
   e->cols = d->rank == 2 ? d->dims[1] : 1;
   e->kind = d->rank == 2 ? "block" : "vector";
   e->rule = d->rank == 2 ? "2-D dataset" : "1-D dataset";
-  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) { /* a listing may err */
+  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) { /* an error counts as absent: this is only a listing */
     e->rows = d->dims[1];
     e->cols = d->dims[0];
     e->rule = "MATLAB v7.3 dense, dimensions reversed";
@@ -140,7 +140,7 @@ static sptrsm_status visit_group(walker *w, const spti_io_object *group, int dep
   return SPTRSM_OK;
 }
 
-/* Takes over the object if it is a dataset. */
+/* Adds an entry for the object, or for all objects of a group. The object of a dataset is closed here. */
 static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
   sptrsm_file_entry *e = NULL;
   spti_io_dataset d;
@@ -162,7 +162,7 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
   return SPTRSM_OK;
 }
 
-/* Appends ", /run1" unless it is what was appended last; nonzero: there was room. */
+/* Appends ", /run1" unless the text ends with it already; false: there is no room. */
 static bool append_candidate(char out[400], const char *path, size_t length) {
   size_t used = strlen(out);
   if (used >= length && strncmp(out + used - length, path, length) == 0 && out[used - length - 1] == ' ') return true;

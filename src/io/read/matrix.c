@@ -1,19 +1,19 @@
-/* matrix.c -- reads the arrays of a matrix by the names its form left, and checks them.
+/* matrix.c -- loads a sparse matrix: reads the arrays that its form names, and checks them.
  *
- * CSR and CSC: ptr starts at 0, never decreases, ends at nnz = number of indices = number of values; indices lie in
- * range, are sorted and unique (or made so with `tidy`). COO entries come in any order.
+ * CSR and CSC: ptr starts at 0, never decreases, and ends at nnz, the number of indices and of values; indices lie in range and are
+ * sorted and unique within each row or column (option `tidy` makes them so). COO: entries in any order.
  */
 #include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { /* what a load works with */
+typedef struct { /* the state of one load */
   const spti_io_object *group;
   const spti_io_form *form;
   const sptrsm_io_options *options;
   sptrsm_file_matrix *M;
-  spti_io_dataset a, b, val; /* a, b: ptr and idx, or row and col */
+  spti_io_dataset a, b, val; /* a and b: ptr and idx (CSR, CSC), or row and col (COO) */
 } matrix_reader;
 
 /* ---- values ---- */
@@ -117,7 +117,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 
 /* ---- coordinate ---- */
 
-/* Triplets, two orders while sorting, and the result, whose two pointer arrays go with the shape. */
+/* Memory for the triplets, two permutations while sorting, and the result; the pointer arrays grow with rows and cols. */
 static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
   size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
   size_t bytes = spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));

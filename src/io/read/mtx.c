@@ -1,8 +1,8 @@
-/* mtx.c -- Matrix Market coordinate files, plain or gzip-compressed.
+/* mtx.c -- loads Matrix Market coordinate files, plain or gzip-compressed.
  *
- * "%%MatrixMarket matrix coordinate real|integer|complex|pattern general|symmetric|hermitian|skew-symmetric", comments,
- * "rows cols nnz", then one entry a line with 1-based indices. Memory grows with the entries read, not with the number
- * promised. The other triangle of a symmetric file is not added (sptrsm_file_matrix_mirror does that).
+ * A file has the banner "%%MatrixMarket matrix coordinate real|integer|complex|pattern general|symmetric|hermitian|skew-symmetric",
+ * comments, "rows cols nnz", and one entry per text line with 1-based indices. Memory grows with the entries read, not with the
+ * number that the file promises. The other triangle of a symmetric file is not added (sptrsm_file_matrix_mirror does that).
  */
 #include "io/read/read.h"
 
@@ -19,7 +19,7 @@ typedef enum { FIELD_REAL, FIELD_INTEGER, FIELD_COMPLEX, FIELD_PATTERN } mtx_fie
 typedef struct {
   const char *name;
   gzFile z;
-  locale_t c_locale; /* numbers use a point whatever the user's language */
+  locale_t c_locale; /* numbers have a decimal point whatever the user's locale */
   int64_t line_number;
   char line[1024];
   mtx_field field;
@@ -31,10 +31,11 @@ static sptrsm_status broken(const mtx_reader *r, const char *what) {
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: %s", r->name, (long long)r->line_number, what);
 }
 
+/* Decides what the end of the input means: damaged, truncated, or, with `ended`, the regular end. */
 static sptrsm_status end_of_file(const mtx_reader *r, bool *ended) {
   int code;
   gzerror(r->z, &code);
-  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) /* the last: the stream ends too early */
+  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) /* Z_BUF_ERROR: the stream ends too early */
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the compressed data are damaged; fetch the file again", r->name);
   if (ended == NULL || code == Z_BUF_ERROR)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: ends after line %lld; the file is truncated", r->name, (long long)r->line_number);
@@ -42,14 +43,14 @@ static sptrsm_status end_of_file(const mtx_reader *r, bool *ended) {
   return SPTRSM_OK;
 }
 
-/* A number at the end of a cut file may have lost digits and still look like one. */
+/* The last text line must end with a newline: where a file was cut off, its last number may have lost digits. */
 static sptrsm_status unfinished_line(const mtx_reader *r) {
   bool ended;
   SPTI_IO_TRY(end_of_file(r, &ended));
   return broken(r, "the last line does not end: is the file cut? add a newline");
 }
 
-/* The next line that is neither empty nor a comment. ended NULL: there must be one. */
+/* Reads the next text line that is neither empty nor a comment. ended NULL: the end of the file is an error. */
 static sptrsm_status next_line(mtx_reader *r, bool comments, bool *ended) {
   for (;;) {
     if (gzgets(r->z, r->line, sizeof r->line) == NULL) return end_of_file(r, ended);
@@ -166,7 +167,7 @@ static sptrsm_status read_entry(mtx_reader *r, spti_io_triplets *t, sptrsm_dtype
   return SPTRSM_OK;
 }
 
-/* A symmetric file stores one triangle; which one decides uplo. */
+/* A symmetric file stores one triangle. Its first entry off the diagonal decides which one; *uplo receives the side. */
 static sptrsm_status check_one_triangle(const mtx_reader *r, const spti_io_triplets *t, int *uplo) {
   *uplo = SPTRSM_AS_STORED;
   for (int64_t p = 0; p < t->nnz && r->symmetry != SPTRSM_GENERAL; p++) {

@@ -1,7 +1,7 @@
-/* pattern.c -- sorting, duplicates, finite values and conversion of matrices in memory.
+/* pattern.c -- sorts the entries of a matrix in memory, sums duplicates, checks order and values, adds the other triangle.
  *
- * Triplets are sorted by two stable counting sorts, by column and then by row: O(nnz + rows + cols), no comparisons.
- * Sorting a compressed matrix means expanding it to triplets and compressing them again.
+ * Triplets are sorted by two stable counting sorts, first by the minor index (the column of CSR) and then by the major one, in
+ * O(nnz + rows + cols). A compressed matrix is sorted by expanding it to triplets and compressing these again.
  */
 #include "io/read/read.h"
 
@@ -15,7 +15,8 @@ void spti_io_triplets_free(spti_io_triplets *t) {
   *t = (spti_io_triplets){0};
 }
 
-/* order: the positions 0..nnz-1 (those of `from`, if given) sorted stably by key; ptr [limit+1]: where each key begins. */
+/* Stable counting sort. order [nnz]: the positions 0..nnz-1, taken in the sequence of `from` if given, sorted by key;
+ * ptr [limit+1]: where each key begins in order. */
 static void sort_by_key(int64_t *ptr, int64_t *order, const int32_t *key, int64_t limit, const int64_t *from, int64_t nnz) {
   memset(ptr, 0, (size_t)(limit + 1) * sizeof *ptr);
   for (int64_t p = 0; p < nnz; p++) ptr[key[p] + 1]++;
@@ -24,7 +25,7 @@ static void sort_by_key(int64_t *ptr, int64_t *order, const int32_t *key, int64_
     int64_t p = from != NULL ? from[q] : q;
     order[ptr[key[p]]++] = p;
   }
-  for (int64_t i = limit; i > 0; i--) ptr[i] = ptr[i - 1]; /* each had moved to the end of its key */
+  for (int64_t i = limit; i > 0; i--) ptr[i] = ptr[i - 1]; /* the loop above moved each pointer to the end of its key */
   ptr[0] = 0;
 }
 
@@ -93,7 +94,7 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
   return status;
 }
 
-/* val[to] += val[from]; complex numbers are two reals */
+/* val[to] += val[from] */
 static void add_value(void *val, sptrsm_dtype dtype, int64_t to, int64_t from) {
   int words = spti_io_is_complex(dtype) ? 2 : 1;
   for (int w = 0; w < words; w++) {

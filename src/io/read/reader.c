@@ -1,4 +1,4 @@
-/* reader.c -- a dense block read some columns at a time, for blocks larger than memory. */
+/* reader.c -- reads a dense block a few columns at a time, for blocks larger than memory; without HDF5 where the layout allows. */
 #include "io/read/read.h"
 
 #include <stdlib.h>
@@ -6,16 +6,16 @@
 
 struct sptrsm_file_reader {
   spti_io_file file;
-  spti_io_block_source source; /* points to file */
-  sptrsm_file_block *X;        /* what it is; no data */
+  spti_io_block_source source; /* points to `file` above */
+  sptrsm_file_block *X;        /* shape and type; no data */
   spti_io_span span;
-  bool direct; /* span holds */
-  bool external;
-  int fd;     /* of the file that holds the numbers, or -1 */
-  off_t size; /* of that file, when it was opened */
+  bool direct;   /* span is valid: columns bypass HDF5 */
+  bool external; /* some numbers are in other files */
+  int fd;        /* of the file that holds the numbers, or -1 */
+  off_t size;    /* of that file, when it was opened */
 };
 
-/* HDF5 gives zeros for what is beyond the end of a file, so a file that is cut while it is read has to be told by its size. */
+/* HDF5 returns zeros for data beyond the end of a file, so a file that was truncated meanwhile must be recognised by its size. */
 static sptrsm_status check_size(const sptrsm_file_reader *r) {
   struct stat s;
   if (r->fd < 0 || (fstat(r->fd, &s) == 0 && s.st_size >= r->size)) return SPTRSM_OK;

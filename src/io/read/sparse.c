@@ -1,4 +1,4 @@
-/* sparse.c -- a sparse matrix in memory: made, freed, its values tested and converted. */
+/* sparse.c -- the object sptrsm_file_matrix: creation and end, tests and conversion of its values. */
 #include "io/read/read.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* triangle.c -- takes a matrix from a file as a triangle: which side, which diagonal, and whether that is true.
+/* triangle.c -- describes a matrix from a file as a triangle: decides its side and diagonal, and checks both.
  *
- * uplo: the caller's wish, else what the file says, else what the pattern shows. Everything that would make the
- * substitution wrong is refused with the entry's place; nothing is dropped unless take_triangle asks for it.
+ * The side is the caller's wish, else what the file says, else what the pattern shows. An entry that would make the substitution
+ * wrong is refused by its place; nothing is dropped unless option take_triangle asks for it.
  */
 #include "io/read/read.h"
 
@@ -28,7 +28,7 @@ static const char *symmetry_name(sptrsm_symmetry s) {
   return s == SPTRSM_HERMITIAN ? "Hermitian" : s == SPTRSM_SKEW ? "skew-symmetric" : "symmetric";
 }
 
-/* A symmetric matrix stores one triangle to be mirrored; only on request is it taken for a triangular matrix. */
+/* A symmetric matrix stores one triangle of two; only on request is the stored one taken as a triangular matrix. */
 static sptrsm_status check_symmetry(const sptrsm_file_matrix *M, const sptrsm_io_options *o) {
   if (M->symmetry == SPTRSM_GENERAL) return SPTRSM_OK;
   bool fits = o->uplo == SPTRSM_AS_STORED || M->uplo == SPTRSM_AS_STORED || o->uplo == M->uplo;
@@ -51,7 +51,7 @@ static sptrsm_status decide_uplo(sptrsm_uplo *out, const sptrsm_file_matrix *M, 
   return SPTRSM_OK;
 }
 
-/* Every entry off the diagonal lies on one side. */
+/* Do all entries off the diagonal lie on one side? */
 static bool all_above(const sides *s) { return s->above_row >= 0 && s->below_row < 0; }
 static bool all_below(const sides *s) { return s->below_row >= 0 && s->above_row < 0; }
 
@@ -60,7 +60,7 @@ static bool is_named(const sptrsm_file_matrix *M, const char *name) {
   return slash != NULL && strcmp(slash + 1, name) == 0;
 }
 
-/* SciPy's splu gives CSC. Read as CSR it is the transpose: L looks upper and U lower. */
+/* SciPy's splu gives CSC. Where the file names no format, CSC arrays read as CSR give the transpose: L looks upper and U lower. */
 static sptrsm_status refuse_transpose(const sptrsm_file_matrix *M, const sides *s, spti_io_role role, const sptrsm_io_options *o) {
   bool turned = (is_named(M, "L") && all_above(s)) || (is_named(M, "U") && all_below(s));
   bool asked = role == SPTI_ALONE && o->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER);
@@ -77,7 +77,7 @@ static sptrsm_status refuse_transpose(const sptrsm_file_matrix *M, const sides *
 
 static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
-  bool keep_small = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR); /* minor <= major stays */
+  bool keep_small = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR); /* entries with minor index <= major index stay */
   int64_t used = 0, begin = 0;
   for (int64_t j = 0; j < spti_io_major(M); j++) {
     int64_t end = M->ptr[j + 1];
@@ -93,7 +93,7 @@ static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
   M->dropped += begin - used;
 }
 
-/* What helps against an entry on the wrong side; the side of a factor is fixed, so --uplo is no way out there. */
+/* The advice for an entry on the wrong side. The side of a factor is fixed, so --uplo does not help there. */
 static const char *way_out(sptrsm_uplo uplo, const sides *s, spti_io_role role) {
   bool all_wrong = uplo == SPTRSM_LOWER ? all_above(s) : all_below(s);
   if (role == SPTI_ALONE) return uplo == SPTRSM_LOWER ? "use --uplo upper or --take-triangle" : "use --uplo lower or --take-triangle";

@@ -1,10 +1,10 @@
 /* vectors.c -- the vectors of a factor set: permutations, scalings and the diagonal D.
  *
- * Producers mean different things by the same array, so the file says it (attributes convention, op) or the name does:
+ * Producers mean different things by the same array, so its meaning follows from an attribute (convention, op) or from its name:
  *   perm_r, perm_c   SciPy splu: perm_r scatters b, perm_c gathers x
  *   p, q             MATLAB, Julia, UMFPACK, CHOLMOD: p gathers b, q scatters x
  *   Rs               UMFPACK row scaling: op or do_recip says whether it multiplies
- * A permutation of 1..n can't be one of 0..n-1, so 1-based ones (MATLAB) are recognised and shifted.
+ * A permutation of 1..n is none of 0..n-1, so 1-based permutations (MATLAB) are recognised and shifted.
  */
 #include "io/read/read.h"
 
@@ -30,7 +30,7 @@ static sptrsm_status open_vector(spti_io_dataset *d, spti_io_factor_reader *r, c
   return status;
 }
 
-/* The one of the names that the group has, or NULL; two of them are ambiguous. */
+/* Finds which of the names the group has; *out NULL: none. Two of them would be ambiguous. */
 static sptrsm_status pick(const char **out, const spti_io_factor_reader *r, const char *const names[], int count) {
   *out = NULL;
   for (int k = 0; k < count; k++) {
@@ -67,7 +67,7 @@ static bool is_one_based(const int64_t *v, int64_t n) {
   return n > 0 && smallest == 1 && largest == n;
 }
 
-/* perm: all -1 on entry, used to note where each value was met first. */
+/* met [n]: all -1 on entry; receives the position where each value occurs first. */
 static sptrsm_status check_permutation(const int64_t *v, int32_t *met, int64_t n, int64_t base, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     int64_t x = v[i] - base;
@@ -105,7 +105,7 @@ static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, i
 }
 
 typedef struct {
-  const char *name, *source; /* source "": the file must say the convention */
+  const char *name, *source; /* source "": the file must state the convention */
   sptrsm_convention convention;
 } known_permutation;
 
@@ -152,7 +152,7 @@ static sptrsm_status read_permutation(spti_io_factor_reader *r, const known_perm
   return SPTRSM_OK;
 }
 
-/* Symmetric factorisations permute rows and columns alike: P A P' = L D L', so what gathers b scatters x. */
+/* A symmetric factorisation permutes rows and columns alike, P A P' = L D L': the permutation that gathers b scatters x. */
 static sptrsm_status complete_symmetric(spti_io_factor_reader *r) {
   sptrsm_factors *f = &r->F->factors;
   if (f->u_kind == SPTRSM_U_GIVEN || r->F->single || (f->perm_row == NULL) == (f->perm_col == NULL)) return SPTRSM_OK;
@@ -258,7 +258,7 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   return status;
 }
 
-/* Blocks are 2x2: no two neighbours couple, and the last entry has no partner. */
+/* A nonzero D_sub[i] makes a 2x2 block of rows i and i+1. Blocks must not overlap, and the last entry must be zero. */
 static sptrsm_status check_blocks(const void *sub, int64_t n, sptrsm_dtype dtype, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     if (spti_io_zero(dtype, sub, i)) continue;
@@ -301,7 +301,7 @@ static double complex value_at(sptrsm_dtype dtype, const void *val, int64_t i) {
   }
 }
 
-/* [[v0, v1], [v2, v3]] as the solve sees it: false where the second pivot of elimination is nothing but rounding, or overflows. */
+/* Eliminates [[v0, v1], [v2, v3]] with pivoting, as the solve does. False: the second pivot is no more than rounding, or overflows. */
 static bool block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
   bool swap = cabs(v[2]) > cabs(v[0]);
   const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
@@ -321,7 +321,7 @@ static sptrsm_status refuse_block(const double complex v[4], int64_t i, sptrsm_d
                           where, (long long)i, (long long)i + 1, text[0], text[1], text[2], text[3], spti_io_precision_note(dtype));
 }
 
-/* Blocks are known not to overlap. */
+/* Called after check_blocks(): blocks do not overlap. */
 static sptrsm_status check_regular(const sptrsm_factors *f, int64_t n, sptrsm_dtype dtype, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     if (f->D_sub != NULL && !spti_io_zero(dtype, f->D_sub, i)) {

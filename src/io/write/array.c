@@ -1,4 +1,4 @@
-/* array.c -- attributes and datasets of an output file. */
+/* array.c -- writes attributes and datasets of an output file, with the filters of the save options. */
 #include "io/write/write.h"
 
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where) {
@@ -40,7 +40,7 @@ spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count) {
   return (spti_io_array){.name = name, .type = type, .rank = 1, .dims = {(hsize_t)count}};
 }
 
-/* Chunks, filters, no fill values (everything is written), no time stamps (same input, same file). */
+/* Sets chunks and filters. No fill values, because everything is written; no time stamps, so that equal inputs give equal files. */
 static bool set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
   hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};
   bool filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);

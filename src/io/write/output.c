@@ -1,8 +1,8 @@
-/* output.c -- writes an HDF5 file that appears whole under its name or not at all.
+/* output.c -- an HDF5 file that appears whole under its name or not at all.
  *
- * The data go to .NAME.XXXXXX in the same folder; then flush, close, fsync, rename, fsync of the folder. After a
- * failure the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from
- * a signal handler: it only reads entries that are complete before they are counted, and calls stat and unlink.
+ * The data go to .NAME.XXXXXX in the same folder; then follow flush, close, fsync, rename, and fsync of the folder. After a failure
+ * the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from a signal
+ * handler: it reads only entries that were complete before they were counted, and calls only stat and unlink.
  */
 #include "io/write/write.h"
 
@@ -19,12 +19,12 @@
 
 typedef struct {
   char path[4096];
-  bool known; /* it is this file, else any */
+  bool known; /* remove it only if it is the file of this device and inode */
   dev_t device;
   ino_t inode;
 } watched;
-static watched pending_file[4]; /* an output under way; a part and its journals under the names that they have or will have */
-static volatile sig_atomic_t pending;
+static watched pending_file[4];       /* files to remove: a temporary file, or a part and its journals under present and future names */
+static volatile sig_atomic_t pending; /* entries in use */
 
 void sptrsm_file_abandon(void) {
   int kept = errno;
@@ -54,7 +54,7 @@ static sptrsm_status check_save_options(const sptrsm_save_options *o) {
 
 /* ---- names ---- */
 
-/* "dir/.NAME.XXXXXX"; the six characters come last. A name too long for the dots and letters is cut. */
+/* Makes "dir/.NAME.XXXXXX", the six characters still to be chosen. NAME is shortened where the result would be too long. */
 static sptrsm_status temporary_name(char **out, const char *path) {
   const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
   if (base[0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: not a file name", path);
@@ -90,7 +90,7 @@ static sptrsm_status create_temporary(spti_io_output *o) {
   return spti_io_output_watch(o->temp, -1);
 }
 
-/* A symbolic link stays; what it leads to is replaced. */
+/* A symbolic link is kept: the file that it leads to is replaced. */
 static sptrsm_status follow_link(spti_io_output *o) {
   char *target = realpath(o->final, NULL);
   if (target == NULL)
@@ -101,7 +101,7 @@ static sptrsm_status follow_link(spti_io_output *o) {
   return SPTRSM_OK;
 }
 
-/* What is in the way, and the mode a replacement should keep. */
+/* Checks what has the final name now. *mode: the permissions that a replacement keeps; 0: nothing has that name. */
 static sptrsm_status check_target(spti_io_output *o, mode_t *mode) {
   struct stat s;
   *mode = 0;
@@ -166,7 +166,7 @@ sptrsm_status spti_io_sync_path(const char *path, int flags) {
   return bad ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(code)) : SPTRSM_OK;
 }
 
-/* Without force a file that appeared meanwhile is not replaced either, where the system can promise it. */
+/* Without force, a file that appeared since the first check is not replaced either, where the system can guarantee it. */
 static int move_into_place(const spti_io_output *o) {
   if (o->force) return rename(o->temp, o->final);
 #ifdef RENAME_NOREPLACE
@@ -210,7 +210,7 @@ sptrsm_status spti_io_output_commit(spti_io_output *o) {
     return status;
   }
   status = spti_io_sync_path(o->folder, O_DIRECTORY);
-  sptrsm_file_abandon(); /* a journal; the output has left its other names */
+  sptrsm_file_abandon(); /* removes a journal, if there is one: the output itself no longer has a watched name */
   pending = 0;
   end_output(o);
   return status;

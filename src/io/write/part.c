@@ -1,4 +1,4 @@
-/* part.c -- the file OUT.part of a plain stream: made by HDF5 with its datasets placed but empty, then written by pwrite. */
+/* part.c -- the file OUT.part of a plain stream: HDF5 writes its skeleton, pwrite the columns. */
 #include "io/write/writer.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ spti_io_span spti_writer_berr_span(const sptrsm_file_writer *w) {
       .fd = w->fd, .at = w->place.berr, .each = sizeof(double), .rows = 1, .cols = w->shape.nrhs, .layout = SPTRSM_COL_MAJOR};
 }
 
-/* A dataset that gets its place at once; *at: where. */
+/* Creates a dataset that gets its place in the file at once; *at: its byte offset. */
 static sptrsm_status place_array(off_t *at, const sptrsm_file_writer *w, const spti_io_array *array, const char *order) {
   hid_t dataset;
   SPTI_IO_TRY(spti_io_create_array(&dataset, w->out.id, array, &w->options, w->out.final));
@@ -63,7 +63,7 @@ sptrsm_status spti_writer_open_part(sptrsm_file_writer *w) {
   return SPTRSM_OK;
 }
 
-/* So that a disk that is too small is found now; file systems that can't promise it are taken as they are. */
+/* Reserves the space, so that a disk that is too small is reported now. File systems that can't reserve are accepted. */
 sptrsm_status spti_writer_reserve(const sptrsm_file_writer *w) {
   char need[24];
   if (fallocate(w->fd, 0, 0, w->place.size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return SPTRSM_OK;

@@ -1,9 +1,13 @@
-/* resume.c -- what the journal of a partial solution says: shape, skeleton, inputs, and columns done.
+/* resume.c -- the records in the journal of a partial solution: written, read back and compared with the part.
  *
- * Records, in this order: `format` (version, size of the file, places of X and berr, shape, dataset), `bytes` (place and hex digits of
- * what is neither X nor berr), `inputs` (the caller's), `done` (columns; first and count of the last ones written, with their checksum;
- * the caller's state), `end`. HDF5 changes the skeleton when it adds the report at the end; a kill in that moment is undone by writing
- * the skeleton back. The part is known by its skeleton, byte by byte, up to the end, and by the checksum; nothing is changed before.
+ * The records, in this order:
+ *   format   version, size of the file, byte offsets of X and berr, shape, dataset
+ *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr
+ *   inputs   the caller's text about what the solution depends on
+ *   done     number of columns on the disk; first, count and checksum of the last columns written; the caller's state
+ *   end      from here on HDF5 changes the skeleton, because it adds the report
+ * A part is recognised by its skeleton, compared byte by byte (before `end`), and by the checksum of its last columns; nothing is
+ * changed before that. Then the skeleton is written back, which undoes a kill while HDF5 added the report.
  */
 #include "io/write/writer.h"
 
@@ -44,7 +48,7 @@ static sptrsm_status record_piece(sptrsm_file_writer *w, off_t at, size_t length
   return spti_io_journal_append(&w->journal, "bytes", text);
 }
 
-/* The bytes from begin to end, which are not data. */
+/* Records the bytes of the skeleton from begin to end. */
 static sptrsm_status record_gap(sptrsm_file_writer *w, off_t begin, off_t end) {
   if (end - begin > SKELETON_MAX)
     return sptrsm_error_set(SPTRSM_ERR_INTERNAL, "%s: HDF5 left %lld bytes between data", w->part, (long long)(end - begin));
@@ -63,7 +67,7 @@ sptrsm_status spti_writer_record(sptrsm_file_writer *w, const char *inputs) {
   return spti_io_journal_append(&w->journal, "inputs", inputs);
 }
 
-/* Four bytes at a time, which all types are multiples of, so that pieces may be of any length. */
+/* A checksum over 4-byte words. All types are multiples of them, so the numbers may come in pieces of any length. */
 static uint64_t mix(uint64_t h, const char *data, size_t bytes) {
   for (size_t k = 0; k < bytes; k += sizeof(uint32_t)) {
     uint32_t word;
@@ -78,12 +82,12 @@ void spti_writer_note(sptrsm_file_writer *w, int64_t first, const sptrsm_block *
   size_t each = sptrsm_dtype_bytes(X->dtype);
   int64_t count = (int64_t)(NOTED_BYTES / ((size_t)X->n * each));
   count = count < 1 ? 1 : count > X->nrhs ? X->nrhs : count;
-  int64_t lines = X->layout == SPTRSM_ROW_MAJOR ? X->n : count, length = X->layout == SPTRSM_ROW_MAJOR ? count : X->n;
+  int64_t pieces = X->layout == SPTRSM_ROW_MAJOR ? X->n : count, length = X->layout == SPTRSM_ROW_MAJOR ? count : X->n;
   int64_t skip = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs - count : (X->nrhs - count) * X->ld;
   w->latest.first = first + X->nrhs - count;
   w->latest.count = count;
   w->latest.sum = 0;
-  for (int64_t i = 0; i < lines; i++)
+  for (int64_t i = 0; i < pieces; i++)
     w->latest.sum = mix(w->latest.sum, (const char *)X->data + (size_t)(skip + i * X->ld) * each, (size_t)length * each);
 }
 
@@ -95,7 +99,7 @@ typedef struct {
   const char *state;
 } done_record;
 
-/* The latest one; without any: no columns. */
+/* The last `done` record; without a valid one, no columns. */
 static void last_done(done_record *d, const sptrsm_file_writer *w) {
   const char *last = NULL;
   int end = 0;
@@ -137,7 +141,7 @@ sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* The piece of a `bytes` record and its place; returns its length. */
+/* Decodes the piece of a `bytes` record and its offset; returns its length. */
 static size_t read_piece(unsigned char piece[PIECE], off_t *at, const char *text) {
   char *hex;
   size_t length = 0;
@@ -161,7 +165,7 @@ static sptrsm_status misfit(const sptrsm_file_writer *w) {
                           w->part);
 }
 
-/* Is the skeleton as it was made? */
+/* Compares the skeleton in the part with the journal. */
 static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
   unsigned char piece[PIECE], stored[PIECE];
   if (size != w->place.size) return misfit(w);
@@ -175,7 +179,7 @@ static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
   return SPTRSM_OK;
 }
 
-/* Are the columns noted last those of the part? */
+/* Compares the checksum of the last columns with the part. */
 static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_record *d) {
   spti_io_span span = spti_writer_span(w);
   char *data;
@@ -199,7 +203,7 @@ static bool lies_at(hid_t file, const char *name, off_t at) {
   return good;
 }
 
-/* Is it the file that the journal is about, also inside? */
+/* Asks HDF5 whether the datasets lie where the journal says. */
 static sptrsm_status check_part(const sptrsm_file_writer *w) {
   char *berr;
   SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", w->part));

@@ -1,7 +1,7 @@
-/* save_block.c -- writes dense blocks: solutions, and several blocks in one file.
+/* save_block.c -- writes dense blocks: a solution, or several blocks in one file.
  *
- * C order: dims n x nrhs, chunks of 4096 rows and 64 columns. F order: dims reversed, chunks are panels of 16 columns.
- * The block is packed and written chunk by chunk, so any ld and a change of order cost one chunk of memory.
+ * C order: dimensions n x nrhs, chunks of 4096 rows and 64 columns. F order: dimensions reversed, chunks of 16 columns and 16384 rows.
+ * The block is packed and written chunk by chunk, so any ld and any change of order need memory for one chunk only.
  */
 #include "io/write/write.h"
 
@@ -10,7 +10,7 @@
 
 enum { CHUNK_ROWS = 4096, CHUNK_COLS = 64, PANEL_COLS = 16, PANEL_ROWS = 16384 };
 
-typedef struct { /* the block as the file sees it: element (a,b) at data + (a * step_a + b * step_b) * each */
+typedef struct { /* the block in the order of the file: element (a,b) is at data + (a * step_a + b * step_b) * each */
   hsize_t dims[2], chunk[2];
   size_t step_a, step_b, each;
   const char *data;
@@ -32,7 +32,7 @@ static file_view view_block(const sptrsm_block *X, sptrsm_layout layout) {
   return v;
 }
 
-/* Copies the tile at `start` into out, densely. */
+/* Copies the tile of count[0] x count[1] elements at `start` into out, densely. */
 static void pack_tile(char *out, const file_view *v, const hsize_t start[2], const hsize_t count[2]) {
   for (hsize_t a = 0; a < count[0]; a++) {
     const char *from = v->data + ((start[0] + a) * v->step_a + start[1] * v->step_b) * v->each;

@@ -1,9 +1,9 @@
 /* save_factors.c -- writes a factor set that this library, SciPy/h5py, AnnData and Binsparse tools all read.
  *
- * Real matrices: datasets values, indices_1, pointers_to_1 with the Binsparse attribute, hard-linked as data, indices,
- * indptr with AnnData's attributes. Complex ones: h5py's compound {r,i} under the AnnData names only, because Binsparse
- * wants interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would
- * take its one triangle for the whole.
+ * A real matrix has datasets values, indices_1 and pointers_to_1 with the Binsparse attribute, hard-linked as data, indices and indptr
+ * with AnnData's attributes. A complex matrix has h5py's compound {r,i} under the AnnData names only, because Binsparse requires
+ * interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would take its stored triangle for
+ * the whole matrix.
  */
 #include "io/write/write.h"
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {                              /* L, U or A on the way to the file */
-  const char *name, *uplo, *diag, *structure; /* NULL: not said */
+typedef struct {                              /* L, U or A, as it is written */
+  const char *name, *uplo, *diag, *structure; /* NULL: not stated */
   sptrsm_format format;
   sptrsm_dtype dtype;
   int64_t rows, cols;
@@ -53,7 +53,7 @@ static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t n
                                       : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for the description of %s", where, m->name);
   free(text);
   json_decref(root);
-  if (status == SPTRSM_OK && !real && m->structure != NULL) /* else the arrays alone would be taken for CSR */
+  if (status == SPTRSM_OK && !real && m->structure != NULL) /* without it the arrays would be read as CSR */
     return spti_io_write_text(group, "format", m->format == SPTRSM_CSR ? "csr" : "csc", where);
   if (status != SPTRSM_OK || m->structure != NULL) return status;
   int64_t shape[2] = {m->rows, m->cols};

@@ -1,10 +1,10 @@
-/* writer.c -- a solution written some columns at a time, for those larger than memory.
+/* writer.c -- writes a solution a few columns at a time, for solutions larger than memory.
  *
- * Plain: the skeleton of OUT.part is written by HDF5, datasets placed but empty, and closed; columns then go to their places by
- * pwrite, so that no metadata is in memory while data are written. OUT.part.journal records what the solution depends
- * on, the bytes of the skeleton, and which columns are on the disk: after a kill at any moment OUT.part can be put back
- * into the state of the last checkpoint and continued. At the end HDF5 adds the report and the file gets its name.
- * With compression or checksums chunks go through HDF5 to a temporary file, which can't be continued.
+ * Plain: HDF5 writes the skeleton of OUT.part, with datasets that have their place but no numbers, and closes it. Columns then go to
+ * their places by pwrite, so that HDF5 holds no metadata in memory while columns are written. OUT.part.journal records what the
+ * solution depends on, the bytes of the skeleton, and which columns are on the disk: after a kill at any moment OUT.part can be put
+ * back into the state of the last checkpoint and resumed. At the end HDF5 adds the report, and the file gets its name.
+ * Filtered (compression or checksums): chunks go through HDF5 to a temporary file, which can't be resumed.
  */
 #include "io/write/writer.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- through HDF5 ---- */
+/* ---- filtered ---- */
 
 static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
   spti_io_array array = spti_io_block_array(w->name, &w->shape, w->shape.layout, step > 0 ? step : 1);
@@ -39,11 +39,11 @@ static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const 
 
 /* ---- plain ---- */
 
-/* Moves a file to a name that must be free. */
+/* Renames a file; the new name must be free. */
 static int take_name(const char *from, const char *to) {
   if (link(from, to) == 0) return unlink(from);
   if (errno != EPERM && errno != EOPNOTSUPP) return -1;
-  if (access(to, F_OK) != 0) return rename(from, to); /* a file system without links */
+  if (access(to, F_OK) != 0) return rename(from, to); /* this file system has no hard links */
   errno = EEXIST;
   return -1;
 }
@@ -53,8 +53,8 @@ static bool is_file(const char *path) {
   return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* Partial solutions of other runs: refused, or removed with --force unless one is being written. A journal without its part is
- * of a run that was killed before its part had a name, or after it got its last one. */
+/* Refuses a partial solution of another run, or removes it with --force unless it is being written. A journal without a part was left
+ * by a run that was killed before its part had its name, or after the part became OUT. */
 static sptrsm_status clear_way(const sptrsm_file_writer *w) {
   if (spti_io_journal_busy(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is writing it; wait for it, or choose another output", w->part);
@@ -78,7 +78,7 @@ static sptrsm_status watch_both(const sptrsm_file_writer *w) {
 static sptrsm_status create_journal(sptrsm_file_writer *w) {
   SPTI_IO_TRY(spti_io_output_watch(w->journal_new, -1));
   sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new);
-  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* another process's, maybe */
+  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* the file may be another process's */
   return status;
 }
 
@@ -91,8 +91,8 @@ static sptrsm_status take_journal_name(sptrsm_file_writer *w) {
   return SPTRSM_OK;
 }
 
-/* The journal is whole before it gets its name, and has it before the part gets its own: a part can always be continued. Until both
- * have them an interrupt removes all, under any name. */
+/* The journal is complete before it gets its name, and the part gets its name last: so a file OUT.part can always be resumed. Until
+ * both have their names, an interrupt removes both, under their old and new names. */
 static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   char *part;
   SPTI_IO_TRY(create_journal(w));
@@ -119,7 +119,7 @@ static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
   return spti_io_sync_path(w->out.folder, O_DIRECTORY);
 }
 
-/* ---- life ---- */
+/* ---- create and resume ---- */
 
 static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_options *o) {
   if (X->n < 1 || X->nrhs < 1 || sptrsm_dtype_bytes(X->dtype) == 0 || (X->layout != SPTRSM_ROW_MAJOR && X->layout != SPTRSM_COL_MAJOR))
@@ -141,7 +141,7 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
   *w = (sptrsm_file_writer){.shape = *shape, .has_berr = has_berr, .options = *o, .fd = -1, .dataset = -1, .type = -1};
   w->out.id = -1;
   w->journal.fd = -1;
-  w->options.report = NULL; /* given at the end */
+  w->options.report = NULL; /* given to sptrsm_file_writer_finish */
   w->options.berr = NULL;
   sptrsm_status status = spti_io_copy(&w->name, o->path != NULL ? o->path : "X");
   w->options.path = w->name;
@@ -150,7 +150,7 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
   return status;
 }
 
-/* The names of the part and its journal, once the output's own is settled. */
+/* Makes the names of the part and its journals from the final name. */
 static sptrsm_status name_parts(sptrsm_file_writer *w) {
   static const char *const ends[] = {".part", ".part.journal", ".part.journal.new"};
   char **const names[] = {&w->part, &w->journal_name, &w->journal_new};
@@ -179,7 +179,7 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
-/* OUT has its name, and a kill left the journal: all that is to be done is to remove it. */
+/* OUT has its name, but a kill left the journal: nothing is to be done but to remove it. *absent: this is not the case. */
 static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
   const char *state;
   *absent = true;
@@ -213,7 +213,7 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_resume: out is NULL");
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_save_options named = w->options;
-  named.force = 1; /* an output that is there may be this one, finished */
+  named.force = 1; /* an existing OUT may be this solution, finished */
   w->plain = true;
   sptrsm_status status = spti_io_output_names(&w->out, path, &named);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
@@ -225,6 +225,8 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
   if (*out == NULL) sptrsm_file_writer_close(w);
   return status;
 }
+
+/* ---- write and finish ---- */
 
 int sptrsm_file_writer_direct(const sptrsm_file_writer *w) { return w != NULL && w->plain; }
 
@@ -267,7 +269,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
   return status;
 }
 
-/* What is still to be written by HDF5: of a plain file the report alone. */
+/* Lets HDF5 write the end: the report, and for a filtered file the errors. */
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
     if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
