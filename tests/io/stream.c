@@ -1,4 +1,4 @@
-/* stream.c -- blocks read and written in parts: the same numbers as in one go, and a kill at any step can be resumed. */
+/* stream.c -- blocks read and written in parts: the numbers equal those of a whole load or save, and a kill at any step is resumed. */
 #include "fixture.h"
 #include "test_folder.h"
 
@@ -34,7 +34,7 @@ static int is_file(const char *path) { return access(path, F_OK) == 0; }
 
 /* ---- reading ---- */
 
-/* Every range of columns equals that of the block read in one go; returns whether HDF5 was bypassed. */
+/* Reads every range of columns and compares it with the block loaded whole; returns whether HDF5 was bypassed. */
 static int check_reader(const char *where, int32_t n, const sptrsm_io_options *o) {
   sptrsm_file_block *whole;
   sptrsm_file_reader *r;
@@ -156,7 +156,7 @@ static int is_external(const char *where) {
   return external;
 }
 
-/* A file of its own, larger than the other, so that the place of the numbers lies in both. */
+/* Makes a second file that links to B. It is larger than the first, so the byte offset of the numbers exists in both. */
 static void link_to_block(const char *from) {
   double zeros[2000] = {0};
   hsize_t dims[2] = {5, 400};
@@ -183,7 +183,7 @@ Test(io_stream, what_lies_in_another_file) {
   cr_assert(is_external(file), "external storage");
 }
 
-/* HDF5 would give zeros. */
+/* HDF5 would return zeros. */
 Test(io_stream, a_file_that_is_cut_while_it_is_read_is_refused) {
   struct stat s;
   double data[20];
@@ -212,7 +212,7 @@ Test(io_stream, wrong_requests_are_refused) {
   X.ld = 2, X.dtype = SPTRSM_F32;
   cr_assert(sptrsm_file_reader_read(r, 0, &X) == SPTRSM_ERR_ARGUMENT);
   X.dtype = SPTRSM_F64;
-  cr_assert(truncate(file, 2048) == 0); /* behind our back: the data are gone */
+  cr_assert(truncate(file, 2048) == 0); /* the data are gone */
   cr_assert(sptrsm_file_reader_read(r, 0, &X) == SPTRSM_ERR_IO);
   cr_assert(strstr(sptrsm_last_error(), "became shorter") != NULL, "%s", sptrsm_last_error());
   sptrsm_file_reader_close(r);
@@ -351,7 +351,7 @@ static void maybe_die(void) {
   if (++step == last_step) raise(SIGKILL);
 }
 
-/* What finish does up to the rename, killed in between. */
+/* The steps of sptrsm_file_writer_finish up to the rename, with a kill between any two. */
 static void die_while_finishing(void) {
   hid_t f = spti_io_driver_open(part), d = f >= 0 ? H5Dopen2(f, "/run/X", H5P_DEFAULT) : -1;
   cr_assert(d >= 0 && spti_io_write_text(d, "sptrsm_report", "{\"half\":true}", file) == SPTRSM_OK);
@@ -361,7 +361,7 @@ static void die_while_finishing(void) {
   H5Dclose(d);
   H5Fclose(f);
   maybe_die();
-  cr_assert(rename(part, file) == 0); /* all is done but the journal's removal */
+  cr_assert(rename(part, file) == 0); /* only the removal of the journal is left */
   maybe_die();
 }
 
@@ -384,7 +384,7 @@ static void run_and_die(sptrsm_layout layout, int at) {
   _exit(0);
 }
 
-/* Columns that the resumed run finds done. */
+/* Returns the number of columns that the resumed run finds done. */
 static int64_t resume_and_finish(sptrsm_layout layout) {
   sptrsm_block shape = shape_of(layout);
   sptrsm_save_options o = writer_options();
@@ -456,7 +456,7 @@ Test(io_stream, a_torn_journal_counts_as_far_as_it_is_whole) {
   struct stat s;
   leave_partial();
   cr_assert(stat(journal, &s) == 0 && resumed_columns() == 10);
-  cr_assert(truncate(journal, s.st_size - 1) == 0 && resumed_columns() == 5); /* and the torn line is cut off: */
+  cr_assert(truncate(journal, s.st_size - 1) == 0 && resumed_columns() == 5); /* and the incomplete record is cut off: */
   FILE *f = fopen(journal, "a");
   cr_assert(f != NULL && fputs("0123456789abcdef done 99 no\nmore", f) >= 0 && fclose(f) == 0);
   cr_assert(resumed_columns() == 5);
