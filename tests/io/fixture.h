@@ -7,6 +7,13 @@
 
 enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
 
+/* A call that must succeed; the test includes Criterion. */
+#define OK(call)                                                                                                                           \
+  do {                                                                                                                                     \
+    sptrsm_status s_ = (call);                                                                                                             \
+    cr_assert(s_ == SPTRSM_OK, "%s", sptrsm_last_error());                                                                                 \
+  } while (0)
+
 #define DATA(name) SPTRSM_TEST_DATA "/" name
 
 static inline int fixture_pattern(int i, int j) { return i == j || (i > j && (3 * i + 5 * j) % 4 != 1); }
