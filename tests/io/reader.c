@@ -12,7 +12,20 @@
 
 TestSuite(io_reader, .init = make_folder, .fini = remove_folder);
 
-/* Reads every range of columns and compares it with the block loaded whole; returns whether HDF5 was bypassed. */
+/* Reads columns [begin, end) and compares them with the block loaded whole. */
+static void check_range(sptrsm_file_reader *r, const sptrsm_file_block *whole, int64_t begin, int64_t end) {
+  double complex room[256];
+  sptrsm_block X = sptrsm_file_reader_block(r)->block;
+  X.data = room;
+  X.nrhs = end - begin;
+  X.ld = X.layout == SPTRSM_ROW_MAJOR ? X.nrhs : X.n;
+  OK(sptrsm_file_reader_read(r, begin, &X));
+  for (int32_t i = 0; i < X.n; i++)
+    for (int64_t k = 0; k < X.nrhs; k++)
+      cr_assert(fixture_element(&X, i, k) == fixture_element(&whole->block, i, begin + k), "%s: (%d,%lld)", whole->where, i, (long long)k);
+}
+
+/* Reads every range of columns; returns whether HDF5 was bypassed. */
 static int check_reader(const char *where, int32_t n, const sptrsm_io_options *o) {
   sptrsm_file_block *whole;
   sptrsm_file_reader *r;
@@ -23,17 +36,7 @@ static int check_reader(const char *where, int32_t n, const sptrsm_io_options *o
   cr_assert(told->block.dtype == whole->block.dtype && told->block.layout == whole->block.layout && told->file_nrhs == whole->file_nrhs);
   cr_assert(strcmp(told->where, whole->where) == 0 && strcmp(told->rule, whole->rule) == 0);
   for (int64_t begin = 0; begin <= told->block.nrhs; begin++)
-    for (int64_t end = begin; end <= told->block.nrhs; end++) {
-      double complex room[256];
-      sptrsm_block X = told->block;
-      X.data = room;
-      X.nrhs = end - begin;
-      X.ld = X.layout == SPTRSM_ROW_MAJOR ? X.nrhs : X.n;
-      OK(sptrsm_file_reader_read(r, begin, &X));
-      for (int32_t i = 0; i < X.n; i++)
-        for (int64_t k = 0; k < X.nrhs; k++)
-          cr_assert(fixture_element(&X, i, k) == fixture_element(&whole->block, i, begin + k), "%s: (%d,%lld)", where, i, (long long)k);
-    }
+    for (int64_t end = begin; end <= told->block.nrhs; end++) check_range(r, whole, begin, end);
   int direct = sptrsm_file_reader_direct(r);
   sptrsm_file_reader_close(r);
   sptrsm_file_block_free(whole);
