@@ -15,18 +15,18 @@
 
 /* ---- the lock around HDF5 ---- */
 
-static pthread_mutex_t hdf5_turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t hdf5_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* A thread-safe build of HDF5 has one error report per thread, so each thread silences its own. */
-void spti_io_turn_begin(spti_io_turn *t) {
-  pthread_mutex_lock(&hdf5_turn);
-  if (H5Eget_auto2(H5E_DEFAULT, &t->report, &t->report_data) < 0) t->report = NULL;
+void spti_io_lock_hdf5(spti_io_hdf5_lock *lock) {
+  pthread_mutex_lock(&hdf5_mutex);
+  if (H5Eget_auto2(H5E_DEFAULT, &lock->report, &lock->report_data) < 0) lock->report = NULL;
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-void spti_io_turn_end(const spti_io_turn *t) {
-  H5Eset_auto2(H5E_DEFAULT, t->report, t->report_data);
-  pthread_mutex_unlock(&hdf5_turn);
+void spti_io_unlock_hdf5(const spti_io_hdf5_lock *lock) {
+  H5Eset_auto2(H5E_DEFAULT, lock->report, lock->report_data);
+  pthread_mutex_unlock(&hdf5_mutex);
 }
 
 /* ---- where a dataset lies ---- */

@@ -120,13 +120,13 @@ const char *spti_io_precision_note(sptrsm_dtype); /* end of messages about zeros
 
 /* ---- direct.c: columns read and written without HDF5, and the lock around HDF5 ---- */
 
-typedef struct {
+typedef struct { /* the thread's HDF5 error report, restored by unlock */
   H5E_auto2_t report;
   void *report_data;
-} spti_io_turn;
-/* Around calls of HDF5 where another thread may call it too: one thread at a time, and without HDF5's error report. */
-void spti_io_turn_begin(spti_io_turn *);
-void spti_io_turn_end(const spti_io_turn *);
+} spti_io_hdf5_lock;
+/* Around calls of HDF5 while another thread may call it too: lets one thread in at a time and switches HDF5's error report off. */
+void spti_io_lock_hdf5(spti_io_hdf5_lock *);
+void spti_io_unlock_hdf5(const spti_io_hdf5_lock *);
 
 typedef struct { /* a dense block that lies contiguously in an open file, in the machine's own number type */
   int fd;

@@ -84,10 +84,10 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   if (to->n == 0 || to->nrhs == 0) return SPTRSM_OK;
   int64_t begin = r->source.begin + first;
   if (r->direct) return spti_io_span_read(&r->span, begin, to->nrhs, to->data, r->X->where);
-  spti_io_turn turn;
-  spti_io_turn_begin(&turn);
+  spti_io_hdf5_lock lock;
+  spti_io_lock_hdf5(&lock);
   sptrsm_status status = spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data);
-  spti_io_turn_end(&turn);
+  spti_io_unlock_hdf5(&lock);
   return status == SPTRSM_OK ? check_size(r) : status;
 }
 

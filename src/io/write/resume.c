@@ -114,7 +114,7 @@ static void last_done(done_record *d, const sptrsm_file_writer *w) {
   else *d = (done_record){.state = ""};
 }
 
-sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
+sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
   int64_t size, X, berr, nrhs;
   int version = 0, n, dtype, layout, end = 0;
   const char *text = spti_io_journal_next(&w->journal, "format", NULL);
@@ -218,7 +218,7 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   static const unsigned char hdf5[] = "\211HDF\r\n\032\n";
   unsigned char begin[8];
   off_t size = w->place.size;
-  SPTI_IO_TRY(spti_writer_format(w));
+  SPTI_IO_TRY(spti_writer_check_format(w));
   if (size < w->place.size)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)

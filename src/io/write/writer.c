@@ -29,11 +29,11 @@ static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
 
 static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
   spti_io_target target = {.id = w->dataset, .type = w->type, .layout = X->layout, .where = w->out.final, .name = w->name};
-  spti_io_turn turn;
+  spti_io_hdf5_lock lock;
   if (w->has_berr) memcpy(w->berr + first, berr, (size_t)X->nrhs * sizeof *berr);
-  spti_io_turn_begin(&turn);
+  spti_io_lock_hdf5(&lock);
   sptrsm_status status = spti_io_write_columns(&target, X, first);
-  spti_io_turn_end(&turn);
+  spti_io_unlock_hdf5(&lock);
   return status;
 }
 
@@ -185,7 +185,7 @@ static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
   *absent = true;
   if (!is_file(w->journal_name) || !is_file(w->out.final)) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
-  *absent = spti_writer_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
+  *absent = spti_writer_check_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
   w->finished = !*absent;
   return SPTRSM_OK;
 }

@@ -49,7 +49,7 @@ sptrsm_status spti_writer_record(sptrsm_file_writer *, const char *inputs);
 /* Takes a checksum of the last columns of X, by which a resumed stream recognises its part. */
 void spti_writer_note(sptrsm_file_writer *, int64_t first, const sptrsm_block *X);
 /* Checks that the journal is of this version and of the same shape, and takes the offsets from it. */
-sptrsm_status spti_writer_format(sptrsm_file_writer *);
+sptrsm_status spti_writer_check_format(sptrsm_file_writer *);
 /* Checks that the part is the file which the journal describes, then puts it back into the state of the last checkpoint. */
 sptrsm_status spti_writer_restore(sptrsm_file_writer *);
 
