@@ -123,7 +123,7 @@ static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t pl
   size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
   for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
   if (type >= 0) H5Tclose(type);
-  return spti_io_check_memory(f, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
+  return spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
 }
 
 /* Must come before any other query of a dataset: even asking for its dataspace may open other files. */

@@ -60,13 +60,12 @@ void spti_io_size_text(char out[24], size_t bytes) {
   snprintf(out, 24, "%.3g %s", x, units[k]);
 }
 
-sptrsm_status spti_io_check_memory(const spti_io_file *f, const char *where, size_t bytes, const char *way_out) {
-  char need[24], limit[24];
-  if (bytes <= f->memory_limit) return SPTRSM_OK;
+sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out) {
+  char need[24], most[24];
+  if (bytes <= limit) return SPTRSM_OK;
   spti_io_size_text(need, bytes);
-  spti_io_size_text(limit, f->memory_limit);
-  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %s of memory and the limit is %s; %s (--memory-limit)", where, need, limit,
-                          way_out);
+  spti_io_size_text(most, limit);
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %s of memory and the limit is %s; %s (--memory-limit)", where, need, most, way_out);
 }
 
 sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {

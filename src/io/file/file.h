@@ -64,7 +64,7 @@ sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* 
 size_t spti_io_memory_limit(const sptrsm_io_options *);                      /* NULL, or 0 in the options: the default */
 size_t spti_io_bytes(int64_t count, size_t each);                            /* the product, SIZE_MAX if it overflows */
 size_t spti_io_add(size_t, size_t);                                          /* the sum, likewise */
-sptrsm_status spti_io_check_memory(const spti_io_file *, const char *where, size_t bytes, const char *way_out);
+sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out);
 void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
 

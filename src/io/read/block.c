@@ -207,7 +207,7 @@ static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, int32_t n
   if (status == SPTRSM_OK) {
     int64_t count = s.rows * X->block.nrhs; /* no overflow: at most the size of the dataset, which was checked */
     size_t bytes = spti_io_bytes(count, sptrsm_dtype_bytes(X->block.dtype));
-    status = spti_io_check_memory(f, X->where, bytes, "load fewer columns (--cols) or raise the limit");
+    status = spti_io_check_memory(f->memory_limit, X->where, bytes, "load fewer columns (--cols) or raise the limit");
     if (status == SPTRSM_OK) status = spti_io_allocate(&X->block.data, X->where, bytes);
     if (status == SPTRSM_OK) status = spti_io_block_read(&s, s.begin, X->block.nrhs, X->block.dtype, X->block.data);
   }

@@ -105,7 +105,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
     SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, M->where));
   }
   size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
-  SPTI_IO_TRY(spti_io_check_memory(r->group->file, M->where, bytes, "raise the limit"));
+  SPTI_IO_TRY(spti_io_check_memory(r->group->file->memory_limit, M->where, bytes, "raise the limit"));
   SPTI_IO_TRY(spti_io_allocate(&M->ptr, M->where, spti_io_bytes(major + 1, sizeof *M->ptr)));
   SPTI_IO_TRY(spti_io_read_i64(&r->a, M->ptr));
   SPTI_IO_TRY(check_pointers(r, major, nnz));
@@ -121,7 +121,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
   size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
   size_t bytes = spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
-  return spti_io_check_memory(r->group->file, r->M->where, bytes, "raise the limit");
+  return spti_io_check_memory(r->group->file->memory_limit, r->M->where, bytes, "raise the limit");
 }
 
 static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {

@@ -67,13 +67,12 @@ static sptrsm_status number_rows(int32_t **rows, int64_t *count, const filler *f
 static sptrsm_status make_block(sptrsm_file_block *X, int32_t **rows, filler *f, const char *path, const sptrsm_io_options *o) {
   const sptrsm_file_matrix *M = f->M;
   int64_t count, width = f->end - f->begin;
-  spti_io_file limits = {.memory_limit = spti_io_memory_limit(o)};
   SPTI_IO_TRY(spti_io_copy(&X->where, M->where));
   SPTI_IO_TRY(spti_io_copy(&X->path, path));
   SPTI_IO_TRY(number_rows(rows, &count, f));
   int64_t cells = width > 0 && count > INT64_MAX / width ? -1 : count * width; /* -1: the product overflows, which exceeds every limit */
   size_t bytes = spti_io_bytes(cells, sptrsm_dtype_bytes(M->dtype));
-  SPTI_IO_TRY(spti_io_check_memory(&limits, M->where, bytes, "load fewer columns (--cols) or raise the limit"));
+  SPTI_IO_TRY(spti_io_check_memory(spti_io_memory_limit(o), M->where, bytes, "load fewer columns (--cols) or raise the limit"));
   SPTI_IO_TRY(spti_io_allocate(&X->block.data, M->where, bytes));
   memset(X->block.data, 0, bytes);
   X->block.n = (int32_t)count;

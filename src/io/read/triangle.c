@@ -60,19 +60,23 @@ static bool is_named(const sptrsm_file_matrix *M, const char *name) {
   return slash != NULL && strcmp(slash + 1, name) == 0;
 }
 
+/* The end of the message about a transposed triangle: other ways to make sense of it. */
+static const char *transpose_advice(const sides *s, spti_io_role role) {
+  if (role == SPTI_L_OF_SET) return "";
+  if (role != SPTI_ALONE) return "; or are L and U swapped?";
+  return all_above(s) ? ", or give --uplo upper to solve with it as CSR" : ", or give --uplo lower to solve with it as CSR";
+}
+
 /* SciPy's splu gives CSC. Where the file names no format, CSC arrays read as CSR give the transpose: L looks upper and U lower. */
 static sptrsm_status refuse_transpose(const sptrsm_file_matrix *M, const sides *s, spti_io_role role, const sptrsm_io_options *o) {
+  int side = all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER;
   bool turned = (is_named(M, "L") && all_above(s)) || (is_named(M, "U") && all_below(s));
-  bool asked = role == SPTI_ALONE && o->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER);
-  if (!M->format_guessed || !turned || asked || M->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER)) return SPTRSM_OK;
+  bool asked = role == SPTI_ALONE && o->uplo == side;
+  if (!M->format_guessed || !turned || asked || M->uplo == side) return SPTRSM_OK;
   const char *name = role == SPTI_L_WITH_U || role == SPTI_U_WITH_L ? "L and U look" : "looks";
-  const char *also = role == SPTI_ALONE      ? all_above(s) ? ", or give --uplo upper to solve with it as CSR"
-                                                            : ", or give --uplo lower to solve with it as CSR"
-                     : role == SPTI_L_OF_SET ? ""
-                                             : "; or are L and U swapped?";
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: says neither CSR nor CSC, and as CSR it is %s; %s like CSC: store format = \"csc\" (attribute or dataset)%s",
-                          M->where, all_above(s) ? "upper" : "lower", name, also);
+                          M->where, all_above(s) ? "upper" : "lower", name, transpose_advice(s, role));
 }
 
 static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
