@@ -9,15 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
+bool spti_io_is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
+
 bool spti_io_is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
 
-sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_C64 : SPTRSM_C128; }
+sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return spti_io_is_single(t) ? SPTRSM_C64 : SPTRSM_C128; }
 
-static sptrsm_dtype real_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_F32 : SPTRSM_F64; }
+static sptrsm_dtype real_of(sptrsm_dtype t) { return spti_io_is_single(t) ? SPTRSM_F32 : SPTRSM_F64; }
 
 /* A conversion to single precision may have made a number zero or infinite that was neither in the file. */
 const char *spti_io_precision_note(sptrsm_dtype t) {
-  return real_of(t) == SPTRSM_F32 ? " (in single precision; --dtype f64 or c128 holds more)" : "";
+  return spti_io_is_single(t) ? " (in single precision; --dtype f64 or c128 holds more)" : "";
 }
 
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where) {
@@ -83,7 +85,7 @@ static bool number_of(spti_io_number *n, hid_t type) {
 }
 
 hid_t spti_io_memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
-  hid_t real = real_of(dtype) == SPTRSM_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  hid_t real = spti_io_is_single(dtype) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (!n->is_complex) return H5Tcopy(real);
   size_t bytes = H5Tget_size(real);
   hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);

@@ -117,10 +117,8 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 
 /* ---- coordinate ---- */
 
-/* Memory for the triplets, two permutations while sorting, and the result; the pointer arrays grow with rows and cols. */
 static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
-  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
-  size_t bytes = spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
+  size_t bytes = spti_io_triplets_bytes(rows, cols, nnz, r->M->dtype);
   return spti_io_check_memory(r->group->file->memory_limit, r->M->where, bytes, "raise the limit");
 }
 

@@ -194,10 +194,8 @@ static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_tri
   M->symmetry = r->symmetry;
   M->rule = "Matrix Market";
   SPTI_IO_TRY(spti_io_check_order_and_count(M, r->nnz, o));
-  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(M->dtype);
-  SPTI_IO_TRY(spti_io_check_memory(f->memory_limit, r->name,
-                                   spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t))),
-                                   "raise the limit"));
+  size_t bytes = spti_io_triplets_bytes(r->rows, r->cols, r->nnz, M->dtype);
+  SPTI_IO_TRY(spti_io_check_memory(f->memory_limit, r->name, bytes, "raise the limit"));
   for (int64_t p = 0; p < r->nnz; p++) SPTI_IO_TRY(read_entry(r, t, M->dtype));
   SPTI_IO_TRY(next_line(r, true, &ended));
   if (!ended) return broken(r, "more entries than the size line promises");

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t spti_io_triplets_bytes(int64_t rows, int64_t cols, int64_t nnz, sptrsm_dtype dtype) {
+  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(dtype);
+  return spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
+}
+
 void spti_io_triplets_free(spti_io_triplets *t) {
   free(t->row);
   free(t->col);
@@ -98,7 +103,7 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
 static void add_value(void *val, sptrsm_dtype dtype, int64_t to, int64_t from) {
   int words = spti_io_is_complex(dtype) ? 2 : 1;
   for (int w = 0; w < words; w++) {
-    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
+    if (spti_io_is_single(dtype)) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
     else ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
   }
 }
@@ -168,7 +173,7 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
 static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
   int words = spti_io_is_complex(M->dtype) ? 2 : 1;
-  bool single = M->dtype == SPTRSM_F32 || M->dtype == SPTRSM_C64;
+  bool single = spti_io_is_single(M->dtype);
   for (int64_t p = 0; p < nnz; p++) {
     if (t->row[p] == t->col[p]) continue;
     int64_t q = t->nnz++;

@@ -29,6 +29,8 @@ typedef struct { /* entries in any order: [nnz] each */
   void *val;
 } spti_io_triplets;
 
+/* Memory for nnz triplets, two permutations while sorting, and the compressed result, whose pointers grow with rows and cols. */
+size_t spti_io_triplets_bytes(int64_t rows, int64_t cols, int64_t nnz, sptrsm_dtype);
 /* Fills M's arrays from the triplets, sorted within each row (CSR) or column (CSC). */
 sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *);
 sptrsm_status spti_io_expand(spti_io_triplets *, const sptrsm_file_matrix *M); /* entries in stored order, values copied */

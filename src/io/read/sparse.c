@@ -59,7 +59,7 @@ bool spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
 }
 
 static double word(const void *val, sptrsm_dtype dtype, int64_t w) {
-  return dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)((const float *)val)[w] : ((const double *)val)[w];
+  return spti_io_is_single(dtype) ? (double)((const float *)val)[w] : ((const double *)val)[w];
 }
 
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
@@ -73,7 +73,7 @@ sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
   for (int64_t p = 0; p < nnz; p++)
     for (int w = 0; w < words; w++) {
       double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
-      if (to == SPTRSM_F32 || to == SPTRSM_C64) ((float *)val)[p * words + w] = (float)x;
+      if (spti_io_is_single(to)) ((float *)val)[p * words + w] = (float)x;
       else ((double *)val)[p * words + w] = x;
     }
   free(M->val);

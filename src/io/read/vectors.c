@@ -306,7 +306,7 @@ static bool block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
   bool swap = cabs(v[2]) > cabs(v[0]);
   const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
   double complex product = low[0] / top[0] * top[1];
-  double size = cabs(low[1]) + cabs(product), eps = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)FLT_EPSILON : DBL_EPSILON;
+  double size = cabs(low[1]) + cabs(product), eps = spti_io_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
   return isfinite(size) && isfinite(cabs(top[0])) && cabs(low[1] - product) > eps * size;
 }
 
