@@ -1,4 +1,4 @@
-/* fixture.h -- what tests/data/make_fixtures.py wrote, by the same formulas. */
+/* fixture.h -- the matrices and blocks in the files of tests/data/make_fixtures.py, computed by the same formulas. */
 #ifndef TESTS_IO_FIXTURE_H
 #define TESTS_IO_FIXTURE_H
 

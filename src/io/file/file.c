@@ -116,6 +116,14 @@ static sptrsm_status split(spti_io_file *f, const char *where) {
   return SPTRSM_OK;
 }
 
+static sptrsm_status check_readable(const char *name) {
+  struct stat s;
+  if (stat(name, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
+  if (!S_ISREG(s.st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", name);
+  if (access(name, R_OK) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
+  return s.st_size > 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", name);
+}
+
 static bool is_matrix_market(const char *name) {
   static const char banner[] = "%%MatrixMarket";
   char head[sizeof banner] = "";
@@ -162,12 +170,8 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   f->allow_external = o != NULL && o->allow_external;
   if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
-  struct stat s;
   sptrsm_status status = split(f, where);
-  if (status == SPTRSM_OK && stat(f->name, &s) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
-  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode)) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
-  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
-  else if (status == SPTRSM_OK && s.st_size == 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", f->name);
+  if (status == SPTRSM_OK) status = check_readable(f->name);
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
   if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
   if (status != SPTRSM_OK) spti_io_file_close(f);

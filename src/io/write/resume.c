@@ -18,7 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOURNAL_VERSION = 2, SKELETON_MAX = 1 << 20, PIECE = 16384, NOTED_BYTES = 1 << 20 };
+enum { JOURNAL_VERSION = 2 };
+enum { SKELETON_MAX = 1 << 20, PIECE = 16384 }; /* bytes: between two arrays at most, and in one `bytes` record */
+enum { NOTED_BYTES = 1 << 20 };                 /* the checksum covers as many of the last columns as fit into this, but at least one */
 
 static sptrsm_status failed(const sptrsm_file_writer *w) {
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", w->part, errno != 0 ? strerror(errno) : "it is shorter than its journal says");
