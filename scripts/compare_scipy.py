@@ -60,8 +60,8 @@ class Direct:
         lower, upper = self.triangle(lu.L, LOWER, UNIT), self.triangle(lu.U, UPPER, NONUNIT)
         self.perms = [np.ascontiguousarray(p, dtype=np.int32) for p in (lu.perm_r, lu.perm_c)]
         factors, options = Factors(), Options()
-        library.sptrsm_factors_init(ctypes.byref(factors))
-        library.sptrsm_options_init(ctypes.byref(options))
+        library.sptrsm_factors_init_sized(ctypes.byref(factors), ctypes.c_size_t(ctypes.sizeof(factors)))
+        library.sptrsm_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.panel = panel
         factors.L, factors.U = ctypes.addressof(lower), ctypes.addressof(upper)
         factors.perm_row, factors.perm_col = (p.ctypes.data for p in self.perms)
