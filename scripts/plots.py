@@ -240,7 +240,7 @@ class Chart:
         if len(handles) > 1:
             axes.legend(handles, [s["name"] for s in chart["series"]], fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0),
                         ncols=min(len(handles), 5), frameon=False)
-        facts = [chart.get("note", "")] + in_order(f"{s['machine']}, {s['date']}" for s in chart["source"])
+        facts = [chart.get("note", "").replace("`", "")] + in_order(f"{s['machine']}, {s['date']}" for s in chart["source"])
         figure.text(0.99, 0.01, "\n".join(fact for fact in facts if fact), ha="right", va="bottom", fontsize=5.5)
         path = os.path.join(self.arguments.out, f"{name}.{self.arguments.format}")
         figure.tight_layout(rect=(0, 0.01 + 0.025 * sum(map(bool, facts)), 1, 1))
