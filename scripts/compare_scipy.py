@@ -39,7 +39,8 @@ class Block(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("method", ctypes.c_char_p), ("op", ctypes.c_int), ("nrhs_hint", ctypes.c_int64),
                 ("select", ctypes.c_int), ("p", ctypes.c_int32), ("q", ctypes.c_int32), ("panel", ctypes.c_int32),
-                ("deterministic", ctypes.c_int32), ("memory_limit", ctypes.c_size_t)]
+                ("deterministic", ctypes.c_int32), ("memory_limit", ctypes.c_size_t),
+                ("stencil", ctypes.c_char * 16), ("grid", ctypes.c_int64 * 3), ("precision", ctypes.c_int)]
 
 
 class Factors(ctypes.Structure):
