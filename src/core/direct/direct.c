@@ -11,6 +11,7 @@
 #include "core/direct/single.h"
 #include "core/refine/refine.h"
 #include "core/direct/systems.h"
+#include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
 enum { L_MATRIX, U_MATRIX };
@@ -50,7 +51,8 @@ static void free_workspace(sptrsm_direct *d) {
   spti_panels_free(&d->panels, d->context);
 }
 
-static sptrsm_status workspace_bytes(size_t *out, sptrsm_direct *d, int32_t panel) {
+static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
+  sptrsm_direct *d = owner;
   size_t total;
   SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel, d->options.nrhs_hint));
   for (int s = 0; s < SLOTS; s++) {
@@ -65,14 +67,7 @@ static sptrsm_status workspace_bytes(size_t *out, sptrsm_direct *d, int32_t pane
 /* The widest panel that a new plan can do too, within the memory limit for all plans together. */
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
-  for (; d->options.memory_limit > 0; panel /= 2) {
-    size_t bytes;
-    SPTI_TRY(workspace_bytes(&bytes, d, panel));
-    if (bytes <= d->options.memory_limit) break;
-    if (panel == 1)
-      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes,
-                       d->options.memory_limit);
-  }
+  SPTI_TRY(spti_panel_fit(&panel, d->options.memory_limit, workspace_bytes, d));
   if (panel != d->panel) free_workspace(d); /* it was made for the wider one */
   d->panel = panel;
   return SPTRSM_OK;

@@ -5,7 +5,6 @@
 
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
-#include "core/plan/plan.h"
 
 spti_op spti_op_from(sptrsm_op op) { return (spti_op){.transpose = op != SPTRSM_N, .conj = op == SPTRSM_C}; }
 
@@ -228,6 +227,17 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti
 
 /* ---- new values ---- */
 
+void spti_matrix_add_dependant(sptrsm_matrix *m, spti_dependant *d) {
+  d->next = m->dependants;
+  m->dependants = d;
+}
+
+void spti_matrix_remove_dependant(sptrsm_matrix *m, const spti_dependant *d) {
+  spti_dependant **at = &m->dependants;
+  while (*at && *at != d) at = &(*at)->next;
+  if (*at) *at = d->next;
+}
+
 static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, const void *host_val) {
   if (m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
   const spti_storage *natural;
@@ -259,11 +269,11 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
   return status;
 }
 
-/* Every cached storage, then every plan. */
+/* Every cached storage, then everything made from them. */
 static sptrsm_status follow_values(sptrsm_matrix *m, const void *host_val) {
   for (int kind = 0; kind < 2; kind++) /* the natural storages first: the device transposes from its own */
     for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
-  for (sptrsm_plan *plan = m->plans; plan; plan = plan->next) SPTI_TRY(spti_plan_refresh(plan));
+  for (spti_dependant *d = m->dependants; d; d = d->next) SPTI_TRY(d->refresh(d->owner));
   return SPTRSM_OK;
 }
 

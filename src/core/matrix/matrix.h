@@ -18,6 +18,14 @@ typedef struct {
 
 enum { SPTI_NATURAL, SPTI_TRANSPOSED }; /* lines as the caller's, or the other way round */
 
+/* Something made from the values of a matrix, a plan for instance, that follows them when they change. The owner keeps it, and has it removed
+ * before it ends. */
+typedef struct spti_dependant {
+  void *owner;
+  sptrsm_status (*refresh)(void *owner); /* the matrix has new values, and all its storages have them */
+  struct spti_dependant *next;
+} spti_dependant;
+
 struct sptrsm_matrix {
   atomic_int references;
   sptrsm_context *context;
@@ -27,7 +35,7 @@ struct sptrsm_matrix {
   int64_t caller_nnz;         /* entries in the caller's arrays: more where stored unit diagonals were dropped */
   bool diagonal_stored;       /* in every line, else in none */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
-  struct sptrsm_plan *plans;  /* that follow set_values */
+  spti_dependant *dependants; /* that follow set_values, latest first */
 };
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
@@ -36,6 +44,8 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, s
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* what set_values would refuse */
 void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
+void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
+void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* one that was not added is ignored */
 
 /* validate.c: everything a kernel relies on. T in host memory. `diagonals`: how many lines store their diagonal. */
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);

@@ -10,15 +10,15 @@
 
 /* ---- checks ---- */
 
-static sptrsm_status check_block(const spti_pipeline *line, const sptrsm_block *block, const char *name) {
-  if (block->n != line->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, line->n);
+static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *block, const char *name) {
+  if (block->n != pipe->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, pipe->n);
   if (block->nrhs < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: nrhs = %lld is negative", name, (long long)block->nrhs);
-  if (block->dtype != line->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
+  if (block->dtype != pipe->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
   if (block->layout != SPTRSM_ROW_MAJOR && block->layout != SPTRSM_COL_MAJOR)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown layout %d", name, (int)block->layout);
   if (block->place != SPTRSM_HOST && block->place != SPTRSM_CUDA)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
-  if (block->place == SPTRSM_CUDA && line->context->place == SPTRSM_HOST)
+  if (block->place == SPTRSM_CUDA && pipe->context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in device memory, the context works on the host", name);
   int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (block->ld < least)
@@ -94,23 +94,23 @@ static int32_t padded_width(int32_t width, int32_t panel) {
   return padded < panel ? padded : panel;
 }
 
-static sptrsm_status run_slab(const spti_pipeline *line, const spti_panel *W, const spti_columns *B, const spti_columns *X,
+static sptrsm_status run_slab(const spti_pipeline *pipe, const spti_panel *W, const spti_columns *B, const spti_columns *X,
                               const void *alpha) {
-  spti_pack(W, line->n, line->dtype, B, &line->first, alpha);
-  for (int s = 0; s < line->stage_count; s++) {
-    const spti_stage *stage = &line->stages[s];
+  spti_pack(W, pipe->n, pipe->dtype, B, &pipe->first, alpha);
+  for (int s = 0; s < pipe->stage_count; s++) {
+    const spti_stage *stage = &pipe->stages[s];
     if (stage->plan) SPTI_TRY(stage->plan->method->solve(stage->plan, stage->work, W));
-    else spti_apply_diagonal(W, line->n, line->dtype, stage->diagonal, stage->op);
+    else spti_apply_diagonal(W, pipe->n, pipe->dtype, stage->diagonal, stage->op);
   }
-  spti_unpack(X, line->n, line->dtype, W, &line->last);
+  spti_unpack(X, pipe->n, pipe->dtype, W, &pipe->last);
   return SPTRSM_OK;
 }
 
 /* Threads that can share one slab with profit: the best that any stage offers. */
-static int team(const spti_pipeline *line) {
+static int team(const spti_pipeline *pipe) {
   int most = 1;
-  for (int s = 0; s < line->stage_count; s++)
-    if (line->stages[s].plan && line->stages[s].plan->team > most) most = line->stages[s].plan->team;
+  for (int s = 0; s < pipe->stage_count; s++)
+    if (pipe->stages[s].plan && pipe->stages[s].plan->team > most) most = pipe->stages[s].plan->team;
   return most;
 }
 
@@ -121,16 +121,16 @@ static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) 
   return share < panels->panel ? (int32_t)share : panels->panel;
 }
 
-static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+static sptrsm_status run_host(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
-  int threads = spti_context_threads(line->context);
+  int threads = spti_context_threads(pipe->context);
   int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace was made for that many */
   int32_t width = slab_width(panels, B->nrhs, owners);
   int64_t slabs = (B->nrhs + width - 1) / width;
-  int share = team(line) < threads ? team(line) : threads;
+  int share = team(pipe) < threads ? team(pipe) : threads;
   bool together = slabs == 1 && share > 1; /* slabs of their own serve threads better than shared ones */
   int outer = together ? 1 : (int)(slabs < owners ? slabs : owners);
-  size_t slab_bytes = (size_t)line->n * (size_t)panels->panel * sptrsm_dtype_bytes(line->dtype);
+  size_t slab_bytes = (size_t)pipe->n * (size_t)panels->panel * sptrsm_dtype_bytes(pipe->dtype);
   sptrsm_status result = SPTRSM_OK;
 #pragma omp parallel for schedule(dynamic) num_threads(outer) if (outer > 1)
   for (int64_t s = 0; s < slabs; s++) {
@@ -140,7 +140,7 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
     W.padded = padded_width(W.width, panels->panel);
     W.ld = W.padded;
     spti_columns from = spti_block_columns(B, first), to = spti_block_columns(X, first);
-    sptrsm_status status = run_slab(line, &W, &from, &to, alpha);
+    sptrsm_status status = run_slab(pipe, &W, &from, &to, alpha);
     if (status != SPTRSM_OK) {
 #pragma omp critical(spti_pipeline_result)
       result = status;
@@ -149,18 +149,18 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
   return result;
 }
 
-sptrsm_status spti_pipeline_check(const spti_pipeline *line, const sptrsm_block *B, const sptrsm_block *X) {
-  SPTI_TRY(check_block(line, B, "B"));
-  SPTI_TRY(check_block(line, X, "X"));
+sptrsm_status spti_pipeline_check(const spti_pipeline *pipe, const sptrsm_block *B, const sptrsm_block *X) {
+  SPTI_TRY(check_block(pipe, B, "B"));
+  SPTI_TRY(check_block(pipe, X, "X"));
   if (B->nrhs != X->nrhs)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)B->nrhs, (long long)X->nrhs);
   return check_overlap(B, X);
 }
 
-sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+sptrsm_status spti_pipeline_run(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                 const sptrsm_block *X) {
-  SPTI_TRY(spti_pipeline_check(line, B, X));
-  if (line->n == 0 || B->nrhs == 0) return SPTRSM_OK;
-  if (line->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(line, panels, alpha, B, X);
-  return run_host(line, panels, alpha, B, X);
+  SPTI_TRY(spti_pipeline_check(pipe, B, X));
+  if (pipe->n == 0 || B->nrhs == 0) return SPTRSM_OK;
+  if (pipe->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(pipe, panels, alpha, B, X);
+  return run_host(pipe, panels, alpha, B, X);
 }

@@ -15,6 +15,7 @@
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "core/base/variant.h"
 

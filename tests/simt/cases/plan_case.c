@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/levels/gpu.h"
+#include "core/base/clock.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 
 typedef struct {
@@ -57,6 +58,8 @@ void plan_case_set_size(sptrsm_plan *plan, int32_t n, int64_t nrhs_hint) {
 }
 
 void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }
+
+sptrsm_context *plan_case_context(sptrsm_plan *plan) { return plan->context; }
 
 const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *plan) { return plan->gpu_levels; }
 
