@@ -45,7 +45,8 @@ void spti_free(const sptrsm_context *context, void *memory) {
 }
 
 sptrsm_status spti_scratch_take(spti_scratch *s, void *out, int64_t count, size_t bytes, const char *what) {
-  if (s->used == (int)(sizeof s->memory / sizeof s->memory[0])) return spti_fail(SPTRSM_ERR_INTERNAL, "%s: no room in a scratch list", what);
+  if (s->used == (int)(sizeof s->memory / sizeof s->memory[0]))
+    return spti_fail(SPTRSM_ERR_INTERNAL, "%s: no room in a scratch list", what);
   SPTI_TRY(spti_alloc(s->context, out, count, bytes, what));
   memcpy(&s->memory[s->used++], out, sizeof(void *));
   return SPTRSM_OK;

@@ -25,7 +25,8 @@ struct sptrsm_context {
   int64_t *lost_device;   /* the same word as the device sees it */
   int32_t spin_limit;     /* polls without any progress after which a kernel's wait gives up */
   int64_t losses;         /* such rows reported by spti_gpu_sync: workspaces of solves before may be unfinished */
-  size_t shared_bytes;    /* of shared memory that a thread block may ask for */
+  size_t shared_bytes;    /* shared memory that a thread block may ask for */
+  int64_t fp32_lanes;     /* lanes for single precision of all multiprocessors */
   int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis: quick to copy to, and kernels may */
   int32_t *pinned_device; /* write there, whose results the host has after spti_gpu_wait; the same words as the device sees them */
 };

@@ -24,6 +24,12 @@ int spti_gpu_count(void) {
   return count;
 }
 
+/* CUDA cores, as vendors and papers count them. */
+static int64_t fp32_lanes(const struct cudaDeviceProp *p) {
+  const bool half = p->major == 7 || (p->major == 8 && p->minor == 0);
+  return (int64_t)p->multiProcessorCount * (half ? 64 : 128);
+}
+
 static sptrsm_status check_device(sptrsm_context *context) {
   int count = spti_gpu_count();
   if (count == 0)
@@ -38,6 +44,7 @@ static sptrsm_status check_device(sptrsm_context *context) {
                      context->device, properties.name, properties.major, properties.minor);
   snprintf(context->description, sizeof context->description, "%.95s", properties.name);
   context->shared_bytes = properties.sharedMemPerBlockOptin;
+  context->fp32_lanes = fp32_lanes(&properties);
   return SPTRSM_OK;
 }
 
@@ -104,11 +111,6 @@ void spti_gpu_close(sptrsm_context *context) {
 sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   SPTI_TRY(spti_gpu_enter(context));
   SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_gpu_shared(const sptrsm_context *context, int *bytes) {
-  SPTI_CUDA(cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
   return SPTRSM_OK;
 }
 

@@ -9,13 +9,12 @@
 typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 
 int spti_gpu_count(void);
-sptrsm_status spti_gpu_open(sptrsm_context *); /* checks device, takes or makes the stream, describes */
+sptrsm_status spti_gpu_open(sptrsm_context *); /* checks the device and asks it for its facts, takes or makes the stream */
 void spti_gpu_close(sptrsm_context *);
 /* Makes the context's device the calling thread's current one; the functions below do so themselves. */
 sptrsm_status spti_gpu_enter(const sptrsm_context *);
-sptrsm_status spti_gpu_wait(const sptrsm_context *);               /* waits; deferred errors stay for spti_gpu_sync */
-sptrsm_status spti_gpu_sync(sptrsm_context *);                     /* waits; reports lost dependencies and launch errors */
-sptrsm_status spti_gpu_shared(const sptrsm_context *, int *bytes); /* what a block may ask for at most */
+sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; deferred errors stay for spti_gpu_sync */
+sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and launch errors */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
 void spti_gpu_free(const sptrsm_context *, void *);
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *, void **out, size_t bytes); /* page-locked */

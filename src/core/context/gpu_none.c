@@ -23,10 +23,6 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   (void)context;
   return absent();
 }
-sptrsm_status spti_gpu_shared(const sptrsm_context *context, int *bytes) {
-  (void)context, (void)bytes;
-  return absent();
-}
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   (void)context, (void)out, (void)bytes, (void)what;
   return absent();

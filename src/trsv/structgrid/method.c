@@ -83,11 +83,10 @@ static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->ta
 
 /* UNSUPPORTED on devices whose blocks are too small. */
 static sptrsm_status check_device(const sptrsm_plan *plan) {
-  int bytes;
-  SPTI_TRY(spti_gpu_shared(plan->context, &bytes));
+  const size_t bytes = plan->context->shared_bytes;
   if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "structgrid needs %d bytes of shared memory for a block, this device has %d; use tasks=pencils or another method",
+                   "structgrid needs %d bytes of shared memory for a block, this device has %zu; use tasks=pencils or another method",
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 

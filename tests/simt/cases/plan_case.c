@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "core/plan/analysis.h"
 #include "core/plan/method.h"
+#include "simt/emulator/emulated_gpu.h"
 
 typedef struct {
   sptrsm_plan plan;
@@ -16,8 +17,6 @@ typedef struct {
   int32_t pinned[SPTI_PINNED_WORDS];
 } parts;
 
-enum { PLAN_CASE_SHARED_BYTES = 227 << 10 };
-
 sptrsm_plan *plan_case_open(const spti_view *view) {
   static const spti_method method = {.name = "case"};
   parts *p = calloc(1, sizeof *p);
@@ -25,7 +24,8 @@ sptrsm_plan *plan_case_open(const spti_view *view) {
   p->context.place = SPTRSM_CUDA;
   p->context.lost = p->context.lost_device = &p->lost;
   p->context.spin_limit = SPTI_SPIN_LIMIT;
-  p->context.shared_bytes = PLAN_CASE_SHARED_BYTES;
+  p->context.shared_bytes = EMULATED_GPU_SHARED_BYTES;
+  p->context.fp32_lanes = EMULATED_GPU_FP32_LANES;
   p->context.pinned = p->context.pinned_device = p->pinned;
   p->plan.context = &p->context;
   p->plan.method = &method;
