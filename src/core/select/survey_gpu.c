@@ -1,5 +1,5 @@
-/* survey_gpu.c -- row panels first: where they are few, and each reads few others, a sweep over the rows that knows this can end long before
- * it has found all levels of a deep triangle. All of it is queued before the host waits. */
+/* survey_gpu.c -- row panels first: where they are few, and each reads few others, a sweep over the rows that knows
+ * this can end long before it has found all levels of a deep triangle. All of it is queued before the host waits. */
 #include "core/select/survey_gpu.h"
 
 static sptrsm_status find_levels(spti_survey *s, const spti_view *v, sptrsm_context *context, const spti_choose_limits *limits) {

@@ -254,6 +254,31 @@ Test(choose, always_a_method_that_exists) {
           }
 }
 
+/* ---- the table and the registered methods ---- */
+
+/* Does a row of the table name this method of that place? */
+static bool auto_can_take(const char *method, sptrsm_place place) {
+  sptrsm_auto_row row = {.size = sizeof row};
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    cr_assert_eq(sptrsm_auto_row_at(&row, r, NULL), SPTRSM_OK);
+    const size_t length = strcspn(row.method, ":");
+    if (row.place == place && strlen(method) == length && memcmp(row.method, method, length) == 0) return true;
+  }
+  return false;
+}
+
+/* `auto` never takes a method that is kept as a reference, and can take every other one. */
+Test(choose, references_and_no_others_are_left_out) {
+  sptrsm_method_info m = {.size = sizeof m};
+  int references = 0;
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    cr_assert_eq(sptrsm_method_at(&m, i), SPTRSM_OK);
+    cr_expect_neq(auto_can_take(m.name, m.place), m.reference != 0, "%s", m.name);
+    references += m.reference != 0;
+  }
+  cr_expect_gt(references, 0);
+}
+
 /* ---- the table as others see it ---- */
 
 static sptrsm_auto_row row_named(const char *name, const char *device) {

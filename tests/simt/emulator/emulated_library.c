@@ -73,5 +73,6 @@ const spti_method spti_method_cusparse = {
     .cite = "naumov2011",
     .place = SPTRSM_CUDA,
     .wants = SPTI_ANY,
+    .flags = SPTI_REFERENCE,
     .analyse = no_cusparse,
 };
