@@ -1,4 +1,4 @@
-/* gpu_none.c -- stands in for gpu.c in a library built without CUDA. */
+/* gpu_none.c -- stands in for gpu.c in a library built without CUDA: there is no device, and everything else refuses. */
 #include "core/context/gpu.h"
 
 static sptrsm_status absent(void) {

@@ -1,4 +1,5 @@
-/* create.c -- sptrsm_plan_create: from options to a method, the view that it reads, its analysis and the width of its panels. */
+/* create.c -- sptrsm_plan_create: from options to a method, the view that it reads, its analysis and the width of its
+ * panels. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static sptrsm_status timed_view(sptrsm_plan *plan, spti_orientation wants) {
   return SPTRSM_OK;
 }
 
-/* By the method that was taken. Turning the stored format into the one it reads is timed apart: only the first plan of a matrix pays. */
+/* The analysis by the plan's method. Transposing the stored format into the one that the method reads is timed
+ * separately, since only the first plan of a matrix needs it. */
 static sptrsm_status analyse(sptrsm_plan *plan) {
   const spti_orientation wants = plan->method->wants;
   if (wants != SPTI_ANY && plan->view.pull != (wants == SPTI_PULL)) SPTI_TRY(timed_view(plan, wants));
@@ -58,7 +60,7 @@ static void forget_analysis(sptrsm_plan *plan) {
 
 /* ---- the choice of auto ---- */
 
-/* all: also features that cannot matter to the choice. */
+/* all: also those that cannot matter to the choice. */
 static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all) {
   *f = (spti_features){.place = plan->context->place,
                        .device = plan->context->description,
@@ -69,14 +71,15 @@ static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all
   return f->place == SPTRSM_CUDA ? spti_gpu_features_add(f, plan, all) : spti_chained_share(&f->chained, &plan->view);
 }
 
-/* The next row that takes another method. */
+/* The next row that holds and names another method. */
 static spti_choice next_choice(const spti_features *features, const spti_choice *before) {
   spti_choice next = spti_choose(features, before->row + 1);
   while (next.method && strcmp(next.method, before->method) == 0) next = spti_choose(features, next.row + 1);
   return next;
 }
 
-/* A method may find in its analysis that it cannot serve the triangle, or not in this memory: then the next that auto would take does. */
+/* A method may find in its analysis that it cannot solve this triangle, or not in this memory. Then `auto` tries the
+ * next row of its table. */
 static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
   spti_features features;
   char refusal[64] = "";
@@ -97,7 +100,7 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
 
 /* ---- creation ---- */
 
-/* Puts `row` into the word that names a lost dependency, and returns what was there: an analysis has waits of its own. */
+/* Sets the word that names a lost dependency (context->lost), and returns its old content. */
 static int64_t exchange_lost(const sptrsm_context *context, int64_t row) {
   if (context->place != SPTRSM_CUDA) return 0;
   volatile int64_t *word = context->lost;
@@ -106,7 +109,7 @@ static int64_t exchange_lost(const sptrsm_context *context, int64_t row) {
   return before;
 }
 
-/* What auto looks at before it has chosen. */
+/* The orientation of the view that `auto` looks at. */
 static spti_orientation undecided(const sptrsm_plan *plan) { return plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL; }
 
 static sptrsm_status workspace_bytes(size_t *out, void *plan, int32_t panel) { return spti_workspace_bytes(out, plan, panel); }
@@ -129,10 +132,10 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
   sptrsm_plan *plan;
   SPTI_TRY(spti_plan_begin(&plan, matrix, op, options));
-  sptrsm_status status = spti_context_wait(plan->context); /* so that times and errors are of this plan only */
+  sptrsm_status status = spti_context_wait(plan->context); /* so that times and errors below belong to this plan only */
   const int64_t lost = exchange_lost(plan->context, 0);
   if (status == SPTRSM_OK) status = prepare(plan);
-  if (lost != 0) exchange_lost(plan->context, lost); /* an earlier solve's is left to sptrsm_context_sync */
+  if (lost != 0) exchange_lost(plan->context, lost); /* a lost dependency of an earlier solve: left for sptrsm_context_sync to report */
   if (status != SPTRSM_OK) {
     sptrsm_plan_destroy(plan);
     return status;

@@ -1,11 +1,13 @@
-/* features_gpu.c -- see features.h. A stencil is looked for first, since its row needs no level sets; then row panels and level sets are
- * surveyed together; the widths of levels are counted last, and only if a row of the table may go by them. */
+/* features_gpu.c -- see features.h. A stencil is looked for first, since its row needs no level sets; then row panels
+ * and level sets are surveyed together; the widths of levels are counted last, and only if a row of the table may go
+ * by them. */
 #include "core/plan/analysis.h"
 #include "core/plan/features.h"
 #include "core/plan/plan.h"
 #include "core/stencil/gpu.h"
 
-/* Counts thin and wide levels. Where the survey ended early there are no level sets to count, and no row goes by their widths. */
+/* Counts thin and wide levels. Where the survey ended early there are no level sets to count, and no row goes by
+ * their widths. */
 static sptrsm_status count_levels(spti_features *f, sptrsm_plan *plan, bool all) {
   const spti_gpu_levels *levels;
   f->thin_levels = f->wide_levels = 0;

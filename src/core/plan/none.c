@@ -1,4 +1,5 @@
-/* none.c -- stands in for analysis.c, features_gpu.c and pipeline_gpu.c in a library built without CUDA, where no context is on a device. */
+/* none.c -- stands in for analysis.c, features_gpu.c and pipeline_gpu.c in a library built without CUDA, where no
+ * context is on a device. */
 #include "core/plan/analysis.h"
 #include "core/plan/features.h"
 #include "core/plan/pipeline.h"

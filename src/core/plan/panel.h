@@ -4,7 +4,8 @@
 
 #include "core/plan/plan.h"
 
-/* The width for a plan whose analysis is done: as the options say, else by the method's rule, else by one of the place. At least 1. */
+/* The width for a plan whose analysis is done: as the options say, else by the method's rule, else by one of the
+ * place. At least 1. */
 int32_t spti_panel_choose(const sptrsm_plan *);
 
 /* Bytes of a workspace for panels of that width. */

@@ -1,4 +1,4 @@
-/* pipeline.c -- checks of the blocks, the panel's memory, and the run on the host. */
+/* pipeline.c -- checks of B and X, the memory of panels, and the run on the host. */
 #include "core/plan/pipeline.h"
 
 #include <omp.h>
@@ -36,8 +36,8 @@ static size_t span_bytes(const sptrsm_block *b) {
   return (size_t)((lines - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
 }
 
-/* Columns of one larger row-major block, or rows of one column-major block: same ld, and the lines of one lie in the padding of
- * the other. */
+/* Are B and X different columns of one larger row-major block, or different rows of one column-major block? They have
+ * the same ld then, and each lies in the padding of the other. */
 static bool lie_side_by_side(const sptrsm_block *B, const sptrsm_block *X) {
   uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
   size_t bytes = sptrsm_dtype_bytes(B->dtype), distance = b > x ? b - x : x - b;
@@ -57,7 +57,7 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
-/* One slab for each thread that can have one: with a hint, threads beyond one for every 8 columns cannot. */
+/* A slab for each thread; where the number of right-hand sides is known, no more than one for every 8 of them. */
 static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
   if (context->place == SPTRSM_CUDA) return 1;
   int threads = spti_context_threads(context);
@@ -88,7 +88,7 @@ void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
 
 /* ---- the run on the host ---- */
 
-/* Widths that fill vectors: 1, 2, 4 or a multiple of 8; the slab has room for it unless its panel is narrower. */
+/* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
 static int32_t padded_width(int32_t width, int32_t panel) {
   int32_t padded = width <= 2 ? width : width <= 4 ? 4 : (width + 7) / 8 * 8;
   return padded < panel ? padded : panel;
@@ -106,7 +106,7 @@ static sptrsm_status run_slab(const spti_pipeline *pipe, const spti_panel *W, co
   return SPTRSM_OK;
 }
 
-/* Threads that can share one slab with profit: the best that any stage offers. */
+/* How many threads can share one slab with profit: the most that any stage can use. */
 static int team(const spti_pipeline *pipe) {
   int most = 1;
   for (int s = 0; s < pipe->stage_count; s++)
@@ -114,7 +114,8 @@ static int team(const spti_pipeline *pipe) {
   return most;
 }
 
-/* Columns per slab: the panel, or less so that every thread has as many slabs as any other, but whole vectors. */
+/* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of
+ * slabs. */
 static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) {
   int64_t rounds = (nrhs - 1) / ((int64_t)panels->panel * threads) + 1, slabs = rounds * threads;
   int64_t share = ((nrhs - 1) / slabs + 8) / 8 * 8;
@@ -124,11 +125,11 @@ static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) 
 static sptrsm_status run_host(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
   int threads = spti_context_threads(pipe->context);
-  int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace was made for that many */
+  int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace has that many slabs */
   int32_t width = slab_width(panels, B->nrhs, owners);
   int64_t slabs = (B->nrhs + width - 1) / width;
   int share = team(pipe) < threads ? team(pipe) : threads;
-  bool together = slabs == 1 && share > 1; /* slabs of their own serve threads better than shared ones */
+  bool together = slabs == 1 && share > 1; /* threads that have slabs of their own are faster than threads that share one */
   int outer = together ? 1 : (int)(slabs < owners ? slabs : owners);
   size_t slab_bytes = (size_t)pipe->n * (size_t)panels->panel * sptrsm_dtype_bytes(pipe->dtype);
   sptrsm_status result = SPTRSM_OK;

@@ -1,8 +1,9 @@
-/* pipeline_gpu.c -- the run on a CUDA device: panels one after another on the context's stream.
+/* pipeline_gpu.c -- the run on a CUDA device: one panel after another on the context's stream.
  *
- * A block in device memory is read and written in place by the first and last pass. A block in host memory goes through a
- * staging panel of its own layout. Where X is row-major on the device and the last pass moves nothing, X itself is the
- * work panel and the last pass vanishes. */
+ * The first and the last pass read and write blocks in device memory where they are. Blocks in host memory go through
+ * a staging panel that has their layout. Methods with solve_between read B or write X themselves, in place of the
+ * first or the last pass (shortcuts_of). Where X is row-major in device memory and the last pass neither permutes nor
+ * scales, X itself is the panel, and there is no last pass. */
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/device/launch.h"
@@ -12,7 +13,7 @@
 /* Panels up to this width are read and written in place whatever their layout. */
 enum { SPTI_NARROW_PANEL = 4 };
 
-/* One panel of a block: where the device reads or writes it, and what moves it from or to the host. */
+/* The columns of B or X that one panel holds: where the device reads or writes them, and the block they belong to. */
 typedef struct {
   spti_columns columns; /* in device memory */
   const sptrsm_block *block;
@@ -36,7 +37,7 @@ static side side_of(const spti_pipeline *pipe, const spti_panels *panels, const 
   return s;
 }
 
-/* Moves a host block's panel to the staging panel (SPTI_TO_DEVICE) or back. */
+/* Copies the columns of a block in host memory to the staging panel (SPTI_TO_DEVICE) or back. */
 static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_direction direction) {
   if (s->block->place == SPTRSM_CUDA) return SPTRSM_OK;
   size_t bytes = sptrsm_dtype_bytes(pipe->dtype);
@@ -74,8 +75,8 @@ static spti_pack_args pack_args(const spti_pipeline *pipe, const side *s, const 
                           .alpha = {1, 0}};
 }
 
-/* X itself can be worked on: row-major on the device, and nothing to permute or scale at the end. A first pass that
- * permutes must not run within one block. */
+/* Can X itself be the panel? It must be row-major in device memory, with nothing to permute or scale at the end, and
+ * a first pass that permutes must not read and write one and the same block. */
 static bool works_in_x(const spti_pipeline *pipe, const sptrsm_block *B, const sptrsm_block *X) {
   bool plain = !pipe->last.map && !pipe->last.scale && !(pipe->first.map && B->data == X->data);
   return plain && X->place == SPTRSM_CUDA && X->layout == SPTRSM_ROW_MAJOR;
@@ -96,7 +97,7 @@ static sptrsm_status apply_diagonal(const spti_pipeline *pipe, const spti_stage 
   return SPTRSM_OK;
 }
 
-/* ---- the ends of a panel's way ---- */
+/* ---- methods that read B or write X themselves ---- */
 
 static bool reads_blocks(const spti_stage *stage) { return stage->plan && stage->plan->method->solve_between; }
 
@@ -104,7 +105,8 @@ static bool writes_to(const spti_stage *stage, const spti_end *to, int32_t width
   return reads_blocks(stage) && (!stage->plan->method->writes_to || stage->plan->method->writes_to(stage->plan, to, width));
 }
 
-/* Kernels run their lanes along the columns: a wide column-major block is better turned by the pack kernel. */
+/* Kernels of methods run their lanes along the columns, so a wide column-major block is better transposed by the pack
+ * kernel. */
 static bool suits_lanes(const spti_columns *c, int32_t width) { return c->col_stride == 1 || width <= SPTI_NARROW_PANEL; }
 
 static spti_end end_of_panel(const spti_panel *W) { return (spti_end){.data = W->data, .row_stride = W->ld, .col_stride = 1}; }
@@ -114,8 +116,9 @@ static spti_end end_of_block(const spti_columns *c, const spti_edge *edge, const
       .data = c->data, .row_stride = c->row_stride, .col_stride = c->col_stride, .map = map, .scale = edge->scale, .divide = edge->divide};
 }
 
-/* May the first stage read B, and the last one write X? Not where row i's solution would land on a right-hand side that another row
- * has still to read: in one block of one layout every row keeps to its own place unless an end permutes. */
+/* May the first stage read B, and the last one write X? If one stage does both within one block, row i's solution
+ * must not overwrite a right-hand side that another row has still to read: it does not if both have the same layout
+ * and nothing is permuted. */
 typedef struct {
   bool reads, writes;
 } shortcuts;

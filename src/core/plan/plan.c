@@ -1,4 +1,4 @@
-/* plan.c -- options, the life of a plan from its first reference to its last, its new values, and what it tells of itself. */
+/* plan.c -- options, references to a plan, new values, and sptrsm_plan_info. Plans are made in create.c. */
 #include "core/plan/plan.h"
 
 #include <stdio.h>
@@ -72,8 +72,8 @@ void spti_plan_follow_matrix(sptrsm_plan *plan) {
 
 static sptrsm_op op_of(spti_op op) { return op.transpose ? (op.conj ? SPTRSM_C : SPTRSM_T) : SPTRSM_N; }
 
-/* Of one right-hand side: a multiplication and a subtraction for each off-diagonal entry, a division for each row; complex ones count as
- * four. */
+/* Operations for one right-hand side: a multiplication and a subtraction for each off-diagonal entry, a division for
+ * each row of a non-unit triangle. A complex operation counts as four. */
 static double flops_of(const spti_view *v) {
   const int64_t diagonals = v->head || v->tail ? v->n : 0;
   return (2.0 * (double)(v->nnz - diagonals) + (v->unit ? 0 : v->n)) * (spti_is_complex(v->dtype) ? 4 : 1);

@@ -1,4 +1,4 @@
-/* registry.c -- the table of methods, filled from methods.def. */
+/* registry.c -- the table of all methods, made from methods.def, and the search by name. */
 #include <string.h>
 
 #include "core/base/sized.h"
@@ -35,14 +35,13 @@ sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index) {
   if (index < 0 || index >= spti_method_count())
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: index %d is not in 0..%d", index, spti_method_count() - 1);
   const spti_method *m = table[index];
-  sptrsm_method_info info = {
-                              .name = m->name,
-                              .summary = m->summary,
-                              .cite = m->cite,
-                              .place = m->place,
-                              .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0,
-                              .capturable = (m->flags & SPTI_CAPTURABLE) != 0,
-                              .reference = (m->flags & SPTI_REFERENCE) != 0};
+  sptrsm_method_info info = {.name = m->name,
+                             .summary = m->summary,
+                             .cite = m->cite,
+                             .place = m->place,
+                             .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0,
+                             .capturable = (m->flags & SPTI_CAPTURABLE) != 0,
+                             .reference = (m->flags & SPTI_REFERENCE) != 0};
   spti_sized_write(out, &info, sizeof info);
   return SPTRSM_OK;
 }

@@ -26,7 +26,7 @@ sptrsm_status sptrsm_solve(const sptrsm_plan *plan, sptrsm_workspace *w, const v
   if (!plan || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_solve: plan, B or X is NULL");
   if (w && w->plan != plan) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_solve: the workspace belongs to another plan");
   if (!w) {
-    sptrsm_plan *p = (sptrsm_plan *)plan; /* the plan's own workspace is not part of its value */
+    sptrsm_plan *p = (sptrsm_plan *)plan; /* the plan's own workspace is a cache */
     if (!p->own) SPTI_TRY(spti_workspace_make(&p->own, plan, plan->panel));
     w = p->own;
   }

@@ -26,7 +26,7 @@ sptrsm_status spti_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32_t
   return SPTRSM_OK;
 }
 
-/* The plan chose its panel to keep the limit; more threads or a wider panel than it knew of may pass it. */
+/* The plan chose its panel to keep the limit; with more threads since, or a wider panel, a workspace may exceed it. */
 static sptrsm_status check_limit(const sptrsm_plan *plan, int32_t panel) {
   size_t bytes, limit = plan->options.memory_limit;
   if (limit == 0) return SPTRSM_OK;
