@@ -7,5 +7,6 @@
 #include <sptrsm.h>
 
 static inline bool spti_is_complex(sptrsm_dtype dtype) { return dtype == SPTRSM_C64 || dtype == SPTRSM_C128; }
+static inline bool spti_is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
 
 #endif

@@ -1,15 +1,16 @@
 /* direct.c -- the solve phase of a sparse direct solver: x = C Q U^-1 D^-1 L^-1 P R b, its transposes and partial systems.
  *
- * systems.c says which operators a system takes; here each becomes an edge or a stage of one pipeline. A plan is made per
- * triangle and operation when a system first asks for it; all of them share the panels. */
+ * systems.c lists the operators of each system. Here permutations and scalings become the first and the last pass of one pipeline
+ * (core/plan/pipeline.h), and L, D and U become its stages. A plan is made for each triangle and operation when a system first needs
+ * it; all plans share the same panels. */
+#include "core/direct/direct.h"
+
 #include <string.h>
 
-#include "core/base/sized.h"
 #include "core/base/dtype.h"
+#include "core/base/sized.h"
 #include "core/context/alloc.h"
-#include "core/direct/direct.h"
 #include "core/direct/single.h"
-#include "core/refine/refine.h"
 #include "core/direct/systems.h"
 #include "core/plan/panel.h"
 #include "core/plan/workspace.h"
@@ -25,9 +26,9 @@ static const char *factor_name(const sptrsm_direct *d, int matrix) {
   return matrix == L_MATRIX ? "L" : "U";
 }
 
-/* ---- plans and the workspace they share ---- */
+/* ---- plans and the panels that they share ---- */
 
-/* The matrix that holds a factor, and what to do with it: U = L^T and U = L^H are read from L. */
+/* The plan for a stage, the matrix that it solves with and the operation on that matrix: U = L^T and U = L^H are read from L. */
 static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_system_stage *stage) {
   bool mirrored = stage->factor == SPTI_U && d->u_kind != SPTRSM_U_GIVEN;
   *op = stage->op;
@@ -64,11 +65,11 @@ static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
   return SPTRSM_OK;
 }
 
-/* The widest panel that a new plan can do too, within the memory limit for all plans together. */
+/* Narrows d->panel so that the new plan can solve it too and all plans together keep within the memory limit. */
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
   SPTI_TRY(spti_panel_fit(&panel, d->options.memory_limit, workspace_bytes, d));
-  if (panel != d->panel) free_workspace(d); /* it was made for the wider one */
+  if (panel != d->panel) free_workspace(d); /* it was made for another width */
   d->panel = panel;
   return SPTRSM_OK;
 }
@@ -94,33 +95,13 @@ static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
   return SPTRSM_OK;
 }
 
-/* ---- life ---- */
-
-sptrsm_status spti_factors_read(sptrsm_factors *f, const sptrsm_factors *in) {
-  sptrsm_factors_init(f);
-  SPTI_TRY(spti_sized_read(f, sizeof *f, in, SPTI_SIZE_UP_TO(sptrsm_factors, col_op), "sptrsm_factors"));
-  if (!f->L) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: L is NULL");
-  if (f->u_kind < SPTRSM_U_GIVEN || f->u_kind > SPTRSM_U_IS_LH)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown u_kind %d", (int)f->u_kind);
-  if (f->u_kind != SPTRSM_U_GIVEN && f->U)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: U is given, but u_kind says that it is L transposed");
-  if (f->L->uplo == SPTRSM_UPPER)
-    return spti_fail(SPTRSM_ERR_ARGUMENT,
-                     "L is an upper triangle; if it holds L transposed, describe it with the other format (CSR/CSC) as lower");
-  if (!f->U) return SPTRSM_OK;
-  if (f->U->uplo == SPTRSM_LOWER)
-    return spti_fail(SPTRSM_ERR_ARGUMENT,
-                     "U is a lower triangle; if it holds U transposed, describe it with the other format (CSR/CSC) as upper");
-  if (f->U->n != f->L->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "L has order %d, U has order %d", f->L->n, f->U->n);
-  if (f->U->dtype != f->L->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "L and U have different dtypes");
-  return SPTRSM_OK;
-}
+/* ---- creation and destruction ---- */
 
 static sptrsm_status take_options(sptrsm_direct *d, bool *mixed, const sptrsm_options *options) {
   SPTI_TRY(spti_options_read(&d->options, options));
   *mixed = d->options.precision == SPTRSM_MIXED;
   d->options.op = SPTRSM_N;
-  d->options.precision = SPTRSM_WORKING; /* of the plans */
+  d->options.precision = SPTRSM_WORKING; /* for the plans, whose matrices are rounded already */
   if (*mixed) d->dtype = spti_single_of(d->given);
   const char *method = d->options.method;
   if (!method) return SPTRSM_OK;
@@ -175,9 +156,14 @@ sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context,
   return SPTRSM_OK;
 }
 
+void spti_direct_drop_extension(sptrsm_direct *d) {
+  if (d->extension.state) d->extension.free(d->extension.state, d->context);
+  d->extension = (spti_direct_extension){0};
+}
+
 void sptrsm_direct_destroy(sptrsm_direct *d) {
   if (!d) return;
-  spti_refiner_free(d->refiner, d->context);
+  spti_direct_drop_extension(d);
   free_workspace(d);
   for (int s = 0; s < SLOTS; s++) sptrsm_plan_destroy(slot_at(d, s)->plan);
   sptrsm_matrix_destroy(d->matrix[L_MATRIX]);
@@ -189,7 +175,8 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
   spti_host_free(d);
 }
 
-/* Everything is checked before anything changes: U here, D as it is copied, L as the first thing that sets values. */
+/* All new values are checked before any is stored: U first, D while it is copied, and L by sptrsm_matrix_set_values, which changes
+ * nothing if it fails. */
 static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
   if (U_val) SPTI_TRY(spti_name_object(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
   spti_direct_diagonal fresh = {0};
@@ -214,10 +201,10 @@ static sptrsm_status triangle_in_single(void **out, const sptrsm_direct *d, int 
   spti_storage temporary;
   if (!val) return SPTRSM_OK;
   SPTI_TRY(spti_matrix_on_host(&storage, &temporary, m));
-  sptrsm_sparse lines = m->T;
-  lines.ptr = storage->ptr, lines.idx = storage->idx;
+  sptrsm_sparse pattern = m->T;
+  pattern.ptr = storage->ptr, pattern.idx = storage->idx;
   sptrsm_status status =
-      spti_single_values(out, d->context, val, d->place[matrix], m->caller_nnz, d->given, &lines, matrix == L_MATRIX ? "L.val" : "U.val");
+      spti_single_values(out, d->context, val, d->place[matrix], m->caller_nnz, d->given, &pattern, matrix == L_MATRIX ? "L.val" : "U.val");
   spti_storage_free(&temporary, NULL);
   return status;
 }
@@ -225,14 +212,14 @@ static sptrsm_status triangle_in_single(void **out, const sptrsm_direct *d, int 
 static sptrsm_status set_values_in_single(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
   void *single[4] = {NULL};
   sptrsm_status status;
-  SPTI_TRY_GOTO(triangle_in_single(&single[0], d, L_MATRIX, L_val));
-  SPTI_TRY_GOTO(spti_single_values(&single[1], d->context, D, SPTRSM_HOST, d->n, d->given, NULL, "D"));
-  SPTI_TRY_GOTO(spti_single_values(&single[2], d->context, D_sub, SPTRSM_HOST, d->n, d->given, NULL, "D_sub"));
-  SPTI_TRY_GOTO(triangle_in_single(&single[3], d, U_MATRIX, U_val));
+  SPTI_TRY_DONE(triangle_in_single(&single[0], d, L_MATRIX, L_val));
+  SPTI_TRY_DONE(spti_single_values(&single[1], d->context, D, SPTRSM_HOST, d->n, d->given, NULL, "D"));
+  SPTI_TRY_DONE(spti_single_values(&single[2], d->context, D_sub, SPTRSM_HOST, d->n, d->given, NULL, "D_sub"));
+  SPTI_TRY_DONE(triangle_in_single(&single[3], d, U_MATRIX, U_val));
   const void *given[2] = {D, D_sub}, *rounded[2] = {D ? single[1] : d->D.host[0], D_sub ? single[2] : d->D.host[1]};
-  SPTI_TRY_GOTO(spti_single_check_D(given, rounded, d->n, d->given));
+  SPTI_TRY_DONE(spti_single_check_D(given, rounded, d->n, d->given));
   status = set_values(d, single[0], single[1], single[2], single[3]);
-fail: /* the common end */
+done:
   for (int i = 0; i < 4; i++) spti_host_free(single[i]);
   return status;
 }
@@ -257,27 +244,27 @@ static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
                      .divide = s->divide};
 }
 
-/* Plans first: a new one may narrow the panel and drop the workspace. */
-static sptrsm_status make_pipeline(spti_pipeline *line, sptrsm_direct *d, const spti_system_steps *steps) {
+/* Plans are made before the panels, since a new plan may narrow the panel and free the workspace. */
+static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_direct *d, const spti_system_steps *steps) {
   spti_direct_slot *used[SPTI_STAGES_MAX];
-  *line = (spti_pipeline){
+  *out = (spti_pipeline){
       .context = d->context, .dtype = d->dtype, .n = d->n, .first = edge_of(d, &steps->first), .last = edge_of(d, &steps->last)};
   for (int s = 0; s < steps->count; s++) {
     const spti_system_stage *stage = &steps->stages[s];
-    int at = line->stage_count;
+    int at = out->stage_count;
     used[at] = NULL;
     if (stage->factor == SPTI_D && !d->D.apply.val) continue; /* the identity */
-    if (stage->factor == SPTI_D) line->stages[at].diagonal = &d->D.apply;
+    if (stage->factor == SPTI_D) out->stages[at].diagonal = &d->D.apply;
     else SPTI_TRY(need_plan(&used[at], d, stage));
-    line->stages[at].op = stage->op;
-    line->stage_count++;
+    out->stages[at].op = stage->op;
+    out->stage_count++;
   }
   if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, d->options.nrhs_hint));
-  for (int s = 0; s < line->stage_count; s++) {
+  for (int s = 0; s < out->stage_count; s++) {
     if (!used[s]) continue;
     SPTI_TRY(need_work(d, used[s]));
-    line->stages[s].plan = used[s]->plan;
-    line->stages[s].work = used[s]->work;
+    out->stages[s].plan = used[s]->plan;
+    out->stages[s].work = used[s]->work;
   }
   return SPTRSM_OK;
 }
@@ -296,9 +283,9 @@ sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm
     if (steps.stages[s].factor == SPTI_U && !d->has_U)
       return spti_fail(SPTRSM_ERR_ARGUMENT, "system %s needs U; the factors have only L (u_kind tells that U is L transposed)",
                        sptrsm_system_name(system));
-  spti_pipeline line;
-  SPTI_TRY(make_pipeline(&line, d, &steps));
-  return spti_pipeline_run(&line, &d->panels, alpha, B, X);
+  spti_pipeline pipeline;
+  SPTI_TRY(make_pipeline(&pipeline, d, &steps));
+  return spti_pipeline_run(&pipeline, &d->panels, alpha, B, X);
 }
 
 /* ---- information ---- */
@@ -322,9 +309,9 @@ sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_di
 
 sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *d) {
   if (!out || !d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_workspace_bytes: out or direct is NULL");
-  size_t refining = 0;
-  if (d->refiner) SPTI_TRY(spti_refiner_bytes(&refining, d));
-  SPTI_TRY(workspace_bytes(out, (sptrsm_direct *)d, d->panel));
-  *out += refining;
+  size_t solving, extension = 0;
+  if (d->extension.state) SPTI_TRY(d->extension.bytes(&extension, d));
+  SPTI_TRY(workspace_bytes(&solving, (sptrsm_direct *)d, d->panel));
+  *out = solving + extension;
   return SPTRSM_OK;
 }

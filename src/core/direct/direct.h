@@ -1,24 +1,30 @@
-/* direct.h -- the inside of sptrsm_direct, for direct.c and core/refine/refine.c. */
+/* direct.h -- the inside of sptrsm_direct: a factor set, the plans that its systems need, and the panels that they share. For direct.c
+ * and for what is built on a direct solver (core/refine). */
 #ifndef SPTI_CORE_DIRECT_DIRECT_H
 #define SPTI_CORE_DIRECT_DIRECT_H
 
 #include "core/direct/parts.h"
 
-struct spti_refiner;
-
 typedef struct {
-  sptrsm_plan *plan; /* NULL until a system asks for it */
-  void *work;
+  sptrsm_plan *plan; /* NULL until a system needs it */
+  void *work;        /* the plan's workspace without panels, if work_made */
   bool work_made;
 } spti_direct_slot;
 
+/* State that a component above keeps with a direct solver: iterative refinement registers the original matrix here. */
+typedef struct {
+  void *state; /* NULL: none */
+  void (*free)(void *state, const sptrsm_context *);
+  sptrsm_status (*bytes)(size_t *out, const sptrsm_direct *); /* of the memory that it will need for solving */
+} spti_direct_extension;
+
 struct sptrsm_direct {
   sptrsm_context *context;
-  sptrsm_matrix *matrix[2]; /* L, U; no U where it is L transposed, or absent */
+  sptrsm_matrix *matrix[2]; /* L and U; the latter is NULL where U is L transposed, or absent */
   bool has_U;
   sptrsm_u_kind u_kind;
-  sptrsm_dtype dtype;    /* that the factors are kept in */
-  sptrsm_dtype given;    /* that they were given in */
+  sptrsm_dtype dtype;    /* type in which the factors are kept */
+  sptrsm_dtype given;    /* type in which the caller gave them */
   sptrsm_place place[2]; /* of the caller's L and U */
   int32_t n;
   spti_side row, col;
@@ -26,9 +32,12 @@ struct sptrsm_direct {
   sptrsm_options options;
   char method[96];                 /* what options.method points to */
   spti_direct_slot slots[2][2][2]; /* [matrix][transpose][conj] */
-  int32_t panel;                   /* what all plans made so far can do */
+  int32_t panel;                   /* right-hand sides of a panel that all plans made so far can solve */
   spti_panels panels;              /* made at the first solve */
-  struct spti_refiner *refiner;    /* NULL without the original matrix */
+  spti_direct_extension extension;
 };
+
+/* Frees the extension's state; the solver has none afterwards. */
+void spti_direct_drop_extension(sptrsm_direct *);
 
 #endif

@@ -1,4 +1,4 @@
-/* parts.c -- see parts.h. What a kernel relies on is checked here: permutations, finite nonzero scales, a regular D. */
+/* parts.c -- see parts.h. All that kernels rely on is checked here: permutations, finite nonzero scale factors, a regular D. */
 #include "core/direct/parts.h"
 
 #include <complex.h>
@@ -6,10 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
+#include "core/base/sized.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 
-/* A copy of host memory in the context's place. */
+/* Copies host memory to new memory where the context works. */
 static sptrsm_status upload(const sptrsm_context *context, void *out, const void *host, int64_t count, size_t bytes, const char *what) {
   void *memory;
   size_t total;
@@ -23,6 +25,28 @@ static sptrsm_status upload(const sptrsm_context *context, void *out, const void
     return status;
   }
   memcpy(out, &memory, sizeof memory);
+  return SPTRSM_OK;
+}
+
+/* ---- the set as a whole ---- */
+
+sptrsm_status spti_factors_read(sptrsm_factors *f, const sptrsm_factors *in) {
+  sptrsm_factors_init(f);
+  SPTI_TRY(spti_sized_read(f, sizeof *f, in, SPTI_SIZE_UP_TO(sptrsm_factors, col_op), "sptrsm_factors"));
+  if (!f->L) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: L is NULL");
+  if (f->u_kind < SPTRSM_U_GIVEN || f->u_kind > SPTRSM_U_IS_LH)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown u_kind %d", (int)f->u_kind);
+  if (f->u_kind != SPTRSM_U_GIVEN && f->U)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: U is given, but u_kind says that it is L transposed");
+  if (f->L->uplo == SPTRSM_UPPER)
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "L is an upper triangle; if it holds L transposed, describe it with the other format (CSR/CSC) as lower");
+  if (!f->U) return SPTRSM_OK;
+  if (f->U->uplo == SPTRSM_LOWER)
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "U is a lower triangle; if it holds U transposed, describe it with the other format (CSR/CSC) as upper");
+  if (f->U->n != f->L->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "L has order %d, U has order %d", f->L->n, f->U->n);
+  if (f->U->dtype != f->L->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "L and U have different dtypes");
   return SPTRSM_OK;
 }
 
@@ -50,23 +74,21 @@ sptrsm_status spti_side_set_maps(spti_side *out, const sptrsm_context *context, 
   SPTI_TRY(spti_host_alloc(&inverse, n, sizeof *inverse, name));
   bool gather = convention == SPTRSM_GATHER;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_permutation_invert(inverse, perm, n, name));
-  SPTI_TRY_GOTO(upload(context, &out->map, gather ? perm : inverse, n, sizeof *perm, name));
-  SPTI_TRY_GOTO(upload(context, &out->inverse, gather ? inverse : perm, n, sizeof *perm, name));
-fail: /* the common end */
+  SPTI_TRY_DONE(spti_permutation_invert(inverse, perm, n, name));
+  SPTI_TRY_DONE(upload(context, &out->map, gather ? perm : inverse, n, sizeof *perm, name));
+  SPTI_TRY_DONE(upload(context, &out->inverse, gather ? inverse : perm, n, sizeof *perm, name));
+done:
   spti_host_free(inverse);
   return status;
 }
 
-static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
-
-/* Single precision works with the factor rounded to float, so that one must be usable too. */
+/* In single precision solves multiply by the scale factor rounded to float, so the rounded one must be usable too. */
 sptrsm_status spti_scale_check(const double *scale, sptrsm_scale_op op, int32_t n, sptrsm_dtype given, sptrsm_dtype dtype,
                                const char *name) {
   if (op != SPTRSM_MULTIPLY && op != SPTRSM_DIVIDE)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown scale operation %d of %s", (int)op, name);
   for (int32_t i = 0; scale && i < n; i++) {
-    double s = is_single(dtype) ? (double)(float)scale[i] : scale[i];
+    double s = spti_is_single(dtype) ? (double)(float)scale[i] : scale[i];
     if (isfinite(s) && s != 0) continue;
     bool rounded = isfinite(scale[i]) && scale[i] != 0;
     return spti_fail(rounded && given != dtype ? SPTRSM_ERR_UNSUPPORTED : SPTRSM_ERR_SINGULAR, "%s[%d] = %g is %s%s", name, i, scale[i],
@@ -102,7 +124,7 @@ static double complex value_at(const void *values, int64_t i, sptrsm_dtype dtype
   }
 }
 
-/* [[a, u], [s, d]] by elimination with the larger of a and s as pivot: false where the second pivot is nothing but rounding. */
+/* Eliminates [[a, u], [s, d]] with the larger of a and s as the pivot: false where the second pivot is no larger than rounding errors. */
 static bool block_is_regular(double complex a, double complex u, double complex s, double complex d, double eps) {
   bool swap = cabs(s) > cabs(a);
   double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
@@ -113,7 +135,7 @@ static bool block_is_regular(double complex a, double complex u, double complex 
 
 sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
   if (!val && sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
-  double eps = is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
+  double eps = spti_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
   if (sub && n > 0 && value_at(sub, n - 1, dtype) != 0)
     return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] is not zero: the last row has no next one to couple with", n - 1);
   for (int32_t i = 0; val && i < n; i++) {

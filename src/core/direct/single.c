@@ -1,12 +1,12 @@
-/* single.c -- see single.h. Entries that underflow become subnormal or zero: refinement makes up for them, but for
- * diagonals and the pivots of D, whose reciprocals would overflow. What overflows has no stand-in. */
-#include "core/base/dtype.h"
+/* single.c -- see single.h. Entries that underflow become subnormal numbers or zeros, which refinement makes up for. Diagonal entries and
+ * pivots of D must not underflow, since their reciprocals would overflow; no entry may overflow. */
 #include "core/direct/single.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 
 sptrsm_dtype spti_single_of(sptrsm_dtype dtype) { return spti_is_complex(dtype) ? SPTRSM_C64 : SPTRSM_F32; }
@@ -33,16 +33,16 @@ static sptrsm_status out_of_range(const char *where, double value, const char *v
                    where, value, verb);
 }
 
-/* max(|re|, |im|) of entry i of a double type; of 0 where there are no values. */
+/* max(|re|, |im|) of entry i of an array of a double type; 0 if val is NULL. */
 static double size_of(const void *val, int64_t i, sptrsm_dtype dtype) { return val ? fabs(largest_part(val, i, dtype)) : 0; }
 
-/* Likewise of its rounded form. */
+/* The same for an array of rounded values. */
 static float rounded_size(const float *val, int64_t i, sptrsm_dtype dtype) {
   if (!val) return 0;
   return spti_is_complex(dtype) ? fmaxf(fabsf(val[2 * i]), fabsf(val[2 * i + 1])) : fabsf(val[i]);
 }
 
-/* A pivot of double size `given` that is left without a normal number. A zero is for others to refuse, by another name. */
+/* Is a nonzero pivot of size `given` no normal number when rounded? Zero pivots are refused elsewhere, by another message. */
 static bool underflows(double given, float rounded) { return given > 0 && rounded < FLT_MIN; }
 
 /* ---- triangles ---- */
@@ -56,7 +56,7 @@ static sptrsm_status triangle_overflow(const sptrsm_sparse *T, int64_t p, const 
   return out_of_range(where, largest_part(T->val, p, T->dtype), "overflows");
 }
 
-/* T has values in double precision, its lines may be anything yet: those that store no diagonal where it belongs are not looked at. */
+/* T has values in double precision and has not been validated: lines without a diagonal entry in its place are skipped. */
 static sptrsm_status check_diagonal(const sptrsm_sparse *T, int64_t nnz, const float *rounded, const char *name) {
   bool first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
   char where[64];
@@ -71,7 +71,7 @@ static sptrsm_status check_diagonal(const sptrsm_sparse *T, int64_t nnz, const f
   return SPTRSM_OK;
 }
 
-/* What is read here must be there; all else is for sptrsm_matrix_create to refuse. */
+/* Checks only what is read here; sptrsm_matrix_create validates the rest. */
 static sptrsm_status check_arrays(const sptrsm_sparse *T, int64_t *nnz, const sptrsm_context *context, const char *name) {
   if (T->dtype != SPTRSM_F64 && T->dtype != SPTRSM_C128)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: mixed precision is for factors in double precision; use working precision", name);
@@ -109,7 +109,7 @@ static sptrsm_status convert_triangle(spti_single_factors *out, int which, const
 /* ---- sets ---- */
 
 sptrsm_status spti_single_values(void **out, const sptrsm_context *context, const void *val, sptrsm_place place, int64_t count,
-                                 sptrsm_dtype dtype, const sptrsm_sparse *lines, const char *name) {
+                                 sptrsm_dtype dtype, const sptrsm_sparse *pattern, const char *name) {
   size_t bytes = sptrsm_dtype_bytes(dtype);
   void *host = NULL, *rounded = NULL;
   sptrsm_status status = SPTRSM_OK;
@@ -125,8 +125,8 @@ sptrsm_status spti_single_values(void **out, const sptrsm_context *context, cons
   char where[64];
   snprintf(where, sizeof where, "%s[%lld]", name, (long long)bad);
   if (bad >= 0) SPTI_TRY_GOTO(out_of_range(where, largest_part(val, bad, dtype), "overflows"));
-  if (lines) {
-    sptrsm_sparse T = *lines;
+  if (pattern) {
+    sptrsm_sparse T = *pattern;
     T.val = val, T.dtype = dtype;
     SPTI_TRY_GOTO(check_diagonal(&T, count, rounded, name));
   }
@@ -144,7 +144,7 @@ sptrsm_status spti_single_check_D(const void *const given[2], const void *const 
   char where[64];
   for (int32_t i = 0; D && i < n; i++) {
     float above = i > 0 ? rounded_size(sub, i - 1, dtype) : 0;
-    if (above > 0) continue; /* the second row of a block; its first was looked at */
+    if (above > 0) continue; /* the second row of a 2x2 block, which was checked with the first */
     double before = i > 0 ? size_of(given[1], i - 1, dtype) : 0;
     double most = fmax(size_of(given[0], i, dtype), fmax(size_of(given[1], i, dtype), before));
     if (!underflows(most, fmaxf(rounded_size(D, i, dtype), rounded_size(sub, i, dtype)))) continue;

@@ -1,10 +1,11 @@
-/* systems.c -- the systems that CHOLMOD and UMFPACK name, as one table.
+/* systems.c -- the systems that CHOLMOD and UMFPACK define, as one table.
  *
- * A row gives S^-1 for S itself; many systems are another one transposed, and say so in `op`:
+ * A table row lists the operators of S^-1. Many systems are the transpose of another one; their table rows repeat its operators and
+ * give the transposition in `op`:
  *   A = R^-1 P' L D U Q' C^-1   x = C Q U^-1 D^-1 L^-1 P R b        At = A^H, Aat = A^T
  *   P' L                        x = L^-1 P b                        Lt_P = L' P = (P' L)^H, Lat_P = (P' L)^T
  *   U Q'                        x = Q U^-1 b                        Q_Ut = Q U' = (U Q')^H, Q_Uat = (U Q')^T
- * An operation on top reverses the product, transposes each operator and swaps the edges. */
+ * A transposition reverses the product, transposes each operator and swaps the two edges (permutations and scalings). */
 #include "core/direct/systems.h"
 
 #include <stdio.h>

@@ -1,17 +1,17 @@
-/* cut.c -- see reach.h: triangles and D between some of their rows. */
+/* cut.c -- see reach.h: cuts the part's triangles and D out of the factors. */
+#include "core/reach/reach.h"
+
 #include <string.h>
 
 #include "core/base/dtype.h"
 #include "core/context/alloc.h"
-#include "core/reach/reach.h"
 
-static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
 static void put_one(void *values, int64_t p, sptrsm_dtype dtype) {
   int64_t at = spti_is_complex(dtype) ? 2 * p : p;
-  if (is_single(dtype)) ((float *)values)[at] = 1;
+  if (spti_is_single(dtype)) ((float *)values)[at] = 1;
   else ((double *)values)[at] = 1;
   if (!spti_is_complex(dtype)) return;
-  if (is_single(dtype)) ((float *)values)[at + 1] = 0;
+  if (spti_is_single(dtype)) ((float *)values)[at + 1] = 0;
   else ((double *)values)[at + 1] = 0;
 }
 
@@ -22,12 +22,12 @@ static void copy_values(void *to, int64_t q, const void *from, int64_t p, int64_
 
 static void conjugate(void *values, int64_t count, sptrsm_dtype dtype) {
   for (int64_t p = 0; spti_is_complex(dtype) && p < count; p++) {
-    if (is_single(dtype)) ((float *)values)[2 * p + 1] = -((float *)values)[2 * p + 1];
+    if (spti_is_single(dtype)) ((float *)values)[2 * p + 1] = -((float *)values)[2 * p + 1];
     else ((double *)values)[2 * p + 1] = -((double *)values)[2 * p + 1];
   }
 }
 
-/* Stored entries of line i that stay: none of a unit diagonal, whose numbers are never read. */
+/* Is entry p of line i copied? Stored diagonal entries of a unit triangle are not: they are never read. */
 static bool stays(const sptrsm_sparse *T, const spti_row_set *worked, int32_t i, int64_t p) {
   return worked[T->idx[p]] && !(T->diag == SPTRSM_UNIT && T->idx[p] == i);
 }
@@ -43,7 +43,7 @@ static void count_lines(int64_t *ptr, const spti_reach_rows *r, const sptrsm_spa
   }
 }
 
-/* Numbers go in runs: below a row that is worked on, mostly all are. */
+/* Values are copied in runs of consecutive entries, since most entries of a line that is worked on are kept. */
 static void fill_lines(int32_t *idx, void *val, const spti_reach_rows *r, const sptrsm_sparse *T, const spti_row_set *worked) {
   int64_t q = 0;
   for (int32_t k = 0; k < r->m; k++) {
@@ -57,7 +57,7 @@ static void fill_lines(int32_t *idx, void *val, const spti_reach_rows *r, const 
       for (; p < end && stays(T, worked, i, p); p++) idx[q + p - begin] = r->number[T->idx[p]];
       copy_values(val, q, T->val, begin, p - begin, T->dtype);
       q += p - begin;
-      p += p < end; /* one that does not stay */
+      p += p < end; /* skips an entry that is not kept */
     }
   }
 }

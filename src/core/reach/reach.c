@@ -1,19 +1,20 @@
-/* reach.c -- sparse right-hand sides and few rows of X: the part of a factor set that is worked on.
+/* reach.c -- sparse right-hand sides and few wanted rows of X: finds the rows of a factor set that matter, and cuts out their part.
  *
- * A solve with op(T) fills the rows that b reaches in the graph of op(T) [gilbert1988]; a row of x needs the rows that reach it, which is
- * the reach in the graph turned round. Through the stages of a system, first to last, the rows that can be nonzero grow; last to first,
- * the rows that are needed grow. A stage works on the rows in both. The part holds all rows that some stage works on; in each of its
- * triangles the entries between the rows its own stage works on, and a one on the diagonal of the others. That is exact:
- *   - a needed row's entry from outside the needed rows does not exist, and from a row that is not reached it meets a zero;
- *   - rows that a stage does not work on are zero there, or nothing that is wanted needs them.
- * Wins where the reach is small beside n: rows near the root of the elimination tree are in every reach. Cost: O(n + entries), on the
- * host. Deterministic. */
-#include "core/base/sized.h"
+ * A solve with op(T) makes x nonzero in the rows that b reaches in the graph of op(T) [gilbert1988]. A row of x depends on the rows that
+ * reach it, which are its reach in the reversed graph. From the first stage of a system to the last, the set of rows that can be nonzero
+ * grows; from the last to the first, the set of rows that are needed grows. A stage works on the intersection of both sets. The part
+ * has the rows that any stage works on. Each of its triangles has the entries between the rows that its own stage works on, and a one
+ * on the diagonal of the other rows. The wanted rows of X are exact:
+ *   - all entries of a needed row have needed columns, and an entry whose column is not reached multiplies a zero;
+ *   - in a row that a stage does not work on, x is zero or nothing that is wanted depends on it.
+ * Wins where the reach is small compared with n; rows near the root of the elimination tree are in every reach. Cost: O(n + entries) on
+ * the host. Deterministic. */
 #include "core/reach/reach.h"
 
 #include <string.h>
 #include <sptrsm_reach.h>
 
+#include "core/base/sized.h"
 #include "core/context/alloc.h"
 #include "core/direct/parts.h"
 #include "core/matrix/matrix.h"
@@ -23,8 +24,8 @@ enum { ROW_SIDE, COL_SIDE };
 struct sptrsm_reach {
   spti_reach_rows r;
   spti_system_steps steps;
-  int32_t *outer[2];      /* [n] row of B or X that the factors' row stands for, by side; NULL: the same */
-  int32_t *outer_rows[2]; /* [m] those of the part, ascending */
+  int32_t *outer[2];      /* [n] by side: the row of B or X that a row of the factors stands for; NULL: the same row */
+  int32_t *outer_rows[2]; /* [m] by side: the rows of B or X in the part, ascending */
   int64_t entries, all_entries;
   sptrsm_sparse L, U;
   void *D[2];
@@ -56,19 +57,20 @@ static bool couples(const sptrsm_factors *f, int32_t i) {
   }
 }
 
+/* Rows of a 2x2 block of D belong together. */
 static void close_pairs(spti_row_set *set, const sptrsm_factors *f) {
   for (int32_t i = 0; f->D_sub && i + 1 < f->L->n; i++)
     if (couples(f, i)) set[i] = set[i + 1] = set[i] | set[i + 1];
 }
 
-/* T of a stage, and whether it is used transposed: U = L^T and U = L^H are read from L. */
+/* The triangle of a stage, and whether it is used transposed: U = L^T and U = L^H are read from L. */
 static const sptrsm_sparse *triangle_of(const sptrsm_factors *f, const spti_system_stage *stage, bool *transpose) {
   bool mirrored = stage->factor == SPTI_U && f->u_kind != SPTRSM_U_GIVEN;
   *transpose = stage->op.transpose != mirrored;
   return stage->factor == SPTI_U && !mirrored ? f->U : f->L;
 }
 
-/* needed: the graph turned round. */
+/* Adds the rows that the set reaches in this stage or, with `needed`, the rows on which it depends. */
 static void close_stage(spti_row_set *set, const sptrsm_factors *f, const spti_system_stage *stage, bool needed) {
   if (stage->factor == SPTI_D) {
     close_pairs(set, f);
@@ -79,7 +81,7 @@ static void close_stage(spti_row_set *set, const sptrsm_factors *f, const spti_s
   spti_reach_close(set, T, transpose != needed);
 }
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 void sptrsm_reach_request_init_sized(sptrsm_reach_request *request, size_t size) {
   const sptrsm_reach_request defaults = {.nonzero_count = SPTRSM_ALL_ROWS, .wanted_count = SPTRSM_ALL_ROWS};
@@ -125,7 +127,7 @@ static sptrsm_status check_request(const sptrsm_factors *f, const sptrsm_reach_r
 
 /* ---- from rows of B and X to rows of the factors, and back ---- */
 
-/* P: row i of the factors is row perm[i] of B (gather). Q: it is row perm[i] of X (scatter). */
+/* Row i of the factors is row perm[i] of B for P (gather) and row perm[i] of X for Q (scatter). */
 static sptrsm_status make_outer(sptrsm_reach *reach, int side) {
   const sptrsm_factors *f = reach->r.f;
   const int32_t *perm = side == ROW_SIDE ? f->perm_row : f->perm_col;
@@ -145,7 +147,7 @@ static const int32_t *outer_of(const sptrsm_reach *reach, const spti_system_edge
   return edge->side == SPTI_NO_SIDE ? NULL : reach->outer[edge->side == SPTI_ROW_SIDE ? ROW_SIDE : COL_SIDE];
 }
 
-/* set: rows of the factors that stand for the listed ones. */
+/* set: the rows of the factors that stand for the listed rows of B or X. */
 static sptrsm_status take_rows(spti_row_set *set, const sptrsm_reach *reach, const spti_system_edge *edge, const int32_t *list,
                                int64_t count) {
   int32_t n = reach->r.n;
@@ -163,7 +165,7 @@ static sptrsm_status take_rows(spti_row_set *set, const sptrsm_reach *reach, con
 
 static bool takes_part(const sptrsm_factors *f, const spti_system_stage *stage) { return stage->factor != SPTI_D || f->D; }
 
-/* Rows that can be nonzero, stage by stage; `rows` holds them on return. */
+/* Each stage's rows that can be nonzero. `rows` are the nonzero rows of the right-hand side, and on return those of the solution. */
 static sptrsm_status spread(sptrsm_reach *reach, spti_row_set *rows) {
   for (int s = 0; s < reach->steps.count; s++) {
     const spti_system_stage *stage = &reach->steps.stages[s];
@@ -176,7 +178,7 @@ static sptrsm_status spread(sptrsm_reach *reach, spti_row_set *rows) {
   return SPTRSM_OK;
 }
 
-/* Of those, the rows that the wanted ones need. */
+/* Keeps of each stage's rows those on which the wanted `rows` depend. */
 static void narrow(sptrsm_reach *reach, spti_row_set *rows) {
   for (int s = reach->steps.count - 1; s >= 0; s--) {
     const spti_system_stage *stage = &reach->steps.stages[s];
@@ -186,7 +188,7 @@ static void narrow(sptrsm_reach *reach, spti_row_set *rows) {
   }
 }
 
-/* any: rows that belong to the part. */
+/* any: the rows of the part. */
 static sptrsm_status number_rows(spti_reach_rows *r, const spti_row_set *any) {
   for (int32_t i = 0; i < r->n; i++) r->m += any[i];
   SPTI_TRY(spti_host_alloc(&r->number, r->n, sizeof *r->number, "rows of the reach"));
@@ -202,17 +204,17 @@ static sptrsm_status find_rows(sptrsm_reach *reach, const sptrsm_reach_request *
   spti_reach_rows *r = &reach->r;
   spti_row_set *from = NULL, *to = NULL;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_host_alloc(&from, r->n, 1, "set of rows"));
-  SPTI_TRY_GOTO(spti_host_alloc(&to, r->n, 1, "set of rows"));
-  SPTI_TRY_GOTO(take_rows(from, reach, &reach->steps.first, request->nonzero, request->nonzero_count));
-  SPTI_TRY_GOTO(take_rows(to, reach, &reach->steps.last, request->wanted, request->wanted_count));
-  SPTI_TRY_GOTO(spread(reach, from));
-  for (int32_t i = 0; i < r->n; i++) from[i] &= to[i]; /* a system of no stages, such as P */
+  SPTI_TRY_DONE(spti_host_alloc(&from, r->n, 1, "set of rows"));
+  SPTI_TRY_DONE(spti_host_alloc(&to, r->n, 1, "set of rows"));
+  SPTI_TRY_DONE(take_rows(from, reach, &reach->steps.first, request->nonzero, request->nonzero_count));
+  SPTI_TRY_DONE(take_rows(to, reach, &reach->steps.last, request->wanted, request->wanted_count));
+  SPTI_TRY_DONE(spread(reach, from));
+  for (int32_t i = 0; i < r->n; i++) from[i] &= to[i]; /* for a system without stages, such as P */
   narrow(reach, to);
   for (int factor = 0; factor < 3; factor++)
     for (int32_t i = 0; r->worked[factor] && i < r->n; i++) from[i] |= r->worked[factor][i];
-  SPTI_TRY_GOTO(number_rows(r, from));
-fail: /* the common end */
+  SPTI_TRY_DONE(number_rows(r, from));
+done:
   spti_host_free(from);
   spti_host_free(to);
   return status;
@@ -220,7 +222,7 @@ fail: /* the common end */
 
 /* ---- the part ---- */
 
-/* Rows of B or X of this side, ascending; where there is a permutation, that of the part; scales. */
+/* The rows of B or X of this side, ascending, and the part's permutation and scaling, where the factors have them. */
 static sptrsm_status cut_side(sptrsm_reach *reach, int side) {
   const spti_reach_rows *r = &reach->r;
   const int32_t *outer = reach->outer[side];
@@ -242,7 +244,7 @@ static sptrsm_status cut_side(sptrsm_reach *reach, int side) {
   return SPTRSM_OK;
 }
 
-/* L and U. A factor that takes no part is the identity if it is L, and left out if it is U. */
+/* L and U. If no stage uses L, the part's L is the identity; if no stage uses U, the part has none. */
 static sptrsm_status cut_triangles(sptrsm_reach *reach) {
   const spti_reach_rows *r = &reach->r;
   const sptrsm_factors *f = r->f;
@@ -261,7 +263,7 @@ static sptrsm_status cut_triangles(sptrsm_reach *reach) {
   part->U = &reach->U;
   SPTI_TRY(spti_reach_cut_triangle(&reach->U, r, mirrored ? f->L : f->U, u, f->u_kind == SPTRSM_U_IS_LH));
   if (!mirrored) return SPTRSM_OK;
-  reach->U.format = f->L->format == SPTRSM_CSR ? SPTRSM_CSC : SPTRSM_CSR; /* the same arrays read the other way round */
+  reach->U.format = f->L->format == SPTRSM_CSR ? SPTRSM_CSC : SPTRSM_CSR; /* the same arrays, read as the transpose */
   reach->U.uplo = SPTRSM_UPPER;
   return SPTRSM_OK;
 }
@@ -304,7 +306,7 @@ static sptrsm_status cut(sptrsm_reach *reach) {
   return SPTRSM_OK;
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 static sptrsm_status fill(sptrsm_reach *reach, const sptrsm_reach_request *request) {
   SPTI_TRY(make_outer(reach, ROW_SIDE));
@@ -324,7 +326,7 @@ static sptrsm_status create(sptrsm_reach **out, const sptrsm_factors *f, const s
     if (reach->steps.stages[s].factor == SPTI_U && !has_U)
       status = spti_fail(SPTRSM_ERR_ARGUMENT, "system %s needs U; the factors have only L", sptrsm_system_name(request->system));
   if (status == SPTRSM_OK) status = fill(reach, request);
-  reach->r.f = NULL; /* the caller's, and done with */
+  reach->r.f = NULL; /* the caller may free the factors now */
   if (status == SPTRSM_OK) *out = reach;
   else sptrsm_reach_destroy(reach);
   return status;
@@ -369,15 +371,15 @@ static const int32_t *rows_of(const sptrsm_reach *reach, const spti_system_edge 
 
 sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *reach) {
   if (!out || !reach) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_reach_part_of: out or reach is NULL");
-  SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_reach_part, all_entries), sizeof *out, "sptrsm_reach_part_of", "sptrsm_reach_part"));
-  const sptrsm_reach_part part = {
-                             .n = reach->r.n,
-                             .m = reach->r.m,
-                             .factors = &reach->part,
-                             .b_rows = rows_of(reach, &reach->steps.first),
-                             .x_rows = rows_of(reach, &reach->steps.last),
-                             .entries = reach->entries,
-                             .all_entries = reach->all_entries};
+  SPTI_TRY(
+      spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_reach_part, all_entries), sizeof *out, "sptrsm_reach_part_of", "sptrsm_reach_part"));
+  const sptrsm_reach_part part = {.n = reach->r.n,
+                                  .m = reach->r.m,
+                                  .factors = &reach->part,
+                                  .b_rows = rows_of(reach, &reach->steps.first),
+                                  .x_rows = rows_of(reach, &reach->steps.last),
+                                  .entries = reach->entries,
+                                  .all_entries = reach->all_entries};
   spti_sized_write(out, &part, sizeof part);
   return SPTRSM_OK;
 }

@@ -1,26 +1,28 @@
 /* bound.c -- the norm || |op(A)^-1| w ||_inf of dgerfs' error bound, for a panel of columns with a w each.
  *
- * It is the 1-norm of M = W op(A)^-H with W = diag(w), which is estimated from products with M and M^H: Higham's method, as in
- * LAPACK's dlacn2 [higham1988]: a gradient ascent over unit vectors from x = (1/n, ..., 1/n), at most five steps, and one vector of
- * alternating signs against matrices that deceive it. Here all columns of a panel walk in lockstep, so that the solves are
- * block solves; those that have arrived solve for zero. Since only absolute values matter, op is N or C. */
+ * It equals the 1-norm of M = W op(A)^-H with W = diag(w), which is estimated from products with M and M^H by Higham's method, as in
+ * LAPACK's dlacn2 [higham1988]: a gradient ascent over unit vectors, from x = (1/n, ..., 1/n), with at most five steps, and one vector
+ * of alternating signs for matrices on which the ascent fails. All columns of a panel take their steps together, so that the solves
+ * are block solves; a column that is finished solves for zero. Since only absolute values matter, op is N or C. The vectors are kept
+ * on the host: a bound takes five to ten solves and is computed by request only. */
+#include "core/refine/refine.h"
+
 #include <complex.h>
 #include <math.h>
 
 #include "core/context/alloc.h"
 #include "core/direct/direct.h"
-#include "core/refine/refine.h"
 
 enum { STEPS_MAX = 5 };
 
 typedef struct {
   sptrsm_direct *d;
   sptrsm_block V; /* [n,width] column-major, host, in the factors' type */
-  int8_t *signs;  /* [n,width], real types: of the latest vector */
+  int8_t *signs;  /* [n,width], for real types: signs of the latest vector */
   const double *w;
   bool transposed;
   double *est;
-  int32_t *peak; /* [width] row of the unit vector; -1: this column has arrived */
+  int32_t *peak; /* [width] row of the unit vector; -1: this column is finished */
 } estimate;
 
 static inline float modulus_f32(float x) { return fabsf(x); }
@@ -65,7 +67,7 @@ static sptrsm_status run(estimate *e) {
   return SPTRSM_OK;
 }
 
-/* Weights near 1, so that the solves neither overflow nor underflow; scale[c] turns the estimate back. */
+/* Scales the weights to at most 1, so that the solves neither overflow nor underflow. The estimate is to be multiplied by scale[c]. */
 static void normalise(double *w, double *scale, int32_t n, int32_t width) {
   for (int32_t c = 0; c < width; c++) {
     double most = 0, *column = w + (int64_t)c * n;
@@ -82,15 +84,15 @@ sptrsm_status spti_error_bound(double *out, sptrsm_direct *d, bool transposed, i
   e.V = (sptrsm_block){.ld = d->n, .n = d->n, .nrhs = width, .dtype = d->dtype, .layout = SPTRSM_COL_MAJOR};
   double *scale = NULL;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_host_alloc(&e.V.data, count, sptrsm_dtype_bytes(d->dtype), "vectors of the error bound"));
-  SPTI_TRY_GOTO(spti_host_alloc(&e.signs, count, sizeof *e.signs, "signs of the error bound"));
-  SPTI_TRY_GOTO(spti_host_alloc(&e.peak, width, sizeof *e.peak, "error bound"));
-  SPTI_TRY_GOTO(spti_host_alloc(&scale, width, sizeof *scale, "error bound"));
+  SPTI_TRY_DONE(spti_host_alloc(&e.V.data, count, sptrsm_dtype_bytes(d->dtype), "vectors of the error bound"));
+  SPTI_TRY_DONE(spti_host_alloc(&e.signs, count, sizeof *e.signs, "signs of the error bound"));
+  SPTI_TRY_DONE(spti_host_alloc(&e.peak, width, sizeof *e.peak, "error bound"));
+  SPTI_TRY_DONE(spti_host_alloc(&scale, width, sizeof *scale, "error bound"));
   normalise(w, scale, d->n, width);
   for (int32_t c = 0; c < width; c++) out[c] = 0, e.peak[c] = 0;
-  if (d->n > 0) SPTI_TRY_GOTO(run(&e));
+  if (d->n > 0) SPTI_TRY_DONE(run(&e));
   for (int32_t c = 0; c < width; c++) out[c] *= scale[c];
-fail: /* the common end */
+done:
   spti_host_free(e.V.data);
   spti_host_free(e.signs);
   spti_host_free(e.peak);

@@ -23,7 +23,7 @@ static void NAME(start)(estimate *e) {
   }
 }
 
-/* v := sign(v); true if these are the signs of the vector before. Complex signs hardly ever repeat, and are not compared. */
+/* v := sign(v); true if the signs are those of the previous vector. Complex signs hardly ever repeat and are not compared. */
 static bool NAME(to_signs)(T *v, int8_t *signs, int32_t n, bool first) {
   bool repeated = !first && !SPTI_IS_COMPLEX;
   for (int32_t i = 0; i < n; i++) {
@@ -41,7 +41,8 @@ static bool NAME(to_signs)(T *v, int8_t *signs, int32_t n, bool first) {
   return repeated;
 }
 
-/* After V := M V: the estimates, and the signs for M^H. A column that no longer grows has arrived. False: all have. */
+/* After V := M V: updates the estimates and replaces V by its signs, for M^H. A column whose estimate does not grow is finished. False: all
+ * columns are finished. */
 static bool NAME(take_signs)(estimate *e, bool first) {
   bool some = false;
   int32_t n = e->V.n;
@@ -49,7 +50,7 @@ static bool NAME(take_signs)(estimate *e, bool first) {
     T *v = NAME(vector)(e, c);
     if (e->peak[c] >= 0) {
       double norm = NAME(sum)(v, n);
-      bool grows = norm > e->est[c]; /* not so where NaN is about */
+      bool grows = norm > e->est[c]; /* false for NaN */
       if (grows || isnan(norm)) e->est[c] = norm;
       bool repeated = NAME(to_signs)(v, e->signs + c * n, n, first);
       if (!grows || repeated || n == 1) e->peak[c] = -1;
@@ -60,16 +61,23 @@ static bool NAME(take_signs)(estimate *e, bool first) {
   return some;
 }
 
-/* After V := M^H V: the unit vectors of steepest ascent. A column whose ascent ends has arrived. False: all have. */
+/* The row of the largest element. */
+static int32_t NAME(peak_of)(const T *v, int32_t n) {
+  int32_t peak = 0;
+  for (int32_t i = 1; i < n; i++)
+    if (NAME(modulus)(v[i]) > NAME(modulus)(v[peak])) peak = i;
+  return peak;
+}
+
+/* After V := M^H V: replaces V by the unit vectors of steepest ascent. A column whose ascent ends is finished. False: all columns are
+ * finished. */
 static bool NAME(take_units)(estimate *e, int step) {
   bool some = false;
   int32_t n = e->V.n;
   for (int64_t c = 0; c < e->V.nrhs; c++) {
     T *v = NAME(vector)(e, c);
     if (e->peak[c] >= 0) {
-      int32_t last = e->peak[c], peak = 0;
-      for (int32_t i = 1; i < n; i++)
-        if (NAME(modulus)(v[i]) > NAME(modulus)(v[peak])) peak = i;
+      int32_t last = e->peak[c], peak = NAME(peak_of)(v, n);
       bool ascends = step == 0 || NAME(modulus)(v[last]) != NAME(modulus)(v[peak]);
       e->peak[c] = ascends && step < STEPS_MAX - 1 ? peak : -1;
     }

@@ -1,19 +1,21 @@
-/* host.c -- residuals and moved columns on the host (kernels.h). Threads take pieces of some rows and all columns; within a
- * piece a few columns at a time go through the rows, so that an entry of A is loaded once for them. Deterministic: a
- * residual is summed up in the order of its line, and maxima do not depend on the pieces. */
+/* host.c -- the two passes of kernels.h on the host. Threads take pieces: PIECE rows and up to GROUP columns, so that an entry of A is
+ * loaded once for all columns of the group. Deterministic: a residual is summed in the order of its line, and maxima do not depend
+ * on how rows are split. */
+#include "core/refine/refine.h"
+
 #include <float.h>
 #include <math.h>
 
-#include "core/refine/refine.h"
+#include "core/base/dtype.h"
 
-enum { GROUP = 8 /* columns at a time */, PIECE = 2048 /* rows */, ALONE = 1 << 14 /* elements that are not worth a second thread */ };
+enum { GROUP = 8 /* columns at a time */, PIECE = 2048 /* rows */, ALONE = 1 << 14 /* up to this many elements one thread does all */ };
 
 static inline double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
 static inline void note(double *most, double v) {
   if (!(v <= *most)) *most = nan_max(*most, v);
 }
 
-/* What a group of columns has shown so far. */
+/* Maxima over the rows of a piece, by column of its group. */
 typedef struct {
   double berr[GROUP], size[GROUP], x_size[GROUP];
 } maxima;
@@ -34,7 +36,7 @@ static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fa
 #define SPTI_TEMPLATE "core/refine/host.tmpl.h"
 #include "core/base/for_each_dtype.h"
 
-/* Moved columns, word by word: a complex value is two real ones. */
+/* Moving columns: a complex value is moved as two real ones. */
 #define FROM          float
 #define TO            float
 #define MOVE(element) element##_same_single
@@ -51,8 +53,6 @@ static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fa
 #define TO            double
 #define MOVE(element) element##_widen
 #include "core/refine/move.tmpl.h"
-
-static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
 
 static int pieces_of(int32_t n) { return (int)((n - 1) / PIECE + 1); }
 
@@ -75,7 +75,7 @@ void spti_move_columns_host(const spti_move_columns_args *a, int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads) if ((int64_t)a->n * a->width > ALONE)
   for (int piece = 0; piece < pieces; piece++) {
     int32_t i0 = piece * PIECE, i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
-    if (is_single(a->from_dtype)) (is_single(a->to_dtype) ? move_same_single : move_widen)(a, i0, i1);
-    else (is_single(a->to_dtype) ? move_narrow : move_same_double)(a, i0, i1);
+    if (spti_is_single(a->from_dtype)) (spti_is_single(a->to_dtype) ? move_same_single : move_widen)(a, i0, i1);
+    else (spti_is_single(a->to_dtype) ? move_narrow : move_same_double)(a, i0, i1);
   }
 }

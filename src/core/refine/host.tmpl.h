@@ -1,7 +1,7 @@
 /* host.tmpl.h -- bodies of host.c for one type T. */
 
 #if SPTI_IS_COMPLEX
-/* Without the library's rescue of infinities: a column that has one is not refined. */
+/* The product without the C library's treatment of infinities: a column with an infinity is not refined anyway. */
 static inline T NAME(times)(T a, T b) {
   T product;
   __real__ product = __real__ a * __real__ b - __imag__ a * __imag__ b;
@@ -11,7 +11,7 @@ static inline T NAME(times)(T a, T b) {
 
 static inline T NAME(times_alpha)(const double alpha[2], T b) {
   T value = b;
-  if (alpha[1] == 0) { /* each part alone: an infinite one leaves the other as it is */
+  if (alpha[1] == 0) { /* each part by itself, so that an infinity in one part leaves the other unchanged */
     __real__ value = __real__ b * (R)alpha[0];
     __imag__ value = __imag__ b * (R)alpha[0];
     return value;
@@ -25,7 +25,7 @@ static inline T NAME(times)(T a, T b) { return a * b; }
 static inline T NAME(times_alpha)(const double alpha[2], T b) { return (R)alpha[0] * b; }
 #endif
 
-/* Into the greatest of a column. The division is done where it may change something, which is seldom. */
+/* *most = max(*most, ratio of r to s). It divides only where the ratio may exceed the maximum, which is rare. */
 static inline void NAME(note_ratio)(double *most, R r, R s, const spti_residual_args *a) {
   if (isinf(s)) {
     *most = NAN;
@@ -36,8 +36,8 @@ static inline void NAME(note_ratio)(double *most, R r, R s, const spti_residual_
   }
 }
 
-/* r -= op(A)(i,:) x and s += |op(A)(i,:)| |x| for columns at the given offsets of x; `together`: they lie side by side. Inlined with a
- * constant count, so that the columns are vector lanes. */
+/* r -= op(A)(i,:) x and s += |op(A)(i,:)| |x| for `count` columns, at the given offsets in a row of x; `together`: they lie side by side.
+ * Inlined with a constant count, so that the compiler makes columns vector lanes. */
 static inline __attribute__((always_inline)) void NAME(subtract_line)(T *r, R *s, const spti_residual_args *a, int32_t i,
                                                                       const int64_t *offset, int32_t count, bool together) {
   const T *val = a->val, *x = a->x.data;
@@ -57,12 +57,12 @@ static inline __attribute__((always_inline)) void NAME(subtract_line)(T *r, R *s
   for (int32_t c = 0; c < count; c++) r[c] = sum[c], s[c] = sizes[c];
 }
 
-/* Rows [i0, i1) of `count` columns from the c0-th. */
+/* Rows [i0, i1) of columns [c0, c0 + count). */
 static void NAME(residual)(const spti_residual_args *a, int32_t i0, int32_t i1, int32_t c0, int32_t count, maxima *m) {
   int64_t offset[GROUP];
   bool together = true;
   *m = (maxima){0};
-  for (int32_t c = 0; c < GROUP; c++) { /* a narrow group is filled up with its last column */
+  for (int32_t c = 0; c < GROUP; c++) { /* a group of fewer columns repeats its last one */
     offset[c] = a->columns[c0 + (c < count ? c : count - 1)] * a->x.col_stride;
     together = together && offset[c] == offset[0] + c;
   }

@@ -1,21 +1,23 @@
-/* refine_kernels -- residuals of a panel in one pass over A, and columns moved between blocks (kernels.h).
+/* kernels.cu -- residuals of a panel in one pass over A, and columns moved between blocks (kernels.h).
  *
- * Lanes run over columns where the residual has them side by side (as many as there are, up to 32; the rest of the warp takes further
- * rows), else over rows. Each lane sums one element of a row up in the order of the row and keeps the maxima of what it
- * saw; a warp brings those of a column together, and one lane hands them on by an atomic maximum. Figures are not
- * negative, so their bits compare as integers, and NaN is the greatest. Deterministic: a maximum knows no order. */
+ * Where the columns of the residual lie side by side, neighbouring lanes take neighbouring columns (as many as there are, up to 32; the
+ * rest of the warp takes further rows), else neighbouring rows. A lane sums one element of the residual in the order of the row and
+ * keeps maxima over its rows. The warp reduces the maxima of each column, and one lane adds them to the result by an atomic maximum.
+ * The maxima are of numbers that are not negative, so their bits compare like integers, with NaN as the greatest. Deterministic: a
+ * maximum does not depend on the order. */
+#include "core/base/dtype.h"
 #include "core/device/device.cuh"
 #include "core/refine/kernels.h"
 
 namespace spti {
 
-enum { REFINE_THREADS = 256, REFINE_BLOCKS = 2048 /* that share the rows; further ones only for more columns */ };
+enum { REFINE_THREADS = 256, REFINE_BLOCKS = 2048 /* at most about this many thread blocks share the rows */ };
 
-/* How threads lie over rows and columns. */
+/* How threads are laid out over rows and columns. */
 struct refine_shape {
-  int log_lanes; /* log2 of the neighbouring threads that take neighbouring columns */
+  int log_lanes; /* log2 of the number of neighbouring threads that take neighbouring columns */
   int32_t column_tiles;
-  int64_t row_teams; /* blocks that share the rows of a tile */
+  int64_t row_teams; /* thread blocks that share the rows of a column tile */
 };
 
 static refine_shape shape_of(int32_t n, int32_t width, bool along_columns) {
@@ -28,7 +30,7 @@ static refine_shape shape_of(int32_t n, int32_t width, bool along_columns) {
   return s;
 }
 
-/* A thread's column, its first row and the way to the next. */
+/* A thread's column, its first row and the distance to its next row. */
 struct refine_place {
   int32_t column;
   int64_t row, step;
@@ -86,7 +88,7 @@ template <typename T> SPTI_DEVICE void residual_element(const spti_residual_args
   if (a.weight.data) store(element<R>(a.weight, i, c), R(size + R(a.growth) * s + (enough ? R(0) : R(a.tiny))));
 }
 
-/* The greatest of the lanes of a warp that have this lane's column. */
+/* The maximum over the lanes of the warp that have this lane's column. */
 SPTI_DEVICE int64_t column_maximum(int64_t v, int lanes) {
   for (int by = 16; by >= lanes; by >>= 1) v = greater(v, shfl(v, lane() ^ by));
   return v;
@@ -106,7 +108,7 @@ template <typename T> SPTI_KERNEL(REFINE_THREADS) refine_residual_kernel(residua
   red_max((int64_t *)a.x_size + at.column, m.x_size);
 }
 
-/* ---- moved columns, word by word: a complex value is two real ones ---- */
+/* ---- moving columns: a complex value is moved as two real ones ---- */
 
 struct move_job {
   spti_move_columns_args a;
@@ -130,8 +132,6 @@ template <typename From, typename To> SPTI_KERNEL(REFINE_THREADS) refine_move_ke
     }
 }
 
-static bool is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
-
 template <typename From, typename To> static int launch_move(const move_job &job, void *stream) {
   return SPTI_LAUNCH((refine_move_kernel<From, To>), job.shape.row_teams * job.shape.column_tiles, REFINE_THREADS, 0, stream, job);
 }
@@ -153,7 +153,7 @@ extern "C" int spti_move_columns_launch(const spti_move_columns_args *a, void *s
   if (a->n == 0 || a->width == 0) return 0;
   const int parts = a->to_dtype == SPTRSM_C64 || a->to_dtype == SPTRSM_C128 ? 2 : 1;
   const move_job job = {*a, shape_of(a->n, a->width, a->to.col_stride == 1), parts};
-  if (is_single(a->from_dtype))
-    return is_single(a->to_dtype) ? launch_move<float, float>(job, stream) : launch_move<float, double>(job, stream);
-  return is_single(a->to_dtype) ? launch_move<double, float>(job, stream) : launch_move<double, double>(job, stream);
+  if (spti_is_single(a->from_dtype))
+    return spti_is_single(a->to_dtype) ? launch_move<float, float>(job, stream) : launch_move<float, double>(job, stream);
+  return spti_is_single(a->to_dtype) ? launch_move<double, float>(job, stream) : launch_move<double, double>(job, stream);
 }

@@ -1,12 +1,12 @@
-/* matrix.c -- the matrix that a factor set is of, as residuals read it: full lines, either way round. */
-#include "core/base/dtype.h"
+/* matrix.c -- the matrix A that the factors belong to, as residuals need it: both triangles, by rows of A or of A^T. */
 #include "core/refine/refine.h"
 
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 
-/* ---- taking it ---- */
+/* ---- checks and the copy on the host ---- */
 
 static sptrsm_status check_description(const sptrsm_square *A, const sptrsm_context *context) {
   if (A->n < 0 || !A->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "A: %s", A->n < 0 ? "order n is negative" : "ptr is NULL");
@@ -32,7 +32,7 @@ static sptrsm_status check_lines(const spti_storage *lines, int32_t n, int64_t n
   return SPTRSM_OK;
 }
 
-/* A copy on the host. */
+/* Copies A to the host. */
 static sptrsm_status fetch(spti_storage *out, int64_t *nnz, const sptrsm_context *context, const sptrsm_square *A) {
   size_t bytes = sptrsm_dtype_bytes(A->dtype);
   SPTI_TRY(spti_copy_bytes(context, nnz, SPTRSM_HOST, A->ptr + A->n, A->place, sizeof *nnz));
@@ -50,19 +50,18 @@ fail:
   return status;
 }
 
-/* ---- the other triangle ---- */
+/* ---- a matrix given by one triangle ---- */
 
-static bool is_single(sptrsm_dtype dtype) { return dtype == SPTRSM_F32 || dtype == SPTRSM_C64; }
-/* The value at (j,i) that stands for the one at (i,j). */
+/* Writes the value at (j,i) that belongs to the stored value at (i,j). */
 static void put_image(char *to, const char *from, sptrsm_dtype dtype, sptrsm_symmetry symmetry) {
   double signs[2] = {symmetry == SPTRSM_SKEW ? -1 : 1, symmetry == SPTRSM_SYMMETRIC ? 1 : -1};
   for (int part = 0; part < (spti_is_complex(dtype) ? 2 : 1); part++) {
-    if (is_single(dtype)) ((float *)to)[part] = (float)signs[part] * ((const float *)from)[part];
+    if (spti_is_single(dtype)) ((float *)to)[part] = (float)signs[part] * ((const float *)from)[part];
     else ((double *)to)[part] = signs[part] * ((const double *)from)[part];
   }
 }
 
-/* Line i of the mirrored matrix: what is stored in it, and the images of line entries elsewhere. */
+/* The whole matrix from one triangle: line i gets its stored entries and the images of the entries of column i. */
 static sptrsm_status mirror(spti_storage *out, int64_t *out_nnz, const spti_storage *in, const sptrsm_square *A) {
   size_t bytes = sptrsm_dtype_bytes(A->dtype);
   int32_t n = A->n;
@@ -77,7 +76,7 @@ static sptrsm_status mirror(spti_storage *out, int64_t *out_nnz, const spti_stor
       if (in->idx[p] != i) out->ptr[in->idx[p] + 1]++;
     }
   for (int32_t i = 0; i < n; i++) out->ptr[i + 1] += out->ptr[i];
-  for (int32_t i = 0; i < n; i++) /* ptr[i] walks through line i */
+  for (int32_t i = 0; i < n; i++) /* ptr[i] is the next free place of line i */
     for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
       int32_t j = in->idx[p];
       int64_t at = out->ptr[i]++;
@@ -111,12 +110,12 @@ sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *con
   return SPTRSM_OK;
 }
 
-/* ---- reading it ---- */
+/* ---- orientations and places ---- */
 
 static sptrsm_status make_transposed(spti_original *A, int orientation) {
   spti_storage *out = &A->lines[orientation][SPTRSM_HOST];
   SPTI_TRY(spti_storage_transpose(out, &A->lines[!orientation][SPTRSM_HOST], A->n, sptrsm_dtype_bytes(A->dtype)));
-  spti_host_free(out->source); /* new numbers come with a new matrix */
+  spti_host_free(out->source); /* values never change: a caller sets a new matrix instead */
   out->source = NULL;
   return SPTRSM_OK;
 }

@@ -1,4 +1,4 @@
-/* move.tmpl.h -- columns moved by host.c between real types FROM and TO; MOVE(x): x with the pair's ending. */
+/* move.tmpl.h -- how host.c moves columns between the real types FROM and TO; MOVE(x) is the name x with a suffix for the pair. */
 
 static inline void MOVE(element)(const spti_move_columns_args *a, int parts, int32_t i, int32_t c) {
   int64_t in = a->from_columns ? a->from_columns[c] : c, out = a->to_columns ? a->to_columns[c] : c;
@@ -10,7 +10,7 @@ static inline void MOVE(element)(const spti_move_columns_args *a, int parts, int
   }
 }
 
-/* Rows [i0, i1), along the lines of `to`. */
+/* Rows [i0, i1), in the order in which `to` lies in memory. */
 static void MOVE(move)(const spti_move_columns_args *a, int32_t i0, int32_t i1) {
   int parts = a->to_dtype == SPTRSM_C64 || a->to_dtype == SPTRSM_C128 ? 2 : 1;
   if (a->to.col_stride == 1)

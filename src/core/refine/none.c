@@ -1,4 +1,4 @@
-/* none.c -- stands in for kernels.cu in a library built without CUDA, where no CUDA context exists. */
+/* none.c -- takes the place of kernels.cu in a build without CUDA, in which no context on a GPU exists. */
 #include "core/refine/kernels.h"
 
 enum { NO_DEVICE = 100 /* cudaErrorNoDevice */ };

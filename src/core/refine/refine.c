@@ -1,15 +1,17 @@
-/* refine.c -- the calls of iterative refinement (steps.h does the work): the matrix beside its factors, checks, the constants
- * of dgerfs, and the figures of all columns. */
+/* refine.c -- the public calls of iterative refinement: registers the matrix beside its factors, checks arguments, sets the constants of
+ * LAPACK's dgerfs [lapack1999], and sums up the results of all columns. steps.c does the work. */
+#include "core/refine/refine.h"
+
 #include <float.h>
 #include <math.h>
 
-#include "core/base/sized.h"
 #include "core/base/dtype.h"
+#include "core/base/sized.h"
 #include "core/context/alloc.h"
-#include "core/refine/steps.h"
 #include "core/direct/systems.h"
+#include "core/refine/steps.h"
 
-enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 6 /* units of rounding, of a row's residual in mixed precision */ };
+enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 6 /* unit roundoffs: residuals below are dropped in mixed precision */ };
 
 void sptrsm_refine_options_init_sized(sptrsm_refine_options *options, size_t size) {
   spti_sized_init(options, size, &(sptrsm_refine_options){.max_steps = -1}, sizeof *options);
@@ -31,12 +33,11 @@ sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *
       return status;
     }
   }
-  spti_refiner_free(d->refiner, d->context);
-  d->refiner = fresh;
+  spti_direct_drop_extension(d);
+  if (fresh) d->extension = (spti_direct_extension){.state = fresh, .free = spti_refiner_free, .bytes = spti_refiner_bytes};
   return SPTRSM_OK;
 }
 
-static bool is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
 /* ---- the call ---- */
 
 static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_options *o) {
@@ -56,9 +57,9 @@ static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_op
   return SPTRSM_OK;
 }
 
-/* Which lines of A, and the constants of the type. */
+/* Sets the orientation of A and the constants that depend on the type. */
 static sptrsm_status prepare(spti_refine_job *j) {
-  bool single = is_single(j->d->given);
+  bool single = spti_is_single(j->d->given);
   spti_op own = spti_op_from(j->system == SPTRSM_SYS_A    ? SPTRSM_N
                              : j->system == SPTRSM_SYS_At ? SPTRSM_C
                                                           : SPTRSM_T),
@@ -125,7 +126,7 @@ sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrs
   const size_t least = SPTI_SIZE_UP_TO(sptrsm_refine_result, unconverged);
   if (out) SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_direct_refine", "sptrsm_refine_result"));
   if (out) memcpy(&result, out, sizeof result < out->size ? sizeof result : out->size);
-  spti_refine_job j = {.d = d, .r = d->refiner, .system = system, .op = op, .alpha = alpha, .B = B, .X = X, .out = &result};
+  spti_refine_job j = {.d = d, .r = d->extension.state, .system = system, .op = op, .alpha = alpha, .B = B, .X = X, .out = &result};
   SPTI_TRY(check_call(&j, options));
   SPTI_TRY(prepare(&j));
   j.mixed = d->dtype != d->given;

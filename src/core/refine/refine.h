@@ -1,4 +1,5 @@
-/* refine.h -- iterative refinement: the original matrix, the passes over a panel in either place, and the error bound. */
+/* refine.h -- iterative refinement: the original matrix A, the memory of a refinement, the two passes over a panel on the host, and the
+ * error bound. */
 #ifndef SPTI_CORE_REFINE_REFINE_H
 #define SPTI_CORE_REFINE_REFINE_H
 
@@ -7,15 +8,16 @@
 #include "core/matrix/matrix.h"
 #include "core/refine/kernels.h"
 
-enum { SPTI_LINES_OF_A, SPTI_LINES_OF_AT }; /* rows of A, rows of its transpose */
+enum { SPTI_LINES_OF_A, SPTI_LINES_OF_AT }; /* lines are the rows of A, or the rows of A^T */
 
-/* Both orientations in both places are made when first asked for; the caller's orientation is on the host from the start. */
+/* A with all entries of each line. The caller's orientation is copied to the host at creation; the other one, and copies on the device,
+ * are made when first needed. */
 typedef struct {
   sptrsm_dtype dtype;
   int32_t n;
   int64_t nnz;
   int32_t given;            /* SPTI_LINES_OF_A or _AT */
-  int32_t longest[2];       /* entries of the longest line, -1: not counted */
+  int32_t longest[2];       /* entries of the longest line by orientation, -1: not yet counted */
   spti_storage lines[2][2]; /* [orientation][place] */
 } spti_original;
 
@@ -23,30 +25,33 @@ sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *, c
 void spti_original_free(spti_original *, const sptrsm_context *);
 sptrsm_status spti_original_lines(const spti_storage **out, spti_original *, const sptrsm_context *, int orientation);
 
-/* Lists and figures of one step, [panel] each. On a CUDA context they lie there; the host's image is copied as a whole. */
+/* For each column of a step: factors, measured values and indices, [panel] each. All arrays lie in one piece of memory (an image), which is
+ * copied as a whole between host and device. */
 typedef struct {
-  double *scale, *unscale, *berr, *size, *x_size;
-  int32_t *columns, *pick;
+  double *scale, *unscale;      /* powers of two that bring the residual near 1, and back */
+  double *berr, *size, *x_size; /* maxima: see spti_residual_args */
+  int32_t *columns, *pick;      /* the column of the panel; the column among the residuals of this step */
 } spti_refine_lists;
 
-/* A direct solver's means of refinement. Memory is made for a panel of `panel` columns when it is first needed. */
+/* What a direct solver keeps for refinement. Memory for `panel` columns is allocated when it is first needed. */
 typedef struct spti_refiner {
   spti_original A;
   int32_t panel;
-  void *R, *D;      /* residuals in B's type, corrections in that of the factors */
-  void *staging[2]; /* CUDA: panels of B and X in host memory, or NULL */
-  void *image[2];   /* of the lists: on the host, and on the device or NULL */
+  void *R, *D;      /* residuals in the type of B, corrections in the type of the factors */
+  void *staging[2]; /* copies on the device of a B or X in host memory, or NULL */
+  void *image[2];   /* of spti_refine_lists on the host, and on the device or NULL */
 } spti_refiner;
 
-/* Of the panels, with blocks where the context works; by the hint, or without one the most there can be. */
+/* The refiner as an extension of its direct solver (core/direct/direct.h). The bytes are those of the panels, for as many columns as
+ * nrhs_hint says, or the most that a panel can have without a hint. */
 sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *);
-void spti_refiner_free(spti_refiner *, const sptrsm_context *); /* accepts NULL */
+void spti_refiner_free(void *refiner, const sptrsm_context *);
 
-/* host.c: the passes of kernels.h by that many threads. */
+/* host.c: the two passes of kernels.h on `threads` threads. */
 void spti_residual_host(const spti_residual_args *, sptrsm_dtype, int threads);
 void spti_move_columns_host(const spti_move_columns_args *, int threads);
 
-/* bound.c: out[c] = est || |op(A)^-1| w(:,c) ||_inf. w: [n,width] column-major, in host memory, is used up. */
+/* bound.c: out[c] is an estimate of || |op(A)^-1| w(:,c) ||_inf. w: [n,width], column-major, in host memory; it is overwritten. */
 sptrsm_status spti_error_bound(double *out, sptrsm_direct *, bool transposed, int32_t width, double *w);
 
 #endif

@@ -1,17 +1,19 @@
 /* steps.c -- iterative refinement of a panel of columns: x := x + op(A)^-1 (alpha b - op(A) x).
  *
- * A step computes the residuals of the columns that still move and their backward errors in one pass, picks those that go on, as LAPACK's
- * dgerfs decides [lapack1999], solves for their corrections, and adds them. With factors in single precision the picked
- * residuals are scaled by powers of two, so that small ones do not underflow, and rounded; the first step of a fresh
- * solution is then a correction of zero. Rows whose residual is within a few u of what it is measured against are left out of
- * such corrections: the noise of large rows, times the error of single precision, would keep tiny rows from converging.
- * Deterministic if the method is. */
+ * A step computes the residuals of all columns that are not finished, and their backward errors, in one pass. It picks the columns
+ * that continue, by the rules of LAPACK's dgerfs [lapack1999], solves for their corrections and adds these. With factors in single
+ * precision the picked residuals are scaled by powers of two, so that small ones do not underflow, and rounded; a solution from
+ * scratch is then the correction of zero. In such corrections a row whose residual is within a few unit roundoffs of |op(A)| |x| +
+ * |alpha b| counts as zero: rounding errors of large rows, times the error of single precision, would keep tiny rows from
+ * converging (README.md). Deterministic if the method is. */
+#include "core/refine/steps.h"
+
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/plan/pack.h"
-#include "core/refine/steps.h"
 
 /* ---- memory ---- */
 
@@ -24,8 +26,8 @@ static void free_panels(spti_refiner *r, const sptrsm_context *context) {
   *r = (spti_refiner){.A = r->A};
 }
 
-void spti_refiner_free(spti_refiner *r, const sptrsm_context *context) {
-  if (!r) return;
+void spti_refiner_free(void *refiner, const sptrsm_context *context) {
+  spti_refiner *r = refiner;
   free_panels(r, context);
   spti_original_free(&r->A, context);
   spti_host_free(r);
@@ -41,7 +43,7 @@ static spti_refine_lists lists_in(void *image, int32_t panel) {
 
 static size_t image_bytes(int32_t panel) { return (size_t)panel * (5 * sizeof(double) + 2 * sizeof(int32_t)); }
 
-/* Blocks of a GPU's caller in host memory go through panels of their own. */
+/* Is B (which = 0) or X (1) in host memory while the context is on a GPU? Then it is copied to a panel there. */
 static bool stages(const spti_refine_job *j, int which) {
   return j->d->context->place == SPTRSM_CUDA && (which == 0 ? j->B->place : j->X->place) == SPTRSM_HOST;
 }
@@ -52,7 +54,7 @@ static sptrsm_status panel_bytes(size_t *out, const spti_refine_job *j, int32_t 
   return spti_bytes(out, (int64_t)j->d->n * panel, each, "panels of refinement");
 }
 
-/* As many columns as keep the solver's threads busy, of those there are. */
+/* Columns that are refined together: as many as keep the solver's threads busy, at most nrhs. */
 static int32_t columns_at_once(const sptrsm_direct *d, int64_t nrhs) {
   int64_t most = (int64_t)d->panel * (d->context->place == SPTRSM_HOST ? spti_context_threads(d->context) : 1);
   if (most > INT32_MAX) most = INT32_MAX;
@@ -66,7 +68,7 @@ sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *d) {
   return spti_bytes(out, (int64_t)d->n * columns_at_once(d, hint), each, "panels of refinement");
 }
 
-/* Fewer where they would not keep within the memory limit. */
+/* The number of columns that are refined together, within the memory limit. */
 static sptrsm_status choose_panel(int32_t *out, const spti_refine_job *j) {
   const sptrsm_direct *d = j->d;
   int32_t panel = columns_at_once(d, j->B->nrhs);
@@ -111,7 +113,7 @@ static sptrsm_block columns_of(const sptrsm_block *X, int64_t first, int32_t wid
   return part;
 }
 
-/* A dense panel of X's layout where the context works. */
+/* A panel without gaps where the context works. */
 static sptrsm_block panel_block(const spti_refine_job *j, void *data, sptrsm_layout layout, int32_t width, sptrsm_dtype dtype) {
   return (sptrsm_block){.data = data,
                         .ld = layout == SPTRSM_ROW_MAJOR ? width : j->d->n,
@@ -142,7 +144,7 @@ static sptrsm_status send_lists(const spti_refine_job *j) {
   return spti_gpu_copy(j->d->context, j->r->image[1], j->image_bytes, j->r->image[0], j->image_bytes, j->image_bytes, 1, SPTI_TO_DEVICE);
 }
 
-/* Of the listed columns of b and x. Their figures are in the host's lists when it returns; `weight` is on the device then. */
+/* Residuals of the listed columns of b and x. On return the maxima are in the host's lists; `weight` is where the context works. */
 static sptrsm_status residuals(const spti_refine_job *j, const sptrsm_block *b, const sptrsm_block *x, int32_t width, bool from_zero,
                                void *weight) {
   const sptrsm_context *context = j->d->context;
@@ -172,7 +174,7 @@ static sptrsm_status move_columns(const spti_refine_job *j, spti_move_columns_ar
   return SPTRSM_OK;
 }
 
-/* x(:,columns[c]) += op(A)^-1 r(:,pick[c]) for c < width, or = where x is fresh; `were` residuals are in R. */
+/* x(:,columns[c]) += op(A)^-1 r(:,pick[c]) for c < width; = instead of += where x is fresh. R has residuals of `were` columns. */
 static sptrsm_status correct(const spti_refine_job *j, const sptrsm_block *x, int32_t width, int32_t were, bool fresh) {
   sptrsm_block r = panel_block(j, j->r->R, x->layout, were, x->dtype), D = panel_block(j, j->r->D, x->layout, width, j->d->dtype);
   spti_move_columns_args pick = {.width = width,
@@ -198,7 +200,7 @@ static sptrsm_status correct(const spti_refine_job *j, const sptrsm_block *x, in
 
 /* ---- steps ---- */
 
-/* The power of two that brings figures of this size near 1, where there is one. */
+/* The power of two that brings numbers of this size near 1; 1 if there is none. */
 static double scale_for(double size) {
   int exponent = 0;
   if (!(size > 0) || !isfinite(size)) return 1;
@@ -207,14 +209,15 @@ static double scale_for(double size) {
   return ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 
-/* dgerfs goes on while the error is above u, was at least halved by the latest step (the first may always be taken), and steps are left. */
+/* dgerfs continues while the error is above u, the latest step at least halved it (the first step may always be taken), and the maximum
+ * number of steps is not reached. */
 static bool goes_on_as_dgerfs(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr) {
   return berr > j->u && 2 * berr <= h->last[column] && h->steps[column] < j->max_steps;
 }
 
-/* With factors in single precision rows with tiny entries see nothing of the first steps: as long as the greatest residual is halved,
- * these count as well. Later corrections of some rows disturb others now and then: a few steps without progress are put up
- * with while the error is above what is asked for. Where no residual is left, all rows are good enough. */
+/* With factors in single precision the first steps do not improve rows with tiny entries, so a step that halves the largest residual is
+ * progress too. Later, corrections of some rows sometimes disturb others, so a few steps without progress are allowed while the error is
+ * above the tolerance. A residual of size 0 means that all rows are good enough. */
 static bool goes_on_mixed(const spti_refine_job *j, const spti_refine_history *h, int32_t column, double berr, double size) {
   enum { PATIENCE = 3 };
   if (!(berr > j->u) || size == 0 || h->steps[column] >= j->max_steps) return false;
@@ -227,7 +230,7 @@ static bool goes_on(const spti_refine_job *j, const spti_refine_history *h, int3
   return j->mixed ? goes_on_mixed(j, h, column, berr, size) : goes_on_as_dgerfs(j, h, column, berr);
 }
 
-/* Puts the columns that go on to the front of the lists. Returns their number. */
+/* Moves the columns that continue to the front of the lists and returns their number. */
 static int32_t pick(const spti_refine_job *j, const spti_refine_history *h, int32_t width, bool all) {
   int32_t kept = 0;
   for (int32_t c = 0; c < width; c++) {
@@ -250,7 +253,7 @@ static sptrsm_status refine_panel(const spti_refine_job *j, const sptrsm_block *
   bool fresh = j->solve && j->mixed;
   for (int32_t c = 0; c < width; c++) {
     j->host.columns[c] = c;
-    h->last[c] = 3; /* as dgerfs: any first step is allowed that an error of up to 1.5 asks for */
+    h->last[c] = 3; /* as in dgerfs: allows the first step for errors up to 1.5 */
     h->last_size[c] = INFINITY;
     h->steps[c] = h->idle[c] = 0;
   }
@@ -268,30 +271,30 @@ static sptrsm_status refine_panel(const spti_refine_job *j, const sptrsm_block *
   return SPTRSM_OK;
 }
 
-/* Error bounds of a panel, from residuals of the final solutions. */
+/* Error bounds of a panel's columns, from the residuals of the final solutions. */
 static sptrsm_status bound_panel(const spti_refine_job *j, const sptrsm_block *b, const sptrsm_block *x, double *ferr) {
   const sptrsm_context *context = j->d->context;
   int32_t width = (int32_t)x->nrhs;
   int64_t count = (int64_t)j->d->n * width;
   bool on_device = context->place == SPTRSM_CUDA;
-  bool single = x->dtype == SPTRSM_F32 || x->dtype == SPTRSM_C64;
+  bool single = spti_is_single(x->dtype);
   size_t bytes = single ? sizeof(float) : sizeof(double);
   void *there = NULL;
   double *w = NULL;
   sptrsm_status status;
   SPTI_TRY(spti_alloc(context, &there, count, bytes, "weights of the error bound"));
-  SPTI_TRY_GOTO(spti_host_alloc(&w, count, sizeof *w, "weights of the error bound"));
+  SPTI_TRY_DONE(spti_host_alloc(&w, count, sizeof *w, "weights of the error bound"));
   for (int32_t c = 0; c < width; c++) j->host.columns[c] = c;
-  SPTI_TRY_GOTO(residuals(j, b, x, width, false, there));
+  SPTI_TRY_DONE(residuals(j, b, x, width, false, there));
   size_t total = (size_t)count * bytes;
-  SPTI_TRY_GOTO(spti_copy_bytes(context, w, SPTRSM_HOST, there, on_device ? SPTRSM_CUDA : SPTRSM_HOST, total));
+  SPTI_TRY_DONE(spti_copy_bytes(context, w, SPTRSM_HOST, there, on_device ? SPTRSM_CUDA : SPTRSM_HOST, total));
   spti_free(context, there);
   there = NULL;
   for (int64_t p = count - 1; p >= 0 && single; p--) w[p] = (double)((float *)w)[p];
-  SPTI_TRY_GOTO(spti_error_bound(ferr, j->d, j->transposed, width, w));
+  SPTI_TRY_DONE(spti_error_bound(ferr, j->d, j->transposed, width, w));
   for (int32_t c = 0; c < width; c++)
     if (j->host.x_size[c] != 0) ferr[c] /= j->host.x_size[c];
-fail: /* the common end */
+done:
   spti_host_free(w);
   spti_free(context, there);
   return status;
