@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device/launch.h"
+#include "core/device/syncfree.h"
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   if (cuda_error == cudaSuccess) return SPTRSM_OK;

@@ -5,7 +5,7 @@
 #define SPTI_CORE_CONTEXT_GPU_H
 
 #include "core/context/context.h"
-#include "core/device/launch.h"
+#include "core/device/syncfree.h"
 
 typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 

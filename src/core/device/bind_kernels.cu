@@ -1,8 +1,8 @@
-/* bind_kernels -- a transfer put where recorded launches find it (core/device/transfer.cuh: transfer_of). */
+/* bind_kernels.cu -- copies a transfer to device memory, where launches recorded in a graph read it (transfer_of in transfer.cuh). */
 #include <string.h>
 
 #include "core/device/device.cuh"
-#include "core/device/launch.h"
+#include "core/device/transfer.h"
 
 namespace spti {
 

@@ -1,4 +1,4 @@
-/* block_sum.cuh -- running sums over the threads of a block, in the order of the threads. */
+/* block_sum.cuh -- prefix sums over the threads of a warp and of a block. */
 #ifndef SPTI_CORE_DEVICE_BLOCK_SUM_CUH
 #define SPTI_CORE_DEVICE_BLOCK_SUM_CUH
 
@@ -6,7 +6,7 @@
 
 namespace spti {
 
-/* Whole warp: the sum of v over this lane and those before it. */
+/* Whole warp: the sum of v over this lane and all lanes before it. */
 SPTI_DEVICE int64_t warp_sum_up_to(int64_t v) {
   for (int by = 1; by < 32; by *= 2) {
     const int64_t other = shfl(v, (lane() - by) & 31);
@@ -15,7 +15,7 @@ SPTI_DEVICE int64_t warp_sum_up_to(int64_t v) {
   return v;
 }
 
-/* Whole block: the sum of v over the threads before this one; *total: over all. */
+/* Whole block: the sum of v over all threads before this one. *total is the sum over all threads. */
 SPTI_DEVICE int64_t block_sum_before(int64_t v, int64_t *total) {
   SPTI_SHARED(int64_t, sums, 33);
   const int64_t sum = warp_sum_up_to(v);

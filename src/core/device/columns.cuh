@@ -1,9 +1,8 @@
-/* columns.cuh -- P right-hand sides that stand next to each other and are moved by one access: 1 of any type, or 2 of a real one, which
- * then must be aligned together (moves_two). */
+/* columns.cuh -- P neighbouring right-hand sides that one access moves: 1 of any type, or 2 of a real type, which then must be aligned as a
+ * pair (spti_transfer_in_twos). */
 #ifndef SPTI_CORE_DEVICE_COLUMNS_CUH
 #define SPTI_CORE_DEVICE_COLUMNS_CUH
 
-#include "core/device/launch.h"
 #include "core/device/syncfree.cuh"
 
 namespace spti {

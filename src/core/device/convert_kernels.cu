@@ -1,6 +1,6 @@
-/* convert_kernels -- offsets between 64 and 32 bits, for libraries that take 32-bit offsets. Deterministic. */
+/* convert_kernels.cu -- see convert.h. */
+#include "core/device/convert.h"
 #include "core/device/device.cuh"
-#include "core/device/launch.h"
 
 namespace spti {
 

@@ -1,5 +1,5 @@
-/* copy.cuh -- copies from global to shared memory that go on in the background, for kernels whose warps fetch for others. As
- * device.cuh, with PTX; under SPTI_SIMT they are the emulator's, as late as may be. */
+/* copy.cuh -- asynchronous copies from global to shared memory, for kernels in which some warps fetch data for others. Part of the device
+ * interface (device.cuh), with PTX. Under SPTI_SIMT the functions come from the emulator, which copies as late as allowed. */
 #ifndef SPTI_CORE_DEVICE_COPY_CUH
 #define SPTI_CORE_DEVICE_COPY_CUH
 
@@ -8,9 +8,9 @@
 #ifndef SPTI_SIMT
 namespace spti {
 
-/* *shared = *global some time before await_copies; nothing writes either meanwhile. Copies since the last end_copies are a batch;
- * await_copies<But> waits for all batches of this thread but the latest ones. Other threads see what was copied after a barrier.
- * Before sm_80: at once. */
+/* copy_async: *shared = *global at some time before await_copies; nothing may write either until then. end_copies ends a batch of copies;
+ * await_copies<But> waits for all batches of this thread except the latest `But`. Other threads see the data after a barrier. Devices
+ * before sm_80 copy at once. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define SPTI_COPY_ASYNC(word, bytes)                                                                                                       \
   SPTI_DEVICE void copy_async(word *shared, const word *global) {                                                                          \
@@ -18,7 +18,7 @@ namespace spti {
                  "l"(__cvta_generic_to_global(global))                                                                                     \
                  : "memory");                                                                                                              \
   }
-/* 16 bytes, aligned as one. */
+/* Copies 16 bytes, aligned to 16. */
 SPTI_DEVICE void copy_async_16(void *shared, const void *global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)),
                "l"(__cvta_generic_to_global(global))

@@ -1,18 +1,21 @@
-/* device.cuh -- all that kernels know of the machine: memory accesses with their order, atomics, warp and block collectives,
- * shared memory, launching. PTX and CUDA intrinsics are here, in copy.cuh and in opaque.cuh only.
+/* device.cuh -- the device interface: memory accesses with their order, atomics, collectives of warps and thread blocks, shared memory and
+ * kernel launches. Kernels use nothing else of CUDA. PTX and CUDA intrinsics stand only here, in copy.cuh and in opaque.cuh.
  *
- * Compiled with -DSPTI_SIMT the same names come from the host emulator in tests/simt, which runs the kernels without a GPU
- * under schedules and memory orders of its choosing. For that every access to global memory goes through the functions
- * here. Words are int32_t, int64_t, float and double; complex values are moved as two words.
+ * Compiled with SPTI_SIMT, the same names come from the emulator in tests/simt, which runs kernels on the host and chooses schedules
+ * and the time at which writes become visible. Therefore every access to global memory must be a call of a function from here. A word
+ * is an int32_t, int64_t, float or double; complex values are moved as two words.
  *
- *   load_const      data that nothing writes while the kernel runs (read-only cache); of bytes too
- *   load, store     weak: ordered by barriers and kernel boundaries only; *_once: of words that need not stay in a cache; bytes: store too
- *   *_relaxed       atomic at gpu scope, no order; *_acquire, *_release, fence: the PTX memory model's
- *   red_add         atomic add without a result; fetch_add, exchange: with; red_max: the greater of the two; red_or: bits of both
+ *   load_const      reads data that nothing writes while the kernel runs (read-only cache); also for bytes
+ *   load, store     weak accesses, ordered by barriers and kernel boundaries only; store also for bytes; load_once and store_once are for
+ *                   data that need not stay in a cache
+ *   *_relaxed       atomic at gpu scope, without an order
+ *   *_acquire, *_release, fence     as in the PTX memory model
+ *   red_add, red_max, red_or        atomic sum, maximum, union of bits, without a result
+ *   fetch_add, exchange             atomic, and return the old value
  *   shared_*        the same for shared memory, ordered among the threads of a block only (cta scope)
- * two<W>: two words next to each other, aligned as one, so that one access moves both; each is a word of its own all the same.
- * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or, mma) take whole warps. Only syncwarp, syncthreads and syncwarps_apart
- * order memory. */
+ * two<W> is a pair of neighbouring words, aligned as a pair, which one access moves; each of them is atomic by itself, the pair is not.
+ * Collectives (syncwarp, shfl, any, all, ballot, warp_max, warp_or, mma) must be called by whole warps. Of these only syncwarp orders
+ * memory; syncthreads and syncwarps_apart do, too. */
 #ifndef SPTI_CORE_DEVICE_DEVICE_CUH
 #define SPTI_CORE_DEVICE_DEVICE_CUH
 
@@ -21,9 +24,11 @@
 
 #include <sptrsm.h>
 
+#include "core/device/host_device.h"
+
 namespace spti {
-/* left_out(step): the emulator's tests leave out one step of core/device/syncfree.cuh at a time to show that they would notice. On
- * a device it is false, and known to be at compile time. */
+/* Steps of the dependency protocol (core/device/syncfree.cuh). left_out(step) is constant false on a device. On the emulator one step at a
+ * time can be left out, to show that the tests detect a protocol without it. */
 enum class protocol_step {
   none,
   ticket,
@@ -48,17 +53,17 @@ template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };
 
 #define SPTI_DEVICE                           __device__ __forceinline__
 #define SPTI_KERNEL(threads)                  __global__ void __launch_bounds__(threads)
-/* At least so many blocks on a multiprocessor: bounds the registers of a thread. */
+/* `blocks`: blocks that must fit on a multiprocessor at once, which limits the registers of a thread. */
 #define SPTI_KERNEL_RESIDENT(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
 #define SPTI_SHARED(type, name, count)        __shared__ type name[count]
-/* The shared memory that the launch asked for, as an array of `type`; for what is more than the 48 KiB of arrays above. */
+/* The dynamic shared memory of the launch as an array of `type`; needed beyond the 48 KiB that SPTI_SHARED arrays can have. */
 #define SPTI_DYNAMIC_SHARED(type, name)                                                                                                    \
   extern __shared__ __align__(16) unsigned char spti_dynamic_shared[];                                                                     \
   type *const name = reinterpret_cast<type *>(spti_dynamic_shared)
 
 namespace spti {
 
-/* ---- places ---- */
+/* ---- indices of threads ---- */
 
 SPTI_DEVICE int lane() { return (int)(threadIdx.x & 31u); }
 SPTI_DEVICE int warp_in_block() { return (int)(threadIdx.x >> 5); }
@@ -81,7 +86,7 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
     asm volatile("ld.relaxed.gpu.global." suffix " %0, [%1];" : constraint(v) : "l"(__cvta_generic_to_global(p)) : "memory");              \
     return v;                                                                                                                              \
   }                                                                                                                                        \
-  /* wanted ? what is there : v, without a branch. */                                                                                      \
+  /* wanted ? *p : v, without a branch. */                                                                                                 \
   SPTI_DEVICE word load_relaxed_if(bool wanted, const word *p, word v) {                                                                   \
     asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t@wanted ld.relaxed.gpu.global." suffix " %0, [%1];\n\t}"        \
                  : constraint_inout(v)                                                                                                     \
@@ -89,7 +94,7 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
                  : "memory");                                                                                                              \
     return v;                                                                                                                              \
   }                                                                                                                                        \
-  /* The same for data that nothing writes. */                                                                                             \
+  /* The same as load_const. */                                                                                                            \
   SPTI_DEVICE word load_const_if(bool wanted, const word *p, word v) {                                                                     \
     asm("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t@wanted ld.global.nc." suffix " %0, [%1];\n\t}"                          \
         : constraint_inout(v)                                                                                                              \
@@ -115,7 +120,7 @@ SPTI_DEVICE int blocks_per_grid() { return (int)gridDim.x; }
     asm volatile("red." order ".gpu.global.add." suffix " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), constraint(v) : "memory");        \
   }
 
-/* Shared memory, between threads that no barrier orders. A store is weak: a barrier must follow. */
+/* Shared memory, between threads that no barrier orders; but shared_store is weak and needs a barrier after it. */
 #define SPTI_SHARED_WORD(word, suffix, in, out)                                                                                            \
   SPTI_DEVICE void shared_store(word *p, word v) { *p = v; }                                                                               \
   SPTI_DEVICE word shared_load_relaxed(const word *p) {                                                                                    \
@@ -149,7 +154,7 @@ SPTI_SHARED_WORD(double, "f64", "d", "=d")
 
 SPTI_DEVICE uint8_t load_const(const uint8_t *p) { return __ldg(p); }
 SPTI_DEVICE void store(uint8_t *p, uint8_t v) { *p = v; }
-/* Two words next to each other. */
+/* Pairs of words. */
 #define SPTI_TWO_WORDS(word, vector, suffix, in, out)                                                                                      \
   SPTI_DEVICE two<word> load_const(const two<word> *p) {                                                                                   \
     const vector v = __ldg(reinterpret_cast<const vector *>(p));                                                                           \
@@ -182,7 +187,7 @@ SPTI_TWO_WORDS(double, double2, "f64", "d", "=d")
 #undef SPTI_WORD_STORE
 #undef SPTI_WORD_ADD
 
-/* Of a word in global or shared memory. */
+/* For a word in global or shared memory. */
 SPTI_DEVICE int32_t generic_load_relaxed(const int32_t *p) {
   int32_t v;
   asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -216,13 +221,13 @@ SPTI_DEVICE int32_t exchange(int32_t *p, int32_t v) {
   asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=r"(old) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
   return old;
 }
-/* A word of mapped host memory, visible to the host once the kernel is done. */
+/* Stores to mapped host memory; the host sees it after the kernel. */
 SPTI_DEVICE void store_system(int64_t *p, int64_t v) {
   asm volatile("st.relaxed.sys.global.s64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
 }
-/* What is around p will be read soon. p is in an array or just behind it. */
+/* Fetches the memory around p to the second-level cache. p must point into an array or just behind its end. */
 SPTI_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
-SPTI_DEVICE int64_t cycles_now() { return clock64(); } /* of the multiprocessor */
+SPTI_DEVICE int64_t cycles_now() { return clock64(); } /* clock cycles of the multiprocessor */
 SPTI_DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 SPTI_DEVICE float bits_to_float(uint32_t v) { return __uint_as_float(v); }
@@ -230,10 +235,10 @@ SPTI_DEVICE double bits_to_double(uint64_t v) { return __longlong_as_double((lon
 SPTI_DEVICE uint32_t float_bits(float v) { return __float_as_uint(v); }
 SPTI_DEVICE uint64_t double_bits(double v) { return (uint64_t)__double_as_longlong(v); }
 
-/* a b + c, rounded once. */
+/* a b + c with a single rounding. */
 SPTI_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 SPTI_DEVICE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
-/* a b, rounded by itself: what is added to it is not fused with it. */
+/* a b, rounded: the compiler does not fuse it with a following addition. */
 SPTI_DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
 SPTI_DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
 
@@ -241,8 +246,8 @@ SPTI_DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
 
 SPTI_DEVICE void syncwarp() { __syncwarp(); }
 SPTI_DEVICE void syncthreads() { __syncthreads(); }
-/* The same for warps that are in different branches of the code: each calls it as often as any other. (Not .aligned: that promises that
- * all threads of the block meet at one instruction.) */
+/* A barrier of the block for warps that are in different branches of the code: every warp must call it equally often. (It is not .aligned,
+ * which would require all threads of the block to execute the same instruction.) */
 SPTI_DEVICE void syncwarps_apart() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(blockDim.x) : "memory"); }
 SPTI_DEVICE int32_t shfl(int32_t v, int from) { return __shfl_sync(0xffffffffu, v, from); }
 SPTI_DEVICE int64_t shfl(int64_t v, int from) { return (int64_t)__shfl_sync(0xffffffffu, (long long)v, from); }
@@ -261,7 +266,7 @@ SPTI_DEVICE int32_t warp_max(int32_t v) {
   return v;
 #endif
 }
-/* The lanes' bits together. */
+/* The union of the bits of all lanes. */
 SPTI_DEVICE uint32_t warp_or(uint32_t v) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   return __reduce_or_sync(0xffffffffu, v);
@@ -272,8 +277,8 @@ SPTI_DEVICE uint32_t warp_or(uint32_t v) {
 }
 SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 
-/* C += A B in f64, A 16 by 8, B 8 by 8: lane 4 g + t has A(g,t), A(g+8,t), A(g,t+4), A(g+8,t+4), B(t,g), B(t+4,g) and
- * C(g,2t), C(g,2t+1), C(g+8,2t), C(g+8,2t+1). */
+/* C += A B in f64 on the tensor cores, with A 16 x 8 and B 8 x 8. Lane 4 g + t holds A(g,t), A(g+8,t), A(g,t+4), A(g+8,t+4), B(t,g),
+ * B(t+4,g) and C(g,2t), C(g,2t+1), C(g+8,2t), C(g+8,2t+1). */
 SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], double b0, double b1) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -297,7 +302,7 @@ SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], double b0, double b1)
   }
 #endif
 }
-/* The same for 16 columns of A and rows of B at once: bit for bit two products of 8, in that order. */
+/* C += A B with A 16 x 16 and B 16 x 8: bit for bit the two products with the first and the last 8 columns of A, in this order. */
 SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], const double (&a8)[4], const double (&b)[4]) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
@@ -313,12 +318,12 @@ SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], const double (&a8)[4]
 
 /* ---- waiting and launching ---- */
 
-/* Between two polls. The load's own latency is pause enough: sleeping was measured to gain nothing. */
+/* Called between two polls. It does nothing: the latency of the load is pause enough, and sleeping was measured to gain nothing. */
 SPTI_DEVICE void spin_pause() {}
 
 enum { SHARED_WITHOUT_ASKING = 48 << 10 };
 
-/* A one-dimensional grid; zero blocks are no launch. Returns a cudaError_t. */
+/* Launches a one-dimensional grid, or nothing if `blocks` is 0. Returns a cudaError_t. */
 template <typename Kernel, typename Args>
 int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stream, const Args &args) {
   if (blocks == 0) return cudaSuccess;
@@ -338,12 +343,12 @@ SPTI_DEVICE constexpr bool left_out(protocol_step) { return false; }
 
 #include "core/device/scalar.cuh"
 
-/* The one way to start a kernel; kernel<T> needs parentheses if it has two template arguments. */
+/* Every kernel is started by this macro. A kernel with two template arguments needs parentheses. */
 #define SPTI_LAUNCH(kernel, blocks, threads, shared, stream, args) spti::launch(kernel, blocks, threads, shared, stream, args)
 
 namespace spti {
 
-/* ---- complex values, word by word ---- */
+/* ---- complex values, as two words ---- */
 
 template <typename R> SPTI_DEVICE complex_t<R> load_const(const complex_t<R> *p) { return {load_const(&p->re), load_const(&p->im)}; }
 template <typename R> SPTI_DEVICE complex_t<R> load(const complex_t<R> *p) { return {load(&p->re), load(&p->im)}; }
@@ -384,7 +389,7 @@ template <typename R> SPTI_DEVICE void shared_red_add(complex_t<R> *p, complex_t
 }
 template <typename R> SPTI_DEVICE complex_t<R> shfl(complex_t<R> v, int from) { return {shfl(v.re, from), shfl(v.im, from)}; }
 
-/* ---- the dtype switch of the launchers: calls f(type_tag<T>) ---- */
+/* ---- launchers choose a kernel by type: calls f(type_tag<T>) for the T that belongs to dtype ---- */
 
 template <typename T> struct type_tag { using type = T; };
 template <typename F> int dispatch(sptrsm_dtype dtype, F f) {

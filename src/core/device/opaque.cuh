@@ -1,5 +1,6 @@
-/* opaque.cuh -- values of which the compiler knows no more than that they are there. It would compute the addresses of a loop anew
- * each time from what they were made of, and join two looks at halves of a word into one at the whole. As device.cuh, with PTX. */
+/* opaque.cuh -- opaque(v) is v, but the compiler cannot tell how it was computed. Otherwise it recomputes the addresses of a loop in every
+ * step instead of keeping them, and joins two tests of the halves of a word into one test of the whole. Part of the device interface
+ * (device.cuh), with PTX. */
 #ifndef SPTI_CORE_DEVICE_OPAQUE_CUH
 #define SPTI_CORE_DEVICE_OPAQUE_CUH
 

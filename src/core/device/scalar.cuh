@@ -1,5 +1,5 @@
-/* scalar.cuh -- the four value types in device code: float, double, and complex_t of either, which is two real words.
- * Real words are what loads, atomics and shuffles move; the functions here are pure arithmetic. Needs SPTI_DEVICE. */
+/* scalar.cuh -- arithmetic of the four value types in device code: float, double, and complex_t of either, which is two real words. It is
+ * included by device.cuh and needs its SPTI_DEVICE, fused and product. */
 #ifndef SPTI_CORE_DEVICE_SCALAR_CUH
 #define SPTI_CORE_DEVICE_SCALAR_CUH
 
@@ -30,14 +30,14 @@ SPTI_DEVICE bool is_zero(float a) { return a == 0; }
 SPTI_DEVICE bool is_zero(double a) { return a == 0; }
 template <typename R> SPTI_DEVICE bool is_zero(complex_t<R> a) { return a.re == 0 && a.im == 0; }
 
-/* t x + sum, every operation named. */
+/* t x + sum with defined roundings: the compiler neither fuses nor splits an operation. */
 SPTI_DEVICE float multiply_add(float t, float x, float sum) { return fused(t, x, sum); }
 SPTI_DEVICE double multiply_add(double t, double x, double sum) { return fused(t, x, sum); }
 template <typename R> SPTI_DEVICE complex_t<R> multiply_add(complex_t<R> t, complex_t<R> x, complex_t<R> sum) {
   return {fused(-t.im, x.im, fused(t.re, x.re, sum.re)), fused(t.im, x.re, fused(t.re, x.im, sum.im))};
 }
 
-/* |re| + |im|: what pivots are compared by. */
+/* |re| + |im|, by which pivots are compared. */
 SPTI_DEVICE float magnitude(float a) { return a < 0 ? -a : a; }
 SPTI_DEVICE double magnitude(double a) { return a < 0 ? -a : a; }
 template <typename R> SPTI_DEVICE R magnitude(complex_t<R> a) { return magnitude(a.re) + magnitude(a.im); }
@@ -50,16 +50,16 @@ template <typename R> struct from_reals<complex_t<R>> {
   static SPTI_DEVICE complex_t<R> make(double re, double im) { return {R(re), R(im)}; }
 };
 
-/* Scaling and alpha round alike wherever they are done, in a pass of their own or where a method reads B and subtracts a sum at
- * once: the bits must not depend on which it is. Hence products that the compiler can't fuse with what follows. */
+/* Scaling and multiplying by alpha must give the same bits in a pass of their own and in a method that reads B and subtracts a sum at
+ * once. Hence they use products that the compiler cannot fuse with a following operation. */
 
-/* By a real scale factor, in double precision. */
+/* Multiplies or divides by a real scale factor, in double precision. */
 template <typename R> SPTI_DEVICE R scale_by(R v, double s, bool divide) { return R(divide ? double(v) / s : product(double(v), s)); }
 template <typename R> SPTI_DEVICE complex_t<R> scale_by(complex_t<R> v, double s, bool divide) {
   return {scale_by(v.re, s, divide), scale_by(v.im, s, divide)};
 }
 
-/* A real alpha touches each part alone, so that a NaN or Inf in one part does not spread to the other. */
+/* A real alpha multiplies each part by itself, so that a NaN or Inf in one part does not spread to the other. */
 template <typename R> SPTI_DEVICE R times_alpha(const double *alpha, R v) { return product(v, R(alpha[0])); }
 template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, complex_t<R> v) {
   const R re = R(alpha[0]), im = R(alpha[1]);
@@ -67,14 +67,16 @@ template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, 
   return {fused(re, v.re, -product(im, v.im)), fused(re, v.im, product(im, v.re))};
 }
 
-/* divisor<T>: everything about dividing by t that can be done before the numerator is known, since the division itself is in the
- * critical path of every row. f64: the product with the reciprocal to twice the precision, 1 / t = reciprocal + rest, which is correctly
- * rounded but for rare cases off by one ulp; near the ends of the range plain division. f32: the product with the reciprocal in f64.
- * Complex division by Smith's formula, which neither overflows nor underflows on the way:
- * with |re| >= |im|, r = im / re: (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r), and the mirror image otherwise.
+/* divisor<T>: does all work of a division by t that does not need the numerator, because the division is in the critical path of every
+ * row.
+ *   f64      multiplies by the reciprocal in twice the precision, 1 / t = reciprocal + rest; the result is correctly rounded except in rare
+ *            cases, which are off by one ulp. Near the ends of the range it divides.
+ *   f32      multiplies by the reciprocal in f64.
+ *   complex  Smith's formula, which avoids overflow and underflow of intermediate results: with |re| >= |im| and r = im / re,
+ *            (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r); otherwise the same with re and im exchanged.
  *
- * quick is the division without a look at the range, for where a branch costs too much; where quick_holds, it is
- * what divide returns, but for the sign of a zero; where divides_quickly, with its sign too. */
+ * quick(a) divides without checking the range, for code where a branch costs too much. If quick_holds(a), it returns what divide(a)
+ * returns except perhaps for the sign of a zero; if divides_quickly(a), it returns exactly what divide(a) returns. */
 template <typename T> struct divisor;
 template <> struct divisor<float> {
   double reciprocal;
@@ -97,7 +99,7 @@ template <> struct divisor<double> {
     const bool safe = (r > 1e-250) & (r < 1e250), normal = (q > 1e-250) & (q < 1e250) & (magnitude(a) > 1e-250);
     return safe & (normal | (a == 0)); /* no branch for each */
   }
-  /* As quick_holds, by exponents, since this is in the critical path: far from both ends of the range; not zero, infinite or NaN. */
+  /* Far from both ends of the range, nonzero, finite? It looks at the exponent only, since it is in the critical path. */
   static SPTI_DEVICE bool is_ordinary(double v) { return (uint32_t(double_bits(v) >> 52) & 0x7ff) - 193 < 1661; }
   SPTI_DEVICE bool divides_quickly(double a) const { return is_ordinary(quick(a)) & is_ordinary(a) & is_ordinary(reciprocal); }
   SPTI_DEVICE double divide(double a) const { return divides_quickly(a) ? quick(a) : a / t; }

@@ -1,5 +1,5 @@
-/* scan_sort.cu -- running sums and stable sorting by CUB, the library of such primitives that comes with CUDA. On the emulator
- * tests/simt/emulator/scan_sort_host.cpp stands in. Deterministic. */
+/* scan_sort.cu -- see scan_sort.h. CUB is the library of parallel primitives that comes with CUDA; on the emulator
+ * tests/simt/emulator/scan_sort_host.cpp takes its place. Deterministic. */
 #include "core/device/scan_sort.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -7,7 +7,7 @@
 
 namespace spti {
 
-/* to[0] is zeroed apart, so that the sum over all can be the last of count+1 words. */
+/* Sets to[0] by itself, so that an inclusive sum gives the other `count` words. */
 template <typename Sum> static int scan(void *temporary, size_t *bytes, const int32_t *from, Sum *to, int32_t count, void *stream) {
   const auto queue = static_cast<cudaStream_t>(stream);
   if (temporary) {

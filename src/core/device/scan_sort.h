@@ -1,4 +1,5 @@
-/* scan_sort.h -- running sums and stable sorting of arrays in device memory, by CUB (scan_sort.cu).
+/* scan_sort.h -- prefix sums and stable sorting of arrays in device memory, by CUB (scan_sort.cu).
+ *
  * Each function is called twice: with temporary NULL it only sets *bytes, the size of the temporary device memory that the second
  * call needs. The second call queues on the stream. Both return a cudaError_t as int. */
 #ifndef SPTI_CORE_DEVICE_SCAN_SORT_H
@@ -11,7 +12,7 @@
 extern "C" {
 #endif
 
-/* to[0..count] = running sums of from[0..count), beginning with 0. */
+/* to[i] = from[0] + ... + from[i-1] for i = 0 .. count. */
 int spti_scan_launch(void *temporary, size_t *bytes, const int32_t *from, int64_t *to, int32_t count, void *stream);
 int spti_scan_narrow_launch(void *temporary, size_t *bytes, const int32_t *from, int32_t *to, int32_t count, void *stream);
 
@@ -33,7 +34,7 @@ typedef struct {
 
 int spti_sort_long_launch(void *temporary, size_t *bytes, const spti_sort_long_args *, void *stream); /* stable */
 
-/* The number of low bits that a sort must look at where keys lie in [0, count). */
+/* The number of bits of the keys if these lie in [0, count). */
 static inline int spti_sort_bits(int32_t count) {
   int bits = 1;
   while (bits < 31 && count > (int32_t)1 << bits) bits++;

@@ -1,5 +1,5 @@
-/* walk_lines.cuh -- all entries of compressed lines, shared out evenly whether lines are short or long: a few lanes take a
- * line, and a whole block takes those that would keep few lanes busy for long, one after the other. */
+/* walk_lines.cuh -- visits all entries of a matrix's lines, evenly distributed over threads whether lines are short or long: `lanes`
+ * threads share a short line, and the whole block shares each long one. */
 #ifndef SPTI_CORE_DEVICE_WALK_LINES_CUH
 #define SPTI_CORE_DEVICE_WALK_LINES_CUH
 
@@ -7,9 +7,9 @@
 
 namespace spti {
 
-enum { WALK_THREADS = 256, WALK_ENTRIES = 32 }; /* of a line to one lane, at most */
+enum { WALK_THREADS = 256, WALK_ENTRIES = 32 }; /* a line with more entries for each of its lanes is shared by the block */
 
-/* Blocks of WALK_THREADS threads; lanes: a power of two up to 32, about the average length. */
+/* The grid for walk_lines, in blocks of WALK_THREADS threads. lanes: a power of two up to 32, about the average length of a line. */
 static SPTI_ANYWHERE inline int64_t walk_blocks(int32_t lines, int32_t lanes) {
   return (int64_t(lines) * lanes + WALK_THREADS - 1) / WALK_THREADS;
 }

@@ -1,21 +1,21 @@
-/* gpu.c -- level sets found on the device: one sweep over the pattern (core/levels/kernels.cu), then the rows
- * of each level in solve order: by counting where levels are few (are_few), else by a stable sort.
- * The host waits for the number of levels, and where it is to have their places too, for these. A push view's pattern is turned first. */
+/* gpu.c -- level sets on the device. One sweep over the pattern finds the level of each row (kernels.cu); then the rows are ordered by
+ * level, by counting if levels are few (are_few), else by a stable sort (order_kernels.cu). The pattern of a push view is transposed
+ * first. The host waits for the number of levels, and once more if it needs to know where levels begin. */
 #include "core/levels/gpu.h"
 
 #include <string.h>
 
-#include "core/context/alloc.h"
 #include "core/base/carve.h"
+#include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 
-/* Rows of more entries are polled by warps. Factors have some, and then rows mostly need those just before them, which suits a
- * warp to each row, unless the matrix is so large that the resident warps are a small part of it. Stencils and most circuits have
- * none, and a lane to each row is best. Measured on an H200, see docs/benchmarks.md. */
+/* Rows with more than SHORT_ROW entries are polled by warps. Factors have such rows, and their rows mostly depend on rows shortly before
+ * them. Then a warp for every row is best, unless the matrix is so large that the resident warps are a small part of its rows. Stencils
+ * and most circuits have no such rows, and a lane for every row is best. Measured on an H200. */
 enum { SHORT_ROW = 48, ALL_BY_WARPS_UP_TO = 1 << 19 };
 
-/* v = the pattern of a pull view with the same dependencies, without diagonals. */
+/* Makes *v a pull view with the same dependencies, without diagonals and values. */
 static sptrsm_status turn(spti_view *v, spti_scratch *s) {
   const int64_t entries = spti_view_entries(v);
   spti_turn_args args = {.view = *v, .lanes = spti_walk_lanes(v)};
@@ -37,7 +37,7 @@ static sptrsm_status turn(spti_view *v, spti_scratch *s) {
   return SPTRSM_OK;
 }
 
-/* level of each row; count and longest. control: [SPTI_SYNCFREE_CONTROL_WORDS]. */
+/* Finds the level of each row, count and longest. Waits for the device. control: [SPTI_SYNCFREE_CONTROL_WORDS]. */
 static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_levels_search *search, spti_levels_facts *facts,
                           int32_t *control, sptrsm_context *context) {
   spti_levels_args args = {.view = *v,
@@ -51,9 +51,10 @@ static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_leve
                            .panels = search->panels,
                            .least = search->least,
                            .times = search->times};
+  /* + n: a chain of rows may have length n. */
   args.sync.control = control;
   args.sync.lost = context->lost_device;
-  args.sync.spin_limit = (int32_t)(((int64_t)context->spin_limit + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK); /* a chain may be as long as n */
+  args.sync.spin_limit = (int32_t)(((int64_t)context->spin_limit + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK);
   SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
   SPTI_TRY(spti_gpu_sync(context));
   memcpy(&search->facts, context->pinned, sizeof search->facts);
@@ -72,7 +73,7 @@ static sptrsm_status count_into_order(spti_level_order_args *args, spti_scratch 
   return SPTRSM_OK;
 }
 
-/* What sorting needs beyond its result, one allocation. */
+/* The scratch memory of sort_into_order, in one allocation; returns its size. */
 static size_t lay_out(spti_level_order_args *args, spti_sort_args *sort, void **temporary, void *memory, size_t temporary_bytes) {
   spti_carver c = {.base = memory};
   args->keys = spti_carve(&c, args->n, sizeof *args->keys);
@@ -98,7 +99,7 @@ static sptrsm_status sort_into_order(spti_level_order_args *args, spti_scratch *
   return SPTRSM_OK;
 }
 
-/* order and ptr from level. */
+/* level -> order and device_ptr. */
 static sptrsm_status arrange(spti_gpu_levels *levels, const spti_view *v, spti_scratch *s) {
   spti_level_order_args args = {.n = v->n,
                                 .count = levels->count,
@@ -117,7 +118,7 @@ static void find_widest(spti_gpu_levels *levels, const int32_t *ptr) {
   }
 }
 
-/* order, level, and what the search needs; one allocation, which begins with order. */
+/* order, level and the search's own words, in one allocation that begins with order; returns its size. */
 static size_t lay_out_rows(spti_gpu_levels *levels, spti_levels_facts **facts, int32_t **control, void *memory, int32_t n) {
   spti_carver c = {.base = memory};
   levels->order = spti_carve(&c, n, sizeof *levels->order);
@@ -127,7 +128,7 @@ static size_t lay_out_rows(spti_gpu_levels *levels, spti_levels_facts **facts, i
   return c.used;
 }
 
-/* device_ptr and order of n rows whose levels are known. */
+/* Allocates device_ptr and orders the rows, whose levels are known. */
 static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, spti_scratch *s) {
   SPTI_TRY(spti_alloc(s->context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));
   return v->n > 0 ? arrange(levels, v, s) : spti_gpu_zero(s->context, levels->device_ptr, sizeof *levels->device_ptr);
@@ -158,10 +159,10 @@ static sptrsm_status build(spti_gpu_levels *levels, spti_view v, spti_levels_sea
   lay_out_rows(levels, &facts, &control, memory, v.n);
   levels->n = v.n;
   search->facts = (spti_levels_facts){.enough = INT32_MAX};
-  if (v.n > 0 && !v.pull) SPTI_TRY_GOTO(turn(&v, &s));
-  if (v.n > 0) SPTI_TRY_GOTO(find(levels, &v, search, facts, control, context));
+  if (v.n > 0 && !v.pull) SPTI_TRY_DONE(turn(&v, &s));
+  if (v.n > 0) SPTI_TRY_DONE(find(levels, &v, search, facts, control, context));
   if (search->facts.count < search->facts.enough) status = finish(levels, &v, &s);
-fail:
+done:
   spti_scratch_drop(&s);
   return status;
 }

@@ -1,15 +1,16 @@
-/* level_kernels -- level(i) = 1 + the highest level of the rows that row i needs, found by one synchronisation-free sweep.
+/* kernels.cu -- level(i) = 1 + the highest level of the rows on which row i depends, by one synchronisation-free sweep over the rows.
  *
- * A level is its own flag: level[] holds -1 until it is known, and relaxed polls of that one word are all the protocol there
- * is. A warp works on up to 32 rows that follow each other in solve order, in rounds: in each, every lane polls some entries of its
- * own short row, and all lanes together those of the first long row that is not done. No lane ever waits inside a round, so rows
- * of one warp may need each other. The resident lanes are a window of some 270,000 rows, wide enough for most patterns in the
- * order of their numbers. Factors, whose rows are long and need those just before them, get a warp to each row instead. Rows of
- * one block find each other's levels in shared memory. Blocks take tickets (core/device/syncfree.cuh), so what is needed belongs to
- * blocks that run. Wins: one pass, about a solve. Loses: stencils of many million rows, whose window is narrow.
- * The search can be told to end once there are so many levels that no more need be known.
- * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: yes, levels are integers and unique; of a search that
- * ends early, that it does. */
+ * A level is its own flag: level[i] is -1 until it is known, and rows wait for it by relaxed polls of this one word. A warp works on up to
+ * 32 rows that are consecutive in solve order, in rounds. In each round every lane polls some entries of its own short row, and all lanes
+ * together poll entries of the warp's first unfinished long row. No lane waits inside a round, so rows of one warp may depend on each
+ * other. The resident lanes cover a window of about 270,000 rows, which is wide enough for most patterns in their natural order. Factors,
+ * whose rows are long and depend on rows shortly before them, get a warp for each row instead. Rows of one thread block exchange their
+ * levels in shared memory. Blocks draw tickets (core/device/syncfree.cuh), so rows wait only for blocks that run.
+ * The search can end early, at a number of levels beyond which the caller needs no more.
+ *
+ * Wins: one pass, about the time of a solve. Loses: on stencils of many million rows, for which the window is narrow.
+ * Source: the waiting of [liu2017syncfree], with values as flags. Deterministic: levels are unique integers. If a search ends early, only
+ * that it does is deterministic. */
 #include "core/levels/kernels.h"
 
 #include "core/device/syncfree.cuh"
@@ -17,17 +18,17 @@
 
 namespace spti {
 
-enum { PLAIN_LEVEL_THREADS = 256, PLAIN_LEVEL_BLOCKS = 528, BATCH = 4, LANE_BLOCKS = 4 /* resident at once */, ROUNDS_TO_ENOUGH = 16 };
+enum { PLAIN_LEVEL_THREADS = 256, PLAIN_LEVEL_BLOCKS = 528, BATCH = 4, LANE_BLOCKS = 4 /* per multiprocessor */, ROUNDS_TO_ENOUGH = 16 };
 
 static int64_t level_blocks(int64_t count) { return (count + PLAIN_LEVEL_THREADS - 1) / PLAIN_LEVEL_THREADS; }
 
 SPTI_DEVICE int64_t plain_thread() { return int64_t(block_in_grid()) * PLAIN_LEVEL_THREADS + thread_in_block(); }
 
-/* ---- a push pattern turned ---- */
+/* ---- transposing the pattern of a push view ---- */
 
 SPTI_KERNEL(PLAIN_LEVEL_THREADS) turn_clear_kernel(spti_turn_args a) {
   const int64_t i = plain_thread();
-  if (i < a.view.n) store(a.count + i, -(a.view.head + a.view.tail)); /* the stored diagonal is counted too, below */
+  if (i < a.view.n) store(a.count + i, -(a.view.head + a.view.tail)); /* the next kernel counts stored diagonals, too */
 }
 
 SPTI_KERNEL(PLAIN_LEVEL_THREADS) turn_count_kernel(spti_turn_args a) {
@@ -53,10 +54,10 @@ SPTI_KERNEL(WALK_THREADS) turn_place_kernel(spti_turn_args a) {
 
 /* ---- the sweep ---- */
 
-/* A grid of limited size strides over all rows. */
+/* Threads of a grid that strides over all rows. */
 SPTI_DEVICE int64_t plain_threads() { return int64_t(blocks_per_grid()) * PLAIN_LEVEL_THREADS; }
 
-/* How many levels are enough, and the facts that this comes from. */
+/* Initialises the facts: how many levels are enough, and a copy of the facts of the panels that determine it. */
 SPTI_DEVICE void start_facts(const spti_levels_args &a) {
   const spti_row_panels_facts *from = a.panels;
   spti_row_panels_facts *to = &a.facts->panels;
@@ -90,32 +91,32 @@ SPTI_KERNEL(PLAIN_LEVEL_THREADS) levels_start_kernel(spti_levels_args a) {
   if (lane() == 0) red_max(&a.facts->longest, longest);
 }
 
-/* Levels of the block's own rows [low, low + rows) once more in shared memory, where a poll takes a quarter of the time. */
+/* A copy in shared memory of the levels of the block's own rows [low, low + rows), where a poll takes a quarter of the time. */
 struct near_levels {
   int32_t *level;
   int32_t low, rows;
-  int32_t enough; /* levels */
+  int32_t enough; /* number of levels at which the search ends */
 };
 
-/* Once there are enough levels, all waits end as if given up, but nothing is lost. */
+/* Once there are enough levels, the abort flag ends all waits; this is no lost dependency. */
 SPTI_DEVICE void publish_level(const spti_levels_args &a, const near_levels &near, int32_t row, int32_t level) {
   shared_store_relaxed(near.level + (row - near.low), level);
   store_relaxed(a.level + row, level);
   if (level + 1 >= near.enough) store_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT, 1);
 }
 
-/* Whole warp, where its rows are done or given up: most warps find as many levels counted already. */
+/* Whole warp, after its rows are done or given up. Most warps need no atomic operation, since the count is already high enough. */
 SPTI_DEVICE void count_levels(const spti_levels_args &a, int32_t own) {
   const int32_t levels = warp_max(own) + 1;
   if (lane() == 0 && levels > load_relaxed(&a.facts->count)) red_max(&a.facts->count, levels);
 }
 
-/* Whole warp: its rows need not be looked at any more. */
+/* Whole warp: has the search ended? */
 SPTI_DEVICE bool has_enough(const spti_levels_args &a, const near_levels &near) {
   return near.enough < INT32_MAX && any(load_relaxed(a.sync.control + SPTI_SYNCFREE_ABORT) != 0);
 }
 
-/* A row and where its first entry in solve order is; row -1: none. */
+/* A row, and the position of its first entry in solve order. row = -1: no row. */
 struct level_row {
   int64_t start;
   int32_t row, length;
@@ -131,17 +132,17 @@ SPTI_DEVICE level_row level_row_at(const spti_view &v, int64_t s, bool mine) {
   return r;
 }
 
-/* Some entries of a row that one lane polls together, each until it has come. Kept lean: all resident warps poll at once, and
- * what they do between two polls is taken from those that could go on. */
+/* BATCH entries of a row that one lane polls together, each until its level is known. All resident warps poll at once, so every
+ * instruction between two polls takes time from warps that could proceed: keep them few. */
 struct level_batch {
   const int32_t *at[BATCH];
-  int32_t seen[BATCH]; /* -1: not yet; 0 where there is no entry */
+  int32_t seen[BATCH]; /* level of the entry's column; -1: not yet known; 0: no entry */
 
   SPTI_DEVICE void clear() {
 #pragma unroll
     for (int b = 0; b < BATCH; b++) seen[b] = 0;
   }
-  /* Entries next, next + stride, ... of the row; returns the one after them. All columns are asked for before one is used. */
+  /* Takes entries next, next + stride, ... of the row and returns the entry after them. All columns are loaded before one is used. */
   SPTI_DEVICE int32_t fetch(const spti_levels_args &a, const near_levels &near, const level_row &r, int32_t next, int32_t stride) {
     int32_t column[BATCH];
     clear();
@@ -176,11 +177,11 @@ struct level_batch {
   }
 };
 
-/* A long row, polled by the whole warp. */
+/* A long row that is polled by the whole warp. */
 struct shared_row {
   level_row r;
   level_batch batch;
-  int32_t next, highest, level; /* of those that are done, the highest */
+  int32_t next, highest, level; /* level: the highest level of the long rows that are done */
 
   SPTI_DEVICE void start(const spti_levels_args &a, const near_levels &near, const level_row &mine, int from) {
     r.start = shfl(mine.start, from);
@@ -189,7 +190,7 @@ struct shared_row {
     highest = 0;
     next = batch.fetch(a, near, r, lane(), 32);
   }
-  /* One poll; true: the row is done. */
+  /* A round of polls. True: the row is done. */
   SPTI_DEVICE bool poll(const spti_levels_args &a, const near_levels &near, bool *moved) {
     bool done = batch.poll();
     if (done && next < r.length) {
@@ -206,7 +207,8 @@ struct shared_row {
   }
 };
 
-/* Called by the whole warp in every round; false: give up. Reported is the first row of a waiting lane, or else the shared one. */
+/* Limits the rounds of polls of a warp. False: give up. The row that is reported as lost is that of the first waiting lane, or else the
+ * warp's long row. */
 struct level_guard {
   spin_guard guard;
   int32_t rounds;
@@ -230,8 +232,8 @@ SPTI_DEVICE near_levels near_levels_of(const spti_levels_args &a, int32_t *level
   return {level, int32_t(a.view.backward ? a.view.n - first - rows : first), rows, load_const(&a.facts->enough)};
 }
 
-/* A lane to a row, but the warp to a long one. The host does not know whether there are long rows, so it launches the form without
- * them and one for them, and that which does not apply returns at once. */
+/* A lane for each row, but the whole warp for a long one. The host does not know whether there are long rows, so it launches the kernel
+ * without long rows and one of the kernels with them; the one that does not apply returns at once. */
 SPTI_DEVICE bool has_long_rows(const spti_levels_args &a) { return load_const(&a.facts->longest) > a.short_row; }
 
 template <bool WithLong>
@@ -281,7 +283,7 @@ levels_lanes_kernel(spti_levels_args a) {
   count_levels(a, level > shared.level ? level : shared.level);
 }
 
-/* A warp to a row. */
+/* A warp for each row. */
 SPTI_KERNEL(SPTI_LEVELS_WARP_THREADS) levels_warps_kernel(spti_levels_args a) {
   SPTI_SHARED(int32_t, near_level, SPTI_LEVELS_WARP_THREADS / 32);
   if (!has_long_rows(a)) return;

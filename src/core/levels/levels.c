@@ -1,28 +1,39 @@
-/* levels.c -- level sets in one sweep and one counting sort [anderson1989, saltz1990], and the statistics of liu2017syncfree Table III. */
-#include "core/base/sized.h"
+/* levels.c -- level sets on the host, by one sweep and one counting sort [anderson1989, saltz1990], and the statistics of Table III of
+ * [liu2017syncfree]. */
 #include "core/levels/levels.h"
 
 #include <string.h>
+
 #include <sptrsm_inspect.h>
 
+#include "core/base/sized.h"
 #include "core/context/alloc.h"
 #include "core/matrix/matrix.h"
 
-/* Fills level[] and returns the number of levels. */
+/* Pull view: the level of row i, from the levels of its columns. */
+static void pull_level(int32_t *level, const spti_view *v, int32_t i) {
+  int32_t own = level[i];
+  int64_t end = spti_view_end(v, i);
+  for (int64_t p = spti_view_begin(v, i); p < end; p++) own = level[v->idx[p]] >= own ? level[v->idx[p]] + 1 : own;
+  level[i] = own;
+}
+
+/* Push view: level[i] is final; raises the levels of the rows that depend on row i. */
+static void push_level(int32_t *level, const spti_view *v, int32_t i) {
+  int64_t end = spti_view_end(v, i);
+  for (int64_t p = spti_view_begin(v, i); p < end; p++)
+    if (level[v->idx[p]] <= level[i]) level[v->idx[p]] = level[i] + 1;
+}
+
+/* Computes level[i] of each row and returns the number of levels. */
 static int32_t sweep(const spti_view *v, int32_t *level) {
   int32_t count = 0;
   memset(level, 0, (size_t)v->n * sizeof *level);
   for (int32_t s = 0; s < v->n; s++) {
-    int32_t i = spti_view_line(v, s), own = level[i];
-    int64_t end = spti_view_end(v, i);
-    if (v->pull) {
-      for (int64_t p = spti_view_begin(v, i); p < end; p++) own = level[v->idx[p]] >= own ? level[v->idx[p]] + 1 : own;
-      level[i] = own;
-    } else {
-      for (int64_t p = spti_view_begin(v, i); p < end; p++)
-        if (level[v->idx[p]] <= own) level[v->idx[p]] = own + 1;
-    }
-    if (own >= count) count = own + 1;
+    int32_t i = spti_view_line(v, s);
+    if (v->pull) pull_level(level, v, i);
+    else push_level(level, v, i);
+    if (level[i] >= count) count = level[i] + 1;
   }
   return count;
 }

@@ -1,4 +1,4 @@
-/* levels.h -- level sets: level(i) = 1 + the highest level row i depends on, 0 without dependencies. */
+/* levels.h -- level sets on the host. level(i) = 1 + the highest level of the rows that row i depends on, and 0 without dependencies. */
 #ifndef SPTI_CORE_LEVELS_LEVELS_H
 #define SPTI_CORE_LEVELS_LEVELS_H
 
@@ -10,7 +10,7 @@ typedef struct {
   int32_t *order; /* [n]: rows by level, in solve order within a level */
 } spti_levels;
 
-/* From a host view of either orientation, O(n + nnz). End with spti_levels_free. */
+/* The level sets of a view in host memory, pull or push, in O(n + nnz) time. The caller frees them. */
 sptrsm_status spti_levels_build(spti_levels *out, const spti_view *);
 void spti_levels_free(spti_levels *);
 

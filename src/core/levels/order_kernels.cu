@@ -1,6 +1,7 @@
-/* level_order_kernels -- rows in the order of their levels, within a level in solve order. Of few levels by counting: how many rows of each
- * level every chunk of places has, where those of a level and chunk begin, and then each row's rank within its chunk. A warp ranks 32 rows
- * at a time by a vote on each bit of their levels. Else by a library's sort, with kernels around it. Deterministic. */
+/* order_kernels.cu -- orders rows by level, and within a level in solve order. If levels are few, by counting: the rows of each level in
+ * every chunk of positions, then the place at which the rows of each level and chunk begin, then the rank of each row in its chunk; a warp
+ * ranks 32 rows at a time by a ballot on each bit of their levels. If levels are many, by a sort of CUB with kernels before and after it.
+ * Deterministic. */
 #include "core/device/block_sum.cuh"
 #include "core/levels/kernels.h"
 
@@ -12,12 +13,12 @@ SPTI_DEVICE int32_t row_of_position(const spti_level_order_args &a, int64_t s) {
 
 /* ---- few levels ---- */
 
-/* What the warps of a block count of each level in turn: [level * ORDER_WARPS + warp]. */
+/* Rows of each level in each warp's share of the chunk: [level * ORDER_WARPS + warp]. */
 struct level_tally {
   int32_t *words; /* shared */
   SPTI_DEVICE int32_t *at(int32_t level, int32_t warp) const { return words + level * ORDER_WARPS + warp; }
 
-  /* Whole block: rows of each level in each warp's share of the chunk. */
+  /* Whole block: counts them. */
   SPTI_DEVICE void count(const spti_level_order_args &a) const {
     const int64_t first = int64_t(block_in_grid()) * SPTI_LEVEL_CHUNK + warp_in_block() * WARP_PLACES;
     for (int32_t w = thread_in_block(); w < a.count * ORDER_WARPS; w += ORDER_THREADS) shared_store(words + w, 0);
@@ -39,7 +40,7 @@ SPTI_KERNEL(ORDER_THREADS) level_count_kernel(spti_level_order_args a) {
   }
 }
 
-/* One block: counts to places. */
+/* One thread block: replaces the counts by the places at which their rows begin. */
 SPTI_KERNEL(STARTS_THREADS) level_starts_kernel(spti_level_order_args a) {
   const int32_t chunks = spti_level_chunks(a.n), words = a.count * chunks;
   int64_t before = 0, all;
@@ -53,7 +54,7 @@ SPTI_KERNEL(STARTS_THREADS) level_starts_kernel(spti_level_order_args a) {
   if (thread_in_block() == 0) store(a.ptr + a.count, a.n);
 }
 
-/* Whole warp: lanes whose level has the same bits. Rows that are not there have the level -1. */
+/* Whole warp: the lanes that have the same level as this one. Lanes without a row have level -1. */
 SPTI_DEVICE uint32_t lanes_alike(int32_t level, int32_t bits) {
   uint32_t alike = ballot(level >= 0);
   for (int32_t b = 0; b < bits; b++) {
@@ -90,7 +91,7 @@ SPTI_KERNEL(ORDER_THREADS) level_rank_kernel(spti_level_order_args a) {
   }
 }
 
-/* ---- many ---- */
+/* ---- many levels ---- */
 
 SPTI_DEVICE int64_t position() { return int64_t(block_in_grid()) * ORDER_THREADS + thread_in_block(); }
 

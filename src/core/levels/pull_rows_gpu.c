@@ -1,11 +1,13 @@
-/* pull_rows_gpu.c -- rows of a pull view packed by place; about two passes over the matrix. The host waits for nothing. */
-#include "core/context/alloc.h"
+/* pull_rows_gpu.c -- the rows of a pull view packed in a given order (gpu.h), in about two passes over the matrix. The host does not
+ * wait. */
 #include "core/base/carve.h"
+#include "core/context/alloc.h"
 #include "core/context/gpu.h"
-#include "core/levels/kernels.h"
 #include "core/levels/gpu.h"
+#include "core/levels/kernels.h"
 
-/* A lane's way is a chain of loads, as long as a row if ranks are looked for: few rows get more lanes than their average entries. */
+/* The work of a lane is a chain of loads, as long as a row if entries are ranked. Where rows are too few to fill the device, more lanes
+ * share a row than it has entries on average. */
 enum { DEVICE_LANES = 1 << 19 };
 static int32_t lanes_for(const spti_view *v) {
   int32_t lanes = spti_walk_lanes(v);
@@ -39,7 +41,7 @@ static size_t lay_out(spti_pull_rows *rows, void *memory, const spti_view *v) {
   return c.used;
 }
 
-/* What only packing needs, likewise. */
+/* The scratch memory of packing, likewise. */
 static size_t lay_out_scratch(spti_pull_rows_args *args, void *memory) {
   const int32_t n = args->view.n;
   spti_carver c = {.base = memory};
@@ -88,7 +90,7 @@ sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const spti_view *v, con
   return spti_pull_rows_create_sorted(out, v, context, order, 0);
 }
 
-/* Sorted rows are ranked by places once more, which costs less than to keep the ranks. */
+/* Sorted rows are ranked again, which costs less than keeping the ranks. */
 sptrsm_status spti_pull_rows_update(const spti_pull_rows *rows, const spti_view *v, const sptrsm_context *context) {
   spti_pull_rows_args args = {.view = *v, .order = rows->row};
   if (rows->sorted == 0) return fill(rows, v, context, rows->row, NULL, NULL);

@@ -1,5 +1,5 @@
-/* pull_rows_kernels -- rows of a pull view copied in the order of their places, columns replaced by places, and entries too put in the
- * order of their places if asked. Deterministic. */
+/* pull_rows_kernels.cu -- copies the rows of a pull view in the order of their places and replaces columns by their places; entries of
+ * short rows can be sorted by place. Deterministic. */
 #include "core/levels/kernels.h"
 
 #include "core/device/block_sum.cuh"
@@ -9,7 +9,7 @@ namespace spti {
 
 enum { COUNT_THREADS = 512 };
 
-/* A block to a chunk of places. */
+/* A thread block for each chunk of places. */
 SPTI_KERNEL(COUNT_THREADS) pull_rows_count_kernel(spti_pull_rows_args a) {
   const int64_t first = int64_t(block_in_grid()) * SPTI_PULL_ROWS_CHUNK;
   int64_t entries = 0, all;
@@ -30,7 +30,7 @@ SPTI_KERNEL(COUNT_THREADS) pull_rows_count_kernel(spti_pull_rows_args a) {
   if (thread_in_block() == 0) store(a.sums + block_in_grid(), int32_t(all));
 }
 
-/* A chunk's first sum is that of all chunks before it, which the block adds up once more. */
+/* A thread block for each chunk; it sums all chunks before its own itself. */
 SPTI_KERNEL(COUNT_THREADS) pull_rows_start_kernel(spti_pull_rows_args a) {
   const int64_t first = int64_t(block_in_grid()) * SPTI_PULL_ROWS_CHUNK;
   int64_t mine = 0, before, all;
@@ -54,7 +54,7 @@ struct pulled_row {
   int32_t t, length, target;
 };
 
-/* Entries of the row that stand before its entry e. Each lane looks at the whole row: for short rows that is less than a sort costs. */
+/* The rank of entry e among the row's entries by place. Each lane reads the whole row, which for short rows costs less than a sort. */
 SPTI_DEVICE int32_t rank_by_place(const spti_pull_rows_args &a, const pulled_row &r, int32_t e, int32_t step) {
   const int32_t own = load_const(a.place + load_const(a.view.idx + r.source + int64_t(e) * step));
   int32_t rank = 0;
@@ -69,7 +69,7 @@ template <typename T> SPTI_DEVICE void fill_diagonal(const spti_pull_rows_args &
   store(static_cast<T *>(a.diag) + t, a.view.unit ? one<T>() : pulled_value<T>(a.view, p));
 }
 
-/* There are as many threads as places, or more. */
+/* The grid has at least as many threads as places. */
 template <typename T> SPTI_KERNEL(WALK_THREADS) pull_rows_fill_kernel(spti_pull_rows_args a) {
   const spti_view &v = a.view;
   const int32_t step = v.backward ? -1 : 1;

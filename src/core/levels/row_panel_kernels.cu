@@ -1,14 +1,17 @@
-/* row_panel_kernels -- rows of a pull view cut into panels, runs of up to 64 places that are solved as one, and the levels of the panels.
+/* row_panel_kernels.cu -- cuts the rows of a pull view into panels, runs of up to 64 places that are solved together, and finds the levels
+ * of the panels.
  *
- * The cut: a panel ends when it has `rows` rows, or has `least` and the next row needs none of its rows. So factors with supernodes get
- * panels that follow these, and wide matrices get panels that need few others. Panels next to each other that need nothing before them
- * become one, if that has not too many rows: fewer panels, and no chain of them becomes longer. Where the panel that begins at place s
- * ends depends on s alone, so the ends are found for all places at once; which of them are taken is a chase from place 0. It is cut into
- * chunks: for each of the 64 places at which it may enter a chunk, where it leaves it and how many panels it passes; one thread then goes
- * from chunk to chunk. level(p) = 1 + the highest level of the panels that p needs, 1 without such, by the protocol of kernels.cu,
- * a block to a panel. A panel of a factor has up to hundreds of thousands of entries, in a few other panels: these are marked in a map in
- * shared memory before any is waited for, so that a hop is a poll of one word for each.
- * Deterministic: integers, and unique. */
+ * The cut. A panel ends when it has `rows` rows, or when it has `least` rows and the next row depends on none of them. So the panels of a
+ * factor follow its supernodes, and the panels of a wide matrix depend on few others. Neighbouring panels that depend on nothing before
+ * them are joined if the result has at most `rows` rows: this gives fewer panels and makes no chain of panels longer. The end of a panel
+ * depends only on the place at which it begins, so the ends for all places are computed in parallel. Then the panels are found by
+ * following the ends from place 0, in chunks: for each of the 64 places at which this path can enter a chunk, a thread computes where the
+ * path leaves it and how many panels it passes; after that one thread goes from chunk to chunk.
+ *
+ * The levels. level(p) = 1 + the highest level of the panels on which p depends, or 1 if there are none, by the protocol of kernels.cu with
+ * a thread block for each panel. A panel of a factor has up to hundreds of thousands of entries, but in few panels. The block marks
+ * these in a bit map in shared memory before it waits, so that a hop needs a poll of one word for each panel, not for each entry.
+ * Deterministic: the results are integers and do not depend on the schedule. */
 #include "core/levels/row_panel_kernels.h"
 
 #include "core/device/block_sum.cuh"
@@ -21,13 +24,13 @@ enum {
   CHAIN_CHUNKS = 128,
   PANEL_BATCH = 8,
   MOST_THREADS = 1024,
-  LEVEL_BLOCKS = 4224 /* resident at once, at most */,
-  SAMPLE_TIMES = 4 /* threads to a sampled panel, as these are few */
+  LEVEL_BLOCKS = 4224 /* thread blocks of the level kernel, about as many as can be resident */,
+  SAMPLE_TIMES = 4 /* a sampled panel gets this many times the threads, since sampled panels are few */
 };
 
 /* ---- cuts ---- */
 
-/* The places of the nearest and the farthest column that a row needs; -1 and INT32_MAX: none. */
+/* The places of the nearest and of the farthest column of a row's off-diagonal entries; -1 and INT32_MAX if it has none. */
 struct needed_places {
   int32_t nearest, farthest;
 };
@@ -43,10 +46,10 @@ SPTI_DEVICE int32_t places_of_chunk(const spti_row_panels_args &a, int32_t start
   return a.view.n - start < a.chunk ? a.view.n - start : a.chunk;
 }
 
-/* The rows behind some place, as far as the panels need them that begin there. */
+/* The rows after a place, as far as panels that begin in the chunk reach. */
 struct rows_ahead {
-  int32_t *nearest, *farthest, *hops; /* shared; hops: rows of the panel that would begin there, before any are joined */
-  int32_t start, left;                /* place of the first; rows from it on */
+  int32_t *nearest, *farthest, *hops; /* shared; hops: rows of the panel that begins at this place, before panels are joined */
+  int32_t start, left;                /* the first place; number of rows from it on */
 
   /* Whole block. */
   SPTI_DEVICE void find(const spti_row_panels_args &a, int32_t places) const {
@@ -67,7 +70,7 @@ struct rows_ahead {
     while (from < to && farthest[from] >= start + s) from++;
     return from == to;
   }
-  /* Rows of the panel that begins at s, with those behind it that are joined to it. */
+  /* Number of rows of the panel that begins at s, after following panels are joined to it. */
   SPTI_DEVICE int32_t joined(const spti_row_panels_args &a, int32_t s) const {
     int32_t end = s + hops[s];
     if (!need_nothing_before(s, s, end)) return end - s;
@@ -84,8 +87,8 @@ SPTI_DEVICE void clear_facts(spti_row_panels_facts *f) {
   store(&f->stored, 0.0);
 }
 
-/* Rows of the panel that would begin at each place -> panel; the ways through each chunk -> exits: panels * SPTI_ROW_PANEL_ROWS + places
- * of the next chunk that the last of them takes. */
+/* Writes to `panel` the number of rows of the panel that begins at each place, and to `exits` the paths through each chunk: number of
+ * panels * SPTI_ROW_PANEL_ROWS + number of places of the next chunk that the last panel covers. */
 SPTI_KERNEL(CUT_THREADS) row_panels_hops_kernel(spti_row_panels_args a) {
   SPTI_SHARED(int32_t, nearest, SPTI_ROW_PANEL_CHUNK + 2 * SPTI_ROW_PANEL_ROWS);
   SPTI_SHARED(int32_t, farthest, SPTI_ROW_PANEL_CHUNK + 2 * SPTI_ROW_PANEL_ROWS);
@@ -107,13 +110,13 @@ SPTI_KERNEL(CUT_THREADS) row_panels_hops_kernel(spti_row_panels_args a) {
   store(a.exits + int64_t(block_in_grid()) * SPTI_ROW_PANEL_ROWS + thread_in_block(), count * SPTI_ROW_PANEL_ROWS + at - places);
 }
 
-/* Where the chase enters a chunk, and after how many panels. */
+/* The place at which the path of panels enters a chunk, and the number of panels before it. */
 struct chunk_entry {
   int32_t at, count;
 };
 
-/* Whole block: the entries of chunks [first, last), of which visit(chunk, entry) tells one thread, and of the one behind them; `entry` is
- * that of the first. */
+/* Whole block: follows the path through chunks [first, last), beginning with `entry`. One thread calls visit(chunk, entry) for each chunk.
+ * Returns the entry of chunk `last`. */
 template <typename Visit>
 SPTI_DEVICE chunk_entry chase(const spti_row_panels_args &a, int32_t first, int32_t last, chunk_entry entry, Visit visit) {
   SPTI_SHARED(int32_t, exits, CHAIN_CHUNKS * SPTI_ROW_PANEL_ROWS);
@@ -140,7 +143,7 @@ SPTI_DEVICE void store_count(const spti_row_panels_args &a, int32_t count) {
   store(a.first + count, a.view.n);
 }
 
-/* One block, where there are so many chunks that not every one can look for its entry. */
+/* One thread block; used if there are too many chunks for every block to follow the path to its own chunk. */
 SPTI_KERNEL(CUT_THREADS) row_panels_chain_kernel(spti_row_panels_args a) {
   const chunk_entry end = chase(a, 0, spti_row_panels_chunks(a.view.n, a.chunk), {0, 0}, [&](int32_t chunk, chunk_entry entry) {
     store(a.entry + 2 * chunk, entry.at);
@@ -149,7 +152,7 @@ SPTI_KERNEL(CUT_THREADS) row_panels_chain_kernel(spti_row_panels_args a) {
   if (thread_in_block() == 0) store_count(a, end.count);
 }
 
-/* Whole block: of this one's chunk. */
+/* Whole block: the entry of its chunk. */
 SPTI_DEVICE chunk_entry own_entry(const spti_row_panels_args &a, int32_t chunks) {
   if (chunks > CHAIN_CHUNKS) return {load_const(a.entry + 2 * block_in_grid()), load_const(a.entry + 2 * block_in_grid() + 1)};
   const chunk_entry entry = chase(a, 0, block_in_grid(), {0, 0}, [](int32_t, chunk_entry) {});
@@ -158,10 +161,10 @@ SPTI_DEVICE chunk_entry own_entry(const spti_row_panels_args &a, int32_t chunks)
   return entry;
 }
 
-/* The chase once more, through each chunk: panel of each place, first place of each panel. */
+/* Follows the path once more in each chunk, for the panel of each place and the first place of each panel. */
 SPTI_KERNEL(CUT_THREADS) row_panels_place_kernel(spti_row_panels_args a) {
   SPTI_SHARED(int32_t, hops, SPTI_ROW_PANEL_CHUNK);
-  SPTI_SHARED(int32_t, begins, SPTI_ROW_PANEL_CHUNK); /* panels that begin in this chunk up to the place */
+  SPTI_SHARED(int32_t, begins, SPTI_ROW_PANEL_CHUNK); /* number of panels that begin in this chunk at or before the place */
   const int32_t start = block_in_grid() * a.chunk, places = places_of_chunk(a, start);
   const chunk_entry entry = own_entry(a, spti_row_panels_chunks(a.view.n, a.chunk));
   for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) hops[s] = load(a.panel + start + s);
@@ -181,11 +184,11 @@ SPTI_KERNEL(CUT_THREADS) row_panels_place_kernel(spti_row_panels_args a) {
   for (int32_t s = thread_in_block(); s < places; s += CUT_THREADS) store(a.panel + start + s, entry.count + begins[s] - 1);
 }
 
-/* ---- what a panel needs ---- */
+/* ---- the panels on which a panel depends ---- */
 
 struct panel_rows {
-  int32_t panel, first, rows; /* place of the first row, and how many */
-  int64_t begin, end;         /* entries */
+  int32_t panel, first, rows; /* place of its first row, number of rows */
+  int64_t begin, end;         /* its entries in the view */
 };
 
 SPTI_DEVICE panel_rows panel_rows_of(const spti_row_panels_args &a, int32_t p) {
@@ -194,22 +197,22 @@ SPTI_DEVICE panel_rows panel_rows_of(const spti_row_panels_args &a, int32_t p) {
   return {p, first, next - first, begin, load_const(a.view.ptr + (a.view.backward ? a.view.n - first : next))};
 }
 
-/* One bit for each of the panels [start, start + window) that stand before this one. */
+/* A bit for each panel of the window [start, start + count). */
 struct needed_map {
   int32_t *words; /* shared */
   int32_t start, count;
 
   SPTI_DEVICE int32_t word_count() const { return (count + 31) / 32; }
 
-  /* Many entries are in one panel: that its bit is there already is what most threads find. */
+  /* Most threads find the bit set already, since a panel has many entries in the same panel. */
   SPTI_DEVICE void mark(int32_t panel) const {
-    const uint32_t at = uint32_t(panel - start); /* of an earlier window: beyond count */
+    const uint32_t at = uint32_t(panel - start); /* a panel of another window gives a number beyond count */
     const int32_t bit = int32_t(1u << at % 32);
     if (at < uint32_t(count) && !(shared_load_relaxed(words + at / 32) & bit)) shared_red_or(words + at / 32, bit);
   }
 };
 
-/* Whole block; ends with a barrier. */
+/* Whole block: sets the bits of the panels in the window on which the panel depends. Ends with a barrier. */
 SPTI_DEVICE void mark_needed(const spti_row_panels_args &a, const panel_rows &r, const needed_map &map) {
   for (int32_t w = thread_in_block(); w < map.word_count(); w += threads_per_block()) shared_store(map.words + w, 0);
   syncthreads();
@@ -231,7 +234,7 @@ SPTI_DEVICE void mark_needed(const spti_row_panels_args &a, const panel_rows &r,
   syncthreads();
 }
 
-/* Whole block. visit(map) for one window of panels after the other. */
+/* Whole block: calls visit(map) for each window of panels before this one. */
 template <typename Visit> SPTI_DEVICE void each_needed_map(const spti_row_panels_args &a, const panel_rows &r, Visit visit) {
   SPTI_DYNAMIC_SHARED(int32_t, words);
   for (int32_t start = 0; start == 0 || start < r.panel; start += a.window) {
@@ -242,7 +245,7 @@ template <typename Visit> SPTI_DEVICE void each_needed_map(const spti_row_panels
   }
 }
 
-/* Whole block: panels in the map. */
+/* Whole block: the number of panels in the map. */
 SPTI_DEVICE int64_t count_needed(const needed_map &map) {
   int64_t mine = 0, total;
   for (int32_t w = thread_in_block(); w < map.word_count(); w += threads_per_block())
@@ -253,10 +256,10 @@ SPTI_DEVICE int64_t count_needed(const needed_map &map) {
 
 SPTI_DEVICE int64_t off_diagonal(const spti_view &v, int64_t entries, int32_t rows) { return entries - (v.head + v.tail) * int64_t(rows); }
 
-/* Not where few panels have so many entries that they are dense in any case: the facts say so with nothing sampled, too. */
+/* Samples nothing if the panels are so few for all entries that they are dense in any case: the test of levels_wanted holds then, too. */
 SPTI_KERNEL(MOST_THREADS) row_panels_sample_kernel(spti_row_panels_args a) {
   const int32_t count = load_const(&a.facts->count), sampled = count < a.samples ? count : a.samples;
-  const double pairs = 0.5 * count * (count + 1.0); /* at most, with each panel's own */
+  const double pairs = 0.5 * count * (count + 1.0); /* the most pairs of a panel and a panel that it depends on, or itself */
   if (block_in_grid() >= sampled || double(off_diagonal(a.view, a.view.nnz, a.view.n)) >= a.dense * pairs) return;
   const panel_rows r = panel_rows_of(a, int32_t(int64_t(block_in_grid()) * count / sampled));
   int64_t needed = 0;
@@ -283,7 +286,8 @@ SPTI_DEVICE int32_t await_level(const spti_row_panels_args &a, int32_t q, int32_
   return level;
 }
 
-/* Whole warp: the highest level of the panels in its share of the map, a lane to each panel of a word; words are dealt out in turn. */
+/* Whole warp: the highest level of the panels in its share of the map. Words are dealt to the warps in turn, and a lane waits for each
+ * panel of a word. */
 SPTI_DEVICE int32_t highest_needed(const spti_row_panels_args &a, const needed_map &map, int32_t row) {
   int32_t highest = 0;
   for (int32_t from = warp_in_block(); from < map.word_count(); from += 32 * warps_per_block()) {
@@ -304,7 +308,7 @@ SPTI_DEVICE bool levels_wanted(const spti_row_panels_args &a) {
   return a.dense == 0 || load_const(&f->stored) >= a.dense * (load_const(&f->needed) + load_const(&f->sampled));
 }
 
-/* Whole block. False: a level was lost. */
+/* Whole block: finds the level of panel p. False: a dependency was lost. */
 SPTI_DEVICE bool find_level(const spti_row_panels_args &a, int32_t p) {
   SPTI_SHARED(int32_t, highest, MOST_THREADS / 32);
   const panel_rows r = panel_rows_of(a, p);

@@ -1,14 +1,14 @@
-/* row_panels_gpu.c -- panels found on the device. The host waits once, for the number of panels and of their levels; auto's survey waits
- * for the level sets with them (core/select/survey_gpu.c). */
+/* row_panels_gpu.c -- see row_panels_gpu.h. The host waits once, for the numbers of panels and of their levels. The survey of `auto` waits
+ * for them and for the level sets of rows together (core/select/survey_gpu.c). */
 #include "core/levels/row_panels_gpu.h"
 
-#include "core/context/alloc.h"
 #include "core/base/carve.h"
+#include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/row_panel_kernels.h"
 
-/* One allocation. Returns its size. */
+/* All arrays in one allocation; returns its size. */
 static size_t lay_out(spti_row_panels_args *args, void *memory) {
   const int32_t n = args->view.n, most = spti_row_panels_most(n, args->least), chunks = spti_row_panels_chunks(n, args->chunk);
   spti_carver c = {.base = memory};
@@ -23,7 +23,7 @@ static size_t lay_out(spti_row_panels_args *args, void *memory) {
   return c.used;
 }
 
-/* Enough for a panel of average length to have few entries a thread. */
+/* Threads of a block: enough that a thread has at most 8 entries of a panel of average length. */
 static int32_t threads_for(const spti_view *v, int32_t rows) {
   const int64_t entries = v->nnz / v->n * rows;
   int32_t threads = 64;
@@ -31,7 +31,7 @@ static int32_t threads_for(const spti_view *v, int32_t rows) {
   return threads;
 }
 
-/* Small chunks keep more of a device busy, many take long to be chained. */
+/* Places of a chunk. Small chunks keep more of the device busy, but a single thread goes from chunk to chunk. */
 static int32_t chunk_for(int32_t n) {
   return n <= 1 << 15 ? SPTI_ROW_PANEL_CHUNK / 4 : n <= 1 << 16 ? SPTI_ROW_PANEL_CHUNK / 2 : SPTI_ROW_PANEL_CHUNK;
 }
@@ -59,9 +59,9 @@ sptrsm_status spti_row_panels_start(spti_row_panels *out, const spti_view *v, co
   out->level = args.level;
   out->facts = args.facts;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_cut_launch(&args, context->stream), "the cut into panels"));
-  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_levels_launch(&args, context->stream), "levels of panels"));
-fail:
+  SPTI_TRY_DONE(spti_gpu_check(spti_row_panels_cut_launch(&args, context->stream), "the cut into panels"));
+  SPTI_TRY_DONE(spti_gpu_check(spti_row_panels_levels_launch(&args, context->stream), "levels of panels"));
+done:
   if (status != SPTRSM_OK) spti_row_panels_free(out, context);
   return status;
 }

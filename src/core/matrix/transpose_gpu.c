@@ -2,7 +2,7 @@
  * bits on every run). */
 #include "core/context/alloc.h"
 #include "core/context/gpu_sparse.h"
-#include "core/device/launch.h"
+#include "core/device/convert.h"
 
 /* Pointers of both sides in 32 bits, as cuSPARSE wants them, and its buffer. */
 typedef struct {

@@ -3,7 +3,7 @@
 #ifndef SPTI_CORE_PLAN_METHOD_H
 #define SPTI_CORE_PLAN_METHOD_H
 
-#include "core/device/launch.h"
+#include "core/device/transfer.h"
 #include "core/plan/plan.h"
 
 /* What a method's `solve` works on: a row-major panel of right-hand sides in the memory of the plan's place,

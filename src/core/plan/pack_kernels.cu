@@ -7,7 +7,7 @@
  * accessed with lanes along its rows, and the tile is transposed in shared memory. So both sides are accessed in full
  * sectors, except where a row map scatters them. Deterministic. */
 #include "core/device/device.cuh"
-#include "core/device/launch.h"
+#include "core/plan/pack_kernels.h"
 
 namespace spti {
 

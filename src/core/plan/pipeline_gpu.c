@@ -6,9 +6,10 @@
  * scales, X itself is the panel, and there is no last pass. */
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
-#include "core/device/launch.h"
+#include "core/device/transfer.h"
 #include "core/plan/method.h"
 #include "core/plan/pack.h"
+#include "core/plan/pack_kernels.h"
 
 /* Panels up to this width are read and written in place whatever their layout. */
 enum { SPTI_NARROW_PANEL = 4 };

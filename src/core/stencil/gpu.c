@@ -1,4 +1,4 @@
-/* gpu.c -- see gpu.h. One row is looked at to guess a stencil, one pass over the pattern checks it. */
+/* gpu.c -- see gpu.h. The stencil is guessed from the last row; one pass over the pattern checks it. */
 #include "core/stencil/gpu.h"
 
 #include <string.h>
@@ -29,17 +29,17 @@ static sptrsm_status launch_check(const spti_view *v, const sptrsm_context *cont
   return SPTRSM_OK;
 }
 
-/* 0, or n - i of the first row that is not the stencil's. */
+/* *out = n - i for the first row i with an entry that is not in the stencil; 0 if there is none. */
 static sptrsm_status find_strange(int32_t *out, const spti_view *v, const sptrsm_context *context, const spti_stencil *s) {
   static const int32_t none = 0;
   int32_t *strange, found;
   SPTI_TRY(spti_alloc(context, &strange, 1, sizeof *strange, "stencil check"));
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_gpu_copy(context, strange, sizeof none, &none, sizeof none, sizeof none, 1, SPTI_TO_DEVICE));
-  SPTI_TRY_GOTO(launch_check(v, context, s, strange, NULL));
-  SPTI_TRY_GOTO(spti_gpu_fetch(context, &found, strange, sizeof *strange));
+  SPTI_TRY_DONE(spti_gpu_copy(context, strange, sizeof none, &none, sizeof none, sizeof none, 1, SPTI_TO_DEVICE));
+  SPTI_TRY_DONE(launch_check(v, context, s, strange, NULL));
+  SPTI_TRY_DONE(spti_gpu_fetch(context, &found, strange, sizeof *strange));
   *out = found;
-fail:
+done:
   spti_free(context, strange);
   return status;
 }

@@ -1,11 +1,12 @@
-/* host.c -- sptrsm_matrix_stencil: what stencil a pattern in host memory shows. */
+/* host.c -- sptrsm_matrix_stencil: finds the stencil and the grid of a pattern on the host. */
 #include <stdio.h>
+
 #include <sptrsm_inspect.h>
 
 #include "core/matrix/matrix.h"
 #include "core/stencil/stencil.h"
 
-/* Lines whose entries stand behind them are those of an upper triangle by rows, or of a lower one by columns. */
+/* Do lines have their off-diagonal entries before the diagonal? So do the rows of a lower and the columns of an upper triangle. */
 static bool points_back(const spti_view *v) { return v->pull != v->backward; }
 
 static int64_t neighbour_of(const spti_stencil *s, const int8_t offset[3], int64_t point) {

@@ -1,5 +1,5 @@
-/* stencil_kernels -- is a matrix what a stencil on a grid makes? A thread per row walks the offsets and its entries side by side, both in
- * solve order: an entry that no offset takes is none of the stencil's. */
+/* kernels.cu -- see kernels.h. To check a stencil, the thread of a row goes through the stencil's offsets and the row's entries together,
+ * both in solve order; an entry that no offset matches is not in the stencil. */
 #include "core/stencil/kernels.h"
 
 #include "core/device/device.cuh"

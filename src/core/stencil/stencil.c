@@ -1,4 +1,4 @@
-/* stencil.c -- the stencils of structured problems [chen2023structured]: names, offsets, and what a row tells of them. */
+/* stencil.c -- the stencils of structured problems [chen2023structured]: names, offsets, and the stencil that fits a row. */
 #include "core/stencil/stencil.h"
 
 #include <stdlib.h>
@@ -19,15 +19,13 @@ static bool has_point(const spti_stencil *s, int x, int y, int z) {
 
 int spti_stencil_offsets(int8_t offsets[SPTI_STENCIL_ENTRIES][3], const spti_stencil *s) {
   int count = 0;
-  for (int z = -2; z <= 0; z++)
-    for (int y = -2; y <= 2; y++)
-      for (int x = -2; x <= 2; x++) {
-        const bool before = z < 0 || (z == 0 && (y < 0 || (y == 0 && x < 0)));
-        if (!before || !has_point(s, x, y, z)) continue;
-        offsets[count][0] = (int8_t)x;
-        offsets[count][1] = (int8_t)y;
-        offsets[count++][2] = (int8_t)z;
-      }
+  for (int at = 0; at < 5 * 5 * 2 + 5 * 2 + 2; at++) { /* the points before the centre of a cube of 5 x 5 x 5 */
+    const int x = at % 5 - 2, y = at / 5 % 5 - 2, z = at / 25 - 2;
+    if (!has_point(s, x, y, z)) continue;
+    offsets[count][0] = (int8_t)x;
+    offsets[count][1] = (int8_t)y;
+    offsets[count++][2] = (int8_t)z;
+  }
   return count;
 }
 
@@ -74,9 +72,9 @@ sptrsm_status spti_stencil_named(spti_stencil *out, const char *name, const int6
   return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown stencil \"%.32s\"; known are D2N5, D2N9, D3N7, D3N13, D3N27, D3N33", name);
 }
 
-/* ---- by the last row ---- */
+/* ---- from the last row ---- */
 
-/* Does the last point of the grid need just these? */
+/* Does the last point of the grid have exactly these distances? */
 static bool is_last_row(const spti_stencil *s, const int32_t *distance, int count) {
   int8_t at[SPTI_STENCIL_ENTRIES][3];
   const int64_t X = s->grid[0], Y = s->grid[1], Z = s->grid[2];
@@ -89,7 +87,8 @@ static bool is_last_row(const spti_stencil *s, const int32_t *distance, int coun
   return left == 0;
 }
 
-/* The distances of a line and of a plane, at their places in the last row: none if the row is too short to have them. */
+/* Takes X and X Y from the distances of the neighbouring grid line and plane, whose positions in the last row are known for each kind. A
+ * row too short to have them means a grid of one line or one plane. */
 static bool try_kind(spti_stencil *out, int kind, int32_t n, const int32_t *distance, int count) {
   spti_stencil s = {.name = kinds[kind].name, .cube = kinds[kind].cube, .far = kinds[kind].far};
   const int line = s.far ? 2 : 1, plane = s.cube ? (s.far ? 5 : 3) : (s.far ? 4 : 2);

@@ -1,6 +1,6 @@
-/* two_blocks_kernels -- the first filling of two work blocks (core/two_blocks/two_blocks.cuh). Deterministic. */
+/* kernels.cu -- see kernels.h. Deterministic. */
 #include "core/device/device.cuh"
-#include "core/device/launch.h"
+#include "core/two_blocks/kernels.h"
 
 namespace spti {
 

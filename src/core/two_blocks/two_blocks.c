@@ -4,7 +4,7 @@
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 
-static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* of one work block */
+static const int64_t PANEL_BYTES = (int64_t)1 << 31; /* limit of one work block */
 enum { PANEL_MOST = 512, PANEL_LEAST = 32 };
 enum { LD_MOST = INT32_MAX / 16 }; /* values of any type in a row of less than 2^31 bytes */
 
@@ -17,7 +17,7 @@ int32_t spti_two_blocks_panel(const sptrsm_plan *plan) {
   return want < PANEL_LEAST ? PANEL_LEAST : (int32_t)want;
 }
 
-/* Rows of the work blocks begin at sectors of memory; one or two right-hand sides share them. */
+/* Rows of the work blocks begin at memory sectors, except rows of one or two right-hand sides, of which several share a sector. */
 static int64_t ld_of(int32_t panel) { return panel <= 2 ? panel : ((int64_t)panel + 3) / 4 * 4; }
 
 static sptrsm_status block_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int64_t ld) {
@@ -34,7 +34,7 @@ static int32_t *control_of(const spti_two_blocks *w, const sptrsm_plan *plan) {
   return (int32_t *)((char *)w->memory + 2 * (size_t)w->rows * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype));
 }
 
-/* Fills the work blocks: when they are new, and after a solve that did not come to its end. */
+/* Fills the work blocks when they are new and after a solve that lost a dependency. */
 static sptrsm_status make_whole(spti_two_blocks *w, const sptrsm_plan *plan) {
   int32_t *control = control_of(w, plan);
   const spti_two_blocks_args args = {control, w->memory, ((char *)control - (char *)w->memory) / (int64_t)sizeof(int64_t)};
@@ -69,6 +69,6 @@ void spti_two_blocks_free(void *work, const sptrsm_plan *plan) {
 
 sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *w, const sptrsm_plan *plan) {
   if (w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
-  *out = (spti_syncfree){.control = control_of(w, plan), .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit};
+  *out = spti_gpu_syncfree(plan->context, control_of(w, plan));
   return SPTRSM_OK;
 }

@@ -1,20 +1,21 @@
-/* two_blocks.cuh -- two work blocks of values that are their own flags (core/device/syncfree.cuh): a solve that goes through one of them fills
- * the other with sentinels, so that no solve waits for a filling of its own.
+/* two_blocks.cuh -- two work blocks whose values are their own flags (core/device/syncfree.cuh). A solve publishes its solutions in one of
+ * them and fills the other with sentinels for the next solve, so that no solve has to fill a block first.
  *
- * Which is which is the sign of the ticket word. The thread block that draws the last ticket turns it over and sets the count back to
- * zero, so that the next launch, also of a captured graph, finds everything in place. A dirty width per block says how far it was
- * written.
- * Lost dependency: what was given up is left unsolved, and unfilled perhaps. The abort flag then stays up, every later solve reports the
- * loss again, until spti_two_blocks_start_launch makes the blocks whole. */
+ * The sign of the ticket word says which of the two blocks the present solve uses. The thread block that draws the last ticket inverts
+ * the sign and sets the count back to zero, so that the next launch finds everything in place, also if it is a captured graph. A dirty
+ * width for each block says how many of its columns were written.
+ * After a lost dependency some rows are unsolved and some words may be unfilled. The abort flag then stays raised, and every later
+ * solve reports the loss again until spti_two_blocks_start_launch has filled both blocks anew. */
 #ifndef SPTI_CORE_TWO_BLOCKS_TWO_BLOCKS_CUH
 #define SPTI_CORE_TWO_BLOCKS_TWO_BLOCKS_CUH
 
 #include "core/device/syncfree.cuh"
+#include "core/two_blocks/kernels.h"
 
 namespace spti {
 
-/* One thread of a block: the ticket word; without its sign, the block's number. The first one marks this solve's work block as
- * dirty, and says again what an earlier solve lost; the last one turns the word over. */
+/* One thread of a block: draws the ticket word, which is the block's number and, in its sign, the work block. The first drawer marks this
+ * solve's work block as dirty and reports a loss of an earlier solve again; the last one inverts the sign. */
 SPTI_DEVICE int32_t draw_ticket(const spti_syncfree &s, int32_t width) {
   const int32_t word = fetch_add(s.control + SPTI_SYNCFREE_TICKET, 1), number = word & INT32_MAX;
   if (number == blocks_per_grid() - 1) store_relaxed(s.control + SPTI_SYNCFREE_TICKET, word < 0 ? 0 : INT32_MIN);
@@ -27,15 +28,16 @@ SPTI_DEVICE int32_t draw_ticket(const spti_syncfree &s, int32_t width) {
 
 template <typename T> struct two_blocks {
   T *now, *other;
-  int32_t dirty; /* columns of the other one that have to be filled */
+  int32_t dirty; /* columns of `other` that must be filled */
 
-  /* Of `size` values each, one after the other. */
+  /* `size`: values of each block; `word`: from draw_ticket. */
   SPTI_DEVICE two_blocks(const spti_syncfree &s, void *work, int64_t size, int32_t word) {
     now = (T *)work + (word < 0 ? size : 0);
     other = (T *)work + (word < 0 ? 0 : size);
     dirty = load_relaxed(s.control + SPTI_TWO_BLOCKS_DIRTY + !(word < 0));
   }
-  /* Where the columns end that a tile [first, end) has to fill: those of a wider solve are the last tile's, that ends at `width`. */
+  /* The end of the columns that the tile [first, end) must fill. If an earlier solve was wider, its columns beyond `width` belong to the
+   * last tile. */
   SPTI_DEVICE int32_t fill_end(int32_t end, int32_t width) const { return end < width && end < dirty ? end : dirty; }
 };
 

@@ -10,7 +10,7 @@
 
 #include "core/context/alloc.h"
 #include "core/context/gpu_sparse.h"
-#include "core/device/launch.h"
+#include "core/device/convert.h"
 #include "core/plan/method.h"
 
 typedef struct {

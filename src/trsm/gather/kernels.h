@@ -3,7 +3,12 @@
 #ifndef SPTI_TRSM_GATHER_KERNELS_H
 #define SPTI_TRSM_GATHER_KERNELS_H
 
-#include "core/device/launch.h"
+#include <sptrsm.h>
+
+#include "core/device/host_device.h"
+#include "core/device/syncfree.h"
+#include "core/device/transfer.h"
+#include "core/two_blocks/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

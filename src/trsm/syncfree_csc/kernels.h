@@ -3,7 +3,8 @@
 #ifndef SPTI_TRSM_SYNCFREE_CSC_KERNELS_H
 #define SPTI_TRSM_SYNCFREE_CSC_KERNELS_H
 
-#include "core/device/launch.h"
+#include "core/device/host_device.h"
+#include "core/device/syncfree.h"
 #include "core/matrix/view.h"
 
 #ifdef __cplusplus

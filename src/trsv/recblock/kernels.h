@@ -4,7 +4,9 @@
 #ifndef SPTI_TRSV_RECBLOCK_KERNELS_H
 #define SPTI_TRSV_RECBLOCK_KERNELS_H
 
-#include "core/device/launch.h"
+#include "core/device/host_device.h"
+#include "core/device/syncfree.h"
+#include "core/device/transfer.h"
 #include "core/matrix/view.h"
 #include "trsv/recblock/partition.h"
 

@@ -3,7 +3,8 @@
 #ifndef SPTI_TRSV_SYNCFREE_CSR_KERNELS_H
 #define SPTI_TRSV_SYNCFREE_CSR_KERNELS_H
 
-#include "core/device/launch.h"
+#include "core/device/syncfree.h"
+#include "core/device/transfer.h"
 #include "core/matrix/view.h"
 
 #ifdef __cplusplus

@@ -4,7 +4,6 @@
 #ifndef SPTI_TRSV_TILES_PART_KERNELS_H
 #define SPTI_TRSV_TILES_PART_KERNELS_H
 
-#include "core/device/launch.h"
 #include "trsv/tiles/tiles.h"
 
 #ifdef __cplusplus

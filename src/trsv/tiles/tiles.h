@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "core/device/launch.h"
+#include "core/device/host_device.h"
 #include "core/matrix/view.h"
 
 enum { SPTI_TILE = 16, SPTI_TILE_COO_MOST = 12, SPTI_TILE_SPILL_MOST = 4, SPTI_TILE_EMPTY = 0xf0 };

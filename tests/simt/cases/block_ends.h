@@ -1,19 +1,19 @@
-/* block_ends.h -- right-hand sides and solutions as a caller may have them, in any layout, permuted, scaled, in place; and as the oracle
- * wants them. */
+/* block_ends.h -- a caller's blocks of right-hand sides and solutions, in any layout, permuted, scaled, in place; and the same values
+ * row-major and unpermuted, for the residual. */
 #ifndef TESTS_SIMT_CASES_BLOCK_ENDS_H
 #define TESTS_SIMT_CASES_BLOCK_ENDS_H
 
-#include "core/device/launch.h"
+#include "core/device/transfer.h"
 #include "simt/cases/problem.h"
 
-/* B where the caller has it, and X as the oracle wants it: row-major, ld = width. */
+/* The caller's B and X; solution() has X row-major with ld = width. */
 template <typename T> struct block_ends {
   std::vector<T> B, X, plain; /* plain: alpha B, permuted and scaled, row-major */
   std::vector<int32_t> map;
   std::vector<double> scale;
   spti_transfer t = {};
 
-  /* Case: n, width, and what is true of columns (B and X are column-major), in_place, permuted, scaled. */
+  /* Case has n, width and the flags columns (B and X are column-major), in_place, permuted, scaled. */
   template <typename Case> block_ends(const Case &c, uint64_t seed) {
     const int64_t padding = int64_t(seed % 3), width = c.width, n = c.n;
     const int64_t row_stride = c.columns ? 1 : width + padding, col_stride = c.columns ? n + padding : 1;

@@ -1,9 +1,10 @@
-/* Packing, unpacking and the D of LDL' on the emulator, beside plain loops. */
+/* pack.cpp -- packing, unpacking and solving with the D of LDL' on the emulator, against plain loops. */
 #include <criterion/criterion.h>
 
 #include <algorithm>
 
-#include "core/device/launch.h"
+#include "core/device/convert.h"
+#include "core/plan/pack_kernels.h"
 #include "simt/cases/problem.h"
 #include "simt/emulator/simt.h"
 
@@ -75,7 +76,7 @@ template <typename T> static void check_pack(const pack_case &c, uint64_t seed) 
   const int error = c.to_work ? spti_pack_launch(&a, dtype_of<T>::value, nullptr) : spti_unpack_launch(&a, dtype_of<T>::value, nullptr);
   cr_assert_eq(error, 0, "%s: %s", simt::error().c_str(), c.name().c_str());
 
-  std::vector<T> rest = c.to_work ? work : block; /* what the kernel had no business to touch */
+  std::vector<T> rest = c.to_work ? work : block; /* memory that the kernel must not write */
   for (int64_t i = 0; i < c.n; i++) {
     const int64_t from = c.map && c.convention == SPTRSM_GATHER ? map[size_t(i)] : i,
                   to = c.map && c.convention == SPTRSM_SCATTER ? map[size_t(i)] : i;
@@ -161,7 +162,7 @@ static float conjugate(float v) { return v; }
 static double conjugate(double v) { return v; }
 template <typename R> static std::complex<R> conjugate(std::complex<R> v) { return std::conj(v); }
 
-/* abs(w_i - (op(D) x)_i) against the terms it is made of. */
+/* abs(w_i - (op(D) x)_i) relative to the sum of its terms. */
 template <typename T>
 static void check_diagonal(const spti_diagonal_args &a, const std::vector<T> &D, const std::vector<T> &sub, const std::vector<T> &x,
                            const std::vector<T> &w, const char *name) {
@@ -199,11 +200,11 @@ template <typename T> static void check_diagonals(const char *name) {
         std::vector<T> D = random_block<T>(n, seed), sub(size_t(n), T(0)), W = random_block<T>(n * ld, seed + 1);
         const std::vector<T> before = W, off = random_block<T>(n, seed + 2);
         for (int32_t i = 0; i < n; i++) D[size_t(i)] += T(D[size_t(i)] == T(0) ? 2 : 0);
-        for (int32_t i = 0; i + 1 < n; i += 2 + i % 3) { /* pivots as Bunch and Kaufman choose them: small beside the coupling */
+        for (int32_t i = 0; i + 1 < n; i += 2 + i % 3) { /* 2x2 blocks as Bunch and Kaufman choose them: small pivots */
           sub[size_t(i)] = off[size_t(i)] + T(typename dtype_of<T>::real(off[size_t(i)] == conjugate(off[size_t(i)]) ? 3 : 2));
           D[size_t(i)] *= T(0.25);
           D[size_t(i + 1)] *= T(0.25);
-          if (i % 4 == 3) sub[size_t(i)] *= T(1e-25f); /* and now and then a pair that hardly is one */
+          if (i % 4 == 3) sub[size_t(i)] *= T(1e-25f); /* and some blocks with a tiny coupling */
         }
         const bool pairs = variant & 1;
         const spti_diagonal_args a = {

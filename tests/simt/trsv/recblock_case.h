@@ -2,7 +2,7 @@
 #ifndef TESTS_SIMT_TRSV_RECBLOCK_CASE_H
 #define TESTS_SIMT_TRSV_RECBLOCK_CASE_H
 
-#include "core/device/launch.h"
+#include "core/device/transfer.h"
 #include "core/matrix/view.h"
 
 #ifdef __cplusplus

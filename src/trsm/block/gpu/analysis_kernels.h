@@ -5,7 +5,6 @@
 #ifndef SPTI_TRSM_BLOCK_GPU_ANALYSIS_KERNELS_H
 #define SPTI_TRSM_BLOCK_GPU_ANALYSIS_KERNELS_H
 
-#include "core/device/launch.h"
 #include "core/matrix/view.h"
 
 #ifdef __cplusplus

@@ -10,7 +10,12 @@
 #ifndef SPTI_TRSM_BLOCK_GPU_KERNELS_H
 #define SPTI_TRSM_BLOCK_GPU_KERNELS_H
 
-#include "core/device/launch.h"
+#include <sptrsm.h>
+
+#include "core/device/host_device.h"
+#include "core/device/syncfree.h"
+#include "core/device/transfer.h"
+#include "core/two_blocks/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

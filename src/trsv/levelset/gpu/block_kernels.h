@@ -3,7 +3,10 @@
 #ifndef SPTI_TRSV_LEVELSET_GPU_BLOCK_KERNELS_H
 #define SPTI_TRSV_LEVELSET_GPU_BLOCK_KERNELS_H
 
-#include "core/device/launch.h"
+#include <sptrsm.h>
+
+#include "core/device/host_device.h"
+#include "core/device/transfer.h"
 
 #ifdef __cplusplus
 extern "C" {

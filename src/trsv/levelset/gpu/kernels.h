@@ -2,7 +2,9 @@
 #ifndef SPTI_TRSV_LEVELSET_GPU_KERNELS_H
 #define SPTI_TRSV_LEVELSET_GPU_KERNELS_H
 
-#include "core/device/launch.h"
+#include <sptrsm.h>
+
+#include "core/device/transfer.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,9 +3,9 @@
 #define SPTI_TRSV_STRUCTGRID_LINES_LINES_H
 
 #include "core/base/carve.h"
+#include "core/device/transfer.h"
 #include "core/plan/plan.h"
 #include "core/stencil/stencil.h"
-#include "core/device/launch.h"
 
 typedef struct {
   int32_t stream, by_line, acquire, warps, clock; /* map, state, poll; warps of a plane; count cycles */

@@ -10,7 +10,9 @@
 #ifndef SPTI_TRSV_STRUCTGRID_PENCILS_KERNELS_H
 #define SPTI_TRSV_STRUCTGRID_PENCILS_KERNELS_H
 
-#include "core/device/launch.h"
+#include "core/device/host_device.h"
+#include "core/device/syncfree.h"
+#include "core/device/transfer.h"
 #include "core/stencil/stencil.h"
 
 #ifdef __cplusplus

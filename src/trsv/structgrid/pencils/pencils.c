@@ -4,6 +4,7 @@
 #include "core/base/carve.h"
 #include "core/context/gpu.h"
 #include "core/plan/method.h"
+#include "core/plan/pack_kernels.h"
 #include "trsv/structgrid/pencils/kernels.h"
 
 static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* of a block of right-hand sides */

@@ -3,7 +3,7 @@
 #ifndef SPTI_TRSV_STRUCTGRID_PENCILS_PENCILS_H
 #define SPTI_TRSV_STRUCTGRID_PENCILS_PENCILS_H
 
-#include "core/device/launch.h"
+#include "core/device/transfer.h"
 #include "core/plan/plan.h"
 #include "core/stencil/stencil.h"
 

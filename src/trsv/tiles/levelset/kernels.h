@@ -2,7 +2,8 @@
 #ifndef SPTI_TRSV_TILES_LEVELSET_KERNELS_H
 #define SPTI_TRSV_TILES_LEVELSET_KERNELS_H
 
-#include "core/device/launch.h"
+#include "core/device/syncfree.h"
+#include "core/device/transfer.h"
 #include "trsv/tiles/arrays.h"
 
 #ifdef __cplusplus
