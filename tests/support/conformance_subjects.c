@@ -1,4 +1,4 @@
-/* conformance_subjects.c -- the list is the registry's; forms are added by hand. */
+/* conformance_subjects.c -- all methods of the registry, and variants listed here. */
 #include "support/conformance_subjects.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 enum { SUBJECTS_MAX = 64 };
 
-/* Of GPU methods; NULL ends the list. */
+/* Variants of GPU methods; NULL ends the list. */
 static const char *const forms[] = {
     "syncfree-csc:ready=1,split=1,segment=1,gather=1,share=1",
     "syncfree-csc:two=0",
@@ -36,15 +36,15 @@ static const char *const forms[] = {
     NULL,
 };
 
-/* No multiple of 2 or 3, by which systems are numbered: else a method would see some types with one operation only. On the emulator of
- * tests/simt fewer by far. */
+/* Shares are no multiples of 2 or 3, since otherwise, by the numbering of systems, a method would run some types with one operation only.
+ * The emulator of tests/simt runs far fewer systems. */
 #if defined(SPTI_SIMT)
 enum { GPU_SHARE = 101, FORM_SHARE = 401 };
 #else
 enum { GPU_SHARE = 5, FORM_SHARE = 23 };
 #endif
 #if defined(__SANITIZE_ADDRESS__)
-enum { HOST_SHARE = 5 }; /* slow there */
+enum { HOST_SHARE = 5 }; /* AddressSanitizer is slow */
 #else
 enum { HOST_SHARE = 1 };
 #endif

@@ -1,5 +1,5 @@
-/* conformance_subjects.h -- what the conformance tests are run for: every registered method of a place, and some forms of methods that
- * their analysis would not choose for small systems. Each test runs once for each, in a process of its own. */
+/* conformance_subjects.h -- the methods for which the conformance tests run: every registered method of a place, and some variants of
+ * methods that their analysis would not choose for small systems. Each test runs once for each of them, in a process of its own. */
 #ifndef TESTS_SUPPORT_CONFORMANCE_SUBJECTS_H
 #define TESTS_SUPPORT_CONFORMANCE_SUBJECTS_H
 
@@ -13,13 +13,13 @@
 typedef struct {
   char name[64]; /* method[:variant] */
   int number;
-  int share; /* takes one system in so many */
+  int share; /* it runs one system in this many */
   bool deterministic;
 } subject;
 
 struct criterion_test_params conformance_subjects(sptrsm_place, bool deterministic_only);
 
-/* On a GPU, where a plan costs launches and waits, a method takes every fifth system, a form fewer, each subject others. */
+/* On a GPU, where plans are expensive, a method runs every fifth system and a variant fewer; each subject runs other systems. */
 static inline bool left_to_others(const subject *s, int system_number) { return (system_number + s->number) % s->share != 0; }
 
 #endif

@@ -1,11 +1,12 @@
-/* device_view.h -- a test system opened on a device, with the view that a test wants of it in both places. Included once per test. */
+/* device_view.h -- a test system on a device, with views of it in both places. Its functions are static: to be included in one file of a
+ * test. */
 #ifndef TESTS_SUPPORT_DEVICE_VIEW_H
 #define TESTS_SUPPORT_DEVICE_VIEW_H
 
 #include <criterion/criterion.h>
 
-#include "support/oracle.h"
 #include "core/plan/plan.h"
+#include "support/oracle.h"
 
 #define ok(call)                                                                                                                           \
   do {                                                                                                                                     \
@@ -26,7 +27,7 @@ static inline void take_views(opened *o, spti_orientation orientation) {
   cr_assert_eq(o->plan->view.pull, orientation == SPTI_PULL);
 }
 
-/* Any method will do: its plan is given the view that is wanted. */
+/* The method does not matter, since the plan's view is replaced by the wanted one. */
 static opened open_system(const test_system *system, spti_orientation orientation) {
   opened o;
   sptrsm_options options;

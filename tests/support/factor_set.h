@@ -22,7 +22,7 @@ bool is_single(sptrsm_dtype);
 bool is_complex(sptrsm_dtype);
 double complex get(const void *p, int64_t i, sptrsm_dtype);
 void put(void *p, int64_t i, sptrsm_dtype, double complex);
-double complex number(sptrsm_dtype); /* random, one that the type represents; every run draws the same */
+double complex number(sptrsm_dtype); /* random and exact in the type; every run draws the same numbers */
 
 /* ---- factor sets ---- */
 
@@ -58,7 +58,7 @@ typedef struct {
 enum { RECIPES = 7 };
 extern const recipe recipes[RECIPES];
 
-/* Draws pattern, numbers and permutations. The set points into itself: do not copy it. */
+/* Draws pattern, values and permutations. The set has pointers into itself: do not copy it. */
 void build_factor_set(factor_set *, const recipe *, sptrsm_dtype);
 
 #endif

@@ -76,7 +76,7 @@ static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, in
     if (i % side > 0 && side > 1) columns[count++] = i - 1;
     break;
   case TEST_RANDOM:
-    for (int32_t j = 0; j < i; j++) /* few of many columns without a sort; row i picks each with probability 4 / i */
+    for (int32_t j = 0; j < i; j++) /* row i takes each column with probability 4 / i */
       if (test_random_below(r, i) < 4) columns[count++] = j;
     break;
   case TEST_LAYERED:
@@ -263,14 +263,14 @@ bool test_block_same_bits(const test_block *a, const test_block *b) {
   return true;
 }
 
-/* ---- judgement ---- */
+/* ---- residual ---- */
 
 /* The sums of one element: residual r and magnitudes m = |op(T)| |x|. */
 typedef struct {
   long double re, im, magnitude;
 } sums;
 
-/* |re + i im|; no range to guard in long double, and hypotl takes ten times as long. */
+/* |re + i im|; long double cannot overflow here, and hypotl takes ten times as long. */
 static long double magnitude(long double re, long double im) { return im == 0 ? fabsl(re) : sqrtl(re * re + im * im); }
 
 /* Adds op(T)(i,:) times X for the entries of T; sums row-major, n x nrhs. */
@@ -320,7 +320,7 @@ double test_residual(const test_system *system, sptrsm_op op, const double alpha
   for (int32_t i = 0; i < n; i++)
     for (int64_t k = 0; k < nrhs; k++) {
       double *at = x + 3 * (i * nrhs + k), re, im;
-      if (k == skip) continue; /* may hold NaN, which is slow */
+      if (k == skip) continue; /* may have NaNs, which are slow */
       test_block_get(&at[0], &at[1], X, i, k);
       at[2] = (double)magnitude(at[0], at[1]);
       test_block_get(&re, &im, B, i, k);
@@ -339,7 +339,7 @@ double test_residual(const test_system *system, sptrsm_op op, const double alpha
       long double residual = magnitude(e->re, e->im), bound = (length[i] + 1) * u * e->magnitude;
       double ratio = residual == 0 ? 0 : (double)(residual / bound);
       if (k != skip && !(ratio <= worst)) worst = ratio;
-      if (k != skip && isnan(ratio)) k = nrhs, i = n - 1; /* nothing is worse */
+      if (k != skip && isnan(ratio)) k = nrhs, i = n - 1; /* the largest: ends both loops */
     }
   free(x);
   free(s);

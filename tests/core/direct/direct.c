@@ -70,7 +70,7 @@ static bool needs_U(sptrsm_system s) {
          (s >= SPTRSM_SYS_U_Qt && s <= SPTRSM_SYS_Q_Uat);
 }
 
-/* |S|, with every factor of the product in absolute values: what rounding errors are measured against. */
+/* The product of the absolute values of S's factors, to which rounding errors are relative. */
 static mat system_bound(const dense_parts *d, sptrsm_system system) {
   dense_parts a = {absolute(d->L), absolute(d->D), absolute(d->U), d->P, d->Q, absolute(d->R_inverse), absolute(d->C_inverse)};
   return system_matrix(&a, system);
@@ -136,7 +136,7 @@ static void check_solution(const check *c, const double complex *b, const block 
 }
 
 static sptrsm_context *context;
-static block B, X; /* too large for comfort on the stack */
+static block B, X; /* too large for the stack */
 
 static void open_context(void) {
   cr_assert_eq(sptrsm_context_create(&context, DIRECT_PLACE, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());

@@ -1,4 +1,4 @@
-/* refusals.c -- factor sets and calls that sptrsm_direct must refuse, each with the status and the words it owes. */
+/* refusals.c -- factor sets and calls that sptrsm_direct must refuse, with their status and message. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

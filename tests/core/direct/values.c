@@ -1,4 +1,4 @@
-/* values.c -- sptrsm_direct over time: new values, workspaces, options, lifetimes. */
+/* values.c -- sptrsm_direct: new values, workspaces, options, order of destruction. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@ static sptrsm_direct *create(sptrsm_context *context, const factor_set *s) {
   sptrsm_direct *d;
   sptrsm_options options;
   sptrsm_options_init(&options);
-  options.method = DIRECT_PLACE == SPTRSM_CUDA ? "cusparse" : "levelset"; /* bits are compared: for one width these repeat them */
+  options.method = DIRECT_PLACE == SPTRSM_CUDA ? "cusparse" : "levelset"; /* methods that repeat their bits for the same width */
   cr_assert_eq(sptrsm_direct_create(&d, context, &s->f, &options), SPTRSM_OK, "%s", sptrsm_last_error());
   return d;
 }
 
-/* Bits of the solution of one system, the same right-hand sides every time. */
+/* The solution of one system, always with the same right-hand sides. */
 static solution solve(sptrsm_direct *d, sptrsm_system system, sptrsm_dtype t) {
   double b[2 * N * NRHS] = {0};
   solution s = {{0}};
@@ -51,7 +51,7 @@ static void expect_same(sptrsm_direct *x, sptrsm_direct *y, sptrsm_dtype t, cons
   }
 }
 
-/* Every entry times a factor of its own; exact, and small enough to keep D's blocks regular. */
+/* Multiplies every entry by its own exact factor, which is small enough to keep the blocks of D regular. */
 static void change(void *values, int64_t count, sptrsm_dtype t, double step) {
   for (int64_t p = 0; p < count; p++) put(values, p, t, get(values, p, t) * (1 + step * (double)(1 + p % 2)));
 }
@@ -151,7 +151,7 @@ Test(direct_values, what_it_was_made_from_may_go, .disabled = !ON_HOST) {
   sptrsm_options options;
   sptrsm_options_init(&options);
   options.method = method;
-  options.op = SPTRSM_T; /* to be ignored */
+  options.op = SPTRSM_T; /* must be ignored */
   sptrsm_direct *d, *kept = create(context, s);
   cr_assert_eq(sptrsm_direct_create(&d, context, &s->f, &options), SPTRSM_OK, "%s", sptrsm_last_error());
   memset(s, 0x55, sizeof *s);
@@ -200,7 +200,7 @@ Test(direct_values, memory_does_not_depend_on_right_hand_sides, .disabled = !ON_
   sptrsm_context_destroy(context);
 }
 
-/* Methods with work of their own need more of it with each operation; the limit holds for all of them together. */
+/* Methods with a workspace of their own need another one for each operation; the limit is for all of them together. */
 Test(direct_values, a_memory_limit_holds_while_plans_are_added) {
   sptrsm_context *context = open_context();
   static factor_set s;

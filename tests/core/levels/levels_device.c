@@ -1,4 +1,4 @@
-/* levels_device.c -- level analysis and rows packed by place on a real device, against the host's level sets. */
+/* levels_device.c -- level sets and packed rows on a real device, against the host's level sets. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "core/levels/levels.h"
 #include "core/plan/analysis.h"
 
-/* A copy in host memory; end with free. */
+/* A copy in host memory, to be freed. */
 static void *fetched(const opened *o, const void *device, int64_t count, size_t bytes) {
   void *copy = malloc((size_t)count * bytes + 1);
   cr_assert(copy);

@@ -1,4 +1,4 @@
-/* reach.c -- the part of a factor set that sparse right-hand sides reach and wanted rows need, against the solve with the whole set. */
+/* reach.c -- sptrsm_reach: solves with the part of a factor set against solves with the whole set. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #ifndef REACH_PLACE
 #define REACH_PLACE SPTRSM_HOST
 #endif
-#define ON_HOST (REACH_PLACE == SPTRSM_HOST) /* every case, and exactly; else some, as near as methods of different order come */
+#define ON_HOST (REACH_PLACE == SPTRSM_HOST) /* all cases, bit by bit; on a device some cases, within rounding errors */
 
 enum { NRHS = 3 };
 
@@ -42,7 +42,7 @@ static bool is_listed(const int32_t *rows, int64_t count, int32_t row) {
   return found;
 }
 
-/* Most entries off the diagonal go: else every row reaches nearly every other. */
+/* Removes most off-diagonal entries, since otherwise every row reaches nearly every other. */
 static void thin(triangle *t) {
   int64_t q = 0, p = 0;
   for (int line = 0; line < N && t->T.ptr; line++) {
@@ -78,7 +78,7 @@ static void solve(const sptrsm_factors *f, const sptrsm_reach_request *q, const 
   sptrsm_direct_destroy(d);
 }
 
-/* Wanted rows of X by the part, in the place that the whole has for them; others zero. */
+/* The wanted rows of X by the part, in their rows of the whole X; other rows are zero. */
 static sptrsm_reach_part solve_part(const sptrsm_factors *f, const sptrsm_reach_request *q, const block *B, block *X, const char *what) {
   sptrsm_reach *reach;
   sptrsm_reach_part part = {.size = sizeof part};
@@ -100,7 +100,7 @@ static sptrsm_reach_part solve_part(const sptrsm_factors *f, const sptrsm_reach_
   return part;
 }
 
-/* serial adds a row up in the order of its entries, so what is left out are additions of zeros. */
+/* serial sums a row in the order of its entries, so the part leaves out only additions of zeros. */
 static void compare(const block *whole, const block *part, const sptrsm_reach_request *q, const char *what) {
   double largest = 0;
   for (int p = 0; p < N * NRHS; p++) largest = fmax(largest, cabs(get(whole->data, p, whole->b.dtype)));
@@ -113,7 +113,7 @@ static void compare(const block *whole, const block *part, const sptrsm_reach_re
     }
 }
 
-/* One system with the rows that `sets` says: bit 0: B is sparse, bit 1: few rows of X. Returns entries left out. */
+/* Solves one system; `sets`: bit 0: B is sparse, bit 1: few rows of X are wanted. Returns the number of entries left out. */
 static int64_t try_sets(const factor_set *s, sptrsm_system system, sptrsm_op op, int sets, const char *what) {
   int32_t nonzero[N], wanted[N];
   sptrsm_dtype t = s->L.T.dtype;
@@ -164,7 +164,7 @@ Test(reach, every_system_of_every_factor_set) {
 
 /* ---- rows that can be counted by hand ---- */
 
-/* Column j feeds j+1; U = L^T. */
+/* Row j+1 depends on row j; U = L^T. */
 enum { CHAIN = 10 };
 static int64_t chain_ptr[CHAIN + 1];
 static int32_t chain_idx[2 * CHAIN];
@@ -204,7 +204,7 @@ Test(reach, rows_of_a_chain) {
   expect_rows(&f, q, 0, 10, 2 * 19);
   q.system = SPTRSM_SYS_L;
   q.nonzero = &three, q.nonzero_count = 1;
-  expect_rows(&f, q, 3, 10, 7 + 6); /* row 3 and what comes after it */
+  expect_rows(&f, q, 3, 10, 7 + 6); /* row 3 and all rows after it */
   q.wanted = &six, q.wanted_count = 1;
   expect_rows(&f, q, 3, 7, 4 + 3); /* between the two */
   q.op = SPTRSM_T;
@@ -219,7 +219,7 @@ Test(reach, rows_of_a_chain) {
   expect_rows(&f, q, 0, 10, 19 + 7 + 6);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void expect_refusal(const sptrsm_factors *f, const sptrsm_reach_request *q, sptrsm_status expected, const char *message) {
   sptrsm_reach *reach = NULL;
@@ -245,7 +245,7 @@ Test(reach, refusals) {
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero[2] = 4 comes after 4");
   q.nonzero_count = -2;
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero: -2 rows");
-  q.nonzero_count = CHAIN + 1; /* more than there are: none of them is read */
+  q.nonzero_count = CHAIN + 1; /* more than n: the list is not read */
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero: 11 rows of 10");
   q.nonzero_count = SPTRSM_ALL_ROWS;
   q.wanted_count = 1;
@@ -255,7 +255,7 @@ Test(reach, refusals) {
   expect_refusal(&f, &q, SPTRSM_ERR_STRUCTURE, "perm_row[9] = 8 is there already, at 8");
   f.perm_row = NULL;
   double D[CHAIN] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, D_sub[CHAIN] = {[3] = 0.5, [4] = 0.5}, scale[CHAIN] = {1, 1, 1, 1, 1, 1, 1, 1, 1, NAN};
-  rows[0] = 5; /* of a part that has nothing of what is wrong */
+  rows[0] = 5; /* the part does not contain the wrong entry */
   q.nonzero_count = 1;
   f.D = D, f.D_sub = D_sub;
   expect_refusal(&f, &q, SPTRSM_ERR_STRUCTURE, "D_sub[3] and D_sub[4] are both nonzero");

@@ -1,4 +1,4 @@
-/* mixed.c -- factors in single precision, solutions in double. */
+/* mixed.c -- refinement with factors in single precision and solutions in double precision. */
 #include "core/refine/refine_case.h"
 
 TestSuite(refine_mixed, .init = open_context, .fini = close_context);
@@ -10,7 +10,7 @@ static sptrsm_options mixed_options(void) {
   return mixed;
 }
 
-/* Random right-hand sides in double precision, before a test spoils some. */
+/* Random right-hand sides in double precision; tests change some of them afterwards. */
 static void draw_right_hand_sides(block *B) {
   make_block(B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
   draw(B);
@@ -89,7 +89,7 @@ Test(refine_mixed, too_ill_conditioned_for_single_factors_is_said) {
   sptrsm_direct_destroy(d);
 }
 
-/* |A| |x| + |b| overflows: the backward error is unknown, which is said. */
+/* |A| |x| + |b| overflows: the backward error is reported as NaN. */
 Test(refine_mixed, overflow_is_no_small_error) {
   static factor_set s;
   static original A;

@@ -1,5 +1,5 @@
-/* refine.c -- iterative refinement: factors are disturbed on purpose, and what refinement makes of it is judged by residuals in long double
- * and by solutions that are known. */
+/* refine.c -- iterative refinement with deliberately inexact factors; results are checked by residuals in long double and by known
+ * solutions. */
 #include <sptrsm_refine.h>
 
 #include "core/refine/refine_case.h"
@@ -57,7 +57,7 @@ Test(refine, brings_bad_solutions_to_working_precision) {
     }
 }
 
-/* The errors that k = 0, 1, ... corrections leave tell where dgerfs would have stopped. */
+/* The errors after k = 0, 1, ... corrections show where dgerfs would have stopped. */
 Test(refine, stops_as_dgerfs_does) {
   static factor_set s;
   static original A;
@@ -65,7 +65,7 @@ Test(refine, stops_as_dgerfs_does) {
   double berr[9][NRHS], full[NRHS];
   int32_t steps[NRHS];
   bool ends_early = false, ends_exact = false;
-  for (int by = 0; by < 6; by++) { /* from quick convergence to none */
+  for (int by = 0; by < 6; by++) { /* from fast convergence to none */
     build(&s, &A, &recipes[2], SPTRSM_F64, SPTRSM_CSR, pow(10, -6 + by));
     sptrsm_direct *d = create(&s, &A, SPTRSM_WORKING, 0);
     make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
@@ -273,7 +273,7 @@ static void spread_rows(factor_set *s, original *A, sptrsm_dtype t) {
   s->f.row_op = multiply ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
 }
 
-/* By Gauss and Jordan with row pivots. */
+/* Gauss-Jordan elimination with row pivots. */
 static mat inverse_of(mat S) {
   mat inverse = {0};
   for (int i = 0; i < N; i++) inverse.a[i][i] = 1;
@@ -346,7 +346,7 @@ static void check_bound(int r, sptrsm_dtype t, int turn, int *columns, int *abov
   sptrsm_refine_options options;
   sptrsm_refine_options_init(&options);
   options.solve = 1;
-  options.max_steps = turn % 5 ? 12 : 0; /* bad solutions have a bound too */
+  options.max_steps = turn % 5 ? 12 : 0; /* bad solutions have a bound, too */
   sptrsm_refine_result result = {.size = sizeof result, .ferr = ferr};
   OK(refine_at(turn, d, SPTRSM_SYS_A, op, NULL, &B, &X, &options, &result));
   for (int k = 0; k < NRHS; k++) {

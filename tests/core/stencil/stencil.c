@@ -1,5 +1,5 @@
-/* stencil.c -- stencils on grids, through the public interface alone: recognised on the host; with STENCIL_ON_GPU told to a plan, solved
- * and refused by structgrid. */
+/* stencil.c -- stencils on grids through the public interface: recognised on the host; with STENCIL_ON_GPU also named in the options of a
+ * plan, solved and refused by structgrid. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ Test(stencil, is_recognised) {
   sptrsm_context_destroy(context);
 }
 
-/* One entry beside the stencil, far from the last row that suggests it. */
+/* One entry outside the stencil, far from the last row, from which the stencil is guessed. */
 Test(stencil, one_strange_row_is_enough) {
   const int64_t ptr[] = {0, 1, 3, 5, 7, 10, 13, 15, 18, 21};
   const int32_t good[] = {0, 0, 1, 1, 2, 0, 3, 1, 3, 4, 2, 4, 5, 3, 6, 4, 6, 7, 5, 7, 8};
@@ -144,7 +144,7 @@ Test(gpu_stencil, structgrid_solves) {
   sptrsm_context_destroy(context);
 }
 
-/* What is no such stencil is refused, with the first row that differs. */
+/* A matrix of another pattern is refused; the message names the first row that differs. */
 Test(gpu_stencil, what_is_told_is_checked) {
   sptrsm_context *context;
   sptrsm_matrix *matrix;

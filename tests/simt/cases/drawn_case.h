@@ -1,10 +1,10 @@
-/* drawn_case.h -- what the cases of all methods vary in, drawn from a seed: the system, and where right-hand sides and solutions stand. */
+/* drawn_case.h -- the parameters in which the cases of all methods vary, drawn from a seed: the system, and the form of the blocks. */
 #ifndef TESTS_SIMT_CASES_DRAWN_CASE_H
 #define TESTS_SIMT_CASES_DRAWN_CASE_H
 
 #include "simt/cases/problem.h"
 
-/* The first numbers of a small seed are alike. */
+/* Skips the first numbers, which are similar for small seeds. */
 inline numbers numbers_of(uint64_t seed) {
   numbers r(seed);
   for (int i = 0; i < 8; i++) r.next();

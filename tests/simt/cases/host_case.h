@@ -1,5 +1,5 @@
-/* host_case.h -- a whole CUDA method on a small forward system, with blocks of a few right-hand sides: what tests of the host code of
- * methods share. */
+/* host_case.h -- a whole CUDA method on a small forward system with blocks of a few right-hand sides, for tests of the host code of
+ * methods. */
 #ifndef TESTS_SIMT_CASES_HOST_CASE_H
 #define TESTS_SIMT_CASES_HOST_CASE_H
 
@@ -11,10 +11,10 @@
 
 enum { N = 50, WIDTH = 5 };
 
-/* A forward system, and a plan that has it by rows. */
+/* A forward system, and a plan for it by rows. */
 struct host_case {
   const struct spti_method *method;
-  const problem<double> columns; /* of the mirror image */
+  const problem<double> columns; /* the columns of the mirror image */
   sptrsm_plan *plan;
 
   host_case(const struct spti_method *m, shape pattern, bool unit) : method(m), columns(pattern, N, true, unit, true, false, 1) {

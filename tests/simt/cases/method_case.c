@@ -19,7 +19,7 @@ sptrsm_status method_case_new_values(sptrsm_plan *plan, const void *val) {
   return plan->method->update_values(plan);
 }
 
-/* Transfers `step` apart. */
+/* The transfers of consecutive solves are `step` elements apart. */
 static sptrsm_status solve_with_one_work(sptrsm_plan *plan, int32_t panel, const spti_transfer *transfer, int step, int times) {
   void *work = NULL;
   sptrsm_status status = plan->method->work_create(&work, plan, panel);

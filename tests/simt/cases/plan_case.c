@@ -39,7 +39,7 @@ void plan_case_close(sptrsm_plan *plan) {
   free(plan); /* the first member of its parts */
 }
 
-double spti_seconds(void) { return 0; } /* no clock: emulated time means nothing */
+double spti_seconds(void) { return 0; } /* there is no clock, since emulated time has no meaning */
 
 void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t grid[3]) {
   snprintf(plan->options.stencil, sizeof plan->options.stencil, "%s", stencil);

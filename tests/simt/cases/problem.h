@@ -1,4 +1,4 @@
-/* problem.h -- small triangular systems for the kernel tests, and the judge of their solutions. */
+/* problem.h -- small triangular systems for the tests of kernels, and the residuals of their solutions. */
 #ifndef TESTS_SIMT_CASES_PROBLEM_H
 #define TESTS_SIMT_CASES_PROBLEM_H
 
@@ -35,7 +35,7 @@ inline wide widen(float v) { return wide(v); }
 inline wide widen(double v) { return wide(v); }
 template <typename R> wide widen(std::complex<R> v) { return wide(v.real(), v.imag()); }
 
-class numbers { /* the same ones for the same seed, everywhere */
+class numbers { /* random numbers that depend on the seed only, on every machine */
 public:
   explicit numbers(uint64_t seed) : state(seed * 2654435761u + 88172645463325252u) {}
   uint64_t next() {
@@ -77,7 +77,7 @@ inline bool has_entry(shape s, int n, int i, int j, numbers &random) {
   }
 }
 
-/* A view of arrays that stand for device memory: of order n, by columns, forward; the rest is the caller's. */
+/* A view of order n, by columns, forward, of arrays that stand for device memory. The caller sets the other members. */
 template <typename T>
 spti_view view_of(int32_t n, const std::vector<int64_t> &ptr, const std::vector<int32_t> &idx, const std::vector<T> &val) {
   spti_view view = {};
@@ -122,7 +122,7 @@ template <typename T> struct problem {
   problem(const problem &) = delete;
   problem &operator=(const problem &) = delete;
 
-  /* The worst entry of abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i); NaN if anything is not a number. */
+  /* The largest entry of abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i); NaN if x has one. */
   double residual(const T *x, const T *b, int64_t ld, int32_t width) const {
     double worst = 0;
     for (int32_t k = 0; k < width; k++) {
@@ -163,7 +163,7 @@ private:
   }
 };
 
-/* Read as rows, the columns of a system are the mirror image's: of the other direction. */
+/* The columns of a system read as rows: the mirror image, in the other direction. */
 template <typename T> spti_view as_rows(const problem<T> &columns) {
   spti_view view = columns.view;
   view.pull = true;
@@ -178,8 +178,8 @@ template <typename T> std::vector<T> random_block(int64_t count, uint64_t seed) 
   return v;
 }
 
-/* A value of ones whose words, or of a complex one but the first or the second, have the pattern that stands for "not there yet". */
-template <typename T> T like_nothing(uint64_t seed) {
+/* A value with the bits of the sentinel. A complex value may have them in one part only, by the seed; the other part is then 1. */
+template <typename T> T like_sentinel(uint64_t seed) {
   using real = typename dtype_of<T>::real;
   constexpr size_t COUNT = sizeof(T) / sizeof(real);
   real words[COUNT];
@@ -192,7 +192,7 @@ template <typename T> T like_nothing(uint64_t seed) {
   return v;
 }
 
-/* What a build can afford: with SIMT_ALL set every case runs, else one in two, and one in ten where AddressSanitizer makes them slow. */
+/* The share of cases that a build runs: all if SIMT_ALL is set, else one in two, and one in ten with AddressSanitizer, which is slow. */
 inline uint64_t one_case_in() {
   if (getenv("SIMT_ALL") || getenv("SIMT_SEED")) return 1;
 #if defined(__SANITIZE_ADDRESS__)
@@ -204,13 +204,13 @@ inline uint64_t one_case_in() {
 
 inline bool left_to_other_builds(uint64_t number) { return number % one_case_in() != 0; }
 
-/* Of cases that take the same paths AddressSanitizer sees one in `every`. */
+/* Of cases that take the same paths AddressSanitizer runs one in `every`. */
 inline bool spared(uint64_t number, uint64_t every) { return one_case_in() > 2 && number % every != 0; }
 
-/* As many schedules of one case as a build can afford, of `count`. */
+/* The number of schedules of one case that a build runs, of `count`. */
 inline uint64_t schedules(uint64_t count) { return one_case_in() <= 2 ? count : (count + 4) / 5; }
 
-/* The seeds of a test: SIMT_SEED alone if it is set, else `count` from `first`. */
+/* The seeds of a test: SIMT_SEED alone if it is set, else `count` seeds from `from` on. */
 struct seed_range {
   uint64_t first, last;
   seed_range(uint64_t from, uint64_t count) : first(from), last(from + count - 1) {

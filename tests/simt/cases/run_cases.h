@@ -1,4 +1,4 @@
-/* run_cases.h -- cases in all shapes, and what a failure says: the case, and the seed that replays it. */
+/* run_cases.h -- runs cases in all shapes; a failure names the case and the seed that replays it. */
 #ifndef TESTS_SIMT_CASES_RUN_CASES_H
 #define TESTS_SIMT_CASES_RUN_CASES_H
 
@@ -10,7 +10,7 @@ template <typename Case> void expect(const std::string &failure, const Case &c, 
   cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
 }
 
-/* run(case, seed), which may settle more of the case, returns what failed. */
+/* run(case, seed) may change the case; it returns a message, empty if all is right. */
 template <typename Case, typename Run>
 void run_shapes(int32_t n, int32_t width, uint64_t first, uint64_t seeds, const char *type, const Run &run) {
   const seed_range range(first, seeds);

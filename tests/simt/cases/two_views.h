@@ -1,10 +1,10 @@
-/* two_views.h -- a system both ways: by columns and by rows. */
+/* two_views.h -- a system by columns and by rows. */
 #ifndef TESTS_SIMT_CASES_TWO_VIEWS_H
 #define TESTS_SIMT_CASES_TWO_VIEWS_H
 
 #include "simt/cases/problem.h"
 
-/* A system as columns, for its residual, and the same one as rows, for the method. */
+/* A system by columns, for its residual, and the same system by rows, for the method. */
 template <typename T> struct two_views {
   problem<T> columns;
   std::vector<int64_t> ptr;
@@ -12,7 +12,7 @@ template <typename T> struct two_views {
   std::vector<T> val;
   spti_view rows;
 
-  /* Case: pattern, n, backward, unit, stored_diagonal, conj. */
+  /* Case has pattern, n, backward, unit, stored_diagonal, conj. */
   template <typename Case>
   two_views(const Case &c, uint64_t seed)
       : columns(c.pattern, c.n, c.backward, c.unit, c.stored_diagonal, c.conj, seed), rows(columns.view) {
@@ -30,7 +30,7 @@ template <typename T> struct two_views {
     rows.ptr = ptr.data();
     rows.idx = idx.data();
     rows.val = val.data();
-    std::swap(rows.head, rows.tail); /* of a row the diagonal is the last entry where it is the first of a column */
+    std::swap(rows.head, rows.tail); /* where the diagonal is the first entry of a column, it is the last entry of a row */
   }
   void scale_values(T factor) {
     for (T &v : val) v = v * factor;

@@ -1,4 +1,4 @@
-/* Level analysis and rows packed by place, the host's part and the kernels, under adversarial schedules. */
+/* levels.cpp -- level sets and packed rows, host code and kernels, under adversarial schedules. */
 #include <criterion/criterion.h>
 
 #include <algorithm>
@@ -38,12 +38,12 @@ struct levels_case {
   }
 };
 
-/* A triangle and a view of it in either orientation. */
+/* A triangle, and a pull or push view of it. */
 struct system_of_case {
   problem<value> push;
   spti_view view;
 
-  /* Read as rows, the columns of the mirror image are a system of the other direction's pattern turned round. */
+  /* The columns of a system of the other direction, read as rows, are a system of the wanted direction. */
   system_of_case(const levels_case &c, uint64_t seed)
       : push(c.pattern, c.n, c.backward != c.pull, c.unit, c.stored_diagonal, c.conj, seed), view(push.view) {
     if (!c.pull) return;
@@ -52,7 +52,7 @@ struct system_of_case {
   }
 };
 
-/* By the definition, on the host. */
+/* Level sets by their definition, on the host. */
 std::vector<int32_t> levels_by_hand(const spti_view &v) {
   std::vector<int32_t> level(size_t(v.n), 0);
   for (int32_t s = 0; s < v.n; s++) {
@@ -120,7 +120,7 @@ std::string compare(const spti_pull_rows &rows, const spti_view &v, const int32_
   return rows.bytes >= bytes && rows.bytes <= bytes + 5 * 256 ? "" : "bytes " + std::to_string(rows.bytes);
 }
 
-/* Packs, compares, changes all values, compares again. */
+/* Packs the rows, checks them, changes all values and checks again. */
 std::string run_rows(sptrsm_context *context, const spti_view &view, const int32_t *order, int32_t sort_up_to) {
   spti_pull_rows rows;
   if (spti_pull_rows_create_sorted(&rows, &view, context, order, sort_up_to) != SPTRSM_OK) return sptrsm_last_error();
@@ -135,7 +135,7 @@ std::string run_rows(sptrsm_context *context, const spti_view &view, const int32
   return failure;
 }
 
-/* Empty if all stands. */
+/* Returns a message, empty if all is right. */
 std::string run_view(const spti_view &view) {
   sptrsm_plan *plan = plan_case_open(&view);
   const spti_gpu_levels *levels = nullptr, *again = nullptr;
@@ -180,7 +180,7 @@ Test(simt_levels, small_orders) {
   for (int32_t n : orders) all_shapes(n, uint64_t(n * 100), n < 4 ? 4 : 20);
 }
 
-/* The sweep alone, with blocks of any size: rows that need each other are in one warp, in one block, or in several. */
+/* The sweep alone, with thread blocks of several sizes: rows that depend on each other are in one warp, in one block or in several. */
 static std::string run_sweep(const levels_case &c, int32_t threads, int32_t short_row, bool all_by_warps, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   const system_of_case system(c, seed % 5);
@@ -217,7 +217,7 @@ Test(simt_levels, sweeps) {
     }
 }
 
-/* Rows of several chunks; as many levels as are counted, and one more, for which rows are sorted. */
+/* Rows of several chunks; the most levels that are ordered by counting, and one more, for which rows are sorted. */
 Test(simt_levels, large) {
   static const struct {
     shape pattern;
@@ -263,7 +263,7 @@ Test(simt_levels, no_memory) {
     }
 }
 
-/* A row that needs itself ends in the lost word, which names it or a row behind it, and leaves no wait behind. */
+/* A row that depends on itself is reported as lost, or a row after it is; all waits end. */
 Test(simt_levels, lost_dependency) {
   const seed_range range(1, schedules(20));
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
@@ -289,7 +289,7 @@ Test(simt_levels, lost_dependency) {
   }
 }
 
-/* Offsets are 32 bits wide: what does not fit is refused before anything is allocated or read. */
+/* Packed rows have 32-bit offsets: more entries are refused before anything is allocated or read. */
 Test(simt_levels, refusals) {
   levels_case c;
   const system_of_case system(c, 3);
@@ -305,7 +305,7 @@ Test(simt_levels, refusals) {
   plan_case_close(plan);
 }
 
-/* Two long lines side by side among short ones: a block shares each of them. Unit diagonal, stored nowhere. */
+/* Two neighbouring long lines among short ones: the thread block shares each. The unit diagonal is not stored. */
 Test(simt_levels, long_lines) {
   const int32_t n = 300;
   for (int pull = 0; pull < 2; pull++) {

@@ -1,8 +1,9 @@
-/* method_order.c -- see method_order.h. A plan is given a copy of its method whose functions note who calls, then call the method's own:
+/* method_order.c -- see method_order.h. A plan gets a copy of its method whose functions check the order of calls and then call the
+ * method's own functions. The order is
  *
  *     analyse, and once it has succeeded: panel, work_bytes, describe, update_values, work_create, solve, work_free; last of all free
  *
- * free may come at any time but while a work is open, and makes an analysis due again. */
+ * free may be called at any time except while a workspace exists; after it an analysis must be the next call. */
 #include "simt/core/method_order.h"
 
 #include <stdio.h>
@@ -16,13 +17,13 @@ int method_order_calls;
 enum { METHODS_MOST = 32, PLANS_MOST = 64 };
 
 typedef struct {
-  spti_method shown; /* what plans point to */
+  spti_method shown; /* the copy to which plans point */
   const spti_method *own;
 } watched;
 
 static watched methods[METHODS_MOST];
 
-/* Plans that were analysed and not freed, and their works. */
+/* Plans that are analysed and not freed, and their workspaces. */
 static struct {
   const sptrsm_plan *plan;
   int works;
@@ -95,7 +96,7 @@ static bool writes_to(const sptrsm_plan *plan, const spti_end *to, int32_t width
   return after_analysis(plan, "writes_to")->writes_to(plan, to, width);
 }
 
-/* A method that leaves a function out is shown without it. */
+/* The copy has no function that the method does not have. */
 static spti_method shown(const spti_method *m) {
   spti_method copy = *m;
   copy.analyse = analyse;

@@ -1,16 +1,16 @@
-/* The whole library on the emulated GPU, through its public functions: lives of plans, from the matrix to the end, for every CUDA method.
- * What the core asks a method, and when, is watched (method_order.h); what a workspace takes is what was said; solves allocate nothing;
- * nothing is left over, whichever allocation fails. */
+/* plan.c -- the whole library on the emulated GPU, through its public functions: context, matrix, plan, workspace, solves, new values, for
+ * every CUDA method. Checks the order in which the core calls a method (method_order.h), that a workspace takes no more memory than was
+ * promised, that solves allocate nothing, and that no memory is left over whichever allocation fails. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
 #include <math.h>
 #include <string.h>
 
+#include "simt/core/method_order.h"
+#include "simt/emulator/emulated_gpu.h"
 #include "support/conformance_subjects.h"
 #include "support/oracle.h"
-#include "simt/emulator/emulated_gpu.h"
-#include "simt/core/method_order.h"
 
 typedef struct {
   const char *method;
@@ -21,15 +21,15 @@ typedef struct {
   sptrsm_op op;
   int64_t hint;
   size_t memory_limit;
-  int64_t nrhs[4]; /* one solve each; -1: none */
-} life;
+  int64_t nrhs[4]; /* a solve for each; -1: none */
+} scenario;
 
 typedef struct {
   sptrsm_context *context;
   sptrsm_matrix *matrix;
   sptrsm_plan *plan;
   sptrsm_workspace *workspace;
-  size_t promised, before; /* bytes of a workspace; of all allocations before it was made */
+  size_t promised, before; /* sptrsm_workspace_bytes; bytes of all allocations before the workspace was made */
 } parts;
 
 #define TRY(call)                                                                                                                          \
@@ -38,13 +38,13 @@ typedef struct {
     if (status_ != SPTRSM_OK) return status_;                                                                                              \
   } while (0)
 
-static sptrsm_status open_plan(parts *p, const life *l, const test_system *system) {
+static sptrsm_status open_plan(parts *p, const scenario *c, const test_system *system) {
   sptrsm_options options;
   sptrsm_options_init(&options);
-  options.method = l->method;
-  options.op = l->op;
-  options.nrhs_hint = l->hint;
-  options.memory_limit = l->memory_limit;
+  options.method = c->method;
+  options.op = c->op;
+  options.nrhs_hint = c->hint;
+  options.memory_limit = c->memory_limit;
   TRY(sptrsm_context_create(&p->context, SPTRSM_CUDA, 0, NULL));
   TRY(sptrsm_matrix_create(&p->matrix, p->context, &system->T, SPTRSM_COPY));
   return sptrsm_plan_create(&p->plan, p->matrix, &options);
@@ -66,30 +66,31 @@ static void close_all(parts *p) {
   sptrsm_context_destroy(p->context);
 }
 
-/* Multiplying by inverses of diagonal blocks has ten times the bound of substitution. */
-static double tolerance(const life *l, const sptrsm_plan *plan) {
+/* In residual bounds. Multiplication by inverses of diagonal blocks gets ten times the tolerance of substitution. */
+static double tolerance(const scenario *c, const sptrsm_plan *plan) {
   sptrsm_info info = {.size = sizeof info};
   cr_assert_eq(sptrsm_plan_info(&info, plan), SPTRSM_OK);
-  return (l->dtype >= SPTRSM_C64 ? 4 : 1) * (info.inverts ? 10 : 1);
+  return (c->dtype >= SPTRSM_C64 ? 4 : 1) * (info.inverts ? 10 : 1);
 }
 
-/* `form` draws layouts, places and whether X is B: by rows on the device (2) and in host memory (8), by columns on the device (11). */
-static sptrsm_status solve_once(const parts *p, const life *l, const test_system *system, int64_t nrhs, int form) {
+/* `form` chooses layouts, places and whether X is B: row-major on the device (2) and in host memory (8), column-major on the device
+ * (11). */
+static sptrsm_status solve_once(const parts *p, const scenario *c, const test_system *system, int64_t nrhs, int form) {
   static const double one[2] = {1, 0};
   const bool in_place = form % 3 == 2;
-  test_block B = test_block_make(l->n, nrhs, l->dtype, (sptrsm_layout)(form % 2), form % 3), X;
+  test_block B = test_block_make(c->n, nrhs, c->dtype, (sptrsm_layout)(form % 2), form % 3), X;
   test_block_fill(&B, (uint64_t)form);
   if (form % 4 > 1) B.block.place = SPTRSM_CUDA; /* the emulator's device reads any memory */
   test_block given = test_block_copy(&B);
-  X = in_place ? B : test_block_make(l->n, nrhs, l->dtype, (sptrsm_layout)(form / 2 % 2), 1);
+  X = in_place ? B : test_block_make(c->n, nrhs, c->dtype, (sptrsm_layout)(form / 2 % 2), 1);
   if (!in_place && form % 4 % 3 == 0) X.block.place = SPTRSM_CUDA;
   sptrsm_status status = sptrsm_solve(p->plan, p->workspace, NULL, &B.block, &X.block);
   if (status == SPTRSM_OK) status = sptrsm_context_sync(p->context);
   if (status == SPTRSM_OK) {
-    const double residual = test_residual(system, l->op, one, &given, &X, -1);
-    cr_assert(residual <= tolerance(l, p->plan), "%s, n=%d, %lld right-hand sides, form %d: residual %g bounds", l->method, l->n,
+    const double residual = test_residual(system, c->op, one, &given, &X, -1);
+    cr_assert(residual <= tolerance(c, p->plan), "%s, n=%d, %lld right-hand sides, form %d: residual %g bounds", c->method, c->n,
               (long long)nrhs, form, residual);
-    cr_assert(test_block_intact(&X), "%s: wrote outside X", l->method);
+    cr_assert(test_block_intact(&X), "%s: wrote outside X", c->method);
   }
   if (!in_place) test_block_free(&X);
   test_block_free(&B);
@@ -97,47 +98,47 @@ static sptrsm_status solve_once(const parts *p, const life *l, const test_system
   return status;
 }
 
-/* All solves of a plan, in forms that `round` makes others. The first is from a block in host memory, which the workspace's second panel is
- * for: what it takes is known then, and what follows allocates nothing. */
-static sptrsm_status solve_all(const parts *p, const life *l, const test_system *system, int round) {
-  TRY(solve_once(p, l, system, 1, 0));
+/* All solves of a plan, in forms that depend on `round`. The first solve is of a block in host memory and makes the workspace's second
+ * panel; the following solves must not allocate. */
+static sptrsm_status solve_all(const parts *p, const scenario *c, const test_system *system, int round) {
+  TRY(solve_once(p, c, system, 1, 0));
   const size_t taken = emulated_gpu_total - p->before;
-  if (round == 0 && l->n > 0) /* an allocation of nothing takes a byte */
-    cr_assert_leq(taken, p->promised, "%s, n=%d: workspace_bytes said %zu, %zu were taken", l->method, l->n, p->promised, taken);
+  if (round == 0 && c->n > 0) /* for n = 0 an empty allocation takes a byte */
+    cr_assert_leq(taken, p->promised, "%s, n=%d: workspace_bytes said %zu, %zu were taken", c->method, c->n, p->promised, taken);
   for (int k = 0; k < 4; k++)
-    if (l->nrhs[k] >= 0) TRY(solve_once(p, l, system, l->nrhs[k], 7 * round + k + 1));
-  cr_assert_eq(emulated_gpu_total - p->before, taken, "%s: a solve allocated", l->method);
+    if (c->nrhs[k] >= 0) TRY(solve_once(p, c, system, c->nrhs[k], 7 * round + k + 1));
+  cr_assert_eq(emulated_gpu_total - p->before, taken, "%s: a solve allocated", c->method);
   return SPTRSM_OK;
 }
 
-static sptrsm_status live_with(parts *p, const life *l, test_system *system) {
-  TRY(open_plan(p, l, system));
+static sptrsm_status run_steps(parts *p, const scenario *c, test_system *system) {
+  TRY(open_plan(p, c, system));
   TRY(open_workspace(p));
-  TRY(solve_all(p, l, system, 0));
+  TRY(solve_all(p, c, system, 0));
   test_system_new_values(system, 5);
   TRY(sptrsm_matrix_set_values(p->matrix, system->T.val));
   p->before = emulated_gpu_total;
-  return solve_all(p, l, system, 1);
+  return solve_all(p, c, system, 1);
 }
 
 /* The status of the first step that failed. */
-static sptrsm_status live(const life *l) {
+static sptrsm_status run(const scenario *c) {
   parts p = {0};
-  test_system system = test_system_make(l->pattern, l->n, l->format, l->dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
-  const sptrsm_status status = live_with(&p, l, &system);
+  test_system system = test_system_make(c->pattern, c->n, c->format, c->dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  const sptrsm_status status = run_steps(&p, c, &system);
   close_all(&p);
   test_system_free(&system);
-  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", l->method, emulated_gpu_blocks);
+  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", c->method, emulated_gpu_blocks);
   cr_assert_str_empty(method_order_breach, "out of order: %s", method_order_breach);
   return status;
 }
 
 static bool runs_here(const char *method) { return strcmp(method, "cusparse") != 0; }
 
-/* A form of a method that its analysis would not choose. */
+/* Is it a variant of a method? */
 static bool is_form(const subject *s) { return strchr(s->name, ':') != NULL; }
 
-static const life kinds[] = {
+static const scenario kinds[] = {
     {.pattern = TEST_GRID, .n = 49, .dtype = SPTRSM_F64, .nrhs = {0, 1, 3, 40}},
     {.pattern = TEST_GRID, .n = 49, .dtype = SPTRSM_F32, .format = SPTRSM_CSC, .hint = 40, .nrhs = {40, 0, 3, 1}},
     {.pattern = TEST_GRID, .n = 49, .dtype = SPTRSM_C128, .op = SPTRSM_C, .hint = 3, .nrhs = {3, 4, -1, 3}},
@@ -149,42 +150,43 @@ static const life kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, KINDS_OF_STENCILS = 3 };
 
-/* Forms live some kinds each; where AddressSanitizer makes that slow one, and one block of right-hand sides of a factor set. */
+/* Each variant runs some of the kinds; with AddressSanitizer, which is slow, one kind, and one block of right-hand sides of a factor
+ * set. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { FORM_STEP = KINDS, FORM_BLOCKS = 1 };
 #else
 enum { FORM_STEP = KINDS_OF_STENCILS, FORM_BLOCKS = 4 };
 #endif
 
-/* Kinds first, first + step, ...; `refusals` counts those that the method can't do. */
-static void live_kinds(const char *method, int first, int step, int *refusals) {
+/* Runs kinds first, first + step, ...; `refusals` counts those that the method refuses. */
+static void run_kinds(const char *method, int first, int step, int *refusals) {
   for (int k = first; k < KINDS; k += step) {
-    life l = kinds[k];
-    l.method = method;
-    const sptrsm_status status = live(&l);
+    scenario c = kinds[k];
+    c.method = method;
+    const sptrsm_status status = run(&c);
     *refusals += status == SPTRSM_ERR_UNSUPPORTED;
     cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_UNSUPPORTED, "%s, kind %d: %s", method, k, sptrsm_last_error());
   }
   cr_assert_gt(method_order_calls, 0);
 }
 
-ParameterizedTestParameters(plan, lives_of_methods) { return conformance_subjects(SPTRSM_CUDA, false); }
+ParameterizedTestParameters(plan, all_methods) { return conformance_subjects(SPTRSM_CUDA, false); }
 
-ParameterizedTest(subject *s, plan, lives_of_methods) {
+ParameterizedTest(subject *s, plan, all_methods) {
   int refusals = 0;
   if (!runs_here(s->name)) return;
-  live_kinds(s->name, is_form(s) ? s->number % KINDS_OF_STENCILS : 0, is_form(s) ? FORM_STEP : 1, &refusals);
+  run_kinds(s->name, is_form(s) ? s->number % KINDS_OF_STENCILS : 0, is_form(s) ? FORM_STEP : 1, &refusals);
   const bool stencils_only = strncmp(s->name, "structgrid", strlen("structgrid")) == 0;
   cr_assert_leq(refusals, stencils_only ? 2 : 0, "%s refused %d kinds", s->name, refusals);
 }
 
 Test(plan, auto_serves_every_kind) {
   int refusals = 0;
-  live_kinds("auto", 0, 1, &refusals);
+  run_kinds("auto", 0, 1, &refusals);
   cr_assert_eq(refusals, 0);
 }
 
-/* ---- ends that move and scale rows ---- */
+/* ---- permuted and scaled rows ---- */
 
 typedef struct {
   const char *method;
@@ -264,47 +266,47 @@ ParameterizedTest(subject *s, plan, factors_with_permutations) {
   cr_assert_str_empty(method_order_breach, "out of order: %s", method_order_breach);
 }
 
-/* ---- what looks like "not there yet" ---- */
+/* ---- right-hand sides with the bits of the sentinel ---- */
 
-static void solve_on(sptrsm_place place, const life *l, const test_system *system, const test_block *B, test_block *X) {
+static void solve_on(sptrsm_place place, const scenario *c, const test_system *system, const test_block *B, test_block *X) {
   sptrsm_options options;
   sptrsm_context *context;
   sptrsm_matrix *matrix;
   sptrsm_plan *plan;
   sptrsm_options_init(&options);
-  options.method = place == SPTRSM_HOST ? "serial" : l->method;
+  options.method = place == SPTRSM_HOST ? "serial" : c->method;
   cr_assert_eq(sptrsm_context_create(&context, place, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert_eq(sptrsm_matrix_create(&matrix, context, &system->T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s: %s", l->method, sptrsm_last_error());
-  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block), SPTRSM_OK, "%s: %s", l->method, sptrsm_last_error());
-  cr_assert_eq(sptrsm_context_sync(context), SPTRSM_OK, "%s: %s", l->method, sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s: %s", c->method, sptrsm_last_error());
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block), SPTRSM_OK, "%s: %s", c->method, sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_sync(context), SPTRSM_OK, "%s: %s", c->method, sptrsm_last_error());
   sptrsm_plan_destroy(plan);
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(context);
 }
 
-/* All bits of a right-hand side are ones, as kernels mark what they wait for: X has numbers where it has them without a GPU. */
-static void solve_with_marked(const life *l, int64_t nrhs) {
-  test_system system = test_system_make(l->pattern, l->n, l->format, l->dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
-  test_block B = test_block_make(l->n, nrhs, l->dtype, SPTRSM_ROW_MAJOR, 1), X, expected;
-  const size_t bytes = sptrsm_dtype_bytes(l->dtype);
+/* All bits of one element of B are ones, like the sentinel of kernels: X must have numbers in the same places as without a GPU. */
+static void solve_with_marked(const scenario *c, int64_t nrhs) {
+  test_system system = test_system_make(c->pattern, c->n, c->format, c->dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  test_block B = test_block_make(c->n, nrhs, c->dtype, SPTRSM_ROW_MAJOR, 1), X, expected;
+  const size_t bytes = sptrsm_dtype_bytes(c->dtype);
   int found = 0;
   test_block_fill(&B, 5);
   memset((char *)B.block.data + (size_t)(10 * B.block.ld + nrhs - 1) * bytes, 0xff, bytes);
   X = test_block_copy(&B);
   expected = test_block_copy(&B);
-  solve_on(SPTRSM_HOST, l, &system, &B, &expected);
-  solve_on(SPTRSM_CUDA, l, &system, &B, &X);
-  for (int32_t i = 0; i < l->n; i++)
+  solve_on(SPTRSM_HOST, c, &system, &B, &expected);
+  solve_on(SPTRSM_CUDA, c, &system, &B, &X);
+  for (int32_t i = 0; i < c->n; i++)
     for (int64_t k = 0; k < nrhs; k++) {
       double re[2], im[2];
       test_block_get(&re[0], &im[0], &X, i, k);
       test_block_get(&re[1], &im[1], &expected, i, k);
-      cr_assert_eq(isnan(re[0]) || isnan(im[0]), isnan(re[1]) || isnan(im[1]), "%s, type %d: X(%d,%lld) is %g", l->method, l->dtype, i,
+      cr_assert_eq(isnan(re[0]) || isnan(im[0]), isnan(re[1]) || isnan(im[1]), "%s, type %d: X(%d,%lld) is %g", c->method, c->dtype, i,
                    (long long)k, re[0]);
       found += isnan(re[1]);
     }
-  cr_assert(found > 1 && found < l->n, "%d numbers that are none", found);
+  cr_assert(found > 1 && found < c->n, "%d numbers that are none", found);
   test_block_free(&expected);
   test_block_free(&X);
   test_block_free(&B);
@@ -313,29 +315,29 @@ static void solve_with_marked(const life *l, int64_t nrhs) {
 
 ParameterizedTestParameters(plan, marked_right_hand_sides) { return conformance_subjects(SPTRSM_CUDA, false); }
 
-/* Each type or, of forms, one. */
+/* All types; one type for a variant. */
 ParameterizedTest(subject *s, plan, marked_right_hand_sides) {
-  life l = kinds[0];
-  l.method = s->name;
+  scenario c = kinds[0];
+  c.method = s->name;
   for (int type = 0; runs_here(s->name) && type < (is_form(s) ? 1 : 4); type++) {
-    l.dtype = (sptrsm_dtype)((type + s->number) % 4);
-    solve_with_marked(&l, 1);
-    if (FORM_BLOCKS > 1) solve_with_marked(&l, 5);
+    c.dtype = (sptrsm_dtype)((type + s->number) % 4);
+    solve_with_marked(&c, 1);
+    if (FORM_BLOCKS > 1) solve_with_marked(&c, 5);
   }
 }
 
-/* ---- what is lacking ---- */
+/* ---- failing allocations and memory limits ---- */
 
-/* Every allocation of a life fails once. auto may go on with another method. */
+/* Every allocation of a run fails once. auto may take another method then. */
 static void lack_memory(const char *method) {
-  life l = kinds[0];
-  l.method = method;
-  l.n = 16;
-  l.nrhs[0] = 3;
-  l.nrhs[1] = l.nrhs[2] = l.nrhs[3] = -1;
+  scenario c = kinds[0];
+  c.method = method;
+  c.n = 16;
+  c.nrhs[0] = 3;
+  c.nrhs[1] = c.nrhs[2] = c.nrhs[3] = -1;
   for (int k = 0;; k++) {
     emulated_gpu_fail_at = k;
-    const sptrsm_status status = live(&l);
+    const sptrsm_status status = run(&c);
     const bool failed = emulated_gpu_fail_at < 0;
     emulated_gpu_fail_at = -1;
     cr_assert(status == SPTRSM_ERR_MEMORY || (status == SPTRSM_OK && (!failed || strcmp(method, "auto") == 0)), "%s, allocation %d: %s",
@@ -345,30 +347,30 @@ static void lack_memory(const char *method) {
   }
 }
 
-ParameterizedTestParameters(plan, lives_without_memory) { return conformance_subjects(SPTRSM_CUDA, false); }
+ParameterizedTestParameters(plan, failing_allocations) { return conformance_subjects(SPTRSM_CUDA, false); }
 
-ParameterizedTest(subject *s, plan, lives_without_memory) {
+ParameterizedTest(subject *s, plan, failing_allocations) {
   if (runs_here(s->name) && !is_form(s)) lack_memory(s->name);
 }
 
 Test(plan, auto_without_memory) { lack_memory("auto"); }
 
-/* Where gather finds no memory for its copy of the rows, they are solved where they stand. */
+/* If gather finds no memory for its copy of the rows, the matrix is solved from its own storage. */
 Test(plan, auto_without_memory_for_a_copy) {
-  life l = {.method = "auto", .pattern = TEST_GRID, .n = 1024, .dtype = SPTRSM_F64}; /* gather's */
-  test_system system = test_system_make(l.pattern, l.n, l.format, l.dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  scenario c = {.method = "auto", .pattern = TEST_GRID, .n = 1024, .dtype = SPTRSM_F64}; /* auto takes gather */
+  test_system system = test_system_make(c.pattern, c.n, c.format, c.dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
   int went_on = 0;
   for (int k = 0, failed = 1; failed; k++) {
     parts p = {0};
     sptrsm_info info = {.size = sizeof info};
     emulated_gpu_fail_at = k;
-    const sptrsm_status status = open_plan(&p, &l, &system);
+    const sptrsm_status status = open_plan(&p, &c, &system);
     failed = emulated_gpu_fail_at < 0;
     emulated_gpu_fail_at = -1;
     if (status == SPTRSM_OK) cr_assert_eq(sptrsm_plan_info(&info, p.plan), SPTRSM_OK);
     if (strncmp(info.reason, "gather found no memory; on a GPU: rows where they stand", 55) == 0) {
       cr_assert_str_eq(info.method, "syncfree-csr");
-      if (went_on == 0) cr_assert_eq(solve_once(&p, &l, &system, 3, 2), SPTRSM_OK, "%s", sptrsm_last_error());
+      if (went_on == 0) cr_assert_eq(solve_once(&p, &c, &system, 3, 2), SPTRSM_OK, "%s", sptrsm_last_error());
       went_on++;
     }
     close_all(&p);
@@ -377,16 +379,16 @@ Test(plan, auto_without_memory_for_a_copy) {
   test_system_free(&system);
 }
 
-/* Panels are halved until a workspace keeps the limit; a solve of more right-hand sides then takes several. */
-ParameterizedTestParameters(plan, lives_within_a_limit) { return conformance_subjects(SPTRSM_CUDA, false); }
+/* Panels are halved until a workspace keeps within the limit; a solve of more right-hand sides then takes several panels. */
+ParameterizedTestParameters(plan, memory_limits) { return conformance_subjects(SPTRSM_CUDA, false); }
 
-ParameterizedTest(subject *s, plan, lives_within_a_limit) {
-  life l = kinds[0];
-  l.method = s->name;
+ParameterizedTest(subject *s, plan, memory_limits) {
+  scenario c = kinds[0];
+  c.method = s->name;
   if (!runs_here(s->name) || is_form(s)) return;
   for (size_t limit = 1 << 8; limit <= 1 << 20; limit *= 64) {
-    l.memory_limit = limit;
-    const sptrsm_status status = live(&l);
+    c.memory_limit = limit;
+    const sptrsm_status status = run(&c);
     cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s within %zu bytes: %s", s->name, limit, sptrsm_last_error());
     if (limit == 1 << 20) cr_assert_eq(status, SPTRSM_OK, "%s: %s", s->name, sptrsm_last_error());
   }

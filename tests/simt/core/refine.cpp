@@ -1,4 +1,4 @@
-/* The passes of refinement on the emulator, beside plain loops. */
+/* refine.cpp -- the passes of refinement on the emulator against plain loops. */
 #include <criterion/criterion.h>
 
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "simt/cases/problem.h"
 #include "simt/emulator/simt.h"
 
-/* A square matrix: rows of any length, row 0 of none, so that its figures are zero where b is. */
+/* A square matrix with rows of any length; row 0 is empty, so that its error is zero where b is. */
 template <typename T> struct square {
   std::vector<int64_t> ptr{0};
   std::vector<int32_t> idx;
@@ -25,7 +25,7 @@ template <typename T> struct square {
   }
 };
 
-/* Columns of a block of 40 in either layout. */
+/* A block of 40 columns in either layout. */
 struct layout {
   int64_t row_stride, col_stride;
   layout(bool rows, int32_t n, int64_t columns) : row_stride(rows ? columns + 2 : 1), col_stride(rows ? 1 : n + 3) {}
@@ -121,7 +121,7 @@ Test(simt_refine, residuals_f64) { check_residuals<double>(200); }
 Test(simt_refine, residuals_c64) { check_residuals<std::complex<float>>(300); }
 Test(simt_refine, residuals_c128) { check_residuals<std::complex<double>>(400); }
 
-/* Tiny denominators are lifted, as dgerfs does. */
+/* Tiny denominators are increased, as in dgerfs. */
 Test(simt_refine, tiny_denominators) {
   const int64_t ptr[] = {0, 0, 0};
   const int32_t column = 0;
@@ -135,7 +135,7 @@ Test(simt_refine, tiny_denominators) {
   cr_assert(berr == 1 && size == 1e-25 && x_size == 4, "%g %g %g", berr, size, x_size);
 }
 
-/* Infinity is not within any part of infinity: it stays, and shows in the figures. */
+/* A residual that is infinite is never dropped, and the results show it. */
 Test(simt_refine, infinity_is_not_dropped) {
   const int64_t ptr[] = {0, 0, 0};
   const int32_t column = 0;
@@ -150,7 +150,7 @@ Test(simt_refine, infinity_is_not_dropped) {
   cr_assert(std::isnan(berr) && std::isinf(size), "%g %g", berr, size);
 }
 
-/* What is measured against a sum that overflows is unknown, not small. */
+/* The backward error against a sum that overflows is NaN, not small. */
 Test(simt_refine, overflow_is_no_small_error) {
   const int64_t ptr[] = {0, 1};
   const int32_t column = 0, idx = 0;
@@ -165,7 +165,7 @@ Test(simt_refine, overflow_is_no_small_error) {
   cr_assert(r == b - x && std::isnan(berr), "%g %g", r, berr);
 }
 
-/* ---- moved columns ---- */
+/* ---- moving columns ---- */
 
 template <typename From, typename To> static To rounded(From v, double scale) { return To(scale * double(v)); }
 template <> std::complex<float> rounded(std::complex<double> v, double scale) { return {float(v.real() * scale), float(v.imag() * scale)}; }

@@ -1,4 +1,4 @@
-/* Arithmetic of core/device/scalar.cuh beside the host's own: division prepared by a divisor, over the whole range of its types. */
+/* scalar.cpp -- the arithmetic of core/device/scalar.cuh against the host's: division by a divisor, over the whole range of its types. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -10,7 +10,7 @@
 using spti::complex_t;
 using spti::quotient;
 
-/* Bits in the order of the numbers they stand for; the two zeros are neighbours. */
+/* Integers in the order of the floating-point numbers; the two zeros are neighbours. */
 static int64_t place_of(double v) {
   int64_t bits;
   memcpy(&bits, &v, sizeof v);
@@ -22,7 +22,7 @@ static int64_t place_of(float v) {
   return bits < 0 ? int64_t(INT32_MIN) - bits - 1 : bits;
 }
 
-/* Not a number, infinite or zero: the same, with its sign. Else in neighbouring places. */
+/* NaN, infinity and zero must be the same, with their sign; other numbers at most neighbours. */
 template <typename R> static bool agree(R found, R wanted) {
   if (isnan(wanted) || isnan(found)) return isnan(wanted) && isnan(found);
   if (isinf(wanted) || isinf(found) || wanted == 0 || found == 0) return found == wanted && signbit(found) == signbit(wanted);
@@ -71,7 +71,7 @@ template <typename R> static std::vector<R> special_values() {
                       R(1e-20),
                       limits::infinity(),
                       limits::quiet_NaN()};
-  if (sizeof(R) == sizeof(double)) /* where divisor<double> goes over to plain division */
+  if (sizeof(R) == sizeof(double)) /* where divisor<double> changes to plain division */
     for (const double edge : {1e-250, 1e250, 1e-58, 1e58}) v.insert(v.end(), {R(edge), R(edge * (1 - 1e-15)), R(edge * (1 + 1e-15))});
   for (size_t i = 0, count = v.size(); i < count; i++) v.push_back(-v[i]);
   return v;
@@ -92,7 +92,7 @@ template <typename R> static void all_pairs_of_specials() {
 Test(simt_scalar, f64_special_values) { all_pairs_of_specials<double>(); }
 Test(simt_scalar, f32_special_values) { all_pairs_of_specials<float>(); }
 
-/* Numerator and denominator of any exponent; then such that the quotient is near an end of the range. */
+/* Numerators and denominators of any exponent, then quotients near the ends of the range. */
 template <typename R> static void whole_range(uint64_t seed) {
   numbers random(seed);
   const R least = std::numeric_limits<R>::denorm_min(), small = std::numeric_limits<R>::min(), most = std::numeric_limits<R>::max();
@@ -109,7 +109,7 @@ template <typename R> static void whole_range(uint64_t seed) {
 Test(simt_scalar, f64_whole_range) { whole_range<double>(1); }
 Test(simt_scalar, f32_whole_range) { whole_range<float>(2); }
 
-/* The correction makes all but rare quotients the nearest ones, of small and large numbers too. */
+/* The correction rounds all but rare quotients correctly, also of small and large numbers. */
 Test(simt_scalar, f64_is_mostly_exact) {
   numbers random(3);
   for (const double scale : {1.0, 1e-300, 1e-280, 1e300}) {

@@ -1,5 +1,5 @@
-/* Row panels, how many others each needs, and their levels; and what auto goes by, which ends the search for levels of rows early. Host
- * part and kernels under adversarial schedules, against plain loops. */
+/* survey.cpp -- row panels, the panels on which each depends, and their levels; and the survey of `auto`, which ends the search for level
+ * sets of rows early. Host code and kernels under adversarial schedules, against plain loops. */
 #include <criterion/criterion.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ extern "C" {
 
 namespace {
 
-/* A triangle read by rows: the columns of the mirror image. */
+/* A triangle by rows, from the columns of the mirror image. */
 struct system_of_case {
   problem<double> columns;
   spti_view view;
@@ -29,10 +29,10 @@ struct system_of_case {
   }
 };
 
-/* Panels are those of the reference, all else is by the definition. */
+/* The panels are those of the reference code; the rest follows the definitions. */
 struct by_hand {
-  std::vector<int32_t> first, level; /* of panels */
-  std::vector<int32_t> needed;       /* by each */
+  std::vector<int32_t> first, level; /* first row and level of each panel */
+  std::vector<int32_t> needed;       /* number of panels on which each depends */
   std::vector<int64_t> stored;
   int32_t most = 0, panel_levels = 0, row_levels = 0;
 
@@ -75,7 +75,7 @@ std::string name_of(shape pattern, const spti_view &v) {
   return std::string(shape_name(pattern)) + " n=" + std::to_string(v.n) + (v.backward ? " backward" : " forward");
 }
 
-/* The kernels with small panels, marked 32 at a time. */
+/* The kernels, with small panels and windows of 32 panels. */
 std::string run_kernels(const spti_view &v, int32_t threads, int32_t dense, int32_t samples) {
   const int32_t rows = 16, least = 2, most = spti_row_panels_most(v.n, least), chunk = 64, chunks = spti_row_panels_chunks(v.n, chunk);
   const by_hand expected(v, rows, least);
@@ -118,7 +118,7 @@ std::string run_kernels(const spti_view &v, int32_t threads, int32_t dense, int3
   return std::equal(expected.level.begin(), expected.level.end(), level.begin()) ? "" : "level";
 }
 
-/* Every way to decide is met, or `seen` says which was not. */
+/* `seen` records which branches of the decision were taken. */
 struct seen {
   int early = 0, whole = 0, thin = 0;
 };
@@ -166,7 +166,7 @@ Test(simt_survey, kernels) {
     }
 }
 
-/* So many chunks that where the panels enter each is found by one block for all. */
+/* So many chunks that one thread block finds the entries of all chunks. */
 Test(simt_survey, many_chunks) {
   simt::use(simt::schedule::from_seed(5));
   for (shape pattern : {shape::arrow, shape::diagonal}) {
@@ -189,7 +189,7 @@ Test(simt_survey, what_auto_goes_by) {
       cr_assert(failure.empty(), "%s; %s; replay with SIMT_SEED=%llu", failure.c_str(), name_of(shape(s), system.view).c_str(),
                 (unsigned long long)seed);
     }
-  const bool whole_range = range.last - range.first >= 4; /* not one seed alone, nor the few of a sanitizer */
+  const bool whole_range = range.last - range.first >= 4; /* not a single seed, nor the few seeds of a sanitizer build */
   cr_assert(!whole_range || (all.early > 0 && all.whole > 0 && all.thin > 0), "%d early, %d whole, %d thin", all.early, all.whole,
             all.thin);
 }

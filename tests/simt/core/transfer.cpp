@@ -1,4 +1,4 @@
-/* core/device/transfer.cuh on the emulator: right-hand sides read and solutions written where the caller has them, beside plain loops. */
+/* transfer.cpp -- core/device/transfer.cuh on the emulator against plain loops: right-hand sides and solutions in the caller's blocks. */
 #include <criterion/criterion.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ template <typename T> SPTI_KERNEL(64) move_kernel(transfer_args a) {
   if (i < a.n) spti::write_solution(a.transfer, i, k, spti::read_rhs<T>(a.transfer, i, k));
 }
 
-/* One end, as the caller sees it: element (r,k) at r * row + k * column of data. */
+/* One end with its arrays: element (r,k) is data[r * row + k * column]. */
 struct end_case {
   bool row_major, map, scale, divide;
   int64_t row, column;
@@ -72,7 +72,7 @@ template <typename T> static void check_transfer(int32_t n, int32_t width, unsig
   cr_assert(X == expected, "X was written beside its elements, forms %#x", forms);
 }
 
-/* Every layout, map, scale and way of scaling at either end. */
+/* Every layout, map, scaling and scale operation at both ends. */
 template <typename T> static void all_forms() {
   for (unsigned forms = 0; forms < 256; forms++)
     for (int alpha = 0; alpha < 3; alpha++) check_transfer<T>(17, 3, forms, alpha, forms * 3 + unsigned(alpha) + 1);
@@ -85,7 +85,7 @@ Test(simt_transfer, f32) { all_forms<float>(); }
 Test(simt_transfer, c128) { all_forms<std::complex<double>>(); }
 Test(simt_transfer, c64) { all_forms<std::complex<float>>(); }
 
-/* B may be X where no end has a map. */
+/* B may be X if no end has a map. */
 Test(simt_transfer, in_place) {
   std::vector<double> X = random_block<double>(40, 1), scale(20, 4.0);
   const std::vector<double> B = X;
@@ -95,7 +95,7 @@ Test(simt_transfer, in_place) {
   for (size_t e = 0; e < 40; e++) cr_assert_eq(X[e], 3 * B[e] / 4);
 }
 
-/* With a real alpha what is wrong in one part of a number does not reach the other. */
+/* With a real alpha a NaN or Inf in one part of a number does not reach the other part. */
 Test(simt_transfer, parts_keep_apart) {
   spti::complex_t<double> B[2] = {{NAN, 2}, {INFINITY, -1}}, X[2] = {{0, 0}, {0, 0}};
   const double scale[2] = {0.5, 8};

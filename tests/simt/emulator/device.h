@@ -1,5 +1,5 @@
-/* device.h -- what core/device/device.cuh promises, on the host: included by it when SPTI_SIMT is defined. The names are
- * explained there. Nothing of CUDA is needed. Each operation goes to the machine of simt.h. */
+/* device.h -- the device interface of core/device/device.cuh on the emulator (simt.h). device.cuh includes it when SPTI_SIMT is defined and
+ * explains the names. CUDA is not needed. */
 #ifndef TESTS_SIMT_EMULATOR_DEVICE_H
 #define TESTS_SIMT_EMULATOR_DEVICE_H
 
@@ -47,9 +47,9 @@ inline double bits_to_double(uint64_t v) { return from_bits<double>(v); }
 inline uint32_t float_bits(float v) { return uint32_t(to_bits(v)); }
 inline uint64_t double_bits(double v) { return to_bits(v); }
 
-/* ---- memory; overloads for words only, as on the device, so that complex values find theirs ---- */
+/* ---- memory: overloads for words only, as on the device, so that complex values use those of device.cuh ---- */
 
-/* Shared memory is as late as global memory here. */
+/* Writes to shared memory are delayed like those to global memory. */
 #define SIMT_WORD(W)                                                                                                                       \
   inline W load_const(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::constant)); }                     \
   inline W load(const W *p) { return from_bits<W>(simt::read(p, word_kind<W>::value, simt::access::relaxed)); }                            \
@@ -102,7 +102,7 @@ inline int32_t fetch_add(int32_t *p, int32_t v) {
 inline int32_t exchange(int32_t *p, int32_t v) {
   return from_bits<int32_t>(simt::read_modify_write(p, simt::word::i32, to_bits(v), false));
 }
-/* The greater value is never dropped: what an exchange takes out is put back if it exceeds what went in. */
+/* By exchanges: a value that is taken out and is greater than the one put in is put back, so the maximum is never lost. */
 inline void red_max(int32_t *p, int32_t v) {
   for (int32_t out = exchange(p, v); out > v; out = exchange(p, v)) v = out;
 }
@@ -113,12 +113,12 @@ inline void red_max(int64_t *p, int64_t v) {
     v = out;
   }
 }
-/* Likewise no bit. */
+/* Likewise no bit is lost. */
 inline void shared_red_or(int32_t *p, int32_t v) {
   for (int32_t out = exchange(p, v); out & ~v; out = exchange(p, v)) v |= out;
 }
 inline void store_system(int64_t *p, int64_t v) { store(p, v); }
-/* One cycle a question. */
+/* Each call is one cycle. */
 inline int64_t cycles_now() {
   static int64_t now = 0;
   return ++now;

@@ -1,6 +1,5 @@
-/* emulated_gpu.c -- core/context/gpu.h for host code of the core that is tested with the emulator: device memory is host memory of exactly
- * the size asked for, the emulator's kernels are done when their launcher returns. emulated_gpu_fail_at counts allocations
- * down: the one that reaches 0 fails. */
+/* emulated_gpu.c -- core/context/gpu.h on the emulator, for tests of host code: device memory is host memory of exactly the requested size,
+ * and kernels are finished when their launcher returns. emulated_gpu_fail_at counts allocations down; the one at 0 fails. */
 #include "simt/emulator/emulated_gpu.h"
 
 #include <stdlib.h>
@@ -42,7 +41,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   return SPTRSM_OK;
 }
 
-/* What does not go by way of the pinned words spoils them all the same, so that nobody counts on what stood there. */
+/* Always overwrites the pinned words, also if the copy does not go through them, so that no caller relies on their old content. */
 sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
   memset(context->pinned, 0xa5, SPTI_PINNED_WORDS * sizeof *context->pinned);
@@ -80,7 +79,7 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-/* A graph is what records it. */
+/* A graph keeps the function that records it, and a replay calls it. */
 struct spti_gpu_graph {
   sptrsm_status (*record)(const void *what, void *stream);
   const void *what;

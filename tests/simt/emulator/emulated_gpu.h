@@ -1,4 +1,4 @@
-/* emulated_gpu.h -- what tests may ask of emulated_gpu.c. */
+/* emulated_gpu.h -- counters and settings of emulated_gpu.c, for tests. */
 #ifndef TESTS_SIMT_EMULATOR_EMULATED_GPU_H
 #define TESTS_SIMT_EMULATOR_EMULATED_GPU_H
 
@@ -8,14 +8,14 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Facts of the device: shared memory as an H200 has it; few lanes, so that recblock's rule for the depth cuts small triangles too. */
+/* The emulated device: shared memory as on an H200; few lanes, so that recblock's rule for its depth splits small triangles, too. */
 enum { EMULATED_GPU_SHARED_BYTES = 227 << 10, EMULATED_GPU_FP32_LANES = 2 };
 
-extern int emulated_gpu_fail_at;  /* number of allocations that still succeed; -1: all */
-extern int emulated_gpu_blocks;   /* allocated and not freed */
-extern void *emulated_gpu_latest; /* allocation, and its size */
+extern int emulated_gpu_fail_at;  /* the number of allocations until one fails; -1: none fails */
+extern int emulated_gpu_blocks;   /* allocations that are not freed */
+extern void *emulated_gpu_latest; /* the latest allocation and its size */
 extern size_t emulated_gpu_latest_bytes;
-extern size_t emulated_gpu_total; /* bytes of all allocations so far, freed ones too */
+extern size_t emulated_gpu_total; /* bytes of all allocations so far, including freed ones */
 void emulated_gpu_use_schedule(uint64_t seed);
 #ifdef __cplusplus
 }

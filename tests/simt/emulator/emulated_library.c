@@ -1,5 +1,5 @@
-/* emulated_library.c -- what the whole library asks of CUDA beside emulated_gpu.c: a context, its stream that does everything at once, the
- * transpose that cuSPARSE makes, and a stand-in for the one method that is not our own. */
+/* emulated_library.c -- the rest of what the whole library needs of CUDA (see emulated_gpu.c): opening a context, the transpose that
+ * cuSPARSE makes, and a method in place of `cusparse` that refuses every matrix. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 int spti_gpu_count(void) { return 1; }
 
-/* One schedule, a quick one, since this is about host code; kernels have tests of their own. */
+/* One fast schedule, since these tests are about host code; kernels have tests of their own. */
 static void use_schedule(void) {
   const char *seed = getenv("SIMT_SEED");
   emulated_gpu_use_schedule(seed ? strtoull(seed, NULL, 10) : 5);
@@ -54,10 +54,10 @@ sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz
   spti_storage turned;
   SPTI_TRY(spti_storage_transpose(&turned, &given, n, bytes));
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_copy_bytes(context, to->ptr, SPTRSM_CUDA, turned.ptr, SPTRSM_HOST, ((size_t)n + 1) * sizeof *to->ptr));
-  SPTI_TRY_GOTO(spti_copy_bytes(context, to->idx, SPTRSM_CUDA, turned.idx, SPTRSM_HOST, (size_t)nnz * sizeof *to->idx));
-  SPTI_TRY_GOTO(spti_copy_bytes(context, to->val, SPTRSM_CUDA, turned.val, SPTRSM_HOST, (size_t)nnz * bytes));
-fail: /* the common end */
+  SPTI_TRY_DONE(spti_copy_bytes(context, to->ptr, SPTRSM_CUDA, turned.ptr, SPTRSM_HOST, ((size_t)n + 1) * sizeof *to->ptr));
+  SPTI_TRY_DONE(spti_copy_bytes(context, to->idx, SPTRSM_CUDA, turned.idx, SPTRSM_HOST, (size_t)nnz * sizeof *to->idx));
+  SPTI_TRY_DONE(spti_copy_bytes(context, to->val, SPTRSM_CUDA, turned.val, SPTRSM_HOST, (size_t)nnz * bytes));
+done:
   spti_storage_free(&turned, NULL);
   return status;
 }

@@ -1,5 +1,5 @@
-/* fibre.h -- stacks that run in turn. A fibre is entered through ucontext. With GCC later switches are the compiler's own
- * setjmp/longjmp, a few instructions without a system call; clang's lose registers, so there all goes through ucontext,
+/* fibre.h -- fibres: stacks that run in turn. A fibre is entered by ucontext. With GCC, later switches use the compiler's own
+ * setjmp/longjmp, a few instructions without a system call. Those of clang lose registers, so with clang all switches use ucontext,
  * which is several times slower. AddressSanitizer is told of every switch. */
 #ifndef TESTS_SIMT_EMULATOR_FIBRE_H
 #define TESTS_SIMT_EMULATOR_FIBRE_H
@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#ifndef SIMT_WITH_ASAN /* said where this is not instrumented itself, but kernels are */
+#ifndef SIMT_WITH_ASAN /* the build defines it where this file is not instrumented but the kernels are */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SIMT_WITH_ASAN 1
@@ -35,7 +35,7 @@ namespace simt {
 
 class fibre {
 public:
-  /* A fibre without start() stands for the stack it is first switched away from. One that has finished goes on after finish(). */
+  /* Without start(), a fibre stands for the stack that is first left through it. A finished fibre continues after finish(). */
   void start(void (*body)()) {
     if (finished) {
       finished = false;
@@ -43,7 +43,7 @@ public:
     }
     if (!stack) stack.reset(new char[STACK_BYTES]);
 #if SIMT_WITH_ASAN
-    __asan_unpoison_memory_region(stack.get(), STACK_BYTES); /* frames of a lane that was given up */
+    __asan_unpoison_memory_region(stack.get(), STACK_BYTES); /* the last lane on this stack may have been given up */
 #endif
     getcontext(&context);
     context.uc_stack.ss_sp = stack.get();
@@ -53,7 +53,7 @@ public:
     entered = false;
   }
 
-  /* Returns when somebody changes back. */
+  /* Switches to another fibre; returns when one switches back. */
   __attribute__((noinline)) static void change(fibre &from, fibre &to) {
     void *fake = nullptr;
     leave(from, to, &fake);
@@ -64,19 +64,19 @@ public:
 #endif
     arrive(fake);
   }
-  /* What the body is for is done; returns when started and changed to again. */
+  /* The fibre's work is done. Returns when it is started and switched to again. */
   static void finish(fibre &from, fibre &to) {
     from.finished = true;
     change(from, to);
   }
-  /* The first call on a new stack. */
+  /* Must be the first call on a new stack. */
   static void arrived() { arrive(nullptr); }
 
 private:
   enum { STACK_BYTES = 64 * 1024 };
 
 #if SIMT_QUICK_SWITCHES
-  /* Does not return, but is not declared so, nor instrumented: AddressSanitizer would sweep the stack at every switch. */
+  /* Does not return. It is neither declared so nor instrumented, since AddressSanitizer would then clear the stack at every switch. */
   __attribute__((noinline, no_sanitize_address)) void resume() {
     if (entered) __builtin_longjmp(saved, 1);
     entered = true;
@@ -96,7 +96,7 @@ private:
     __sanitizer_finish_switch_fiber(fake, &bottom, &size);
     if (!last->stack) last->bottom = bottom, last->size = size;
   }
-  const void *bottom = nullptr; /* of the stack a fibre without start() stands for */
+  const void *bottom = nullptr; /* of the stack of a fibre without start() */
   size_t size = 0;
   static inline fibre *last = nullptr;
 #else

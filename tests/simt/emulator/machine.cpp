@@ -1,5 +1,5 @@
-/* The emulator itself: what is ordered must be seen under every seed, what is not must be missed under some, and broken kernels
- * must be reported. */
+/* machine.cpp -- tests of the emulator itself: ordered writes must be seen under every seed, unordered writes must be missed under some
+ * seed, and broken kernels must be reported. */
 #include <criterion/criterion.h>
 
 #include <vector>
@@ -40,7 +40,7 @@ static bool message_is_missed(uint64_t seed, order how) {
       if (how == order::release_acquire || how == order::only_release) store_release(&flag, 1);
       else store_relaxed(&flag, 1);
     } else {
-      load_relaxed(&data); /* an early look, as a stale copy in a cache would be */
+      load_relaxed(&data); /* an early read, like a stale copy in a cache */
       while (load_relaxed(&flag) == 0) spin_pause();
       if (how == order::release_acquire || how == order::only_acquire) load_acquire(&flag);
       if (how == order::fences) fence();
@@ -120,7 +120,7 @@ Test(simt_machine, shared_memory) {
   cr_expect_gt(seeds_with(50, [](uint64_t s) { return exchange_in_shared_fails(s, false); }), 0);
 }
 
-/* Writes of two lanes to one word, a barrier between them: the second one lasts. */
+/* Two lanes write one word with a barrier in between: the second value remains. */
 static bool second_write_is_lost(uint64_t seed, bool barrier) {
   std::vector<int32_t> out(64, -1);
   const int error = run_with(seed, 2, 64, [&] {
@@ -171,7 +171,7 @@ Test(simt_machine, shared_memory_without_barriers) {
   cr_expect_gt(seeds_with(300, [](uint64_t s) { return sum_in_shared_is_missed(s, true, false); }), 0);
 }
 
-/* A copy in the background is there once its batch is waited for, and its thread has met the reader at a barrier. */
+/* An asynchronous copy is visible after its thread has awaited the batch and has met the reader at a barrier. */
 static bool copy_is_missed(uint64_t seed, bool ended, bool second_too) {
   const std::vector<double> from(128, 7.0);
   bool missed = false;
@@ -234,7 +234,7 @@ Test(simt_machine, published_values) {
       if (lane() != 0) return;
       if (block_in_grid() == 0) {
         publish(&pair, {1.5f, 2.5f});
-        publish(&word, bits_to_double(~uint64_t(0))); /* a result that looks like "not there yet" */
+        publish(&word, bits_to_double(~uint64_t(0))); /* a result with the bits of the sentinel */
       } else {
         while (is_sentinel(got = peek(&word))) spin_pause();
         while (is_sentinel(got_pair = peek(&pair))) spin_pause();

@@ -82,7 +82,7 @@ void memory::perform(viewer *by, const buffered_write &w, bool release) {
   version v;
   v.bits = w.add ? add_bits(w.kind, old.bits, w.bits) : w.bits;
   v.performed = ++clock;
-  /* An atomic continues the release sequence that it extends; a plain store ends it. */
+  /* An atomic operation continues a release sequence; a plain store ends it. */
   v.released = release ? clock : std::max(w.released, w.add ? old.released : 0);
   v.issued = w.issued;
   v.by = by;
@@ -114,13 +114,13 @@ void memory::perform_to(viewer &by, const char *address, moment issued_before) {
   }
 }
 
-/* Up to when a mate's writes are ordered before what this lane does now. */
+/* The moment up to which another lane's writes are ordered before this lane's next operation. */
 moment memory::shared_until(const viewer &by, const viewer &mate) {
   if (&by == &mate) return FOREVER;
   return by.warp == mate.warp ? std::max(by.warp->barrier, by.block->barrier) : by.block->barrier;
 }
 
-/* Writes to an address keep the order that barriers gave them. */
+/* Performs writes of other lanes that barriers order before this lane's write to the same address. */
 void memory::perform_ordered(viewer &by, const std::vector<viewer *> &mates, const char *address) {
   for (viewer *mate : mates)
     if (mate != &by) perform_to(*mate, address, shared_until(by, *mate));
@@ -164,7 +164,7 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
 }
 
 void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address, word kind, uint64_t bits, bool add, access how) {
-  location &l = at(address, kind); /* reads the word, so that a wild address is caught here */
+  location &l = at(address, kind); /* reads the word, so that AddressSanitizer reports a wrong address here */
   if (l.pending) perform_ordered(by, mates, address);
   const buffered_write w = {address, kind, add, bits, clock, by.fenced};
   if (how == access::ordered) {
@@ -194,7 +194,7 @@ void memory::fence(viewer &by, const std::vector<viewer *> &mates) {
   by.acquired = std::max(by.acquired, by.could_acquire);
 }
 
-/* Writes of one lane to one address keep their order; all else is free. */
+/* Writes of one lane to one address keep their order; otherwise the choice is random. */
 bool memory::perform_one(const std::vector<viewer *> &lanes) {
   const size_t count = lanes.size() + 1;
   size_t at_lane = random->below(count);

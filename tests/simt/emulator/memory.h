@@ -1,4 +1,4 @@
-/* memory.h -- the emulator's global memory: buffered writes, a short history per address, and who must see what. */
+/* memory.h -- the emulator's global memory: buffered writes, a short history of each address, and the values that a lane may read. */
 #ifndef TESTS_SIMT_EMULATOR_MEMORY_H
 #define TESTS_SIMT_EMULATOR_MEMORY_H
 
@@ -32,7 +32,7 @@ private:
   uint64_t state = 0;
 };
 
-/* The last barriers of a warp and of its block, and the numbers that tell them apart. */
+/* A warp or a block: its identity and the moment of its last barrier. */
 struct group {
   uint64_t id = 0;
   moment barrier = 0;
@@ -44,24 +44,24 @@ struct buffered_write {
   bool add;
   uint64_t bits;
   moment issued;
-  moment released; /* what a reader of it acquires, by an earlier fence of the lane */
+  moment released; /* what a reader acquires from it, because of an earlier fence of the lane */
 };
 
-/* A lane as the memory sees it. */
+/* A lane's view of the memory. */
 struct viewer {
   const group *warp = nullptr, *block = nullptr;
-  moment acquired = 0;      /* everything performed up to here must be seen */
-  moment could_acquire = 0; /* by a fence: what relaxed reads have come across */
-  moment fenced = 0;        /* last fence */
+  moment acquired = 0;      /* all writes performed up to this moment must be seen */
+  moment could_acquire = 0; /* what a fence will acquire, from relaxed reads so far */
+  moment fenced = 0;        /* moment of the last fence */
   bool read_stale = false;  /* since the last pause */
-  int stale_pauses = 0;     /* in a row: after a few the lane reads what is there, so that polls end */
+  int stale_pauses = 0;     /* consecutive pauses after a stale read; after some the lane reads the newest values, so that polls end */
   std::vector<buffered_write> buffer;
   struct sight {
     const char *address;
     moment performed;
-    int stale; /* reads of it that were: after some the lane reads what is there, however seldom it looks */
+    int stale; /* stale reads of the address; after some the lane reads the newest value, even if it reads it rarely */
   };
-  std::array<sight, 32> seen{}; /* a ring: the latest version seen of the latest addresses */
+  std::array<sight, 32> seen{}; /* a ring of recent addresses, each with the latest version that the lane has seen */
   unsigned next_seen = 0;
 
   void start(const group *w, const group *b, moment now);
@@ -78,18 +78,18 @@ public:
   void fence(viewer &, const std::vector<viewer *> &mates);
   moment barrier() { return ++clock; }
   moment now() const { return clock; }
-  bool perform_one(const std::vector<viewer *> &); /* some buffered write of some of them; false: there is none */
-  void retire(viewer &);                           /* its lane's block is done: the buffer lives on by itself */
-  void perform_all();                              /* of retired lanes */
-  void forget(const std::vector<viewer *> &, const char *begin, size_t bytes); /* memory that ends with its block */
+  bool perform_one(const std::vector<viewer *> &); /* performs a random buffered write; false: there is none */
+  void retire(viewer &);                           /* the lane's block has ended: its buffered writes are kept apart */
+  void perform_all();                              /* performs all writes of retired lanes */
+  void forget(const std::vector<viewer *> &, const char *begin, size_t bytes); /* for memory that ends with its block */
   bool constant_was_written() const { return constant_written; }
 
 private:
   struct version {
     uint64_t bits;
     moment performed, released, issued;
-    const viewer *by;     /* the writer, */
-    uint64_t warp, block; /* and the ids of its warp and block: viewers are used again */
+    const viewer *by;     /* the writer */
+    uint64_t warp, block; /* the identities of its warp and block, since viewers are reused */
   };
   struct location {
     int pending = 0, versions = 0;
@@ -108,8 +108,8 @@ private:
   int stale_percent = 0;
   moment clock = 0;
   bool constant_written = false;
-  size_t buffered = 0;                         /* writes of all lanes */
-  std::pmr::unsynchronized_pool_resource pool; /* every address that a launch writes is a node */
+  size_t buffered = 0;                         /* number of buffered writes of all lanes */
+  std::pmr::unsynchronized_pool_resource pool; /* for the map, which has a node for every address that a launch writes */
   std::pmr::unordered_map<const char *, location> locations{&pool};
   viewer retired;
 };

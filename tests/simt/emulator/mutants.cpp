@@ -1,6 +1,6 @@
-/* mutants.cpp -- leaves one step of the dependency protocol out and wants the emulator to notice: `simt_mutants STEP`.
- * Exit 0 if some seed fails (it is printed: replay with SIMT_SEED), 1 if all pass. `simt_mutants none` is the control: the
- * same cases with nothing left out, exit 0 if all pass. */
+/* mutants.cpp -- `simt_mutants STEP` runs kernels without one step of the dependency protocol, which the emulator must detect. Exit status
+ * 0 if a seed fails (it is printed; SIMT_SEED replays it), 1 if all pass. `simt_mutants none` is the control: the same cases with the
+ * whole protocol, exit status 0 if all pass. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "simt/trsm/syncfree_csc_case.h"
 #include "trsv/syncfree_csr/kernels.h"
 
-/* As spti::protocol_step. */
+/* In the order of spti::protocol_step. */
 static const char *const steps[] = {"none",    "ticket",         "last_arrival",   "acquire",   "arrival_barrier", "update_barrier",
                                     "release", "shared_acquire", "shared_release", "unpublish", "publishable"};
 
@@ -25,8 +25,8 @@ static solve_case case_of(uint64_t seed, bool within_a_block) {
   return c;
 }
 
-/* Values as flags: a triangle solved twice with one work by syncfree-csr's rows, the second time with right-hand sides of their own,
- * among them the pattern that stands for "not there yet". Empty if rows before that one stand and those behind it are no numbers. */
+/* Values as flags: syncfree-csr solves a chain twice with one workspace, the second time with other right-hand sides, one of which has the
+ * bits of the sentinel. Returns an empty string if the rows before that one are right and all rows from it on are NaN. */
 static std::string run_values(uint64_t seed) {
   const int32_t n = 33, marked = 20;
   const problem<double> system(shape::chain, n, true, false, true, false, seed); /* columns of a backward system: rows of a forward one */

@@ -26,7 +26,7 @@ template <typename Args> static int sort(void *temporary, size_t *bytes, const A
   if (!temporary) return 0;
   std::vector<int32_t> at(static_cast<size_t>(a->count));
   for (int32_t i = 0; i < a->count; i++) at[size_t(i)] = i;
-  /* Like the device's, it sees only the lowest bits. */
+  /* As on the device, only the lowest bits count. */
   const uint64_t mask = (uint64_t(1) << a->bits) - 1;
   std::stable_sort(at.begin(), at.end(),
                    [&](int32_t x, int32_t y) { return (uint64_t(a->keys[x]) & mask) < (uint64_t(a->keys[y]) & mask); });

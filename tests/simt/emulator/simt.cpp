@@ -1,4 +1,4 @@
-/* simt.cpp -- the machine of simt.h: blocks, warps and lanes, and who runs next. */
+/* simt.cpp -- see simt.h: blocks, warps and lanes, and the choice of the lane that runs next. */
 #include "simt/emulator/simt.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct warp_state {
   std::array<lane_state *, WARP> lanes;
   int arrived;
   collective waiting_at;
-  uint64_t exchanged[2][WARP]; /* in turn, as a fast lane may enter the next collective before a slow one has left this */
+  uint64_t exchanged[2][WARP]; /* used in turn, since a fast lane may enter the next collective before a slow one has left this one */
 };
 
 struct late_copy {
@@ -42,11 +42,11 @@ struct lane_state {
   warp_state *warp;
   int thread;
   state status;
-  uint64_t paused_at; /* version then */
+  uint64_t paused_at; /* machine::version when it paused */
   unsigned collectives;
   size_t arrays; /* shared arrays declared so far */
   std::vector<late_copy> copies;
-  unsigned batch; /* of copies to come */
+  unsigned batch; /* number of the batch of the next copy */
 };
 
 struct block_state {
@@ -88,7 +88,7 @@ struct machine {
   void start_blocks();
   void end_block(block_state &);
   void list_live();
-  uint64_t version() const { return global.now() + idle; } /* moves when there may be something new to read */
+  uint64_t version() const { return global.now() + idle; } /* changes when a read may return something new */
   bool can_run(const lane_state &l) const { return l.status == state::ready || (l.status == state::paused && l.paused_at != version()); }
   bool can_run(const warp_state &w) const {
     return std::any_of(w.lanes.begin(), w.lanes.end(), [this](const lane_state *l) { return can_run(*l); });
@@ -109,7 +109,7 @@ void yield() {
   fibre::change(l.stack, m.scheduler);
 }
 
-/* Never to come back: the launch has failed. Nothing on this stack is destroyed, so nothing may be left to free. */
+/* Does not return: the launch has failed. Objects on this stack are not destroyed, so none may own memory. */
 void give_up(std::string what) {
   m.fail(what);
   std::string().swap(what);
@@ -130,7 +130,7 @@ void run_lane() {
 
 void lane_body() {
   fibre::arrived();
-  for (;;) run_lane(); /* of one block after the other */
+  for (;;) run_lane(); /* a lane of one block after another */
 }
 
 void maybe_preempt() {
@@ -211,7 +211,7 @@ void machine::list_live() {
   }
 }
 
-/* ---- who runs ---- */
+/* ---- the scheduler ---- */
 
 warp_state *machine::pick_warp() {
   const size_t count = live_warps.size();
@@ -242,7 +242,7 @@ void machine::run_warp(warp_state &w) {
   if (!failed && w.block->running == 0) end_block(*w.block);
 }
 
-/* No lane can run as things are: perform a write, else let the pollers poll. */
+/* Called when no lane can run: performs a buffered write or, if there is none, lets paused lanes poll again. */
 void machine::wake_or_fail() {
   if (global.perform_one(live_views)) return;
   bool paused = false;
@@ -276,7 +276,7 @@ const std::string &error() { return m.error; }
 int left_out_step = 0;
 size_t dynamic_shared = 0;
 
-/* Lanes go from slot to slot: a stack costs more than most kernels of a test. */
+/* Lanes are reused for other blocks, since making a stack takes longer than most kernels of the tests. */
 static void take_lanes_back() {
   for (auto &slot : m.slots) {
     std::move(slot->lanes.begin(), slot->lanes.end(), std::back_inserter(m.spare_lanes));
@@ -357,7 +357,7 @@ int threads_per_block() { return m.threads; }
 int block_in_grid() { return my_block().index; }
 int blocks_per_grid() { return m.blocks; }
 
-/* The k-th declaration a lane comes to is the block's k-th array. Filled with a pattern that is no number anyone expects. */
+/* The k-th array that a lane declares is the block's k-th array. It is filled with a pattern that no kernel expects. */
 void *shared_array(size_t bytes) {
   block_state &b = my_block();
   const size_t k = me().arrays++;
@@ -368,7 +368,7 @@ void *shared_array(size_t bytes) {
   return b.shared[k].words.get();
 }
 
-/* As late as may be. The words that are copied are the caller's to read: nothing writes them meanwhile. */
+/* Copies are performed as late as allowed, when they are awaited. Nothing may write the source until then. */
 void copy_late(void *to, const void *from, size_t bytes) { me().copies.push_back({to, from, bytes, me().batch}); }
 void end_batch() { me().batch++; }
 void await_batches(unsigned but) {
@@ -417,7 +417,7 @@ static const char *name_of(collective kind) {
   }
 }
 
-/* Deposits a word, waits for the whole warp, returns the words of all lanes. */
+/* Gives the lane's word, waits for the whole warp and returns the words of all lanes. */
 static const uint64_t *meet(collective kind, uint64_t deposit) {
   lane_state &l = me();
   warp_state &w = *l.warp;

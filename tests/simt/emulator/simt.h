@@ -1,17 +1,17 @@
-/* simt.h -- a small machine that runs CUDA kernels on the host: a fibre per lane, a scheduler that means ill, and a memory in
- * which nothing is visible before it has to be. docs/simt.md explains the model; a run is a function of its seed.
+/* simt.h -- an emulator that runs CUDA kernels on the host: a fibre for each lane, an adversarial scheduler, and a memory in which a write
+ * becomes visible only when the memory model requires it. docs/simt.md explains the model. A run is a function of its seed.
  *
- * Schedule. A limited number of blocks is resident, started in order, in reverse or at random. The next warp is picked
- * in turn, at random, newest first or oldest first; its lanes run until they meet a collective, wait, or are preempted.
+ * Schedule. A limited number of blocks is resident; blocks start in order, in reverse order or at random. The next warp is chosen in
+ * turn, at random, newest first or oldest first. Its lanes run until they reach a collective, pause between polls, or are preempted.
  *
- * Memory, by global time. A write that is not a release waits in its lane's buffer and is performed later, out of order between
- * addresses. A release first performs what its lane wrote, and what other lanes of the warp or block wrote before the
- * last barrier with it. A read may return an overwritten value unless the newer one was performed before the moment
- * up to which the lane has acquired, or precedes it by a barrier, or was seen by the lane before. Atomics that return
- * a value act on the newest. Barriers share what was acquired.
+ * Memory, with a global clock. A write that is not a release waits in its lane's buffer and is performed later; writes to different
+ * addresses are performed in any order. A release first performs the lane's own writes, and the writes that other lanes of its warp or
+ * block issued before their last common barrier. A read may return an overwritten value, unless the newer value was performed before
+ * the moment up to which the lane has acquired, or a barrier orders it before the read, or the lane has seen it before. Atomics that
+ * return a value use the newest value. At a barrier, all lanes get what any of them has acquired.
  *
- * Reported as errors: a collective that not all lanes of the warp (block) reach, or reach at different operations; no lane
- * that can go on; data read as constant but written by the same kernel. */
+ * Reported as errors: a collective that not all lanes of the warp or block reach, or that they reach at different operations; that no
+ * lane can continue; data that the kernel reads as constant and writes. */
 #ifndef TESTS_SIMT_EMULATOR_SIMT_H
 #define TESTS_SIMT_EMULATOR_SIMT_H
 
@@ -28,20 +28,20 @@ enum class access { constant, relaxed, ordered }; /* ordered: acquire of a read,
 enum class start_order { ascending, descending, random };
 enum class pick { in_turn, random, newest_first, oldest_first };
 
-/* Everything about a run that is not the kernel. from_seed draws all of it; tests may then set what they are about. */
+/* All choices of a run. from_seed draws them all; a test may then set some of them. */
 struct schedule {
   uint64_t seed;
   int resident_blocks;
   start_order start;
   pick warps;
-  int preempt_one_in; /* memory operations per preemption, 0: never */
-  int stale_percent;  /* of reads that may return an old value: how many do */
-  int drain_one_in;   /* turns per buffered write that is performed without need */
+  int preempt_one_in; /* a lane is preempted at one in this many memory operations; 0: never */
+  int stale_percent;  /* percentage of the reads that may return an old value that do so */
+  int drain_one_in;   /* a buffered write is performed without need in one in this many turns of a warp */
   static schedule from_seed(uint64_t seed);
 };
 
 void use(const schedule &);
-const std::string &error(); /* of the last run, with the seed; empty if it went well */
+const std::string &error(); /* of the last run, with its seed; empty if there was none */
 extern int left_out_step;   /* spti::protocol_step that kernels leave out, 0: none */
 
 extern size_t dynamic_shared; /* bytes of the next run's SPTI_DYNAMIC_SHARED */
@@ -61,14 +61,14 @@ void write(void *, word, uint64_t bits, bool add, access);
 uint64_t read_modify_write(void *, word, uint64_t bits, bool add); /* returns the old value */
 void copy_late(void *to, const void *from, size_t bytes);          /* from NULL: zeros */
 void end_batch();                                                  /* of the lane's copies */
-void await_batches(unsigned but); /* all but so many of the latest batches are copied, the others not yet */
+void await_batches(unsigned but);                                  /* performs all copies except those of the latest `but` batches */
 void fence();
 uint64_t shuffle(uint64_t bits, int from);
-void all_words(uint64_t out[32], uint64_t bits); /* what every lane of the warp brings */
+void all_words(uint64_t out[32], uint64_t bits); /* the words of all lanes of the warp */
 uint32_t vote(bool);
 void warp_barrier();
 void block_barrier();
-void pause(); /* nothing to do until some memory changes */
+void pause(); /* the lane continues when some memory has changed */
 
 } // namespace simt
 #endif

@@ -1,4 +1,4 @@
-/* word_access.h -- where the emulator touches memory that kernels name: the one part of it that AddressSanitizer watches. */
+/* word_access.h -- the emulator's accesses to memory that kernels name: the only part of it that AddressSanitizer instruments. */
 #ifndef TESTS_SIMT_EMULATOR_WORD_ACCESS_H
 #define TESTS_SIMT_EMULATOR_WORD_ACCESS_H
 

@@ -347,7 +347,7 @@ template <typename T> static void poison(const char *type, T bad, bool sentinel)
     s.solve(clean.t, c);
     const int32_t row = c.backward ? 60 : 30, column = int32_t(seed % 10);
     T &target = e.B[size_t(row * e.t.from.row_stride + column)];
-    target = sentinel ? like_nothing<T>(seed) : bad;
+    target = sentinel ? like_sentinel<T>(seed) : bad;
     s.solve(e.t, c);
     expect(s.failure, c, type, seed);
     const std::vector<char> reached = reached_from(s, row);

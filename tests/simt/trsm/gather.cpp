@@ -273,7 +273,7 @@ template <typename T> static void sentinels_on_the_right(const char *type, uint6
     c.permuted = c.scaled = c.columns = c.in_place = false;
     solver<T> s(c, c.width, seed);
     block_ends<T> e(c, seed);
-    e.B[size_t(c.n / 2) * size_t(e.t.from.row_stride) + 2] = like_nothing<T>(seed);
+    e.B[size_t(c.n / 2) * size_t(e.t.from.row_stride) + 2] = like_sentinel<T>(seed);
     s.solve(e.t, c);
     expect(s.failure, c, type, seed);
     const spti_view &v = s.system.view;

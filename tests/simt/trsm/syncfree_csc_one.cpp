@@ -48,7 +48,7 @@ template <typename T> static void not_a_number(uint64_t seeds) {
     simt::use(simt::schedule::from_seed(seed));
     const problem<T> system(shape::chain, n, false, false, true, false, seed);
     std::vector<T> x(size_t(n), T(1));
-    x[bad] = seed % 2 ? T(NAN) : like_nothing<T>(seed / 2);
+    x[bad] = seed % 2 ? T(NAN) : like_sentinel<T>(seed / 2);
     std::vector<int32_t> in_degree(size_t(n), 1), state(size_t(n) + SPTI_SYNCFREE_CONTROL_WORDS, 0);
     in_degree[0] = 0;
     int64_t lost = 0;

@@ -206,7 +206,7 @@ template <typename T> static void sentinel_in_the_right_hand_side(const char *ty
     simt::use(simt::schedule::from_seed(3));
     cr_assert_eq(method_case_analyse(plan, &spti_method_syncfree_csr, variant), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
     std::vector<T> B(20, T(1)), X(20, T(0));
-    B[7] = like_nothing<T>(v);
+    B[7] = like_sentinel<T>(v);
     const spti_transfer transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
     cr_assert_eq(method_case_solve(plan, 1, &transfer, 1), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
     for (size_t i = 0; i < 20; i++) cr_assert_eq(X[i] != X[i], i >= 7, "%s, %s: row %zu", type, variant, i);

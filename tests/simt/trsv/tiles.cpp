@@ -6,7 +6,7 @@
 #include "trsv/tiles/tiles.h"
 #include "simt/cases/drawn_case.h"
 #include "simt/emulator/emulated_gpu.h"
-#include "simt/cases/life_in_rows.h"
+#include "simt/cases/plan_in_rows.h"
 #include "simt/cases/method_case.h"
 #include "simt/cases/problem.h"
 #include "simt/cases/run_cases.h"

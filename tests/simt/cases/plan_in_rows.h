@@ -1,18 +1,18 @@
-/* life_in_rows.h -- a plan's life with row-major blocks of padded rows: analysis, solve, new values, solve, each judged by the residual. */
-#ifndef TESTS_SIMT_CASES_LIFE_IN_ROWS_H
-#define TESTS_SIMT_CASES_LIFE_IN_ROWS_H
+/* plan_in_rows.h -- runs a plan with row-major blocks of padded rows: analysis, solve, new values, solve. Residuals are checked. */
+#ifndef TESTS_SIMT_CASES_PLAN_IN_ROWS_H
+#define TESTS_SIMT_CASES_PLAN_IN_ROWS_H
 
-#include "simt/emulator/emulated_gpu.h"
 #include "simt/cases/method_case.h"
-#include "simt/emulator/simt.h"
 #include "simt/cases/two_views.h"
+#include "simt/emulator/emulated_gpu.h"
+#include "simt/emulator/simt.h"
 
 template <typename T> struct solution {
   int64_t ld;
   std::vector<T> B, X;
 };
 
-/* Solves for B, twice with one work unless X takes B's place. Case: n, width, in_place. */
+/* Solves for B, twice with one workspace unless in place. Case has n, width and in_place. */
 template <typename T, typename Case> std::string solve(sptrsm_plan *plan, const Case &c, solution<T> *s) {
   s->X = c.in_place ? s->B : std::vector<T>(s->B.size(), T(-9));
   const spti_end from = {c.in_place ? s->X.data() : s->B.data(), s->ld, 1, nullptr, nullptr, 0},
@@ -31,8 +31,8 @@ template <typename T, typename Case> std::string judge(const two_views<T> &syste
   return worst <= bound ? "" : "residual " + std::to_string(worst) + " bounds";
 }
 
-/* Case: also analyse(plan), and values(system), which the plan's view has. */
-template <typename T, typename Case> std::string live(sptrsm_plan *plan, two_views<T> &system, const Case &c, uint64_t seed) {
+/* Case also has analyse(plan) and values(system), the values in the order of the plan's view. */
+template <typename T, typename Case> std::string run_plan(sptrsm_plan *plan, two_views<T> &system, const Case &c, uint64_t seed) {
   solution<T> s;
   s.ld = c.width + int64_t(seed % 3);
   s.B = random_block<T>(c.n * s.ld, seed + 1);
@@ -46,12 +46,12 @@ template <typename T, typename Case> std::string live(sptrsm_plan *plan, two_vie
   return failure.empty() ? judge(system, c, s) : failure + " after new values";
 }
 
-/* Case: also view(system). */
+/* Case also has view(system). */
 template <typename T, typename Case> std::string run_case(const Case &c, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   two_views<T> system(c, seed % 5);
   sptrsm_plan *plan = plan_case_open(&c.view(system));
-  std::string failure = live(plan, system, c, seed);
+  std::string failure = run_plan(plan, system, c, seed);
   method_case_close(plan);
   if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
   return failure;
