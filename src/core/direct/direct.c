@@ -17,10 +17,6 @@
 
 enum { L_MATRIX, U_MATRIX };
 
-void sptrsm_factors_init_sized(sptrsm_factors *factors, size_t size) {
-  spti_sized_init(factors, size, &(sptrsm_factors){0}, sizeof *factors);
-}
-
 static const char *factor_name(const sptrsm_direct *d, int matrix) {
   if (d->dtype != d->given) return matrix == L_MATRIX ? "L in single precision" : "U in single precision";
   return matrix == L_MATRIX ? "L" : "U";

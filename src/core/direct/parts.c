@@ -30,6 +30,10 @@ static sptrsm_status upload(const sptrsm_context *context, void *out, const void
 
 /* ---- the set as a whole ---- */
 
+void sptrsm_factors_init_sized(sptrsm_factors *factors, size_t size) {
+  spti_sized_init(factors, size, &(sptrsm_factors){0}, sizeof *factors);
+}
+
 sptrsm_status spti_factors_read(sptrsm_factors *f, const sptrsm_factors *in) {
   sptrsm_factors_init(f);
   SPTI_TRY(spti_sized_read(f, sizeof *f, in, SPTI_SIZE_UP_TO(sptrsm_factors, col_op), "sptrsm_factors"));
