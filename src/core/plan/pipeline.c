@@ -24,16 +24,16 @@ static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *
   if (block->ld < least)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: ld = %lld is less than %lld", name, (long long)block->ld, (long long)least);
   if (!block->data && block->n > 0 && block->nrhs > 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: data is NULL", name);
-  int64_t lines = block->layout == SPTRSM_ROW_MAJOR ? block->n : block->nrhs;
-  if (least > 0 && lines > 0 && block->ld > INT64_MAX / (int64_t)sizeof(double _Complex) / lines)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld lines of ld = %lld do not fit the address space", name, (long long)lines,
-                     (long long)block->ld);
+  int64_t vectors = block->layout == SPTRSM_ROW_MAJOR ? block->n : block->nrhs;
+  if (least > 0 && vectors > 0 && block->ld > INT64_MAX / (int64_t)sizeof(double _Complex) / vectors)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld %s of ld = %lld do not fit the address space", name, (long long)vectors,
+                     block->layout == SPTRSM_ROW_MAJOR ? "rows" : "columns", (long long)block->ld);
   return SPTRSM_OK;
 }
 
 static size_t span_bytes(const sptrsm_block *b) {
-  int64_t lines = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n;
-  return (size_t)((lines - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
+  int64_t vectors = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n;
+  return (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
 }
 
 /* Are B and X different columns of one larger row-major block, or different rows of one column-major block? They have

@@ -43,12 +43,12 @@ static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_directi
   if (s->block->place == SPTRSM_CUDA) return SPTRSM_OK;
   size_t bytes = sptrsm_dtype_bytes(pipe->dtype);
   bool rows = s->block->layout == SPTRSM_ROW_MAJOR;
-  size_t line_bytes = (size_t)(rows ? s->width : pipe->n) * bytes, pitch = (size_t)s->block->ld * bytes;
-  size_t lines = (size_t)(rows ? pipe->n : s->width);
+  size_t vector_bytes = (size_t)(rows ? s->width : pipe->n) * bytes, pitch = (size_t)s->block->ld * bytes;
+  size_t vectors = (size_t)(rows ? pipe->n : s->width);
   void *host = spti_block_columns(s->block, s->first).data;
   if (direction == SPTI_TO_DEVICE)
-    return spti_gpu_copy(pipe->context, s->columns.data, line_bytes, host, pitch, line_bytes, lines, direction);
-  return spti_gpu_copy(pipe->context, host, pitch, s->columns.data, line_bytes, line_bytes, lines, direction);
+    return spti_gpu_copy(pipe->context, s->columns.data, vector_bytes, host, pitch, vector_bytes, vectors, direction);
+  return spti_gpu_copy(pipe->context, host, pitch, s->columns.data, vector_bytes, vector_bytes, vectors, direction);
 }
 
 static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {

@@ -16,8 +16,7 @@ typedef struct {
 
 /* Surveys a pull view in device memory. The search for level sets ends early where row panels have levels, and there
  * are at least limits->levels level sets and at least limits->a_hop of them for each hop of the panels; limits NULL:
- * it finds all of them. The caller frees all_levels and panels. Deterministic. Waits for the device once, and once
- * more to put the rows of level sets in order. */
+ * it finds all of them. The caller frees all_levels and panels. Deterministic. Waits for the device once. */
 sptrsm_status spti_survey_make(spti_survey *out, const spti_view *, sptrsm_context *, const spti_choose_limits *limits);
 
 #endif
