@@ -3,14 +3,9 @@
 #include "trsv/levelset/host/kernels.h"
 
 #if defined __AVX512F__
-#define VECTOR_BYTES 64
-#define SUM_BYTES    (16 * VECTOR_BYTES)
-#elif defined __AVX__
-#define VECTOR_BYTES 32
-#define SUM_BYTES    (8 * VECTOR_BYTES)
+#define SUM_VECTORS 16
 #else
-#define VECTOR_BYTES 16
-#define SUM_BYTES    (8 * VECTOR_BYTES)
+#define SUM_VECTORS 8
 #endif
 
 #define SPTI_TEMPLATE "trsv/levelset/host/solve.tmpl.h"

@@ -5,29 +5,9 @@
  * The quotient s / d follows Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. */
 
 #define AT_WIDTH(f) NAME(SPTI_CAT(f, WIDTH))
-#define ROW_BYTES   (WIDTH * sizeof(T))
-#define BYTES       (ROW_BYTES < VECTOR_BYTES ? ROW_BYTES : VECTOR_BYTES)
-#define COUNT       ((int)(ROW_BYTES / BYTES))
-#define LANES       ((int)(BYTES / sizeof(R)))
-#define VECTOR      AT_WIDTH(vector_)
-
-#if WIDTH == 1 && !SPTI_IS_COMPLEX
-typedef R VECTOR; /* compilers keep vectors of one element in general registers */
-#else
-typedef R VECTOR __attribute__((vector_size(BYTES), aligned(sizeof(R)), may_alias));
-#endif
+#include "core/base/vector.tmpl.h"
 
 #if SPTI_IS_COMPLEX
-
-/* -i times each element: (im, -re). */
-static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
-  VECTOR b = a;
-  for (int l = 0; l < LANES; l += 2) {
-    b[l] = a[l + 1];
-    b[l + 1] = -a[l];
-  }
-  return b;
-}
 
 static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
   R re = __real__ d, im = __imag__ d;
@@ -76,9 +56,4 @@ static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t beg
 }
 
 #undef AT_WIDTH
-#undef ROW_BYTES
-#undef BYTES
-#undef COUNT
-#undef LANES
-#undef VECTOR
 #undef WIDTH

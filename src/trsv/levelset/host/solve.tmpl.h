@@ -14,7 +14,7 @@
 #include "trsv/levelset/host/rows.tmpl.h"
 
 /* The widest kernel whose sums leave registers free. */
-#define WIDEST ((int32_t)(SUM_BYTES / sizeof(T) / (SPTI_IS_COMPLEX ? 2 : 1)))
+#define WIDEST ((int32_t)(SUM_VECTORS * VECTOR_BYTES / sizeof(T) / (SPTI_IS_COMPLEX ? 2 : 1)))
 
 static void NAME(rows)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, void *data, int64_t ld, int32_t width) {
   T *w = data;
