@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "core/context/alloc.h"
-#include "core/context/gpu_graph.h"
+#include "core/context/recordings.h"
 #include "core/levels/gpu.h"
 #include "core/plan/method.h"
 #include "trsv/levelset/gpu/block.h"
@@ -214,20 +214,11 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 /* From this many launches on they are recorded as a graph, since a launch takes the host longer than a short kernel takes the device. */
 enum { GRAPH_ABOVE = 4 };
 
-/* A recorded solve of `width` right-hand sides, whose transfer stands in device memory. */
 typedef struct {
   const sptrsm_plan *plan;
-  spti_levelset_gpu_rows rows;
-  spti_gpu_graph *graph;
-} recording;
-
-enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many as the panel takes */
-
-typedef struct {
-  void *x;           /* device, [n * panel]: solutions by place; blocks: by row, where X is scaled */
-  void *sums;        /* device, or NULL: of long rows of blocks */
-  int64_t *transfer; /* device, words */
-  recording recordings[WIDTHS];
+  void *x;    /* device, [n * panel]: solutions by place; blocks: by row, where X is scaled */
+  void *sums; /* device, or NULL: of long rows of blocks */
+  spti_recordings recordings;
 } workspace;
 
 static int launch_wide(const sptrsm_plan *plan, const step *level, spti_levelset_gpu_rows rows, void *stream) {
@@ -255,29 +246,24 @@ static int launch_run(const sptrsm_plan *plan, const step *run, spti_levelset_gp
   return error;
 }
 
-static sptrsm_status launch_all(const sptrsm_plan *plan, spti_levelset_gpu_rows rows, void *stream) {
+static sptrsm_status queue_all(const void *work, const spti_transfer *transfer, const int64_t *bound, void *stream) {
+  const workspace *ws = work;
+  const sptrsm_plan *plan = ws->plan;
   const state *s = plan->state;
+  const spti_levelset_gpu_rows rows = {.transfer = *transfer,
+                                       .transfer_at = bound,
+                                       .row = s->rows.row,
+                                       .start = s->rows.start,
+                                       .from = s->rows.from,
+                                       .val = s->rows.val,
+                                       .diag = s->rows.diag,
+                                       .x = ws->x,
+                                       .pitch = plan->view.n};
   for (int32_t i = 0; i < s->schedule.count; i++) {
     const step *next = &s->schedule.steps[i];
     SPTI_CUDA(next->wide ? launch_wide(plan, next, rows, stream) : launch_run(plan, next, rows, stream));
   }
   return SPTRSM_OK;
-}
-
-static sptrsm_status record(const void *what, void *stream) {
-  const recording *r = what;
-  return launch_all(r->plan, r->rows, stream);
-}
-
-static spti_levelset_gpu_rows rows_of(const sptrsm_plan *plan, const workspace *ws) {
-  const state *s = plan->state;
-  return (spti_levelset_gpu_rows){.row = s->rows.row,
-                                  .start = s->rows.start,
-                                  .from = s->rows.from,
-                                  .val = s->rows.val,
-                                  .diag = s->rows.diag,
-                                  .x = ws->x,
-                                  .pitch = plan->view.n};
 }
 
 static int32_t launches(const state *s) {
@@ -286,19 +272,6 @@ static int32_t launches(const state *s) {
 }
 
 static bool is_recorded(const state *s) { return s->block.count == 0 && launches(s) >= GRAPH_ABOVE; }
-
-static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int32_t panel) {
-  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
-  SPTI_TRY(spti_alloc(plan->context, &ws->transfer, SPTI_TRANSFER_WORDS, sizeof *ws->transfer, "levelset transfer"));
-  for (int w = 0; w < (panel > 1 ? WIDTHS : 1); w++) {
-    recording *r = &ws->recordings[w];
-    *r = (recording){.plan = plan, .rows = rows_of(plan, ws)};
-    r->rows.transfer.width = widths[w];
-    r->rows.transfer_at = ws->transfer;
-    SPTI_TRY(spti_gpu_graph_create(&r->graph, plan->context, record, r));
-  }
-  return SPTRSM_OK;
-}
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
@@ -309,8 +282,7 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
 
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *ws = work;
-  for (int w = 0; w < WIDTHS; w++) spti_gpu_graph_free(ws->recordings[w].graph);
-  spti_free(plan->context, ws->transfer);
+  spti_recordings_free(&ws->recordings);
   spti_free(plan->context, ws->x);
   spti_free(plan->context, ws->sums);
   spti_host_free(ws);
@@ -320,12 +292,12 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
   workspace *ws;
   sptrsm_status status;
   SPTI_TRY(spti_host_alloc(&ws, 1, sizeof *ws, "levelset workspace"));
-  *ws = (workspace){0};
+  *ws = (workspace){.plan = plan, .recordings = {.context = plan->context, .queue = queue_all, .work = ws}};
   SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->x, (int64_t)plan->view.n * panel, sptrsm_dtype_bytes(plan->view.dtype),
                            "levelset solutions by place"));
   const size_t sums = spti_levelset_gpu_block_bytes(&((const state *)plan->state)->block, plan, panel);
   if (sums > 0) SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->sums, (int64_t)sums, 1, "levelset sums of long rows"));
-  if (is_recorded(plan->state)) SPTI_TRY_GOTO(make_recordings(ws, plan, panel));
+  if (is_recorded(plan->state)) SPTI_TRY_GOTO(spti_recordings_make(&ws->recordings, panel));
   *work = ws;
   return SPTRSM_OK;
 fail:
@@ -338,15 +310,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const state *s = plan->state;
   if (s->block.count > 0)
     return spti_levelset_gpu_block_solve(&s->block, plan, (spti_levelset_gpu_packed){&s->rows, s->long_rows}, ws->x, ws->sums, transfer);
-  for (int w = 0; w < WIDTHS; w++) {
-    const recording *r = &ws->recordings[w];
-    if (!r->graph || r->rows.transfer.width != transfer->width) continue;
-    SPTI_CUDA(spti_bind_launch(transfer, ws->transfer, plan->context->stream));
-    return spti_gpu_graph_start(r->graph, plan->context);
-  }
-  spti_levelset_gpu_rows rows = rows_of(plan, ws);
-  rows.transfer = *transfer;
-  return launch_all(plan, rows, plan->context->stream);
+  return spti_recordings_solve(&ws->recordings, transfer);
 }
 
 const spti_method spti_method_levelset_gpu = {
