@@ -11,11 +11,8 @@ typedef struct {
   const char *const *words; /* NULL: a number; else its values by name, NULL at the end, and target gets the place in the list */
 } spti_setting;
 
-/* Sets the targets of all that `text` names, "" for nothing. ARGUMENT, with the method, the key, the value and what is known, for
- * anything else. */
+/* Sets the targets of all keys in `text`, of none for "". ARGUMENT for anything else; the text says the method, the key, the value and
+ * what is known, and for a value without its key how to write it. */
 sptrsm_status spti_variant_parse(const char *method, const char *text, const spti_setting *known, int count);
-
-/* The same for the first key=value alone; *text moves behind it and its comma. */
-sptrsm_status spti_variant_take(const char *method, const char **text, const spti_setting *known, int count);
 
 #endif

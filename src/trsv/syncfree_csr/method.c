@@ -118,7 +118,7 @@ static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *l
   sptrsm_status status;
   if (n == 0) return SPTRSM_OK;
   if (levels->count > INT32_MAX / SPTI_CSR_CLASSES)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr: %d levels, packed rows take at most %d; use syncfree-csr:yy", levels->count,
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr: %d levels, packed rows take at most %d; use syncfree-csr:preset=yy", levels->count,
                      INT32_MAX / SPTI_CSR_CLASSES);
   /* A split row of m entries has less than 2 m / split segments. */
   if (levels->longest > st->set.split && n + 2 * spti_view_entries(&plan->view) / st->set.split > INT32_MAX)
@@ -301,10 +301,10 @@ fail:
 
 static sptrsm_status check_search(const sptrsm_plan *plan, const spti_csr_settings *set) {
   if (plan->options.deterministic)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr:ag takes what is fastest, which may differ from run to run; clear "
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr:preset=ag takes what is fastest, which may differ from run to run; clear "
                                              "options.deterministic, or use syncfree-csr");
   if (set->order >= 0 || set->lanes >= 0 || set->entries >= 0)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr:ag tries values of order, lanes and entries; leave these out, or leave out ag");
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr:preset=ag tries values of order, lanes and entries; leave out these or the preset");
   return SPTRSM_OK;
 }
 
@@ -361,7 +361,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 
 const spti_method spti_method_syncfree_csr = {
     .name = "syncfree-csr",
-    .summary = "sync-free pull by rows, a lane to a warp per row; presets thread, warp, yy, ag",
+    .summary = "sync-free pull by rows, a lane to a warp per row; preset=thread, warp, yy or ag",
     .cite = "hu2024ag",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,

@@ -32,7 +32,7 @@ typedef struct {
   int64_t entries;
 } spti_csr_features;
 
-/* "preset" or "key=value", several with commas between. */
+/* From "key=value,key=value". A key that is given outweighs the preset. */
 sptrsm_status spti_csr_parse(spti_csr_settings *, const char *variant);
 /* Fills in what is -1; returns the reason. */
 const char *spti_csr_choose(spti_csr_settings *, const spti_csr_features *);

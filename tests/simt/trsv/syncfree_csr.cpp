@@ -16,10 +16,10 @@ extern "C" const struct spti_method spti_method_syncfree_csr;
 namespace {
 
 const char *const variants[] = {"",
-                                "thread",
-                                "warp",
-                                "yy",
-                                "yy,average=2,warps=2",
+                                "preset=thread",
+                                "preset=warp",
+                                "preset=yy",
+                                "preset=yy,average=2,warps=2",
                                 "order=natural,lanes=4",
                                 "order=level,lanes=2,warps=1",
                                 "order=level,lanes=16",
@@ -261,17 +261,21 @@ static const int32_t SEARCHED = one_case_in() > 2 ? 16 : 50;
 Test(simt_syncfree_csr, parameters) {
   static const struct {
     const char *variant, *says;
-  } cases[] = {{"thread", "order=natural lanes=1"},
-               {"warp,warps=4", "order=natural lanes=32 warps=4"},
-               {"yy", "lanes=0 average=10"},
-               {"ag", "search_ms="},
+  } cases[] = {{"preset=thread", "order=natural lanes=1"},
+               {"preset=warp,warps=4", "order=natural lanes=32 warps=4"},
+               {"preset=yy", "lanes=0 average=10"},
+               {"preset=ag", "search_ms="},
                {"order=packed,lanes=8", "order=packed lanes=8"},
                {"order=packed,entries=2,split=5", "entries=2 split=5"},
-               {"ag,warps=2", "warps=2"},
-               {"ag,order=natural", nullptr},
-               {"ag,lanes=4", nullptr},
+               {"preset=ag,warps=2", "warps=2"},
+               {"warps=2,average=3,preset=yy", "lanes=0 average=3 warps=2"},
+               {"preset=thread,preset=warp", "order=natural lanes=32"},
+               {"preset=ag,order=natural", nullptr},
+               {"preset=ag,lanes=4", nullptr},
                {"lanes=3", nullptr},
+               {"yy", nullptr},
                {"capellini", nullptr},
+               {"preset=capellini", nullptr},
                {"order=random", nullptr},
                {"entries=", nullptr},
                {"entries=4x", nullptr},
@@ -289,7 +293,7 @@ Test(simt_syncfree_csr, parameters) {
     cr_expect_eq(status, one.says ? SPTRSM_OK : SPTRSM_ERR_ARGUMENT, "%s: %d %s", one.variant, int(status), sptrsm_last_error());
     if (one.says && status == SPTRSM_OK) {
       cr_expect(strstr(method_case_parameters(plan), one.says), "%s: %s", one.variant, method_case_parameters(plan));
-      cr_expect_eq(method_case_is_deterministic(plan), strncmp(one.variant, "ag", 2) != 0, "%s", one.variant);
+      cr_expect_eq(method_case_is_deterministic(plan), strncmp(one.variant, "preset=ag", 9) != 0, "%s", one.variant);
     }
     method_case_close(plan);
   }
@@ -302,7 +306,7 @@ Test(simt_syncfree_csr, allocations) {
   spti_view view = system.view;
   view.pull = true;
   view.backward = false;
-  for (const char *variant : {"order=packed,split=8", "ag", "order=level"}) {
+  for (const char *variant : {"order=packed,split=8", "preset=ag", "order=level"}) {
     sptrsm_status status = SPTRSM_ERR_MEMORY;
     for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
       sptrsm_plan *plan = plan_case_open(&view);

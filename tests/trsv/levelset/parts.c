@@ -156,9 +156,9 @@ Test(levelset_parts, instruction_sets_give_the_same_bits) {
     test_block B = test_block_make(300, 63, (sptrsm_dtype)dtype, SPTRSM_ROW_MAJOR, 0);
     test_block expected = test_block_copy(&B), X = test_block_copy(&B);
     test_block_fill(&B, 1);
-    cr_assert(solve_with(&expected, &o, "levelset:baseline", &B));
+    cr_assert(solve_with(&expected, &o, "levelset:isa=baseline", &B));
 #ifdef __x86_64__
-    static const char *const variants[] = {"levelset:avx2", "levelset:avx512"};
+    static const char *const variants[] = {"levelset:isa=avx2", "levelset:isa=avx512"};
     for (int v = 0; v < 2; v++)
       if (solve_with(&X, &o, variants[v], &B))
         cr_assert(test_block_same_bits(&X, &expected), "%s: other bits for %s", variants[v], test_dtype_names[dtype]);
@@ -172,14 +172,21 @@ Test(levelset_parts, instruction_sets_give_the_same_bits) {
   }
 }
 
-Test(levelset_parts, an_unknown_instruction_set_is_refused) {
+Test(levelset_parts, parameters_that_are_refused) {
+  static const struct {
+    const char *method, *message;
+  } cases[] = {{"levelset:isa=mmx", "levelset: isa=mmx; known are avx512, avx2, baseline"},
+               {"levelset:avx2", "levelset: \"avx2\" has no key; write levelset:isa=avx2"},
+               {"levelset:mmx", "levelset: expected key=value[,key=value...], not \"mmx\"; known are isa"}};
   opened o = open_system(TEST_CHAIN, 3, SPTRSM_F64, SPTRSM_LOWER);
-  sptrsm_plan *plan = NULL;
   sptrsm_options options;
   sptrsm_options_init(&options);
-  options.method = "levelset:mmx";
-  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_ERR_ARGUMENT);
-  cr_assert(strstr(sptrsm_last_error(), "avx512"), "the message names no choice: %s", sptrsm_last_error());
-  cr_assert_null(plan);
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    sptrsm_plan *plan = NULL;
+    options.method = cases[c].method;
+    cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_ERR_ARGUMENT, "%s", cases[c].method);
+    cr_assert_str_eq(sptrsm_last_error(), cases[c].message);
+    cr_assert_null(plan);
+  }
   close_system(&o);
 }

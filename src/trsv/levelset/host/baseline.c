@@ -1,4 +1,3 @@
 /* baseline.c -- the kernels of levelset for the instruction set the library is built for. */
 #define SPTI_LEVELSET_TABLE spti_levelset_baseline
-#define SPTI_LEVELSET_NAME  "baseline"
 #include "trsv/levelset/host/kernels.tmpl.h"

@@ -10,7 +10,6 @@
 typedef void spti_levelset_rows(const spti_view *, const int32_t *rows, int32_t begin, int32_t end, void *w, int64_t ld, int32_t width);
 
 typedef struct {
-  const char *name;            /* of the instruction set */
   spti_levelset_rows *rows[4]; /* by dtype */
 } spti_levelset_kernels;
 

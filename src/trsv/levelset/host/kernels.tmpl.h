@@ -12,6 +12,5 @@
 #include "core/base/for_each_dtype.h"
 
 const spti_levelset_kernels SPTI_LEVELSET_TABLE = {
-    .name = SPTI_LEVELSET_NAME,
     .rows = {[SPTRSM_F32] = rows_f32, [SPTRSM_F64] = rows_f64, [SPTRSM_C64] = rows_c64, [SPTRSM_C128] = rows_c128},
 };
