@@ -1,9 +1,10 @@
-/* levelset -- substitution by rows on the host, vector lanes over right-hand sides, threads over slabs of them.
- * Where there are fewer slabs than threads, threads share a slab level by level: all rows of a level depend on earlier levels
- * only. Source: [anderson1989, saltz1990]. Differs: runs of narrow levels are solved by one thread without barriers, levels are
- * split by entries, and a thread that has a slab to itself walks the rows in natural order, which reads the matrix forwards.
- * Wins: the default on the host. Loses: with fewer right-hand sides than threads and narrow levels, all threads but one idle.
- * Deterministic: yes; each sum is taken in one order, whatever the width, the threads and the instruction set. */
+/* method.c -- levelset on the host: substitution by rows, with the right-hand sides of a panel in vector lanes.
+ * The core gives each thread panels of its own. Where there are fewer panels than threads, several threads share one panel, level set
+ * by level set: the rows of a level depend only on rows of earlier levels.
+ * Source: [anderson1989, saltz1990]. Differs: one thread solves a run of narrow levels without barriers, a wide level is split by
+ * entries, and a thread that has a panel to itself takes the rows in natural order, which reads the matrix from front to back.
+ * Wins: the default on the host. Loses: fewer right-hand sides than threads and narrow levels, where all threads but one are idle.
+ * Deterministic: yes; the terms of each sum have one order, whatever the width, the threads and the instruction set. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -16,15 +17,15 @@
 
 typedef struct {
   spti_isa isa;
-  spti_schedule schedule; /* empty where its team is 1 */
+  spti_schedule schedule; /* without arrays where its team is 1 */
 } levelset_state;
 
-static const spti_levelset_kernels *const kernels[SPTI_ISA_COUNT] = {
+static spti_levelset_rows *const *const kernels[SPTI_ISA_COUNT] = {
 #ifdef SPTI_X86_KERNELS
-    [SPTI_ISA_AVX512] = &spti_levelset_avx512,
-    [SPTI_ISA_AVX2] = &spti_levelset_avx2,
+    [SPTI_ISA_AVX512] = spti_levelset_avx512,
+    [SPTI_ISA_AVX2] = spti_levelset_avx2,
 #endif
-    [SPTI_ISA_BASELINE] = &spti_levelset_baseline,
+    [SPTI_ISA_BASELINE] = spti_levelset_baseline,
 };
 
 /* The instruction set that "levelset:isa=avx2" names, or the best that the CPU runs. */
@@ -72,14 +73,15 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   if (plan->team > 1) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " steps=%d wide=%d", s->steps, s->wide);
 }
 
-/* All threads of the team call this. A barrier ends each step: its rows are what later steps read. */
+/* Called by all threads of the team. The barrier at the end of a step makes its solutions visible to the threads that read them in
+ * later steps. */
 static void solve_shared(const sptrsm_plan *plan, const spti_panel *W, int thread, int threads) {
   const levelset_state *state = plan->state;
   const spti_schedule *s = &state->schedule;
   for (int32_t step = 0; step < s->steps; step++) {
     int32_t begin, end;
     spti_schedule_share(&begin, &end, s, step, thread, threads);
-    kernels[state->isa]->rows[plan->view.dtype](&plan->view, s->order, begin, end, W->data, W->ld, W->padded);
+    kernels[state->isa][plan->view.dtype](&plan->view, s->order, begin, end, W->data, W->ld, W->padded);
 #pragma omp barrier
   }
 }
@@ -89,7 +91,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   const levelset_state *state = plan->state;
   int threads = W->threads < plan->team ? W->threads : plan->team;
   if (threads <= 1 || threads < state->schedule.least) {
-    kernels[state->isa]->rows[plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
+    kernels[state->isa][plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
     return SPTRSM_OK;
   }
 #pragma omp parallel num_threads(threads)
