@@ -1,4 +1,4 @@
-/* syncfree-csr, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+/* syncfree_csr.cpp -- syncfree-csr, host code and kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>

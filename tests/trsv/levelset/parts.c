@@ -1,4 +1,5 @@
-/* parts.c -- what conformance cannot see of levelset: its schedule, forced teams, and the kernels of each instruction set. */
+/* parts.c -- levelset on the host, beyond the conformance test: its schedule, teams of every size, the kernels of each instruction set,
+ * and its parameters. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void check_order(const spti_schedule *s, const spti_view *v) {
   free(place_of);
 }
 
-/* The threads' shares of a step join without gap or overlap, and none does much more than its part. */
+/* The threads' shares of a step cover it without gap or overlap, and no thread has much more work than another. */
 static void check_shares(const spti_schedule *s, int threads) {
   for (int32_t t = 0; t < s->steps; t++) {
     int32_t next = s->ptr[t];
@@ -73,33 +74,37 @@ static void check_shares(const spti_schedule *s, int threads) {
   }
 }
 
+static void check_schedule(test_pattern pattern, int32_t n, sptrsm_op op, int *split_steps, int *runs) {
+  opened o = open_system(pattern, n, SPTRSM_F64, op == SPTRSM_N ? SPTRSM_LOWER : SPTRSM_UPPER);
+  spti_view v;
+  spti_levels levels;
+  spti_schedule s;
+  cr_assert_eq(spti_matrix_view(&v, o.matrix, spti_op_from(op), SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
+  cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
+  cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
+  check_order(&s, &v);
+  for (int threads = 1; threads <= 5; threads++) check_shares(&s, threads);
+  *split_steps += s.wide;
+  *runs += s.steps - s.wide;
+  spti_schedule_free(&s);
+  spti_levels_free(&levels);
+  close_system(&o);
+}
+
 Test(levelset_parts, schedules_are_valid) {
   static const int32_t orders[] = {0, 1, 33, 4000, 30000};
   int split_steps = 0, runs = 0;
   for (int pattern = 0; pattern < TEST_FULL; pattern++)
-    for (size_t c = 0; c < sizeof orders / sizeof orders[0]; c++)
-      for (int op = SPTRSM_N; op <= SPTRSM_T; op++) {
-        if (pattern == TEST_RANDOM && orders[c] > 4000) continue; /* quadratic to make */
-        opened o = open_system((test_pattern)pattern, orders[c], SPTRSM_F64, op == SPTRSM_N ? SPTRSM_LOWER : SPTRSM_UPPER);
-        spti_view v;
-        spti_levels levels;
-        spti_schedule s;
-        cr_assert_eq(spti_matrix_view(&v, o.matrix, spti_op_from((sptrsm_op)op), SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
-        cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
-        cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
-        check_order(&s, &v);
-        for (int threads = 1; threads <= 5; threads++) check_shares(&s, threads);
-        split_steps += s.wide;
-        runs += s.steps - s.wide;
-        spti_schedule_free(&s);
-        spti_levels_free(&levels);
-        close_system(&o);
-      }
+    for (size_t c = 0; c < sizeof orders / sizeof orders[0]; c++) {
+      if (pattern == TEST_RANDOM && orders[c] > 4000) continue; /* takes quadratic time to generate */
+      check_schedule((test_pattern)pattern, orders[c], SPTRSM_N, &split_steps, &runs);
+      check_schedule((test_pattern)pattern, orders[c], SPTRSM_T, &split_steps, &runs);
+    }
   cr_assert_gt(split_steps, 10, "nothing was split, so nothing was tested");
   cr_assert_gt(runs, 10, "no run of narrow levels was tested");
 }
 
-/* Bits of a panel solved by one thread and by teams of every size up to 8. */
+/* A panel solved by one thread has the same bits as one solved by a team of up to 8 threads. */
 static void check_teams(test_pattern pattern, sptrsm_dtype dtype, sptrsm_uplo uplo) {
   const int32_t n = 60000, width = 8;
   opened o = open_system(pattern, n, dtype, uplo);

@@ -1,12 +1,12 @@
-/* levelset on a GPU -- substitution by level sets, without any polling.
- * x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), level by level; the rows of a level need only earlier levels.
- * A run of narrow levels is one launch of one block, which goes through it in chunks of 32 rows; a wide level is a launch of its own.
- * A run of dense rows is divided into segments: before each of them all blocks multiply the entries whose columns earlier segments have
- * solved, so that the one block reads only the rest. Several launches are recorded as a CUDA graph with the workspace.
- * The kernels are in kernels.cu. Few levels and several right-hand sides: block.h.
- * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; what differs is said there. Wins: deep narrow problems, such as
- * factors of direct solvers and chains; problems of a few levels, for any number of right-hand sides. Loses: hundreds of levels of some
- * hundred rows each, where a level is too wide for a block and too narrow for a launch. Deterministic: yes. */
+/* method.c -- levelset on a GPU: substitution by level sets, without any polling.
+ * x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), level by level; the rows of a level depend only on rows of earlier levels.
+ * A run of narrow levels is one launch of one thread block, which solves it in chunks of 32 rows; a wide level is a launch of its own.
+ * A run of dense rows is divided into segments: before each segment the whole device multiplies the entries whose columns are in earlier
+ * segments, so that the one block reads only the other entries. Several launches are recorded as a CUDA graph with the workspace.
+ * Kernels: kernels.cu. Blocks of right-hand sides and few levels: block.h.
+ * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; kernels.cu says what differs. Wins: deep narrow problems, such as
+ * factors of direct solvers and chains; few levels, with any number of right-hand sides. Loses: hundreds of levels of some hundred rows
+ * each, which are too wide for a block and too narrow for a launch. Deterministic: yes. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"
@@ -23,10 +23,10 @@ typedef struct {
   int32_t *level_starts; /* device, [schedule.words] */
   int32_t long_capacity;
   int32_t *long_rows;  /* device, [long_capacity], or NULL: no row is that long */
-  int32_t entries;     /* without diagonals */
-  int32_t *begin;      /* device, [n], and */
-  int32_t *order;      /* device, [entries], or both NULL: no run in several segments */
-  int32_t least, most; /* rows per level */
+  int32_t entries;     /* diagonals excluded */
+  int32_t *begin;      /* device, [n]; begin and order as in spti_levelset_gpu_split_args */
+  int32_t *order;      /* device, [entries]; both NULL: no run has several segments */
+  int32_t least, most; /* rows of the narrowest and of the widest level */
   spti_levelset_gpu_block block;
 } state;
 
@@ -46,7 +46,7 @@ static sptrsm_status upload_level_starts(const sptrsm_plan *plan, state *s, cons
 
 static bool in_segments(const step *s) { return !s->wide && spti_levelset_gpu_segments(s) > 1; }
 
-/* values, of the rows in segments, into the order of the split. */
+/* Brings values, elements of `bytes` bytes, into s->order for the rows of runs in several segments. */
 static sptrsm_status reorder(const sptrsm_plan *plan, const state *s, void *values, size_t bytes) {
   const size_t all = (size_t)s->entries * bytes;
   void *old;
@@ -92,7 +92,7 @@ static sptrsm_status split_rows(const sptrsm_plan *plan, state *s) {
 
 /* ---- analysis ---- */
 
-/* facts: [2 levels + 1], host. */
+/* Fills facts, [2 levels + 1] in host memory: entries before each level, then long rows of each level. */
 static sptrsm_status take_survey(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels, int32_t *facts) {
   int32_t *on_device;
   const int64_t count = 2 * (int64_t)levels->count + 1;
@@ -122,8 +122,8 @@ static void count_rows(state *s, const spti_gpu_levels *levels) {
   }
 }
 
-/* Right-hand sides from which few levels are walked for all of them at once. The two ways add up in other orders, so the plan's hint alone
- * decides, and then panels of every width go that way. */
+/* The number of right-hand sides from which few levels are solved for all of them at once (block.h). The two ways add up in different
+ * orders, so the hint of the plan alone decides, and panels of every width are then solved in the same way. */
 enum { BLOCK_FROM = 5 };
 
 static bool takes_blocks(const sptrsm_plan *plan, int32_t levels, const spti_levelset_gpu_settings *set) {
@@ -141,7 +141,7 @@ static sptrsm_status make_steps(const sptrsm_plan *plan, state *s, const spti_gp
   return spti_levelset_gpu_block_create(&s->block, plan, found, &s->rows, levels->longest);
 }
 
-/* The survey is queued before the host waits for where levels begin. */
+/* The survey is queued before the host waits for the places at which levels begin. */
 static sptrsm_status make_schedule(sptrsm_plan *plan, state *s, const spti_levelset_gpu_settings *set) {
   const spti_gpu_levels *levels = plan->gpu_levels;
   int32_t *facts;
@@ -211,13 +211,13 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 
 /* ---- solve ---- */
 
-/* From this many launches on they are recorded as a graph, since a launch takes the host longer than a short kernel takes the device. */
+/* With this many launches or more a solve is recorded as a graph, because a launch takes the host longer than a short kernel runs. */
 enum { GRAPH_ABOVE = 4 };
 
 typedef struct {
   const sptrsm_plan *plan;
-  void *x;    /* device, [n * panel]: solutions by place; blocks: by row, where X is scaled */
-  void *sums; /* device, or NULL: of long rows of blocks */
+  void *x;    /* device, [n * panel]: solutions by place; with block.h unscaled solutions by row */
+  void *sums; /* device, or NULL: sums of long rows, for block.h */
   spti_recordings recordings;
 } workspace;
 
