@@ -1,4 +1,4 @@
-/* rules.c -- parameters of syncfree-csr from text, from a table, or one after another for a search. */
+/* rules.c -- see rules.h. */
 #include "trsv/syncfree_csr/rules.h"
 
 #include "core/base/variant.h"
@@ -19,8 +19,8 @@ static void fill(int32_t *setting, int32_t value) {
   if (*setting < 0) *setting = value;
 }
 
-/* THREAD: [su2020capellini]; WARP: one row a warp; YY: [zhang2021yy] with its limit of 10 entries a row; AG: [hu2024ag], its axes
- * searched. */
+/* THREAD is [su2020capellini]; WARP gives each row a warp; YY is [zhang2021yy] with its limit of 10 entries per row; AG searches, as
+ * [hu2024ag] does. */
 static void apply_preset(spti_csr_settings *s, int32_t preset) {
   s->search = preset == AG;
   if (preset < 0 || preset == AG) return;
@@ -87,7 +87,7 @@ const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
 
 /* ---- search ---- */
 
-/* The axes of [hu2024ag]: grouping of rows (by number, by windows, by class), order, lanes per row. */
+/* The axes of [hu2024ag]: how rows are grouped (by number, by windows, by length class), their order, and lanes for each row. */
 static const struct {
   int32_t order, lanes, entries;
 } candidates[] = {{SPTI_CSR_PACKED, 0, 4},  {SPTI_CSR_PACKED, 0, 1},  {SPTI_CSR_PACKED, 0, 2},  {SPTI_CSR_PACKED, 0, 8},
