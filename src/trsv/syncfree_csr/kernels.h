@@ -17,6 +17,9 @@ enum {
   SPTI_CSR_BATCH = 4,        /* entries that a lane loads together */
   SPTI_CSR_BLOCK_ROWS = 32,  /* order=block: consecutive rows of a thread block */
   SPTI_CSR_BLOCK_LANES = 16, /* order=block: most lanes for each row */
+  /* The guard that bounds a wait is called once in this many polls, so that little time passes between the arrival of a value and its
+   * use; sync.spin_limit counts its calls. */
+  SPTI_CSR_POLLS_PER_GUARD = 16,
 };
 
 /* A row gets enough lanes, at most 32, that none has more than `entries` entries. Rows with more than `split` entries are divided into

@@ -214,7 +214,9 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
       .work = work->memory + CONTROL_BYTES,
       .stride = stride_of(plan),
       .block_warps = st->set.warps,
-      .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit / 16}};
+      .sync = {.control = (int32_t *)work->memory,
+               .lost = plan->context->lost_device,
+               .spin_limit = plan->context->spin_limit / SPTI_CSR_POLLS_PER_GUARD}};
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {

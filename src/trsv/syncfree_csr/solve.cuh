@@ -79,10 +79,6 @@ template <typename T> SPTI_DEVICE T sum_of_group(T sum, lane_groups lanes) {
   return sum;
 }
 
-/* The guard that bounds a wait is called for one poll in this many, so that little time passes between the arrival of a value and its
- * use. */
-enum { SPTI_CSR_POLLS_PER_GUARD = 16 };
-
 /* Whole warp: waits for a value, which one lane polls. False: it was never published, and `row` is reported. */
 template <typename T> SPTI_DEVICE bool wait_for_value(const spti_syncfree &sync, const T *value, int32_t row) {
   bool on = true;
