@@ -141,7 +141,7 @@ template <typename T, typename Rows> struct row_solution {
 
 template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
-/* Whole warp: adds up the row of each group whose bit `ends` is set, and finishes it in one lane. True: no row is left. */
+/* Whole warp: sums up the row of each group whose lanes have `ends` set, and finishes it in one lane. True: no row is left. */
 template <typename T, typename Result>
 SPTI_DEVICE bool finish_groups(bool ends, bool *active, T so_far, lane_groups lanes, Result *result) {
   const T total = sum_of_group(so_far, lanes);

@@ -93,7 +93,7 @@ template <typename T> double residual(const spti_view &v, const csr_case &c, con
   return worst;
 }
 
-/* Empty if every word but the solutions is as before. */
+/* Empty if nothing but the solutions was overwritten. */
 template <typename T> std::string untouched(const csr_case &c, const block<T> &before, const block<T> &after) {
   std::vector<char> mine(before.data.size(), 0);
   for (int64_t i = 0; i < c.n; i++)
@@ -149,7 +149,7 @@ template <typename T> void all_orders_and_widths(const char *type, bool fewer = 
   static const int32_t orders[] = {0, 1, 2, 31, 33}, widths[] = {0, 1, 4};
   for (int32_t n : orders)
     for (int32_t width : widths) {
-      if (fewer && (n == 31 || width == 4)) continue; /* types differ by little but their words */
+      if (fewer && (n == 31 || width == 4)) continue; /* other types differ in little but the size of their values */
       all_shapes<T>(n, width, uint64_t(n * 100 + width + 1), n < 3 || fewer ? 1 : 2, type);
     }
 }
@@ -189,7 +189,7 @@ Test(simt_syncfree_csr, many_schedules) {
   }
 }
 
-/* The pattern that stands for "not there yet" may come in with a right-hand side: a NaN in the right places, no hang. */
+/* A right-hand side may hold the sentinel itself, the bits of a value that is not yet published: rows become NaN, and nothing hangs. */
 template <typename T> static void sentinel_in_the_right_hand_side(const char *type) {
   for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
     const char *variant = variants[v];
@@ -219,7 +219,7 @@ Test(simt_syncfree_csr, sentinel_f32) { sentinel_in_the_right_hand_side<float>("
 Test(simt_syncfree_csr, sentinel_c64) { sentinel_in_the_right_hand_side<std::complex<float>>("c64"); }
 Test(simt_syncfree_csr, sentinel_c128) { sentinel_in_the_right_hand_side<std::complex<double>>("c128"); }
 
-/* A row that needs itself must end in the lost word, name a row at or behind it, and leave no wait behind. */
+/* A row that depends on itself: the solve must end, and report that row or one that waits for it. */
 Test(simt_syncfree_csr, lost_dependency) {
   const auto rows = spti_syncfree_csr_natural_launch, blocks = spti_syncfree_csr_block_launch;
   const struct {
@@ -254,10 +254,10 @@ Test(simt_syncfree_csr, lost_dependency) {
     }
 }
 
-/* Order of what `ag` tries all its ways on, which takes long. */
+/* Order of the systems on which preset=ag tries all its settings, which takes long. */
 static const int32_t SEARCHED = one_case_in() > 2 ? 16 : 50;
 
-/* What the parameters say is what is done; nonsense is refused with its name. */
+/* Parameters take effect; anything else is refused. */
 Test(simt_syncfree_csr, parameters) {
   static const struct {
     const char *variant, *says;
@@ -300,7 +300,18 @@ Test(simt_syncfree_csr, parameters) {
   cr_expect_eq(emulated_gpu_blocks, 0);
 }
 
-/* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
+Test(simt_syncfree_csr, a_preset_without_its_key_is_told_how_to_write_it) {
+  const problem<double> system(shape::chain, 3, true, false, true, false, 1);
+  spti_view view = system.view;
+  view.pull = true;
+  view.backward = false;
+  sptrsm_plan *plan = plan_case_open(&view);
+  cr_expect_eq(method_case_analyse(plan, &spti_method_syncfree_csr, "warps=2,yy"), SPTRSM_ERR_ARGUMENT);
+  cr_expect_str_eq(sptrsm_last_error(), "syncfree-csr: \"yy\" has no key; write syncfree-csr:preset=yy");
+  method_case_close(plan);
+}
+
+/* Each allocation of an analysis and of a workspace fails once: an error, and nothing stays allocated. */
 Test(simt_syncfree_csr, allocations) {
   const problem<double> system(shape::dense_last, SEARCHED, true, false, true, false, 1);
   spti_view view = system.view;
