@@ -83,11 +83,10 @@ static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->ta
 
 /* UNSUPPORTED on devices whose blocks are too small. */
 static sptrsm_status check_device(const sptrsm_plan *plan) {
-  int bytes;
-  SPTI_TRY(spti_gpu_shared(plan->context, &bytes));
+  const size_t bytes = plan->context->shared_bytes;
   if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "structgrid needs %d bytes of shared memory for a block, this device has %d; use tasks=pencils or another method",
+                   "structgrid needs %d bytes of shared memory for a block, this device has %zu; use tasks=pencils or another method",
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 
@@ -116,7 +115,7 @@ static sptrsm_status refresh_soa(const sptrsm_plan *plan, const state *s) {
   int32_t *present;
   if (s->present) return fill_soa(plan, s, s->present);
   SPTI_TRY(spti_alloc(plan->context, &present, plan->view.n, sizeof *present, "structgrid presence"));
-  sptrsm_status status = spti_stencil_presence(present, plan, &s->stencil);
+  sptrsm_status status = spti_gpu_stencil_presence(present, &plan->view, plan->context, &s->stencil);
   if (status == SPTRSM_OK) status = fill_soa(plan, s, present);
   spti_free(plan->context, present);
   return status;
@@ -151,13 +150,13 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                 {"kept", &s->kept, 0, 1 << 20, NULL},          {"clock", &s->lines.clock, 0, 1, NULL}};
   SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
   SPTI_TRY(check_size(plan));
-  SPTI_TRY(spti_plan_stencil(&s->stencil, plan));
+  SPTI_TRY(spti_gpu_stencil(&s->stencil, &plan->view, plan->context, &plan->options));
   if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > spti_structgrid_tiles_most(&s->stencil)) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
   if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
   if (!is_whole(plan, &s->stencil)) {
     SPTI_TRY(spti_alloc(plan->context, &s->present, plan->view.n, sizeof *s->present, "structgrid presence"));
-    SPTI_TRY(spti_stencil_presence(s->present, plan, &s->stencil));
+    SPTI_TRY(spti_gpu_stencil_presence(s->present, &plan->view, plan->context, &s->stencil));
   }
   return uses_tiles(s) ? prepare_tiles(plan, s) : SPTRSM_OK;
 }
