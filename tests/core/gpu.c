@@ -184,9 +184,9 @@ static const char *const methods[] = {"syncfree-csc",
                                       "gather:split=2,segment=1",
                                       "syncfree-csr",
                                       "syncfree-csr:order=block",
-                                      "syncfree-csr:thread",
-                                      "syncfree-csr:warp",
-                                      "syncfree-csr:yy",
+                                      "syncfree-csr:preset=thread",
+                                      "syncfree-csr:preset=warp",
+                                      "syncfree-csr:preset=yy",
                                       "syncfree-csr:order=packed,split=2",
                                       "cusparse",
                                       "auto"};
@@ -334,7 +334,7 @@ Test(gpu, a_lost_value_ends_in_an_error) {
   sptrsm_options options;
   solver s;
   sptrsm_options_init(&options);
-  options.method = "syncfree-csr:thread";
+  options.method = "syncfree-csr:preset=thread";
   options.op = SPTRSM_T;
   ok(sptrsm_context_create(&s.context, SPTRSM_CUDA, 0, NULL));
   ok(sptrsm_matrix_create(&s.matrix, s.context, &T, SPTRSM_BORROW));
@@ -367,7 +367,7 @@ Test(gpu, a_lost_value_is_reported_after_an_analysis) {
   sptrsm_plan *later;
   solver s;
   sptrsm_options_init(&options);
-  options.method = "syncfree-csr:thread";
+  options.method = "syncfree-csr:preset=thread";
   options.op = SPTRSM_T;
   ok(sptrsm_context_create(&s.context, SPTRSM_CUDA, 0, NULL));
   ok(sptrsm_matrix_create(&s.matrix, s.context, &T, SPTRSM_BORROW));

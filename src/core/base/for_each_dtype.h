@@ -61,4 +61,7 @@
 #ifndef SPTI_SWITCH
 #define SPTI_SWITCH(dtype, f)                                                                                                              \
   ((dtype) == SPTRSM_F32 ? f##_f32 : (dtype) == SPTRSM_F64 ? f##_f64 : (dtype) == SPTRSM_C64 ? f##_c64 : f##_c128)
+/* SPTI_BY_DTYPE(f): initializer of an array of the four functions by dtype. */
+#define SPTI_BY_DTYPE(f)                                                                                                                   \
+  { [SPTRSM_F32] = f##_f32, [SPTRSM_F64] = f##_f64, [SPTRSM_C64] = f##_c64, [SPTRSM_C128] = f##_c128 }
 #endif

@@ -50,11 +50,30 @@ static sptrsm_status take_number(const char *method, const spti_setting *s, span
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_variant_take(const char *method, const char **text, const spti_setting *known, int count) {
+/* The setting that has the word among its values, or NULL. */
+static const spti_setting *owner_of(span word, const spti_setting *known, int count) {
+  for (int i = 0; i < count; i++)
+    for (int w = 0; known[i].words && known[i].words[w]; w++)
+      if (is(word, known[i].words[w])) return &known[i];
+  return NULL;
+}
+
+static sptrsm_status refuse(const char *method, span word, const spti_setting *known, int count) {
+  const spti_setting *owner = owner_of(word, known, count);
+  const int length = (int)word.length;
+  if (owner)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: \"%.*s\" has no key; write %s:%s=%.*s", method, length, word.at, method, owner->key, length,
+                     word.at);
+  char names[160];
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: expected key=value[,key=value...], not \"%.*s\"; known are %s", method, length, word.at,
+                   list(names, sizeof names, known, count, key_at));
+}
+
+/* The first key=value; *text moves behind it and its comma. */
+static sptrsm_status take(const char *method, const char **text, const spti_setting *known, int count) {
   const size_t length = strcspn(*text, ",");
   const span key = {*text, strcspn(*text, "=,")};
-  if (key.length == length || key.length == 0)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: expected key=value[,key=value...] in \"%s\"", method, *text);
+  if (key.length == length || key.length == 0) return refuse(method, (span){*text, length}, known, count);
   const span value = {*text + key.length + 1, length - key.length - 1};
   for (int i = 0; i < count; i++) {
     if (!is(key, known[i].key)) continue;
@@ -67,6 +86,6 @@ sptrsm_status spti_variant_take(const char *method, const char **text, const spt
 }
 
 sptrsm_status spti_variant_parse(const char *method, const char *text, const spti_setting *known, int count) {
-  while (*text) SPTI_TRY(spti_variant_take(method, &text, known, count));
+  while (*text) SPTI_TRY(take(method, &text, known, count));
   return SPTRSM_OK;
 }

@@ -1,7 +1,7 @@
 /* recblock_solve -- workspaces of recblock, and the launches of a solve, one by one or as a graph. */
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
-#include "core/context/gpu_graph.h"
+#include "core/context/recordings.h"
 #include "trsv/recblock/state.h"
 
 typedef spti_recblock_state state;
@@ -32,20 +32,10 @@ static layout layout_of(const sptrsm_plan *plan, int32_t width) {
   return l;
 }
 
-/* A solve's launches, all but the transfer if that is bound in device memory. */
 typedef struct {
-  const state *s;
-  spti_recblock_step_args args; /* of the first step, but for the step itself */
-} queue;
-
-/* Many launches are recorded as graphs, of one right-hand side and of as many as the panel takes; other widths are queued one by one. */
-enum { ONE, FULL, WIDTHS };
-
-typedef struct {
-  void *memory;      /* device */
-  int64_t *transfer; /* device, words; NULL: no recordings */
-  queue recorded[WIDTHS];
-  spti_gpu_graph *graphs[WIDTHS];
+  const sptrsm_plan *plan;
+  void *memory; /* device */
+  spti_recordings recordings;
 } workspace;
 
 enum { GRAPH_ABOVE = 8 }; /* launches */
@@ -61,62 +51,50 @@ sptrsm_status spti_recblock_work_bytes(size_t *out, const sptrsm_plan *plan, int
   return SPTRSM_OK;
 }
 
-static sptrsm_status queue_steps(const void *what, void *stream) {
-  const queue *q = what;
-  spti_recblock_step_args a = q->args;
+/* The arguments of the first step, but for the step itself. */
+static spti_recblock_step_args args_of(const sptrsm_plan *plan, char *memory, const spti_transfer *between, const int64_t *bound) {
+  const state *s = plan->state;
+  const layout l = layout_of(plan, between->width);
+  int32_t *counters = (int32_t *)(memory + l.counters);
+  return (spti_recblock_step_args){.all = {.dtype = plan->view.dtype,
+                                           .between = *between,
+                                           .bound = bound,
+                                           .n = plan->view.n,
+                                           .first = s->tree.first,
+                                           .order = s->order,
+                                           .start = s->start,
+                                           .from = s->from,
+                                           .val = s->val,
+                                           .diag = s->diag,
+                                           .lists = spti_recblock_lists_of(s),
+                                           .x = memory,
+                                           .b = memory + l.b,
+                                           .panel_row = s->summary.panel_row,
+                                           .partial = memory + l.partial,
+                                           .counters = counters,
+                                           .counter_count = l.counter_count,
+                                           .syncfree_begin = s->summary.syncfree_begin,
+                                           .syncfree_end = s->summary.syncfree_end},
+                                   .sync = spti_gpu_syncfree(plan->context, counters + l.arrivals)};
+}
+
+static sptrsm_status queue_steps(const void *work, const spti_transfer *between, const int64_t *bound, void *stream) {
+  const workspace *w = work;
+  const state *s = w->plan->state;
+  spti_recblock_step_args a = args_of(w->plan, w->memory, between, bound);
   SPTI_CUDA(spti_recblock_start_launch(&a.all, stream));
-  for (int32_t i = 0; i < q->s->step_count; i++) {
-    a.step = q->s->steps[i];
-    a.keep = i + 1 < q->s->step_count;
+  for (int32_t i = 0; i < s->step_count; i++) {
+    a.step = s->steps[i];
+    a.keep = i + 1 < s->step_count;
     SPTI_CUDA(a.step.syncfree ? spti_recblock_syncfree_launch(&a, stream) : spti_recblock_rows_launch(&a, stream));
     if (a.step.syncfree) a.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
   }
   return SPTRSM_OK;
 }
 
-static queue queue_of(const sptrsm_plan *plan, char *memory, const spti_transfer *between, const int64_t *bound) {
-  const state *s = plan->state;
-  const layout l = layout_of(plan, between->width);
-  int32_t *counters = (int32_t *)(memory + l.counters);
-  return (queue){
-      .s = s,
-      .args = {.all = {.dtype = plan->view.dtype,
-                       .between = *between,
-                       .bound = bound,
-                       .n = plan->view.n,
-                       .first = s->tree.first,
-                       .order = s->order,
-                       .start = s->start,
-                       .from = s->from,
-                       .val = s->val,
-                       .diag = s->diag,
-                       .lists = spti_recblock_lists_of(s),
-                       .x = memory,
-                       .b = memory + l.b,
-                       .panel_row = s->summary.panel_row,
-                       .partial = memory + l.partial,
-                       .counters = counters,
-                       .counter_count = l.counter_count,
-                       .syncfree_begin = s->summary.syncfree_begin,
-                       .syncfree_end = s->summary.syncfree_end},
-               .sync = spti_gpu_syncfree(plan->context, counters + l.arrivals)}};
-}
-
-static sptrsm_status make_recordings(workspace *w, const sptrsm_plan *plan, int32_t panel) {
-  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
-  SPTI_TRY(spti_alloc(plan->context, &w->transfer, SPTI_TRANSFER_WORDS, sizeof *w->transfer, "recblock transfer"));
-  for (int g = 0; g < (panel > 1 ? WIDTHS : 1); g++) {
-    const spti_transfer between = {.width = widths[g]};
-    w->recorded[g] = queue_of(plan, w->memory, &between, w->transfer);
-    SPTI_TRY(spti_gpu_graph_create(&w->graphs[g], plan->context, queue_steps, &w->recorded[g]));
-  }
-  return SPTRSM_OK;
-}
-
 void spti_recblock_work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
-  for (int g = 0; g < WIDTHS; g++) spti_gpu_graph_free(w->graphs[g]);
-  spti_free(plan->context, w->transfer);
+  spti_recordings_free(&w->recordings);
   spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
@@ -125,9 +103,9 @@ sptrsm_status spti_recblock_work_create(void **work, const sptrsm_plan *plan, in
   workspace *w;
   sptrsm_status status;
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "recblock workspace"));
-  *w = (workspace){0};
+  *w = (workspace){.plan = plan, .recordings = {.context = plan->context, .queue = queue_steps, .work = w}};
   SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)layout_of(plan, panel).bytes, 1, "recblock workspace"));
-  if (is_recorded(plan->state)) SPTI_TRY_GOTO(make_recordings(w, plan, panel));
+  if (is_recorded(plan->state)) SPTI_TRY_GOTO(spti_recordings_make(&w->recordings, panel));
   *work = w;
   return SPTRSM_OK;
 fail:
@@ -136,12 +114,6 @@ fail:
 }
 
 sptrsm_status spti_recblock_solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  workspace *w = work;
-  for (int g = 0; g < WIDTHS; g++) {
-    if (!w->graphs[g] || w->recorded[g].args.all.between.width != between->width) continue;
-    SPTI_CUDA(spti_bind_launch(between, w->transfer, plan->context->stream));
-    return spti_gpu_graph_start(w->graphs[g], plan->context);
-  }
-  const queue q = queue_of(plan, w->memory, between, NULL);
-  return queue_steps(&q, plan->context->stream);
+  (void)plan;
+  return spti_recordings_solve(&((const workspace *)work)->recordings, between);
 }

@@ -1,5 +1,5 @@
-/* serial -- the reference: substitution by plain loops, in the orientation in which the matrix is stored.
- * Source: textbook substitution, as in [davis2006] cs_lsolve. Wins: never by design; it judges every other method.
+/* method.c -- serial, the reference: substitution by plain loops, in the orientation in which the matrix is stored.
+ * Source: textbook substitution, as cs_lsolve of [davis2006]. Wins: never, by design; all other methods are tested against it.
  * Deterministic: yes. */
 #include "core/plan/method.h"
 

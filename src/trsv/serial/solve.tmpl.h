@@ -1,6 +1,6 @@
-/* solve.tmpl.h -- bodies of method.c for one type T. w(i) is row i of the panel. */
+/* solve.tmpl.h -- the two loops of serial for one type T. Row i of the panel w holds b(i) at first, x(i) at the end. */
 
-/* Row i gathers what it needs: x(i) = (b(i) - sum t(i,j) x(j)) / t(i,i). */
+/* A matrix stored by rows: x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i). */
 static void NAME(pull)(const spti_view *v, const spti_panel *W) {
   const T *val = v->val;
   T *w = W->data;
@@ -18,7 +18,7 @@ static void NAME(pull)(const spti_view *v, const spti_panel *W) {
   }
 }
 
-/* Column j feeds the rows below: x(j) = b(j) / t(j,j), then b(i) -= t(i,j) x(j). */
+/* A matrix stored by columns: x(j) = b(j) / t(j,j), then b(i) -= t(i,j) x(j) for all rows i of column j. */
 static void NAME(push)(const spti_view *v, const spti_panel *W) {
   const T *val = v->val;
   T *w = W->data;

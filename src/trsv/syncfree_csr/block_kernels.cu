@@ -1,10 +1,12 @@
-/* syncfree_csr_block_kernels -- syncfree-csr on 32 consecutive rows a block, for factors, whose neighbouring rows depend on each other.
+/* block_kernels.cu -- order=block: syncfree-csr with 32 consecutive rows for each thread block, for factors, whose neighbouring rows
+ * depend on each other.
  *
  * x(r) = (b(r) - sum over columns before the block - sum over columns in the block) / t(r,r).
- * The warps of a block add up the first sums, s lanes a row, waiting for values in global memory; a last warp, one lane a row, has the
- * entries within the block in shared memory and goes through its columns: the lane that owns one has its x, all lanes get it by a
- * shuffle and take their share off. So a dependency within the block costs some tens of instructions instead of the way through global
- * memory. Columns in which nobody else has an entry are not waited for, and a row's x is published as soon as it is known.
+ * All warps of a block but the last add up the first sums, with s lanes for each row, and wait for values in global memory. The last
+ * warp, with one lane for each row, has the entries within the block in shared memory. It takes the columns of the block in order: the
+ * lane of the row with that number has its x, all lanes get it by a shuffle, and each adds its product. So a dependency within the block
+ * costs some tens of instructions instead of a round trip through global memory. Columns without entries in the block are skipped, and
+ * the x of a row is published as soon as it is known.
  * Source: the two levels of [liu2017syncfree] Algorithm 3, for pull and with dense blocks. Differs: no atomics. Deterministic. */
 #include "trsv/syncfree_csr/natural.cuh"
 
@@ -12,24 +14,24 @@ namespace spti {
 
 enum { BLOCK_ROWS = SPTI_CSR_BLOCK_ROWS, BLOCK_THREADS = 32 * (SPTI_CSR_BLOCK_LANES + 1), BLOCK_PITCH = BLOCK_ROWS + 1 };
 
-/* Turns are so fast that the guard hears of few. */
+/* The guard that bounds a wait is called once in this many turns, because a turn is short. */
 enum { TURNS_PER_GUARD = 16 * SHARED_POLLS };
 
-/* The shared memory of a block. */
+/* Shared memory of a thread block. */
 template <typename T> struct block_share {
-  T *coefficient;  /* [BLOCK_ROWS * BLOCK_PITCH]: entry (r, c) at c * BLOCK_PITCH + r, where there is one */
-  T *sum;          /* [BLOCK_ROWS]: over the columns before the block, once it is there */
+  T *coefficient;  /* [BLOCK_ROWS * BLOCK_PITCH]: entry (r, c) at c * BLOCK_PITCH + r; undefined where there is none */
+  T *sum;          /* [BLOCK_ROWS]: the sum over the columns before the block, or the sentinel */
   int32_t *inside; /* [BLOCK_ROWS]: bit c: row r has an entry in column c of the block */
 };
 
-/* The outer sum of a row, for sum_rows. */
+/* Publishes the outer sum of a row, over the columns before the block, for sum_rows. */
 template <typename T> struct outer_sum {
   T *to;
   SPTI_DEVICE void prepare(bool) {}
   SPTI_DEVICE void finish(T sum) { publish_shared(to, sum); }
 };
 
-/* Whole warp: a row's entries within the block, the last ones in solve order, go to shared memory. Returns how many there are. */
+/* Whole warp: writes the entries of a row within the block, the last ones in solve order, to shared memory. Returns their number. */
 template <typename T>
 SPTI_DEVICE int32_t share_inner_entries(const natural_rows<T> &rows, const row_task<int64_t> &task, lane_groups lanes, int64_t first,
                                         int32_t r, const block_share<T> &share) {
@@ -50,11 +52,11 @@ SPTI_DEVICE uint32_t union_of_warp(uint32_t lanes) {
   return lanes;
 }
 
-/* The last warp, a lane a row: the triangle within the block. pending: columns to go through that other rows need, in order. */
+/* The last warp, one lane for each row: solves the triangle within the block. pending: the columns still to be taken. */
 template <typename T>
 SPTI_DEVICE void solve_inner(const spti_syncfree_csr_args &a, const row_solution<T, natural_rows<T>> &mine, const block_share<T> &share) {
   const uint32_t inside = uint32_t(load(share.inside + lane())), rows = ballot(mine.task.mine);
-  const T *coefficient = share.coefficient + lane(); /* of the column whose turn it is, read ahead */
+  const T *coefficient = share.coefficient + lane(); /* entry is loaded from it for the next column to be taken */
   uint32_t pending = union_of_warp(inside), done = ~rows;
   int column = pending ? first_lane(pending) : 0;
   T outer = sentinel<T>(), inner = from_reals<T>::make(0, 0), x = inner, entry = load(coefficient + column * BLOCK_PITCH);

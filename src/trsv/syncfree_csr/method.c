@@ -1,10 +1,11 @@
-/* syncfree_csr -- synchronisation-free substitution by rows: one parameterised kernel from a lane to a warp per row.
- * Row i: x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), as soon as all these x(j) are there; the value is its own flag.
- * Source: [su2020capellini] (a lane per row), [dufrechou2018] (sub-warps, size classes), [zhang2021yy] (fusion), [hu2024ag] (one
- * template, its axes searched); the kernels and what differs are in packed_kernels.cu and
- * natural_kernels.cu. Wins: single right-hand sides, wide and medium problems. Loses: deep problems with
- * dense blocks, where each level costs a hop between warps; many right-hand sides, which it solves one by one.
- * Deterministic: yes, but for the choice that a search makes. */
+/* method.c -- syncfree-csr: sync-free substitution by rows, in one kernel with one lane to one warp for each row.
+ * Row i: x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), as soon as all these x(j) are known. Each value is its own flag: memory
+ * that holds a special NaN, the sentinel, has no value yet.
+ * Source: [su2020capellini] (a lane for each row), [dufrechou2018] (sub-warps, size classes), [zhang2021yy] (fusion of the two),
+ * [hu2024ag] (one template whose parameters are searched). Kernels, and what differs: packed_kernels.cu, natural_kernels.cu,
+ * block_kernels.cu. Wins: single right-hand sides with wide and medium levels. Loses: deep problems with dense blocks, where each level
+ * costs a hop between warps; many right-hand sides, which it solves one by one.
+ * Deterministic: yes, but for the choice that the search of preset=ag makes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,28 +19,28 @@
 #include "trsv/syncfree_csr/kernels.h"
 #include "trsv/syncfree_csr/rules.h"
 
-/* Rows packed by level and class, and the records of their warps. */
+/* order=packed: rows sorted by level and length class, and the records that say which rows each warp solves. */
 typedef struct {
   spti_pull_rows rows;
   spti_csr_record *record;
   spti_csr_segment *segment;
   int32_t records, segments;
-  bool one_batch; /* no lane has more entries than it can have in flight */
+  bool one_batch; /* no lane has more entries than one batch */
 } packing;
 
 typedef struct {
   spti_csr_settings set;
-  packing packed;       /* order=packed */
-  const int32_t *order; /* [n] order=level: the plan's levels have it */
+  packing packed;       /* of order=packed */
+  const int32_t *order; /* of order=level: [n], owned by the plan's levels; else NULL */
   double search_seconds;
 } state;
 
-/* The work of a launch takes no more than this, or one right-hand side. */
+/* A launch takes as many right-hand sides as have room for their values in this much memory, at least one. */
 static const int64_t WORK_BYTES = (int64_t)32 << 20;
 
 /* ---- packing ---- */
 
-/* Are the keys ascending as levels->order is? Where all rows are of one class. */
+/* All rows are in one length class, so that the level order is sorted by (level, class) already. */
 static bool one_class(const spti_csr_classes *c, const spti_gpu_levels *levels) {
   return levels->longest <= c->split && (c->fixed > 0 || levels->longest <= c->entries);
 }
@@ -49,7 +50,7 @@ static bool fits_one_batch(const spti_csr_classes *c, int32_t longest) {
   return longest <= c->split && longest <= lanes * SPTI_CSR_BATCH && (c->fixed > 0 || c->entries <= SPTI_CSR_BATCH);
 }
 
-/* args->order and key sorted by key. */
+/* Sorts args->order and args->key by key. */
 static sptrsm_status sort_by_class(spti_syncfree_csr_order_args *args, int32_t levels, spti_scratch *s) {
   const int32_t n = args->view.n;
   int32_t *key, *order;
@@ -83,7 +84,8 @@ static sptrsm_status last_of(int32_t *out, const sptrsm_context *context, const 
   return spti_gpu_fetch(context, out, sum + n, sizeof *out);
 }
 
-/* The records of all warps; waits once or twice, for their number and that of segments. */
+/* Makes the records of all warps. Waits for the device once for the number of records, and once more for the number of segments where
+ * there are split rows. */
 static sptrsm_status make_records(packing *out, spti_syncfree_csr_order_args *args, const spti_gpu_levels *levels, spti_scratch *s) {
   const int32_t n = args->view.n;
   const bool split = levels->longest > args->classes.split;
@@ -120,20 +122,20 @@ static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *l
   sptrsm_status status;
   if (n == 0) return SPTRSM_OK;
   if (levels->count > INT32_MAX / SPTI_CSR_CLASSES)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr: %d levels, packed rows take at most %d; use syncfree-csr:yy", levels->count,
-                     INT32_MAX / SPTI_CSR_CLASSES);
-  /* A split row of m entries has less than 2 m / split segments. */
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr: %d levels, packed rows take at most %d; use syncfree-csr:preset=yy",
+                     levels->count, INT32_MAX / SPTI_CSR_CLASSES);
+  /* A split row of m entries has fewer than 2 m / split segments. */
   if (levels->longest > st->set.split && n + 2 * spti_view_entries(&plan->view) / st->set.split > INT32_MAX)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED,
                      "syncfree-csr: %d rows and their segments of split=%d entries are beyond 32 bits; use a larger split", n,
                      st->set.split);
   st->packed.one_batch = fits_one_batch(&args.classes, levels->longest);
-  SPTI_TRY_GOTO(spti_scratch_take(&s, &args.key, n, sizeof *args.key, "syncfree-csr scratch"));
-  SPTI_TRY_GOTO(spti_gpu_check(spti_syncfree_csr_key_launch(&args, plan->context->stream), "levels and classes of rows"));
-  if (!one_class(&args.classes, levels)) SPTI_TRY_GOTO(sort_by_class(&args, levels->count, &s));
-  SPTI_TRY_GOTO(spti_pull_rows_create(&st->packed.rows, &plan->view, plan->context, args.order));
-  SPTI_TRY_GOTO(make_records(&st->packed, &args, levels, &s));
-fail:
+  SPTI_TRY_DONE(spti_scratch_take(&s, &args.key, n, sizeof *args.key, "syncfree-csr scratch"));
+  SPTI_TRY_DONE(spti_gpu_check(spti_syncfree_csr_key_launch(&args, plan->context->stream), "levels and classes of rows"));
+  if (!one_class(&args.classes, levels)) SPTI_TRY_DONE(sort_by_class(&args, levels->count, &s));
+  SPTI_TRY_DONE(spti_pull_rows_create(&st->packed.rows, &plan->view, plan->context, args.order));
+  SPTI_TRY_DONE(make_records(&st->packed, &args, levels, &s));
+done:
   spti_scratch_drop(&s);
   return status;
 }
@@ -152,17 +154,17 @@ static int64_t stride_of(const sptrsm_plan *plan) {
   return (int64_t)plan->view.n + st->packed.segments;
 }
 
-/* Right-hand sides that one launch solves. */
+/* The number of right-hand sides that one launch solves. */
 static int32_t columns_of(const sptrsm_plan *plan, int32_t panel) {
   const int64_t stride = stride_of(plan), bytes = (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   const int64_t fit = stride > 0 ? WORK_BYTES / (stride * bytes) : panel;
   return fit < 1 ? 1 : fit < panel ? (int32_t)fit : panel;
 }
 
-/* Per-solve state: control words, padded for alignment, then the values. */
+/* The workspace of a solve. */
 typedef struct {
-  char *memory;
-  int32_t columns; /* right-hand sides that it has room for */
+  char *memory; /* device: control words, padded for alignment, then the values of `columns` right-hand sides */
+  int32_t columns;
 } solve_work;
 
 enum { CONTROL_BYTES = 64 };
@@ -214,7 +216,9 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
       .work = work->memory + CONTROL_BYTES,
       .stride = stride_of(plan),
       .block_warps = st->set.warps,
-      .sync = {.control = (int32_t *)work->memory, .lost = plan->context->lost_device, .spin_limit = plan->context->spin_limit / 16}};
+      .sync = {.control = (int32_t *)work->memory,
+               .lost = plan->context->lost_device,
+               .spin_limit = plan->context->spin_limit / SPTI_CSR_POLLS_PER_GUARD}};
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {
@@ -238,36 +242,36 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
 
 /* ---- analysis ---- */
 
-/* Ready to solve with st->set. */
+/* Prepares the plan for the settings st->set. */
 static sptrsm_status build(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels) {
   unpack(plan, &st->packed);
   st->order = st->set.order == SPTI_CSR_LEVEL ? levels->order : NULL;
   return st->set.order == SPTI_CSR_PACKED ? pack(plan, st, levels) : SPTRSM_OK;
 }
 
-/* A search: seconds of one solve, the better of two after one to warm up. B and X: device, [n]. */
+/* The seconds of one solve: the better of two runs, after one run to warm up. B and X: device, [n]. */
 static sptrsm_status time_solve(double *out, sptrsm_plan *plan, void *B, void *X) {
   spti_transfer transfer = {.from = {.data = B, .row_stride = 1}, .to = {.data = X, .row_stride = 1}, .alpha = {1, 0}, .width = 1};
   void *work = NULL;
   sptrsm_status status = SPTRSM_OK;
-  SPTI_TRY_GOTO(work_create(&work, plan, 1));
+  SPTI_TRY_DONE(work_create(&work, plan, 1));
   for (int run = 0; run < 3; run++) {
-    SPTI_TRY_GOTO(spti_gpu_wait(plan->context));
+    SPTI_TRY_DONE(spti_gpu_wait(plan->context));
     const double start = spti_seconds();
-    SPTI_TRY_GOTO(solve_between(plan, work, &transfer));
-    SPTI_TRY_GOTO(spti_gpu_sync(plan->context));
+    SPTI_TRY_DONE(solve_between(plan, work, &transfer));
+    SPTI_TRY_DONE(spti_gpu_sync(plan->context));
     const double seconds = spti_seconds() - start;
     if (run == 1 || (run > 1 && seconds < *out)) *out = seconds;
   }
-fail:
+done:
   work_free(work, plan);
   return status;
 }
 
-/* Settings beyond it are not tried. */
+/* A search tries no further settings after this time. */
 static const double SEARCH_SECONDS = 2;
 
-/* st->set = the fastest candidate. */
+/* Sets st->set to the fastest candidate. */
 static sptrsm_status try_candidates(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels, void *B, void *X) {
   const double start = spti_seconds();
   spti_csr_settings best = st->set;
@@ -290,11 +294,11 @@ static sptrsm_status search(sptrsm_plan *plan, state *st, const spti_gpu_levels 
   sptrsm_status status;
   SPTI_TRY(spti_host_alloc(&zeros, (int64_t)bytes, 1, "syncfree-csr search"));
   memset(zeros, 0, bytes);
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &B, (int64_t)bytes, 1, "syncfree-csr search"));
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &X, (int64_t)bytes, 1, "syncfree-csr search"));
-  SPTI_TRY_GOTO(spti_gpu_copy(plan->context, B, bytes, zeros, bytes, bytes, 1, SPTI_TO_DEVICE));
-  SPTI_TRY_GOTO(try_candidates(plan, st, levels, B, X));
-fail:
+  SPTI_TRY_DONE(spti_alloc(plan->context, &B, (int64_t)bytes, 1, "syncfree-csr search"));
+  SPTI_TRY_DONE(spti_alloc(plan->context, &X, (int64_t)bytes, 1, "syncfree-csr search"));
+  SPTI_TRY_DONE(spti_gpu_copy(plan->context, B, bytes, zeros, bytes, bytes, 1, SPTI_TO_DEVICE));
+  SPTI_TRY_DONE(try_candidates(plan, st, levels, B, X));
+done:
   spti_free(plan->context, B);
   spti_free(plan->context, X);
   spti_host_free(zeros);
@@ -303,10 +307,10 @@ fail:
 
 static sptrsm_status check_search(const sptrsm_plan *plan, const spti_csr_settings *set) {
   if (plan->options.deterministic)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr:ag takes what is fastest, which may differ from run to run; clear "
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "syncfree-csr:preset=ag takes what is fastest, which may differ from run to run; clear "
                                              "options.deterministic, or use syncfree-csr");
   if (set->order >= 0 || set->lanes >= 0 || set->entries >= 0)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr:ag tries values of order, lanes and entries; leave these out, or leave out ag");
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr:preset=ag tries values of order, lanes and entries; leave out these or the preset");
   return SPTRSM_OK;
 }
 
@@ -328,7 +332,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   spti_csr_choose(&st->set, &features);
   if (st->set.search) SPTI_TRY(search(plan, st, levels));
   SPTI_TRY(build(plan, st, levels));
-  if (st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan); /* auto's too */
+  if (st->set.order != SPTI_CSR_LEVEL) spti_plan_drop_levels(plan); /* auto may have made levels, too */
   return SPTRSM_OK;
 }
 
@@ -356,14 +360,14 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   else if (st->set.lanes == 0) length += snprintf(text + length, room - (size_t)length, " average=%d", st->set.average);
   length += snprintf(text + length, room - (size_t)length, " warps=%d", st->set.warps);
   if (st->set.search) snprintf(text + length, room - (size_t)length, " search_ms=%.1f", 1e3 * st->search_seconds);
-  if (st->set.search) info->deterministic = 0; /* another run may find another form to be the fastest */
+  if (st->set.search) info->deterministic = 0; /* another run may find other settings to be the fastest */
   info->plan_bytes = sizeof *st + p->rows.bytes + (size_t)p->records * sizeof *p->record + (size_t)p->segments * sizeof *p->segment;
   if (st->order) info->plan_bytes += 2 * (size_t)plan->view.n * sizeof *st->order;
 }
 
 const spti_method spti_method_syncfree_csr = {
     .name = "syncfree-csr",
-    .summary = "sync-free pull by rows, a lane to a warp per row; presets thread, warp, yy, ag",
+    .summary = "sync-free pull by rows, a lane to a warp per row; preset=thread, warp, yy or ag",
     .cite = "hu2024ag",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,

@@ -1,4 +1,4 @@
-/* syncfree_csr_natural -- rows as the view has them, for the loop of solve.cuh. */
+/* natural.cuh -- rows as they are stored in the view, for the loop of solve.cuh. */
 #ifndef SPTI_TRSV_SYNCFREE_CSR_NATURAL_CUH
 #define SPTI_TRSV_SYNCFREE_CSR_NATURAL_CUH
 
@@ -19,8 +19,8 @@ template <typename T> struct natural_rows {
     const int64_t p = a.view.head ? load_const(a.view.ptr + t.row) : load_const(a.view.ptr + t.row + 1) - 1;
     return conj_if(a.view.conj, load_const(static_cast<const T *>(a.view.val) + p));
   }
-  SPTI_DEVICE int32_t position_of(int32_t row) const { return a.view.backward ? a.n - 1 - row : row; } /* without an order */
-  /* Entries in solve order: descending where the solve goes backward. */
+  SPTI_DEVICE int32_t position_of(int32_t row) const { return a.view.backward ? a.n - 1 - row : row; } /* where order is NULL */
+  /* The entries of a task are in solve order, which is descending for a backward solve. */
   SPTI_DEVICE task row_at_position(int64_t t) const {
     if (t >= a.n) return {0, 0, 1, 0, 0, false, false};
     const int32_t row = a.order ? load_const(a.order + t) : int32_t(a.view.backward ? a.n - 1 - t : t);

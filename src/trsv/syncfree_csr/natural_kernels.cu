@@ -1,15 +1,16 @@
-/* syncfree_csr_natural_kernels -- syncfree-csr on the rows as the view has them: no preprocessing but, where asked for, an order.
+/* natural_kernels.cu -- order=natural and order=level: syncfree-csr on the rows as they are stored in the view, without any preprocessing
+ * but the level order.
  *
- * thread level  [su2020capellini]: 32 consecutive rows a warp, one lane each;
- * warp level    [dufrechou2018]: one row a warp, 32 lanes; and sub-warps between the two;
- * fusion        [zhang2021yy]: a warp whose 32 rows have at least 10 entries on average takes them one after another at warp level,
- *               others at thread level.
- * Differs: the value is its own flag; lanes have several entries in flight. Deterministic: rows are added up in a fixed tree. */
+ * thread level  [su2020capellini]: a warp solves 32 consecutive rows, with one lane for each;
+ * warp level    [dufrechou2018]: a warp solves one row with 32 lanes; sub-warps are between the two;
+ * fusion        [zhang2021yy]: a warp whose 32 rows have at least 10 entries on average takes them one after another at warp level, and
+ *               other rows at thread level.
+ * Differs: each value is its own flag; lanes load several entries together. Deterministic: the terms of a sum have a fixed order. */
 #include "trsv/syncfree_csr/natural.cuh"
 
 namespace spti {
 
-/* Neighbouring rows wait for each other, so the more rows are resident the better: few entries in flight, few registers. */
+/* Neighbouring rows wait for each other, so many rows should be resident: small batches, for few registers. */
 enum { NATURAL_BATCH = 2 };
 
 SPTI_DEVICE int64_t sum_of_warp(int64_t v) {
@@ -17,7 +18,7 @@ SPTI_DEVICE int64_t sum_of_warp(int64_t v) {
   return v;
 }
 
-/* Whole warp: how it shares the 32 rows from `first` under the rule of fusion. */
+/* Whole warp: the rule of fusion, for the 32 rows from `first` on. */
 template <typename T> SPTI_DEVICE lane_groups lanes_of_window(const natural_rows<T> &rows, int64_t first) {
   const int64_t count = rows.a.n - first < 32 ? rows.a.n - first : 32;
   return {sum_of_warp(rows.row_at_position(first + lane()).length) < count * rows.a.average ? 0 : 5};

@@ -1,8 +1,9 @@
-/* syncfree_csr_order_kernels -- what syncfree-csr makes of a pattern: rows by (level, length class), and the records of its warps.
+/* order_kernels.cu -- the analysis of syncfree-csr: rows sorted by (level, length class), and a record for each warp.
  *
- * Rows in level order get a key; a stable sort by it, in core, puts rows of one level and one class side by side: a group. Every
- * 32 >> class rows of a group are a record, and a split row is one for each segment and one for their sum; how many begin at each place
- * is added up, in core, so that each place then knows where its records go. Source: size classes by [dufrechou2018]. Deterministic. */
+ * Rows in level order get a key. A stable sort by the key (core/device/scan_sort.h) makes the rows of one level and one class a group of
+ * adjacent places. Each 32 >> class rows of a group make one record; a split row makes one record for each segment and one for their sum.
+ * A running sum over the number of records that begin at each place says where they are stored. Source: size classes by [dufrechou2018].
+ * Deterministic. */
 #include "core/device/device.cuh"
 #include "trsv/syncfree_csr/kernels.h"
 
@@ -50,8 +51,8 @@ SPTI_KERNEL(ORDER_THREADS) syncfree_csr_count_kernel(spti_syncfree_csr_order_arg
   store(a.records + t, split ? segments + 1 : (t - load_const(a.group + key)) % (32 >> log) == 0);
 }
 
-/* Far from the rows that are being solved a warp would poll in vain, and so slow down those that are not. Its gate is the row that stands
- * in a lower level where its own first row stands in its level; -1: none. */
+/* A warp whose rows are far from being solvable would poll in vain and slow down others. So it first waits at its gate: the row of a lower
+ * level whose relative position there is that of the warp's first row in its own level. -1: no gate. */
 SPTI_DEVICE int32_t gate_of(const spti_syncfree_csr_order_args &a, int32_t place, int32_t level) {
   const int32_t below = level - a.gate;
   if (a.gate == 0 || below < 0) return -1;

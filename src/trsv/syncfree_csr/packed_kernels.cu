@@ -1,8 +1,9 @@
-/* syncfree_csr_packed_kernels -- syncfree-csr on rows packed by (level, length class): the fast way, and the fill that starts any solve.
+/* packed_kernels.cu -- order=packed: syncfree-csr on rows sorted by (level, length class), and the kernel that starts a solve of any order.
  *
- * x(t) = (b(t) - sum over p of val[p] x(from[p])) / diag[t], by places t. A warp takes a record: rows of one level and one class,
- * so all its lanes have the same work; x by places, so what a level needs stands together; entries one after another in memory in the
- * order in which warps come to them. Split rows: each segment publishes its sum behind the x, their owner adds those up. Deterministic. */
+ * x(t) = (b(t) - sum over p of val[p] x(from[p])) / diag[t], by places t. A warp takes a record: rows of one level and one length class,
+ * so that all its lanes have equal work. Solutions are stored by place, so that the solutions of a level are adjacent, and entries are
+ * stored in the order in which warps read them. The segments of a split row publish their sums behind the solutions, and one more warp
+ * adds these up and solves the row. Deterministic. */
 #include "trsv/syncfree_csr/solve.cuh"
 
 namespace spti {
@@ -51,7 +52,7 @@ template <typename T> struct packed_rows {
   }
 };
 
-/* OneBatch: no row has more than a batch. That saves registers, so more warps read ahead. */
+/* OneBatch: no row has more than one batch. That saves registers, so more warps are resident and load ahead. */
 template <typename T, bool OneBatch>
 SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) == 16 ? 2
                                               : OneBatch      ? 4

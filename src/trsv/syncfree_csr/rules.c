@@ -1,7 +1,5 @@
-/* rules.c -- parameters of syncfree-csr from text, from a table, or one after another for a search. */
+/* rules.c -- see rules.h. */
 #include "trsv/syncfree_csr/rules.h"
-
-#include <string.h>
 
 #include "core/base/variant.h"
 #include "trsv/syncfree_csr/kernels.h"
@@ -12,48 +10,38 @@ const char *spti_csr_order_name(int32_t order) { return order_names[order]; }
 
 /* ---- text ---- */
 
-typedef struct {
-  const char *name;
-  spti_csr_settings settings;
-} preset;
+enum { THREAD, WARP, YY, AG };
+static const char *const preset_names[] = {[THREAD] = "thread", [WARP] = "warp", [YY] = "yy", [AG] = "ag", NULL};
 
 static const spti_csr_settings UNSET = {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1};
 
-/* [su2020capellini]; one row a warp; [zhang2021yy] with its limit of 10 entries a row; [hu2024ag], its axes searched. */
-static const preset presets[] = {
-    {"thread", {.order = SPTI_CSR_NATURAL, .lanes = 1, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1}},
-    {"warp", {.order = SPTI_CSR_NATURAL, .lanes = 32, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1}},
-    {"yy", {.order = SPTI_CSR_NATURAL, .lanes = 0, .average = 10, .entries = -1, .split = -1, .gate = -1, .warps = -1}},
-    {"ag", {.order = -1, .lanes = -1, .average = -1, .entries = -1, .split = -1, .gate = -1, .warps = -1, .search = true}},
-};
+static void fill(int32_t *setting, int32_t value) {
+  if (*setting < 0) *setting = value;
+}
 
-static bool is_word(const char *text, size_t length, const char *word) { return strlen(word) == length && memcmp(text, word, length) == 0; }
-
-static sptrsm_status take_preset(spti_csr_settings *s, const char *text, size_t length) {
-  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-    if (is_word(text, length, presets[i].name)) {
-      *s = presets[i].settings;
-      return SPTRSM_OK;
-    }
-  return spti_fail(SPTRSM_ERR_ARGUMENT,
-                   "syncfree-csr: unknown preset \"%.*s\"; known are thread, warp, yy, ag, or key=value[,key=value...]", (int)length, text);
+/* THREAD is [su2020capellini]; WARP gives each row a warp; YY is [zhang2021yy] with its limit of 10 entries per row; AG searches, as
+ * [hu2024ag] does. */
+static void apply_preset(spti_csr_settings *s, int32_t preset) {
+  s->search = preset == AG;
+  if (preset < 0 || preset == AG) return;
+  fill(&s->order, SPTI_CSR_NATURAL);
+  fill(&s->lanes, preset == THREAD ? 1 : preset == WARP ? 32 : 0);
+  if (preset == YY) fill(&s->average, 10);
 }
 
 sptrsm_status spti_csr_parse(spti_csr_settings *s, const char *text) {
-  const spti_setting known[] = {{"order", &s->order, 0, 0, order_names},          {"lanes", &s->lanes, 0, 32, NULL},
-                                {"average", &s->average, 1, INT32_MAX, NULL},     {"entries", &s->entries, 1, INT32_MAX, NULL},
-                                {"split", &s->split, 1, INT32_MAX, NULL},         {"gate", &s->gate, 0, INT32_MAX, NULL},
+  int32_t preset = -1;
+  const spti_setting known[] = {{"preset", &preset, 0, 0, preset_names},
+                                {"order", &s->order, 0, 0, order_names},
+                                {"lanes", &s->lanes, 0, 32, NULL},
+                                {"average", &s->average, 1, INT32_MAX, NULL},
+                                {"entries", &s->entries, 1, INT32_MAX, NULL},
+                                {"split", &s->split, 1, INT32_MAX, NULL},
+                                {"gate", &s->gate, 0, INT32_MAX, NULL},
                                 {"warps", &s->warps, 1, SPTI_CSR_MAX_WARPS, NULL}};
   *s = UNSET;
-  while (*text) {
-    const size_t length = strcspn(text, "=,");
-    if (text[length] == '=') {
-      SPTI_TRY(spti_variant_take("syncfree-csr", &text, known, (int)(sizeof known / sizeof *known)));
-    } else {
-      SPTI_TRY(take_preset(s, text, length));
-      text += length + (text[length] == ',');
-    }
-  }
+  SPTI_TRY(spti_variant_parse("syncfree-csr", text, known, (int)(sizeof known / sizeof *known)));
+  apply_preset(s, preset);
   if (s->lanes > 0 && (s->lanes & (s->lanes - 1)) != 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "syncfree-csr: lanes=%d is not a power of two up to 32, or 0 for as many as a row needs",
                      s->lanes);
@@ -82,10 +70,6 @@ static const rule rules[] = {
 #undef RULE
 };
 
-static void fill(int32_t *setting, int32_t value) {
-  if (*setting < 0) *setting = value;
-}
-
 const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
   const double average = f->n > 0 ? (double)f->entries / f->n : 0, parallelism = f->levels > 0 ? (double)f->n / f->levels : 0;
   const rule *r = rules;
@@ -103,7 +87,7 @@ const char *spti_csr_choose(spti_csr_settings *s, const spti_csr_features *f) {
 
 /* ---- search ---- */
 
-/* The axes of [hu2024ag]: grouping of rows (by number, by windows, by class), order, lanes per row. */
+/* The axes of [hu2024ag]: how rows are grouped (by number, by windows, by length class), their order, and lanes for each row. */
 static const struct {
   int32_t order, lanes, entries;
 } candidates[] = {{SPTI_CSR_PACKED, 0, 4},  {SPTI_CSR_PACKED, 0, 1},  {SPTI_CSR_PACKED, 0, 2},  {SPTI_CSR_PACKED, 0, 8},

@@ -1,4 +1,4 @@
-/* rules.h -- what syncfree-csr may be told or decides: parameters, presets, and the table of defaults. */
+/* rules.h -- the parameters of syncfree-csr: read from text, filled in from a table of defaults, or tried one after another. */
 #ifndef SPTI_TRSV_SYNCFREE_CSR_RULES_H
 #define SPTI_TRSV_SYNCFREE_CSR_RULES_H
 
@@ -6,37 +6,38 @@
 
 #include "core/base/error.h"
 
-/* The order in which warps come to rows, and where they find them. */
+/* The order in which warps take rows, and where the rows are stored. */
 typedef enum {
-  SPTI_CSR_NATURAL, /* as they are numbered, in the view */
+  SPTI_CSR_NATURAL, /* in solve order, in the view */
   SPTI_CSR_LEVEL,   /* by level, in the view */
-  SPTI_CSR_PACKED,  /* by level and length, in a copy of their own */
-  SPTI_CSR_BLOCK    /* 32 consecutive ones a thread block, in the view */
+  SPTI_CSR_PACKED,  /* by level and length, in a copy that is sorted so */
+  SPTI_CSR_BLOCK    /* in solve order, 32 consecutive rows for each thread block, in the view */
 } spti_csr_order;
 
-/* -1: as the table says. */
+/* -1: not set, so the table of defaults decides. */
 typedef struct {
   int32_t order;   /* spti_csr_order */
-  int32_t lanes;   /* of a row; 0: packed rows by their length, others as `average` says */
-  int32_t average; /* of rows not packed, lanes 0: windows of 32 rows with at least so many entries a row go row by row */
-  int32_t entries; /* of packed rows, lanes 0: most that a lane gets, up to 32 lanes */
-  int32_t split;   /* packed rows of more entries are shared by several warps, so many each */
-  int32_t gate;    /* packed rows: a row some so many levels below is polled alone until it is there; 0: none */
-  int32_t warps;   /* per thread block */
-  bool search;     /* time some settings and take the best */
+  int32_t lanes;   /* for each row; 0: chosen by the length of packed rows, for others as `average` says */
+  int32_t average; /* rows that are not packed, with lanes=0: a warp takes 32 rows with at least this average of entries one after another,
+                      with 32 lanes, and other rows side by side, with one lane each */
+  int32_t entries; /* packed rows, with lanes=0: a row gets enough lanes, up to 32, that none has more entries */
+  int32_t split;   /* packed rows with more entries are divided among several warps, this many entries for each */
+  int32_t gate;    /* packed rows: a warp first waits for one row that is this many levels below its own; 0: it does not */
+  int32_t warps;   /* of a thread block */
+  bool search;     /* time several settings and take the fastest */
 } spti_csr_settings;
 
-/* Facts about a triangle; entries without diagonals. */
+/* Features of a triangle; entries exclude diagonals. */
 typedef struct {
   int32_t n, levels, longest;
   int64_t entries;
 } spti_csr_features;
 
-/* "preset" or "key=value", several with commas between. */
+/* From "key=value,key=value". A key that is given outweighs the preset. */
 sptrsm_status spti_csr_parse(spti_csr_settings *, const char *variant);
-/* Fills in what is -1; returns the reason. */
+/* Sets all that is -1 from the table of defaults; returns the reason. */
 const char *spti_csr_choose(spti_csr_settings *, const spti_csr_features *);
-/* What a search tries, number `index`; false: no more. */
+/* Sets the settings that a search tries at step `index`; false: there are no more. */
 bool spti_csr_candidate(spti_csr_settings *, int index);
 const char *spti_csr_order_name(int32_t order);
 

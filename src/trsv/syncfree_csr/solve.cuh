@@ -1,11 +1,11 @@
-/* syncfree_csr_solve -- the one loop of syncfree-csr: a warp solves 32 / s rows side by side, s lanes a row.
+/* solve.cuh -- the loop of all kernels of syncfree-csr: a warp solves 32 / s rows side by side, with s lanes for each row.
  *
- * Each lane holds a batch of its row's entries: indices and values, read ahead; and the x they need, peeked all at once. Then the whole
- * warp goes round: rows whose batches are complete add them up and take their next batch, or publish their x; lanes that miss
- * something peek again. All lanes keep together, so a row may need one of the same warp: that one's x is published before the
- * warp peeks again, and no lane spins in a branch of its own while its producer is held up.
+ * Each lane holds a batch of entries of its row: indices and values, which are loaded ahead, and the solutions x that they need, which
+ * are polled together. Then the whole warp loops: rows whose batches are complete add them up, and take their next batch or publish
+ * their x; lanes that miss a value poll again. All lanes stay together. A row may therefore depend on a row of the same warp: that row
+ * publishes its x before the warp polls again, and no lane spins in a branch of its own while the lane that it waits for is held up.
  *
- * Rows, one of two kinds, say where a task's entries are: source(task, e), value(task, e), diagonal(task). */
+ * The template parameter Rows says where the entries of a task are: source(task, e), value(task, e), diagonal(task). */
 #ifndef SPTI_TRSV_SYNCFREE_CSR_SOLVE_CUH
 #define SPTI_TRSV_SYNCFREE_CSR_SOLVE_CUH
 
@@ -15,7 +15,7 @@
 
 namespace spti {
 
-/* A warp shared out: groups of 2^log lanes, one row each. */
+/* A warp divided into groups of 2^log lanes, one row for each group. */
 struct lane_groups {
   int32_t log;
 
@@ -31,12 +31,12 @@ SPTI_DEVICE int32_t log_of(int32_t lanes) {
   return log;
 }
 
-/* What a group of lanes does. */
+/* The work of a group of lanes: a row, a segment of a row, or the sum of the segments of a row. */
 template <typename Offset> struct row_task {
   Offset first;         /* entry e is at first + e * step */
-  int32_t length, step; /* step 0: entry e is once the sum of segment first + e */
-  int32_t row, place;   /* of the solution in B and X, and in the work */
-  bool mine, whole;     /* there is a row; and it has a right-hand side and a diagonal: else its sum alone is published */
+  int32_t length, step; /* number of entries; step 0: entry e is 1 times the sum of segment first + e */
+  int32_t row, place;   /* where the solution goes, in X and in the workspace */
+  bool mine, whole;     /* mine: there is a task; whole: it gives a solution, else only the sum of a segment is published */
 };
 
 template <typename T, int Entries> struct batch {
@@ -73,16 +73,13 @@ template <typename T, int Entries> struct batch {
   }
 };
 
-/* Whole warp: each lane gets the sum over its group, added up in a fixed tree. */
+/* Whole warp: the sum over the lanes of each group, in a fixed order. */
 template <typename T> SPTI_DEVICE T sum_of_group(T sum, lane_groups lanes) {
   for (int32_t distance = lanes.size() / 2; distance > 0; distance /= 2) sum = sum + shfl(sum, lane() ^ distance);
   return sum;
 }
 
-/* The guard hears of one poll in so many, to keep the way short from the arrival of a value to what it is waited for. */
-enum { SPTI_CSR_POLLS_PER_GUARD = 16 };
-
-/* Whole warp: until a value is there, polled by one lane; row is what is reported. False: lost. */
+/* Whole warp: waits for a value, which one lane polls. False: it was never published, and `row` is reported. */
 template <typename T> SPTI_DEVICE bool wait_for_value(const spti_syncfree &sync, const T *value, int32_t row) {
   bool on = true;
   if (lane() == 0) {
@@ -96,14 +93,15 @@ template <typename T> SPTI_DEVICE bool wait_for_value(const spti_syncfree &sync,
   return all(on);
 }
 
-/* Whole warp: after polls in vain that left `waiting` lanes without a value. False: lost. */
+/* Whole warp: bounds the wait of the lanes in `waiting`. False: their values were never published, and `row` is reported. */
 SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint32_t waiting, int32_t row) {
   bool on = true;
   if (lane() == first_lane(waiting)) on = guard->go_on(sync, row);
   return all(on);
 }
 
-/* What becomes of a row's sum: its x. What can be read before the sum is known is read by prepare. */
+/* Turns the sum of a task into its solution, or publishes the sum of a segment. prepare reads the right-hand side and the diagonal
+ * before the sum is known. */
 template <typename T, typename Rows> struct row_solution {
   const spti_syncfree_csr_args &a;
   const Rows &rows;
@@ -112,7 +110,7 @@ template <typename T, typename Rows> struct row_solution {
   int32_t k;
   divisor<T> diagonal;
   T rhs;
-  bool plain; /* a whole row with a plain diagonal */
+  bool plain; /* a solution whose diagonal allows the quick division (is_plain) */
 
   SPTI_DEVICE void prepare(bool owner) {
     owner = owner && task.whole;
@@ -143,9 +141,18 @@ template <typename T, typename Rows> struct row_solution {
 
 template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
-/* Whole warp, one task a group, batches of `Entries`, with OneBatch no task of more than one: sums up, and calls result->finish(sum) in
- * one lane of each group; before that result->prepare(owner) in all. gate: a place to wait for first, or -1. False: a dependency is
- * lost. */
+/* Whole warp: sums up the row of each group whose lanes have `ends` set, and finishes it in one lane. True: no row is left. */
+template <typename T, typename Result>
+SPTI_DEVICE bool finish_groups(bool ends, bool *active, T so_far, lane_groups lanes, Result *result) {
+  const T total = sum_of_group(so_far, lanes);
+  if (ends && lanes.member() == 0) result->finish(total);
+  *active = *active && !ends;
+  return !any(*active);
+}
+
+/* Whole warp, one task for each group: sums up, in batches of `Entries` entries for each lane. Calls result->prepare(owner) in all lanes,
+ * and result->finish(sum) in one lane of each group. OneBatch: no task has more than one batch. gate: a place whose value is waited for
+ * first, or -1. False: a value was never published. */
 template <int Entries, bool OneBatch, typename T, typename Rows, typename Result>
 SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
                           int32_t gate, const T *work, Result *result) {
@@ -153,7 +160,7 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
   now.load(rows, task, lanes, 0);
   result->prepare(task.mine && lanes.member() == 0);
   const uint32_t step = uint32_t(Entries * lanes.size());
-  uint32_t ahead = step; /* entries of the row in `now` and before it */
+  uint32_t ahead = step; /* entries of the row up to the end of batch `now` */
   if (!OneBatch) next.load(rows, task, lanes, ahead);
   if (gate >= 0 && !wait_for_value(a.sync, work + gate, task.row)) return false;
   now.peek_all(work);
@@ -168,12 +175,7 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
     const bool turn = active && (waiting & group) == 0, ends = turn && (OneBatch || ahead >= uint32_t(task.length));
     if (any(turn)) {
       const T so_far = now.add_to(sum);
-      if (OneBatch || any(ends)) {
-        const T total = sum_of_group(so_far, lanes);
-        if (ends && lanes.member() == 0) result->finish(total);
-        active = active && !ends;
-        if (!any(active)) return true;
-      }
+      if ((OneBatch || any(ends)) && finish_groups(ends, &active, so_far, lanes, result)) return true;
       if (!OneBatch && turn) {
         sum = so_far;
         now = next;
@@ -188,7 +190,7 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
   }
 }
 
-/* Whole warp, one task a group, for right-hand side k. */
+/* Whole warp: solves one task for each group, for right-hand side k. */
 template <int Entries, bool OneBatch, typename T, typename Rows>
 SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
                             int32_t gate, int32_t k) {

@@ -1,5 +1,5 @@
-/* levelset on a GPU with blocks of right-hand sides and few levels, host code and kernels, under adversarial schedules: residuals in all
- * layouts, the same bits in all panels, and who hears of a NaN. */
+/* levelset_block.cpp -- levelset on a GPU for blocks of right-hand sides and few levels, host code and kernels, under adversarial
+ * schedules: residuals in all layouts, the same bits in panels of every width, and which elements a NaN reaches. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -63,19 +63,22 @@ template <typename T> std::string run_case(const block_case &c, uint64_t seed) {
   return failure;
 }
 
+template <typename T> void run_drawn(shape pattern, int32_t n, int32_t width, const char *type, uint64_t seed) {
+  block_case c;
+  c.draw(seed);
+  c.pattern = pattern;
+  c.n = n;
+  c.width = width;
+  expect(run_case<T>(c, seed), c, type, seed);
+}
+
 template <typename T>
 void orders_and_widths(const char *type, std::initializer_list<int32_t> orders, std::initializer_list<int32_t> widths) {
   for (int32_t n : orders)
     for (int32_t width : widths)
       for (int s = 0; s < int(shape::count); s++) {
         const uint64_t seed = uint64_t(n * 100 + width * 7 + s);
-        if (left_to_other_builds(seed)) continue;
-        block_case c;
-        c.draw(seed);
-        c.pattern = shape(s);
-        c.n = n;
-        c.width = width;
-        expect(run_case<T>(c, seed), c, type, seed);
+        if (!left_to_other_builds(seed)) run_drawn<T>(shape(s), n, width, type, seed);
       }
 }
 
@@ -86,22 +89,15 @@ Test(simt_levelset_block, f32) { orders_and_widths<float>("f32", {1, 40}, {3, 6,
 Test(simt_levelset_block, c128) { orders_and_widths<std::complex<double>>("c128", {1, 40}, {1, 5, 40}); }
 Test(simt_levelset_block, c64) { orders_and_widths<std::complex<float>>("c64", {2, 40}, {2, 8, 33}); }
 
-/* A row that one block sums, and one that several do. */
+/* A long row that one thread block sums up, and one that several blocks do. */
 Test(simt_levelset_block, long_rows) {
   for (int32_t n : {SPTI_LEVELSET_GPU_LONG + 30, 1300})
     for (int32_t width : {1, 5, 66})
-      for (uint64_t seed = 1; seed <= 3; seed++) {
-        if (spared(seed + uint64_t(n + width), 3)) continue;
-        block_case c;
-        c.draw(seed);
-        c.pattern = shape::dense_last;
-        c.n = n;
-        c.width = width;
-        expect(run_case<double>(c, seed), c, "f64", seed);
-      }
+      for (uint64_t seed = 1; seed <= 3; seed++)
+        if (!spared(seed + uint64_t(n + width), 3)) run_drawn<double>(shape::dense_last, n, width, "f64", seed);
 }
 
-/* Level after level with a row that several blocks sum, who all use the same counters. One solve: it takes long. */
+/* Many levels, each with a long row that several blocks sum up; all use the same counters. One solve, because it takes long. */
 Test(simt_levelset_block, long_rows_of_many_levels) {
   block_case c;
   c.pattern = shape::dense;
@@ -117,7 +113,7 @@ Test(simt_levelset_block, long_rows_of_many_levels) {
   expect(failure, c, "f64", 5);
 }
 
-/* Every column of every panel has the bits that one solve of all columns gave, though the plan's hint promised other widths. */
+/* Every column of every panel has the bits of one solve of all columns, whatever number of right-hand sides the plan was told. */
 void same_bits(const block_case &c, int64_t hint, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   two_views<double> system(c, seed);
@@ -155,30 +151,32 @@ Test(simt_levelset_block, same_bits) {
     }
 }
 
-/* NaN and Inf in one right-hand side of one row reach those that need it and no other. */
+static void check_poison(shape pattern, int32_t width, double poison) {
+  block_case c;
+  c.pattern = pattern;
+  c.n = 30;
+  c.width = width;
+  simt::use(simt::schedule::from_seed(7));
+  two_views<double> system(c, 2);
+  sptrsm_plan *plan = plan_case_open(&system.rows);
+  block_ends<double> e(c, 3);
+  const int64_t ld = e.t.from.row_stride;
+  e.B[3] = poison;
+  std::string failure = analyse(plan);
+  if (failure.empty()) failure = solve(plan, width, e, 1);
+  method_case_close(plan);
+  expect(failure, c, "f64", 7);
+  for (int64_t i = 0; i < c.n; i++)
+    for (int64_t k = 0; k < width; k++)
+      cr_assert_neq(std::isfinite(e.X[size_t(i * ld + k)]), k == 3 && (i == 0 || pattern == shape::arrow), "X(%d,%d) is %g; %s", int(i),
+                    int(k), e.X[size_t(i * ld + k)], c.name().c_str());
+}
+
+/* NaN and Inf in one right-hand side of one row reach the rows that depend on it, in this right-hand side, and nothing else. */
 Test(simt_levelset_block, poison) {
   for (double poison : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     for (shape pattern : {shape::diagonal, shape::arrow})
-      for (int32_t width : {7, 8}) {
-        block_case c;
-        c.pattern = pattern;
-        c.n = 30;
-        c.width = width;
-        simt::use(simt::schedule::from_seed(7));
-        two_views<double> system(c, 2);
-        sptrsm_plan *plan = plan_case_open(&system.rows);
-        block_ends<double> e(c, 3);
-        const int64_t ld = e.t.from.row_stride;
-        e.B[3] = poison;
-        std::string failure = analyse(plan);
-        if (failure.empty()) failure = solve(plan, width, e, 1);
-        method_case_close(plan);
-        expect(failure, c, "f64", 7);
-        for (int64_t i = 0; i < c.n; i++)
-          for (int64_t k = 0; k < width; k++)
-            cr_assert_neq(std::isfinite(e.X[size_t(i * ld + k)]), k == 3 && (i == 0 || pattern == shape::arrow), "X(%d,%d) is %g; %s",
-                          int(i), int(k), e.X[size_t(i * ld + k)], c.name().c_str());
-      }
+      for (int32_t width : {7, 8}) check_poison(pattern, width, poison);
 }
 
 /* Every allocation fails once: the error is MEMORY and nothing is left over. */

@@ -1,4 +1,4 @@
-/* levelset on a GPU, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+/* levelset_gpu.cpp -- levelset on a GPU, host code and kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -25,7 +25,7 @@ const char *const variants[] = {"",                           /* one run, or wid
                                 "segment=32,dense=0,lanes=2", /* segments of one chunk */
                                 "segment=64,dense=0,narrow=50,lanes=8"};
 
-/* However few levels there are: the way of blocks of right-hand sides is test_simt_levelset_block's. */
+/* Never by the kernels for few levels and blocks of right-hand sides, which levelset_block.cpp tests. */
 sptrsm_status analyse_as(sptrsm_plan *plan, const std::string &variant) {
   return method_case_analyse(plan, &spti_method_levelset_gpu, (variant.empty() ? "block=0" : variant + ",block=0").c_str());
 }
@@ -65,21 +65,23 @@ Test(simt_levelset_gpu, f32) { all_orders<float>("f32", 1); }
 Test(simt_levelset_gpu, c128) { all_orders<std::complex<double>>("c128", 1); }
 Test(simt_levelset_gpu, c64) { all_orders<std::complex<float>>("c64", 1); }
 
-/* Levels of one row: the longest way through many chunks, and nothing else to hide behind. */
+static void check_deep(const char *variant, shape pattern, uint64_t seed) {
+  levelset_case c;
+  c.pattern = pattern;
+  c.n = 200;
+  c.variant = variant;
+  expect(run_case<double>(c, seed), c, "f64", seed);
+}
+
+/* Levels of one row each: every row depends on the row before, through many chunks. */
 Test(simt_levelset_gpu, deep) {
   for (const char *variant : {"", "segment=32,dense=0", "segment=96,dense=0"})
     for (shape pattern : {shape::chain, shape::dense})
-      for (uint64_t seed = 1; seed <= 2; seed++) {
-        if (spared(seed + uint64_t(pattern), 2)) continue;
-        levelset_case c;
-        c.pattern = pattern;
-        c.n = 200;
-        c.variant = variant;
-        expect(run_case<double>(c, seed), c, "f64", seed);
-      }
+      for (uint64_t seed = 1; seed <= 2; seed++)
+        if (!spared(seed + uint64_t(pattern), 2)) check_deep(variant, pattern, seed);
 }
 
-/* A row of a wide level that gets a block of its own. */
+/* A row of a wide level so long that it gets a thread block of its own. */
 Test(simt_levelset_gpu, long_row) {
   for (const char *variant : {"", "narrow=0"}) {
     levelset_case c;
@@ -90,7 +92,7 @@ Test(simt_levelset_gpu, long_row) {
   }
 }
 
-/* One work for blocks of other places and widths: what is recorded must not hold on to the first of them. */
+/* One workspace for blocks at different addresses and of different widths: recorded launches must not keep the address of the first. */
 Test(simt_levelset_gpu, one_work_for_all_blocks) {
   enum { PANEL = 3, SOLVES = 6 };
   static const int32_t widths[SOLVES] = {3, 1, 2, 1, 3, 2};
@@ -122,35 +124,35 @@ Test(simt_levelset_gpu, one_work_for_all_blocks) {
   }
 }
 
-/* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
-Test(simt_levelset_gpu, poison) {
-  const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
-  for (double poison : poisons)
-    for (shape pattern : {shape::diagonal, shape::arrow})
-      for (const char *variant : {"", "narrow=0", "segment=32,dense=0"}) {
-        levelset_case c;
-        c.pattern = pattern;
-        c.n = 80;
-        c.variant = variant;
-        two_views<double> system(c, 2);
-        solution<double> s = {1, random_block<double>(c.n, 4), {}};
-        s.B[0] = poison;
-        for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
-          system.val[size_t(system.ptr[size_t(i)])] = 0; /* zeros are entries */
-        simt::use(simt::schedule::from_seed(7));
-        sptrsm_plan *plan = plan_case_open(&system.rows);
-        std::string failure;
-        if (analyse_as(plan, variant) != SPTRSM_OK) failure = sptrsm_last_error();
-        if (failure.empty()) failure = solve(plan, c, &s);
-        method_case_close(plan);
-        expect(failure, c, "f64", 7);
-        for (int32_t i = 0; i < c.n; i++)
-          cr_assert_neq(std::isfinite(s.X[size_t(i)]), i == 0 || pattern == shape::arrow, "row %d is %g; %s", i, s.X[size_t(i)],
-                        c.name().c_str());
-      }
+static void check_poison(const char *variant, shape pattern, double poison) {
+  levelset_case c;
+  c.pattern = pattern;
+  c.n = 80;
+  c.variant = variant;
+  two_views<double> system(c, 2);
+  solution<double> s = {1, random_block<double>(c.n, 4), {}};
+  s.B[0] = poison;
+  for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2) system.val[size_t(system.ptr[size_t(i)])] = 0; /* zeros are entries */
+  simt::use(simt::schedule::from_seed(7));
+  sptrsm_plan *plan = plan_case_open(&system.rows);
+  std::string failure;
+  if (analyse_as(plan, variant) != SPTRSM_OK) failure = sptrsm_last_error();
+  if (failure.empty()) failure = solve(plan, c, &s);
+  method_case_close(plan);
+  expect(failure, c, "f64", 7);
+  for (int32_t i = 0; i < c.n; i++)
+    cr_assert_neq(std::isfinite(s.X[size_t(i)]), i == 0 || pattern == shape::arrow, "row %d is %g; %s", i, s.X[size_t(i)],
+                  c.name().c_str());
 }
 
-/* Every allocation fails once: the error is MEMORY and nothing is left over. */
+/* NaN and Inf reach the rows that depend on them and no other row, although a tile holds zeros where there is no entry. */
+Test(simt_levelset_gpu, poison) {
+  for (double poison : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (shape pattern : {shape::diagonal, shape::arrow})
+      for (const char *variant : {"", "narrow=0", "segment=32,dense=0"}) check_poison(variant, pattern, poison);
+}
+
+/* Every allocation fails once: the error is MEMORY and nothing stays allocated. */
 Test(simt_levelset_gpu, no_memory) {
   levelset_case c;
   c.n = 80;

@@ -1,4 +1,4 @@
-/* syncfree-csr, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+/* syncfree_csr.cpp -- syncfree-csr, host code and kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -16,10 +16,10 @@ extern "C" const struct spti_method spti_method_syncfree_csr;
 namespace {
 
 const char *const variants[] = {"",
-                                "thread",
-                                "warp",
-                                "yy",
-                                "yy,average=2,warps=2",
+                                "preset=thread",
+                                "preset=warp",
+                                "preset=yy",
+                                "preset=yy,average=2,warps=2",
                                 "order=natural,lanes=4",
                                 "order=level,lanes=2,warps=1",
                                 "order=level,lanes=16",
@@ -93,7 +93,7 @@ template <typename T> double residual(const spti_view &v, const csr_case &c, con
   return worst;
 }
 
-/* Empty if every word but the solutions is as before. */
+/* Empty if nothing but the solutions was overwritten. */
 template <typename T> std::string untouched(const csr_case &c, const block<T> &before, const block<T> &after) {
   std::vector<char> mine(before.data.size(), 0);
   for (int64_t i = 0; i < c.n; i++)
@@ -149,7 +149,7 @@ template <typename T> void all_orders_and_widths(const char *type, bool fewer = 
   static const int32_t orders[] = {0, 1, 2, 31, 33}, widths[] = {0, 1, 4};
   for (int32_t n : orders)
     for (int32_t width : widths) {
-      if (fewer && (n == 31 || width == 4)) continue; /* types differ by little but their words */
+      if (fewer && (n == 31 || width == 4)) continue; /* other types differ in little but the size of their values */
       all_shapes<T>(n, width, uint64_t(n * 100 + width + 1), n < 3 || fewer ? 1 : 2, type);
     }
 }
@@ -189,7 +189,7 @@ Test(simt_syncfree_csr, many_schedules) {
   }
 }
 
-/* The pattern that stands for "not there yet" may come in with a right-hand side: a NaN in the right places, no hang. */
+/* A right-hand side may hold the sentinel itself, the bits of a value that is not yet published: rows become NaN, and nothing hangs. */
 template <typename T> static void sentinel_in_the_right_hand_side(const char *type) {
   for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
     const char *variant = variants[v];
@@ -219,7 +219,7 @@ Test(simt_syncfree_csr, sentinel_f32) { sentinel_in_the_right_hand_side<float>("
 Test(simt_syncfree_csr, sentinel_c64) { sentinel_in_the_right_hand_side<std::complex<float>>("c64"); }
 Test(simt_syncfree_csr, sentinel_c128) { sentinel_in_the_right_hand_side<std::complex<double>>("c128"); }
 
-/* A row that needs itself must end in the lost word, name a row at or behind it, and leave no wait behind. */
+/* A row that depends on itself: the solve must end, and report that row or one that waits for it. */
 Test(simt_syncfree_csr, lost_dependency) {
   const auto rows = spti_syncfree_csr_natural_launch, blocks = spti_syncfree_csr_block_launch;
   const struct {
@@ -254,24 +254,28 @@ Test(simt_syncfree_csr, lost_dependency) {
     }
 }
 
-/* Order of what `ag` tries all its ways on, which takes long. */
+/* Order of the systems on which preset=ag tries all its settings, which takes long. */
 static const int32_t SEARCHED = one_case_in() > 2 ? 16 : 50;
 
-/* What the parameters say is what is done; nonsense is refused with its name. */
+/* Parameters take effect; anything else is refused. */
 Test(simt_syncfree_csr, parameters) {
   static const struct {
     const char *variant, *says;
-  } cases[] = {{"thread", "order=natural lanes=1"},
-               {"warp,warps=4", "order=natural lanes=32 warps=4"},
-               {"yy", "lanes=0 average=10"},
-               {"ag", "search_ms="},
+  } cases[] = {{"preset=thread", "order=natural lanes=1"},
+               {"preset=warp,warps=4", "order=natural lanes=32 warps=4"},
+               {"preset=yy", "lanes=0 average=10"},
+               {"preset=ag", "search_ms="},
                {"order=packed,lanes=8", "order=packed lanes=8"},
                {"order=packed,entries=2,split=5", "entries=2 split=5"},
-               {"ag,warps=2", "warps=2"},
-               {"ag,order=natural", nullptr},
-               {"ag,lanes=4", nullptr},
+               {"preset=ag,warps=2", "warps=2"},
+               {"warps=2,average=3,preset=yy", "lanes=0 average=3 warps=2"},
+               {"preset=thread,preset=warp", "order=natural lanes=32"},
+               {"preset=ag,order=natural", nullptr},
+               {"preset=ag,lanes=4", nullptr},
                {"lanes=3", nullptr},
+               {"yy", nullptr},
                {"capellini", nullptr},
+               {"preset=capellini", nullptr},
                {"order=random", nullptr},
                {"entries=", nullptr},
                {"entries=4x", nullptr},
@@ -289,20 +293,31 @@ Test(simt_syncfree_csr, parameters) {
     cr_expect_eq(status, one.says ? SPTRSM_OK : SPTRSM_ERR_ARGUMENT, "%s: %d %s", one.variant, int(status), sptrsm_last_error());
     if (one.says && status == SPTRSM_OK) {
       cr_expect(strstr(method_case_parameters(plan), one.says), "%s: %s", one.variant, method_case_parameters(plan));
-      cr_expect_eq(method_case_is_deterministic(plan), strncmp(one.variant, "ag", 2) != 0, "%s", one.variant);
+      cr_expect_eq(method_case_is_deterministic(plan), strncmp(one.variant, "preset=ag", 9) != 0, "%s", one.variant);
     }
     method_case_close(plan);
   }
   cr_expect_eq(emulated_gpu_blocks, 0);
 }
 
-/* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
+Test(simt_syncfree_csr, a_preset_without_its_key_is_told_how_to_write_it) {
+  const problem<double> system(shape::chain, 3, true, false, true, false, 1);
+  spti_view view = system.view;
+  view.pull = true;
+  view.backward = false;
+  sptrsm_plan *plan = plan_case_open(&view);
+  cr_expect_eq(method_case_analyse(plan, &spti_method_syncfree_csr, "warps=2,yy"), SPTRSM_ERR_ARGUMENT);
+  cr_expect_str_eq(sptrsm_last_error(), "syncfree-csr: \"yy\" has no key; write syncfree-csr:preset=yy");
+  method_case_close(plan);
+}
+
+/* Each allocation of an analysis and of a workspace fails once: an error, and nothing stays allocated. */
 Test(simt_syncfree_csr, allocations) {
   const problem<double> system(shape::dense_last, SEARCHED, true, false, true, false, 1);
   spti_view view = system.view;
   view.pull = true;
   view.backward = false;
-  for (const char *variant : {"order=packed,split=8", "ag", "order=level"}) {
+  for (const char *variant : {"order=packed,split=8", "preset=ag", "order=level"}) {
     sptrsm_status status = SPTRSM_ERR_MEMORY;
     for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
       sptrsm_plan *plan = plan_case_open(&view);

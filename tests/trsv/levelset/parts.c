@@ -1,4 +1,5 @@
-/* parts.c -- what conformance cannot see of levelset: its schedule, forced teams, and the kernels of each instruction set. */
+/* parts.c -- levelset on the host, beyond the conformance test: its schedule, teams of every size, the kernels of each instruction set,
+ * and its parameters. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void check_order(const spti_schedule *s, const spti_view *v) {
   free(place_of);
 }
 
-/* The threads' shares of a step join without gap or overlap, and none does much more than its part. */
+/* The threads' shares of a step cover it without gap or overlap, and no thread has much more work than another. */
 static void check_shares(const spti_schedule *s, int threads) {
   for (int32_t t = 0; t < s->steps; t++) {
     int32_t next = s->ptr[t];
@@ -73,33 +74,37 @@ static void check_shares(const spti_schedule *s, int threads) {
   }
 }
 
+static void check_schedule(test_pattern pattern, int32_t n, sptrsm_op op, int *split_steps, int *runs) {
+  opened o = open_system(pattern, n, SPTRSM_F64, op == SPTRSM_N ? SPTRSM_LOWER : SPTRSM_UPPER);
+  spti_view v;
+  spti_levels levels;
+  spti_schedule s;
+  cr_assert_eq(spti_matrix_view(&v, o.matrix, spti_op_from(op), SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
+  cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
+  cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
+  check_order(&s, &v);
+  for (int threads = 1; threads <= 5; threads++) check_shares(&s, threads);
+  *split_steps += s.wide;
+  *runs += s.steps - s.wide;
+  spti_schedule_free(&s);
+  spti_levels_free(&levels);
+  close_system(&o);
+}
+
 Test(levelset_parts, schedules_are_valid) {
   static const int32_t orders[] = {0, 1, 33, 4000, 30000};
   int split_steps = 0, runs = 0;
   for (int pattern = 0; pattern < TEST_FULL; pattern++)
-    for (size_t c = 0; c < sizeof orders / sizeof orders[0]; c++)
-      for (int op = SPTRSM_N; op <= SPTRSM_T; op++) {
-        if (pattern == TEST_RANDOM && orders[c] > 4000) continue; /* quadratic to make */
-        opened o = open_system((test_pattern)pattern, orders[c], SPTRSM_F64, op == SPTRSM_N ? SPTRSM_LOWER : SPTRSM_UPPER);
-        spti_view v;
-        spti_levels levels;
-        spti_schedule s;
-        cr_assert_eq(spti_matrix_view(&v, o.matrix, spti_op_from((sptrsm_op)op), SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
-        cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
-        cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
-        check_order(&s, &v);
-        for (int threads = 1; threads <= 5; threads++) check_shares(&s, threads);
-        split_steps += s.wide;
-        runs += s.steps - s.wide;
-        spti_schedule_free(&s);
-        spti_levels_free(&levels);
-        close_system(&o);
-      }
+    for (size_t c = 0; c < sizeof orders / sizeof orders[0]; c++) {
+      if (pattern == TEST_RANDOM && orders[c] > 4000) continue; /* takes quadratic time to generate */
+      check_schedule((test_pattern)pattern, orders[c], SPTRSM_N, &split_steps, &runs);
+      check_schedule((test_pattern)pattern, orders[c], SPTRSM_T, &split_steps, &runs);
+    }
   cr_assert_gt(split_steps, 10, "nothing was split, so nothing was tested");
   cr_assert_gt(runs, 10, "no run of narrow levels was tested");
 }
 
-/* Bits of a panel solved by one thread and by teams of every size up to 8. */
+/* A panel solved by one thread has the same bits as one solved by a team of up to 8 threads. */
 static void check_teams(test_pattern pattern, sptrsm_dtype dtype, sptrsm_uplo uplo) {
   const int32_t n = 60000, width = 8;
   opened o = open_system(pattern, n, dtype, uplo);
@@ -156,9 +161,9 @@ Test(levelset_parts, instruction_sets_give_the_same_bits) {
     test_block B = test_block_make(300, 63, (sptrsm_dtype)dtype, SPTRSM_ROW_MAJOR, 0);
     test_block expected = test_block_copy(&B), X = test_block_copy(&B);
     test_block_fill(&B, 1);
-    cr_assert(solve_with(&expected, &o, "levelset:baseline", &B));
+    cr_assert(solve_with(&expected, &o, "levelset:isa=baseline", &B));
 #ifdef __x86_64__
-    static const char *const variants[] = {"levelset:avx2", "levelset:avx512"};
+    static const char *const variants[] = {"levelset:isa=avx2", "levelset:isa=avx512"};
     for (int v = 0; v < 2; v++)
       if (solve_with(&X, &o, variants[v], &B))
         cr_assert(test_block_same_bits(&X, &expected), "%s: other bits for %s", variants[v], test_dtype_names[dtype]);
@@ -172,14 +177,21 @@ Test(levelset_parts, instruction_sets_give_the_same_bits) {
   }
 }
 
-Test(levelset_parts, an_unknown_instruction_set_is_refused) {
+Test(levelset_parts, parameters_that_are_refused) {
+  static const struct {
+    const char *method, *message;
+  } cases[] = {{"levelset:isa=mmx", "levelset: isa=mmx; known are avx512, avx2, baseline"},
+               {"levelset:avx2", "levelset: \"avx2\" has no key; write levelset:isa=avx2"},
+               {"levelset:mmx", "levelset: expected key=value[,key=value...], not \"mmx\"; known are isa"}};
   opened o = open_system(TEST_CHAIN, 3, SPTRSM_F64, SPTRSM_LOWER);
-  sptrsm_plan *plan = NULL;
   sptrsm_options options;
   sptrsm_options_init(&options);
-  options.method = "levelset:mmx";
-  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_ERR_ARGUMENT);
-  cr_assert(strstr(sptrsm_last_error(), "avx512"), "the message names no choice: %s", sptrsm_last_error());
-  cr_assert_null(plan);
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    sptrsm_plan *plan = NULL;
+    options.method = cases[c].method;
+    cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_ERR_ARGUMENT, "%s", cases[c].method);
+    cr_assert_str_eq(sptrsm_last_error(), cases[c].message);
+    cr_assert_null(plan);
+  }
   close_system(&o);
 }

@@ -6,17 +6,11 @@
 #include <string.h>
 
 #if defined __AVX512F__
-#define VECTOR_BYTES 64
-#define ROW_VECTORS  4  /* of a row at most */
-#define SUM_VECTORS  16 /* of all rows of a kernel */
-#elif defined __AVX2__
-#define VECTOR_BYTES 32
-#define ROW_VECTORS  2
-#define SUM_VECTORS  8
+#define ROW_VECTORS 4  /* of a row at most */
+#define SUM_VECTORS 16 /* of all rows of a kernel */
 #else
-#define VECTOR_BYTES 16
-#define ROW_VECTORS  2
-#define SUM_VECTORS  8
+#define ROW_VECTORS 2
+#define SUM_VECTORS 8
 #endif
 
 #define SPTI_TEMPLATE "trsm/block/host/solve.tmpl.h"

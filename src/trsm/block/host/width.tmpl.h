@@ -8,31 +8,9 @@
 #else
 #define AT_WIDTH(f) NAME(SPTI_CAT(f, WIDTH))
 #endif
-#define ROW_BYTES (WIDTH * sizeof(T))
-#define BYTES     (ROW_BYTES < VECTOR_BYTES ? ROW_BYTES : VECTOR_BYTES)
-#define COUNT     ((int)(ROW_BYTES / BYTES))
-#define LANES     ((int)(BYTES / sizeof(R)))
-#define VECTOR    AT_WIDTH(vector_)
-
-#if WIDTH == 1 && !SPTI_IS_COMPLEX
-typedef R VECTOR; /* compilers keep vectors of one element in general registers */
-#define LANE(v, l) (v)
-#else
-typedef R VECTOR __attribute__((vector_size(BYTES), aligned(sizeof(R)), may_alias));
-#define LANE(v, l) (v)[l]
-#endif
+#include "core/base/vector.tmpl.h"
 
 #if SPTI_IS_COMPLEX
-
-/* -i times each element: (im, -re). */
-static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
-  VECTOR b = a;
-  for (int l = 0; l < LANES; l += 2) {
-    b[l] = a[l + 1];
-    b[l + 1] = -a[l];
-  }
-  return b;
-}
 
 /* s / d after Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. Products are added to a zero, so that all
  * are rounded, whichever of them the compiler fuses. */
@@ -150,11 +128,5 @@ static void AT_WIDTH(node_)(const spti_nodes *nodes, const spti_node *node, cons
 #undef MOST
 #endif
 #undef AT_WIDTH
-#undef ROW_BYTES
-#undef BYTES
-#undef COUNT
-#undef LANES
-#undef LANE
 #undef MET
-#undef VECTOR
 #undef WIDTH

@@ -1,4 +1,4 @@
-/* levelset_gpu_block -- see block.h. */
+/* block.c -- see block.h. */
 #include "trsv/levelset/gpu/block.h"
 
 #include "core/context/alloc.h"
@@ -9,7 +9,8 @@
 typedef spti_levelset_gpu_block block;
 typedef spti_levelset_gpu_step step;
 
-/* A block of threads sums so many entries of a long row at least; long rows of one level have so many blocks together at most. */
+/* A long row is cut into parts, a thread block each: one part for PART_ENTRIES entries of the longest row, within limits on the
+ * number of parts of a row and of a level. */
 enum { PART_ENTRIES = 512, PARTS_OF_A_ROW = 64, PARTS_OF_A_LEVEL = 16384 };
 
 static int32_t parts_of(const block *b, const step *level) {

@@ -1,7 +1,7 @@
-/* block.h -- levelset on a GPU for blocks of right-hand sides and few levels: a launch for each level, in which the rows of
- * all right-hand sides are solved side by side, straight from B to X. Solutions of earlier levels are read in X; only where X is scaled,
- * a row-major work block takes them as well. A workspace has that block always, since plans don't know which ends their solves will have.
- * The order of sums is the pattern's, the same for every number of right-hand sides. */
+/* block.h -- levelset on a GPU for blocks of right-hand sides and few levels: a launch for each level, which solves its rows for all
+ * right-hand sides, straight from B to X. Solutions of earlier levels are read from X. Where X is scaled, they are stored a second time,
+ * unscaled, in a row-major work block; every workspace has that block, because a plan does not know whether a solve will scale X.
+ * The order of the terms of a sum depends on the pattern alone, so bits are the same for every number of right-hand sides. */
 #ifndef SPTI_TRSV_LEVELSET_GPU_BLOCK_H
 #define SPTI_TRSV_LEVELSET_GPU_BLOCK_H
 
@@ -9,29 +9,29 @@
 #include "trsv/levelset/gpu/schedule.h"
 
 typedef struct {
-  int32_t count;                 /* levels; 0: this way is not taken */
+  int32_t count;                 /* levels; 0: the plan does not solve this way */
   spti_levelset_gpu_step *steps; /* host, [count] */
-  int32_t *column;               /* device, [entries]: row of each entry's column */
-  int32_t longest;               /* entries of a row */
-  int32_t most_parts, most_long; /* blocks for, and number of, long rows of one level */
-  int32_t entries;               /* of all rows, without diagonals */
+  int32_t *column;               /* device, [entries]: the row whose solution the entry multiplies */
+  int32_t longest;               /* entries of the longest row */
+  int32_t most_parts, most_long; /* over all levels, the largest number of parts of long rows, and of long rows */
+  int32_t entries;               /* of all rows, diagonals excluded */
 } spti_levelset_gpu_block;
 
-/* What it needs of the rest of the method. */
+/* Arrays of the plan that a solve reads. */
 typedef struct {
   const spti_pull_rows *rows;
   const int32_t *long_rows;
 } spti_levelset_gpu_packed;
 
-/* longest: entries of the longest row. The rows stand as they will be solved. */
+/* longest: entries of the longest row. The rows must be in their final order already. */
 sptrsm_status spti_levelset_gpu_block_create(spti_levelset_gpu_block *out, const sptrsm_plan *, const spti_levelset_gpu_survey *,
                                              const spti_pull_rows *, int32_t longest);
 void spti_levelset_gpu_block_free(spti_levelset_gpu_block *, const sptrsm_plan *);
 
-/* Of a workspace: the sums of parts of long rows, then counters of parts that arrived. */
+/* Bytes of a workspace: the sums of parts of long rows, then the counters of parts that have arrived. */
 size_t spti_levelset_gpu_block_bytes(const spti_levelset_gpu_block *, const sptrsm_plan *, int32_t panel);
 
-/* x: [n * width], for solutions that X has scaled; sums: spti_levelset_gpu_block_bytes, any content. */
+/* x: [n * width], for unscaled solutions where X is scaled; sums: spti_levelset_gpu_block_bytes, of any content. */
 sptrsm_status spti_levelset_gpu_block_solve(const spti_levelset_gpu_block *, const sptrsm_plan *, spti_levelset_gpu_packed, void *x,
                                             void *sums, const spti_transfer *);
 

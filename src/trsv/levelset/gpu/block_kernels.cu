@@ -1,12 +1,13 @@
-/* levelset_gpu_block_kernels -- a level of rows for a block of right-hand sides, straight from B to X:
- * x(i,:) = (b(i,:) - sum over j of t(i,j) x(j,:)) / t(i,i), where x(j,:) is read where an earlier launch left it for good.
+/* block_kernels.cu -- one level of rows for a block of right-hand sides, straight from B to X:
+ *   x(i,:) = (b(i,:) - sum over j of t(i,j) x(j,:)) / t(i,i),
+ * where an earlier launch has stored the final x(j,:).
  *
- * Bound by traffic, so each lane has two right-hand sides and one access moves both, if the blocks are aligned for it, and it asks for
- * all that a row needs before it uses any: a row's first entries, its right-hand side and its pivot are under way together.
+ * The kernel is limited by memory traffic. So each lane has two right-hand sides, which one access moves if the blocks are aligned for
+ * it, and a lane issues all loads of a row before it uses any: its first entries, its right-hand side and its diagonal.
  *
- * Bits. A lane adds a row's entries one after another. A row of more than SPTI_LEVELSET_GPU_LONG entries is cut by the pattern alone: into
- * parts, a block each, and these into SLOTS runs of entries; sums of runs are added in order, then sums of parts. So neither the width of
- * the panel nor the number of lanes shows. Deterministic. */
+ * Bits: a lane adds up the entries of a row one after another. A row of more than SPTI_LEVELSET_GPU_LONG entries is cut by the pattern
+ * alone into parts, a thread block each, and a part into SLOTS runs of entries. Sums of runs are added in order, then sums of parts. So
+ * bits depend neither on the width of the panel nor on the number of lanes. Deterministic. */
 #include "core/device/columns.cuh"
 #include "core/device/transfer.cuh"
 #include "trsv/levelset/gpu/block_kernels.h"
@@ -20,8 +21,8 @@ typedef spti_levelset_gpu_block_args level_args;
 
 /* ---- lanes ---- */
 
-/* A warp has `lanes` lanes for P right-hand sides each of a row, and 32 / lanes rows. All warps of a block work on one tile of right-hand
- * sides; tiles of the same rows are neighbouring blocks. */
+/* A warp solves 32 / lanes rows side by side, with `lanes` lanes for each row and P right-hand sides for each lane. All warps of a block
+ * work on one tile of right-hand sides; the tiles of the same rows are neighbouring blocks. */
 template <int P> struct level_lanes {
   int log_lanes;
   int32_t tiles;
@@ -40,7 +41,7 @@ template <typename T> SPTI_DEVICE const T *solution_of(const level_args &a, int3
   return element_at<T>(a.solved, row_at(a.solved, row), k);
 }
 
-/* b - sum divided, to where it belongs. */
+/* x(row,:) = rest / pivot, stored in X and, where needed, in the work block. */
 template <typename T, int P>
 SPTI_DEVICE void finish_row(const level_args &a, int32_t row, int64_t k, const some_columns<T, P> &rest, const divisor<T> &pivot) {
   some_columns<T, P> x;
@@ -55,7 +56,7 @@ SPTI_DEVICE void finish_row(const level_args &a, int32_t row, int64_t k, const s
   else store_columns_once(to, x);
 }
 
-/* B as it is there; scaled only when it is needed. */
+/* Elements of B, loaded early and scaled when they are used. */
 template <typename T, int P> struct right_hand_sides {
   some_columns<T, P> b;
   int64_t from_row;
@@ -105,7 +106,7 @@ template <typename T, int P> SPTI_KERNEL_RESIDENT(LEVEL_THREADS, 4) levelset_gpu
 
 /* ---- rows with entries ---- */
 
-/* Up to AT_HAND entries from p on; behind the row's end zeros, which change no sum. */
+/* AT_HAND entries from p on; zeros, which change no sum, behind the end of the row. */
 template <typename T, int P> struct entries_at_hand {
   int32_t column[AT_HAND];
   T t[AT_HAND];
@@ -132,7 +133,7 @@ template <typename T, int P> struct entries_at_hand {
   }
 };
 
-/* The sum over entries [p, end), of which the first are at hand; indices are asked for a step ahead of the solutions. */
+/* The sum over entries [p, end), of which `now` holds the first. Indices and values are loaded one step ahead of the solutions. */
 template <typename T, int P>
 SPTI_DEVICE some_columns<T, P> sum_entries(const level_args &a, entries_at_hand<T, P> now, int32_t p, int32_t end, int64_t k) {
   some_columns<T, P> sum = {};
@@ -167,7 +168,7 @@ template <typename T, int P> SPTI_DEVICE void solve_row(const level_args &a, int
 
 /* ---- long rows ---- */
 
-/* One thread, when its block's sums of a part are written: are those of all other parts there, too? */
+/* One thread, after its block has stored the sums of a part: have all other parts been stored, too? */
 SPTI_DEVICE bool arrives_last(int32_t *counter, int32_t parts) {
   fence();
   const bool last = fetch_add(counter, 1) == parts - 1;
@@ -175,7 +176,7 @@ SPTI_DEVICE bool arrives_last(int32_t *counter, int32_t parts) {
   return last;
 }
 
-/* Whole block: a part of a long row, and the row's solution if it is the last part to arrive. */
+/* Whole block: sums up one part of a long row. The block whose part arrives last solves the row. */
 template <typename T, int P> SPTI_DEVICE void sum_part(const level_args &a, const level_lanes<P> &lanes, int32_t part, int32_t tile) {
   SPTI_SHARED(T, sums, SLOTS * 32 * P);
   SPTI_SHARED(int32_t, is_last, 1);
@@ -223,7 +224,7 @@ template <typename T, int P> SPTI_DEVICE void sum_part(const level_args &a, cons
   finish_row<T, 1>(a, row, column, {b.scaled(a).v[0] - sum}, pivot);
 }
 
-/* Long rows first, as they take longest. */
+/* The first blocks take the long rows, which take longest. */
 template <typename T, int P> SPTI_KERNEL_RESIDENT(LEVEL_THREADS, sizeof(T) > 8 ? 3 : 4) levelset_gpu_level_kernel(level_args a) {
   const level_lanes<P> lanes(a.transfer.width);
   const int32_t group = block_in_grid() / lanes.tiles, tile = block_in_grid() - group * lanes.tiles, parts = a.long_count * a.parts;

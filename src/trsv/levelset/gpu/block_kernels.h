@@ -21,27 +21,27 @@ typedef struct {
 
 int spti_levelset_gpu_column_launch(const spti_levelset_gpu_column_args *, void *stream);
 
-/* A level: rows [first, last) in level order. */
+/* A level: the rows at places [first, last). */
 typedef struct {
   sptrsm_dtype dtype;
   spti_transfer transfer;
   const int32_t *row, *start, *column;
   const void *val, *diag;
-  spti_end solved; /* where solutions are read: transfer.to, or where that scales them, another block that gets them as well */
-  int32_t copies;  /* 1: solved is another block */
+  spti_end solved; /* where later levels read solutions: transfer.to or, where that scales them, the work block */
+  int32_t copies;  /* 1: solved is the work block, and solutions are stored twice */
   int32_t first, last;
-  int32_t keep;             /* 1: later levels read the solutions */
+  int32_t keep;             /* 1: later levels read the solutions of this level */
   const int32_t *long_rows; /* [long_count]: places of rows of more than SPTI_LEVELSET_GPU_LONG entries, `parts` blocks each */
   int32_t long_count, parts;
   void *partial;         /* [long_count * parts][width] */
-  int32_t *counters;     /* [long_count * tiles]: parts that arrived, zero before the level and again after it */
-  int32_t counter_count; /* first level: words of `counters` to set to zero */
+  int32_t *counters;     /* [long_count * tiles]: parts that have arrived, zero before the level and again after it */
+  int32_t counter_count; /* first level: words of `counters` that it sets to zero */
 } spti_levelset_gpu_block_args;
 
-/* Counters of a row taken apart, for so many right-hand sides. */
+/* Counters of one long row for a panel of that width: one for each 32 right-hand sides. */
 static inline SPTI_ANYWHERE int32_t spti_levelset_gpu_tiles(int32_t width) { return (int32_t)(((int64_t)width + 31) / 32); }
 
-int spti_levelset_gpu_first_launch(const spti_levelset_gpu_block_args *, void *stream); /* a level of rows without entries */
+int spti_levelset_gpu_first_launch(const spti_levelset_gpu_block_args *, void *stream); /* the first level, whose rows have no entries */
 int spti_levelset_gpu_level_launch(const spti_levelset_gpu_block_args *, void *stream);
 
 #ifdef __cplusplus

@@ -1,14 +1,16 @@
-/* levelset_gpu_kernels -- substitution by level sets: runs of narrow levels in one block, wide levels by the whole device. Rows stand
- * in level order, x by place: x[t] = (b[row[t]] - sum over row t's entries of val x[from]) / diag[t].
+/* kernels.cu -- the kernels of levelset on a GPU: runs of narrow levels in one thread block, wide levels by the whole device.
+ * Rows stand in level order; the place of a row is its position there, and solutions are stored by place:
+ *   x[t] = (b[row[t]] - sum over the entries p of row t of val[p] x[from[p]]) / diag[t].
  *
- * A run goes in chunks of 32 rows. While the block's first warp, the solver, solves chunk c, the other warps, the feeders, prepare
- * chunk c + 1: entries whose column stands before chunk c are final, so they are multiplied and summed here (the far ones, nearly
- * all in deep problems); the others (near) are scattered into a dense tile of 64 columns by 32 rows. Then a block barrier, and the
- * solver has all it needs in shared memory: it multiplies the tile's first half with chunk c's solution, and solves the triangle in the
- * second half by columns, a lane per row: x_r, then acc_i -= T_ir x_r for all rows at once. So a row costs a division, two products and
- * a part of a shuffle in the critical path, whatever its length, and no barrier.
+ * A run is solved in chunks of 32 rows. While the first warp of the block, the solver, solves chunk c, the other warps, the feeders,
+ * prepare chunk c + 1. The entries whose columns stand before chunk c, nearly all entries in deep problems, are far: their solutions are
+ * final, so the feeders multiply and sum them. The other entries are near: the feeders write them to a dense tile of 64 columns by 32
+ * rows. After a block barrier the solver finds all it needs in shared memory. It multiplies the first half of the tile by the solution
+ * of chunk c, and solves the triangle in the second half by columns, with one lane for each row: x_r, then acc_i -= T_ir x_r for all
+ * rows i at once. So each row adds a division, two products and part of a shuffle to the critical path, whatever its length, and no
+ * barrier.
  *
- * A wide level is one launch without any waiting: 1 to 32 lanes per row, and a block for each row too long for that.
+ * A wide level is one launch without any waiting: 1 to 32 lanes for each row, and a thread block for each row that is too long for that.
  * Source: [anderson1989], [saltz1990]; fusing narrow levels as in algorithm 2 of [lu2023tile]; the tile is new here. Deterministic. */
 #include "core/device/device.cuh"
 #include "core/device/transfer.cuh"
@@ -27,14 +29,15 @@ template <typename T> SPTI_DEVICE T *solution_of(const spti_levelset_gpu_rows &a
 
 /* ---- runs of narrow levels ---- */
 
-/* A chunk as the feeders leave it to the solver. */
+/* A chunk as the feeders prepare it for the solver. */
 template <typename T> struct prepared_chunk {
-  T near[2 * CHUNK * PITCH]; /* column j of the chunk before and of this one, row i: at j * PITCH + i; 0 where there is no entry */
-  T rest[CHUNK];             /* right-hand sides less the far entries */
+  T near[2 * CHUNK * PITCH]; /* row i, column j at j * PITCH + i: columns of the previous chunk, then of this one; 0: no entry */
+  T rest[CHUNK];             /* the right-hand side minus the products of far entries */
   divisor<T> pivot[CHUNK];
 };
 
-/* A stored zero, which is no reason to spread a NaN but does so where it meets one, is told from no entry by its sign. */
+/* Stored zeros become -0, so that they can be told from places of the tile without an entry, which are +0. A stored zero times NaN or
+ * Inf must give NaN, a place without an entry must give nothing. */
 template <typename R> SPTI_DEVICE R mark_zero(R v) { return v == 0 ? R(-0.0) : v; }
 template <typename R> SPTI_DEVICE complex_t<R> mark_zero(complex_t<R> v) { return {is_zero(v) ? R(-0.0) : v.re, v.im}; }
 SPTI_DEVICE bool is_entry(float v) { return float_bits(v) != 0; }
@@ -43,8 +46,8 @@ template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entr
 
 template <typename T> SPTI_DEVICE bool is_finite(T v) { return is_zero(v - v); }
 
-/* The chunk once more where the quick way can't be trusted: division in its full range, and products of entries only, as 0 times Inf would
- * be NaN. */
+/* Solves the chunk once more where the quick way cannot be trusted: with division for the full range of numbers, and with products of
+ * stored entries only, because 0 times Inf would be NaN. */
 template <typename T> SPTI_DEVICE T solve_with_care(const prepared_chunk<T> &c, const T *before, bool has_before) {
   const T *column = c.near + lane();
   T acc = c.rest[lane()];
@@ -57,8 +60,18 @@ template <typename T> SPTI_DEVICE T solve_with_care(const prepared_chunk<T> &c, 
   return c.pivot[lane()].divide(acc);
 }
 
-/* acc less the products of all columns before `last` with x. A few columns at a time: every lane solves their small triangle itself, so
- * that one round of shuffles serves them all. */
+/* x: in, the sums of rows first to first + TOGETHER - 1 of the triangle; out, their solutions. */
+template <typename T> SPTI_DEVICE void solve_few_rows(T *x, const prepared_chunk<T> &c, const T *triangle, int first) {
+#pragma unroll
+  for (int i = 0; i < TOGETHER; i++) {
+    x[i] = c.pivot[first + i].quick(x[i]);
+#pragma unroll
+    for (int below = i + 1; below < TOGETHER; below++) x[below] = x[below] - triangle[(first + i) * PITCH + first + below] * x[i];
+  }
+}
+
+/* acc minus the products of all columns before `last` with their solutions. It takes TOGETHER columns at a time, whose small triangle
+ * every lane solves for itself, so that one round of shuffles is enough for them. */
 template <typename T> SPTI_DEVICE T subtract_columns(T acc, const prepared_chunk<T> &c, int last) {
   const T *triangle = c.near + CHUNK * PITCH;
 #pragma unroll
@@ -67,19 +80,14 @@ template <typename T> SPTI_DEVICE T subtract_columns(T acc, const prepared_chunk
       T x[TOGETHER];
 #pragma unroll
       for (int i = 0; i < TOGETHER; i++) x[i] = shfl(acc, first + i);
-#pragma unroll
-      for (int i = 0; i < TOGETHER; i++) {
-        x[i] = c.pivot[first + i].quick(x[i]);
-#pragma unroll
-        for (int below = i + 1; below < TOGETHER; below++) x[below] = x[below] - triangle[(first + i) * PITCH + first + below] * x[i];
-      }
+      solve_few_rows(x, c, triangle, first);
 #pragma unroll
       for (int i = 0; i < TOGETHER; i++) acc = acc - triangle[(first + i) * PITCH + lane()] * x[i];
     }
   return acc;
 }
 
-/* The solver warp: x of its lane's row. */
+/* Solver warp: the solution of the lane's row. */
 template <typename T>
 SPTI_DEVICE T solve_chunk(const prepared_chunk<T> &c, const T *before, bool has_before, uint32_t level_starts, bool used) {
   const T *column = c.near + lane();
@@ -91,7 +99,7 @@ SPTI_DEVICE T solve_chunk(const prepared_chunk<T> &c, const T *before, bool has_
     for (int j = 0; j < CHUNK; j++) sum[j % 4] = sum[j % 4] + column[j * PITCH] * before[j];
     acc = acc - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
-  acc = subtract_columns(acc, c, last_lane(level_starts | 1u)); /* the last level of the chunk feeds no row here */
+  acc = subtract_columns(acc, c, last_lane(level_starts | 1u)); /* no row of the chunk depends on its last level */
   const T x = pivot.quick(acc);
   if (any(used && !(pivot.quick_holds(acc) && is_finite(x)))) return solve_with_care(c, before, has_before);
   return x;
@@ -107,7 +115,7 @@ SPTI_DEVICE void solve_run(const spti_levelset_gpu_run_args &a, int64_t k, const
     const int32_t place = a.rows.first + CHUNK * c + lane();
     const bool used = place < a.rows.last;
     const int32_t next = c + 1 < chunks ? load_const(a.level_starts + c + 1) : 0;
-    const int64_t row = used ? row_at(to, load_const(a.rows.row + place)) : 0; /* before it is needed */
+    const int64_t row = used ? row_at(to, load_const(a.rows.row + place)) : 0; /* read before the solution is known */
     const T x = solve_chunk(prepared[c % 2], before, c > 0, uint32_t(starts), used);
     syncwarp();
     before[lane()] = x;
@@ -120,7 +128,7 @@ SPTI_DEVICE void solve_run(const spti_levelset_gpu_run_args &a, int64_t k, const
   }
 }
 
-/* Some entries of one lane: every lanes-th of its row from p on; from is -1 behind the row's end. */
+/* BATCH entries of one lane: every lanes-th entry of its row from p on; from is -1 behind the end of the row. */
 template <typename T> struct batch {
   int32_t from[BATCH];
   T val[BATCH];
@@ -132,7 +140,7 @@ template <typename T> struct batch {
       val[e] = p < end ? load_once(static_cast<const T *>(a.val) + p) : T();
     }
   }
-  /* The sum of val x over the entries before place near_from; the others go to the tile. */
+  /* Returns the sum of val x over the far entries, whose columns stand before place near_from, and writes the near ones to the tile. */
   SPTI_DEVICE T take(const T *x, T *tile, int32_t base, int32_t near_from) const {
     T known[BATCH], sum = T();
 #pragma unroll
@@ -147,7 +155,7 @@ template <typename T> struct batch {
   }
 };
 
-/* One row of a chunk, as its feeder lanes see it. */
+/* What feeder lanes read of their row in a chunk: where its entries begin and end, and its right-hand side and diagonal. */
 struct row_ends {
   int32_t begin, end;
 
@@ -168,8 +176,8 @@ template <typename T> struct row_values {
   }
 };
 
-/* A row's batches are loaded one ahead, its first one before the block barrier, so that the loads outlast it; what they are found by, a
- * chunk earlier still. */
+/* Feeder warps. The batches of a row are loaded one ahead, and the first batch of the next chunk before the block barrier, so that the
+ * loads are under way during it. Their positions (row_ends) are loaded one chunk earlier still. */
 template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args &a, int64_t k, prepared_chunk<T> *prepared) {
   const spti_levelset_gpu_rows &rows = a.rows;
   const int lanes = a.feeders / CHUNK, thread = thread_in_block() - 32;
@@ -183,7 +191,7 @@ template <typename T> SPTI_DEVICE void feed_run(const spti_levelset_gpu_run_args
   next.load_ends(a, rows.first + CHUNK + in_chunk);
   values.load_values(a, k, rows.first + in_chunk);
   current.load_entries(rows, now.begin + lane_of_row, now.end, lanes);
-  for (int c = 0; c < chunks; c++) { /* the solver is at chunk c - 1 */
+  for (int c = 0; c < chunks; c++) { /* the solver solves chunk c - 1 meanwhile */
     const int32_t base = rows.first + CHUNK * (c - 1), near_from = c > 0 ? base : rows.first;
     prepared_chunk<T> &to = prepared[c % 2];
     T *const tile = to.near + in_chunk;
@@ -222,7 +230,7 @@ template <typename T> SPTI_KERNEL(SPTI_LEVELSET_GPU_FEEDERS_MAX + 32) levelset_g
 
 /* ---- wide levels ---- */
 
-/* The part of a row's sum that a lane takes: every step-th entry from p on. */
+/* A lane's part of the sum of a row: every step-th entry from p on. */
 template <typename T> SPTI_DEVICE T sum_of_row(const spti_levelset_gpu_rows &a, const T *x, int32_t p, int32_t end, int32_t step) {
   const T *val = static_cast<const T *>(a.val);
   T sum = T();
@@ -248,7 +256,7 @@ template <typename T> SPTI_DEVICE void finish_row(const spti_levelset_gpu_rows &
   write_solution(a.transfer, row, k, x);
 }
 
-/* Whole block: the sum over entries [p, end), in thread 0. */
+/* Whole block: the sum over entries [p, end); the result is valid in thread 0. */
 template <typename T> SPTI_DEVICE T sum_by_block(const spti_levelset_gpu_rows &a, const T *x, int32_t p, int32_t end) {
   SPTI_SHARED(T, sums, WIDE_THREADS / 32);
   const T of_warp = sum_of_lanes(sum_of_row(a, x, p + thread_in_block(), end, WIDE_THREADS), 32);
@@ -269,7 +277,7 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_partial_kernel(spti
   if (thread_in_block() == 0) store(x + place, read_rhs<T>(a.rows.transfer, load_const(a.rows.row + place), k) - sum);
 }
 
-/* Long rows first, as they take longest. */
+/* The first blocks take the long rows, which take longest. */
 template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_levelset_gpu_wide_args a) {
   const int64_t per_rhs = blocks_per_grid() / a.rows.transfer.width;
   a.rows.transfer = transfer_of(a.rows.transfer, a.rows.transfer_at);

@@ -1,16 +1,16 @@
-/* levelset on a GPU -- substitution by level sets, without any polling.
- * x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), level by level; the rows of a level need only earlier levels.
- * A run of narrow levels is one launch of one block, which goes through it in chunks of 32 rows; a wide level is a launch of its own.
- * A run of dense rows is divided into segments: before each of them all blocks multiply the entries whose columns earlier segments have
- * solved, so that the one block reads only the rest. Several launches are recorded as a CUDA graph with the workspace.
- * The kernels are in kernels.cu. Few levels and several right-hand sides: block.h.
- * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; what differs is said there. Wins: deep narrow problems, such as
- * factors of direct solvers and chains; problems of a few levels, for any number of right-hand sides. Loses: hundreds of levels of some
- * hundred rows each, where a level is too wide for a block and too narrow for a launch. Deterministic: yes. */
+/* method.c -- levelset on a GPU: substitution by level sets, without any polling.
+ * x(i) = (b(i) - sum over j of t(i,j) x(j)) / t(i,i), level by level; the rows of a level depend only on rows of earlier levels.
+ * A run of narrow levels is one launch of one thread block, which solves it in chunks of 32 rows; a wide level is a launch of its own.
+ * A run of dense rows is divided into segments: before each segment the whole device multiplies the entries whose columns are in earlier
+ * segments, so that the one block reads only the other entries. Several launches are recorded as a CUDA graph with the workspace.
+ * Kernels: kernels.cu. Blocks of right-hand sides and few levels: block.h.
+ * Source: [anderson1989], [saltz1990], algorithm 2 of [lu2023tile]; kernels.cu says what differs. Wins: deep narrow problems, such as
+ * factors of direct solvers and chains; few levels, with any number of right-hand sides. Loses: hundreds of levels of some hundred rows
+ * each, which are too wide for a block and too narrow for a launch. Deterministic: yes. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"
-#include "core/context/gpu_graph.h"
+#include "core/context/recordings.h"
 #include "core/levels/gpu.h"
 #include "core/plan/analysis.h"
 #include "core/plan/method.h"
@@ -24,10 +24,10 @@ typedef struct {
   int32_t *level_starts; /* device, [schedule.words] */
   int32_t long_capacity;
   int32_t *long_rows;  /* device, [long_capacity], or NULL: no row is that long */
-  int32_t entries;     /* without diagonals */
-  int32_t *begin;      /* device, [n], and */
-  int32_t *order;      /* device, [entries], or both NULL: no run in several segments */
-  int32_t least, most; /* rows per level */
+  int32_t entries;     /* diagonals excluded */
+  int32_t *begin;      /* device, [n]; begin and order as in spti_levelset_gpu_split_args */
+  int32_t *order;      /* device, [entries]; both NULL: no run has several segments */
+  int32_t least, most; /* rows of the narrowest and of the widest level */
   spti_levelset_gpu_block block;
 } state;
 
@@ -47,7 +47,7 @@ static sptrsm_status upload_level_starts(const sptrsm_plan *plan, state *s, cons
 
 static bool in_segments(const step *s) { return !s->wide && spti_levelset_gpu_segments(s) > 1; }
 
-/* values, of the rows in segments, into the order of the split. */
+/* Brings values, elements of `bytes` bytes, into s->order for the rows of runs in several segments. */
 static sptrsm_status reorder(const sptrsm_plan *plan, const state *s, void *values, size_t bytes) {
   const size_t all = (size_t)s->entries * bytes;
   void *old;
@@ -93,7 +93,7 @@ static sptrsm_status split_rows(const sptrsm_plan *plan, state *s) {
 
 /* ---- analysis ---- */
 
-/* facts: [2 levels + 1], host. */
+/* Fills facts, [2 levels + 1] in host memory: entries before each level, then long rows of each level. */
 static sptrsm_status take_survey(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels, int32_t *facts) {
   int32_t *on_device;
   const int64_t count = 2 * (int64_t)levels->count + 1;
@@ -123,8 +123,8 @@ static void count_rows(state *s, const spti_gpu_levels *levels) {
   }
 }
 
-/* Right-hand sides from which few levels are walked for all of them at once. The two ways add up in other orders, so the plan's hint alone
- * decides, and then panels of every width go that way. */
+/* The number of right-hand sides from which few levels are solved for all of them at once (block.h). The two ways add up in different
+ * orders, so the hint of the plan alone decides, and panels of every width are then solved in the same way. */
 enum { BLOCK_FROM = 5 };
 
 static bool takes_blocks(const sptrsm_plan *plan, int32_t levels, const spti_levelset_gpu_settings *set) {
@@ -142,7 +142,7 @@ static sptrsm_status make_steps(const sptrsm_plan *plan, state *s, const spti_gp
   return spti_levelset_gpu_block_create(&s->block, plan, found, &s->rows, levels->longest);
 }
 
-/* The survey is queued before the host waits for where levels begin. */
+/* The survey is queued before the host waits for the places at which levels begin. */
 static sptrsm_status make_schedule(sptrsm_plan *plan, state *s, const spti_levelset_gpu_settings *set) {
   const spti_gpu_levels *levels = plan->gpu_levels;
   int32_t *facts;
@@ -212,23 +212,14 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 
 /* ---- solve ---- */
 
-/* From this many launches on they are recorded as a graph, since a launch takes the host longer than a short kernel takes the device. */
+/* With this many launches or more a solve is recorded as a graph, because a launch takes the host longer than a short kernel runs. */
 enum { GRAPH_ABOVE = 4 };
 
-/* A recorded solve of `width` right-hand sides, whose transfer stands in device memory. */
 typedef struct {
   const sptrsm_plan *plan;
-  spti_levelset_gpu_rows rows;
-  spti_gpu_graph *graph;
-} recording;
-
-enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many as the panel takes */
-
-typedef struct {
-  void *x;           /* device, [n * panel]: solutions by place; blocks: by row, where X is scaled */
-  void *sums;        /* device, or NULL: of long rows of blocks */
-  int64_t *transfer; /* device, words */
-  recording recordings[WIDTHS];
+  void *x;    /* device, [n * panel]: solutions by place; with block.h unscaled solutions by row */
+  void *sums; /* device, or NULL: sums of long rows, for block.h */
+  spti_recordings recordings;
 } workspace;
 
 static int launch_wide(const sptrsm_plan *plan, const step *level, spti_levelset_gpu_rows rows, void *stream) {
@@ -256,29 +247,24 @@ static int launch_run(const sptrsm_plan *plan, const step *run, spti_levelset_gp
   return error;
 }
 
-static sptrsm_status launch_all(const sptrsm_plan *plan, spti_levelset_gpu_rows rows, void *stream) {
+static sptrsm_status queue_all(const void *work, const spti_transfer *transfer, const int64_t *bound, void *stream) {
+  const workspace *ws = work;
+  const sptrsm_plan *plan = ws->plan;
   const state *s = plan->state;
+  const spti_levelset_gpu_rows rows = {.transfer = *transfer,
+                                       .transfer_at = bound,
+                                       .row = s->rows.row,
+                                       .start = s->rows.start,
+                                       .from = s->rows.from,
+                                       .val = s->rows.val,
+                                       .diag = s->rows.diag,
+                                       .x = ws->x,
+                                       .pitch = plan->view.n};
   for (int32_t i = 0; i < s->schedule.count; i++) {
     const step *next = &s->schedule.steps[i];
     SPTI_CUDA(next->wide ? launch_wide(plan, next, rows, stream) : launch_run(plan, next, rows, stream));
   }
   return SPTRSM_OK;
-}
-
-static sptrsm_status record(const void *what, void *stream) {
-  const recording *r = what;
-  return launch_all(r->plan, r->rows, stream);
-}
-
-static spti_levelset_gpu_rows rows_of(const sptrsm_plan *plan, const workspace *ws) {
-  const state *s = plan->state;
-  return (spti_levelset_gpu_rows){.row = s->rows.row,
-                                  .start = s->rows.start,
-                                  .from = s->rows.from,
-                                  .val = s->rows.val,
-                                  .diag = s->rows.diag,
-                                  .x = ws->x,
-                                  .pitch = plan->view.n};
 }
 
 static int32_t launches(const state *s) {
@@ -287,19 +273,6 @@ static int32_t launches(const state *s) {
 }
 
 static bool is_recorded(const state *s) { return s->block.count == 0 && launches(s) >= GRAPH_ABOVE; }
-
-static sptrsm_status make_recordings(workspace *ws, const sptrsm_plan *plan, int32_t panel) {
-  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
-  SPTI_TRY(spti_alloc(plan->context, &ws->transfer, SPTI_TRANSFER_WORDS, sizeof *ws->transfer, "levelset transfer"));
-  for (int w = 0; w < (panel > 1 ? WIDTHS : 1); w++) {
-    recording *r = &ws->recordings[w];
-    *r = (recording){.plan = plan, .rows = rows_of(plan, ws)};
-    r->rows.transfer.width = widths[w];
-    r->rows.transfer_at = ws->transfer;
-    SPTI_TRY(spti_gpu_graph_create(&r->graph, plan->context, record, r));
-  }
-  return SPTRSM_OK;
-}
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
@@ -310,8 +283,7 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
 
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *ws = work;
-  for (int w = 0; w < WIDTHS; w++) spti_gpu_graph_free(ws->recordings[w].graph);
-  spti_free(plan->context, ws->transfer);
+  spti_recordings_free(&ws->recordings);
   spti_free(plan->context, ws->x);
   spti_free(plan->context, ws->sums);
   spti_host_free(ws);
@@ -321,12 +293,12 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
   workspace *ws;
   sptrsm_status status;
   SPTI_TRY(spti_host_alloc(&ws, 1, sizeof *ws, "levelset workspace"));
-  *ws = (workspace){0};
+  *ws = (workspace){.plan = plan, .recordings = {.context = plan->context, .queue = queue_all, .work = ws}};
   SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->x, (int64_t)plan->view.n * panel, sptrsm_dtype_bytes(plan->view.dtype),
                            "levelset solutions by place"));
   const size_t sums = spti_levelset_gpu_block_bytes(&((const state *)plan->state)->block, plan, panel);
   if (sums > 0) SPTI_TRY_GOTO(spti_alloc(plan->context, &ws->sums, (int64_t)sums, 1, "levelset sums of long rows"));
-  if (is_recorded(plan->state)) SPTI_TRY_GOTO(make_recordings(ws, plan, panel));
+  if (is_recorded(plan->state)) SPTI_TRY_GOTO(spti_recordings_make(&ws->recordings, panel));
   *work = ws;
   return SPTRSM_OK;
 fail:
@@ -339,15 +311,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const state *s = plan->state;
   if (s->block.count > 0)
     return spti_levelset_gpu_block_solve(&s->block, plan, (spti_levelset_gpu_packed){&s->rows, s->long_rows}, ws->x, ws->sums, transfer);
-  for (int w = 0; w < WIDTHS; w++) {
-    const recording *r = &ws->recordings[w];
-    if (!r->graph || r->rows.transfer.width != transfer->width) continue;
-    SPTI_CUDA(spti_bind_launch(transfer, ws->transfer, plan->context->stream));
-    return spti_gpu_graph_start(r->graph, plan->context);
-  }
-  spti_levelset_gpu_rows rows = rows_of(plan, ws);
-  rows.transfer = *transfer;
-  return launch_all(plan, rows, plan->context->stream);
+  return spti_recordings_solve(&ws->recordings, transfer);
 }
 
 const spti_method spti_method_levelset_gpu = {

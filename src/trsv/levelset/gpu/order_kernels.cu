@@ -1,5 +1,5 @@
-/* levelset_gpu_order_kernels -- the analysis of levelset on a GPU: entries and long rows of the levels, and the entries of dense runs' rows
- * parted by segments. Deterministic but for the order in which long rows are listed, which decides nothing. */
+/* order_kernels.cu -- the analysis of levelset on a GPU: counts the entries and the long rows of each level, and divides the entries of
+ * dense runs by segments. Deterministic but for the order in which long rows are listed, which no result depends on. */
 #include "core/device/device.cuh"
 #include "trsv/levelset/gpu/kernels.h"
 
@@ -23,7 +23,7 @@ SPTI_KERNEL(ORDER_THREADS) levelset_gpu_long_rows_kernel(spti_levelset_gpu_surve
   store(a.long_rows + base + fetch_add(a.long_count + level, 1), int32_t(t));
 }
 
-/* A warp per row. */
+/* A warp for each row: counts the entries of earlier segments, then gives every entry its new position, in a stable order. */
 SPTI_KERNEL(ORDER_THREADS) levelset_gpu_split_kernel(spti_levelset_gpu_split_args a) {
   const int32_t place = a.rows.first + block_in_grid() * ROWS_PER_BLOCK + warp_in_block();
   if (place >= a.rows.last) return;

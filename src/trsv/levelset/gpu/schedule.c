@@ -1,4 +1,4 @@
-/* levelset_gpu_schedule -- see schedule.h. O(levels). */
+/* schedule.c -- see schedule.h. Takes O(levels) time. */
 #include "trsv/levelset/gpu/schedule.h"
 
 #include <string.h>
@@ -6,13 +6,12 @@
 #include "core/context/alloc.h"
 #include "core/base/variant.h"
 
-enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK, DEVICE_THREADS = 1 << 17 /* about what a large device runs at once */ };
+enum { CHUNK = SPTI_LEVELSET_GPU_CHUNK, DEVICE_THREADS = 1 << 17 /* about as many as a large device runs at once */ };
 
 typedef spti_levelset_gpu_settings settings;
 typedef spti_levelset_gpu_step step;
 typedef spti_levelset_gpu_survey survey;
 
-/* Measured: docs/benchmarks.md. */
 static const settings DEFAULTS = {.narrow = 100, .heavy = 8192, .segment = 512, .dense = 48, .block = 8};
 
 sptrsm_status spti_levelset_gpu_settings_parse(settings *s, const char *text) {
@@ -43,7 +42,7 @@ static bool is_narrow(const settings *set, const survey *found, int32_t level) {
   return found->ptr[level + 1] - found->ptr[level] <= set->narrow && found->entries[level + 1] - found->entries[level] <= set->heavy;
 }
 
-/* The end of the run that begins at a level; the level itself if it is to be a launch of its own. */
+/* The level behind the run that begins with `level`; `level` itself if it is wide. */
 static int32_t end_of_run(const settings *set, const survey *found, int32_t level) {
   int32_t end = level;
   while (end < found->levels && is_narrow(set, found, end)) end++;
@@ -59,7 +58,8 @@ static step run_of(const settings *set, const survey *found, int32_t level, int3
   return s;
 }
 
-/* By the average row, and more where threads would have nothing to do: the longest row decides when a level is done. */
+/* About half as many lanes as the average row has entries, or more where threads of the device would be idle otherwise: the longest row
+ * decides how long a level takes. */
 static int32_t lanes_of_level(const survey *found, int32_t level) {
   const int64_t average = row_average(found, level, level + 1), rows = found->ptr[level + 1] - found->ptr[level];
   if (found->entries[level + 1] == found->entries[level]) return 1;

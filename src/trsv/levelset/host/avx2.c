@@ -1,7 +1,10 @@
 /* avx2.c -- the kernels of levelset for x86 with AVX2; compiled with its flags, run only where the CPU has it. */
-#define SPTI_LEVELSET_TABLE spti_levelset_avx2
-#define SPTI_LEVELSET_NAME  "avx2"
 #ifndef __AVX2__
 #error "build this file with -mavx2"
 #endif
-#include "trsv/levelset/host/kernels.tmpl.h"
+#include "trsv/levelset/host/kernels.h"
+
+#define SPTI_TEMPLATE "trsv/levelset/host/rows.tmpl.h"
+#include "core/base/for_each_dtype.h"
+
+spti_levelset_rows *const spti_levelset_avx2[4] = SPTI_BY_DTYPE(rows);

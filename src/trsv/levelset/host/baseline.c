@@ -1,4 +1,7 @@
-/* baseline.c -- the kernels of levelset for the instruction set the library is built for. */
-#define SPTI_LEVELSET_TABLE spti_levelset_baseline
-#define SPTI_LEVELSET_NAME  "baseline"
-#include "trsv/levelset/host/kernels.tmpl.h"
+/* baseline.c -- the kernels of levelset for the instruction set that the library is built for. */
+#include "trsv/levelset/host/kernels.h"
+
+#define SPTI_TEMPLATE "trsv/levelset/host/rows.tmpl.h"
+#include "core/base/for_each_dtype.h"
+
+spti_levelset_rows *const spti_levelset_baseline[4] = SPTI_BY_DTYPE(rows);

@@ -1,22 +1,18 @@
-/* kernels.h -- substitution over a list of rows of a panel, compiled once per instruction set from the same source.
- * No variant fuses a product with a sum and none reorders one, so all of them give the same bits. */
+/* kernels.h -- the kernels of levelset on the host: substitution over a list of rows of a panel.
+ * They are compiled from one source, rows.tmpl.h, for each value type and each instruction set (baseline.c, avx2.c, avx512.c). No
+ * instruction set fuses a product with a sum or reorders the terms of a sum, so all of them give the same bits. */
 #ifndef SPTI_TRSV_LEVELSET_HOST_KERNELS_H
 #define SPTI_TRSV_LEVELSET_HOST_KERNELS_H
 
 #include "core/matrix/view.h"
 
-/* Solves lines rows[begin..end) of a pull view, or the begin-th to the end-th in solve order where rows is NULL, for
- * `width` columns of the row-major panel w. What these lines depend on outside the list must be solved already. */
+/* Solves rows of a pull view for `width` columns of the row-major panel w, whose rows are ld values apart: rows[begin..end), or the
+ * begin-th to the end-th row in solve order where rows is NULL. Rows outside the list that they depend on must be solved already. */
 typedef void spti_levelset_rows(const spti_view *, const int32_t *rows, int32_t begin, int32_t end, void *w, int64_t ld, int32_t width);
 
-typedef struct {
-  const char *name;            /* of the instruction set */
-  spti_levelset_rows *rows[4]; /* by dtype */
-} spti_levelset_kernels;
-
-extern const spti_levelset_kernels spti_levelset_baseline;
+extern spti_levelset_rows *const spti_levelset_baseline[4]; /* by dtype */
 #ifdef SPTI_X86_KERNELS
-extern const spti_levelset_kernels spti_levelset_avx2, spti_levelset_avx512;
+extern spti_levelset_rows *const spti_levelset_avx2[4], *const spti_levelset_avx512[4];
 #endif
 
 #endif

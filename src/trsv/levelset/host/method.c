@@ -1,50 +1,42 @@
-/* levelset -- substitution by rows on the host, vector lanes over right-hand sides, threads over slabs of them.
- * Where there are fewer slabs than threads, threads share a slab level by level: all rows of a level depend on earlier levels
- * only. Source: [anderson1989, saltz1990]. Differs: runs of narrow levels are solved by one thread without barriers, levels are
- * split by entries, and a thread that has a slab to itself walks the rows in natural order, which reads the matrix forwards.
- * Wins: the default on the host. Loses: with fewer right-hand sides than threads and narrow levels, all threads but one idle.
- * Deterministic: yes; each sum is taken in one order, whatever the width, the threads and the instruction set. */
+/* method.c -- levelset on the host: substitution by rows, with the right-hand sides of a panel in vector lanes.
+ * The core gives each thread panels of its own. Where there are fewer panels than threads, several threads share one panel, level set
+ * by level set: the rows of a level depend only on rows of earlier levels.
+ * Source: [anderson1989, saltz1990]. Differs: one thread solves a run of narrow levels without barriers, a wide level is split by
+ * entries, and a thread that has a panel to itself takes the rows in natural order, which reads the matrix from front to back.
+ * Wins: the default on the host. Loses: fewer right-hand sides than threads and narrow levels, where all threads but one are idle.
+ * Deterministic: yes; the terms of each sum have one order, whatever the width, the threads and the instruction set. */
 #include <omp.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "core/base/isa.h"
+#include "core/base/variant.h"
 #include "core/context/alloc.h"
 #include "core/plan/method.h"
 #include "trsv/levelset/host/kernels.h"
 #include "trsv/levelset/host/schedule.h"
 
 typedef struct {
-  const spti_levelset_kernels *kernels;
-  spti_schedule schedule; /* empty where its team is 1 */
+  spti_isa isa;
+  spti_schedule schedule; /* without arrays where its team is 1 */
 } levelset_state;
 
-/* Best first. */
-static const spti_levelset_kernels *const kernels[] = {
+static spti_levelset_rows *const *const kernels[SPTI_ISA_COUNT] = {
 #ifdef SPTI_X86_KERNELS
-    &spti_levelset_avx512,
-    &spti_levelset_avx2,
+    [SPTI_ISA_AVX512] = spti_levelset_avx512,
+    [SPTI_ISA_AVX2] = spti_levelset_avx2,
 #endif
-    &spti_levelset_baseline,
+    [SPTI_ISA_BASELINE] = spti_levelset_baseline,
 };
 
-static bool cpu_runs(const spti_levelset_kernels *k) {
-#ifdef SPTI_X86_KERNELS
-  if (k == &spti_levelset_avx512) return __builtin_cpu_supports("avx512f");
-  if (k == &spti_levelset_avx2) return __builtin_cpu_supports("avx2");
-#endif
-  return k == &spti_levelset_baseline;
-}
-
-/* The best that the CPU runs, or the one named by the variant: "levelset:avx2". */
-static sptrsm_status pick_kernels(const spti_levelset_kernels **out, const char *variant) {
-  for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) {
-    bool named = strcmp(variant, kernels[k]->name) == 0;
-    if (named && !cpu_runs(kernels[k])) return spti_fail(SPTRSM_ERR_UNSUPPORTED, "levelset:%s: this CPU lacks these instructions", variant);
-    if (!named && (*variant || !cpu_runs(kernels[k]))) continue;
-    *out = kernels[k];
-    return SPTRSM_OK;
-  }
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "levelset:%s: the variants are avx512, avx2 (x86 only) and baseline", variant);
+/* The instruction set that "levelset:isa=avx2" names, or the best that the CPU runs. */
+static sptrsm_status choose_isa(spti_isa *out, const char *variant) {
+  int32_t isa = (int32_t)spti_isa_best();
+  const spti_setting known[] = {{.key = "isa", .target = &isa, .words = spti_isa_names}};
+  SPTI_TRY(spti_variant_parse("levelset", variant, known, sizeof known / sizeof known[0]));
+  if (!spti_isa_runs((spti_isa)isa))
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "levelset:isa=%s: this CPU lacks these instructions; leave isa out", spti_isa_names[isa]);
+  *out = (spti_isa)isa;
+  return SPTRSM_OK;
 }
 
 static void free_state(sptrsm_plan *plan) {
@@ -57,11 +49,11 @@ static void free_state(sptrsm_plan *plan) {
 
 static sptrsm_status analyse(sptrsm_plan *plan) {
   levelset_state *state;
-  const spti_levelset_kernels *picked = NULL;
+  spti_isa isa = SPTI_ISA_BASELINE;
   spti_levels levels;
-  SPTI_TRY(pick_kernels(&picked, plan->variant));
+  SPTI_TRY(choose_isa(&isa, plan->variant));
   SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "levelset plan"));
-  *state = (levelset_state){.kernels = picked, .schedule = {.least = 1, .team = 1}};
+  *state = (levelset_state){.isa = isa, .schedule = {.least = 1, .team = 1}};
   plan->state = state; /* from here on the plan frees it */
   SPTI_TRY(spti_levels_build(&levels, &plan->view));
   sptrsm_status status = spti_schedule_build(&state->schedule, &plan->view, &levels);
@@ -77,18 +69,19 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const levelset_state *state = plan->state;
   const spti_schedule *s = &state->schedule;
   info->plan_bytes = sizeof *state + s->bytes;
-  int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", state->kernels->name, plan->team);
+  int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", spti_isa_names[state->isa], plan->team);
   if (plan->team > 1) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " steps=%d wide=%d", s->steps, s->wide);
 }
 
-/* All threads of the team call this. A barrier ends each step: its rows are what later steps read. */
+/* Called by all threads of the team. The barrier at the end of a step makes its solutions visible to the threads that read them in
+ * later steps. */
 static void solve_shared(const sptrsm_plan *plan, const spti_panel *W, int thread, int threads) {
   const levelset_state *state = plan->state;
   const spti_schedule *s = &state->schedule;
   for (int32_t step = 0; step < s->steps; step++) {
     int32_t begin, end;
     spti_schedule_share(&begin, &end, s, step, thread, threads);
-    state->kernels->rows[plan->view.dtype](&plan->view, s->order, begin, end, W->data, W->ld, W->padded);
+    kernels[state->isa][plan->view.dtype](&plan->view, s->order, begin, end, W->data, W->ld, W->padded);
 #pragma omp barrier
   }
 }
@@ -98,7 +91,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   const levelset_state *state = plan->state;
   int threads = W->threads < plan->team ? W->threads : plan->team;
   if (threads <= 1 || threads < state->schedule.least) {
-    state->kernels->rows[plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
+    kernels[state->isa][plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
     return SPTRSM_OK;
   }
 #pragma omp parallel num_threads(threads)

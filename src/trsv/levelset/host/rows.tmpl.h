@@ -1,34 +1,56 @@
-/* rows.tmpl.h -- rows of WIDTH columns: x(i,:) = (b(i,:) - sum t(i,j) x(j,:)) / t(i,i), the sum in vector registers.
- * Entries are taken in solve order, so that the row solved last is needed last. Undefines WIDTH for the next inclusion.
- *
- * Complex vectors hold real and imaginary parts in turn, and two sums: of re(t) x and of im(t) x, joined at the end of the row.
- * The quotient s / d follows Smith (1962), whose scalars depend on the row alone: x = (p s + q (-i) s) / e. */
+/* rows.tmpl.h -- the kernels of levelset on the host for one type T: for each row i of a list,
+ *   x(i,:) = (b(i,:) - sum over j of t(i,j) x(j,:)) / t(i,i),
+ * with the sums of WIDTH right-hand sides in vector registers (core/base/vector.tmpl.h). This file includes itself once for each WIDTH;
+ * rows() divides the columns of a panel among these widths. */
+
+#ifndef WIDTH /* ---- once for each type ---- */
+
+#define WIDTH 1
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 2
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 4
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 8
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 16
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 32
+#include "trsv/levelset/host/rows.tmpl.h"
+
+/* The largest width whose sums take at most half of the vector registers: 8 of 16 up to AVX2, 16 of 32 with AVX-512. A complex row has
+ * two sums. */
+#define SUM_BYTES ((VECTOR_BYTES == 64 ? 16 : 8) * VECTOR_BYTES)
+#define WIDEST    ((int32_t)(SUM_BYTES / sizeof(T) / (SPTI_IS_COMPLEX ? 2 : 1)))
+
+/* See spti_levelset_rows. */
+static void NAME(rows)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, void *data, int64_t ld, int32_t width) {
+  T *w = data;
+  for (int32_t k = 0, step; k < width; k += step) {
+    int32_t left = width - k < WIDEST ? width - k : WIDEST;
+    step = left >= 32 ? 32 : left >= 16 ? 16 : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    switch (step) {
+    case 32: NAME(rows_32)(v, rows, begin, end, w + k, ld); break;
+    case 16: NAME(rows_16)(v, rows, begin, end, w + k, ld); break;
+    case 8: NAME(rows_8)(v, rows, begin, end, w + k, ld); break;
+    case 4: NAME(rows_4)(v, rows, begin, end, w + k, ld); break;
+    case 2: NAME(rows_2)(v, rows, begin, end, w + k, ld); break;
+    default: NAME(rows_1)(v, rows, begin, end, w + k, ld);
+    }
+  }
+}
+
+#undef SUM_BYTES
+#undef WIDEST
+
+#else /* ---- once for each type and width ---- */
 
 #define AT_WIDTH(f) NAME(SPTI_CAT(f, WIDTH))
-#define ROW_BYTES   (WIDTH * sizeof(T))
-#define BYTES       (ROW_BYTES < VECTOR_BYTES ? ROW_BYTES : VECTOR_BYTES)
-#define COUNT       ((int)(ROW_BYTES / BYTES))
-#define LANES       ((int)(BYTES / sizeof(R)))
-#define VECTOR      AT_WIDTH(vector_)
-
-#if WIDTH == 1 && !SPTI_IS_COMPLEX
-typedef R VECTOR; /* compilers keep vectors of one element in general registers */
-#else
-typedef R VECTOR __attribute__((vector_size(BYTES), aligned(sizeof(R)), may_alias));
-#endif
+#include "core/base/vector.tmpl.h"
 
 #if SPTI_IS_COMPLEX
 
-/* -i times each element: (im, -re). */
-static inline VECTOR AT_WIDTH(turned_)(VECTOR a) {
-  VECTOR b = a;
-  for (int l = 0; l < LANES; l += 2) {
-    b[l] = a[l + 1];
-    b[l + 1] = -a[l];
-  }
-  return b;
-}
-
+/* sum / d after Smith (1962). Its scalars depend on the row alone: the quotient is (p sum + q (-i) sum) / e. */
 static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
   R re = __real__ d, im = __imag__ d;
   bool upright = (re < 0 ? -re : re) < (im < 0 ? -im : im);
@@ -38,6 +60,8 @@ static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
 
 #endif
 
+/* A row's entries are taken in solve order, so that the column solved last is needed last. Complex rows have two sums, of re(t) x and of
+ * im(t) x, which are joined at the end of the row. */
 static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, T *w, int64_t ld) {
   const T *val = v->val;
   const int32_t *idx = v->idx;
@@ -76,9 +100,5 @@ static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t beg
 }
 
 #undef AT_WIDTH
-#undef ROW_BYTES
-#undef BYTES
-#undef COUNT
-#undef LANES
-#undef VECTOR
 #undef WIDTH
+#endif

@@ -1,7 +1,7 @@
-/* schedule.c -- see schedule.h. The model, in tenths of a nanosecond for one right-hand side on a server core of
- * 2024: a row costs ROW, an entry ENTRY, twice that where a split level scatters the rows that a thread reads; starting a team costs
- * START, a barrier BARRIER and THREAD per thread. It errs on the side of one thread: on 16 idle cores sharing gained a quarter at
- * one right-hand side (4.3 times at 8, on a triangle of 2 levels), and on a busy machine it lost up to ten times that. */
+/* schedule.c -- steps, and the number of threads for them, by a model of the time of one right-hand side on a server core of 2024.
+ * In tenths of a nanosecond a row costs ROW and an entry ENTRY, both twice as much in a split level, where the rows that a thread reads
+ * are scattered; starting a team of threads costs START, and a barrier BARRIER and THREAD for each thread. The model prefers one thread,
+ * because sharing gains less than a busy machine can lose by it (README.md). */
 #include "trsv/levelset/host/schedule.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@ static int64_t row_cost(const spti_view *v, int32_t i) { return ROW + ENTRY * (v
 
 static int64_t barrier_cost(int threads) { return threads > 1 ? BARRIER + (int64_t)THREAD * threads : 0; }
 
-/* A level is worth splitting if half of it outweighs the barrier that it needs. */
+/* A level is split if half of its cost is more than the barrier that splitting needs. */
 static bool is_wide(int64_t cost) { return cost > 2 * barrier_cost(2); }
 
-/* step_of[l] for each level: wide levels stand alone, neighbouring narrow ones share a step. */
+/* Sets step_of[l] of each level: a wide level is a step of its own, consecutive narrow levels share one. */
 static void assign_steps(spti_schedule *s, const spti_levels *levels, const spti_view *v, int32_t *step_of) {
   bool previous_wide = true;
   for (int32_t l = 0; l < levels->count; l++) {
@@ -31,7 +31,7 @@ static void assign_steps(spti_schedule *s, const spti_levels *levels, const spti
   }
 }
 
-/* Stable counting sort of the rows in natural solve order by step.  */
+/* Sorts the rows by step, by counting; within a step they keep the natural solve order. Adds up their costs. */
 static void sort_rows(spti_schedule *s, const spti_view *v, const int32_t *step_of_row) {
   memset(s->ptr, 0, ((size_t)s->steps + 1) * sizeof *s->ptr);
   for (int32_t i = 0; i < v->n; i++) s->ptr[step_of_row[i] + 1]++;
@@ -56,7 +56,7 @@ static int64_t time_with(const spti_schedule *s, int threads) {
   return time;
 }
 
-/* Sharing must save half of one thread's time. The team is the smallest that comes within a tenth of the best. */
+/* Sharing must take at most half of one thread's time. The team is the smallest one within a tenth of the best time. */
 static void choose_team(spti_schedule *s) {
   int64_t alone = time_with(s, 1), best = alone;
   s->team = s->least = 1;
@@ -74,12 +74,12 @@ sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *v, const 
   int32_t *step_of = NULL, *step_of_row = NULL;
   int64_t n = v->n;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_host_alloc(&step_of, levels->count, sizeof *step_of, "steps of levels"));
-  SPTI_TRY_GOTO(spti_host_alloc(&step_of_row, n, sizeof *step_of_row, "steps of rows"));
-  SPTI_TRY_GOTO(spti_host_alloc(&s.split, levels->count, sizeof *s.split, "kinds of steps"));
-  SPTI_TRY_GOTO(spti_host_alloc(&s.ptr, (int64_t)levels->count + 1, sizeof *s.ptr, "step pointers"));
-  SPTI_TRY_GOTO(spti_host_alloc(&s.order, n, sizeof *s.order, "step order"));
-  SPTI_TRY_GOTO(spti_host_alloc(&s.cost, n + 1, sizeof *s.cost, "costs of rows"));
+  SPTI_TRY_DONE(spti_host_alloc(&step_of, levels->count, sizeof *step_of, "steps of levels"));
+  SPTI_TRY_DONE(spti_host_alloc(&step_of_row, n, sizeof *step_of_row, "steps of rows"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.split, levels->count, sizeof *s.split, "kinds of steps"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.ptr, (int64_t)levels->count + 1, sizeof *s.ptr, "step pointers"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.order, n, sizeof *s.order, "step order"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.cost, n + 1, sizeof *s.cost, "costs of rows"));
   assign_steps(&s, levels, v, step_of);
   for (int32_t l = 0; l < levels->count; l++)
     for (int32_t r = levels->ptr[l]; r < levels->ptr[l + 1]; r++) step_of_row[levels->order[r]] = step_of[l];
@@ -88,7 +88,7 @@ sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *v, const 
   s.bytes = (size_t)levels->count * (sizeof *s.split + sizeof *s.ptr) + (size_t)n * (sizeof *s.order + sizeof *s.cost);
   *out = s;
   s = (spti_schedule){0};
-fail: /* the common end */
+done:
   spti_schedule_free(&s);
   spti_host_free(step_of);
   spti_host_free(step_of_row);
@@ -103,7 +103,7 @@ void spti_schedule_free(spti_schedule *s) {
   *s = (spti_schedule){0};
 }
 
-/* The first row in [begin, end] before which at least `work` lies. */
+/* The first row in [begin, end] with a cost of at least `work` before it. */
 static int32_t row_at(const int64_t *cost, int32_t begin, int32_t end, int64_t work) {
   while (begin < end) {
     int32_t middle = begin + (end - begin) / 2;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "core/context/alloc.h"
-#include "core/context/gpu_graph.h"
+#include "core/context/recordings.h"
 #include "core/plan/method.h"
 #include "trsv/tiles/arrays.h"
 #include "trsv/tiles/levelset/kernels.h"
@@ -60,17 +60,9 @@ enum { GRAPH_ABOVE = 4 };
 
 typedef struct {
   const sptrsm_plan *plan;
-  spti_tile_levelset_args args;
-  spti_gpu_graph *graph;
-} recording;
-
-enum { ONE, FULL, WIDTHS }; /* right-hand sides of a recording: one, or as many as the panel takes */
-
-typedef struct {
   void *x; /* device, [16 blocks * panel] */
   int32_t *control;
-  int64_t *bound; /* device, [SPTI_TRANSFER_WORDS] */
-  recording recordings[WIDTHS];
+  spti_recordings recordings;
 } workspace;
 
 static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->lines + t->parts; }
@@ -110,30 +102,17 @@ static int launch_step(const spti_tile_levelset_step *step, spti_tile_levelset_a
 }
 
 /* Each step has control words of its own. */
-static sptrsm_status launch_all(const sptrsm_plan *plan, spti_tile_levelset_args args, void *stream) {
+static sptrsm_status queue_all(const void *work, const spti_transfer *transfer, const int64_t *bound, void *stream) {
+  const workspace *w = work;
+  const sptrsm_plan *plan = w->plan;
+  spti_tile_levelset_args args = args_of(plan, w);
+  args.transfer = *transfer;
+  args.bound = bound;
   const spti_tile_levelset_schedule *schedule = &((const state *)plan->state)->schedule;
   if (schedule->waits) SPTI_CUDA(spti_tile_levelset_reset_launch(&args, plan->view.dtype, stream));
   for (int32_t i = 0; i < schedule->count; i++) {
     SPTI_CUDA(launch_step(&schedule->steps[i], args, plan->view.dtype, stream));
     args.sync.control += SPTI_SYNCFREE_CONTROL_WORDS;
-  }
-  return SPTRSM_OK;
-}
-
-static sptrsm_status record(const void *what, void *stream) {
-  const recording *r = what;
-  return launch_all(r->plan, r->args, stream);
-}
-
-static sptrsm_status make_recordings(workspace *w, const sptrsm_plan *plan, int32_t panel) {
-  const int32_t widths[WIDTHS] = {[ONE] = 1, [FULL] = panel};
-  SPTI_TRY(spti_alloc(plan->context, &w->bound, SPTI_TRANSFER_WORDS, sizeof *w->bound, "tile-levelset transfer"));
-  for (int i = 0; i < (panel > 1 ? WIDTHS : 1); i++) {
-    recording *r = &w->recordings[i];
-    *r = (recording){.plan = plan, .args = args_of(plan, w)};
-    r->args.transfer.width = widths[i];
-    r->args.bound = w->bound;
-    SPTI_TRY(spti_gpu_graph_create(&r->graph, plan->context, record, r));
   }
   return SPTRSM_OK;
 }
@@ -150,8 +129,7 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
 
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
-  for (int i = 0; i < WIDTHS; i++) spti_gpu_graph_free(w->recordings[i].graph);
-  spti_free(plan->context, w->bound);
+  spti_recordings_free(&w->recordings);
   spti_free(plan->context, w->control);
   spti_free(plan->context, w->x);
   spti_host_free(w);
@@ -162,11 +140,11 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
   workspace *w;
   sptrsm_status status;
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "tile-levelset workspace"));
-  *w = (workspace){0};
+  *w = (workspace){.plan = plan, .recordings = {.context = plan->context, .queue = queue_all, .work = w}};
   SPTI_TRY_GOTO(spti_alloc(plan->context, &w->x, blocks_of(&s->tiles.host) * SPTI_TILE * panel, sptrsm_dtype_bytes(plan->view.dtype),
                            "tile-levelset solutions"));
   SPTI_TRY_GOTO(spti_alloc(plan->context, &w->control, control_words(s), sizeof *w->control, "tile-levelset tickets"));
-  if (s->schedule.count >= GRAPH_ABOVE) SPTI_TRY_GOTO(make_recordings(w, plan, panel));
+  if (s->schedule.count >= GRAPH_ABOVE) SPTI_TRY_GOTO(spti_recordings_make(&w->recordings, panel));
   *work = w;
   return SPTRSM_OK;
 fail:
@@ -175,16 +153,8 @@ fail:
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *transfer) {
-  const workspace *w = work;
-  for (int i = 0; i < WIDTHS; i++) {
-    const recording *r = &w->recordings[i];
-    if (!r->graph || r->args.transfer.width != transfer->width) continue;
-    SPTI_CUDA(spti_bind_launch(transfer, w->bound, plan->context->stream));
-    return spti_gpu_graph_start(r->graph, plan->context);
-  }
-  spti_tile_levelset_args args = args_of(plan, w);
-  args.transfer = *transfer;
-  return launch_all(plan, args, plan->context->stream);
+  (void)plan;
+  return spti_recordings_solve(&((const workspace *)work)->recordings, transfer);
 }
 
 const spti_method spti_method_tile_levelset_gpu = {
