@@ -7,6 +7,7 @@
 #define SPTI_CORE_CONTEXT_RECORDINGS_H
 
 #include "core/context/gpu_graph.h"
+#include "core/device/transfer.h"
 
 /* Queues all kernels of one solve with the workspace `work` on the stream, and does nothing else. bound: where the kernels find the
  * transfer in device memory, and only its width is valid in *transfer; or NULL, and they are given *transfer by value. */
