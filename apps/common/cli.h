@@ -25,7 +25,7 @@ enum {
   CLI_SIGINT = 130
 };
 
-/* ---- start and options ---- */
+/* ---- start and options: cli.c ---- */
 
 typedef struct {
   const char *name;                  /* "sptrsm-solve" */
@@ -36,10 +36,6 @@ typedef struct {
 
 /* Installs the signal handlers and parses the command line; wrong usage prints one line and exits with CLI_USAGE. */
 void cli_start(const cli_program *, int argc, char **argv, void *input);
-bool cli_quiet(void);
-void cli_be_quiet(void); /* as -q */
-bool cli_verbose(void);
-
 /* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
 int64_t cli_integer(const char *option, const char *text, int64_t least, int64_t most);
 double cli_number(const char *option, const char *text);
@@ -48,8 +44,13 @@ void cli_range(const char *option, const char *text, int64_t *begin, int64_t *en
 int cli_choice(const char *option, const char *text, const char *const names[], int count); /* index into names */
 extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], *const cli_orders[2], *const cli_selects[3];
 
-/* ---- messages ---- */
+/* ---- messages and exit codes: message.c ---- */
 
+void cli_set_program(const char *name); /* begins every message; kept by reference; cli_start does it */
+bool cli_quiet(void);                   /* -q was given */
+void cli_be_quiet(void);
+bool cli_verbose(void); /* -v was given */
+void cli_be_verbose(void);
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exits with CLI_USAGE */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -57,10 +58,10 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  /
 void cli_phase(const char *format, ...) __attribute__((format(printf, 1, 2))); /* only with -v */
 int cli_exit_code(sptrsm_status);
 int cli_fail(sptrsm_status);         /* prints the library's message, returns the exit code */
-json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */
+const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
 
-/* ---- files ---- */
+/* ---- output files and JSON: cli_output.c ---- */
 
 /* Before any work: can path be written? Refuses what exists without force, what is no regular file, a folder that is
  * missing or not writable, and each of the inputs (names as FILE or FILE:/path). Returns an exit code. */
@@ -78,22 +79,27 @@ int cli_write_json(json_t *, const char *path);
 int cli_flush(void);                 /* was all of stdout written? Says so if not; returns an exit code */
 json_t *cli_json_text(const char *); /* what is not UTF-8 in it is replaced; NULL: null */
 json_t *cli_json_number(double);     /* JSON has no NaN and no infinity: null */
+json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
+
+/* ---- signals: cli.c, status.c ---- */
 
 /* Between begin and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as damage of the named file, with exit code CLI_INPUT: some
  * versions of HDF5 crash on damaged metadata. The name is kept by reference. Pairs do not nest. */
 void cli_guard_begin(const char *where);
 void cli_guard_end(void);
 
-/* ---- time, progress, formatting ---- */
-
-double cli_now(void); /* seconds, monotonic */
-
-/* What an interrupt says besides: text of static storage or kept by the caller, ending the line "interrupted"; NULL: nothing. */
+/* Text that is added to the message "interrupted" of SIGINT, SIGTERM and SIGHUP, kept by reference; NULL: none. */
 void cli_interrupt_note(const char *text);
 
-/* SIGUSR1 prints one line: the latest phase, and the count of the latest progress. */
-void cli_status_start(const char *program);
-void cli_status_phase(const char *text);
+/* SIGUSR1 prints one line: the latest phase, and the latest count while that phase lasts. */
+void cli_status_start(const char *program);                           /* installs the handler; program is kept by reference */
+void cli_status_phase(const char *text);                              /* copies the text and ends the count */
+void cli_status_count(const char *unit, int64_t from, int64_t total); /* unit is kept by reference */
+void cli_status_done(int64_t done);
+
+/* ---- time, formatting: cli_output.c; progress: cli_progress.c ---- */
+
+double cli_now(void); /* seconds, monotonic */
 
 typedef struct {
   const char *what;

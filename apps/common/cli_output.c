@@ -171,6 +171,12 @@ int cli_flush(void) {
   return CLI_IO;
 }
 
+json_t *cli_json_error(int code) {
+  static const char *const names[] = {"ok", "above", "usage", "bad input", "singular", "I/O", "memory", "device", "internal"};
+  const char *name = code >= 0 && code <= CLI_INTERNAL ? names[code] : "internal";
+  return json_pack("{s:s, s:o, s:i}", "status", name, "message", cli_json_text(cli_last_error()), "exit_code", code);
+}
+
 /* JSON is UTF-8, file names need not be: each byte that is not becomes U+FFFD. */
 json_t *cli_json_text(const char *text) {
   static const char replacement[] = "\xEF\xBF\xBD";
