@@ -236,11 +236,6 @@ static int64_t first_step(const run *r) {
   return is_short || busy > r->X.nrhs ? r->X.nrhs : busy;
 }
 
-sptrsm_status solve_columns(run *r, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first) {
-  if (!r->refined.on) return solver_run(&r->solver, r->in.alpha, B, X, begin, end);
-  return refine_run(&r->refined, &r->set->refine, &r->solver, r->in.alpha, B, X, begin, end, first);
-}
-
 static int solve(run *r) {
   static const double step_seconds = 0.25;
   int64_t nrhs = r->X.nrhs, width = first_step(r);
@@ -261,12 +256,6 @@ static int solve(run *r) {
   return solver_fail(status);
 }
 
-void settle_exit(run *r) {
-  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
-  bool unrefined = r->set->refine.mixed && r->refined.unconverged > 0; /* double precision was asked for */
-  if (r->odd.count > 0 || above || unrefined) r->exit_code = CLI_ABOVE;
-}
-
 static int judge(run *r) {
   double start = cli_now();
   if (r->verified) cli_phase("computing residuals");
@@ -276,30 +265,6 @@ static int judge(run *r) {
   refine_take(&r->refined, r->X.dtype, 0, r->X.nrhs);
   settle_exit(r);
   return CLI_OK;
-}
-
-int write_solution(run *r) {
-  const settings *s = r->set;
-  double start = cli_now();
-  cli_phase("writing %s", s->out);
-  sptrsm_save_options save;
-  sptrsm_save_options_init(&save);
-  json_t *report = report_json(r, true);
-  char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
-  json_decref(report);
-  if (text == NULL) return cli_no_memory("the report");
-  save.force = s->force;
-  save.compress = s->compress;
-  save.checksum = s->checksum;
-  save.report = text;
-  save.berr = r->verified ? r->residual.berr : r->refined.berr;
-  save.ferr = r->refined.ferr;
-  save.path = r->x_path;
-  save.rows = r->part.wanted.rows;
-  sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
-  free(text);
-  r->seconds.write = cli_now() - start;
-  return cli_fail(status);
 }
 
 /* ---- the whole ---- */

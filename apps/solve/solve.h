@@ -67,23 +67,35 @@ typedef struct {
   int exit_code;
 } run;
 
-int rows_work(run *);      /* rows.c: the phases after opening, for some rows of X or sparse right-hand sides */
-int write_solution(run *); /* the last phase */
-/* Columns [begin, end) of two blocks whose column 0 is column `first` of all: solved, or refined as well. */
-sptrsm_status solve_columns(run *, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first);
+/* ---- report.c ---- */
+
 double run_gflops(const run *);
 size_t run_bytes(const run *); /* factors, B, X and workspace */
 void report_text(const run *, FILE *);
 /* As stored with the solution: without lists per column and without the time of writing; or all. NULL without memory. */
 json_t *report_json(const run *, bool stored);
-void settle_exit(run *); /* sets the exit code of what was solved and judged */
 
-/* stream.c: are B and X too large for memory, or is streaming asked for? Then read, solve, judge and write panel by panel. */
+/* ---- phases.c: what runs of all kinds share ---- */
+
+/* Columns [begin, end) of two blocks whose column 0 is column `first` of all: solved, or refined as well. */
+sptrsm_status solve_columns(run *, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first);
+void settle_exit(run *);   /* sets the exit code of a run whose solutions are checked */
+int write_solution(run *); /* the last phase; returns an exit code */
+
+/* ---- rows.c: the phases after opening, for some rows of X or sparse right-hand sides ---- */
+
+int rows_work(run *);
+
+/* ---- stream.c: blocks larger than memory ---- */
+
+/* Are B and X too large for memory, or is streaming asked for? Then read, solve, check and write panel by panel. */
 bool stream_wanted(const run *);
 int stream_plan(run *); /* widths and buffers, from the memory that is left */
 int stream_run(run *);
 
-/* resume.c: what a solution depends on, and how far it is, as lines for the journal of a partial file; NULL without memory. */
+/* ---- resume.c: what a solution depends on, and how far it is, as text lines for the journal of a partial file ---- */
+
+/* Both: NULL without memory; the caller frees. */
 char *resume_inputs(const run *);
 int resume_compare(const char *then, const char *now, const char *output); /* names what differs; returns an exit code */
 char *resume_state(const run *);
