@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tune/tune.h"
-
 static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,64 --nrhs 1,32\n"
                            "sptrsm-bench triangles/ --methods all --json out.json --budget-s 600\n"
                            "\n"
@@ -192,7 +190,6 @@ void bench_args_read(bench_args *a, int argc, char **argv) {
   if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
   if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune says what is measured; leave --methods and --params out");
   if (a->csv && strcmp(a->csv, "-") == 0) cli_usage("--csv needs a file; only --json takes -");
-  if (a->tune) bench_tune_methods(a);
 }
 
 /* ---- methods ---- */

@@ -2,7 +2,8 @@
 #ifndef APPS_BENCH_ARGS_H
 #define APPS_BENCH_ARGS_H
 
-#include "bench/bench.h"
+#include <stdbool.h>
+
 #include "common/grid.h"
 
 enum { BENCH_LIST = 32, BENCH_METHODS = 256 };

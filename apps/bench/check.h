@@ -2,7 +2,7 @@
 #ifndef APPS_BENCH_CHECK_H
 #define APPS_BENCH_CHECK_H
 
-#include "bench/bench.h"
+#include "bench/measure.h"
 
 /* Of a componentwise residual: substitution keeps 1 (complex: 4), cuSPARSE with its reciprocals half more, inverted blocks 10. */
 double bench_g1_bound(sptrsm_dtype, bool inverts);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/table.h"
+#include "bench/means.h"
 
 /* ---- one measurement ---- */
 

@@ -41,6 +41,7 @@ static int check_tuning(const bench_session *s) {
 int main(int argc, char **argv) {
   bench_session s = {0};
   bench_args_read(&s.args, argc, argv);
+  if (s.args.tune) bench_tune_methods(&s.args);
   s.table = s.args.json && strcmp(s.args.json, "-") == 0 ? stderr : stdout;
   bench_inputs_find(&s.inputs, s.args.names, s.args.name_count);
   s.worst = s.inputs.worst;

@@ -8,24 +8,6 @@
 
 #include "bench/check.h"
 
-/* ---- the order of measurements ---- */
-
-int bench_per_load(const bench_args *a) { return a->op_count * a->nrhs_count * a->method_count; }
-
-int bench_count(const bench_args *a, const bench_inputs *inputs) {
-  return a->table == TABLE_LIMITS ? 0 : inputs->count * a->dtype_count * bench_per_load(a);
-}
-
-bench_id bench_id_of(const bench_args *a, int index) {
-  bench_id id;
-  id.method = index % a->method_count, index /= a->method_count;
-  id.nrhs = index % a->nrhs_count, index /= a->nrhs_count;
-  id.op = index % a->op_count, index /= a->op_count;
-  id.dtype = index % a->dtype_count;
-  id.input = index / a->dtype_count;
-  return id;
-}
-
 /* ---- messages ---- */
 
 typedef struct {

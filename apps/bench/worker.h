@@ -8,16 +8,7 @@
 
 #include <limits.h>
 
-#include "bench/args.h"
-#include "bench/inputs.h"
-
-/* One measurement. Their order: by triangle, type, operation, right-hand sides, method. */
-typedef struct {
-  int input, dtype, op, nrhs, method; /* indices into the arguments' lists */
-} bench_id;
-int bench_count(const bench_args *, const bench_inputs *);
-int bench_per_load(const bench_args *); /* measurements between two loads */
-bench_id bench_id_of(const bench_args *, int index);
+#include "bench/session.h"
 
 typedef enum {
   SAY_READY,   /* the device is open, its limits are measured: machine */

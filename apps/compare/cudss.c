@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/machine/machine.h"
 #include "compare/compare.h"
 
 enum { CUDSS_R_64F = 1, CUDSS_R_32I = 10, CUDSS_COL_MAJOR = 0, CUDSS_ZERO_BASED = 0, CUDSS_MAJOR_VERSION = 0 };

@@ -8,6 +8,7 @@
 
 #include "bench/check.h"
 #include "bench/json.h"
+#include "bench/means.h"
 #include "bench/table.h"
 #include "bench/tune/tune.h"
 

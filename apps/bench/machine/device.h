@@ -2,7 +2,7 @@
 #ifndef APPS_BENCH_MACHINE_DEVICE_H
 #define APPS_BENCH_MACHINE_DEVICE_H
 
-#include "bench/bench.h"
+#include "bench/machine/machine.h"
 
 #ifdef __cplusplus
 extern "C" {

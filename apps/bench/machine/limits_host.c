@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/machine/machine.h"
 #include "common/cli.h"
 
 enum { TRIES = 3, HOPS = 20000, SPINS = 1 << 14 };

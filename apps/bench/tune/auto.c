@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/table.h"
-#include "bench/tune/tune.h"
 #include "bench/tune/bounds.h"
+#include "bench/tune/file.h"
+#include "bench/tune/tune.h"
 
 enum { MOST_MOVES = 32 };
 

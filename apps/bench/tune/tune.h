@@ -2,7 +2,7 @@
 #ifndef APPS_BENCH_TUNE_TUNE_H
 #define APPS_BENCH_TUNE_TUNE_H
 
-#include "bench/run.h"
+#include "bench/session.h"
 
 /* What is to be measured, by args.tune. auto: the methods of its rows, and itself. syncfree-csc: the grid of pairs, the default first, and
  * right-hand sides where p matters. Right-hand sides only where none were given. */
@@ -28,13 +28,5 @@ typedef struct {
   char why[120];   /* the measurement, for the comment */
 } bench_auto_bounds;
 int bench_tune_auto_write(const char *path, const char *device, const bench_auto_bounds *, int count);
-
-/* ---- both ---- */
-
-/* Replaces a file by what copy writes after a look at it (from NULL: there is none); it stays where that fails. Returns an exit code. */
-typedef void (*bench_tune_copy)(FILE *to, FILE *from, const void *what);
-int bench_tune_rewrite(const char *path, bench_tune_copy, const void *what);
-void bench_tune_line(FILE *to, const char *line); /* kept as it is; a last one gets its end */
-bool bench_tune_names(const char *device);        /* says so where a device's name can't stand in a table */
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/measure.h"
 
 #define CUDA_OK(call)                                                                                                                      \
   do {                                                                                                                                     \

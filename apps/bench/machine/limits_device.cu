@@ -1,4 +1,4 @@
-/* limits.cu -- what the device can do, measured before anything else: copy bandwidth, dependency hop, kernel launch, arithmetic.
+/* limits_device.cu -- what the device can do, measured before anything else: copy bandwidth, dependency hop, kernel launch, arithmetic.
  *
  * hop: a ring of warps, each in a block of its own, all resident; warp w waits until word h-1 has lost its sentinel, then writes
  * word h, for h = w, w + warps, ... This is the least a row that depends on one other row costs if the value itself is the flag. */

@@ -1,4 +1,4 @@
-/* compare.cu -- two solutions compared where they are: equal bits, finite entries, largest difference and largest entry. */
+/* compare_device.cu -- two solutions compared where they are: equal bits, finite entries, largest difference and largest entry. */
 #include <cuda/atomic>
 #include <cuda_runtime.h>
 
