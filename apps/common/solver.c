@@ -30,12 +30,11 @@ static bool find_method(sptrsm_method_info *out, const char *name) {
   return false;
 }
 
-/* Methods of builds with CUDA, for the message of builds without. */
-static bool needs_cuda(const char *name) {
-  static const char *const names[] = {"cusparse", "gather", "recblock", "structgrid", "syncfree-csc", "syncfree-csr"};
-  size_t length = strcspn(name, ":");
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return true;
+static bool built_with_cuda(void) {
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    sptrsm_method_info m = {.size = sizeof m};
+    if (sptrsm_method_at(&m, i) == SPTRSM_OK && m.place == SPTRSM_CUDA) return true;
+  }
   return false;
 }
 
@@ -48,16 +47,8 @@ int method_check(const char *name) {
     size_t used = strlen(list);
     if (sptrsm_method_at(&m, i) == SPTRSM_OK) snprintf(list + used, sizeof list - used, ", %s", m.name);
   }
-  if (needs_cuda(name)) cli_usage("--method: %s needs CUDA, and this build has no CUDA; it has %s", name, list);
-  cli_usage("--method: '%s' is not one of %s; see sptrsm-info --methods", name, list);
-}
-
-static bool built_with_cuda(void) {
-  for (int i = 0; i < sptrsm_method_count(); i++) {
-    sptrsm_method_info m = {.size = sizeof m};
-    if (sptrsm_method_at(&m, i) == SPTRSM_OK && m.place == SPTRSM_CUDA) return true;
-  }
-  return false;
+  cli_usage("--method: '%s' is not one of %s%s; see sptrsm-info --methods", name, list,
+            built_with_cuda() ? "" : " (this build has no CUDA, so no methods for a GPU)");
 }
 
 /* what: the option that asks for a device. */
