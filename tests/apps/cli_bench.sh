@@ -209,8 +209,7 @@ test_bench_watch() {
   for signal in INT TERM; do
     start_bench
     kill -$signal $pid
-    wait $pid 2>/dev/null
-    rc=$?
+    ended
     last="SIG$signal while measuring"
     code $([ $signal = INT ] && echo 130 || echo 143)
     warns "sptrsm-bench: interrupted"
@@ -219,12 +218,11 @@ test_bench_watch() {
   done
   start_bench
   kill -KILL $pid
-  wait $pid 2>/dev/null
+  ended
   no_worker
   start_bench --limit-s 4
   kill -SEGV $worker
-  wait $pid 2>/dev/null
-  rc=$?
+  ended
   last="a crash, and a measurement that takes too long"
   code 8
   says "crashed: Segmentation fault"
@@ -232,11 +230,12 @@ test_bench_watch() {
   equals "$(statuses new.json)" "1 crashed: Segmentation fault;1 timeout"
   # A worker that dies while it reads: the triangle is given up, the next one is measured.
   large=(gen:dense:9000 gen:chain:9 --host --nrhs 1 --methods serial --reps 1)
-  for _ in 1 2 3 4 5; do # a busy machine may be done with reading before the signal comes
-    start_bench_until "triangle 1 of 2" stderr "${large[@]}"
+  for _ in $(seq 20); do # a busy machine may be done with reading before the signal comes
+    background sptrsm-bench "${large[@]}"
+    until_said "triangle 1 of 2" stderr
+    worker=$(child_of $pid) || continue
     kill -KILL $worker
-    wait $pid 2>/dev/null
-    rc=$?
+    ended
     grep -q "reading crashed" stderr && break
   done
   last="a crash while reading"
@@ -247,24 +246,10 @@ test_bench_watch() {
 
 # start_bench [OPTION...]: a bench in the background that has begun a long measurement; $pid and its $worker
 start_bench() {
-  start_bench_until "levels, longest row" stdout "${long[@]}" --json new.json "$@"
-  sleep 0.3
-}
-
-# start_bench_until TEXT FILE ARGUMENT...: until TEXT is in FILE
-start_bench_until() {
-  local text=$1 file=$2
-  shift 2
-  set -m # else bash lets background programs ignore SIGINT
-  sptrsm-bench "$@" >stdout 2>stderr &
-  pid=$!
-  set +m
-  worker=
-  for _ in $(seq 6000); do
-    grep -q "$text" "$file" && worker=$(child_of $pid) && break
-    sleep 0.01
-  done
-  [ -n "$worker" ] || fail "no worker"
+  background sptrsm-bench "${long[@]}" --json new.json "$@"
+  until_said "levels, longest row" stdout # from here on it has handlers for signals
+  status_of "^sptrsm-bench: measuring gen:dense:3000, serial, 512 right-hand sides$"
+  worker=$(child_of $pid) || fail "no worker"
 }
 
 # child_of PID: its first child, by the parents that /proc tells (procps may be missing); without other programs, which would take
@@ -281,12 +266,13 @@ child_of() {
 
 # A worker ends with its parent, however that ends.
 no_worker() {
+  local k
   check
-  for _ in $(seq 200); do
+  for ((k = 0; k < 6000; k++)); do
     kill -0 "$worker" 2>/dev/null || return
     sleep 0.01
   done
-  fail "the worker lives on"
+  fail "the worker did not end with its parent"
 }
 
 # The figures, where Python has matplotlib; what is said where it has not is tested anyhow.

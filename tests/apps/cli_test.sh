@@ -14,6 +14,36 @@ failures=0 checks=0
 # ---- tools ----
 
 run() { last="$*"; "$@" >stdout 2>stderr; rc=$?; }
+# background COMMAND...: starts a program as $pid, its output in stdout and stderr. Both files are empty before it starts, so text that is
+# found in them later is its own, and the program exists by then: before exec, the subshell is a bash that a signal would end in its own
+# way. With job control, because without it bash lets background programs ignore SIGINT.
+background() {
+  last="$*"
+  rm -f stdout stderr
+  : >stdout
+  : >stderr
+  set -m
+  (trap - EXIT; exec "$@") >>stdout 2>>stderr &
+  pid=$!
+  set +m
+}
+# ended: waits for the end of the program in the background and keeps its exit code
+ended() { wait $pid 2>/dev/null; rc=$?; }
+# until_true COMMAND...: runs the command every hundredth of a second until it succeeds. Fails when the program in the background ends
+# without that, or after several minutes.
+until_true() {
+  local k running
+  for ((k = 0; k < 20000; k++)); do
+    running=0
+    kill -0 $pid 2>/dev/null && running=1
+    "$@" && return 0
+    [ $running = 1 ] || return 1
+    sleep 0.01
+  done
+  return 1
+}
+# until_said TEXT FILE: waits until the program in the background has written a line with TEXT (a regular expression) to stdout or stderr
+until_said() { until_true grep -qE "$1" "$2" || fail "never said in $2: $1"; }
 fail() { failures=$((failures + 1)); printf 'FAIL: %s\n      after: %s\n' "$1" "$last"; sed 's/^/      | /' stdout stderr; }
 check() { checks=$((checks + 1)); }
 code() { check; [ "$rc" = "$1" ] || fail "exit code $rc, expected $1"; }
