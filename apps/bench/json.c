@@ -106,16 +106,18 @@ static void add_mean(json_t *list, const bench_session *s, int method, int dtype
                                         m.mean, "least", m.least, "most", m.most));
 }
 
-static json_t *means_of(const bench_session *s) {
+static void add_means(json_t *list, const bench_session *s, int method) {
   const bench_args *a = &s->args;
+  for (int d = 0; d < a->dtype_count; d++)
+    for (int o = 0; o < a->op_count; o++)
+      for (int r = 0; r < a->nrhs_count; r++) add_mean(list, s, method, d, o, r);
+  add_mean(list, s, method, BENCH_ANY, BENCH_ANY, BENCH_ANY);
+}
+
+static json_t *means_of(const bench_session *s) {
   json_t *list = json_array();
-  for (int m = BENCH_BEST; m < a->method_count; m++) {
-    if (m == 0) continue;
-    for (int d = 0; d < a->dtype_count; d++)
-      for (int o = 0; o < a->op_count; o++)
-        for (int r = 0; r < a->nrhs_count; r++) add_mean(list, s, m, d, o, r);
-    add_mean(list, s, m, BENCH_ANY, BENCH_ANY, BENCH_ANY);
-  }
+  add_means(list, s, BENCH_BEST);
+  for (int m = 1; m < s->args.method_count; m++) add_means(list, s, m);
   return list;
 }
 

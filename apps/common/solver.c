@@ -147,7 +147,7 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   return solver_fail(status);
 }
 
-static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
+sptrsm_block block_columns(const sptrsm_block *X, int64_t begin, int64_t end) {
   sptrsm_block part = *X;
   int64_t first = X->layout == SPTRSM_ROW_MAJOR ? begin : begin * X->ld;
   part.data = (char *)X->data + (size_t)first * sptrsm_dtype_bytes(X->dtype);
@@ -155,10 +155,10 @@ static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
   return part;
 }
 
-sptrsm_status solver_run(solver *s, const void *alpha, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end) {
-  sptrsm_block from = columns(B, begin, end), to = columns(X, begin, end);
+sptrsm_status solver_run(solver *s, const solver_columns *c) {
+  sptrsm_block from = block_columns(c->B, c->begin, c->end), to = block_columns(c->X, c->begin, c->end);
   sptrsm_status status =
-      s->plan ? sptrsm_solve(s->plan, NULL, alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, alpha, &from, &to);
+      s->plan ? sptrsm_solve(s->plan, NULL, c->alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, c->alpha, &from, &to);
   return status == SPTRSM_OK ? sptrsm_context_sync(s->context) : status;
 }
 

@@ -36,6 +36,14 @@ typedef struct {
   double flops_per_rhs;
 } solver;
 
+/* Columns [begin, end) of two blocks: op(S) X = alpha B. */
+typedef struct {
+  const void *alpha; /* one value of the blocks' type; NULL: 1 */
+  const sptrsm_block *B;
+  sptrsm_block *X;
+  int64_t begin, end;
+} solver_columns;
+
 /* "auto", "cpu", "cuda", "cuda:1"; wrong text exits. */
 device_choice device_parse(const char *text);
 /* NULL, "auto" or a method of this build, maybe with ":variant"; else says which there are. Returns an exit code. */
@@ -43,9 +51,10 @@ int method_check(const char *name);
 /* Settles `auto`: the place of a named method, else a GPU where there is one. Fills reason. Returns an exit code. */
 int device_settle(solver_request *);
 int solver_create(solver *, const sptrsm_file_factors *, const solver_request *);
-/* Columns [begin, end) of B to X (in place if they are the same), waiting for the end. */
-sptrsm_status solver_run(solver *, const void *alpha, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end);
-int solver_fail(sptrsm_status); /* as cli_fail; says what takes less where memory is short */
+/* Solves for the columns, in place if B is X, and waits for the end of queued work. */
+sptrsm_status solver_run(solver *, const solver_columns *);
+sptrsm_block block_columns(const sptrsm_block *, int64_t begin, int64_t end); /* columns [begin, end) of a block, not copied */
+int solver_fail(sptrsm_status);                                               /* as cli_fail; says what takes less where memory is short */
 void solver_free(solver *);
 
 #endif

@@ -247,7 +247,7 @@ static int solve(run *r) {
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
     end = nrhs - begin < width ? nrhs : begin + width;
-    status = solve_columns(r, &r->in.B->block, &r->X, begin, end, 0);
+    status = solve_columns(r, &(solver_columns){r->in.alpha, &r->in.B->block, &r->X, begin, end}, 0);
     if (cli_now() - start < step_seconds && width < nrhs) width *= 2;
     cli_progress_step(&progress, end, nrhs);
   }

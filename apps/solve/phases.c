@@ -3,9 +3,8 @@
 
 #include "solve/solve.h"
 
-sptrsm_status solve_columns(run *r, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first) {
-  if (!r->refined.on) return solver_run(&r->solver, r->in.alpha, B, X, begin, end);
-  return refine_run(&r->refined, &r->set->refine, &r->solver, r->in.alpha, B, X, begin, end, first);
+sptrsm_status solve_columns(run *r, const solver_columns *c, int64_t first) {
+  return r->refined.on ? refine_run(&r->refined, &r->solver, c, first) : solver_run(&r->solver, c);
 }
 
 void settle_exit(run *r) {

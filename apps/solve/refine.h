@@ -16,6 +16,7 @@ typedef struct {
 /* Figures of all columns of B: lists filled as columns are solved, the rest as they are counted in. */
 typedef struct {
   bool on;
+  int32_t max_steps;          /* as in the request */
   double *berr, *ferr;        /* [nrhs]; ferr NULL: not asked for */
   int32_t *steps;             /* [nrhs] */
   int64_t unconverged, worst; /* columns above ten units of rounding; the one of max_berr */
@@ -36,9 +37,8 @@ int refine_start(refinement *, const refine_request *, const problem *, solver *
 void refinement_free(refinement *);
 /* Right-hand sides that are streamed get no error bounds. */
 int refine_check_stream(const refine_request *);
-/* As solver_run for columns [begin, end) of the blocks, which are columns first + begin ... of all; X is not B. */
-sptrsm_status refine_run(refinement *, const refine_request *, solver *, const void *alpha, const sptrsm_block *B, sptrsm_block *X,
-                         int64_t begin, int64_t end, int64_t first);
+/* As solver_run for columns of blocks whose column 0 is column `first` of all, and refines them; X must not be B. */
+sptrsm_status refine_run(refinement *, solver *, const solver_columns *, int64_t first);
 /* Counts columns [first, first + count) of all in. */
 void refine_take(refinement *, sptrsm_dtype, int64_t first, int64_t count);
 

@@ -134,7 +134,7 @@ static int run_columns(run *r, sptrsm_block *W) {
   cli_progress_count(&progress, "columns", 0, W->nrhs);
   for (int64_t begin = 0, end; begin < W->nrhs && status == SPTRSM_OK; begin = end) {
     end = W->nrhs - begin < STEP ? W->nrhs : begin + STEP;
-    status = solver_run(&r->solver, r->in.alpha, W, W, begin, end);
+    status = solver_run(&r->solver, &(solver_columns){r->in.alpha, W, W, begin, end});
     cli_progress_step(&progress, end, W->nrhs);
   }
   cli_progress_end(&progress);

@@ -77,8 +77,8 @@ json_t *report_json(const run *, bool stored);
 
 /* ---- phases.c: what runs of all kinds share ---- */
 
-/* Columns [begin, end) of two blocks whose column 0 is column `first` of all: solved, or refined as well. */
-sptrsm_status solve_columns(run *, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first);
+/* Solves for columns of two blocks, and refines where that is asked for; their column 0 is column `first` of all that are taken of B. */
+sptrsm_status solve_columns(run *, const solver_columns *, int64_t first);
 void settle_exit(run *);   /* sets the exit code of a run whose solutions are checked */
 int write_solution(run *); /* the last phase; returns an exit code */
 

@@ -171,7 +171,7 @@ static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
   sptrsm_block B, X;
   int64_t first = panel_of(&B, s, item, s->B[slot]);
   panel_of(&X, s, item, s->X[slot]);
-  return solve_columns(s->r, &B, &X, 0, B.nrhs, first);
+  return solve_columns(s->r, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, first);
 }
 
 static sptrsm_status judge_panel(void *context, int64_t item, int slot) {
