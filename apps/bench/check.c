@@ -32,7 +32,7 @@ static int64_t stored_diagonals(const sptrsm_sparse *T) {
   return found;
 }
 
-/* A multiply-add for each entry beside the diagonal, a division for each on it but in unit triangles. */
+/* A multiply-add for each entry off the diagonal, and a division for each row, but not in unit triangles. */
 double bench_flops(const bench_case *c) {
   const sptrsm_sparse *T = c->T;
   const double beside = (double)(T->ptr[T->n] - stored_diagonals(T)), divisions = T->diag == SPTRSM_UNIT ? 0 : T->n;
@@ -46,7 +46,7 @@ static bool all_finite(const void *X, int64_t count, bool is_wide) {
   return bad == 0;
 }
 
-/* Columns last, last - step, ... of a block, packed in column-major order. */
+/* Packs columns nrhs-1, nrhs-1-step, ... of a block in column-major order. */
 static void pack(char *to, const char *from, const bench_case *c, sptrsm_layout layout, int columns, int64_t step) {
   const size_t each = sptrsm_dtype_bytes(c->T->dtype);
   const int64_t n = c->T->n;

@@ -28,7 +28,7 @@ static void add_features(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "matrix_bytes", whole(none * (double)f->matrix_bytes));
 }
 
-/* Numbers of a measurement that was made; null otherwise. A wrong solution has no time, but its errors are told. */
+/* The figures of a measurement, null where it was not made. A wrong solution has errors, but no times. */
 static void add_figures(json_t *o, const bench_session *s, int index) {
   static const char *const limits[LIMITS] = {"bandwidth", "hops", "flops"};
   const bench_result *r = &s->results[index];
@@ -130,7 +130,7 @@ json_t *bench_json(const bench_session *s) {
                    chosen.cases, "within_10", chosen.within_10, "within_25", chosen.within_25);
 }
 
-/* ---- CSV: the same keys in the same order, a line per measurement ---- */
+/* ---- CSV: the same keys in the same order, a text line for each measurement ---- */
 
 static void put_csv(FILE *f, const char *text) {
   const bool is_plain = text[strcspn(text, ",\"\n\r")] == '\0';

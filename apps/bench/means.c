@@ -6,7 +6,7 @@
 
 /* ---- ratios ---- */
 
-/* Best time of a case over all methods but one; infinity without. */
+/* The least time of a case over all methods but one; infinity if there is none. */
 static double best_but(const bench_session *s, int index, int left_out) {
   double best = INFINITY;
   for (int m = 0; m < s->args.method_count; m++) {

@@ -1,7 +1,7 @@
-/* run.c -- the parent: starts workers, watches their time, and starts another one behind a measurement that hangs or crashes.
+/* run.c -- the parent process: starts a worker, watches its time, and starts another one after a measurement that hangs or crashes.
  *
- * The parent opens no device and starts no threads, so that each fork begins clean. One worker does the whole run unless it fails:
- * opening a device takes longer than many measurements.
+ * The parent opens no device and starts no threads, so that every fork is a fresh process. One worker does the whole run unless it fails,
+ * because opening a device takes longer than many measurements.
  */
 #include "bench/run.h"
 
@@ -27,18 +27,18 @@ typedef struct {
   pid_t pid;
   int pipe_end;
   phase phase;
-  int first;         /* that the worker is to make */
-  int next;          /* first measurement that has no result */
+  int first;         /* measurement that the worker begins with */
+  int next;          /* first measurement without a result, or the one that is being made */
   double deadline;   /* of the phase */
   double budget_end; /* of the run */
   bool timed_out;
-  bool is_ready; /* some worker has told of the machine */
+  bool is_ready; /* a worker has reported the machine */
   cli_progress progress;
 } watch;
 
 /* ---- results ---- */
 
-/* A crash hides a wrong solution, and that no success. */
+/* The exit code of the run is the highest one of its measurements. */
 static void note_code(bench_session *s, int code) {
   if (code > s->worst) s->worst = code;
 }
@@ -59,7 +59,7 @@ static void finish_as(watch *w, int index, int code, const char *status) {
   finish(w, index, &r);
 }
 
-/* All measurements of the triangle that holds `index`. */
+/* Gives up all remaining measurements of the triangle that measurement `index` belongs to. */
 static void refuse(watch *w, int index, int code, const char *text) {
   const int per_load = bench_per_load(&w->s->args);
   char status[320];
@@ -97,7 +97,7 @@ static bool settle(watch *w, const bench_machine *machine) {
   return true;
 }
 
-/* SIGUSR1 tells it. */
+/* For SIGUSR1. */
 static void note_measurement(const watch *w, int index) {
   const bench_args *a = &w->s->args;
   const bench_id id = bench_id_of(a, index);
@@ -118,7 +118,7 @@ static void note_triangle(watch *w, int index) {
            cli_dtypes[a->dtypes[id.dtype]]);
 }
 
-/* A worker that follows a failed one reads the triangle again. */
+/* A worker that follows a failed one reads the triangle a second time: it is printed once. */
 static void keep_features(watch *w, int index, const bench_features *f) {
   bench_features *kept = &w->s->features[bench_load_of(&w->s->args, index)];
   const bool is_new = kept->n < 0;
@@ -128,7 +128,7 @@ static void keep_features(watch *w, int index, const bench_features *f) {
   if (is_new) bench_table_triangle(w->s, index);
 }
 
-/* False: the run is over. */
+/* Handles a message of the worker. False: the run is over. */
 static bool hear(watch *w, const bench_message *m) {
   w->deadline = INFINITY; /* reading a file may take long, but does not hang */
   switch (m->what) {
@@ -152,9 +152,9 @@ static bool hear(watch *w, const bench_message *m) {
   return true;
 }
 
-/* ---- a worker's life ---- */
+/* ---- the worker process ---- */
 
-/* It must not outlive its parent, and leaves Ctrl-C to it. */
+/* The child: it ends with its parent, and ignores Ctrl-C, which the parent handles. */
 static void be_worker(watch *w, const int ends[2], pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(CLI_INTERNAL);
@@ -183,7 +183,7 @@ static bool start(watch *w) {
   return true;
 }
 
-/* Waits for something to read. False: the time is over, and the worker is killed. */
+/* Waits for a message. False: the time of the phase or of the run is over, and the worker has been killed. */
 static bool wait_in_time(watch *w) {
   struct pollfd from = {.fd = w->pipe_end, .events = POLLIN};
   for (;;) {
@@ -198,7 +198,7 @@ static bool wait_in_time(watch *w) {
   return false;
 }
 
-/* Until the worker ends. False: the run is over. */
+/* Handles messages until the worker ends. False: the run is over. */
 static bool listen_to(watch *w) {
   bench_message m;
   bool goes_on = true;
@@ -212,7 +212,8 @@ static bool listen_to(watch *w) {
   return goes_on;
 }
 
-/* The worker has ended in the midst of something: says of what measurement or triangle, and how. False: the run is over. */
+/* After the end of the worker: if it was at work, its measurement or triangle gets a status that tells how it ended. False: the run is
+ * over. */
 static bool bury(watch *w, int how) {
   char text[200];
   const bool by_signal = WIFSIGNALED(how);

@@ -39,7 +39,7 @@ const sptrsm_level_stats *bench_levels_of(const bench_session *s, int index) {
 }
 int bench_sibling(const bench_session *s, int index, int method) { return index - index % s->args.method_count + method; }
 
-/* A wrong solution has no time. */
+/* The time of a wrong solution does not count. */
 bool bench_is_ok(const bench_session *s, int index) { return strcmp(s->results[index].status, "ok") == 0; }
 
 static double ratio(const bench_session *s, int above, int below) {
@@ -62,7 +62,7 @@ double bench_chain(const bench_session *s, int index) {
   return rows_a_step > 1 ? levels / rows_a_step : levels;
 }
 
-/* On the host a thread may go down the levels alone, without a hop, and its arithmetic is not measured. */
+/* On the host there is no limit by hops, because one thread may solve all levels, nor by flops, which are not measured there. */
 double bench_limit_ms(const bench_session *s, int index, bench_limit which) {
   const bench_id id = bench_id_of(&s->args, index);
   const bench_limits *l = &s->machine.limits;

@@ -1,7 +1,7 @@
-/* session.h -- all that a run of sptrsm-bench measures and has measured, and figures that follow from it.
+/* session.h -- the data of a run of sptrsm-bench: arguments, inputs, machine and results, and figures that follow from them.
  *
- * The parent process keeps the session; workers fill in one result after the other. Measurements are numbered, and everything is asked for
- * by that number (`index`).
+ * The parent process keeps the session and fills it with what workers report. Measurements are numbered; `index` is that number in all
+ * functions.
  */
 #ifndef APPS_BENCH_SESSION_H
 #define APPS_BENCH_SESSION_H
@@ -16,16 +16,16 @@
 
 /* ---- the order of measurements ---- */
 
-/* One measurement. Their order: by triangle, type, operation, right-hand sides, method. */
+/* A measurement. They are ordered by triangle, then type, operation, right-hand sides and method. */
 typedef struct {
   int input, dtype, op, nrhs, method; /* indices into the arguments' lists */
 } bench_id;
 int bench_count(const bench_args *, const bench_inputs *);
-int bench_per_load(const bench_args *); /* measurements of one triangle in one type, which is loaded once for all of them */
-int bench_load_of(const bench_args *, int index);
+int bench_per_load(const bench_args *);           /* measurements of one triangle in one type, which is loaded once for all of them */
+int bench_load_of(const bench_args *, int index); /* index into bench_session.features */
 bench_id bench_id_of(const bench_args *, int index);
 
-/* ---- what is known ---- */
+/* ---- the data ---- */
 
 typedef struct {
   sptrsm_place place;
@@ -34,18 +34,18 @@ typedef struct {
   bench_limits limits;
 } bench_machine;
 
-/* A triangle as read, for the report. */
+/* Facts about a triangle in one type. */
 typedef struct {
   int32_t n;
   int64_t nnz;
   sptrsm_uplo uplo;
-  size_t matrix_bytes;                   /* of a compressed form with 4-byte indices and, below 2^31 entries, 4-byte offsets */
-  sptrsm_level_stats levels[3];          /* by operation, where asked for */
-  double known[3][SPTRSM_AUTO_FEATURES]; /* likewise: what auto goes by, but for the right-hand sides; NaN: not found out */
+  size_t matrix_bytes;                   /* as CSR with 4-byte indices and, below 2^31 entries, 4-byte offsets */
+  sptrsm_level_stats levels[3];          /* by operation, for those that are measured */
+  double known[3][SPTRSM_AUTO_FEATURES]; /* by operation: the features that auto decides by, except nrhs; NaN: not computed */
 } bench_features;
 
 typedef struct {
-  bench_args args; /* settled once the machine is known */
+  bench_args args; /* complete once the machine is known (bench_args_settle) */
   bench_inputs inputs;
   bench_machine machine;
   int count;                /* of measurements */
@@ -60,22 +60,23 @@ void bench_session_free(bench_session *);
 
 /* ---- figures of a measurement ---- */
 
-/* Of measurement `index`. */
+/* The triangle of a measurement, and its level sets for the measurement's operation. */
 const bench_features *bench_features_of(const bench_session *, int index);
 const sptrsm_level_stats *bench_levels_of(const bench_session *, int index);
-/* Index of the measurement of the same case by method m. */
+/* The number of the measurement of the same case by another method. */
 int bench_sibling(const bench_session *, int index, int method);
-/* Time of cuSPARSE (or of the first method) over that of this measurement; NaN: one of them is missing. */
+/* Time of cuSPARSE, or of the first method, over the time of this measurement; NaN: one of the two is missing. */
 double bench_ratio_cusparse(const bench_session *, int index);
 double bench_ratio_baseline(const bench_session *, int index);
-/* The least time that a solve takes on this machine by what limits it: bytes of the matrix and of two blocks over the copy bandwidth,
- * dependent steps times the hop, flops over the rate of the fastest units. Shares are of the measured time; NaN: no time. */
+/* Three models of the least time that a solve takes on this machine: bytes of the matrix and of two blocks over the copy bandwidth,
+ * dependent steps times the dependency hop, flops over the rate of the fastest units. A share is that time over the measured one; NaN:
+ * there is no measured time. */
 typedef enum { LIMIT_BANDWIDTH, LIMIT_HOPS, LIMIT_FLOPS, LIMITS } bench_limit;
-double bench_limit_ms(const bench_session *, int index, bench_limit); /* 0: does not limit, or not measured */
-bench_limit bench_limit_of(const bench_session *, int index);         /* the one that takes longest */
-double bench_limit_share(const bench_session *, int index);           /* of that one */
-double bench_copy_share(const bench_session *, int index);            /* of the bandwidth */
-/* Steps that can't be taken side by side: levels of row panels where auto looks for them (it does in factors and bands), else of rows. */
+double bench_limit_ms(const bench_session *, int index, bench_limit); /* 0: does not apply, or the machine's figure is unknown */
+bench_limit bench_limit_of(const bench_session *, int index);         /* the model with the longest time */
+double bench_limit_share(const bench_session *, int index);           /* of that model */
+double bench_copy_share(const bench_session *, int index);            /* of LIMIT_BANDWIDTH */
+/* Steps that have to follow each other: levels of row panels where auto looks for panels (factors, bands), else levels of rows. */
 double bench_chain(const bench_session *, int index);
 bool bench_is_ok(const bench_session *, int index); /* measured and right */
 

@@ -6,9 +6,9 @@
 
 #include "bench/means.h"
 
-/* ---- parts of lines ---- */
+/* ---- parts of rows ---- */
 
-/* What no file or method name of ordinary length fills: triangle, method, type, operation, right-hand sides. */
+/* The first columns of a row: triangle, method, type, operation, right-hand sides. Names of ordinary length fit their columns. */
 static void print_case(const bench_session *s, int index) {
   const bench_args *a = &s->args;
   const bench_id id = bench_id_of(a, index);
@@ -21,7 +21,7 @@ static void print_case(const bench_session *s, int index) {
           cli_ops[a->ops[id.op]], (long long)a->nrhs[id.nrhs]);
 }
 
-/* In a column of `width`: "-" where there is no number. */
+/* A number in a column of `width` characters; "never" for infinity, "-" for NaN. */
 static void print_number(const bench_session *s, int width, int digits, double value) {
   if (isfinite(value)) fprintf(s->table, " %*.*f", width, digits, value);
   else fprintf(s->table, " %*s", width, isinf(value) ? "never" : "-");
@@ -81,7 +81,7 @@ void bench_table_triangle(const bench_session *s, int index) {
 
 /* ---- rows ---- */
 
-/* The share of the model limit with a letter for what limits: bandwidth, hops, flops. The first analysis is in other tables. */
+/* The share of the model limit has a letter for the model: bandwidth, hops, flops. */
 static void print_solve(const bench_session *s, int index) {
   static const char letters[LIMITS] = {'b', 'h', 'f'};
   const bench_result *r = &s->results[index];

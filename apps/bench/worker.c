@@ -23,7 +23,7 @@ typedef struct {
   int64_t block_nrhs; /* right-hand sides that B and X are for */
 } worker;
 
-/* A parent that is gone needs no messages. */
+/* Ends the worker if its parent has ended. */
 static void say(const worker *w, const bench_message *m) {
   if (write(w->pipe_end, m, sizeof *m) != (ssize_t)sizeof *m) _exit(CLI_INTERNAL);
 }
@@ -176,7 +176,7 @@ static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   return bench_method(out, &c, w->place, w->stream, w->context, &options);
 }
 
-/* After a device error nothing else works in this process: the parent starts another one behind this measurement. */
+/* After a device error nothing works any more in this process: it ends, and the parent starts another worker for the next measurement. */
 static void run(worker *w, int index) {
   const bench_id id = bench_id_of(w->args, index);
   bench_message m = {.what = SAY_BEGIN, .index = index};

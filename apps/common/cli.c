@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 static const cli_program *program;
-static const char *_Atomic interrupt_note; /* what an interrupt leaves, or NULL */
+static const char *_Atomic interrupt_note; /* see cli_interrupt_note */
 
 /* ---- signals ---- */
 
-/* Ends at once, wherever the program is: the output appears under its name only by the last rename, so all there is to
- * clean up is a temporary file. Only async-signal-safe calls. */
+/* Ends the program at once, wherever it is. The output gets its name by a rename at the very end, so only a temporary file has to be
+ * removed. Async-signal-safe calls only. */
 __attribute__((no_sanitize("address"))) static void on_signal(int signal_number) {
   static const char text[] = ": interrupted", end[] = "\n";
   const char *kept = interrupt_note;
@@ -44,25 +44,25 @@ static void catch_signals(void) {
 
 /* ---- crashes while reading ---- */
 
-/* SIGABRT: the C library finds that the heap is damaged. */
+/* SIGABRT comes from the C library where it finds the heap damaged. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
 enum { CRASHES = sizeof crashes / sizeof crashes[0] };
 
 static struct {
   const char *where;
-  pthread_t thread;              /* that reads; a crash elsewhere is another matter */
-  struct sigaction old[CRASHES]; /* what was there before */
+  pthread_t thread;              /* the one that reads; a crash of another thread is no damaged file */
+  struct sigaction old[CRASHES]; /* handlers outside of the guard */
   stack_t stack;
 } guard;
 
-/* AddressSanitizer would allocate before _exit, perhaps in the midst of an allocation. */
+/* Without AddressSanitizer, which would allocate memory before _exit, perhaps inside of an allocation. */
 __attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
   static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
   if (!pthread_equal(pthread_self(), guard.thread)) {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
   }
-  sptrsm_file_abandon(); /* streaming, an output is under way */
+  sptrsm_file_abandon(); /* a stream reads while its output is being written */
   ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
@@ -71,7 +71,7 @@ __attribute__((no_sanitize("address"))) static void on_crash(int signal_number) 
   _exit(CLI_INPUT);
 }
 
-/* On a stack of its own: endless recursion is one of the ways to crash. */
+/* The handler has its own stack, because endless recursion is one of the ways to crash. */
 void cli_guard_begin(const char *where) {
   static char stack[1 << 16];
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
@@ -105,7 +105,7 @@ static const struct argp_option *find_option(const struct argp_option *list, con
   return NULL;
 }
 
-/* argp has met an option it can't take; says which and why. */
+/* argp has found an option that it can't take: prints which one and why, and exits. */
 static void explain_option(const struct argp_state *state) {
   const char *word = state->next > 0 ? state->argv[state->next - 1] : "";
   if (strncmp(word, "--", 2) != 0) cli_usage("unknown option '%s', or its value is missing", word);
@@ -128,8 +128,8 @@ static error_t parse_common(int key, char *text, struct argp_state *state) {
   }
 }
 
-/* Where stdin, stdout or stderr are closed, the next files opened would get their numbers, and messages would go into an output. Now they
- * belong to /dev/null, opened so that using them still fails. */
+/* Where stdin, stdout or stderr are closed, the next file that is opened would get its number, and messages would be written into it.
+ * Instead they get /dev/null, opened in the direction in which their use still fails. */
 static void fill_descriptors(void) {
   int fd;
   do fd = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
@@ -152,7 +152,8 @@ void cli_start(const cli_program *started, int argc, char **argv, void *input) {
 
 /* ---- option values ---- */
 
-const char *const cli_dtypes[4] = {"f32", "f64", "c64", "c128"}; /* in the order of sptrsm_dtype, and so on below */
+/* In the order of the enumerations sptrsm_dtype, sptrsm_uplo, sptrsm_op, sptrsm_layout and sptrsm_select. */
+const char *const cli_dtypes[4] = {"f32", "f64", "c64", "c128"};
 const char *const cli_uplos[2] = {"lower", "upper"};
 const char *const cli_ops[3] = {"N", "T", "C"};
 const char *const cli_orders[2] = {"C", "F"};

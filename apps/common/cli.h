@@ -1,4 +1,4 @@
-/* cli.h -- what the command-line programs share: exit codes, messages, option values, signals, progress, formatting.
+/* cli.h -- the command-line side of all programs: exit codes, messages, option values, output files, signals, progress, formatting.
  *
  * Data goes to stdout, messages to stderr as "sptrsm-solve: error: ...". Colour only on a terminal and without NO_COLOR.
  */
@@ -14,9 +14,9 @@
 /* Exit codes, the same in every program. */
 enum {
   CLI_OK = 0,
-  CLI_ABOVE = 1,    /* solved, but above a threshold or not finite */
+  CLI_ABOVE = 1,    /* the work is done, but a residual is above a threshold, or a solution is not finite */
   CLI_USAGE = 2,    /* wrong options, or something this build or device can't do */
-  CLI_INPUT = 3,    /* a file is read but its contents are wrong */
+  CLI_INPUT = 3,    /* a file can be read, but its contents are wrong */
   CLI_SINGULAR = 4, /* a diagonal entry is missing, zero or not finite */
   CLI_IO = 5,       /* a file can't be read or written */
   CLI_MEMORY = 6,
@@ -36,7 +36,7 @@ typedef struct {
 
 /* Installs the signal handlers and parses the command line; wrong usage prints one line and exits with CLI_USAGE. */
 void cli_start(const cli_program *, int argc, char **argv, void *input);
-/* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
+/* Values of options. Where the text is wrong, they print a message with the option's name and exit with CLI_USAGE. */
 int64_t cli_integer(const char *option, const char *text, int64_t least, int64_t most);
 double cli_number(const char *option, const char *text);
 size_t cli_size(const char *option, const char *text);                                      /* "512M", "1.5G", "4096" */
@@ -63,22 +63,23 @@ const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
 
 /* ---- output files and JSON: cli_output.c ---- */
 
-/* Before any work: can path be written? Refuses what exists without force, what is no regular file, a folder that is
- * missing or not writable, and each of the inputs (names as FILE or FILE:/path). Returns an exit code. */
+/* Checks before any work that a file can be written. Refuses a file that exists, without force; a path that is no regular file; a folder
+ * that is missing or not writable; and each of the inputs (named as FILE or FILE:/path). Returns an exit code. */
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
-/* Are the files that a stream keeps beside its output path none of the inputs, and none the report's? json may be NULL. */
+/* Checks that the files which a stream keeps beside its output (PATH.part and its journals) are neither inputs nor the report; json may be
+ * NULL. Returns an exit code. */
 int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count);
-/* The same for --json FILE, which is replaced without force if it is empty or begins with { or [, as a report does. */
+/* The same for the report of --json: a file is replaced without force if it is empty or begins with { or [, as a report does. */
 int cli_check_json(const char *path, bool force, const char *const inputs[], int count);
-bool cli_same_output(const char *a, const char *b); /* do two names mean one file, there or not yet? */
+bool cli_same_output(const char *a, const char *b); /* whether two names mean one file, which need not exist yet */
 char *cli_file_of(const char *where);               /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
 /* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
 char *cli_sibling(const char *where, const char *ending);
 /* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
 int cli_write_json(json_t *, const char *path);
-int cli_flush(void);                 /* was all of stdout written? Says so if not; returns an exit code */
-json_t *cli_json_text(const char *); /* what is not UTF-8 in it is replaced; NULL: null */
-json_t *cli_json_number(double);     /* JSON has no NaN and no infinity: null */
+int cli_flush(void);                 /* flushes stdout; a message and an exit code if not all of it could be written */
+json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are replaced; null for NULL */
+json_t *cli_json_number(double);     /* a number; null for NaN and infinity, which JSON lacks */
 json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
 
 /* ---- signals: cli.c, status.c ---- */
@@ -104,13 +105,13 @@ double cli_now(void); /* seconds, monotonic */
 typedef struct {
   const char *what;
   double start, last;
-  const char *unit; /* what is counted, "columns"; NULL: nothing is said of numbers */
-  int64_t from;     /* what was done before */
-  int tenths;       /* lines already printed */
-  bool bar;         /* something is on the terminal's line */
+  const char *unit; /* what is counted, "columns"; NULL: only percentages are shown */
+  int64_t from;     /* count at the begin, done by an earlier run */
+  int tenths;       /* of the work that a text line was printed for */
+  bool bar;         /* the bar is on the terminal */
 } cli_progress;
 void cli_progress_begin(cli_progress *, const char *what);
-void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t total); /* from now on with numbers, rate and time left */
+void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t total); /* shows count, rate and time left from now on */
 void cli_progress_step(cli_progress *, int64_t done, int64_t total);                    /* shows nothing in the first two seconds */
 void cli_progress_end(cli_progress *);
 

@@ -14,7 +14,7 @@ void cli_progress_count(cli_progress *p, const char *unit, int64_t from, int64_t
   cli_status_count(unit, from, total);
 }
 
-/* ", 1200 of 5000 columns, 340/s, 11 s left", or "" where nothing is counted. */
+/* ", 1200 of 5000 columns, 340/s, 11 s left", or "" without a count. */
 static void describe(char *out, size_t room, const cli_progress *p, int64_t done, int64_t total) {
   double seconds = cli_now() - p->start, rate = seconds > 0 ? (double)(done - p->from) / seconds : 0;
   out[0] = '\0';

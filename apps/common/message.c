@@ -19,7 +19,8 @@ bool cli_verbose(void) { return said.verbose; }
 void cli_be_verbose(void) { said.verbose = true; }
 const char *cli_last_error(void) { return said.error; }
 
-/* Names come from files and from others: what would steer a terminal is shown as \x1b, and no name begins a line. NULL: no memory. */
+/* The formatted message, with every control character shown as \xHH: names of files come from other people, and must neither steer the
+ * terminal nor begin a text line of their own. NULL: no memory. */
 static char *printable(const char *format, va_list values) {
   char *text, *shown = NULL;
   if (vasprintf(&text, format, values) < 0) return NULL;

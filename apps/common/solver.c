@@ -1,4 +1,4 @@
-/* solver.c -- device choice, and a plan or a direct solver behind one face. */
+/* solver.c -- see solver.h. */
 #include "common/solver.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@ device_choice device_parse(const char *text) {
   return d;
 }
 
-/* Finds the method "name" or "name:variant". */
+/* Finds the method of "name" or "name:parameters". */
 static bool find_method(sptrsm_method_info *out, const char *name) {
   size_t length = strcspn(name, ":");
   for (int i = 0; i < sptrsm_method_count(); i++) {
@@ -51,7 +51,7 @@ int method_check(const char *name) {
             built_with_cuda() ? "" : " (this build has no CUDA, so no methods for a GPU)");
 }
 
-/* what: the option that asks for a device. */
+/* The message for an option that asks for a device which is not there. */
 static int no_device(const char *what, const char *value) {
   if (!built_with_cuda()) cli_error("%s %s: this build has no CUDA; use --device cpu, or build with CUDA", what, value);
   else
@@ -106,10 +106,10 @@ static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const sptrsm
   return status;
 }
 
-/* A solve without columns makes the plans that the system needs, so that they count as analysis. */
+/* A solve of a block without columns creates the plans that the system needs, so that their time counts as analysis. */
 static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
   sptrsm_status status = sptrsm_direct_create(&s->direct, s->context, &F->factors, options);
-  sptrsm_dtype kept = F->L_tri.dtype; /* the type that the factors are kept in */
+  sptrsm_dtype kept = F->L_tri.dtype; /* in which the solver stores the factors */
   if (options->precision == SPTRSM_MIXED) kept = kept == SPTRSM_C128 ? SPTRSM_C64 : SPTRSM_F32;
   sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = kept, .layout = SPTRSM_COL_MAJOR};
   if (status == SPTRSM_OK) status = sptrsm_direct_solve(s->direct, s->system, s->op, NULL, &none, &none);
@@ -120,7 +120,7 @@ static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, cons
   return status;
 }
 
-/* A grid that no method reads is not held against the pattern. */
+/* Only structgrid compares a grid with the pattern of the matrix. */
 static void warn_of_unread_grid(const solver *s, const solver_request *r) {
   static const char reader[] = "structgrid";
   bool is_read = false;

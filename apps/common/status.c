@@ -8,35 +8,35 @@
 
 #include "common/cli.h"
 
-/* What the handler of SIGUSR1 tells; written by whoever works. */
+/* What the handler of SIGUSR1 prints; written by the threads that work. */
 static struct {
   const char *program;
-  char phases[2][200]; /* the handler reads one while the other is written */
+  char phases[2][200]; /* phases[phase] is complete; a new phase is written into the other one */
   _Atomic int phase;
   const char *_Atomic unit; /* NULL: no count */
   _Atomic int64_t from, done, total;
   _Atomic int64_t start_ms;
 } status;
 
-/* ---- SIGUSR1: only async-signal-safe calls ---- */
+/* ---- the handler: async-signal-safe calls only ---- */
 
 typedef struct {
   char text[400];
   size_t used;
-} line;
+} message;
 
-static void add_text(line *l, const char *text) {
-  while (*text && l->used + 1 < sizeof l->text) l->text[l->used++] = *text++;
+static void add_text(message *m, const char *text) {
+  while (*text && m->used + 1 < sizeof m->text) m->text[m->used++] = *text++;
 }
 
-static void add_number(line *l, int64_t number) {
+static void add_number(message *m, int64_t number) {
   char digits[24];
   int at = sizeof digits - 1;
   digits[at] = '\0';
   if (number < 0) number = 0;
   do digits[--at] = (char)('0' + number % 10);
   while ((number /= 10) > 0);
-  add_text(l, digits + at);
+  add_text(m, digits + at);
 }
 
 static int64_t now_ms(void) {
@@ -45,33 +45,33 @@ static int64_t now_ms(void) {
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void add_count(line *l, const char *unit) {
+static void add_count(message *m, const char *unit) {
   int64_t done = status.done, total = status.total, gone = done - status.from, ms = now_ms() - status.start_ms;
-  add_text(l, ": ");
-  add_number(l, done);
-  add_text(l, " of ");
-  add_number(l, total);
-  add_text(l, " ");
-  add_text(l, unit);
+  add_text(m, ": ");
+  add_number(m, done);
+  add_text(m, " of ");
+  add_number(m, total);
+  add_text(m, " ");
+  add_text(m, unit);
   if (gone <= 0 || ms <= 0) return;
-  add_text(l, ", ");
-  add_number(l, (int64_t)(1e3 * (double)gone / (double)ms));
-  add_text(l, "/s, ");
-  add_number(l, (int64_t)((double)(total - done) * (double)ms / (double)gone / 1e3 + 0.5));
-  add_text(l, " s left");
+  add_text(m, ", ");
+  add_number(m, (int64_t)(1e3 * (double)gone / (double)ms));
+  add_text(m, "/s, ");
+  add_number(m, (int64_t)((double)(total - done) * (double)ms / (double)gone / 1e3 + 0.5));
+  add_text(m, " s left");
 }
 
 __attribute__((no_sanitize("address"))) static void on_usr1(int signal_number) {
   (void)signal_number;
   int kept = errno;
-  line l = {.used = 0};
+  message m = {.used = 0};
   const char *phase = status.phases[status.phase], *unit = status.unit;
-  add_text(&l, status.program);
-  add_text(&l, ": ");
-  add_text(&l, phase[0] ? phase : "starting");
-  if (unit) add_count(&l, unit);
-  l.text[l.used++] = '\n';
-  ssize_t ignored = write(STDERR_FILENO, l.text, l.used);
+  add_text(&m, status.program);
+  add_text(&m, ": ");
+  add_text(&m, phase[0] ? phase : "starting");
+  if (unit) add_count(&m, unit);
+  m.text[m.used++] = '\n';
+  ssize_t ignored = write(STDERR_FILENO, m.text, m.used);
   (void)ignored;
   errno = kept;
 }

@@ -9,7 +9,7 @@
 
 static const char *const precisions[] = {"working", "mixed"};
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 bool refine_parse(int key, const char *text, refine_request *r) {
   switch (key) {
@@ -116,7 +116,7 @@ void refine_take(refinement *R, sptrsm_dtype dtype, int64_t first, int64_t count
   }
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 const char *refine_hint(const refine_request *r) {
   return r->mixed ? "look for NaN or infinity in the right-hand side, else the range of single precision may be too small: "

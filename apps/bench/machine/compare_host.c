@@ -1,4 +1,4 @@
-/* compare_host.c -- two solutions in host memory compared: equal bits, finite entries, largest difference and largest entry. */
+/* compare_host.c -- compares two solutions in host memory: equal bits, finite entries, largest difference and largest entry. */
 #include <math.h>
 #include <string.h>
 

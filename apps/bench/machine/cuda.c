@@ -1,4 +1,4 @@
-/* cuda.c -- memory and clocks of host and device, for a build with CUDA. */
+/* cuda.c -- memory, streams and clocks of host and device, in a build with CUDA. */
 #include "bench/machine/device.h"
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@ struct bench_timer {
   struct timespec start;
 };
 
-/* Clears the error, so that the next launch is not blamed for a full memory. */
+/* Clears the error, which would else be reported for the next launch. */
 static sptrsm_status check(cudaError_t error, const char *what) {
   if (error == cudaSuccess) return SPTRSM_OK;
   (void)cudaGetLastError();

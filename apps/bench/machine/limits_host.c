@@ -1,4 +1,4 @@
-/* limits_host.c -- what the host can do: bandwidth of a copy by all threads, and a value going to and fro between two threads. */
+/* limits_host.c -- the limits of the host: bandwidth of a copy by all threads, and the time of a value from one thread to another. */
 #include <math.h>
 #include <omp.h>
 #include <sched.h>
@@ -22,7 +22,9 @@ static double copy_rate(void) {
     {
       size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
       size_t begin = COPY_BYTES / threads * me, end = me + 1 == threads ? COPY_BYTES : COPY_BYTES / threads * (me + 1);
-      if (t == 0) memset(from + begin, 1, end - begin), memset(to + begin, 2, end - begin); /* pages near their thread */
+      if (t == 0)
+        memset(from + begin, 1, end - begin),
+            memset(to + begin, 2, end - begin); /* each thread touches its pages first, so they lie near it */
       else memcpy(to + begin, from + begin, end - begin);
     }
     double seconds = cli_now() - start;
@@ -33,8 +35,8 @@ static double copy_rate(void) {
   return isfinite(best) ? 2.0 * (double)COPY_BYTES / best : NAN;
 }
 
-/* Thread `me` of two waits for its turn and passes the turn on; negative: it has ended behind -turn hops. Where both threads share one core
- * the wait yields it, and on a busy machine, where that takes long, the measurement ends early. */
+/* Thread `me` of two waits for its turn and passes the turn on. Where both threads share one core the wait yields it; on a busy machine,
+ * where that takes long, the measurement ends early: the turn is then negative, -turn being the number of hops. */
 static void pass_turns(atomic_int *turn, int me, double deadline) {
   for (int h = me; h < HOPS; h += 2) {
     bool has_yielded = false;

@@ -1,4 +1,4 @@
-/* no_cuda.c -- memory and clocks of the host, for a build without CUDA. */
+/* no_cuda.c -- memory and clocks of the host, in a build without CUDA. */
 #include "bench/machine/machine.h"
 
 #include <stdio.h>

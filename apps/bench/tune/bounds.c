@@ -8,7 +8,7 @@
 enum { LEAST_TRIANGLES = 2 };
 static const double LEAST_GAIN = 1.03;
 
-/* ---- what a table takes ---- */
+/* ---- the row that a table takes ---- */
 
 static bool within(const sptrsm_auto_row *row, int f, double value) {
   return (row->least[f] == 0 || value >= row->least[f]) && (row->most[f] == 0 || value <= row->most[f]);
@@ -76,7 +76,7 @@ static int values_at(const search *s, int row, int f) {
   return kept;
 }
 
-/* A short number from low to high: their geometric middle to two digits, to more where that is needed. */
+/* A short number between low and high: their geometric mean, to two digits or to as many as are needed. */
 static double between(double low, double high) {
   const double middle = low > 0 ? sqrt(low * high) : high / 2;
   for (int digits = 1; digits < 15; digits++) {
@@ -86,7 +86,7 @@ static double between(double low, double high) {
   return middle;
 }
 
-/* The bound that splits the values behind `split` of them: an upper one holds for the first `split`, a lower one for the others. */
+/* The bound that divides ascending values after the first `split`: an upper bound holds for these, a lower one for the others. */
 static double bound_at(const double *values, int count, int split, bool is_upper) {
   if (split == 0) return values[0];
   if (split == count) return values[count - 1];

@@ -13,7 +13,7 @@ int bench_tune_rewrite(const char *path, bench_tune_copy copy, const void *what)
   char *part = NULL;
   if (asprintf(&part, "%s.part", path) < 0) return cli_no_memory("a file name");
   FILE *from = fopen(path, "r");
-  const bool is_readable = from || errno == ENOENT; /* a table that can't be read must not be replaced */
+  const bool is_readable = from || errno == ENOENT; /* a table that exists, but can't be read, must not be replaced */
   FILE *to = is_readable ? fopen(part, "w") : NULL;
   if (to) copy(to, from, what);
   bool good = to && !ferror(to) && !(from && ferror(from));

@@ -11,7 +11,7 @@
 static const int grid_p[] = {8, 1, 2, 4, 16, 32, 64}; /* the default first */
 static const int grid_q[] = {8192, 64, 256, 1024, 2048, 4096, 16384};
 enum { COUNT_P = sizeof grid_p / sizeof *grid_p, COUNT_Q = sizeof grid_q / sizeof *grid_q };
-static const double worth_it = 1.01, lost_at_most = 0.9; /* mean and least gain over the default; else the default stays */
+static const double worth_it = 1.01, lost_at_most = 0.9; /* a pair replaces the default from this mean and this least gain on */
 
 /* ---- p and q of syncfree-csc ---- */
 
@@ -55,7 +55,7 @@ typedef struct {
   char mine[160], row[200];
 } pair_row;
 
-/* The old rows but that of the device; the new one comes before the default. */
+/* Copies all rows but the device's old one, and puts the new one before the last row, which is the default. */
 static void copy_pairs(FILE *to, FILE *from, const void *what) {
   const pair_row *r = what;
   char *line = NULL;
