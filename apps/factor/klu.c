@@ -1,7 +1,7 @@
 /* klu.c -- LU by KLU: L U = P R A Q, with R dividing the rows by their largest entry.
  *
- * Without KLU's permutation to block triangular form. With it the factorisation is L U + F, F the entries above the diagonal blocks,
- * and a solve goes block by block; A is then no product of two triangles unless L^-1 F is filled in, which costs what the blocks saved.
+ * KLU's permutation to block triangular form is not used. With it the factorisation is L U + F, where F has the entries above the diagonal
+ * blocks, and a solve goes block by block; A is a product of two triangles only if L^-1 F is filled in, which costs what the blocks save.
  */
 #include "factor/klu.h"
 
@@ -37,7 +37,7 @@ static int judge(factor_set *out, const klu_l_common *c, const factor_matrix *A)
   return CLI_INTERNAL;
 }
 
-/* ---- what KLU hands out ---- */
+/* ---- the factors in KLU's arrays ---- */
 
 typedef struct {
   int64_t *Lp, *Li, *Up, *Ui, *P, *Q;
@@ -96,7 +96,7 @@ static int take(factor_set *out, const factor_matrix *A, parts *p, const factor_
   out->kind = "L U";
   if (r->scale) out->scale_row = malloc(((size_t)A->n + 1) * sizeof *out->scale_row);
   if (!out->perm_row || !out->perm_col || (r->scale && !out->scale_row)) return factor_no_memory("the permutations");
-  for (int32_t k = 0; r->scale && k < A->n; k++) out->scale_row[p->P[k]] = p->Rs[k]; /* KLU's is in the order of the pivots */
+  for (int32_t k = 0; r->scale && k < A->n; k++) out->scale_row[p->P[k]] = p->Rs[k]; /* KLU stores the scaling in the order of the pivots */
   out->scale_op = SPTRSM_DIVIDE;
   return CLI_OK;
 }

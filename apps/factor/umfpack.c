@@ -1,6 +1,6 @@
 /* umfpack.c -- LU by UMFPACK: L U = P R A Q, with R the row scaling (divided by or multiplied with, as do_recip says).
  *
- * The real and the complex routines differ in name and in empty arguments for split complex numbers only.
+ * The complex routines have other names than the real ones, and arguments for split complex numbers, which are not used.
  */
 #include "factor/umfpack.h"
 
@@ -51,7 +51,7 @@ static void *eliminate(const factor_matrix *A, void *symbolic, const double *con
   return numeric;
 }
 
-/* ---- what UMFPACK hands out ---- */
+/* ---- the factors in UMFPACK's arrays ---- */
 
 typedef struct {
   int64_t *Lp, *Li, *Up, *Ui, *P, *Q, do_recip;
@@ -89,7 +89,7 @@ static int parts_get(parts *p, const factor_matrix *A, void *numeric) {
   return status == UMFPACK_OK ? CLI_OK : factor_no_memory("the factors");
 }
 
-/* The first step without a pivot. U's columns hold their diagonal last, if it is there. */
+/* Notes the first step without a pivot. A column of U has its diagonal entry, if it exists, at its end. */
 static int name_singular(factor_set *out, const parts *p, const factor_matrix *A) {
   int width = A->is_complex ? 2 : 1;
   for (int64_t k = 0; k < A->n; k++) {
