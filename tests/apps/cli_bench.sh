@@ -1,9 +1,9 @@
 # cli_bench.sh -- sptrsm-bench on the host: tables, inputs, options, and workers that hang or die. Sections for cli_test.sh.
 # shellcheck shell=bash
 
-# rows PATTERN: lines of the table that begin with it
+# rows PATTERN: the number of rows of the printed table that begin with it
 rows() { grep -cE "^$1 " stdout; }
-# statuses FILE: how many measurements of a report have each status, in words
+# statuses FILE: "2 ok;1 timeout", the number of measurements of a report with each status
 statuses() { grep -o '"status": "[^"]*"' "$1" | sort | uniq -c | sed -E 's/ *([0-9]+) "status": "(.*)"/\1 \2/' | paste -sd';'; }
 
 test_bench() {
@@ -184,10 +184,10 @@ END
   rejects 2 "leave --methods" sptrsm-bench x.h5 --tune --methods serial
 }
 
-# golden_rows: the rows of generated triangles, blanks aside, are those on standard input
+# golden_rows: compares the rows of generated triangles, with single blanks, with standard input
 golden_rows() { grep '^gen:' stdout | sed -E 's/ +/ /g' >got; golden got; }
 
-# Measurements of minutes, to be ended in their midst.
+# Measurements that take minutes, and are ended while they run.
 long=(gen:dense:3000 --host --nrhs 512 --methods serial,levelset --reps 1000)
 
 test_bench_watch() {
@@ -252,8 +252,8 @@ start_bench() {
   worker=$(child_of $pid) || fail "no worker"
 }
 
-# child_of PID: its first child, by the parents that /proc tells (procps may be missing); without other programs, which would take
-# longer than what is to be met
+# child_of PID: its first child process, from /proc, because procps may be missing; without starting programs, which would take longer than
+# what the test waits for
 child_of() {
   local file line fields
   for file in /proc/[0-9]*/stat; do
@@ -264,7 +264,7 @@ child_of() {
   return 1
 }
 
-# A worker ends with its parent, however that ends.
+# no_worker: checks that the worker ends with its parent, however that ends
 no_worker() {
   local k
   check
@@ -275,7 +275,7 @@ no_worker() {
   fail "the worker did not end with its parent"
 }
 
-# The figures, where Python has matplotlib; what is said where it has not is tested anyhow.
+# The figures, where Python has matplotlib; the message about a missing matplotlib is tested in any case.
 test_bench_plots() {
   local python=${PYTHON:-python3} plots=$here/../../scripts/plots.py
   command -v "$python" >/dev/null || { echo "skipped: no $python"; exit 77; }

@@ -84,7 +84,7 @@ test_outputs() {
   fi
 }
 
-# File names are bytes. Reports are JSON, hence UTF-8: what is not in a name is replaced there.
+# File names are bytes. Reports are JSON, and so UTF-8: other bytes of a name are replaced in them.
 test_names() {
   system banded 20 2 --nrhs 2
   for file in s.h5 s_rhs.h5; do cp $file $'\377'"$file"; done
@@ -235,7 +235,7 @@ test_numbers() {
   code 1
 }
 
-# A disk that is full: the size of files is limited, so writes fail beyond it.
+# A disk that is full, imitated by a limit on the size of files.
 test_disk() {
   system banded 4000 2 --nrhs 16
   echo precious >x.h5
@@ -285,7 +285,7 @@ test_interrupt() {
   done
 }
 
-# A crash of HDF5 on a damaged file, played by a signal: said in plain words, and only while a file is read.
+# A crash of HDF5 on a damaged file, imitated by a signal, gets a message, but only while a file is read.
 test_crash() {
   system dense 2000 --compress 9
   for signal in SEGV BUS ABRT FPE; do
@@ -315,7 +315,7 @@ test_crash() {
   done
 }
 
-# Killed without notice at random times: the old output is intact or the new one whole; a temporary file may stay.
+# Killed by SIGKILL at many moments: the output is the old one, unchanged, or the new one, complete; a temporary file may stay.
 test_kill() {
   system banded 3000 20 --nrhs 64
   echo precious >x.h5
@@ -334,7 +334,7 @@ test_kill() {
   echo "old output intact $olds times, new one whole $news times"
 }
 
-# killed_after SECONDS: counts in olds or news what a solve killed then has left in x.h5, and puts the old output back
+# killed_after SECONDS: kills a solve, counts in olds or news which output it has left in x.h5, and puts the old one back
 killed_after() {
   background sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force
   sleep "$1"

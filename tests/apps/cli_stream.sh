@@ -6,7 +6,7 @@ no_parts() { no_leftovers; no_partials; }
 no_partials() { check; [ -z "$(find . -name '*.part*')" ] || fail "a partial solution is left: $(find . -name '*.part*')"; }
 is_sanitized() { grep -qa __asan_init "$bin/sptrsm-solve"; }
 
-# Streamed or not, the same bits: both orders, all types, panels that do and do not divide the columns, files plain and compressed.
+# X has the same bits with and without a stream: both orders, all types, panels that do and do not divide the columns, plain and compressed files.
 test_stream() {
   while read -r order dtype width panels; do
     system D2N5 20 30 --nrhs 50 --order "$order" --dtype "$dtype"
@@ -83,7 +83,7 @@ END
   no_parts
 }
 
-# Blocks that do not fit the limit are streamed unasked, and memory stays below it.
+# Blocks that do not fit the memory limit are streamed without being asked to, and memory stays below the limit.
 test_stream_memory() {
   system banded 3500 2 --nrhs 4000 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --json whole
@@ -102,17 +102,17 @@ test_stream_memory() {
   no_parts
 }
 
-# checkpoint: the journal notes columns that are done
+# checkpoint: whether the journal notes columns that are done
 checkpoint() { grep -qsa ' done ' x.h5.part.journal; }
 
-# stream_until_done OPTION ...: a stream in the background, as pid, that has made its first checkpoint. No journal may be there before.
+# stream_until_done OPTION ...: starts a stream in the background ($pid) and waits for its first checkpoint; no journal may exist before
 stream_until_done() {
   missing x.h5.part.journal
   background sptrsm-solve --device cpu -v s.h5 s_rhs.h5 -o x.h5 --method serial --verify --threads 1 --stream=2 "$@"
   until_true checkpoint
 }
 
-# killed_stream OPTION ...: leaves the partial solution of a stream that was killed
+# killed_stream OPTION ...: starts a stream and kills it after a checkpoint, so that its partial solution is left
 killed_stream() {
   for _ in $(seq 20); do # on a busy machine it may be through before the signal comes
     stream_until_done "$@"
@@ -124,9 +124,9 @@ killed_stream() {
   exists x.h5.part
 }
 
-# scribble AT: other bytes there in x.h5.part
+# scribble AT: overwrites bytes of x.h5.part from position AT on
 scribble() { printf 'no number at all' | dd of=x.h5.part bs=1 seek="$1" conv=notrunc status=none; }
-# where the first of the columns noted last is in x.h5.part
+# noted: the position in x.h5.part of the first column of the last entry of the journal
 noted() { awk '$2 == "format" { at = $7 } $2 == "done" { first = $4 } END { print at + 8 * first }' x.h5.part.journal; }
 
 test_stream_resume() {
@@ -215,7 +215,7 @@ test_stream_resume() {
   exists x.h5.part
 }
 
-# Files whose names a stream takes are not removed if they are an input, the report or something else; nor does a message go into one.
+# A stream does not overwrite the files beside its output if they are an input, the report or anything else, and no message goes into its output.
 test_stream_files() {
   system banded 300 2 --nrhs 60 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
@@ -249,12 +249,12 @@ test_stream_files() {
   no_parts
 }
 
-# asked PATTERN: asks the program in the background for its status; does a line fit that it has given so far?
+# asked PATTERN: asks the program in the background for its status by SIGUSR1; whether a text line of stderr fits by now
 asked() {
   kill -USR1 $pid 2>/dev/null
   grep -qE "$1" stderr
 }
-# status_of PATTERN: asks the program in the background for its status until a line fits
+# status_of PATTERN: asks the program in the background for its status until a text line of stderr fits
 status_of() { check; until_true asked "$1" || fail "SIGUSR1 gave no line that fits: $1"; }
 
 test_stream_signals() {
@@ -288,7 +288,7 @@ test_stream_signals() {
   code 0
 }
 
-# A disk that is full before the first column, and folders that go away.
+# A disk that is full, before the first column and after some.
 test_stream_disk() {
   system banded 4000 2 --nrhs 64
   echo precious >x.h5
