@@ -55,7 +55,8 @@ Test(tune_bounds, the_first_row_that_holds_and_has_a_time) {
   cr_assert(isnan(tune_loss(rows, ROWS, two, 0)));
 }
 
-/* Times for which the best bound of levels lies between 40 and 90, that of panels between 3 and 5, and those of nrhs are best as they are. */
+/* Times for which the best bound of levels lies between 40 and 90, that of panels between 3 and 5, and those of nrhs are best as they
+ * are. */
 static int make_cases(tune_case *cases) {
   static const double levels[] = {2, 5, 20, 40, 90, 300}, panels[] = {1, 3, 5, 30};
   int count = 0;
