@@ -29,8 +29,6 @@ typedef struct {
   char error[1024]; /* why it is not 0, or why a matrix is no triangle; "" */
 } file_facts;
 
-double triangle_bytes(const sptrsm_sparse *);
-double panel_bytes(const sptrsm_sparse *);
 void facts_text(const file_facts *);
 json_t *facts_json(const file_facts *);
 void methods_text(void);

@@ -59,12 +59,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- facts of one file ---- */
 
-double triangle_bytes(const sptrsm_sparse *T) {
-  return (double)T->ptr[T->n] * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t);
-}
-
-double panel_bytes(const sptrsm_sparse *T) { return (double)T->n * PANEL_COLUMNS * (double)sptrsm_dtype_bytes(T->dtype); }
-
 static void note_error(file_facts *f, sptrsm_status status) {
   f->code = cli_exit_code(status);
   snprintf(f->error, sizeof f->error, "%s", sptrsm_last_error());
