@@ -14,9 +14,9 @@ failures=0 checks=0
 # ---- tools ----
 
 run() { last="$*"; "$@" >stdout 2>stderr; rc=$?; }
-# background COMMAND...: starts a program as $pid, its output in stdout and stderr. Both files are empty before it starts, so text that is
-# found in them later is its own, and the program exists by then: before exec, the subshell is a bash that a signal would end in its own
-# way. With job control, because without it bash lets background programs ignore SIGINT.
+# background COMMAND...: starts a program as $pid, with its output in stdout and stderr. Both files are empty before it starts, so text that is
+# found in them later was written by this program. A signal must not be sent before there is such text: until exec the process is a bash,
+# which would end in another way. Job control is on because without it bash makes background programs ignore SIGINT.
 background() {
   last="$*"
   rm -f stdout stderr
