@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <sptrsm_auto.h>
+#include <sptrsm_inspect.h>
 
 #include "bench/args.h"
 #include "bench/inputs.h"

@@ -1,6 +1,7 @@
 /* own.c -- sptrsm_direct as a solver of compare_factors, also with refinement. */
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_refine.h>
 
 #include "compare/compare.h"
 

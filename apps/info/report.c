@@ -1,4 +1,4 @@
-/* report.c -- sptrsm-info's output, for people and as JSON (fields: sptrsm-info(1)). */
+/* report.c -- the output of sptrsm-info, for people and as JSON (fields: sptrsm-info(1)). */
 #include <string.h>
 
 #include "info/info.h"
@@ -8,12 +8,6 @@ static const char *scaling(sptrsm_scale_op op) { return op == SPTRSM_MULTIPLY ? 
 static const char *upper_kind(sptrsm_u_kind kind) {
   return kind == SPTRSM_U_GIVEN ? "given" : kind == SPTRSM_U_IS_LT ? "transpose of L" : "conjugate transpose of L";
 }
-
-static double triangle_bytes(const sptrsm_sparse *T) {
-  return (double)T->ptr[T->n] * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t);
-}
-
-static double panel_bytes(const sptrsm_sparse *T) { return (double)T->n * PANEL_COLUMNS * (double)sptrsm_dtype_bytes(T->dtype); }
 
 /* ---- for people ---- */
 

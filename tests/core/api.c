@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sptrsm.h>
+#include <sptrsm_inspect.h>
 
 /* L = [2 . . . .; . 4 . . .; 1 . 8 . .; . 3 . 2 .; . . 5 -1 4]: levels {0,1}, {2,3}, {4} */
 enum { N = 5, NNZ = 9 };

@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_inspect.h>
+#include <sptrsm_reach.h>
+#include <sptrsm_refine.h>
 
 #include "support/factor_set.h"
 

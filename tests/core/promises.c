@@ -8,6 +8,7 @@
 #include "core/refine/refine_case.h"
 
 #include <sptrsm_io.h>
+#include <sptrsm_refine.h>
 
 TestSuite(promises, .init = open_context, .fini = close_context);
 

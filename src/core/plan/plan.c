@@ -1,4 +1,6 @@
 /* plan.c -- options to a method, its view and its analysis. */
+#include "core/base/dtype.h"
+#include "core/base/sized.h"
 #include "core/plan/plan.h"
 
 #include <stdio.h>
@@ -24,13 +26,14 @@ double spti_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void sptrsm_options_init(sptrsm_options *options) {
-  if (options) *options = (sptrsm_options){.size = sizeof *options};
+void sptrsm_options_init_sized(sptrsm_options *options, size_t size) {
+  spti_sized_init(options, size, &(sptrsm_options){0}, sizeof *options);
 }
 
-sptrsm_status spti_options_check(const sptrsm_options *o) {
-  if (o->size != sizeof *o)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "options: call sptrsm_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
+sptrsm_status spti_options_read(sptrsm_options *o, const sptrsm_options *in) {
+  sptrsm_options_init(o);
+  if (!in) return SPTRSM_OK;
+  SPTI_TRY(spti_sized_read(o, sizeof *o, in, SPTI_SIZE_UP_TO(sptrsm_options, precision), "sptrsm_options"));
   if (o->op != SPTRSM_N && o->op != SPTRSM_T && o->op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "options: unknown op %d", (int)o->op);
   if (o->select < SPTRSM_SELECT_ADAPTIVE || o->select > SPTRSM_SELECT_COLUMN)
@@ -234,14 +237,11 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
 
 /* A plan without a method, for sptrsm_plan_destroy. */
 static sptrsm_status begin(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
-  sptrsm_options defaults;
-  sptrsm_options_init(&defaults);
-  if (!options) options = &defaults;
-  SPTI_TRY(spti_options_check(options));
+  sptrsm_options taken;
+  SPTI_TRY(spti_options_read(&taken, options));
   sptrsm_plan *plan;
   SPTI_TRY(spti_host_alloc(&plan, 1, sizeof *plan, "plan"));
-  *plan =
-      (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = *options, .levels = -1, .team = 1};
+  *plan = (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = taken, .levels = -1, .team = 1};
   atomic_init(&plan->references, 1);
   spti_matrix_retain(plan->matrix);
   *out = plan;
@@ -316,10 +316,9 @@ sptrsm_status spti_plan_refresh(sptrsm_plan *plan) {
 
 sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *plan) {
   if (!out || !plan) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_info: out or plan is NULL");
-  if (out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_info: set out->size to sizeof(sptrsm_info)");
+  SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_info, flops_per_rhs), sizeof *out, "sptrsm_plan_info", "sptrsm_info"));
   const spti_view *v = &plan->view;
   int64_t diagonals = v->head || v->tail ? v->n : 0;
-  bool complex = v->dtype == SPTRSM_C64 || v->dtype == SPTRSM_C128;
   sptrsm_info info = {.size = sizeof info,
                       .method = plan->method->name,
                       .place = plan->method->place,
@@ -331,9 +330,9 @@ sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *plan) {
                       .nnz = v->nnz,
                       .analysis_seconds = plan->analysis_seconds,
                       .view_seconds = plan->view_seconds};
-  info.flops_per_rhs = (2.0 * (double)(v->nnz - diagonals) + (v->unit ? 0 : v->n)) * (complex ? 4 : 1);
+  info.flops_per_rhs = (2.0 * (double)(v->nnz - diagonals) + (v->unit ? 0 : v->n)) * (spti_is_complex(v->dtype) ? 4 : 1);
   snprintf(info.reason, sizeof info.reason, "%s", plan->reason);
   if (plan->method->describe) plan->method->describe(plan, &info);
-  *out = info;
+  spti_sized_write(out, &info, sizeof info);
   return SPTRSM_OK;
 }

@@ -32,7 +32,8 @@ struct sptrsm_plan {
   sptrsm_plan *next;     /* plans of one matrix */
 };
 
-sptrsm_status spti_options_check(const sptrsm_options *);
+/* out = the caller's options, checked, or the defaults for NULL. */
+sptrsm_status spti_options_read(sptrsm_options *out, const sptrsm_options *in);
 
 /* sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);

@@ -1,5 +1,6 @@
 /* choose.c -- the table behind `auto`: the first row all of whose bounds hold. Each row carries its reason; docs/benchmarks.md has the
  * figures. */
+#include "core/base/sized.h"
 #include "core/select/choose.h"
 
 #include <math.h>
@@ -251,16 +252,16 @@ const char *sptrsm_auto_feature(int index) { return index >= 0 && index < FEATUR
 int sptrsm_auto_row_count(void) { return ROWS; }
 
 sptrsm_status sptrsm_auto_row_at(sptrsm_auto_row *out, int index, const char *device) {
-  if (!out || out->size != sizeof *out)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_auto_row_at: set out->size to sizeof(sptrsm_auto_row)");
+  SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_auto_row, most), sizeof *out, "sptrsm_auto_row_at", "sptrsm_auto_row"));
   if (index < 0 || index >= ROWS) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_auto_row_at: index %d is not in 0..%d", index, ROWS - 1);
   const row *r = &table[index];
-  *out = (sptrsm_auto_row){
-      .size = sizeof *out, .name = r->name, .method = r->method, .reason = r->reason, .place = r->place, .deterministic = r->deterministic};
+  sptrsm_auto_row found = {
+      .name = r->name, .method = r->method, .reason = r->reason, .place = r->place, .deterministic = r->deterministic};
   for (int f = 0; f < FEATURES; f++) {
     const bounds b = bounds_of(r, f, device);
-    out->least[f] = b.least;
-    out->most[f] = b.most;
+    found.least[f] = b.least;
+    found.most[f] = b.most;
   }
+  spti_sized_write(out, &found, sizeof found);
   return SPTRSM_OK;
 }
