@@ -238,7 +238,7 @@ static int solve_once(solver *v, problem_set *p, double *ms) {
 }
 
 /* Computes the largest error against X_true, and the residual. MKL does a part of a solve, which has no X. */
-static int judge(solver *v, problem_set *p) {
+static int compute_errors(solver *v, problem_set *p) {
   int64_t count = (int64_t)p->A->n * p->nrhs;
   v->error = v->residual = NAN;
   if (v->kind == MKL) return CLI_OK;
@@ -282,7 +282,7 @@ static int repeat(solver *list, int count, problem_set *p) {
   for (int r = 0; r <= p->s->reps; r++)
     for (int v = 0; v < count && code == CLI_OK; v++) {
       code = solve_once(&list[v], p, &list[v].ms[r]);
-      if (code == CLI_OK && r == 0) code = judge(&list[v], p);
+      if (code == CLI_OK && r == 0) code = compute_errors(&list[v], p);
     }
   return code;
 }

@@ -53,7 +53,7 @@ cholmod_sparse factor_cholmod_view(const factor_matrix *A) {
                           .packed = 1};
 }
 
-static int judge(factor_set *out, const cholmod_common *c, const cholmod_factor *f, const factor_matrix *A, bool ldl) {
+static int check_status(factor_set *out, const cholmod_common *c, const cholmod_factor *f, const factor_matrix *A, bool ldl) {
   if (c->status == CHOLMOD_OUT_OF_MEMORY || c->status == CHOLMOD_TOO_LARGE) return factor_no_memory("CHOLMOD");
   if (c->status == CHOLMOD_NOT_POSDEF || (f && f->minor < f->n)) {
     int64_t step = (int64_t)f->minor;
@@ -104,15 +104,15 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   double start = cli_now();
   cholmod_factor *f = cholmod_l_analyze(&a, &c);
   out->analysis_seconds = cli_now() - start;
-  int code = f ? CLI_OK : judge(out, &c, f, A, r->ldl);
+  int code = f ? CLI_OK : check_status(out, &c, f, A, r->ldl);
   if (code == CLI_OK) {
     out->ordering = ordering_used(&c);
     start = cli_now();
     cholmod_l_factorize(&a, f, &c);
     out->numeric_seconds = cli_now() - start;
-    code = judge(out, &c, f, A, r->ldl);
+    code = check_status(out, &c, f, A, r->ldl);
   }
-  if (code == CLI_OK && !cholmod_l_change_factor((int)f->xtype, !r->ldl, 0, 1, 1, f, &c)) code = judge(out, &c, NULL, A, r->ldl);
+  if (code == CLI_OK && !cholmod_l_change_factor((int)f->xtype, !r->ldl, 0, 1, 1, f, &c)) code = check_status(out, &c, NULL, A, r->ldl);
   if (code == CLI_OK) code = take(out, A, f, r);
   cholmod_l_free_factor(&f, &c);
   cholmod_l_finish(&c);

@@ -29,7 +29,7 @@ static const char *ordering_used(const klu_l_common *c) {
   return names[c->ordering];
 }
 
-static int judge(factor_set *out, const klu_l_common *c, const factor_matrix *A) {
+static int check_status(factor_set *out, const klu_l_common *c, const factor_matrix *A) {
   if (c->status == KLU_OK) return CLI_OK;
   if (c->status == KLU_SINGULAR) return factor_singular(out, c->singular_col, c->numerical_rank, "no pivot: the matrix is singular");
   if (c->status == KLU_OUT_OF_MEMORY || c->status == KLU_TOO_LARGE) return factor_no_memory("KLU");
@@ -109,13 +109,13 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   double start = cli_now();
   klu_l_symbolic *s = klu_l_analyze(A->n, A->ptr, A->idx, &c);
   out->analysis_seconds = cli_now() - start;
-  int code = judge(out, &c, A);
+  int code = check_status(out, &c, A);
   if (code == CLI_OK) {
     start = cli_now();
     f = A->is_complex ? klu_zl_factor(A->ptr, A->idx, A->val, s, &c) : klu_l_factor(A->ptr, A->idx, A->val, s, &c);
     out->numeric_seconds = cli_now() - start;
     out->ordering = ordering_used(&c);
-    code = judge(out, &c, A);
+    code = check_status(out, &c, A);
   }
   if (code == CLI_OK && !(parts_allocate(&p, A, f) && parts_get(&p, A, s, f, &c))) code = factor_no_memory("the factors");
   if (code == CLI_OK) code = take(out, A, &p, r);

@@ -210,7 +210,7 @@ static int factorise(factor_set *set, factor_report *report, const settings *s, 
 static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26; /* backward errors: unit roundoff, warning, error */
 
 /* Warns where the test solve is inaccurate; CLI_ABOVE where its backward error makes the factors useless. */
-static int judge(const factor_verdict *v) {
+static int rate_accuracy(const factor_verdict *v) {
   if (!v->done) return CLI_OK;
   if (!isfinite(v->backward)) {
     cli_warning("a test solve overflows: numbers of this size need scaling before the factorisation");
@@ -309,7 +309,7 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = work(&set, &r, &s, file, &A);
   r.total_seconds = cli_now() - start;
   if (code != CLI_OK) report_failure(&s, code);
-  if (code == CLI_OK) r.exit_code = judge(&r.check);
+  if (code == CLI_OK) r.exit_code = rate_accuracy(&r.check);
   if (code == CLI_OK) code = report(&s, &r, &A, &set);
   if (code == CLI_OK) code = r.exit_code;
   factor_set_free(&set);

@@ -118,7 +118,7 @@ static int take(factor_set *out, const factor_matrix *A, parts *p, const factor_
   return out->perm_row && out->perm_col ? CLI_OK : factor_no_memory("the permutations");
 }
 
-static int judge(int64_t status, const factor_matrix *A) {
+static int check_status(int64_t status, const factor_matrix *A) {
   if (status == UMFPACK_OK || status == UMFPACK_WARNING_singular_matrix) return CLI_OK;
   if (status == UMFPACK_ERROR_out_of_memory) return factor_no_memory("UMFPACK");
   cli_error("%s: UMFPACK failed with status %lld", A->where, (long long)status);
@@ -132,13 +132,13 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   factor_umfpack_set_up(control, r);
   void *symbolic = analyse(A, control, info, &status), *numeric = NULL;
   out->analysis_seconds = cli_now() - start;
-  int code = judge(status, A);
+  int code = check_status(status, A);
   if (code == CLI_OK) {
     start = cli_now();
     numeric = eliminate(A, symbolic, control, info, &status);
     out->numeric_seconds = cli_now() - start;
     out->ordering = ordering_used(info);
-    code = judge(status, A);
+    code = check_status(status, A);
   }
   if (code == CLI_OK) code = parts_get(&p, A, numeric);
   if (code == CLI_OK) code = status == UMFPACK_WARNING_singular_matrix ? name_singular(out, &p, A) : take(out, A, &p, r);

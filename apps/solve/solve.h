@@ -7,7 +7,7 @@
 #include "common/row_list.h"
 #include "solve/refine.h"
 
-enum { NAMED_COLUMNS = 10 }; /* of the columns that are not finite, so many are listed by number */
+enum { NAMED_COLUMNS = 10 }; /* the most columns with NaN or infinity that are listed by number */
 
 typedef struct {
   problem_request problem;
