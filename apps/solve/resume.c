@@ -28,7 +28,7 @@ static uint64_t mix(uint64_t h, const void *data, size_t bytes) {
 
 static uint64_t mix_number(uint64_t h, int64_t number) { return mix(h, &number, sizeof number); }
 
-/* The arrays of a compressed matrix ; lines: its rows (CSR) or columns (CSC). */
+/* The arrays of a compressed matrix; lines: its rows (CSR) or columns (CSC). */
 static uint64_t mix_lines(uint64_t h, int64_t lines, sptrsm_dtype dtype, const int64_t *ptr, const int32_t *idx, const void *val) {
   h = mix_number(mix_number(h, lines), (int64_t)dtype);
   if (ptr == NULL) return h;
