@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tune/tune.h"
-
 static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,64 --nrhs 1,32\n"
                            "sptrsm-bench triangles/ --methods all --json out.json --budget-s 600\n"
                            "\n"
@@ -36,7 +34,7 @@ static const char *const tables[] = {"solve", "levels", "preprocess", "memory", 
 
 /* ---- lists ---- */
 
-/* A list is separated by commas; those inside a :variant stay, as key=value follows them. */
+/* Turns the commas that separate methods into semicolons. A comma inside of a :variant is followed by key=value and stays. */
 static void mark_separators(char *text) {
   for (char *c = text; *c; c++) {
     if (*c != ',') continue;
@@ -45,7 +43,7 @@ static void mark_separators(char *text) {
   }
 }
 
-/* What follows the slash of an entry: /rhs, /column or /p=P,q=Q, also one of p and q alone. */
+/* Reads the text behind the slash of an entry: rhs, column or p=P,q=Q, of which one may be missing. */
 static bool parse_selection(sptrsm_options *o, const char *text) {
   int used = 0;
   if (strcmp(text, "rhs") == 0) return o->select = SPTRSM_SELECT_RHS, true;
@@ -86,7 +84,7 @@ static void parse_nrhs(bench_args *a, char *text) {
   if (a->nrhs_count == 0) cli_usage("--nrhs: no number in '%s'", text);
 }
 
-/* Indices into names, each once. */
+/* Fills chosen with indices into names, each at most once; returns their number. */
 static int parse_choices(const char *option, char *text, const char *const names[], int count, int *chosen) {
   int found = 0;
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
@@ -192,7 +190,6 @@ void bench_args_read(bench_args *a, int argc, char **argv) {
   if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
   if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune says what is measured; leave --methods and --params out");
   if (a->csv && strcmp(a->csv, "-") == 0) cli_usage("--csv needs a file; only --json takes -");
-  if (a->tune) bench_tune_methods(a);
 }
 
 /* ---- methods ---- */
@@ -218,7 +215,7 @@ static void expand_all(bench_args *a, sptrsm_place place) {
   }
 }
 
-/* "METHOD:V+V": METHOD:V for each. The strings live as long as the program. */
+/* "METHOD:V+W" adds METHOD:V and METHOD:W. Their strings are never freed. */
 static int add_variants(bench_args *a, const char *params) {
   int name = (int)strcspn(params, ":");
   char *variants = strdup(params + name + 1), *rest = variants;
@@ -233,7 +230,7 @@ static int add_variants(bench_args *a, const char *params) {
 }
 
 int bench_args_settle(bench_args *a, sptrsm_place place) {
-  if (a->table == TABLE_LEVELS) { /* nothing is measured: a line per triangle and operation */
+  if (a->table == TABLE_LEVELS) { /* nothing is measured: a row of the table for each triangle and operation */
     a->methods[0] = "none";
     a->method_count = a->nrhs_count = a->dtype_count = 1;
     return CLI_OK;

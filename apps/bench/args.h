@@ -2,7 +2,8 @@
 #ifndef APPS_BENCH_ARGS_H
 #define APPS_BENCH_ARGS_H
 
-#include "bench/bench.h"
+#include <stdbool.h>
+
 #include "common/grid.h"
 
 enum { BENCH_LIST = 32, BENCH_METHODS = 256 };
@@ -25,22 +26,22 @@ typedef struct {
   sptrsm_op ops[3];
   int op_count;
   int reps, threads;
-  double budget_s, limit_s; /* of the whole run, of a measurement */
+  double budget_s, limit_s; /* seconds for the whole run (0: no limit) and for one measurement */
   bench_table_kind table;
   const char *json, *csv, *tune_out;
-  grid_choice grid; /* of all inputs; else what each says of itself */
+  grid_choice grid; /* of all inputs; without it, the grid of each input */
   bench_tune_kind tune;
   bool host, force, nrhs_given;
 } bench_args;
 
 /* Defaults, then the command line; exits with CLI_USAGE where it is wrong. */
 void bench_args_read(bench_args *, int argc, char **argv);
-/* Where work happens decides which methods there are: fills in the default methods or `all`, the variants of --params or the grid of
- * --tune, and moves the baseline (cusparse) to the front. Returns an exit code. */
+/* Completes the list of methods, which depends on the place: the default methods or `all`, and the variants of --params. The baseline,
+ * cusparse, moves to the front. Returns an exit code. */
 int bench_args_settle(bench_args *, sptrsm_place);
-/* Options of a solver from an entry of methods; name has room for the method's name and variant. */
+/* Options for the library from an entry of `methods`; name: room for the method's name and variant, which the options refer to. */
 void bench_method_options(sptrsm_options *, char *name, size_t size, const char *spec);
-/* Called directly. */
+/* Whether an entry is a library that is called directly. */
 bool bench_is_cusparse(const char *spec, sptrsm_place);
 bool bench_is_cublas(const char *spec, sptrsm_place);
 

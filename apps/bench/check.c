@@ -32,7 +32,7 @@ static int64_t stored_diagonals(const sptrsm_sparse *T) {
   return found;
 }
 
-/* A multiply-add for each entry beside the diagonal, a division for each on it but in unit triangles. */
+/* A multiply-add for each entry off the diagonal, and a division for each row, but not in unit triangles. */
 double bench_flops(const bench_case *c) {
   const sptrsm_sparse *T = c->T;
   const double beside = (double)(T->ptr[T->n] - stored_diagonals(T)), divisions = T->diag == SPTRSM_UNIT ? 0 : T->n;
@@ -46,7 +46,7 @@ static bool all_finite(const void *X, int64_t count, bool is_wide) {
   return bad == 0;
 }
 
-/* Columns last, last - step, ... of a block, packed in column-major order. */
+/* Packs columns nrhs-1, nrhs-1-step, ... of a block in column-major order. */
 static void pack(char *to, const char *from, const bench_case *c, sptrsm_layout layout, int columns, int64_t step) {
   const size_t each = sptrsm_dtype_bytes(c->T->dtype);
   const int64_t n = c->T->n;
@@ -99,28 +99,4 @@ sptrsm_status bench_g1(double *g1, const bench_case *c, const void *B, const voi
   free(some_B);
   free(some_X);
   return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory to check %d columns on the host", columns);
-}
-
-/* ---- two solutions ---- */
-
-static void compare_float(bench_difference *d, const float *x, const float *y, int64_t count) {
-  for (int64_t e = 0; e < count; e++) {
-    d->finite = d->finite && isfinite(x[e]);
-    d->difference = nan_max(d->difference, fabs((double)x[e] - (double)y[e]));
-    d->size = nan_max(d->size, fabs((double)y[e]));
-  }
-}
-
-static void compare_double(bench_difference *d, const double *x, const double *y, int64_t count) {
-  for (int64_t e = 0; e < count; e++) {
-    d->finite = d->finite && isfinite(x[e]);
-    d->difference = nan_max(d->difference, fabs(x[e] - y[e]));
-    d->size = nan_max(d->size, fabs(y[e]));
-  }
-}
-
-void bench_compare_host(bench_difference *d, const void *x, const void *y, int64_t count, size_t bytes) {
-  *d = (bench_difference){.same = memcmp(x, y, (size_t)count * bytes) == 0, .finite = true};
-  if (bytes == sizeof(float)) compare_float(d, x, y, count);
-  else compare_double(d, x, y, count);
 }

@@ -14,7 +14,7 @@ static void note(bench_inputs *s, int code) {
   if (code > s->worst) s->worst = code;
 }
 
-/* Takes both strings over. where: FILE, FILE:/path or gen:... */
+/* Appends an input and owns both strings from now on. where: FILE, FILE:/path or gen:... NULL: no memory. */
 static bench_input *add(bench_inputs *s, char *where, char *file, const char *group) {
   bench_input *bigger = s->list;
   if (s->count == s->room) bigger = realloc(s->list, (size_t)(2 * s->room + 8) * sizeof *bigger);
@@ -34,7 +34,7 @@ static bench_input *add(bench_inputs *s, char *where, char *file, const char *gr
   return in;
 }
 
-/* ---- made ones: gen:KIND:A,B,C[:row=8,uplo=upper,...] ---- */
+/* ---- generated triangles: gen:KIND:A,B,C[:row=8,uplo=upper,...] ---- */
 
 static void parse_settings(triangle_spec *spec, char *text) {
   for (char *rest = text, *part; (part = strsep(&rest, ","));) {
@@ -114,7 +114,7 @@ static int is_h5(const struct dirent *entry) {
   return length > 3 && strcmp(entry->d_name + length - 3, ".h5") == 0;
 }
 
-/* Files without a triangle, such as right-hand sides, are passed over. */
+/* Files without a triangle, such as right-hand sides, are skipped. Returns the number of triangles, or -1. */
 static int add_folder(bench_inputs *s, const char *folder) {
   struct dirent **names;
   int count = scandir(folder, &names, is_h5, alphasort), triangles = 0;
@@ -161,7 +161,7 @@ void bench_inputs_free(bench_inputs *s) {
   free(s->list);
 }
 
-/* ---- one of them ---- */
+/* ---- one triangle ---- */
 
 sptrsm_status bench_triangle_load(bench_triangle *t, const bench_input *in, sptrsm_dtype dtype) {
   *t = (bench_triangle){0};

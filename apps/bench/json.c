@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/table.h"
+#include "bench/means.h"
 
 /* ---- one measurement ---- */
 
@@ -28,7 +28,7 @@ static void add_features(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "matrix_bytes", whole(none * (double)f->matrix_bytes));
 }
 
-/* Numbers of a measurement that was made; null otherwise. A wrong solution has no time, but its errors are told. */
+/* The figures of a measurement, null where it was not made. A wrong solution has errors, but no times. */
 static void add_figures(json_t *o, const bench_session *s, int index) {
   static const char *const limits[LIMITS] = {"bandwidth", "hops", "flops"};
   const bench_result *r = &s->results[index];
@@ -106,16 +106,18 @@ static void add_mean(json_t *list, const bench_session *s, int method, int dtype
                                         m.mean, "least", m.least, "most", m.most));
 }
 
-static json_t *means_of(const bench_session *s) {
+static void add_means(json_t *list, const bench_session *s, int method) {
   const bench_args *a = &s->args;
+  for (int d = 0; d < a->dtype_count; d++)
+    for (int o = 0; o < a->op_count; o++)
+      for (int r = 0; r < a->nrhs_count; r++) add_mean(list, s, method, d, o, r);
+  add_mean(list, s, method, BENCH_ANY, BENCH_ANY, BENCH_ANY);
+}
+
+static json_t *means_of(const bench_session *s) {
   json_t *list = json_array();
-  for (int m = BENCH_BEST; m < a->method_count; m++) {
-    if (m == 0) continue;
-    for (int d = 0; d < a->dtype_count; d++)
-      for (int o = 0; o < a->op_count; o++)
-        for (int r = 0; r < a->nrhs_count; r++) add_mean(list, s, m, d, o, r);
-    add_mean(list, s, m, BENCH_ANY, BENCH_ANY, BENCH_ANY);
-  }
+  add_means(list, s, BENCH_BEST);
+  for (int m = 1; m < s->args.method_count; m++) add_means(list, s, m);
   return list;
 }
 
@@ -128,7 +130,7 @@ json_t *bench_json(const bench_session *s) {
                    chosen.cases, "within_10", chosen.within_10, "within_25", chosen.within_25);
 }
 
-/* ---- CSV: the same keys in the same order, a line per measurement ---- */
+/* ---- CSV: the same keys in the same order, a text line for each measurement ---- */
 
 static void put_csv(FILE *f, const char *text) {
   const bool is_plain = text[strcspn(text, ",\"\n\r")] == '\0';

@@ -2,7 +2,7 @@
 #ifndef APPS_BENCH_JSON_H
 #define APPS_BENCH_JSON_H
 
-#include "bench/run.h"
+#include "bench/session.h"
 
 json_t *bench_json(const bench_session *);                    /* NULL: no memory */
 int bench_csv_write(const bench_session *, const char *path); /* exit code */

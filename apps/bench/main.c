@@ -1,4 +1,5 @@
-/* main.c -- sptrsm-bench: solve and analysis times of methods on real triangles, beside cuSPARSE in the same run. */
+/* main.c -- sptrsm-bench: times of solves and analyses by every method, beside cuSPARSE in the same run. The only file that knows tuning.
+ * */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +8,10 @@
 #include "bench/table.h"
 #include "bench/tune/tune.h"
 
-/* Before hours of measuring: can the reports be written, and are they none of the inputs? */
+/* Checks, before hours of measuring, that the reports can be written and are none of the inputs. */
 static int check_outputs(const bench_session *s) {
   const bench_args *a = &s->args;
-  const int count = s->inputs.count + a->name_count; /* a name that could not be listed is an input too */
+  const int count = s->inputs.count + a->name_count; /* names that could not be listed are inputs, too */
   const char **read = calloc((size_t)count + 1, sizeof *read);
   int code = read ? CLI_OK : cli_no_memory("the list of files");
   for (int i = 0; read && i < count; i++) read[i] = i < a->name_count ? a->names[i] : s->inputs.list[i - a->name_count].file;
@@ -31,7 +32,7 @@ static int report(bench_session *s) {
   return code == CLI_OK ? cli_flush() : code;
 }
 
-/* Before hours of measuring: are there enough triangles to tune by? */
+/* Checks, before hours of measuring, that there are enough triangles for tuning. */
 static int check_tuning(const bench_session *s) {
   if (s->args.tune != TUNE_AUTO || s->inputs.count >= BENCH_TUNE_TRIANGLES) return CLI_OK;
   cli_error("--tune=auto needs %d triangles or more; this is %d", BENCH_TUNE_TRIANGLES, s->inputs.count);
@@ -41,6 +42,7 @@ static int check_tuning(const bench_session *s) {
 int main(int argc, char **argv) {
   bench_session s = {0};
   bench_args_read(&s.args, argc, argv);
+  if (s.args.tune) bench_tune_methods(&s.args);
   s.table = s.args.json && strcmp(s.args.json, "-") == 0 ? stderr : stdout;
   bench_inputs_find(&s.inputs, s.args.names, s.args.name_count);
   s.worst = s.inputs.worst;

@@ -1,4 +1,4 @@
-/* measure.c -- one method, timed: analysis twice, then solves with X poisoned before each and checked after each. */
+/* measure.c -- times one method: two analyses, then solves with X full of NaN before each and checked after each. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ void bench_blocks_free(bench_blocks *b) {
   bench_timer_destroy(b->timer);
 }
 
-/* ---- is the solution right? ---- */
+/* ---- checking a solution ---- */
 
-/* Two solutions that differ by more than this over the largest entry are both checked in full. */
+/* A solution that differs from the first one by more than this, over its largest entry, is checked in full. */
 static double tolerance(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? 1e-4 : 1e-10; }
 
 static sptrsm_status check_in_full(bench_result *out, const bench_blocks *b, sptrsm_layout layout, int r) {
@@ -43,8 +43,9 @@ static sptrsm_status check_in_full(bench_result *out, const bench_blocks *b, spt
   return SPTRSM_OK;
 }
 
-/* The first solution is checked in full and kept. Later ones are compared with it where they are: equal bits are as right as the
- * first; other bits are wrong from a method that promises the same, and else are checked in full if they are far off. */
+/* The first solution is checked in full and kept. Later ones are compared with it in the memory where they are: with equal bits they are
+ * as right as the first; other bits are wrong for a deterministic method, and for other methods they are checked in full if they are far
+ * off. */
 static sptrsm_status check(bench_result *out, bench_blocks *b, sptrsm_layout layout, int r) {
   const bench_case *c = b->c;
   const bool is_first = r == 0, is_complex = c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128;
@@ -124,7 +125,7 @@ static sptrsm_status read_parameters(const measurement *s, bench_result *out) {
   return status;
 }
 
-/* Everything between a matrix and the first solve, but the view, which is reported beside it. */
+/* Times plan and workspace, without the conversion of the format (view_ms). */
 static sptrsm_status analyse(measurement *s, const sptrsm_options *options, double *ms, bench_result *out) {
   bench_timer_start(s->blocks.timer);
   sptrsm_status status = sptrsm_plan_create(&s->plan, s->matrix, options);

@@ -1,7 +1,7 @@
-/* run.c -- the parent: starts workers, watches their time, and starts another one behind a measurement that hangs or crashes.
+/* run.c -- the parent process: starts a worker, watches its time, and starts another one after a measurement that hangs or crashes.
  *
- * The parent opens no device and starts no threads, so that each fork begins clean. One worker does the whole run unless it fails:
- * opening a device takes longer than many measurements.
+ * The parent opens no device and starts no threads, so that every fork is a fresh process. One worker does the whole run unless it fails,
+ * because opening a device takes longer than many measurements.
  */
 #include "bench/run.h"
 
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bench/table.h"
+#include "bench/worker.h"
 
 static const double start_limit_s = 120; /* to open a device and measure its limits */
 
@@ -26,81 +27,18 @@ typedef struct {
   pid_t pid;
   int pipe_end;
   phase phase;
-  int first;         /* that the worker is to make */
-  int next;          /* first measurement that has no result */
+  int first;         /* measurement that the worker begins with */
+  int next;          /* first measurement without a result, or the one that is being made */
   double deadline;   /* of the phase */
   double budget_end; /* of the run */
   bool timed_out;
-  bool is_ready; /* some worker has told of the machine */
+  bool is_ready; /* a worker has reported the machine */
   cli_progress progress;
 } watch;
 
-/* ---- what is known of a measurement ---- */
-
-static int load_of(const bench_session *s, int index) { return index / bench_per_load(&s->args); }
-const bench_features *bench_features_of(const bench_session *s, int index) { return &s->features[load_of(s, index)]; }
-const sptrsm_level_stats *bench_levels_of(const bench_session *s, int index) {
-  return &bench_features_of(s, index)->levels[s->args.ops[bench_id_of(&s->args, index).op]];
-}
-int bench_sibling(const bench_session *s, int index, int method) { return index - index % s->args.method_count + method; }
-
-/* A wrong solution has no time. */
-bool bench_is_ok(const bench_session *s, int index) { return strcmp(s->results[index].status, "ok") == 0; }
-
-static double ratio(const bench_session *s, int above, int below) {
-  return bench_is_ok(s, above) && bench_is_ok(s, below) ? s->results[above].solve_ms / s->results[below].solve_ms : NAN;
-}
-
-double bench_ratio_baseline(const bench_session *s, int index) { return ratio(s, bench_sibling(s, index, 0), index); }
-
-double bench_ratio_cusparse(const bench_session *s, int index) {
-  return bench_is_cusparse(s->args.methods[0], s->machine.place) ? bench_ratio_baseline(s, index) : NAN;
-}
-
-double bench_chain(const bench_session *s, int index) {
-  static const char name[] = "levels_a_hop";
-  const double levels = bench_levels_of(s, index)->levels;
-  int f = 0;
-  while (f < SPTRSM_AUTO_FEATURES && strcmp(sptrsm_auto_feature(f), name) != 0) f++;
-  if (f == SPTRSM_AUTO_FEATURES) return levels;
-  const double rows_a_step = bench_features_of(s, index)->known[s->args.ops[bench_id_of(&s->args, index).op]][f];
-  return rows_a_step > 1 ? levels / rows_a_step : levels;
-}
-
-/* On the host a thread may go down the levels alone, without a hop, and its arithmetic is not measured. */
-double bench_limit_ms(const bench_session *s, int index, bench_limit which) {
-  const bench_id id = bench_id_of(&s->args, index);
-  const bench_limits *l = &s->machine.limits;
-  const bench_features *f = bench_features_of(s, index);
-  const sptrsm_dtype dtype = s->args.dtypes[id.dtype];
-  const double rate = l->flops_per_s[dtype == SPTRSM_F32 || dtype == SPTRSM_C64];
-  const double block = (double)f->n * (double)s->args.nrhs[id.nrhs] * (double)sptrsm_dtype_bytes(dtype);
-  switch (which) {
-  case LIMIT_BANDWIDTH: return 1e3 * ((double)f->matrix_bytes + 2 * block) / l->copy_bytes_per_s;
-  case LIMIT_HOPS: return s->machine.place == SPTRSM_CUDA && l->hop_s > 0 ? 1e3 * bench_chain(s, index) * l->hop_s : 0;
-  case LIMIT_FLOPS: return rate > 0 ? 1e3 * s->results[index].flops / rate : 0;
-  case LIMITS: break;
-  }
-  return 0;
-}
-
-bench_limit bench_limit_of(const bench_session *s, int index) {
-  bench_limit longest = LIMIT_BANDWIDTH;
-  for (bench_limit l = LIMIT_HOPS; l < LIMITS; l++)
-    if (bench_limit_ms(s, index, l) > bench_limit_ms(s, index, longest)) longest = l;
-  return longest;
-}
-
-static double share_of(const bench_session *s, int index, bench_limit which) {
-  return bench_is_ok(s, index) ? bench_limit_ms(s, index, which) / s->results[index].solve_ms : NAN;
-}
-
-double bench_limit_share(const bench_session *s, int index) { return share_of(s, index, bench_limit_of(s, index)); }
-double bench_copy_share(const bench_session *s, int index) { return share_of(s, index, LIMIT_BANDWIDTH); }
-
 /* ---- results ---- */
 
-/* A crash hides a wrong solution, and that no success. */
+/* The exit code of the run is the highest one of its measurements. */
 static void note_code(bench_session *s, int code) {
   if (code > s->worst) s->worst = code;
 }
@@ -121,7 +59,7 @@ static void finish_as(watch *w, int index, int code, const char *status) {
   finish(w, index, &r);
 }
 
-/* All measurements of the triangle that holds `index`. */
+/* Gives up all remaining measurements of the triangle that measurement `index` belongs to. */
 static void refuse(watch *w, int index, int code, const char *text) {
   const int per_load = bench_per_load(&w->s->args);
   char status[320];
@@ -159,17 +97,30 @@ static bool settle(watch *w, const bench_machine *machine) {
   return true;
 }
 
+/* For SIGUSR1. */
+static void note_measurement(const watch *w, int index) {
+  const bench_args *a = &w->s->args;
+  const bench_id id = bench_id_of(a, index);
+  char text[200];
+  snprintf(text, sizeof text, "measuring %s, %s, %lld right-hand sides", w->s->inputs.list[id.input].shown, a->methods[id.method],
+           (long long)a->nrhs[id.nrhs]);
+  cli_status_phase(text);
+}
+
 static void note_triangle(watch *w, int index) {
   const bench_args *a = &w->s->args;
   const bench_id id = bench_id_of(a, index);
+  char text[200];
+  snprintf(text, sizeof text, "reading %s", w->s->inputs.list[id.input].shown);
+  cli_status_phase(text);
   if (isatty(STDERR_FILENO) || a->table == TABLE_LEVELS) return;
   cli_note("triangle %d of %d: %s, %s", id.input + 1, w->s->inputs.count, w->s->inputs.list[id.input].shown,
            cli_dtypes[a->dtypes[id.dtype]]);
 }
 
-/* A worker that follows a failed one reads the triangle again. */
+/* A worker that follows a failed one reads the triangle a second time: it is printed once. */
 static void keep_features(watch *w, int index, const bench_features *f) {
-  bench_features *kept = &w->s->features[load_of(w->s, index)];
+  bench_features *kept = &w->s->features[bench_load_of(&w->s->args, index)];
   const bool is_new = kept->n < 0;
   *kept = *f;
   w->phase = IDLE;
@@ -177,7 +128,7 @@ static void keep_features(watch *w, int index, const bench_features *f) {
   if (is_new) bench_table_triangle(w->s, index);
 }
 
-/* False: the run is over. */
+/* Handles a message of the worker. False: the run is over. */
 static bool hear(watch *w, const bench_message *m) {
   w->deadline = INFINITY; /* reading a file may take long, but does not hang */
   switch (m->what) {
@@ -192,6 +143,7 @@ static bool hear(watch *w, const bench_message *m) {
   case SAY_BEGIN:
     w->phase = MEASURING;
     w->next = m->index;
+    note_measurement(w, m->index);
     w->deadline = cli_now() + w->s->args.limit_s;
     break;
   case SAY_RESULT: finish(w, m->index, &m->result); break;
@@ -200,9 +152,9 @@ static bool hear(watch *w, const bench_message *m) {
   return true;
 }
 
-/* ---- a worker's life ---- */
+/* ---- the worker process ---- */
 
-/* It must not outlive its parent, and leaves Ctrl-C to it. */
+/* The child: it ends with its parent, and ignores Ctrl-C, which the parent handles. */
 static void be_worker(watch *w, const int ends[2], pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(CLI_INTERNAL);
@@ -231,7 +183,7 @@ static bool start(watch *w) {
   return true;
 }
 
-/* Waits for something to read. False: the time is over, and the worker is killed. */
+/* Waits for a message. False: the time of the phase or of the run is over, and the worker has been killed. */
 static bool wait_in_time(watch *w) {
   struct pollfd from = {.fd = w->pipe_end, .events = POLLIN};
   for (;;) {
@@ -246,7 +198,7 @@ static bool wait_in_time(watch *w) {
   return false;
 }
 
-/* Until the worker ends. False: the run is over. */
+/* Handles messages until the worker ends. False: the run is over. */
 static bool listen_to(watch *w) {
   bench_message m;
   bool goes_on = true;
@@ -260,7 +212,8 @@ static bool listen_to(watch *w) {
   return goes_on;
 }
 
-/* The worker has ended in the midst of something: says of what measurement or triangle, and how. False: the run is over. */
+/* After the end of the worker: if it was at work, its measurement or triangle gets a status that tells how it ended. False: the run is
+ * over. */
 static bool bury(watch *w, int how) {
   char text[200];
   const bool by_signal = WIFSIGNALED(how);
@@ -315,10 +268,4 @@ bool bench_run(bench_session *s) {
   cli_progress_end(&w.progress);
   s->seconds = cli_now() - begin;
   return w.is_ready;
-}
-
-void bench_session_free(bench_session *s) {
-  bench_inputs_free(&s->inputs);
-  free(s->features);
-  free(s->results);
 }

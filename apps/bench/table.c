@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- parts of lines ---- */
+#include "bench/means.h"
 
-/* What no file or method name of ordinary length fills: triangle, method, type, operation, right-hand sides. */
+/* ---- parts of rows ---- */
+
+/* The first columns of a row: triangle, method, type, operation, right-hand sides. Names of ordinary length fit their columns. */
 static void print_case(const bench_session *s, int index) {
   const bench_args *a = &s->args;
   const bench_id id = bench_id_of(a, index);
@@ -19,7 +21,7 @@ static void print_case(const bench_session *s, int index) {
           cli_ops[a->ops[id.op]], (long long)a->nrhs[id.nrhs]);
 }
 
-/* In a column of `width`: "-" where there is no number. */
+/* A number in a column of `width` characters; "never" for infinity, "-" for NaN. */
 static void print_number(const bench_session *s, int width, int digits, double value) {
   if (isfinite(value)) fprintf(s->table, " %*.*f", width, digits, value);
   else fprintf(s->table, " %*s", width, isinf(value) ? "never" : "-");
@@ -79,7 +81,7 @@ void bench_table_triangle(const bench_session *s, int index) {
 
 /* ---- rows ---- */
 
-/* The share of the model limit with a letter for what limits: bandwidth, hops, flops. The first analysis is in other tables. */
+/* The share of the model limit has a letter for the model: bandwidth, hops, flops. */
 static void print_solve(const bench_session *s, int index) {
   static const char letters[LIMITS] = {'b', 'h', 'f'};
   const bench_result *r = &s->results[index];
@@ -93,16 +95,6 @@ static void print_solve(const bench_session *s, int index) {
   print_number(s, 8, 3, r->analysis_ms);
   print_number(s, 7, 3, r->view_ms);
   fprintf(s->table, " %7.2g", r->g1);
-}
-
-double bench_amortised(const bench_session *s, int index) {
-  const int other = bench_sibling(s, index, 0);
-  if (isnan(bench_ratio_cusparse(s, index)) || other == index) return NAN;
-  const bench_result *mine = &s->results[index], *its = &s->results[other];
-  double more = mine->analysis_ms + mine->view_ms - its->analysis_ms - its->view_ms, gain = its->solve_ms - mine->solve_ms;
-  if (isnan(more)) return NAN;
-  if (more <= 0) return 0;
-  return gain > 0 ? ceil(more / gain) : INFINITY;
 }
 
 static void print_preprocess(const bench_session *s, int index) {
@@ -153,5 +145,62 @@ void bench_table_row(const bench_session *s, int index) {
   const bench_result *r = &s->results[index];
   if (cli_verbose() && bench_is_ok(s, index))
     fprintf(s->table, "  %s (%s)%s%s\n", r->chosen, r->reason[0] ? r->reason : "called directly", r->params[0] ? ": " : "", r->params);
+  fflush(s->table);
+}
+
+/* ---- the end: means over the run ---- */
+
+static void print_mean(const bench_session *s, int method, int dtype, int op, int nrhs) {
+  const bench_args *a = &s->args;
+  bench_mean m = bench_mean_of(s, method, dtype, op, nrhs);
+  if (m.cases == 0) return;
+  fprintf(s->table, "  %-40s %-4s %-2s ", method == BENCH_BEST ? "best of them" : a->methods[method],
+          dtype == BENCH_ANY ? "all" : cli_dtypes[a->dtypes[dtype]], op == BENCH_ANY ? "" : cli_ops[a->ops[op]]);
+  if (nrhs == BENCH_ANY) fprintf(s->table, "%6s", "all");
+  else fprintf(s->table, "%6lld", (long long)a->nrhs[nrhs]);
+  fprintf(s->table, " %6d %9.2f %9.2f %9.2f\n", m.cases, m.mean, m.least, m.most);
+}
+
+static void print_method(const bench_session *s, int method) {
+  const bench_args *a = &s->args;
+  for (int d = 0; d < a->dtype_count; d++)
+    for (int o = 0; o < a->op_count; o++)
+      for (int r = 0; r < a->nrhs_count; r++) print_mean(s, method, d, o, r);
+  if (a->dtype_count * a->op_count * a->nrhs_count > 1) print_mean(s, method, BENCH_ANY, BENCH_ANY, BENCH_ANY);
+}
+
+static void print_ratios(const bench_session *s) {
+  const bench_args *a = &s->args;
+  if (bench_mean_of(s, BENCH_BEST, BENCH_ANY, BENCH_ANY, BENCH_ANY).cases == 0) return;
+  fprintf(s->table, "\ngeometric mean over %s\n  %-40s %-4s %-2s %6s %6s %9s %9s %9s\n", a->methods[0], "method", "type", "op", "nrhs",
+          "cases", "mean", "least", "most");
+  for (int m = 1; m < a->method_count; m++) print_method(s, m);
+  if (a->method_count > 2) print_method(s, BENCH_BEST);
+}
+
+/* The bottom line of Tables IV and V of [liu2017syncfree]. */
+static void print_analyses(const bench_session *s) {
+  fprintf(s->table, "\nharmonic mean of the repeated analysis with its view, ms\n");
+  for (int m = 0; m < s->args.method_count; m++) {
+    double sum = 0;
+    int cases = 0;
+    for (int index = m; index < s->count; index += s->args.method_count) {
+      const bench_result *r = &s->results[index];
+      if (!bench_is_ok(s, index) || !(r->analysis_ms + r->view_ms > 0)) continue;
+      sum += 1 / (r->analysis_ms + r->view_ms);
+      cases++;
+    }
+    if (cases > 0) fprintf(s->table, "  %-40s %6d cases %9.3f\n", s->args.methods[m], cases, cases / sum);
+  }
+}
+
+void bench_table_end(const bench_session *s) {
+  if (s->args.table == TABLE_LEVELS || s->args.table == TABLE_LIMITS) return;
+  if (s->args.table == TABLE_PREPROCESS) print_analyses(s);
+  print_ratios(s);
+  bench_auto a = bench_auto_of(s);
+  if (a.cases > 0)
+    fprintf(s->table, "auto: within 10 %% of the best other method in %d of %d cases (%.0f %%), within 25 %% in %d (%.0f %%)\n",
+            a.within_10, a.cases, 100.0 * a.within_10 / a.cases, a.within_25, 100.0 * a.within_25 / a.cases);
   fflush(s->table);
 }

@@ -8,24 +8,6 @@
 
 #include "bench/check.h"
 
-/* ---- the order of measurements ---- */
-
-int bench_per_load(const bench_args *a) { return a->op_count * a->nrhs_count * a->method_count; }
-
-int bench_count(const bench_args *a, const bench_inputs *inputs) {
-  return a->table == TABLE_LIMITS ? 0 : inputs->count * a->dtype_count * bench_per_load(a);
-}
-
-bench_id bench_id_of(const bench_args *a, int index) {
-  bench_id id;
-  id.method = index % a->method_count, index /= a->method_count;
-  id.nrhs = index % a->nrhs_count, index /= a->nrhs_count;
-  id.op = index % a->op_count, index /= a->op_count;
-  id.dtype = index % a->dtype_count;
-  id.input = index / a->dtype_count;
-  return id;
-}
-
 /* ---- messages ---- */
 
 typedef struct {
@@ -41,7 +23,7 @@ typedef struct {
   int64_t block_nrhs; /* right-hand sides that B and X are for */
 } worker;
 
-/* A parent that is gone needs no messages. */
+/* Ends the worker if its parent has ended. */
 static void say(const worker *w, const bench_message *m) {
   if (write(w->pipe_end, m, sizeof *m) != (ssize_t)sizeof *m) _exit(CLI_INTERNAL);
 }
@@ -194,7 +176,7 @@ static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   return bench_method(out, &c, w->place, w->stream, w->context, &options);
 }
 
-/* After a device error nothing else works in this process: the parent starts another one behind this measurement. */
+/* After a device error nothing works any more in this process: it ends, and the parent starts another worker for the next measurement. */
 static void run(worker *w, int index) {
   const bench_id id = bench_id_of(w->args, index);
   bench_message m = {.what = SAY_BEGIN, .index = index};

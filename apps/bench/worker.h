@@ -1,32 +1,23 @@
-/* worker.h -- the process that measures, and what it says to its parent.
+/* worker.h -- the child process that measures, and its messages to the parent.
  *
- * A worker is forked, so it shares the parent's arguments and inputs; it alone opens a device. It goes through the measurements from
- * the first one it is given and says what it does in messages of fixed size, each one write to a pipe.
+  * A worker is forked, so it has the parent's arguments and inputs; only workers open a device. It makes the measurements one after the
+  * other, from a given one on, and reports each step in a message of fixed size, by one write to a pipe.
  */
 #ifndef APPS_BENCH_WORKER_H
 #define APPS_BENCH_WORKER_H
 
 #include <limits.h>
 
-#include "bench/args.h"
-#include "bench/inputs.h"
-
-/* One measurement. Their order: by triangle, type, operation, right-hand sides, method. */
-typedef struct {
-  int input, dtype, op, nrhs, method; /* indices into the arguments' lists */
-} bench_id;
-int bench_count(const bench_args *, const bench_inputs *);
-int bench_per_load(const bench_args *); /* measurements between two loads */
-bench_id bench_id_of(const bench_args *, int index);
+#include "bench/session.h"
 
 typedef enum {
   SAY_READY,   /* the device is open, its limits are measured: machine */
-  SAY_LOADING, /* index: of the first measurement that needs the triangle */
-  SAY_LOADED,  /* features */
-  SAY_REFUSED, /* the triangle can't be had: code and text; its measurements are left out */
-  SAY_BEGIN,   /* a measurement */
-  SAY_RESULT,
-  SAY_FATAL /* the worker can't work: code and text */
+  SAY_LOADING, /* it reads or generates the triangle of measurement `index` */
+  SAY_LOADED,  /* the triangle is in memory: features */
+  SAY_REFUSED, /* the triangle can't be loaded: trouble; its measurements are left out */
+  SAY_BEGIN,   /* measurement `index` begins */
+  SAY_RESULT,  /* measurement `index` is made: result */
+  SAY_FATAL    /* the worker can't work: trouble */
 } bench_say;
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* chain.c -- writes systems out as products.
+/* chain.c -- the products of all systems.
  *
  * Letters of the table: r = R^-1, p = P', L, D, U, q = Q', c = C^-1, P. With L D U = P R A C Q:
  *   A = R^-1 P' L D U Q' C^-1,  At = A^H, Aat = A^T;  P: x = P b, so S = P';  Lt_P = L^H P = (P' L)^H;  Q_Ut = (U Q')^H.
@@ -48,17 +48,17 @@ static chain_link of_upper(const sptrsm_factors *f) {
   return link;
 }
 
-/* P: y[i] = x[map[i]] with GATHER. q = Q': x = Q y is y[map[i]] = x[i] with SCATTER read backwards, a gather as well. */
+/* GATHER: y[i] = x[map[i]], the link itself; SCATTER: y[map[i]] = x[i], its transpose. */
 static chain_link of_permutation(const int32_t *map, bool gather) {
   return (chain_link){.kind = LINK_PERMUTE, .map = map, .transposed = !gather};
 }
 
-/* The scaling itself multiplies or divides; its inverse does the other. */
+/* The inverse of a scaling that multiplies divides, and the other way round. */
 static chain_link of_inverse_scale(const double *scale, sptrsm_scale_op op) {
   return (chain_link){.kind = LINK_SCALE, .scale = scale, .divide = op == SPTRSM_MULTIPLY};
 }
 
-/* False where the set has no such factor: identity. */
+/* False: the set has no such factor, which stands for the identity. */
 static bool link_of(chain_link *out, const sptrsm_factors *f, char letter) {
   switch (letter) {
   case 'L': *out = of_triangle(f->L); return true;
@@ -75,7 +75,7 @@ static bool link_of(chain_link *out, const sptrsm_factors *f, char letter) {
 
 static void append(chain *c, chain_link link) { c->links[c->count++] = link; }
 
-/* op of a product: the links in reverse order, each with op. */
+/* op of a product is the product of op of the links, in reverse order where op transposes. */
 static void apply_op(chain *c, bool transpose, bool conjugate) {
   for (int i = 0; i < c->count; i++) {
     c->links[i].transposed ^= transpose;

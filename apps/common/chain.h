@@ -1,7 +1,7 @@
-/* chain.h -- the matrix of a system as a product of what the factor set stores, for residuals.
+/* chain.h -- the matrix S of a system as a product of the parts of a factor set, for residuals.
  *
- * sptrsm_direct solves S x = b; here S itself is written out, S = M[0] M[1] ... M[count-1], where each link is a sparse
- * matrix, D, a permutation or a scaling, transposed or not. The solver's own steps are not used: this is the check on them.
+ * sptrsm_direct solves S x = b. Here S itself is the product S = M[0] M[1] ... M[count-1], where each link is a sparse matrix, D, a
+ * permutation or a scaling, transposed or not. Nothing of the solver is used, because residuals check it.
  */
 #ifndef APPS_COMMON_CHAIN_H
 #define APPS_COMMON_CHAIN_H
@@ -43,8 +43,8 @@ typedef struct {
   const char *name; /* "A", "T", "the product of the factors"; static storage */
 } chain;
 
-bool chain_has(sptrsm_system, char factor); /* 'L', 'D' or 'U' is part of the system */
-/* op(S) of a system. Where the file holds A and the system is A, At or Aat, A itself is taken. */
+bool chain_has(sptrsm_system, char factor); /* whether 'L', 'D' or 'U' is part of the system */
+/* Builds op(S) of a system. Where the file holds A and the system is A, At or Aat, A itself is taken. The arrays stay those of the set. */
 void chain_build(chain *, const sptrsm_file_factors *, sptrsm_system, sptrsm_op);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli.h -- what the command-line programs share: exit codes, messages, option values, signals, progress, formatting.
+/* cli.h -- the command-line side of all programs: exit codes, messages, option values, output files, signals, progress, formatting.
  *
  * Data goes to stdout, messages to stderr as "sptrsm-solve: error: ...". Colour only on a terminal and without NO_COLOR.
  */
@@ -14,9 +14,9 @@
 /* Exit codes, the same in every program. */
 enum {
   CLI_OK = 0,
-  CLI_ABOVE = 1,    /* solved, but above a threshold or not finite */
+  CLI_ABOVE = 1,    /* the work is done, but a residual is above a threshold, or a solution is not finite */
   CLI_USAGE = 2,    /* wrong options, or something this build or device can't do */
-  CLI_INPUT = 3,    /* a file is read but its contents are wrong */
+  CLI_INPUT = 3,    /* a file can be read, but its contents are wrong */
   CLI_SINGULAR = 4, /* a diagonal entry is missing, zero or not finite */
   CLI_IO = 5,       /* a file can't be read or written */
   CLI_MEMORY = 6,
@@ -25,7 +25,7 @@ enum {
   CLI_SIGINT = 130
 };
 
-/* ---- start and options ---- */
+/* ---- start and options: cli.c ---- */
 
 typedef struct {
   const char *name;                  /* "sptrsm-solve" */
@@ -36,11 +36,7 @@ typedef struct {
 
 /* Installs the signal handlers and parses the command line; wrong usage prints one line and exits with CLI_USAGE. */
 void cli_start(const cli_program *, int argc, char **argv, void *input);
-bool cli_quiet(void);
-void cli_be_quiet(void); /* as -q */
-bool cli_verbose(void);
-
-/* Values of options; each names the option and exits with CLI_USAGE where the text is wrong. */
+/* Values of options. Where the text is wrong, they print a message with the option's name and exit with CLI_USAGE. */
 int64_t cli_integer(const char *option, const char *text, int64_t least, int64_t most);
 double cli_number(const char *option, const char *text);
 size_t cli_size(const char *option, const char *text);                                      /* "512M", "1.5G", "4096" */
@@ -48,8 +44,13 @@ void cli_range(const char *option, const char *text, int64_t *begin, int64_t *en
 int cli_choice(const char *option, const char *text, const char *const names[], int count); /* index into names */
 extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], *const cli_orders[2], *const cli_selects[3];
 
-/* ---- messages ---- */
+/* ---- messages and exit codes: message.c ---- */
 
+void cli_set_program(const char *name); /* begins every message; kept by reference; cli_start does it */
+bool cli_quiet(void);                   /* -q was given */
+void cli_be_quiet(void);
+bool cli_verbose(void); /* -v was given */
+void cli_be_verbose(void);
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exits with CLI_USAGE */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -57,54 +58,60 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  /
 void cli_phase(const char *format, ...) __attribute__((format(printf, 1, 2))); /* only with -v */
 int cli_exit_code(sptrsm_status);
 int cli_fail(sptrsm_status);         /* prints the library's message, returns the exit code */
-json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */
+const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
 
-/* ---- files ---- */
+/* ---- output files and JSON: cli_output.c ---- */
 
-/* Before any work: can path be written? Refuses what exists without force, what is no regular file, a folder that is
- * missing or not writable, and each of the inputs (names as FILE or FILE:/path). Returns an exit code. */
+/* Checks before any work that a file can be written. Refuses a file that exists, without force; a path that is no regular file; a folder
+ * that is missing or not writable; and each of the inputs (named as FILE or FILE:/path). Returns an exit code. */
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
-/* Are the files that a stream keeps beside its output path none of the inputs, and none the report's? json may be NULL. */
+/* Checks that the files which a stream keeps beside its output (PATH.part and its journals) are neither inputs nor the report; json may be
+ * NULL. Returns an exit code. */
 int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count);
-/* The same for --json FILE, which is replaced without force if it is empty or begins with { or [, as a report does. */
+/* The same for the report of --json: a file is replaced without force if it is empty or begins with { or [, as a report does. */
 int cli_check_json(const char *path, bool force, const char *const inputs[], int count);
-bool cli_same_output(const char *a, const char *b); /* do two names mean one file, there or not yet? */
+bool cli_same_output(const char *a, const char *b); /* whether two names mean one file, which need not exist yet */
 char *cli_file_of(const char *where);               /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
 /* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
 char *cli_sibling(const char *where, const char *ending);
 /* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
 int cli_write_json(json_t *, const char *path);
-int cli_flush(void);                 /* was all of stdout written? Says so if not; returns an exit code */
-json_t *cli_json_text(const char *); /* what is not UTF-8 in it is replaced; NULL: null */
-json_t *cli_json_number(double);     /* JSON has no NaN and no infinity: null */
+int cli_flush(void);                 /* flushes stdout; a message and an exit code if not all of it could be written */
+json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are replaced; null for NULL */
+json_t *cli_json_number(double);     /* a number; null for NaN and infinity, which JSON lacks */
+json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
+
+/* ---- signals: cli.c, status.c ---- */
 
 /* Between begin and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as damage of the named file, with exit code CLI_INPUT: some
  * versions of HDF5 crash on damaged metadata. The name is kept by reference. Pairs do not nest. */
 void cli_guard_begin(const char *where);
 void cli_guard_end(void);
 
-/* ---- time, progress, formatting ---- */
-
-double cli_now(void); /* seconds, monotonic */
-
-/* What an interrupt says besides: text of static storage or kept by the caller, ending the line "interrupted"; NULL: nothing. */
+/* Text that is added to the message "interrupted" of SIGINT, SIGTERM and SIGHUP, kept by reference; NULL: none. */
 void cli_interrupt_note(const char *text);
 
-/* SIGUSR1 prints one line: the latest phase, and the count of the latest progress. */
-void cli_status_start(const char *program);
-void cli_status_phase(const char *text);
+/* SIGUSR1 prints one line: the latest phase, and the latest count while that phase lasts. */
+void cli_status_start(const char *program);                           /* installs the handler; program is kept by reference */
+void cli_status_phase(const char *text);                              /* copies the text and ends the count */
+void cli_status_count(const char *unit, int64_t from, int64_t total); /* unit is kept by reference */
+void cli_status_done(int64_t done);
+
+/* ---- time, formatting: cli_output.c; progress: cli_progress.c ---- */
+
+double cli_now(void); /* seconds, monotonic */
 
 typedef struct {
   const char *what;
   double start, last;
-  const char *unit; /* what is counted, "columns"; NULL: nothing is said of numbers */
-  int64_t from;     /* what was done before */
-  int tenths;       /* lines already printed */
-  bool bar;         /* something is on the terminal's line */
+  const char *unit; /* what is counted, "columns"; NULL: only percentages are shown */
+  int64_t from;     /* count at the begin, done by an earlier run */
+  int tenths;       /* of the work that a text line was printed for */
+  bool bar;         /* the bar is on the terminal */
 } cli_progress;
 void cli_progress_begin(cli_progress *, const char *what);
-void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t total); /* from now on with numbers, rate and time left */
+void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t total); /* shows count, rate and time left from now on */
 void cli_progress_step(cli_progress *, int64_t done, int64_t total);                    /* shows nothing in the first two seconds */
 void cli_progress_end(cli_progress *);
 

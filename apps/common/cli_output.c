@@ -14,7 +14,7 @@
 char *cli_file_of(const char *where) {
   struct stat s;
   char *name = strdup(where);
-  if (name == NULL || stat(name, &s) == 0) return name; /* a file name may hold ":/" itself */
+  if (name == NULL || stat(name, &s) == 0) return name; /* the name of a file may contain ":/" */
   for (char *cut = name + strlen(name); cut-- > name;) {
     if (strncmp(cut, ":/", 2) != 0) continue;
     *cut = '\0';
@@ -45,7 +45,7 @@ static char *folder_of(const char *path) {
   return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* Can a file of this name be made? There is none yet. */
+/* Checks that a file with this name, which does not exist, can be created in its folder. */
 static int check_folder(const char *path) {
   int code = CLI_OK;
   struct stat s;
@@ -104,7 +104,7 @@ int cli_check_output(const char *path, bool force, const char *const inputs[], i
   return check_folder(path);
 }
 
-/* Is the file empty, or does it begin as a JSON report does? */
+/* Whether the file is empty, or begins as a JSON report does. */
 static bool looks_like_json(const char *path) {
   FILE *f = fopen(path, "r");
   int first = f ? fgetc(f) : EOF;
@@ -139,7 +139,7 @@ bool cli_same_output(const char *a, const char *b) {
   return same;
 }
 
-/* path: beside the output, to be replaced. */
+/* Checks a file beside the output, which will be replaced. */
 static int check_beside(const char *path, const char *json, const char *const inputs[], int count) {
   struct stat s;
   int code = stat(path, &s) == 0 ? check_inputs(path, &s, inputs, count) : CLI_OK;
@@ -151,7 +151,7 @@ static int check_beside(const char *path, const char *json, const char *const in
 int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count) {
   static const char *const endings[] = {".part", ".part.journal", ".part.journal.new"};
   int code = CLI_OK;
-  char *target = realpath(path, NULL), *name; /* where path is a symbolic link */
+  char *target = realpath(path, NULL), *name; /* a symbolic link is followed: the files lie beside its target */
   for (int k = 0; k < 3 && code == CLI_OK; k++) {
     if (asprintf(&name, "%s%s", target ? target : path, endings[k]) < 0) {
       code = cli_no_memory("a file name");
@@ -171,7 +171,13 @@ int cli_flush(void) {
   return CLI_IO;
 }
 
-/* JSON is UTF-8, file names need not be: each byte that is not becomes U+FFFD. */
+json_t *cli_json_error(int code) {
+  static const char *const names[] = {"ok", "above", "usage", "bad input", "singular", "I/O", "memory", "device", "internal"};
+  const char *name = code >= 0 && code <= CLI_INTERNAL ? names[code] : "internal";
+  return json_pack("{s:s, s:o, s:i}", "status", name, "message", cli_json_text(cli_last_error()), "exit_code", code);
+}
+
+/* JSON is UTF-8, file names need not be: each byte that is no part of a UTF-8 character becomes U+FFFD. */
 json_t *cli_json_text(const char *text) {
   static const char replacement[] = "\xEF\xBF\xBD";
   json_t *whole = json_string(text);
@@ -179,7 +185,7 @@ json_t *cli_json_text(const char *text) {
   char *clean = malloc((sizeof replacement - 1) * strlen(text) + 1), *to = clean;
   for (const char *from = text; clean && *from != '\0';) {
     size_t bytes = 0;
-    for (size_t k = 4; k > 0 && bytes == 0; k--) { /* a character has four at most */
+    for (size_t k = 4; k > 0 && bytes == 0; k--) { /* a character has at most four bytes */
       json_t *part = strnlen(from, k) == k ? json_stringn(from, k) : NULL;
       if (part) bytes = k;
       json_decref(part);

@@ -1,96 +1,7 @@
-/* cli_progress.c -- how far a program is: a bar on a terminal, a line per 10 % elsewhere, and a line at SIGUSR1. */
-#include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <time.h>
+/* cli_progress.c -- how far a program is: a bar on a terminal, a text line for every 10 % elsewhere. */
 #include <unistd.h>
 
 #include "common/cli.h"
-
-/* What the handler of SIGUSR1 tells; written by whoever works. */
-static struct {
-  const char *program;
-  char phases[2][200]; /* the handler reads one while the other is written */
-  _Atomic int phase;
-  const char *_Atomic unit; /* NULL: no count */
-  _Atomic int64_t from, done, total;
-  _Atomic int64_t start_ms;
-} status;
-
-/* ---- SIGUSR1: only async-signal-safe calls ---- */
-
-typedef struct {
-  char text[400];
-  size_t used;
-} line;
-
-static void add_text(line *l, const char *text) {
-  while (*text && l->used + 1 < sizeof l->text) l->text[l->used++] = *text++;
-}
-
-static void add_number(line *l, int64_t number) {
-  char digits[24];
-  int at = sizeof digits - 1;
-  digits[at] = '\0';
-  if (number < 0) number = 0;
-  do digits[--at] = (char)('0' + number % 10);
-  while ((number /= 10) > 0);
-  add_text(l, digits + at);
-}
-
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void add_count(line *l, const char *unit) {
-  int64_t done = status.done, total = status.total, gone = done - status.from, ms = now_ms() - status.start_ms;
-  add_text(l, ": ");
-  add_number(l, done);
-  add_text(l, " of ");
-  add_number(l, total);
-  add_text(l, " ");
-  add_text(l, unit);
-  if (gone <= 0 || ms <= 0) return;
-  add_text(l, ", ");
-  add_number(l, (int64_t)(1e3 * (double)gone / (double)ms));
-  add_text(l, "/s, ");
-  add_number(l, (int64_t)((double)(total - done) * (double)ms / (double)gone / 1e3 + 0.5));
-  add_text(l, " s left");
-}
-
-__attribute__((no_sanitize("address"))) static void on_usr1(int signal_number) {
-  (void)signal_number;
-  int kept = errno;
-  line l = {.used = 0};
-  const char *phase = status.phases[status.phase], *unit = status.unit;
-  add_text(&l, status.program);
-  add_text(&l, ": ");
-  add_text(&l, phase[0] ? phase : "starting");
-  if (unit) add_count(&l, unit);
-  l.text[l.used++] = '\n';
-  ssize_t ignored = write(STDERR_FILENO, l.text, l.used);
-  (void)ignored;
-  errno = kept;
-}
-
-void cli_status_start(const char *program) {
-  struct sigaction action = {.sa_handler = on_usr1, .sa_flags = SA_RESTART};
-  sigemptyset(&action.sa_mask);
-  status.program = program;
-  sigaction(SIGUSR1, &action, NULL);
-}
-
-void cli_status_phase(const char *text) {
-  int other = 1 - status.phase;
-  snprintf(status.phases[other], sizeof status.phases[other], "%s", text);
-  status.unit = NULL;
-  status.phase = other;
-}
-
-/* ---- bar and lines ---- */
 
 enum { BAR_CELLS = 40 };
 static const double quiet_seconds = 2, redraw_seconds = 0.1;
@@ -100,13 +11,10 @@ void cli_progress_begin(cli_progress *p, const char *what) { *p = (cli_progress)
 void cli_progress_count(cli_progress *p, const char *unit, int64_t from, int64_t total) {
   p->unit = unit;
   p->from = from;
-  status.start_ms = now_ms();
-  status.from = status.done = from;
-  status.total = total;
-  status.unit = unit;
+  cli_status_count(unit, from, total);
 }
 
-/* ", 1200 of 5000 columns, 340/s, 11 s left", or "" where nothing is counted. */
+/* ", 1200 of 5000 columns, 340/s, 11 s left", or "" without a count. */
 static void describe(char *out, size_t room, const cli_progress *p, int64_t done, int64_t total) {
   double seconds = cli_now() - p->start, rate = seconds > 0 ? (double)(done - p->from) / seconds : 0;
   out[0] = '\0';
@@ -128,7 +36,7 @@ static void draw_bar(cli_progress *p, double part, const char *rest) {
 void cli_progress_step(cli_progress *p, int64_t done, int64_t total) {
   char rest[120];
   double now = cli_now(), part = total > 0 ? (double)done / (double)total : 1;
-  if (p->unit) status.done = done;
+  if (p->unit) cli_status_done(done);
   if (cli_quiet() || now - p->start < quiet_seconds) return;
   if (isatty(STDERR_FILENO)) {
     if (done < total && now - p->last < redraw_seconds) return;

@@ -9,15 +9,15 @@ enum { GRID_SIZES = 4500, GRID_STENCIL };
   {"grid", GRID_SIZES, "X,Y,Z", 0, "", 0}, { "stencil", GRID_STENCIL, "S", 0, "", 0 }
 
 typedef struct {
-  bool has_grid, has_stencil; /* both or none */
+  bool has_grid, has_stencil; /* grid_check: both or none */
   int64_t sizes[3];
   char stencil[16];
 } grid_choice;
 
-/* False where the key is none of the above. */
+/* Takes one option. False: the key is none of these. */
 bool grid_parse(int key, const char *text, grid_choice *);
-void grid_check(const grid_choice *); /* exits with CLI_USAGE where one is given without the other */
-/* Fills options->stencil and grid; M: where the file's attributes are, or NULL. */
+void grid_check(const grid_choice *); /* exits with CLI_USAGE where one option is given without the other */
+/* Fills options->stencil and options->grid from the choice, else from the attributes of M, which may be NULL. */
 void grid_settle(sptrsm_options *options, const grid_choice *, const sptrsm_file_matrix *M);
 
 #endif

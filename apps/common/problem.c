@@ -1,4 +1,4 @@
-/* problem.c -- options, files and types of a problem. Where types differ, the narrower file is read again in the wider. */
+/* problem.c -- options, files and types of a problem. Where the two files differ in type, the narrower one is read again in the wider. */
 #include "common/problem.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ static void free_rhs(problem *p) {
   p->b_rows = NULL;
 }
 
-/* Right-hand sides as a dense block, to be read later, or as a sparse matrix. */
+/* Opens a dense block, which is read later, or reads right-hand sides that are a sparse matrix. */
 static sptrsm_status open_rhs(problem *p, int dtype) {
   const problem_request *r = p->request;
   sptrsm_io_options io = r->io;
@@ -117,7 +117,7 @@ static sptrsm_status load(problem *p) {
 
 int problem_read(problem *p) {
   sptrsm_io_options io = p->request->io;
-  if (p->reader == NULL) return CLI_OK; /* sparse ones are */
+  if (p->reader == NULL) return CLI_OK; /* sparse right-hand sides have been read */
   io.dtype = (int)p->B->block.dtype;
   cli_guard_begin(p->request->rhs);
   sptrsm_status status = sptrsm_file_block_load(&p->whole, p->request->rhs, p->B->block.n, &io);
@@ -131,7 +131,7 @@ int problem_read(problem *p) {
 
 /* ---- the system ---- */
 
-/* A single triangle has no partial systems, but L or U may be said of it. */
+/* A single triangle has no partial systems, but --sys may call it by its own name, L or U. */
 static int check_system(const problem *p) {
   const sptrsm_file_factors *F = p->factors;
   if (!F->single && p->request->io.uplo != SPTRSM_AS_STORED) {
@@ -146,7 +146,7 @@ static int check_system(const problem *p) {
   return CLI_USAGE;
 }
 
-/* alpha in the type of the data. */
+/* Converts alpha to the type of the data. */
 static int settle_alpha(problem *p) {
   const double *alpha = p->request->alpha;
   sptrsm_dtype dtype = p->B->block.dtype;

@@ -1,4 +1,4 @@
-/* problem.h -- what is to be solved or checked: op(S) X = alpha B, from the command line and two files. */
+/* problem.h -- the system that is solved or checked, op(S) X = alpha B, as the command line and two files give it. */
 #ifndef APPS_COMMON_PROBLEM_H
 #define APPS_COMMON_PROBLEM_H
 
@@ -11,18 +11,18 @@ typedef struct {
   sptrsm_system system;
   sptrsm_op op;
   double alpha[2];
-  bool pack_rhs; /* of sparse right-hand sides only the rows that hold entries; else all, with zeros */
+  bool pack_rhs; /* sparse right-hand sides: the block holds only rows with entries; else all rows, with zeros */
 } problem_request;
 
 typedef struct {
   const problem_request *request;
   sptrsm_file_factors *factors;
-  const sptrsm_file_block *B; /* the reader's until problem_read: then without data */
+  const sptrsm_file_block *B; /* belongs to `reader`, and has no data, until problem_read; then it is `whole` */
   sptrsm_file_reader *reader; /* NULL once B is read */
-  sptrsm_file_block *whole;   /* B as read, or NULL */
-  int32_t *b_rows;            /* rows of B that the block holds, ascending; NULL: all */
-  char conversion[160];       /* what was converted and why, or "" */
-  chain S;                    /* op(S) written out */
+  sptrsm_file_block *whole;   /* B with its data, or NULL */
+  int32_t *b_rows;            /* the rows of B that the block holds, ascending; NULL: all */
+  char conversion[160];       /* a sentence about types that were converted, or "" */
+  chain S;                    /* op(S) as a product, for residuals */
   union {
     float f[2];
     double d[2];
@@ -30,7 +30,7 @@ typedef struct {
   const void *alpha; /* one value of the data's type, NULL: 1 */
 } problem;
 
-/* Options for reading matrices, for reading blocks, and for the system; for tables of argp. */
+/* Options for argp: reading matrices, reading blocks, the system. */
 enum {
   PROBLEM_UPLO = 3000,
   PROBLEM_UNIT,
@@ -55,19 +55,19 @@ enum {
 #define SYSTEM_OPTIONS                                                                                                                     \
   {"sys", PROBLEM_SYS, "S", 0, "", 0}, {"trans", PROBLEM_TRANS, "OP", 0, "", 0}, { "alpha", PROBLEM_ALPHA, "X", 0, "", 0 }
 
-/* False where the key is none of the above. */
-bool problem_parse_io(int key, const char *text, sptrsm_io_options *);
-bool problem_parse(int key, const char *text, problem_request *); /* all of them */
+/* Take one option. False: the key is none of theirs. */
+bool problem_parse_io(int key, const char *text, sptrsm_io_options *); /* options of matrices and blocks */
+bool problem_parse(int key, const char *text, problem_request *);      /* all of them */
 
 void problem_request_init(problem_request *);
-/* Reads the factors and finds the right-hand sides. Without io.dtype the wider type of the two holds for both, complex if one is.
- * Returns an exit code. */
+/* Reads the factors and finds the right-hand sides. Without io.dtype both are taken in the wider type of the two, complex if one is.
+ * Returns an exit code; problem_free is due in any case. */
 int problem_open(problem *, const problem_request *);
 int problem_read(problem *);                          /* all right-hand sides, after problem_open */
-int problem_load(problem *, const problem_request *); /* both */
+int problem_load(problem *, const problem_request *); /* problem_open and problem_read */
 int64_t problem_dropped(const problem *);             /* entries outside the triangles */
 void problem_free(problem *);
-/* "/run/B" gives "/run/X": path of a block beside B in another or the same file; the caller frees; NULL without memory. */
+/* "/run/B" and "X" give "/run/X", the path of a block that belongs beside B; the caller frees; NULL without memory. */
 char *problem_beside_B(const problem *, const char *name);
 
 #endif

@@ -18,13 +18,13 @@ static double ratio(double above, double below) { return above == 0 && below == 
 
 static double unit_roundoff(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
 
-/* What one column gives. */
+/* Results of one column. */
 typedef struct {
   double berr, normwise, g1, g2;
   int64_t g1_row;
 } column_result;
 
-/* What all columns share. */
+/* Input of all columns. */
 typedef struct {
   const chain *S;
   const void *alpha;
@@ -152,13 +152,13 @@ void residual_free(residual *R) {
 
 /* ---- comparing blocks ---- */
 
-/* In one vectorised pass, whatever the layout. */
+/* Whether no entry is NaN or infinite: one vectorised pass over the block, as it lies in memory. */
 static bool all_finite(const sptrsm_block *X) {
   bool single = X->dtype == SPTRSM_F32 || X->dtype == SPTRSM_C64, rows = X->layout == SPTRSM_ROW_MAJOR;
-  size_t reals = sptrsm_dtype_bytes(X->dtype) / (single ? sizeof(float) : sizeof(double)), lines = (size_t)(rows ? X->n : X->nrhs);
+  size_t reals = sptrsm_dtype_bytes(X->dtype) / (single ? sizeof(float) : sizeof(double)), count = (size_t)(rows ? X->n : X->nrhs);
   size_t length = (size_t)(rows ? X->nrhs : X->n) * reals, ld = (size_t)X->ld * reals;
   int64_t odd = 0;
-  for (size_t l = 0; l < lines && odd == 0; l++) {
+  for (size_t l = 0; l < count && odd == 0; l++) {
     const float *f = (const float *)X->data + (single ? l * ld : 0);
     const double *d = (const double *)X->data + (single ? 0 : l * ld);
     for (size_t k = 0; single && k < length; k++) odd |= !(fabsf(f[k]) <= FLT_MAX);

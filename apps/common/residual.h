@@ -1,4 +1,4 @@
-/* residual.h -- how well X solves op(S) X = alpha B, one precision up.
+/* residual.h -- residuals and backward errors of a solution of op(S) X = alpha B, computed in the next higher precision.
  *
  * For a column x with S = M[0] ... M[count-1], a = |M[0]| ... |M[count-1]| |x| and r = alpha b - S x:
  *   berr      max_i |r_i| / (a_i + |alpha b_i|)           componentwise backward error [oettli1964]
@@ -18,25 +18,26 @@ typedef struct {
   double *berr, *normwise; /* [nrhs] */
   double max_berr, max_normwise;
   int64_t worst;    /* column of max_berr */
-  bool is_triangle; /* g1 and g2 are there */
+  bool is_triangle; /* g1 and g2 are set */
   double g1, g2;
   int64_t g1_row, g1_column;
 } residual;
 
-/* alpha: one value of the dtype, NULL: 1. Shows progress on stderr. False: no memory. */
+/* alpha: one value of the chain's type; NULL: 1. Shows progress on stderr. False: no memory. */
 bool residual_compute(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
-/* Of some columns, without progress; and its results added to those of the whole block, of which it begins with column `first`; berr and
- * normwise stay the panel's. */
+/* The same without progress, for a panel of columns. */
 bool residual_of_panel(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
+/* Adds the maxima of a panel, whose first column is column `first` of the whole block, to those of the block; berr and normwise are not
+ * copied. */
 void residual_add(residual *, const residual *panel, int64_t first);
-size_t residual_bytes(const chain *, int threads); /* memory at work */
+size_t residual_bytes(const chain *, int threads); /* workspace while it computes */
 void residual_free(residual *);
 
-double nan_max(double a, double b);
-/* Columns of X with a NaN or an infinity: their number; the first few in columns[0..room). */
+double nan_max(double a, double b); /* the larger one; NaN if one is */
+/* Returns the number of columns of X with a NaN or an infinity; the first of them in columns[0..room). */
 int64_t nonfinite_columns(const sptrsm_block *X, int64_t *columns, int room);
-/* max |X - Y|; same shape and type, any layouts. NaN if one has a NaN. */
+/* max |X - Y| of blocks of the same shape and type, in any layouts; NaN if one of them has a NaN. */
 double max_difference(const sptrsm_block *X, const sptrsm_block *Y);
-double max_entry(const sptrsm_block *X); /* likewise max |X| */
+double max_entry(const sptrsm_block *X); /* max |X|; NaN if it has a NaN */
 
 #endif

@@ -91,7 +91,7 @@ static void NAME(column)(column_result *out, const job *j, int64_t k, void *work
   *out = c;
 }
 
-/* Row lengths and norms of op(M), the only link. sums: [n], zeros. */
+/* For a chain of one sparse link: lengths of its rows, its Frobenius norm and its 1-norm. sums: [n], zeros. */
 static void NAME(measure)(job *j, int32_t *lengths, double *sums) {
   const chain_link *M = &j->S->links[0];
   const TYPE *val = M->val;

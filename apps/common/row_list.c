@@ -30,7 +30,7 @@ static int take_range(row_list *list, const char *text, int32_t n) {
   return CLI_OK;
 }
 
-/* Position p of the file's list. */
+/* Appends the row number at position p of the file's list. */
 static int take_row(row_list *list, const sptrsm_file_block *stored, int64_t p, int32_t n) {
   double row = ((const double *)stored->block.data)[p];
   const char *wrong = !(row == floor(row)) ? "is no whole number" : !(row >= 0 && row < n) ? "is outside of X" : NULL;

@@ -1,4 +1,4 @@
-/* solver.c -- device choice, and a plan or a direct solver behind one face. */
+/* solver.c -- see solver.h. */
 #include "common/solver.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@ device_choice device_parse(const char *text) {
   return d;
 }
 
-/* Finds the method "name" or "name:variant". */
+/* Finds the method of "name" or "name:parameters". */
 static bool find_method(sptrsm_method_info *out, const char *name) {
   size_t length = strcspn(name, ":");
   for (int i = 0; i < sptrsm_method_count(); i++) {
@@ -30,12 +30,11 @@ static bool find_method(sptrsm_method_info *out, const char *name) {
   return false;
 }
 
-/* Methods of builds with CUDA, for the message of builds without. */
-static bool needs_cuda(const char *name) {
-  static const char *const names[] = {"cusparse", "gather", "recblock", "structgrid", "syncfree-csc", "syncfree-csr"};
-  size_t length = strcspn(name, ":");
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return true;
+static bool built_with_cuda(void) {
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    sptrsm_method_info m = {.size = sizeof m};
+    if (sptrsm_method_at(&m, i) == SPTRSM_OK && m.place == SPTRSM_CUDA) return true;
+  }
   return false;
 }
 
@@ -48,19 +47,11 @@ int method_check(const char *name) {
     size_t used = strlen(list);
     if (sptrsm_method_at(&m, i) == SPTRSM_OK) snprintf(list + used, sizeof list - used, ", %s", m.name);
   }
-  if (needs_cuda(name)) cli_usage("--method: %s needs CUDA, and this build has no CUDA; it has %s", name, list);
-  cli_usage("--method: '%s' is not one of %s; see sptrsm-info --methods", name, list);
+  cli_usage("--method: '%s' is not one of %s%s; see sptrsm-info --methods", name, list,
+            built_with_cuda() ? "" : " (this build has no CUDA, so no methods for a GPU)");
 }
 
-static bool built_with_cuda(void) {
-  for (int i = 0; i < sptrsm_method_count(); i++) {
-    sptrsm_method_info m = {.size = sizeof m};
-    if (sptrsm_method_at(&m, i) == SPTRSM_OK && m.place == SPTRSM_CUDA) return true;
-  }
-  return false;
-}
-
-/* what: the option that asks for a device. */
+/* The message for an option that asks for a device which is not there. */
 static int no_device(const char *what, const char *value) {
   if (!built_with_cuda()) cli_error("%s %s: this build has no CUDA; use --device cpu, or build with CUDA", what, value);
   else
@@ -115,10 +106,10 @@ static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const sptrsm
   return status;
 }
 
-/* A solve without columns makes the plans that the system needs, so that they count as analysis. */
+/* A solve of a block without columns creates the plans that the system needs, so that their time counts as analysis. */
 static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
   sptrsm_status status = sptrsm_direct_create(&s->direct, s->context, &F->factors, options);
-  sptrsm_dtype kept = F->L_tri.dtype; /* the type that the factors are kept in */
+  sptrsm_dtype kept = F->L_tri.dtype; /* in which the solver stores the factors */
   if (options->precision == SPTRSM_MIXED) kept = kept == SPTRSM_C128 ? SPTRSM_C64 : SPTRSM_F32;
   sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = kept, .layout = SPTRSM_COL_MAJOR};
   if (status == SPTRSM_OK) status = sptrsm_direct_solve(s->direct, s->system, s->op, NULL, &none, &none);
@@ -129,7 +120,7 @@ static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, cons
   return status;
 }
 
-/* A grid that no method reads is not held against the pattern. */
+/* Only structgrid compares a grid with the pattern of the matrix. */
 static void warn_of_unread_grid(const solver *s, const solver_request *r) {
   static const char reader[] = "structgrid";
   bool is_read = false;
@@ -156,7 +147,7 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   return solver_fail(status);
 }
 
-static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
+sptrsm_block block_columns(const sptrsm_block *X, int64_t begin, int64_t end) {
   sptrsm_block part = *X;
   int64_t first = X->layout == SPTRSM_ROW_MAJOR ? begin : begin * X->ld;
   part.data = (char *)X->data + (size_t)first * sptrsm_dtype_bytes(X->dtype);
@@ -164,10 +155,10 @@ static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
   return part;
 }
 
-sptrsm_status solver_run(solver *s, const void *alpha, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end) {
-  sptrsm_block from = columns(B, begin, end), to = columns(X, begin, end);
+sptrsm_status solver_run(solver *s, const solver_columns *c) {
+  sptrsm_block from = block_columns(c->B, c->begin, c->end), to = block_columns(c->X, c->begin, c->end);
   sptrsm_status status =
-      s->plan ? sptrsm_solve(s->plan, NULL, alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, alpha, &from, &to);
+      s->plan ? sptrsm_solve(s->plan, NULL, c->alpha, &from, &to) : sptrsm_direct_solve(s->direct, s->system, s->op, c->alpha, &from, &to);
   return status == SPTRSM_OK ? sptrsm_context_sync(s->context) : status;
 }
 

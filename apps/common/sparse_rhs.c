@@ -8,7 +8,7 @@
 
 #include "common/cli.h"
 
-/* The entry that stands for the right-hand sides. path: behind FILE:, or "". */
+/* The listed object that is the right-hand sides. path: the part of the name behind "FILE:", or "". */
 static const sptrsm_file_entry *pick(const sptrsm_file_listing *list, const char *path) {
   for (int i = 0; i < list->count; i++) {
     const sptrsm_file_entry *e = &list->entries[i];

@@ -1,4 +1,4 @@
-/* check.c -- how well a solution solves A X = B: the largest normwise backward error of its columns. */
+/* check.c -- the largest normwise backward error of the columns of a solution of A X = B. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static double norm_of(const double *x, int64_t count) {
   return sqrt(sum);
 }
 
-/* r is room for a column. */
+/* r: [n], scratch. */
 static double column_residual(const factor_matrix *A, double size_of_A, const double *b, const double *x, double *r) {
   memcpy(r, b, (size_t)A->n * sizeof *r);
   for (int64_t j = 0; j < A->n; j++)

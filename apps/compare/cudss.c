@@ -1,15 +1,15 @@
-/* cudss.c -- cuDSS on the GPU: the same matrix, but an ordering and factors of its own. Loaded from the path given, no part of the
- * build.
+/* cudss.c -- cuDSS on the GPU: the same matrix, but with its own ordering and factors. It is loaded at run time, from a path that the user
+ * gives; the build does not need it.
  *
- * Of its interface only what is needed is declared here, as the manual of version 1 describes it. The matrix goes over as CSR with 32-bit
- * indices, of a positive definite one the upper triangle; all options keep their defaults, so there is no iterative refinement. Solutions
- * and right-hand sides are column-major in device memory. Analysis and factorisation are in begin, not in the time of a solve.
+  * The part of its interface that is used is declared here, as the manual of version 1 describes it. The matrix is CSR with 32-bit
+  * indices; of a positive definite one, the upper triangle. All options keep their defaults, so there is no iterative refinement.
+  * Right-hand sides and solutions are column-major in device memory. Analysis and factorisation are part of begin, not of a solve.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/machine/machine.h"
 #include "compare/compare.h"
 
 enum { CUDSS_R_64F = 1, CUDSS_R_32I = 10, CUDSS_COL_MAJOR = 0, CUDSS_ZERO_BASED = 0, CUDSS_MAJOR_VERSION = 0 };
@@ -71,8 +71,8 @@ typedef struct {
   double *val;
 } csr_arrays;
 
-/* Rows of A from its columns; of a Hermitian (real: symmetric) one the upper triangle. ptr counts in ptr[i+2] first, so that filling, which
- * advances ptr[i+1], leaves the starts. */
+/* The rows of A; upper: of a symmetric A the upper triangle only. Rows are counted in ptr[i+2], and filling advances ptr[i+1], so that in
+ * the end ptr[i] is the start of row i. */
 static int make_csr(csr_arrays *out, const factor_matrix *A, bool upper) {
   int64_t nnz = A->ptr[A->n];
   if (nnz > INT32_MAX) {
@@ -119,7 +119,7 @@ static int hand_over(compare_cudss *c, const factor_matrix *A) {
   return code;
 }
 
-/* ---- life ---- */
+/* ---- begin, solve, end ---- */
 
 void compare_cudss_end(compare_cudss *c) {
   if (c == NULL) return;
@@ -131,7 +131,7 @@ void compare_cudss_end(compare_cudss *c) {
   if (c->data) c->data_destroy(c->handle, c->data);
   if (c->config) c->config_destroy(c->config);
   if (c->handle) c->destroy(c->handle);
-  free(c); /* the library stays loaded: it is wanted again for the next matrix */
+  free(c); /* the library stays loaded for the next matrix */
 }
 
 static int open_library(compare_cudss *c, const char *path, void *stream) {

@@ -1,9 +1,9 @@
 /* main.c -- compare_factors: the solve phase of CHOLMOD, UMFPACK and KLU beside that of this library, on the same factors.
  *
- * Each matrix is factorised by every library that fits. The library then solves with its own factors, and sptrsm_direct with the factor
- * set made of them: permutations, scaling, both triangles and layout included, analysis and factorisation not. cuDSS orders and factorises
- * the matrix itself. Repetitions alternate between all solvers, so that a slow moment of the machine hits them alike; medians are shown.
- * Every solver's X is compared with the one that B was made from. A development tool: not installed.
+ * Each matrix is factorised by every library that fits. Then the library solves with its own factors, and sptrsm_direct with the factor set
+ * made from them. Times include permutations, scaling, both triangles and the layout, but neither analysis nor factorisation. cuDSS orders
+ * and factorises the matrix itself. Repetitions alternate between all solvers, so that a slow moment of the machine affects all of them;
+ * medians are shown. Every solver's X is compared with the one that B was computed from. A development tool, which is not installed.
  */
 #include "compare/compare.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/measure.h"
 #include "factor/report.h"
 
 static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs 64 --threads 2\n"
@@ -80,12 +80,12 @@ typedef struct {
   solver_kind kind;
   char name[96];
   const compare_native *native;
-  void *state; /* of a native */
+  void *state; /* of `native` */
   compare_mkl *mkl;
   compare_cudss *cudss;
   sptrsm_direct *direct;
   compare_own_kind own;
-  sptrsm_block B, X; /* of an own one and of cuDSS, in its place */
+  sptrsm_block B, X; /* in the memory where sptrsm_direct or cuDSS works */
   bench_timer *timer;
   double *ms, error, residual; /* max |x - x_true|; see compare_residual */
 } solver;
@@ -169,7 +169,7 @@ static void blocks_free(problem_set *p) {
 
 /* ---- solvers ---- */
 
-/* B and X where they are solved, and a clock for that place. */
+/* Allocates B and X in the place where they are solved, and a clock of that place. */
 static sptrsm_status blocks_begin(solver *v, const problem_set *p, sptrsm_layout layout) {
   sptrsm_place place = p->s->place;
   size_t bytes = (size_t)p->A->n * (size_t)p->nrhs * sizeof(double);
@@ -237,8 +237,8 @@ static int solve_once(solver *v, problem_set *p, double *ms) {
   return code;
 }
 
-/* Largest error against X_true, and the residual. MKL's part of a solve has no X to judge. */
-static int judge(solver *v, problem_set *p) {
+/* Computes the largest error against X_true, and the residual. MKL does a part of a solve, which has no X. */
+static int compute_errors(solver *v, problem_set *p) {
   int64_t count = (int64_t)p->A->n * p->nrhs;
   v->error = v->residual = NAN;
   if (v->kind == MKL) return CLI_OK;
@@ -276,18 +276,18 @@ static int begin_solvers(solver *list, int *count, problem_set *p) {
   return code;
 }
 
-/* The first round warms up and checks; a solution may be wrong by what the condition of A allows, so it is judged beside the first. */
+/* The first round warms up and computes the errors. */
 static int repeat(solver *list, int count, problem_set *p) {
   int code = CLI_OK;
   for (int r = 0; r <= p->s->reps; r++)
     for (int v = 0; v < count && code == CLI_OK; v++) {
       code = solve_once(&list[v], p, &list[v].ms[r]);
-      if (code == CLI_OK && r == 0) code = judge(&list[v], p);
+      if (code == CLI_OK && r == 0) code = compute_errors(&list[v], p);
     }
   return code;
 }
 
-/* Of the first solver that has an X. */
+/* The error of the first solver that has an X: errors depend on the condition of A, so the others are compared with it. */
 static double first_error(const solver *list, int count) {
   int v = 0;
   while (v + 1 < count && list[v].kind == MKL) v++;

@@ -1,7 +1,7 @@
-/* mkl.c -- mkl_sparse_d_trsm on L and U, MKL being loaded from the path given: it is no part of the build.
+/* mkl.c -- mkl_sparse_d_trsm on L and U. MKL is loaded at run time, from a path that the user gives; the build does not need it.
  *
- * Of MKL's interface only what is needed is declared here, as its manual describes it (LP64: 32-bit integers). Matrices are handed over
- * as CSR with 32-bit offsets, hints and optimisation (the inspector) included in begin, not in the time of a solve.
+  * The part of MKL's interface that is used is declared here, as its manual describes it (LP64: 32-bit integers). Matrices are CSR with
+  * 32-bit offsets. Hints and optimisation (the inspector) are part of begin, not of a solve.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int resolve(compare_mkl *m, const char *path) {
   return CLI_USAGE;
 }
 
-/* A CSC triangle is the CSR of its transpose. `transposed`: the system is with T', as in the second half of Cholesky. */
+/* A CSC triangle is the CSR of its transpose. transposed: the system has T' as its matrix, as in the second half of a Cholesky solve. */
 static int hand_over(compare_mkl *m, mkl_triangle *t, const sptrsm_sparse *T, bool transposed, int64_t nrhs) {
   int64_t nnz = T->ptr[T->n];
   bool lower = (T->uplo == SPTRSM_LOWER) == (T->format == SPTRSM_CSR);
@@ -88,7 +88,7 @@ void compare_mkl_end(compare_mkl *m) {
   if (m == NULL) return;
   triangle_end(m, &m->L);
   triangle_end(m, &m->U);
-  free(m); /* the library stays: its threads do not survive being unloaded */
+  free(m); /* the library stays loaded: its threads would crash without it */
 }
 
 int compare_mkl_begin(compare_mkl **out, const char *path, const factor_set *s, int64_t nrhs, int threads) {

@@ -1,8 +1,8 @@
-/* native.c -- the solve phases of CHOLMOD, UMFPACK and KLU, each as its manual says, without iterative refinement.
+/* native.c -- the solve phases of CHOLMOD, UMFPACK and KLU, called as their manuals say, without iterative refinement.
  *
- * CHOLMOD works on the whole block through the BLAS, whose threads it uses. UMFPACK takes one right-hand side at a time: its columns
- * are measured one after the other, as a plain loop has them, and shared among threads, each with its workspace. KLU works on four
- * columns at once in one thread.
+  * CHOLMOD solves for the whole block by the BLAS and its threads. UMFPACK solves for one right-hand side at a time: it is measured in a
+  * plain loop over the columns, and with the columns shared among threads, each with its own workspace. KLU solves for four columns at
+  * once in one thread.
  */
 #include <dlfcn.h>
 #include <omp.h>
@@ -64,7 +64,7 @@ static int cholmod_begin(void **self, const factor_matrix *A, const factor_reque
   return CLI_OK;
 }
 
-/* The solution stays in CHOLMOD's own array during the measurement; X gets it only where there is an X. */
+/* CHOLMOD keeps the solution in its own array; it is copied to X unless X is NULL. */
 static int cholmod_apply(void *self, const double *B, double *X, int64_t nrhs) {
   cholmod_state *s = self;
   size_t n = (size_t)s->n;
@@ -81,8 +81,8 @@ typedef struct {
   void *numeric;
   int threads;
   double control[UMFPACK_CONTROL];
-  int64_t *indices; /* n a thread */
-  double *work;     /* n a thread: no refinement, so UMFPACK asks for no more */
+  int64_t *indices; /* [threads][n] */
+  double *work;     /* [threads][n], which is enough without refinement */
 } umfpack_state;
 
 static void umfpack_end(void *self) {
@@ -165,7 +165,7 @@ static int klu_begin(void **self, const factor_matrix *A, const factor_request *
   return CLI_OK;
 }
 
-/* KLU solves in place: the copy of B is part of it. */
+/* KLU solves in place, so the copy of B is part of the solve. */
 static int klu_apply(void *self, const double *B, double *X, int64_t nrhs) {
   klu_state *s = self;
   memcpy(X, B, (size_t)s->n * (size_t)nrhs * sizeof *X);

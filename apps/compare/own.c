@@ -1,11 +1,11 @@
-/* own.c -- sptrsm_direct as a solver of compare_factors, with refinement where that is asked for. */
+/* own.c -- sptrsm_direct as a solver of compare_factors, also with refinement. */
 #include <stdlib.h>
 #include <string.h>
 #include <sptrsm_refine.h>
 
 #include "compare/compare.h"
 
-/* A as residuals want it: with indices of 32 bits. */
+/* Gives A, with 32-bit indices, to the solver for its residuals. */
 static int give_original(sptrsm_direct *d, const factor_matrix *A) {
   int64_t nnz = A->ptr[A->n];
   int32_t *idx = malloc((size_t)nnz * sizeof *idx + 1);

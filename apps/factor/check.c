@@ -82,8 +82,8 @@ static int test_solve(double *out, const probe *p) {
   return CLI_OK;
 }
 
-/* x = signs of y, z = A^-H x in y: the entry that is largest, and whether it promises more than the vector that led here, column `from`
- * (-1: all of them, 1/n each). */
+/* x = signs of y, z = A^-H x (in y). *column: the largest entry of z. *promising: whether that is larger than z(from), where `from` is
+ * the unit vector of the step before; always in the first step, where from is -1. */
 static int best_column(int64_t *column, bool *promising, const probe *p, int64_t from) {
   const factor_matrix *A = p->A;
   for (int64_t i = 0; i < A->n; i++) {

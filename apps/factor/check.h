@@ -1,4 +1,4 @@
-/* check.h -- does the factor set solve, and how well conditioned is the matrix? */
+/* check.h -- a test solve with the factor set, and an estimate of the condition number. */
 #ifndef APPS_FACTOR_CHECK_H
 #define APPS_FACTOR_CHECK_H
 
@@ -6,7 +6,7 @@
 
 typedef struct {
   bool done;
-  double condition; /* estimate of norm1(A) norm1(A^-1), mostly exact and never above */
+  double condition; /* estimate of norm1(A) norm1(A^-1): a lower bound, mostly exact */
   double
       backward; /* norm(b - A x) / (normF(A) norm(x) + norm(b)) of a test solve with b = (1, ..., 1), largest entries as norms of vectors */
   double seconds;

@@ -1,7 +1,7 @@
 /* cholmod.c -- Cholesky and LDL' by CHOLMOD: L D L' = P A P', for real symmetric and complex Hermitian matrices.
  *
- * Supernodal L L' unless L D L' is asked for, which CHOLMOD has without supernodes only and without pivoting: it takes indefinite
- * matrices as far as no pivot vanishes.
+ * Supernodal L L' is the default. L D L', which CHOLMOD has without supernodes and without pivoting, takes indefinite matrices as long as
+ * no pivot is zero.
  */
 #include "factor/cholmod.h"
 
@@ -31,7 +31,7 @@ static const char *ordering_used(const cholmod_common *c) {
   switch (c->method[c->selected].ordering) {
   case CHOLMOD_NATURAL: return "natural";
   case CHOLMOD_AMD:
-  case CHOLMOD_COLAMD: return "amd"; /* which is what CHOLMOD makes of COLAMD where A is symmetric */
+  case CHOLMOD_COLAMD: return "amd"; /* CHOLMOD uses AMD in its place where A is symmetric */
   case CHOLMOD_METIS: return "metis";
   case CHOLMOD_NESDIS: return "nesdis";
   default: return "unknown";
@@ -53,7 +53,7 @@ cholmod_sparse factor_cholmod_view(const factor_matrix *A) {
                           .packed = 1};
 }
 
-static int judge(factor_set *out, const cholmod_common *c, const cholmod_factor *f, const factor_matrix *A, bool ldl) {
+static int check_status(factor_set *out, const cholmod_common *c, const cholmod_factor *f, const factor_matrix *A, bool ldl) {
   if (c->status == CHOLMOD_OUT_OF_MEMORY || c->status == CHOLMOD_TOO_LARGE) return factor_no_memory("CHOLMOD");
   if (c->status == CHOLMOD_NOT_POSDEF || (f && f->minor < f->n)) {
     int64_t step = (int64_t)f->minor;
@@ -66,14 +66,14 @@ static int judge(factor_set *out, const cholmod_common *c, const cholmod_factor 
   return CLI_INTERNAL;
 }
 
-/* D stands on the diagonal of CHOLMOD's L. */
+/* CHOLMOD's L has D on its diagonal: moves it to out->D, and sets a unit diagonal. */
 static int split_diagonal(factor_set *out) {
   int32_t n = out->L.n;
   int width = out->L.dtype == SPTRSM_C128 ? 2 : 1;
   double *val = (double *)out->L.val;
   out->D = calloc((size_t)n + 1, (size_t)width * sizeof *out->D);
   if (out->D == NULL) return factor_no_memory("D");
-  for (int32_t j = 0; j < n; j++) { /* the first of a column */
+  for (int32_t j = 0; j < n; j++) { /* the diagonal entry is the first of its column */
     out->D[j * width] = val[out->L.ptr[j] * width];
     val[out->L.ptr[j] * width] = 1;
   }
@@ -104,15 +104,15 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   double start = cli_now();
   cholmod_factor *f = cholmod_l_analyze(&a, &c);
   out->analysis_seconds = cli_now() - start;
-  int code = f ? CLI_OK : judge(out, &c, f, A, r->ldl);
+  int code = f ? CLI_OK : check_status(out, &c, f, A, r->ldl);
   if (code == CLI_OK) {
     out->ordering = ordering_used(&c);
     start = cli_now();
     cholmod_l_factorize(&a, f, &c);
     out->numeric_seconds = cli_now() - start;
-    code = judge(out, &c, f, A, r->ldl);
+    code = check_status(out, &c, f, A, r->ldl);
   }
-  if (code == CLI_OK && !cholmod_l_change_factor((int)f->xtype, !r->ldl, 0, 1, 1, f, &c)) code = judge(out, &c, NULL, A, r->ldl);
+  if (code == CLI_OK && !cholmod_l_change_factor((int)f->xtype, !r->ldl, 0, 1, 1, f, &c)) code = check_status(out, &c, NULL, A, r->ldl);
   if (code == CLI_OK) code = take(out, A, f, r);
   cholmod_l_free_factor(&f, &c);
   cholmod_l_finish(&c);

@@ -1,7 +1,7 @@
 /* klu.c -- LU by KLU: L U = P R A Q, with R dividing the rows by their largest entry.
  *
- * Without KLU's permutation to block triangular form. With it the factorisation is L U + F, F the entries above the diagonal blocks,
- * and a solve goes block by block; A is then no product of two triangles unless L^-1 F is filled in, which costs what the blocks saved.
+ * KLU's permutation to block triangular form is not used. With it the factorisation is L U + F, where F has the entries above the diagonal
+ * blocks, and a solve goes block by block; A is a product of two triangles only if L^-1 F is filled in, which costs what the blocks save.
  */
 #include "factor/klu.h"
 
@@ -29,7 +29,7 @@ static const char *ordering_used(const klu_l_common *c) {
   return names[c->ordering];
 }
 
-static int judge(factor_set *out, const klu_l_common *c, const factor_matrix *A) {
+static int check_status(factor_set *out, const klu_l_common *c, const factor_matrix *A) {
   if (c->status == KLU_OK) return CLI_OK;
   if (c->status == KLU_SINGULAR) return factor_singular(out, c->singular_col, c->numerical_rank, "no pivot: the matrix is singular");
   if (c->status == KLU_OUT_OF_MEMORY || c->status == KLU_TOO_LARGE) return factor_no_memory("KLU");
@@ -37,7 +37,7 @@ static int judge(factor_set *out, const klu_l_common *c, const factor_matrix *A)
   return CLI_INTERNAL;
 }
 
-/* ---- what KLU hands out ---- */
+/* ---- the factors in KLU's arrays ---- */
 
 typedef struct {
   int64_t *Lp, *Li, *Up, *Ui, *P, *Q;
@@ -96,7 +96,7 @@ static int take(factor_set *out, const factor_matrix *A, parts *p, const factor_
   out->kind = "L U";
   if (r->scale) out->scale_row = malloc(((size_t)A->n + 1) * sizeof *out->scale_row);
   if (!out->perm_row || !out->perm_col || (r->scale && !out->scale_row)) return factor_no_memory("the permutations");
-  for (int32_t k = 0; r->scale && k < A->n; k++) out->scale_row[p->P[k]] = p->Rs[k]; /* KLU's is in the order of the pivots */
+  for (int32_t k = 0; r->scale && k < A->n; k++) out->scale_row[p->P[k]] = p->Rs[k]; /* KLU stores the scaling in the order of the pivots */
   out->scale_op = SPTRSM_DIVIDE;
   return CLI_OK;
 }
@@ -109,13 +109,13 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   double start = cli_now();
   klu_l_symbolic *s = klu_l_analyze(A->n, A->ptr, A->idx, &c);
   out->analysis_seconds = cli_now() - start;
-  int code = judge(out, &c, A);
+  int code = check_status(out, &c, A);
   if (code == CLI_OK) {
     start = cli_now();
     f = A->is_complex ? klu_zl_factor(A->ptr, A->idx, A->val, s, &c) : klu_l_factor(A->ptr, A->idx, A->val, s, &c);
     out->numeric_seconds = cli_now() - start;
     out->ordering = ordering_used(&c);
-    code = judge(out, &c, A);
+    code = check_status(out, &c, A);
   }
   if (code == CLI_OK && !(parts_allocate(&p, A, f) && parts_get(&p, A, s, f, &c))) code = factor_no_memory("the factors");
   if (code == CLI_OK) code = take(out, A, &p, r);

@@ -1,4 +1,4 @@
-/* klu.h -- how sptrsm-factor asks KLU, for those who want the same factors from it. */
+/* klu.h -- the settings with which sptrsm-factor calls KLU; with them another program gets the same factors. */
 #ifndef APPS_FACTOR_KLU_H
 #define APPS_FACTOR_KLU_H
 

@@ -1,6 +1,6 @@
-/* main.c -- sptrsm-factor: factorise a sparse matrix and write the factor set that sptrsm-solve reads.
+/* main.c -- sptrsm-factor: factorises a sparse matrix and writes the factor set that sptrsm-solve reads.
  *
- * The factorisation itself is a library's: CHOLMOD, UMFPACK, KLU or SuperLU, whichever this program was built with.
+ * The factorisation is done by a library, one of CHOLMOD, UMFPACK, KLU and SuperLU, as far as the program was built with them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-/* In the order of preference where all of them fit. */
+/* In the order of preference. */
 static const factor_library *const libraries[] = {
 #ifdef WITH_CHOLMOD
     &factor_cholmod,
@@ -145,7 +145,7 @@ static const factor_library *find_library(const char *name) {
 
 static bool can_order(const factor_library *l, factor_order order) { return l->orders >> order & 1; }
 
-/* The first LU of this build that has the ordering. */
+/* The first library with LU in this build that has the ordering; NULL: none. */
 static const factor_library *find_lu(factor_order order) {
   for (int i = 0; i < LIBRARY_COUNT; i++)
     if (strcmp(libraries[i]->name, "cholmod") != 0 && can_order(libraries[i], order)) return libraries[i];
@@ -157,7 +157,7 @@ static const char *why_lu(const factor_matrix *A) {
   return A->positive_diagonal ? "no Cholesky with this ordering" : "the diagonal is not positive";
 }
 
-/* Exit code; the library asked for or, with auto, the one that fits the matrix. */
+/* Chooses the library: the one asked for or, with auto, the one that fits the matrix. Returns an exit code. */
 static int choose(const factor_library **out, const char **why, const settings *s, const factor_matrix *A) {
   const factor_library *cholmod = find_library("cholmod");
   const char *name = s->request.ldl ? "cholmod" : s->with;
@@ -184,7 +184,7 @@ static int choose(const factor_library **out, const char **why, const settings *
 
 /* ---- the work ---- */
 
-/* Where auto tried Cholesky and the matrix is not positive definite, LU follows. */
+/* With auto, a matrix that turns out not to be positive definite goes on to LU. */
 static int factorise(factor_set *set, factor_report *report, const settings *s, const factor_matrix *A) {
   const factor_library *library = NULL;
   int code = choose(&library, &report->why, s, A);
@@ -207,10 +207,10 @@ static int factorise(factor_set *set, factor_report *report, const settings *s, 
   return code;
 }
 
-static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26;
+static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26; /* backward errors: unit roundoff, warning, error */
 
-/* Warns where the factors solve badly; CLI_ABOVE where the solution has no correct digit to speak of. */
-static int judge(const factor_verdict *v) {
+/* Warns where the test solve is inaccurate; CLI_ABOVE where its backward error makes the factors useless. */
+static int rate_accuracy(const factor_verdict *v) {
   if (!v->done) return CLI_OK;
   if (!isfinite(v->backward)) {
     cli_warning("a test solve overflows: numbers of this size need scaling before the factorisation");
@@ -263,7 +263,7 @@ static int check_outputs(settings *s) {
   return code == CLI_OK && s->rhs ? cli_check_output(s->rhs, s->force, inputs, 1) : code;
 }
 
-/* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */
+/* The report of a run that failed: why, and the exit code. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
   cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(), "input",
@@ -309,7 +309,7 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = work(&set, &r, &s, file, &A);
   r.total_seconds = cli_now() - start;
   if (code != CLI_OK) report_failure(&s, code);
-  if (code == CLI_OK) r.exit_code = judge(&r.check);
+  if (code == CLI_OK) r.exit_code = rate_accuracy(&r.check);
   if (code == CLI_OK) code = report(&s, &r, &A, &set);
   if (code == CLI_OK) code = r.exit_code;
   factor_set_free(&set);

@@ -1,4 +1,4 @@
-/* matrix.c -- the matrix to factorise: from what a file holds to sorted CSC columns of f64 or c128, both triangles. */
+/* matrix.c -- the matrix to factorise: converts a matrix of a file to CSC in f64 or c128, sorted, with both triangles. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct {
 } columns;
 
 static bool columns_allocate(columns *c, int64_t n, int64_t nnz, int width) {
-  c->ptr = calloc((size_t)n + 2, sizeof *c->ptr); /* one more: filling moves the ends */
+  c->ptr = calloc((size_t)n + 2, sizeof *c->ptr); /* one more, see columns_start */
   c->idx = malloc(((size_t)nnz + 1) * sizeof *c->idx);
   c->val = malloc(((size_t)nnz + 1) * (size_t)width * sizeof *c->val);
   return c->ptr && c->idx && c->val;
@@ -37,7 +37,8 @@ static void columns_free(columns *c) {
   *c = (columns){0};
 }
 
-/* counts in ptr[j+2] become starts in ptr[j+1]; a fill that advances ptr[j+1] then leaves the starts in ptr[j]. */
+/* Turns the counts in ptr[j+2] into starts in ptr[j+1]. columns_put advances ptr[j+1], so that in the end ptr[j] is the start of column
+ * j. */
 static void columns_start(columns *c, int64_t n) {
   for (int64_t j = 0; j < n; j++) c->ptr[j + 2] += c->ptr[j + 1];
 }
@@ -48,13 +49,13 @@ static void columns_put(columns *c, int width, int64_t row, int64_t column, cons
   memcpy(c->val + at * width, value, (size_t)width * sizeof *value);
 }
 
-/* The number of the other triangle's entry. */
+/* The value of the mirror image of an entry. */
 static void mirrored(double out[2], const double value[2], sptrsm_symmetry symmetry) {
   out[0] = symmetry == SPTRSM_SKEW ? -value[0] : value[0];
   out[1] = symmetry == SPTRSM_GENERAL || symmetry == SPTRSM_SYMMETRIC ? value[1] : -value[1];
 }
 
-/* Every entry of M and its mirror image to columns `by_row ? row : column`. Rows end up in no order. */
+/* Puts every entry of M, and its mirror image, into the bucket of its row (by_row) or column. Entries of a bucket are unsorted. */
 static bool columns_of_file(columns *c, const sptrsm_file_matrix *M, int width, bool by_row) {
   int64_t n = M->rows, nnz = M->ptr[n];
   bool mirror = M->symmetry != SPTRSM_GENERAL, lines_are_buckets = (M->format == SPTRSM_CSR) == by_row;
@@ -78,7 +79,7 @@ static bool columns_of_file(columns *c, const sptrsm_file_matrix *M, int width, 
   return true;
 }
 
-/* out = the transpose of in (no conjugation). Its columns are sorted, whatever those of `in` are. */
+/* out = the transpose of in, without conjugation. Its columns are sorted, even if those of `in` are not. */
 static bool columns_transpose(columns *out, const columns *in, int64_t n, int width) {
   int64_t nnz = in->ptr[n];
   if (!columns_allocate(out, n, nnz, width)) return false;
@@ -89,7 +90,7 @@ static bool columns_transpose(columns *out, const columns *in, int64_t n, int wi
   return true;
 }
 
-/* Is A = A^H? T is the transpose of A; both are sorted. */
+/* Whether A = A^H. T is the transpose of A; both are sorted. */
 static bool is_hermitian(const columns *A, const columns *T, int64_t n, int width) {
   if (memcmp(A->ptr, T->ptr, ((size_t)n + 1) * sizeof *A->ptr) != 0) return false;
   for (int64_t p = 0; p < A->ptr[n]; p++) {

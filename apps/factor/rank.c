@@ -1,5 +1,5 @@
-/* rank.c -- is a matrix singular by its pattern alone? Each column is matched with a row of its own by augmenting paths,
- * depth first with a look ahead for a free row [davis2006]; a column that finds none makes the matrix singular whatever the numbers are.
+/* rank.c -- finds out whether a matrix is singular by its pattern alone: a maximum matching of columns with rows, by augmenting paths,
+ * depth first with a look ahead for a free row [davis2006]. A column without a row makes the matrix singular, whatever its numbers are.
  */
 #include <stdlib.h>
 
@@ -8,13 +8,13 @@
 typedef struct {
   const factor_matrix *A;
   int64_t *column_of; /* [n] the column a row is matched with, or -1 */
-  int64_t *free_from; /* [n] where the look ahead of a column goes on: rows before it are taken */
+  int64_t *free_from; /* [n] entry at which the look ahead of a column goes on: the rows before are matched */
   int64_t *at;        /* [n] position of the search in each column of the path */
   int64_t *path;      /* [n] columns of the path */
   int64_t *seen;      /* [n] 1 + the last column whose search met this one */
 } matching;
 
-/* A free row of column j, or -1. Rows never become free again, so each entry is looked at once. */
+/* A free row of column j, or -1. A matched row stays matched, so each entry is looked at once. */
 static int64_t look_ahead(matching *m, int64_t j) {
   for (int64_t p = m->free_from[j]; p < m->A->ptr[j + 1]; p++) {
     if (m->column_of[m->A->idx[p]] >= 0) continue;
@@ -25,7 +25,7 @@ static int64_t look_ahead(matching *m, int64_t j) {
   return -1;
 }
 
-/* The column behind the next entry of the path's last one that this search has not met, or -1. */
+/* From column j, the last one of the path: the next column, matched with a row of j, that this search has not met; or -1. */
 static int64_t next_column(matching *m, int64_t j, int64_t start) {
   for (; m->at[j] < m->A->ptr[j + 1]; m->at[j]++) {
     int64_t other = m->column_of[m->A->idx[m->at[j]]];

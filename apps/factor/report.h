@@ -1,4 +1,4 @@
-/* report.h -- right-hand sides with a known solution, and what sptrsm-factor tells about its factors. */
+/* report.h -- the report of sptrsm-factor, and right-hand sides with a known solution. */
 #ifndef APPS_FACTOR_REPORT_H
 #define APPS_FACTOR_REPORT_H
 
@@ -16,7 +16,7 @@ typedef struct {
 void factor_print(FILE *, const factor_report *, const factor_matrix *, const factor_set *);
 json_t *factor_json(const factor_report *, const factor_matrix *, const factor_set *);
 
-/* B = A X_true and X_true with whole numbers from -9 to 9 without 0 (complex: both parts), nrhs columns, into path. */
+/* X_true has whole numbers from -9 to 9 without 0 (complex: both parts), B = A X_true. factor_write_rhs writes both, with nrhs columns. */
 void factor_known_solution(double *X, const factor_matrix *, int64_t nrhs);            /* row-major */
 void factor_multiply(double *B, const factor_matrix *, const double *X, int64_t nrhs); /* B += A X, row-major */
 int factor_write_rhs(const char *path, const factor_matrix *, int64_t nrhs, const sptrsm_save_options *);

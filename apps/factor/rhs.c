@@ -1,10 +1,10 @@
-/* rhs.c -- right-hand sides with a known solution, for tests of what was factorised: B = A X_true. */
+/* rhs.c -- right-hand sides with a known solution, B = A X_true, for tests of the factors. */
 #include <stdlib.h>
 
 #include "factor/report.h"
 #include "common/gen_pattern.h"
 
-/* From -9 to 9 without 0. */
+/* A whole number from -9 to 9 without 0. */
 static double small_integer(uint64_t bits) {
   int64_t value = (int64_t)(bits % 18) - 9;
   return (double)(value < 0 ? value : value + 1);
@@ -23,7 +23,7 @@ void factor_known_solution(double *X, const factor_matrix *A, int64_t nrhs) {
     for (int64_t k = 0; k < row; k++) X[i * row + k] = small_integer(mix(0xfac7, (uint64_t)i, (uint64_t)k));
 }
 
-/* b += a x, one entry of A and a row of X. */
+/* b += a x for one entry of A and a row of X. */
 static void add_row(double *b, const double *a, const double *x, int64_t nrhs, int is_complex) {
   for (int64_t k = 0; k < nrhs && !is_complex; k++) b[k] += a[0] * x[k];
   for (int64_t k = 0; k < nrhs && is_complex; k++) {

@@ -46,7 +46,7 @@ static bool is_kept(const factor_arrays *a, int64_t line, int64_t p, int width, 
   return width == 2 && a->val[p * 2 + 1] != 0;
 }
 
-/* Copies what is kept; true in *sorted if every line is. */
+/* Copies the entries that are kept. *sorted: whether every line (row of CSR, column of CSC) is. */
 static bool lines_copy(lines *out, const factor_arrays *a, int64_t n, int width, bool keep_zeros, bool *sorted) {
   int64_t nnz = 0;
   for (int64_t i = 0; i < n; i++)
@@ -137,7 +137,7 @@ void factor_set_finish(factor_set *s) {
   s->set.row_op = s->scale_op;
 }
 
-/* The first step of the elimination with an entry of T that is not finite, at most `least`. */
+/* The first step of the elimination, below `least`, that has an entry of T which is not finite; else `least`. */
 static int32_t overflow_of(const sptrsm_sparse *T, int32_t least) {
   int width = T->dtype == SPTRSM_C128 ? 2 : 1;
   const double *val = T->val;
@@ -177,7 +177,7 @@ void factor_set_free(factor_set *s) {
 
 /* ---- counts ---- */
 
-/* Entries beside the diagonal in every column (by_column) or row of T. */
+/* Adds the number of off-diagonal entries of every column (by_column) or row of T to counts. */
 static void count_lines(int32_t *counts, const sptrsm_sparse *T, bool by_column) {
   bool lines_count = (T->format == SPTRSM_CSC) == by_column;
   for (int32_t i = 0; i < T->n; i++)
@@ -185,7 +185,8 @@ static void count_lines(int32_t *counts, const sptrsm_sparse *T, bool by_column)
       if (T->idx[p] != i) counts[lines_count ? i : T->idx[p]]++;
 }
 
-/* Step k of an LU divides l numbers by the pivot and takes the product of l and u numbers off; Cholesky half of the square. */
+/* Step k of LU divides the l[k] entries of its column by the pivot and subtracts a product of l[k] by u[k] entries; Cholesky subtracts half
+ * of the square. */
 static double count_flops(const factor_set *s, const int32_t *l, const int32_t *u, int is_complex) {
   double multiply_adds = 0, divisions = 0;
   for (int32_t k = 0; k < s->L.n; k++) {
@@ -195,9 +196,9 @@ static double count_flops(const factor_set *s, const int32_t *l, const int32_t *
   return is_complex ? 8 * multiply_adds + 6 * divisions : 2 * multiply_adds + divisions;
 }
 
-/* Column j+1 continues the supernode of j where the rows of j are j+1 and the rows of j+1. The first row below the diagonal of j is its
- * parent in the elimination tree; with the counts that differ by one it decides, for the factors of symmetric patterns and, but for
- * coincidences, of others. */
+/* Column j+1 continues the supernode of j if the rows of j are j+1 and the rows of j+1. That is so if the first row below the diagonal of
+ * j, its parent in the elimination tree, is j+1, and the numbers of entries differ by one: always for symmetric patterns, and for other
+ * ones except by coincidence. */
 static int64_t count_supernodes(const sptrsm_sparse *L, const int32_t *l, int32_t *first) {
   int64_t count = L->n > 0;
   for (int32_t j = 0; j < L->n; j++) first[j] = INT32_MAX;

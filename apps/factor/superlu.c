@@ -1,7 +1,7 @@
 /* superlu.c -- LU by sequential SuperLU: L U = P A Q, partial pivoting, no scaling.
  *
- * SuperLU keeps the columns of a supernode as one dense block: the triangle at its top holds the diagonal blocks of both L (unit
- * diagonal not stored) and U; U above it is sparse. Its indices are int, so matrices end at 2^31 - 1 entries.
+ * SuperLU stores the columns of a supernode as one dense block, whose top triangle holds the diagonal blocks of both L (its unit diagonal
+ * is not stored) and U; the entries of U above are sparse. Its indices are int, so a matrix has at most 2^31 - 1 entries.
  */
 #include <slu_ddefs.h>
 #include <slu_zdefs.h>
@@ -20,7 +20,7 @@ typedef struct {
   superlu_options_t options;
   SuperLUStat_t stat;
   SuperMatrix A, permuted, L, U;
-  int_t *ptr, *idx;               /* of A: SuperLU reads the values where they are */
+  int_t *ptr, *idx;               /* of A in SuperLU's integers; its values are not copied */
   int *row_to, *column_to, *tree; /* row i of A becomes row_to[i] of P A Q, column j column_to[j] */
 } workplace;
 
@@ -35,7 +35,7 @@ static bool workplace_begin(workplace *w, const factor_matrix *A, const factor_r
   set_default_options(&w->options);
   w->options.ColPerm = methods[r->order];
   w->options.SymmetricMode = r->order == ORDER_MMD ? YES : NO;
-  if (r->order == ORDER_MMD) w->options.DiagPivotThresh = 0.1; /* the ordering is worth nothing unless the diagonal is preferred */
+  if (r->order == ORDER_MMD) w->options.DiagPivotThresh = 0.1; /* the ordering needs pivots on the diagonal */
   if (r->pivot >= 0) w->options.DiagPivotThresh = r->pivot;
   StatInit(&w->stat);
   if (!(w->ptr && w->idx && w->row_to && w->column_to && w->tree)) return false;
@@ -97,7 +97,7 @@ static void append(growing *g, int64_t row, const double *value) {
   g->count++;
 }
 
-/* Column j of L and U: U's sparse part, then the block's column, whose first entries, down to the diagonal, are U's. */
+/* Appends column j of L and U: the sparse part of U, then the block's column, whose entries down to the diagonal belong to U. */
 static void take_column(growing *L, growing *U, const SCformat *l, const NCformat *u, int64_t j) {
   static const double one[2] = {1, 0};
   int64_t width = L->width, first = l->sup_to_col[l->col_to_sup[j]], rows = l->rowind_colptr[first];
@@ -114,7 +114,8 @@ static void take_column(growing *L, growing *U, const SCformat *l, const NCforma
 static int take_triangles(factor_set *out, const factor_matrix *A, const workplace *w, bool keep_zeros) {
   const SCformat *l = w->L.Store;
   const NCformat *u = w->U.Store;
-  int64_t n = A->n, width = A->is_complex ? 2 : 1, most = (int64_t)l->nzval_colptr[n] + n; /* U's part of the blocks counted in both */
+  int64_t n = A->n, width = A->is_complex ? 2 : 1,
+          most = (int64_t)l->nzval_colptr[n] + n; /* an upper bound: all entries of the blocks count for both */
   growing L = {0}, U = {0};
   int code = CLI_OK;
   if (growing_begin(&L, n, most, width) && growing_begin(&U, n, most + u->colptr[n], width)) {
@@ -138,7 +139,7 @@ static int32_t *inverse(const int *to, int32_t n) {
   return out;
 }
 
-/* ---- all of it ---- */
+/* ---- the factorisation ---- */
 
 static int work(factor_set *out, const factor_matrix *A, workplace *w, const factor_request *r) {
   static const char *const names[] = {[NATURAL] = "natural", [MMD_AT_PLUS_A] = "mmd", [COLAMD] = "colamd"};

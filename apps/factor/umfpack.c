@@ -1,6 +1,6 @@
 /* umfpack.c -- LU by UMFPACK: L U = P R A Q, with R the row scaling (divided by or multiplied with, as do_recip says).
  *
- * The real and the complex routines differ in name and in empty arguments for split complex numbers only.
+ * The complex routines have other names than the real ones, and arguments for split complex numbers, which are not used.
  */
 #include "factor/umfpack.h"
 
@@ -51,7 +51,7 @@ static void *eliminate(const factor_matrix *A, void *symbolic, const double *con
   return numeric;
 }
 
-/* ---- what UMFPACK hands out ---- */
+/* ---- the factors in UMFPACK's arrays ---- */
 
 typedef struct {
   int64_t *Lp, *Li, *Up, *Ui, *P, *Q, do_recip;
@@ -89,7 +89,7 @@ static int parts_get(parts *p, const factor_matrix *A, void *numeric) {
   return status == UMFPACK_OK ? CLI_OK : factor_no_memory("the factors");
 }
 
-/* The first step without a pivot. U's columns hold their diagonal last, if it is there. */
+/* Notes the first step without a pivot. A column of U has its diagonal entry, if it exists, at its end. */
 static int name_singular(factor_set *out, const parts *p, const factor_matrix *A) {
   int width = A->is_complex ? 2 : 1;
   for (int64_t k = 0; k < A->n; k++) {
@@ -118,7 +118,7 @@ static int take(factor_set *out, const factor_matrix *A, parts *p, const factor_
   return out->perm_row && out->perm_col ? CLI_OK : factor_no_memory("the permutations");
 }
 
-static int judge(int64_t status, const factor_matrix *A) {
+static int check_status(int64_t status, const factor_matrix *A) {
   if (status == UMFPACK_OK || status == UMFPACK_WARNING_singular_matrix) return CLI_OK;
   if (status == UMFPACK_ERROR_out_of_memory) return factor_no_memory("UMFPACK");
   cli_error("%s: UMFPACK failed with status %lld", A->where, (long long)status);
@@ -132,13 +132,13 @@ static int factorise(factor_set *out, const factor_matrix *A, const factor_reque
   factor_umfpack_set_up(control, r);
   void *symbolic = analyse(A, control, info, &status), *numeric = NULL;
   out->analysis_seconds = cli_now() - start;
-  int code = judge(status, A);
+  int code = check_status(status, A);
   if (code == CLI_OK) {
     start = cli_now();
     numeric = eliminate(A, symbolic, control, info, &status);
     out->numeric_seconds = cli_now() - start;
     out->ordering = ordering_used(info);
-    code = judge(status, A);
+    code = check_status(status, A);
   }
   if (code == CLI_OK) code = parts_get(&p, A, numeric);
   if (code == CLI_OK) code = status == UMFPACK_WARNING_singular_matrix ? name_singular(out, &p, A) : take(out, A, &p, r);

@@ -1,4 +1,4 @@
-/* umfpack.h -- how sptrsm-factor asks UMFPACK, for those who want the same factors from it. */
+/* umfpack.h -- the settings with which sptrsm-factor calls UMFPACK; with them another program gets the same factors. */
 #ifndef APPS_FACTOR_UMFPACK_H
 #define APPS_FACTOR_UMFPACK_H
 

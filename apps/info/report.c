@@ -95,14 +95,20 @@ void facts_text(const file_facts *f) {
   for (int i = 0; i < f->listing.count; i++) print_entry(&f->listing.entries[i]);
 }
 
-void methods_text(void) {
-  printf("%-16s %-5s %-14s %-11s %-18s %s\n", "method", "place", "deterministic", "CUDA graph", "source", "");
+static void print_methods(bool reference) {
   for (int i = 0; i < sptrsm_method_count(); i++) {
     sptrsm_method_info m = {.size = sizeof m};
-    if (sptrsm_method_at(&m, i) != SPTRSM_OK) continue;
+    if (sptrsm_method_at(&m, i) != SPTRSM_OK || (m.reference != 0) != reference) continue;
     printf("%-16s %-5s %-14s %-11s %-18s %s\n", m.name, m.place == SPTRSM_CUDA ? "cuda" : "host", m.deterministic ? "yes" : "no",
            m.capturable ? "yes" : "no", m.cite, m.summary);
   }
+}
+
+void methods_text(void) {
+  printf("%-16s %-5s %-14s %-11s %-18s %s\n", "method", "place", "deterministic", "CUDA graph", "source", "");
+  print_methods(false);
+  printf("\nkept to compare with, never chosen by auto:\n");
+  print_methods(true);
 }
 
 /* ---- JSON ---- */
@@ -176,9 +182,9 @@ json_t *methods_json(void) {
   for (int i = 0; i < sptrsm_method_count(); i++) {
     sptrsm_method_info m = {.size = sizeof m};
     if (sptrsm_method_at(&m, i) != SPTRSM_OK) continue;
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:b, s:b, s:s, s:s}", "name", m.name, "place", m.place == SPTRSM_CUDA ? "cuda" : "host",
-                                    "deterministic", m.deterministic, "capturable", m.capturable, "cite", m.cite, "summary", m.summary));
+    json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b, s:b, s:s, s:s}", "name", m.name, "place",
+                                          m.place == SPTRSM_CUDA ? "cuda" : "host", "deterministic", m.deterministic, "capturable",
+                                          m.capturable, "reference", m.reference != 0, "cite", m.cite, "summary", m.summary));
   }
   return list;
 }

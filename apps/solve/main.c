@@ -1,7 +1,8 @@
 /* main.c -- sptrsm-solve: reads factors and right-hand sides, solves, writes the solution.
  *
- * One phase after the other: read, analyse, solve, verify, write. The output is checked before the first of them and
- * appears, whole, at the end of the last. Blocks that are too large for that go through stream.c.
+ * The phases follow each other: read, analyse, solve, verify, write. Whether the output can be written is checked before the first of them;
+ * it gets its name, complete, at the end of the last. Blocks that are too large for memory go through stream.c, sparse right-hand sides and
+ * selected rows through rows.c.
  */
 #include "solve/solve.h"
 
@@ -156,7 +157,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- before any work ---- */
 
-/* With --resume an output that is there may be this one: killed when all was done but the removal of its journal. */
+/* With --resume an existing output may be that of the run to resume, which was killed just before it removed its journal. */
 static bool may_be_there(const settings *s) {
   char *journal;
   if (s->force || !s->resume || asprintf(&journal, "%s.part.journal", s->out) < 0) return s->force;
@@ -222,23 +223,18 @@ static int analyse(run *r) {
 static int make_solution(run *r) {
   r->X = r->in.B->block;
   if (r->in_place) return CLI_OK;
-  size_t lines = (size_t)(r->X.layout == SPTRSM_ROW_MAJOR ? r->X.n : r->X.nrhs);
-  r->X.data = calloc(lines * (size_t)r->X.ld + 1, sptrsm_dtype_bytes(r->X.dtype)); /* B of this size is in memory: no overflow */
+  size_t count = (size_t)(r->X.layout == SPTRSM_ROW_MAJOR ? r->X.n : r->X.nrhs);   /* of pieces with ld numbers each */
+  r->X.data = calloc(count * (size_t)r->X.ld + 1, sptrsm_dtype_bytes(r->X.dtype)); /* B of this size is in memory: no overflow */
   return r->X.data ? CLI_OK : cli_no_memory("the solution");
 }
 
-/* Short work goes in one call. Long work goes in steps so that progress shows: as many columns as keep all threads busy,
- * doubled until a step takes a while. */
+/* The columns of the first call. Short work is one call. Long work takes several calls, between which progress is shown: each has as many
+ * columns as keep all threads busy, and solve() doubles them until a call takes long enough. */
 static int64_t first_step(const run *r) {
-  static const double short_work = 2e9; /* operations: a second or two at the worst */
+  static const double short_work = 2e9; /* floating-point operations, which take two seconds at most */
   int64_t busy = (int64_t)(r->solver.plans > 0 ? r->solver.info[0].panel : 64) * omp_get_max_threads();
   bool is_short = r->solver.flops_per_rhs * (double)r->X.nrhs < short_work;
   return is_short || busy > r->X.nrhs ? r->X.nrhs : busy;
-}
-
-sptrsm_status solve_columns(run *r, const sptrsm_block *B, sptrsm_block *X, int64_t begin, int64_t end, int64_t first) {
-  if (!r->refined.on) return solver_run(&r->solver, r->in.alpha, B, X, begin, end);
-  return refine_run(&r->refined, &r->set->refine, &r->solver, r->in.alpha, B, X, begin, end, first);
 }
 
 static int solve(run *r) {
@@ -252,7 +248,7 @@ static int solve(run *r) {
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
     end = nrhs - begin < width ? nrhs : begin + width;
-    status = solve_columns(r, &r->in.B->block, &r->X, begin, end, 0);
+    status = solve_columns(r, &(solver_columns){r->in.alpha, &r->in.B->block, &r->X, begin, end}, 0);
     if (cli_now() - start < step_seconds && width < nrhs) width *= 2;
     cli_progress_step(&progress, end, nrhs);
   }
@@ -261,13 +257,7 @@ static int solve(run *r) {
   return solver_fail(status);
 }
 
-void settle_exit(run *r) {
-  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
-  bool unrefined = r->set->refine.mixed && r->refined.unconverged > 0; /* double precision was asked for */
-  if (r->odd.count > 0 || above || unrefined) r->exit_code = CLI_ABOVE;
-}
-
-static int judge(run *r) {
+static int check(run *r) {
   double start = cli_now();
   if (r->verified) cli_phase("computing residuals");
   r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
@@ -278,31 +268,7 @@ static int judge(run *r) {
   return CLI_OK;
 }
 
-int write_solution(run *r) {
-  const settings *s = r->set;
-  double start = cli_now();
-  cli_phase("writing %s", s->out);
-  sptrsm_save_options save;
-  sptrsm_save_options_init(&save);
-  json_t *report = report_json(r, true);
-  char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
-  json_decref(report);
-  if (text == NULL) return cli_no_memory("the report");
-  save.force = s->force;
-  save.compress = s->compress;
-  save.checksum = s->checksum;
-  save.report = text;
-  save.berr = r->verified ? r->residual.berr : r->refined.berr;
-  save.ferr = r->refined.ferr;
-  save.path = r->x_path;
-  save.rows = r->part.wanted.rows;
-  sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
-  free(text);
-  r->seconds.write = cli_now() - start;
-  return cli_fail(status);
-}
-
-/* ---- the whole ---- */
+/* ---- the program ---- */
 
 static void warn(const run *r) {
   char list[160] = "";
@@ -330,7 +296,7 @@ static int work(run *r) {
   if (r->stream.on) return stream_run(r);
   code = make_solution(r);
   if (code == CLI_OK) code = solve(r);
-  if (code == CLI_OK) code = judge(r);
+  if (code == CLI_OK) code = check(r);
   return code == CLI_OK ? write_solution(r) : code;
 }
 
@@ -344,7 +310,7 @@ static int report(run *r) {
   return json ? cli_write_json(report_json(r, false), json) : CLI_OK;
 }
 
-/* A report of a failure, so that who reads reports needs no other source. The exit code stays that of the failure. */
+/* The report of a run that failed: why, and the exit code. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
   cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",

@@ -10,7 +10,7 @@
 
 static const char *const precisions[] = {"working", "mixed"};
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 bool refine_parse(int key, const char *text, refine_request *r) {
   switch (key) {
@@ -77,7 +77,7 @@ int refine_start(refinement *out, const refine_request *r, const problem *p, sol
                      .ptr = M->ptr,
                      .idx = M->idx,
                      .val = M->val};
-  *out = (refinement){.on = true, .worst = -1};
+  *out = (refinement){.on = true, .max_steps = r->max_steps, .worst = -1};
   out->berr = calloc((size_t)nrhs + 1, sizeof *out->berr);
   out->steps = calloc((size_t)nrhs + 1, sizeof *out->steps);
   if (r->ferr) out->ferr = calloc((size_t)nrhs + 1, sizeof *out->ferr);
@@ -96,24 +96,15 @@ void refinement_free(refinement *R) {
 
 /* ---- the columns ---- */
 
-static sptrsm_block columns(const sptrsm_block *X, int64_t begin, int64_t end) {
-  sptrsm_block part = *X;
-  int64_t skipped = X->layout == SPTRSM_ROW_MAJOR ? begin : begin * X->ld;
-  part.data = (char *)X->data + (size_t)skipped * sptrsm_dtype_bytes(X->dtype);
-  part.nrhs = end - begin;
-  return part;
-}
-
-sptrsm_status refine_run(refinement *R, const refine_request *r, solver *s, const void *alpha, const sptrsm_block *B, sptrsm_block *X,
-                         int64_t begin, int64_t end, int64_t first) {
-  sptrsm_block from = columns(B, begin, end), to = columns(X, begin, end);
+sptrsm_status refine_run(refinement *R, solver *s, const solver_columns *c, int64_t first) {
+  sptrsm_block from = block_columns(c->B, c->begin, c->end), to = block_columns(c->X, c->begin, c->end);
   sptrsm_refine_options options;
   sptrsm_refine_options_init(&options);
   options.solve = 1;
-  options.max_steps = r->max_steps;
-  sptrsm_refine_result result = {.size = sizeof result, .berr = R->berr + first + begin, .steps = R->steps + first + begin};
-  if (R->ferr) result.ferr = R->ferr + first + begin;
-  return sptrsm_direct_refine(s->direct, s->system, s->op, alpha, &from, &to, &options, &result);
+  options.max_steps = R->max_steps;
+  sptrsm_refine_result result = {.size = sizeof result, .berr = R->berr + first + c->begin, .steps = R->steps + first + c->begin};
+  if (R->ferr) result.ferr = R->ferr + first + c->begin;
+  return sptrsm_direct_refine(s->direct, s->system, s->op, c->alpha, &from, &to, &options, &result);
 }
 
 void refine_take(refinement *R, sptrsm_dtype dtype, int64_t first, int64_t count) {
@@ -126,7 +117,7 @@ void refine_take(refinement *R, sptrsm_dtype dtype, int64_t first, int64_t count
   }
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 const char *refine_hint(const refine_request *r) {
   return r->mixed ? "look for NaN or infinity in the right-hand side, else the range of single precision may be too small: "

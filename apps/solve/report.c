@@ -1,4 +1,4 @@
-/* report.c -- what sptrsm-solve did, for people and as JSON (fields: sptrsm-solve(1)). */
+/* report.c -- the summary and the JSON report of sptrsm-solve (the fields are described in sptrsm-solve(1)). */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ size_t run_bytes(const run *r) {
   return (size_t)total;
 }
 
-/* ---- for people ---- */
+/* ---- summary ---- */
 
 static void print_inputs(const run *r, FILE *f) {
   const sptrsm_file_factors *F = r->in.factors;
@@ -58,10 +58,10 @@ static void print_solver(const run *r, FILE *f) {
   for (int i = 0; i < s->plans; i++) {
     const sptrsm_info *p = &s->info[i];
     const char *factor = r->in.factors->single ? "T" : i == 0 && chain_has(s->system, 'L') ? "L" : "U";
-    char rest[64] = ""; /* short: details of method and choice only with -v */
+    char rest[64] = ""; /* the summary is short; parameters and the full reason are printed with -v */
     if (p->levels >= 0) snprintf(rest, sizeof rest, ", %d level%s", p->levels, p->levels == 1 ? "" : "s");
     int width = SUMMARY_WIDTH - (int)(strlen("method   X:  (), panel 2147483647") + strlen(p->method) + strlen(rest));
-    int part = (int)strcspn(p->reason, ":"); /* what follows is explanation */
+    int part = (int)strcspn(p->reason, ":"); /* an explanation follows the colon */
     if (part > width) part = width;
     fprintf(f, "method   %s: %s (%.*s)%s, panel %d", factor, p->method, cli_verbose() ? INT_MAX : part, p->reason, rest, p->panel);
     fprintf(f, "%s%s\n", cli_verbose() && p->parameters[0] ? ", " : "", cli_verbose() ? p->parameters : "");
@@ -195,7 +195,7 @@ static json_t *json_seconds(const run *r, bool stored) {
   const phase_seconds *t = &r->seconds;
   json_t *o =
       json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify", t->verify);
-  if (stored) return o; /* the time of writing is not known before */
+  if (stored) return o; /* before the output is written */
   json_object_set_new(o, "write", json_real(t->write));
   json_object_set_new(o, "total", json_real(t->total));
   return o;

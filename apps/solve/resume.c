@@ -1,7 +1,7 @@
-/* resume.c -- what a partial solution depends on and how far it is, as JSON lines for its journal.
+/* resume.c -- text for the journal of a partial solution: its inputs, and its state after some columns, each one text line of JSON.
  *
- * Factors and A count by a checksum of their numbers, right-hand sides, which may be too large to be read twice, by the size and time of
- * change of their file. Of options those count that change bits; threads, memory and names do not.
+ * Factors and A are compared by a checksum of their numbers; right-hand sides, which may be too large to be read twice, by size and time of
+ * change of their file. Options are compared if they can change bits of X; threads, memory limit and names of files can't.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 /* ---- checksums ---- */
 
-/* Eight bytes at a time; every bit of a word reaches all higher ones, and the fold brings them down again. */
+/* Hashes eight bytes at a time: the product carries every bit of a word to all higher bits, the shift brings those down again. */
 static uint64_t mix(uint64_t h, const void *data, size_t bytes) {
   const char *at = data;
   for (; data && bytes >= sizeof(uint64_t); at += sizeof(uint64_t), bytes -= sizeof(uint64_t)) {
@@ -28,6 +28,7 @@ static uint64_t mix(uint64_t h, const void *data, size_t bytes) {
 
 static uint64_t mix_number(uint64_t h, int64_t number) { return mix(h, &number, sizeof number); }
 
+/* The arrays of a compressed matrix; lines: its rows (CSR) or columns (CSC). */
 static uint64_t mix_lines(uint64_t h, int64_t lines, sptrsm_dtype dtype, const int64_t *ptr, const int32_t *idx, const void *val) {
   h = mix_number(mix_number(h, lines), (int64_t)dtype);
   if (ptr == NULL) return h;

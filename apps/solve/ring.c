@@ -34,7 +34,7 @@ static void stop(state *s, sptrsm_status status, const char *message) {
   pthread_mutex_unlock(&s->lock);
 }
 
-/* Waits until the stage may work on the item; false: there is no more to do. */
+/* Waits until the stage may work on the item. False: a stage has failed. */
 static bool may_begin(state *s, int stage, int64_t item) {
   const int64_t *before = stage > 0 ? &s->done[stage - 1] : &s->done[RING_STAGES - 1];
   int64_t ahead = stage > 0 ? 0 : s->r->slots;

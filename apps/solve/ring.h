@@ -1,7 +1,7 @@
-/* ring.h -- items that pass through stages, each stage at work on another item, on a ring of buffers.
+/* ring.h -- a pipeline of stages, each at work on another item, over a ring of buffers (slots).
  *
- * Stage s runs on item i as soon as stage s-1 is done with it; the first stage as soon as the last one has freed a slot. Each stage takes
- * the items in order and has a thread of its own; one of them runs on the calling thread. The first stage that fails stops them all.
+ * Stage s takes item i as soon as stage s-1 is done with it; the first stage, as soon as the last stage has freed the item's slot. Each
+ * stage takes the items in order and has a thread of its own; stage `home` runs on the calling thread. A stage that fails stops all others.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H
@@ -13,13 +13,13 @@ enum { RING_STAGES = 4 };
 typedef struct {
   sptrsm_status (*stages[RING_STAGES])(void *context, int64_t item, int slot); /* slot = item % slots */
   int home;                                                                    /* the stage that runs on the calling thread */
-  int slots; /* one more than there are stages keeps all of them at work */
+  int slots; /* one more than stages: then all stages can work at the same time */
   int64_t items;
   void *context;
-  double busy[RING_STAGES]; /* result: seconds at work */
+  double busy[RING_STAGES]; /* result: seconds that each stage worked */
 } ring;
 
-/* Returns when all threads have ended. The message of a failure is that of the calling thread (sptrsm_last_error). */
+/* Returns when all threads have ended. After a failure sptrsm_last_error() of the calling thread is the message of the failed stage. */
 sptrsm_status ring_run(ring *);
 
 #endif

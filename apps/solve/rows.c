@@ -1,7 +1,8 @@
-/* rows.c -- sptrsm-solve with sparse right-hand sides, or for some rows of X: only the part of the factors that counts is solved.
+/* rows.c -- sptrsm-solve with sparse right-hand sides, or for some rows of X: only a part of the factors is solved with.
  *
- * sptrsm_reach finds the part; it is a smaller factor set and is solved as any other. Rows go from B to the part and from there to X by
- * lists of row numbers, which are ascending. All columns are in memory, but of B and the part only the rows that count.
+ * sptrsm_reach finds the rows that the nonzero rows of B reach and that the wanted rows of X depend on. They are a smaller factor set,
+ * which is solved as any other. Ascending lists of row numbers say which rows of B go into the block of the part, and which of its rows
+ * are rows of X. All columns are in memory at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +18,19 @@ static size_t memory_limit(const run *r) {
   return asked > 0 ? asked : (size_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* n rows of zeros, as many columns as B. */
+/* A block of n rows of zeros with as many columns as B; the caller frees out->data. Returns an exit code. */
 static int new_block(sptrsm_block *out, const run *r, int32_t n, sptrsm_layout layout, const char *what) {
   const sptrsm_block *B = &r->in.B->block;
   size_t each = sptrsm_dtype_bytes(B->dtype), limit = memory_limit(r);
   bool rows = layout == SPTRSM_ROW_MAJOR;
-  int64_t ld = rows ? B->nrhs : n, lines = rows ? n : B->nrhs;
+  int64_t ld = rows ? B->nrhs : n, count = rows ? n : B->nrhs;
   *out = (sptrsm_block){.ld = ld > 0 ? ld : 1, .n = n, .nrhs = B->nrhs, .dtype = B->dtype, .layout = layout};
-  if (lines > 0 && (size_t)ld > limit / each / (size_t)lines) {
+  if (count > 0 && (size_t)ld > limit / each / (size_t)count) {
     cli_error("%s of %d rows and %lld columns takes more than the memory limit, %s; take fewer columns (--cols) or rows (--rows)", what, n,
               (long long)B->nrhs, cli_bytes((double)limit).text);
     return CLI_MEMORY;
   }
-  out->data = calloc((size_t)(ld * lines) + 1, each);
+  out->data = calloc((size_t)(ld * count) + 1, each);
   return out->data ? CLI_OK : cli_no_memory(what);
 }
 
@@ -45,7 +46,7 @@ static void copy_row(const sptrsm_block *to, int64_t i, const sptrsm_block *from
   for (int64_t k = 0; !both && k < to->nrhs; k++) memcpy(element(to, i, k), element(from, j, k), each);
 }
 
-/* Row i of a block stands for row rows[i], or i where rows is NULL. Rows that `from` lacks stay as they are. */
+/* Copies the rows that both blocks have. Row i of a block is row rows[i] of the whole, or row i where the list is NULL. */
 static void copy_rows(const sptrsm_block *to, const int32_t *to_rows, const sptrsm_block *from, const int32_t *from_rows) {
   for (int32_t i = 0, j = 0; i < to->n && j < from->n;) {
     int32_t wanted = to_rows ? to_rows[i] : i, there = from_rows ? from_rows[j] : j;
@@ -57,7 +58,7 @@ static void copy_rows(const sptrsm_block *to, const int32_t *to_rows, const sptr
 
 /* ---- the part ---- */
 
-/* A single triangle as a factor set: an upper one is U beside L = I. */
+/* A factor set for sptrsm_reach, which takes nothing else; a single upper triangle becomes U beside L = I. */
 typedef struct {
   sptrsm_factors factors;
   sptrsm_sparse identity;
@@ -82,7 +83,7 @@ static int view_of(factor_view *v, const sptrsm_file_factors *F, sptrsm_system s
   return CLI_OK;
 }
 
-/* Finds the part and makes the solver for it; the reach may go then. */
+/* Finds the part and creates the solver for it. *reach and *part must outlive the solver. */
 static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptrsm_reach_part *part) {
   solver_request request = r->set->solver;
   sptrsm_reach_request rows;
@@ -112,7 +113,7 @@ static int analyse(run *r, sptrsm_reach **reach, sptrsm_reach_part *part) {
   int code = view_of(&v, r->in.factors, r->set->problem.system);
   if (code == CLI_OK) code = analyse_view(r, &v, reach, part);
   free(v.no_entries);
-  r->solver.analyse_seconds = cli_now() - start; /* with the reach */
+  r->solver.analyse_seconds = cli_now() - start; /* of the reach, too */
   return code;
 }
 
@@ -135,7 +136,7 @@ static int run_columns(run *r, sptrsm_block *W) {
   cli_progress_count(&progress, "columns", 0, W->nrhs);
   for (int64_t begin = 0, end; begin < W->nrhs && status == SPTRSM_OK; begin = end) {
     end = W->nrhs - begin < STEP ? W->nrhs : begin + STEP;
-    status = solver_run(&r->solver, r->in.alpha, W, W, begin, end);
+    status = solver_run(&r->solver, &(solver_columns){r->in.alpha, W, W, begin, end});
     cli_progress_step(&progress, end, W->nrhs);
   }
   cli_progress_end(&progress);
@@ -160,7 +161,7 @@ static int solve_part(run *r, const sptrsm_reach_part *part) {
   return code;
 }
 
-/* The residual is that of all rows, so B is needed with its zeros. */
+/* The residual has all rows, so B is needed with its rows of zeros. */
 static int measure(run *r) {
   sptrsm_block B;
   cli_phase("computing residuals");
@@ -172,7 +173,7 @@ static int measure(run *r) {
   return code;
 }
 
-static int judge(run *r) {
+static int check(run *r) {
   double start = cli_now();
   r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
   int code = r->verified ? measure(r) : CLI_OK;
@@ -188,7 +189,7 @@ int rows_work(run *r) {
   if (code == CLI_OK) code = analyse(r, &reach, &part);
   if (code == CLI_OK && !r->set->dry_run) {
     code = solve_part(r, &part);
-    if (code == CLI_OK) code = judge(r);
+    if (code == CLI_OK) code = check(r);
     if (code == CLI_OK) code = write_solution(r);
   }
   sptrsm_reach_destroy(reach);

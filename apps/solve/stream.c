@@ -1,8 +1,8 @@
-/* stream.c -- blocks larger than memory: columns are read, solved, judged and written panel by panel, all at once.
+/* stream.c -- blocks larger than memory: columns are read, solved, checked and written panel by panel, four panels at a time.
  *
- * Four stages on a ring of page-locked buffers (ring.h): panel i+3 is read while i+2 is solved, i+1 judged and i written. Memory does
- * not depend on the number of columns. After each panel the partial output may be synced and the journal extended, so that
- * a run that is killed can be resumed; syncing takes at most a twentieth of the time.
+ * Four stages work on a ring of page-locked buffers (ring.h): panel i+3 is read while i+2 is solved, i+1 is checked and i is written.
+ * Memory does not depend on the number of columns. After a panel the partial output may be synced to the disk and the journal extended
+ * (a checkpoint), so that a run that is killed can be resumed; checkpoints take at most a twentieth of the time.
  */
 #include <math.h>
 #include <omp.h>
@@ -14,24 +14,25 @@
 #include "solve/ring.h"
 #include "solve/solve.h"
 
-enum { READ, SOLVE, JUDGE, WRITE, SLOTS = RING_STAGES + 1 };
+enum { READ, SOLVE, CHECK, WRITE, SLOTS = RING_STAGES + 1 };
 static const size_t panel_bytes = (size_t)32 << 20, segment_bytes = (size_t)64 << 10, reserve_bytes = (size_t)16 << 20;
-static const double sync_share = 0.05, sync_pause = 0.02; /* seconds at least: the journal stays small */
+static const double sync_share = 0.05; /* of the time, at most, goes into checkpoints */
+static const double sync_pause = 0.02; /* seconds between two of them, at least: the journal stays small */
 
 typedef struct {
   run *r;
-  void *B[SLOTS], *X[SLOTS]; /* X is B where no residual needs B */
+  void *B[SLOTS], *X[SLOTS]; /* X[k] is B[k] where nobody needs B after the solve */
   residual errors[SLOTS];
   nonfinite odd[SLOTS];
   sptrsm_file_writer *writer;
   cli_progress progress;
   int threads;
-  double synced, sync_seconds; /* when the latest checkpoint ended, and what it took */
+  double synced, sync_seconds; /* when the latest checkpoint ended, and how long it took */
 } stream;
 
 /* ---- memory ---- */
 
-/* The number that a line of the system has in that place; 0: there is none. */
+/* The number in the first text line of a file of /proc or /sys that fits the format; 0: none does. */
 static size_t number_in(const char *file, const char *format) {
   unsigned long long count = 0;
   FILE *f = fopen(file, "r");
@@ -67,7 +68,7 @@ bool stream_wanted(const run *r) {
   return whole + (double)resident_bytes() > (double)limit_of(r);
 }
 
-/* What is taken besides the buffers. */
+/* Memory besides the buffers. */
 static size_t overhead(const run *r) {
   size_t bytes = resident_bytes() + reserve_bytes + sptrsm_file_reader_bytes(r->in.reader);
   if (r->set->solver.device.place == SPTRSM_HOST) bytes += r->solver.workspace_bytes;
@@ -75,7 +76,8 @@ static size_t overhead(const run *r) {
   return bytes;
 }
 
-/* Columns that move well: enough bytes a panel, in C order enough a row too, and work for some rounds of the ring. */
+/* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
+ * rounds of the ring. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, rounds = (B->nrhs - 1) / (2 * SLOTS) + 1;
@@ -85,7 +87,7 @@ static int64_t good_width(const run *r) {
   return width;
 }
 
-/* Whole panels of the solver, whole chunks of a solution. */
+/* Rounds to whole panels of the solver, else to whole chunks of the output. */
 static int64_t round_width(const run *r, int64_t width) {
   const int64_t steps[] = {r->solver.plans > 0 ? r->solver.info[0].panel : 64, 64, 16, 8};
   for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++)
@@ -144,7 +146,7 @@ static sptrsm_status make_buffers(stream *s) {
 
 /* ---- the stages ---- */
 
-/* The first column of a panel; its block in the buffer. */
+/* Returns the first column of a panel; *out is its block in the buffer. */
 static int64_t panel_of(sptrsm_block *out, const stream *s, int64_t item, void *data) {
   const sptrsm_block *B = &s->r->in.B->block;
   int64_t first = s->r->stream.resumed + item * s->r->stream.width;
@@ -171,10 +173,10 @@ static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
   sptrsm_block B, X;
   int64_t first = panel_of(&B, s, item, s->B[slot]);
   panel_of(&X, s, item, s->X[slot]);
-  return solve_columns(s->r, &B, &X, 0, B.nrhs, first);
+  return solve_columns(s->r, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, first);
 }
 
-static sptrsm_status judge_panel(void *context, int64_t item, int slot) {
+static sptrsm_status check_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   run *r = s->r;
   sptrsm_block B, X;
@@ -182,7 +184,7 @@ static sptrsm_status judge_panel(void *context, int64_t item, int slot) {
   panel_of(&X, s, item, s->X[slot]);
   s->odd[slot].count = nonfinite_columns(&X, s->odd[slot].columns, NAMED_COLUMNS);
   if (!r->verified) return SPTRSM_OK;
-  omp_set_num_threads(s->threads); /* this thread's own setting */
+  omp_set_num_threads(s->threads); /* a setting that each thread has of its own */
   residual_free(&s->errors[slot]);
   if (residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X)) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
@@ -233,7 +235,7 @@ static void save_options(sptrsm_save_options *o, const run *r) {
   o->keep_partial = r->set->resume || r->set->keep_partial;
 }
 
-/* Continues an earlier run, if there is one. */
+/* Continues the partial output of an earlier run; s->writer stays NULL if there is none. */
 static int resume_output(stream *s, const char *inputs, const sptrsm_save_options *save) {
   run *r = s->r;
   const char *state;
@@ -277,25 +279,25 @@ static int finish_output(stream *s) {
   return code;
 }
 
-/* ---- the whole ---- */
+/* ---- the run ---- */
 
 static int run_ring(stream *s) {
   run *r = s->r;
   stream_summary *sum = &r->stream;
   int64_t left = r->in.B->block.nrhs - sum->resumed;
   sum->panels = (left + sum->width - 1) / sum->width;
-  ring line = {
-      .stages = {read_panel, solve_panel, judge_panel, write_panel}, .home = SOLVE, .slots = SLOTS, .items = sum->panels, .context = s};
+  ring stages = {
+      .stages = {read_panel, solve_panel, check_panel, write_panel}, .home = SOLVE, .slots = SLOTS, .items = sum->panels, .context = s};
   cli_phase("streaming %lld columns, %lld at a time", (long long)left, (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
   cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);
-  sptrsm_status status = ring_run(&line);
+  sptrsm_status status = ring_run(&stages);
   cli_progress_end(&s->progress);
   sum->seconds = cli_now() - s->progress.start;
-  r->seconds.read += line.busy[READ];
-  r->seconds.solve = line.busy[SOLVE];
-  r->seconds.verify = line.busy[JUDGE];
-  r->seconds.write = line.busy[WRITE];
+  r->seconds.read += stages.busy[READ];
+  r->seconds.solve = stages.busy[SOLVE];
+  r->seconds.verify = stages.busy[CHECK];
+  r->seconds.write = stages.busy[WRITE];
   return solver_fail(status);
 }
 

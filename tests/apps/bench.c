@@ -1,4 +1,4 @@
-/* bench.c -- parts of sptrsm-bench with made-up methods and times: wrong solutions, means, the model limit, the table of devices. */
+/* bench.c -- parts of sptrsm-bench, with invented methods and times: wrong solutions, means, model limits, the table of devices. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "bench/check.h"
 #include "bench/json.h"
+#include "bench/means.h"
 #include "bench/table.h"
 #include "bench/tune/tune.h"
 
@@ -30,7 +31,7 @@ static void start(void) {
 
 enum { N = 6, NRHS = 3 };
 
-/* A bidiagonal system and a method that solves it, spoilt as told. */
+/* A bidiagonal system, and a method that solves it and spoils one of its solutions. */
 typedef struct {
   bench_case c;
   bench_blocks blocks;
@@ -39,7 +40,7 @@ typedef struct {
   double val[2 * N], B[N * NRHS], X[N * NRHS];
   int calls, spoil_at; /* the call whose solution is spoilt */
   double factor;       /* x(2,1) is multiplied by it */
-  bool poisoned;       /* X held nothing of an earlier solution in any call */
+  bool poisoned;       /* in every call X was NaN, not an earlier solution */
 } system_under_test;
 
 static sptrsm_sparse matrix;
@@ -109,7 +110,7 @@ Test(repetitions, other_bits_are_fine_unless_promised_away) {
   cr_assert_eq(r.code, CLI_ABOVE);
 }
 
-/* Rows of 1, 2 and 3 entries, with the diagonal, as a triangle of each kind. */
+/* A triangle with rows of 1, 2 and 3 entries, the diagonal included. */
 Test(repetitions, flops_of_any_method) {
   int64_t ptr[] = {0, 1, 3, 6};
   int32_t idx[] = {0, 0, 1, 0, 1, 2};
@@ -150,7 +151,7 @@ Test(repetitions, comparison_of_both_real_types) {
 
 enum { METHODS = 4, CASES = 3, COUNT = METHODS * CASES };
 
-/* Three numbers of right-hand sides of one triangle, on a device. Times by case: cuSPARSE, fast, slow, auto. */
+/* One triangle with three numbers of right-hand sides, on a GPU; ms: the times of cuSPARSE, fast, slow and auto in each of these cases. */
 static void make_session(bench_session *s, bench_features *features, bench_result *results, bench_input *input, FILE *table) {
   static char *const methods[METHODS] = {"cusparse", "fast", "slow", "auto"};
   static const double ms[CASES][METHODS] = {{8, 2, 16, 2.1}, {9, 3, 3, 3.6}, {4, 8, 1, 7}};
@@ -255,7 +256,7 @@ Test(report, tables_and_files, .init = start) {
   cr_assert(near(json_real_value(json_object_get(result, "ratio_cusparse")), 4));
   cr_assert_eq(json_array_size(json_object_get(json, "means")), 16); /* three methods and the best: by right-hand sides and overall */
   json_decref(json);
-  strcpy(r[1].status, "wrong: G1 7"); /* it tells its errors, but no time; a failed one tells neither */
+  strcpy(r[1].status, "wrong: G1 7"); /* a wrong one has errors, but no time; a failed one has neither */
   strcpy(r[2].status, "failed: device lost");
   json = bench_json(&s);
   const char *const times[] = {"solve_ms", "solve_ms_min", "gflops", "ratio_cusparse", "ratio_baseline", "limit_share"};

@@ -1,9 +1,9 @@
 # cli_bench.sh -- sptrsm-bench on the host: tables, inputs, options, and workers that hang or die. Sections for cli_test.sh.
 # shellcheck shell=bash
 
-# rows PATTERN: lines of the table that begin with it
+# rows PATTERN: the number of rows of the printed table that begin with it
 rows() { grep -cE "^$1 " stdout; }
-# statuses FILE: how many measurements of a report have each status, in words
+# statuses FILE: "2 ok;1 timeout", the number of measurements of a report with each status
 statuses() { grep -o '"status": "[^"]*"' "$1" | sort | uniq -c | sed -E 's/ *([0-9]+) "status": "(.*)"/\1 \2/' | paste -sd';'; }
 
 test_bench() {
@@ -184,10 +184,10 @@ END
   rejects 2 "leave --methods" sptrsm-bench x.h5 --tune --methods serial
 }
 
-# golden_rows: the rows of generated triangles, blanks aside, are those on standard input
+# golden_rows: compares the rows of generated triangles, with single blanks, with standard input
 golden_rows() { grep '^gen:' stdout | sed -E 's/ +/ /g' >got; golden got; }
 
-# Measurements of minutes, to be ended in their midst.
+# Measurements that take minutes, and are ended while they run.
 long=(gen:dense:3000 --host --nrhs 512 --methods serial,levelset --reps 1000)
 
 test_bench_watch() {
@@ -209,8 +209,7 @@ test_bench_watch() {
   for signal in INT TERM; do
     start_bench
     kill -$signal $pid
-    wait $pid 2>/dev/null
-    rc=$?
+    ended
     last="SIG$signal while measuring"
     code $([ $signal = INT ] && echo 130 || echo 143)
     warns "sptrsm-bench: interrupted"
@@ -219,12 +218,11 @@ test_bench_watch() {
   done
   start_bench
   kill -KILL $pid
-  wait $pid 2>/dev/null
+  ended
   no_worker
   start_bench --limit-s 4
   kill -SEGV $worker
-  wait $pid 2>/dev/null
-  rc=$?
+  ended
   last="a crash, and a measurement that takes too long"
   code 8
   says "crashed: Segmentation fault"
@@ -232,11 +230,12 @@ test_bench_watch() {
   equals "$(statuses new.json)" "1 crashed: Segmentation fault;1 timeout"
   # A worker that dies while it reads: the triangle is given up, the next one is measured.
   large=(gen:dense:9000 gen:chain:9 --host --nrhs 1 --methods serial --reps 1)
-  for _ in 1 2 3 4 5; do # a busy machine may be done with reading before the signal comes
-    start_bench_until "triangle 1 of 2" stderr "${large[@]}"
+  for _ in $(seq 20); do # a busy machine may be done with reading before the signal comes
+    background sptrsm-bench "${large[@]}"
+    until_said "triangle 1 of 2" stderr
+    worker=$(child_of $pid) || continue
     kill -KILL $worker
-    wait $pid 2>/dev/null
-    rc=$?
+    ended
     grep -q "reading crashed" stderr && break
   done
   last="a crash while reading"
@@ -247,28 +246,14 @@ test_bench_watch() {
 
 # start_bench [OPTION...]: a bench in the background that has begun a long measurement; $pid and its $worker
 start_bench() {
-  start_bench_until "levels, longest row" stdout "${long[@]}" --json new.json "$@"
-  sleep 0.3
+  background sptrsm-bench "${long[@]}" --json new.json "$@"
+  until_said "levels, longest row" stdout # from here on it has handlers for signals
+  status_of "^sptrsm-bench: measuring gen:dense:3000, serial, 512 right-hand sides$"
+  worker=$(child_of $pid) || fail "no worker"
 }
 
-# start_bench_until TEXT FILE ARGUMENT...: until TEXT is in FILE
-start_bench_until() {
-  local text=$1 file=$2
-  shift 2
-  set -m # else bash lets background programs ignore SIGINT
-  sptrsm-bench "$@" >stdout 2>stderr &
-  pid=$!
-  set +m
-  worker=
-  for _ in $(seq 6000); do
-    grep -q "$text" "$file" && worker=$(child_of $pid) && break
-    sleep 0.01
-  done
-  [ -n "$worker" ] || fail "no worker"
-}
-
-# child_of PID: its first child, by the parents that /proc tells (procps may be missing); without other programs, which would take
-# longer than what is to be met
+# child_of PID: its first child process, from /proc, because procps may be missing; without starting programs, which would take longer than
+# what the test waits for
 child_of() {
   local file line fields
   for file in /proc/[0-9]*/stat; do
@@ -279,17 +264,18 @@ child_of() {
   return 1
 }
 
-# A worker ends with its parent, however that ends.
+# no_worker: checks that the worker ends with its parent, however that ends
 no_worker() {
+  local k
   check
-  for _ in $(seq 200); do
+  for ((k = 0; k < 6000; k++)); do
     kill -0 "$worker" 2>/dev/null || return
     sleep 0.01
   done
-  fail "the worker lives on"
+  fail "the worker did not end with its parent"
 }
 
-# The figures, where Python has matplotlib; what is said where it has not is tested anyhow.
+# The figures, where Python has matplotlib; the message about a missing matplotlib is tested in any case.
 test_bench_plots() {
   local python=${PYTHON:-python3} plots=$here/../../scripts/plots.py
   command -v "$python" >/dev/null || { echo "skipped: no $python"; exit 77; }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need_factor() { [ -x "$bin/sptrsm-factor" ] || { echo "skipped: this build has no sptrsm-factor"; exit 77; }; }
-# has LIBRARY: was it built in?
+# has LIBRARY: whether the program was built with it
 has() {
   sptrsm-factor grid.mtx -o has.h5 --with "$1" -q --force >/dev/null 2>has.txt
   ! grep -q "this build has no" has.txt
@@ -23,7 +23,7 @@ grid() {
   function put(i, j, re, im) { print i + 1, j + 1, re (field == "hermitian" ? " " im : "") }' >"$1"
 }
 
-# scattered FILE real|complex: 150 rows of no symmetry, of sizes from 1 to 10^6, with a diagonal that wants pivoting
+# scattered FILE real|complex: an unsymmetric matrix of order 150, numbers of sizes from 1 to 10^6, a diagonal that needs pivoting
 scattered() {
   awk -v field="$2" 'BEGIN {
     n = 150; count = 0
@@ -93,7 +93,7 @@ test_factor() {
   fi
 }
 
-# The comparison with the libraries' own solves: both sides solve, and agree.
+# compare_factors: the libraries' own solves and those of the factor sets agree.
 test_factor_compare() {
   need_factor
   [ -x "$bin/compare_factors" ] || { echo "skipped: this build has no compare_factors"; exit 77; }
@@ -121,7 +121,7 @@ test_factor_compare() {
   warns "--mkl: none.so"
 }
 
-# Real matrices with the right-hand sides and solutions that came with them.
+# Matrices of applications, with the right-hand sides and solutions that came with them.
 test_factor_real() {
   need_factor
   market grid.mtx general "1 1 1" "1 1 4"
@@ -143,7 +143,7 @@ sherman5  1.6e-11
 END
 }
 
-# The counts of a matrix small enough to count by hand: an arrow that points up, eliminated from its tip.
+# The counts of a matrix that is small enough to count by hand: an arrow that points up, eliminated from its tip.
 test_factor_counts() {
   need_factor
   market grid.mtx general "1 1 1" "1 1 4"

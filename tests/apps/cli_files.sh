@@ -84,7 +84,7 @@ test_outputs() {
   fi
 }
 
-# File names are bytes. Reports are JSON, hence UTF-8: what is not in a name is replaced there.
+# File names are bytes. Reports are JSON, and so UTF-8: other bytes of a name are replaced in them.
 test_names() {
   system banded 20 2 --nrhs 2
   for file in s.h5 s_rhs.h5; do cp $file $'\377'"$file"; done
@@ -235,7 +235,7 @@ test_numbers() {
   code 1
 }
 
-# A disk that is full: the size of files is limited, so writes fail beyond it.
+# A disk that is full, imitated by a limit on the size of files.
 test_disk() {
   system banded 4000 2 --nrhs 16
   echo precious >x.h5
@@ -255,17 +255,10 @@ test_disk() {
   done
 }
 
-# start_solve: a solve of a second or more in the background; waits until it says what it is doing ("reading", "solving", ...)
+# start_solve PHASE: a solve of a second or more in the background, which has begun a phase ("reading", "solving", ...)
 start_solve() {
-  set -m # else bash lets background programs ignore SIGINT
-  sptrsm-solve -v s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --threads 1 >stdout 2>stderr &
-  pid=$!
-  set +m
-  for _ in $(seq 6000); do
-    grep -q "sptrsm-solve: $1" stderr && return
-    sleep 0.01
-  done
-  fail "never came to $1"
+  background sptrsm-solve -v s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --threads 1
+  until_said "^sptrsm-solve: $1" stderr
 }
 
 test_interrupt() {
@@ -275,9 +268,8 @@ test_interrupt() {
   for phase in reading analysing solving computing writing; do
     for signal in INT TERM; do
       start_solve $phase
-      kill -$signal $pid
-      wait $pid 2>/dev/null
-      rc=$?
+      kill -$signal $pid 2>/dev/null # there is no such process if the file is complete already
+      ended
       last="SIG$signal while $phase"
       no_leftovers
       if [ $phase = writing ] && ! cmp -s x.h5 old; then # the file was complete before the signal arrived: whole, then
@@ -293,17 +285,17 @@ test_interrupt() {
   done
 }
 
-# A crash of HDF5 on a damaged file, played by a signal: said in plain words, and only while a file is read.
+# A crash of HDF5 on a damaged file, imitated by a signal, gets a message, but only while a file is read.
 test_crash() {
   system dense 2000 --compress 9
   for signal in SEGV BUS ABRT FPE; do
     caught=0
     for k in $(seq 10); do
       start_solve reading
-      kill -$signal $pid
-      wait $pid 2>/dev/null
-      rc=$?
+      kill -$signal $pid 2>/dev/null
+      ended
       last="SIG$signal number $k while reading"
+      [ $rc != 0 ] || { rm x.h5; continue; } # it was through before the signal came
       missing x.h5
       [ $rc = 3 ] || continue
       caught=$((caught + 1))
@@ -317,13 +309,13 @@ test_crash() {
     [ $rhs = dense ] || market s_rhs.h5 general "2000 200 200" "${entries[@]}"
     start_solve solving
     kill -SEGV $pid
-    wait $pid 2>/dev/null
+    ended
     last="SIGSEGV while solving for $rhs right-hand sides"
     check; grep -q "inside HDF5" stderr && fail "a crash while solving is no damaged file"
   done
 }
 
-# Killed without notice at random times: the old output is intact or the new one whole; a temporary file may stay.
+# Killed by SIGKILL at many moments: the output is the old one, unchanged, or the new one, complete; a temporary file may stay.
 test_kill() {
   system banded 3000 20 --nrhs 64
   echo precious >x.h5
@@ -342,13 +334,12 @@ test_kill() {
   echo "old output intact $olds times, new one whole $news times"
 }
 
-# killed_after SECONDS: counts in olds or news what a solve killed then has left in x.h5, and puts the old output back
+# killed_after SECONDS: kills a solve, counts in olds or news which output it has left in x.h5, and puts the old one back
 killed_after() {
-  sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force >stdout 2>stderr &
-  pid=$!
+  background sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force
   sleep "$1"
   kill -KILL $pid 2>/dev/null
-  wait $pid 2>/dev/null
+  ended
   last="killed after $1 s"
   if cmp -s x.h5 old; then olds=$((olds + 1)); return; fi
   news=$((news + 1))

@@ -1,4 +1,4 @@
-/* cli_helper.c -- makes what the command-line tests need and no program makes, and looks into JSON reports.
+/* cli_helper.c -- makes the files that the command-line tests need and no program makes, and reads JSON reports.
  *
  *   cli_helper set OUT f64|c128 0..3     factor set with permutations, scalings and D; OUT's sibling NAME_rhs.h5 with B.
  *                                        0: L D U, gather/scatter, multiply/divide; 1: the other conventions;
@@ -33,7 +33,7 @@ typedef struct {
   double d[N * N];
 } arrays;
 
-/* Different numbers everywhere, so that no slip cancels. */
+/* All numbers differ, so that no two mistakes cancel. */
 static double complex number(int i, int j) { return ((i * 7 + j * 3) % 11 - 5.5) / 16 + ((i * 5 + j) % 7 - 2.5) / 16 * I; }
 
 static sptrsm_sparse triangle(arrays *a, int complex_type, int lower) {
@@ -142,7 +142,7 @@ static double complex entry(const sptrsm_block *b, int64_t i, int64_t k) {
   return b->dtype == SPTRSM_C128 ? CMPLX(d[2 * at], d[2 * at + 1]) : d[at];
 }
 
-/* The largest difference between rows of X, whose numbers stand beside it, and those rows of the whole solution. */
+/* The largest difference between rows of X, with their numbers from dataset `rows`, and the same rows of the whole solution. */
 static int compare_rows(const char *part, const char *whole) {
   char where[256];
   sptrsm_file_block *X = NULL, *rows = NULL, *Y = NULL;

@@ -51,7 +51,10 @@ test_usage() {
 --max-berr -1      --max-berr: -1 is negative
 END
   run sptrsm-info --methods
-  grep -q "^cusparse" stdout || rejects 2 "cusparse needs CUDA, and this build has no CUDA" sptrsm-solve a.h5 b.h5 --method cusparse
+  if ! grep -q "^cusparse" stdout; then
+    rejects 2 "--method: 'cusparse' is not one of auto, serial" sptrsm-solve a.h5 b.h5 --method cusparse
+    warns "this build has no CUDA, so no methods for a GPU"
+  fi
   rejects 2 "unknown kind 'cube'" sptrsm-gen cube 3 -o x.h5
   rejects 2 "give D3N7 X Y Z" sptrsm-gen D3N7 3 3 -o x.h5
   rejects 2 "one argument too many: '4'" sptrsm-gen chain 3 4 -o x.h5
@@ -123,13 +126,17 @@ END
   equals "$(field stdout files 0 factors triangles 1 uplo)" upper
   equals "$(field stdout files 1 exit_code)" 5
   equals "$(field stdout methods 0 name)" serial
+  equals "$(field stdout methods 0 reference)" true
+  equals "$(field stdout methods 1 name)" levelset
+  equals "$(field stdout methods 1 reference)" false
   run sptrsm-info "$data/add32_splu.h5:/A"
   code 0
   says "general matrix"
   run sptrsm-info --methods
   code 0
-  says "serial"
-  says "levelset"
+  equals "$(awk '/^method /, /^$/ { print $1 }' stdout | head -3 | paste -sd,)" method,levelset,block
+  equals "$(awk '/^kept to compare with, never chosen by auto:$/ { found = 1; next } found && $2 == "host" { print $1 }' stdout | paste -sd,)" \
+    serial,tile-levelset,tile-syncfree
   run sptrsm-info "$data/add32_splu.h5" --uplo lower
   code 2
   warns "--uplo is for single triangles"

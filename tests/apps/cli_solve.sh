@@ -1,7 +1,7 @@
 # cli_solve.sh -- what sptrsm-solve computes, checked by sptrsm-verify and by known solutions. Sections for cli_test.sh.
 # shellcheck shell=bash
 
-# Every kind, both triangles, four types, both orders, unit or not: the known X comes back, exactly for real numbers.
+# Generated systems of every kind, both triangles, four types, both orders, unit or not: X is the known solution, exactly for real numbers.
 test_kinds() {
   local round=0
   while read -r kind; do
@@ -47,7 +47,7 @@ END
   solves --threads 1
 }
 
-# Real factors: at most ten times the error of the solver that made them (SciPy), for every method on the host.
+# Factors of applications: at most ten times the error of the solver that made them (SciPy), for every method on the host.
 test_factors() {
   methods=$(sptrsm-info --methods | awk '$2 == "host" { print $1 }')
   check; [ "$(echo "$methods" | wc -l)" -ge 2 ] || fail "expected at least two methods on the host"

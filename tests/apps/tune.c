@@ -1,4 +1,4 @@
-/* tune.c -- bounds of auto's table from made-up measurements, and the file that keeps them. */
+/* tune.c -- bounds of auto's table from invented measurements, and the file that stores them. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int feature(const char *name) {
   return f;
 }
 
-/* "few": up to 6 levels and 4 right-hand sides; "panels": 10 levels of rows a level of panels; "rest". */
+/* Three rows. "few": at most 6 levels and 4 right-hand sides; "panels": at least 10 levels of rows in a level of panels; "rest". */
 static void make_rows(sptrsm_auto_row *rows) {
   static const char *const names[ROWS] = {"few", "panels", "rest"};
   for (int r = 0; r < ROWS; r++) rows[r] = (sptrsm_auto_row){.size = sizeof *rows, .name = names[r], .method = names[r]};
@@ -55,7 +55,8 @@ Test(tune_bounds, the_first_row_that_holds_and_has_a_time) {
   cr_assert(isnan(tune_loss(rows, ROWS, two, 0)));
 }
 
-/* The bound of levels belongs between 40 and 90, that of panels between 3 and 5; the right-hand sides are right as they are. */
+/* Times for which the best bound of levels lies between 40 and 90, that of panels between 3 and 5, and those of nrhs are best as they
+ * are. */
 static int make_cases(tune_case *cases) {
   static const double levels[] = {2, 5, 20, 40, 90, 300}, panels[] = {1, 3, 5, 30};
   int count = 0;
@@ -109,7 +110,7 @@ Test(tune_bounds, one_triangle_moves_nothing) {
   cr_assert_eq(tune_bounds(rows, ROWS, NULL, 0, moves, 4), 0);
 }
 
-/* A bound that leaves a case without any row is not worth what others gain by it. */
+/* A bound does not move if that leaves a case without any row, whatever other cases gain. */
 Test(tune_bounds, no_case_loses_its_last_row) {
   sptrsm_auto_row rows[ROWS];
   tune_move moves[4];
@@ -125,7 +126,7 @@ Test(tune_bounds, no_case_loses_its_last_row) {
   cr_assert_eq(rows[0].most[feature("levels")], 3);
 }
 
-/* Whatever the measurements: no worse than before, and each row keeps a case that it had. */
+/* With any measurements: the loss does not grow, and each row keeps its bounds. */
 Test(tune_bounds, any_measurements) {
   for (unsigned seed = 1; seed < 200; seed++) {
     sptrsm_auto_row rows[ROWS], before[ROWS];
@@ -217,7 +218,7 @@ Test(tune_file, a_last_line_without_its_end, .init = start) {
   unlink(path);
 }
 
-/* What is there but can't be read is not replaced: here a folder, whose reading fails, and a link that leads to itself. */
+/* A file that exists but can't be read is not replaced: here a folder, and a link that leads to itself. */
 Test(tune_file, what_cannot_be_read_stays, .init = start) {
   char folder[] = "/tmp/test_tune_XXXXXX", path[80], part[100], target[80];
   const bench_auto_bounds one[] = {{"few", "levels", 0, 12.5, false, "why"}};
@@ -239,7 +240,7 @@ Test(tune_file, what_cannot_be_read_stays, .init = start) {
 
 enum { TRIANGLES = 9 };
 
-/* All methods of the table alike but one, which is slower in some of the cases that the table gives it. */
+/* All methods of the table have the same times but one, which is slower in some of the cases that the table gives it. */
 Test(tune_report, finds_a_bound_and_writes_it, .init = start) {
   static bench_session s;
   bench_features f[TRIANGLES];

@@ -1,8 +1,8 @@
-/* device.h -- what sptrsm-bench runs on a device by kernels of its own. Results are cudaError_t as int. */
+/* device.h -- sptrsm-bench's own kernels: comparing solutions and measuring the limits of the device. Results are cudaError_t as int. */
 #ifndef APPS_BENCH_MACHINE_DEVICE_H
 #define APPS_BENCH_MACHINE_DEVICE_H
 
-#include "bench/bench.h"
+#include "bench/machine/machine.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,17 +1,17 @@
-/* auto.c -- the bounds of auto's table for the device at hand: all methods of the table measured, then bounds.c. */
+/* auto.c -- the bounds of auto's table for a device: from the times of all methods of the table, by bounds.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/table.h"
-#include "bench/tune/tune.h"
 #include "bench/tune/bounds.h"
+#include "bench/tune/file.h"
+#include "bench/tune/tune.h"
 
 enum { MOST_MOVES = 32 };
 
 typedef struct {
   sptrsm_auto_row rows[TUNE_ROWS];
-  int methods[TUNE_ROWS]; /* of each row, in the order of measuring */
+  int methods[TUNE_ROWS]; /* of each row: its index in args.methods */
   int count;
 } table;
 
@@ -21,7 +21,7 @@ static bool is_bounded(const sptrsm_auto_row *row) {
   return is;
 }
 
-/* The rows of the device, those of the host left out, and those behind one without bounds: they count only where methods refuse. */
+/* The rows for a GPU, up to the first one without bounds: later rows serve only where a method refuses a triangle. */
 static table table_of(const char *device) {
   table t = {0};
   bool ends = false;
@@ -52,9 +52,9 @@ void bench_tune_auto_methods(bench_args *a) {
   memcpy(a->nrhs, nrhs, sizeof nrhs);
 }
 
-/* ---- what was measured ---- */
+/* ---- the measured cases ---- */
 
-/* Returns the number of cases, those without features left out; the first measurement of each is in `firsts`. */
+/* Fills the cases that have all features and times, and the number of the first measurement of each; returns their number. */
 static int collect(tune_case *cases, int *firsts, const bench_session *s, const table *t) {
   int count = 0;
   for (int first = 0; first < s->count; first += s->args.method_count) {
@@ -62,7 +62,7 @@ static int collect(tune_case *cases, int *firsts, const bench_session *s, const 
     tune_case *c = &cases[count];
     c->triangle = id.input;
     memcpy(c->features, bench_features_of(s, first)->known[s->args.ops[id.op]], sizeof c->features);
-    bool is_known = true; /* else no bound can move it */
+    bool is_known = true; /* without a feature no bound can be compared with the case */
     for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) {
       if (strcmp(sptrsm_auto_feature(f), "nrhs") == 0) c->features[f] = (double)s->args.nrhs[id.nrhs];
       is_known = is_known && !isnan(c->features[f]);
@@ -84,7 +84,7 @@ static int count_triangles(const tune_case *cases, int count) {
   return triangles;
 }
 
-/* auto itself was measured beside the methods: cases where it took another one than its table says would make all of this worthless. */
+/* The number of cases in which auto, which was measured too, took another method than the table says: there should be none. */
 static int count_strange(const bench_session *s, const table *t, const tune_case *cases, const int *firsts, int count) {
   int strange = 0;
   for (int c = 0; c < count; c++) {
@@ -94,7 +94,7 @@ static int count_strange(const bench_session *s, const table *t, const tune_case
   return strange;
 }
 
-/* ---- shown ---- */
+/* ---- output ---- */
 
 static void print_rows(const bench_session *s, const table *t, const tune_case *cases, int count) {
   fprintf(s->table, "\n%-16s %-14s %6s %12s %8s\n", "row of auto", "method", "cases", "over best", "most");
@@ -154,7 +154,7 @@ int bench_tune_auto_write(const char *path, const char *device, const bench_auto
   return bench_tune_names(device) ? bench_tune_rewrite(path, copy_bounds, &d) : CLI_INTERNAL;
 }
 
-/* Both bounds of a row's feature stand in one line, which the last move of either explains. */
+/* A text line of the file has both bounds of a row's feature; its comment is about the last move of either. */
 static int list_bounds(bench_auto_bounds *bounds, const table *t, const tune_move *moves, int count) {
   const table own = table_of(NULL);
   int listed = 0;
@@ -173,7 +173,7 @@ static int list_bounds(bench_auto_bounds *bounds, const table *t, const tune_mov
   return listed;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static int tune(const bench_session *s, table *t, tune_case *cases, int *firsts) {
   tune_move moves[MOST_MOVES];

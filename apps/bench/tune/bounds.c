@@ -8,7 +8,7 @@
 enum { LEAST_TRIANGLES = 2 };
 static const double LEAST_GAIN = 1.03;
 
-/* ---- what a table takes ---- */
+/* ---- the row that a table takes ---- */
 
 static bool within(const sptrsm_auto_row *row, int f, double value) {
   return (row->least[f] == 0 || value >= row->least[f]) && (row->most[f] == 0 || value <= row->most[f]);
@@ -46,6 +46,14 @@ double tune_loss(const sptrsm_auto_row *rows, int count, const tune_case *cases,
 
 /* ---- where a bound may go ---- */
 
+typedef struct {
+  sptrsm_auto_row *rows;
+  int count;
+  const tune_case *cases;
+  int case_count;
+  double *values; /* [case_count], scratch */
+} search;
+
 static double *bound_of(sptrsm_auto_row *row, int f, bool is_upper) { return is_upper ? &row->most[f] : &row->least[f]; }
 
 static int ascending(const void *a, const void *b) {
@@ -53,12 +61,14 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Distinct values of the feature, ascending, in the cases that come to the row and keep its other bounds. */
-static int values_at(double *values, const sptrsm_auto_row *rows, int row, int f, const tune_case *cases, int case_count) {
+/* Distinct values of feature f, ascending, in the cases that reach a row and keep its other bounds -> s->values. Returns their number. */
+static int values_at(const search *s, int row, int f) {
   int found = 0, kept = 0;
-  for (int c = 0; c < case_count; c++) {
-    const bool comes = tune_row_of(rows, row, &cases[c]) < 0 && isfinite(cases[c].ms[row]);
-    if (comes && isfinite(cases[c].features[f]) && holds_but(&rows[row], cases[c].features, f)) values[found++] = cases[c].features[f];
+  double *values = s->values;
+  for (int c = 0; c < s->case_count; c++) {
+    const tune_case *now = &s->cases[c];
+    const bool comes = tune_row_of(s->rows, row, now) < 0 && isfinite(now->ms[row]);
+    if (comes && isfinite(now->features[f]) && holds_but(&s->rows[row], now->features, f)) values[found++] = now->features[f];
   }
   qsort(values, (size_t)found, sizeof *values, ascending);
   for (int v = 0; v < found; v++)
@@ -66,7 +76,7 @@ static int values_at(double *values, const sptrsm_auto_row *rows, int row, int f
   return kept;
 }
 
-/* A short number from low to high: their geometric middle to two digits, to more where that is needed. */
+/* A short number between low and high: their geometric mean, to two digits or to as many as are needed. */
 static double between(double low, double high) {
   const double middle = low > 0 ? sqrt(low * high) : high / 2;
   for (int digits = 1; digits < 15; digits++) {
@@ -76,7 +86,7 @@ static double between(double low, double high) {
   return middle;
 }
 
-/* The bound that splits the values behind `split` of them: an upper one holds for the first `split`, a lower one for the others. */
+/* The bound that divides ascending values after the first `split`: an upper bound holds for these, a lower one for the others. */
 static double bound_at(const double *values, int count, int split, bool is_upper) {
   if (split == 0) return values[0];
   if (split == count) return values[count - 1];
@@ -89,63 +99,62 @@ static double bound_at(const double *values, int count, int split, bool is_upper
 
 /* ---- one move ---- */
 
-/* How the cases fare for which another row is taken. A case that no row would hold for any more forbids the move. */
-static void compare(tune_move *m, const sptrsm_auto_row *before, const sptrsm_auto_row *after, int count, const tune_case *cases,
-                    int case_count) {
+/* Compares the rows with those before a move, in the cases for which another row is taken -> cases, triangles and gain of the move. A case
+ * that no row would hold for any more forbids the move. */
+static void compare(tune_move *m, const search *s, const sptrsm_auto_row *before) {
   double sum = 0;
   int last = -1;
   m->cases = m->triangles = 0;
-  for (int c = 0; c < case_count; c++) {
-    const int was = tune_row_of(before, count, &cases[c]), is = tune_row_of(after, count, &cases[c]);
+  for (int c = 0; c < s->case_count; c++) {
+    const tune_case *now = &s->cases[c];
+    const int was = tune_row_of(before, s->count, now), is = tune_row_of(s->rows, s->count, now);
     if (was == is || was < 0) continue;
-    m->triangles += cases[c].triangle != last;
-    last = cases[c].triangle;
+    m->triangles += now->triangle != last;
+    last = now->triangle;
     m->cases++;
-    sum += is < 0 ? -INFINITY : log(cases[c].ms[was] / cases[c].ms[is]);
+    sum += is < 0 ? -INFINITY : log(now->ms[was] / now->ms[is]);
   }
   m->gain = m->cases > 0 ? exp(sum / m->cases) : 1;
 }
 
-/* A gain over all cases, or nothing. */
+/* The logarithm of the gain, summed over all cases; 0 where a move gains too little or in too few triangles. */
 static double worth(const tune_move *m) { return m->triangles >= LEAST_TRIANGLES && m->gain >= LEAST_GAIN ? m->cases * log(m->gain) : 0; }
 
-/* Tries all places of one bound; the best one replaces *best. `values` has room for each case. */
-static void try_bound(tune_move *best, sptrsm_auto_row *rows, int count, tune_move m, const tune_case *cases, int case_count,
-                      double *values) {
+/* Tries all places of one bound; the best one replaces *best. The rows are as before at the end. */
+static void try_bound(tune_move *best, const search *s, tune_move m) {
   sptrsm_auto_row before[TUNE_ROWS];
-  memcpy(before, rows, (size_t)count * sizeof *rows);
-  double *bound = bound_of(&rows[m.row], m.feature, m.is_upper);
-  const int value_count = values_at(values, rows, m.row, m.feature, cases, case_count);
+  memcpy(before, s->rows, (size_t)s->count * sizeof *before);
+  double *bound = bound_of(&s->rows[m.row], m.feature, m.is_upper);
+  const int value_count = values_at(s, m.row, m.feature);
   m.from = *bound;
   for (int split = m.is_upper ? 1 : 0; split < value_count + m.is_upper; split++) {
-    m.to = *bound = bound_at(values, value_count, split, m.is_upper);
-    if (m.to > 0) compare(&m, before, rows, count, cases, case_count);
+    m.to = *bound = bound_at(s->values, value_count, split, m.is_upper);
+    if (m.to > 0) compare(&m, s, before);
     if (m.to > 0 && worth(&m) > worth(best)) *best = m;
   }
   *bound = m.from;
 }
 
+/* The least nrhs of a row says that the number of right-hand sides has to be known: it is no threshold. */
 static bool is_known_mark(int f, bool is_upper) { return !is_upper && strcmp(sptrsm_auto_feature(f), "nrhs") == 0; }
 
-static tune_move best_move(sptrsm_auto_row *rows, int count, const tune_case *cases, int case_count, double *values) {
-  tune_move best = {.gain = 1};
-  for (int r = 0; r < count; r++)
-    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++)
-      for (int upper = 0; upper < 2; upper++)
-        if (*bound_of(&rows[r], f, upper) > 0 && !is_known_mark(f, upper))
-          try_bound(&best, rows, count, (tune_move){.row = r, .feature = f, .is_upper = upper}, cases, case_count, values);
-  return best;
+static void try_row(tune_move *best, const search *s, int row) {
+  for (int bound = 0; bound < 2 * SPTRSM_AUTO_FEATURES; bound++) {
+    const tune_move m = {.row = row, .feature = bound / 2, .is_upper = bound % 2};
+    if (*bound_of(&s->rows[row], m.feature, m.is_upper) > 0 && !is_known_mark(m.feature, m.is_upper)) try_bound(best, s, m);
+  }
 }
 
 int tune_bounds(sptrsm_auto_row *rows, int count, const tune_case *cases, int case_count, tune_move *moves, int room) {
-  double *values = calloc((size_t)case_count + 1, sizeof *values);
+  search s = {rows, count, cases, case_count, calloc((size_t)case_count + 1, sizeof(double))};
   int made = 0;
-  while (values && made < room) {
-    const tune_move m = best_move(rows, count, cases, case_count, values);
-    if (!(worth(&m) > 0)) break;
-    *bound_of(&rows[m.row], m.feature, m.is_upper) = m.to;
-    moves[made++] = m;
+  while (s.values && made < room) {
+    tune_move best = {.gain = 1};
+    for (int r = 0; r < count; r++) try_row(&best, &s, r);
+    if (!(worth(&best) > 0)) break;
+    *bound_of(&rows[best.row], best.feature, best.is_upper) = best.to;
+    moves[made++] = best;
   }
-  free(values);
+  free(s.values);
   return made;
 }

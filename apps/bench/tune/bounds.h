@@ -1,5 +1,5 @@
-/* bounds.h -- from measurements to the bounds of auto's table: where each bound belongs so that the methods chosen are, on average, as
- * close as can be to the best of the table. No device, no files. */
+/* bounds.h -- from measurements to the bounds of auto's table: moves bounds until the chosen methods are, on average, as close to the
+ * fastest ones as single moves can bring them. Uses neither a device nor files. */
 #ifndef APPS_BENCH_TUNE_BOUNDS_H
 #define APPS_BENCH_TUNE_BOUNDS_H
 
@@ -9,33 +9,33 @@
 
 enum { TUNE_ROWS = 32 };
 
-/* One triangle with one number of right-hand sides; those of a triangle stand together. */
+/* A triangle with a number of right-hand sides. All cases of a triangle follow each other. */
 typedef struct {
   int triangle;
-  double features[SPTRSM_AUTO_FEATURES]; /* a bound does not hold for NaN */
-  double ms[TUNE_ROWS];                  /* of the method of each row; NaN: it refuses, or was not measured */
+  double features[SPTRSM_AUTO_FEATURES]; /* NaN is within no bound */
+  double ms[TUNE_ROWS];                  /* time of each row's method; NaN: it refuses the triangle, or was not measured */
 } tune_case;
 
-/* A bound that moved, and for what. */
+/* A bound that moved, and the gain. */
 typedef struct {
   int row, feature;
   bool is_upper;
   double from, to;
-  int cases, triangles; /* for which another row is taken now */
-  double gain;          /* their time before over that after, geometric mean */
+  int cases, triangles; /* that another row is taken for now */
+  double gain;          /* of these cases: time before over time after, geometric mean */
 } tune_move;
 
-/* The row that is taken: the first with a time whose bounds all hold; -1: none. */
+/* The row that auto takes: the first one that has a time and whose bounds all hold; -1: none. */
 int tune_row_of(const sptrsm_auto_row *rows, int count, const tune_case *);
-/* Time of the row that is taken over the best of all rows; NaN without both. */
+/* Time of that row over the least time of all rows; NaN if there is no row. */
 double tune_loss_of(const sptrsm_auto_row *rows, int count, const tune_case *);
-/* Geometric mean of that over all cases that have it; NaN without. */
+/* Geometric mean of the losses of all cases that have one; NaN if there is none. */
 double tune_loss(const sptrsm_auto_row *rows, int count, const tune_case *cases, int case_count);
 
-/* Moves one bound after another, the one that gains most first, until none gains. A bound moves to the middle between two neighbours among
- * the measured values, and only if that is for two triangles or more, which gain 3 % by it; so it never leaves what was measured, and no
- * row loses all its cases. Bounds that are not there (least 0, most 0) stay so, as does the least nrhs, which says that it is known.
- * Returns the number of moves, at most `room`; rows hold the new bounds. */
+/* Moves one bound after another, each time the one that gains most, until none gains. A bound moves to the middle between two neighbours
+ * among the measured values, and only if two triangles or more take another row then and gain 3 % by it; so it stays within the measured
+ * values, and no row loses all its cases. Missing bounds (least 0, most 0) stay missing, and the least nrhs stays, because it means that
+ * the number of right-hand sides has to be known. Returns the number of moves, at most `room`; rows hold the new bounds. */
 int tune_bounds(sptrsm_auto_row *rows, int count, const tune_case *cases, int case_count, tune_move *moves, int room);
 
 #endif

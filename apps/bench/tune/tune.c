@@ -1,18 +1,17 @@
 /* tune.c -- see tune.h. The bounds of auto: auto.c. */
 #include "bench/tune/tune.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "bench/table.h"
+#include "bench/means.h"
+#include "bench/tune/file.h"
 
 static const int grid_p[] = {8, 1, 2, 4, 16, 32, 64}; /* the default first */
 static const int grid_q[] = {8192, 64, 256, 1024, 2048, 4096, 16384};
 enum { COUNT_P = sizeof grid_p / sizeof *grid_p, COUNT_Q = sizeof grid_q / sizeof *grid_q };
-static const double worth_it = 1.01, lost_at_most = 0.9; /* mean and least gain over the default; else the default stays */
+static const double worth_it = 1.01, lost_at_most = 0.9; /* a pair replaces the default from this mean and this least gain on */
 
 /* ---- p and q of syncfree-csc ---- */
 
@@ -50,41 +49,13 @@ void bench_tune_methods(bench_args *a) {
 
 int bench_tune_report(const bench_session *s) { return s->args.tune == TUNE_AUTO ? bench_tune_auto_report(s) : report_pairs(s); }
 
-/* ---- tables of devices ---- */
-
-int bench_tune_rewrite(const char *path, bench_tune_copy copy, const void *what) {
-  char *part = NULL;
-  if (asprintf(&part, "%s.part", path) < 0) return cli_no_memory("a file name");
-  FILE *from = fopen(path, "r");
-  const bool is_readable = from || errno == ENOENT; /* a table that can't be read must not be replaced */
-  FILE *to = is_readable ? fopen(part, "w") : NULL;
-  if (to) copy(to, from, what);
-  bool good = to && !ferror(to) && !(from && ferror(from));
-  if (from) fclose(from);
-  if (to && fclose(to) != 0) good = false;
-  if (good && rename(part, path) != 0) good = false;
-  if (!good) cli_error("%s: can't write: %s", path, strerror(errno));
-  if (!good && to) (void)unlink(part);
-  free(part);
-  return good ? CLI_OK : CLI_IO;
-}
-
-void bench_tune_line(FILE *to, const char *line) {
-  fputs(line, to);
-  if (line[0] != '\0' && line[strlen(line) - 1] != '\n') fputc('\n', to);
-}
-
-bool bench_tune_names(const char *device) {
-  const bool fits = device[strcspn(device, "\"\\\n")] == '\0';
-  if (!fits) cli_error("device name %s can't stand in a table", device);
-  return fits;
-}
+/* ---- the table of devices ---- */
 
 typedef struct {
   char mine[160], row[200];
 } pair_row;
 
-/* The old rows but that of the device; the new one comes before the default. */
+/* Copies all rows but the device's old one, and puts the new one before the last row, which is the default. */
 static void copy_pairs(FILE *to, FILE *from, const void *what) {
   const pair_row *r = what;
   char *line = NULL;

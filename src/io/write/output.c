@@ -81,13 +81,14 @@ static sptrsm_status create_temporary(spti_io_output *o) {
     unsigned char noise[6];
     if (getrandom(noise, sizeof noise, 0) != (ssize_t)sizeof noise) break;
     for (int k = 0; k < 6; k++) tail[k] = letters[noise[k] % (sizeof letters - 1)];
+    pending = 0;
+    SPTI_IO_TRY(spti_io_output_watch(o->temp, -1)); /* before the file is there: a signal handler may run as soon as it is */
     fd = open(o->temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) break;
   }
-  if (fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't create a file beside it: %s", o->final, strerror(errno));
-  close(fd);
+  if (fd >= 0) return close(fd), SPTRSM_OK;
   pending = 0;
-  return spti_io_output_watch(o->temp, -1);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't create a file beside it: %s", o->final, strerror(errno));
 }
 
 /* A symbolic link is kept: the file that it leads to is replaced. */

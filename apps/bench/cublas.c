@@ -1,4 +1,4 @@
-/* cublas.c -- cuBLAS TRSM on the triangle written out as a dense matrix: the peer of dense and nearly dense triangles. */
+/* cublas.c -- TRSM of cuBLAS on the triangle as a dense matrix, to compare with on dense and nearly dense triangles. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/measure.h"
 
 #define BLAS_OK(call)                                                                                                                      \
   do {                                                                                                                                     \
@@ -15,7 +15,7 @@
   } while (0)
 
 enum { SMALL_ORDER = 4096, LARGEST_ORDER = 32768 };
-static const double DENSE_SHARE = 0.25; /* of the triangle's entries: sparser ones are not stored densely above SMALL_ORDER */
+static const double DENSE_SHARE = 0.25; /* of a triangle's places have to hold entries for it to be stored densely above SMALL_ORDER */
 
 typedef struct {
   bench_blocks blocks;
@@ -44,7 +44,7 @@ static sptrsm_status upload(dense_case *d) {
   return status;
 }
 
-/* op(T) X = B as it stands in column-major order; in row-major order what lies there are the transposes: X^T op(T)^T = B^T. */
+/* Column-major blocks: op(T) X = B. Row-major ones are, for cuBLAS, column-major X^T and B^T: X^T op(T)^T = B^T, from the right. */
 static sptrsm_status solve(void *self) {
   dense_case *d = self;
   const bench_case *c = d->blocks.c;
@@ -78,8 +78,8 @@ static sptrsm_status measure(bench_result *out, dense_case *d, sptrsm_layout lay
   const sptrsm_sparse *T = d->blocks.c->T;
   d->layout = layout;
   out->plan_bytes = (size_t)T->n * (size_t)T->n * sptrsm_dtype_bytes(T->dtype);
-  out->analysis_first_ms = out->analysis_ms = NAN; /* the dense matrix is no one's to make: not timed */
-  out->inverts = 1;                                /* of diagonal blocks, as its documentation does not rule out */
+  out->analysis_first_ms = out->analysis_ms = NAN; /* making the dense matrix is not timed */
+  out->inverts = 1;                                /* the documentation does not say that diagonal blocks are not inverted */
   snprintf(out->params, sizeof out->params, "TRSM %s", layout == SPTRSM_ROW_MAJOR ? "row-major" : "column-major");
   return bench_repeat(out, &d->blocks, layout, solve, d);
 }

@@ -1,4 +1,4 @@
-/* cusparse.c -- cuSPARSE called as its documentation says, nothing of this library in between: the baseline. */
+/* cusparse.c -- the baseline: cuSPARSE called directly, as its documentation says, without this library. */
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/measure.h"
 
 #define CUDA_OK(call)                                                                                                                      \
   do {                                                                                                                                     \
@@ -24,7 +24,7 @@ typedef struct {
   cusparseHandle_t handle;
   cudaDataType type;
   cusparseOperation_t op;
-  int32_t *ptr, *idx; /* device; CSC is read as the CSR of the transpose */
+  int32_t *ptr, *idx; /* in device memory, as val; CSC is read as the CSR of the transpose */
   void *val;
   cusparseSpMatDescr_t matrix;
   void *buffer;
@@ -122,7 +122,7 @@ static void end_vector(baseline *b) {
   b->vector_solver = NULL;
 }
 
-/* ---- one of them, measured ---- */
+/* ---- measuring ---- */
 
 typedef struct {
   const char *name;
@@ -148,8 +148,8 @@ static sptrsm_status measure(bench_result *t, baseline *b, const routine *how) {
   return status;
 }
 
-/* SpSM in one order of the dense blocks. The numbers of a column-major B are those of the row-major one read in that order: another
- * right-hand side of the same size. */
+/* SpSM in one order of the dense blocks. The memory of the row-major B is read as a column-major one: other right-hand sides of the same
+ * size. */
 static sptrsm_status measure_block(bench_result *t, baseline *b, sptrsm_layout layout) {
   const bench_case *c = b->blocks.c;
   const bool rows = layout == SPTRSM_ROW_MAJOR;
@@ -174,7 +174,7 @@ static sptrsm_status measure_vector(bench_result *t, baseline *b) {
   return status;
 }
 
-/* For one right-hand side what a user of cuSPARSE calls, SpSV, whether or not SpSM beats it. */
+/* SpSV for one right-hand side, because users call it for that, even where SpSM is faster. */
 static sptrsm_status measure_all(bench_result *better, baseline *b) {
   if (b->blocks.c->nrhs == 1) return measure_vector(better, b);
   bench_result t = *better;
@@ -187,8 +187,7 @@ static sptrsm_status measure_all(bench_result *better, baseline *b) {
 static sptrsm_status prepare(baseline *b, const bench_case *c) {
   bool transpose = (c->T->format == SPTRSM_CSC) != (c->op != SPTRSM_N);
   b->op = transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
-  const bool is_complex =
-      c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128; /* of real numbers C is T, and cuSPARSE wants it said so */
+  const bool is_complex = c->T->dtype == SPTRSM_C64 || c->T->dtype == SPTRSM_C128; /* of real numbers C is T, and cuSPARSE takes T only */
   if (c->op == SPTRSM_C && is_complex) {
     if (c->T->format == SPTRSM_CSC) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE has no conjugation without transposition");
     b->op = CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;

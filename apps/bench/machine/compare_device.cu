@@ -1,10 +1,10 @@
-/* compare.cu -- two solutions compared where they are: equal bits, finite entries, largest difference and largest entry. */
+/* compare_device.cu -- compares two solutions in device memory: equal bits, finite entries, largest difference and largest entry. */
 #include <cuda/atomic>
 #include <cuda_runtime.h>
 
 #include "bench/machine/device.h"
 
-/* Largest values as the bits of doubles: of numbers that are not negative these are ordered as the numbers are. */
+/* The maxima are kept as the bits of doubles, as integers, which have the order of the numbers as long as these are not negative. */
 struct findings {
   unsigned int different, not_finite;
   unsigned long long difference, size;

@@ -1,5 +1,5 @@
-/* host.c -- memory and clocks of the host, for a build without CUDA. */
-#include "bench/bench.h"
+/* no_cuda.c -- memory and clocks of the host, in a build without CUDA. */
+#include "bench/machine/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,13 +67,3 @@ sptrsm_status bench_limits_measure(bench_limits *limits, sptrsm_place place) {
   return SPTRSM_OK;
 }
 void bench_software(char *text, size_t size) { snprintf(text, size, "sptrsm %s, no CUDA", sptrsm_version()); }
-
-sptrsm_status bench_cusparse(bench_result *better, const bench_case *c, void *stream) {
-  (void)better, (void)c, (void)stream;
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE needs a build with CUDA");
-}
-
-sptrsm_status bench_cublas(bench_result *better, const bench_case *c, void *stream) {
-  (void)better, (void)c, (void)stream;
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "cuBLAS needs a build with CUDA");
-}

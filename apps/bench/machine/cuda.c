@@ -1,5 +1,4 @@
-/* gpu.c -- memory and clocks of host and device, for a build with CUDA. */
-#include "bench/bench.h"
+/* cuda.c -- memory, streams and clocks of host and device, in a build with CUDA. */
 #include "bench/machine/device.h"
 
 #include <cuda_runtime_api.h>
@@ -15,7 +14,7 @@ struct bench_timer {
   struct timespec start;
 };
 
-/* Clears the error, so that the next launch is not blamed for a full memory. */
+/* Clears the error, which would else be reported for the next launch. */
 static sptrsm_status check(cudaError_t error, const char *what) {
   if (error == cudaSuccess) return SPTRSM_OK;
   (void)cudaGetLastError();
@@ -123,13 +122,6 @@ sptrsm_status bench_limits_measure(bench_limits *limits, sptrsm_place place) {
   bench_host_limits(limits);
   return SPTRSM_OK;
 }
-
-#ifndef BENCH_CUBLAS
-sptrsm_status bench_cublas(bench_result *better, const bench_case *c, void *stream) {
-  (void)better, (void)c, (void)stream;
-  return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "this build found no cuBLAS");
-}
-#endif
 
 void bench_software(char *text, size_t size) {
   int runtime = 0, driver = 0;

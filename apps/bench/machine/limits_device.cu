@@ -1,7 +1,8 @@
-/* limits.cu -- what the device can do, measured before anything else: copy bandwidth, dependency hop, kernel launch, arithmetic.
+/* limits_device.cu -- the limits of the device, measured before anything else: copy bandwidth, dependency hop, kernel launch, arithmetic.
  *
- * hop: a ring of warps, each in a block of its own, all resident; warp w waits until word h-1 has lost its sentinel, then writes
- * word h, for h = w, w + warps, ... This is the least a row that depends on one other row costs if the value itself is the flag. */
+ * Dependency hop: a ring of warps, each in a thread block of its own, all resident. Warp w waits until word h-1 differs from its sentinel,
+ * then writes word h, for h = w, w + WARPS, ... This is the least time for a row that depends on one other row, where the value itself is
+ * the flag. */
 #include <algorithm>
 #include <cuda/atomic>
 #include <cuda_runtime.h>
@@ -16,7 +17,7 @@
 
 enum { HOPS = 20000, WARPS = 32, LAUNCHES = 1000, TRIES = 5, PRODUCTS = 4096, CHAINS = 8, BLOCK_THREADS = 256 };
 static const unsigned long long SENTINEL = ~0ull;
-static const long long SPINS = 100 * 1000 * 1000; /* seconds: only a device that stopped takes as long */
+static const long long SPINS = 100 * 1000 * 1000; /* some seconds: nothing but a device that has stopped takes as long */
 
 typedef cuda::atomic_ref<unsigned long long, cuda::thread_scope_device> shared_word;
 
@@ -35,8 +36,8 @@ __global__ void bench_hop_kernel(unsigned long long *words) {
 
 __global__ void bench_empty_kernel() {}
 
-/* c = a b + c, as one of several independent chains; in double precision in tensor cores where that is the faster way. Returns its flops by
- * thread; a product of m16n8k16 has 2 * 16 * 8 * 16 by warp. */
+/* c = a b + c, one step of one of several independent chains; double precision uses tensor cores where these are faster. Returns the flops
+ * of a thread: a product of shape m16n8k16 has 2 * 16 * 8 * 16 in a warp. */
 __device__ double step(double (&c)[4], double a, double b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %4, %4, %4, %4, %4, %4, %4}, "
@@ -55,7 +56,7 @@ __device__ double step(float (&c)[4], float a, float b) {
   return 2 * 4;
 }
 
-/* told: the flops of a thread, and a place for the sum, which keeps the work alive. */
+/* told[0]: the flops of a thread; told[1]: stored only for a sum that never occurs, so that the compiler keeps the work. */
 template <typename real> __global__ void bench_flops_kernel(double *told, real a, real b) {
   real c[CHAINS][4] = {};
   double flops = 0, sum = 0;

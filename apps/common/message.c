@@ -1,0 +1,124 @@
+/* message.c -- messages on stderr, exit codes, and how much a program says. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cli.h"
+
+static struct {
+  const char *program; /* begins every message */
+  bool quiet, verbose;
+  char error[1024]; /* the latest message of cli_error */
+} said = {.program = "sptrsm"};
+
+void cli_set_program(const char *name) { said.program = name; }
+bool cli_quiet(void) { return said.quiet; }
+void cli_be_quiet(void) { said.quiet = true; }
+bool cli_verbose(void) { return said.verbose; }
+void cli_be_verbose(void) { said.verbose = true; }
+const char *cli_last_error(void) { return said.error; }
+
+/* The formatted message, with every control character shown as \xHH: names of files come from other people, and must neither steer the
+ * terminal nor begin a text line of their own. NULL: no memory. */
+static char *printable(const char *format, va_list values) {
+  char *text, *shown = NULL;
+  if (vasprintf(&text, format, values) < 0) return NULL;
+  size_t length = strlen(text), at = 0;
+  if (length < SIZE_MAX / 4) shown = malloc(4 * length + 1);
+  for (size_t i = 0; shown && i <= length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (i < length && (c < ' ' || c == 127)) at += (size_t)snprintf(shown + at, 5, "\\x%02x", c);
+    else shown[at++] = (char)c;
+  }
+  free(text);
+  return shown;
+}
+
+static void message(const char *kind, const char *colour, const char *format, va_list values) {
+  const char *no_color = getenv("NO_COLOR");
+  bool coloured = isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0');
+  fflush(stdout);
+  fprintf(stderr, "%s: ", said.program);
+  if (kind) fprintf(stderr, "%s%s:%s ", coloured ? colour : "", kind, coloured ? "\033[0m" : "");
+  va_list again;
+  va_copy(again, values);
+  char *text = printable(format, again);
+  va_end(again);
+  if (text) fputs(text, stderr);
+  else vfprintf(stderr, format, values);
+  free(text);
+  fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(said.error, sizeof said.error, format, values);
+  va_end(values);
+  va_start(values, format);
+  message("error", "\033[1;31m", format, values);
+  va_end(values);
+}
+
+void cli_warning(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  message("warning", "\033[1;33m", format, values);
+  va_end(values);
+}
+
+void cli_note(const char *format, ...) {
+  if (said.quiet) return;
+  va_list values;
+  va_start(values, format);
+  message(NULL, "", format, values);
+  va_end(values);
+}
+
+void cli_phase(const char *format, ...) {
+  char text[200];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  cli_status_phase(text);
+  if (!said.verbose) return;
+  va_start(values, format);
+  message(NULL, "", format, values);
+  va_end(values);
+}
+
+void cli_usage(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  message("error", "\033[1;31m", format, values);
+  va_end(values);
+  fprintf(stderr, "Try '%s --help'.\n", said.program);
+  exit(CLI_USAGE);
+}
+
+int cli_exit_code(sptrsm_status status) {
+  switch (status) {
+  case SPTRSM_OK: return CLI_OK;
+  case SPTRSM_ERR_ARGUMENT:
+  case SPTRSM_ERR_UNSUPPORTED: return CLI_USAGE;
+  case SPTRSM_ERR_STRUCTURE: return CLI_INPUT;
+  case SPTRSM_ERR_SINGULAR: return CLI_SINGULAR;
+  case SPTRSM_ERR_IO: return CLI_IO;
+  case SPTRSM_ERR_MEMORY: return CLI_MEMORY;
+  case SPTRSM_ERR_DEVICE: return CLI_DEVICE;
+  case SPTRSM_ERR_INTERNAL: return CLI_INTERNAL;
+  }
+  return CLI_INTERNAL;
+}
+
+int cli_fail(sptrsm_status status) {
+  if (status != SPTRSM_OK) cli_error("%s", sptrsm_last_error());
+  return cli_exit_code(status);
+}
+
+int cli_no_memory(const char *what) {
+  cli_error("no memory for %s; take fewer columns (--cols) or a machine with more memory", what);
+  return CLI_MEMORY;
+}

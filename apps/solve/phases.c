@@ -1,0 +1,38 @@
+/* phases.c -- steps that a run in memory (main.c), by rows (rows.c) and in panels (stream.c) have in common. */
+#include <stdlib.h>
+
+#include "solve/solve.h"
+
+sptrsm_status solve_columns(run *r, const solver_columns *c, int64_t first) {
+  return r->refined.on ? refine_run(&r->refined, &r->solver, c, first) : solver_run(&r->solver, c);
+}
+
+void settle_exit(run *r) {
+  bool above = r->set->max_berr >= 0 && !(r->residual.max_berr <= r->set->max_berr);
+  bool unrefined = r->set->refine.mixed && r->refined.unconverged > 0; /* double precision was asked for */
+  if (r->odd.count > 0 || above || unrefined) r->exit_code = CLI_ABOVE;
+}
+
+int write_solution(run *r) {
+  const settings *s = r->set;
+  double start = cli_now();
+  cli_phase("writing %s", s->out);
+  sptrsm_save_options save;
+  sptrsm_save_options_init(&save);
+  json_t *report = report_json(r, true);
+  char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
+  json_decref(report);
+  if (text == NULL) return cli_no_memory("the report");
+  save.force = s->force;
+  save.compress = s->compress;
+  save.checksum = s->checksum;
+  save.report = text;
+  save.berr = r->verified ? r->residual.berr : r->refined.berr;
+  save.ferr = r->refined.ferr;
+  save.path = r->x_path;
+  save.rows = r->part.wanted.rows;
+  sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
+  free(text);
+  r->seconds.write = cli_now() - start;
+  return cli_fail(status);
+}
