@@ -133,6 +133,41 @@ SPTI_KERNEL(COUNT_THREADS) block_columns_kernel(spti_block_values_args a) {
   });
 }
 
+/* ---- the heralds of steps (kernels.h) ---- */
+
+enum { HERALD_THREADS = 256 };
+
+typedef struct {
+  spti_block_panels panels;
+  int64_t steps;
+  int32_t *herald;
+} herald_args;
+
+/* The last column of a step, which is ready last. */
+SPTI_DEVICE int32_t last_column(const spti_block_panels &p, int64_t step) {
+  int32_t c = -1;
+  for (int i = SPTI_BLOCK_STEP - 1; i >= 0 && c < 0; i--) c = load_const(p.col + step * SPTI_BLOCK_STEP + i);
+  return c;
+}
+
+SPTI_DEVICE int32_t panel_of(const spti_block_panels &p, int32_t place) {
+  int32_t low = 0, high = p.count; /* first[low] <= place < first[high] */
+  while (high - low > 1) {
+    const int32_t middle = low + (high - low) / 2;
+    if (load_const(p.first + middle) <= place) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+SPTI_KERNEL(HERALD_THREADS) block_herald_kernel(herald_args a) {
+  const int64_t step = int64_t(block_in_grid()) * HERALD_THREADS + thread_in_block();
+  if (step >= a.steps) return;
+  const int32_t panel = panel_of(a.panels, last_column(a.panels, step));
+  const int32_t begin = load_const(a.panels.step_start + panel), end = load_const(a.panels.step_start + panel + 1);
+  store(a.herald + step, begin < end ? last_column(a.panels, end - 1) : -1);
+}
+
 } // namespace spti
 
 extern "C" int spti_block_columns_launch(const spti_block_values_args *a, void *stream) {
@@ -152,4 +187,10 @@ extern "C" int spti_block_count_launch(const spti_block_columns_args *a, void *s
   using namespace spti;
   const int error = SPTI_LAUNCH(block_count_kernel, a->count, a->threads, column_map_bytes(a->window), stream, *a);
   return error ? error : SPTI_LAUNCH(block_starts_kernel, 1, a->scan_threads, 0, stream, *a);
+}
+
+extern "C" int spti_block_herald_launch(const spti_block_panels *panels, int64_t steps, int32_t *herald, void *stream) {
+  using namespace spti;
+  const herald_args args = {*panels, steps, herald};
+  return SPTI_LAUNCH(block_herald_kernel, (steps + HERALD_THREADS - 1) / HERALD_THREADS, HERALD_THREADS, 0, stream, args);
 }

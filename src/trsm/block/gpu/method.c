@@ -1,7 +1,7 @@
 /* block -- deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
  * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j), the columns j outside the panel each read once for all its rows, in
  * the order in which they become ready; products in f64 (solve.cuh has the kernel, analysis.c makes the panels). Of the columns
- * that are ready last, inv(D_p) A_p,j is made in the analysis (near.cuh).
+ * that are ready last, inv(D_p) A_p,j is made in the analysis (near_kernels.cu).
  * Source: supernodal solves [davis2006, chapters 4 and 8] carried to dependencies that are waited for in one kernel. Differs: panels are
  * not supernodes of columns but runs of rows that end where the next row needs none of them, so other patterns have them too; zeros are
  * added inside tiles of 16 by 8 only; a diagonal block is multiplied by its inverse where abs(inverse) abs(block) is small, refined once

@@ -1,4 +1,4 @@
-/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (near.cuh says what for), and the flag
+/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (used in diagonal.cuh), and the flag
  * of panels that would lose accuracy by them.
  *
  * A block of threads takes a panel, up to 64 columns at a time: A goes to shared memory, a warp multiplies a strip of X with it on the
