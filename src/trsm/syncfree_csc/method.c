@@ -17,14 +17,16 @@
 #include "core/base/variant.h"
 #include "trsm/syncfree_csc/one_kernels.h"
 
-/* What a variant "syncfree-csc:whole=2,ready=1" may set; the defaults are measured, see docs/benchmarks.md. */
+/* The parameters of a name like "syncfree-csc:p=4,ready=1"; the defaults are measured, see README.md. */
 typedef struct {
-  int32_t whole;  /* columns of up to so many entries are released at once, others their first entry alone */
-  int32_t second; /* entries before the second release */
+  int32_t p, q;   /* thresholds of the adaptive rule; 0: those of the options, else of the device */
+  int32_t select; /* an sptrsm_select; -1: that of the options */
+  int32_t whole;  /* columns of up to this many entries release all their rows together; longer ones release the first row alone */
+  int32_t second; /* entries between the first and the second release */
   int32_t warps;  /* per thread block; 0: the defaults below */
-  int32_t two;    /* the kernel for one right-hand side, on any pattern, and its spti_syncfree_csc_inside; -1: by the pattern */
-  int32_t singly; /* up to so many right-hand sides go through that kernel, one by one */
-  int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
+  int32_t two;    /* use the kernel for one right-hand side on any pattern, with this spti_syncfree_csc_inside; -1: by the pattern */
+  int32_t singly; /* blocks of up to this many right-hand sides go through that kernel, one after another */
+  int32_t ready;  /* columns in the order of their numbers (0) or of their readiness (1); -1: by the pattern */
   spti_syncfree_csc_limits limits;
 } settings;
 
@@ -60,8 +62,20 @@ enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8, LARGE_ABOVE = 196608, 
 /* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
 enum { SURVEY_ABOVE = 20000 };
 
+static const char *const select_names[] = {
+    [SPTRSM_SELECT_ADAPTIVE] = "adaptive", [SPTRSM_SELECT_RHS] = "rhs", [SPTRSM_SELECT_COLUMN] = "column", [SPTRSM_SELECT_COLUMN + 1] = NULL};
+
+static int tuned_row(const char *device) {
+  int r = 0;
+  while (r < TUNED_ROWS - 1 && strcmp(tuned[r].device, device) != 0) r++;
+  return r;
+}
+
 static sptrsm_status parse_variant(settings *s, const char *text) {
-  const spti_setting known[] = {{"whole", &s->whole, 0, 32, NULL},
+  const spti_setting known[] = {{"p", &s->p, 1, INT32_MAX, NULL},
+                                {"q", &s->q, 1, INT32_MAX, NULL},
+                                {"select", &s->select, 0, 0, select_names},
+                                {"whole", &s->whole, 0, 32, NULL},
                                 {"second", &s->second, 1, 31, NULL},
                                 {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS, NULL},
                                 {"two", &s->two, SPTI_CSC_ONE_GLOBAL, SPTI_CSC_ONE_VALUES, NULL},
@@ -72,6 +86,15 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
                                 {"gather", &s->limits.gather_above, 1, INT32_MAX, NULL},
                                 {"share", &s->limits.share, 1, INT32_MAX, NULL}};
   return spti_variant_parse("syncfree-csc", text, known, (int)(sizeof known / sizeof *known));
+}
+
+/* What the name did not set: p, q and select of the options, which are short forms of these parameters; else p and q of the device. */
+static void complete(settings *s, const sptrsm_plan *plan) {
+  const sptrsm_options *options = &plan->options;
+  const int row = tuned_row(plan->context->description);
+  if (s->p == 0) s->p = options->p ? options->p : tuned[row].p;
+  if (s->q == 0) s->q = options->q ? options->q : tuned[row].q;
+  if (s->select < 0) s->select = (int32_t)options->select;
 }
 
 /* What only some patterns need is made here; the survey says which. */
@@ -127,8 +150,9 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   int32_t *facts;
-  settings set = {.whole = 4, .second = 4, .two = -1, .singly = 3, .ready = -1, .limits = LIMITS};
+  settings set = {.select = -1, .whole = 4, .second = 4, .two = -1, .singly = 3, .ready = -1, .limits = LIMITS};
   SPTI_TRY(parse_variant(&set, plan->variant));
+  complete(&set, plan);
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
   *s = (state){.set = set, .item_count = n};
   plan->state = s;
@@ -153,14 +177,6 @@ static void release(sptrsm_plan *plan) {
   spti_host_free(s);
 }
 
-static int tuned_row(const sptrsm_plan *plan) {
-  int r = 0;
-  while (r < TUNED_ROWS - 1 && strcmp(tuned[r].device, plan->context->description) != 0) r++;
-  return r;
-}
-static int32_t p_of(const sptrsm_plan *plan) { return plan->options.p ? plan->options.p : tuned[tuned_row(plan)].p; }
-static int32_t q_of(const sptrsm_plan *plan) { return plan->options.q ? plan->options.q : tuned[tuned_row(plan)].q; }
-
 static int32_t warps_of(const settings *set) {
   if (set->warps == 0) return DEFAULT_WARPS;
   return set->warps < SPTI_SYNCFREE_CSC_MAX_WARPS ? set->warps : SPTI_SYNCFREE_CSC_MAX_WARPS;
@@ -170,7 +186,7 @@ static int32_t warps_of(const settings *set) {
  * be neighbours; that outweighs the order of readiness up to LARGE_ABOVE columns. */
 static bool one_by_one(const sptrsm_plan *plan, int32_t width) {
   const state *s = plan->state;
-  if (plan->options.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
+  if (s->set.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
   if (s->set.two >= 0) return true;
   if (s->set.ready == 1 || s->segmented) return false;
   return !s->items || (width == 1 && plan->view.n <= LARGE_ABOVE);
@@ -181,10 +197,10 @@ static spti_syncfree_csc_inside inside_of(const settings *set) {
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
-  static const char *const selects[] = {"adaptive", "rhs", "column"}, *const ones[] = {"global", "sums", "values"};
+  static const char *const ones[] = {"global", "sums", "values"};
   const state *s = plan->state;
   snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d one=%s",
-           selects[plan->options.select], p_of(plan), q_of(plan), s->set.whole, s->set.second, warps_of(&s->set),
+           select_names[s->set.select], s->set.p, s->set.q, s->set.whole, s->set.second, warps_of(&s->set),
            s->items ? "ready" : "natural", s->parts, one_by_one(plan, 1) ? ones[inside_of(&s->set)] : "as-block");
   info->plan_bytes = sizeof *s + (size_t)plan->view.n * sizeof *s->in_degree;
   if (s->part_first) info->plan_bytes += (size_t)plan->view.n * sizeof *s->part_first;
@@ -227,9 +243,9 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .work = W->data,
                                  .ld = W->ld,
                                  .width = W->width,
-                                 .select = plan->options.select,
-                                 .p = p_of(plan),
-                                 .q = q_of(plan),
+                                 .select = (sptrsm_select)s->set.select,
+                                 .p = s->set.p,
+                                 .q = s->set.q,
                                  .whole_column = s->set.whole,
                                  .second_chunk = s->set.second,
                                  .block_warps = warps_of(&s->set),
