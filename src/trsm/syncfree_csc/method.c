@@ -1,10 +1,10 @@
-/* syncfree_csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel for one alone.
- * Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
- * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; the kernels and what differs are in kernels.cu. One right-hand
- * side: Algorithm 3 with its two levels of sums and in-degrees, in trsm/syncfree_csc/one_kernels.cu.
- * Wins: next to no analysis (one count over the entries), wide problems with short columns. Loses: long rows, whose sums are
- * atomics on one address; deep problems, where each level costs a release, an acquire and the atomics between them.
- * Deterministic: no (atomic sums). */
+/* syncfree-csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel of its own for one right-hand
+ * side. Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
+ * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; kernels.cu says what differs. One right-hand side: Algorithm 3 with its two levels of
+ * sums and in-degrees, in one_kernels.cu.
+ * Wins: next to no analysis (one count over the entries), wide problems with short columns. Loses: long rows, whose sums are atomics on one
+ * address; deep problems, where each level costs a release, an acquire and the atomics between them.
+ * Deterministic: no (atomic sums). README.md has more. */
 #include "trsm/syncfree_csc/kernels.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ typedef struct {
   bool segmented; /* there are long columns */
 } state;
 
-/* p and q by device, made by sptrsm-bench --tune; the last row is for all others. */
+/* p and q by device, found by sptrsm-bench --tune; the last row is for all other devices. */
 static const struct {
   const char *device;
   int32_t p, q;
@@ -51,19 +51,20 @@ static const struct {
 #undef TUNED
 };
 enum { TUNED_ROWS = sizeof tuned / sizeof tuned[0], DEFAULT_WARPS = 4 };
-/* By spti_syncfree_csc_inside: 16 is the paper's choice; values in shared memory make larger blocks worth while. */
+/* Warps of a thread block by spti_syncfree_csc_inside: 16 is the paper's choice; with solutions in shared memory larger blocks pay. */
 static const int32_t DEFAULT_ONE_WARPS[] = {16, 16, 32};
-/* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
+/* Long columns and rows, for which one warp, or one address for all atomics, is the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
-/* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
- * times below 8 entries a column, 1.3 times at 9; on large grids, 27 points and 262144 or more columns, 4 to 12 times
- * (docs/benchmarks.md). */
+/* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting, and on large grids
+ * (README.md). */
 enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8, LARGE_ABOVE = 196608, LARGE_LENGTH = 32 };
-/* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
+/* Matrices up to this order are not surveyed: their longest rows and columns cost less than the search for them. */
 enum { SURVEY_ABOVE = 20000 };
 
-static const char *const select_names[] = {
-    [SPTRSM_SELECT_ADAPTIVE] = "adaptive", [SPTRSM_SELECT_RHS] = "rhs", [SPTRSM_SELECT_COLUMN] = "column", [SPTRSM_SELECT_COLUMN + 1] = NULL};
+static const char *const select_names[] = {[SPTRSM_SELECT_ADAPTIVE] = "adaptive",
+                                           [SPTRSM_SELECT_RHS] = "rhs",
+                                           [SPTRSM_SELECT_COLUMN] = "column",
+                                           [SPTRSM_SELECT_COLUMN + 1] = NULL};
 
 static int tuned_row(const char *device) {
   int r = 0;
@@ -97,7 +98,7 @@ static void complete(settings *s, const sptrsm_plan *plan) {
   if (s->select < 0) s->select = (int32_t)options->select;
 }
 
-/* What only some patterns need is made here; the survey says which. */
+/* Accumulators for long rows, which only some patterns have. */
 static sptrsm_status gather_long_rows(sptrsm_plan *plan, state *s, int32_t parts) {
   SPTI_TRY(spti_alloc(plan->context, &s->target, plan->view.nnz, sizeof *s->target, "syncfree-csc targets"));
   spti_syncfree_csc_target_args args = {
@@ -113,15 +114,14 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
   SPTI_TRY(spti_alloc(plan->context, &s->items, (int64_t)n + segments, sizeof *s->items, "syncfree-csc order"));
   SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)n + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *scratch, "syncfree-csc scratch"));
   s->item_count = (int64_t)n + segments;
-  spti_syncfree_csc_order_args args = {
-      .view = plan->view,
-      .limits = s->set.limits,
-      .in_degree = s->in_degree,
-      .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
-      .facts = facts,
-      .items = s->items,
-      .item_count = s->item_count,
-      .sync = spti_gpu_syncfree(plan->context, scratch)};
+  spti_syncfree_csc_order_args args = {.view = plan->view,
+                                       .limits = s->set.limits,
+                                       .in_degree = s->in_degree,
+                                       .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
+                                       .facts = facts,
+                                       .items = s->items,
+                                       .item_count = s->item_count,
+                                       .sync = spti_gpu_syncfree(plan->context, scratch)};
   sptrsm_status status = spti_gpu_check(spti_syncfree_csc_order_launch(&args, plan->context->stream), "the order of columns");
   spti_free(plan->context, scratch);
   return status;
@@ -182,8 +182,8 @@ static int32_t warps_of(const settings *set) {
   return set->warps < SPTI_SYNCFREE_CSC_MAX_WARPS ? set->warps : SPTI_SYNCFREE_CSC_MAX_WARPS;
 }
 
-/* Do `width` right-hand sides go through the kernel for one? It takes columns as they are numbered, for columns of one block must
- * be neighbours; that outweighs the order of readiness up to LARGE_ABOVE columns. */
+/* Do `width` right-hand sides go one by one through the kernel for one? It takes columns in the order of their numbers, since the columns
+ * of a thread block must be neighbours; up to LARGE_ABOVE columns that is worth more than the order of readiness. */
 static bool one_by_one(const sptrsm_plan *plan, int32_t width) {
   const state *s = plan->state;
   if (s->set.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
@@ -200,8 +200,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   static const char *const ones[] = {"global", "sums", "values"};
   const state *s = plan->state;
   snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d one=%s",
-           select_names[s->set.select], s->set.p, s->set.q, s->set.whole, s->set.second, warps_of(&s->set),
-           s->items ? "ready" : "natural", s->parts, one_by_one(plan, 1) ? ones[inside_of(&s->set)] : "as-block");
+           select_names[s->set.select], s->set.p, s->set.q, s->set.whole, s->set.second, warps_of(&s->set), s->items ? "ready" : "natural",
+           s->parts, one_by_one(plan, 1) ? ones[inside_of(&s->set)] : "as-block");
   info->plan_bytes = sizeof *s + (size_t)plan->view.n * sizeof *s->in_degree;
   if (s->part_first) info->plan_bytes += (size_t)plan->view.n * sizeof *s->part_first;
   if (s->items) info->plan_bytes += (size_t)s->item_count * sizeof *s->items;

@@ -154,8 +154,7 @@ template <typename W> struct two_triangles {
 };
 
 /* Stores element (i,j) of a triangle, unless it is before the panel or a unit diagonal. */
-template <typename T, typename W>
-SPTI_DEVICE void put_in_triangle(const two_triangles<W> &t, int32_t i, int32_t j, T value, bool unit) {
+template <typename T, typename W> SPTI_DEVICE void put_in_triangle(const two_triangles<W> &t, int32_t i, int32_t j, T value, bool unit) {
   if (j >= 0 && !(unit && j == i)) t.D(i, j) = in_f64<T>::from(value);
 }
 
