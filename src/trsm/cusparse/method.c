@@ -1,11 +1,9 @@
-/* cusparse -- NVIDIA's cuSPARSE behind the same interface: SpSM for blocks, SpSV for one right-hand side.
- * The baseline of every benchmark.
- * Source: [naumov2011] and the cuSPARSE documentation. Differs from the other methods: its analysis depends on the number of
- * right-hand sides, so it is made at the first panel of each width and
- * kept for two widths. Offsets are
- * narrowed to 32 bits. Wins: rarely. Deterministic: for one number of right-hand sides only, which is
- * less than the flag promises: SpSV and SpSM of different widths give different bits. It multiplies by reciprocals, so a
- * componentwise residual may pass the bound of substitution by half. */
+/* cusparse -- NVIDIA's cuSPARSE behind the interface of the other methods: SpSM for blocks, SpSV for one right-hand side. It is the
+ * baseline of the benchmarks. Source: [naumov2011] and the cuSPARSE documentation. Differs from the other methods: its analysis depends on
+ * the number of right-hand sides, so it is made at the first panel of each width and kept for two widths. Offsets are narrowed to 32 bits.
+ * Wins: rarely. Deterministic: for one number of right-hand sides only, which is less than the flag promises, since SpSV and SpSM of
+ * different widths give different bits. It multiplies by reciprocals, so a componentwise residual may exceed the bound of substitution by
+ * half. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"
@@ -16,7 +14,7 @@
 typedef struct {
   cusparseHandle_t handle; /* the context's */
   int32_t *ptr;            /* [n+1], device */
-  void *conjugate;         /* [nnz], device: conjugated values where the view asks for it, else NULL */
+  void *conjugate;         /* [nnz], device: conjugated values where the view conjugates, else NULL */
   cusparseSpMatDescr_t matrix;
 } state;
 
@@ -24,7 +22,7 @@ typedef struct {
 typedef struct {
   int32_t width;          /* 0: unused */
   bool vector;            /* SpSV */
-  int64_t values_version; /* of the plan's values that it knows */
+  int64_t values_version; /* version of the plan's values that it was made from */
   cusparseSpSMDescr_t block;
   cusparseSpSVDescr_t single;
   void *buffer;
@@ -123,7 +121,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 
 /* ---- workspace ---- */
 
-/* Dense descriptors live for one call: they only carry pointers and sizes. */
+/* Dense descriptors are made for each call: they only hold pointers and sizes. */
 typedef struct {
   cusparseDnMatDescr_t block;
   cusparseDnVecDescr_t vector;
@@ -173,7 +171,7 @@ static void analysis_free(analysis *a, const sptrsm_plan *plan) {
   *a = (analysis){0};
 }
 
-/* The analysis for this panel, made where there is none yet; a changed pattern of calls replaces the one for the rest. */
+/* The analysis for a panel of this width, made where there is none yet; it replaces the one of its kind for another width. */
 static sptrsm_status find_analysis(analysis **out, workspace *ws, const sptrsm_plan *plan, const dense *W, bool vector, int32_t width) {
   analysis *a = &ws->kinds[width == ws->panel ? FULL : REST];
   if (a->width == width && a->vector == vector) {

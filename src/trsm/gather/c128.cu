@@ -1,4 +1,4 @@
-/* gather_c128 -- the kernel of gather for one type, in a file of its own to be compiled beside the others. */
+/* c128.cu -- the kernels of gather for one type, in a file of its own so that the types are compiled side by side. */
 #include "trsm/gather/solve.cuh"
 
 extern "C" int spti_gather_c128_launch(const spti_gather_args *a, void *stream) {

@@ -1,16 +1,16 @@
-/* items.cuh -- what the kernels of gather share: tickets, work blocks, items and their terms, and how an item ends.
+/* items.cuh -- what the kernels of gather share: tickets, work blocks, items and their terms, and the end of an item.
  *
- * x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), every row by the lanes that own it. An item is a row, or a segment of a long one,
- * for a tile of right-hand sides. Solutions travel through a work block that is filled with sentinels: its words are their own flags, one
+ * x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), each row by the lanes that own it. An item is a row, or a segment of a long row, for
+ * a tile of right-hand sides. Solutions travel through a work block that is filled with sentinels: each word is its own flag, so that one
  * load both asks and answers (core/device/syncfree.cuh).
  *
  * Tickets hand out the items in the order of the levels, so the oldest unfinished item never waits for one that nobody works on.
  *
- * Bits. Entry e of a row goes to accumulator e mod 4, the four are added in one fixed tree, and the last entry -- the one that most often
- * is waited for -- is subtracted last; a long row is cut by the pattern alone. So a solution has the same bits for every panel
- * width, tile, kernel and schedule.
+ * Bits. Entry e of a row goes to accumulator e mod 4, the four are added in one fixed tree, and the last entry, for which the row most
+ * often waits, is subtracted last; a long row is cut by the pattern alone. So a solution has the same bits for every panel width, tile,
+ * kernel and schedule.
  *
- * Refill: a solve that goes through one of two work blocks fills the other with sentinels, row by row (core/two_blocks/two_blocks.cuh). */
+ * Refill: a solve that uses one of two work blocks fills the other with sentinels, row by row (core/two_blocks/two_blocks.cuh). */
 #ifndef SPTI_TRSM_GATHER_ITEMS_CUH
 #define SPTI_TRSM_GATHER_ITEMS_CUH
 
@@ -25,10 +25,11 @@ enum { GATHER_SUMS = 4 }; /* accumulators of a row */
 
 /* ---- tickets ---- */
 
-/* What a thread block works on: `items` items from one on, for one tile of right-hand sides; tiles of the same items follow each other. */
+/* The share of a thread block: `items` items from `first` on, for one tile of right-hand sides. All tiles of the same items follow each
+ * other. */
 struct gather_share {
   int32_t first, column; /* item, right-hand side */
-  bool second;           /* of the work blocks */
+  bool second;           /* the second of the work blocks is used */
 
   SPTI_DEVICE gather_share(const spti_gather_args &a, int32_t items) {
     SPTI_SHARED(int32_t, shared, 3);
@@ -45,7 +46,7 @@ struct gather_share {
   }
 };
 
-/* A column of the work blocks, as wide as it is for one lane. Rows are `stride` bytes apart. */
+/* The column, or columns, of the work blocks that one lane has. Rows are `stride` bytes apart. */
 template <typename T> struct gather_column {
   char *now, *other;
   int32_t stride;
@@ -59,9 +60,9 @@ template <typename T> struct gather_column {
   SPTI_DEVICE T *refill(int32_t work_row) const { return (T *)(other + int64_t(work_row) * stride); }
 };
 
-/* Where the refill of a tile ends: with the tile, but the last one also fills columns that an earlier, wider solve wrote. The dirty width
- * of the other work block is written by no block of this launch, so it may come from the nearest cache: asked for by every warp where
- * the tickets are, it would be what a solve waits for. */
+/* The column where the refill of a tile ends: that of the tile, but the last tile also fills columns that an earlier, wider solve wrote.
+ * No block of this launch writes the dirty width of the other work block, so it may come from the nearest cache: loads of it by every warp
+ * from the cache line of the tickets would delay the solve. */
 SPTI_DEVICE int32_t refill_end(const spti_gather_args &a, const gather_share &share) {
   const int32_t dirty = load_const(a.sync.control + SPTI_TWO_BLOCKS_DIRTY + !share.second), end = share.column + a.tile;
   return end < a.between.width && end < dirty ? end : dirty;
@@ -69,8 +70,8 @@ SPTI_DEVICE int32_t refill_end(const spti_gather_args &a, const gather_share &sh
 
 /* ---- items ---- */
 
-/* As the analysis made it. Its terms are the sums of `parts` segments, then entries of the matrix.
- * Cut: there are long rows; else item i is place i and these things are known when the kernel is compiled. */
+/* An item of spti_gather_items. Its terms are the sums of `parts` segments, then entries of the matrix.
+ * Cut: the pattern has long rows. Else item i is place i, and `parts` and `work_row` are known when the kernel is compiled. */
 template <bool Cut> struct gather_item {
   int32_t index, row, work_row, begin, end, parts;
 
@@ -79,10 +80,10 @@ template <bool Cut> struct gather_item {
   SPTI_DEVICE int32_t terms() const { return end - begin + sums(); }
   SPTI_DEVICE bool is_read() const { return row >= 0; }
   SPTI_DEVICE int32_t matrix_row() const { return row < 0 ? ~row : row; }
-  /* Of the items up to a row, index - place are parts, and its own are the last of them. */
+  /* Row of the work block of the row's first segment: index - place segments come before the row, and its own are the last of them. */
   SPTI_DEVICE int32_t first_part(int32_t n) const { return n + (index - work_row) - parts; }
 
-  /* Relaxed, although nobody writes there: the compiler keeps these loads together, before the first wait for one of them. */
+  /* Relaxed, although nobody writes there: so the compiler keeps these loads together, before the first use of one of them. */
   SPTI_DEVICE gather_item(const spti_gather_items &items, int32_t i) : index(i) {
     begin = load_relaxed(items.begin + i);
     end = load_relaxed(items.end + i);
@@ -92,10 +93,10 @@ template <bool Cut> struct gather_item {
   }
 };
 
-/* Where term e and those behind it stand, e >= sums(). */
+/* Index of the entry that is term e, for e >= sums(); the entries after it follow. */
 template <bool Cut> SPTI_DEVICE int64_t entry_of(const gather_item<Cut> &g, int32_t e) { return int64_t(g.begin) + (e - g.sums()); }
 
-/* Term e + u of an item's sum is value_of times the solution in work row from_of; `entry` is where term e would stand. */
+/* Term e + u of an item is value_of times the solution in work row from_of; entry = entry_of(g, e). */
 template <bool Cut> SPTI_DEVICE int32_t from_of(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, int u, int64_t entry) {
   return Cut && e + u < g.sums() ? g.first_part(a.n) + e + u : load_const(a.from + entry + u);
 }
@@ -108,7 +109,7 @@ template <typename T> SPTI_DEVICE T add_up(const T (&sum)[GATHER_SUMS]) { return
 
 /* ---- the ends of an item ---- */
 
-/* What an item needs that nobody waits for: as it stands in memory, so that other loads can follow at once, */
+/* Right-hand sides and diagonal of an item as they are in memory: loaded first, used after the loads of its terms. */
 template <typename T, int P = 1> struct gather_loaded {
   some_columns<T, P> b;
   T diag;
@@ -123,7 +124,7 @@ template <typename T, int P = 1> struct gather_loaded {
   }
 };
 
-/* and as it is needed. */
+/* The same, scaled and prepared for the division. */
 template <typename T, int P = 1> struct gather_ends {
   some_columns<T, P> b;
   divisor<T> diagonal;
@@ -133,7 +134,7 @@ template <typename T, int P = 1> struct gather_ends {
     for (int c = 0; c < P; c++) b.v[c] = g.is_part() ? loaded.b.v[c] : scale_rhs(a.between, loaded.row, loaded.b.v[c]);
     diagonal.set(loaded.diag);
   }
-  /* Of right-hand side c of the lane's: b less the sum of all terms but the last, which is t x. */
+  /* The solution of the lane's right-hand side c: sum is that of all terms but the last, which is t x. */
   template <bool Cut> SPTI_DEVICE T solution(const spti_gather_args &a, const gather_item<Cut> &g, T sum, T t, T x, int c = 0) const {
     T v = b.v[c] - sum;
     if (g.terms() > 0) v = multiply_add(-t, x, v);
@@ -142,7 +143,7 @@ template <typename T, int P = 1> struct gather_ends {
   }
 };
 
-/* In X, and the sentinel in its place in the other work block. */
+/* Writes the solution to X, and the sentinel to its place in the other work block. */
 template <typename T, bool Cut, int P>
 SPTI_DEVICE void leave(const spti_gather_args &a, const gather_item<Cut> &g, const gather_column<T> &column, int32_t k, int32_t end,
                        some_columns<T, P> v) {

@@ -1,5 +1,5 @@
-/* gather_kernels -- what gather does around its solve: the analysis of long and unread rows, and the choice of the kernel
- * (solve.cuh). Deterministic. */
+/* kernels.cu -- the analysis of gather: rows whose solutions no other row reads, and the items of patterns with long rows. Then the choice
+ * of the solve by type (solve.cuh). Deterministic. */
 #include "core/device/block_sum.cuh"
 #include "core/levels/kernels.h"
 #include "trsm/gather/kernels.h"
@@ -30,7 +30,7 @@ SPTI_DEVICE int32_t parts_at(const spti_gather_pattern_args &a, int64_t t) {
   return spti_gather_parts(a.split, load_const(a.start + t + 1) - load_const(a.start + t));
 }
 
-/* A block to a chunk of places. */
+/* A thread block for each chunk of places. */
 SPTI_KERNEL(GATHER_PLAIN_THREADS) gather_parts_kernel(spti_gather_pattern_args a) {
   int64_t parts = 0, all;
   for (int32_t r = thread_in_block(); r < SPTI_PULL_ROWS_CHUNK; r += GATHER_PLAIN_THREADS) {

@@ -14,29 +14,29 @@
 extern "C" {
 #endif
 
-/* A row of more than `above` entries is summed by several warps: one for each `segment` of its entries, whose sum is a row of the
- * work block of its own, and the row's owner, who takes these sums and the entries that are left (1 to `segment`). */
+/* A row of more than `above` entries is summed by several warps: one for each `segment` of its entries, whose sum has a row of its own in
+ * the work block, and the row's owner, which adds these sums and the remaining entries (1 to `segment`). */
 typedef struct {
   int32_t above, segment;
 } spti_gather_split;
 
-/* Segments that a row of so many entries gives to other warps. */
+/* Segments of a row of `length` entries that other warps sum. */
 static inline SPTI_ANYWHERE int32_t spti_gather_parts(spti_gather_split s, int32_t length) {
   return length > s.above ? (length - 1) / s.segment : 0;
 }
 
-/* What warps work through, in this order: the rows in the order of their places, before each long one its segments. A work block has
+/* The items that warps take, in this order: the rows in the order of their places, and before each long row its segments. A work block has
  * n rows for places, then one for every segment. */
 typedef struct {
-  const int32_t *row;         /* as order, or ~order where nobody reads the solution */
-  const int32_t *work_row;    /* where the result goes in the work block; NULL: item i is place i, all over */
+  const int32_t *row;         /* row of the matrix, or ~row where no row reads the solution */
+  const int32_t *work_row;    /* row of the work block for the result; NULL: item i is place i, for all items */
   const int32_t *begin, *end; /* entries */
-  const int32_t *parts;       /* segments whose sums are terms of the row; -1: the item is a segment; NULL: 0, all over */
+  const int32_t *parts;       /* segments whose sums are terms of the row; -1: the item is a segment; NULL: 0 for all items */
 } spti_gather_items;
 
 enum { SPTI_GATHER_ITEM_WORDS = 5 };
 
-/* The pattern: row[t] = order[t], or ~order[t] where no other row reads the solution of place t. */
+/* Arguments of the analysis. It sets row[t] = order[t], or ~order[t] where no other row reads the solution of place t. */
 typedef struct {
   int32_t n, entries;
   const int32_t *order; /* [n]: row of each place */
@@ -44,8 +44,8 @@ typedef struct {
   const int32_t *from;  /* [entries]: their places */
   int32_t *row;         /* [n], any content */
   spti_gather_split split;
-  int32_t *parts;              /* [n]: of each place */
-  int32_t *sums;               /* [spti_pull_rows_chunks(n)]: theirs in chunks of places */
+  int32_t *parts;              /* [n]: segments of each place */
+  int32_t *sums;               /* [spti_pull_rows_chunks(n)]: sums of parts over chunks of places */
   const int32_t *parts_before; /* [n+1]: running sum of parts, made in between with spti_pull_rows_start_launch */
   int64_t item_count;          /* n + parts */
   int32_t *items;              /* [SPTI_GATHER_ITEM_WORDS * (n + parts)], any content: the arrays of spti_gather_items, one after another */
@@ -55,8 +55,8 @@ int spti_gather_rows_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_parts_launch(const spti_gather_pattern_args *, void *stream);
 int spti_gather_items_launch(const spti_gather_pattern_args *, void *stream);
 
-/* How the lanes of a warp share the work: 32 right-hand sides of one item; 64 of one item, two a lane, if spti_transfer_in_twos and
- * values are real; 8 of one item, whose terms are in four slots; 8 of each of four items. */
+/* How the lanes of a warp share the work. ROWS: 32 right-hand sides of one item. PAIRS: 64 of one item, two a lane, if
+ * spti_transfer_in_twos and values are real. SLOTS: 8 of one item, whose terms are in four slots. LANES: 8 of each of four items. */
 typedef enum { SPTI_GATHER_ROWS, SPTI_GATHER_PAIRS, SPTI_GATHER_SLOTS, SPTI_GATHER_LANES } spti_gather_form;
 enum { SPTI_GATHER_WARPS = 4 /* of a thread block */ };
 
@@ -72,12 +72,12 @@ typedef struct {
   void *work; /* two blocks of item_count rows: places, then parts */
   int64_t ld; /* of the work blocks, at least between.width; a row of it is less than 2^31 bytes */
   spti_gather_form form;
-  int32_t tile;       /* right-hand sides of an item: what spti_gather_tile says of the form */
-  int32_t tiles;      /* of between.width */
-  spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as the last solve or the start left it */
+  int32_t tile;       /* right-hand sides of an item: spti_gather_tile(form) */
+  int32_t tiles;      /* tiles of between.width right-hand sides */
+  spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as spti_two_blocks_start_launch or the last solve left it */
 } spti_gather_args;
 
-/* Thread blocks of a solve, at most 2^31 - 1: the ticket word has a bit for other things. */
+/* Thread blocks of a solve, at most 2^31 - 1: the sign of the ticket word says which work block is used. */
 static inline int64_t spti_gather_blocks(const spti_gather_args *a) {
   const int64_t items = a->form == SPTI_GATHER_LANES ? SPTI_GATHER_WARPS * (32 / a->tile) : SPTI_GATHER_WARPS;
   return (a->item_count + items - 1) / items * a->tiles;

@@ -1,6 +1,6 @@
-/* lanes.cuh -- the kernel of gather for few right-hand sides and very wide levels: four items side by side in a warp, eight
- * lanes and right-hand sides each. Items of a warp may wait for each other, so its lanes stay together: one loop in which those
- * that have what they need go on, and the others peek again. See items.cuh for the protocol. */
+/* lanes.cuh -- the kernel of gather for the form LANES, few right-hand sides and very wide levels: four items side by side in a warp, eight
+ * lanes and right-hand sides each. Items of a warp may wait for each other, so no lane spins alone: in one loop the lanes that have their
+ * terms go on, and the others poll again. See items.cuh for the protocol. */
 #ifndef SPTI_TRSM_GATHER_LANES_CUH
 #define SPTI_TRSM_GATHER_LANES_CUH
 
@@ -45,7 +45,7 @@ template <typename T, bool Cut> struct gather_lane {
     for (int u = 0; u < GATHER_SUMS; u++)
       if (is_sentinel(x[u])) x[u] = peek(at(a, u));
   }
-  /* With all of x there. True: that was the rest, and here is the solution. */
+  /* Adds the terms of x, which have all come. True: they were the last ones, and *solution is set. */
   SPTI_DEVICE bool go_on(const spti_gather_args &a, T *solution) {
     const int32_t terms = item.terms();
     T t = from_reals<T>::make(0, 0), last = t;

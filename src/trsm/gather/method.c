@@ -1,12 +1,11 @@
 /* gather -- deterministic substitution for blocks of right-hand sides: every row gathers the solutions it needs.
- * Row i: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), by a warp per row and tile of right-hand sides.
- * Source: the pull form of synchronisation-free substitution ([zhang2021yy] for one right-hand side), carried to blocks. Differs: rows
- * packed in level order, and so are the entries of all but long rows; solutions that are their own flags;
- * few instructions a term; long rows shared by several warps; B read and X written once, in any layout, permuted and scaled
- * (items.cuh has the protocol).
- * Wins: sparse and moderately dense rows, from 8 right-hand sides on; where the same bits on every run are wanted. Loses: factors with
- * supernodes, where a hop of dependencies per row is a hop too many; an analysis that few solves follow (it finds level sets).
- * Deterministic: yes, for every panel width, lane split and stream. */
+ * Row i: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), by a warp for each row and tile of right-hand sides.
+ * Source: the pull form of synchronisation-free substitution ([zhang2021yy], for one right-hand side), for blocks. Differs: rows packed in
+ * level order, and so are the entries of all but long rows; solutions that are their own flags; few instructions a term; long rows shared
+ * by several warps; B read and X written once, in any layout, permuted and scaled (items.cuh has the protocol).
+ * Wins: sparse and moderately dense rows, from 8 right-hand sides on; where every run must give the same bits. Loses: factors with
+ * supernodes, where waiting for rows instead of panels takes too long; an analysis that few solves follow (it finds level sets).
+ * Deterministic: yes, for every panel width, lane split and stream. README.md has more. */
 #include "trsm/gather/kernels.h"
 
 #include <stdio.h>
@@ -21,32 +20,32 @@
 #include "core/two_blocks/two_blocks.h"
 #include "core/base/variant.h"
 
-/* What a variant "gather:form=slots,split=1024" may set. */
+/* The parameters of a name like "gather:form=slots,split=1024". */
 typedef struct {
   int32_t form; /* an spti_gather_form, or BY_RULE */
   spti_gather_split split;
-  int32_t sort; /* entries up to which a row's are in the order of the levels */
+  int32_t sort; /* rows of up to this many entries have them in the order of the levels */
 } settings;
 
 typedef struct {
   settings set;
   spti_pull_rows rows;
-  int32_t *row;   /* [n]: row of each place, or ~row where nobody reads its solution; in device memory, as items */
-  int32_t *items; /* [SPTI_GATHER_ITEM_WORDS * item_count], or NULL: no long rows */
+  int32_t *row;   /* [n], device: row of each place, or ~row where no row reads its solution */
+  int32_t *items; /* [SPTI_GATHER_ITEM_WORDS * item_count], device; NULL: no long rows */
   int64_t item_count;
   spti_gather_form narrow; /* for up to 8 right-hand sides */
   int32_t level;           /* mean rows of a level */
 } state;
 
-/* A row is cut if it has several times as many entries as the mean row, since its level waits for it, into pieces that take no longer than
- * a few hops; but where most rows are long they keep each other company, and so they do in wide levels. */
+/* A row is cut if it has several times as many entries as the mean row, since the rows after its level wait for it; the pieces take no
+ * longer than a few hops. In wide levels other rows keep the device busy meanwhile, so only very long rows are cut. */
 enum { CUT_ABOVE_MEAN = 4, CUT_LEAST = 32, CUT_MOST = 256, CUT_LESS_LEVELS = 3000 };
-/* Rows of a level times right-hand sides from which on it keeps all warps busy, so that a lane rather has two right-hand sides. */
+/* Rows of a level times right-hand sides from which on a level keeps all warps busy, so that two right-hand sides a lane are better. */
 static const int64_t PAIRS_FROM = 48000;
-/* Entries of a row up to which they are put in the order of their levels, so that the one waited for longest comes last. */
+/* Default of `sort`: in rows of up to this many entries the entry that is ready last comes last. */
 enum { SORT = 64 };
-/* Up to 8 right-hand sides: mean rows of a level from which on the terms of a row may wait for each other in slots, if there are so many,
- * and from which on hardly any row waits, so that items side by side, which wait for each other, are best. */
+/* Up to 8 right-hand sides. SLOTS: rows of SLOTS_FROM entries and more in levels of SLOT_LEVELS rows and more. LANES: shorter rows in
+ * levels of WIDE_LEVELS rows and more, where hardly any row waits, so that items that share a warp seldom wait for each other. */
 enum { SLOT_LEVELS = 1500, SLOTS_FROM = 5, WIDE_LEVELS = 6000 };
 enum { BY_RULE = SPTI_GATHER_LANES + 1 };
 
@@ -68,7 +67,7 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
 
 /* ---- analysis ---- */
 
-/* What only cutting needs, one allocation. Returns its size. */
+/* Places the arrays that only cutting needs in one allocation; returns its size. */
 static size_t lay_out_parts(spti_gather_pattern_args *p, int32_t **before, void *memory) {
   spti_carver c = {.base = memory};
   p->parts = spti_carve(&c, p->n, sizeof *p->parts);
@@ -110,7 +109,7 @@ static spti_gather_form narrow_form(int64_t row, int32_t level) {
   return level >= WIDE_LEVELS ? SPTI_GATHER_LANES : SPTI_GATHER_ROWS;
 }
 
-/* What the variant left open. */
+/* Sets what the name did not set. */
 static void choose_split(spti_gather_split *split, int64_t row, int32_t level) {
   int64_t above = level < CUT_LESS_LEVELS ? CUT_ABOVE_MEAN * row : CUT_MOST;
   if (above < CUT_LEAST) above = CUT_LEAST;

@@ -1,8 +1,8 @@
-/* rows.cuh -- the kernel of gather where rows are short: a warp owns an item, a lane a right-hand side, or two next to each other.
+/* rows.cuh -- the kernel of gather for the forms ROWS and PAIRS: a warp owns an item, a lane one right-hand side, or two neighbouring ones.
  *
- * What a row costs here is instructions and the way from one load to the next, not memory traffic: so the terms are taken four at a time
- * by code that knows how many there are, every index and value by one load that all lanes share, and the last lanes of a narrow tile
- * repeat its last right-hand side instead of asking before each load. See items.cuh for the protocol. */
+ * A row's time is instructions and the latency from one load to the next, not memory traffic. So the terms are taken four at a time by code
+ * that knows how many there are, all lanes share the load of each index and value, and the last lanes of a narrow tile repeat its last
+ * right-hand side instead of testing before each load. See items.cuh for the protocol. */
 #ifndef SPTI_TRSM_GATHER_ROWS_CUH
 #define SPTI_TRSM_GATHER_ROWS_CUH
 
@@ -10,7 +10,7 @@
 
 namespace spti {
 
-/* N terms at hand, for P right-hand sides. */
+/* N terms for P right-hand sides, loaded together. */
 template <typename T, int N, int P> struct gather_batch {
   T t[N];
   some_columns<T, P> x[N];
@@ -32,7 +32,7 @@ template <typename T, int N, int P> struct gather_batch {
     for (int u = 0; u < N; u++) missing = missing || misses_any(x[u]);
     return missing;
   }
-  /* Whole warp. False: something never comes. */
+  /* Whole warp: polls until all solutions have come. False: a dependency is lost. */
   SPTI_DEVICE bool wait(const spti_gather_args &a, int32_t row) {
     spin_guard guard;
     guard.start();
@@ -54,13 +54,13 @@ template <typename T, int N, int P> struct gather_batch {
   }
 };
 
-/* One right-hand side's sums of all slots. */
+/* The sum of the four accumulators of right-hand side c. */
 template <typename T, int P> SPTI_DEVICE T add_up_column(const some_columns<T, P> (&sum)[GATHER_SUMS], int c) {
   const T of_slots[GATHER_SUMS] = {sum[0].v[c], sum[1].v[c], sum[2].v[c], sum[3].v[c]};
   return add_up(of_slots);
 }
 
-/* The solution from the last N terms and the sums before them, or false. */
+/* The solution from the last N terms and the sums of the terms before them. False: a dependency is lost. */
 template <typename T, bool Cut, int N, int P>
 SPTI_DEVICE bool end_row(const spti_gather_args &a, const gather_item<Cut> &g, int32_t e, const gather_column<T> &column,
                          const gather_loaded<T, P> &loaded, some_columns<T, P> (&sum)[GATHER_SUMS], some_columns<T, P> *solution) {

@@ -1,6 +1,6 @@
-/* slots.cuh -- the kernel of gather for few right-hand sides and longer rows: a warp owns an item, and its lanes are four slots
- * times eight right-hand sides. Slot s has the terms e with e mod 4 = s, which are those of accumulator s, so sixteen terms are asked
- * for at once by four loads a lane; the slots are added at the end, in the order of all kernels. See items.cuh for the protocol. */
+/* slots.cuh -- the kernel of gather for the form SLOTS, few right-hand sides and longer rows: a warp owns an item, and its lanes are four
+ * slots times eight right-hand sides. Slot s has the terms e with e mod 4 = s, those of accumulator s, so four loads a lane bring sixteen
+ * terms. At the end the slots are added in the same order as in all kernels. See items.cuh for the protocol. */
 #ifndef SPTI_TRSM_GATHER_SLOTS_CUH
 #define SPTI_TRSM_GATHER_SLOTS_CUH
 
@@ -10,7 +10,7 @@ namespace spti {
 
 enum { GATHER_SLOT_LANES = 32 / GATHER_SUMS };
 
-/* Four terms of the lane's slot, from e on and four apart, those before `end`. */
+/* Four terms of the lane's slot: e, e + 4, e + 8 and e + 12, as far as they are before `end`. */
 template <typename T> struct gather_slot_batch {
   T t[GATHER_SUMS], x[GATHER_SUMS];
   const T *at[GATHER_SUMS];
@@ -53,7 +53,7 @@ template <typename T> struct gather_slot_batch {
   }
 };
 
-/* One lane, for the term that all slots share. */
+/* One lane: waits for the last term, which all slots share. False: it is lost. */
 template <typename T> SPTI_DEVICE bool wait_for_one(const spti_gather_args &a, const T *at, T *x, int32_t row) {
   spin_guard guard;
   guard.start();

@@ -16,7 +16,7 @@ template <typename T, bool Cut> int launch_gather(const spti_gather_args *a, voi
   case SPTI_GATHER_PAIRS:
     if constexpr (sizeof(real_of<T>) == sizeof(T))
       return SPTI_LAUNCH((gather_rows_kernel<T, Cut, 2>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
-    else return 1; /* cudaErrorInvalidValue: what suits complex values is for the caller to know */
+    else return 1; /* cudaErrorInvalidValue: callers choose PAIRS for real values only */
   default: return SPTI_LAUNCH((gather_rows_kernel<T, Cut, 1>), blocks, 32 * SPTI_GATHER_WARPS, 0, stream, *a);
   }
 }

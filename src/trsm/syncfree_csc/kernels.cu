@@ -1,14 +1,14 @@
-/* syncfree_csc_kernels -- synchronisation-free substitution by columns, adaptive over right-hand sides.
+/* kernels.cu -- synchronisation-free substitution by columns, adaptive over right-hand sides.
  *
  * Column j: wait until counter[j] is 0; x(j,:) = w(j,:) / t(j,j); for each other entry (i,j): w(i,:) -= t(i,j) x(j,:), counter[i]--.
  * In place: w holds alpha B, then right-hand side minus the sum so far, then X. One warp per (column, tile of right-hand
  * sides); each tile has its own counters, so tiles do not wait for each other.
  *
- * Source: [liu2017syncfree] Algorithm 4 and its rule for which way the lanes of a warp lie. Differs: no separate left_sum;
- * a counter drops once per entry, not once per right-hand side; release and acquire instead of volatile, because lanes
- * of a warp no longer run in step; entries in the order in which their rows become ready, the first ones released alone;
- * narrow panels put several entries side by side; long columns are shared by several warps and long rows gathered in several
- * accumulators; columns may be taken in the order in which they become ready. Deterministic: no (the order of atomic sums changes). */
+ * Source: [liu2017syncfree] Algorithm 4 and its rule for the lanes of a warp: over right-hand sides or over entries. Differs: no separate
+ * left_sum; a counter drops once per entry, not once per right-hand side; release and acquire instead of volatile, because lanes of a warp
+ * no longer run in step; entries in the order in which their rows become ready, the first rows released alone; several entries side by side
+ * in narrow panels; long columns shared by several warps, long rows gathered in several accumulators; columns may be taken in the order in
+ * which they become ready. Deterministic: no (the order of atomic sums changes). */
 #include "core/device/syncfree.cuh"
 #include "trsm/syncfree_csc/items.cuh"
 
@@ -52,13 +52,13 @@ template <typename T, bool Gathered> SPTI_DEVICE entry<T> load_entry(const spti_
   return {row, Gathered ? load_const(a.target + p) : row, conj_if(a.view.conj, load_const((const T *)a.view.val + p))};
 }
 
-/* Where the first column of a tile is in the row that an entry updates. */
+/* Address of the first right-hand side of a tile in the row, or accumulator, that an entry updates. */
 template <typename T, bool Gathered> SPTI_DEVICE T *target_row(const spti_syncfree_csc_args &a, int64_t first_column, int32_t target) {
   if (Gathered && target < 0) return (T *)a.partial + int64_t(~target) * a.width + first_column;
   return (T *)a.work + target * a.ld + first_column;
 }
 
-/* A warp's right-hand sides: lane l holds column first + l % side; 32 / side entries go side by side. */
+/* The right-hand sides of a warp: lane l has right-hand side first + l % side; 32 / side entries are pushed side by side. */
 struct tile_lanes {
   int64_t first;
   int32_t columns, side;
@@ -78,31 +78,37 @@ SPTI_DEVICE tile_lanes lanes_of_tile(const spti_syncfree_csc_args &a, int32_t ti
   return t;
 }
 
-/* The rule of the paper, on the entries that one warp pushes: of a long column, its segment. */
+/* The rule of the paper, for the number of entries that one warp pushes: those of a column, or of a segment of a long column. */
 SPTI_DEVICE bool lanes_over_rhs(const spti_syncfree_csc_args &a, int32_t length) {
   if (a.select != SPTRSM_SELECT_ADAPTIVE) return a.select == SPTRSM_SELECT_RHS;
   return (length <= a.width || a.width > a.p) && length < a.q;
 }
 
-/* Lanes over right-hand sides, entries one by one (or 32 / side at once). Entries go in chunks: updates by all lanes, barrier,
- * one release per entry. The first chunk is a single entry, for whom the critical path may wait, unless the column is short. */
+/* Whole warp: updates with entries [begin, end) of the 32 that its lanes hold, 32 / side of them at once. */
+template <typename T, bool Gathered>
+SPTI_DEVICE void update_rows(const spti_syncfree_csc_args &a, const tile_lanes &tile, int begin, int end, const entry<T> &e, T x) {
+  const int groups = 32 / tile.side;
+#pragma unroll 4
+  for (int s = begin; s < end; s += groups) {
+    const int mine = s + tile.group();
+    T *w = target_row<T, Gathered>(a, tile.first, shfl(e.target, mine & 31));
+    const T t = shfl(e.t, mine & 31);
+    if (mine < end && tile.active()) red_add(w + tile.column(), -(t * x));
+  }
+}
+
+/* Lanes over right-hand sides, entries one by one (or 32 / side at once). Entries go in chunks: updates by all lanes, a barrier, one
+ * release per entry. The first chunk is a single entry, since the critical path may wait for its row, unless the column is short. */
 template <typename T, bool Gathered>
 SPTI_DEVICE void push_by_rhs(const spti_syncfree_csc_args &a, const column_span &span, const tile_lanes &tile, int32_t *counters,
                              entry<T> e, T x) {
-  const int groups = 32 / tile.side;
   int end = span.length <= a.whole_column ? 32 : 1, next_chunk = a.second_chunk;
   for (int64_t base = 0; base < span.length; base += 32) {
     const entry<T> next = load_entry<T, Gathered>(a, span, base + 32 + lane());
     const int count = int(span.length - base < 32 ? span.length - base : 32);
     for (int begin = 0; begin < count;) {
       if (end > count) end = count;
-#pragma unroll 4
-      for (int s = begin; s < end; s += groups) {
-        const int mine = s + tile.group();
-        T *w = target_row<T, Gathered>(a, tile.first, shfl(e.target, mine & 31));
-        const T t = shfl(e.t, mine & 31);
-        if (mine < end && tile.active()) red_add(w + tile.column(), -(t * x));
-      }
+      update_rows<T, Gathered>(a, tile, begin, end, e, x);
       gather_updates();
       if (lane() >= begin && lane() < end) release_one(counters + e.row);
       begin = end;
@@ -130,7 +136,7 @@ SPTI_DEVICE void push_by_entry(const spti_syncfree_csc_args &a, const column_spa
   }
 }
 
-/* x(j,:) by the warp that owns column j, stored for everybody: the row itself and what its accumulators gathered. */
+/* x(j,:) by the warp that owns column j, from the row itself and its accumulators; stored for the other warps, too. */
 template <typename T, bool Gathered>
 SPTI_DEVICE T solve_row(const spti_syncfree_csc_args &a, int32_t j, T *w, const tile_lanes &tile, const divisor<T> &diagonal) {
   T x = load_relaxed(w);
@@ -170,7 +176,7 @@ template <typename T, bool Gathered> SPTI_KERNEL(32 * SPTI_SYNCFREE_CSC_MAX_WARP
 
   T x = from_reals<T>::make(0, 0);
   T *w = (T *)a.work + j * a.ld + tile.first + tile.column();
-  /* Only group 0 reads: another lane might come after the store. */
+  /* Only group 0 reads w: a lane of another group might read it after the store. */
   if (tile.group() == 0 && tile.active()) x = segment == 0 ? solve_row<T, Gathered>(a, j, w, tile, diagonal) : load_relaxed(w);
   if (segment == 0 && segments > 1) { /* the warps with the other segments read x where it was stored */
     gather_updates();

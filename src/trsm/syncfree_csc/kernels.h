@@ -1,5 +1,5 @@
-/* kernels.h -- the device steps of syncfree-csc as C functions. Pointers are device pointers. A launcher
- * queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve. */
+/* kernels.h -- the device steps of syncfree-csc as C functions. Pointers are device pointers. A launcher queues on the stream and returns a
+ * cudaError_t as int; it allocates nothing. A solve is start, then solve. */
 #ifndef SPTI_TRSM_SYNCFREE_CSC_KERNELS_H
 #define SPTI_TRSM_SYNCFREE_CSC_KERNELS_H
 
@@ -19,18 +19,18 @@ typedef struct {
 
 int spti_syncfree_csc_count_launch(const spti_syncfree_csc_count_args *, void *stream);
 
-/* A column of more than split_above entries is pushed by several warps, `segment` entries each. A row that more than
- * gather_above columns update gets accumulators of its own, one for each `share` updates, so that atomics on one address do
- * not queue up; its owner adds them up. */
+/* A column of more than split_above entries is pushed by several warps, `segment` entries each. A row that more than gather_above columns
+ * update has accumulators of its own, one for each `share` updates, so that atomics on one address do not queue up; the warp that solves
+ * the row adds them up. */
 typedef struct {
   int32_t split_above, segment, gather_above, share;
 } spti_syncfree_csc_limits;
 
-/* Words that the survey of a pattern finds, and one that making the order needs. */
+/* Words that the survey of a pattern finds, and one that the search for the order uses. */
 enum {
-  SPTI_CSC_SEGMENTS, /* work items beyond one a column */
+  SPTI_CSC_SEGMENTS, /* work items beyond one for each column */
   SPTI_CSC_PARTIALS, /* accumulators of long rows */
-  SPTI_CSC_TAIL,     /* of the queue */
+  SPTI_CSC_TAIL,     /* end of the queue */
   SPTI_CSC_FACTS
 };
 
@@ -54,8 +54,8 @@ typedef struct {
 
 int spti_syncfree_csc_target_launch(const spti_syncfree_csc_target_args *, void *stream);
 
-/* The order in which columns become ready, by Kahn's algorithm with a shared queue: items[t] is (segment << 32) + column, every
- * item behind all that it waits for. */
+/* Finds an order in which columns become ready, by Kahn's algorithm with a shared queue: items[t] is (segment << 32) + column, and every
+ * item comes after all items that it waits for. */
 typedef struct {
   spti_view view;
   spti_syncfree_csc_limits limits;
@@ -77,13 +77,13 @@ typedef struct {
   int32_t width; /* right-hand sides in the panel: the nrhs of the adaptive rule */
   sptrsm_select select;
   int32_t p, q;         /* of the adaptive rule */
-  int32_t whole_column; /* columns of up to so many entries, at most 32, are updated before the first release; of others one entry is, */
-  int32_t second_chunk; /* then so many, 1 to 31, before the second release, then 32 each */
+  int32_t whole_column; /* of columns of up to this many entries (at most 32) all rows are updated before the first release, else one row */
+  int32_t second_chunk; /* then this many rows, 1 to 31, before the second release, then 32 before each */
   int32_t block_warps;  /* warps per thread block, 1 to SPTI_SYNCFREE_CSC_MAX_WARPS */
   spti_syncfree_csc_limits limits;
   const int32_t *in_degree;           /* [n], from the analysis */
-  const int64_t *items;               /* [item_count], or NULL: columns as they are numbered, each whole */
-  int64_t item_count;                 /* per tile */
+  const int64_t *items;               /* [item_count]; NULL: whole columns in the order of their numbers */
+  int64_t item_count;                 /* items of each tile */
   const int32_t *part_first, *target; /* [n], [nnz]; NULL without long rows */
   int64_t parts;                      /* accumulators of long rows, each of `width` elements */
   void *partial;                      /* [parts * width], state of this solve */

@@ -1,10 +1,10 @@
-/* syncfree_csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel for one alone.
- * Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
- * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; the kernels and what differs are in kernels.cu. One right-hand
- * side: Algorithm 3 with its two levels of sums and in-degrees, in trsm/syncfree_csc/one_kernels.cu.
- * Wins: next to no analysis (one count over the entries), wide problems with short columns. Loses: long rows, whose sums are
- * atomics on one address; deep problems, where each level costs a release, an acquire and the atomics between them.
- * Deterministic: no (atomic sums). */
+/* syncfree-csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel of its own for one right-hand
+ * side. Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
+ * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; kernels.cu says what differs. One right-hand side: Algorithm 3 with its two levels of
+ * sums and in-degrees, in one_kernels.cu.
+ * Wins: next to no analysis (one count over the entries), wide problems with short columns. Loses: long rows, whose sums are atomics on one
+ * address; deep problems, where each level costs a release, an acquire and the atomics between them.
+ * Deterministic: no (atomic sums). README.md has more. */
 #include "trsm/syncfree_csc/kernels.h"
 
 #include <stdio.h>
@@ -17,14 +17,16 @@
 #include "core/base/variant.h"
 #include "trsm/syncfree_csc/one_kernels.h"
 
-/* What a variant "syncfree-csc:whole=2,ready=1" may set; the defaults are measured, see docs/benchmarks.md. */
+/* The parameters of a name like "syncfree-csc:p=4,ready=1"; the defaults are measured, see README.md. */
 typedef struct {
-  int32_t whole;  /* columns of up to so many entries are released at once, others their first entry alone */
-  int32_t second; /* entries before the second release */
+  int32_t p, q;   /* thresholds of the adaptive rule; 0: those of the options, else of the device */
+  int32_t select; /* an sptrsm_select; -1: that of the options */
+  int32_t whole;  /* columns of up to this many entries release all their rows together; longer ones release the first row alone */
+  int32_t second; /* entries between the first and the second release */
   int32_t warps;  /* per thread block; 0: the defaults below */
-  int32_t two;    /* the kernel for one right-hand side, on any pattern, and its spti_syncfree_csc_inside; -1: by the pattern */
-  int32_t singly; /* up to so many right-hand sides go through that kernel, one by one */
-  int32_t ready;  /* columns as they are numbered (0) or as they become ready (1); -1: by the pattern */
+  int32_t two;    /* use the kernel for one right-hand side on any pattern, with this spti_syncfree_csc_inside; -1: by the pattern */
+  int32_t singly; /* blocks of up to this many right-hand sides go through that kernel, one after another */
+  int32_t ready;  /* columns in the order of their numbers (0) or of their readiness (1); -1: by the pattern */
   spti_syncfree_csc_limits limits;
 } settings;
 
@@ -39,7 +41,7 @@ typedef struct {
   bool segmented; /* there are long columns */
 } state;
 
-/* p and q by device, made by sptrsm-bench --tune; the last row is for all others. */
+/* p and q by device, found by sptrsm-bench --tune; the last row is for all other devices. */
 static const struct {
   const char *device;
   int32_t p, q;
@@ -49,19 +51,32 @@ static const struct {
 #undef TUNED
 };
 enum { TUNED_ROWS = sizeof tuned / sizeof tuned[0], DEFAULT_WARPS = 4 };
-/* By spti_syncfree_csc_inside: 16 is the paper's choice; values in shared memory make larger blocks worth while. */
+/* Warps of a thread block by spti_syncfree_csc_inside: 16 is the paper's choice; with solutions in shared memory larger blocks pay. */
 static const int32_t DEFAULT_ONE_WARPS[] = {16, 16, 32};
-/* Long columns and rows: where one warp, or one address for all atomics, becomes the bottleneck. */
+/* Long columns and rows, for which one warp, or one address for all atomics, is the bottleneck. */
 static const spti_syncfree_csc_limits LIMITS = {.split_above = 4096, .segment = 512, .gather_above = 1024, .share = 128};
-/* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting: 1.8 to 15
- * times below 8 entries a column, 1.3 times at 9; on large grids, 27 points and 262144 or more columns, 4 to 12 times
- * (docs/benchmarks.md). */
+/* The order of readiness costs about one solve. It pays where many short columns keep the resident warps waiting, and on large grids
+ * (README.md). */
 enum { READY_ORDER_ABOVE = 32768, READY_ORDER_LENGTH = 8, LARGE_ABOVE = 196608, LARGE_LENGTH = 32 };
-/* Up to this order a pattern is not surveyed: its longest rows and columns cost less than looking for them. */
+/* Matrices up to this order are not surveyed: their longest rows and columns cost less than the search for them. */
 enum { SURVEY_ABOVE = 20000 };
 
+static const char *const select_names[] = {[SPTRSM_SELECT_ADAPTIVE] = "adaptive",
+                                           [SPTRSM_SELECT_RHS] = "rhs",
+                                           [SPTRSM_SELECT_COLUMN] = "column",
+                                           [SPTRSM_SELECT_COLUMN + 1] = NULL};
+
+static int tuned_row(const char *device) {
+  int r = 0;
+  while (r < TUNED_ROWS - 1 && strcmp(tuned[r].device, device) != 0) r++;
+  return r;
+}
+
 static sptrsm_status parse_variant(settings *s, const char *text) {
-  const spti_setting known[] = {{"whole", &s->whole, 0, 32, NULL},
+  const spti_setting known[] = {{"p", &s->p, 1, INT32_MAX, NULL},
+                                {"q", &s->q, 1, INT32_MAX, NULL},
+                                {"select", &s->select, 0, 0, select_names},
+                                {"whole", &s->whole, 0, 32, NULL},
                                 {"second", &s->second, 1, 31, NULL},
                                 {"warps", &s->warps, 1, SPTI_SYNCFREE_CSC_ONE_MAX_WARPS, NULL},
                                 {"two", &s->two, SPTI_CSC_ONE_GLOBAL, SPTI_CSC_ONE_VALUES, NULL},
@@ -74,7 +89,16 @@ static sptrsm_status parse_variant(settings *s, const char *text) {
   return spti_variant_parse("syncfree-csc", text, known, (int)(sizeof known / sizeof *known));
 }
 
-/* What only some patterns need is made here; the survey says which. */
+/* What the name did not set: p, q and select of the options, which are short forms of these parameters; else p and q of the device. */
+static void complete(settings *s, const sptrsm_plan *plan) {
+  const sptrsm_options *options = &plan->options;
+  const int row = tuned_row(plan->context->description);
+  if (s->p == 0) s->p = options->p ? options->p : tuned[row].p;
+  if (s->q == 0) s->q = options->q ? options->q : tuned[row].q;
+  if (s->select < 0) s->select = (int32_t)options->select;
+}
+
+/* Accumulators for long rows, which only some patterns have. */
 static sptrsm_status gather_long_rows(sptrsm_plan *plan, state *s, int32_t parts) {
   SPTI_TRY(spti_alloc(plan->context, &s->target, plan->view.nnz, sizeof *s->target, "syncfree-csc targets"));
   spti_syncfree_csc_target_args args = {
@@ -126,8 +150,9 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
   state *s;
   int32_t *facts;
-  settings set = {.whole = 4, .second = 4, .two = -1, .singly = 3, .ready = -1, .limits = LIMITS};
+  settings set = {.select = -1, .whole = 4, .second = 4, .two = -1, .singly = 3, .ready = -1, .limits = LIMITS};
   SPTI_TRY(parse_variant(&set, plan->variant));
+  complete(&set, plan);
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "syncfree-csc state"));
   *s = (state){.set = set, .item_count = n};
   plan->state = s;
@@ -152,24 +177,16 @@ static void release(sptrsm_plan *plan) {
   spti_host_free(s);
 }
 
-static int tuned_row(const sptrsm_plan *plan) {
-  int r = 0;
-  while (r < TUNED_ROWS - 1 && strcmp(tuned[r].device, plan->context->description) != 0) r++;
-  return r;
-}
-static int32_t p_of(const sptrsm_plan *plan) { return plan->options.p ? plan->options.p : tuned[tuned_row(plan)].p; }
-static int32_t q_of(const sptrsm_plan *plan) { return plan->options.q ? plan->options.q : tuned[tuned_row(plan)].q; }
-
 static int32_t warps_of(const settings *set) {
   if (set->warps == 0) return DEFAULT_WARPS;
   return set->warps < SPTI_SYNCFREE_CSC_MAX_WARPS ? set->warps : SPTI_SYNCFREE_CSC_MAX_WARPS;
 }
 
-/* Do `width` right-hand sides go through the kernel for one? It takes columns as they are numbered, for columns of one block must
- * be neighbours; that outweighs the order of readiness up to LARGE_ABOVE columns. */
+/* Do `width` right-hand sides go one by one through the kernel for one? It takes columns in the order of their numbers, since the columns
+ * of a thread block must be neighbours; up to LARGE_ABOVE columns that is worth more than the order of readiness. */
 static bool one_by_one(const sptrsm_plan *plan, int32_t width) {
   const state *s = plan->state;
-  if (plan->options.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
+  if (s->set.select != SPTRSM_SELECT_ADAPTIVE || width > s->set.singly) return false;
   if (s->set.two >= 0) return true;
   if (s->set.ready == 1 || s->segmented) return false;
   return !s->items || (width == 1 && plan->view.n <= LARGE_ABOVE);
@@ -180,11 +197,11 @@ static spti_syncfree_csc_inside inside_of(const settings *set) {
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
-  static const char *const selects[] = {"adaptive", "rhs", "column"}, *const ones[] = {"global", "sums", "values"};
+  static const char *const ones[] = {"global", "sums", "values"};
   const state *s = plan->state;
   snprintf(info->parameters, sizeof info->parameters, "select=%s p=%d q=%d whole=%d second=%d warps=%d order=%s parts=%d one=%s",
-           selects[plan->options.select], p_of(plan), q_of(plan), s->set.whole, s->set.second, warps_of(&s->set),
-           s->items ? "ready" : "natural", s->parts, one_by_one(plan, 1) ? ones[inside_of(&s->set)] : "as-block");
+           select_names[s->set.select], s->set.p, s->set.q, s->set.whole, s->set.second, warps_of(&s->set), s->items ? "ready" : "natural",
+           s->parts, one_by_one(plan, 1) ? ones[inside_of(&s->set)] : "as-block");
   info->plan_bytes = sizeof *s + (size_t)plan->view.n * sizeof *s->in_degree;
   if (s->part_first) info->plan_bytes += (size_t)plan->view.n * sizeof *s->part_first;
   if (s->items) info->plan_bytes += (size_t)s->item_count * sizeof *s->items;
@@ -226,9 +243,9 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
                                  .work = W->data,
                                  .ld = W->ld,
                                  .width = W->width,
-                                 .select = plan->options.select,
-                                 .p = p_of(plan),
-                                 .q = q_of(plan),
+                                 .select = (sptrsm_select)s->set.select,
+                                 .p = s->set.p,
+                                 .q = s->set.q,
                                  .whole_column = s->set.whole,
                                  .second_chunk = s->set.second,
                                  .block_warps = warps_of(&s->set),

@@ -1,18 +1,18 @@
-/* syncfree_csc_one_kernels -- synchronisation-free substitution by columns for one right-hand side.
+/* one_kernels.cu -- synchronisation-free substitution by columns for one right-hand side.
  *
- * Column j, by one warp: wait until all updates of row j have arrived; x(j) = (w(j) + s(j)) / t(j,j); for each other entry (i,j):
- * subtract t(i,j) x(j) from w(i) in global memory, or, if column i belongs to the same thread block, from s(i) in its shared memory.
+ * Column j, by one warp: wait until all updates of row j have arrived; x(j) = (w(j) + s(j)) / t(j,j); for each other entry (i,j): subtract
+ * t(i,j) x(j) from w(i) in global memory, or, if column i belongs to the same thread block, from s(i) in its shared memory.
  *
- * Source: [liu2017syncfree] Algorithm 3, two sums and two in-degrees. Differs: w starts as alpha b and is the global sum;
- * release and acquire, at the scope of the device or of the block, because lanes of a warp no longer run in step. In the
- * published form a warp compares the two in-degrees in each poll, and each poll goes to global memory. Here the block
- * counts the updates among its own columns before it waits: a row first waits, in global memory, for those from elsewhere, and then
- * in shared memory alone. Columns are sorted, so the entries that stay in a block are among the first of their column.
- * SPTI_CSC_ONE_VALUES goes further: the block lays out its small triangle in shared memory, and a row pulls the solutions of its
- * block as they appear, each its own flag: no atomics, no order of memory between columns of a block.
+ * Source: [liu2017syncfree] Algorithm 3, two sums and two in-degrees. Differs: w starts as alpha b and is the global sum; release and
+ * acquire, at the scope of the device or of the block, because lanes of a warp no longer run in step. In the published form a warp
+ * compares the two in-degrees in each poll, and each poll goes to global memory. Here the block counts the updates among its own columns
+ * before it waits: a row first waits in global memory for the updates from other blocks, then in shared memory alone. Columns are sorted,
+ * so the entries that stay in a block are among the first of their column. SPTI_CSC_ONE_VALUES goes further: the block stores its small
+ * triangle in shared memory, and a row pulls the solutions of its block as they appear, each its own flag: no atomics and no memory order
+ * between the columns of a block.
  *
- * Wins: neighbours that depend on each other, as in factors and bands. Loses: as method.c, and grids of many columns,
- * where the resident ones are but a small window. Deterministic: no (the order of atomic sums changes). */
+ * Wins: neighbouring columns that depend on each other, as in factors and bands. Loses: as method.c says, and grids of many columns, of
+ * which only a small window is resident. Deterministic: no (the order of atomic sums changes). */
 #include "trsm/syncfree_csc/one_kernels.h"
 
 #include "core/device/syncfree.cuh"
@@ -37,10 +37,10 @@ SPTI_DEVICE one_entry<T> one_entry_of(const spti_syncfree_csc_args &a, const col
   return {row, Gathered ? load_const(a.target + p) : row, conj_if(a.view.conj, load_const((const T *)a.view.val + p))};
 }
 
-/* What the columns of a thread block share. Slot k is the k-th of them in solve order; this warp's is its own number. */
+/* What the columns of a thread block share. Slot k is the k-th of them in solve order; a warp's slot is its number in the block. */
 template <typename T> struct one_block {
-  int32_t *updates; /* [slot]: of SUMS, how many updates come from within the block; of VALUES, a bit for each slot they come from */
-  int32_t *arrived; /* SUMS, [slot]: how many of them have been made */
+  int32_t *updates; /* [slot]: SUMS: number of updates from within the block; VALUES: a bit for each slot that updates it */
+  int32_t *arrived; /* SUMS, [slot]: number of these updates that have been made */
   T *sum;           /* SUMS, [slot] */
   T *x;             /* VALUES, [slot] */
   T *t;             /* VALUES, [slot * ONE_MOST + slot of the column] */
@@ -60,7 +60,7 @@ template <typename T> struct one_block {
     if (Inside == SPTI_CSC_ONE_VALUES) clear_shared(x + slot);
   }
 
-  /* The entries of a column that stay in the block; a barrier must follow. */
+  /* One lane: counts its entry if its row is in the block; a barrier must follow. */
   template <one_inside Inside> SPTI_DEVICE void announce(const spti_view &v, const one_entry<T> &e) const {
     if (!has(v, e.row)) return;
     const int64_t slot = slot_of(v, e.row);
@@ -69,7 +69,7 @@ template <typename T> struct one_block {
   }
 };
 
-/* One lane: row j without the updates from within the block, once all others have arrived. False: one is lost. */
+/* One lane: *w = row j with all updates from other blocks, once they have arrived. False: one is lost. */
 template <typename T, bool Gathered> SPTI_DEVICE bool one_outside(const spti_syncfree_csc_args &a, int32_t j, int32_t within, T *w) {
   if (!poll_until(a.sync, a.counters + j, within, j)) return false;
   *w = load_relaxed((const T *)a.work + j * a.ld);
@@ -98,7 +98,7 @@ SPTI_DEVICE bool one_wait(const spti_syncfree_csc_args &a, const one_block<T> &b
   if (!all(arrived)) return false;
   *w = shfl(*w, 0);
   if (Inside == SPTI_CSC_ONE_VALUES)
-    for (uint32_t rest = updates; rest; rest &= rest - 1) { /* all lanes the same, in the order in which they become ready */
+    for (uint32_t rest = updates; rest; rest &= rest - 1) { /* the same in all lanes, in the order of readiness */
       const int from = first_lane(rest);
       const T t = shared_load_relaxed(b.t + slot * ONE_MOST + from);
       T x;
@@ -108,7 +108,7 @@ SPTI_DEVICE bool one_wait(const spti_syncfree_csc_args &a, const one_block<T> &b
   return true;
 }
 
-/* Where an entry's update goes. */
+/* Address that the update of an entry goes to. */
 template <typename T, bool Gathered> SPTI_DEVICE T *one_target(const spti_syncfree_csc_args &a, const one_entry<T> &e) {
   if (Gathered && e.target < 0) return (T *)a.partial + ~e.target;
   return (T *)a.work + e.target * a.ld;

@@ -1,5 +1,5 @@
-/* one_kernels.h -- the solve step of syncfree-csc for one right-hand side as a C function. Pointers are device
- * pointers; the launcher queues on the stream and returns a cudaError_t as int. */
+/* one_kernels.h -- the solve step of syncfree-csc for one right-hand side as a C function. Pointers are device pointers; the launcher
+ * queues on the stream and returns a cudaError_t as int. */
 #ifndef SPTI_TRSM_SYNCFREE_CSC_ONE_KERNELS_H
 #define SPTI_TRSM_SYNCFREE_CSC_ONE_KERNELS_H
 
@@ -11,15 +11,15 @@ extern "C" {
 
 enum { SPTI_SYNCFREE_CSC_ONE_MAX_WARPS = 32 };
 
-/* How updates go from one column to another of the same thread block. */
+/* How columns of the same thread block update each other. */
 typedef enum {
   SPTI_CSC_ONE_GLOBAL, /* through global memory, as between blocks */
   SPTI_CSC_ONE_SUMS,   /* sums and in-degrees in shared memory */
   SPTI_CSC_ONE_VALUES, /* solutions in shared memory, each its own flag */
 } spti_syncfree_csc_inside;
 
-/* Reads of the solve's arguments: all but tiles, selection, chunks and items; width is 1, block_warps up to
- * SPTI_SYNCFREE_CSC_ONE_MAX_WARPS. Counters and accumulators as the start leaves them. */
+/* Of the solve's arguments the kernel uses all but tiles, selection, chunks and items; width is 1, block_warps at most
+ * SPTI_SYNCFREE_CSC_ONE_MAX_WARPS. Counters and accumulators are as the start leaves them. */
 typedef struct {
   spti_syncfree_csc_args solve;
   spti_syncfree_csc_inside inside;

@@ -1,12 +1,12 @@
-/* syncfree_csc_order_kernels -- what syncfree-csc may want to know of a pattern beyond its in-degrees: long columns and rows, and
- * the order in which columns become ready.
+/* order_kernels.cu -- the part of the analysis of syncfree-csc that only some patterns need: long columns and rows, and an order in which
+ * columns become ready.
  *
- * Columns in the order of their numbers keep the resident warps waiting where neighbours depend on each other. Kahn's algorithm
- * gives an order without levels, in one kernel: item t of a queue is taken by the warp with ticket t, which counts down
- * the rows of its column, appends those that reach zero, and goes on with the first of them. A shared tail numbers the appended; a row is
- * appended after all its columns were taken, so each item stands behind all that it waits for. The queue itself is the order.
- * Relaxed atomics are enough: from one number of the tail to a later one the way leads through values and branches that depend on
- * each other, and no atomic is performed before the branch that it depends on is taken.
+ * In the order of their numbers, columns keep the resident warps waiting where neighbours depend on each other. Kahn's algorithm finds an
+ * order without levels, in one kernel: the warp with ticket t takes item t of a queue, counts down the rows of its column, appends the rows
+ * that reach zero, and goes on with the first of them. A shared tail numbers the appended items. A row is appended after all its columns
+ * were taken, so each item comes after all items that it waits for: the queue itself is the order. Relaxed atomics are enough: between one
+ * value of the tail and a later one there is a chain of values and branches that depend on each other, and no atomic is performed before
+ * the branch that it depends on is taken.
  * Source: Kahn 1962 (topological sorting); the tickets are those of core/device/syncfree.cuh. Deterministic: no, nor is the solve. */
 #include "core/device/syncfree.cuh"
 #include "trsm/syncfree_csc/items.cuh"
@@ -48,8 +48,8 @@ SPTI_KERNEL(ORDER_THREADS) syncfree_csc_order_start_kernel(spti_syncfree_csc_ord
   if (at == 0) store(a.facts + SPTI_CSC_TAIL, 0);
 }
 
-/* Whole warp: appends the items of the lanes that have one, side by side in the order of the lanes. The first of them is
- * marked as taken if the caller goes on with it at once. */
+/* Whole warp: appends the items of `lanes` in the order of the lanes. The first of them is marked as taken if the caller goes on with it at
+ * once. */
 SPTI_DEVICE void append(const spti_syncfree_csc_order_args &a, uint32_t lanes, int64_t item, bool take_first) {
   if (!lanes) return;
   int32_t base = 0;
@@ -65,7 +65,7 @@ SPTI_KERNEL(ORDER_THREADS) syncfree_csc_order_seed_kernel(spti_syncfree_csc_orde
   append(a, ballot(s < a.view.n && load_const(a.in_degree + (s < a.view.n ? j : 0)) == 0), j, false);
 }
 
-/* One lane: item t once it is there; EMPTY if it never comes. A tail that moves is progress, as a ticket is. */
+/* One lane: polls for item t; EMPTY if it never comes. A tail that moves counts as progress, as a ticket does. */
 SPTI_DEVICE int64_t poll_item(const spti_syncfree_csc_order_args &a, int64_t t) {
   spin_guard guard;
   guard.start();
@@ -82,17 +82,17 @@ SPTI_DEVICE int64_t poll_item(const spti_syncfree_csc_order_args &a, int64_t t) 
   return item;
 }
 
-/* Whole warp: the entries of an item whose column is at hand. */
+/* Whole warp: the entries of an item, given those of its column. */
 SPTI_DEVICE column_span span_of_item(const spti_syncfree_csc_order_args &a, int64_t item, const column_span &column) {
   const int32_t segment = int32_t(item >> 32 & SEGMENT), segments = segments_of(a.limits, column.length);
-  if (segment == 0) /* the other segments of a long column wait for nothing but it */
+  if (segment == 0) /* the other segments of a long column wait for the first one only */
     for (int32_t s = 1; s < segments; s += 32) append(a, ballot(s + lane() < segments), int64_t(s + lane()) << 32 | item, false);
   return segment_of(a.limits, column, segment, segments);
 }
 
-/* Whole warp: counts down the rows of an item, appends those that are ready, and returns the first of them, or EMPTY; *column is
- * the item's column and becomes that of the returned one. Going on with it at once saves the way through the queue, and its
- * pointers arrive while the tail is numbered. */
+/* Whole warp: counts down the rows of an item, appends the rows that are ready, and returns the first of them, or EMPTY; *column belongs to
+ * the item, and then to the returned one. Going on with it at once saves the way through the queue, and its pointers are loaded while the
+ * tail is numbered. */
 SPTI_DEVICE int64_t count_down(const spti_syncfree_csc_order_args &a, int64_t item, column_span *column) {
   const column_span span = span_of_item(a, item, *column);
   int64_t next = EMPTY;

@@ -1,6 +1,6 @@
-/* analysis.c -- from a pull view to the panels of `block`: panels and their levels (core/levels/row_panels_gpu.h), the order in which they
- * can be solved, the columns of each, then values and inverses. Some passes over the pattern and one over the values; the host waits
- * for the numbers of panels and of tiles only. */
+/* analysis.c -- the host side of the analysis of `block`: the partition into panels and their levels (core/levels/row_panels_gpu.h), the
+ * order in which panels can be solved, the columns of each panel, then values, inverses and near columns. The host waits for the numbers of
+ * panels and of tiles only. */
 #include "trsm/block/gpu/analysis.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const size_t NEVER_TOO_LARGE = (size_t)1 << 28; /* bytes */
 
 /* ---- memory ---- */
 
-/* What depends on the number of panels only. One allocation; returns its size. */
+/* Places the arrays by panels in one allocation; returns its size. */
 static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
   spti_block_columns_args *columns = &args->columns;
   const int32_t count = columns->count;
@@ -35,7 +35,7 @@ static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
   return c.used;
 }
 
-/* What depends on steps and tiles, likewise. */
+/* Places the arrays by steps and tiles, likewise. */
 static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, const int64_t *totals, void *memory) {
   const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(args->columns.view.dtype);
   spti_carver c = {.base = memory};
@@ -50,7 +50,7 @@ static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, cons
   return c.used;
 }
 
-/* What only the analysis needs, likewise. */
+/* Arrays that only the analysis needs, likewise. */
 typedef struct {
   int32_t *sorted_level;
   void *temporary;
@@ -69,8 +69,8 @@ static size_t lay_out_scratch(spti_block_columns_args *columns, scratch *s, size
 
 /* ---- the steps ---- */
 
-/* Enough that a panel of average length has a few entries a thread, and the map of a window few words, and that few panels keep a large
- * device busy, as the longest of them are several times the average. */
+/* Threads to a panel: so many that a panel of average length has a few entries a thread and the map of a window few words, and that few
+ * panels keep a large device busy, as the longest panels are several times the average. */
 enum { DEVICE_THREADS = 1 << 17 };
 static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
   int32_t threads = 256;
@@ -80,7 +80,7 @@ static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
   return threads;
 }
 
-/* Panels by level, if they are too many for one thread block. bytes: of `temporary`, both of spti_sort_launch. */
+/* Sorts panels by level, if they are too many for one thread block. bytes: of s->temporary (spti_sort_launch). */
 static sptrsm_status sort_panels(const spti_block_analysis *a, const scratch *s, size_t *bytes, void *stream) {
   const spti_row_panels *found = &a->found;
   const spti_sort_args sort = {.keys = found->level,
@@ -94,7 +94,7 @@ static sptrsm_status sort_panels(const spti_block_analysis *a, const scratch *s,
   return SPTRSM_OK;
 }
 
-/* Panels by level, where their columns stand in that order, and how many steps and tiles that makes. */
+/* Orders panels by level and places accordingly, and counts steps and tiles. */
 static sptrsm_status order_and_count(spti_block_analysis *a, const sptrsm_plan *plan) {
   spti_block_columns_args *columns = &a->args.columns;
   void *stream = plan->context->stream;
@@ -125,7 +125,7 @@ static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v
   return SPTRSM_OK;
 }
 
-/* Steps and their columns, and tiles without values. */
+/* Makes the steps and their columns, and zeroed tiles. */
 static sptrsm_status make_steps(const spti_block_analysis *a, const sptrsm_plan *plan) {
   void *stream = plan->context->stream;
   const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(plan->view.dtype);
@@ -140,7 +140,7 @@ static sptrsm_status put_values(const spti_block_analysis *a, const spti_block_v
   return SPTRSM_OK;
 }
 
-/* The inverses, which need no tiles, are made beside them. */
+/* Values, inverses and near columns. The inverses need no tiles and are made on a second stream beside them. */
 static sptrsm_status fill(const spti_block_analysis *a, const sptrsm_plan *plan, bool has_steps) {
   spti_block_values_args args = a->args;
   void *beside;

@@ -1,4 +1,4 @@
-/* analysis.h -- the panels of `block` (kernels.h) made on the device from a pull view. */
+/* analysis.h -- the analysis of `block`: makes its panels (kernels.h) on the device from a pull view. */
 #ifndef SPTI_TRSM_BLOCK_GPU_ANALYSIS_H
 #define SPTI_TRSM_BLOCK_GPU_ANALYSIS_H
 
@@ -7,10 +7,11 @@
 #include "trsm/block/gpu/kernels.h"
 
 typedef struct {
-  int32_t rows, least; /* of a panel: core/levels/row_panels_gpu.h */
-  int32_t window;      /* positions in ready order whose columns may share steps: a multiple of 64 */
-  int32_t bound;       /* of abs(inverse) abs(diagonal block), for rows of few terms: above it a product with the inverse is refined, */
-  int32_t refine;      /* and above this one, in solutions and in residuals, the block is substituted; in f32 above SPTI_BLOCK_REFINE_F32 */
+  int32_t rows, least; /* most rows of a panel; rows before it may end early (core/levels/row_panels_gpu.h) */
+  int32_t window;      /* columns share a step only within a window of this many places in ready order: a multiple of 64 */
+  int32_t bound;       /* on |inverse| |diagonal block| in rows of few terms: above it the product with the inverse is refined */
+  int32_t refine;      /* where it is exceeded both in solutions and in residuals, the block is substituted; at most SPTI_BLOCK_REFINE_F32
+                        * in single precision */
 } spti_block_settings;
 
 /* The inverse is kept in the type of the values; a step of refinement leaves (bound * unit roundoff)^2 of its error. */
@@ -21,16 +22,16 @@ typedef struct {
   spti_block_panels panels;
   int64_t totals[SPTI_BLOCK_TOTALS]; /* steps, tiles, tiles of diagonal blocks, of near steps */
   int32_t levels;                    /* of panels */
-  spti_block_values_args args;       /* the same arrays as panels has, to be written */
+  spti_block_values_args args;       /* the arrays of panels, writable */
   int32_t *herald;                   /* likewise */
-  spti_row_panels found;             /* what the panels were made from; new values are put in their places by it */
-  void *memory[2];                   /* device: what depends on the number of panels, and the rest */
+  spti_row_panels found;             /* the partition of rows into panels; new values need it */
+  void *memory[2];                   /* device: arrays by panels, and arrays by steps and tiles */
   void *scratch;                     /* device, during the analysis only */
   size_t bytes;                      /* of found and memory */
 } spti_block_analysis;
 
-/* Deterministic. Waits for the device twice. UNSUPPORTED where offsets are beyond 32 bits or the panels much larger than the matrix. What
- * was made before a failure is freed by spti_block_analysis_free too. */
+/* Deterministic. Waits for the device twice. UNSUPPORTED where offsets are beyond 32 bits or the panels are much larger than the matrix.
+ * After a failure, too, call spti_block_analysis_free. */
 sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *, const spti_block_settings *);
 sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);         /* new values, same pattern */
 sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *, const sptrsm_plan *); /* substituted, refined, apart; waits */

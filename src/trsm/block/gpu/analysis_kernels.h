@@ -1,7 +1,7 @@
-/* analysis_kernels.h -- the device steps that make the panels of `block` (kernels.h) from a pull view cut into panels
- * (core/levels/row_panels_gpu.h). Pointers are device pointers. A launcher queues on the stream and returns a cudaError_t as int; it allocates
- * nothing. In this order: ready, count, then with memory for what was counted columns, values, at any time inverses, and behind all of
- * these near; new values need the last three only. */
+/* analysis_kernels.h -- the device steps of the analysis of `block`: from a pull view that is cut into panels
+ * (core/levels/row_panels_gpu.h) to the arrays of kernels.h. Pointers are device pointers. A launcher queues on the stream and returns a
+ * cudaError_t as int; it allocates nothing. The order is: ready, count; then, with memory for the counted steps and tiles, columns and
+ * values; inverses at any time; near after all of these. New values need values, inverses and near only. */
 #ifndef SPTI_TRSM_BLOCK_GPU_ANALYSIS_KERNELS_H
 #define SPTI_TRSM_BLOCK_GPU_ANALYSIS_KERNELS_H
 
@@ -11,27 +11,27 @@
 extern "C" {
 #endif
 
-enum { SPTI_BLOCK_TERMS = 4 };       /* of a residual: what a row of two entries besides the diagonal has */
-enum { SPTI_BLOCK_TERMS_MOST = 64 }; /* so many times as many terms let the bound grow as terms^1.5, more as terms */
-/* The part of a diagonal block's bound that near columns have, if they are to be multiplied in advance: x(near) may be larger than x. */
+enum { SPTI_BLOCK_TERMS = 4 };       /* terms of a residual up to which its row has the plain bound: two entries beside the diagonal */
+enum { SPTI_BLOCK_TERMS_MOST = 64 }; /* up to this many times as many terms the bound grows as terms^1.5, beyond as terms */
+/* Near columns that are multiplied in advance have this fraction of a diagonal block's bound: x(near) may be larger than x. */
 enum { SPTI_BLOCK_APART_SHARE = 8 };
-enum { SPTI_BLOCK_SPREAD = 128 }; /* up to which multiple of its limit a row alone may amplify roundings (values_kernels.cu) */
+enum { SPTI_BLOCK_SPREAD = 128 }; /* multiple of its limit up to which a single row may amplify roundings (values_kernels.cu) */
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_FEW_PANELS = 1024 };
-enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* places of a window at most, and windows: any n has room */
+enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* most places of a window, most windows: enough for any n */
 
 typedef struct {
   spti_view view;       /* pull */
   int32_t count;        /* panels */
   int32_t window;       /* columns whose ready_at are in different windows never share a step: a multiple of 64 up to SPTI_BLOCK_WINDOW;
                          * SPTI_BLOCK_WINDOWS of them are n or more */
-  int32_t threads;      /* that share a panel's entries: whole warps, from 64 to 1024 */
-  int32_t scan_threads; /* of the one block that adds up over panels: likewise */
+  int32_t threads;      /* of the thread block that takes a panel: a multiple of 32 from 64 to 1024 */
+  int32_t scan_threads; /* of the one thread block that makes running sums over panels: likewise */
   const int32_t *first; /* [count+1] */
   int32_t *order;       /* [count] */
-  const int32_t *level; /* [count], of up to SPTI_BLOCK_FEW_PANELS: put in order by ready; NULL: `order` is there */
-  const int32_t *panel; /* [n]: of each place */
-  int32_t *ready;       /* [count]: places of the panels before each in `order` */
+  const int32_t *level; /* [count], at most SPTI_BLOCK_FEW_PANELS: ready makes `order` from it; NULL: `order` is made already */
+  const int32_t *panel; /* [n]: panel of each place */
+  int32_t *ready;       /* [count]: number of places in the panels before this one in `order` */
   int32_t *ready_at;    /* [n]: position of each place when the panels stand in `order` */
   int32_t *place_at;    /* [n]: place at each position */
   int32_t *steps;       /* [count] */
@@ -40,7 +40,7 @@ typedef struct {
   int32_t *diag_start;  /* [count+1] */
   int32_t *near_start;  /* [count+1] */
   int64_t *tile_start;  /* [count+1] */
-  int64_t *totals;      /* [SPTI_BLOCK_TOTALS], host memory as the device sees it */
+  int64_t *totals;      /* [SPTI_BLOCK_TOTALS], page-locked host memory, by its device address */
 } spti_block_columns_args;
 
 int spti_block_ready_launch(const spti_block_columns_args *, void *stream); /* -> order, ready_at, place_at */
@@ -53,14 +53,14 @@ typedef struct {
   int32_t *step_ready; /* [steps]: ready_at of the first column of each */
   void *tile, *triangle, *inverse, *near;
   int32_t *flags;   /* [count] */
-  int32_t *flagged; /* [3], zeros before: panels that are substituted, refined, and whose near columns are not multiplied in advance */
-  /* Row sums of abs(inverse) abs(triangle) up to which the inverse is used alone, and with refinement: the first on average over a row, and
-   * more in rows of more terms than SPTI_BLOCK_TERMS (limit_of_row); the second as they are or, in all rows of a panel, on that average. */
+  int32_t *flagged; /* [3], zero at the start: numbers of panels that are substituted, refined, and APART */
+  /* Row sums of |inverse| |triangle| up to which the inverse is used alone, and with refinement: `bound` holds on average over a row and is
+   * higher for rows of more than SPTI_BLOCK_TERMS terms (limit_of_row); `refine` holds for each sum or, in all rows, for that average. */
   double bound, refine;
 } spti_block_values_args;
 
 int spti_block_columns_launch(const spti_block_values_args *, void *stream);                /* -> col, step, step_ready */
-int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> tile, which is zeros elsewhere */
+int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> tile, zeroed before */
 int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> triangle, inverse, flags, flagged */
 int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);     /* tile, inverse -> near; flags, flagged */
 

@@ -1,20 +1,19 @@
-/* block.h -- what the two halves of block share: the analysis, which makes the panels (method.c), and the solve, which reads them
- * (solve.c). */
+/* block.h -- the state of a plan of `block` that its analysis makes (method.c) and its solve reads (solve.c). */
 #ifndef SPTI_TRSM_BLOCK_GPU_BLOCK_H
 #define SPTI_TRSM_BLOCK_GPU_BLOCK_H
 
 #include "core/plan/method.h"
 #include "trsm/block/gpu/kernels.h"
 
-/* plan->state begins with it. */
+/* plan->state begins with this. */
 typedef struct {
   spti_block_panels panels;
-  int64_t tiles;  /* stored, without the diagonal blocks */
-  int32_t levels; /* of the panels: how many wait for each other at most */
+  int64_t tiles;  /* of the matrix, without those of diagonal blocks */
+  int32_t levels; /* of panels: length of the longest chain of panels that wait for each other */
   int32_t tile;   /* right-hand sides of a thread block: 8, 16, 32; 0: by the width of the solve */
 } spti_block_state;
 
-/* Members of the method, as method.h has them. */
+/* Members of the method (core/plan/method.h). */
 sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_block_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);

@@ -1,4 +1,4 @@
-/* block_c64 -- the kernel of block for one type, in a file of its own to be compiled beside the others. */
+/* c64.cu -- the solve kernel of block for one type, in a file of its own so that the types are compiled side by side. */
 #include "trsm/block/gpu/solve.cuh"
 
 extern "C" int spti_block_c64_launch(const spti_block_solve_args *a, void *stream) {

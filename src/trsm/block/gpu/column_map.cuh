@@ -1,8 +1,9 @@
-/* column_map.cuh -- the columns that a panel of `block` needs from outside, each once, in the order in which they become ready.
+/* column_map.cuh -- the columns before a panel of `block` in which the panel has entries, each once, in the order in which they become
+ * ready.
  *
- * A map in shared memory has four bits for every place in ready order, one for each strip that needs it. So the list comes out sorted and
- * without duplicates by counting the places before each that are marked. Large matrices are taken by windows of the ready order, those
- * that the panel needs; a step does not cross from one to the next. */
+ * A map in shared memory has four bits for every place in ready order, one for each strip with an entry in that column. Counting the
+ * marked places before each place makes the list, sorted and without duplicates. Large matrices are taken by windows of the ready order in
+ * which the panel has entries; a step does not cross from one window to the next. */
 #ifndef SPTI_TRSM_BLOCK_GPU_COLUMN_MAP_CUH
 #define SPTI_TRSM_BLOCK_GPU_COLUMN_MAP_CUH
 
@@ -14,17 +15,17 @@ namespace spti {
 
 enum { ENTRY_BATCH = 8 };
 
-/* A panel's entries follow each other in the view. */
+/* The entries of a panel, which follow each other in the view. */
 struct panel_entries {
   int32_t first, rows;
   int64_t begin, end;
-  const int64_t *bounds; /* shared, [SPTI_BLOCK_ROWS]: where the entries of each row begin, rows as in the view */
+  const int64_t *bounds; /* shared memory, [SPTI_BLOCK_ROWS]: first entry of each row, rows in the order of the view */
 };
 
-/* The panels of factors have more entries the later they come: these begin first. */
+/* Later panels of factors have more entries: these begin first. */
 SPTI_DEVICE int32_t panel_of_block(const spti_block_columns_args &a) { return a.count - 1 - block_in_grid(); }
 
-/* Whole block; a barrier must follow before rows are asked for. */
+/* Whole block; a barrier must follow before row_of_entry. */
 SPTI_DEVICE panel_entries entries_of(const spti_block_columns_args &a, int32_t p) {
   SPTI_SHARED(int64_t, bounds, SPTI_BLOCK_ROWS);
   const spti_view &v = a.view;
@@ -34,7 +35,7 @@ SPTI_DEVICE panel_entries entries_of(const spti_block_columns_args &a, int32_t p
   return {first, next - first, load_const(v.ptr + line), load_const(v.ptr + line + next - first), bounds};
 }
 
-/* Row of the panel, by place, that entry p belongs to. */
+/* The row of entry p, counted by place from the panel's first one. */
 SPTI_DEVICE int32_t row_of_entry(const spti_view &v, const panel_entries &e, int64_t p) {
   int32_t line = 0;
 #pragma unroll
@@ -43,7 +44,7 @@ SPTI_DEVICE int32_t row_of_entry(const spti_view &v, const panel_entries &e, int
   return v.backward ? e.rows - 1 - line : line;
 }
 
-/* Whole block. visit(p, ready_at) for each entry of the panel whose column is outside; several are read at once. */
+/* Whole block. visit(p, ready_at) for each entry of the panel whose column is before the panel; several are loaded at once. */
 template <typename Visit> SPTI_DEVICE void each_entry(const spti_block_columns_args &a, const panel_entries &e, Visit visit) {
   const spti_view &v = a.view;
   const int64_t stride = threads_per_block();
@@ -73,7 +74,7 @@ struct column_map {
   SPTI_DEVICE void clear() {
     for (int32_t w = thread_in_block(); w < window / 8 + window / 64 + 1; w += threads_per_block()) shared_store(words + w, 0);
   }
-  /* That another row of the strip has marked it is what most threads find. */
+  /* Most threads find the bit set by another row of the strip: so they look before the atomic. */
   SPTI_DEVICE void mark(int32_t ready_at, int32_t strip) {
     const int32_t at = ready_at - start, bit = int32_t(1u << (at % 8 * 4 + strip));
     if (!(shared_load_relaxed(words + at / 8) & bit)) shared_red_or(words + at / 8, bit);
@@ -93,7 +94,7 @@ struct column_map {
     int64_t count = 0, total;
     for (int32_t w = from; w < to; w++) count += popcount(marked_places(uint32_t(shared_load_relaxed(words + w))));
     int32_t rank = int32_t(block_sum_before(count, &total));
-    uint32_t strips = 0; /* of the step that rank is in, as far as they are this thread's */
+    uint32_t strips = 0; /* of the step that `rank` is in, from this thread's columns */
     for (int32_t w = from; w < to; w++) {
       const uint32_t word = uint32_t(shared_load_relaxed(words + w));
       if (word == 0) continue;
@@ -112,16 +113,16 @@ struct column_map {
     if (*strips) shared_red_or(steps + step / 8, int32_t(*strips << step % 8 * 4));
     *strips = 0;
   }
-  /* Once ranked: the 8 places from 8 w on. */
+  /* After rank_all: the word of the 8 places from 8 w on. */
   SPTI_DEVICE uint32_t ranked(int32_t w) const { return uint32_t(shared_load_relaxed(words + w)); }
-  /* Strips of the 8 steps from 8 w on. */
+  /* After rank_all: the strips of the 8 steps from 8 w on. */
   SPTI_DEVICE uint32_t strips_of(int32_t w) const { return uint32_t(shared_load_relaxed(steps + w)); }
 };
 
 static inline size_t column_map_bytes(int32_t window) { return sizeof(int32_t) * (size_t(window) / 8 + size_t(window) / 64 + 1); }
 
-/* Whole block. visit(map, columns) for each window that the panel needs, once all its columns have ranks; the barrier that must
- * follow before the next window is here. */
+/* Whole block. visit(map, columns) for each window in which the panel has entries, after rank_all; no barrier is needed at the end of
+ * visit. */
 template <typename Visit> SPTI_DEVICE void each_window(const spti_block_columns_args &a, const panel_entries &e, Visit visit) {
   SPTI_DYNAMIC_SHARED(int32_t, memory);
   SPTI_SHARED(int32_t, needed, SPTI_BLOCK_WINDOWS / 32);

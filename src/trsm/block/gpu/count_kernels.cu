@@ -1,12 +1,12 @@
-/* block_count_kernels -- how many steps and tiles the panels of `block` take, where each begins, and which columns are in which step
- * (column_map.cuh). */
+/* count_kernels.cu -- analysis of `block`, first part: the ready order of places, the numbers of steps and tiles of each panel with their
+ * running sums, then the columns of each step (column_map.cuh) and its herald. */
 #include "trsm/block/gpu/column_map.cuh"
 
 namespace spti {
 
 enum { COUNT_THREADS = 1024, PLACES_THREADS = 256 };
 
-/* Whole block: panels by level, those of one level as they are numbered. A panel's rank is counted; a barrier must follow. */
+/* Whole block: sorts panels by level, panels of one level by number, by counting each panel's rank; a barrier must follow. */
 SPTI_DEVICE void put_in_order(const spti_block_columns_args &a) {
   SPTI_SHARED(int32_t, level, SPTI_BLOCK_FEW_PANELS);
   for (int32_t p = thread_in_block(); p < a.count; p += threads_per_block()) level[p] = load_const(a.level + p);
@@ -19,7 +19,7 @@ SPTI_DEVICE void put_in_order(const spti_block_columns_args &a) {
   }
 }
 
-/* One block: ready, the running sum of the panels' sizes in the order in which they can be solved. */
+/* One block: `ready`, the running sum of the panels' sizes in the order in which they can be solved. */
 SPTI_KERNEL(COUNT_THREADS) block_ready_kernel(spti_block_columns_args a) {
   if (a.level) put_in_order(a);
   syncthreads();
@@ -89,9 +89,9 @@ SPTI_KERNEL(COUNT_THREADS) block_starts_kernel(spti_block_columns_args a) {
   store(a.totals + SPTI_BLOCK_NEAR_TILES, near);
 }
 
-/* ---- the steps, with memory for all of them ---- */
+/* ---- the columns of the steps ---- */
 
-/* Steps of one window from `first` on; no column where the last one is not full. */
+/* Writes the steps of one window, from number `first` on, and fills the last one up with -1. */
 SPTI_DEVICE void write_steps(const spti_block_values_args &a, const column_map &map, int32_t columns, int64_t first, int64_t *tile) {
   const int32_t steps = (columns + SPTI_BLOCK_STEP - 1) / SPTI_BLOCK_STEP, words = (steps + 7) / 8;
   const int32_t share = (words - 1) / threads_per_block() + 1, from = thread_in_block() * share;
@@ -109,7 +109,7 @@ SPTI_DEVICE void write_steps(const spti_block_values_args &a, const column_map &
   if (thread_in_block() < steps * SPTI_BLOCK_STEP - columns) store(a.col + first * SPTI_BLOCK_STEP + columns + thread_in_block(), -1);
 }
 
-/* Their columns, from the marked places of the map. */
+/* Writes their columns: the marked places of the map. */
 SPTI_DEVICE void write_columns(const spti_block_values_args &a, const column_map &map, int64_t first) {
   for (int32_t w = thread_in_block(); w < map.window / 8; w += threads_per_block()) {
     const uint32_t word = map.ranked(w);
@@ -133,6 +133,41 @@ SPTI_KERNEL(COUNT_THREADS) block_columns_kernel(spti_block_values_args a) {
   });
 }
 
+/* ---- the heralds of steps (kernels.h) ---- */
+
+enum { HERALD_THREADS = 256 };
+
+typedef struct {
+  spti_block_panels panels;
+  int64_t steps;
+  int32_t *herald;
+} herald_args;
+
+/* The last column of a step, which is ready last. */
+SPTI_DEVICE int32_t last_column(const spti_block_panels &p, int64_t step) {
+  int32_t c = -1;
+  for (int i = SPTI_BLOCK_STEP - 1; i >= 0 && c < 0; i--) c = load_const(p.col + step * SPTI_BLOCK_STEP + i);
+  return c;
+}
+
+SPTI_DEVICE int32_t panel_of(const spti_block_panels &p, int32_t place) {
+  int32_t low = 0, high = p.count; /* first[low] <= place < first[high] */
+  while (high - low > 1) {
+    const int32_t middle = low + (high - low) / 2;
+    if (load_const(p.first + middle) <= place) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+SPTI_KERNEL(HERALD_THREADS) block_herald_kernel(herald_args a) {
+  const int64_t step = int64_t(block_in_grid()) * HERALD_THREADS + thread_in_block();
+  if (step >= a.steps) return;
+  const int32_t panel = panel_of(a.panels, last_column(a.panels, step));
+  const int32_t begin = load_const(a.panels.step_start + panel), end = load_const(a.panels.step_start + panel + 1);
+  store(a.herald + step, begin < end ? last_column(a.panels, end - 1) : -1);
+}
+
 } // namespace spti
 
 extern "C" int spti_block_columns_launch(const spti_block_values_args *a, void *stream) {
@@ -152,4 +187,10 @@ extern "C" int spti_block_count_launch(const spti_block_columns_args *a, void *s
   using namespace spti;
   const int error = SPTI_LAUNCH(block_count_kernel, a->count, a->threads, column_map_bytes(a->window), stream, *a);
   return error ? error : SPTI_LAUNCH(block_starts_kernel, 1, a->scan_threads, 0, stream, *a);
+}
+
+extern "C" int spti_block_herald_launch(const spti_block_panels *panels, int64_t steps, int32_t *herald, void *stream) {
+  using namespace spti;
+  const herald_args args = {*panels, steps, herald};
+  return SPTI_LAUNCH(block_herald_kernel, (steps + HERALD_THREADS - 1) / HERALD_THREADS, HERALD_THREADS, 0, stream, args);
 }

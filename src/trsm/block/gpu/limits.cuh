@@ -1,5 +1,5 @@
-/* limits.cuh -- what decides how far the inverses of `block` are accurate (values_kernels.cu has the reasons): the range of a
- * type, and how much a row's roundings may be amplified. */
+/* limits.cuh -- limits within which products with the inverses of `block` are accurate enough: the range of a type, and how much the
+ * roundings of a row may be amplified. values_kernels.cu has the reasons. */
 #ifndef SPTI_TRSM_BLOCK_GPU_LIMITS_CUH
 #define SPTI_TRSM_BLOCK_GPU_LIMITS_CUH
 
@@ -10,7 +10,7 @@
 
 namespace spti {
 
-/* Of the real and imaginary parts of T: the normal numbers, and the step of those below them. */
+/* Real numbers of T: the least and the largest normal number, and the distance of subnormal numbers. */
 template <typename R> struct range;
 template <> struct range<float> {
   static constexpr double LEAST = 1.1754943508222875e-38, MOST = 3.4028234663852886e38, STEP = 1.401298464324817e-45;
@@ -20,9 +20,9 @@ template <> struct range<double> {
 };
 template <typename R> struct range<complex_t<R>> : range<R> {};
 
-/* Up to which amplification of roundings a product with the inverse is as accurate as is promised: a residual is measured by a
- * rounding for each term of its row in the whole matrix, while roundings add up like the root of their number. Those that are amplified
- * come from the panel's rows alone, however long the row is: hence the cap, up to which a row stays within 4 bounds in the worst case. */
+/* The amplification of roundings up to which a product with the inverse is as accurate as promised. A residual is measured by one rounding
+ * for each term of its row in the whole matrix, while roundings add up like the root of their number. The roundings that are amplified
+ * come from the panel's rows alone, however long the row is: hence the cap, with which a row stays within 4 bounds in the worst case. */
 SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
   const spti_view &v = a.columns.view;
   if (place >= v.n) return a.bound;

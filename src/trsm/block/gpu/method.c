@@ -1,14 +1,13 @@
-/* block -- deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
- * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j), the columns j outside the panel each read once for all its rows, in
- * the order in which they become ready; products in f64 (solve.cuh has the kernel, analysis.c makes the panels). Of the columns
- * that are ready last, inv(D_p) A_p,j is made in the analysis (near.cuh).
- * Source: supernodal solves [davis2006, chapters 4 and 8] carried to dependencies that are waited for in one kernel. Differs: panels are
- * not supernodes of columns but runs of rows that end where the next row needs none of them, so other patterns have them too; zeros are
- * added inside tiles of 16 by 8 only; a diagonal block is multiplied by its inverse where abs(inverse) abs(block) is small, refined once
- * where it is bounded, else substituted.
- * Wins: factors with supernodes, bands, dense triangles: a hop of dependencies per panel, not per row. Loses: wide patterns of few entries
- * a row, whose tiles are mostly zeros.
- * Deterministic: yes, for every panel width, tile and stream. */
+/* block on a GPU -- deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
+ * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j). Each column j before the panel is read once for all its rows, in the
+ * order in which the columns become ready; products are in f64. For the columns that are ready last the analysis makes inv(D_p) A_p,j.
+ * Source: supernodal solves [davis2006, chapters 4 and 8], in one kernel that waits for dependencies. Differs: panels are not supernodes of
+ * columns but runs of rows that end where the next row has no entry in them, so other patterns have them too; zeros are added inside tiles
+ * of 16 by 8 only; a diagonal block is multiplied by its inverse where |inverse| |block| is small, refined once where it is bounded, and
+ * substituted else.
+ * Wins: factors with supernodes, bands, dense triangles: panels wait for each other, not rows. Loses: wide patterns of few entries a row,
+ * whose tiles are mostly zeros.
+ * Deterministic: yes, for every panel width, tile and stream. README.md has more. */
 #include "trsm/block/gpu/block.h"
 
 #include <stdio.h>
@@ -25,11 +24,11 @@ typedef struct {
   spti_block_analysis analysis;
 } state;
 
-/* Rows of a panel, at most and before it may end early; columns beyond so many places in ready order share no step. */
+/* The parameters' defaults (analysis.h). */
 static const spti_block_settings SETTINGS = {
     .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
 
-enum { SHARED_BYTES = 96 << 10 }; /* of a thread block: more than any kernel asks for */
+enum { SHARED_BYTES = 96 << 10 }; /* of a thread block: more than any kernel of block needs */
 
 static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
   const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
@@ -73,7 +72,7 @@ static void release(sptrsm_plan *plan) {
   spti_host_free(s);
 }
 
-/* stored/nnz: tiles of the matrix; the inverses and the near columns are kept besides. */
+/* stored/nnz: of the tiles of the matrix; inverses and near columns are stored besides. */
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const int64_t tiles = s->analysis.totals[SPTI_BLOCK_TILES] + s->analysis.totals[SPTI_BLOCK_DIAGONAL_TILES];

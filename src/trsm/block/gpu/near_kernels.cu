@@ -1,35 +1,34 @@
-/* block_near_kernels -- the products of the panels' inverses with their near columns, N = X A (near.cuh says what for), and the flag
- * of panels that would lose accuracy by them.
+/* near_kernels.cu -- analysis of `block`, third part: the products of the inverses with the near columns, N = X A, which the solve uses in
+ * diagonal.cuh, and the flag APART of panels that would lose accuracy by them.
  *
- * A block of threads takes a panel, up to 64 columns at a time: A goes to shared memory, a warp multiplies a strip of X with it on the
- * tensor cores. With x = X r(far) - N x(near), the roundings of N are amplified by abs(D) in the residual, which a row measures by abs(A)
- * and abs(D). They are up to abs(X) abs(A), so abs(D) abs(X) abs(A) has to stay below a bound, in row sums like abs(D) abs(X) abs(D)
- * (values_kernels.cu). Where it does not, and where X is refined, N is refined once with the triangle, N += X (A - D N); then its
- * roundings are those of its elements and of the product with x(near), and abs(D) abs(N) has to stay below that bound.
- * And no element of N may be the sum of products that underflow, or overflow.
- * Deterministic: yes. */
+ * A thread block takes a panel, up to 64 columns at a time: A is loaded into shared memory, and each warp multiplies a strip of X with it
+ * on the tensor cores. The solution is x = X r(far) - N x(near). The roundings of N, up to |X| |A|, are amplified by |D| in the residual,
+ * which is measured by |A| and |D|. So the row sums of |D| |X| |A| have to stay below a bound, like those of |D| |X| |D|
+ * (values_kernels.cu). Where they do not, and where X is refined, N is refined once with the triangle, N += X (A - D N); then only its
+ * elements and the product with x(near) are rounded, and |D| |N| has to stay below that bound. Besides, no element of N may overflow, or
+ * be the sum of products that underflow. Deterministic: yes. */
 #include "trsm/block/gpu/limits.cuh"
 #include "trsm/block/gpu/tile.cuh"
 
 namespace spti {
 
-enum { NEAR_WARPS = SPTI_BLOCK_STRIPS, NEAR_THREADS = 32 * NEAR_WARPS, NEAR_STEPS = 8 /* at a time */ };
+enum { NEAR_WARPS = SPTI_BLOCK_STRIPS, NEAR_THREADS = 32 * NEAR_WARPS, NEAR_STEPS = 8 /* taken at a time */ };
 
 template <typename T> struct near_shape {
   static constexpr int PLANES = planes_of<T>::COUNT, ROW = NEAR_STEPS * SPTI_BLOCK_STEP * PLANES + 4; /* words of a row of A */
 };
 
-/* Of a strip of N, or of what leads there; columns beyond the near steps hold anything, which is not stored. */
+/* The sums of a strip of N; columns beyond the near steps are undefined and not stored. */
 template <typename T> using near_sums = block_sums<T, NEAR_STEPS>;
 
 struct near_shared {
-  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS], products[SPTI_BLOCK_ROWS]; /* row sums of abs(A), abs(X) abs(A), abs(N) */
-  double least_of_A[NEAR_WARPS][32], least_of_X[NEAR_WARPS][32];                        /* of what is not 0 */
+  double terms[SPTI_BLOCK_ROWS], amplified[SPTI_BLOCK_ROWS], products[SPTI_BLOCK_ROWS]; /* row sums of |A|, |X| |A|, |N| */
+  double least_of_A[NEAR_WARPS][32], least_of_X[NEAR_WARPS][32];                        /* least nonzero magnitudes */
   int32_t inaccurate, out_of_range;
 };
 
 struct near_item {
-  int32_t panel, first, strips, steps, end; /* near steps, and the end of the panel's */
+  int32_t panel, first, strips, steps, end; /* steps: near steps; end: of the panel's steps */
   int64_t diagonal, near;                   /* first tiles */
 
   SPTI_DEVICE near_item(const spti_block_values_args &a) {
@@ -43,11 +42,11 @@ struct near_item {
     near = load_const(c.near_start + panel);
   }
   SPTI_DEVICE bool works() const { return warp_in_block() < strips; }
-  /* Of those from `start` on, at a time. */
+  /* Near steps that are taken together from `start` on. */
   SPTI_DEVICE int32_t count(int32_t start) const { return steps - start < NEAR_STEPS ? steps - start : NEAR_STEPS; }
 };
 
-/* The lane's magnitudes of one tile. */
+/* Magnitudes of the lane's elements of one tile. */
 template <typename T> SPTI_DEVICE void magnitudes(const block_fragment<T> &f, double (&m)[4]) {
 #pragma unroll
   for (int e = 0; e < 4; e++) {
@@ -59,7 +58,7 @@ template <typename T> SPTI_DEVICE void magnitudes(const block_fragment<T> &f, do
 
 SPTI_DEVICE double smaller_nonzero(double least, double m) { return m != 0 && !(least <= m) ? m : least; }
 
-/* Whole warp: adds to the sums of the lane's two rows, each shared by four lanes. */
+/* Whole warp: adds to the sums of the lane's two rows, each of which four lanes share. */
 SPTI_DEVICE void add_row_sums(double *sums, double (&mine)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -69,13 +68,13 @@ SPTI_DEVICE void add_row_sums(double *sums, double (&mine)[2]) {
   }
 }
 
-/* Adds a tile's magnitudes, times the weights of its columns, to the sums of the lane's two rows. */
+/* Adds a tile's magnitudes times the weights of its columns to the sums of the lane's two rows. */
 SPTI_DEVICE void add_weighted(double (&sums)[2], const double (&m)[4], const double *weights) {
 #pragma unroll
   for (int e = 0; e < 4; e++) sums[e % 2] += m[e] * weights[lane() % 4 + e / 2 * 4];
 }
 
-/* Whole warp, one strip of A: zeros where a step has no tile of it. */
+/* Whole warp: loads one strip of A, with zeros where a step has no tile of the strip. */
 template <typename T>
 SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g, int32_t start, double *A, near_shared *shared) {
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
@@ -108,7 +107,7 @@ SPTI_DEVICE void load_strip(const spti_block_values_args &a, const near_item &g,
   shared->least_of_A[strip][lane()] = least;
 }
 
-/* Whole warp: f(i, pair) for tiles i and i + 1 of its strip of a diagonal block, triangle or inverse; as many are loaded at once as
+/* Whole warp: f(i, pair) for tiles i and i + 1 of its strip of a diagonal block (triangle or inverse); as many tiles are loaded at once as
  * registers have room for. */
 template <typename T, typename F> SPTI_DEVICE void each_pair(const near_item &g, const void *block, F f) {
   constexpr int AT_ONCE = planes_of<T>::COUNT == 1 ? 4 : 2;
@@ -125,13 +124,13 @@ template <typename T, typename F> SPTI_DEVICE void each_pair(const near_item &g,
   }
 }
 
-/* Whole warp: adds the product of its strip of a diagonal block, triangle or inverse, with what is in shared memory. */
+/* Whole warp: adds the product of its strip of a diagonal block with the columns in shared memory. */
 template <typename T> SPTI_DEVICE void add_product(near_sums<T> &sums, const void *block, const near_item &g, const double *A) {
   constexpr int ROW = near_shape<T>::ROW;
   each_pair<T>(g, block, [&](int32_t i, const block_fragment<T> *f) { multiply_tiles<2>(sums, f, A + i * SPTI_BLOCK_STEP * ROW, ROW); });
 }
 
-/* Whole warp: exchanges the strip in shared memory for the negative of what the warp has. */
+/* Whole warp: exchanges its strip in shared memory with the negated sums. */
 template <typename T> SPTI_DEVICE void swap_strip(near_sums<T> &sums, double *A) {
   constexpr int PLANES = near_shape<T>::PLANES, ROW = near_shape<T>::ROW;
 #pragma unroll
@@ -147,7 +146,7 @@ template <typename T> SPTI_DEVICE void swap_strip(near_sums<T> &sums, double *A)
       }
 }
 
-/* Whole block: N = X A, then N += X (A - D N), which turns up as -N. A becomes anything. */
+/* Whole block: from N = X A in the sums to N + X (A - D N). The contents of A are lost. */
 template <typename T> SPTI_DEVICE void refine(const spti_block_values_args &a, const near_item &g, double *A, near_sums<T> &sums) {
   syncthreads();
   if (g.works()) swap_strip<T>(sums, A);
@@ -163,7 +162,7 @@ template <typename T> SPTI_DEVICE void refine(const spti_block_values_args &a, c
     for (int e = 0; e < 4 * near_shape<T>::PLANES; e++) sums.part[i][e / 4][e % 4] = -sums.part[i][e / 4][e % 4];
 }
 
-/* Whole warp, one strip of N: stores it, and adds up its rows. */
+/* Whole warp: stores one strip of N and adds up its rows. */
 template <typename T>
 SPTI_DEVICE void put_strip(const spti_block_values_args &a, const near_item &g, int32_t start, const near_sums<T> &sums,
                            near_shared *shared) {
@@ -183,7 +182,7 @@ SPTI_DEVICE void put_strip(const spti_block_values_args &a, const near_item &g, 
   if (huge) shared->out_of_range = 1;
 }
 
-/* Whole warp, one strip: the row sums of abs(X) abs(A), or without their weights the least of X. */
+/* Whole warp, one strip: the row sums of |X| |A| from the row sums of |A| (weights), or, without weights, the least element of X. */
 template <typename T>
 SPTI_DEVICE void weigh_strip(const spti_block_values_args &a, const near_item &g, const double *weights, near_shared *shared) {
   double amplified[2] = {0, 0}, least = range<double>::MOST;
@@ -201,7 +200,7 @@ SPTI_DEVICE void weigh_strip(const spti_block_values_args &a, const near_item &g
   else shared->least_of_X[warp_in_block()][lane()] = least;
 }
 
-/* Whole warp, one strip: do roundings stay small in the residuals? */
+/* Whole warp, one strip: marks the panel as inaccurate if roundings may be too large in its residuals. */
 template <typename T>
 SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g, const double *weighed, near_shared *shared) {
   double residual[2] = {0, 0}, weights[2] = {0, 0};
@@ -228,7 +227,8 @@ SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g
   }
 }
 
-/* Whole block: may any sum of products be below the normal numbers? The least products say no, as a rule; if not, all are looked at. */
+/* Whole block: may any sum of products be below the normal numbers? The product of the least elements says no, as a rule; else all sums are
+ * looked at. */
 template <typename T>
 SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_item &g, int32_t start, const double *A,
                                     near_shared *shared) {
@@ -258,7 +258,7 @@ SPTI_DEVICE void look_for_underflow(const spti_block_values_args &a, const near_
   }
 }
 
-/* Whole block: N, refined or not. False: it is not to be used. */
+/* Whole block: makes N, refined or not. False: N must not be used. */
 template <typename T>
 SPTI_DEVICE bool make_near(const spti_block_values_args &a, const near_item &g, bool refined, double *A, near_shared *shared) {
   if (thread_in_block() == 0) shared->inaccurate = shared->out_of_range = 0;

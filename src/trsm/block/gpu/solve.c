@@ -1,9 +1,9 @@
-/* block_solve -- the solve side of block: its workspace, and the launch (solve.cuh has the kernel). */
+/* solve.c -- the solve side of block: its workspace, the choice of the tile of right-hand sides, and the launch. */
 #include "core/context/gpu.h"
 #include "core/two_blocks/two_blocks.h"
 #include "trsm/block/gpu/block.h"
 
-/* Two work blocks, with a row for each place. */
+/* Two work blocks with a row for each place. */
 sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   return spti_two_blocks_bytes(out, plan, plan->view.n, panel);
 }
@@ -12,12 +12,11 @@ sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *plan, int32
   return spti_two_blocks_create(work, plan, plan->view.n, panel);
 }
 
-/* Microseconds that a solve by tiles of so many right-hand sides takes, fitted to nine triangles and factors in f64 on an H200, 32 to 512
- * right-hand sides: narrow tiles publish sooner, wide ones read the matrix less often and need fewer thread blocks. Of 45 cases 44 get the
- * tile that was measured to be the fastest, one loses 3 %. */
+/* Microseconds of a solve by tiles of `tile` right-hand sides: narrow tiles publish sooner, wide ones read the matrix less often and need
+ * fewer thread blocks. The costs were fitted on an H200 in f64 (README.md). */
 static double expected_time(const spti_block_state *s, int32_t width, int32_t tile) {
   static const struct {
-    double level, block, tile; /* of a level of panels, of a thread block, and of a tile of the matrix each time that it is read */
+    double level, block, tile; /* cost of a level of panels, of a thread block, and of a tile of the matrix each time it is read */
   } costs[] = {{1.22, 0.0112, 1.51e-4}, {2.66, 0.0148, 1.21e-4}, {3.66, 0.0233, 2.01e-4}};
   const int kind = tile == 8 ? 0 : tile == 16 ? 1 : 2;
   const double passes = (width + tile - 1) / tile;

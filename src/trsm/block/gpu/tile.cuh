@@ -1,5 +1,5 @@
-/* tile.cuh -- what block does with one tile of 16 rows by 8 columns: loading it as the A operand of mma, and adding its product with
- * eight rows of right-hand sides to accumulators. All in f64, whatever the type of the values. */
+/* tile.cuh -- one tile of 16 rows by 8 columns on the tensor cores: it is loaded as the A operand of mma, and its product with eight rows
+ * of right-hand sides is added to accumulators. Products and sums are in f64 for every type of values. */
 #ifndef SPTI_TRSM_BLOCK_GPU_TILE_CUH
 #define SPTI_TRSM_BLOCK_GPU_TILE_CUH
 
@@ -8,11 +8,11 @@
 
 namespace spti {
 
-/* Planes of a type: its real part, and its imaginary part where it has one. */
+/* Planes of a type: the real part, and the imaginary part of a complex type. */
 template <typename T> struct planes_of { static constexpr int COUNT = 1; };
 template <typename R> struct planes_of<complex_t<R>> { static constexpr int COUNT = 2; };
 
-/* The four elements of a tile that a lane has, as they are stored. */
+/* The four elements of a tile that one lane holds, in the order in which they are stored (kernels.h). */
 template <typename T> struct block_fragment { real_of<T> part[planes_of<T>::COUNT][4]; };
 
 struct from_global {
@@ -40,18 +40,18 @@ SPTI_DEVICE void load_fragment(Load load_two, const complex_t<R> *tile, block_fr
   }
 }
 
-/* Element (row, column) of a tile. */
+/* Index of element (row, column) in a stored tile. */
 SPTI_DEVICE int32_t place_in_tile(int32_t row, int32_t column) { return (32 * (column / 4) + row % 8 * 4 + column % 4) * 2 + row / 8; }
 
-/* Is it an entry? What is none is +0, a stored zero is -0. */
+/* Is this an entry of the matrix? A missing entry is +0, a stored zero is -0. */
 SPTI_DEVICE bool is_entry(float v) { return float_bits(v) != 0; }
 SPTI_DEVICE bool is_entry(double v) { return double_bits(v) != 0; }
 template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entry(v.re) || is_entry(v.im); }
 
-/* Accumulators of a warp: 16 rows by 8 right-hand sides for each of the tiles, as the C operand of mma. */
+/* Accumulators of a warp, as C operands of mma: 16 rows by 8 right-hand sides for each tile of right-hand sides. */
 template <typename T, int Tiles> struct block_sums { double part[Tiles][planes_of<T>::COUNT][4]; };
 
-/* One product of real parts for all tiles of right-hand sides. b: the lane's first word of B, the others are 4, 8 and 12 rows below. */
+/* Adds one real product for all tiles of right-hand sides. b: the lane's first word of B; its others are 4, 8 and 12 rows below. */
 template <typename T, int Tiles>
 SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const double (&a)[2][4], const double *b, int row) {
 #pragma unroll
@@ -68,7 +68,7 @@ SPTI_DEVICE void multiply_plane(block_sums<T, Tiles> &sums, int plane, const dou
     mma(sums.part[n][plane], a[0], at[0], at[4 * row]);
   }
 }
-/* A part of several fragments next to each other, widened; sign: 1 or -1. */
+/* One plane of `Count` fragments, converted to f64 and multiplied with `sign`, 1 or -1. */
 template <typename T, int Count> struct widened {
   double a[Count][4];
   SPTI_DEVICE widened(const block_fragment<T> *f, int plane, double sign) {
@@ -79,8 +79,8 @@ template <typename T, int Count> struct widened {
   }
 };
 
-/* sums += tiles * x for one tile or two next to each other. x: 8 rows for each, of `row` words in shared memory, the parts of a complex
- * value side by side. */
+/* sums += tiles * x for one tile or two neighbouring ones. x: 8 rows for each tile, `row` words apart in shared memory; real and imaginary
+ * part of a complex value are neighbours. */
 template <int Count, typename R, int Tiles>
 SPTI_DEVICE void multiply_tiles(block_sums<R, Tiles> &sums, const block_fragment<R> *f, const double *x, int row) {
   multiply_plane<R, Tiles>(sums, 0, widened<R, Count>(f, 0, 1).a, x + lane() % 4 * row + lane() / 4, row);

@@ -1,17 +1,19 @@
-/* block_values_kernels -- the values of a pull view put into the tiles of `block`, and the inverses of its diagonal blocks.
+/* values_kernels.cu -- analysis of `block`, second part: the values of a pull view are stored in the tiles, and the inverses of the
+ * diagonal blocks are made and judged.
  *
- * Entries are shared out evenly, whichever panels they are in. A panel's columns stand in the order in which they are ready, so an entry's
- * step is found by bisection. The inverse of a triangle D is made column by column by forward substitution, in f64, 16 rows at a time for
- * all columns together. It is used alone where the row sums of abs(inverse) abs(D), by which roundings of the product are amplified, stay
- * below a bound on average over each row; a row of many terms has room for more. A step of refinement squares what the product loses, so
- * with one the bound is far higher: on what the roundings of each solution are amplified by, as if all were equally large, or on what
- * those of the residuals are. Either is enough for a panel, as the step contracts in either measure; where unknowns are scaled far apart
- * only the second stays small.
- * An average hides rows that amplify far more. Where one does, solutions of one panel may be of very different sizes, and what cancels
- * cannot be judged by row sums: the panel is refined, and its near columns are not multiplied in advance.
- * What underflows is lost, too: in rows scaled far apart all of an entry of the inverse. Relative to the panel's largest solution that is
- * at most `lost` of flag_of_row; the step of refinement brings it back and leaves its square, which has to be below the normal numbers.
- * Deterministic: yes. */
+ * Entries are shared out evenly among threads, whichever panels they are in. The columns of a panel stand in the order in which they
+ * become ready, so the step of an entry is found by bisection. The inverse X of a diagonal block D is made by forward substitution in f64,
+ * 16 rows at a time for all columns together.
+ *
+ * Accuracy. Roundings of the product with X are amplified by the row sums of |X| |D|. - X is used alone where these sums stay below a
+ * bound, on average over each row with |D| as weights (the amplification in a residual); a row of many terms has a higher bound. - Else
+ * one step of refinement follows the product. It squares the relative error, so the bound is far higher: on the amplification in each
+ * solution, as if all were equally large, or on that in the residuals. Either is enough for a panel, since the step contracts in either
+ * measure; where unknowns are scaled far apart only the second stays small. - Else the panel is substituted. - An average hides rows that
+ * amplify far more. Where one does, the solutions of one panel may be of very different sizes, and cancellation cannot be judged by row
+ * sums: the panel is refined, and its near columns are not multiplied in advance. - Underflow: in rows scaled far apart a whole entry of X
+ * may be lost. Relative to the panel's largest solution that is at most `lost` of flag_of_row; the step of refinement restores it and
+ * leaves an error of its square, which has to be below the normal numbers. Deterministic: yes. */
 #include "core/device/syncfree.cuh"
 #include "trsm/block/gpu/analysis_kernels.h"
 #include "trsm/block/gpu/kernels.h"
@@ -21,7 +23,7 @@ namespace spti {
 
 enum {
   VALUES_THREADS = 256,
-  VALUES_ENTRIES = 8 /* of a thread, at most */,
+  VALUES_ENTRIES = 8 /* of a thread at most */,
   DEVICE_THREADS = 1 << 18,
   INVERSE_THREADS = 256,
   INVERSE_WARPS = INVERSE_THREADS / 32,
@@ -31,22 +33,22 @@ enum {
 
 /* ---- values ---- */
 
-/* Where element (row, column) of a tile is in it. */
+/* Index in its tile of element (row, column) of a diagonal block or of a step. */
 SPTI_DEVICE int32_t in_tile(int32_t row, int32_t column) { return (32 * (column / 4 % 2) + row % 8 * 4 + column % 4) * 2 + row / 8 % 2; }
 
-/* Element (row, column) of a diagonal block that begins at tile `start`. */
+/* Index of element (row, column) of a diagonal block that begins at tile `start`. */
 SPTI_DEVICE int64_t in_triangle(int32_t start, int32_t row, int32_t column) {
   const int32_t tile = spti_block_diagonal_tile(row / SPTI_BLOCK_STRIP, column / SPTI_BLOCK_STRIP, column / SPTI_BLOCK_STEP % 2);
   return (int64_t(start) + tile) * SPTI_BLOCK_TILE + in_tile(row, column);
 }
 
-/* A stored zero is -0, so that it differs from no entry. */
+/* The value of entry p; a stored zero becomes -0, so that it differs from a missing entry. */
 template <typename T> SPTI_DEVICE T tile_entry(const spti_view &v, int64_t p) {
   const T value = conj_if(v.conj, load_const(static_cast<const T *>(v.val) + p));
   return is_zero(value) ? from_reals<T>::make(-0.0, -0.0) : value;
 }
 
-/* The line of [low, high] that entry p is in. */
+/* The line, from low to high, that holds entry p. */
 SPTI_DEVICE int32_t line_of_entry(const spti_view &v, int64_t p, int32_t low, int32_t high) {
   while (low < high) {
     const int32_t middle = low + (high - low + 1) / 2;
@@ -56,7 +58,7 @@ SPTI_DEVICE int32_t line_of_entry(const spti_view &v, int64_t p, int32_t low, in
   return low;
 }
 
-/* Element of `tile` of the column at `place`, in a row of panel p. */
+/* Index in `tile` of the element in `row` of panel p and in the column at `place`. */
 SPTI_DEVICE int64_t outside_element(const spti_block_values_args &a, int32_t p, int32_t row, int32_t place) {
   const int32_t ready_at = load_const(a.columns.ready_at + place);
   int32_t low = load_const(a.columns.step_start + p), high = load_const(a.columns.step_start + p + 1) - 1, column = 0;
@@ -71,7 +73,7 @@ SPTI_DEVICE int64_t outside_element(const spti_block_values_args &a, int32_t p, 
   return (spti_block_step_tile(step) + popcount(below)) * SPTI_BLOCK_TILE + in_tile(row, column);
 }
 
-/* Those within panels are left to the inverses. */
+/* Stores entry p, unless it is within its panel: those are loaded with the diagonal blocks. */
 template <typename T> SPTI_DEVICE void put_value(const spti_block_values_args &a, int64_t p, int32_t line) {
   const spti_view &v = a.columns.view;
   const int32_t j = load_const(v.idx + p), place = v.backward ? v.n - 1 - j : j, own = v.backward ? v.n - 1 - line : line;
@@ -79,7 +81,7 @@ template <typename T> SPTI_DEVICE void put_value(const spti_block_values_args &a
   if (place < first) store(static_cast<T *>(a.tile) + outside_element(a, panel, own - first, place), tile_entry<T>(v, p));
 }
 
-/* Entries of a block. An entry's way is a chain of loads, so few entries are rather spread over the device. */
+/* Entries of a thread block. Each entry takes a chain of loads, so few entries are spread over more threads. */
 SPTI_ANYWHERE static int64_t values_of_block(const spti_view &v) {
   int64_t entries = 1;
   while (entries < VALUES_ENTRIES && v.nnz > entries * DEVICE_THREADS) entries *= 2;
@@ -110,10 +112,10 @@ template <typename R> struct in_f64<complex_t<R>> {
   static SPTI_DEVICE complex_t<R> to(type v) { return {R(v.re), R(v.im)}; }
 };
 
-/* A triangle and its inverse X side by side: row i of D from the left, column j of X from above, one place further. */
+/* A triangle D and its inverse X share one square: D(i,j) is at (i,j), X(i,j) at (j,i+1). */
 template <typename W> struct two_triangles {
   W *memory;          /* [SPTI_BLOCK_ROWS * INVERSE_LD] */
-  divisor<W> *pivots; /* [SPTI_BLOCK_ROWS], shared too: prepared for all columns */
+  divisor<W> *pivots; /* [SPTI_BLOCK_ROWS], shared memory: the divisors of all columns */
   SPTI_DEVICE W &D(int32_t i, int32_t j) const { return memory[i * INVERSE_LD + j]; }
   SPTI_DEVICE W &X(int32_t i, int32_t j) const { return memory[j * INVERSE_LD + i + 1]; }
 
@@ -121,11 +123,11 @@ template <typename W> struct two_triangles {
   SPTI_DEVICE void prepare_pivots(int32_t rows) const {
     if (thread_in_block() < rows) pivots[thread_in_block()].set(D(thread_in_block(), thread_in_block()));
   }
-  /* Rows [top, top + 16) of X; those above are there. */
+  /* Makes rows [top, top + 16) of X from the rows above. */
   SPTI_DEVICE void invert_strip(int32_t top) const {
     for (int32_t o = thread_in_block(); o < top * SPTI_BLOCK_STRIP; o += INVERSE_THREADS) {
       const int32_t i = top + o % SPTI_BLOCK_STRIP, j = o / SPTI_BLOCK_STRIP;
-      W sum = D(i, j) * X(j, j); /* below, loads that no compiler widens: the next word of X may be another thread's to write */
+      W sum = D(i, j) * X(j, j); /* below: loads that no compiler widens, since another thread may write the next word of X */
 #pragma unroll 4
       for (int32_t k = j + 1; k < top; k++) sum = sum + D(i, k) * shared_load_relaxed(&X(k, j));
       X(i, j) = -sum;
@@ -134,7 +136,7 @@ template <typename W> struct two_triangles {
     if (thread_in_block() < top + SPTI_BLOCK_STRIP) substitute(top, thread_in_block());
     syncthreads();
   }
-  /* Column j of these rows, of which X has the right-hand sides where j is before the strip; else they are those of the identity. */
+  /* Column j of these rows. Its right-hand sides are in X where j is before the strip, else they are those of the identity. */
   SPTI_DEVICE void substitute(int32_t top, int32_t j) const {
     W x[SPTI_BLOCK_STRIP];
 #pragma unroll
@@ -151,8 +153,13 @@ template <typename W> struct two_triangles {
   }
 };
 
-/* Whole block: D, with ones on the diagonal where it is not stored and behind the last row; a barrier must follow. A warp takes a row,
- * whose entries within the panel are those nearest to its diagonal. Several rows of a warp are under way together. */
+/* Stores element (i,j) of a triangle, unless it is before the panel or a unit diagonal. */
+template <typename T, typename W> SPTI_DEVICE void put_in_triangle(const two_triangles<W> &t, int32_t i, int32_t j, T value, bool unit) {
+  if (j >= 0 && !(unit && j == i)) t.D(i, j) = in_f64<T>::from(value);
+}
+
+/* Whole block: loads D, with ones on a unit diagonal and beyond the last row; a barrier must follow. A warp takes a row and reads its
+ * entries from the diagonal outwards, as long as they are within the panel; several rows of a warp are loaded at once. */
 template <typename T, typename W>
 SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, int32_t first, int32_t size, int32_t rows) {
   for (int32_t i = warp_in_block(); i < rows; i += INVERSE_WARPS)
@@ -182,20 +189,19 @@ SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, in
       within = false;
 #pragma unroll
       for (int r = 0; r < ROWS_AT_ONCE; r++) {
-        const int32_t i = top + r * INVERSE_WARPS;
-        const bool of_panel = place[r] >= first;
-        within = within || of_panel;
-        if (of_panel && !(v.unit && place[r] == first + i)) t.D(i, place[r] - first) = in_f64<T>::from(value[r]);
+        const int32_t j = place[r] - first;
+        within = within || j >= 0;
+        put_in_triangle(t, top + r * INVERSE_WARPS, j, value[r], v.unit);
       }
     }
   }
 }
 
-/* Beside the flags of a panel: rows whose solutions, and whose residuals, amplify roundings too far for a step of refinement. */
+/* Further flags: in a row's solution, and in its residual, roundings are amplified too far for a step of refinement. */
 enum { FAR_BY_SOLUTION = 8, FAR_BY_RESIDUAL = 16, ROW_FLAGS = 5 };
 
-/* Whole block: what row `thread` asks for. Roundings of the products are amplified by abs(inverse) abs(D) in the
- * solutions, which the residual of a row adds up with abs(D) as weights. */
+/* Whole block: the flags for row `thread` of the panel. `most` is the row sum of |X| |D|, by which roundings are amplified in the row's
+ * solution; `residual` is the row sum of |D| |X| |D|. */
 template <typename T, typename W>
 SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t first, int32_t rows) {
   SPTI_SHARED(double, row_sums, SPTI_BLOCK_ROWS);
@@ -227,7 +233,7 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
   return too_far | (accurate ? 0 : SPTI_BLOCK_REFINE);
 }
 
-/* Of what all rows of a panel ask for. */
+/* The flags of a panel from the union of its rows' flags. */
 SPTI_DEVICE int32_t flags_of_panel(int32_t asked) {
   const int32_t too_far = FAR_BY_SOLUTION | FAR_BY_RESIDUAL;
   if ((asked & SPTI_BLOCK_SUBSTITUTE) || (asked & too_far) == too_far) return SPTI_BLOCK_SUBSTITUTE;

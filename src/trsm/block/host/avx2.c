@@ -1,4 +1,4 @@
-/* avx2.c -- the kernels of block for x86 with AVX2 and FMA; compiled with its flags, run only where the CPU has it. */
+/* avx2.c -- the kernels of block for x86 with AVX2 and FMA; compiled with the flags of that set, run only where the CPU has it. */
 #define SPTI_BLOCK_HOST_TABLE spti_block_host_avx2
 #if !defined __AVX2__ || !defined __FMA__
 #error "build this file with -mavx2 -mfma"

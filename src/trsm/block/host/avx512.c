@@ -1,4 +1,4 @@
-/* avx512.c -- the kernels of block for x86 with AVX-512; compiled with its flags, run only where the CPU has it. */
+/* avx512.c -- the kernels of block for x86 with AVX-512; compiled with the flags of that set, run only where the CPU has it. */
 #define SPTI_BLOCK_HOST_TABLE spti_block_host_avx512
 #if !defined __AVX512F__ || !defined __FMA__
 #error "build this file with -mavx512f -mfma"

@@ -1,10 +1,10 @@
-/* kernels.h -- substitution by supernodes in a panel, compiled once per instruction set from the same source. */
+/* kernels.h -- the kernels of block on the host, compiled once for each instruction set from the same source. */
 #ifndef SPTI_TRSM_BLOCK_HOST_KERNELS_H
 #define SPTI_TRSM_BLOCK_HOST_KERNELS_H
 
 #include "trsm/block/host/nodes.h"
 
-/* Solves supernodes [begin, end) for `width` columns. w: the row of place 0; step: values from one place to the next, negative where
+/* Solves nodes [begin, end) for `width` columns in place. w: the row of place 0; step: values from one place to the next, negative where
  * places count backwards. unit: diagonals are one and not read. */
 typedef void spti_block_host_solve(const spti_nodes *, const void *val, int32_t begin, int32_t end, bool unit, void *w, int64_t step,
                                    int32_t width);

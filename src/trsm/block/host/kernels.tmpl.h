@@ -1,13 +1,13 @@
-/* kernels.tmpl.h -- one instruction set's table of kernels. The including file names the table; its compiler flags decide how
- * wide vectors are and how many of them hold sums. */
+/* kernels.tmpl.h -- the table of kernels for one instruction set. The including file names the table; its compiler flags decide how wide
+ * vectors are and how many registers hold sums. */
 #include "trsm/block/host/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
 #if defined __AVX512F__
-#define ROW_VECTORS 4  /* of a row at most */
-#define SUM_VECTORS 16 /* of all rows of a kernel */
+#define ROW_VECTORS 4  /* vectors of a row at most */
+#define SUM_VECTORS 16 /* vectors of all rows of a kernel at most */
 #else
 #define ROW_VECTORS 2
 #define SUM_VECTORS 8

@@ -1,10 +1,10 @@
-/* block_host -- substitution by supernodes on the host: dense blocks in registers, vector lanes over right-hand sides.
- * x(node) = D^-1 (b(node) - A x(list)) by rows, or x(list) -= A x(node) after the triangle by columns, whichever way the factor has its
- * supernodes. Source: [ashcraft1989, chen2008]. Differs: works on any triangle; the update goes from registers to the
- * rows of the panel, with no buffer between; the diagonal blocks are substituted, not inverted.
+/* block on the host -- substitution by supernodes: dense blocks in registers, vector lanes over right-hand sides.
+ * By rows, x(node) = D^-1 (b(node) - A x(list)); by columns, x(list) -= A x(node) after the triangle: whichever way the factor has its
+ * supernodes. Source: [ashcraft1989, chen2008]. Differs: works on any triangle; updates go from registers to the rows of the panel, with no
+ * buffer between; diagonal blocks are substituted, not inverted.
  * Wins: factors of direct solvers, two right-hand sides and more. Loses: triangles without supernodes, where it stores more and pushes.
- * Deterministic: yes; each row's sum is taken in one order, whatever the width and the threads (an instruction set without fused
- * multiply-add rounds differently). */
+ * Deterministic: yes; each row is summed in one order, whatever the width and the threads (an instruction set without fused multiply-add
+ * rounds differently). README.md has more. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"
@@ -84,7 +84,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
            cells > 0 ? 100 * (double)s->added / cells : 0);
 }
 
-/* All of a supernode's reuse of its values is over the columns of a slab. */
+/* Right-hand sides of a slab: the values of a supernode are reused over the columns of a slab only. */
 static int32_t panel(const sptrsm_plan *plan) {
   const int64_t hint = plan->options.nrhs_hint;
   int32_t slab = 8;

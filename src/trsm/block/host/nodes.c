@@ -1,18 +1,19 @@
-/* nodes.c -- supernodes by pattern, relaxed amalgamation, and the packing of values.
- * Source: the fundamental supernodes and relaxed amalgamation of multifrontal codes [ashcraft1989]. Differs: works on any triangle, with
- * the patterns themselves and no elimination tree, since factors L and U of unsymmetric matrices have none; neighbours are merged where a
- * model of the solve's time says so, within a bound on added zeros.
+/* nodes.c -- finds supernodes by comparing patterns, merges neighbours (relaxed amalgamation), and packs values. Source: the fundamental
+ * supernodes and relaxed amalgamation of multifrontal codes [ashcraft1989]. Differs: works on any triangle, with the patterns themselves
+ * and no elimination tree, since factors L and U of unsymmetric matrices have none; neighbours are merged where a model of the solve's
+ * time says so, within a bound on added zeros.
  *
- * Lines are numbered here so that line t has entries beyond t alone: t counts places where the view pushes and places from the end where
- * it pulls. So both orientations have supernodes [first, end) with a list of places from `end` on. */
+ * Lines are numbered here so that line t has off-diagonal entries beyond t only: t is the place where the view pushes, and the place
+ * counted from the end where it pulls. So in both orientations a supernode is a run of lines [first, end) with a list of numbers from
+ * `end` on. */
 #include "trsm/block/host/nodes.h"
 
 #include <string.h>
 
 #include "core/context/alloc.h"
 
-/* Time of a solve, in halves of a product of a stored entry with a vector of right-hand sides. As a block: the node, a row of its list, a
- * cell. By single lines: a line, an entry. Fitted on five Cholesky factors and the triangles of docs/benchmarks.md with 32 columns. */
+/* Model of a solve's time; the unit is half a product of a stored entry with a vector of right-hand sides. As a supernode: per node, per
+ * row of its list, per stored cell. By single lines: per line, per entry. Fitted with 32 right-hand sides (README.md). */
 enum { NODE_COST = 32, LISTED_COST = 8, CELL_COST = 2, LINE_COST = 8, ENTRY_COST = 3 };
 
 typedef struct {
@@ -25,7 +26,7 @@ typedef struct {
   bool mirrored; /* line t is row or column n-1-t */
   run *runs;     /* a stack */
   int32_t count;
-  int32_t *list; /* of the runs, in their order; each as long as a line of its run at most */
+  int32_t *list; /* the lists of the runs, one after another; each is at most as long as a line of its run */
   int32_t *merged;
 } search;
 
@@ -48,18 +49,18 @@ static int64_t block_cost(int32_t width, int32_t listed) {
 
 static int64_t single_cost(const run *r) { return (int64_t)LINE_COST * (r->end - r->first) + ENTRY_COST * r->entries; }
 
-/* Worth to be a supernode. */
+/* Is the run faster as a supernode? */
 static bool is_dense(const run *r) { return r->end - r->first > 1 && block_cost(r->end - r->first, r->listed) <= single_cost(r); }
 
-/* As it will be solved; `grows`: it may yet become dense by joining, so it counts as a block anyway. */
+/* Time of the run as it will be solved; `grows`: both neighbours are not dense yet but may become so together, so count it as a block. */
 static int64_t cost(const run *r, bool grows) { return grows || is_dense(r) ? block_cost(r->end - r->first, r->listed) : single_cost(r); }
 
-/* Line t has no entry but those of the last run without their first, t itself: then it continues the run and adds nothing. */
+/* Has line t the pattern of the last run's list without its first element, t itself? Then it continues the run without added zeros. */
 static bool continues(const run *last, const int32_t *list, const int32_t *line, int32_t length, int32_t t) {
   return last->listed == length + 1 && list[0] == t && (length == 0 || memcmp(list + 1, line, (size_t)length * sizeof *line) == 0);
 }
 
-/* The entries of a that are not below `end`, and those of b: ascending, without duplicates. */
+/* Union of b and the elements of a from `end` on: ascending, without duplicates. */
 static int32_t unite(int32_t *to, const int32_t *a, int32_t a_count, const int32_t *b, int32_t b_count, int32_t end) {
   int32_t i = 0, j = 0, count = 0;
   while (i < a_count && a[i] < end) i++;
@@ -74,7 +75,7 @@ static int32_t unite(int32_t *to, const int32_t *a, int32_t a_count, const int32
   return count;
 }
 
-/* Joins the two runs on top of the stack if that saves time and keeps to the limits. */
+/* Merges the two runs on top of the stack if that saves time within the limits. */
 static bool merge_top(search *s, const spti_node_limits *limits) {
   if (s->count < 2) return false;
   run *a = &s->runs[s->count - 2], *b = &s->runs[s->count - 1];
@@ -91,7 +92,7 @@ static bool merge_top(search *s, const spti_node_limits *limits) {
   return true;
 }
 
-/* Lines from `first` on that continue each other. */
+/* A fundamental supernode: the longest run of lines from `first` on that continue each other. */
 static run take_run(search *s, int32_t first, int32_t width_most) {
   int64_t at = s->count ? s->runs[s->count - 1].list + s->runs[s->count - 1].listed : 0;
   int32_t *list = s->list + at;
@@ -132,7 +133,7 @@ static void append_run(spti_nodes *out, const search *s, const run *r) {
   out->dense += r->entries;
 }
 
-/* A view that pulls: a run or its single lines, the last first. */
+/* In a view that pulls: a run as one node, or as its single lines, the last one first. */
 static void append_pulled(spti_nodes *out, search *s, const run *r) {
   if (is_dense(r)) {
     append_run(out, s, r);
@@ -145,7 +146,7 @@ static void append_pulled(spti_nodes *out, search *s, const run *r) {
   }
 }
 
-/* One that pushes: a run after those of its rows that gather, or rows that all gather; rank[t] says how much. */
+/* In a view that pushes: a run as one node, after GATHER nodes of its rows, or as single rows. rank[t]: entries that row t gathers. */
 static void append_pushed(spti_nodes *out, const search *s, const run *r) {
   bool dense = is_dense(r);
   for (int32_t t = r->first; t < r->end; t++)
@@ -153,16 +154,18 @@ static void append_pushed(spti_nodes *out, const search *s, const run *r) {
   if (dense) append_run(out, s, r);
 }
 
-/* Columns that no supernode pushes: counts in rank[i] (list NULL), or lists, what row i gathers of them. */
-static void gather_columns(spti_nodes *out, search *s, int32_t *list) {
+/* Line t, whose column no supernode pushes: counts in rank[i] (list NULL), or lists, that row i gathers it. */
+static void gather_column(spti_nodes *out, const search *s, int32_t t, int32_t *list) {
+  const int32_t length = read_line(s->merged, s, t);
+  for (int32_t e = 0; e < length; e++)
+    if (list) list[out->gathered[s->merged[e]]++] = t;
+    else out->rank[s->merged[e]]++;
+}
+
+static void gather_columns(spti_nodes *out, const search *s, int32_t *list) {
   for (int32_t c = 0; c < s->count; c++) {
     const run *r = &s->runs[c];
-    for (int32_t t = is_dense(r) ? r->end : r->first; t < r->end; t++) {
-      int32_t length = read_line(s->merged, s, t);
-      for (int32_t e = 0; e < length; e++)
-        if (list) list[out->gathered[s->merged[e]]++] = t;
-        else out->rank[s->merged[e]]++;
-    }
+    for (int32_t t = is_dense(r) ? r->end : r->first; t < r->end; t++) gather_column(out, s, t, list);
   }
 }
 
@@ -202,21 +205,21 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_no
   spti_nodes nodes = {.n = v->n, .pull = v->pull, .reversed = v->backward};
   search s = {.view = v, .mirrored = v->pull != v->backward};
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_host_alloc(&s.runs, v->n, sizeof *s.runs, "runs of lines"));
-  SPTI_TRY_GOTO(spti_host_alloc(&s.list, v->nnz, sizeof *s.list, "lists of runs"));
-  SPTI_TRY_GOTO(spti_host_alloc(&s.merged, v->n, sizeof *s.merged, "a merged list"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.runs, v->n, sizeof *s.runs, "runs of lines"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.list, v->nnz, sizeof *s.list, "lists of runs"));
+  SPTI_TRY_DONE(spti_host_alloc(&s.merged, v->n, sizeof *s.merged, "a merged list"));
   for (int32_t t = 0; t < v->n; t = s.runs[s.count - 1].end) {
     s.runs[s.count] = take_run(&s, t, limits->width);
     s.count++;
     while (merge_top(&s, limits)) continue;
   }
-  SPTI_TRY_GOTO(alloc_nodes(&nodes, &s));
+  SPTI_TRY_DONE(alloc_nodes(&nodes, &s));
   number_nodes(&nodes, &s);
-  SPTI_TRY_GOTO(shorten(&nodes.node, nodes.count, sizeof *nodes.node, "supernodes"));
-  SPTI_TRY_GOTO(shorten(&nodes.list, nodes.list_length, sizeof *nodes.list, "lists of supernodes"));
+  SPTI_TRY_DONE(shorten(&nodes.node, nodes.count, sizeof *nodes.node, "supernodes"));
+  SPTI_TRY_DONE(shorten(&nodes.list, nodes.list_length, sizeof *nodes.list, "lists of supernodes"));
   *out = nodes;
   nodes = (spti_nodes){0};
-fail: /* the common end */
+done:
   spti_nodes_free(&nodes);
   spti_host_free(s.runs);
   spti_host_free(s.list);

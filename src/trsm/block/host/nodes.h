@@ -1,19 +1,20 @@
-/* nodes.h -- supernodes of a triangle and the dense form in which `block` keeps them on the host.
+/* nodes.h -- the supernodes of a triangle, and the dense form in which `block` stores them on the host.
  *
- * A supernode is a run of lines that need (almost) the same others: columns of a factor L, rows of a factor U or of L^T. It is stored as a
- * triangle and a rectangle behind one list of places. Rows are counted by place, the position in solve order.
+ * A supernode is a run of lines with (almost) the same pattern: columns of a factor L, rows of a factor U or of L^T. It is stored as a
+ * triangle and a rectangle with one list of places. The place of a row is its position in the order of substitution.
  *
- *   SPTI_NODE_PULL     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places
- *   SPTI_NODE_PUSH     solve the triangle, then x(list) -= rectangle x(node);   the list has later places
- *   SPTI_NODE_GATHER   x(node) -= row x(list), for one row of the next SPTI_NODE_PUSH
+ * SPTI_NODE_PULL     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places SPTI_NODE_PUSH     solve the
+ * triangle, then x(list) -= rectangle x(node);   the list has later places SPTI_NODE_GATHER   x(node) -= row x(list), for one row of the
+ * next SPTI_NODE_PUSH
  *
- * A view that pulls has nodes of the first kind, of one place where a line is in no supernode. One that pushes has the second; but reading
- * and writing a row again for the sake of a few columns costs more than gathering, so columns in no supernode stand by rows: as nodes of
- * one place of the first kind and, where a supernode's row has such entries, of the third.
+ * A view that pulls has PULL nodes only; a line in no supernode is a node of one place. In a view that pushes the supernodes are PUSH
+ * nodes. Its other columns are stored by rows, since updating a row in memory for a few columns costs more than gathering them: a row in
+ * no supernode is a PULL node of one place, and a row of a supernode with such entries has a GATHER node.
  *
- * Rows stand in strips of SPTI_NODE_STRIP, the last strip of a part holding what is left. A strip is stored by columns: first those of the
- * list (pulled), then those of the node. A strip of the triangle ends with its own diagonal block, whose upper half is unused; the strips
- * of the pushed rectangle follow. No entry is +0; a stored zero is -0, so that the kernels can tell them apart beside a NaN. */
+ * Rows are stored in strips of SPTI_NODE_STRIP; the last strip of a triangle or rectangle has the remaining rows. A strip is stored by
+ * columns: first the columns of the list (PULL), then those of the node. A strip of the triangle ends with its own diagonal block, whose
+ * upper half is unused; the strips of a pushed rectangle follow. A missing entry is +0 and a stored zero is -0, so that kernels can tell
+ * them apart where a solution is NaN. */
 #ifndef SPTI_TRSM_BLOCK_HOST_NODES_H
 #define SPTI_TRSM_BLOCK_HOST_NODES_H
 
@@ -28,7 +29,7 @@ typedef struct {
   int32_t first, width; /* places [first, first + width) */
   int32_t listed;       /* places in the list, ascending */
   bool exact;           /* no entry was added */
-  int64_t list, value;  /* where its list and its values begin */
+  int64_t list, value;  /* offsets of its list and of its values */
 } spti_node;
 
 typedef struct {
@@ -37,13 +38,13 @@ typedef struct {
   int64_t stored;      /* values, the unused halves included */
   int64_t entries;     /* off-diagonal entries of the triangle */
   int64_t added;       /* zeros added to them */
-  int64_t dense;       /* entries in supernodes: nodes that were worth being one */
+  int64_t dense;       /* entries in supernodes (is_dense in nodes.c) */
   spti_node *node;     /* [count], in solve order */
   int32_t *list;
   int64_t list_length;
-  /* [n] each, for packing, so that new values need no memory. */
-  int32_t *rank;     /* of a place in the list at hand */
-  int64_t *gathered; /* where the next value of a row's gathered list goes */
+  /* [n] each, used by spti_nodes_pack, so that new values need no allocation. */
+  int32_t *rank;     /* of a place in the list of the current node */
+  int64_t *gathered; /* offset of the next value of a row's gathered list */
 } spti_nodes;
 
 typedef struct {
@@ -55,14 +56,15 @@ typedef struct {
 sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *, const spti_node_limits *);
 void spti_nodes_free(spti_nodes *);
 
-/* Writes all values, conjugated where the view says so: val[stored] of the view's type. */
+/* Writes all values to val[stored], of the view's type; conjugated where the view says so. */
 void spti_nodes_pack(void *val, const spti_nodes *, const spti_view *);
 
-/* Values of `rows` rows in strips that begin with `lead` columns; `triangle`: followed by those of the rows before and their own. */
+/* Offset of a strip. Each row of a strip has `lead` columns; `triangle`: then those of all rows up to the end of the strip. */
 static inline int64_t spti_strip_start(int32_t strip, int64_t lead, bool triangle) {
   return SPTI_NODE_STRIP * strip * lead + (triangle ? (int64_t)SPTI_NODE_STRIP * SPTI_NODE_STRIP / 2 * strip * (strip + 1) : 0);
 }
 
+/* Number of values of `rows` rows in such strips. */
 static inline int64_t spti_strips_size(int32_t rows, int64_t lead, bool triangle) {
   int32_t strips = rows / SPTI_NODE_STRIP, left = rows % SPTI_NODE_STRIP;
   return spti_strip_start(strips, lead, triangle) + left * (lead + (triangle ? rows : 0));

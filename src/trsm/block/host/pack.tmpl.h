@@ -1,6 +1,6 @@
-/* pack.tmpl.h -- the packing of nodes.c for one type T. */
+/* pack.tmpl.h -- spti_nodes_pack (nodes.c) for one type T. */
 
-/* The lines of a node. `column`: a column that is gathered by rows, each of which takes its value to the next place in its own list. */
+/* Packs the lines of a node. `column`: the node's column is gathered by rows; each value goes to the next place of its row's list. */
 static void NAME(pack_node)(void *to, const spti_nodes *nodes, const spti_node *node, const spti_view *v, bool column) {
   T *val = to;
   const T *from = v->val;

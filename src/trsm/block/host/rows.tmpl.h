@@ -1,8 +1,8 @@
-/* rows.tmpl.h -- ROWS rows of a strip in WIDTH columns, sums in registers: x(rows) = D^-1 (b(rows) - A x(operands)), or without
- * D^-1. Undefines ROWS for the next inclusion.
+/* rows.tmpl.h -- the kernel: ROWS rows of a strip in WIDTH columns with all sums in registers, x(rows) = D^-1 (b(rows) - A x(operands)), or
+ * the same without D^-1. Undefines ROWS for the next inclusion.
  *
- * Each sum takes its products one after the other, list first, so that a row's bits depend neither on ROWS nor on WIDTH. Complex vectors
- * hold real and imaginary parts in turn, and two sums: of re(a) x and of im(a) x, joined at the end of the row. */
+ * Each sum adds its products one after the other, those of the list first, so that the bits of a row depend neither on ROWS nor on WIDTH.
+ * Complex vectors hold real and imaginary parts in turn; there are two sums, of re(a) x and of im(a) x, joined at the end of the row. */
 
 #define AT_ROWS(f) AT_WIDTH(SPTI_CAT(SPTI_CAT(f, ROWS), _))
 #define SUMS       AT_ROWS(sums_)
@@ -14,7 +14,7 @@ typedef struct {
 #endif
 } SUMS;
 
-/* Rows from `r` on: minus a[row] y. */
+/* Subtracts a[row] y from the sums of rows r to ROWS - 1. */
 static inline __attribute__((always_inline)) void AT_ROWS(subtract_)(SUMS *s, int r, const T *a, const VECTOR *y) {
   VECTOR x[COUNT];
   for (int c = 0; c < COUNT; c++) x[c] = y[c];
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) bool AT_ROWS(all_finite_)(const SUM
   return AT_WIDTH(finite_)(zero);
 }
 
-/* False where the rows hold something that is not finite. */
+/* False if a sum is not finite. */
 static inline bool AT_ROWS(rows_)(const NAME(operands) * o, const NAME(targets) * t) {
   const T *a = o->a;
   VECTOR *x[ROWS];

@@ -1,9 +1,9 @@
-/* solve.tmpl.h -- kernels of block for one type T: one per width, and the split of any width into those. */
+/* solve.tmpl.h -- block on the host for one type T: kernels for widths 1, 2, 4 ... 32, and the split of any width into these. */
 
-/* What a kernel's rows need: places of a list, then consecutive places, with their values in the same order. */
+/* The operands of a kernel's rows: the places of a list, then consecutive places; their values are in the same order. */
 typedef struct {
   const T *a;
-  int64_t next; /* from a column of a strip to the next */
+  int64_t next; /* values from one column of a strip to the next */
   const int32_t *list;
   int32_t listed, first, count;
   T *w;
@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
   const int32_t *list;
   int32_t first;
-  bool solve, unit, exact; /* solve: after the operands, by the diagonal block that follows them */
+  bool solve, unit, exact; /* solve: with the diagonal block that follows the operands; exact: no entry was added */
 } NAME(targets);
 
 #define WIDTH   1

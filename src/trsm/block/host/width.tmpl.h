@@ -1,7 +1,7 @@
-/* width.tmpl.h -- a supernode in WIDTH columns. Undefines WIDTH for the next inclusion.
+/* width.tmpl.h -- a node in WIDTH columns. Undefines WIDTH for the next inclusion.
  *
- * Rows are solved by 8, 4, 2 or 1 at once, as many as leave their sums in registers. A sum that is not finite may have met an added zero
- * beside a NaN or an infinity: then these rows are done again one by one and column by column, skipping such products (CAREFUL 1). */
+ * Rows are solved 8, 4, 2 or 1 at once, as many as have their sums in registers. A sum that is not finite may come from an added zero
+ * times a NaN or an infinity: then these rows are done again one by one and column by column without such products (CAREFUL 1). */
 
 #if CAREFUL
 #define AT_WIDTH(f) NAME(SPTI_CAT(f, careful))
@@ -39,7 +39,7 @@ static inline bool AT_WIDTH(finite_)(VECTOR v) {
 
 #if CAREFUL
 
-/* 0 for what an added zero must not meet. */
+/* y, or 0 where an added zero would be multiplied with a value that is not finite. */
 static inline VECTOR AT_WIDTH(met_)(VECTOR y, T a) {
   static const T added = 0;
   return memcmp(&a, &added, sizeof a) == 0 && !AT_WIDTH(finite_)(y) ? (VECTOR){0} : y;
@@ -55,7 +55,7 @@ static inline VECTOR AT_WIDTH(met_)(VECTOR y, T a) {
 
 #if CAREFUL
 
-/* Redoes rows of WIDTH columns. */
+/* Redoes rows of `width` columns, one row and column at a time. */
 static void NAME(redo)(const NAME(operands) * o, const NAME(targets) * t, int rows, int width) {
   for (int k = 0; k < width; k++) {
     NAME(operands) one = *o;
@@ -79,7 +79,7 @@ static void NAME(redo)(const NAME(operands) * o, const NAME(targets) * t, int ro
 
 #define MOST (SUM_VECTORS / COUNT / (SPTI_IS_COMPLEX ? 2 : 1))
 
-/* Strips of rows; `lead` columns come before those that count up with the rows where the triangle is solved. */
+/* All strips of rows of a triangle (t.solve) or of a rectangle. False if a sum is not finite. */
 static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t rows) {
   const T *a = o.a;
   const int32_t *list = t.list;
