@@ -32,7 +32,7 @@ static bool find_method(sptrsm_method_info *out, const char *name) {
 
 /* Methods of builds with CUDA, for the message of builds without. */
 static bool needs_cuda(const char *name) {
-  static const char *const names[] = {"cusparse", "gather", "recblock", "structgrid", "syncfree-csc", "syncfree-csr"};
+  static const char *const names[] = {"cusparse", "gather", "recblock", "structgrid", "structgrid-lines", "syncfree-csc", "syncfree-csr"};
   size_t length = strcspn(name, ":");
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return true;
