@@ -7,7 +7,7 @@
 #ifndef SPTI_TRSV_TILES_CHOOSE_H
 #define SPTI_TRSV_TILES_CHOOSE_H
 
-#include "trsv/tiles/tiles.h"
+#include "trsv/tiles/tile.h"
 
 static inline SPTI_ANYWHERE int32_t spti_tile_bits(uint32_t v) {
   int32_t count = 0;

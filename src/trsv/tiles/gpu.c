@@ -13,7 +13,8 @@
 #include "core/plan/method.h"
 #include "trsv/tiles/arrays.h"
 #include "trsv/tiles/part_kernels.h"
-#include "trsv/tiles/parts.h"
+#include "trsv/tiles/sizes.h"
+#include "trsv/tiles/tile_rows.h"
 
 typedef struct {
   spti_gpu_tiles *g;

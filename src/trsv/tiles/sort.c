@@ -1,10 +1,11 @@
 /* sort.c -- the entries of a line, sorted into tiles; one line at a time, a sorter to each thread. */
+#include "trsv/tiles/sort.h"
+
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "trsv/tiles/parts.h"
 
 typedef spti_tile_sorter sorter;
 typedef spti_tile_entry entry;

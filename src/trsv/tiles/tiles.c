@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "trsv/tiles/parts.h"
+#include "trsv/tiles/sizes.h"
+#include "trsv/tiles/sort.h"
+#include "trsv/tiles/tile_rows.h"
+#include "trsv/tiles/write.h"
 
 /* ---- measuring ---- */
 
@@ -62,43 +65,6 @@ static void measure(const spti_tile_sizes *sizes, spti_tiles *counts, spti_tile_
 
 /* ---- building ---- */
 
-static sptrsm_status sizes_open(spti_tile_sizes *s, int32_t lines) {
-
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) {
-    SPTI_TRY(spti_host_alloc(&s->running[i], (int64_t)lines + 1, sizeof *s->running[i], "sizes of tile lines"));
-    s->running[i][0] = 0;
-  }
-  return SPTRSM_OK;
-}
-
-static void sizes_close(spti_tile_sizes *s) {
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) spti_host_free(s->running[i]);
-}
-
-sptrsm_status spti_tile_check_size(const char *what, int64_t count) {
-  if (count <= INT32_MAX) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: more %s than 32 bits count; use a method without tiles", what);
-}
-
-sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts) {
-  if (lines + parts < (int64_t)1 << SPTI_TILE_OUT_BITS) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d lines and %lld parts of them are too many", lines, (long long)parts);
-}
-
-static sptrsm_status add_up(const spti_tile_sizes *s, int32_t lines) {
-  static const char *const names[SPTI_TILE_SIZES] = {
-      "tiles", "tiles", "COO entries", "position bytes", "values", "diagonal entries", "diagonal bytes", "items", "parts of lines"};
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) {
-    int64_t sum = 0;
-    for (int32_t line = 1; line <= lines; line++) {
-      sum += s->running[i][line];
-      SPTI_TRY(spti_tile_check_size(names[i], i == SPTI_TILE_OTHERS ? spti_tile_shape_bytes(sum) : sum));
-      s->running[i][line] = (int32_t)sum;
-    }
-  }
-  return spti_tile_check_blocks(lines, s->running[SPTI_TILE_PARTS][lines]);
-}
-
 static sptrsm_status find_places(int32_t **out, int64_t *capacity, const spti_tiles *t, const spti_view *v) {
   int32_t *place;
   SPTI_TRY(spti_host_alloc(&place, t->n, sizeof *place, "places of rows"));
@@ -150,19 +116,19 @@ static sptrsm_status make(spti_tiles *t, const spti_view *v, bool fresh) {
   int32_t *place = NULL, *items = NULL;
   int64_t capacity;
   sptrsm_status status;
-  SPTI_TRY_GOTO(sizes_open(&sizes, t->lines));
-  SPTI_TRY_GOTO(find_places(&place, &capacity, t, v));
-  SPTI_TRY_GOTO(spti_tile_team_open(&team, t, v, place, capacity));
+  SPTI_TRY_DONE(spti_tile_sizes_open(&sizes, t->lines));
+  SPTI_TRY_DONE(find_places(&place, &capacity, t, v));
+  SPTI_TRY_DONE(spti_tile_team_open(&team, t, v, place, capacity));
   measure(&sizes, fresh ? t : NULL, &team);
-  SPTI_TRY_GOTO(add_up(&sizes, t->lines));
-  if (fresh) SPTI_TRY_GOTO(allocate(t, &sizes));
-  SPTI_TRY_GOTO(spti_host_alloc(&items, t->items, SPTI_TILE_ITEM_WORDS * sizeof *items, "tile items"));
+  SPTI_TRY_DONE(spti_tile_sizes_add_up(&sizes, t->lines));
+  if (fresh) SPTI_TRY_DONE(allocate(t, &sizes));
+  SPTI_TRY_DONE(spti_host_alloc(&items, t->items, SPTI_TILE_ITEM_WORDS * sizeof *items, "tile items"));
   write_all(t, &sizes, items, &team);
   if (fresh && t->by_columns) memcpy(t->item, items, (size_t)t->items * SPTI_TILE_ITEM_WORDS * sizeof *items);
-  if (fresh && !t->by_columns) SPTI_TRY_GOTO(spti_tile_levels(t, &sizes, items));
-fail:
+  if (fresh && !t->by_columns) SPTI_TRY_DONE(spti_tile_levels(t, &sizes, items));
+done:
   spti_tile_team_close(&team);
-  sizes_close(&sizes);
+  spti_tile_sizes_close(&sizes);
   spti_host_free(place);
   spti_host_free(items);
   return status;

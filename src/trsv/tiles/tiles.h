@@ -1,102 +1,26 @@
-/* tiles.h -- a triangle as tiles of 16 x 16, stored in two levels [lu2023tile]: which tiles there are, and in each of them entries whose
- * positions take a byte or less. Shared by tile-levelset and tile-syncfree, on the host and on a GPU.
+/* tiles.h -- a triangle as tiles of 16 x 16, stored in two levels [lu2023tile]: which tiles there are, and the entries of each tile
+ * (tile.h). Shared by tile-levelset and tile-syncfree, on the host and on a GPU.
  *
  * Rows and columns are reordered first, by level or as they are solved. A line is 16 places of that order, or fewer: a wide level begins
- * with a line of its own, so that the lines of a level need none of its own level. A line's places are 16 line .. 16 line + used - 1; what
- * is left of the 16 is padding. A tile is what a row line and a column line have in common. Its format (format.c):
+ * with a line of its own, so that the lines of a level need none of its own level. Line l has places 16 l .. 16 l + used - 1; the rest of
+ * the 16 is padding. A tile is the crossing of a row line and a column line.
  *
- *   COO     up to 12 entries: a byte each, row << 4 | column               DNS     all m x c values, column by column
- *   CSR     m row starts, a byte per column                                DNSROW  ids of the full rows, their values row by row
- *   ELL     width x m bytes and values, slot by slot; 0xf0: empty          DNSCOL  ids of the full columns, their values column by column
- *   HYB     an ELL part, then up to 4 entries as COO
+ * Diagonal tiles: one array has all diagonals, which is all of a DIA tile. A CSR diagonal tile has entries below the diagonal besides:
+ * the ends of its 16 rows, and a byte per column.
  *
- * Diagonal tiles: all diagonals stand in one array, which is all of a DIA tile; a CSR one has besides, for its entries below the diagonal,
- * the ends of its 16 rows and a byte per column. Zero values that are stored have a sign bit, so that in a DNS tile they differ from no
- * entry.
- *
- * An item is a share of a line's tiles: its COO tiles, by ascending line, then the others. The COO entries of an item lie side by side, so
- * a warp reads them without regard to tiles. By rows, a long line is several items: parts, whose sums go to blocks of their own, and a
- * final one, which adds these up and solves the diagonal tile. By columns, an item is a whole line. */
+ * An item is the work of one warp: some tiles of one line, first its COO tiles by ascending line, then the others. The COO entries of an
+ * item are stored side by side, so that a warp reads them without regard to tiles. By rows, a long line is several items: parts, which
+ * leave their sums in blocks of their own, and a final item, which adds these up and solves the diagonal tile. By columns, an item is a
+ * whole line. */
 #ifndef SPTI_TRSV_TILES_TILES_H
 #define SPTI_TRSV_TILES_TILES_H
 
-#include <stdbool.h>
-
-#include "core/device/launch.h"
 #include "core/matrix/view.h"
-
-enum { SPTI_TILE = 16, SPTI_TILE_COO_MOST = 12, SPTI_TILE_SPILL_MOST = 4, SPTI_TILE_EMPTY = 0xf0 };
-
-typedef enum {
-  SPTI_TILE_COO,
-  SPTI_TILE_CSR,
-  SPTI_TILE_ELL,
-  SPTI_TILE_HYB,
-  SPTI_TILE_DNS,
-  SPTI_TILE_DNSROW,
-  SPTI_TILE_DNSCOL,
-  SPTI_TILE_FORMATS
-} spti_tile_format;
-
-/* ---- one tile ---- */
-
-/* rows[r]: bit c is set where row r has an entry in column c. */
-typedef struct {
-  uint16_t rows[SPTI_TILE];
-  int32_t m, c; /* rows and columns that the tile has: 16 but for lines with padding */
-} spti_tile_mask;
-
-typedef struct {
-  spti_tile_format format;
-  int32_t entries;
-  int32_t extra;             /* HYB: entries behind its ELL part */
-  int32_t width;             /* ELL, HYB: slots per row; DNSROW, DNSCOL: full rows or columns */
-  int32_t positions, values; /* that are stored: bytes, and values */
-} spti_tile_shape;
+#include "trsv/tiles/tile.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-spti_tile_shape spti_tile_choose(const spti_tile_mask *); /* at least one entry */
-
-/* Where each stored value comes from: order[slot] = row << 4 | column, or -1 for none; positions: shape's bytes. [256] at most. */
-void spti_tile_arrange(uint8_t *positions, int16_t *order, const spti_tile_mask *, const spti_tile_shape *);
-
-/* The other way round: order from positions, whose entries without value are not told from others in DNS tiles. first: the first byte of
- * the tile's shape, as below. */
-void spti_tile_unpack(int16_t *order, const uint8_t *positions, spti_tile_format, int32_t first, int32_t width, int32_t m, int32_t c);
-
-/* The first level: a word per tile, line << 5 | code. A COO tile's code is entries - 1. Tiles of other formats have two bytes besides:
- * `first`, which is entries - 1, or HYB's entries behind its ELL part; and `width`. */
-enum { SPTI_TILE_CODE_BITS = 5, SPTI_TILE_CODE_MASK = 31 };
-static inline SPTI_ANYWHERE int32_t spti_tile_code(spti_tile_format format, int32_t entries) {
-  return format == SPTI_TILE_COO ? entries - 1 : SPTI_TILE_COO_MOST - 1 + (int32_t)format;
-}
-static inline SPTI_ANYWHERE int32_t spti_tile_format_of(int32_t code) {
-  return code < SPTI_TILE_COO_MOST ? (int32_t)SPTI_TILE_COO : code - (SPTI_TILE_COO_MOST - 1);
-}
-/* Bytes and values that a tile of another format than COO stores. */
-static inline SPTI_ANYWHERE int32_t spti_tile_positions(int32_t format, int32_t first, int32_t width, int32_t m) {
-  switch (format) {
-  case SPTI_TILE_CSR: return m + first + 1;
-  case SPTI_TILE_ELL: return width * m;
-  case SPTI_TILE_HYB: return width * m + first;
-  case SPTI_TILE_DNS: return 0;
-  default: return width;
-  }
-}
-static inline SPTI_ANYWHERE int32_t spti_tile_values(int32_t format, int32_t first, int32_t width, int32_t m, int32_t c) {
-  switch (format) {
-  case SPTI_TILE_CSR: return first + 1;
-  case SPTI_TILE_HYB: return width * m + first;
-  case SPTI_TILE_DNS: return m * c;
-  case SPTI_TILE_DNSROW: return width * c;
-  default: return width * m;
-  }
-}
-
-/* ---- a triangle ---- */
 
 enum {
   SPTI_TILE_ITEM_OUT,         /* block of 16 words where the result goes: a line, or lines + part; the top four bits: used - 1 */

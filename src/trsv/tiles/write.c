@@ -1,8 +1,9 @@
-/* write.c -- tiles and items of a line into the arrays of a triangle. */
+/* write.c -- see write.h. */
+#include "trsv/tiles/write.h"
+
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "trsv/tiles/parts.h"
 
 /* ---- values of any type ---- */
 

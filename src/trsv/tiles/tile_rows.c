@@ -1,8 +1,9 @@
-/* lines.c -- which places make up a line of tiles, and which lines a line needs: the level sets of lines. Host only. */
+/* tile_rows.c -- see tile_rows.h. */
+#include "trsv/tiles/tile_rows.h"
+
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "trsv/tiles/parts.h"
 
 int32_t spti_tile_first_places(int32_t *first, int32_t n, const int32_t *level_ptr, int32_t levels, int32_t align) {
   int32_t lines = 0, end = 0;
@@ -82,12 +83,12 @@ sptrsm_status spti_tile_levels(spti_tiles *t, const spti_tile_sizes *s, int32_t 
   int32_t **const running[] = {&t->level_line, &t->level_item};
   const int32_t *const ptr[] = {NULL, s->running[SPTI_TILE_ITEMS]};
   for (int i = 0; i < 2; i++) {
-    SPTI_TRY_GOTO(spti_host_alloc(running[i], (int64_t)t->levels + 1, sizeof **running[i], "tile levels"));
+    SPTI_TRY_DONE(spti_host_alloc(running[i], (int64_t)t->levels + 1, sizeof **running[i], "tile levels"));
     add_levels(*running[i], t->levels, t->lines, level, ptr[i]);
   }
-  SPTI_TRY_GOTO(spti_host_alloc(&next, (int64_t)t->levels + 1, sizeof *next, "tile levels"));
+  SPTI_TRY_DONE(spti_host_alloc(&next, (int64_t)t->levels + 1, sizeof *next, "tile levels"));
   sort_items(t, items_by_line, level, s->running[SPTI_TILE_ITEMS], next);
-fail:
+done:
   spti_host_free(next);
   spti_host_free(level);
   return status;
