@@ -1,10 +1,10 @@
-/* sizes.h -- how much of each array a line of tiles takes, the running sums of that over the lines, and the limits of 32 bits. */
+/* sizes.h -- how much of each array a tile row takes, the running sums of that over the tile rows, and the limits of 32 bits. */
 #ifndef SPTI_TRSV_TILES_SIZES_H
 #define SPTI_TRSV_TILES_SIZES_H
 
 #include "trsv/tiles/tiles.h"
 
-/* What a line has of each array, and running sums of it over the lines. */
+/* What a tile row has of each array, and running sums of it over the tile rows. */
 enum {
   SPTI_TILE_TILES,
   SPTI_TILE_OTHERS,
@@ -19,18 +19,18 @@ enum {
 };
 
 typedef struct {
-  int32_t *running[SPTI_TILE_SIZES]; /* [lines+1] each */
+  int32_t *running[SPTI_TILE_SIZES]; /* [tile_rows+1] each */
 } spti_tile_sizes;
 
 /* Allocates the arrays; all begin with 0. To be closed after a failure too, zero before. */
-sptrsm_status spti_tile_sizes_open(spti_tile_sizes *, int32_t lines);
+sptrsm_status spti_tile_sizes_open(spti_tile_sizes *, int32_t tile_rows);
 void spti_tile_sizes_close(spti_tile_sizes *);
-/* Sizes of line l at running[.][l + 1] become running sums. UNSUPPORTED beyond 32 bits. */
-sptrsm_status spti_tile_sizes_add_up(const spti_tile_sizes *, int32_t lines);
+/* Sizes of tile row l at running[.][l + 1] become running sums. UNSUPPORTED beyond 32 bits. */
+sptrsm_status spti_tile_sizes_add_up(const spti_tile_sizes *, int32_t tile_rows);
 
 sptrsm_status spti_tile_check_size(const char *what, int64_t count); /* UNSUPPORTED beyond 32 bits */
 /* Two bytes a tile off the diagonal; the last round of a warp looks at places beyond. */
 static inline int64_t spti_tile_shape_bytes(int64_t others) { return 2 * (others + 32); }
-sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts); /* UNSUPPORTED beyond SPTI_TILE_OUT_BITS */
+sptrsm_status spti_tile_check_blocks(int32_t tile_rows, int64_t parts); /* UNSUPPORTED beyond SPTI_TILE_OUT_BITS */
 
 #endif

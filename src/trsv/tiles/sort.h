@@ -1,4 +1,4 @@
-/* sort.h -- the entries of one line of a host view, sorted into tiles. */
+/* sort.h -- the entries of one tile row of a host view, sorted into tiles. */
 #ifndef SPTI_TRSV_TILES_SORT_H
 #define SPTI_TRSV_TILES_SORT_H
 
@@ -7,19 +7,19 @@
 enum { SPTI_TILE_PLACES = SPTI_TILE * SPTI_TILE };
 
 typedef struct {
-  int64_t p;      /* in the view */
-  int32_t line;   /* on the other side */
-  uint8_t within; /* row << 4 | column */
+  int64_t p;        /* position in the view */
+  int32_t tile_row; /* on the other side */
+  uint8_t within;   /* row << 4 | column */
 } spti_tile_entry;
 
-/* Of one thread. A line's tiles: other[t], ascending; their entries: sorted[begin[t]] .. sorted[begin[t+1]]. */
+/* Of one thread. A tile row's tiles: other[t], ascending; their entries: sorted[begin[t]] .. sorted[begin[t+1]]. */
 typedef struct {
   const spti_tiles *tiles;
   const spti_view *view;
   const int32_t *place;            /* [n]: of each row */
-  int32_t *seen, *at;              /* [lines]: stamp of the last sorting with a tile there; entries, then where they go */
+  int32_t *seen, *at;              /* [tile_rows]: stamp of the last sorting with a tile there; entries, then where they go */
   int32_t *other, *begin;          /* [capacity + 1], [capacity + 2] */
-  spti_tile_entry *found, *sorted; /* [capacity]: entries of the longest line */
+  spti_tile_entry *found, *sorted; /* [capacity]: entries of the longest tile row */
   int64_t *source;                 /* [SPTI_TILE_PLACES]: the view's entry at each place of a tile */
   int32_t tile_count, inner_count, stamp;
   uint16_t inner[SPTI_TILE]; /* the diagonal tile, below its diagonal: rows as in spti_tile_mask, */
@@ -34,8 +34,8 @@ typedef struct {
 
 sptrsm_status spti_tile_team_open(spti_tile_team *, const spti_tiles *, const spti_view *, const int32_t *place, int64_t capacity);
 void spti_tile_team_close(spti_tile_team *);
-void spti_tile_sort_line(spti_tile_sorter *, int32_t line);
-/* The shape of tile t of that line; its mask and sources too unless it is COO, which most are. */
-spti_tile_shape spti_tile_shape_of(spti_tile_mask *, spti_tile_sorter *, int32_t line, int32_t t);
+void spti_tile_sort_row(spti_tile_sorter *, int32_t tile_row);
+/* The shape of tile t of that tile row; its mask and sources too unless it is COO, which most are. */
+spti_tile_shape spti_tile_shape_of(spti_tile_mask *, spti_tile_sorter *, int32_t tile_row, int32_t t);
 
 #endif

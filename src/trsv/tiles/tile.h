@@ -1,6 +1,6 @@
 /* tile.h -- one tile of 16 x 16 [lu2023tile]: its format and the positions of its entries, in a byte or less each.
  *
- * A tile has m x c places, 16 x 16 but for tiles at a line with padding. Its format is one of seven (choose.h has the rule):
+ * A tile has m x c places, 16 x 16 but for tiles at a tile row with padding. Its format is one of seven (choose.h has the rule):
  *
  *   COO     up to 12 entries: a byte each, row << 4 | column               DNS     all m x c values, column by column
  *   CSR     m row starts, a byte per column                                DNSROW  numbers of the full rows; their values row by row
@@ -33,7 +33,7 @@ typedef enum {
 /* rows[r]: bit c is set where row r has an entry in column c. */
 typedef struct {
   uint16_t rows[SPTI_TILE];
-  int32_t m, c; /* rows and columns that the tile has: 16 but for lines with padding */
+  int32_t m, c; /* rows and columns that the tile has: 16 but for tile rows with padding */
 } spti_tile_mask;
 
 typedef struct {
@@ -53,12 +53,12 @@ spti_tile_shape spti_tile_choose(const spti_tile_mask *); /* at least one entry 
 /* Where each stored value comes from: order[slot] = row << 4 | column, or -1 for none; positions: shape's bytes. [256] at most. */
 void spti_tile_arrange(uint8_t *positions, int16_t *order, const spti_tile_mask *, const spti_tile_shape *);
 
-/* The other way round: order from positions, whose entries without value are not told from others in DNS tiles. first: the first byte of
- * the tile's shape, as below. */
+/* The other way round: order from positions, whose entries without value are not told from others in DNS tiles. first: the first
+ * byte of the tile's shape, as below. */
 void spti_tile_unpack(int16_t *order, const uint8_t *positions, spti_tile_format, int32_t first, int32_t width, int32_t m, int32_t c);
 
-/* The first level: a word per tile, line << 5 | code. A COO tile's code is entries - 1. Tiles of other formats have two bytes besides:
- * `first`, which is entries - 1, or HYB's entries behind its ELL part; and `width`. */
+/* The first level: a word per tile, tile row << 5 | code. A COO tile's code is entries - 1. Tiles of other formats have two bytes
+ * besides: `first`, which is entries - 1, or HYB's entries behind its ELL part; and `width`. */
 enum { SPTI_TILE_CODE_BITS = 5, SPTI_TILE_CODE_MASK = 31 };
 static inline SPTI_ANYWHERE int32_t spti_tile_code(spti_tile_format format, int32_t entries) {
   return format == SPTI_TILE_COO ? entries - 1 : SPTI_TILE_COO_MOST - 1 + (int32_t)format;

@@ -1,5 +1,5 @@
-/* tile_values_kernels -- values of a view to where tiles store them. A zero that is an entry gets a sign bit in formats with places that
- * have no entry, so that the two differ. Deterministic. */
+/* tile_values_kernels -- values of a view to where tiles store them. A zero that is an entry gets a sign bit in formats with
+ * places that have no entry, so that the two differ. Deterministic. */
 #include "trsv/tiles/part.cuh"
 
 namespace spti {

@@ -41,10 +41,10 @@ template <typename T> struct patchwork {
           for (int j = first; j < i && j < first + 16; j++)
             full[size_t(i)][size_t(j)] = has(kind, odds, columns, i - first_row, j - first, random);
       }
-    const bool upper = backward == pull; /* of the lines as they are stored */
-    for (int line = 0; line < n; line++) {
+    const bool upper = backward == pull; /* of the triangle as it is stored */
+    for (int tile_row = 0; tile_row < n; tile_row++) {
       for (int other = 0; other < n; other++) {
-        const int i = pull ? line : other, j = pull ? other : line, mi = backward ? n - 1 - i : i, mj = backward ? n - 1 - j : j;
+        const int i = pull ? tile_row : other, j = pull ? other : tile_row, mi = backward ? n - 1 - i : i, mj = backward ? n - 1 - j : j;
         if (i != j && !(mi > mj && full[size_t(mi)][size_t(mj)])) continue;
         T v;
         random.make(v);
@@ -64,7 +64,7 @@ template <typename T> struct patchwork {
   }
 };
 
-/* As the host parts it; lines as they are solved, or by level. */
+/* As the host parts it; tile rows as they are solved, or by level. */
 sptrsm_status part_on_host(spti_tiles *out, sptrsm_plan *plan, const spti_view &view, bool by_level, const spti_tiles_settings &set) {
   const spti_gpu_levels *levels;
   SPTI_TRY(spti_plan_levels(plan, &levels));
@@ -130,7 +130,7 @@ Test(simt_tile_parts, types) {
   expect_same<std::complex<double>>(50, 6, false, {3, 0}, seen);
 }
 
-/* Parts that add up the sums of parts: 70 tiles in the last row's line, one to a part. */
+/* Parts that add up the sums of parts: 70 tiles in the last row's tile row, one to a part. */
 Test(simt_tile_parts, rounds_of_sums) {
   int64_t seen[SPTI_TILE_FORMATS] = {0};
   patchwork<double> system(16 * 70 + 1, true, false, false, false, 1);

@@ -1,4 +1,5 @@
-/* tile-levelset and tile-syncfree on a GPU, host code and kernels, under adversarial schedules, judged by the componentwise residual. */
+/* tile-levelset and tile-syncfree on a GPU, host code and kernels, under adversarial schedules, judged by the componentwise
+ * residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -20,8 +21,8 @@ namespace {
 const char *const variants[] = {"",                               /* one run */
                                 "wide=1",                         /* a launch for each level */
                                 "wide=1,diagonal=thread",         /* and two */
-                                "wide=2,align=1,diagonal=thread", /* levels that begin with a line of their own */
-                                "tiles=1,align=4",                /* parts of lines */
+                                "wide=2,align=1,diagonal=thread", /* levels that begin with a tile row of their own */
+                                "tiles=1,align=4",                /* parts of tile rows */
                                 "tiles=2,wide=2,align=20"};
 
 const char *const by_columns_variants[] = {"", "order=natural", "align=1"};
@@ -194,12 +195,13 @@ Test(simt_tiles, no_entry_times_infinity) {
       c.by_columns = by_columns;
       two_views<double> system(c, 2);
       /* Row 20 loses its entry in column 0: the values stand, the patterns are made anew without it. */
-      const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t line, int32_t other) {
-        int64_t at = ptr[size_t(line)];
+      const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t tile_row,
+                           int32_t other) {
+        int64_t at = ptr[size_t(tile_row)];
         while (idx[size_t(at)] != other) at++;
         idx.erase(idx.begin() + at);
         val.erase(val.begin() + at);
-        for (size_t l = size_t(line) + 1; l < ptr.size(); l++) ptr[l]--;
+        for (size_t l = size_t(tile_row) + 1; l < ptr.size(); l++) ptr[l]--;
       };
       for (int32_t j = 0; j < 20; j++) {
         drop(system.ptr, system.idx, system.val, 20, j); /* row 20 needs nothing, */

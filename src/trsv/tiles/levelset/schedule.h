@@ -1,4 +1,4 @@
-/* schedule.h -- how tile-levelset on a GPU divides the levels of lines into launches. Host only. */
+/* schedule.h -- how tile-levelset on a GPU divides the levels of tile rows into launches. Host only. */
 #ifndef SPTI_TRSV_TILES_LEVELSET_SCHEDULE_H
 #define SPTI_TRSV_TILES_LEVELSET_SCHEDULE_H
 
@@ -8,8 +8,8 @@
 typedef struct {
   spti_tiles_settings tiles;
   int32_t order;    /* of rows: */
-  int32_t wide;     /* lines of a level from which on it is a launch of its own */
-  int32_t thre;     /* lines per level, on average, from which on diagonal tiles are solved by threads */
+  int32_t wide;     /* tile rows of a level from which on it is a launch of its own */
+  int32_t thre;     /* tile rows per level, on average, from which on diagonal tiles are solved by threads */
   int32_t diagonal; /* by which rule: */
 } spti_tile_levelset_settings;
 

@@ -11,14 +11,14 @@ namespace spti {
 
 enum { TILE_THREADS = 32 * SPTI_TILE_LEVELSET_WARPS };
 
-/* The last parts of a line are added up after tiles of other formats; the others, which have the tiles that are the farthest from the line,
- * before these. */
+/* The last parts of a tile row are added up after tiles of other formats; the others, which have the tiles that are the farthest
+ * from the tile row, before these. */
 enum { LATE_PARTS = 4 };
 SPTI_DEVICE int32_t early_parts(int32_t parts) { return parts > 0 ? (parts - 1) / LATE_PARTS * LATE_PARTS : 0; }
 
-/* The matrix's row of a place; parts of a line have none. */
+/* The matrix's row of a place; parts of a tile row have none. */
 SPTI_DEVICE int32_t row_of_place(const spti_tile_levelset_args &a, int64_t q) {
-  return q < int64_t(a.tiles.lines) * SPTI_TILE ? load_const(a.tiles.row + q) : 0;
+  return q < int64_t(a.tiles.tile_rows) * SPTI_TILE ? load_const(a.tiles.row + q) : 0;
 }
 
 /* One lane: values v[i] of places q[i] that are missing, all asked for again at once. False: they never come. */
