@@ -103,6 +103,16 @@ SPTI_DEVICE bool arrives_last(int32_t *counter, int32_t chunks) {
   return last;
 }
 
+/* A lane's accumulators and the sums of a row's chunks, of which the row has `chunks` from chunk `first` of the step on. */
+template <typename T, int A>
+SPTI_DEVICE void add_partials(T (&acc)[A], const T *partial, int32_t first, int32_t chunks, int64_t width, const lane_shape &shape) {
+#pragma unroll 4
+  for (int32_t p = shape.slot(); p < chunks; p += A << shape.log_l)
+#pragma unroll
+    for (int s = 0; s < A; s++)
+      if (p + (s << shape.log_l) < chunks) acc[s] = acc[s] + load_relaxed(partial + int64_t(first + p + (s << shape.log_l)) * width);
+}
+
 /* One warp: as many chunks of rows taken apart as it has room for. */
 template <typename T, int A>
 SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int64_t tile, const lane_shape &shape) {
@@ -133,12 +143,7 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   syncwarp();
   if (!any(last)) return;
   for (int s = 0; s < A; s++) acc[s] = zero<T>();
-  if (sums && last && chunks > 1)
-#pragma unroll 4
-    for (int32_t p = shape.slot(); p < chunks; p += A << shape.log_l)
-#pragma unroll
-      for (int s = 0; s < A; s++)
-        if (p + (s << shape.log_l) < chunks) acc[s] = acc[s] + load_relaxed(partial + int64_t(first + p + (s << shape.log_l)) * width);
+  if (sums && last && chunks > 1) add_partials<T, A>(acc, partial, first, chunks, width, shape);
   const T total = add_slots<T, A>(acc, shape);
   if (sums && last && leads) finish_row(a, r, k, base_of<T>(all, r, k) - (chunks > 1 ? total : sum));
 }

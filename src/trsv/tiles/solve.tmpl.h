@@ -111,6 +111,15 @@ static void NAME(solve_column)(const spti_tiles *t, const int32_t *item, T *w, i
   }
 }
 
+/* Rows of the tile -= its entries times the solutions of its columns, which are those of tile column `own`. */
+static void NAME(feed)(const NAME(tile) * tile, const spti_tiles *t, int32_t own, T *w, int64_t ld, int32_t width) {
+  for (int32_t e = 0; e < tile->count; e++) {
+    const T *x = w + t->row[own * SPTI_TILE + (tile->within[e] & 15)] * ld;
+    T *fed = w + t->row[tile->tile_row * SPTI_TILE + (tile->within[e] >> 4)] * ld;
+    for (int32_t k = 0; k < width; k++) fed[k] -= tile->value[e] * x[k];
+  }
+}
+
 static void NAME(push_items)(const spti_tiles *t, void *panel, int64_t ld, int32_t width) {
   T *w = panel;
   for (int32_t i = 0; i < t->items; i++) {
@@ -122,11 +131,7 @@ static void NAME(push_items)(const spti_tiles *t, void *panel, int64_t ld, int32
     for (int32_t tile = item[SPTI_TILE_ITEM_TILE]; tile < end; tile++) {
       NAME(tile) plain;
       NAME(unpack)(&plain, t, &at, tile, t->used[tile_row], 0);
-      for (int32_t e = 0; e < plain.count; e++) {
-        const T *x = w + t->row[tile_row * SPTI_TILE + (plain.within[e] & 15)] * ld;
-        T *fed = w + t->row[plain.tile_row * SPTI_TILE + (plain.within[e] >> 4)] * ld;
-        for (int32_t k = 0; k < width; k++) fed[k] -= plain.value[e] * x[k];
-      }
+      NAME(feed)(&plain, t, tile_row, w, ld, width);
     }
   }
 }

@@ -550,27 +550,31 @@ Test(simt_structgrid, nothing_to_solve) {
   }
 }
 
+/* Analysis, work and solve of nothing, in which allocation number `fail_at` fails. */
+static sptrsm_status run_allocations(const grid_case &c, const grid_problem<double> &system, int fail_at) {
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  plan_case_set_stencil(plan, "D3N27", c.grid);
+  simt::use(simt::schedule::from_seed(3));
+  emulated_gpu_fail_at = fail_at;
+  sptrsm_status status = method_case_analyse(plan, method_of(c.lines), c.variant.c_str());
+  if (status == SPTRSM_OK) status = method_case_solve(plan, 1, nullptr, 0);
+  cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", c.name().c_str(), fail_at, sptrsm_last_error());
+  emulated_gpu_fail_at = -1;
+  method_case_close(plan);
+  cr_assert_eq(emulated_gpu_blocks, 0, "%s, allocation %d: %d blocks left over", c.name().c_str(), fail_at, emulated_gpu_blocks);
+  return status;
+}
+
 /* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
 Test(simt_structgrid, allocations) {
-  grid_case c;
-  c.missing = 5;
   for (int missing : {0, 5})
     for (const char *variant : {"", "layout=csr", "clock=1"}) {
-      const bool lines = strcmp(variant, "clock=1") == 0;
+      grid_case c;
+      c.variant = variant;
+      c.lines = c.variant == "clock=1";
       c.missing = missing;
       const grid_problem<double> system(c, 3);
       sptrsm_status status = SPTRSM_ERR_MEMORY;
-      for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
-        sptrsm_plan *plan = plan_case_open(&system.view);
-        plan_case_set_stencil(plan, "D3N27", c.grid);
-        simt::use(simt::schedule::from_seed(3));
-        emulated_gpu_fail_at = fail_at;
-        status = method_case_analyse(plan, method_of(lines), variant);
-        if (status == SPTRSM_OK) status = method_case_solve(plan, 1, nullptr, 0);
-        cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", variant, fail_at, sptrsm_last_error());
-        emulated_gpu_fail_at = -1;
-        method_case_close(plan);
-        cr_assert_eq(emulated_gpu_blocks, 0, "%s, allocation %d: %d blocks left over", variant, fail_at, emulated_gpu_blocks);
-      }
+      for (int fail_at = 0; status != SPTRSM_OK; fail_at++) status = run_allocations(c, system, fail_at);
     }
 }

@@ -30,17 +30,19 @@ template <typename T> struct patchwork {
     default: return false;
     }
   }
+  /* The entries of the tile at row first_row and column `first`. */
+  static void draw_tile(std::vector<std::vector<char>> &full, int first_row, int first, numbers &random) {
+    const int n = int(full.size()), kind = random.below(9), odds = 2 + random.below(40);
+    const uint32_t columns = uint32_t(random.below(1 << 16)) & uint32_t(random.below(1 << 16));
+    for (int i = first_row; i < n && i < first_row + 16; i++)
+      for (int j = first; j < i && j < first + 16; j++)
+        full[size_t(i)][size_t(j)] = has(kind, odds, columns, i - first_row, j - first, random);
+  }
   patchwork(int32_t n, bool pull, bool backward, bool unit, bool conj, uint64_t seed) {
     numbers random(seed);
     std::vector<std::vector<char>> full(size_t(n), std::vector<char>(size_t(n), 0));
     for (int first_row = 0; first_row < n; first_row += 16)
-      for (int first = 0; first <= first_row; first += 16) {
-        const int kind = random.below(9), odds = 2 + random.below(40);
-        const uint32_t columns = uint32_t(random.below(1 << 16)) & uint32_t(random.below(1 << 16));
-        for (int i = first_row; i < n && i < first_row + 16; i++)
-          for (int j = first; j < i && j < first + 16; j++)
-            full[size_t(i)][size_t(j)] = has(kind, odds, columns, i - first_row, j - first, random);
-      }
+      for (int first = 0; first <= first_row; first += 16) draw_tile(full, first_row, first, random);
     const bool upper = backward == pull; /* of the triangle as it is stored */
     for (int tile_row = 0; tile_row < n; tile_row++) {
       for (int other = 0; other < n; other++) {

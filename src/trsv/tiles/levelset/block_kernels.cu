@@ -96,23 +96,24 @@ template <typename T> struct tile_block_sums {
     for (int i = 0; i < OWN_ROWS; i++) shared.x[32 * (own_row() + i) + lane()] = c.x[i];
     syncthreads();
   }
+  /* Whole warp: adds to sum `from` the products of the entries that lane `from` has; no lane has more than `length`. */
+  SPTI_DEVICE void add_half_row(const tile_share<T> &share, int length, int from) const {
+    const uint32_t four_bits = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
+    T sum = *sum_at(from);
+#pragma unroll
+    for (int e = 0; e < TILE_SHARE; e++) {
+      if (e >= length) continue;
+      const int column = int(four_bits >> 4 * e & 15);
+      const T value = shfl(share.value[e], from);
+      if (entries >> e & 1) sum = sum + rounded(value, shared.x[32 * column + lane()]);
+    }
+    *sum_at(from) = sum;
+  }
   SPTI_DEVICE void add_share(const tile_share<T> &share) const {
     const int length = share_length(share);
 #pragma unroll
     for (int h = 0; h < 2; h++)
-      for (int i = 0; i < OWN_ROWS; i++) {
-        const int from = own_row() + i + SPTI_TILE * h;
-        const uint32_t four_bits = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
-        T sum = *sum_at(from);
-#pragma unroll
-        for (int e = 0; e < TILE_SHARE; e++)
-          if (e < length) {
-            const int column = int(four_bits >> 4 * e & 15);
-            const T value = shfl(share.value[e], from);
-            if (entries >> e & 1) sum = sum + rounded(value, shared.x[32 * column + lane()]);
-          }
-        *sum_at(from) = sum;
-      }
+      for (int i = 0; i < OWN_ROWS; i++) add_half_row(share, length, own_row() + i + SPTI_TILE * h);
   }
   SPTI_DEVICE void add_others() {
     const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES], tile = item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES];
