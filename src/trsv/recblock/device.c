@@ -1,4 +1,4 @@
-/* recblock_device -- what recblock asks the CUDA runtime, apart from its kernels: the size of a device. */
+/* device.c -- the number of FP32 lanes of a device, from the CUDA runtime. */
 #include <cuda_runtime_api.h>
 
 #include "trsv/recblock/kernels.h"
