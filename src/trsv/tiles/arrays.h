@@ -1,4 +1,4 @@
-/* arrays.h -- a triangle as tiles (trsv/tiles/tiles.h) in device memory, as kernels see it, and how it gets there. */
+/* arrays.h -- a triangle as tiles (trsv/tiles/tiles.h) in device memory: the arrays as kernels see them, and the partition. */
 #ifndef SPTI_TRSV_TILES_ARRAYS_H
 #define SPTI_TRSV_TILES_ARRAYS_H
 
@@ -19,11 +19,11 @@ typedef struct {
   const int32_t *item;
 } spti_tile_arrays;
 
-/* What a method keeps of it. */
+/* What a method keeps. */
 typedef struct {
   spti_tiles host; /* sizes and levels only: its arrays are on the device */
   spti_tile_arrays arrays;
-  void *tile_rows, *memory; /* device: row and used; all the others */
+  void *tile_rows, *memory; /* device memory: row and used; all other arrays */
 } spti_gpu_tiles;
 
 #ifdef __cplusplus

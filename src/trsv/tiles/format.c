@@ -1,4 +1,4 @@
-/* format.c -- how the entries of an off-diagonal tile lie in its format, which choose.h chooses. */
+/* format.c -- the order of a tile's entries in each format (tile.h); choose.h chooses the format. */
 #include "trsv/tiles/choose.h"
 
 spti_tile_shape spti_tile_choose(const spti_tile_mask *t) { return spti_tile_shape_for(t); }

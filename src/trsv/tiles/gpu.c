@@ -1,8 +1,8 @@
-/* gpu.c -- a triangle parted into tiles on the device; the same arrays, bit for bit, as the host's partition (tiles.c) gives.
- * Entries are sorted by tile row, other tile row and place in the tile; a thread looks at each tile; running sums say where each
- * goes; levels of tile rows are those of a triangle whose rows are tile rows (core/levels/gpu.h). Only the tile rows are cut on
- * the host, from the bounds of levels. What is stored is found without looking at values: these are copied last, by source. New
- * values are parted anew, but for the tile rows and their items, rather than keep four bytes for each. */
+/* gpu.c -- the partition into tiles on the device; it makes the same arrays, bit for bit, as the host's (tiles.c).
+ * Steps: the host cuts tile rows at the bounds of levels; entries are sorted by tile row, other tile row and place in the tile; a thread
+ * chooses the format of each tile; running sums say where each tile is stored; the level sets of tile rows are found as those of a
+ * triangle whose rows are tile rows (core/levels/gpu.h). All this reads no values; they are copied last, by source. New values sort the
+ * entries again, which costs a few solves, rather than keep four bytes for each value; tile rows and items stay. */
 #include <string.h>
 
 #include "core/context/alloc.h"

@@ -1,4 +1,4 @@
-/* part.cuh -- what the kernels share that part a triangle into tiles. */
+/* part.cuh -- shared by the kernels of the partition: keys of entries, extents and packed shapes of tiles, the tiles of a tile row. */
 #ifndef SPTI_TRSV_TILES_PART_CUH
 #define SPTI_TRSV_TILES_PART_CUH
 

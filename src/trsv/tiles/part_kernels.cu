@@ -1,6 +1,6 @@
-/* tile_part_kernels -- which tiles a triangle has, and how each is to be stored: entries get keys by tile row, other tile row and
- * place in the tile, are sorted, and each run of one tile is looked at by a thread, with the rule of choose.h. The host's
- * partition (tiles.c) gives the same arrays bit for bit. Deterministic. */
+/* part_kernels.cu -- first half of the partition on the device: which tiles the triangle has and the format of each. Entries get keys by
+ * tile row, other tile row and place in the tile, and are sorted; a thread applies the rule of choose.h to each run of entries of one
+ * tile. Deterministic. */
 #include "trsv/tiles/choose.h"
 #include "trsv/tiles/part.cuh"
 #include "core/device/walk_lines.cuh"

@@ -1,11 +1,12 @@
-/* products.cuh -- tiles in kernels: items, the COO entries of an item, and a loader for each other format.
+/* products.cuh -- tiles in the solve kernels: items, the COO entries of an item, and a loader for each other format.
  *
- * A warp takes a tile: lane r + 16 h has every second entry of row r, from entry h on, at most 8. A loader finds the lane's entries,
- * whatever the format; multiplying is then the same for all: the solutions of the tile's 16 columns stand in 16 lanes and are passed by
- * shuffles. So nothing but the shuffles comes after the wait for the columns. COO tiles have too few entries for that. Those of an item
- * lie side by side: a warp takes 32 entries at once, whichever tiles they are from, and finds each entry's tile by counting the
- * tiles that begin before it. Products of the same row are found by votes on the four bits of the rows, and added by the row's
- * two lanes in a fixed order, so that sums have the same bits every time. */
+ * Tiles of other formats than COO: a warp takes a tile; lane r + 16 h has every second entry of row r, from entry h on, at most 8. The
+ * format's loader finds the lane's entries before the solutions are waited for. Multiplying is then the same for all formats: the
+ * solutions of the tile's 16 columns are in 16 lanes and are passed by shuffles.
+ *
+ * COO tiles have too few entries for that. The COO entries of an item are contiguous: a warp takes 32 at once, from one or more tiles,
+ * and finds the tile of each entry by counting the tiles that begin before it. Votes on the four bits of the row numbers find the
+ * products of one row, which the row's two lanes add in a fixed order, so that sums have the same bits every time. */
 #ifndef SPTI_TRSV_TILES_PRODUCTS_CUH
 #define SPTI_TRSV_TILES_PRODUCTS_CUH
 

@@ -4,7 +4,7 @@
 
 #include "trsv/tiles/tiles.h"
 
-/* What a tile row has of each array, and running sums of it over the tile rows. */
+/* The arrays whose sizes are counted for each tile row. */
 enum {
   SPTI_TILE_TILES,
   SPTI_TILE_OTHERS,
@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct {
-  int32_t *running[SPTI_TILE_SIZES]; /* [tile_rows+1] each */
+  int32_t *running[SPTI_TILE_SIZES]; /* [tile_rows+1] each: running sums of sizes */
 } spti_tile_sizes;
 
 /* Allocates the arrays; all begin with 0. To be closed after a failure too, zero before. */
@@ -29,7 +29,7 @@ void spti_tile_sizes_close(spti_tile_sizes *);
 sptrsm_status spti_tile_sizes_add_up(const spti_tile_sizes *, int32_t tile_rows);
 
 sptrsm_status spti_tile_check_size(const char *what, int64_t count); /* UNSUPPORTED beyond 32 bits */
-/* Two bytes a tile off the diagonal; the last round of a warp looks at places beyond. */
+/* Two bytes for each tile of another format than COO, and some beyond, where the last round of a warp looks. */
 static inline int64_t spti_tile_shape_bytes(int64_t others) { return 2 * (others + 32); }
 sptrsm_status spti_tile_check_blocks(int32_t tile_rows, int64_t parts); /* UNSUPPORTED beyond SPTI_TILE_OUT_BITS */
 

@@ -1,5 +1,5 @@
-/* solve.c -- see solve.h. Source: [lu2023tile]. Items one after another, tiles one after another, entries as they are stored: the
- * readable twin of the kernels. Deterministic. */
+/* solve.c -- see solve.h. Source: [lu2023tile]. Items, their tiles and the entries of a tile are taken one after another, as they are
+ * stored: the readable twin of the kernels. Deterministic. */
 #include "trsv/tiles/solve.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* solve.h -- substitution over tiles on the host: what tile-levelset and tile-syncfree are there, and what their kernels are judged
- * by. */
+/* solve.h -- substitution over tiles on the host: the host methods tile-levelset and tile-syncfree, which also judge the kernels. */
 #ifndef SPTI_TRSV_TILES_SOLVE_H
 #define SPTI_TRSV_TILES_SOLVE_H
 

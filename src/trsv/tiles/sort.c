@@ -1,4 +1,4 @@
-/* sort.c -- the entries of a tile row, sorted into tiles; one tile row at a time, a sorter to each thread. */
+/* sort.c -- see sort.h. */
 #include "trsv/tiles/sort.h"
 
 #include <omp.h>

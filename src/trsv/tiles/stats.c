@@ -1,4 +1,4 @@
-/* stats.c -- what the tiles of a triangle are like: counts by format, bytes by array (figure 8 of [lu2023tile]). */
+/* stats.c -- sptrsm_matrix_tiles: counts of the tiles of a triangle by format, and bytes by array (figure 8 of [lu2023tile]). */
 #include <string.h>
 
 #include "core/levels/levels.h"

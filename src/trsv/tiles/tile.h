@@ -41,24 +41,25 @@ typedef struct {
   int32_t entries;
   int32_t extra;             /* HYB: entries behind its ELL part */
   int32_t width;             /* ELL, HYB: slots per row; DNSROW, DNSCOL: full rows or columns */
-  int32_t positions, values; /* that are stored: bytes, and values */
+  int32_t positions, values; /* numbers of stored bytes and stored values */
 } spti_tile_shape;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-spti_tile_shape spti_tile_choose(const spti_tile_mask *); /* at least one entry */
+spti_tile_shape spti_tile_choose(const spti_tile_mask *); /* the format; the tile has at least one entry */
 
-/* Where each stored value comes from: order[slot] = row << 4 | column, or -1 for none; positions: shape's bytes. [256] at most. */
+/* The stored order of a tile: order[slot] = row << 4 | column of the value in that slot, -1 for no entry; positions: the bytes that the
+ * tile stores. At most 256 of each. */
 void spti_tile_arrange(uint8_t *positions, int16_t *order, const spti_tile_mask *, const spti_tile_shape *);
 
-/* The other way round: order from positions, whose entries without value are not told from others in DNS tiles. first: the first
- * byte of the tile's shape, as below. */
+/* The inverse: order from positions. In DNS tiles order has all places, since only values tell which of them are entries. first: the
+ * first byte of the tile's shape, see below. */
 void spti_tile_unpack(int16_t *order, const uint8_t *positions, spti_tile_format, int32_t first, int32_t width, int32_t m, int32_t c);
 
-/* The first level: a word per tile, tile row << 5 | code. A COO tile's code is entries - 1. Tiles of other formats have two bytes
- * besides: `first`, which is entries - 1, or HYB's entries behind its ELL part; and `width`. */
+/* The first level of storage: a word for each tile, tile row << 5 | code. A COO tile's code is entries - 1. Tiles of other formats also
+ * have two bytes, their shape: `first`, which is entries - 1, for HYB the entries behind its ELL part; and `width`. */
 enum { SPTI_TILE_CODE_BITS = 5, SPTI_TILE_CODE_MASK = 31 };
 static inline SPTI_ANYWHERE int32_t spti_tile_code(spti_tile_format format, int32_t entries) {
   return format == SPTI_TILE_COO ? entries - 1 : SPTI_TILE_COO_MOST - 1 + (int32_t)format;

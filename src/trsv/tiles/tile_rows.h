@@ -8,9 +8,9 @@
  * first[tile_rows + 1], the first place of each, unless NULL. Returns the number of tile rows. */
 int32_t spti_tile_first_places(int32_t *first, int32_t n, const int32_t *level_ptr, int32_t levels, int32_t align);
 sptrsm_status spti_tile_check_rows(int32_t tile_rows, int32_t n); /* UNSUPPORTED where places are beyond 32 bits */
-/* Sets tile rows, used and row. */
+/* Sets tile_rows, used and row. */
 sptrsm_status spti_tile_cut(spti_tiles *, const int32_t *order, const int32_t *level_ptr, int32_t levels, int32_t align);
-/* Sets levels, the arrays of them, and item: the items of all tile rows, sorted. */
+/* Sets levels, level_item, level_tile_row, and item: the items of all tile rows, sorted by level. */
 sptrsm_status spti_tile_levels(spti_tiles *, const spti_tile_sizes *, int32_t *items_by_line);
 
 #endif

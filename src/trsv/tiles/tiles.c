@@ -1,5 +1,5 @@
-/* tiles.c -- a triangle parted into tiles: measured in one pass over the tile rows, written in a second one, threads over tile
- * rows in both. Deterministic, whatever the threads. */
+/* tiles.c -- the partition into tiles on the host: a first pass over the tile rows measures, a second one writes; threads share the tile
+ * rows in both. Deterministic for every number of threads. */
 #include "trsv/tiles/tiles.h"
 
 #include <omp.h>

@@ -1,5 +1,6 @@
-/* tile_write_kernels -- tiles that are known (part_kernels.cu) to where they are stored: words and shapes, bytes, items, and of each
- * stored value where it is in the view, since that is the same for all types. Deterministic. */
+/* write_kernels.cu -- second half of the partition on the device: the tiles found by part_kernels.cu are written to the arrays of tiles.h:
+ * words, shapes, positions and items; and for each stored value its source in the view, so that one kernel copies values of all types
+ * (values_kernels.cu). Deterministic. */
 #include "trsv/tiles/part.cuh"
 
 namespace spti {

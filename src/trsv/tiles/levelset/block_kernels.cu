@@ -1,9 +1,10 @@
-/* tile_levelset_gpu_block_kernels -- the same items for several right-hand sides: lanes over them, 32 at a time, in one pass over the
- * tiles. A block of four warps takes an item, each warp four of its rows, so that four chains of sums go on at once and a row's entries
- * keep their order. COO entries are loaded as for one right-hand side, a lane each, then each warp takes those of its rows, some
- * rows of x in flight. Of a tile of another format the warps load the 16 rows of x together, into shared memory, those of the
- * next tile before they are needed. The diagonal tile row by row, without any exchange between lanes. No tile method is published
- * for blocks. Deterministic: each sum in one order, whatever the width, that of the kernel for one. */
+/* block_kernels.cu -- tile-levelset on a GPU for several right-hand sides: lanes over 32 of them, in one pass over the tiles.
+ * A thread block of four warps takes an item, each warp four of its rows, so that four chains of sums run at once and a row's entries
+ * keep their order. COO entries are loaded a lane each, as for one right-hand side; then each warp takes the entries of its rows, with
+ * several rows of x in flight. For a tile of another format the warps load the 16 rows of x together into shared memory, those of the
+ * next tile before they are needed. The diagonal tile is solved row by row, without an exchange between lanes.
+ * No tile method is published for blocks of right-hand sides.
+ * Deterministic: each sum has one order for every width, the order of the kernel for one right-hand side. */
 #include "trsv/tiles/levelset/wait.cuh"
 
 namespace spti {

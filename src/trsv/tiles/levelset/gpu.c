@@ -1,13 +1,13 @@
-/* tile_levelset_gpu -- substitution over tiles of 16 x 16 on a GPU, by level sets of tile rows.
- * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles and their layout: trsv/tiles/tiles.h; kernels:
- * kernels.cu, and block_kernels.cu for up to 32 right-hand sides in one pass over the tiles.
- * Levels of many tile rows are a launch each. Runs of narrower levels are one launch, whose items wait for values that are their
- * own flags, since a hop from warp to warp takes less than a launch. Several launches are recorded as a CUDA graph with the
- * workspace. Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a tile row by one warp where
- * the tile row is short; COO tiles taken together; wide levels begin with a tile row of their own; several right-hand sides.
- * Wins: entries that cluster; memory, a byte or less per position. Loses: scattered entries, where a tile holds one or two;
- * chains of tile rows, where each hop includes a whole diagonal tile. Deterministic: yes, each sum in one order, by the kernel
- * for one right-hand side and by that for several. */
+/* gpu.c -- tile-levelset on a GPU: substitution over tiles of 16 x 16 by level sets of tile rows.
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles (trsv/tiles/tile.h); kernels.cu solves for one
+ * right-hand side, block_kernels.cu for up to 32 in one pass over the tiles.
+ * A level of many tile rows is a launch. A run of narrower levels is one launch whose items wait for values that are their own flags,
+ * since a hop from warp to warp takes less time than a launch. Several launches are recorded as a CUDA graph with the workspace.
+ * Source: [lu2023tile]. Differs: runs of levels in one launch; one warp for sums and diagonal tile of a short tile row; COO tiles taken
+ * together; wide levels begin with a tile row of their own; several right-hand sides.
+ * Wins: entries that cluster; memory, a byte or less for each position. Loses: scattered entries, where a tile holds one or two; chains
+ * of tile rows, where each hop includes a whole diagonal tile.
+ * Deterministic: yes, each sum has one order, the same in both kernels. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"

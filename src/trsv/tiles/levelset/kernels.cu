@@ -1,14 +1,15 @@
-/* tile_levelset_gpu_kernels -- substitution over tiles, a warp to each item: up to so many tiles of a tile row, by rows.
+/* kernels.cu -- tile-levelset on a GPU for one right-hand side: a warp for each item, that is, for some tiles of a tile row.
  * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (trsv/tiles/products.cuh).
  *
- * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/device/syncfree.cuh):
- * items are handed out by tickets in the order of their levels, so an item waits only for such as are at work or done. A part of
- * a long tile row leaves its sums in a block of x like solutions; the tile row's last item waits for them. Diagonal tile by the
- * warp: column by column, of those that have entries: x_c, passed by a shuffle, is multiplied by all rows at once; neighbouring
- * columns that do not need each other are divided at once. By a thread, in levels of many tile rows: the items leave their sums
- * in x, then a thread solves each diagonal tile row by row. Source: [lu2023tile]; levels merged by values that are flags, and
- * sums as values, are new here. Deterministic: a row has two sums, of its two lanes, in a fixed order; block_kernels.cu takes the
- * same ones. */
+ * A launch takes the items of one level, or of several. With several, solutions are their own flags (core/device/syncfree.cuh); tickets
+ * hand out items in the order of their levels, so an item waits only for items that are running or done. A part of a long tile row
+ * stores its sums in a block of x like solutions; the final item of the tile row waits for them.
+ *
+ * The warp solves the diagonal tile column by column, for the columns that have entries: a shuffle passes x_c, and all rows subtract
+ * their products at once; neighbouring columns that do not need each other are divided at once. In levels of many tile rows the items
+ * leave their sums in x instead, and a thread solves each diagonal tile row by row.
+ * Source: [lu2023tile]; levels merged by values that are flags, and sums as values, are new here.
+ * Deterministic: a row has two sums, of its two lanes, in a fixed order; block_kernels.cu makes the same sums. */
 #include "trsv/tiles/levelset/wait.cuh"
 
 namespace spti {

@@ -24,9 +24,9 @@ typedef struct {
   spti_syncfree sync;
 } spti_tile_levelset_args;
 
-/* Before a solve: nothing is there yet. */
+/* Before a solve: all values of x become sentinels, control words zero. */
 int spti_tile_levelset_reset_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
-/* Items, a warp each: for one right-hand side, lanes over entries; or for several, lanes over right-hand sides. */
+/* Items: for one right-hand side, a warp each, lanes over entries; for several, a thread block each, lanes over right-hand sides. */
 int spti_tile_levelset_items_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
 int spti_tile_levelset_block_launch(const spti_tile_levelset_args *, sptrsm_dtype, void *stream);
 /* Diagonal tiles of the items' tile rows after their sums, a thread each. */

@@ -1,8 +1,8 @@
-/* tile_syncfree_gpu -- substitution over tiles of 16 x 16 on a GPU, by columns, in one launch and without level sets of tile rows.
- * x(J) = T(J,J)^-1 (b(J) - sums(J)), sums(I) += T(I,J) x(J); formats and layout: trsv/tiles/tiles.h; protocol: kernels.cu.
- * Source: [lu2023tile], Algorithm 7. Differs: rows reordered by level too, unless the variant says order=natural.
- * Wins: an analysis without schedules. Loses: to tile-levelset for one right-hand side: atomic sums, an acquire and a release per
- * hop, and a tile row of many tiles by one warp alone. Deterministic: no. */
+/* gpu.c -- tile-syncfree on a GPU: substitution over tiles of 16 x 16 by columns, in one launch and without level sets of tile rows.
+ * x(J) = T(J,J)^-1 (b(J) - sums(J)), sums(I) += T(I,J) x(J); formats: trsv/tiles/tile.h; protocol: kernels.cu.
+ * Source: [lu2023tile], Algorithm 7. Differs: rows are reordered by level too, unless the variant says order=natural.
+ * Wins: an analysis without a schedule. Loses: to tile-levelset for one right-hand side, by atomic sums and an acquire and a release for
+ * each hop; by long tile columns, which one warp solves alone. Deterministic: no. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"

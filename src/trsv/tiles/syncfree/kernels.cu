@@ -1,10 +1,13 @@
-/* tile_syncfree_gpu_kernels -- substitution over tiles by columns, without levels: a warp to each tile row and right-hand side.
- * Tile row J: wait until no tile of tile row J is missing; x(J) = T(J,J)^-1 (b(J) - sums(J)); then for each tile: sums(I) +=
- * T(I,J) x(J), and one tile of tile row I less is missing. Tile rows are handed out by tickets, so one that waits only waits for
- * tile rows at work. Updates of a warp are gathered by a barrier, then each tile's tile row is released
- * (core/device/syncfree.cuh). COO tiles, 32 at once, add each entry's product by itself and release their tile rows together.
- * Source: [lu2023tile], Algorithm 7, whose graphInDegree counts the diagonal tile too. Differs: tickets; acquire and release in
- * place of fences; the diagonal tile by the warp. Not deterministic: sums are taken in the order of arrival. */
+/* kernels.cu -- tile-syncfree on a GPU: substitution over tiles by columns, without levels; a warp for each tile column and right-hand
+ * side. The warp of tile column J:
+ *     waits until no tile of tile row J is missing
+ *     x(J) = T(J,J)^-1 (b(J) - sums(J))
+ *     for each tile below:  sums(I) += T(I,J) x(J) by atomics; then one tile fewer of tile row I is missing
+ * Tickets hand out tile columns in order, so a warp waits only for tile columns that are running or done. A barrier gathers the warp's
+ * updates before it releases the tile's tile row (core/device/syncfree.cuh). COO tiles are taken 32 at once: each entry's product is
+ * added by itself, then all their tile rows are released.
+ * Source: [lu2023tile], Algorithm 7, whose graphInDegree counts the diagonal tile too. Differs: tickets; acquire and release in place of
+ * fences; the diagonal tile by the warp. Not deterministic: sums are added in the order of arrival. */
 #include "core/device/syncfree.cuh"
 #include "trsv/tiles/products.cuh"
 #include "core/device/transfer.cuh"

@@ -12,11 +12,11 @@ extern "C" {
 enum { SPTI_TILE_SYNCFREE_WARPS = 4 /* of a thread block */ };
 
 typedef struct {
-  spti_tile_arrays tiles;   /* by columns: item i is tile row i */
+  spti_tile_arrays tiles;   /* by columns: item i is tile column i */
   const int32_t *in_degree; /* [tile_rows]: tiles of each tile row, without the diagonal one */
   spti_transfer transfer;
-  void *sums;       /* [width][16 tile_rows]: of each row what the columns before have given */
-  int32_t *missing; /* [width][tile_rows]: tiles of each tile row that have not */
+  void *sums;       /* [width][16 tile_rows]: the sum of each row over the tile columns solved so far */
+  int32_t *missing; /* [width][tile_rows]: tiles of each tile row whose products are still missing */
   spti_syncfree sync;
 } spti_tile_syncfree_args;
 
