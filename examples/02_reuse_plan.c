@@ -24,7 +24,7 @@ static int32_t idx[3 * N];
 static double val[3 * N];
 static job jobs[2];
 
-/* Row i couples to the grid points to the west and south; step changes the numbers only. */
+/* Row i has entries for the grid points to the west and south; step changes the values only. */
 static void fill_matrix(int step) {
   int64_t p = 0;
   for (int32_t i = 0; i < N; i++) {

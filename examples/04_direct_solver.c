@@ -15,7 +15,7 @@ static const int32_t L_idx[] = {1, 2, 3}, U_idx[] = {0, 0, 1, 2, 0, 1, 2, 3};
 static const double L_val[] = {0.5, 0.25, 0.5}, U_val[] = {4, 1, 8, 2, 2, 4, 1, 5};
 static const int32_t p[] = {2, 0, 3, 1}, q[] = {1, 3, 0, 2};
 
-static const double A[N][N] = {{0, 2, 5, 8.5}, {0, 0, 7, 4}, {0, 4, 2, 1}, {2, 0, 2, 2}}; /* what they are the factors of */
+static const double A[N][N] = {{0, 2, 5, 8.5}, {0, 0, 7, 4}, {0, 4, 2, 1}, {2, 0, 2, 2}}; /* the matrix that L and U are factors of */
 
 static double largest_residual(const double *x, const double *b, int transposed) {
   double worst = 0;

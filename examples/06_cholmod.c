@@ -1,7 +1,7 @@
 /* 06_cholmod.c -- factorise with CHOLMOD, then solve for 1,000 right-hand sides with sptrsm: on a GPU if there is one, else on the host.
  *
- * CHOLMOD gives L L' = P A P'. Its supernodal factor becomes plain columns by cholmod_change_factor; those, and Perm, are what a factor
- * set needs. A is the five-point Laplacian of a square grid.
+ * CHOLMOD gives L L' = P A P'. Its supernodal factor becomes plain columns by cholmod_change_factor; a factor set needs these columns
+ * and Perm. A is the five-point Laplacian of a square grid.
  *
  *   cc 06_cholmod.c $(pkg-config --cflags --libs sptrsm) -I/usr/include/suitesparse -lcholmod -lm
  */

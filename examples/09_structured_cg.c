@@ -1,7 +1,8 @@
 /* 09_structured_cg.c -- conjugate gradients on the 7-point Laplacian of a grid, preconditioned by its incomplete factors ILU(0).
  *
- * Each step of the method solves with L and with U once: two triangles that are stencils on the grid. On a GPU `structgrid`, told stencil
- * and grid, solves with them after no more than a look at the pattern. Factors, product and dot products are plain loops here.
+ * Each step of the method solves with L and with U once: two triangles that are stencils on the grid. On a GPU `structgrid`, which is
+ * told the stencil and the grid, solves with them after a check of the pattern, without any other analysis. Factors, product and dot
+ * products are plain loops here.
  */
 #include <sptrsm.h>
 
@@ -51,7 +52,7 @@ static void assemble(void) {
   }
 }
 
-/* The entry (i,j) of M, or NULL. */
+/* Address of entry (i,j) of M; NULL if it is not stored. */
 static double *entry(matrix *M, int32_t i, int32_t j) {
   for (int64_t e = M->ptr[i]; e < M->ptr[i + 1]; e++)
     if (M->idx[e] == j) return &M->val[e];
@@ -121,7 +122,7 @@ static void multiply(double *to, const double *v) {
   }
 }
 
-/* Until the residual is small; returns the number of steps. L and U NULL: without a preconditioner. */
+/* Iterates until the residual is small; returns the number of steps. lower and upper NULL: without a preconditioner. */
 static int conjugate_gradients(const sptrsm_plan *lower, const sptrsm_plan *upper) {
   double rz = 0, size = sqrt(dot(b, b));
   int step = 0;

@@ -1,8 +1,10 @@
 /* 10_selected_inverse.c FACTORS -- a small block of the inverse of A: rows and columns FIRST to FIRST+WANTED-1.
  *
- * Its columns are solutions for columns of the identity, of which all but WANTED rows are zero, and only WANTED rows of them are asked
- * for. So only a part of the factors is worked on. The same rows of whole solutions are compared. */
+ * Columns of the inverse are the solutions for columns of the identity. These right-hand sides are zero in all but WANTED rows, and only
+ * WANTED rows of the solutions are asked for, so only a part of the factors takes part in the solve. The result is compared with the same
+ * rows of a solve with the whole factors. */
 #include <sptrsm_io.h>
+#include <sptrsm_reach.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +38,7 @@ static double largest_difference(const double *x, const sptrsm_reach_part *part,
     int32_t i = part->x_rows[r];
     for (int k = 0; k < WANTED && i >= FIRST && i < FIRST + WANTED; k++) {
       double difference = fabs(x[r * WANTED + k] - whole[i * WANTED + k]);
-      if (!(difference <= worst)) worst = difference; /* a NaN stays */
+      if (!(difference <= worst)) worst = difference; /* so written, a NaN counts as an error */
     }
   }
   return worst;

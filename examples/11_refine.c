@@ -1,8 +1,9 @@
 /* 11_refine.c -- factors kept in single precision, solutions in double, with their errors.
  *
- * A = L L' is a chain of springs of very different stiffness. sptrsm_direct keeps L in single precision, half the memory; refinement with A
- * brings the solutions to the accuracy of double precision, and says what can be said of their errors. */
+ * A = L L' is a chain of springs of very different stiffness. sptrsm_direct keeps L in single precision, which halves its memory;
+ * refinement with A brings the solutions to the accuracy of double precision, and returns bounds of their errors. */
 #include <sptrsm.h>
+#include <sptrsm_refine.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,15 +1,20 @@
 /* sptrsm.h -- sparse triangular systems with many right-hand sides: op(T) X = alpha B.
  *
- * Life cycle: context (where) -> matrix (what, validated once) -> plan (analysed once) -> solve (many times).
- * sptrsm_direct puts whole factor sets of a direct solver on top: x = Q U^-1 D^-1 L^-1 P R b.
+ * Create a context (where to work), a matrix (validated once) and a plan (analysed once), then solve as often as you like.
+ * sptrsm_direct does the same for a whole factor set of a direct solver: x = Q U^-1 D^-1 L^-1 P R b.
+ * Other headers: sptrsm_refine.h (iterative refinement), sptrsm_reach.h (sparse right-hand sides, few rows of X), sptrsm_inspect.h (level
+ * sets, stencils, tiles), sptrsm_auto.h (how a method is chosen), sptrsm_io.h (files, in a library of its own).
  *
- * Conventions. Every function that can fail returns a sptrsm_status; sptrsm_last_error() then holds one line that says
- * what was wrong, where and what to do. Out-parameters come first and are written only on success. Objects returned
- * through a pointer-to-pointer belong to the caller, who ends them with the matching _destroy; destroys accept NULL.
- * Objects keep what they were made from alive (reference counts), so the order of destroying does not matter.
- * Sizes are counts unless "bytes" is said; indices are 0-based; offsets and products n * nrhs are 64-bit.
- * A context and its objects may be used by one thread at a time; different contexts are independent. Several threads
- * may solve with one plan at the same time if each brings its own workspace.
+ * Errors: a function that can fail returns a sptrsm_status, and sptrsm_last_error() then holds one line that says what was wrong, where
+ *   and what to do. Out-parameters come first and are written only on success.
+ * Ownership: an object returned through a pointer-to-pointer belongs to the caller, who ends it with the matching _destroy function, which
+ *   accepts NULL. Objects keep those they were made from alive, so they may be destroyed in any order.
+ * Sizes: counts are numbers of elements unless the name says bytes. Indices are 0-based. Offsets and products n * nrhs have 64 bits.
+ * Threads: a context and its objects may be used by one thread at a time; different contexts are independent. Several threads may solve
+ *   with one plan at the same time if each has its own workspace.
+ * Structs that begin with `size` may grow in later versions. An _init function, or the caller where a comment says so, sets it to the size
+ *   that the caller's program was compiled with, and the library reads and writes no more than that. The _init functions are inline; each
+ *   passes sizeof to a function whose name ends in _init_sized, which bindings for other languages call.
  */
 #ifndef SPTRSM_H
 #define SPTRSM_H
@@ -45,11 +50,11 @@ typedef enum {
   SPTRSM_ERR_INTERNAL = -8     /* a bug in this library */
 } sptrsm_status;
 
-SPTRSM_API const char *sptrsm_version(void);                  /* "0.1.0"; static storage */
-SPTRSM_API const char *sptrsm_status_name(sptrsm_status);     /* "SINGULAR"; static storage */
+SPTRSM_API const char *sptrsm_version(void);              /* "MAJOR.MINOR.PATCH" of the library in use; static storage */
+SPTRSM_API const char *sptrsm_status_name(sptrsm_status); /* "SINGULAR"; static storage */
 /* This thread's latest message, "" if none; valid until its next failing call. */
 SPTRSM_API const char *sptrsm_last_error(void);
-/* For companion libraries: sets that message, returns the status. */
+/* For libraries built on this one: sets this thread's message and returns the status. */
 SPTRSM_API sptrsm_status sptrsm_error_set(sptrsm_status, const char *format, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 2, 3)))
@@ -62,13 +67,13 @@ typedef enum { SPTRSM_F32, SPTRSM_F64, SPTRSM_C64, SPTRSM_C128 } sptrsm_dtype; /
 typedef enum { SPTRSM_HOST, SPTRSM_CUDA } sptrsm_place;                        /* of memory, and of work */
 typedef enum { SPTRSM_CSR, SPTRSM_CSC } sptrsm_format;
 typedef enum { SPTRSM_LOWER, SPTRSM_UPPER } sptrsm_uplo;
-typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag;            /* UNIT: the diagonal is one; stored entries of it are never read */
-typedef enum { SPTRSM_N, SPTRSM_T, SPTRSM_C } sptrsm_op;             /* as it is, transposed, conjugate transposed */
+typedef enum { SPTRSM_NONUNIT, SPTRSM_UNIT } sptrsm_diag; /* UNIT: the diagonal is one; stored entries of it are never read */
+typedef enum { SPTRSM_N, SPTRSM_T, SPTRSM_C } sptrsm_op;  /* T itself, its transpose, its conjugate transpose */
 typedef enum { SPTRSM_ROW_MAJOR, SPTRSM_COL_MAJOR } sptrsm_layout;
-typedef enum { SPTRSM_COPY, SPTRSM_BORROW } sptrsm_copy_mode;        /* BORROW: the caller keeps the arrays alive and unchanged */
-/* All but GENERAL: one triangle is stored and stands for both. */
+typedef enum { SPTRSM_COPY, SPTRSM_BORROW } sptrsm_copy_mode; /* BORROW: the caller keeps the arrays alive and unchanged */
+/* For all but GENERAL, the entries of one triangle are stored and stand for both. */
 typedef enum { SPTRSM_GENERAL, SPTRSM_SYMMETRIC, SPTRSM_HERMITIAN, SPTRSM_SKEW } sptrsm_symmetry;
-typedef enum { SPTRSM_WORKING, SPTRSM_MIXED } sptrsm_precision;      /* see sptrsm_options.precision */
+typedef enum { SPTRSM_WORKING, SPTRSM_MIXED } sptrsm_precision;                                 /* see sptrsm_options.precision */
 typedef enum { SPTRSM_SELECT_ADAPTIVE, SPTRSM_SELECT_RHS, SPTRSM_SELECT_COLUMN } sptrsm_select; /* see sptrsm_options.select */
 
 SPTRSM_API size_t sptrsm_dtype_bytes(sptrsm_dtype); /* 4, 8, 8, 16; 0 for an unknown type */
@@ -103,16 +108,16 @@ typedef struct sptrsm_context sptrsm_context;
 
 /* Number of usable CUDA devices: 0 without a driver, without a device, or in a build without CUDA. */
 SPTRSM_API int sptrsm_device_count(void);
-/* place HOST: device and cuda_stream are ignored. place CUDA: device index and a cudaStream_t as void * (NULL: a stream
- * of the context's own, which does not wait for the default stream: synchronise what you queued there before its arrays
- * are used here); the caller's stream must outlive the context. Calls on a CUDA context make its device the calling
- * thread's current one. Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
+/* place HOST: device and cuda_stream are ignored. place CUDA: device is the index of the device, cuda_stream a cudaStream_t that outlives
+ * the context, or NULL. With NULL the context makes a stream of its own, which does not wait for the default stream: synchronise work that
+ * you queued there before its arrays are used here. Calls on a CUDA context make its device the current one of the calling thread.
+ * Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
-SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns the first deferred error and clears it */
-/* Host memory that is fast to copy from and to the context's device: page-locked on a CUDA context, else plain. To be freed
- * before the context. */
+SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
+/* Host memory that is fast to copy to and from the context's device: page-locked on a CUDA context, ordinary memory on the host. Free it
+ * before the context is destroyed. */
 SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);
 SPTRSM_API void sptrsm_host_free(sptrsm_context *, void *);
 /* "NVIDIA H200" or "host, 2 threads"; valid while the context lives. */
@@ -122,114 +127,82 @@ SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *);
 
 typedef struct sptrsm_matrix sptrsm_matrix;
 
-/* Takes T (copied, or borrowed where T's place is the context's; else copied). Everything a solve relies on is checked
- * here: STRUCTURE names the first entry that is unsorted, duplicate, out of range or outside the triangle; SINGULAR the
- * first missing, zero or non-finite diagonal entry. n = 0 is allowed. A method may narrow offsets to 32 bits inside. */
+/* Copies T, or borrows its arrays if the caller asks for that and they lie in the context's place. Everything that a solve relies on is
+ * checked here: STRUCTURE names the first entry that is unsorted, duplicate, out of range or outside the triangle, SINGULAR the first
+ * diagonal entry that is missing, zero or not finite. n = 0 is allowed. Other errors: ARGUMENT, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *, const sptrsm_sparse *T, sptrsm_copy_mode);
 SPTRSM_API void sptrsm_matrix_destroy(sptrsm_matrix *);
-/* Same pattern, new numbers: val as in the description the matrix was made from, same place and length. All plans of the
- * matrix follow without a new analysis. Not while a solve with one of them is under way. A bad diagonal is refused
- * (SINGULAR) and the old values stay. A BORROWed matrix borrows val from now on. After MEMORY or DEVICE on a CUDA context
- * some copies may hold old numbers and some new: call it again before solving. */
+/* New values for the same pattern. val has the place and length it had when the matrix was created. All plans of the matrix use the new
+ * values without a new analysis; none of them may be solving meanwhile. A bad diagonal is refused (SINGULAR) and the old values stay. A
+ * matrix created with BORROW borrows val from now on. After MEMORY or DEVICE on a CUDA context some copies may hold old values and some
+ * new ones: call it again before solving. */
 SPTRSM_API sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *, const void *val);
-
-typedef struct {
-  size_t size;                  /* set to sizeof(sptrsm_level_stats) by the caller */
-  int32_t n;
-  int64_t nnz;                  /* stored entries, diagonal included where stored */
-  int32_t levels;               /* level sets: length of the longest dependency chain */
-  int32_t min_rows, max_rows;   /* rows in the smallest and in the largest level */
-  double average_rows;          /* n / levels */
-  int32_t min_length, max_length; /* entries of a row of op(T), diagonal included where stored */
-  double average_length;
-} sptrsm_level_stats;
-/* Level sets of op(T) X = B as Table III of liu2017syncfree prints them. O(nnz) on the host. */
-SPTRSM_API sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *, sptrsm_op);
-
-/* Is it a structured problem? Fills stencil and grid as sptrsm_options takes them; stencil "" if the pattern is no stencil's. All rows are
- * looked at, O(nnz) on the host; where entries of the last row are missing, or the grid is thinner than the stencil, it is not found. */
-SPTRSM_API sptrsm_status sptrsm_matrix_stencil(char stencil[16], int64_t grid[3], const sptrsm_matrix *);
-
-/* A part of a tiled triangle: tiles of one format, or one array. */
-typedef struct {
-  const char *name;       /* static storage */
-  int64_t tiles, entries; /* formats only */
-  int64_t bytes;
-} sptrsm_tile_part;
-typedef struct {
-  size_t size;            /* set to sizeof(sptrsm_tile_stats) by the caller */
-  int32_t n, lines;       /* lines of tiles: 16 rows each, fewer where a wide level begins */
-  int32_t levels;         /* level sets of lines */
-  double parallelism;     /* lines / levels: the tile-level parallelism of lu2023tile */
-  int64_t tiles;          /* off the diagonal */
-  sptrsm_tile_part formats[9]; /* COO CSR ELL HYB DNS DNSROW DNSCOL; diagonal tiles: DIA, CSR */
-  sptrsm_tile_part arrays[12];
-  int64_t bytes;            /* of all arrays */
-  int64_t compressed_bytes; /* of CSR or CSC: values, 4-byte indices, 4-byte offsets where they suffice */
-} sptrsm_tile_stats;
-/* op(T) as the tiles of lu2023tile, which the methods tile-levelset and tile-syncfree store. On the host. */
-SPTRSM_API sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *, sptrsm_op);
 
 /* ---- plan: analysed once, for any number of right-hand sides in any layout ---- */
 
 typedef struct {
-  size_t size;          /* sizeof(sptrsm_options), set by sptrsm_options_init */
-  const char *method;   /* NULL or "auto", or a name that sptrsm_method_at lists; may carry ":variant" */
+  size_t size;        /* sizeof(sptrsm_options), set by sptrsm_options_init */
+  const char *method; /* NULL or "auto", or a name that sptrsm_method_at lists, with parameters if you like: "name:key=value,key=value" */
   sptrsm_op op;
-  int64_t nrhs_hint;    /* right-hand sides per solve, 0: unknown; steers choices, never correctness */
-  sptrsm_select select; /* syncfree-csc: adaptive by p and q, or always lanes over right-hand sides, or always over column entries */
-  int32_t p, q;         /* thresholds of the adaptive rule, 0: the method's default (by device, 8 and 8192 where it is not tuned) */
-  int32_t panel;        /* right-hand sides worked on at once, 0: chosen from n, type and place */
-  int32_t deterministic;/* nonzero: refuse methods whose bits may change between runs, panels or threads */
-  size_t memory_limit;  /* bytes of workspace, 0: no limit; a smaller panel is chosen to fit (host: one panel a thread) */
-  char stencil[16];     /* structured problems: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": not said. Row x + y X + z X Y is point */
-  int64_t grid[3];      /* (x, y, z) of a grid of X, Y, Z points. For structgrid, which checks them against the pattern */
-  sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are kept and used in single, for sptrsm_direct_refine */
+  int64_t nrhs_hint; /* right-hand sides that a solve will have, 0: unknown. Guides choices; any other number is solved as well */
+  sptrsm_select
+      select;    /* short form of syncfree-csc:select=: a warp's lanes take right-hand sides, entries of a column, or adapt by p, q */
+  int32_t p, q;  /* short form of syncfree-csc:p=,q=: thresholds of the adaptive rule; 0: those tuned for the device, else 8, 8192 */
+  int32_t panel; /* right-hand sides worked on at once, 0: chosen from n, type and place */
+  int32_t deterministic;      /* nonzero: refuse methods whose bits may change between runs, panel widths or numbers of threads */
+  size_t memory_limit;        /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit; on the host each thread has one */
+  char stencil[16];           /* structured grids: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": unknown. Checked against the pattern */
+  int64_t grid[3];            /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
+  sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are stored and used in single, for sptrsm_direct_refine */
 } sptrsm_options;
-SPTRSM_API void sptrsm_options_init(sptrsm_options *); /* defaults: auto, op N, adaptive, everything else chosen */
+/* Defaults: method auto, op N, everything else chosen by the library. */
+SPTRSM_API void sptrsm_options_init_sized(sptrsm_options *, size_t size);
+static inline void sptrsm_options_init(sptrsm_options *out) { sptrsm_options_init_sized(out, sizeof *out); }
 
 typedef struct sptrsm_plan sptrsm_plan;
-/* options NULL: defaults. Errors: ARGUMENT (unknown method), UNSUPPORTED (method can't do this type, size or place), MEMORY, DEVICE. */
+/* options NULL: defaults. Errors: ARGUMENT (unknown method or parameter), UNSUPPORTED (the method can't take this type, size or place),
+ * MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *, const sptrsm_options *);
 SPTRSM_API void sptrsm_plan_destroy(sptrsm_plan *);
 
 typedef struct {
-  size_t size;            /* set to sizeof(sptrsm_info) by the caller */
-  const char *method;     /* static storage */
-  char reason[160];       /* why auto chose it, or "asked for" */
-  char parameters[160];   /* what the method decided: "select=adaptive p=8 q=8192 tile=32" */
+  size_t size;          /* set to sizeof(sptrsm_info) by the caller */
+  const char *method;   /* static storage */
+  char reason[160];     /* why auto chose this method, or "asked for" */
+  char parameters[160]; /* those in use, given or decided by the method: "select=adaptive p=8 q=8192 tile=32" */
   sptrsm_place place;
   sptrsm_op op;
-  int32_t levels;         /* -1 where the analysis does not compute them */
-  int32_t panel;          /* right-hand sides worked on at once */
+  int32_t levels; /* -1 where the analysis does not compute them */
+  int32_t panel;  /* right-hand sides worked on at once */
   int32_t deterministic;
-  int32_t inverts;        /* multiplies by inverses of diagonal blocks: the componentwise residual may be 10 times that of substitution */
+  int32_t inverts; /* multiplies by inverses of diagonal blocks: the componentwise residual may be 10 times that of substitution */
   int64_t nnz;
-  double analysis_seconds;/* of plan_create, without the view below */
-  double view_seconds;    /* turning the stored format into the one the method reads; 0 if it is the stored one */
-  size_t plan_bytes;      /* persistent, beyond the matrix */
-  double flops_per_rhs;   /* multiply-adds count two; complex counts its real operations */
+  double analysis_seconds; /* time of sptrsm_plan_create without view_seconds */
+  double view_seconds;     /* time to convert the stored format to the one the method reads; 0 if they are the same */
+  size_t plan_bytes;       /* memory of the plan beyond the matrix */
+  double flops_per_rhs;    /* floating-point operations of one right-hand side; a multiply-add is two, complex ones count as real */
 } sptrsm_info;
 SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *);
 
-/* What a solve changes. One workspace serves one solve at a time. panel 0: the plan's choice. */
+/* The memory that a solve changes. One workspace serves one solve at a time. panel: right-hand sides worked on at once, 0: as planned. */
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
-/* What a workspace takes, asked before paying: a panel for each host thread; on a GPU two panels, the second of which is
- * allocated at the first use of a block in host memory, and the method's own state. */
+/* The bytes that such a workspace would take: on the host a panel for each thread; on a GPU the method's own state and two panels, of which
+ * the second is allocated when a block in host memory is first used. */
 SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
-/* op(T) X = alpha B. alpha: one value of the plan's dtype in host memory, NULL: 1. B and X: same n, nrhs and dtype; any
- * layout, ld and place each; X may be B (same data, ld and layout) but must not overlap it otherwise. Elements of X
- * outside the block (ld padding) are not touched. On a CUDA context the work is queued on the stream and, once the
- * workspace exists, nothing is allocated and nothing waits, except that blocks in host memory are copied and complete on
- * return, that cusparse, whose analysis depends on the number of right-hand sides, makes it at the first panel of each
- * width, and that recblock, given the same blocks a second time, may record its launches as a graph. workspace NULL: the
- * plan's own, made at its first use; then one solve at a time. NaN and Inf in a column of B stay in that column. A solve
- * captured in a CUDA graph (methods that say so; blocks in device memory) uses plan, workspace, B and X each time it is
- * replayed: they must outlive the graph, and new values of a matrix that was not BORROWed count from the next replay.
- * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; those of queued work come from sptrsm_context_sync. */
+/* Solves op(T) X = alpha B.
+ * alpha: one value of the plan's dtype in host memory; NULL: 1.
+ * B, X: the same n, nrhs and dtype; each in any layout, with any ld, in host or device memory. X may be B (same data, ld and layout) but
+ *   must not overlap it otherwise. Elements of X between nrhs (or n) and ld are not touched. NaN and Inf in a column of B stay there.
+ * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
+ * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
+ *   with three exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each
+ *   width; recblock may record its launches as a graph when it meets the same blocks again.
+ * CUDA graphs: a solve may be captured if the method's info says so and the blocks are in device memory. Plan, workspace, B and X must then
+ *   outlive the graph. New values of a matrix that was copied are used from the next replay on.
+ * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by sptrsm_context_sync. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 
 /* ---- methods ---- */
@@ -241,7 +214,7 @@ typedef struct {
   const char *cite;    /* key in docs/references.bib */
   sptrsm_place place;
   int32_t deterministic, capturable; /* same bits on every run; may be captured in a CUDA graph */
-  int32_t reference;   /* nonzero: kept to compare with (a published algorithm, a vendor's library, plain loops); auto never takes it */
+  int32_t reference; /* nonzero: kept to compare with (a published algorithm, a vendor's library, plain loops); auto never takes it */
 } sptrsm_method_info;
 SPTRSM_API int sptrsm_method_count(void);
 SPTRSM_API sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index); /* 0 <= index < count */
@@ -258,140 +231,67 @@ typedef enum { SPTRSM_U_GIVEN, SPTRSM_U_IS_LT, SPTRSM_U_IS_LH } sptrsm_u_kind; /
  * So x = C Q U^-1 D^-1 L^-1 P R b. Convention of common producers: SciPy splu: perm_r SCATTER, perm_c GATHER; MATLAB,
  * Julia, UMFPACK, CHOLMOD: p GATHER, q SCATTER. All arrays but those of L and U are in host memory, copied at creation. */
 typedef struct {
-  size_t size;                     /* sizeof(sptrsm_factors) */
-  const sptrsm_sparse *L;          /* required */
-  const sptrsm_sparse *U;          /* with U_GIVEN; else NULL */
+  size_t size;            /* sizeof(sptrsm_factors) */
+  const sptrsm_sparse *L; /* required */
+  const sptrsm_sparse *U; /* with U_GIVEN; else NULL */
   sptrsm_u_kind u_kind;
-  const void *D;                   /* [n] of L's dtype, or NULL: no D */
-  const void *D_sub;               /* [n] of L's dtype or NULL: entry i != 0 couples i and i+1 (2x2 blocks of LDL'); last entry 0 */
-  int32_t D_hermitian;             /* nonzero: the 2x2 blocks are Hermitian, else symmetric */
-  const int32_t *perm_row, *perm_col;        /* [n] or NULL: identity */
+  const void *D;                      /* [n] of L's dtype, or NULL: no D */
+  const void *D_sub;                  /* [n] of L's dtype or NULL: entry i != 0 couples i and i+1 (2x2 blocks of LDL'); last entry 0 */
+  int32_t D_hermitian;                /* nonzero: the 2x2 blocks are Hermitian, else symmetric */
+  const int32_t *perm_row, *perm_col; /* [n] or NULL: identity */
   sptrsm_convention row_convention, col_convention;
-  const double *scale_row, *scale_col;       /* [n] or NULL: ones; scale_row indexed by row of A, scale_col by column of A */
+  const double *scale_row, *scale_col; /* [n] or NULL: ones; scale_row indexed by row of A, scale_col by column of A */
   sptrsm_scale_op row_op, col_op;
 } sptrsm_factors;
-SPTRSM_API void sptrsm_factors_init(sptrsm_factors *); /* sets size, everything else absent */
+/* Sets size, and everything else as absent. */
+SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size);
+static inline void sptrsm_factors_init(sptrsm_factors *out) { sptrsm_factors_init_sized(out, sizeof *out); }
 
-/* The systems S x = b that CHOLMOD and UMFPACK name; t: conjugate transpose, at: transpose without conjugation. P, Q and
- * the partial systems know no scaling, as in UMFPACK. */
+/* Systems S x = b, with the names of CHOLMOD and UMFPACK. t: conjugate transpose, at: transpose without conjugation. As in UMFPACK, only
+ * A, At and Aat use the scalings. */
 typedef enum {
-  SPTRSM_SYS_A, SPTRSM_SYS_At, SPTRSM_SYS_Aat,
-  SPTRSM_SYS_L, SPTRSM_SYS_Lt, SPTRSM_SYS_Lat, SPTRSM_SYS_U, SPTRSM_SYS_Ut, SPTRSM_SYS_Uat, SPTRSM_SYS_D,
-  SPTRSM_SYS_LDLt, SPTRSM_SYS_LD, SPTRSM_SYS_DLt,     /* L D U x = b, L D x = b, D U x = b (U = L' in CHOLMOD) */
-  SPTRSM_SYS_P, SPTRSM_SYS_Pt,                        /* CHOLMOD: x = P b, x = P' b */
-  SPTRSM_SYS_Pt_L, SPTRSM_SYS_Lt_P, SPTRSM_SYS_Lat_P, /* P' L x = b, L' P x = b, L.' P x = b */
-  SPTRSM_SYS_U_Qt, SPTRSM_SYS_Q_Ut, SPTRSM_SYS_Q_Uat, /* U Q' x = b, Q U' x = b, Q U.' x = b */
+  SPTRSM_SYS_A,
+  SPTRSM_SYS_At,
+  SPTRSM_SYS_Aat,
+  SPTRSM_SYS_L,
+  SPTRSM_SYS_Lt,
+  SPTRSM_SYS_Lat,
+  SPTRSM_SYS_U,
+  SPTRSM_SYS_Ut,
+  SPTRSM_SYS_Uat,
+  SPTRSM_SYS_D,
+  SPTRSM_SYS_LDLt,
+  SPTRSM_SYS_LD,
+  SPTRSM_SYS_DLt, /* L D U x = b, L D x = b, D U x = b (U = L' in CHOLMOD) */
+  SPTRSM_SYS_P,
+  SPTRSM_SYS_Pt, /* CHOLMOD: x = P b, x = P' b */
+  SPTRSM_SYS_Pt_L,
+  SPTRSM_SYS_Lt_P,
+  SPTRSM_SYS_Lat_P, /* P' L x = b, L' P x = b, L.' P x = b */
+  SPTRSM_SYS_U_Qt,
+  SPTRSM_SYS_Q_Ut,
+  SPTRSM_SYS_Q_Uat, /* U Q' x = b, Q U' x = b, Q U.' x = b */
   SPTRSM_SYS_COUNT
 } sptrsm_system;
-SPTRSM_API const char *sptrsm_system_name(sptrsm_system);                              /* "Pt_L"; NULL if out of range */
+SPTRSM_API const char *sptrsm_system_name(sptrsm_system);                               /* "Pt_L"; NULL if out of range */
 SPTRSM_API sptrsm_status sptrsm_system_from_name(sptrsm_system *out, const char *name); /* also "CHOLMOD_Lt", "UMFPACK_Pt_L" */
 
 typedef struct sptrsm_direct sptrsm_direct;
-/* Validates and analyses both factors. options->op is ignored; method, panel and the rest hold for both triangles. */
+/* Validates and analyses both factors. options->op is ignored, the other options hold for both triangles; options NULL: defaults. */
 SPTRSM_API sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *, const sptrsm_factors *, const sptrsm_options *);
 SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
-/* New numbers of the same factorisation pattern; any of them NULL: unchanged. Places and lengths as at creation. */
+/* New values for the same pattern, in the places and of the lengths that they had at creation. NULL leaves that part unchanged. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
-/* op(S) X = alpha B. Permutation, scaling and layout change happen in the first and last pass over a panel; memory beyond
- * factors, B and X is a panel a thread on the host, two panels on a GPU (the second for blocks in host memory) and there
- * the methods' per-solve state, for most one or two panels more (sptrsm_workspace_bytes); whatever nrhs is. The plans of
- * transposed systems are made at their first use. Not thread-safe. alpha, B, X, errors as in sptrsm_solve; ARGUMENT too
- * for a system the factors lack (D without D: identity). */
+/* Solves op(S) X = alpha B for one of the systems S above. alpha, B, X and errors are as in sptrsm_solve; ARGUMENT also if the factor set
+ * lacks a factor that the system needs (without D, D is the identity). Permutations, scalings and changes of layout are part of the first
+ * and the last pass over a panel. Memory beyond the factors, B and X does not depend on nrhs: a panel for each thread on the host, two
+ * panels and the methods' state on a GPU (sptrsm_direct_workspace_bytes). The plans of a transposed system are made when it is first
+ * solved. Not thread-safe. */
 SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                              sptrsm_block *X);
-SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* either may be NULL */
-/* The panels and per-solve state of the plans made so far, and those of refinement where the original matrix was given. */
+SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* L or U may be NULL */
+/* Bytes of panels and state of the plans made so far, including those of refinement if the original matrix was given. */
 SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *);
-
-/* ---- reach: sparse right-hand sides, and few rows of X ---- */
-
-/* Where most rows of B are zero, or few rows of X are wanted, most of the factors need not be touched: a solve fills the rows that
- * the nonzero rows of B reach in the graphs of the factors [gilbert1988], and the wanted rows need only the rows that reach them.
- * What is left is a factor set of order m again, with the triangles of the whole between these rows. It is exact, and solved as any
- * other, on any device:
- *   sptrsm_reach_create(&reach, &factors, &request);
- *   sptrsm_reach_part_of(&part, reach);
- *   sptrsm_direct_create(&direct, context, part.factors, options);
- *   row r of B (m rows) is row part.b_rows[r] of the whole one;
- *   sptrsm_direct_solve(direct, request.system, request.op, alpha, &B, &X);
- *   row r of X is row part.x_rows[r] of the whole one, if that is wanted; wanted rows that are not among x_rows are zero.
- * Other rows of X mean nothing. Bits are those of the whole solve where a method adds up a row in an order of its entries alone. */
-typedef struct sptrsm_reach sptrsm_reach;
-
-#define SPTRSM_ALL_ROWS (-1) /* as a count of rows */
-
-typedef struct {
-  size_t size;                         /* sizeof(sptrsm_reach_request), set by sptrsm_reach_request_init */
-  sptrsm_system system;
-  sptrsm_op op;
-  const int32_t *nonzero, *wanted;     /* rows of B that may be nonzero, rows of X; ascending, no duplicates */
-  int64_t nonzero_count, wanted_count; /* may be SPTRSM_ALL_ROWS */
-} sptrsm_reach_request;
-SPTRSM_API void sptrsm_reach_request_init(sptrsm_reach_request *); /* A, op N, all rows of both */
-
-typedef struct {
-  size_t size;                    /* set to sizeof(sptrsm_reach_part) by the caller */
-  int32_t n, m;                   /* order of the whole and of the part */
-  const sptrsm_factors *factors;  /* of the part; this and the lists belong to the reach */
-  const int32_t *b_rows, *x_rows; /* [m] ascending */
-  int64_t entries, all_entries;   /* of the triangles that take part: those of the part, and the whole */
-} sptrsm_reach_part;
-
-/* The factors must be in host memory and are not needed afterwards. They are validated; O(n + entries) on the host. */
-SPTRSM_API sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *, const sptrsm_reach_request *);
-SPTRSM_API void sptrsm_reach_destroy(sptrsm_reach *); /* not before sptrsm_direct_create, which copies */
-SPTRSM_API sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *);
-
-/* ---- refine: iterative refinement and error bounds of the solutions of A x = b ---- */
-
-/* A square sparse matrix in the caller's arrays: 0-based; lines need not be sorted, duplicates add up. */
-typedef struct {
-  sptrsm_format format;
-  sptrsm_dtype dtype;
-  sptrsm_symmetry symmetry; /* not GENERAL: entries of one triangle, which stand for those of the other too */
-  sptrsm_place place;       /* of ptr, idx and val */
-  int32_t n;
-  const int64_t *ptr; const int32_t *idx; const void *val; /* [n+1], [ptr[n]], [ptr[n]] */
-} sptrsm_square;
-/* Gives a direct solver the matrix that its factors are of, copied; in the dtype that the factors were given in. Call it again for
- * new numbers; A NULL: forgets it. Errors: ARGUMENT, STRUCTURE (the first index out of range), MEMORY, DEVICE. */
-SPTRSM_API sptrsm_status sptrsm_direct_set_original(sptrsm_direct *, const sptrsm_square *A);
-
-typedef struct {
-  size_t size;       /* sizeof(sptrsm_refine_options), set by sptrsm_refine_options_init */
-  int32_t max_steps; /* corrections of a column at most; 0: none, only errors. Default -1: 5 as dgerfs has it, with MIXED 30 as dsgesv */
-  int32_t solve;     /* nonzero: X need not hold anything, it is solved for first. Default 0: X holds solutions to be refined */
-  double tolerance;  /* a column with a berr above it counts as unconverged; default 0: 10 u, u the unit roundoff of B's type */
-} sptrsm_refine_options;
-SPTRSM_API void sptrsm_refine_options_init(sptrsm_refine_options *);
-
-typedef struct {
-  size_t size;         /* set to sizeof(sptrsm_refine_result) by the caller, like the next three */
-  double *berr;        /* host, [nrhs], or NULL: componentwise backward error of each column */
-  double *ferr;        /* host, [nrhs], or NULL (then the work is saved): bound of the forward error, max |x - true x| / max |x| */
-  int32_t *steps;      /* host, [nrhs], or NULL: corrections made */
-  double max_berr;     /* NaN if a column has NaN */
-  int64_t worst;       /* the column that has it; -1: no columns */
-  int64_t unconverged; /* columns whose berr is not <= tolerance */
-} sptrsm_refine_result;
-
-/* Iterative refinement of op(S) X = alpha B, x := x + op(S)^-1 (alpha b - op(S) x), for S = SYS_A, SYS_At or SYS_Aat, where A was given
- * (sptrsm_direct_set_original). Follows LAPACK's dgerfs [arioli1989, lapack1999], column by column:
- *   berr = max_i |alpha b - op(S) x|_i / (|op(S)| |x| + |alpha b|)_i, the residual in B's precision, |z| = |re z| + |im z|. Tiny
- *   denominators are lifted as there; rows of zeros count as 0, where dgerfs says 1. A column is done when berr <= u, when the last
- *   correction did not halve it, or after max_steps. NaN and Inf stay in their columns, which are not refined further.
- *   ferr = ||  |op(S)^-1| (|r| + (nz + 1) u (|op(S)| |x| + |alpha b|))  || / ||x||, maximum norms, nz entries in the longest row; the norm
- *   is estimated by about five solves [higham1988] with op(S) and its adjoint; rarely too small by more than a factor of 3.
- * With factors in single precision (MIXED) corrections are solved wholly in it, each residual scaled by a power of two, while B, X and
- * residuals stay in double. A column then goes on as long as berr or its greatest residual is halved now and then, and is done at 6 u; rows
- * that have come so far are left out of corrections, so that small entries converge as large ones do. So berr becomes that of double
- * precision where cond(A) is well below 10^7 [higham2002]; `unconverged` counts columns where not.
- * Where |op(S)| |x| + |alpha b| overflows, berr is NaN.
- * B and X as in sptrsm_direct_solve, but X is not B, and of the dtype the factors were given in. Memory: two panels more, two for blocks
- * in host memory where a GPU works; with ferr two in double precision on the host and for a while one of real numbers on the GPU, which
- * memory_limit does not know of. Returns when all is done. out may be NULL. Errors as there. */
-SPTRSM_API sptrsm_status sptrsm_direct_refine(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
-                                              sptrsm_block *X, const sptrsm_refine_options * /* or NULL */, sptrsm_refine_result *out);
 
 #ifdef __cplusplus
 }

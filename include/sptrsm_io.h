@@ -17,22 +17,22 @@ extern "C" {
 #define SPTRSM_AS_STORED (-1) /* for the enum-valued fields below that are int */
 
 typedef struct {
-  size_t size;           /* sizeof(sptrsm_io_options), set by sptrsm_io_options_init */
-  size_t memory_limit;   /* bytes one object may take in memory; 0: three quarters of physical memory */
-  int allow_external;    /* follow external links, external raw storage and virtual datasets */
-  int tidy;              /* sort unsorted rows and sum duplicates instead of refusing them */
-  int take_triangle;     /* drop entries outside the triangle instead of refusing them */
-  int uplo;              /* sptrsm_uplo, or AS_STORED: as the file says, else as the pattern shows; sets ignore it */
-  int unit;              /* take the diagonal as one; of a factor set: that of L */
-  int dtype;             /* sptrsm_dtype to convert to, or AS_STORED (integers become F64) */
-  int order;             /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
+  size_t size;                /* sizeof(sptrsm_io_options), set by sptrsm_io_options_init */
+  size_t memory_limit;        /* bytes one object may take in memory; 0: three quarters of physical memory */
+  int allow_external;         /* follow external links, external raw storage and virtual datasets */
+  int tidy;                   /* sort unsorted rows and sum duplicates instead of refusing them */
+  int take_triangle;          /* drop entries outside the triangle instead of refusing them */
+  int uplo;                   /* sptrsm_uplo, or AS_STORED: as the file says, else as the pattern shows; sets ignore it */
+  int unit;                   /* take the diagonal as one; of a factor set: that of L */
+  int dtype;                  /* sptrsm_dtype to convert to, or AS_STORED (integers become F64) */
+  int order;                  /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
   int64_t col_begin, col_end; /* columns [begin, end) of a dense block; end < 0: to the last */
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init(sptrsm_io_options *);
 
 /* ---- sparse matrices ---- */
 
-typedef struct {      /* any sparse matrix; sorted, no duplicates; arrays owned by this object */
+typedef struct { /* any sparse matrix; sorted, no duplicates; arrays owned by this object */
   sptrsm_format format;
   sptrsm_dtype dtype;
   int64_t rows, cols; /* both <= INT32_MAX */
@@ -65,10 +65,10 @@ SPTRSM_API sptrsm_status sptrsm_file_matrix_mirror(sptrsm_file_matrix *M);
 typedef struct {
   sptrsm_file_matrix *L, *U, *A; /* U and A may be NULL; A has L's dtype, and may be symmetric (see sptrsm_file_matrix_mirror) */
   sptrsm_sparse L_tri, U_tri;    /* what factors.L and factors.U point to */
-  sptrsm_factors factors;        /* ready for sptrsm_direct_create; points into this object */
   int single;                    /* nonzero: the file holds one triangle only (in L, whatever its uplo); solve it as it is */
   char *source;                  /* root attribute `source`, or NULL */
   char *rule;                    /* how perms and scales were read: "perm_r scatter (SciPy)", ... */
+  sptrsm_factors factors;        /* ready for sptrsm_direct_create; points into this object */
 } sptrsm_file_factors;
 SPTRSM_API sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_factors_free(sptrsm_file_factors *);
@@ -87,7 +87,7 @@ typedef struct {
   int layout;          /* solutions: sptrsm_layout to write, or AS_STORED: that of the block */
   const int64_t *grid; /* factor sets: [3], attributes of L; NULL: none */
   const char *stencil;
-  int keep_partial;    /* writers: a failure or an interrupt leaves PATH.part, to be resumed */
+  int keep_partial; /* writers: a failure or an interrupt leaves PATH.part, to be resumed */
 } sptrsm_save_options;
 SPTRSM_API void sptrsm_save_options_init(sptrsm_save_options *);
 
@@ -103,11 +103,11 @@ SPTRSM_API void sptrsm_file_abandon(void);
 /* ---- dense blocks ---- */
 
 typedef struct {
-  sptrsm_block block;  /* data owned by this object */
-  int64_t file_nrhs;   /* columns in the file, before a column range */
-  char *where;         /* "rhs.h5:/B" */
-  char *path;          /* "/B": where in the file */
-  const char *rule;    /* form and order as decided: "2-D dataset, C order (shape)", ...; static storage */
+  sptrsm_block block; /* data owned by this object */
+  int64_t file_nrhs;  /* columns in the file, before a column range */
+  char *where;        /* "rhs.h5:/B" */
+  char *path;         /* "/B": where in the file */
+  const char *rule;   /* form and order as decided: "2-D dataset, C order (shape)", ...; static storage */
 } sptrsm_file_block;
 /* n < 0: unknown, take what the file says. Where names no object: B, else the only block in the file. With integer or
  * other real types the values are converted to options->dtype (AS_STORED: F64 for integers). */
@@ -115,8 +115,8 @@ SPTRSM_API sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const c
 /* A sparse matrix as right-hand sides, row-major; col_begin, col_end and memory_limit of the options hold. rows NULL: all rows, zeros
  * filled in. Else only the rows with entries in these columns: row r of the block is row (*rows)[r] of M, ascending; *rows is ended
  * with free(). path: what `path` of the block shall be. ARGUMENT for a symmetric M that is not mirrored yet. */
-SPTRSM_API sptrsm_status sptrsm_file_block_of_matrix(sptrsm_file_block **out, int32_t **rows, const sptrsm_file_matrix *M,
-                                                     const char *path, const sptrsm_io_options *);
+SPTRSM_API sptrsm_status sptrsm_file_block_of_matrix(sptrsm_file_block **out, int32_t **rows, const sptrsm_file_matrix *M, const char *path,
+                                                     const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_block_free(sptrsm_file_block *);
 SPTRSM_API sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X, const sptrsm_save_options *);
 /* Several blocks in one file, e.g. B and X_true of a synthetic system: names[i] is the dataset of blocks[i]. */
@@ -133,7 +133,7 @@ SPTRSM_API sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const
 SPTRSM_API const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_reader *);
 /* Columns [first, first + to->nrhs), counted from options.col_begin, into a host block of the same type and layout with the smallest ld. */
 SPTRSM_API sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *, int64_t first, const sptrsm_block *to);
-SPTRSM_API int sptrsm_file_reader_direct(const sptrsm_file_reader *); /* nonzero: without HDF5 */
+SPTRSM_API int sptrsm_file_reader_direct(const sptrsm_file_reader *);   /* nonzero: without HDF5 */
 SPTRSM_API size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *); /* memory that HDF5's cache may take */
 /* Nonzero: the numbers lie in other files too, behind an external link, in external storage or of a virtual dataset. */
 SPTRSM_API int sptrsm_file_reader_external(const sptrsm_file_reader *);
@@ -167,13 +167,16 @@ SPTRSM_API void sptrsm_file_writer_close(sptrsm_file_writer *);
 /* ---- what is in a file ---- */
 
 typedef struct {
-  char *path;          /* "/L" */
-  const char *kind;    /* "matrix", "block", "vector" or "unknown"; static storage */
-  const char *rule;    /* which form matched; static storage */
+  char *path;              /* "/L" */
+  const char *kind;        /* "matrix", "block", "vector" or "unknown"; static storage */
+  const char *rule;        /* which form matched; static storage */
   int64_t rows, cols, nnz; /* -1 where unknown */
-  char type[16];       /* "f64", "c128", "int32", ... as stored */
+  char type[16];           /* "f64", "c128", "int32", ... as stored */
 } sptrsm_file_entry;
-typedef struct { sptrsm_file_entry *entries; int count; } sptrsm_file_listing;
+typedef struct {
+  sptrsm_file_entry *entries;
+  int count;
+} sptrsm_file_listing;
 SPTRSM_API sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_listing_free(sptrsm_file_listing *);
 

@@ -39,7 +39,8 @@ class Block(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("method", ctypes.c_char_p), ("op", ctypes.c_int), ("nrhs_hint", ctypes.c_int64),
                 ("select", ctypes.c_int), ("p", ctypes.c_int32), ("q", ctypes.c_int32), ("panel", ctypes.c_int32),
-                ("deterministic", ctypes.c_int32), ("memory_limit", ctypes.c_size_t)]
+                ("deterministic", ctypes.c_int32), ("memory_limit", ctypes.c_size_t),
+                ("stencil", ctypes.c_char * 16), ("grid", ctypes.c_int64 * 3), ("precision", ctypes.c_int)]
 
 
 class Factors(ctypes.Structure):
@@ -60,8 +61,8 @@ class Direct:
         lower, upper = self.triangle(lu.L, LOWER, UNIT), self.triangle(lu.U, UPPER, NONUNIT)
         self.perms = [np.ascontiguousarray(p, dtype=np.int32) for p in (lu.perm_r, lu.perm_c)]
         factors, options = Factors(), Options()
-        library.sptrsm_factors_init(ctypes.byref(factors))
-        library.sptrsm_options_init(ctypes.byref(options))
+        library.sptrsm_factors_init_sized(ctypes.byref(factors), ctypes.c_size_t(ctypes.sizeof(factors)))
+        library.sptrsm_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.panel = panel
         factors.L, factors.U = ctypes.addressof(lower), ctypes.addressof(upper)
         factors.perm_row, factors.perm_col = (p.ctypes.data for p in self.perms)

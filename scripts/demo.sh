@@ -52,7 +52,7 @@ awk -v n="$(number "$build/solve.json" n)" -v nrhs="$(number "$build/solve.json"
 cat <<TEXT
 
 X is in $ROOT/$solution (dataset /X; h5dump or h5py read it).
-Your own factors:   $ROOT/$build/apps/sptrsm-solve FACTORS.h5 RHS.h5   (README.md: from SciPy in five lines)
+Your own factors:   $ROOT/$build/apps/sptrsm-solve FACTORS.h5 RHS.h5   (README.md: From SciPy)
 All methods:        $ROOT/$build/apps/sptrsm-info --methods
 Build and test all: $ROOT/scripts/test.sh
 TEXT

@@ -4,14 +4,21 @@
     sptrsm-bench triangles/ --methods all --json out.json
     scripts/plots.py out.json [--out FOLDER] [--format png|pdf|svg] [--only speedup,nrhs,roofline,preprocess,memory]
 
-    speedup     time of the baseline over time of each method, a group of bars per triangle; one figure per type, operation, right-hand sides
+    speedup     time of the baseline over time of each method, a group of bars per triangle; one figure per type, operation and
+                number of right-hand sides
     nrhs        time of a solve over the number of right-hand sides, a panel per triangle
     roofline    GFLOP/s over flops per byte below the bandwidth measured in the same run, and the share of the model limit over levels
     preprocess  analysis with its view over one solve, per triangle and method
     memory      plan and workspace over the bytes of the matrix
 
-Results whose status is not "ok" are left out. Needs matplotlib. Exit code 2: wrong usage or no matplotlib, 3: nothing to draw in the file,
-5: the figures can't be written.
+Results whose status is not "ok" are left out.
+
+    scripts/plots.py docs/charts/*.json --out docs/charts --format svg
+
+draws the charts of the documentation. Such a file describes one chart ("chart": "bars" or "lines", its groups and series) and says where
+its figures come from ("source"); see docs/charts/README.md.
+
+Needs matplotlib. Exit code 2: wrong usage or no matplotlib, 3: nothing to draw in the file, 5: the figures can't be written.
 """
 import argparse
 import json
@@ -30,6 +37,8 @@ def need_matplotlib():
         print("plots.py: matplotlib is missing; install it with: python3 -m pip install matplotlib", file=sys.stderr)
         sys.exit(2)
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
+    matplotlib.rcParams["svg.hashsalt"] = "sptrsm"  # the same input gives the same file
     from matplotlib import pyplot
     return pyplot
 
@@ -42,10 +51,13 @@ def in_order(values):
     return list(dict.fromkeys(values))
 
 
-def read_results(path):
+def read_report(path):
+    """The report, and its results with status ok; for the description of a chart there are none."""
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
+        if "chart" in report:
+            return report, []
         results = [r for r in report["results"] if r["status"] == "ok" and r["solve_ms"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"plots.py: {path}: not a report of sptrsm-bench: {error}", file=sys.stderr)
@@ -174,9 +186,93 @@ class Plotter:
                       "bytes / bytes of the matrix", line=1)
 
 
+class Chart:
+    """One chart of the documentation, as docs/charts/README.md describes its JSON."""
+
+    def __init__(self, pyplot, chart, arguments):
+        self.pyplot, self.chart, self.arguments = pyplot, chart, arguments
+        self.colours = pyplot.get_cmap("tab10")
+
+    def bars(self, axes):
+        """A group of bars for each name, a bar for each series that has a value there; thin lines from the least to the most."""
+        groups, series = self.chart["groups"], self.chart["series"]
+        for group in range(len(groups)):
+            present = [s for s in range(len(series)) if series[s]["values"][group] is not None]
+            width = 0.8 / max(1, len(present))
+            for place, s in enumerate(present):
+                at, value = group + (place + 0.5) * width - 0.4, series[s]["values"][group]
+                bottom = self.chart.get("line", 0)  # of a ratio: 1, so that a loss points downwards
+                axes.bar(at, value - bottom, 0.9 * width, bottom, color=self.colours(s))
+                if "least" in series[s]:
+                    axes.vlines(at, series[s]["least"][group], series[s]["most"][group], color="black", linewidth=0.8)
+                    axes.text(at, series[s]["most"][group], f" {value:g}", fontsize=7, ha="center", va="bottom")
+        turned = sum(map(len, groups)) > 90
+        axes.set_xticks(range(len(groups)), groups, rotation=90 if turned else 0, fontsize=7 if turned else 8)
+        return [self.pyplot.Rectangle((0, 0), 1, 1, color=self.colours(s)) for s in range(len(series))]
+
+    def lines(self, axes):
+        groups, handles = self.chart["groups"], []
+        for s, one in enumerate(self.chart["series"]):
+            points = [(x, y) for x, y in zip(groups, one["values"]) if y is not None]
+            handles += axes.plot(*zip(*points), marker="o", markersize=3, linewidth=1.2, color=self.colours(s % 10))
+        axes.set_xscale("log")
+        axes.set_xticks(groups, [f"{x:g}" for x in groups], fontsize=8)
+        axes.xaxis.set_minor_locator(self.pyplot.NullLocator())
+        return handles
+
+    def draw(self, name):
+        """Writes NAME.FORMAT into the folder and prints its path."""
+        chart = self.chart
+        figure, axes = self.pyplot.subplots(figsize=(8, 3.8))
+        axes.set_yscale("log")
+        handles = {"bars": self.bars, "lines": self.lines}[chart["chart"]](axes)
+        axes.yaxis.set_major_formatter("{x:g}")
+        least, most = axes.get_ylim()
+        axes.yaxis.set_minor_locator(self.pyplot.LogLocator(subs=(2, 3, 5)))
+        axes.yaxis.set_minor_formatter("{x:g}" if most < 100 * least else self.pyplot.NullFormatter())
+        axes.tick_params(axis="y", which="both", labelsize=7)
+        axes.margins(y=0.12)
+        if "line" in chart:
+            axes.axhline(chart["line"], color="black", linewidth=0.8)
+        axes.set_xlabel(chart.get("x_label", ""), fontsize=8)
+        axes.set_ylabel(chart["y_label"], fontsize=8)
+        figure.suptitle(chart["title"].replace("`", ""), fontsize=10)
+        if len(handles) > 1:
+            axes.legend(handles, [s["name"] for s in chart["series"]], fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0),
+                        ncols=min(len(handles), 5), frameon=False)
+        facts = [chart.get("note", "").replace("`", "")] + in_order(f"{s['machine']}, {s['date']}" for s in chart["source"])
+        figure.text(0.99, 0.01, "\n".join(fact for fact in facts if fact), ha="right", va="bottom", fontsize=5.5)
+        path = os.path.join(self.arguments.out, f"{name}.{self.arguments.format}")
+        figure.tight_layout(rect=(0, 0.01 + 0.025 * sum(map(bool, facts)), 1, 1))
+        figure.savefig(path, dpi=150, metadata={"Date": None} if self.arguments.format == "svg" else None)
+        self.pyplot.close(figure)
+        print(path)
+
+
+def draw(path, arguments, wanted):
+    """The figures of one file. Returns the exit code."""
+    report, results = read_report(path)
+    pyplot = need_matplotlib()
+    try:
+        os.makedirs(arguments.out, exist_ok=True)
+        if "chart" in report:
+            Chart(pyplot, report, arguments).draw(os.path.splitext(os.path.basename(path))[0])
+            return 0
+        plotter = Plotter(pyplot, report, results, arguments)
+        for name in wanted:
+            getattr(plotter, name)()
+    except KeyError as error:
+        print(f"plots.py: {path}: not a report of sptrsm-bench: no {error}", file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"plots.py: can't write: {error}", file=sys.stderr)
+        return 5
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", metavar="REPORT.json")
+    parser.add_argument("reports", metavar="REPORT.json", nargs="+")
     parser.add_argument("--out", default=".", metavar="FOLDER")
     parser.add_argument("--format", default="png", choices=["png", "pdf", "svg"])
     parser.add_argument("--only", default=",".join(FIGURES), metavar="LIST", help="of " + ", ".join(FIGURES))
@@ -185,19 +281,10 @@ def main():
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown:
         parser.error(f"--only: {unknown[0]} is not one of {', '.join(FIGURES)}")
-    report, results = read_results(arguments.report)
-    pyplot = need_matplotlib()
-    try:
-        os.makedirs(arguments.out, exist_ok=True)
-        plotter = Plotter(pyplot, report, results, arguments)
-        for name in wanted:
-            getattr(plotter, name)()
-    except KeyError as error:
-        print(f"plots.py: {arguments.report}: not a report of sptrsm-bench: no {error}", file=sys.stderr)
-        return 3
-    except OSError as error:
-        print(f"plots.py: can't write: {error}", file=sys.stderr)
-        return 5
+    for path in arguments.reports:
+        code = draw(path, arguments, wanted)
+        if code != 0:
+            return code
     return 0
 
 

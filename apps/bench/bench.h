@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include <sptrsm_auto.h>
+#include <sptrsm_inspect.h>
 
 /* What the machine can do; NaN: not measured. */
 typedef struct {

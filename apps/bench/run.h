@@ -3,6 +3,7 @@
 #define APPS_BENCH_RUN_H
 
 #include <stdio.h>
+#include <sptrsm_inspect.h>
 
 #include "bench/worker.h"
 

@@ -1,7 +1,7 @@
 /* gen_pattern.c -- patterns of synthetic triangles: stencils on grids, random, banded, chain, arrow, powerlaw, dense.
  *
- * Stencils of structured grids [chen2023structured], row r = x + y X + z X Y. The names count the points of the whole
- * stencil; a triangle has those before the centre and the centre itself:
+ * Stencils of structured grids [chen2023structured]; point (x, y, z) is row x + y X + z X Y. A name counts the points of the whole
+ * stencil; the lower triangle has the points before the centre, and the centre as its diagonal:
  *   D2N5, D3N7    neighbours at distance 1 along the axes
  *   D2N9, D3N27   the full square, the full cube around the centre
  *   D3N13, D3N33  D3N7 and D3N27 with the 6 points at distance 2 along the axes (the article shows them only in a picture)
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- randomness: a hash of the position, so rows can be made in any order [steele2014splitmix] ---- */
+/* ---- random numbers: a hash of the position, so rows can be made in any order [steele2014splitmix] ---- */
 
 static uint64_t scramble(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
@@ -23,7 +23,7 @@ static uint64_t scramble(uint64_t x) {
 
 uint64_t mix(uint64_t seed, uint64_t a, uint64_t b) { return scramble(scramble(scramble(seed) ^ a) ^ b); }
 
-/* In [0, 1). */
+/* A random number in [0, 1). */
 static double uniform(const pattern *p, int32_t row, int32_t draw) {
   return (double)(mix(p->seed, (uint64_t)row, (uint64_t)draw) >> 11) * 0x1p-53;
 }
@@ -47,13 +47,16 @@ static bool in_stencil(const char *name, int x, int y, int z) {
   return far && distance == 2 && reach == 2;
 }
 
-/* z, y, x ascending: columns come out ascending where the offsets stay inside the grid. */
+static void add_plane(pattern *p, int z) {
+  for (int y = -2; y <= 2; y++)
+    for (int x = -2; x <= 2; x++)
+      if (in_stencil(p->kind->name, x, y, z)) add_offset(p, x, y, z);
+}
+
+/* Offsets in the order z, y, x: so the columns of a row are ascending. */
 static void make_stencil(pattern *p) {
   int depth = p->kind->dimensions == 3 ? 2 : 0;
-  for (int z = -depth; z <= 0; z++)
-    for (int y = -2; y <= 2; y++)
-      for (int x = -2; x <= 2; x++)
-        if (in_stencil(p->kind->name, x, y, z)) add_offset(p, x, y, z);
+  for (int z = -depth; z <= 0; z++) add_plane(p, z);
 }
 
 static int32_t stencil_row(const pattern *p, int32_t row, int32_t *columns) {
@@ -82,8 +85,8 @@ static int32_t sort_unique(int32_t *columns, int32_t count) {
   return kept;
 }
 
-/* Off-diagonal entries wanted in a row: a whole number that is right on average. */
-static int32_t wanted(const pattern *p, int32_t row, double mean) {
+/* Number of off-diagonal entries of a row: `mean` rounded up or down at random so that the average is right, but at most `row`. */
+static int32_t draw_count(const pattern *p, int32_t row, double mean) {
   double whole = floor(mean);
   if (uniform(p, row, -1) < mean - whole) whole += 1;
   return whole < row ? (int32_t)whole : row;
@@ -91,20 +94,20 @@ static int32_t wanted(const pattern *p, int32_t row, double mean) {
 
 static int32_t random_row(const pattern *p, int32_t row, int32_t *columns) {
   double mean = p->density > 0 ? p->density * row : (p->entries > 0 ? p->entries : 8) - 1;
-  int32_t count = wanted(p, row, mean), kept = 0;
+  int32_t count = draw_count(p, row, mean), kept = 0;
   if (count <= row / 4) {
     for (int32_t d = 0; d < count; d++) columns[d] = (int32_t)(uniform(p, row, d) * row);
     return sort_unique(columns, count);
   }
-  for (int32_t j = 0; j < row; j++) /* many of few: take each with the right probability */
+  for (int32_t j = 0; j < row; j++) /* most of the columns: take each with probability count / row */
     if (uniform(p, row, j) * row < count) columns[kept++] = j;
   return kept;
 }
 
-/* Row lengths follow a power law with exponent 2.5; columns prefer the front, so some of them grow long too. */
+/* Row lengths follow a power law with exponent 2.5. Columns are drawn with a preference for the front, so some columns are long too. */
 static int32_t powerlaw_row(const pattern *p, int32_t row, int32_t *columns) {
   double mean = (p->entries > 0 ? p->entries : 8) - 1, length = mean / 3 * pow(1 - uniform(p, row, -2), -1 / 1.5);
-  int32_t count = wanted(p, row, length < row ? length : row);
+  int32_t count = draw_count(p, row, length < row ? length : row);
   for (int32_t d = 0; d < count; d++) {
     double u = uniform(p, row, d);
     columns[d] = (int32_t)(u * u * u * row);

@@ -60,7 +60,7 @@ static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C
 /* One of -7, -5, ..., 7 from three bits. */
 static double eighths(uint64_t bits) { return (2.0 * (double)(bits & 7) - 7) / 8; }
 
-/* Row `lower` of the lower triangle, as such or turned by 180 degrees into row n-1-lower of an upper one. */
+/* Fills row `lower` of a lower triangle. An upper triangle is the lower one turned by 180 degrees: there it is row n-1-lower. */
 static void fill_row(triangle *t, const triangle_spec *s, int32_t lower, int32_t *columns) {
   int32_t n = s->pattern.n, count = pattern_row(&s->pattern, lower, columns), row = s->uplo == SPTRSM_LOWER ? lower : n - 1 - lower;
   int64_t p = t->ptr[row], diagonal = s->uplo == SPTRSM_LOWER ? p + count : p;

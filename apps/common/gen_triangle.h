@@ -27,16 +27,16 @@ typedef struct {
   sptrsm_sparse T; /* CSR over the arrays above */
 } triangle;
 
-/* Values of --row (is_row) and --density, and whether they suit the kind; exit with CLI_USAGE where not. */
+/* Takes the value of --row (is_row) or --density; checks that the options suit the kind. Both exit with CLI_USAGE where not. */
 void spec_parse_fill(triangle_spec *, bool is_row, const char *text);
 void spec_check(const triangle_spec *);
-/* Is there memory for the triangle and two blocks of nrhs? Asked before rows are counted: that alone takes minutes where the order is
- * in the billions. */
-int spec_check_memory(const triangle_spec *, int64_t nrhs); /* exit code */
-bool triangle_make(triangle *, const triangle_spec *);      /* false: no memory; end with triangle_free in both cases */
+/* Is there memory for the triangle and two blocks of nrhs columns? Estimated before any row is counted, because counting alone takes
+ * minutes for an order in the billions. Returns an exit code. */
+int spec_check_memory(const triangle_spec *, int64_t nrhs);
+bool triangle_make(triangle *, const triangle_spec *); /* false: no memory; triangle_free is needed in both cases */
 void triangle_free(triangle *);
 
-/* Entry `at` of an array of a dtype. */
+/* Writes or reads element `at` of an array of a dtype. */
 void put_value(void *to, sptrsm_dtype, int64_t at, double complex value);
 double complex get_value(const void *from, sptrsm_dtype, int64_t at);
 

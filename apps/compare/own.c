@@ -1,6 +1,7 @@
 /* own.c -- sptrsm_direct as a solver of compare_factors, with refinement where that is asked for. */
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_refine.h>
 
 #include "compare/compare.h"
 

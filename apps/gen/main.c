@@ -1,8 +1,8 @@
 /* main.c -- sptrsm-gen: synthetic triangular systems with known solutions.
  *
- * Numbers are chosen so that rounding does not blur the check: those of the triangle are dyadic fractions (gen_triangle.h), X_true
- * holds whole numbers from -9 to 9 without 0 (complex: both parts). So B = T X_true is exact unless rows have millions of entries,
- * and real systems are solved exactly.
+ * The numbers are chosen so that B = T X_true has no rounding errors: the entries of the triangle are dyadic fractions
+ * (gen_triangle.h), and X_true holds whole numbers from -9 to 9 except 0 (complex: both parts). So B is exact unless rows have
+ * millions of entries, and real systems are solved exactly.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ typedef struct {
   int64_t nrhs;
   int compress;
   const char *out;
-  char *rhs; /* name of the file of right-hand sides */
+  char *rhs; /* name of the file with the right-hand sides */
 } settings;
 
 /* ---- the command line ---- */
@@ -101,7 +101,7 @@ static int64_t position(const sptrsm_block *X, int64_t i, int64_t k) {
   return X->layout == SPTRSM_ROW_MAJOR ? i * X->ld + k : i + k * X->ld;
 }
 
-/* From -9 to 9 without 0. */
+/* A whole number from -9 to 9 except 0. */
 static double small_integer(uint64_t bits) {
   int64_t value = (int64_t)(bits % 18) - 9;
   return (double)(value < 0 ? value : value + 1);
@@ -116,7 +116,7 @@ static void fill_solution(sptrsm_block *X, const settings *s) {
     }
 }
 
-/* B = T X: a row at a time, sums in double. */
+/* Row i of B = T X, with sums in double. */
 static void multiply_row(sptrsm_block *B, const sptrsm_sparse *T, const sptrsm_block *X, int32_t i) {
   for (int64_t k = 0; k < X->nrhs; k++) {
     double complex sum = T->diag == SPTRSM_UNIT ? get_value(X->data, X->dtype, position(X, i, k)) : 0;

@@ -1,36 +1,46 @@
-/* info.h -- sptrsm-info: what is known of one file, shared by main.c and report.c. */
+/* info.h -- sptrsm-info: what is known about one file (facts.c), and how it is shown (report.c). */
 #ifndef APPS_INFO_INFO_H
 #define APPS_INFO_INFO_H
 
+#include <sptrsm_inspect.h>
+
 #include "common/cli.h"
 
-enum { PANEL_COLUMNS = 64 }; /* the panel whose memory is shown */
+enum { PANEL_COLUMNS = 64 }; /* right-hand sides of the panel whose memory is shown */
 
 typedef struct {
-  const char *name; /* "L", "U", or "/path" of a matrix on its own */
+  const char *name; /* "L" and "U" of a factor set; "T": a single triangle */
   const sptrsm_file_matrix *M;
   sptrsm_sparse T;
   sptrsm_level_stats levels;
-  char stencil[16]; /* that the pattern shows, or "" */
+  char stencil[16]; /* the stencil that the pattern shows, or "" */
   int64_t grid[3];
-  sptrsm_tile_stats tiles; /* size 0 unless asked for */
+  sptrsm_tile_stats tiles; /* size is 0 unless --tiles is given */
 } triangle_facts;
 
 typedef struct {
-  const char *where; /* as given */
+  const char *where; /* FILE or FILE:/path, as given */
   bool wants_tiles;
   sptrsm_file_listing listing;
   sptrsm_file_factors *factors; /* a factor set or a single triangle, or NULL */
-  sptrsm_file_matrix *general;  /* a matrix named by its path that is no triangle, or NULL */
-  sptrsm_file_reader *reader;   /* of a dense block alone or named by its path, or NULL */
+  sptrsm_file_matrix *general;  /* the only matrix of the file or path, if it is no triangle, or NULL */
+  sptrsm_file_reader *reader;   /* a dense block, alone in the file or named by its path, or NULL */
   triangle_facts triangles[2];
   int triangle_count;
   int code;         /* exit code of this file */
-  char error[1024]; /* why it is not 0, or why a matrix is no triangle; "" */
+  char error[1024]; /* why the code is not 0, or why a matrix is no triangle; else "" */
 } file_facts;
 
-double triangle_bytes(const sptrsm_sparse *);
-double panel_bytes(const sptrsm_sparse *);
+/* ---- facts.c ---- */
+
+/* Fills the facts of f->where. A file without matrices is no error: right-hand sides and solutions are files too. */
+void facts_load(file_facts *f, sptrsm_context *, const sptrsm_io_options *);
+void facts_free(file_facts *);
+double triangle_bytes(const sptrsm_sparse *); /* of the arrays ptr, idx and val */
+double panel_bytes(const sptrsm_sparse *);    /* of a block of PANEL_COLUMNS right-hand sides */
+
+/* ---- report.c: for people, and as JSON ---- */
+
 void facts_text(const file_facts *);
 json_t *facts_json(const file_facts *);
 void methods_text(void);

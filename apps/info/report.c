@@ -1,4 +1,4 @@
-/* report.c -- sptrsm-info's output, for people and as JSON (fields: sptrsm-info(1)). */
+/* report.c -- the output of sptrsm-info, for people and as JSON (fields: sptrsm-info(1)). */
 #include <string.h>
 
 #include "info/info.h"

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_refine.h>
 
 static const char *const precisions[] = {"working", "mixed"};
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sptrsm_reach.h>
 
 #include "solve/solve.h"
 

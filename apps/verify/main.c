@@ -1,4 +1,4 @@
-/* main.c -- sptrsm-verify: residuals of an existing solution, judged against what substitution promises. */
+/* main.c -- sptrsm-verify: computes the residuals of an existing solution and compares them with the error bounds of substitution. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const double g2_limit = 30, normwise_limit = 30, far_off = 1e-2;
 typedef struct {
   problem_request problem;
   const char *solution;
-  double max; /* negative: the default */
+  double max; /* negative: the default limit */
   bool json;
 } settings;
 
@@ -44,13 +44,13 @@ typedef struct {
   problem problem;
   sptrsm_file_block *X;
   residual residual;
-  double figure, limit; /* what is judged */
+  double figure, limit; /* the residual that decides, relative to its unit, and its limit */
   const char *figure_name;
   bool has_error; /* the file of B holds X_true */
   double error;   /* max |X - X_true| */
   double size;    /* max |X_true| */
   bool within;
-  bool far_off; /* X solves the system, but is not X_true */
+  bool far_off; /* X solves the system, but is far from X_true */
 } verdict;
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -89,7 +89,7 @@ static bool has_object(const char *file, const char *path, const sptrsm_io_optio
   return found;
 }
 
-/* FILE:PATH where FILE holds it, else NULL. The caller frees. */
+/* "FILE:/path" of an object `name` in the group that holds B; NULL: FILE has none. The caller frees. */
 static char *beside(const char *where, const problem *p, const char *name) {
   char *file = cli_file_of(where), *path = problem_beside_B(p, name), *out = NULL;
   if (file && path && has_object(file, path, &p->request->io) && asprintf(&out, "%s:%s", file, path) < 0) out = NULL;
@@ -110,7 +110,7 @@ static sptrsm_status load_columns(sptrsm_file_block **out, const char *where, co
   return status;
 }
 
-/* All columns of X belong to those of B, or X has the whole of what B's file has and the range is cut out of it. */
+/* Loads a block with as many columns as B. Where it has as many as the file of B, the columns of B (--cols) are cut out of it. */
 static int load_matching(sptrsm_file_block **out, const char *where, const problem *p) {
   const sptrsm_file_block *B = p->B;
   int64_t begin = p->request->io.col_begin;
@@ -128,7 +128,7 @@ static int load_matching(sptrsm_file_block **out, const char *where, const probl
   return cli_fail(load_columns(out, where, p, begin, begin + B->block.nrhs));
 }
 
-/* A plain file is looked through for X beside where B is. */
+/* Loads the solution. A file named without a path is searched for an X in the group that holds B in its file. */
 static int load_solution(verdict *v, const settings *s) {
   char *file = cli_file_of(s->solution), *where = NULL;
   if (file == NULL) return cli_no_memory("a file name");

@@ -1,4 +1,4 @@
-/* api.c -- the promises of sptrsm.h around the solve itself: wrong calls, blocks, options, ownership, threads. */
+/* api.c -- what sptrsm.h promises beside the solution itself: wrong calls, blocks, options, names, level sets. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sptrsm.h>
+#include <sptrsm_inspect.h>
 
 /* L = [2 . . . .; . 4 . . .; 1 . 8 . .; . 3 . 2 .; . . 5 -1 4]: levels {0,1}, {2,3}, {4} */
 enum { N = 5, NNZ = 9 };
@@ -131,7 +132,7 @@ Test(api, wrong_options) {
   for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) WRONG(sptrsm_plan_create(&p, matrix, &wrong[w].change), wrong[w].message);
 }
 
-/* A hint steers, however large it is. */
+/* Any hint is accepted, however large it is. */
 Test(api, any_hint_will_do) {
   static const int64_t hints[] = {1, INT32_MAX, INT64_MAX - 3, INT64_MAX};
   for (size_t h = 0; h < sizeof hints / sizeof *hints; h++) {
@@ -221,7 +222,7 @@ Test(api, devices) {
   }
 }
 
-/* Page-locked on a device's context, plain on the host's: to be read and written either way. */
+/* Page-locked for a context on a device, plain memory for one on the host: can be read and written in both cases. */
 static void use_host_memory(sptrsm_context *c) {
   double *memory = NULL;
   void *none = NULL;
@@ -292,7 +293,7 @@ Test(api, overlap) {
   x.data = data_B + 2 * N - 1; /* B's last element */
   WRONG(sptrsm_solve(plan, NULL, NULL, &B, &x), "X overlaps B");
   WRONG(sptrsm_solve(plan, NULL, NULL, &x, &B), "X overlaps B");
-  x.data = data_B + 2 * N; /* right behind it */
+  x.data = data_B + 2 * N; /* the first element behind B */
   cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B, &x), SPTRSM_OK, "%s", sptrsm_last_error());
   x = B;
   x.layout = SPTRSM_COL_MAJOR, x.ld = N;
@@ -329,7 +330,7 @@ Test(api, nothing_to_solve) {
   sptrsm_matrix_destroy(m);
 }
 
-/* One column of a block that would be terabytes if all of it were there. */
+/* One column of a block whose ld would make it terabytes. */
 Test(api, a_huge_leading_dimension_is_only_a_stride) {
   sptrsm_block b = block(data_B, 1), x = block(data_X, 1);
   b.layout = x.layout = SPTRSM_COL_MAJOR;

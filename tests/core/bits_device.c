@@ -1,5 +1,6 @@
-/* bits_device.c -- deterministic methods on a device: the same bits from a hundred solves, whatever the width of the workspace, the stream
- * and the solve under way beside it. Larger than conformance's systems, so that thousands of thread blocks take part. */
+/* bits_device.c -- deterministic methods on a device: a hundred solves give the same bits, whatever the width of the
+ * workspace, the stream and a second solve at the same time. The systems are larger than those of conformance.c, so
+ * that thousands of thread blocks take part. */
 #include <criterion/criterion.h>
 
 #include <cuda_runtime_api.h>
@@ -41,7 +42,7 @@ typedef struct {
   size_t bytes;
 } solver;
 
-/* False: the method does not take the system. */
+/* False: the method refuses the system. */
 static bool open_solver(solver *s, const test_system *system, const char *method) {
   sptrsm_options options;
   sptrsm_options_init(&options);
@@ -75,7 +76,8 @@ static void fetch(solver *s) {
   cuda_ok(cudaMemcpy(s->found, s->X.data, s->bytes, cudaMemcpyDeviceToHost));
 }
 
-/* Both streams' solves with all widths, each run another pair of them, against the first solve of the first stream. */
+/* Solves on both streams at a time, in each run with another pair of widths; all must have the bits of the first
+ * solve. */
 static void check_runs(solver *s, const sptrsm_block *B, const char *method) {
   void *expected = malloc(s[0].bytes);
   cr_assert(expected);
@@ -117,7 +119,8 @@ static void check_system(int number, const char *method) {
   test_system_free(&system);
 }
 
-/* Refined panels by tiles of any width, with columns of zeros and unit vectors: solutions that are 0 have a sign, too. */
+/* Refined panels by tiles of any width, with zeros and unit vectors as right-hand sides: solutions that are 0 have a
+ * sign, too. */
 static void check_tiles(int number) {
   static const char *const variants[] = {"block:bound=0,tile=8", "block:bound=0,tile=16", "block:bound=0,tile=32"};
   test_system system = test_system_make(systems[number].pattern, systems[number].n, SPTRSM_CSR, systems[number].dtype, systems[number].uplo,

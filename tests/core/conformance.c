@@ -1,8 +1,10 @@
-/* conformance.c -- every registered method of one place against what docs promise: G1, G5, G6, G7 and G13.
+/* conformance.c -- checks for every registered method of one place: small residuals; blocks of all layouts; the same
+ * bits on every run, for methods that promise it; new values; NaN and Inf that stay where they belong.
  *
- * Each system (pattern, order, type, operation, triangle, diagonal, format) has a number. What is left (blocks, right-hand
- * sides, alpha, threads, panel) is drawn by a generator seeded with that number, so SPTRSM_CONFORMANCE_SYSTEM=<number> replays
- * one system and says what it does. Built twice: CONFORMANCE_PLACE is SPTRSM_HOST or SPTRSM_CUDA. */
+ * Each system (pattern, order, type, operation, triangle, diagonal, format) has a number. Everything else (blocks,
+ * right-hand sides, alpha, threads, panel) is drawn by a generator that starts from that number, so
+ * SPTRSM_CONFORMANCE_SYSTEM=<number> repeats one system and says what it does. Built twice: CONFORMANCE_PLACE is
+ * SPTRSM_HOST or SPTRSM_CUDA. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
@@ -35,7 +37,7 @@ typedef struct {
 
 static int failures;
 
-/* One line per failure; the tests end with a check that there was none. */
+/* Prints one text line for each failure; the tests end with a check that there was none. */
 static void report(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -48,7 +50,7 @@ static void report(const char *format, ...) {
 
 /* ---- one method ---- */
 
-/* A context on a GPU takes milliseconds to make: one then serves all systems of a process. */
+/* A context on a GPU takes milliseconds to make, so all systems of a process share one. */
 static sptrsm_context *context_of(int threads) {
   static sptrsm_context *shared;
   sptrsm_context *context = shared;
@@ -58,7 +60,7 @@ static sptrsm_context *context_of(int threads) {
   return context;
 }
 
-/* False where the method cannot do this kind of system at all; every other failure is reported. */
+/* False where the method does not support this kind of system; every other failure is reported. */
 static bool solver_open(solver *s, const test_system *system, const char *method, sptrsm_op op, int threads, int panel) {
   sptrsm_options options;
   sptrsm_options_init(&options);
@@ -83,8 +85,9 @@ static sptrsm_status solve(const solver *s, const void *alpha, const test_block 
   return status == SPTRSM_OK ? sptrsm_context_sync(s->context) : status;
 }
 
-/* G1 of our own methods. cuSPARSE multiplies by the reciprocal of the diagonal: one rounding more a row. On a GPU block multiplies by
- * inverses of diagonal blocks, unless it may invert none. */
+/* The largest componentwise residual allowed (tests/support/oracle.h). cuSPARSE multiplies by the reciprocal of the
+ * diagonal: one more rounding for each row. `block` on a GPU multiplies by inverses of diagonal blocks, unless
+ * refine=0 forbids it. */
 static double tolerance(sptrsm_dtype dtype, const char *method) {
   double substitution = dtype == SPTRSM_C64 || dtype == SPTRSM_C128 ? 4 : 1;
   if (strcmp(method, "cusparse") == 0) return 1.5 * substitution;
@@ -106,7 +109,7 @@ static int digit(int *number, int base) {
   return d;
 }
 
-/* Systems that vary in everything but the order, of which there are `orders`. */
+/* How many systems there are for `orders` orders. */
 static int system_count(int orders) { return TEST_PATTERNS * orders * 4 * 3 * 2 * TEST_DIAGS * 2; }
 
 static system_kind system_at(int number) {
@@ -136,7 +139,7 @@ static const char *text(const system_kind *k) {
   return line;
 }
 
-/* ---- G1 and G7 ---- */
+/* ---- residuals, with blocks of all layouts ---- */
 
 typedef struct {
   int64_t nrhs;
@@ -147,7 +150,7 @@ typedef struct {
 
 static draw draw_next(test_random *r, int32_t n) {
   draw d = {.nrhs = counts[test_random_below(r, n > 100 ? LENGTH(counts) - 1 : LENGTH(counts))]};
-  if (d.nrhs == 1000 && test_random_below(r, 4) != 0) d.nrhs = 130; /* the widest cost most of the time */
+  if (d.nrhs == 1000 && test_random_below(r, 4) != 0) d.nrhs = 130; /* the widest blocks take most of the time */
   if (n > 100 && test_random_below(r, 40) == 0) d.nrhs = 1000;
   d.B_layout = (sptrsm_layout)test_random_below(r, 2);
   d.X_layout = (sptrsm_layout)test_random_below(r, 2);
@@ -158,7 +161,7 @@ static draw draw_next(test_random *r, int32_t n) {
   return d;
 }
 
-/* alpha as the library takes it and as the oracle does: none, a power of two, or anything. */
+/* alpha for the library and for the oracle: kind 0 none, 1 a power of two, 2 any number. */
 static const void *alpha_of(double out[2], int kind, sptrsm_dtype dtype) {
   static float single[2];
   static double full[2];
@@ -209,7 +212,7 @@ static void check_system(int number, const char *method) {
   snprintf(where, sizeof where, "system %d (threads=%d panel=%d)", number, threads, panel);
   solver s;
   if (solver_open(&s, &system, method, k.op, threads, panel))
-    for (int c = 0; c < DRAWS; c++) { /* one plan serves them all */
+    for (int c = 0; c < DRAWS; c++) { /* all with one plan */
       draw d = draw_next(&r, k.n);
       check_draw(&s, &system, &k, &d, method, where);
     }
@@ -224,9 +227,9 @@ ParameterizedTest(subject *method, conformance, residuals_of_all_systems) {
   const char *only = getenv("SPTRSM_CONFORMANCE_SYSTEM");
   test_random r = {2026};
   for (int number = 0; number < small + large && failures < FAILURES_MAX; number++) {
-    bool sampled = number < small || test_random_below(&r, 16) == 0; /* small orders fully */
+    bool sampled = number < small || test_random_below(&r, 16) == 0; /* all systems of small orders */
     if (only ? number != atoi(only) : !sampled || left_to_others(method, number)) continue;
-    if (system_at(number).pattern == TEST_FULL && number >= small) continue; /* a dense row is heavy enough there */
+    if (system_at(number).pattern == TEST_FULL && number >= small) continue; /* too many entries; a dense row is enough */
     if (only) fprintf(stderr, "system %d: %s\n", number, text(&(system_kind[]){system_at(number)}[0]));
     check_system(number, method->name);
     solved++;
@@ -235,9 +238,9 @@ ParameterizedTest(subject *method, conformance, residuals_of_all_systems) {
   cr_assert_gt(solved, 0, "SPTRSM_CONFORMANCE_SYSTEM is not in 0..%d", small + large - 1);
 }
 
-/* ---- G5: deterministic methods ---- */
+/* ---- deterministic methods ---- */
 
-#if defined(__SANITIZE_ADDRESS__) /* slow there: some widths with some threads */
+#if defined(__SANITIZE_ADDRESS__) /* which is slow: only some widths with some threads */
 enum { WAYS_STEP = 3, RUNS = 20 };
 #else
 enum { WAYS_STEP = 1, RUNS = 100 };
@@ -257,7 +260,7 @@ static const system_kind shared_kinds[] = {
     {TEST_CHAIN, 1000, SPTRSM_C64, SPTRSM_N, SPTRSM_UPPER, TEST_NONUNIT, SPTRSM_CSR},
 };
 
-/* Columns of `all` from `first` on must have the bits of X. */
+/* The columns of `all` from `first` on must have the bits of X. */
 static bool same_columns(const test_block *all, int64_t first, const test_block *X) {
   test_block part = *all;
   part.block.nrhs = X->block.nrhs;
@@ -291,7 +294,7 @@ static void check_deterministic(const system_kind *k, const char *method) {
   test_block B = test_block_make(k->n, 65, k->dtype, SPTRSM_COL_MAJOR, 1), X = test_block_make(k->n, 65, k->dtype, SPTRSM_COL_MAJOR, 0);
   test_block_fill(&B, 3);
   double factor[2];
-  const void *alpha = alpha_of(factor, 2, k->dtype); /* no power of two: it rounds, in whichever pass it is applied */
+  const void *alpha = alpha_of(factor, 2, k->dtype); /* no power of two, so the multiplication rounds, in whichever pass it takes place */
   solver s;
   if (solver_open(&s, &system, method, k->op, 1, 0)) {
     cr_assert_eq(solve(&s, alpha, &B, &X), SPTRSM_OK, "%s", sptrsm_last_error());
@@ -336,7 +339,7 @@ ParameterizedTest(subject *method, conformance, many_runs_give_the_same_bits) {
   cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }
 
-/* ---- G6: new values ---- */
+/* ---- new values ---- */
 
 static void check_new_values(int number, const subject *method) {
   system_kind k = system_at(number);
@@ -379,7 +382,7 @@ ParameterizedTest(subject *method, conformance, new_values_are_as_a_fresh_plan) 
   cr_assert_gt(checked, 0);
 }
 
-/* ---- G13: NaN and Inf ---- */
+/* ---- NaN and Inf ---- */
 
 static void check_poison(int number, const char *method, double poison) {
   system_kind k = system_at(number);
@@ -420,7 +423,8 @@ ParameterizedTest(subject *method, conformance, a_nan_stays_in_its_column) {
   cr_assert_gt(checked, 0);
 }
 
-/* Rows of op(T) that need an entry which is not finite, themselves or by way of others: of the lower triangle, or of its transpose. */
+/* The rows of the lower triangle, or of its transpose, that depend on an entry which is not finite, directly or
+ * through other rows. */
 static void find_touched(bool *touched, const test_system *system, int64_t poisoned, sptrsm_op op) {
   const sptrsm_sparse *T = &system->T;
   memset(touched, 0, (size_t)T->n * sizeof *touched);
@@ -433,7 +437,7 @@ static void find_touched(bool *touched, const test_system *system, int64_t poiso
   }
 }
 
-/* All of X is finite but the rows that need the entry. */
+/* X must be finite in all rows but those that depend on the entry. */
 static void check_poisoned_entry(const system_kind *k, const char *method, double poison) {
   const int64_t nrhs = 9;
   test_system system = make(k, 3);
@@ -470,7 +474,7 @@ ParameterizedTest(subject *method, conformance, a_nan_of_the_matrix_stays_in_row
                                       {.pattern = TEST_FULL, .n = 33, .dtype = SPTRSM_F64, .op = SPTRSM_T},
                                       {.pattern = TEST_RANDOM, .n = 33, .dtype = SPTRSM_F64, .op = SPTRSM_T},
                                       {.pattern = TEST_CHAIN, .n = 90, .dtype = SPTRSM_F64}};
-  if (strcmp(method->name, "cusparse") == 0) return; /* as NVIDIA has it */
+  if (strcmp(method->name, "cusparse") == 0) return; /* NVIDIA's code decides */
   for (int c = 0; c < LENGTH(kinds); c++) check_poisoned_entry(&kinds[c], method->name, c % 2 ? (double)NAN : (double)INFINITY);
   cr_assert_eq(failures, 0, "%s: %d failures, see above", method->name, failures);
 }

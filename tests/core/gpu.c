@@ -1,4 +1,5 @@
-/* core/context/gpu.c -- what only a device can show: device pointers, borrowed device arrays, graph capture, a lost dependency that ends. */
+/* gpu.c -- what only a real device shows: device pointers, borrowed device arrays, graph capture, and solves that end
+ * although a dependency never arrives. */
 #include <criterion/criterion.h>
 
 #include <cuda_runtime_api.h>
@@ -10,7 +11,7 @@
 
 #include <sptrsm_auto.h>
 
-#ifndef GPU_ORDER /* the sanitizers get a small system: they slow kernels down a hundredfold */
+#ifndef GPU_ORDER /* smaller for the sanitizers, which slow kernels down a hundredfold */
 #define GPU_ORDER 3000
 #define GPU_NRHS  70
 #endif
@@ -18,7 +19,8 @@
 enum { N = GPU_ORDER, NRHS = GPU_NRHS, LD_ROWS = NRHS + 3, LD_COLS = N + 5, REACH = 40 };
 static const double CANARY = -12345.678;
 
-/* A lower triangle by columns: column j updates j+1, j+7 and a few rows further on; values keep the solution of order 1. */
+/* A lower triangle by columns: column j updates j+1, j+7 and a few rows further on; values keep the solution of order
+ * 1. */
 typedef struct {
   int64_t ptr[N + 1];
   int32_t idx[4 * N];
@@ -49,13 +51,13 @@ static void *to_device(const void *host, size_t bytes) {
   void *device;
   cuda_ok(cudaMalloc(&device, bytes));
   cuda_ok(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-  cuda_ok(cudaDeviceSynchronize()); /* a small copy may return before it has arrived, and the library's stream does not wait for it */
+  cuda_ok(cudaDeviceSynchronize()); /* a small copy may return before it is done, and the library's stream does not wait for it */
   return device;
 }
 
 static double b_of(int64_t i, int64_t k) { return 1 + (double)((i * 31 + k * 7) % 101) / 16; }
 
-/* The host's answer, row-major. */
+/* The solution by the host, row-major. */
 static void reference(double *X, const sptrsm_sparse *T) {
   sptrsm_context *context;
   sptrsm_matrix *matrix;
@@ -210,7 +212,7 @@ Test(gpu, device_pointers_borrowed_arrays_and_new_values) {
   }
 }
 
-/* The kernels for one right-hand side, for one and for some, one by one. */
+/* The kernels for one right-hand side, with one and with a few, which are then solved one by one. */
 Test(gpu, one_right_hand_side) {
   static const char *const more[] = {"syncfree-csc:two=0,singly=3", "syncfree-csc:two=1",         "syncfree-csc:two=2,singly=3",
                                      "syncfree-csc:two=1,warps=1",  "syncfree-csc:two=1,warps=3", "syncfree-csc:two=1,warps=32",
@@ -261,7 +263,7 @@ static void check_capture(const char *method, int64_t nrhs) {
   cuda_ok(cudaStreamDestroy(stream));
 }
 
-/* structgrid, for one, takes stencils only. */
+/* Some methods refuse this system: structgrid, for example, solves stencils only. */
 static bool takes_the_system(const char *method) {
   sptrsm_context *context;
   sptrsm_matrix *matrix;
@@ -298,8 +300,8 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Borrowed arrays changed behind the library's back: row 50 misses an update. The solve must end, within a second, with an
- * error that says so; and after the array is mended the same plan must work again. */
+/* Borrowed arrays are changed without the library's knowledge, so that row 50 misses an update. The solve must end
+ * within a second, with an error that says so; once the array is repaired, the same plan must work again. */
 Test(gpu, a_lost_dependency_ends_in_an_error) {
   sptrsm_sparse T = on_device(&data);
   solver s = open_solver(&T, SPTRSM_BORROW, "syncfree-csc", NULL);
@@ -326,7 +328,7 @@ Test(gpu, a_lost_dependency_ends_in_an_error) {
   free_system(&T);
 }
 
-/* The transposed solve reads the borrowed columns as rows, where they lie: row 49 then needs itself. */
+/* The transposed solve reads the borrowed columns as rows: row 49 then depends on itself. */
 Test(gpu, a_lost_value_ends_in_an_error) {
   sptrsm_sparse T = on_device(&data);
   sptrsm_options options;
@@ -358,7 +360,7 @@ Test(gpu, a_lost_value_ends_in_an_error) {
   free_system(&T);
 }
 
-/* Analyses have waits of their own, and make no account of those of a solve before. */
+/* An analysis has waits of its own, and must not report a dependency that a solve before it has lost. */
 Test(gpu, a_lost_value_is_reported_after_an_analysis) {
   sptrsm_sparse T = on_device(&data);
   sptrsm_options options;
@@ -408,7 +410,8 @@ Test(gpu, malformed_device_arrays_are_refused_in_time) {
   sptrsm_context_destroy(context);
 }
 
-/* Two solves of one plan under way at once need a workspace each; here on one stream, then two contexts on two streams. */
+/* Two solves with one plan that run at a time need a workspace each; here on one stream, then with two contexts on
+ * two streams. */
 static void check_workspaces(const char *method) {
   solver one = open_solver(&data.T, SPTRSM_COPY, method, NULL), two = open_solver(&data.T, SPTRSM_COPY, method, NULL);
   sptrsm_workspace *workspaces[2];
@@ -429,7 +432,7 @@ Test(gpu, workspaces_and_streams) {
   for (size_t m = 0; m < METHODS; m++) check_workspaces(methods[m]);
 }
 
-/* The first row of the table that the features of the triangle keep to. */
+/* The first row of the table whose bounds hold for the features of the triangle. */
 static const char *row_method(const sptrsm_matrix *matrix, const sptrsm_options *options, const char *device) {
   double values[SPTRSM_AUTO_FEATURES];
   static sptrsm_auto_row row;
@@ -445,7 +448,7 @@ static const char *row_method(const sptrsm_matrix *matrix, const sptrsm_options 
   return "none";
 }
 
-/* What a plan by auto takes is what anyone would find by the table and the features that are shown. */
+/* A plan by `auto` takes the method that the public table and the public features lead to. */
 Test(gpu, auto_takes_the_row_that_its_features_keep_to) {
   static const int64_t counts[] = {0, 1, 4, 8, 32, 200};
   sptrsm_context *context;

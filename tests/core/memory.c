@@ -1,15 +1,19 @@
-/* memory.c -- every allocation made to fail once. A life of objects is told as a list of steps; on its k-th run the k-th allocation fails.
- * The step it hits must report MEMORY, must succeed when tried again, and the life must end with the right bits and nothing left over.
- * The linker sends the library's posix_memalign and free through the functions below (--wrap). */
+/* memory.c -- makes every allocation fail once. A scenario is a list of steps with some objects, run again and again;
+ * on its k-th run the k-th allocation fails. The step that allocates must report MEMORY and succeed when it is tried
+ * again, and the scenario must end with the right bits and no memory left over. The linker replaces the library's
+ * posix_memalign and free by the functions below (--wrap). */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_inspect.h>
+#include <sptrsm_reach.h>
+#include <sptrsm_refine.h>
 
 #include "support/factor_set.h"
 
-/* ---- an allocator that fails on demand and counts what is alive ---- */
+/* ---- an allocator that fails on demand and counts the allocations that have not been freed ---- */
 
 int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
@@ -19,7 +23,8 @@ void __wrap_free(void *memory);
 static atomic_long until_failure = -1; /* allocations that still succeed; negative: all of them */
 static atomic_long alive, failures;
 
-/* The blocks alive: a library that is linked in statically (the CUDA runtime) frees its own memory through __wrap_free too. */
+/* The allocations not freed yet. A library that is linked in statically (the CUDA runtime) calls __wrap_free for its
+ * own memory too. */
 enum { MOST_BLOCKS = 4096 };
 static _Atomic(void *) blocks[MOST_BLOCKS];
 
@@ -46,21 +51,21 @@ void __wrap_free(void *memory) {
   __real_free(memory);
 }
 
-/* ---- lives ---- */
+/* ---- scenarios ---- */
 
 typedef sptrsm_status step(void);
 
 typedef struct {
   const char *name;
   step *const *steps;
-  void (*end)(void);           /* destroys everything and forgets it */
+  void (*end)(void);           /* destroys all objects */
   const double *(*bits)(void); /* the results, BITS doubles */
-} life;
+} scenario;
 
 enum { ROWS = 600, NRHS = 3, BITS = ROWS * NRHS };
 
-/* True if an allocation failed on this run. */
-static bool live_once(const life *l, long k, double *results) {
+/* Lets allocation k fail, -1: none. True if there was one. */
+static bool run_once(const scenario *l, long k, double *results) {
   failures = 0;
   until_failure = k;
   for (int s = 0; l->steps[s]; s++) {
@@ -80,11 +85,11 @@ static bool live_once(const life *l, long k, double *results) {
   return failures > 0;
 }
 
-static void live(const life *l) {
+static void run_with_failures(const scenario *l) {
   static double expected[BITS], results[BITS];
-  cr_assert(!live_once(l, -1, expected));
+  cr_assert(!run_once(l, -1, expected));
   long k = 0;
-  while (live_once(l, k, results)) {
+  while (run_once(l, k, results)) {
     cr_assert(memcmp(expected, results, sizeof results) == 0, "%s: other bits after allocation %ld failed", l->name, k);
     k++;
   }
@@ -174,12 +179,13 @@ Test(memory, every_allocation_of_a_plan_fails_once) {
     for (int variant = 0; variant < 8; variant++) {
       make_T(variant & 1 ? SPTRSM_CSC : SPTRSM_CSR, variant & 2);
       options.op = variant & 4 ? SPTRSM_T : SPTRSM_N;
-      live(&(life){.name = info.name, .steps = plan_steps, .end = end_plan, .bits = plan_bits});
+      run_with_failures(&(scenario){.name = info.name, .steps = plan_steps, .end = end_plan, .bits = plan_bits});
     }
   }
 }
 
-/* auto, of whose methods one finds no memory for its analysis: the next one in its table solves, and the reason says so. */
+/* `auto` where a method finds no memory for its analysis: the next method of its table solves, and the reason says
+ * so. */
 Test(memory, auto_goes_on_to_the_next_method) {
   enum { DENSE = 24 };
   int went_on = 0, first_choice = 0;
@@ -232,7 +238,7 @@ static sptrsm_status solve_Aat(void) { return solve_system(SPTRSM_SYS_Aat, x, y)
 static sptrsm_status solve_At(void) { return solve_system(SPTRSM_SYS_At, y, x); }
 static sptrsm_status solve_A_again(void) { return solve_system(SPTRSM_SYS_A, x, y); }
 
-/* A failed change must leave the old values: the bits of A x = b show it. */
+/* A change of values that fails must leave the old ones: the bits of A x = b show it. */
 static sptrsm_status change_direct(void) {
   static double before[BITS], after[BITS];
   cr_assert_eq(solve_system(SPTRSM_SYS_A, right, before), SPTRSM_OK, "%s", sptrsm_last_error());
@@ -275,7 +281,7 @@ Test(memory, every_allocation_of_a_direct_solver_fails_once) {
       memset(x, 0, sizeof x);
       memset(y, 0, sizeof y);
       for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, CMPLX(1 + i % 5, is_complex(dtype) ? i % 3 : 0));
-      live(&(life){.name = recipes[r].name, .steps = direct_steps, .end = end_direct, .bits = plan_bits});
+      run_with_failures(&(scenario){.name = recipes[r].name, .steps = direct_steps, .end = end_direct, .bits = plan_bits});
     }
 }
 
@@ -285,7 +291,7 @@ static int64_t half_ptr[N + 1];
 static int32_t half_idx[2 * N];
 static double half_val[4 * N];
 
-/* The lower half of a matrix of no relation to the factors: what comes out is bad, but the same every time. */
+/* The lower half of a matrix that has nothing to do with the factors: the solution is bad, but the same every time. */
 static void make_half(void) {
   int64_t p = 0;
   for (int32_t j = 0; j < N; j++) {
@@ -328,11 +334,11 @@ Test(memory, every_allocation_of_refinement_fails_once) {
     make_half();
     memset(y, 0, sizeof y);
     for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, 1 + i % 5);
-    live(&(life){.name = recipes[r].name, .steps = refine_steps, .end = end_direct, .bits = plan_bits});
+    run_with_failures(&(scenario){.name = recipes[r].name, .steps = refine_steps, .end = end_direct, .bits = plan_bits});
   }
 }
 
-/* ---- the part of a factor set that few rows need ---- */
+/* ---- the part of a factor set that some rows of X need (sptrsm_reach) ---- */
 
 static sptrsm_reach *reach;
 
@@ -363,6 +369,6 @@ Test(memory, every_allocation_of_a_reach_fails_once) {
     dtype = SPTRSM_C128;
     build_factor_set(&factors, &recipes[r], dtype);
     memset(x, 0, sizeof x);
-    live(&(life){.name = recipes[r].name, .steps = reach_steps, .end = end_reach, .bits = reach_bits});
+    run_with_failures(&(scenario){.name = recipes[r].name, .steps = reach_steps, .end = end_reach, .bits = reach_bits});
   }
 }

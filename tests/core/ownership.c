@@ -1,4 +1,5 @@
-/* ownership.c -- who keeps what: copies and borrowed arrays, new values, workspaces and their memory, lifetimes. */
+/* ownership.c -- who owns what: copied and borrowed arrays, new values, workspaces and their memory, the order of
+ * destruction. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdbool.h>
@@ -91,7 +92,7 @@ static void copies_and_borrows(const char *method) {
   sptrsm_matrix *copied = make_matrix(SPTRSM_COPY), *borrowed = make_matrix(SPTRSM_BORROW);
   sptrsm_plan *p = make_plan(copied, method, SPTRSM_N, 0), *q = make_plan(borrowed, method, SPTRSM_N, 0);
   solve(p, NULL, x);
-  A.val[1] += 1; /* not allowed to a caller; shows who reads what */
+  A.val[1] += 1; /* a caller must not do this; it shows who reads the array */
   solve(p, NULL, y);
   cr_assert(memcmp(x, y, sizeof x) == 0, "COPY follows the caller's array");
   solve(q, NULL, z);
@@ -101,7 +102,7 @@ static void copies_and_borrows(const char *method) {
   other[2] += 1;
   cr_assert_eq(sptrsm_matrix_set_values(borrowed, other), SPTRSM_OK, "%s", sptrsm_last_error());
   solve(q, NULL, x);
-  A.val[4] += 1; /* no longer anybody's business */
+  A.val[4] += 1; /* the library must not read the old array any more */
   solve(q, NULL, y);
   cr_assert(memcmp(x, y, sizeof x) == 0, "the array that was borrowed first is still read");
   other[5] += 1;
@@ -118,10 +119,10 @@ Test(ownership, copy_copies_and_borrow_borrows) { for_each_method(copies_and_bor
 static void new_values(const char *method) {
   for (int op = SPTRSM_N; op <= SPTRSM_C; op++)
     for (int mode = SPTRSM_COPY; mode <= SPTRSM_BORROW; mode++) {
-      open_all(); /* the values of the start; the context is kept by the matrices */
+      open_all(); /* with the first values; the matrices retain the context */
       sptrsm_matrix *m = make_matrix((sptrsm_copy_mode)mode);
       sptrsm_plan *gone = make_plan(m, method, SPTRSM_T, 0), *p = make_plan(m, method, (sptrsm_op)op, 0);
-      sptrsm_plan_destroy(gone); /* the matrix must forget it */
+      sptrsm_plan_destroy(gone); /* the matrix must not call it again */
       static double other[N * WIDTH];
       for (int v = 0; v < N * WIDTH; v++) other[v] = A.val[v] * (1 + 0.25 * (v % 3));
       cr_assert_eq(sptrsm_matrix_set_values(m, other), SPTRSM_OK, "%s: %s", method, sptrsm_last_error());
@@ -149,7 +150,7 @@ Test(ownership, new_values_equal_a_fresh_matrix) {
   open_all();
 }
 
-/* Some lines store their unit diagonal: the matrix drops it, and new values still come in the caller's order. */
+/* Only some lines store their unit diagonal: the matrix drops it, but new values still have the caller's order. */
 Test(ownership, new_values_where_some_unit_diagonals_are_stored) {
   int64_t p = 0, q = 0;
   for (int32_t i = 0; i < N; i++) {
@@ -239,7 +240,8 @@ Test(ownership, a_workspace_serves_its_own_plan_only) {
   sptrsm_matrix_destroy(m);
 }
 
-/* More threads than the workspace was made for must not write beyond its slabs; fewer must do. */
+/* With more threads than the workspace was made for, a solve must not write beyond its slabs; with fewer it must work
+ * as well. */
 Test(ownership, the_number_of_threads_may_change) {
   sptrsm_matrix *m = make_matrix(SPTRSM_COPY);
   sptrsm_plan *p = make_plan(m, "serial", SPTRSM_N, 0);
@@ -257,7 +259,7 @@ Test(ownership, the_number_of_threads_may_change) {
   sptrsm_matrix_destroy(m);
 }
 
-/* ---- lifetimes ---- */
+/* ---- the order of destruction ---- */
 
 static sptrsm_context *own_context;
 static sptrsm_matrix *own_matrix;

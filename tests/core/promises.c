@@ -1,6 +1,6 @@
-/* promises.c -- the promised bounds of errors, as they read: norm1(r) / (norm1(T) norm1(x) u) < 30; with X known,
- * error * rcond / u < 30 [lapack1999]; omega1 + omega2 <= 10 u after two steps of refinement [arioli1989]. Systems: every pattern
- * of the oracle, data/, random factor sets. */
+/* promises.c -- the error bounds that the README promises: norm1(r) / (norm1(T) norm1(x) u) < 30; with X known, error
+ * * rcond / u < 30 [lapack1999]; omega1 + omega2 <= 10 u after two steps of refinement [arioli1989]. Systems: every
+ * pattern of the oracle, data/, random factor sets. */
 #include <complex.h>
 
 #include "support/conformance_subjects.h"
@@ -8,6 +8,7 @@
 #include "core/refine/refine_case.h"
 
 #include <sptrsm_io.h>
+#include <sptrsm_refine.h>
 
 TestSuite(promises, .init = open_context, .fini = close_context);
 
@@ -110,7 +111,7 @@ static double residual_ratio(const sptrsm_sparse *M, sptrsm_op op, const sptrsm_
 
 /* ---- error * rcond / u ---- */
 
-/* X of small whole numbers, and B = op(M) X as rounded. */
+/* X of small whole numbers, and B = op(M) X, rounded. */
 static void known_solution(const sptrsm_sparse *M, sptrsm_op op, const sptrsm_block *B, const sptrsm_block *X) {
   for (int64_t k = 0; k < X->nrhs; k++) {
     for (int64_t i = 0; i < X->n; i++)
@@ -169,7 +170,7 @@ typedef struct {
   double residual, error;
 } ratios;
 
-/* Right-hand sides drawn, and others of a known solution where the inverse is asked for. */
+/* Random right-hand sides; where the inverse is asked for, also those of a known solution. */
 static ratios judge_triangle(const sptrsm_sparse *T, sptrsm_op op, const char *method, bool invert) {
   ratios out = {0};
   test_block B = test_block_make(T->n, COLUMNS, T->dtype, SPTRSM_ROW_MAJOR, 1),
@@ -239,7 +240,7 @@ static sptrsm_sparse matrix_of(const sptrsm_file_matrix *A) {
       .format = A->format, .dtype = A->dtype, .diag = SPTRSM_NONUNIT, .n = (int32_t)A->rows, .ptr = A->ptr, .idx = A->idx, .val = A->val};
 }
 
-/* norm1 of A^-1, from its columns, so many at a time. */
+/* norm1 of A^-1, from some of its columns at a time. */
 static double norm1_of_solved(sptrsm_direct *d, int32_t n, sptrsm_dtype type) {
   enum { WIDTH = 64 };
   test_block E = test_block_make(n, WIDTH, type, SPTRSM_ROW_MAJOR, 0), X = test_block_make(n, WIDTH, type, SPTRSM_ROW_MAJOR, 0);
@@ -280,7 +281,8 @@ Test(promises, known_solutions_of_real_systems) {
   }
 }
 
-/* omega1 + omega2 of the worst column: componentwise where |A| |x| + |b| is not tiny, else against the size of row and x. */
+/* omega1 + omega2 of the worst column: componentwise where |A| |x| + |b| is not tiny, else against the size of row
+ * and x. */
 static double omegas(const sptrsm_sparse *A, sptrsm_op op, const sptrsm_block *B, const sptrsm_block *X) {
   double most = 0, eps = 2 * u_of(A->dtype);
   for (int64_t k = 0; k < X->nrhs; k++) {

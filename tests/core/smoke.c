@@ -1,4 +1,5 @@
-/* smoke.c -- the life cycle of README's example on a 3 x 3 system with a known solution, every host method, both layouts. */
+/* smoke.c -- the calls of the README's example on a 3 x 3 system with a known solution: every host method, both
+ * layouts. */
 #include <criterion/criterion.h>
 
 #include <sptrsm.h>
@@ -32,7 +33,7 @@ static void solve_with(const char *method, sptrsm_layout layout) {
       double x = X[layout == SPTRSM_ROW_MAJOR ? 2 * i + k : i + 3 * k];
       cr_assert(x == expected[2 * i + k], "%s: x(%d,%d) = %g, not %g", method, i, k, x, expected[2 * i + k]);
     }
-  sptrsm_context_destroy(context); /* in the wrong order on purpose: objects keep what they need alive */
+  sptrsm_context_destroy(context); /* in the wrong order on purpose: objects retain what they need */
   sptrsm_matrix_destroy(matrix);
   sptrsm_plan_destroy(plan);
 }
@@ -102,7 +103,8 @@ Test(smoke, complex_diagonals_at_the_ends_of_the_range) {
     }
 }
 
-/* B and X as columns of one larger row-major block: no element is shared, so it is allowed; one column in common is not. */
+/* B and X as columns of one larger row-major block: no element is shared, so it is allowed; one column in common is
+ * not. */
 Test(smoke, blocks_side_by_side) {
   double both[3 * 5] = {0};
   sptrsm_context *context;

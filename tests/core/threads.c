@@ -12,7 +12,8 @@
 #define THREADS_PLACE SPTRSM_HOST
 #endif
 
-/* A band of half-width 3, lower, CSR. Blocks are small: what a context keeps for small results must not be met by solves. */
+/* A band of half-width 3, lower, CSR. Blocks are small, so that solves would disturb each other if they used the
+ * context's memory for small results. */
 enum { N = 60, WIDTH = 4, NRHS = 24, THREADS = 4, ROUNDS = 50 };
 
 static int64_t ptr[N + 1];
@@ -45,7 +46,7 @@ typedef struct {
   const sptrsm_plan *plan;
   sptrsm_workspace *workspace;
   bool deterministic;
-  double B[N * NRHS], X[N * NRHS], alone[N * NRHS]; /* a thread has its own B, so that one that gets another's X notices */
+  double B[N * NRHS], X[N * NRHS], alone[N * NRHS]; /* each thread has its own B, so that it notices another's X */
   int differences;
 } worker;
 
@@ -93,7 +94,7 @@ static void solve_from_threads(const sptrsm_plan *plan, const sptrsm_method_info
   free(workers);
 }
 
-/* On a device some methods take no band (structgrid) or no transpose; none does so on the host. */
+/* On a device some methods refuse a band (structgrid) or a transpose; on the host none does. */
 Test(threads, solving_from_several_threads) {
   int count = 0;
   for (int m = 0; m < sptrsm_method_count(); m++) {

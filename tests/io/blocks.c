@@ -180,8 +180,10 @@ Test(io_blocks, sparse_matrices_as_blocks) {
   for (int s = 0; s < 3; s++) {
     sptrsm_file_matrix *M = load_matrix(stored[s]);
     for (int64_t begin = 0; begin <= FIXTURE_N; begin++)
-      for (int64_t end = begin; end <= FIXTURE_N; end++)
-        for (int packed = 0; packed < 2; packed++) check_sparse(M, begin, end, packed);
+      for (int64_t end = begin; end <= FIXTURE_N; end++) {
+        check_sparse(M, begin, end, 0);
+        check_sparse(M, begin, end, 1);
+      }
     sptrsm_file_matrix_free(M);
   }
 }

@@ -1,17 +1,20 @@
-/* fail.c -- every write, fsync, rename, open and allocation of a save and a load made to fail once.
+/* fail.c -- every write, fsync, rename, open and allocation of a save and a load fails once, or a signal comes before it.
  *
- * After each failure: a clean status, no temporary file, the old output untouched; when nothing fails any more, the new
- * output is whole. Needs fail_once.c preloaded (ctest does it); without it the tests are skipped. Under AddressSanitizer the
- * allocations are left out, because it brings its own malloc.
+ * After each failure: a clean status, no temporary file, the old output untouched; when nothing fails any more, the new output is
+ * whole. After a signal the output is whole, old or new. Needs fail_once.c preloaded (ctest does it); without it the tests are
+ * skipped. Under AddressSanitizer the allocations are left out, because it brings its own malloc.
  */
 #include "fixture.h"
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { FAILS_MALLOC = 0 };
@@ -181,6 +184,55 @@ Test(io_fail, allocations_of_a_save) {
   fail_each("malloc", "ENOMEM", save_factors, marker_of_factors, 0);
   sptrsm_file_factors_free(factors);
 }
+
+/* ---- interrupts and kills ---- */
+
+static void interrupted(int signal_number) {
+  (void)signal_number;
+  sptrsm_file_abandon();
+  _exit(130);
+}
+
+/* Saves in a child process, which gets the signal before its k-th call. Returns the status of waitpid. */
+static int save_and_signal(sptrsm_status (*save)(double), double marker, long k) {
+  int result = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGINT, interrupted);
+    arm(k);
+    _exit(save(marker) == SPTRSM_OK ? 0 : 1);
+  }
+  cr_assert(child > 0 && waitpid(child, &result, 0) == child);
+  return result;
+}
+
+/* A signal before each open, write, fsync and rename of a save: the old or the new file is there, and whole. */
+static void signal_each(const char *name, sptrsm_status (*save)(double), int leaves_files) {
+  static const char *const calls[] = {"open", "write", "fsync", "rename"};
+  cr_assert(save(1) == SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int c = 0; c < 4; c++) {
+    long k;
+    double before = marker_of_block();
+    cr_assert(setenv("FAIL_CALL", calls[c], 1) == 0 && setenv("FAIL_ERRNO", name, 1) == 0);
+    for (k = 1; k < 20000; k++) {
+      double next = before + 1;
+      int result = save_and_signal(save, next, k), ended = WIFEXITED(result) && WEXITSTATUS(result) == 0;
+      if (strcmp(name, "SIGINT") == 0)
+        cr_assert(ended || (WIFEXITED(result) && WEXITSTATUS(result) == 130), "%s %ld: %d", calls[c], k, result);
+      else cr_assert(ended || (WIFSIGNALED(result) && WTERMSIG(result) == SIGKILL), "%s %ld: %d", calls[c], k, result);
+      cr_assert(leaves_files || count_files() == 1, "%s %ld: %d files are left", calls[c], k, count_files());
+      double after = marker_of_block();
+      cr_assert(after == next || (after == before && !ended), "%s %ld: %g", calls[c], k, after);
+      before = after;
+      if (ended) break;
+    }
+    cr_assert(k > 1 && k < 20000, "%s: %ld calls", calls[c], k);
+  }
+}
+
+Test(io_fail, an_interrupt_leaves_no_temporary_file) { signal_each("SIGINT", save_block, 0); }
+Test(io_fail, an_interrupt_of_a_stream_leaves_no_file) { signal_each("SIGINT", save_parts, 0); }
+Test(io_fail, a_kill_leaves_the_old_or_the_new_file_whole) { signal_each("SIGKILL", save_block, 1); }
 
 /* ---- loading ---- */
 

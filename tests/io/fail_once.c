@@ -1,16 +1,17 @@
-/* fail_once.c -- a library to preload that makes one chosen call of the process fail.
+/* fail_once.c -- a library to preload that makes one chosen call of the process fail, or raises a signal before the call.
  *
  *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), malloc (also
  *               calloc and realloc), if called by the program itself: HDF5 does not survive failed allocations of its own
- *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM
- * The count begins when the program calls fail_once_arm(k): the k-th call after that fails, once. With fail_once_arm(-k)
- * the k-th and all later calls fail (a disk that stays full). fail_once_hit() says whether one did. A program finds both by dlsym; without
- * the preload they are absent.
+ *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM; SIGINT or SIGKILL: the signal is raised, then the call is made
+ * The count begins when the program calls fail_once_arm(k): the k-th call after that fails, once. With fail_once_arm(-k) the k-th and
+ * all later calls fail (a disk that stays full). fail_once_hit() says whether a call failed. A program finds both functions by dlsym;
+ * without the preload they are absent.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ enum { NOTHING, WRITE, SYNC, RENAME, OPEN, ALLOCATE };
 
 static volatile long remaining; /* 0: not armed */
 static volatile int hit, stays, chosen, code;
+static volatile int signal_number; /* 0: the call fails */
 
 static uintptr_t program_begin, program_end; /* its code and data in memory */
 
@@ -53,6 +55,7 @@ void fail_once_arm(long k) {
   for (int c = WRITE; name != NULL && c <= ALLOCATE; c++)
     if (strcmp(name, names[c]) == 0) chosen = c;
   code = chosen == ALLOCATE ? ENOMEM : error != NULL && strcmp(error, "ENOSPC") == 0 ? ENOSPC : EIO;
+  signal_number = error == NULL ? 0 : strcmp(error, "SIGINT") == 0 ? SIGINT : strcmp(error, "SIGKILL") == 0 ? SIGKILL : 0;
   hit = 0;
   stays = k < 0;
   remaining = k < 0 ? -k : k;
@@ -66,8 +69,9 @@ static int fails(int call) {
   }
   if (!stays) remaining = 0;
   hit = 1;
-  errno = code;
-  return 1;
+  if (signal_number != 0) raise(signal_number);
+  else errno = code;
+  return signal_number == 0;
 }
 
 /* The real function behind one of ours; looked up once. */

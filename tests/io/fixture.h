@@ -1,4 +1,4 @@
-/* fixture.h -- what tests/data/make_fixtures.py wrote, by the same formulas. */
+/* fixture.h -- the matrices and blocks in the files of tests/data/make_fixtures.py, computed by the same formulas. */
 #ifndef TESTS_IO_FIXTURE_H
 #define TESTS_IO_FIXTURE_H
 
@@ -6,6 +6,13 @@
 #include <sptrsm_io.h>
 
 enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
+
+/* A call that must succeed; the test includes Criterion. */
+#define OK(call)                                                                                                                           \
+  do {                                                                                                                                     \
+    sptrsm_status s_ = (call);                                                                                                             \
+    cr_assert(s_ == SPTRSM_OK, "%s", sptrsm_last_error());                                                                                 \
+  } while (0)
 
 #define DATA(name) SPTRSM_TEST_DATA "/" name
 

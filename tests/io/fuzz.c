@@ -1,13 +1,13 @@
-/* fuzz.c -- files changed at random, some thousand of them: each is refused, or what is read is sound and says what the file says.
+/* fuzz.c -- some thousand files changed at random: each is refused, or the result is valid and equals the contents of the file.
  *
- * Bytes of Matrix Market files, whose reader is ours from the first byte to the last; of HDF5 files the parts that HDF5 does not look at:
- * numbers, lengths, types, shapes, descriptions. A case is drawn from its number, which a failure names.
+ * In Matrix Market files any byte changes, because this library reads all of them itself; in HDF5 files the parts that HDF5 does not
+ * check: numbers, lengths, types, shapes, descriptions. A case follows from its number, which a failure names.
  */
 #include "fixture.h"
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <io/file/internal.h>
+#include <io/write/write.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <io/file/internal.h>
+#include <io/write/write.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

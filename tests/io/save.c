@@ -3,12 +3,10 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 TestSuite(io_save, .init = make_folder, .fini = remove_folder);
@@ -318,60 +316,6 @@ Test(io_save, abandon_without_a_save_does_nothing) {
   cr_assert(sptrsm_file_solution_save(file, &X, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_file_abandon();
   cr_assert(count_files() == 1 && access(file, F_OK) == 0);
-  free(X.data);
-}
-
-/* ---- interrupts ---- */
-
-static void interrupted(int signal_number) {
-  (void)signal_number;
-  sptrsm_file_abandon();
-  _exit(130);
-}
-
-/* Saves again and again, so that a signal meets a save under way. */
-static void save_for_ever(const sptrsm_block *X) {
-  sptrsm_save_options o;
-  sptrsm_save_options_init(&o);
-  o.force = 1;
-  o.compress = 9;
-  signal(SIGINT, interrupted);
-  while (sptrsm_file_solution_save(file, X, &o) == SPTRSM_OK) continue;
-  _exit(1);
-}
-
-Test(io_save, an_interrupt_leaves_no_temporary_file) {
-  sptrsm_block X = make_block(3000, 200, 0, SPTRSM_F64, SPTRSM_ROW_MAJOR);
-  char where[80];
-  snprintf(where, sizeof where, "%s:/X", file);
-  cr_assert(sptrsm_file_solution_save(file, &X, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
-  for (int round = 0; round < 5; round++) {
-    int result = 0;
-    pid_t child = fork();
-    if (child == 0) save_for_ever(&X);
-    for (int wait = 0; wait < 5000 && count_named(".out.h5.") == 0; wait++) usleep(1000);
-    usleep((useconds_t)(3000 * round));
-    cr_assert(kill(child, SIGINT) == 0 && waitpid(child, &result, 0) == child);
-    cr_assert(WIFEXITED(result) && WEXITSTATUS(result) == 130, "status %d", result);
-    cr_assert(count_files() == 1, "%d files are left", count_files());
-    check_saved_block(where, &X, SPTRSM_ROW_MAJOR, 1);
-  }
-  free(X.data);
-}
-
-Test(io_save, kill_leaves_the_old_or_the_new_file_whole) {
-  sptrsm_block X = make_block(3000, 200, 0, SPTRSM_F64, SPTRSM_ROW_MAJOR);
-  char where[80];
-  snprintf(where, sizeof where, "%s:/X", file);
-  cr_assert(sptrsm_file_solution_save(file, &X, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
-  for (int round = 0; round < 5; round++) {
-    int result;
-    pid_t child = fork();
-    if (child == 0) save_for_ever(&X);
-    usleep((useconds_t)(7000 * (round + 1)));
-    cr_assert(kill(child, SIGKILL) == 0 && waitpid(child, &result, 0) == child);
-    check_saved_block(where, &X, SPTRSM_ROW_MAJOR, 1);
-  }
   free(X.data);
 }
 

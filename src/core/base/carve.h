@@ -1,5 +1,6 @@
-/* carve.h -- several arrays in one allocation, since each costs the host some microseconds. Described once, walked twice: first
- * with base NULL for the size, then with the memory for the pointers. */
+/* carve.h -- several arrays in one allocation, since each allocation costs the host some microseconds. One function
+ * describes the arrays and is called twice: with base NULL for the size of all of them, then with the memory for the
+ * pointers. */
 #ifndef SPTI_CORE_BASE_CARVE_H
 #define SPTI_CORE_BASE_CARVE_H
 
@@ -13,7 +14,7 @@ typedef struct {
 
 enum { SPTI_CARVE_ALIGNMENT = 256 };
 
-/* An array of count * bytes; NULL without base. */
+/* The next array, of count * bytes; NULL if base is NULL. */
 static inline void *spti_carve(spti_carver *c, int64_t count, size_t bytes) {
   void *array = c->base ? c->base + c->used : NULL;
   c->used += ((size_t)count * bytes + SPTI_CARVE_ALIGNMENT - 1) / SPTI_CARVE_ALIGNMENT * SPTI_CARVE_ALIGNMENT;

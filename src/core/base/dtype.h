@@ -1,4 +1,4 @@
-/* dtype.h -- facts about the four types of values. */
+/* dtype.h -- questions about the four types of values. */
 #ifndef SPTI_CORE_BASE_DTYPE_H
 #define SPTI_CORE_BASE_DTYPE_H
 

@@ -1,4 +1,4 @@
-/* for_each_dtype.h -- includes SPTI_TEMPLATE once per type, with
+/* for_each_dtype.h -- includes the file SPTI_TEMPLATE once for each type of values, with
  *   T the value type, R its real type, NAME(f) the name f_f32 ... f_c128, CONJ(x) the conjugate (identity for real types),
  *   SPTI_IS_COMPLEX 0 or 1.
  * Define SPTI_TEMPLATE as the quoted file name first. */

@@ -1,4 +1,4 @@
-/* isa.c -- what this CPU runs. SPTI_X86_KERNELS: the kernels of the x86 instruction sets were built. */
+/* isa.c -- see isa.h. SPTI_X86_KERNELS is defined where the kernels for the x86 instruction sets were built. */
 #include "core/base/isa.h"
 
 #include <stddef.h>

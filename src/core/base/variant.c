@@ -1,4 +1,4 @@
-/* variant.c -- "key=value,key=value". */
+/* variant.c -- see variant.h. */
 #include "core/base/variant.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of the text. */
+/* Some characters of the text. */
 typedef struct {
   const char *at;
   size_t length;
@@ -15,7 +15,7 @@ typedef struct {
 
 static bool is(span s, const char *word) { return strlen(word) == s.length && memcmp(s.at, word, s.length) == 0; }
 
-/* "a, b, c" of the names, as far as they fit. */
+/* The names as "a, b, c", as far as they fit. */
 static const char *list(char *out, size_t size, const void *names, int count, const char *(*name)(const void *, int)) {
   size_t used = 0;
   *out = 0;

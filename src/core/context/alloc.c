@@ -1,4 +1,4 @@
-/* alloc.c -- overflow-safe allocation on the host and where a context works. */
+/* alloc.c -- see alloc.h. Sizes are multiplied with a check for overflow. */
 #include "core/context/alloc.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ sptrsm_status spti_host_alloc(void *out, int64_t count, size_t bytes, const char
   void *memory = NULL;
   if (posix_memalign(&memory, ALIGNMENT, total ? total : 1) != 0)
     return spti_fail(SPTRSM_ERR_MEMORY, "%s: no host memory for %zu bytes", what, total);
-  memcpy(out, &memory, sizeof memory); /* out is a T **: copying the pointer's bytes keeps aliasing rules */
+  memcpy(out, &memory, sizeof memory); /* out is a T **: copying the bytes of the pointer keeps to the aliasing rules of C */
   return SPTRSM_OK;
 }
 
@@ -45,7 +45,8 @@ void spti_free(const sptrsm_context *context, void *memory) {
 }
 
 sptrsm_status spti_scratch_take(spti_scratch *s, void *out, int64_t count, size_t bytes, const char *what) {
-  if (s->used == (int)(sizeof s->memory / sizeof s->memory[0])) return spti_fail(SPTRSM_ERR_INTERNAL, "%s: no room in a scratch list", what);
+  if (s->used == (int)(sizeof s->memory / sizeof s->memory[0]))
+    return spti_fail(SPTRSM_ERR_INTERNAL, "%s: no room in a scratch list", what);
   SPTI_TRY(spti_alloc(s->context, out, count, bytes, what));
   memcpy(&s->memory[s->used++], out, sizeof(void *));
   return SPTRSM_OK;

@@ -4,16 +4,18 @@
 
 #include "core/base/error.h"
 
-/* Host memory of count * bytes, 64-byte aligned; count or bytes 0 gives a valid pointer. `what` names it in the message. */
+/* Host memory of count * bytes, aligned to 64 bytes; count or bytes 0 gives a valid pointer. `what` names the memory
+ * in the error message. */
 sptrsm_status spti_host_alloc(void *out /* T ** */, int64_t count, size_t bytes, const char *what);
 void spti_host_free(void *);
 
-/* The same where the context works. Freeing waits for nothing: it is queued behind the work that uses the memory. */
+/* The same in the memory of the context's place. Freeing does not wait: it is queued behind the work that uses the
+ * memory. */
 sptrsm_status spti_alloc(const sptrsm_context *, void *out, int64_t count, size_t bytes, const char *what);
 void spti_free(const sptrsm_context *, void *);
 
-/* Memory that lives no longer than an analysis: spti_scratch_take allocates as spti_alloc does, spti_scratch_drop frees all of it.
- * Begin with {.context = context}. */
+/* Memory that is needed only during an analysis: spti_scratch_take allocates as spti_alloc does, spti_scratch_drop
+ * frees all of it. Begin with {.context = context}. */
 typedef struct {
   const sptrsm_context *context;
   void *memory[12];
@@ -22,7 +24,7 @@ typedef struct {
 sptrsm_status spti_scratch_take(spti_scratch *, void *out /* T ** */, int64_t count, size_t bytes, const char *what);
 void spti_scratch_drop(spti_scratch *);
 
-/* count * bytes as size_t, or MEMORY if it does not fit. */
+/* count * bytes as size_t; MEMORY if the product does not fit. */
 sptrsm_status spti_bytes(size_t *out, int64_t count, size_t bytes, const char *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* context.c -- life of a context; CUDA specifics are in gpu.c. */
+/* context.c -- contexts for host threads or for a CUDA device, whose part is in gpu.c. */
 #include "core/context/context.h"
 
 #include <omp.h>

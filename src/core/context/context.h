@@ -1,4 +1,5 @@
-/* context.h -- where work happens: host threads, or one CUDA device and stream. */
+/* context.h -- the place where plans work: host threads, or one CUDA device and stream, with the facts of that
+ * device. */
 #ifndef SPTI_CORE_CONTEXT_CONTEXT_H
 #define SPTI_CORE_CONTEXT_CONTEXT_H
 
@@ -7,31 +8,32 @@
 
 #include "core/base/error.h"
 
-enum { SPTI_PINNED_WORDS = 4094 }; /* with the word for lost dependencies, four pages */
+enum { SPTI_PINNED_WORDS = 4094 }; /* together with the word for lost dependencies, four pages */
 
 struct sptrsm_context {
   atomic_int references;
   sptrsm_place place;
-  int threads; /* host threads, 0: as OpenMP decides */
+  int threads; /* host threads; 0: as many as OpenMP takes */
   char description[96];
   /* CUDA only */
   int device;
   void *stream; /* cudaStream_t */
   bool owns_stream;
-  void *beside, *passed;  /* cudaStream_t of spti_gpu_fork, and the cudaEvent_t by which the two streams wait for each other */
+  void *beside, *passed;  /* cudaStream_t of spti_gpu_fork; cudaEvent_t by which the two streams wait for each other */
   void *pool;             /* cudaMemPool_t */
   void *sparse_handle;    /* cusparseHandle_t, or NULL until it is needed */
-  int64_t *lost;          /* host-mapped word: 1 + first row whose dependency never arrived, 0: none */
+  int64_t *lost;          /* a word of host memory that kernels write: 1 + a row whose dependency never arrived; 0: none */
   int64_t *lost_device;   /* the same word as the device sees it */
-  int32_t spin_limit;     /* polls without any progress after which a kernel's wait gives up */
-  int64_t losses;         /* such rows reported by spti_gpu_sync: workspaces of solves before may be unfinished */
-  size_t shared_bytes;    /* of shared memory that a thread block may ask for */
-  int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis: quick to copy to, and kernels may */
-  int32_t *pinned_device; /* write there, whose results the host has after spti_gpu_wait; the same words as the device sees them */
+  int32_t spin_limit;     /* polls without any progress after which a kernel gives up waiting */
+  int64_t losses;         /* how many such rows spti_gpu_sync has reported: solves before that may have left workspaces unfinished */
+  size_t shared_bytes;    /* shared memory that a thread block may ask for */
+  int64_t fp32_lanes;     /* lanes for single precision of all multiprocessors */
+  int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis: copied quickly, or written by kernels */
+  int32_t *pinned_device; /* the same words as the device sees them; the host may read what kernels wrote after spti_gpu_wait */
 };
 
 int spti_context_threads(const sptrsm_context *);        /* the number a parallel region will use, at least 1 */
-sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; deferred errors stay deferred */
+sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; errors of kernels stay for spti_gpu_sync */
 void spti_context_retain(sptrsm_context *);              /* sptrsm_context_destroy releases */
 
 #endif

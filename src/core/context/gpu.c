@@ -11,7 +11,7 @@
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   if (cuda_error == cudaSuccess) return SPTRSM_OK;
   sptrsm_status status = cuda_error == cudaErrorMemoryAllocation ? SPTRSM_ERR_MEMORY : SPTRSM_ERR_DEVICE;
-  (void)cudaGetLastError(); /* clears an error that is not sticky */
+  (void)cudaGetLastError(); /* clears the error, unless it is sticky */
   return spti_fail(status, "CUDA: %s in %s", cudaGetErrorString((cudaError_t)cuda_error), what);
 }
 
@@ -22,6 +22,12 @@ int spti_gpu_count(void) {
     return 0;
   }
   return count;
+}
+
+/* The CUDA cores of the device: 64 a multiprocessor for compute capability 7.x and 8.0, else 128. */
+static int64_t fp32_lanes(const struct cudaDeviceProp *p) {
+  const bool half = p->major == 7 || (p->major == 8 && p->minor == 0);
+  return (int64_t)p->multiProcessorCount * (half ? 64 : 128);
 }
 
 static sptrsm_status check_device(sptrsm_context *context) {
@@ -38,6 +44,7 @@ static sptrsm_status check_device(sptrsm_context *context) {
                      context->device, properties.name, properties.major, properties.minor);
   snprintf(context->description, sizeof context->description, "%.95s", properties.name);
   context->shared_bytes = properties.sharedMemPerBlockOptin;
+  context->fp32_lanes = fp32_lanes(&properties);
   return SPTRSM_OK;
 }
 
@@ -48,7 +55,8 @@ sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-/* A pool of the context's own: freed blocks stay in it, so that analysis and workspaces after the first cost no driver call. */
+/* A memory pool of the context's own. Freed memory stays in it, so that later analyses and workspaces allocate
+ * without a call to the driver. */
 static sptrsm_status make_pool(sptrsm_context *context) {
   struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
                                         .location = {.type = cudaMemLocationTypeDevice, .id = context->device}};
@@ -58,7 +66,8 @@ static sptrsm_status make_pool(sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-/* SPTRSM_PATIENCE=N: N times as many polls, for debuggers and compute-sanitizer, which slow a kernel down a hundredfold. */
+/* SPTRSM_PATIENCE=N: kernels poll N times as often before they give up, for debuggers and compute-sanitizer, which
+ * slow them down a hundredfold. */
 static int32_t spin_limit(void) {
   const char *value = getenv("SPTRSM_PATIENCE");
   const long times = value ? strtol(value, NULL, 10) : 1;
@@ -104,11 +113,6 @@ void spti_gpu_close(sptrsm_context *context) {
 sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   SPTI_TRY(spti_gpu_enter(context));
   SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_gpu_shared(const sptrsm_context *context, int *bytes) {
-  SPTI_CUDA(cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
   return SPTRSM_OK;
 }
 

@@ -1,5 +1,6 @@
-/* gpu.h -- the little of CUDA that the core needs, so that no other core file knows CUDA. gpu.c is the real one, gpu_none.c
- * stands in where the library is built without CUDA. Copies are queued on the context's stream. */
+/* gpu.h -- what the core needs of CUDA: device, stream, memory, copies, waits. No other host code of the core calls
+ * CUDA, but for gpu_graph.c and what uses cuSPARSE. gpu.c calls the CUDA runtime; gpu_none.c stands in for it in a
+ * build without CUDA. Copies are queued on the context's stream. */
 #ifndef SPTI_CORE_CONTEXT_GPU_H
 #define SPTI_CORE_CONTEXT_GPU_H
 
@@ -9,43 +10,44 @@
 typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 
 int spti_gpu_count(void);
-sptrsm_status spti_gpu_open(sptrsm_context *); /* checks device, takes or makes the stream, describes */
+sptrsm_status spti_gpu_open(sptrsm_context *); /* checks the device and asks it for its facts, takes or makes the stream */
 void spti_gpu_close(sptrsm_context *);
-/* Makes the context's device the calling thread's current one; the functions below do so themselves. */
+/* Makes the context's device the calling thread's current one, as all functions below do too. */
 sptrsm_status spti_gpu_enter(const sptrsm_context *);
-sptrsm_status spti_gpu_wait(const sptrsm_context *);               /* waits; deferred errors stay for spti_gpu_sync */
-sptrsm_status spti_gpu_sync(sptrsm_context *);                     /* waits; reports lost dependencies and launch errors */
-sptrsm_status spti_gpu_shared(const sptrsm_context *, int *bytes); /* what a block may ask for at most */
+sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves errors of kernels for spti_gpu_sync */
+sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and errors of kernels */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
 void spti_gpu_free(const sptrsm_context *, void *);
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *, void **out, size_t bytes); /* page-locked */
 void spti_gpu_host_free(const sptrsm_context *, void *);
-/* rows of row_bytes each; pitches in bytes. Returns after the data is safe to reuse where host memory is pageable. */
+/* Copies `rows` rows of row_bytes each; pitches in bytes. Waits where host memory takes part, so that the caller may
+ * use it again. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction);
-/* Waits and brings the small results of an analysis to host memory, by way of context->pinned: a copy to pageable memory takes the driver
- * longer than one to page-locked memory and another from there. Not for solves, of which several may run at a time: there is one
- * context->pinned, and what stood there is lost. */
+/* Waits, and copies the results of an analysis to host memory. Small ones go by way of context->pinned: a copy to
+ * pageable memory takes the driver longer than one to page-locked memory and another from there. Overwrites
+ * context->pinned, so it is not for solves, of which several may run at a time. */
 sptrsm_status spti_gpu_fetch(const sptrsm_context *, void *to, const void *from, size_t bytes);
-/* Queues a block of zero bytes. */
+/* Queues the filling of memory with zero bytes. */
 sptrsm_status spti_gpu_zero(const sptrsm_context *, void *, size_t bytes);
-/* A second stream, for work that needs nothing of what is queued on the context's until the join: it begins behind what has been queued so
- * far, and what the context's stream is given after the join begins behind it. A fork that succeeds must be joined. By one
- * thread of a context at a time: both directions share one event. */
+/* A second stream, for work that may run beside the context's stream. It begins when everything queued so far is
+ * done, and what is queued on the context's stream after the join begins when the second stream is done. A fork that
+ * succeeds must be joined. Only one thread of a context may fork at a time, since both directions share one event. */
 sptrsm_status spti_gpu_fork(const sptrsm_context *, void **stream);
 sptrsm_status spti_gpu_join(const sptrsm_context *);
-/* Compressed lines in device memory, [n+1], [nnz], [nnz]. */
+/* Compressed lines in device memory: ptr [n+1], idx [nnz], val [nnz]. */
 typedef struct {
   int64_t *ptr;
   int32_t *idx;
   void *val;
 } spti_lines;
-/* to = the lines of the transpose, each sorted; nnz <= INT32_MAX (transpose_gpu.c). */
+/* to = the lines of the transpose, each sorted; nnz <= INT32_MAX (core/matrix/transpose_gpu.c). */
 sptrsm_status spti_gpu_transpose(sptrsm_context *, int32_t n, int64_t nnz, sptrsm_dtype, const spti_lines *from, const spti_lines *to);
 void spti_gpu_close_sparse(sptrsm_context *);
-sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int -> status */
+sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int, turned into a status with its message */
 
-/* How kernels on this context wait for each other; control: see spti_syncfree, or NULL where a launcher sets it. */
+/* What kernels need to wait for each other on this context. control: see spti_syncfree; NULL where the launcher sets
+ * it. */
 static inline spti_syncfree spti_gpu_syncfree(const sptrsm_context *c, int32_t *control) {
   return (spti_syncfree){.control = control, .lost = c->lost_device, .spin_limit = c->spin_limit};
 }

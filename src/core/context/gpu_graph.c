@@ -1,4 +1,5 @@
-/* gpu_graph.c -- recorded on a stream of its own, so that what the context's stream does meanwhile has no part in it. */
+/* gpu_graph.c -- see gpu_graph.h. The launches are captured on a stream of their own, so that no other work on the
+ * context's stream gets into the graph. */
 #include "core/context/gpu_graph.h"
 
 #include <cuda_runtime.h>

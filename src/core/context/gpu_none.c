@@ -1,4 +1,4 @@
-/* gpu_none.c -- stands in for gpu.c in a library built without CUDA. */
+/* gpu_none.c -- stands in for gpu.c in a library built without CUDA: there is no device, and everything else refuses. */
 #include "core/context/gpu.h"
 
 static sptrsm_status absent(void) {
@@ -21,10 +21,6 @@ sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
 }
 sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   (void)context;
-  return absent();
-}
-sptrsm_status spti_gpu_shared(const sptrsm_context *context, int *bytes) {
-  (void)context, (void)bytes;
   return absent();
 }
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {

@@ -4,18 +4,20 @@
  * triangle and operation when a system first asks for it; all of them share the panels. */
 #include <string.h>
 
+#include "core/base/sized.h"
 #include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/direct/direct.h"
 #include "core/direct/single.h"
 #include "core/refine/refine.h"
 #include "core/direct/systems.h"
+#include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
 enum { L_MATRIX, U_MATRIX };
 
-void sptrsm_factors_init(sptrsm_factors *factors) {
-  if (factors) *factors = (sptrsm_factors){.size = sizeof *factors};
+void sptrsm_factors_init_sized(sptrsm_factors *factors, size_t size) {
+  spti_sized_init(factors, size, &(sptrsm_factors){0}, sizeof *factors);
 }
 
 static const char *factor_name(const sptrsm_direct *d, int matrix) {
@@ -49,7 +51,8 @@ static void free_workspace(sptrsm_direct *d) {
   spti_panels_free(&d->panels, d->context);
 }
 
-static sptrsm_status workspace_bytes(size_t *out, sptrsm_direct *d, int32_t panel) {
+static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
+  sptrsm_direct *d = owner;
   size_t total;
   SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel, d->options.nrhs_hint));
   for (int s = 0; s < SLOTS; s++) {
@@ -64,14 +67,7 @@ static sptrsm_status workspace_bytes(size_t *out, sptrsm_direct *d, int32_t pane
 /* The widest panel that a new plan can do too, within the memory limit for all plans together. */
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
-  for (; d->options.memory_limit > 0; panel /= 2) {
-    size_t bytes;
-    SPTI_TRY(workspace_bytes(&bytes, d, panel));
-    if (bytes <= d->options.memory_limit) break;
-    if (panel == 1)
-      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes,
-                       d->options.memory_limit);
-  }
+  SPTI_TRY(spti_panel_fit(&panel, d->options.memory_limit, workspace_bytes, d));
   if (panel != d->panel) free_workspace(d); /* it was made for the wider one */
   d->panel = panel;
   return SPTRSM_OK;
@@ -100,9 +96,9 @@ static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
 
 /* ---- life ---- */
 
-sptrsm_status spti_factors_check(const sptrsm_factors *f) {
-  if (f->size != sizeof *f)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: call sptrsm_factors_init first (size is %zu, not %zu)", f->size, sizeof *f);
+sptrsm_status spti_factors_read(sptrsm_factors *f, const sptrsm_factors *in) {
+  sptrsm_factors_init(f);
+  SPTI_TRY(spti_sized_read(f, sizeof *f, in, SPTI_SIZE_UP_TO(sptrsm_factors, col_op), "sptrsm_factors"));
   if (!f->L) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: L is NULL");
   if (f->u_kind < SPTRSM_U_GIVEN || f->u_kind > SPTRSM_U_IS_LH)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown u_kind %d", (int)f->u_kind);
@@ -120,17 +116,16 @@ sptrsm_status spti_factors_check(const sptrsm_factors *f) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status take_options(sptrsm_direct *d, const sptrsm_options *options) {
-  sptrsm_options_init(&d->options);
-  if (!options) return SPTRSM_OK;
-  SPTI_TRY(spti_options_check(options));
-  d->options = *options;
+static sptrsm_status take_options(sptrsm_direct *d, bool *mixed, const sptrsm_options *options) {
+  SPTI_TRY(spti_options_read(&d->options, options));
+  *mixed = d->options.precision == SPTRSM_MIXED;
   d->options.op = SPTRSM_N;
   d->options.precision = SPTRSM_WORKING; /* of the plans */
-  if (options->precision == SPTRSM_MIXED) d->dtype = spti_single_of(d->given);
-  if (!options->method) return SPTRSM_OK;
-  if (strlen(options->method) >= sizeof d->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%.60s...\"", options->method);
-  d->options.method = strcpy(d->method, options->method);
+  if (*mixed) d->dtype = spti_single_of(d->given);
+  const char *method = d->options.method;
+  if (!method) return SPTRSM_OK;
+  if (strlen(method) >= sizeof d->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%.60s...\"", method);
+  d->options.method = strcpy(d->method, method);
   return SPTRSM_OK;
 }
 
@@ -148,8 +143,9 @@ static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f) {
 }
 
 static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options) {
-  SPTI_TRY(take_options(d, options));
-  if (!options || options->precision == SPTRSM_WORKING) return fill(d, f);
+  bool mixed;
+  SPTI_TRY(take_options(d, &mixed, options));
+  if (!mixed) return fill(d, f);
   spti_single_factors single;
   SPTI_TRY(spti_single_factors_create(&single, d->context, f));
   sptrsm_status status = fill(d, &single.f);
@@ -157,9 +153,12 @@ static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, 
   return status;
 }
 
-sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *f, const sptrsm_options *options) {
-  if (!out || !context || !f) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
-  SPTI_TRY(spti_factors_check(f));
+sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *factors,
+                                   const sptrsm_options *options) {
+  if (!out || !context || !factors) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
+  sptrsm_factors read;
+  SPTI_TRY(spti_factors_read(&read, factors));
+  const sptrsm_factors *f = &read;
   sptrsm_direct *d;
   SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
   *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .given = f->L->dtype, .n = f->L->n};
@@ -316,7 +315,7 @@ static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_
 sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *d) {
   if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: direct is NULL");
   if (U && !d->has_U) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: the factors have no U");
-  if (U && U->size != sizeof *U) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: set U->size to sizeof(sptrsm_info)");
+  if (U) SPTI_TRY(spti_sized_check(U, SPTI_SIZE_UP_TO(sptrsm_info, flops_per_rhs), sizeof *U, "sptrsm_direct_info", "sptrsm_info"));
   if (L) SPTI_TRY(factor_info(L, d, SPTI_L));
   return U ? factor_info(U, d, SPTI_U) : SPTRSM_OK;
 }

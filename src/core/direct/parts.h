@@ -4,7 +4,8 @@
 
 #include "core/plan/pipeline.h"
 
-sptrsm_status spti_factors_check(const sptrsm_factors *); /* what belongs together; direct.c */
+/* out = the caller's factor set, after checking that its members fit together; direct.c. */
+sptrsm_status spti_factors_read(sptrsm_factors *out, const sptrsm_factors *in);
 
 /* inverse[perm[i]] = i. STRUCTURE where perm, the array `name`, is no permutation of 0..n-1. */
 sptrsm_status spti_permutation_invert(int32_t *inverse, const int32_t *perm, int32_t n, const char *name);

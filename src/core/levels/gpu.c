@@ -9,7 +9,6 @@
 #include "core/base/carve.h"
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
-#include "core/plan/plan.h"
 
 /* Rows of more entries are polled by warps. Factors have some, and then rows mostly need those just before them, which suits a
  * warp to each row, unless the matrix is so large that the resident warps are a small part of it. Stencils and most circuits have
@@ -90,7 +89,8 @@ static sptrsm_status sort_into_order(spti_level_order_args *args, spti_scratch *
   void *memory, *temporary, *stream = s->context->stream;
   size_t temporary_bytes;
   SPTI_CUDA(spti_sort_launch(NULL, &temporary_bytes, &sort, stream));
-  SPTI_TRY(spti_scratch_take(s, &memory, (int64_t)lay_out(args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
+  SPTI_TRY(
+      spti_scratch_take(s, &memory, (int64_t)lay_out(args, &sort, &temporary, NULL, temporary_bytes), 1, "rows to be sorted by level"));
   lay_out(args, &sort, &temporary, memory, temporary_bytes);
   SPTI_CUDA(spti_level_keys_launch(args, stream));
   SPTI_CUDA(spti_sort_launch(temporary, &temporary_bytes, &sort, stream));
@@ -133,8 +133,7 @@ static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, spti_sc
   return v->n > 0 ? arrange(levels, v, s) : spti_gpu_zero(s->context, levels->device_ptr, sizeof *levels->device_ptr);
 }
 
-/* ptr and widest. */
-static sptrsm_status bring_pointers(spti_gpu_levels *levels, const sptrsm_context *context) {
+sptrsm_status spti_gpu_levels_fetch_ptr(spti_gpu_levels *levels, const sptrsm_context *context) {
   const size_t bytes = ((size_t)levels->count + 1) * sizeof *levels->ptr;
   int32_t *ptr;
   if (levels->ptr) return SPTRSM_OK;
@@ -186,35 +185,12 @@ sptrsm_status spti_gpu_levels_search(spti_gpu_levels **out, spti_levels_search *
   return status;
 }
 
-static sptrsm_status find_all(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
-  spti_levels_search all = {.panels = NULL};
-  return spti_gpu_levels_search(out, &all, v, context);
-}
-
 sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *v, sptrsm_context *context) {
+  spti_levels_search all = {.panels = NULL};
   spti_gpu_levels *levels;
-  SPTI_TRY(find_all(&levels, v, context));
-  const sptrsm_status status = bring_pointers(levels, context);
+  SPTI_TRY(spti_gpu_levels_search(&levels, &all, v, context));
+  const sptrsm_status status = spti_gpu_levels_fetch_ptr(levels, context);
   if (status == SPTRSM_OK) *out = levels;
   else spti_gpu_levels_free(levels, context);
   return status;
-}
-
-sptrsm_status spti_plan_level_order(sptrsm_plan *plan, const spti_gpu_levels **out) {
-  if (!plan->gpu_levels) {
-    SPTI_TRY(find_all(&plan->gpu_levels, &plan->view, plan->context));
-    plan->levels = plan->gpu_levels->count;
-  }
-  *out = plan->gpu_levels;
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_plan_levels(sptrsm_plan *plan, const spti_gpu_levels **out) {
-  SPTI_TRY(spti_plan_level_order(plan, out));
-  return bring_pointers(plan->gpu_levels, plan->context);
-}
-
-void spti_plan_drop_levels(sptrsm_plan *plan) {
-  spti_gpu_levels_free(plan->gpu_levels, plan->context);
-  plan->gpu_levels = NULL;
 }

@@ -12,23 +12,19 @@ typedef struct spti_gpu_levels {
   int32_t n, count;    /* order of the matrix; number of levels, 0 for n = 0 */
   int32_t widest;      /* rows in the widest level; with ptr */
   int32_t longest;     /* off-diagonal entries of the longest line of the view the levels were made from */
-  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]); NULL until spti_plan_levels or spti_gpu_levels_create */
+  int32_t *ptr;        /* host, [count+1]: level l holds places [ptr[l], ptr[l+1]); NULL until spti_gpu_levels_fetch_ptr */
   int32_t *device_ptr; /* device, the same */
   int32_t *order;      /* device, [n]: row of each place; within a level in solve order */
   int32_t *level;      /* device, [n]: level of each row */
 } spti_gpu_levels;
 
-/* The levels of plan->view, which is in device memory, either orientation; made at the first call and kept with the plan, which
- * frees them; a method that needs them no longer than its analysis calls spti_plan_drop_levels at its end.
- * Sets plan->levels. Deterministic. Waits for the device. */
-sptrsm_status spti_plan_levels(sptrsm_plan *, const spti_gpu_levels **out);
-/* The same without ptr and widest, if nobody has asked for them so far: one wait less. */
-sptrsm_status spti_plan_level_order(sptrsm_plan *, const spti_gpu_levels **out);
-void spti_plan_drop_levels(sptrsm_plan *);
-
-/* The same of any view in device memory; end with spti_gpu_levels_free. No values are read. */
+/* The level sets of a view in device memory, in either orientation. Reads no values. Deterministic. Waits for the device. The caller frees
+ * them; for those of a plan's view see core/plan/analysis.h. */
 sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *, sptrsm_context *);
-void spti_gpu_levels_free(spti_gpu_levels *, const sptrsm_context *);
+void spti_gpu_levels_free(spti_gpu_levels *, const sptrsm_context *); /* NULL: nothing happens */
+
+/* After a search: copies ptr to the host and finds widest, unless that was done before. Waits for the device. */
+sptrsm_status spti_gpu_levels_fetch_ptr(spti_gpu_levels *, const sptrsm_context *);
 
 /* A search that may end early: whoever weighs levels against row panels need not know how many levels there are beyond so many times
  * the hops of the panels (spti_row_panels_hops). */
@@ -58,9 +54,10 @@ enum { SPTI_PULL_ROWS_MOST = INT32_MAX - (1 << 16) };
 
 /* order: device, [n], any order of the rows in which each stands behind the rows it needs (levels->order, or one of a method's own).
  * UNSUPPORTED where there are more than SPTI_PULL_ROWS_MOST entries. update: new values of the same pattern. */
-sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const sptrsm_plan *, const int32_t *order);
-sptrsm_status spti_pull_rows_create_sorted(spti_pull_rows *out, const sptrsm_plan *, const int32_t *order, int32_t sort_up_to);
-sptrsm_status spti_pull_rows_update(const spti_pull_rows *, const sptrsm_plan *);
-void spti_pull_rows_free(spti_pull_rows *, const sptrsm_plan *);
+sptrsm_status spti_pull_rows_create(spti_pull_rows *out, const spti_view *, const sptrsm_context *, const int32_t *order);
+sptrsm_status spti_pull_rows_create_sorted(spti_pull_rows *out, const spti_view *, const sptrsm_context *, const int32_t *order,
+                                           int32_t sort_up_to);
+sptrsm_status spti_pull_rows_update(const spti_pull_rows *, const spti_view *, const sptrsm_context *);
+void spti_pull_rows_free(spti_pull_rows *, const sptrsm_context *);
 
 #endif

@@ -1,7 +1,9 @@
 /* levels.c -- level sets in one sweep and one counting sort [anderson1989, saltz1990], and the statistics of liu2017syncfree Table III. */
+#include "core/base/sized.h"
 #include "core/levels/levels.h"
 
 #include <string.h>
+#include <sptrsm_inspect.h>
 
 #include "core/context/alloc.h"
 #include "core/matrix/matrix.h"
@@ -73,7 +75,8 @@ static void row_lengths(sptrsm_level_stats *stats, const spti_view *v) {
 
 sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *matrix, sptrsm_op op) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: out or matrix is NULL");
-  if (out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: set out->size to sizeof(sptrsm_level_stats)");
+  const size_t least = SPTI_SIZE_UP_TO(sptrsm_level_stats, average_length);
+  SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_matrix_levels", "sptrsm_level_stats"));
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: unknown op %d", (int)op);
   spti_view v;
@@ -90,6 +93,6 @@ sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix 
   stats.average_rows = levels.count ? (double)v.n / levels.count : 0;
   row_lengths(&stats, &v);
   spti_levels_free(&levels);
-  *out = stats;
+  spti_sized_write(out, &stats, sizeof stats);
   return SPTRSM_OK;
 }

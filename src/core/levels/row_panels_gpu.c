@@ -7,7 +7,6 @@
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/row_panel_kernels.h"
-#include "core/plan/plan.h"
 
 /* One allocation. Returns its size. */
 static size_t lay_out(spti_row_panels_args *args, void *memory) {
@@ -37,8 +36,8 @@ static int32_t chunk_for(int32_t n) {
   return n <= 1 << 15 ? SPTI_ROW_PANEL_CHUNK / 4 : n <= 1 << 16 ? SPTI_ROW_PANEL_CHUNK / 2 : SPTI_ROW_PANEL_CHUNK;
 }
 
-sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least, int32_t dense) {
-  const spti_view *v = &plan->view;
+sptrsm_status spti_row_panels_start(spti_row_panels *out, const spti_view *v, const sptrsm_context *context, int32_t rows, int32_t least,
+                                    int32_t dense) {
   void *memory;
   *out = (spti_row_panels){.n = v->n, .rows = rows, .least = least};
   if (v->n == 0) return SPTRSM_OK;
@@ -50,9 +49,9 @@ sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *pla
                                .window = SPTI_ROW_PANEL_WINDOW,
                                .dense = dense,
                                .samples = SPTI_ROW_PANEL_SAMPLES,
-                               .sync = spti_gpu_syncfree(plan->context, NULL)};
+                               .sync = spti_gpu_syncfree(context, NULL)};
   out->bytes = lay_out(&args, NULL);
-  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)out->bytes, 1, "panels"));
+  SPTI_TRY(spti_alloc(context, &memory, (int64_t)out->bytes, 1, "panels"));
   lay_out(&args, memory);
   out->panel = args.panel;
   out->first = args.first;
@@ -60,10 +59,10 @@ sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *pla
   out->level = args.level;
   out->facts = args.facts;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_cut_launch(&args, plan->context->stream), "the cut into panels"));
-  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_levels_launch(&args, plan->context->stream), "levels of panels"));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_cut_launch(&args, context->stream), "the cut into panels"));
+  SPTI_TRY_GOTO(spti_gpu_check(spti_row_panels_levels_launch(&args, context->stream), "levels of panels"));
 fail:
-  if (status != SPTRSM_OK) spti_row_panels_free(out, plan);
+  if (status != SPTRSM_OK) spti_row_panels_free(out, context);
   return status;
 }
 
@@ -80,30 +79,14 @@ static sptrsm_status wait_for(spti_row_panels *panels, sptrsm_context *context) 
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *plan, int32_t rows, int32_t least) {
-  SPTI_TRY(spti_row_panels_start(out, plan, rows, least, 0));
-  const sptrsm_status status = plan->view.n > 0 ? wait_for(out, plan->context) : SPTRSM_OK;
-  if (status != SPTRSM_OK) spti_row_panels_free(out, plan);
+sptrsm_status spti_row_panels_create(spti_row_panels *out, const spti_view *v, sptrsm_context *context, int32_t rows, int32_t least) {
+  SPTI_TRY(spti_row_panels_start(out, v, context, rows, least, 0));
+  const sptrsm_status status = v->n > 0 ? wait_for(out, context) : SPTRSM_OK;
+  if (status != SPTRSM_OK) spti_row_panels_free(out, context);
   return status;
 }
 
-void spti_row_panels_free(spti_row_panels *panels, const sptrsm_plan *plan) {
-  spti_free(plan->context, panels->panel);
+void spti_row_panels_free(spti_row_panels *panels, const sptrsm_context *context) {
+  spti_free(context, panels->panel);
   *panels = (spti_row_panels){0};
-}
-
-sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *plan, int32_t rows, int32_t least) {
-  const spti_row_panels *kept = plan->row_panels;
-  if (!kept || kept->levels == 0 || kept->rows != rows || kept->least != least) return spti_row_panels_create(out, plan, rows, least);
-  *out = *kept;
-  spti_host_free(plan->row_panels);
-  plan->row_panels = NULL;
-  return SPTRSM_OK;
-}
-
-void spti_plan_drop_row_panels(sptrsm_plan *plan) {
-  if (!plan->row_panels) return;
-  spti_row_panels_free(plan->row_panels, plan);
-  spti_host_free(plan->row_panels);
-  plan->row_panels = NULL;
 }

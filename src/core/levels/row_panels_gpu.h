@@ -17,20 +17,18 @@ typedef struct spti_row_panels {
   size_t bytes;                 /* of device memory */
 } spti_row_panels;
 
-/* Panels of plan->view, which is a pull view in device memory: of `rows` rows at most (up to 64), of `least` or more where the next row
+/* Panels of a pull view in device memory: of `rows` rows at most (up to 64), of `least` or more where the next row
  * needs none of them. Deterministic. Waits for the device once. */
-sptrsm_status spti_row_panels_create(spti_row_panels *out, const sptrsm_plan *, int32_t rows, int32_t least);
-void spti_row_panels_free(spti_row_panels *, const sptrsm_plan *);
+sptrsm_status spti_row_panels_create(spti_row_panels *out, const spti_view *, sptrsm_context *, int32_t rows, int32_t least);
+void spti_row_panels_free(spti_row_panels *, const sptrsm_context *);
 
 /* The same in two steps: all of it queued, then what the facts say. Levels are not looked for, and are 0, where a panel has fewer than
  * `dense` entries on average in each panel that it needs and in itself; dense 0: always. */
-sptrsm_status spti_row_panels_start(spti_row_panels *out, const sptrsm_plan *, int32_t rows, int32_t least, int32_t dense);
+sptrsm_status spti_row_panels_start(spti_row_panels *out, const spti_view *, const sptrsm_context *, int32_t rows, int32_t least,
+                                    int32_t dense);
 void spti_row_panels_finish(spti_row_panels *, const spti_row_panels_facts *facts /* host */);
 
-/* Panels of `block`. What auto's survey has found, plan->row_panels, the analysis of block takes over; take: as create does, if what is
- * kept is not of this kind. */
+/* Panels of `block`, which the survey of `auto` looks for too (core/select/survey_gpu.h). */
 enum { SPTI_FACTOR_PANEL_ROWS = 64, SPTI_FACTOR_PANEL_LEAST = 16 };
-sptrsm_status spti_plan_take_row_panels(spti_row_panels *out, sptrsm_plan *plan, int32_t rows, int32_t least);
-void spti_plan_drop_row_panels(sptrsm_plan *);
 
 #endif

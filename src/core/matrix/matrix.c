@@ -1,11 +1,10 @@
-/* matrix.c -- creation (validate, copy or borrow), new values, and the views that methods read. */
+/* matrix.c -- creation of a matrix (validate, then copy or borrow), its views, and new values. */
 #include "core/matrix/matrix.h"
 
 #include <string.h>
 
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
-#include "core/plan/plan.h"
 
 spti_op spti_op_from(sptrsm_op op) { return (spti_op){.transpose = op != SPTRSM_N, .conj = op == SPTRSM_C}; }
 
@@ -23,7 +22,7 @@ sptrsm_status spti_copy_bytes(const sptrsm_context *context, void *to, sptrsm_pl
   return spti_gpu_copy(context, to, bytes, from, bytes, bytes, 1, direction(from_place, to_place));
 }
 
-/* A copy of `from` in another (or the same) place. */
+/* A copy of `from` in another place, or in the same one. */
 static sptrsm_status copy_storage(spti_storage *to, sptrsm_place to_place, const spti_storage *from, sptrsm_place from_place,
                                   const sptrsm_context *context, int32_t n, int64_t nnz, size_t value_bytes) {
   const sptrsm_context *owner = to_place == SPTRSM_HOST ? NULL : context;
@@ -40,7 +39,7 @@ fail:
 
 /* ---- creation ---- */
 
-/* Brings a device-resident T to the host for validation; the number of entries is known only after its pointers are here. */
+/* Copies a T in device memory to the host for validation. Its number of entries is ptr[n], so that is fetched first. */
 static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptrsm_sparse *T, const sptrsm_context *context) {
   if (T->n < 0 || !T->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: %s", T->n < 0 ? "order n is negative" : "ptr is NULL");
   int64_t nnz = 0;
@@ -59,14 +58,15 @@ static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptr
   return SPTRSM_OK;
 }
 
-/* Fills the natural storage of the context's place from the validated host arrays, borrowing where that was asked and possible. */
+/* Fills the natural storage of the context's place from the validated host arrays, or borrows the caller's arrays
+ * where it may. */
 static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T, const sptrsm_sparse *host) {
   sptrsm_place place = m->context->place;
   size_t value_bytes = sptrsm_dtype_bytes(T->dtype);
   spti_storage *natural = &m->storage[SPTI_NATURAL][place];
   spti_storage given = {.ptr = (int64_t *)host->ptr, .idx = (int32_t *)host->idx, .val = (void *)host->val};
   spti_storage stripped = {0};
-  if (m->nnz < m->caller_nnz) { /* some lines store their unit diagonal, some do not: drop it everywhere */
+  if (m->nnz < m->caller_nnz) { /* only some lines store their unit diagonal: it is dropped everywhere */
     SPTI_TRY(spti_storage_strip_diagonal(&stripped, &given, T->n, value_bytes));
     if (place == SPTRSM_HOST) {
       *natural = stripped;
@@ -151,7 +151,7 @@ sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *tempor
 
 static spti_lines lines_of(const spti_storage *s) { return (spti_lines){.ptr = s->ptr, .idx = s->idx, .val = s->val}; }
 
-/* From the natural storage on the device to the transposed one; again for new values of the same pattern. */
+/* From the natural storage in device memory to the transposed one. Also for new values of the same pattern. */
 static sptrsm_status transpose_on_device(const sptrsm_matrix *m, const spti_storage *target) {
   spti_lines from = lines_of(&m->storage[SPTI_NATURAL][SPTRSM_CUDA]), to = lines_of(target);
   return spti_gpu_transpose(m->context, m->T.n, m->nnz, m->T.dtype, &from, &to);
@@ -165,7 +165,7 @@ static sptrsm_status make_transposed_on_device(sptrsm_matrix *m) {
   return status;
 }
 
-/* Transposes on the host; the map goes to the storage that stays. */
+/* Transposes on the host. The map of positions stays with the storage that is kept. */
 static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   const spti_storage *natural;
@@ -195,7 +195,7 @@ static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
   if (m->storage[kind][place].present) return SPTRSM_OK;
   bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX;
   if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits ? make_transposed_on_device(m) : make_transposed(m, place);
-  const spti_storage *natural; /* absent only on the host of a CUDA context */
+  const spti_storage *natural; /* the natural storage on the host of a CUDA context */
   spti_storage copy;
   SPTI_TRY(spti_matrix_on_host(&natural, &copy, m));
   m->storage[SPTI_NATURAL][SPTRSM_HOST] = copy;
@@ -203,7 +203,7 @@ static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
 }
 
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place) {
-  sptrsm_matrix *m = (sptrsm_matrix *)matrix; /* the cache of storages is not part of its value */
+  sptrsm_matrix *m = (sptrsm_matrix *)matrix; /* the storages are a cache */
   bool natural_pulls = (m->T.format == SPTRSM_CSR) != op.transpose;
   bool transposed = wanted != SPTI_ANY && natural_pulls != (wanted == SPTI_PULL);
   int kind = transposed ? SPTI_TRANSPOSED : SPTI_NATURAL;
@@ -227,6 +227,17 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti
 }
 
 /* ---- new values ---- */
+
+void spti_matrix_add_dependant(sptrsm_matrix *m, spti_dependant *d) {
+  d->next = m->dependants;
+  m->dependants = d;
+}
+
+void spti_matrix_remove_dependant(sptrsm_matrix *m, const spti_dependant *d) {
+  spti_dependant **at = &m->dependants;
+  while (*at && *at != d) at = &(*at)->next;
+  if (*at) *at = d->next;
+}
 
 static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, const void *host_val) {
   if (m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
@@ -259,11 +270,11 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
   return status;
 }
 
-/* Every cached storage, then every plan. */
+/* Every cached storage, then everything made from them. */
 static sptrsm_status follow_values(sptrsm_matrix *m, const void *host_val) {
-  for (int kind = 0; kind < 2; kind++) /* the natural storages first: the device transposes from its own */
+  for (int kind = 0; kind < 2; kind++) /* the natural storages first: the device transposes its own */
     for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
-  for (sptrsm_plan *plan = m->plans; plan; plan = plan->next) SPTI_TRY(spti_plan_refresh(plan));
+  for (spti_dependant *d = m->dependants; d; d = d->next) SPTI_TRY(d->refresh(d->owner));
   return SPTRSM_OK;
 }
 
@@ -273,11 +284,11 @@ static sptrsm_status replace_values(sptrsm_matrix *m, const void *val, const voi
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)val;
   sptrsm_status status = follow_values(m, host_val);
-  if (status != SPTRSM_OK && !natural->owned) natural->val = old; /* a failed call borrows nothing */
+  if (status != SPTRSM_OK && !natural->owned) natural->val = old; /* a failed call leaves the old values in place */
   return status;
 }
 
-/* New values as the host sees them; *copy is to be freed, NULL where they are in host memory already. */
+/* *out: the new values in host memory. *copy: to be freed; NULL where the caller's are in host memory already. */
 static sptrsm_status values_on_host(const void **out, void **copy, const sptrsm_matrix *m, const void *val) {
   *out = val;
   *copy = NULL;

@@ -1,4 +1,5 @@
-/* matrix.h -- a validated triangle and its cached storages. */
+/* matrix.h -- a validated triangle, its storages in host and device memory, stored and transposed, and what depends
+ * on its values. */
 #ifndef SPTI_CORE_MATRIX_MATRIX_H
 #define SPTI_CORE_MATRIX_MATRIX_H
 
@@ -7,7 +8,8 @@
 #include "core/context/context.h"
 #include "core/matrix/view.h"
 
-/* Compressed lines in one place. `source` maps a position to the caller's position in val; NULL: the same. */
+/* Compressed lines (CSR or CSC) in host or device memory. source[p]: the caller's position of the value at position
+ * p; NULL: the same position. */
 typedef struct {
   int64_t *ptr;
   int32_t *idx;
@@ -16,32 +18,44 @@ typedef struct {
   bool present, owned;
 } spti_storage;
 
-enum { SPTI_NATURAL, SPTI_TRANSPOSED }; /* lines as the caller's, or the other way round */
+enum { SPTI_NATURAL, SPTI_TRANSPOSED }; /* lines as the caller stores them, or transposed */
+
+/* Something made from the values of a matrix, a plan for instance, that follows them when they change. The owner
+ * keeps it, and has it removed before it ends. */
+typedef struct spti_dependant {
+  void *owner;
+  sptrsm_status (*refresh)(void *owner); /* the matrix has new values, and all its storages have them */
+  struct spti_dependant *next;
+} spti_dependant;
 
 struct sptrsm_matrix {
   atomic_int references;
   sptrsm_context *context;
-  sptrsm_sparse T; /* description; arrays are in `storage` */
+  sptrsm_sparse T; /* the caller's description; the arrays are in `storage` */
   sptrsm_copy_mode mode;
   int64_t nnz;                /* entries in the storages */
   int64_t caller_nnz;         /* entries in the caller's arrays: more where stored unit diagonals were dropped */
-  bool diagonal_stored;       /* in every line, else in none */
+  bool diagonal_stored;       /* true: in every line; false: in none */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
-  struct sptrsm_plan *plans;  /* that follow set_values */
+  spti_dependant *dependants; /* that follow set_values, latest first */
 };
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
-/* The storage as the caller's in host memory; `temporary` holds it where only the device has one, and is then to be freed. */
+/* The natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
+ * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
-sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* what set_values would refuse */
+sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* the errors of set_values, before it is called */
 void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
+void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
+void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* one that was not added is ignored */
 
-/* validate.c: everything a kernel relies on. T in host memory. `diagonals`: how many lines store their diagonal. */
+/* validate.c: checks everything that kernels rely on. T is in host memory. *diagonals: how many lines store their
+ * diagonal. */
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
 
-/* From one place to the same or the other; to the host it waits. */
+/* Copies between host and device memory, or within one. Waits for the device where the copy goes to the host. */
 sptrsm_status spti_copy_bytes(const sptrsm_context *, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
                               size_t bytes);
 

@@ -1,4 +1,5 @@
-/* storage.c -- compressed lines: allocation, transposition by counting, dropping stored unit diagonals. */
+/* storage.c -- compressed lines (CSR or CSC): allocation, transposition by a counting sort, removal of stored unit
+ * diagonals. */
 #include "core/matrix/matrix.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ void spti_storage_gather(void *to, const void *from, const int64_t *source, int6
     if (nnz) memcpy(out, in, (size_t)nnz * value_bytes);
     return;
   }
-  switch (value_bytes) { /* constant sizes let the copies become single moves */
+  switch (value_bytes) { /* with constant sizes a copy becomes one move instruction */
   case 4:
     for (int64_t p = 0; p < nnz; p++) memcpy(out + p * 4, in + source[p] * 4, 4);
     break;
@@ -79,7 +80,7 @@ sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage 
   return SPTRSM_OK;
 }
 
-/* Stable counting sort by index; `source` composes with the map the input already has. */
+/* A stable counting sort by index. out->source is composed with the map that the input has. */
 sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes) {
   int64_t nnz = in->ptr[n];
   SPTI_TRY(spti_storage_alloc(out, NULL, n, nnz, value_bytes));
@@ -88,7 +89,7 @@ sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, 
     spti_storage_free(out, NULL);
     return status;
   }
-  int64_t *next = out->ptr; /* shifted by one while filling: next[j] is the next free position of line j */
+  int64_t *next = out->ptr; /* while filling, next[j] is the next free position of line j */
   memset(next, 0, ((size_t)n + 1) * sizeof *next);
   for (int64_t p = 0; p < nnz; p++) next[in->idx[p]]++;
   for (int64_t sum = 0, j = 0; j <= n; j++) {

@@ -1,9 +1,10 @@
-/* transpose_gpu.c -- compressed lines turned on the device by cuSPARSE (csr2csc, the sorting variant: same bits on every run). */
+/* transpose_gpu.c -- transposes compressed lines on the device by cuSPARSE (csr2csc, the variant that sorts: same
+ * bits on every run). */
 #include "core/context/alloc.h"
 #include "core/context/gpu_sparse.h"
 #include "core/device/launch.h"
 
-/* 32-bit offsets of both sides and cuSPARSE's buffer. */
+/* Pointers of both sides in 32 bits, as cuSPARSE wants them, and its buffer. */
 typedef struct {
   int32_t *from_ptr, *to_ptr;
   void *buffer;

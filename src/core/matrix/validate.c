@@ -1,9 +1,10 @@
-/* validate.c -- what every kernel relies on is checked once, here: no solve can wait for a value that never comes. */
+/* validate.c -- checks once what every kernel relies on: indices in range, sorted and in the triangle, and a usable
+ * diagonal. So no solve waits for a solution that no row computes. */
 #include "core/matrix/matrix.h"
 
 #include <math.h>
 
-/* "row 17" for CSR, "column 17" for CSC. */
+/* What a line is called in messages. */
 static const char *line_word(const sptrsm_sparse *T) { return T->format == SPTRSM_CSR ? "row" : "column"; }
 
 static int32_t row_of(const sptrsm_sparse *T, int32_t line, int32_t other) { return T->format == SPTRSM_CSR ? line : other; }
@@ -35,9 +36,9 @@ static sptrsm_status check_pointers(const sptrsm_sparse *T) {
   return SPTRSM_OK;
 }
 
-/* Names the first wrong entry of line i; called only when one is known to be there, or to find that none is. */
+/* Names the first wrong entry of line i in the error. Slower than line_is_good, which is called first. */
 static sptrsm_status check_line(const sptrsm_sparse *T, int32_t i) {
-  bool right_of_diagonal = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER); /* where entries of a line belong */
+  bool right_of_diagonal = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER); /* else left of it */
   for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++) {
     int32_t j = T->idx[p];
     if (j < 0 || j >= T->n)
@@ -52,7 +53,7 @@ static sptrsm_status check_line(const sptrsm_sparse *T, int32_t i) {
   return SPTRSM_OK;
 }
 
-/* Branch-light form of check_line for the common case; also tells whether the diagonal is stored. */
+/* The checks of check_line with few branches, for the common case. *diagonal: whether the line stores its diagonal. */
 static bool line_is_good(const sptrsm_sparse *T, int32_t i, bool diagonal_first, bool *diagonal) {
   int64_t begin = T->ptr[i], end = T->ptr[i + 1];
   *diagonal = false;

@@ -1,12 +1,13 @@
 /* view.h -- one description of op(T) for all methods, so that none of them asks for format, triangle or operation.
  *
- * 2 formats x 2 triangles x 3 operations collapse to four facts:
- *   pull      line i lists what row i needs (CSR of op(T)); else line j lists whom column j feeds (CSC of op(T));
+ * The 12 combinations of 2 formats, 2 triangles and 3 operations become four facts:
+ *   pull      line i is row i of op(T), it lists the columns that row i depends on (CSR); else line j is column j, it lists
+ *             the rows that depend on it (CSC);
  *   backward  rows become ready from n-1 down to 0; else from 0 up;
  *   conj      values are to be conjugated (operation C on a complex type);
  *   unit      the diagonal is one and is not read.
- * Off-diagonal entries of line i: p in [ptr[i] + head, ptr[i+1] - tail). The stored diagonal, if any, is the first entry
- * (head 1) or the last (tail 1) of its line. idx ascends within a line.
+ * Off-diagonal entries of line i: p in [ptr[i] + head, ptr[i+1] - tail). The stored diagonal, if any, is the first
+ * entry (head 1) or the last (tail 1) of its line. idx ascends within a line.
  */
 #ifndef SPTI_CORE_MATRIX_VIEW_H
 #define SPTI_CORE_MATRIX_VIEW_H
@@ -19,7 +20,7 @@ typedef enum { SPTI_PULL, SPTI_PUSH, SPTI_ANY } spti_orientation;
 
 typedef struct {
   int32_t n;
-  int64_t nnz; /* stored entries */
+  int64_t nnz; /* stored entries, diagonals included */
   sptrsm_dtype dtype;
   sptrsm_place place;
   const int64_t *ptr; /* [n+1] */
@@ -29,14 +30,14 @@ typedef struct {
   bool pull, backward, conj, unit;
 } spti_view;
 
-/* op as two independent flags; conjugation without transposition occurs in the transposes of partial systems. */
+/* An operation as two independent flags; transposes of partial systems conjugate without transposing. */
 typedef struct {
   bool transpose, conj;
 } spti_op;
 
 spti_op spti_op_from(sptrsm_op);
 
-/* Position of line i's diagonal; only where head or tail is 1. */
+/* Position of line i's diagonal, where head or tail is 1. */
 static inline int64_t spti_view_diagonal(const spti_view *v, int32_t i) { return v->head ? v->ptr[i] : v->ptr[i + 1] - 1; }
 
 static inline int64_t spti_view_begin(const spti_view *v, int32_t i) { return v->ptr[i] + v->head; }

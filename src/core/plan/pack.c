@@ -1,16 +1,17 @@
-/* pack.c -- see pack.h. Blocks are walked in their own row order, in tiles of rows that stay in cache; the panel, which is the
- * smaller of the two and has whole cache lines for rows, takes the scattered accesses of a permutation. */
+/* pack.c -- see pack.h. Both passes go through the caller's block in the order of its rows, in tiles of rows that
+ * stay in cache. So the scattered accesses of a permutation fall on the panel, which is smaller and whose rows fill
+ * whole cache lines. */
 #include "core/plan/pack.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-  LINE = 64,             /* bytes of a cache line: shorter rows are copied without calling memcpy */
+  LINE = 64,             /* bytes of a cache line; shorter rows are copied without calling memcpy */
   TILE = 256,            /* rows */
   STREAMS = 8,           /* columns of a column-major block at once */
-  AHEAD = 64,            /* rows of a row-major block to ask for early: their lines are ld apart, which no prefetcher follows */
-  SHARED_LEAST = 1 << 19 /* elements of a panel that are worth starting threads for */
+  AHEAD = 64,            /* rows by which a row-major block is prefetched: its rows are ld apart, which no hardware prefetcher follows */
+  SHARED_LEAST = 1 << 19 /* elements of a panel from which on threads are worth their start */
 };
 
 static inline float size_f32(float x) { return fabsf(x); }

@@ -1,13 +1,13 @@
 /* pack.tmpl.h -- bodies of pack.c for one type T. */
 
-/* Row r's factor alpha * s(r), applied in this order: scaling of B first, as the formula reads. */
+/* alpha * s(r) * value, the scaling of row r first. */
 static inline T NAME(scaled)(T value, int64_t r, const spti_edge *e, const void *alpha) {
   if (e->scale) value = e->divide ? value / (R)e->scale[r] : value * (R)e->scale[r];
   return alpha ? *(const T *)alpha * value : value;
 }
 
-/* Columns [k0, k1) of B, rows [r0, r1), to the rows of W they belong to. At most STREAMS columns of a column-major block are read
- * at a time: more would thrash the TLB and the prefetcher. */
+/* Copies columns [k0, k1) of rows [r0, r1) of B to rows to[r] of W, or r. At most STREAMS columns of a column-major
+ * block at a time: more of them would thrash the TLB and the prefetcher. */
 static inline void NAME(copy_in)(const spti_panel *W, const spti_columns *B, const int32_t *to, int32_t r0, int32_t r1, int32_t k0,
                                  int32_t k1) {
   const T *b = (const T *)B->data + k0 * B->col_stride;
@@ -36,7 +36,7 @@ static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, co
   }
 }
 
-/* Rows [r0, r0 + TILE) of B: copied, then scaled and padded while they are near. */
+/* Rows [r0, r0 + TILE) of B: copied, then scaled and padded while they are in cache. */
 static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const spti_columns *B, const spti_edge *e, const void *alpha) {
   const T *b = B->data;
   const int32_t *to = e->inverse;
@@ -78,8 +78,8 @@ static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, cons
     }
 }
 
-/* The block [[a, u], [s, d]] of rows i and i+1: s = sub[i], u = s or its conjugate. By elimination with the larger pivot first
- * row, so that a small a does no harm. */
+/* Solves with the 2x2 block [[a, u], [s, d]] of two rows w0 and w1 of W, where s = sub[i] and u is s or its
+ * conjugate. Elimination with the larger of a and s as the first pivot, so that a small a does no harm. */
 static void NAME(solve_2x2)(T *w0, T *w1, int32_t width, T a, T u, T s, T d) {
   bool swap = NAME(size)(s) > NAME(size)(a);
   T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;

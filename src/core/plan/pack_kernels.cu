@@ -1,25 +1,26 @@
-/* pack_kernels -- a panel between the caller's layout and the row-major work block, and the D of LDL' in between.
+/* pack_kernels.cu -- copies between the caller's block and the row-major panel, and the product with D^-1 between the
+ * triangles of L D L^T.
  *
- * work(i,k) = alpha scale[b] block(b,k), and back, where b is the block's row for work row i under an optional row map.
- * A thread block moves a tile of 1024 elements: 2^log_k columns (32, fewer for narrow panels) and all the rows that fit. Lanes run
- * along the columns where both sides have them side by side; for a column-major block they run along the rows on that
- * side, and the tile is turned in shared memory. So both sides are accessed in full sectors but for what a row map
- * scatters. Deterministic. */
+ * work(i,k) = alpha scale[b] block(b,k), and back, where b is the row of the block for row i of the panel (work), by an
+ * optional map. A thread block moves a tile of 1024 elements: 2^log_k columns (32, fewer for narrow panels) and as many
+ * rows as fit. The lanes of a warp run along the columns where both sides are row-major. A column-major block is
+ * accessed with lanes along its rows, and the tile is transposed in shared memory. So both sides are accessed in full
+ * sectors, except where a row map scatters them. Deterministic. */
 #include "core/device/device.cuh"
 #include "core/device/launch.h"
 
 namespace spti {
 
-enum { PACK_THREADS = 256, PACK_TILE = 1024, PACK_SHARED = 1536 }; /* shared: rows of 2^log_k + 1, longest for log_k = 1 */
+enum { PACK_THREADS = 256, PACK_TILE = 1024, PACK_SHARED = 1536 }; /* PACK_SHARED: rows of 2^log_k + 1 elements, most for log_k = 1 */
 
 struct pack_job {
   spti_pack_args a;
   int log_k; /* log2 of a tile's columns */
   int32_t column_tiles;
-  bool turn; /* the block is read or written along its rows' direction: lanes over rows */
+  bool turn; /* the caller's block is column-major: lanes run along its rows */
 };
 
-/* Element e of a tile: lanes along the columns, or along the rows. */
+/* The place of element e of a tile, with lanes along the columns or along the rows. */
 struct tile_place {
   int row, column;
 };
@@ -33,7 +34,8 @@ template <typename T> SPTI_DEVICE T scale_row(const spti_pack_args &a, int64_t b
   return a.scale ? scale_by(v, load_const(a.scale + block_row), a.scale_op == SPTRSM_DIVIDE) : v;
 }
 
-/* The two rows that belong together: of the block and of the work block. The map sits on one side, i counts on the other. */
+/* The rows of the caller's block and of the panel that belong together: i counts the rows of one side, the map gives
+ * the other. */
 template <bool ToWork> SPTI_DEVICE void matching_rows(const spti_pack_args &a, int64_t i, int64_t *block_row, int64_t *work_row) {
   const int64_t mapped = a.map ? load_const(a.map + i) : i;
   const bool map_on_block = (a.convention == SPTRSM_GATHER) == ToWork;
@@ -41,7 +43,7 @@ template <bool ToWork> SPTI_DEVICE void matching_rows(const spti_pack_args &a, i
   *work_row = map_on_block ? i : mapped;
 }
 
-/* Plain loads: a block may be worked on in place, its own work block, where nothing is mapped. */
+/* Plain loads, not through the read-only cache: without a map the caller's block may itself be the panel. */
 template <typename T, bool ToWork> SPTI_DEVICE T fetch(const spti_pack_args &a, int64_t i, int64_t k) {
   int64_t b, w;
   matching_rows<ToWork>(a, i, &b, &w);
@@ -85,7 +87,8 @@ template <typename T, bool ToWork> SPTI_KERNEL(PACK_THREADS) pack_kernel(pack_jo
 
 /* ---- D ---- */
 
-/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination, the larger of d0 and l as the first pivot; as pack.tmpl.h does on the host. */
+/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination, the larger of d0 and l as the first pivot; as pack.tmpl.h does on
+ * the host. */
 template <typename T> SPTI_DEVICE void solve_pair(const spti_diagonal_args &a, int64_t i, T s, T *row0, T *row1) {
   const T d0 = conj_if(a.conj, load_const((const T *)a.D + i)), d1 = conj_if(a.conj, load_const((const T *)a.D + i + 1));
   const bool transpose = a.transpose != 0, hermitian = a.hermitian != 0, conj = a.conj != 0;

@@ -1,4 +1,4 @@
-/* pipeline.c -- checks of the blocks, the panel's memory, and the run on the host. */
+/* pipeline.c -- checks of B and X, the memory of panels, and the run on the host. */
 #include "core/plan/pipeline.h"
 
 #include <omp.h>
@@ -10,15 +10,15 @@
 
 /* ---- checks ---- */
 
-static sptrsm_status check_block(const spti_pipeline *line, const sptrsm_block *block, const char *name) {
-  if (block->n != line->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, line->n);
+static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *block, const char *name) {
+  if (block->n != pipe->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, pipe->n);
   if (block->nrhs < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: nrhs = %lld is negative", name, (long long)block->nrhs);
-  if (block->dtype != line->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
+  if (block->dtype != pipe->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
   if (block->layout != SPTRSM_ROW_MAJOR && block->layout != SPTRSM_COL_MAJOR)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown layout %d", name, (int)block->layout);
   if (block->place != SPTRSM_HOST && block->place != SPTRSM_CUDA)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
-  if (block->place == SPTRSM_CUDA && line->context->place == SPTRSM_HOST)
+  if (block->place == SPTRSM_CUDA && pipe->context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in device memory, the context works on the host", name);
   int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (block->ld < least)
@@ -36,8 +36,8 @@ static size_t span_bytes(const sptrsm_block *b) {
   return (size_t)((lines - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
 }
 
-/* Columns of one larger row-major block, or rows of one column-major block: same ld, and the lines of one lie in the padding of
- * the other. */
+/* Are B and X different columns of one larger row-major block, or different rows of one column-major block? They have
+ * the same ld then, and each lies in the padding of the other. */
 static bool lie_side_by_side(const sptrsm_block *B, const sptrsm_block *X) {
   uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
   size_t bytes = sptrsm_dtype_bytes(B->dtype), distance = b > x ? b - x : x - b;
@@ -57,7 +57,7 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
-/* One slab for each thread that can have one: with a hint, threads beyond one for every 8 columns cannot. */
+/* A slab for each thread; where the number of right-hand sides is known, no more than one for every 8 of them. */
 static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
   if (context->place == SPTRSM_CUDA) return 1;
   int threads = spti_context_threads(context);
@@ -88,49 +88,50 @@ void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
 
 /* ---- the run on the host ---- */
 
-/* Widths that fill vectors: 1, 2, 4 or a multiple of 8; the slab has room for it unless its panel is narrower. */
+/* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
 static int32_t padded_width(int32_t width, int32_t panel) {
   int32_t padded = width <= 2 ? width : width <= 4 ? 4 : (width + 7) / 8 * 8;
   return padded < panel ? padded : panel;
 }
 
-static sptrsm_status run_slab(const spti_pipeline *line, const spti_panel *W, const spti_columns *B, const spti_columns *X,
+static sptrsm_status run_slab(const spti_pipeline *pipe, const spti_panel *W, const spti_columns *B, const spti_columns *X,
                               const void *alpha) {
-  spti_pack(W, line->n, line->dtype, B, &line->first, alpha);
-  for (int s = 0; s < line->stage_count; s++) {
-    const spti_stage *stage = &line->stages[s];
+  spti_pack(W, pipe->n, pipe->dtype, B, &pipe->first, alpha);
+  for (int s = 0; s < pipe->stage_count; s++) {
+    const spti_stage *stage = &pipe->stages[s];
     if (stage->plan) SPTI_TRY(stage->plan->method->solve(stage->plan, stage->work, W));
-    else spti_apply_diagonal(W, line->n, line->dtype, stage->diagonal, stage->op);
+    else spti_apply_diagonal(W, pipe->n, pipe->dtype, stage->diagonal, stage->op);
   }
-  spti_unpack(X, line->n, line->dtype, W, &line->last);
+  spti_unpack(X, pipe->n, pipe->dtype, W, &pipe->last);
   return SPTRSM_OK;
 }
 
-/* Threads that can share one slab with profit: the best that any stage offers. */
-static int team(const spti_pipeline *line) {
+/* How many threads can share one slab with profit: the most that any stage can use. */
+static int team(const spti_pipeline *pipe) {
   int most = 1;
-  for (int s = 0; s < line->stage_count; s++)
-    if (line->stages[s].plan && line->stages[s].plan->team > most) most = line->stages[s].plan->team;
+  for (int s = 0; s < pipe->stage_count; s++)
+    if (pipe->stages[s].plan && pipe->stages[s].plan->team > most) most = pipe->stages[s].plan->team;
   return most;
 }
 
-/* Columns per slab: the panel, or less so that every thread has as many slabs as any other, but whole vectors. */
+/* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of
+ * slabs. */
 static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) {
   int64_t rounds = (nrhs - 1) / ((int64_t)panels->panel * threads) + 1, slabs = rounds * threads;
   int64_t share = ((nrhs - 1) / slabs + 8) / 8 * 8;
   return share < panels->panel ? (int32_t)share : panels->panel;
 }
 
-static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+static sptrsm_status run_host(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
-  int threads = spti_context_threads(line->context);
-  int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace was made for that many */
+  int threads = spti_context_threads(pipe->context);
+  int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace has that many slabs */
   int32_t width = slab_width(panels, B->nrhs, owners);
   int64_t slabs = (B->nrhs + width - 1) / width;
-  int share = team(line) < threads ? team(line) : threads;
-  bool together = slabs == 1 && share > 1; /* slabs of their own serve threads better than shared ones */
+  int share = team(pipe) < threads ? team(pipe) : threads;
+  bool together = slabs == 1 && share > 1; /* threads that have slabs of their own are faster than threads that share one */
   int outer = together ? 1 : (int)(slabs < owners ? slabs : owners);
-  size_t slab_bytes = (size_t)line->n * (size_t)panels->panel * sptrsm_dtype_bytes(line->dtype);
+  size_t slab_bytes = (size_t)pipe->n * (size_t)panels->panel * sptrsm_dtype_bytes(pipe->dtype);
   sptrsm_status result = SPTRSM_OK;
 #pragma omp parallel for schedule(dynamic) num_threads(outer) if (outer > 1)
   for (int64_t s = 0; s < slabs; s++) {
@@ -140,7 +141,7 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
     W.padded = padded_width(W.width, panels->panel);
     W.ld = W.padded;
     spti_columns from = spti_block_columns(B, first), to = spti_block_columns(X, first);
-    sptrsm_status status = run_slab(line, &W, &from, &to, alpha);
+    sptrsm_status status = run_slab(pipe, &W, &from, &to, alpha);
     if (status != SPTRSM_OK) {
 #pragma omp critical(spti_pipeline_result)
       result = status;
@@ -149,18 +150,18 @@ static sptrsm_status run_host(const spti_pipeline *line, spti_panels *panels, co
   return result;
 }
 
-sptrsm_status spti_pipeline_check(const spti_pipeline *line, const sptrsm_block *B, const sptrsm_block *X) {
-  SPTI_TRY(check_block(line, B, "B"));
-  SPTI_TRY(check_block(line, X, "X"));
+sptrsm_status spti_pipeline_check(const spti_pipeline *pipe, const sptrsm_block *B, const sptrsm_block *X) {
+  SPTI_TRY(check_block(pipe, B, "B"));
+  SPTI_TRY(check_block(pipe, X, "X"));
   if (B->nrhs != X->nrhs)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)B->nrhs, (long long)X->nrhs);
   return check_overlap(B, X);
 }
 
-sptrsm_status spti_pipeline_run(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+sptrsm_status spti_pipeline_run(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                 const sptrsm_block *X) {
-  SPTI_TRY(spti_pipeline_check(line, B, X));
-  if (line->n == 0 || B->nrhs == 0) return SPTRSM_OK;
-  if (line->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(line, panels, alpha, B, X);
-  return run_host(line, panels, alpha, B, X);
+  SPTI_TRY(spti_pipeline_check(pipe, B, X));
+  if (pipe->n == 0 || B->nrhs == 0) return SPTRSM_OK;
+  if (pipe->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(pipe, panels, alpha, B, X);
+  return run_host(pipe, panels, alpha, B, X);
 }

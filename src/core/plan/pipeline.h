@@ -1,7 +1,9 @@
-/* pipeline.h -- one pass over a panel of right-hand sides: read B, run stages in place, write X.
+/* pipeline.h -- from B to X: a panel of right-hand sides is read from B, solved in place by one stage or more, and
+ * written to X.
  *
- * sptrsm_solve is a pipeline of one stage; the direct-solver solve phase has up to three, with a permutation and a scaling
- * in its first and last pass. The panel W is row-major and private, so layouts and leading dimensions end here:
+ * sptrsm_solve is a pipeline of one stage; the solve phase of a direct solver has up to three, with a permutation and
+ * a scaling in its first and last pass. The panel W is row-major and private, so no method needs to know the layout
+ * and leading dimension of B and X:
  *   first pass  W(i,k) = alpha * s(r) B(r,k), r = first.map[i]
  *   stages      W := S W
  *   last pass   X(i,k) = s(i) W(last.map[i], k)
@@ -11,24 +13,26 @@
 
 #include "core/plan/plan.h"
 
-/* Arrays in the context's place; NULL: identity, ones. */
+/* Permutation and scaling of the first or last pass. Arrays in the memory of the context's place; NULL: the identity,
+ * ones. */
 typedef struct {
   const int32_t *map, *inverse; /* inverse[map[i]] = i; both or none */
   const double *scale;
-  bool divide;
+  bool divide; /* by scale, instead of multiplying by it */
 } spti_edge;
 
-/* D of L D U: x = D^-1 b by 1x1 and 2x2 blocks. val and sub in the context's place, [n]; sub NULL: all blocks 1x1. */
+/* The D of L D U, with blocks of 1x1 and 2x2. val [n], its diagonal, and sub [n], the entries sub(i) = D(i+1,i), are
+ * in the memory of the context's place; sub NULL: all blocks are 1x1. */
 typedef struct {
   const void *val, *sub;
-  bool hermitian; /* the entry above sub(i) is its conjugate */
+  bool hermitian; /* D(i,i+1) is the conjugate of sub(i), else equal to it */
 } spti_diagonal;
 
 typedef struct {
-  const sptrsm_plan *plan; /* solve with it, or NULL: */
+  const sptrsm_plan *plan; /* solve with this plan; */
   void *work;
-  const spti_diagonal *diagonal; /* apply D^-1, */
-  spti_op op;                    /* of this operation */
+  const spti_diagonal *diagonal; /* or, if plan is NULL, apply D^-1, */
+  spti_op op;                    /* D^-T or D^-H, by this operation */
 } spti_stage;
 
 enum { SPTI_STAGES_MAX = 3 };
@@ -42,27 +46,28 @@ typedef struct {
   spti_stage stages[SPTI_STAGES_MAX];
 } spti_pipeline;
 
-/* Memory of a pipeline for one solve at a time: W (on the host one slab per thread), and on a GPU a staging panel for
- * blocks in host memory, made when first needed. */
+/* The memory of a pipeline, for one solve at a time. On the host every thread has a slab of its own in W, one panel;
+ * on a GPU there is one panel, and a staging panel for blocks in host memory, made when the first of these comes. */
 typedef struct {
   int32_t panel;
-  int slabs; /* panels in W: threads on the host, else 1 */
+  int slabs; /* panels in W: up to one for each thread on the host, else 1 */
   void *W;
   void *staging; /* CUDA: one panel, or NULL */
 } spti_panels;
 
-/* nrhs_hint 0: unknown; else no more slabs than it can fill, though any number of right-hand sides may follow. */
+/* nrhs_hint 0: unknown; else there are no more slabs than that many right-hand sides fill. Solves may have any number
+ * all the same. */
 sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 
-/* B and X against order, type and place of the pipeline, and against each other. */
+/* Checks B and X against order, type and place of the pipeline, and against each other. */
 sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);
 
 /* Checks B and X, then runs. alpha NULL: 1. */
 sptrsm_status spti_pipeline_run(const spti_pipeline *, spti_panels *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
 
-/* pipeline_gpu.c, or pipeline_none.c */
+/* pipeline_gpu.c, or none.c */
 sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *, spti_panels *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
 
 #endif

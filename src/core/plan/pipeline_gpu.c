@@ -1,8 +1,9 @@
-/* pipeline_gpu.c -- the run on a CUDA device: panels one after another on the context's stream.
+/* pipeline_gpu.c -- the run on a CUDA device: one panel after another on the context's stream.
  *
- * A block in device memory is read and written in place by the first and last pass. A block in host memory goes through a
- * staging panel of its own layout. Where X is row-major on the device and the last pass moves nothing, X itself is the
- * work panel and the last pass vanishes. */
+ * The first and the last pass read and write blocks in device memory where they are. Blocks in host memory go through
+ * a staging panel that has their layout. Methods with solve_between read B or write X themselves, in place of the
+ * first or the last pass (shortcuts_of). Where X is row-major in device memory and the last pass neither permutes nor
+ * scales, X itself is the panel, and there is no last pass. */
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/device/launch.h"
@@ -12,7 +13,7 @@
 /* Panels up to this width are read and written in place whatever their layout. */
 enum { SPTI_NARROW_PANEL = 4 };
 
-/* One panel of a block: where the device reads or writes it, and what moves it from or to the host. */
+/* The columns of B or X that one panel holds: where the device reads or writes them, and the block they belong to. */
 typedef struct {
   spti_columns columns; /* in device memory */
   const sptrsm_block *block;
@@ -20,33 +21,33 @@ typedef struct {
   int32_t width;
 } side;
 
-static sptrsm_status make_staging(const spti_pipeline *line, spti_panels *panels) {
+static sptrsm_status make_staging(const spti_pipeline *pipe, spti_panels *panels) {
   if (panels->staging) return SPTRSM_OK;
-  return spti_alloc(line->context, &panels->staging, (int64_t)line->n * panels->panel, sptrsm_dtype_bytes(line->dtype), "staging panel");
+  return spti_alloc(pipe->context, &panels->staging, (int64_t)pipe->n * panels->panel, sptrsm_dtype_bytes(pipe->dtype), "staging panel");
 }
 
-static side side_of(const spti_pipeline *line, const spti_panels *panels, const sptrsm_block *block, int64_t first, int32_t width) {
+static side side_of(const spti_pipeline *pipe, const spti_panels *panels, const sptrsm_block *block, int64_t first, int32_t width) {
   side s = {.block = block, .first = first, .width = width};
   if (block->place == SPTRSM_CUDA) {
     s.columns = spti_block_columns(block, first);
   } else {
     bool rows = block->layout == SPTRSM_ROW_MAJOR;
-    s.columns = (spti_columns){.data = panels->staging, .row_stride = rows ? width : 1, .col_stride = rows ? 1 : line->n};
+    s.columns = (spti_columns){.data = panels->staging, .row_stride = rows ? width : 1, .col_stride = rows ? 1 : pipe->n};
   }
   return s;
 }
 
-/* Moves a host block's panel to the staging panel (SPTI_TO_DEVICE) or back. */
-static sptrsm_status move(const spti_pipeline *line, const side *s, spti_direction direction) {
+/* Copies the columns of a block in host memory to the staging panel (SPTI_TO_DEVICE) or back. */
+static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_direction direction) {
   if (s->block->place == SPTRSM_CUDA) return SPTRSM_OK;
-  size_t bytes = sptrsm_dtype_bytes(line->dtype);
+  size_t bytes = sptrsm_dtype_bytes(pipe->dtype);
   bool rows = s->block->layout == SPTRSM_ROW_MAJOR;
-  size_t line_bytes = (size_t)(rows ? s->width : line->n) * bytes, pitch = (size_t)s->block->ld * bytes;
-  size_t lines = (size_t)(rows ? line->n : s->width);
+  size_t line_bytes = (size_t)(rows ? s->width : pipe->n) * bytes, pitch = (size_t)s->block->ld * bytes;
+  size_t lines = (size_t)(rows ? pipe->n : s->width);
   void *host = spti_block_columns(s->block, s->first).data;
   if (direction == SPTI_TO_DEVICE)
-    return spti_gpu_copy(line->context, s->columns.data, line_bytes, host, pitch, line_bytes, lines, direction);
-  return spti_gpu_copy(line->context, host, pitch, s->columns.data, line_bytes, line_bytes, lines, direction);
+    return spti_gpu_copy(pipe->context, s->columns.data, line_bytes, host, pitch, line_bytes, lines, direction);
+  return spti_gpu_copy(pipe->context, host, pitch, s->columns.data, line_bytes, line_bytes, lines, direction);
 }
 
 static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
@@ -58,8 +59,8 @@ static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) 
   if (complex) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
 }
 
-static spti_pack_args pack_args(const spti_pipeline *line, const side *s, const spti_panel *W, const spti_edge *edge) {
-  return (spti_pack_args){.n = line->n,
+static spti_pack_args pack_args(const spti_pipeline *pipe, const side *s, const spti_panel *W, const spti_edge *edge) {
+  return (spti_pack_args){.n = pipe->n,
                           .width = W->width,
                           .padded = W->padded,
                           .block = s->columns.data,
@@ -74,16 +75,16 @@ static spti_pack_args pack_args(const spti_pipeline *line, const side *s, const 
                           .alpha = {1, 0}};
 }
 
-/* X itself can be worked on: row-major on the device, and nothing to permute or scale at the end. A first pass that
- * permutes must not run within one block. */
-static bool works_in_x(const spti_pipeline *line, const sptrsm_block *B, const sptrsm_block *X) {
-  bool plain = !line->last.map && !line->last.scale && !(line->first.map && B->data == X->data);
+/* Can X itself be the panel? It must be row-major in device memory, with nothing to permute or scale at the end, and
+ * a first pass that permutes must not read and write one and the same block. */
+static bool works_in_x(const spti_pipeline *pipe, const sptrsm_block *B, const sptrsm_block *X) {
+  bool plain = !pipe->last.map && !pipe->last.scale && !(pipe->first.map && B->data == X->data);
   return plain && X->place == SPTRSM_CUDA && X->layout == SPTRSM_ROW_MAJOR;
 }
 
-static sptrsm_status apply_diagonal(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W) {
+static sptrsm_status apply_diagonal(const spti_pipeline *pipe, const spti_stage *stage, const spti_panel *W) {
   const spti_diagonal *d = stage->diagonal;
-  spti_diagonal_args args = {.n = line->n,
+  spti_diagonal_args args = {.n = pipe->n,
                              .width = W->width,
                              .work = W->data,
                              .ld = W->ld,
@@ -92,11 +93,11 @@ static sptrsm_status apply_diagonal(const spti_pipeline *line, const spti_stage 
                              .hermitian = d->hermitian,
                              .transpose = stage->op.transpose,
                              .conj = stage->op.conj};
-  SPTI_CUDA(spti_diagonal_launch(&args, line->dtype, line->context->stream));
+  SPTI_CUDA(spti_diagonal_launch(&args, pipe->dtype, pipe->context->stream));
   return SPTRSM_OK;
 }
 
-/* ---- the ends of a panel's way ---- */
+/* ---- methods that read B or write X themselves ---- */
 
 static bool reads_blocks(const spti_stage *stage) { return stage->plan && stage->plan->method->solve_between; }
 
@@ -104,7 +105,8 @@ static bool writes_to(const spti_stage *stage, const spti_end *to, int32_t width
   return reads_blocks(stage) && (!stage->plan->method->writes_to || stage->plan->method->writes_to(stage->plan, to, width));
 }
 
-/* Kernels run their lanes along the columns: a wide column-major block is better turned by the pack kernel. */
+/* Kernels of methods run their lanes along the columns, so a wide column-major block is better transposed by the pack
+ * kernel. */
 static bool suits_lanes(const spti_columns *c, int32_t width) { return c->col_stride == 1 || width <= SPTI_NARROW_PANEL; }
 
 static spti_end end_of_panel(const spti_panel *W) { return (spti_end){.data = W->data, .row_stride = W->ld, .col_stride = 1}; }
@@ -114,74 +116,75 @@ static spti_end end_of_block(const spti_columns *c, const spti_edge *edge, const
       .data = c->data, .row_stride = c->row_stride, .col_stride = c->col_stride, .map = map, .scale = edge->scale, .divide = edge->divide};
 }
 
-/* May the first stage read B, and the last one write X? Not where row i's solution would land on a right-hand side that another row
- * has still to read: in one block of one layout every row keeps to its own place unless an end permutes. */
+/* May the first stage read B, and the last one write X? If one stage does both within one block, row i's solution
+ * must not overwrite a right-hand side that another row has still to read: it does not if both have the same layout
+ * and nothing is permuted. */
 typedef struct {
   bool reads, writes;
 } shortcuts;
 
-static shortcuts shortcuts_of(const spti_pipeline *line, const side *from, const side *to, int32_t width) {
-  if (line->stage_count == 0) return (shortcuts){false, false};
+static shortcuts shortcuts_of(const spti_pipeline *pipe, const side *from, const side *to, int32_t width) {
+  if (pipe->stage_count == 0) return (shortcuts){false, false};
   const spti_columns *b = &from->columns, *x = &to->columns;
-  const spti_end end = end_of_block(x, &line->last, line->last.inverse);
-  shortcuts s = {.reads = reads_blocks(&line->stages[0]) && suits_lanes(b, width),
-                 .writes = suits_lanes(x, width) && writes_to(&line->stages[line->stage_count - 1], &end, width)};
-  bool keeps = b->row_stride == x->row_stride && b->col_stride == x->col_stride && !line->first.map && !line->last.map;
-  if (line->stage_count == 1 && s.reads && b->data == x->data && !keeps) s.writes = false;
+  const spti_end end = end_of_block(x, &pipe->last, pipe->last.inverse);
+  shortcuts s = {.reads = reads_blocks(&pipe->stages[0]) && suits_lanes(b, width),
+                 .writes = suits_lanes(x, width) && writes_to(&pipe->stages[pipe->stage_count - 1], &end, width)};
+  bool keeps = b->row_stride == x->row_stride && b->col_stride == x->col_stride && !pipe->first.map && !pipe->last.map;
+  if (pipe->stage_count == 1 && s.reads && b->data == x->data && !keeps) s.writes = false;
   return s;
 }
 
-static sptrsm_status run_stage(const spti_pipeline *line, const spti_stage *stage, const spti_panel *W, const spti_transfer *between) {
-  if (!stage->plan) return apply_diagonal(line, stage, W);
+static sptrsm_status run_stage(const spti_pipeline *pipe, const spti_stage *stage, const spti_panel *W, const spti_transfer *between) {
+  if (!stage->plan) return apply_diagonal(pipe, stage, W);
   const spti_method *method = stage->plan->method;
   return method->solve_between ? method->solve_between(stage->plan, stage->work, between) : method->solve(stage->plan, stage->work, W);
 }
 
-static sptrsm_status run_stages(const spti_pipeline *line, const side *from, const side *to, const spti_panel *W, const double alpha[2],
+static sptrsm_status run_stages(const spti_pipeline *pipe, const side *from, const side *to, const spti_panel *W, const double alpha[2],
                                 shortcuts s) {
-  for (int i = 0; i < line->stage_count; i++) {
+  for (int i = 0; i < pipe->stage_count; i++) {
     spti_transfer between = {.from = end_of_panel(W), .to = end_of_panel(W), .alpha = {1, 0}, .width = W->width};
     if (i == 0 && s.reads) {
-      between.from = end_of_block(&from->columns, &line->first, line->first.map);
+      between.from = end_of_block(&from->columns, &pipe->first, pipe->first.map);
       between.alpha[0] = alpha[0];
       between.alpha[1] = alpha[1];
     }
-    if (i == line->stage_count - 1 && s.writes) between.to = end_of_block(&to->columns, &line->last, line->last.inverse);
-    SPTI_TRY(run_stage(line, &line->stages[i], W, &between));
+    if (i == pipe->stage_count - 1 && s.writes) between.to = end_of_block(&to->columns, &pipe->last, pipe->last.inverse);
+    SPTI_TRY(run_stage(pipe, &pipe->stages[i], W, &between));
   }
   return SPTRSM_OK;
 }
 
-static sptrsm_status run_panel(const spti_pipeline *line, const side *from, const side *to, const spti_panel *W, const double alpha[2]) {
-  SPTI_TRY(move(line, from, SPTI_TO_DEVICE));
-  const shortcuts s = shortcuts_of(line, from, to, W->width);
-  spti_pack_args in = pack_args(line, from, W, &line->first);
+static sptrsm_status run_panel(const spti_pipeline *pipe, const side *from, const side *to, const spti_panel *W, const double alpha[2]) {
+  SPTI_TRY(move(pipe, from, SPTI_TO_DEVICE));
+  const shortcuts s = shortcuts_of(pipe, from, to, W->width);
+  spti_pack_args in = pack_args(pipe, from, W, &pipe->first);
   in.alpha[0] = alpha[0];
   in.alpha[1] = alpha[1];
   bool in_place = W->data == from->columns.data && W->ld == from->columns.row_stride && from->columns.col_stride == 1;
-  bool plain = !line->first.map && !line->first.scale && alpha[0] == 1 && alpha[1] == 0;
-  if (!s.reads && (!in_place || !plain)) SPTI_CUDA(spti_pack_launch(&in, line->dtype, line->context->stream));
-  SPTI_TRY(run_stages(line, from, to, W, alpha, s));
+  bool plain = !pipe->first.map && !pipe->first.scale && alpha[0] == 1 && alpha[1] == 0;
+  if (!s.reads && (!in_place || !plain)) SPTI_CUDA(spti_pack_launch(&in, pipe->dtype, pipe->context->stream));
+  SPTI_TRY(run_stages(pipe, from, to, W, alpha, s));
   if (!s.writes && W->data != to->columns.data) {
-    spti_pack_args out = pack_args(line, to, W, &line->last);
-    SPTI_CUDA(spti_unpack_launch(&out, line->dtype, line->context->stream));
+    spti_pack_args out = pack_args(pipe, to, W, &pipe->last);
+    SPTI_CUDA(spti_unpack_launch(&out, pipe->dtype, pipe->context->stream));
   }
-  return move(line, to, SPTI_TO_HOST);
+  return move(pipe, to, SPTI_TO_HOST);
 }
 
-sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *line, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                     const sptrsm_block *X) {
   double parts[2];
-  SPTI_TRY(spti_gpu_enter(line->context));
-  split_alpha(parts, alpha, line->dtype);
-  if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(line, panels));
-  bool direct = works_in_x(line, B, X);
+  SPTI_TRY(spti_gpu_enter(pipe->context));
+  split_alpha(parts, alpha, pipe->dtype);
+  if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(pipe, panels));
+  bool direct = works_in_x(pipe, B, X);
   for (int64_t first = 0; first < B->nrhs; first += panels->panel) {
     int32_t width = (int32_t)(B->nrhs - first < panels->panel ? B->nrhs - first : panels->panel);
-    side from = side_of(line, panels, B, first, width), to = side_of(line, panels, X, first, width);
+    side from = side_of(pipe, panels, B, first, width), to = side_of(pipe, panels, X, first, width);
     spti_panel W = {
         .data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width, .threads = 1};
-    SPTI_TRY(run_panel(line, &from, &to, &W, parts));
+    SPTI_TRY(run_panel(pipe, &from, &to, &W, parts));
   }
   return SPTRSM_OK;
 }

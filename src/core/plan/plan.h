@@ -1,4 +1,4 @@
-/* plan.h -- an analysed triangle: method, view and the method's state. Read-only while solving. */
+/* plan.h -- an analysed triangle: the method, the view it reads and the method's state. Read-only while solving. */
 #ifndef SPTI_CORE_PLAN_PLAN_H
 #define SPTI_CORE_PLAN_PLAN_H
 
@@ -13,31 +13,35 @@ struct spti_row_panels;
 struct sptrsm_plan {
   atomic_int references;
   sptrsm_matrix *matrix;
-  sptrsm_context *context; /* the matrix's */
+  sptrsm_context *context;  /* the matrix's */
+  spti_dependant dependant; /* by which the matrix tells the plan of new values */
   const struct spti_method *method;
   char variant[64]; /* what follows ':' in the method's name, "" if nothing */
   spti_view view;
   spti_op op;
   sptrsm_options options;
   void *state;                        /* the method's */
-  int64_t values_version;             /* counts the new values it has followed */
+  int64_t values_version;             /* counts the changes of values that the plan has followed */
   int32_t panel;                      /* right-hand sides worked on at once */
   int32_t levels;                     /* -1: not computed */
-  struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/levels/gpu.h) */
-  struct spti_row_panels *row_panels; /* likewise (core/levels/row_panels_gpu.h) */
+  struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/plan/analysis.h) */
+  struct spti_row_panels *row_panels; /* likewise; NULL again once the plan is made */
   int team;                           /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
-  char reason[160];
-  sptrsm_workspace *own; /* made at its first use */
-  sptrsm_plan *next;     /* plans of one matrix */
+  char reason[160];      /* why this method */
+  sptrsm_workspace *own; /* for solves without a workspace; made by the first of them */
 };
 
-sptrsm_status spti_options_check(const sptrsm_options *);
+/* out = the caller's options, checked, or the defaults for NULL. */
+sptrsm_status spti_options_read(sptrsm_options *out, const sptrsm_options *in);
 
-/* sptrsm_plan_create for an operation given by its two flags. */
+/* A plan without method and analysis, with one reference; the matrix does not know it yet. */
+sptrsm_status spti_plan_begin(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options * /* NULL: defaults */);
+/* From now on the plan follows sptrsm_matrix_set_values. */
+void spti_plan_follow_matrix(sptrsm_plan *);
+void spti_plan_retain(const sptrsm_plan *); /* sptrsm_plan_destroy releases */
+
+/* create.c: sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
-sptrsm_status spti_plan_refresh(sptrsm_plan *); /* the matrix has new values */
-void spti_plan_retain(const sptrsm_plan *);     /* sptrsm_plan_destroy releases */
-double spti_seconds(void);                      /* monotonic clock */
 
 #endif

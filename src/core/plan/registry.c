@@ -1,6 +1,7 @@
-/* registry.c -- the table of methods, filled from methods.def. */
+/* registry.c -- the table of all methods, made from methods.def, and the search by name. */
 #include <string.h>
 
+#include "core/base/sized.h"
 #include "core/plan/method.h"
 
 #define METHOD(id) extern const spti_method spti_method_##id;
@@ -30,18 +31,17 @@ const spti_method *spti_method_find(const char *name, size_t length, sptrsm_plac
 int sptrsm_method_count(void) { return spti_method_count(); }
 
 sptrsm_status sptrsm_method_at(sptrsm_method_info *out, int index) {
-  if (!out || out->size != sizeof *out)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: set out->size to sizeof(sptrsm_method_info)");
+  SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_method_info, reference), sizeof *out, "sptrsm_method_at", "sptrsm_method_info"));
   if (index < 0 || index >= spti_method_count())
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_method_at: index %d is not in 0..%d", index, spti_method_count() - 1);
   const spti_method *m = table[index];
-  *out = (sptrsm_method_info){.size = sizeof *out,
-                              .name = m->name,
-                              .summary = m->summary,
-                              .cite = m->cite,
-                              .place = m->place,
-                              .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0,
-                              .capturable = (m->flags & SPTI_CAPTURABLE) != 0,
-                              .reference = (m->flags & SPTI_REFERENCE) != 0};
+  sptrsm_method_info info = {.name = m->name,
+                             .summary = m->summary,
+                             .cite = m->cite,
+                             .place = m->place,
+                             .deterministic = (m->flags & SPTI_DETERMINISTIC) != 0,
+                             .capturable = (m->flags & SPTI_CAPTURABLE) != 0,
+                             .reference = (m->flags & SPTI_REFERENCE) != 0};
+  spti_sized_write(out, &info, sizeof info);
   return SPTRSM_OK;
 }

@@ -8,9 +8,11 @@
  *   - rows that a stage does not work on are zero there, or nothing that is wanted needs them.
  * Wins where the reach is small beside n: rows near the root of the elimination tree are in every reach. Cost: O(n + entries), on the
  * host. Deterministic. */
+#include "core/base/sized.h"
 #include "core/reach/reach.h"
 
 #include <string.h>
+#include <sptrsm_reach.h>
 
 #include "core/context/alloc.h"
 #include "core/direct/parts.h"
@@ -79,9 +81,9 @@ static void close_stage(spti_row_set *set, const sptrsm_factors *f, const spti_s
 
 /* ---- what is asked ---- */
 
-void sptrsm_reach_request_init(sptrsm_reach_request *request) {
-  if (request)
-    *request = (sptrsm_reach_request){.size = sizeof *request, .nonzero_count = SPTRSM_ALL_ROWS, .wanted_count = SPTRSM_ALL_ROWS};
+void sptrsm_reach_request_init_sized(sptrsm_reach_request *request, size_t size) {
+  const sptrsm_reach_request defaults = {.nonzero_count = SPTRSM_ALL_ROWS, .wanted_count = SPTRSM_ALL_ROWS};
+  spti_sized_init(request, size, &defaults, sizeof defaults);
 }
 
 static sptrsm_status check_list(const int32_t *rows, int64_t count, int32_t n, const char *name) {
@@ -107,13 +109,9 @@ static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
 }
 
 static sptrsm_status check_request(const sptrsm_factors *f, const sptrsm_reach_request *request) {
-  if (request->size != sizeof *request)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "reach: call sptrsm_reach_request_init first (size is %zu, not %zu)", request->size,
-                     sizeof *request);
   if (!sptrsm_system_name(request->system)) return spti_fail(SPTRSM_ERR_ARGUMENT, "reach: unknown system %d", (int)request->system);
   if (request->op != SPTRSM_N && request->op != SPTRSM_T && request->op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "reach: unknown op %d", (int)request->op);
-  SPTI_TRY(spti_factors_check(f));
   SPTI_TRY(check_triangle(f->L, "L"));
   if (f->U) SPTI_TRY(check_triangle(f->U, "U"));
   int32_t n = f->L->n;
@@ -315,8 +313,7 @@ static sptrsm_status fill(sptrsm_reach *reach, const sptrsm_reach_request *reque
   return cut(reach);
 }
 
-sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *f, const sptrsm_reach_request *request) {
-  if (!out || !f || !request) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_reach_create: out, factors or request is NULL");
+static sptrsm_status create(sptrsm_reach **out, const sptrsm_factors *f, const sptrsm_reach_request *request) {
   SPTI_TRY(check_request(f, request));
   sptrsm_reach *reach;
   SPTI_TRY(spti_host_alloc(&reach, 1, sizeof *reach, "reach"));
@@ -331,6 +328,16 @@ sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *f, c
   if (status == SPTRSM_OK) *out = reach;
   else sptrsm_reach_destroy(reach);
   return status;
+}
+
+sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *factors, const sptrsm_reach_request *request) {
+  if (!out || !factors || !request) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_reach_create: out, factors or request is NULL");
+  sptrsm_factors f;
+  sptrsm_reach_request r;
+  sptrsm_reach_request_init(&r);
+  SPTI_TRY(spti_sized_read(&r, sizeof r, request, SPTI_SIZE_UP_TO(sptrsm_reach_request, wanted_count), "sptrsm_reach_request"));
+  SPTI_TRY(spti_factors_read(&f, factors));
+  return create(out, &f, &r);
 }
 
 static void free_triangle(const sptrsm_sparse *T) {
@@ -362,8 +369,8 @@ static const int32_t *rows_of(const sptrsm_reach *reach, const spti_system_edge 
 
 sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *reach) {
   if (!out || !reach) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_reach_part_of: out or reach is NULL");
-  if (out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_reach_part_of: set out->size to sizeof(sptrsm_reach_part)");
-  *out = (sptrsm_reach_part){.size = sizeof *out,
+  SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_reach_part, all_entries), sizeof *out, "sptrsm_reach_part_of", "sptrsm_reach_part"));
+  const sptrsm_reach_part part = {
                              .n = reach->r.n,
                              .m = reach->r.m,
                              .factors = &reach->part,
@@ -371,5 +378,6 @@ sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *r
                              .x_rows = rows_of(reach, &reach->steps.last),
                              .entries = reach->entries,
                              .all_entries = reach->all_entries};
+  spti_sized_write(out, &part, sizeof part);
   return SPTRSM_OK;
 }

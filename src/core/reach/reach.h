@@ -2,6 +2,8 @@
 #ifndef SPTI_CORE_REACH_REACH_H
 #define SPTI_CORE_REACH_REACH_H
 
+#include <sptrsm_reach.h>
+
 #include "core/direct/systems.h"
 
 /* Which rows: one byte each, 0 or 1. */

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "core/base/sized.h"
 #include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/refine/steps.h"
@@ -10,8 +11,8 @@
 
 enum { STEPS_WORKING = 5, STEPS_MIXED = 30, GOOD_ENOUGH = 6 /* units of rounding, of a row's residual in mixed precision */ };
 
-void sptrsm_refine_options_init(sptrsm_refine_options *options) {
-  if (options) *options = (sptrsm_refine_options){.size = sizeof *options, .max_steps = -1};
+void sptrsm_refine_options_init_sized(sptrsm_refine_options *options, size_t size) {
+  spti_sized_init(options, size, &(sptrsm_refine_options){.max_steps = -1}, sizeof *options);
 }
 
 /* ---- the original matrix ---- */
@@ -38,11 +39,7 @@ sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *
 static bool is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
 /* ---- the call ---- */
 
-static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_options *o, const sptrsm_refine_result *out) {
-  if (o->size != sizeof *o)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: call sptrsm_refine_options_init first (size is %zu, not %zu)", o->size, sizeof *o);
-  if (out && out->size != sizeof *out)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: set size of the result to sizeof(sptrsm_refine_result)");
+static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_options *o) {
   if (o->max_steps < -1)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: max_steps %d is negative; -1 is the default", (int)o->max_steps);
   if (!(o->tolerance >= 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "refinement: tolerance %g is not a number from 0 up", o->tolerance);
@@ -119,12 +116,17 @@ static sptrsm_status run(spti_refine_job *j) {
 sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                    sptrsm_block *X, const sptrsm_refine_options *options, sptrsm_refine_result *out) {
   if (!d || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_refine: direct, B or X is NULL");
-  sptrsm_refine_options defaults;
-  sptrsm_refine_options_init(&defaults);
-  if (!options) options = &defaults;
-  sptrsm_refine_result result = out ? *out : (sptrsm_refine_result){.size = sizeof result};
+  sptrsm_refine_options taken;
+  sptrsm_refine_options_init(&taken);
+  const size_t options_least = SPTI_SIZE_UP_TO(sptrsm_refine_options, tolerance);
+  if (options) SPTI_TRY(spti_sized_read(&taken, sizeof taken, options, options_least, "sptrsm_refine_options"));
+  options = &taken;
+  sptrsm_refine_result result = {.size = sizeof result};
+  const size_t least = SPTI_SIZE_UP_TO(sptrsm_refine_result, unconverged);
+  if (out) SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_direct_refine", "sptrsm_refine_result"));
+  if (out) memcpy(&result, out, sizeof result < out->size ? sizeof result : out->size);
   spti_refine_job j = {.d = d, .r = d->refiner, .system = system, .op = op, .alpha = alpha, .B = B, .X = X, .out = &result};
-  SPTI_TRY(check_call(&j, options, out));
+  SPTI_TRY(check_call(&j, options));
   SPTI_TRY(prepare(&j));
   j.mixed = d->dtype != d->given;
   j.residual.drop = j.mixed ? GOOD_ENOUGH * j.u : 0;
@@ -136,6 +138,6 @@ sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrs
   result.unconverged = 0;
   SPTI_TRY(run(&j));
   SPTI_TRY(sptrsm_context_sync(d->context));
-  if (out) *out = result;
+  if (out) spti_sized_write(out, &result, sizeof result);
   return SPTRSM_OK;
 }

@@ -2,6 +2,8 @@
 #ifndef SPTI_CORE_REFINE_REFINE_H
 #define SPTI_CORE_REFINE_REFINE_H
 
+#include <sptrsm_refine.h>
+
 #include "core/matrix/matrix.h"
 #include "core/refine/kernels.h"
 

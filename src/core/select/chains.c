@@ -1,5 +1,6 @@
-/* chains.c -- see chains.h. Lines here are columns of what is solved forwards and rows of what is solved backwards, whichever are stored:
- * line j has entries for lines beyond j in the order of the numbers (backwards: rows beyond). */
+/* chains.c -- see chains.h. A line here is a column of a triangle that is solved forward, or a row of one that is
+ * solved backward, whichever of the two is stored: line j has entries for lines after j, in the order of their
+ * numbers. */
 #include "core/select/chains.h"
 
 #include <string.h>
@@ -8,14 +9,14 @@
 
 enum { CHAIN_LEAST = 4 };
 
-/* Of each line, where the other lines are stored. */
+/* Lengths of all lines, where the view stores the other orientation. */
 static void count_lengths(int32_t *length, const spti_view *v) {
   memset(length, 0, (size_t)v->n * sizeof *length);
   for (int32_t i = 0; i < v->n; i++)
     for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) length[v->idx[p]]++;
 }
 
-/* Whether lines j and j+1 of a triangle whose lines have later ones (`own`) or are listed by later ones are joined by an entry. */
+/* Has line j an entry for line j+1? own: the view stores the lines themselves. */
 static bool joined(const spti_view *v, bool own, int32_t j) {
   int32_t i = own ? j : j + 1;
   int64_t begin = spti_view_begin(v, i), end = spti_view_end(v, i);

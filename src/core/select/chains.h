@@ -1,12 +1,13 @@
-/* chains.h -- how much of a triangle lies in supernodes, told without looking for them. */
+/* chains.h -- how much of a triangle lies in supernodes, estimated without finding the supernodes. */
 #ifndef SPTI_CORE_SELECT_CHAINS_H
 #define SPTI_CORE_SELECT_CHAINS_H
 
 #include "core/matrix/view.h"
 
-/* The share of off-diagonal entries in chains of at least 4 lines, each of which has an entry for the next and one entry more than it:
- * what a run of equal columns of a factor L looks like, or of rows of U and L^T. From a host view in either orientation; O(n) in the one
- * in which factors have their supernodes, else O(nnz). 0 for a diagonal. */
+/* The share of off-diagonal entries that lie in chains of at least 4 lines. In a chain each line has an entry for the
+ * next line and one entry more than it, as the columns of a supernode of L have, or the rows of U and of L^T. 0 for a
+ * diagonal matrix. v: host view in either orientation; O(n) in the one in which factors have their supernodes, else
+ * O(nnz). */
 sptrsm_status spti_chained_share(double *out, const spti_view *);
 
 #endif

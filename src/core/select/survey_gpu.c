@@ -1,29 +1,23 @@
-/* survey_gpu.c -- row panels first: where they are few, and each reads few others, a row sweep that is told so can end long before it has
- * found all levels of a deep triangle. All of it is queued before the host waits. */
+/* survey_gpu.c -- row panels first: where they are few, and each reads few others, a sweep over the rows that knows
+ * this can end long before it has found all levels of a deep triangle. All of it is queued before the host waits. */
 #include "core/select/survey_gpu.h"
 
-#include "core/context/alloc.h"
-#include "core/levels/gpu.h"
-#include "core/plan/plan.h"
-#include "core/levels/row_panels_gpu.h"
-
-static sptrsm_status look(spti_survey *out, sptrsm_plan *plan, spti_row_panels *panels, const spti_choose_limits *limits) {
-  SPTI_TRY(spti_row_panels_start(panels, plan, SPTI_FACTOR_PANEL_ROWS, SPTI_FACTOR_PANEL_LEAST, SPTI_PANEL_DENSITY));
-  spti_levels_search search = {.panels = panels->facts, .least = limits ? limits->levels : INT32_MAX, .times = limits ? limits->a_hop : 0};
-  SPTI_TRY(spti_gpu_levels_search(&plan->gpu_levels, &search, &plan->view, plan->context));
+static sptrsm_status find_levels(spti_survey *s, const spti_view *v, sptrsm_context *context, const spti_choose_limits *limits) {
+  spti_levels_search search = {
+      .panels = s->panels.facts, .least = limits ? limits->levels : INT32_MAX, .times = limits ? limits->a_hop : 0};
+  SPTI_TRY(spti_gpu_levels_search(&s->all_levels, &search, v, context));
   const spti_levels_facts *facts = &search.facts;
-  spti_row_panels_finish(panels, &facts->panels);
-  out->hops = spti_row_panels_hops(facts->panels.levels, facts->panels.most);
-  out->levels = plan->gpu_levels ? facts->count : facts->enough; /* not how many had been found when the search ended */
-  if (plan->gpu_levels) plan->levels = facts->count;
+  spti_row_panels_finish(&s->panels, &facts->panels);
+  s->hops = spti_row_panels_hops(facts->panels.levels, facts->panels.most);
+  s->levels = s->all_levels ? facts->count : facts->enough; /* not how many had been found when the search ended */
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_plan_survey(spti_survey *out, sptrsm_plan *plan, const spti_choose_limits *limits) {
-  spti_row_panels *panels;
-  *out = (spti_survey){0};
-  SPTI_TRY(spti_host_alloc(&panels, 1, sizeof *panels, "row panels"));
-  *panels = (spti_row_panels){0};
-  plan->row_panels = panels;
-  return look(out, plan, panels, limits);
+sptrsm_status spti_survey_make(spti_survey *out, const spti_view *v, sptrsm_context *context, const spti_choose_limits *limits) {
+  spti_survey s = {0};
+  SPTI_TRY(spti_row_panels_start(&s.panels, v, context, SPTI_FACTOR_PANEL_ROWS, SPTI_FACTOR_PANEL_LEAST, SPTI_PANEL_DENSITY));
+  const sptrsm_status status = find_levels(&s, v, context, limits);
+  if (status == SPTRSM_OK) *out = s;
+  else spti_row_panels_free(&s.panels, context);
+  return status;
 }

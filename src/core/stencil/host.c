@@ -1,5 +1,6 @@
 /* host.c -- sptrsm_matrix_stencil: what stencil a pattern in host memory shows. */
 #include <stdio.h>
+#include <sptrsm_inspect.h>
 
 #include "core/matrix/matrix.h"
 #include "core/stencil/stencil.h"

@@ -1,13 +1,13 @@
-/* attr.c -- small things: text and integer attributes, text datasets, JSON with caps on size and depth. */
-#include "io/file/internal.h"
+/* attr.c -- reads attributes (text, integers), text datasets and JSON, with limits on size and nesting depth. */
+#include "io/file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* An attribute or a dataset that holds one string; both are read alike. */
+/* An attribute or a dataset that holds one string; both are read in the same way. */
 typedef struct {
   hid_t id;
-  int is_attribute;
+  bool is_attribute;
   const char *where, *name;
 } text_source;
 
@@ -64,7 +64,7 @@ static sptrsm_status read_text(char **out, const text_source *s) {
   return status;
 }
 
-sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, const char *where) {
+sptrsm_status spti_io_attr_exists(bool *found, hid_t object, const char *name, const char *where) {
   htri_t exists = H5Aexists(object, name);
   *found = exists > 0;
   if (exists >= 0) return SPTRSM_OK;
@@ -72,37 +72,37 @@ sptrsm_status spti_io_attr_exists(int *found, hid_t object, const char *name, co
 }
 
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where) {
-  int found;
+  bool found;
   *out = NULL;
   SPTI_IO_TRY(spti_io_attr_exists(&found, object, name, where));
   if (!found) return SPTRSM_OK;
-  text_source s = {.id = H5Aopen(object, name, H5P_DEFAULT), .is_attribute = 1, .where = where, .name = name};
+  text_source s = {.id = H5Aopen(object, name, H5P_DEFAULT), .is_attribute = true, .where = where, .name = name};
   if (s.id < 0) return bad_text(&s, "can't be opened");
   sptrsm_status status = read_text(out, &s);
   H5Aclose(s.id);
   return status;
 }
 
-sptrsm_status spti_io_text_dataset(char **out, spti_io_file *f, const spti_io_object *group, const char *name) {
+sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name) {
   *out = NULL;
   if (!spti_io_has(group, name)) return SPTRSM_OK;
   spti_io_object o;
-  SPTI_IO_TRY(spti_io_object_open(&o, f, group->id, group->where, name));
+  SPTI_IO_TRY(spti_io_object_open(&o, group, name));
   text_source s = {.id = o.id, .where = group->where, .name = name};
-  sptrsm_status status = o.type == H5I_DATASET ? spti_io_dataset_guard(f, o.id, o.where) : bad_text(&s, "is not a string");
+  sptrsm_status status = o.type == H5I_DATASET ? spti_io_dataset_guard(group->file, o.id, o.where) : bad_text(&s, "is not a string");
   if (status == SPTRSM_OK) status = read_text(out, &s);
   spti_io_object_close(&o);
   return status;
 }
 
-sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t object, const char *name, const char *where) {
+sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t object, const char *name, const char *where) {
   SPTI_IO_TRY(spti_io_attr_exists(found, object, name, where));
   if (!*found) return SPTRSM_OK;
-  *found = 0;
+  *found = false;
   hid_t id = H5Aopen(object, name, H5P_DEFAULT);
   hid_t type = id >= 0 ? H5Aget_type(id) : -1, space = id >= 0 ? H5Aget_space(id) : -1;
-  int good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count;
-  if (good && H5Aread(id, H5T_NATIVE_INT64, out) >= 0) *found = 1;
+  bool good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count;
+  if (good && H5Aread(id, H5T_NATIVE_INT64, out) >= 0) *found = true;
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   if (id >= 0) H5Aclose(id);
@@ -113,8 +113,10 @@ sptrsm_status spti_io_attr_integers(int *found, int64_t *out, int count, hid_t o
 
 /* ---- JSON ---- */
 
+/* The deepest nesting of braces and brackets outside of strings. */
 static int json_depth(const char *text) {
-  int depth = 0, deepest = 0, in_string = 0;
+  int depth = 0, deepest = 0;
+  bool in_string = false;
   for (const char *c = text; *c != '\0'; c++) {
     if (in_string && *c == '\\' && c[1] != '\0') c++;
     else if (*c == '"') in_string = !in_string;

@@ -1,23 +1,25 @@
-/* dataset.c -- numeric arrays: what type they have, whether reading them is safe, and reading them.
+/* dataset.c -- numeric datasets: their type, whether reading them is safe, and reading them.
  *
- * HDF5 converts widths and byte orders. It clips integers that do not fit, so an index beyond 32 bits becomes INT32_MAX,
- * which no matrix has (order <= INT32_MAX), and still fails the range check that follows.
+ * HDF5 converts widths and byte orders. It clips integers that do not fit: an index beyond 32 bits becomes INT32_MAX, which is no
+ * index of a matrix (order <= INT32_MAX) and therefore fails the range check of the caller.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
-int spti_io_is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
+bool spti_io_is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
 
-sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_C64 : SPTRSM_C128; }
+bool spti_io_is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
 
-static sptrsm_dtype real_of(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? SPTRSM_F32 : SPTRSM_F64; }
+sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return spti_io_is_single(t) ? SPTRSM_C64 : SPTRSM_C128; }
 
-/* Numbers that --dtype made single were not zero or infinite in the file, maybe. */
+static sptrsm_dtype real_of(sptrsm_dtype t) { return spti_io_is_single(t) ? SPTRSM_F32 : SPTRSM_F64; }
+
+/* A conversion to single precision may have made a number zero or infinite that was neither in the file. */
 const char *spti_io_precision_note(sptrsm_dtype t) {
-  return real_of(t) == SPTRSM_F32 ? " (in single precision; --dtype f64 or c128 holds more)" : "";
+  return spti_io_is_single(t) ? " (in single precision; --dtype f64 or c128 holds more)" : "";
 }
 
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where) {
@@ -30,24 +32,24 @@ sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int a
 
 /* ---- number types ---- */
 
-static int complex_names(const char *first, const char *second, int *swapped) {
+static bool complex_names(const char *first, const char *second, bool *swapped) {
   static const char *const pairs[][2] = {{"r", "i"}, {"real", "imag"}, {"re", "im"}};
   for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
     *swapped = strcmp(first, pairs[k][1]) == 0 && strcmp(second, pairs[k][0]) == 0;
-    if (*swapped || (strcmp(first, pairs[k][0]) == 0 && strcmp(second, pairs[k][1]) == 0)) return 1;
+    if (*swapped || (strcmp(first, pairs[k][0]) == 0 && strcmp(second, pairs[k][1]) == 0)) return true;
   }
-  return 0;
+  return false;
 }
 
-static int compound_number(spti_io_number *n, hid_t type) {
-  if (H5Tget_nmembers(type) != 2 || H5Tget_member_class(type, 0) != H5T_FLOAT || H5Tget_member_class(type, 1) != H5T_FLOAT) return 0;
+static bool compound_number(spti_io_number *n, hid_t type) {
+  if (H5Tget_nmembers(type) != 2 || H5Tget_member_class(type, 0) != H5T_FLOAT || H5Tget_member_class(type, 1) != H5T_FLOAT) return false;
   char *first = H5Tget_member_name(type, 0), *second = H5Tget_member_name(type, 1);
   hid_t member = H5Tget_member_type(type, 0), other = H5Tget_member_type(type, 1);
   size_t bytes = member >= 0 && other >= 0 ? H5Tget_size(member) : 0;
-  int swapped = 0, good = first != NULL && second != NULL && bytes > 0 && complex_names(first, second, &swapped);
+  bool swapped = false, good = first != NULL && second != NULL && bytes > 0 && complex_names(first, second, &swapped);
   if (good) {
     if (bytes < H5Tget_size(other)) bytes = H5Tget_size(other);
-    n->is_complex = 1;
+    n->is_complex = true;
     n->dtype = bytes <= 4 ? SPTRSM_C64 : SPTRSM_C128;
     snprintf(n->re, sizeof n->re, "%s", swapped ? second : first);
     snprintf(n->im, sizeof n->im, "%s", swapped ? first : second);
@@ -60,30 +62,30 @@ static int compound_number(spti_io_number *n, hid_t type) {
   return good;
 }
 
-/* Fills n; 0 where the type is no number. */
-static int number_of(spti_io_number *n, hid_t type) {
+/* Describes an HDF5 type; false: it is not a number. */
+static bool number_of(spti_io_number *n, hid_t type) {
   *n = (spti_io_number){.dtype = SPTRSM_F64};
   size_t bytes = H5Tget_size(type);
   switch (H5Tget_class(type)) {
   case H5T_FLOAT:
     n->dtype = bytes <= 4 ? SPTRSM_F32 : SPTRSM_F64;
     snprintf(n->name, sizeof n->name, "f%zu", 8 * bytes);
-    return 1;
+    return true;
   case H5T_INTEGER:
-    n->is_integer = 1;
+    n->is_integer = true;
     snprintf(n->name, sizeof n->name, "%sint%zu", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", 8 * bytes);
-    return 1;
-  case H5T_ENUM: /* a boolean of h5py */
-    n->is_integer = 1;
+    return true;
+  case H5T_ENUM: /* h5py stores booleans as enums */
+    n->is_integer = true;
     snprintf(n->name, sizeof n->name, "enum%zu", 8 * bytes);
-    return 1;
+    return true;
   case H5T_COMPOUND: return compound_number(n, type);
-  default: return 0;
+  default: return false;
   }
 }
 
 hid_t spti_io_memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
-  hid_t real = real_of(dtype) == SPTRSM_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  hid_t real = spti_io_is_single(dtype) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (!n->is_complex) return H5Tcopy(real);
   size_t bytes = H5Tget_size(real);
   hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
@@ -123,10 +125,10 @@ static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t pl
   size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
   for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
   if (type >= 0) H5Tclose(type);
-  return spti_io_check_memory(f, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
+  return spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
 }
 
-/* Before anything else is asked of a dataset: even its dataspace may open other files. */
+/* Must come before any other query of a dataset: even asking for its dataspace may open other files. */
 sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const char *where) {
   hid_t plist = H5Dget_create_plist(dataset);
   if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
@@ -162,12 +164,12 @@ static sptrsm_status read_extent(spti_io_dataset *d) {
   return SPTRSM_OK;
 }
 
-/* Compressed chunks are no larger than plain ones (deflate is skipped where it does not help), or they inflate to more than a
- * chunk, which HDF5 would allocate without asking. */
+/* Refuses decompression bombs. Filters are skipped for a chunk that they do not shrink, so where the stored data are larger than the
+ * numbers, some chunk inflates beyond its size, and HDF5 would allocate that without a limit. */
 static sptrsm_status check_storage(const spti_io_dataset *d) {
   hsize_t chunk[2] = {0, 1};
   hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
-  int chunked = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == d->rank;
+  bool chunked = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == d->rank;
   double bytes = type >= 0 ? (double)H5Tget_size(type) : 0, count = 1;
   for (int i = 0; i < d->rank && chunked; i++) {
     bytes *= (double)chunk[i];
@@ -185,26 +187,26 @@ static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
   SPTI_IO_TRY(read_extent(d));
   SPTI_IO_TRY(check_storage(d));
   hid_t type = H5Dget_type(d->id);
-  int good = type >= 0 && number_of(&d->number, type);
+  bool good = type >= 0 && number_of(&d->number, type);
   if (type >= 0) H5Tclose(type);
   if (good) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
 }
 
-sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_file *f, const spti_io_object *o) {
+sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_object *o) {
   *d = (spti_io_dataset){.id = o->id, .where = o->where};
   sptrsm_status status =
-      o->type == H5I_DATASET ? inspect(d, f) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
+      o->type == H5I_DATASET ? inspect(d, o->file) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
   if (status != SPTRSM_OK) spti_io_dataset_close(d);
   return status;
 }
 
-sptrsm_status spti_io_dataset_open(spti_io_dataset *d, spti_io_file *f, const spti_io_object *group, const char *name) {
+sptrsm_status spti_io_dataset_open(spti_io_dataset *d, const spti_io_object *group, const char *name) {
   spti_io_object o;
   *d = (spti_io_dataset){.id = -1};
-  SPTI_IO_TRY(spti_io_member_open(&o, f, group, name));
-  return spti_io_dataset_of(d, f, &o);
+  SPTI_IO_TRY(spti_io_member_open(&o, group, name));
+  return spti_io_dataset_of(d, &o);
 }
 
 void spti_io_dataset_close(spti_io_dataset *d) {
@@ -234,7 +236,7 @@ void spti_io_stored_integer(char out[24], const spti_io_dataset *d, int64_t p) {
   uint64_t large = 0; /* HDF5 clips negative numbers to 0 here */
   hsize_t at[2] = {(hsize_t)(p / d->dims[1]), (hsize_t)(p % d->dims[1])}, one = 1;
   hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &one, NULL);
-  int good = from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0;
+  bool good = from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0;
   good = good && H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value) >= 0;
   good = good && H5Dread(d->id, H5T_NATIVE_UINT64, to, from, H5P_DEFAULT, &large) >= 0;
   if (from >= 0) H5Sclose(from);
@@ -244,13 +246,14 @@ void spti_io_stored_integer(char out[24], const spti_io_dataset *d, int64_t p) {
   else snprintf(out, 24, "%lld", (long long)value);
 }
 
-/* Reads count elements of `type` into out. The memory has the selection's shape: HDF5 goes element by element otherwise. */
+/* Reads count elements of `type` into out. The memory space has the shape of the selection; with another shape HDF5 copies element by
+ * element. */
 static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, hid_t type, void *out) {
   hsize_t shape[2] = {(hsize_t)count, 1};
   if (d->rank == 2) shape[0] = slab != NULL ? slab->blocks[0] * slab->size[0] : (hsize_t)d->dims[0];
   if (d->rank == 2) shape[1] = slab != NULL ? slab->blocks[1] * slab->size[1] : (hsize_t)d->dims[1];
   hid_t from = H5Dget_space(d->id), to = H5Screate_simple(d->rank, shape, NULL);
-  int good = from >= 0 && to >= 0;
+  bool good = from >= 0 && to >= 0;
   if (good && slab != NULL) good = H5Sselect_hyperslab(from, H5S_SELECT_SET, slab->start, slab->stride, slab->blocks, slab->size) >= 0;
   if (good) good = H5Sget_select_npoints(from) == (hssize_t)count && H5Dread(d->id, type, to, from, H5P_DEFAULT, out) >= 0;
   if (from >= 0) H5Sclose(from);
@@ -258,7 +261,7 @@ static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab
   return good ? SPTRSM_OK : unreadable(d);
 }
 
-/* Spreads count reals, which lie in the upper half of out, over complex numbers; runs forward without overtaking itself. */
+/* Turns count reals, which lie in the upper half of out, into complex numbers in place. Writing never overtakes reading. */
 static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
   if (dtype == SPTRSM_C64) {
     float *z = out;
@@ -269,17 +272,16 @@ static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
   }
 }
 
-sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, int pairs, sptrsm_dtype dtype,
-                                  void *out) {
+sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out) {
   if (count == 0) return SPTRSM_OK;
   sptrsm_dtype chosen;
   SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));
   hid_t type = spti_io_memory_type(&d->number, dtype);
   if (type < 0) return unreadable(d);
-  int widens = spti_io_is_complex(dtype) && !d->number.is_complex && !pairs;
+  bool widens = spti_io_is_complex(dtype) && !d->number.is_complex && !d->pairs;
   char *target = out;
   if (widens) target += (size_t)count * sptrsm_dtype_bytes(real_of(dtype));
-  sptrsm_status status = read_selection(d, slab, pairs ? 2 * count : count, type, target);
+  sptrsm_status status = read_selection(d, slab, d->pairs ? 2 * count : count, type, target);
   H5Tclose(type);
   if (status == SPTRSM_OK && widens) widen(out, count, dtype);
   return status;

@@ -1,10 +1,10 @@
-/* direct.c -- columns of a contiguous block straight from and to the file, and turns at HDF5 for threads.
+/* direct.c -- columns of a contiguous block, read and written without HDF5, and the lock around calls of HDF5.
  *
- * Contiguous numbers of the machine's own type lie in the file as they lie in memory, so pread and pwrite at H5Dget_offset
- * do without HDF5's lock and buffers. All else (chunks, filters, conversions, external or unallocated storage, other
+ * Contiguous numbers of the machine's own type lie in the file exactly as in memory, so pread and pwrite at H5Dget_offset move them
+ * without HDF5's lock and buffers. Everything else (chunks, filters, conversions, external or unallocated storage, other file
  * drivers) goes through HDF5, one thread at a time.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,75 +13,79 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- turns at HDF5 ---- */
+/* ---- the lock around HDF5 ---- */
 
-static pthread_mutex_t hdf5_turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t hdf5_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* HDF5's error report is one per thread in thread-safe builds, so each silences its own. */
-void spti_io_turn_begin(spti_io_turn *t) {
-  pthread_mutex_lock(&hdf5_turn);
-  if (H5Eget_auto2(H5E_DEFAULT, &t->report, &t->report_data) < 0) t->report = NULL;
+/* A thread-safe build of HDF5 has one error report per thread, so each thread silences its own. */
+void spti_io_lock_hdf5(spti_io_hdf5_lock *lock) {
+  pthread_mutex_lock(&hdf5_mutex);
+  if (H5Eget_auto2(H5E_DEFAULT, &lock->report, &lock->report_data) < 0) lock->report = NULL;
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-void spti_io_turn_end(const spti_io_turn *t) {
-  H5Eset_auto2(H5E_DEFAULT, t->report, t->report_data);
-  pthread_mutex_unlock(&hdf5_turn);
+void spti_io_unlock_hdf5(const spti_io_hdf5_lock *lock) {
+  H5Eset_auto2(H5E_DEFAULT, lock->report, lock->report_data);
+  pthread_mutex_unlock(&hdf5_mutex);
 }
 
 /* ---- where a dataset lies ---- */
 
-static int is_contiguous(hid_t dataset) {
+static bool is_contiguous(hid_t dataset) {
   hid_t plist = H5Dget_create_plist(dataset);
-  int good = plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0;
+  bool good = plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0;
   if (plist >= 0) H5Pclose(plist);
   return good;
 }
 
-/* The descriptor of a file that HDF5's plain driver reads; -1: another driver. */
+/* The file descriptor, if HDF5 reads the file by its plain driver (sec2); -1: by another driver. */
 static int descriptor(hid_t file) {
   void *handle = NULL;
   hid_t access = H5Fget_access_plist(file);
-  int plain = access >= 0 && H5Pget_driver(access) == H5FD_SEC2;
+  bool plain = access >= 0 && H5Pget_driver(access) == H5FD_SEC2;
   if (access >= 0) H5Pclose(access);
   return plain && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle != NULL ? *(const int *)handle : -1;
 }
 
-int spti_io_descriptor(const spti_io_block_source *s) {
-  hid_t file = H5Iget_file_id(s->d.id);
+int spti_io_descriptor(const spti_io_dataset *d) {
+  hid_t file = H5Iget_file_id(d->id);
   int fd = file >= 0 ? descriptor(file) : -1;
   if (file >= 0) H5Fclose(file);
   return fd;
 }
 
-int spti_io_is_external(const spti_io_block_source *s) {
-  hid_t plist = H5Dget_create_plist(s->d.id);
-  int fd = spti_io_descriptor(s), inside = plist >= 0 && fd >= 0 && fd == descriptor(s->file->id);
-  if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = 0;
-  if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = 0;
+bool spti_io_is_external(const spti_io_dataset *d, const spti_io_file *f) {
+  hid_t plist = H5Dget_create_plist(d->id);
+  int fd = spti_io_descriptor(d);
+  bool inside = plist >= 0 && fd >= 0 && fd == descriptor(f->id);
+  if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = false;
+  if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = false;
   if (plist >= 0) H5Pclose(plist);
   return !inside;
 }
 
-int spti_io_span_of(spti_io_span *out, const spti_io_block_source *s, sptrsm_dtype dtype) {
+bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, sptrsm_dtype dtype) {
   struct stat file;
-  int is_complex = s->pairs || s->d.number.is_complex, fd = spti_io_descriptor(s);
-  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || s->d.number.is_integer || !is_contiguous(s->d.id)) return 0;
-  hid_t stored = H5Dget_type(s->d.id), wanted = spti_io_memory_type(&s->d.number, dtype);
-  int same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
+  bool is_complex = d->pairs || d->number.is_complex;
+  int fd = spti_io_descriptor(d);
+  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return false;
+  hid_t stored = H5Dget_type(d->id), wanted = spti_io_memory_type(&d->number, dtype);
+  bool same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
   if (stored >= 0) H5Tclose(stored);
   if (wanted >= 0) H5Tclose(wanted);
-  haddr_t at = H5Dget_offset(s->d.id);
-  size_t each = sptrsm_dtype_bytes(dtype), bytes = spti_io_bytes(s->rows, spti_io_bytes(s->cols, each));
-  if (!same || at == HADDR_UNDEF || fstat(fd, &file) != 0 || bytes > INT64_MAX - at || at + bytes > (haddr_t)file.st_size) return 0;
-  *out = (spti_io_span){.fd = fd, .at = (off_t)at, .each = each, .rows = s->rows, .cols = s->cols, .layout = s->layout};
-  return 1;
+  haddr_t at = H5Dget_offset(d->id);
+  size_t each = sptrsm_dtype_bytes(dtype), bytes = spti_io_bytes(span->rows, spti_io_bytes(span->cols, each));
+  if (!same || at == HADDR_UNDEF || fstat(fd, &file) != 0 || bytes > INT64_MAX - at || at + bytes > (haddr_t)file.st_size) return false;
+  span->fd = fd;
+  span->at = (off_t)at;
+  span->each = each;
+  return true;
 }
 
 /* ---- moving columns ---- */
 
-/* All of it, or -1 with errno; errno 0: the file ended. */
-static int move_bytes(int fd, char *data, size_t bytes, off_t at, int writing) {
+/* Moves all bytes. Returns -1 with errno on failure; errno 0: the file ended. */
+static int move_bytes(int fd, char *data, size_t bytes, off_t at, bool writing) {
   while (bytes > 0) {
     errno = 0;
     ssize_t moved = writing ? pwrite(fd, data, bytes, at) : pread(fd, data, bytes, at);
@@ -94,27 +98,27 @@ static int move_bytes(int fd, char *data, size_t bytes, off_t at, int writing) {
   return 0;
 }
 
-/* Rows in C order lie cols apart in the file and width apart in memory; columns in F order lie together in both. */
-static int move_columns(const spti_io_span *s, int64_t first, int64_t width, char *data, int writing) {
-  int rows = s->layout == SPTRSM_ROW_MAJOR && width < s->cols;
-  int64_t lines = rows ? s->rows : 1, skip = s->layout == SPTRSM_ROW_MAJOR ? first : first * s->rows;
+/* C order: one piece per row, cols apart in the file and width apart in memory. F order: the columns are one piece in both. */
+static int move_columns(const spti_io_span *s, int64_t first, int64_t width, char *data, bool writing) {
+  bool rows = s->layout == SPTRSM_ROW_MAJOR && width < s->cols;
+  int64_t pieces = rows ? s->rows : 1, skip = s->layout == SPTRSM_ROW_MAJOR ? first : first * s->rows;
   size_t bytes = (size_t)(rows ? width : width * s->rows) * s->each;
-  for (int64_t i = 0; i < lines; i++)
+  for (int64_t i = 0; i < pieces; i++)
     if (move_bytes(s->fd, data + (size_t)i * bytes, bytes, s->at + (off_t)((i * s->cols + skip) * (int64_t)s->each), writing) != 0)
       return -1;
   return 0;
 }
 
 sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t width, void *out, const char *where) {
-  if (move_columns(s, first, width, out, 0) == 0) return SPTRSM_OK;
+  if (move_columns(s, first, width, out, false) == 0) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be read: %s", where, (long long)first, (long long)(first + width),
                           errno != 0 ? strerror(errno) : "the file became shorter");
 }
 
 sptrsm_status spti_io_span_write(const spti_io_span *s, int64_t first, int64_t width, const void *data, const char *where) {
-  if (move_columns(s, first, width, (char *)data, 1) == 0) {
+  if (move_columns(s, first, width, (char *)data, true) == 0) {
     off_t skip = (off_t)(first * s->rows * (int64_t)s->each);
-    /* On its way to the disk at once, so that a later fdatasync has little to wait for. Advice only. */
+    /* Starts writing to the disk now, so that a later fdatasync has little to wait for. A hint: failure does not matter. */
     if (s->layout == SPTRSM_COL_MAJOR)
       (void)sync_file_range(s->fd, s->at + skip, (off_t)(width * s->rows * (int64_t)s->each), SYNC_FILE_RANGE_WRITE);
     return SPTRSM_OK;

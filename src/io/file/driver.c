@@ -1,11 +1,11 @@
-/* driver.c -- HDF5's plain file driver, except that a failed write is remembered instead of reported.
+/* driver.c -- HDF5's plain file driver (sec2), except that a failed write is remembered instead of reported.
  *
- * HDF5 can't close a file it can't write: its caches stay dirty, closes fail half-way, and the process dies at exit. Here
- * every write seems to succeed; after the first failure nothing more is written, HDF5 closes in good order, and the
- * output is thrown away because spti_io_driver_error() tells why. The class is a copy of the sec2 driver's, so it fits
- * the HDF5 version at hand. One output at a time, as HDF5 itself.
+ * HDF5 can't close a file that it can't write: its caches stay dirty, closing fails half-way, and the process crashes at exit. With
+ * this driver every write seems to succeed. After the first failure nothing more is written, HDF5 closes the file normally, and the
+ * caller discards the output because spti_io_driver_error() is not 0. The driver's function table is a copy of that of sec2, so it
+ * fits the HDF5 version at hand. One output at a time.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ static void note_failure(void) {
   if (first_error == 0) first_error = errno != 0 ? errno : EIO;
 }
 
-/* Some HDF5 versions format a time for their own message after a failed write, and looking for the time zone leaves ENOENT,
- * which no write gives: then the same write once more tells the true reason. */
+/* Finds the errno of a failed write again. Some HDF5 versions format the time for their own error message after the failure, and the
+ * search for the time zone leaves ENOENT, which a write never gives: then the same write is repeated. */
 static void ask_again(H5FD_t *file, haddr_t at, size_t bytes, const void *data) {
   void *handle = NULL;
   if (errno != ENOENT || plain.get_handle == NULL || plain.get_handle(file, H5P_DEFAULT, &handle) < 0) return;
@@ -45,25 +45,25 @@ static herr_t forgiving_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing) {
   return 0;
 }
 
-/* The class of sec2 can only be had from an open file. */
-static int copy_plain_driver(const char *name) {
+/* The function table of sec2 can only be reached through an open file. */
+static bool copy_plain_driver(const char *name) {
   hid_t plist = H5Pcreate(H5P_FILE_ACCESS);
   H5FD_t *file = NULL;
   if (plist >= 0 && H5Pset_fapl_sec2(plist) >= 0) file = H5FDopen(name, H5F_ACC_RDWR, plist, HADDR_UNDEF);
   if (plist >= 0) H5Pclose(plist);
-  if (file == NULL) return 0;
+  if (file == NULL) return false;
   plain = *file->cls;
   H5FDclose(file);
   forgiving = plain;
   forgiving.name = "sptrsm_output";
   forgiving.write = forgiving_write;
   forgiving.truncate = forgiving_truncate;
-  return 1;
+  return true;
 }
 
 int spti_io_driver_error(void) { return first_error; }
 
-static hid_t open_with_driver(const char *name, int create) {
+static hid_t open_with_driver(const char *name, bool create) {
   first_error = 0;
   if (driver < 0 || H5Iis_valid(driver) <= 0) driver = copy_plain_driver(name) ? H5FDregister(&forgiving) : -1;
   hid_t plist = H5Pcreate(H5P_FILE_ACCESS), id = -1;
@@ -73,6 +73,6 @@ static hid_t open_with_driver(const char *name, int create) {
   return id;
 }
 
-hid_t spti_io_driver_create(const char *name) { return open_with_driver(name, 1); }
+hid_t spti_io_driver_create(const char *name) { return open_with_driver(name, true); }
 
-hid_t spti_io_driver_open(const char *name) { return open_with_driver(name, 0); }
+hid_t spti_io_driver_open(const char *name) { return open_with_driver(name, false); }

@@ -1,10 +1,10 @@
-/* file.c -- opens a file, finds objects in it and keeps the memory limit.
+/* file.c -- opens a file and the objects in it, and enforces the memory limit.
  *
- * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own
- * error report is switched off while a file is open and put back afterwards. External links are refused by a callback
- * in the link access list, which HDF5 calls before it touches the other file.
+ * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own error
+ * report is off while a file is open and restored afterwards. External links are refused by a callback in the link access list,
+ * which HDF5 calls before it opens the other file.
  */
-#include "io/file/internal.h"
+#include "io/file/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,13 +60,12 @@ void spti_io_size_text(char out[24], size_t bytes) {
   snprintf(out, 24, "%.3g %s", x, units[k]);
 }
 
-sptrsm_status spti_io_check_memory(const spti_io_file *f, const char *where, size_t bytes, const char *way_out) {
-  char need[24], limit[24];
-  if (bytes <= f->memory_limit) return SPTRSM_OK;
+sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out) {
+  char need[24], most[24];
+  if (bytes <= limit) return SPTRSM_OK;
   spti_io_size_text(need, bytes);
-  spti_io_size_text(limit, f->memory_limit);
-  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %s of memory and the limit is %s; %s (--memory-limit)", where, need, limit,
-                          way_out);
+  spti_io_size_text(most, limit);
+  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %s of memory and the limit is %s; %s (--memory-limit)", where, need, most, way_out);
 }
 
 sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
@@ -97,7 +96,7 @@ sptrsm_status spti_io_join(char **out, const char *where, const char *name) {
 
 /* ---- the file ---- */
 
-static int is_file(const char *name) {
+static bool is_file(const char *name) {
   struct stat s;
   return stat(name, &s) == 0 && !S_ISDIR(s.st_mode);
 }
@@ -117,12 +116,21 @@ static sptrsm_status split(spti_io_file *f, const char *where) {
   return SPTRSM_OK;
 }
 
-static int is_matrix_market(const char *name) {
+static sptrsm_status check_readable(const char *name) {
+  struct stat s;
+  if (stat(name, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
+  if (!S_ISREG(s.st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", name);
+  if (access(name, R_OK) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
+  return s.st_size > 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", name);
+}
+
+static bool is_matrix_market(const char *name) {
   static const char banner[] = "%%MatrixMarket";
   char head[sizeof banner] = "";
   gzFile z = gzopen(name, "rb");
-  if (z == NULL) return 0;
-  int got = gzread(z, head, sizeof banner - 1), damaged_gzip = got < 0 && !gzdirect(z); /* mtx.c says what is wrong with it */
+  if (z == NULL) return false;
+  int got = gzread(z, head, sizeof banner - 1);
+  bool damaged_gzip = got < 0 && !gzdirect(z); /* the reader of Matrix Market files reports what is wrong */
   gzclose(z);
   return damaged_gzip || (got == (int)sizeof banner - 1 && strncasecmp(head, banner, sizeof banner - 1) == 0);
 }
@@ -162,12 +170,8 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   f->allow_external = o != NULL && o->allow_external;
   if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
-  struct stat s;
   sptrsm_status status = split(f, where);
-  if (status == SPTRSM_OK && stat(f->name, &s) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
-  else if (status == SPTRSM_OK && !S_ISREG(s.st_mode)) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", f->name);
-  else if (status == SPTRSM_OK && access(f->name, R_OK) != 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", f->name, strerror(errno));
-  else if (status == SPTRSM_OK && s.st_size == 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", f->name);
+  if (status == SPTRSM_OK) status = check_readable(f->name);
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
   if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
   if (status != SPTRSM_OK) spti_io_file_close(f);
@@ -192,17 +196,18 @@ sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
 
 /* ---- objects ---- */
 
-/* HDF5 1.10 frees what it never set where it lists the names of a group in their order and one of its links is damaged. A look for a
- * name that is not there reads the links of a small group, names in no order those of a large one, and both fail in good order. */
-int spti_io_has_sound_links(hid_t group) {
+/* HDF5 1.10 frees memory that it never set when it lists the names of a group in sorted order and a link of the group is damaged.
+ * Two calls fail cleanly on such a group: looking up a name that does not exist reads all links of a small group, and listing names in
+ * native order reads those of a large one. */
+bool spti_io_has_sound_links(hid_t group) {
   H5G_info_t info;
-  if (H5Lexists(group, "\1no such name", H5P_DEFAULT) < 0 || H5Gget_info(group, &info) < 0) return 0;
+  if (H5Lexists(group, "\1no such name", H5P_DEFAULT) < 0 || H5Gget_info(group, &info) < 0) return false;
   for (hsize_t i = 0; i < info.nlinks && info.storage_type == H5G_STORAGE_TYPE_DENSE; i++)
-    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_NATIVE, i, NULL, 0, H5P_DEFAULT) < 0) return 0;
-  return 1;
+    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_NATIVE, i, NULL, 0, H5P_DEFAULT) < 0) return false;
+  return true;
 }
 
-/* Says what a group holds, so that a wrong name is easily put right: "it holds A, L, U". */
+/* Lists what a group holds, for the message about a wrong name: "; there is A, L, U". */
 static void list_names(hid_t group, char *out, size_t bytes) {
   H5G_info_t info;
   size_t used = 0;
@@ -217,18 +222,18 @@ static void list_names(hid_t group, char *out, size_t bytes) {
   }
 }
 
-static sptrsm_status open_object(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name,
-                                 sptrsm_status absent) {
+static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
+  spti_io_file *f = parent->file;
   *o = (spti_io_object){.id = -1, .file = f};
-  SPTI_IO_TRY(spti_io_join(&o->where, parent_where, strcmp(name, ".") == 0 ? "" : name));
-  f->met_external = 0;
-  o->id = H5Oopen(parent, name, f->lapl);
+  SPTI_IO_TRY(spti_io_join(&o->where, parent->where, strcmp(name, ".") == 0 ? "" : name));
+  f->met_external = false;
+  o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
   sptrsm_status status;
-  htri_t exists = H5Lexists(parent, name, f->lapl);
+  htri_t exists = H5Lexists(parent->id, name, f->lapl);
   char names[400];
-  list_names(parent, names, sizeof names);
+  list_names(parent->id, names, sizeof names);
   if (f->met_external)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
   else if (o->id >= 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
@@ -238,23 +243,23 @@ static sptrsm_status open_object(spti_io_object *o, spti_io_file *f, hid_t paren
   return status;
 }
 
-sptrsm_status spti_io_object_open(spti_io_object *o, spti_io_file *f, hid_t parent, const char *parent_where, const char *name) {
-  return open_object(o, f, parent, parent_where, name, SPTRSM_ERR_IO);
+sptrsm_status spti_io_object_open(spti_io_object *o, const spti_io_object *parent, const char *name) {
+  return open_object(o, parent, name, SPTRSM_ERR_IO);
 }
 
-sptrsm_status spti_io_member_open(spti_io_object *o, spti_io_file *f, const spti_io_object *group, const char *name) {
-  return open_object(o, f, group->id, group->where, name, SPTRSM_ERR_STRUCTURE);
+sptrsm_status spti_io_member_open(spti_io_object *o, const spti_io_object *group, const char *name) {
+  return open_object(o, group, name, SPTRSM_ERR_STRUCTURE);
 }
 
 sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const char *path) {
-  char *root = NULL;
+  spti_io_object root = {.id = f->id, .type = H5I_FILE, .file = f};
   *o = (spti_io_object){.id = -1};
-  SPTI_IO_TRY(spti_io_allocate(&root, f->name, strlen(f->name) + 3));
-  strcpy(root, f->name);
-  strcat(root, ":/");
+  SPTI_IO_TRY(spti_io_allocate(&root.where, f->name, strlen(f->name) + 3));
+  strcpy(root.where, f->name);
+  strcat(root.where, ":/");
   while (path != NULL && path[0] == '/') path++;
-  sptrsm_status status = spti_io_object_open(o, f, f->id, root, path == NULL || path[0] == '\0' ? "." : path);
-  free(root);
+  sptrsm_status status = spti_io_object_open(o, &root, path == NULL || path[0] == '\0' ? "." : path);
+  free(root.where);
   return status;
 }
 
@@ -264,9 +269,9 @@ void spti_io_object_close(spti_io_object *o) {
   *o = (spti_io_object){.id = -1};
 }
 
-/* A look-up that fails (no memory, damaged file) is noted: taking it for "absent" could change what a file means. */
-int spti_io_has(const spti_io_object *group, const char *name) {
+/* A failed look-up (no memory, damaged file) is noted in the file: to take it for "absent" could change the meaning of the file. */
+bool spti_io_has(const spti_io_object *group, const char *name) {
   htri_t exists = group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
-  if (exists < 0) group->file->lookup_failed = 1;
+  if (exists < 0) group->file->lookup_failed = true;
   return exists > 0;
 }

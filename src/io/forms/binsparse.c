@@ -1,10 +1,10 @@
-/* binsparse.c -- groups and dense blocks after the Binsparse specification, version 0.1.
+/* binsparse.c -- recognises matrices and dense blocks of the Binsparse specification, version 0.1.
  *
- * Attribute `binsparse` holds JSON: {"binsparse": {"version", "format", "shape", "number_of_stored_values", "data_types",
- * "structure"}}. complex[T]: interleaved base values, twice as many. iso[T]: one value for all entries. Integers stay
- * 64-bit integers; a real number where an integer belongs is refused.
+ * Attribute `binsparse` of the group holds JSON: {"binsparse": {"version", "format", "shape", "number_of_stored_values",
+ * "data_types", "structure"}}. A value type complex[T] means interleaved real and imaginary parts, so twice as many stored values;
+ * iso[T] means one stored value for all entries. Sizes must be JSON integers: a real number is refused.
  */
-#include "io/file/internal.h"
+#include "io/forms/form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +14,20 @@ typedef struct {
   spti_io_kind kind;
   sptrsm_format format; /* of COMPRESSED */
   sptrsm_layout layout; /* of DENSE */
-  int vector;
+  bool vector;
 } known_format;
 
 static const known_format *find_format(const char *name) {
   static const known_format formats[] = {
-      {"CSR", "Binsparse CSR", SPTI_COMPRESSED, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"CSC", "Binsparse CSC", SPTI_COMPRESSED, SPTRSM_CSC, SPTRSM_ROW_MAJOR, 0},
-      {"COO", "Binsparse COO", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"COOR", "Binsparse COOR", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"COOC", "Binsparse COOC", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"DMAT", "Binsparse DMAT", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"DMATR", "Binsparse DMATR", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, 0},
-      {"DMATC", "Binsparse DMATC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, 0},
-      {"DVEC", "Binsparse DVEC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, 1},
+      {"CSR", "Binsparse CSR", SPTI_COMPRESSED, SPTRSM_CSR, SPTRSM_ROW_MAJOR, false},
+      {"CSC", "Binsparse CSC", SPTI_COMPRESSED, SPTRSM_CSC, SPTRSM_ROW_MAJOR, false},
+      {"COO", "Binsparse COO", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, false},
+      {"COOR", "Binsparse COOR", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, false},
+      {"COOC", "Binsparse COOC", SPTI_COORDINATE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, false},
+      {"DMAT", "Binsparse DMAT", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, false},
+      {"DMATR", "Binsparse DMATR", SPTI_DENSE, SPTRSM_CSR, SPTRSM_ROW_MAJOR, false},
+      {"DMATC", "Binsparse DMATC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, false},
+      {"DVEC", "Binsparse DVEC", SPTI_DENSE, SPTRSM_CSR, SPTRSM_COL_MAJOR, true},
   };
   for (size_t k = 0; k < sizeof formats / sizeof formats[0]; k++)
     if (strcmp(name, formats[k].name) == 0) return &formats[k];
@@ -45,7 +45,7 @@ static sptrsm_status check_version(const json_t *b, const char *where) {
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: Binsparse version \"%s\" is not known here; write version 0.1", where, version);
 }
 
-static sptrsm_status read_shape(spti_io_form *form, const json_t *b, int vector, const char *where) {
+static sptrsm_status read_shape(spti_io_form *form, const json_t *b, bool vector, const char *where) {
   const json_t *shape = json_object_get(b, "shape"), *stored = json_object_get(b, "number_of_stored_values");
   size_t need = vector ? 1 : 2;
   if (!json_is_array(shape) || json_array_size(shape) != need)
@@ -61,13 +61,13 @@ static sptrsm_status read_shape(spti_io_form *form, const json_t *b, int vector,
   return SPTRSM_OK;
 }
 
-/* "iso[complex[float64]]": strips the wrappers and notes them. */
+/* Reads a type such as "iso[complex[float64]]": removes the wrappers and sets iso and pairs. */
 static sptrsm_status read_value_type(spti_io_form *form, const json_t *b, const char *where) {
   const char *type = json_string_value(json_object_get(json_object_get(b, "data_types"), "values"));
   if (type == NULL) return broken(where, "data_types.values", "a string such as \"float64\"");
   for (;;) {
-    if (!form->iso && strncmp(type, "iso[", 4) == 0) form->iso = 1, type += 4;
-    else if (!form->pairs && strncmp(type, "complex[", 8) == 0) form->pairs = 1, type += 8;
+    if (!form->iso && strncmp(type, "iso[", 4) == 0) form->iso = true, type += 4;
+    else if (!form->pairs && strncmp(type, "complex[", 8) == 0) form->pairs = true, type += 8;
     else break;
   }
   if (strchr(type, '[') != NULL && strchr(type, '[') < type + strcspn(type, "]"))
@@ -105,8 +105,7 @@ static sptrsm_status read_description(spti_io_form *form, const json_t *root, co
   return own != NULL ? spti_io_form_triangle(form, own, where) : SPTRSM_OK;
 }
 
-sptrsm_status spti_io_match_binsparse(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
-  (void)f;
+sptrsm_status spti_io_match_binsparse(spti_io_form *form, const spti_io_object *group) {
   char *text;
   SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "binsparse", group->where));
   if (text == NULL) return SPTRSM_OK;

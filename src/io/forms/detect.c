@@ -1,79 +1,10 @@
-/* detect.c -- which form a group has: Binsparse, MATLAB/PETSc, AnnData/h5py, COO, in this order.
+/* detect.c -- finds the form of a group: Binsparse, MATLAB/PETSc, AnnData/h5py, COO, tried in this order.
  *
- * A matcher reads attributes and names only; the arrays are read later by the names it leaves in the form. On top of any
- * form, attribute `sptrsm` may say which triangle it is: {"uplo": "lower", "diag": "unit-implicit"}.
+ * In addition to any form, attribute `sptrsm` may say which triangle the matrix is: {"uplo": "lower", "diag": "unit-implicit"}.
  */
-#include "io/file/internal.h"
+#include "io/forms/form.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where) {
-  if (rows < 0 || cols < 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: shape %lld x %lld is negative; correct the shape", where, (long long)rows,
-                            (long long)cols);
-  if (rows > INT32_MAX || cols > INT32_MAX)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: shape %lld x %lld: at most %d rows and columns are supported", where,
-                            (long long)rows, (long long)cols, INT32_MAX);
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_io_read_shape(int *found, int64_t shape[2], spti_io_file *f, const spti_io_object *group) {
-  SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "shape", group->where));
-  if (!*found) SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "h5sparse_shape", group->where));
-  if (*found || !spti_io_has(group, "shape")) return SPTRSM_OK;
-  spti_io_dataset d;
-  SPTI_IO_TRY(spti_io_dataset_open(&d, f, group, "shape"));
-  sptrsm_status status =
-      d.count == 2 ? spti_io_read_i64(&d, shape) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: must hold two integers", d.where);
-  *found = status == SPTRSM_OK;
-  spti_io_dataset_close(&d);
-  return status;
-}
-
-sptrsm_status spti_io_set_structure(spti_io_form *form, const char *structure, const char *where) {
-  static const struct {
-    const char *name;
-    sptrsm_symmetry symmetry;
-    sptrsm_uplo uplo;
-  } known[] = {
-      {"symmetric_lower", SPTRSM_SYMMETRIC, SPTRSM_LOWER}, {"symmetric_upper", SPTRSM_SYMMETRIC, SPTRSM_UPPER},
-      {"hermitian_lower", SPTRSM_HERMITIAN, SPTRSM_LOWER}, {"hermitian_upper", SPTRSM_HERMITIAN, SPTRSM_UPPER},
-      {"skew_symmetric_lower", SPTRSM_SKEW, SPTRSM_LOWER}, {"skew_symmetric_upper", SPTRSM_SKEW, SPTRSM_UPPER},
-  };
-  if (strcmp(structure, "general") == 0) return SPTRSM_OK;
-  for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-    if (strcmp(structure, known[k].name) == 0) {
-      form->symmetry = known[k].symmetry;
-      form->uplo = (int)known[k].uplo;
-      return SPTRSM_OK;
-    }
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: unknown structure \"%s\"; leave it out or use symmetric_lower, hermitian_lower, ...",
-                          where, structure);
-}
-
-/* *out NULL: not said. What is said in another way must not pass for that. */
-static sptrsm_status read_member(const char **out, const json_t *object, const char *key, const char *where) {
-  const json_t *value = json_object_get(object, key);
-  *out = json_string_value(value);
-  if (json_is_object(object) && (value == NULL || json_is_string(value))) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: sptrsm must be a JSON object, and %s in it a string", where, key);
-}
-
-sptrsm_status spti_io_form_triangle(spti_io_form *form, const json_t *object, const char *where) {
-  const char *uplo, *diag, *structure;
-  SPTI_IO_TRY(read_member(&uplo, object, "uplo", where));
-  SPTI_IO_TRY(read_member(&diag, object, "diag", where));
-  SPTI_IO_TRY(read_member(&structure, object, "structure", where));
-  if (uplo != NULL && strcmp(uplo, "lower") == 0) form->uplo = SPTRSM_LOWER;
-  else if (uplo != NULL && strcmp(uplo, "upper") == 0) form->uplo = SPTRSM_UPPER;
-  else if (uplo != NULL) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: uplo is \"%s\"; use \"lower\" or \"upper\"", where, uplo);
-  if (diag != NULL && strcmp(diag, "nonunit") == 0) form->diag = SPTRSM_NONUNIT;
-  else if (diag != NULL && (strcmp(diag, "unit") == 0 || strcmp(diag, "unit-implicit") == 0)) form->diag = SPTRSM_UNIT;
-  else if (diag != NULL)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: diag is \"%s\"; use \"nonunit\", \"unit\" or \"unit-implicit\"", where, diag);
-  return structure != NULL ? spti_io_set_structure(form, structure, where) : SPTRSM_OK;
-}
 
 static sptrsm_status read_own_attribute(spti_io_form *form, const spti_io_object *group) {
   char *text;
@@ -88,14 +19,14 @@ static sptrsm_status read_own_attribute(spti_io_form *form, const spti_io_object
   return status;
 }
 
-sptrsm_status spti_io_detect(spti_io_form *form, spti_io_file *f, const spti_io_object *group) {
-  static sptrsm_status (*const matchers[])(spti_io_form *, spti_io_file *, const spti_io_object *) = {
-      spti_io_match_binsparse, spti_io_match_matlab, spti_io_match_anndata, spti_io_match_coo};
+sptrsm_status spti_io_detect(spti_io_form *form, const spti_io_object *group) {
+  static sptrsm_status (*const matchers[])(spti_io_form *, const spti_io_object *) = {spti_io_match_binsparse, spti_io_match_matlab,
+                                                                                      spti_io_match_anndata, spti_io_match_coo};
   *form = (spti_io_form){.kind = SPTI_NONE, .rows = -1, .cols = -1, .nnz = -1, .uplo = SPTRSM_AS_STORED, .diag = SPTRSM_AS_STORED};
   if (group->type != H5I_GROUP) return SPTRSM_OK;
-  for (size_t k = 0; k < sizeof matchers / sizeof matchers[0] && form->kind == SPTI_NONE; k++) SPTI_IO_TRY(matchers[k](form, f, group));
+  for (size_t k = 0; k < sizeof matchers / sizeof matchers[0] && form->kind == SPTI_NONE; k++) SPTI_IO_TRY(matchers[k](form, group));
   if (form->kind == SPTI_NONE) return SPTRSM_OK;
-  int has_shape = form->kind == SPTI_COMPRESSED || form->rows >= 0 || form->cols >= 0; /* COO may have none */
+  bool has_shape = form->kind == SPTI_COMPRESSED || form->rows >= 0 || form->cols >= 0; /* COO may leave the shape to its indices */
   if (has_shape) SPTI_IO_TRY(spti_io_check_shape(form->rows, form->cols, group->where));
   return read_own_attribute(form, group);
 }

@@ -1,10 +1,10 @@
-/* block.c -- dense blocks: which way round they are stored, and reading a range of columns only.
+/* block.c -- dense blocks: the order in which they are stored, and reading a range of columns.
  *
- * The order of a 2-D dataset is decided by: the caller, MATLAB_class (MATLAB stores dimensions reversed), attribute
- * `order` (C: dims = n, nrhs; F: dims = nrhs, n), and then the shape against n. n x n without a hint is taken as C, and
- * `rule` says so. The block keeps the file's order, so nothing is transposed here.
+ * The order of a 2-D dataset is decided by, in this sequence: the caller's wish; attribute MATLAB_class (MATLAB stores dimensions
+ * reversed); attribute `order` (C: dimensions n, nrhs; F: dimensions nrhs, n); the shape compared with n. An n x n dataset without
+ * any of these is taken as C, and `rule` says so. The block in memory keeps the order of the file: nothing is transposed.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static sptrsm_status by_shape(spti_io_block_source *s, int32_t n) {
 }
 
 static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) {
-  int attribute, is_matlab;
+  int attribute;
+  bool is_matlab;
   SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, s->d.id, "MATLAB_class", s->d.where));
   if (wish != SPTRSM_AS_STORED) {
     s->layout = (sptrsm_layout)wish;
@@ -64,30 +65,30 @@ static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) 
 /* ---- forms ---- */
 
 static sptrsm_status open_binsparse(spti_io_block_source *s, const spti_io_form *form, const spti_io_object *group) {
-  SPTI_IO_TRY(spti_io_dataset_open(&s->d, s->file, group, form->val));
-  s->flat = 1;
-  s->pairs = form->pairs;
+  SPTI_IO_TRY(spti_io_dataset_open(&s->d, group, form->val));
+  s->flat = true;
+  s->d.pairs = form->pairs;
   s->rows = form->rows;
   s->cols = form->cols;
   s->layout = form->layout;
   s->rule = form->rule;
   size_t need = spti_io_bytes(s->rows, (size_t)s->cols);
-  if (s->pairs) need = spti_io_bytes(need > INT64_MAX ? -1 : (int64_t)need, 2);
+  if (s->d.pairs) need = spti_io_bytes(need > INT64_MAX ? -1 : (int64_t)need, 2);
   if ((size_t)s->d.count != need || s->d.rank != 1)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but shape %lld x %lld needs %zu in one dimension", s->d.where,
                             (long long)s->d.count, (long long)s->rows, (long long)s->cols, need);
-  if (s->pairs && s->d.number.is_complex)
+  if (s->d.pairs && s->d.number.is_complex)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs",
                             s->d.where);
   return SPTRSM_OK;
 }
 
-/* Fills the source; takes over a dataset's object. */
+/* Fills the source. A dataset's object belongs to the source afterwards. */
 static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int32_t n, const sptrsm_io_options *options) {
   if (o->type == H5I_GROUP) {
     spti_io_form form;
-    SPTI_IO_TRY(spti_io_detect(&form, s->file, o));
+    SPTI_IO_TRY(spti_io_detect(&form, o));
     if (form.kind == SPTI_DENSE) return open_binsparse(s, &form, o);
     if (form.kind != SPTI_NONE)
       return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a sparse matrix (%s), a dense block is needed", o->where, form.rule);
@@ -95,7 +96,7 @@ static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int
   }
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
-  SPTI_IO_TRY(spti_io_dataset_of(&s->d, s->file, &taken));
+  SPTI_IO_TRY(spti_io_dataset_of(&s->d, &taken));
   if (s->d.rank == 2) return decide_order(s, n, options->order);
   s->rows = s->d.count;
   s->cols = 1;
@@ -115,7 +116,7 @@ static sptrsm_status check_columns(const spti_io_block_source *s, const sptrsm_i
 }
 
 static spti_io_slab columns_slab(const spti_io_block_source *s, int64_t begin, int64_t width) {
-  hsize_t n = (hsize_t)s->rows, from = (hsize_t)begin, w = (hsize_t)width, each = s->pairs ? 2 : 1;
+  hsize_t n = (hsize_t)s->rows, from = (hsize_t)begin, w = (hsize_t)width, each = s->d.pairs ? 2 : 1;
   if (s->flat && s->layout == SPTRSM_ROW_MAJOR)
     return (spti_io_slab){{from * each, 0}, {(hsize_t)s->cols * each, 1}, {n, 1}, {w * each, 1}};
   if (s->flat) return (spti_io_slab){{from * n * each, 0}, {1, 1}, {1, 1}, {w * n * each, 1}};
@@ -126,14 +127,14 @@ static spti_io_slab columns_slab(const spti_io_block_source *s, int64_t begin, i
 
 sptrsm_status spti_io_block_read(const spti_io_block_source *s, int64_t begin, int64_t width, sptrsm_dtype dtype, void *out) {
   spti_io_slab slab = columns_slab(s, begin, width);
-  return spti_io_read_values(&s->d, &slab, s->rows * width, s->pairs, dtype, out);
+  return spti_io_read_values(&s->d, &slab, s->rows * width, dtype, out);
 }
 
-/* What the block is: everything but its data. */
+/* Fills X except for its data. */
 static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, const sptrsm_io_options *o) {
   int64_t end;
   SPTI_IO_TRY(check_columns(s, o, &s->begin, &end));
-  sptrsm_dtype stored = s->pairs ? spti_io_complex_of(s->d.number.dtype) : s->d.number.dtype, dtype;
+  sptrsm_dtype stored = s->d.pairs ? spti_io_complex_of(s->d.number.dtype) : s->d.number.dtype, dtype;
   SPTI_IO_TRY(spti_io_choose_dtype(&dtype, stored, o->dtype, s->d.where));
   X->block = (sptrsm_block){.n = (int32_t)s->rows, .nrhs = end - s->begin, .dtype = dtype, .layout = s->layout, .place = SPTRSM_HOST};
   X->block.ld = s->layout == SPTRSM_ROW_MAJOR ? X->block.nrhs : s->rows;
@@ -158,17 +159,17 @@ static sptrsm_status open_block(spti_io_block_source *s, sptrsm_file_block *X, s
 
 /* ---- which object ---- */
 
-/* Without a path: the root if it is a block itself, else B, else the only block of the file. */
-static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char *where, const sptrsm_io_options *options) {
+/* Opens the block of a file named without a path: the root if it is a block itself, else B, else the only block of the file. */
+static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const sptrsm_io_options *options) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_object_open_path(o, f, NULL));
-  sptrsm_status status = spti_io_detect(&form, f, o);
+  sptrsm_status status = spti_io_detect(&form, o);
   if (status != SPTRSM_OK || form.kind == SPTI_DENSE) return status;
-  int has_b = spti_io_has(o, "B");
+  bool has_b = spti_io_has(o, "B");
   spti_io_object_close(o);
   if (has_b) return spti_io_object_open_path(o, f, "B");
   sptrsm_file_listing list;
-  SPTI_IO_TRY(sptrsm_file_list(&list, where, options));
+  SPTI_IO_TRY(sptrsm_file_list(&list, f->name, options));
   const char *only = NULL;
   int blocks = 0;
   for (int k = 0; k < list.count; k++)
@@ -181,13 +182,12 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const char
   return status;
 }
 
-sptrsm_status spti_io_block_open(spti_io_block_source *s, sptrsm_file_block *X, spti_io_file *f, const char *where, int32_t n,
-                                 const sptrsm_io_options *o) {
+sptrsm_status spti_io_block_open(spti_io_block_source *s, sptrsm_file_block *X, spti_io_file *f, int32_t n, const sptrsm_io_options *o) {
   spti_io_object object = {.id = -1};
   *s = (spti_io_block_source){.file = f, .d.id = -1};
   if (f->matrix_market)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f->name);
-  sptrsm_status status = f->path != NULL ? spti_io_object_open_path(&object, f, f->path) : open_default(&object, f, where, o);
+  sptrsm_status status = f->path != NULL ? spti_io_object_open_path(&object, f, f->path) : open_default(&object, f, o);
   if (status == SPTRSM_OK) status = open_block(s, X, &object, n, o);
   spti_io_object_close(&object);
   return status;
@@ -201,13 +201,13 @@ sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, const char *where, int32_t n, const sptrsm_io_options *o) {
+static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, int32_t n, const sptrsm_io_options *o) {
   spti_io_block_source s;
-  sptrsm_status status = spti_io_block_open(&s, X, f, where, n, o);
+  sptrsm_status status = spti_io_block_open(&s, X, f, n, o);
   if (status == SPTRSM_OK) {
-    int64_t count = s.rows * X->block.nrhs; /* a part of the dataset, whose size fits */
+    int64_t count = s.rows * X->block.nrhs; /* no overflow: at most the size of the dataset, which was checked */
     size_t bytes = spti_io_bytes(count, sptrsm_dtype_bytes(X->block.dtype));
-    status = spti_io_check_memory(f, X->where, bytes, "load fewer columns (--cols) or raise the limit");
+    status = spti_io_check_memory(f->memory_limit, X->where, bytes, "load fewer columns (--cols) or raise the limit");
     if (status == SPTRSM_OK) status = spti_io_allocate(&X->block.data, X->where, bytes);
     if (status == SPTRSM_OK) status = spti_io_block_read(&s, s.begin, X->block.nrhs, X->block.dtype, X->block.data);
   }
@@ -224,7 +224,7 @@ sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where,
   if (o == NULL) o = &defaults;
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = spti_io_block_new(&X, where);
-  if (status == SPTRSM_OK) status = load_block(X, &f, where, n, o);
+  if (status == SPTRSM_OK) status = load_block(X, &f, n, o);
   status = spti_io_file_end(&f, status);
   if (status == SPTRSM_OK) *out = X;
   else sptrsm_file_block_free(X);

@@ -1,9 +1,9 @@
 /* factors.c -- loads a factor set: L and U, or L alone (Cholesky, LDL'), with permutations, scalings, D and A.
  *
- * L without U: attribute `upper` of the group says what U is (transpose, conjugate-transpose, none). Without it, D or a
- * permutation or a scaling or A beside L make it Cholesky or LDL'; L alone is one triangular system.
+ * For L without U, attribute `upper` of the group says what U is: transpose, conjugate-transpose, or none (one triangular system).
+ * Without the attribute, D, a permutation, a scaling or A beside L means Cholesky or LDL', and L alone means one triangular system.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ void sptrsm_file_factors_free(sptrsm_file_factors *F) {
 
 static sptrsm_status load_member(sptrsm_file_matrix **out, spti_io_factor_reader *r, const char *name, const sptrsm_io_options *o) {
   spti_io_object group;
-  SPTI_IO_TRY(spti_io_object_open(&group, r->file, r->group->id, r->group->where, name));
-  sptrsm_status status = spti_io_matrix_load(out, r->file, &group, o);
+  SPTI_IO_TRY(spti_io_object_open(&group, r->group, name));
+  sptrsm_status status = spti_io_matrix_load(out, &group, o);
   spti_io_object_close(&group);
   return status;
 }
@@ -46,39 +46,39 @@ static sptrsm_status take_single(spti_io_factor_reader *r, const sptrsm_io_optio
 
 /* ---- what U is ---- */
 
-static int has_any(const spti_io_object *group, const char *const names[], size_t count) {
+static bool has_any(const spti_io_object *group, const char *const names[], size_t count) {
   for (size_t k = 0; k < count; k++)
-    if (spti_io_has(group, names[k])) return 1;
-  return 0;
+    if (spti_io_has(group, names[k])) return true;
+  return false;
 }
 
-typedef enum { UPPER_UNSAID, UPPER_GIVEN, UPPER_TRANSPOSE, UPPER_CONJUGATE, UPPER_NONE } said_upper;
+typedef enum { UPPER_NOT_STATED, UPPER_GIVEN, UPPER_TRANSPOSE, UPPER_CONJUGATE, UPPER_NONE } stated_upper;
 
-static sptrsm_status read_upper(said_upper *out, const spti_io_object *group) {
+static sptrsm_status read_upper(stated_upper *out, const spti_io_object *group) {
   static const char *const names[] = {"given", "transpose", "conjugate-transpose", "none"};
   char *text;
-  *out = UPPER_UNSAID;
+  *out = UPPER_NOT_STATED;
   SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "upper", group->where));
   if (text == NULL) return SPTRSM_OK;
   for (int k = 0; k < 4; k++)
-    if (strcmp(text, names[k]) == 0) *out = (said_upper)(k + 1);
+    if (strcmp(text, names[k]) == 0) *out = (stated_upper)(k + 1);
   sptrsm_status status = SPTRSM_OK;
-  if (*out == UPPER_UNSAID)
+  if (*out == UPPER_NOT_STATED)
     status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper is \"%s\"; use given, transpose, conjugate-transpose or none",
                               group->where, text);
   free(text);
   return status;
 }
 
-/* Decides whether the group is a set or a single triangle, and what U is. */
-static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) {
+/* Decides what U is; UPPER_NONE: the group is a single triangle, not a set. */
+static sptrsm_status decide_upper(stated_upper *out, const spti_io_object *group) {
   static const char *const partners[] = {"D", "A", "perm_row", "perm_col", "perm_r", "perm_c", "p", "q", "scale_row", "scale_col", "Rs"};
-  int has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
-      has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
+  bool has_l = spti_io_has(group, "L"), has_u = spti_io_has(group, "U"),
+       has_partner = has_any(group, partners, sizeof partners / sizeof partners[0]);
   SPTI_IO_TRY(read_upper(out, group));
   if (!has_l && !has_u) {
     char candidates[400];
-    spti_io_name_candidates(candidates, group, 1);
+    spti_io_name_candidates(candidates, group, true);
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a matrix nor a factor set (no L, no U)%s", group->where,
                             candidates[0] != '\0' ? candidates : "; name the object as FILE:/path, see sptrsm-info");
   }
@@ -86,12 +86,12 @@ static sptrsm_status decide_upper(said_upper *out, const spti_io_object *group) 
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has U but no L; name U as FILE:/path to solve with U alone", group->where);
   if (*out == UPPER_GIVEN && !has_u)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute upper says U is given, but there is no U", group->where);
-  if (*out == UPPER_UNSAID) *out = has_l && has_u ? UPPER_GIVEN : has_partner ? UPPER_CONJUGATE : UPPER_NONE;
+  if (*out == UPPER_NOT_STATED) *out = has_l && has_u ? UPPER_GIVEN : has_partner ? UPPER_CONJUGATE : UPPER_NONE;
   return SPTRSM_OK;
 }
 
 /* A 2-D dataset with more than one row and column. */
-static int is_matrix(hid_t dataset) {
+static bool is_matrix(hid_t dataset) {
   hid_t space = H5Dget_space(dataset);
   hsize_t dims[2] = {1, 1};
   if (space >= 0 && H5Sget_simple_extent_ndims(space) == 2) H5Sget_simple_extent_dims(space, dims, NULL);
@@ -99,14 +99,14 @@ static int is_matrix(hid_t dataset) {
   return dims[0] > 1 && dims[1] > 1;
 }
 
-/* MATLAB's [L,U,P,Q,D] = lu(S) gives P and Q as matrices; ignoring them would give wrong solutions. */
+/* MATLAB's [L,U,P,Q,D] = lu(S) gives P, Q and D as matrices; to ignore them would give wrong solutions. */
 static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
   static const char *const names[] = {"P", "Q", "R", "D"};
   for (int k = 0; k < 4; k++) {
     spti_io_object o;
     if (!spti_io_has(r->group, names[k])) continue;
-    SPTI_IO_TRY(spti_io_object_open(&o, r->file, r->group->id, r->group->where, names[k]));
-    int vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
+    SPTI_IO_TRY(spti_io_object_open(&o, r->group, names[k]));
+    bool vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
     spti_io_object_close(&o);
     if (vector) continue;
     return sptrsm_error_set(
@@ -121,12 +121,12 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
 /* ---- a set ---- */
 
 static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
-  int wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
+  bool wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
   sptrsm_dtype real = wide ? SPTRSM_F64 : SPTRSM_F32;
   return spti_io_is_complex(a) || spti_io_is_complex(b) ? spti_io_complex_of(real) : real;
 }
 
-static sptrsm_status load_triangles(spti_io_factor_reader *r, said_upper upper, const sptrsm_io_options *o) {
+static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper, const sptrsm_io_options *o) {
   sptrsm_file_factors *F = r->F;
   sptrsm_io_options lower_options = *o, upper_options = *o;
   lower_options.uplo = SPTRSM_LOWER;
@@ -160,20 +160,20 @@ static sptrsm_status load_original(spti_io_factor_reader *r, const sptrsm_io_opt
   sptrsm_io_options options = *o;
   if (!spti_io_has(r->group, "A")) return SPTRSM_OK;
   options.dtype = (int)F->L->dtype;
-  options.tidy = 1; /* A is only multiplied with: its order is no one's promise */
+  options.tidy = 1; /* A is only multiplied with, so the order of its entries does not matter */
   SPTI_IO_TRY(load_member(&F->A, r, "A", &options));
   if (F->A->rows != F->L_tri.n || F->A->cols != F->L_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows,
                             (long long)F->A->cols, F->L_tri.n);
-  return spti_io_check_finite(F->A, 1);
+  return spti_io_check_finite(F->A, true);
 }
 
 static sptrsm_status check_layout(const spti_io_factor_reader *r) {
   char *layout;
-  int found;
+  bool found;
   int64_t n;
   SPTI_IO_TRY(spti_io_attr_text(&layout, r->group->id, "sptrsm_layout", r->group->where));
-  int known = layout == NULL || strcmp(layout, "1") == 0;
+  bool known = layout == NULL || strcmp(layout, "1") == 0;
   free(layout);
   if (!known)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: attribute sptrsm_layout is not \"1\": written by a newer version; update this one",
@@ -186,7 +186,7 @@ static sptrsm_status check_layout(const spti_io_factor_reader *r) {
 }
 
 static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options *o) {
-  said_upper upper;
+  stated_upper upper;
   SPTI_IO_TRY(decide_upper(&upper, r->group));
   SPTI_IO_TRY(refuse_matrices(r));
   if (upper == UPPER_NONE) {
@@ -204,10 +204,10 @@ static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options 
 
 static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_options *o) {
   spti_io_form form;
-  SPTI_IO_TRY(spti_io_detect(&form, r->file, r->group));
+  SPTI_IO_TRY(spti_io_detect(&form, r->group));
   if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP) SPTI_IO_TRY(load_set(r, o));
   else {
-    SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->file, r->group, o));
+    SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->group, o));
     SPTI_IO_TRY(take_single(r, o, ""));
   }
   SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->group->id, "source", r->group->where));
@@ -220,7 +220,7 @@ static sptrsm_status load_any(spti_io_factor_reader *r, const char *where, const
   *r->F = (sptrsm_file_factors){0};
   sptrsm_factors_init(&r->F->factors);
   if (r->file->matrix_market) {
-    SPTI_IO_TRY(sptrsm_file_matrix_load(&r->F->L, where, o));
+    SPTI_IO_TRY(spti_io_mtx_load(&r->F->L, r->file, o));
     SPTI_IO_TRY(take_single(r, o, ""));
   } else {
     SPTI_IO_TRY(spti_io_object_open_path(r->group, r->file, r->file->path));

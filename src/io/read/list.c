@@ -1,13 +1,15 @@
-/* list.c -- what is in a file: matrices, blocks and vectors with their form, found by walking the groups.
+/* list.c -- lists what is in a file: matrices, blocks and vectors with their form, found by a walk through the groups.
  *
- * A group that is itself a matrix is one entry and is not entered. Each group is entered once (by its address), so
- * links that lead back end the walk; depth and number of entries are limited besides.
+ * A group that is itself a matrix is one entry and is not entered. Each group is entered once (recognised by its address), so a cycle
+ * of links ends the walk; depth and number of entries are limited in addition.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LIST_DEPTH = 16, LIST_ENTRIES = 100000 };
 
 #if H5_VERSION_GE(1, 12, 0)
 typedef H5O_info1_t object_info;
@@ -26,7 +28,7 @@ typedef struct {
   int seen_count, seen_room;
 } walker;
 
-/* Doubles an array that is full; old contents stay valid on failure. */
+/* Doubles an array that is full; the old array stays valid on failure. */
 static sptrsm_status grow(void *array /* a pointer's address */, int *room, int count, size_t each, const char *where) {
   void *old, *bigger;
   if (count < *room) return SPTRSM_OK;
@@ -39,17 +41,17 @@ static sptrsm_status grow(void *array /* a pointer's address */, int *room, int 
   return SPTRSM_OK;
 }
 
-/* Whether this group was entered before; notes it if not. */
-static sptrsm_status enter_once(int *again, walker *w, const spti_io_object *group) {
+/* *again: the group was entered before, or its address is unknown. Otherwise it is noted as entered. */
+static sptrsm_status enter_once(bool *again, walker *w, const spti_io_object *group) {
   object_info info;
-  *again = 1;
+  *again = true;
   if (H5Oget_info2(group->id, &info, H5O_INFO_BASIC) < 0) return SPTRSM_OK;
   for (int k = 0; k < w->seen_count; k++)
     if (w->seen[k].address == info.addr && w->seen[k].file == info.fileno) return SPTRSM_OK;
   SPTI_IO_TRY(grow(&w->seen, &w->seen_room, w->seen_count, sizeof *w->seen, group->where));
   w->seen[w->seen_count].file = info.fileno;
   w->seen[w->seen_count++].address = info.addr;
-  *again = 0;
+  *again = false;
   return SPTRSM_OK;
 }
 
@@ -60,7 +62,7 @@ static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
   e->cols = d->rank == 2 ? d->dims[1] : 1;
   e->kind = d->rank == 2 ? "block" : "vector";
   e->rule = d->rank == 2 ? "2-D dataset" : "1-D dataset";
-  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) { /* a listing may err */
+  if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) { /* an error counts as absent: this is only a listing */
     e->rows = d->dims[1];
     e->cols = d->dims[0];
     e->rule = "MATLAB v7.3 dense, dimensions reversed";
@@ -69,7 +71,7 @@ static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
 }
 
 /* Size and value type of a sparse group or a Binsparse block, without reading its arrays. */
-static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object *group, const spti_io_form *form) {
+static void describe_form(sptrsm_file_entry *e, const spti_io_object *group, const spti_io_form *form) {
   spti_io_dataset d;
   e->kind = form->kind == SPTI_DENSE ? "block" : "matrix";
   e->rule = form->rule;
@@ -77,28 +79,31 @@ static void describe_form(sptrsm_file_entry *e, walker *w, const spti_io_object 
   e->cols = form->cols;
   e->nnz = form->kind == SPTI_DENSE ? -1 : form->nnz;
   const char *indices = form->kind == SPTI_COMPRESSED ? form->idx : form->col;
-  if (indices != NULL && spti_io_dataset_open(&d, w->file, group, indices) == SPTRSM_OK) {
+  if (indices != NULL && spti_io_dataset_open(&d, group, indices) == SPTRSM_OK) {
     e->nnz = d.count;
     spti_io_dataset_close(&d);
   }
-  if (form->val != NULL && spti_io_dataset_open(&d, w->file, group, form->val) == SPTRSM_OK) {
+  if (form->val != NULL && spti_io_dataset_open(&d, group, form->val) == SPTRSM_OK) {
     memcpy(e->type, d.number.name, sizeof e->type);
     if (form->pairs) snprintf(e->type, sizeof e->type, "%s", d.number.dtype == SPTRSM_F32 ? "c64" : "c128");
     spti_io_dataset_close(&d);
   }
 }
 
-static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *where) {
-  if (w->list.count >= SPTI_LIST_ENTRIES)
-    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, SPTI_LIST_ENTRIES);
+static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *path) {
+  if (w->list.count >= LIST_ENTRIES)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, LIST_ENTRIES);
   SPTI_IO_TRY(grow(&w->list.entries, &w->room, w->list.count, sizeof *w->list.entries, w->file->name));
   sptrsm_file_entry *e = &w->list.entries[w->list.count];
   *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
-  SPTI_IO_TRY(spti_io_copy(&e->path, where + strlen(w->file->name) + 1)); /* behind "FILE:" */
+  SPTI_IO_TRY(spti_io_copy(&e->path, path));
   w->list.count++;
   *out = e;
   return SPTRSM_OK;
 }
+
+/* The object in "FILE:/path". */
+static const char *path_of(const walker *w, const char *where) { return where + strlen(w->file->name) + 1; }
 
 /* ---- the walk ---- */
 
@@ -114,8 +119,8 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
   if (H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT) != length) name[0] = '\0';
   sptrsm_status status = spti_io_join(&where, group->where, name);
   if (status == SPTRSM_OK) {
-    if (spti_io_object_open(&child, w->file, group->id, group->where, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
-    else if ((status = add_entry(&e, w, where)) == SPTRSM_OK)
+    if (spti_io_object_open(&child, group, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
+    else if ((status = add_entry(&e, w, path_of(w, where))) == SPTRSM_OK)
       e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
     spti_io_object_close(&child);
     free(where);
@@ -126,47 +131,47 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t 
 
 static sptrsm_status visit_group(walker *w, const spti_io_object *group, int depth) {
   H5G_info_t info;
-  int again;
+  bool again;
   SPTI_IO_TRY(enter_once(&again, w, group));
-  if (again || depth > SPTI_LIST_DEPTH) return SPTRSM_OK;
+  if (again || depth > LIST_DEPTH) return SPTRSM_OK;
   if (!spti_io_has_sound_links(group->id) || H5Gget_info(group->id, &info) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
   for (hsize_t i = 0; i < info.nlinks; i++) SPTI_IO_TRY(visit_link(w, group, i, depth));
   return SPTRSM_OK;
 }
 
-/* Takes over the object if it is a dataset. */
+/* Adds an entry for the object, or for all objects of a group. The object of a dataset is closed here. */
 static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
   sptrsm_file_entry *e = NULL;
   spti_io_dataset d;
   spti_io_form form;
   if (o->type == H5I_GROUP) {
-    sptrsm_status detected = spti_io_detect(&form, w->file, o);
+    sptrsm_status detected = spti_io_detect(&form, o);
     if (detected == SPTRSM_OK && form.kind == SPTI_NONE) return visit_group(w, o, depth);
-    SPTI_IO_TRY(add_entry(&e, w, o->where));
-    if (detected == SPTRSM_OK) describe_form(e, w, o, &form);
+    SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where)));
+    if (detected == SPTRSM_OK) describe_form(e, o, &form);
     else e->rule = "claims a known form, but breaks it";
     return SPTRSM_OK;
   }
-  SPTI_IO_TRY(add_entry(&e, w, o->where));
+  SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where)));
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
-  if (spti_io_dataset_of(&d, w->file, &taken) == SPTRSM_OK) describe_dataset(e, &d);
+  if (spti_io_dataset_of(&d, &taken) == SPTRSM_OK) describe_dataset(e, &d);
   else e->rule = "not a vector or block of numbers";
   spti_io_dataset_close(&d);
   return SPTRSM_OK;
 }
 
-/* Appends ", /run1" unless it is what was appended last; nonzero: there was room. */
-static int append_candidate(char out[400], const char *path, size_t length) {
+/* Appends ", /run1" unless the text ends with it already; false: there is no room. */
+static bool append_candidate(char out[400], const char *path, size_t length) {
   size_t used = strlen(out);
-  if (used >= length && strncmp(out + used - length, path, length) == 0 && out[used - length - 1] == ' ') return 1;
-  if (used + length + 40 > 400) return 0;
+  if (used >= length && strncmp(out + used - length, path, length) == 0 && out[used - length - 1] == ' ') return true;
+  if (used + length + 40 > 400) return false;
   snprintf(out + used, 400 - used, "%s%.*s", used == 0 ? "; there is " : ", ", (int)length, path);
-  return 1;
+  return true;
 }
 
-void spti_io_name_candidates(char out[400], const spti_io_object *group, int sets) {
+void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
   walker w = {.file = group->file};
   spti_io_object start = *group;
   out[0] = '\0';
@@ -174,7 +179,7 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, int set
     for (int k = 0; k < w.list.count; k++) {
       const char *path = w.list.entries[k].path, *last = strrchr(path, '/');
       if (strcmp(w.list.entries[k].kind, "matrix") != 0) continue;
-      int member = sets && last > path && (strcmp(last, "/L") == 0 || strcmp(last, "/U") == 0 || strcmp(last, "/A") == 0);
+      bool member = sets && last > path && (strcmp(last, "/L") == 0 || strcmp(last, "/U") == 0 || strcmp(last, "/A") == 0);
       if (!append_candidate(out, path, member ? (size_t)(last - path) : strlen(path))) break;
     }
   if (out[0] != '\0') strcat(out, ": say which, as FILE:/path");
@@ -182,16 +187,11 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, int set
   sptrsm_file_listing_free(&w.list);
 }
 
-static sptrsm_status list_market(walker *w, const char *where, const sptrsm_io_options *o) {
+static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
   sptrsm_file_matrix *M;
   sptrsm_file_entry *e;
-  char *root;
-  SPTI_IO_TRY(sptrsm_file_matrix_load(&M, where, o));
-  sptrsm_status status = spti_io_join(&root, w->file->name, ":");
-  if (status == SPTRSM_OK) {
-    status = add_entry(&e, w, root);
-    free(root);
-  }
+  SPTI_IO_TRY(spti_io_mtx_load(&M, w->file, o));
+  sptrsm_status status = add_entry(&e, w, ":");
   if (status == SPTRSM_OK) {
     static const char *const types[] = {"f32", "f64", "c64", "c128"};
     e->kind = "matrix";
@@ -212,7 +212,7 @@ sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, cons
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
-  if (f.matrix_market) status = list_market(&w, where, o);
+  if (f.matrix_market) status = list_market(&w, o);
   else status = spti_io_object_open_path(&root, &f, f.path);
   if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
   spti_io_object_close(&root);

@@ -1,58 +1,39 @@
-/* matrix.c -- reads the arrays of a matrix by the names its form left, and checks them.
+/* matrix.c -- loads a sparse matrix: reads the arrays that its form names, and checks them.
  *
- * CSR and CSC: ptr starts at 0, never decreases, ends at nnz = number of indices = number of values; indices lie in
- * range, are sorted and unique (or made so with `tidy`). COO entries come in any order.
+ * CSR and CSC: ptr starts at 0, never decreases, and ends at nnz, the number of indices and of values; indices lie in range and are
+ * sorted and unique within each row or column (option `tidy` makes them so). COO: entries in any order.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { /* what a load works with */
-  spti_io_file *file;
+typedef struct { /* the state of one load */
   const spti_io_object *group;
   const spti_io_form *form;
   const sptrsm_io_options *options;
   sptrsm_file_matrix *M;
-  spti_io_dataset a, b, val; /* a, b: ptr and idx, or row and col */
+  spti_io_dataset a, b, val; /* a and b: ptr and idx (CSR, CSC), or row and col (COO) */
 } matrix_reader;
 
-int64_t spti_io_major(const sptrsm_file_matrix *M) { return M->format == SPTRSM_CSR ? M->rows : M->cols; }
+/* ---- values ---- */
 
-sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where) {
-  sptrsm_file_matrix *M;
-  SPTI_IO_TRY(spti_io_allocate(&M, where, sizeof *M));
-  *M = (sptrsm_file_matrix){.uplo = SPTRSM_AS_STORED, .diag = SPTRSM_AS_STORED, .rule = ""};
-  sptrsm_status status = spti_io_copy(&M->where, where);
-  if (status != SPTRSM_OK) {
-    free(M);
-    return status;
-  }
-  *out = M;
+static sptrsm_status open_values(matrix_reader *r) {
+  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, r->form->val));
+  r->val.pairs = r->form->pairs;
   return SPTRSM_OK;
 }
-
-void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
-  if (M == NULL) return;
-  free(M->ptr);
-  free(M->idx);
-  free(M->val);
-  free(M->where);
-  free(M);
-}
-
-/* ---- values ---- */
 
 static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
   if (r->form->nnz >= 0 && r->form->nnz != nnz)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declares %lld stored values, but %s has %lld; correct number_of_stored_values",
                             r->group->where, (long long)r->form->nnz, r->b.where, (long long)nnz);
   int64_t need = r->form->iso ? 1 : nnz;
-  if (r->form->pairs) need *= 2;
+  if (r->val.pairs) need *= 2;
   if (r->val.count != need)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but %s has %lld entries, which need %lld", r->val.where,
                             (long long)r->val.count, r->b.where, (long long)nnz, (long long)need);
-  if (r->form->pairs && r->val.number.is_complex)
+  if (r->val.pairs && r->val.number.is_complex)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: declared as complex[...] (pairs of reals), but stored as a compound; drop complex[] or store pairs",
                             r->val.where);
@@ -61,7 +42,7 @@ static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
 
 static sptrsm_status choose_value_type(matrix_reader *r) {
   sptrsm_dtype stored = r->val.number.dtype;
-  if (r->form->pairs) stored = spti_io_complex_of(stored);
+  if (r->val.pairs) stored = spti_io_complex_of(stored);
   return spti_io_choose_dtype(&r->M->dtype, stored, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, r->val.where);
 }
 
@@ -69,7 +50,7 @@ static sptrsm_status read_matrix_values(matrix_reader *r, void **out, int64_t nn
   size_t each = sptrsm_dtype_bytes(r->M->dtype);
   SPTI_IO_TRY(spti_io_allocate(out, r->val.where, spti_io_bytes(nnz > 0 ? nnz : 1, each)));
   if (nnz == 0) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_read_values(&r->val, NULL, r->form->iso ? 1 : nnz, r->form->pairs, r->M->dtype, *out));
+  SPTI_IO_TRY(spti_io_read_values(&r->val, NULL, r->form->iso ? 1 : nnz, r->M->dtype, *out));
   for (int64_t p = 1; r->form->iso && p < nnz; p++) memcpy((char *)*out + (size_t)p * each, *out, each);
   return SPTRSM_OK;
 }
@@ -108,9 +89,9 @@ static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, i
 static sptrsm_status read_compressed(matrix_reader *r) {
   const spti_io_form *form = r->form;
   sptrsm_file_matrix *M = r->M;
-  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->file, r->group, form->ptr));
-  if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, form->idx));
-  if (form->val != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, form->val));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, form->ptr));
+  if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, form->idx));
+  if (form->val != NULL) SPTI_IO_TRY(open_values(r));
   M->rows = form->rows;
   M->cols = form->cols;
   int64_t major = spti_io_major(M), minor = M->format == SPTRSM_CSR ? M->cols : M->rows, nnz = form->idx != NULL ? r->b.count : 0;
@@ -124,7 +105,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
     SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, M->where));
   }
   size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
-  SPTI_IO_TRY(spti_io_check_memory(r->file, M->where, bytes, "raise the limit"));
+  SPTI_IO_TRY(spti_io_check_memory(r->group->file->memory_limit, M->where, bytes, "raise the limit"));
   SPTI_IO_TRY(spti_io_allocate(&M->ptr, M->where, spti_io_bytes(major + 1, sizeof *M->ptr)));
   SPTI_IO_TRY(spti_io_read_i64(&r->a, M->ptr));
   SPTI_IO_TRY(check_pointers(r, major, nnz));
@@ -136,21 +117,9 @@ static sptrsm_status read_compressed(matrix_reader *r) {
 
 /* ---- coordinate ---- */
 
-sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *o) {
-  int unit = M->diag == SPTRSM_UNIT || (o != NULL && o->unit);
-  int64_t least = M->symmetry == SPTRSM_GENERAL ? M->rows : M->rows / 2; /* one entry may stand for two rows */
-  if (unit || M->rows != M->cols || M->rows <= SPTI_SMALL_ORDER || nnz >= least) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
-                          "%s: order %lld, but only %lld entries: rows are empty; correct the shape or the indices, or use --unit if the "
-                          "diagonal is one and not stored",
-                          M->where, (long long)M->rows, (long long)nnz);
-}
-
-/* Triplets, two orders while sorting, and the result, whose two pointer arrays go with the shape. */
 static sptrsm_status check_triplet_memory(const matrix_reader *r, int64_t rows, int64_t cols, int64_t nnz) {
-  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(r->M->dtype);
-  size_t bytes = spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
-  return spti_io_check_memory(r->file, r->M->where, bytes, "raise the limit");
+  size_t bytes = spti_io_triplets_bytes(rows, cols, nnz, r->M->dtype);
+  return spti_io_check_memory(r->group->file->memory_limit, r->M->where, bytes, "raise the limit");
 }
 
 static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
@@ -175,9 +144,9 @@ static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
 }
 
 static sptrsm_status read_coordinate(matrix_reader *r) {
-  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->file, r->group, r->form->row));
-  SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->file, r->group, r->form->col));
-  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->file, r->group, r->form->val));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, r->form->row));
+  SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, r->form->col));
+  SPTI_IO_TRY(open_values(r));
   if (r->a.count != r->b.count)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where,
                             (long long)r->b.count);
@@ -194,23 +163,13 @@ static sptrsm_status read_coordinate(matrix_reader *r) {
 /* ---- everything ---- */
 
 static sptrsm_status read_extras(matrix_reader *r) {
-  int found;
+  bool found;
   char *stencil;
   SPTI_IO_TRY(spti_io_attr_integers(&found, r->M->grid, 3, r->group->id, "grid", r->group->where));
   SPTI_IO_TRY(spti_io_attr_text(&stencil, r->group->id, "stencil", r->group->where));
   if (stencil != NULL) strncpy(r->M->stencil, stencil, sizeof r->M->stencil - 1);
   free(stencil);
   return SPTRSM_OK;
-}
-
-/* What every reader ends with. */
-static sptrsm_status finish(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
-  if (o != NULL && o->tidy) {
-    SPTI_IO_TRY(spti_io_sort(M));
-    spti_io_sum_duplicates(M);
-  }
-  SPTI_IO_TRY(spti_io_check_order(M));
-  return spti_io_check_finite(M, 0);
 }
 
 static sptrsm_status load_form(matrix_reader *r) {
@@ -222,23 +181,23 @@ static sptrsm_status load_form(matrix_reader *r) {
   M->diag = r->form->diag;
   M->format_guessed = r->form->format_guessed;
   SPTI_IO_TRY(r->form->kind == SPTI_COMPRESSED ? read_compressed(r) : read_coordinate(r));
-  SPTI_IO_TRY(finish(M, r->options));
+  SPTI_IO_TRY(spti_io_finish_matrix(M, r->options));
   return read_extras(r);
 }
 
-sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, const spti_io_object *group, const sptrsm_io_options *o) {
+sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object *group, const sptrsm_io_options *o) {
   spti_io_form form;
-  SPTI_IO_TRY(spti_io_detect(&form, f, group));
+  SPTI_IO_TRY(spti_io_detect(&form, group));
   if (form.kind == SPTI_DENSE)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
   if (form.kind == SPTI_NONE) {
     char candidates[400];
-    spti_io_name_candidates(candidates, group, 0);
+    spti_io_name_candidates(candidates, group, false);
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data)%s",
                             group->where, candidates[0] != '\0' ? candidates : "; name it as FILE:/path, see sptrsm-info");
   }
-  matrix_reader r = {.file = f, .group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
+  matrix_reader r = {.group = group, .form = &form, .options = o, .a.id = -1, .b.id = -1, .val.id = -1};
   SPTI_IO_TRY(spti_io_matrix_new(&r.M, group->where));
   sptrsm_status status = load_form(&r);
   spti_io_dataset_close(&r.a);
@@ -246,15 +205,6 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, spti_io_file *f, con
   spti_io_dataset_close(&r.val);
   if (status == SPTRSM_OK) *out = r.M;
   else sptrsm_file_matrix_free(r.M);
-  return status;
-}
-
-static sptrsm_status load_market(sptrsm_file_matrix **out, const spti_io_file *f, const sptrsm_io_options *o) {
-  sptrsm_file_matrix *M;
-  SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
-  sptrsm_status status = finish(M, o);
-  if (status == SPTRSM_OK) *out = M;
-  else sptrsm_file_matrix_free(M);
   return status;
 }
 
@@ -266,12 +216,10 @@ sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *wher
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
   if (f.matrix_market) {
-    status = f.path == NULL
-                 ? load_market(&M, &f, o)
-                 : sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f.name, f.path);
+    status = spti_io_mtx_load(&M, &f, o);
   } else {
     status = spti_io_object_open_path(&group, &f, f.path);
-    if (status == SPTRSM_OK) status = spti_io_matrix_load(&M, &f, &group, o);
+    if (status == SPTRSM_OK) status = spti_io_matrix_load(&M, &group, o);
     spti_io_object_close(&group);
   }
   status = spti_io_file_end(&f, status);

@@ -1,13 +1,17 @@
-/* pattern.c -- sorting, duplicates, finite values and conversion of matrices in memory.
+/* pattern.c -- sorts the entries of a matrix in memory, sums duplicates, checks order and values, adds the other triangle.
  *
- * Triplets are sorted by two stable counting sorts, by column and then by row: O(nnz + rows + cols), no comparisons.
- * Sorting a compressed matrix means expanding it to triplets and compressing them again.
+ * Triplets are sorted by two stable counting sorts, first by the minor index (the column of CSR) and then by the major one, in
+ * O(nnz + rows + cols). A compressed matrix is sorted by expanding it to triplets and compressing these again.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+size_t spti_io_triplets_bytes(int64_t rows, int64_t cols, int64_t nnz, sptrsm_dtype dtype) {
+  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(dtype);
+  return spti_io_add(spti_io_bytes(nnz, each), spti_io_bytes(rows + cols + 2, sizeof(int64_t)));
+}
 
 void spti_io_triplets_free(spti_io_triplets *t) {
   free(t->row);
@@ -16,7 +20,8 @@ void spti_io_triplets_free(spti_io_triplets *t) {
   *t = (spti_io_triplets){0};
 }
 
-/* order: the positions 0..nnz-1 (those of `from`, if given) sorted stably by key; ptr [limit+1]: where each key begins. */
+/* Stable counting sort. order [nnz]: the positions 0..nnz-1, taken in the sequence of `from` if given, sorted by key;
+ * ptr [limit+1]: where each key begins in order. */
 static void sort_by_key(int64_t *ptr, int64_t *order, const int32_t *key, int64_t limit, const int64_t *from, int64_t nnz) {
   memset(ptr, 0, (size_t)(limit + 1) * sizeof *ptr);
   for (int64_t p = 0; p < nnz; p++) ptr[key[p] + 1]++;
@@ -25,7 +30,7 @@ static void sort_by_key(int64_t *ptr, int64_t *order, const int32_t *key, int64_
     int64_t p = from != NULL ? from[q] : q;
     order[ptr[key[p]]++] = p;
   }
-  for (int64_t i = limit; i > 0; i--) ptr[i] = ptr[i - 1]; /* each had moved to the end of its key */
+  for (int64_t i = limit; i > 0; i--) ptr[i] = ptr[i - 1]; /* the loop above moved each pointer to the end of its key */
   ptr[0] = 0;
 }
 
@@ -38,7 +43,7 @@ static void gather(sptrsm_file_matrix *M, const int64_t *order, const int32_t *m
 }
 
 sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *t) {
-  int csr = M->format == SPTRSM_CSR;
+  bool csr = M->format == SPTRSM_CSR;
   const int32_t *major = csr ? t->row : t->col, *minor = csr ? t->col : t->row;
   int64_t majors = spti_io_major(M), minors = csr ? M->cols : M->rows;
   int64_t *ptr = NULL, *minor_ptr = NULL, *first = NULL, *order = NULL;
@@ -84,7 +89,7 @@ sptrsm_status spti_io_expand(spti_io_triplets *t, const sptrsm_file_matrix *M) {
 
 sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
   spti_io_triplets t;
-  int sorted = 1;
+  bool sorted = true;
   for (int64_t j = 0; j < spti_io_major(M) && sorted; j++)
     for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1] && sorted; p++) sorted = M->idx[p - 1] <= M->idx[p];
   if (sorted) return SPTRSM_OK;
@@ -94,11 +99,11 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
   return status;
 }
 
-/* val[to] += val[from]; complex numbers are two reals */
+/* val[to] += val[from] */
 static void add_value(void *val, sptrsm_dtype dtype, int64_t to, int64_t from) {
   int words = spti_io_is_complex(dtype) ? 2 : 1;
   for (int w = 0; w < words; w++) {
-    if (dtype == SPTRSM_F32 || dtype == SPTRSM_C64) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
+    if (spti_io_is_single(dtype)) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
     else ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
   }
 }
@@ -138,25 +143,7 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   return SPTRSM_OK;
 }
 
-int spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
-  switch (dtype) {
-  case SPTRSM_F32: return isfinite(((const float *)val)[p]);
-  case SPTRSM_F64: return isfinite(((const double *)val)[p]);
-  case SPTRSM_C64: return isfinite(((const float *)val)[2 * p]) && isfinite(((const float *)val)[2 * p + 1]);
-  default: return isfinite(((const double *)val)[2 * p]) && isfinite(((const double *)val)[2 * p + 1]);
-  }
-}
-
-int spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
-  switch (dtype) {
-  case SPTRSM_F32: return ((const float *)val)[p] == 0;
-  case SPTRSM_F64: return ((const double *)val)[p] == 0;
-  case SPTRSM_C64: return ((const float *)val)[2 * p] == 0 && ((const float *)val)[2 * p + 1] == 0;
-  default: return ((const double *)val)[2 * p] == 0 && ((const double *)val)[2 * p + 1] == 0;
-  }
-}
-
-sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
+sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
   int64_t bad = 0, row = 0, col = 0;
   for (int64_t j = 0; j < spti_io_major(M); j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) {
@@ -171,36 +158,22 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, int diagonal) {
                           (long long)col, spti_io_precision_note(M->dtype), (long long)bad);
 }
 
-/* ---- conversion ---- */
-
-static double word(const void *val, sptrsm_dtype dtype, int64_t w) {
-  return dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)((const float *)val)[w] : ((const double *)val)[w];
+sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
+  if (o != NULL && o->tidy) {
+    SPTI_IO_TRY(spti_io_sort(M));
+    spti_io_sum_duplicates(M);
+  }
+  SPTI_IO_TRY(spti_io_check_order(M));
+  return spti_io_check_finite(M, false);
 }
 
-sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
-  if (M->dtype == to) return SPTRSM_OK;
-  sptrsm_dtype chosen;
-  SPTI_IO_TRY(spti_io_choose_dtype(&chosen, M->dtype, (int)to, M->where));
-  int64_t nnz = M->ptr[spti_io_major(M)];
-  int from_words = spti_io_is_complex(M->dtype) ? 2 : 1, words = spti_io_is_complex(to) ? 2 : 1;
-  void *val;
-  SPTI_IO_TRY(spti_io_allocate(&val, M->where, spti_io_bytes(nnz, sptrsm_dtype_bytes(to))));
-  for (int64_t p = 0; p < nnz; p++)
-    for (int w = 0; w < words; w++) {
-      double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
-      if (to == SPTRSM_F32 || to == SPTRSM_C64) ((float *)val)[p * words + w] = (float)x;
-      else ((double *)val)[p * words + w] = x;
-    }
-  free(M->val);
-  M->val = val;
-  M->dtype = to;
-  return SPTRSM_OK;
-}
+/* ---- the other triangle ---- */
 
 /* Adds the mirror images of the off-diagonal entries t[0 .. nnz). */
 static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
-  int words = spti_io_is_complex(M->dtype) ? 2 : 1, single = M->dtype == SPTRSM_F32 || M->dtype == SPTRSM_C64;
+  int words = spti_io_is_complex(M->dtype) ? 2 : 1;
+  bool single = spti_io_is_single(M->dtype);
   for (int64_t p = 0; p < nnz; p++) {
     if (t->row[p] == t->col[p]) continue;
     int64_t q = t->nnz++;
@@ -208,7 +181,7 @@ static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M
     t->col[q] = t->row[p];
     memcpy((char *)t->val + (size_t)q * each, (char *)t->val + (size_t)p * each, each);
     for (int w = 0; w < words; w++) {
-      int negate = M->symmetry == SPTRSM_SKEW || (M->symmetry == SPTRSM_HERMITIAN && w == 1);
+      bool negate = M->symmetry == SPTRSM_SKEW || (M->symmetry == SPTRSM_HERMITIAN && w == 1);
       if (negate && single) ((float *)t->val)[q * words + w] *= -1;
       if (negate && !single) ((double *)t->val)[q * words + w] *= -1;
     }

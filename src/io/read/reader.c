@@ -1,21 +1,21 @@
-/* reader.c -- a dense block read some columns at a time, for blocks larger than memory. */
-#include "io/file/internal.h"
+/* reader.c -- reads a dense block a few columns at a time, for blocks larger than memory; without HDF5 where the layout allows. */
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
 struct sptrsm_file_reader {
   spti_io_file file;
-  spti_io_block_source source; /* points to file */
-  sptrsm_file_block *X;        /* what it is; no data */
+  spti_io_block_source source; /* points to `file` above */
+  sptrsm_file_block *X;        /* shape and type; no data */
   spti_io_span span;
-  int direct; /* span holds */
-  int external;
-  int fd;     /* of the file that holds the numbers, or -1 */
-  off_t size; /* of that file, when it was opened */
+  bool direct;   /* span is valid: columns bypass HDF5 */
+  bool external; /* some numbers are in other files */
+  int fd;        /* of the file that holds the numbers, or -1 */
+  off_t size;    /* of that file, when it was opened */
 };
 
-/* HDF5 gives zeros for what is beyond the end of a file, so a file that is cut while it is read has to be told by its size. */
+/* HDF5 returns zeros for data beyond the end of a file, so a file that was truncated meanwhile must be recognised by its size. */
 static sptrsm_status check_size(const sptrsm_file_reader *r) {
   struct stat s;
   if (r->fd < 0 || (fstat(r->fd, &s) == 0 && s.st_size >= r->size)) return SPTRSM_OK;
@@ -24,10 +24,12 @@ static sptrsm_status check_size(const sptrsm_file_reader *r) {
 
 static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32_t n, const sptrsm_io_options *o) {
   SPTI_IO_TRY(spti_io_block_new(&r->X, where));
-  SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, where, n, o));
-  r->direct = spti_io_span_of(&r->span, &r->source, r->X->block.dtype);
-  r->external = spti_io_is_external(&r->source);
-  r->fd = spti_io_descriptor(&r->source);
+  SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, n, o));
+  const spti_io_block_source *source = &r->source;
+  r->span = (spti_io_span){.rows = source->rows, .cols = source->cols, .layout = source->layout};
+  r->direct = spti_io_find_span(&r->span, &source->d, r->X->block.dtype);
+  r->external = spti_io_is_external(&source->d, &r->file);
+  r->fd = spti_io_descriptor(&source->d);
   struct stat s = {0};
   if (r->fd >= 0 && fstat(r->fd, &s) != 0) r->fd = -1;
   r->size = s.st_size;
@@ -82,10 +84,10 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   if (to->n == 0 || to->nrhs == 0) return SPTRSM_OK;
   int64_t begin = r->source.begin + first;
   if (r->direct) return spti_io_span_read(&r->span, begin, to->nrhs, to->data, r->X->where);
-  spti_io_turn turn;
-  spti_io_turn_begin(&turn);
+  spti_io_hdf5_lock lock;
+  spti_io_lock_hdf5(&lock);
   sptrsm_status status = spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data);
-  spti_io_turn_end(&turn);
+  spti_io_unlock_hdf5(&lock);
   return status == SPTRSM_OK ? check_size(r) : status;
 }
 

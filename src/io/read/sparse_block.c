@@ -1,5 +1,5 @@
-/* sparse_block.c -- a sparse matrix as right-hand sides: all rows with their zeros, or only the rows that hold entries. */
-#include "io/file/internal.h"
+/* sparse_block.c -- turns a sparse matrix into a dense block of right-hand sides: all its rows, or only the rows with entries. */
+#include "io/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 typedef struct {
   const sptrsm_file_matrix *M;
   int64_t begin, end;        /* columns */
-  int32_t *at;               /* [M->rows] row of the block, or -1 */
+  int32_t *at;               /* [M->rows] row of the block that receives this row of M, or -1 */
   const sptrsm_block *block; /* row-major */
 } filler;
 
@@ -21,13 +21,13 @@ static sptrsm_status check_matrix(const sptrsm_file_matrix *M, int64_t *begin, i
   return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: stores one triangle for both; call sptrsm_file_matrix_mirror first", M->where);
 }
 
-/* Row and column of entry p in line `line`. */
+/* Row i and column k of entry p, which lies in line `line` of M. */
 static void place(int64_t *i, int64_t *k, const sptrsm_file_matrix *M, int64_t line, int64_t p) {
   *i = M->format == SPTRSM_CSR ? line : M->idx[p];
   *k = M->format == SPTRSM_CSR ? M->idx[p] : line;
 }
 
-/* at: 0 for rows with an entry in these columns, -1 for others. */
+/* Sets at to 0 for rows with an entry in these columns. */
 static void mark_rows(const filler *f) {
   int64_t i, k;
   for (int64_t line = 0; line < spti_io_major(f->M); line++)
@@ -49,7 +49,7 @@ static void fill(const filler *f) {
     }
 }
 
-/* rows NULL: all of them. */
+/* Fills at with the numbers of the rows in the block, and *rows with the inverse; rows NULL: all rows of M. */
 static sptrsm_status number_rows(int32_t **rows, int64_t *count, const filler *f) {
   int64_t n = f->M->rows;
   *count = 0;
@@ -67,13 +67,12 @@ static sptrsm_status number_rows(int32_t **rows, int64_t *count, const filler *f
 static sptrsm_status make_block(sptrsm_file_block *X, int32_t **rows, filler *f, const char *path, const sptrsm_io_options *o) {
   const sptrsm_file_matrix *M = f->M;
   int64_t count, width = f->end - f->begin;
-  spti_io_file limits = {.memory_limit = spti_io_memory_limit(o)};
   SPTI_IO_TRY(spti_io_copy(&X->where, M->where));
   SPTI_IO_TRY(spti_io_copy(&X->path, path));
   SPTI_IO_TRY(number_rows(rows, &count, f));
-  int64_t cells = width > 0 && count > INT64_MAX / width ? -1 : count * width; /* -1: more than any limit */
+  int64_t cells = width > 0 && count > INT64_MAX / width ? -1 : count * width; /* -1: the product overflows, which exceeds every limit */
   size_t bytes = spti_io_bytes(cells, sptrsm_dtype_bytes(M->dtype));
-  SPTI_IO_TRY(spti_io_check_memory(&limits, M->where, bytes, "load fewer columns (--cols) or raise the limit"));
+  SPTI_IO_TRY(spti_io_check_memory(spti_io_memory_limit(o), M->where, bytes, "load fewer columns (--cols) or raise the limit"));
   SPTI_IO_TRY(spti_io_allocate(&X->block.data, M->where, bytes));
   memset(X->block.data, 0, bytes);
   X->block.n = (int32_t)count;

@@ -1,9 +1,9 @@
-/* triangle.c -- takes a matrix from a file as a triangle: which side, which diagonal, and whether that is true.
+/* triangle.c -- describes a matrix from a file as a triangle: decides its side and diagonal, and checks both.
  *
- * uplo: the caller's wish, else what the file says, else what the pattern shows. Everything that would make the
- * substitution wrong is refused with the entry's place; nothing is dropped unless take_triangle asks for it.
+ * The side is the caller's wish, else what the file says, else what the pattern shows. An entry that would make the substitution
+ * wrong is refused by its place; nothing is dropped unless option take_triangle asks for it.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void note(sides *s, int64_t row, int64_t col) {
 
 static sides find_sides(const sptrsm_file_matrix *M) {
   sides s = {-1, -1, -1, -1};
-  int csr = M->format == SPTRSM_CSR;
+  bool csr = M->format == SPTRSM_CSR;
   for (int64_t j = 0; j < spti_io_major(M) && (s.below_row < 0 || s.above_row < 0); j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) note(&s, csr ? j : M->idx[p], csr ? M->idx[p] : j);
   return s;
@@ -28,10 +28,10 @@ static const char *symmetry_name(sptrsm_symmetry s) {
   return s == SPTRSM_HERMITIAN ? "Hermitian" : s == SPTRSM_SKEW ? "skew-symmetric" : "symmetric";
 }
 
-/* A symmetric matrix stores one triangle to be mirrored; only on request is it taken for a triangular matrix. */
+/* A symmetric matrix stores one triangle of two; only on request is the stored one taken as a triangular matrix. */
 static sptrsm_status check_symmetry(const sptrsm_file_matrix *M, const sptrsm_io_options *o) {
   if (M->symmetry == SPTRSM_GENERAL) return SPTRSM_OK;
-  int fits = o->uplo == SPTRSM_AS_STORED || M->uplo == SPTRSM_AS_STORED || o->uplo == M->uplo;
+  bool fits = o->uplo == SPTRSM_AS_STORED || M->uplo == SPTRSM_AS_STORED || o->uplo == M->uplo;
   if (o->take_triangle && fits) return SPTRSM_OK;
   return sptrsm_error_set(
       SPTRSM_ERR_STRUCTURE,
@@ -51,33 +51,37 @@ static sptrsm_status decide_uplo(sptrsm_uplo *out, const sptrsm_file_matrix *M, 
   return SPTRSM_OK;
 }
 
-/* Every entry off the diagonal lies on one side. */
-static int all_above(const sides *s) { return s->above_row >= 0 && s->below_row < 0; }
-static int all_below(const sides *s) { return s->below_row >= 0 && s->above_row < 0; }
+/* Do all entries off the diagonal lie on one side? */
+static bool all_above(const sides *s) { return s->above_row >= 0 && s->below_row < 0; }
+static bool all_below(const sides *s) { return s->below_row >= 0 && s->above_row < 0; }
 
-static int is_named(const sptrsm_file_matrix *M, const char *name) {
+static bool is_named(const sptrsm_file_matrix *M, const char *name) {
   const char *slash = strrchr(M->where, '/');
   return slash != NULL && strcmp(slash + 1, name) == 0;
 }
 
-/* SciPy's splu gives CSC. Read as CSR it is the transpose: L looks upper and U lower. */
+/* The end of the message about a transposed triangle: other ways to make sense of it. */
+static const char *transpose_advice(const sides *s, spti_io_role role) {
+  if (role == SPTI_L_OF_SET) return "";
+  if (role != SPTI_ALONE) return "; or are L and U swapped?";
+  return all_above(s) ? ", or give --uplo upper to solve with it as CSR" : ", or give --uplo lower to solve with it as CSR";
+}
+
+/* SciPy's splu gives CSC. Where the file names no format, CSC arrays read as CSR give the transpose: L looks upper and U lower. */
 static sptrsm_status refuse_transpose(const sptrsm_file_matrix *M, const sides *s, spti_io_role role, const sptrsm_io_options *o) {
-  int turned = (is_named(M, "L") && all_above(s)) || (is_named(M, "U") && all_below(s));
-  int asked = role == SPTI_ALONE && o->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER);
-  if (!M->format_guessed || !turned || asked || M->uplo == (all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER)) return SPTRSM_OK;
+  int side = all_above(s) ? SPTRSM_UPPER : SPTRSM_LOWER;
+  bool turned = (is_named(M, "L") && all_above(s)) || (is_named(M, "U") && all_below(s));
+  bool asked = role == SPTI_ALONE && o->uplo == side;
+  if (!M->format_guessed || !turned || asked || M->uplo == side) return SPTRSM_OK;
   const char *name = role == SPTI_L_WITH_U || role == SPTI_U_WITH_L ? "L and U look" : "looks";
-  const char *also = role == SPTI_ALONE      ? all_above(s) ? ", or give --uplo upper to solve with it as CSR"
-                                                            : ", or give --uplo lower to solve with it as CSR"
-                     : role == SPTI_L_OF_SET ? ""
-                                             : "; or are L and U swapped?";
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: says neither CSR nor CSC, and as CSR it is %s; %s like CSC: store format = \"csc\" (attribute or dataset)%s",
-                          M->where, all_above(s) ? "upper" : "lower", name, also);
+                          M->where, all_above(s) ? "upper" : "lower", name, transpose_advice(s, role));
 }
 
 static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
-  int keep_small = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR); /* minor <= major stays */
+  bool keep_small = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR); /* entries with minor index <= major index stay */
   int64_t used = 0, begin = 0;
   for (int64_t j = 0; j < spti_io_major(M); j++) {
     int64_t end = M->ptr[j + 1];
@@ -93,9 +97,9 @@ static void drop_outside(sptrsm_file_matrix *M, sptrsm_uplo uplo) {
   M->dropped += begin - used;
 }
 
-/* What helps against an entry on the wrong side; the side of a factor is fixed, so --uplo is no way out there. */
+/* The advice for an entry on the wrong side. The side of a factor is fixed, so --uplo does not help there. */
 static const char *way_out(sptrsm_uplo uplo, const sides *s, spti_io_role role) {
-  int all_wrong = uplo == SPTRSM_LOWER ? all_above(s) : all_below(s);
+  bool all_wrong = uplo == SPTRSM_LOWER ? all_above(s) : all_below(s);
   if (role == SPTI_ALONE) return uplo == SPTRSM_LOWER ? "use --uplo upper or --take-triangle" : "use --uplo lower or --take-triangle";
   if (!all_wrong) return "use --take-triangle to drop such entries";
   return role == SPTI_L_OF_SET ? "L must be lower triangular: is it stored transposed?" : "are L and U swapped, or stored transposed?";
@@ -114,7 +118,7 @@ static sptrsm_status check_side(sptrsm_file_matrix *M, sptrsm_uplo uplo, const s
 
 /* In a sorted triangle the diagonal is the first or the last entry of its row or column. */
 static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo uplo) {
-  int last = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR);
+  bool last = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR);
   for (int64_t j = 0; j < M->rows; j++) {
     int64_t p = last ? M->ptr[j + 1] - 1 : M->ptr[j];
     if (M->ptr[j] == M->ptr[j + 1] || M->idx[p] != j)

@@ -1,12 +1,12 @@
 /* vectors.c -- the vectors of a factor set: permutations, scalings and the diagonal D.
  *
- * Producers mean different things by the same array, so the file says it (attributes convention, op) or the name does:
+ * Producers mean different things by the same array, so its meaning follows from an attribute (convention, op) or from its name:
  *   perm_r, perm_c   SciPy splu: perm_r scatters b, perm_c gathers x
  *   p, q             MATLAB, Julia, UMFPACK, CHOLMOD: p gathers b, q scatters x
  *   Rs               UMFPACK row scaling: op or do_recip says whether it multiplies
- * A permutation of 1..n can't be one of 0..n-1, so 1-based ones (MATLAB) are recognised and shifted.
+ * A permutation of 1..n is none of 0..n-1, so 1-based permutations (MATLAB) are recognised and shifted.
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <complex.h>
 #include <float.h>
@@ -22,7 +22,7 @@ static void add_rule(spti_io_factor_reader *r, const char *name, const char *mea
 
 /* Opens a vector of n numbers. */
 static sptrsm_status open_vector(spti_io_dataset *d, spti_io_factor_reader *r, const char *name, int64_t n) {
-  SPTI_IO_TRY(spti_io_dataset_open(d, r->file, r->group, name));
+  SPTI_IO_TRY(spti_io_dataset_open(d, r->group, name));
   if (d->count == n && (d->rank == 1 || d->dims[0] == n || d->dims[1] == n)) return SPTRSM_OK;
   sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, the factors have order %lld", d->where,
                                           (long long)d->count, (long long)n);
@@ -30,7 +30,7 @@ static sptrsm_status open_vector(spti_io_dataset *d, spti_io_factor_reader *r, c
   return status;
 }
 
-/* The one of the names that the group has, or NULL; two of them are ambiguous. */
+/* Finds which of the names the group has; *out NULL: none. Two of them would be ambiguous. */
 static sptrsm_status pick(const char **out, const spti_io_factor_reader *r, const char *const names[], int count) {
   *out = NULL;
   for (int k = 0; k < count; k++) {
@@ -49,7 +49,7 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   if (d->number.is_integer) return spti_io_read_i64(d, out);
   double *x;
   SPTI_IO_TRY(spti_io_allocate(&x, d->where, spti_io_bytes(d->count, sizeof *x)));
-  sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, SPTRSM_F64, x);
+  sptrsm_status status = spti_io_read_values(d, NULL, d->count, SPTRSM_F64, x);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++) {
     if (x[i] == floor(x[i]) && fabs(x[i]) < 1e15) out[i] = (int64_t)x[i];
     else status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g, not an integer", d->where, (long long)i, x[i]);
@@ -58,7 +58,7 @@ static sptrsm_status read_indices(const spti_io_dataset *d, int64_t *out) {
   return status;
 }
 
-static int is_one_based(const int64_t *v, int64_t n) {
+static bool is_one_based(const int64_t *v, int64_t n) {
   int64_t smallest = INT64_MAX, largest = INT64_MIN;
   for (int64_t i = 0; i < n; i++) {
     if (v[i] < smallest) smallest = v[i];
@@ -67,7 +67,7 @@ static int is_one_based(const int64_t *v, int64_t n) {
   return n > 0 && smallest == 1 && largest == n;
 }
 
-/* perm: all -1 on entry, used to note where each value was met first. */
+/* met [n]: all -1 on entry; receives the position where each value occurs first. */
 static sptrsm_status check_permutation(const int64_t *v, int32_t *met, int64_t n, int64_t base, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     int64_t x = v[i] - base;
@@ -82,7 +82,7 @@ static sptrsm_status check_permutation(const int64_t *v, int32_t *met, int64_t n
   return SPTRSM_OK;
 }
 
-static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, int64_t n, int *one_based) {
+static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, int64_t n, bool *one_based) {
   int64_t *v;
   int32_t *perm;
   SPTI_IO_TRY(spti_io_allocate(&v, d->where, spti_io_bytes(n, sizeof *v)));
@@ -95,9 +95,9 @@ static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, i
   if (status == SPTRSM_OK) {
     *one_based = is_one_based(v, n);
     for (int64_t i = 0; i < n; i++) perm[i] = -1;
-    status = check_permutation(v, perm, n, *one_based, d->where);
+    status = check_permutation(v, perm, n, *one_based ? 1 : 0, d->where);
   }
-  for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) perm[i] = (int32_t)(v[i] - *one_based);
+  for (int64_t i = 0; i < n && status == SPTRSM_OK; i++) perm[i] = (int32_t)(v[i] - (*one_based ? 1 : 0));
   free(v);
   if (status == SPTRSM_OK) *out = perm;
   else free(perm);
@@ -105,7 +105,7 @@ static sptrsm_status load_permutation(int32_t **out, const spti_io_dataset *d, i
 }
 
 typedef struct {
-  const char *name, *source; /* source "": the file must say the convention */
+  const char *name, *source; /* source "": the file must state the convention */
   sptrsm_convention convention;
 } known_permutation;
 
@@ -136,7 +136,7 @@ static sptrsm_status read_permutation(spti_io_factor_reader *r, const known_perm
   const char *name, *source;
   spti_io_dataset d;
   int32_t *perm = NULL;
-  int one_based = 0;
+  bool one_based = false;
   SPTI_IO_TRY(pick(&name, r, names, 3));
   if (name == NULL) return SPTRSM_OK;
   int k = name == names[0] ? 0 : name == names[1] ? 1 : 2;
@@ -152,7 +152,7 @@ static sptrsm_status read_permutation(spti_io_factor_reader *r, const known_perm
   return SPTRSM_OK;
 }
 
-/* Symmetric factorisations permute rows and columns alike: P A P' = L D L', so what gathers b scatters x. */
+/* A symmetric factorisation permutes rows and columns alike, P A P' = L D L': the permutation that gathers b scatters x. */
 static sptrsm_status complete_symmetric(spti_io_factor_reader *r) {
   sptrsm_factors *f = &r->F->factors;
   if (f->u_kind == SPTRSM_U_GIVEN || r->F->single || (f->perm_row == NULL) == (f->perm_col == NULL)) return SPTRSM_OK;
@@ -187,11 +187,11 @@ sptrsm_status spti_io_read_permutations(spti_io_factor_reader *r) {
 
 static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *d) {
   char *text;
-  int has_recip;
+  bool has_recip;
   int64_t recip;
   SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "op", d->where));
   if (text != NULL) {
-    int multiply = strcmp(text, "multiply") == 0, known = multiply || strcmp(text, "divide") == 0;
+    bool multiply = strcmp(text, "multiply") == 0, known = multiply || strcmp(text, "divide") == 0;
     free(text);
     *out = multiply ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
     return known ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute op must be multiply or divide", d->where);
@@ -208,7 +208,7 @@ static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *
 static sptrsm_status load_scaling(double **out, const spti_io_dataset *d, int64_t n) {
   double *s;
   SPTI_IO_TRY(spti_io_allocate(&s, d->where, spti_io_bytes(n, sizeof *s)));
-  sptrsm_status status = spti_io_read_values(d, NULL, n, 0, SPTRSM_F64, s);
+  sptrsm_status status = spti_io_read_values(d, NULL, n, SPTRSM_F64, s);
   for (int64_t i = 0; i < n && status == SPTRSM_OK; i++)
     if (!isfinite(s[i]) || s[i] == 0)
       status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %g; a scaling is finite and not zero", d->where, (long long)i, s[i]);
@@ -248,7 +248,7 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   void *v;
   SPTI_IO_TRY(spti_io_allocate(&v, d->where, spti_io_bytes(n, sptrsm_dtype_bytes(dtype))));
   memset(v, 0, spti_io_bytes(n, sptrsm_dtype_bytes(dtype)));
-  sptrsm_status status = spti_io_read_values(d, NULL, d->count, 0, dtype, v);
+  sptrsm_status status = spti_io_read_values(d, NULL, d->count, dtype, v);
   for (int64_t i = 0; i < d->count && status == SPTRSM_OK; i++)
     if (!spti_io_finite(dtype, v, i))
       status = sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is NaN or infinite%s; repair the factorisation that wrote it", d->where,
@@ -258,7 +258,7 @@ static sptrsm_status load_values(void **out, const spti_io_dataset *d, int64_t n
   return status;
 }
 
-/* Blocks are 2x2: no two neighbours couple, and the last entry has no partner. */
+/* A nonzero D_sub[i] makes a 2x2 block of rows i and i+1. Blocks must not overlap, and the last entry must be zero. */
 static sptrsm_status check_blocks(const void *sub, int64_t n, sptrsm_dtype dtype, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     if (spti_io_zero(dtype, sub, i)) continue;
@@ -273,10 +273,10 @@ static sptrsm_status check_blocks(const void *sub, int64_t n, sptrsm_dtype dtype
 static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int64_t n) {
   spti_io_dataset d;
   void *sub = NULL;
-  int found;
+  bool found;
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_dataset_open(&d, r->file, r->group, "D_sub"));
+  SPTI_IO_TRY(spti_io_dataset_open(&d, r->group, "D_sub"));
   sptrsm_status status = d.count == n || d.count == n - 1
                              ? SPTRSM_OK
                              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where,
@@ -301,12 +301,12 @@ static double complex value_at(sptrsm_dtype dtype, const void *val, int64_t i) {
   }
 }
 
-/* [[v0, v1], [v2, v3]] as the solve sees it: false where the second pivot of elimination is nothing but rounding, or overflows. */
-static int block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
-  int swap = cabs(v[2]) > cabs(v[0]);
+/* Eliminates [[v0, v1], [v2, v3]] with pivoting, as the solve does. False: the second pivot is no more than rounding, or overflows. */
+static bool block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
+  bool swap = cabs(v[2]) > cabs(v[0]);
   const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
   double complex product = low[0] / top[0] * top[1];
-  double size = cabs(low[1]) + cabs(product), eps = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? (double)FLT_EPSILON : DBL_EPSILON;
+  double size = cabs(low[1]) + cabs(product), eps = spti_io_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
   return isfinite(size) && isfinite(cabs(top[0])) && cabs(low[1] - product) > eps * size;
 }
 
@@ -321,7 +321,7 @@ static sptrsm_status refuse_block(const double complex v[4], int64_t i, sptrsm_d
                           where, (long long)i, (long long)i + 1, text[0], text[1], text[2], text[3], spti_io_precision_note(dtype));
 }
 
-/* Blocks are known not to overlap. */
+/* Called after check_blocks(): blocks do not overlap. */
 static sptrsm_status check_regular(const sptrsm_factors *f, int64_t n, sptrsm_dtype dtype, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     if (f->D_sub != NULL && !spti_io_zero(dtype, f->D_sub, i)) {

@@ -1,10 +1,10 @@
-/* journal.c -- what survives a kill: a text file of records that only grows.
+/* journal.c -- an append-only text file of records, from which a stream is resumed after a kill.
  *
- * A record is one line: 16 hex digits (FNV-1a of the rest), a blank, a word, a blank, text. Records are appended with one write and one
- * fdatasync, so a kill leaves at most a torn last line, which its checksum tells, and which the next run cuts off. The file is
- * locked as long as it is open: one writer at a time.
+ * A record is one text line: 16 hex digits (the FNV-1a checksum of the rest), a blank, a word, a blank, text. A record is appended with
+ * one write and one fdatasync, so a kill leaves at most one incomplete record at the end, which fails its checksum and is cut off
+ * by the next run. The file is locked while it is open: one writer at a time.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ static sptrsm_status failed(const spti_io_journal *j) {
 }
 
 static sptrsm_status lock(spti_io_journal *j) {
-  if (flock(j->fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR)) return SPTRSM_OK; /* a file system without locks */
+  if (flock(j->fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
+    return SPTRSM_OK; /* this file system has no locks */
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is at work on this output; wait for it, or choose another", j->path);
 }
 
@@ -45,14 +46,14 @@ sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   return status;
 }
 
-/* A write that is short says why when it is gone on with. */
-static int write_all(int fd, const char *data, size_t bytes) {
+/* Goes on after a short write; the next write then gives the reason. */
+static bool write_all(int fd, const char *data, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     ssize_t more = write(fd, data + done, bytes - done);
-    if (more < 0 && errno != EINTR) return 0;
+    if (more < 0 && errno != EINTR) return false;
     if (more > 0) done += (size_t)more;
   }
-  return 1;
+  return true;
 }
 
 sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
@@ -69,13 +70,14 @@ sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const
   return status;
 }
 
-int spti_io_journal_busy(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC), busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+bool spti_io_journal_busy(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (fd >= 0) close(fd);
   return busy;
 }
 
-int spti_io_journal_foreign(const char *path) {
+bool spti_io_journal_foreign(const char *path) {
   static const char first[] = " format ";
   char begin[SUM_DIGITS + sizeof first] = "";
   FILE *f = fopen(path, "r");
@@ -104,7 +106,7 @@ static sptrsm_status read_all(spti_io_journal *j, size_t *bytes) {
   return SPTRSM_OK;
 }
 
-/* Ends each good record with a NUL; returns the bytes they take. */
+/* Ends each valid record with a NUL, up to the first invalid one; returns the bytes of the valid records. */
 static size_t cut_records(char *text, size_t bytes) {
   size_t at = 0;
   for (char *end; at < bytes && (end = memchr(text + at, '\n', bytes - at)) != NULL; at = (size_t)(end - text) + 1) {

@@ -1,10 +1,10 @@
-/* output.c -- writes an HDF5 file that appears whole under its name or not at all.
+/* output.c -- an HDF5 file that appears whole under its name or not at all.
  *
- * The data go to .NAME.XXXXXX in the same folder; then flush, close, fsync, rename, fsync of the folder. After a
- * failure the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from
- * a signal handler: it only reads entries that are complete before they are counted, and calls stat and unlink.
+ * The data go to .NAME.XXXXXX in the same folder; then follow flush, close, fsync, rename, and fsync of the folder. After a failure
+ * the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from a signal
+ * handler: it reads only entries that were complete before they were counted, and calls only stat and unlink.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +19,12 @@
 
 typedef struct {
   char path[4096];
-  int known; /* it is this file, else any */
+  bool known; /* remove it only if it is the file of this device and inode */
   dev_t device;
   ino_t inode;
 } watched;
-static watched pending_file[4]; /* an output under way; a part and its journals under the names that they have or will have */
-static volatile sig_atomic_t pending;
+static watched pending_file[4];       /* files to remove: a temporary file, or a part and its journals under present and future names */
+static volatile sig_atomic_t pending; /* entries in use */
 
 void sptrsm_file_abandon(void) {
   int kept = errno;
@@ -54,7 +54,7 @@ static sptrsm_status check_save_options(const sptrsm_save_options *o) {
 
 /* ---- names ---- */
 
-/* "dir/.NAME.XXXXXX"; the six characters come last. A name too long for the dots and letters is cut. */
+/* Makes "dir/.NAME.XXXXXX", the six characters still to be chosen. NAME is shortened where the result would be too long. */
 static sptrsm_status temporary_name(char **out, const char *path) {
   const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
   if (base[0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: not a file name", path);
@@ -90,7 +90,7 @@ static sptrsm_status create_temporary(spti_io_output *o) {
   return spti_io_output_watch(o->temp, -1);
 }
 
-/* A symbolic link stays; what it leads to is replaced. */
+/* A symbolic link is kept: the file that it leads to is replaced. */
 static sptrsm_status follow_link(spti_io_output *o) {
   char *target = realpath(o->final, NULL);
   if (target == NULL)
@@ -101,7 +101,7 @@ static sptrsm_status follow_link(spti_io_output *o) {
   return SPTRSM_OK;
 }
 
-/* What is in the way, and the mode a replacement should keep. */
+/* Checks what has the final name now. *mode: the permissions that a replacement keeps; 0: nothing has that name. */
 static sptrsm_status check_target(spti_io_output *o, mode_t *mode) {
   struct stat s;
   *mode = 0;
@@ -160,13 +160,13 @@ sptrsm_status spti_io_output_names(spti_io_output *o, const char *path, const sp
 
 sptrsm_status spti_io_sync_path(const char *path, int flags) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-  int bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL); /* EINVAL: this file system has no fsync for folders */
+  bool bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL); /* EINVAL: this file system has no fsync for folders */
   int code = errno;
   if (fd >= 0) close(fd);
   return bad ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(code)) : SPTRSM_OK;
 }
 
-/* Without force a file that appeared meanwhile is not replaced either, where the system can promise it. */
+/* Without force, a file that appeared since the first check is not replaced either, where the system can guarantee it. */
 static int move_into_place(const spti_io_output *o) {
   if (o->force) return rename(o->temp, o->final);
 #ifdef RENAME_NOREPLACE
@@ -178,6 +178,11 @@ static int move_into_place(const spti_io_output *o) {
     return -1;
   }
   return rename(o->temp, o->final);
+}
+
+sptrsm_status spti_io_write_failed(const char *where, const char *name) {
+  int code = spti_io_driver_error();
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s can't be written: %s", where, name, code != 0 ? strerror(code) : "HDF5 reports an error");
 }
 
 static void end_output(spti_io_output *o) {
@@ -205,7 +210,7 @@ sptrsm_status spti_io_output_commit(spti_io_output *o) {
     return status;
   }
   status = spti_io_sync_path(o->folder, O_DIRECTORY);
-  sptrsm_file_abandon(); /* a journal; the output has left its other names */
+  sptrsm_file_abandon(); /* removes a journal, if there is one: the output itself no longer has a watched name */
   pending = 0;
   end_output(o);
   return status;
@@ -233,80 +238,3 @@ sptrsm_status spti_io_output_watch(const char *path, int fd) {
 }
 
 void spti_io_output_unwatch(int kept) { pending = kept; }
-
-/* ---- pieces of content ---- */
-
-sptrsm_status spti_io_write_failed(const char *where, const char *name) {
-  int code = spti_io_driver_error();
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s can't be written: %s", where, name, code != 0 ? strerror(code) : "HDF5 reports an error");
-}
-
-sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where) {
-  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
-  int good = type >= 0 && space >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0;
-  if (good) attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  good = attribute >= 0 && H5Awrite(attribute, type, &text) >= 0;
-  if (attribute >= 0) H5Aclose(attribute);
-  if (space >= 0) H5Sclose(space);
-  if (type >= 0) H5Tclose(type);
-  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
-}
-
-sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where) {
-  hsize_t length = (hsize_t)count;
-  hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
-  hid_t attribute = space >= 0 ? H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
-  int good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, values) >= 0;
-  if (attribute >= 0) H5Aclose(attribute);
-  if (space >= 0) H5Sclose(space);
-  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
-}
-
-sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype dtype, const char *where) {
-  hid_t real = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-  if (!spti_io_is_complex(dtype)) {
-    *out = H5Tcopy(real);
-  } else {
-    *out = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(real));
-    if (*out >= 0 && (H5Tinsert(*out, "r", 0, real) < 0 || H5Tinsert(*out, "i", H5Tget_size(real), real) < 0)) {
-      H5Tclose(*out);
-      *out = -1;
-    }
-  }
-  return *out >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a type", where);
-}
-
-/* Chunks, filters, no fill values (everything is written), no time stamps (same input, same file). */
-static int set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
-  hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};
-  int filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);
-  if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return 0;
-  if (a->early && H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) < 0) return 0;
-  if (empty || (chunk[0] == 0 && !filtered)) return 1;
-  if (chunk[0] == 0) chunk[0] = a->dims[0] < 262144 ? a->dims[0] : 262144;
-  if (H5Pset_chunk(plist, a->rank, chunk) < 0) return 0;
-  if (options->compress > 0 && (H5Pset_shuffle(plist) < 0 || H5Pset_deflate(plist, (unsigned)options->compress) < 0)) return 0;
-  return !options->checksum || H5Pset_fletcher32(plist) >= 0;
-}
-
-sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array *a, const sptrsm_save_options *options, const char *where) {
-  hid_t space = H5Screate_simple(a->rank, a->dims, NULL), plist = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
-  *out = -1;
-  if (space >= 0 && plist >= 0 && links >= 0 && set_properties(plist, a, options) && H5Pset_create_intermediate_group(links, 1) >= 0)
-    *out = H5Dcreate2(group, a->name, a->type, space, links, plist, H5P_DEFAULT);
-  if (space >= 0) H5Sclose(space);
-  if (plist >= 0) H5Pclose(plist);
-  if (links >= 0) H5Pclose(links);
-  return *out >= 0 ? SPTRSM_OK
-                   : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be created; is the name used twice, or the disk full?", where,
-                                      a->name);
-}
-
-sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const void *data, const sptrsm_save_options *options,
-                                  const char *where) {
-  hid_t dataset;
-  SPTI_IO_TRY(spti_io_create_array(&dataset, group, a, options, where));
-  int good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-  if (H5Dclose(dataset) < 0) good = 0;
-  return good ? SPTRSM_OK : spti_io_write_failed(where, a->name);
-}

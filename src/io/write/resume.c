@@ -1,9 +1,13 @@
-/* resume.c -- what the journal of a partial solution says: shape, skeleton, inputs, and columns done.
+/* resume.c -- the records in the journal of a partial solution: written, read back and compared with the part.
  *
- * Records, in this order: `format` (version, size of the file, places of X and berr, shape, dataset), `bytes` (place and hex digits of
- * what is neither X nor berr), `inputs` (the caller's), `done` (columns; first and count of the last ones written, with their checksum;
- * the caller's state), `end`. HDF5 changes the skeleton when it adds the report at the end; a kill in that moment is undone by writing
- * the skeleton back. The part is known by its skeleton, byte by byte, up to the end, and by the checksum; nothing is changed before.
+ * The records, in this order:
+ *   format   version, size of the file, byte offsets of X and berr, shape, dataset
+ *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr
+ *   inputs   the caller's text about what the solution depends on
+ *   done     number of columns on the disk; first, count and checksum of the last columns written; the caller's state
+ *   end      from here on HDF5 changes the skeleton, because it adds the report
+ * A part is recognised by its skeleton, compared byte by byte (before `end`), and by the checksum of its last columns; nothing is
+ * changed before that. Then the skeleton is written back, which undoes a kill while HDF5 added the report.
  */
 #include "io/write/writer.h"
 
@@ -14,7 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOURNAL_VERSION = 2, SKELETON_MAX = 1 << 20, PIECE = 16384, NOTED_BYTES = 1 << 20 };
+enum { JOURNAL_VERSION = 2 };
+enum { SKELETON_MAX = 1 << 20, PIECE = 16384 }; /* bytes: between two arrays at most, and in one `bytes` record */
+enum { NOTED_BYTES = 1 << 20 };                 /* the checksum covers as many of the last columns as fit into this, but at least one */
 
 static sptrsm_status failed(const sptrsm_file_writer *w) {
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", w->part, errno != 0 ? strerror(errno) : "it is shorter than its journal says");
@@ -44,7 +50,7 @@ static sptrsm_status record_piece(sptrsm_file_writer *w, off_t at, size_t length
   return spti_io_journal_append(&w->journal, "bytes", text);
 }
 
-/* The bytes from begin to end, which are not data. */
+/* Records the bytes of the skeleton from begin to end. */
 static sptrsm_status record_gap(sptrsm_file_writer *w, off_t begin, off_t end) {
   if (end - begin > SKELETON_MAX)
     return sptrsm_error_set(SPTRSM_ERR_INTERNAL, "%s: HDF5 left %lld bytes between data", w->part, (long long)(end - begin));
@@ -63,7 +69,7 @@ sptrsm_status spti_writer_record(sptrsm_file_writer *w, const char *inputs) {
   return spti_io_journal_append(&w->journal, "inputs", inputs);
 }
 
-/* Four bytes at a time, which all types are multiples of, so that pieces may be of any length. */
+/* A checksum over 4-byte words. All types are multiples of them, so the numbers may come in pieces of any length. */
 static uint64_t mix(uint64_t h, const char *data, size_t bytes) {
   for (size_t k = 0; k < bytes; k += sizeof(uint32_t)) {
     uint32_t word;
@@ -78,12 +84,12 @@ void spti_writer_note(sptrsm_file_writer *w, int64_t first, const sptrsm_block *
   size_t each = sptrsm_dtype_bytes(X->dtype);
   int64_t count = (int64_t)(NOTED_BYTES / ((size_t)X->n * each));
   count = count < 1 ? 1 : count > X->nrhs ? X->nrhs : count;
-  int64_t lines = X->layout == SPTRSM_ROW_MAJOR ? X->n : count, length = X->layout == SPTRSM_ROW_MAJOR ? count : X->n;
+  int64_t pieces = X->layout == SPTRSM_ROW_MAJOR ? X->n : count, length = X->layout == SPTRSM_ROW_MAJOR ? count : X->n;
   int64_t skip = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs - count : (X->nrhs - count) * X->ld;
   w->latest.first = first + X->nrhs - count;
   w->latest.count = count;
   w->latest.sum = 0;
-  for (int64_t i = 0; i < lines; i++)
+  for (int64_t i = 0; i < pieces; i++)
     w->latest.sum = mix(w->latest.sum, (const char *)X->data + (size_t)(skip + i * X->ld) * each, (size_t)length * each);
 }
 
@@ -95,7 +101,7 @@ typedef struct {
   const char *state;
 } done_record;
 
-/* The latest one; without any: no columns. */
+/* The last `done` record; without a valid one, no columns. */
 static void last_done(done_record *d, const sptrsm_file_writer *w) {
   const char *last = NULL;
   int end = 0;
@@ -104,13 +110,13 @@ static void last_done(done_record *d, const sptrsm_file_writer *w) {
   for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
   if (last == NULL) return;
   int fields = sscanf(last, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNx64 "%n", &d->columns, &d->first, &d->count, &d->sum, &end);
-  int good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 && d->count <= d->columns &&
-             d->first >= 0 && d->first <= d->columns - d->count;
+  bool good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 &&
+              d->count <= d->columns && d->first >= 0 && d->first <= d->columns - d->count;
   if (good) d->state = last + end + 1;
   else *d = (done_record){.state = ""};
 }
 
-sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
+sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
   int64_t size, X, berr, nrhs;
   int version = 0, n, dtype, layout, end = 0;
   const char *text = spti_io_journal_next(&w->journal, "format", NULL);
@@ -122,7 +128,7 @@ sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
                             w->journal_name);
   const sptrsm_block *s = &w->shape;
   if (n != s->n || nrhs != s->nrhs || dtype != (int)s->dtype || layout != (int)s->layout || strcmp(text + end, w->name) != 0 ||
-      (berr != 0) != (w->has_berr != 0))
+      (berr != 0) != w->has_berr)
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
         "%s: was begun as %s of %d x %lld%s, now it is %s of %d x %lld%s, or another type or order; give the same input "
@@ -137,7 +143,7 @@ sptrsm_status spti_writer_format(sptrsm_file_writer *w) {
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* The piece of a `bytes` record and its place; returns its length. */
+/* Decodes the piece of a `bytes` record and its offset; returns its length. */
 static size_t read_piece(unsigned char piece[PIECE], off_t *at, const char *text) {
   char *hex;
   size_t length = 0;
@@ -161,7 +167,7 @@ static sptrsm_status misfit(const sptrsm_file_writer *w) {
                           w->part);
 }
 
-/* Is the skeleton as it was made? */
+/* Compares the skeleton in the part with the journal. */
 static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
   unsigned char piece[PIECE], stored[PIECE];
   if (size != w->place.size) return misfit(w);
@@ -175,7 +181,7 @@ static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
   return SPTRSM_OK;
 }
 
-/* Are the columns noted last those of the part? */
+/* Compares the checksum of the last columns with the part. */
 static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_record *d) {
   spti_io_span span = spti_writer_span(w);
   char *data;
@@ -192,19 +198,19 @@ static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_recor
                           w->part, (long long)d->first, (long long)(d->first + d->count));
 }
 
-static int lies_at(hid_t file, const char *name, off_t at) {
+static bool lies_at(hid_t file, const char *name, off_t at) {
   hid_t dataset = file >= 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-  int good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)at;
+  bool good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)at;
   if (dataset >= 0) H5Dclose(dataset);
   return good;
 }
 
-/* Is it the file that the journal is about, also inside? */
+/* Asks HDF5 whether the datasets lie where the journal says. */
 static sptrsm_status check_part(const sptrsm_file_writer *w) {
   char *berr;
   SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", w->part));
   hid_t file = H5Fopen(w->part, H5F_ACC_RDONLY, H5P_DEFAULT);
-  int good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
+  bool good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
   if (file >= 0) H5Fclose(file);
   free(berr);
   return good ? SPTRSM_OK : misfit(w);
@@ -214,14 +220,14 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   static const unsigned char hdf5[] = "\211HDF\r\n\032\n";
   unsigned char begin[8];
   off_t size = w->place.size;
-  SPTI_IO_TRY(spti_writer_format(w));
+  SPTI_IO_TRY(spti_writer_check_format(w));
   if (size < w->place.size)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
   done_record done;
   last_done(&done, w);
-  int ended = done.columns == w->shape.nrhs || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
+  bool ended = done.columns == w->shape.nrhs || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
   if (!ended) SPTI_IO_TRY(check_skeleton(w, size));
   SPTI_IO_TRY(check_columns(w, &done));
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);

@@ -1,16 +1,16 @@
-/* save_block.c -- writes dense blocks: solutions, and several blocks in one file.
+/* save_block.c -- writes dense blocks: a solution, or several blocks in one file.
  *
- * C order: dims n x nrhs, chunks of 4096 rows and 64 columns. F order: dims reversed, chunks are panels of 16 columns.
- * The block is packed and written chunk by chunk, so any ld and a change of order cost one chunk of memory.
+ * C order: dimensions n x nrhs, chunks of 4096 rows and 64 columns. F order: dimensions reversed, chunks of 16 columns and 16384 rows.
+ * The block is packed and written chunk by chunk, so any ld and any change of order need memory for one chunk only.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK_ROWS = 4096, CHUNK_COLS = 64, PANEL_COLS = 16, PANEL_ROWS = 16384 };
 
-typedef struct { /* the block as the file sees it: element (a,b) at data + (a * step_a + b * step_b) * each */
+typedef struct { /* the block in the order of the file: element (a,b) is at data + (a * step_a + b * step_b) * each */
   hsize_t dims[2], chunk[2];
   size_t step_a, step_b, each;
   const char *data;
@@ -32,7 +32,7 @@ static file_view view_block(const sptrsm_block *X, sptrsm_layout layout) {
   return v;
 }
 
-/* Copies the tile at `start` into out, densely. */
+/* Copies the tile of count[0] x count[1] elements at `start` into out, densely. */
 static void pack_tile(char *out, const file_view *v, const hsize_t start[2], const hsize_t count[2]) {
   for (hsize_t a = 0; a < count[0]; a++) {
     const char *from = v->data + ((start[0] + a) * v->step_a + start[1] * v->step_b) * v->each;
@@ -47,36 +47,35 @@ static void pack_tile(char *out, const file_view *v, const hsize_t start[2], con
 
 spti_io_array spti_io_block_array(const char *name, const sptrsm_block *X, sptrsm_layout layout, int64_t step) {
   file_view v = view_block(X, layout);
-  int column = layout == SPTRSM_ROW_MAJOR;
+  int column = layout == SPTRSM_ROW_MAJOR ? 1 : 0; /* the dimension of the columns */
   v.chunk[column] = smaller(v.chunk[column], (hsize_t)step);
   return (spti_io_array){.name = name, .type = -1, .rank = 2, .dims = {v.dims[0], v.dims[1]}, .chunk = {v.chunk[0], v.chunk[1]}};
 }
 
-static int write_tile(hid_t dataset, hid_t type, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
-  hid_t to = H5Dget_space(dataset), from = H5Screate_simple(2, count, NULL);
-  int good = to >= 0 && from >= 0 && H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-             H5Dwrite(dataset, type, from, to, H5P_DEFAULT, tile) >= 0;
-  if (to >= 0) H5Sclose(to);
-  if (from >= 0) H5Sclose(from);
+static bool write_tile(const spti_io_target *to, const char *tile, const hsize_t start[2], const hsize_t count[2]) {
+  hid_t file = H5Dget_space(to->id), memory = H5Screate_simple(2, count, NULL);
+  bool good = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+              H5Dwrite(to->id, to->type, memory, file, H5P_DEFAULT, tile) >= 0;
+  if (file >= 0) H5Sclose(file);
+  if (memory >= 0) H5Sclose(memory);
   return good;
 }
 
-sptrsm_status spti_io_write_columns(hid_t dataset, hid_t type, const sptrsm_block *X, sptrsm_layout layout, int64_t first,
-                                    const char *where, const char *name) {
-  file_view view = view_block(X, layout), *v = &view;
-  int column = layout == SPTRSM_ROW_MAJOR;
+sptrsm_status spti_io_write_columns(const spti_io_target *to, const sptrsm_block *X, int64_t first) {
+  file_view view = view_block(X, to->layout), *v = &view;
+  int column = to->layout == SPTRSM_ROW_MAJOR ? 1 : 0; /* the dimension of the columns */
   char *tile;
-  SPTI_IO_TRY(spti_io_allocate(&tile, where, v->chunk[0] * v->chunk[1] * v->each));
-  int good = 1;
+  SPTI_IO_TRY(spti_io_allocate(&tile, to->where, v->chunk[0] * v->chunk[1] * v->each));
+  bool good = true;
   for (hsize_t a = 0; a < v->dims[0] && v->dims[1] > 0 && good; a += v->chunk[0])
     for (hsize_t b = 0; b < v->dims[1] && good; b += v->chunk[1]) {
       hsize_t start[2] = {a, b}, count[2] = {smaller(v->chunk[0], v->dims[0] - a), smaller(v->chunk[1], v->dims[1] - b)};
       pack_tile(tile, v, start, count);
       start[column] += (hsize_t)first;
-      good = write_tile(dataset, type, tile, start, count) && spti_io_driver_error() == 0;
+      good = write_tile(to, tile, start, count) && spti_io_driver_error() == 0;
     }
   free(tile);
-  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
+  return good ? SPTRSM_OK : spti_io_write_failed(to->where, to->name);
 }
 
 static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
@@ -101,7 +100,8 @@ static sptrsm_status write_block(spti_io_output *out, const char *name, const sp
   array.type = type;
   sptrsm_status status = spti_io_create_array(&dataset, out->id, &array, o, out->final);
   if (status == SPTRSM_OK) {
-    status = spti_io_write_columns(dataset, type, X, layout, 0, out->final, name);
+    spti_io_target target = {.id = dataset, .type = type, .layout = layout, .where = out->final, .name = name};
+    status = spti_io_write_columns(&target, X, 0);
     if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", layout == SPTRSM_ROW_MAJOR ? "C" : "F", out->final);
     if (status == SPTRSM_OK && report != NULL) status = spti_io_write_text(dataset, "sptrsm_report", report, out->final);
     if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, name);
@@ -119,12 +119,13 @@ sptrsm_status spti_io_beside(char **out, const char *path, const char *name, con
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_io_write_beside(spti_io_output *out, const char *path, const char *name, hid_t type, int64_t count, const void *data,
+sptrsm_status spti_io_write_beside(spti_io_output *out, const char *path, const spti_io_array *array, const void *data,
                                    const sptrsm_save_options *o) {
+  spti_io_array beside = *array;
   char *full;
-  SPTI_IO_TRY(spti_io_beside(&full, path, name, out->final));
-  spti_io_array array = {.name = full, .type = type, .rank = 1, .dims = {(hsize_t)count}};
-  sptrsm_status status = spti_io_write_array(out->id, &array, data, o, out->final);
+  SPTI_IO_TRY(spti_io_beside(&full, path, array->name, out->final));
+  beside.name = full;
+  sptrsm_status status = spti_io_write_array(out->id, &beside, data, o, out->final);
   free(full);
   return status;
 }
@@ -143,10 +144,12 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
   const char *name = o->path != NULL ? o->path : "X";
   SPTI_IO_TRY(check_block(X, "X"));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
+  spti_io_array berr = spti_io_vector("berr", H5T_NATIVE_DOUBLE, X->nrhs), ferr = spti_io_vector("ferr", H5T_NATIVE_DOUBLE, X->nrhs);
+  spti_io_array rows = spti_io_vector("rows", H5T_NATIVE_INT32, X->n);
   sptrsm_status status = write_block(&out, name, X, o, o->report);
-  if (status == SPTRSM_OK && o->berr != NULL) status = spti_io_write_beside(&out, name, "berr", H5T_NATIVE_DOUBLE, X->nrhs, o->berr, o);
-  if (status == SPTRSM_OK && o->ferr != NULL) status = spti_io_write_beside(&out, name, "ferr", H5T_NATIVE_DOUBLE, X->nrhs, o->ferr, o);
-  if (status == SPTRSM_OK && o->rows != NULL) status = spti_io_write_beside(&out, name, "rows", H5T_NATIVE_INT32, X->n, o->rows, o);
+  if (status == SPTRSM_OK && o->berr != NULL) status = spti_io_write_beside(&out, name, &berr, o->berr, o);
+  if (status == SPTRSM_OK && o->ferr != NULL) status = spti_io_write_beside(&out, name, &ferr, o->ferr, o);
+  if (status == SPTRSM_OK && o->rows != NULL) status = spti_io_write_beside(&out, name, &rows, o->rows, o);
   return finish(&out, status);
 }
 

@@ -1,18 +1,18 @@
 /* save_factors.c -- writes a factor set that this library, SciPy/h5py, AnnData and Binsparse tools all read.
  *
- * Real matrices: datasets values, indices_1, pointers_to_1 with the Binsparse attribute, hard-linked as data, indices,
- * indptr with AnnData's attributes. Complex ones: h5py's compound {r,i} under the AnnData names only, because Binsparse
- * wants interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would
- * take its one triangle for the whole.
+ * A real matrix has datasets values, indices_1 and pointers_to_1 with the Binsparse attribute, hard-linked as data, indices and indptr
+ * with AnnData's attributes. A complex matrix has h5py's compound {r,i} under the AnnData names only, because Binsparse requires
+ * interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would take its stored triangle for
+ * the whole matrix.
  */
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {                              /* L, U or A on the way to the file */
-  const char *name, *uplo, *diag, *structure; /* NULL: not said */
+typedef struct {                              /* L, U or A, as it is written */
+  const char *name, *uplo, *diag, *structure; /* NULL: not stated */
   sptrsm_format format;
   sptrsm_dtype dtype;
   int64_t rows, cols;
@@ -46,14 +46,14 @@ static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
 }
 
 static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t nnz, const char *where) {
-  int real = !spti_io_is_complex(m->dtype);
+  bool real = !spti_io_is_complex(m->dtype);
   json_t *root = real ? binsparse_description(m, nnz) : own_description(m);
   char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
   sptrsm_status status = text != NULL ? spti_io_write_text(group, real ? "binsparse" : "sptrsm", text, where)
                                       : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for the description of %s", where, m->name);
   free(text);
   json_decref(root);
-  if (status == SPTRSM_OK && !real && m->structure != NULL) /* else the arrays alone would be taken for CSR */
+  if (status == SPTRSM_OK && !real && m->structure != NULL) /* without it the arrays would be read as CSR */
     return spti_io_write_text(group, "format", m->format == SPTRSM_CSR ? "csr" : "csc", where);
   if (status != SPTRSM_OK || m->structure != NULL) return status;
   int64_t shape[2] = {m->rows, m->cols};
@@ -73,16 +73,16 @@ static sptrsm_status link_names(hid_t group, const char *where) {
 }
 
 static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm_save_options *o, const char *where) {
-  int real = !spti_io_is_complex(m->dtype);
+  bool real = !spti_io_is_complex(m->dtype);
   int64_t major = m->format == SPTRSM_CSR ? m->rows : m->cols, nnz = m->ptr[major];
   hid_t type;
   SPTI_IO_TRY(write_description(group, m, nnz, where));
-  spti_io_array ptr = {.name = real ? "pointers_to_1" : "indptr", .type = H5T_NATIVE_INT64, .rank = 1, .dims = {(hsize_t)major + 1}};
-  spti_io_array idx = {.name = real ? "indices_1" : "indices", .type = H5T_NATIVE_INT32, .rank = 1, .dims = {(hsize_t)nnz}};
+  spti_io_array ptr = spti_io_vector(real ? "pointers_to_1" : "indptr", H5T_NATIVE_INT64, major + 1);
+  spti_io_array idx = spti_io_vector(real ? "indices_1" : "indices", H5T_NATIVE_INT32, nnz);
   SPTI_IO_TRY(spti_io_write_array(group, &ptr, m->ptr, o, where));
   SPTI_IO_TRY(spti_io_write_array(group, &idx, m->idx, o, where));
   SPTI_IO_TRY(spti_io_value_type(&type, m->dtype, where));
-  spti_io_array val = {.name = real ? "values" : "data", .type = type, .rank = 1, .dims = {(hsize_t)nnz}};
+  spti_io_array val = spti_io_vector(real ? "values" : "data", type, nnz);
   sptrsm_status status = spti_io_write_array(group, &val, m->val, o, where);
   H5Tclose(type);
   return status == SPTRSM_OK && real && m->structure == NULL ? link_names(group, where) : status;
@@ -92,18 +92,18 @@ static sptrsm_status write_matrix(spti_io_output *out, const outgoing *m, const 
   hid_t group = H5Gcreate2(out->id, m->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (group < 0) return spti_io_write_failed(out->final, m->name);
   sptrsm_status status = write_contents(group, m, o, out->final);
-  int is_l = strcmp(m->name, "L") == 0;
+  bool is_l = strcmp(m->name, "L") == 0;
   if (status == SPTRSM_OK && is_l && o->grid != NULL) status = spti_io_write_integers(group, "grid", o->grid, 3, out->final);
   if (status == SPTRSM_OK && is_l && o->stencil != NULL) status = spti_io_write_text(group, "stencil", o->stencil, out->final);
   if (H5Gclose(group) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, m->name);
   return status;
 }
 
-static int stores_diagonal(const sptrsm_sparse *T) {
+static bool stores_diagonal(const sptrsm_sparse *T) {
   for (int64_t j = 0; j < T->n; j++)
     for (int64_t p = T->ptr[j]; p < T->ptr[j + 1]; p++)
-      if (T->idx[p] == j) return 1;
-  return 0;
+      if (T->idx[p] == j) return true;
+  return false;
 }
 
 static outgoing from_triangle(const sptrsm_sparse *T, const char *name) {
@@ -127,36 +127,64 @@ static outgoing from_matrix(const sptrsm_file_matrix *A) {
 
 /* ---- the vectors ---- */
 
-static sptrsm_status write_vector(spti_io_output *out, const char *name, hid_t type, const void *data, int64_t n, const char *attribute,
-                                  const char *value, const sptrsm_save_options *o) {
-  if (data == NULL) return SPTRSM_OK;
-  spti_io_array array = {.name = name, .type = type, .rank = 1, .dims = {(hsize_t)n}};
-  SPTI_IO_TRY(spti_io_write_array(out->id, &array, data, o, out->final));
-  if (attribute == NULL) return SPTRSM_OK;
-  hid_t dataset = H5Oopen(out->id, name, H5P_DEFAULT);
-  if (dataset < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be opened again", out->final, name);
-  sptrsm_status status = spti_io_write_text(dataset, attribute, value, out->final);
+typedef struct {
+  const char *name;
+  hid_t type;
+  const void *data;              /* [n] of the factors; NULL: nothing is written */
+  const char *attribute, *value; /* says how the vector is meant; NULL: no attribute */
+} outgoing_vector;
+
+static sptrsm_status write_vector(spti_io_output *out, const outgoing_vector *v, int64_t n, const sptrsm_save_options *o) {
+  if (v->data == NULL) return SPTRSM_OK;
+  spti_io_array array = spti_io_vector(v->name, v->type, n);
+  SPTI_IO_TRY(spti_io_write_array(out->id, &array, v->data, o, out->final));
+  if (v->attribute == NULL) return SPTRSM_OK;
+  hid_t dataset = H5Oopen(out->id, v->name, H5P_DEFAULT);
+  if (dataset < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be opened again", out->final, v->name);
+  sptrsm_status status = spti_io_write_text(dataset, v->attribute, v->value, out->final);
   H5Oclose(dataset);
   return status;
 }
 
-static sptrsm_status write_permutation(spti_io_output *out, const char *name, const int32_t *perm, int32_t n, sptrsm_convention c,
-                                       const sptrsm_save_options *o) {
+/* v->data are int32_t; the file holds 64-bit integers. */
+static sptrsm_status write_permutation(spti_io_output *out, const outgoing_vector *v, int64_t n, const sptrsm_save_options *o) {
+  const int32_t *perm = v->data;
+  outgoing_vector stored = *v;
   int64_t *wide;
   if (perm == NULL) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_allocate(&wide, out->final, spti_io_bytes(n, sizeof *wide)));
-  for (int32_t i = 0; i < n; i++) wide[i] = perm[i];
-  sptrsm_status status = write_vector(out, name, H5T_NATIVE_INT64, wide, n, "convention", c == SPTRSM_GATHER ? "gather" : "scatter", o);
+  for (int64_t i = 0; i < n; i++) wide[i] = perm[i];
+  stored.data = wide;
+  sptrsm_status status = write_vector(out, &stored, n, o);
   free(wide);
   return status;
+}
+
+static const char *convention(sptrsm_convention c) { return c == SPTRSM_GATHER ? "gather" : "scatter"; }
+
+static sptrsm_status write_permutations(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
+  outgoing_vector row = {"perm_row", H5T_NATIVE_INT64, f->perm_row, "convention", convention(f->row_convention)};
+  outgoing_vector col = {"perm_col", H5T_NATIVE_INT64, f->perm_col, "convention", convention(f->col_convention)};
+  SPTI_IO_TRY(write_permutation(out, &row, f->L->n, o));
+  return write_permutation(out, &col, f->L->n, o);
+}
+
+static const char *scaling(sptrsm_scale_op op) { return op == SPTRSM_MULTIPLY ? "multiply" : "divide"; }
+
+static sptrsm_status write_scalings(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
+  outgoing_vector row = {"scale_row", H5T_NATIVE_DOUBLE, f->scale_row, "op", scaling(f->row_op)};
+  outgoing_vector col = {"scale_col", H5T_NATIVE_DOUBLE, f->scale_col, "op", scaling(f->col_op)};
+  SPTI_IO_TRY(write_vector(out, &row, f->L->n, o));
+  return write_vector(out, &col, f->L->n, o);
 }
 
 static sptrsm_status write_diagonal(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
   hid_t type;
   int64_t hermitian = 1;
   SPTI_IO_TRY(spti_io_value_type(&type, f->L->dtype, out->final));
-  sptrsm_status status = write_vector(out, "D", type, f->D, f->L->n, NULL, NULL, o);
-  if (status == SPTRSM_OK) status = write_vector(out, "D_sub", type, f->D_sub, f->L->n, NULL, NULL, o);
+  outgoing_vector D = {.name = "D", .type = type, .data = f->D}, D_sub = {.name = "D_sub", .type = type, .data = f->D_sub};
+  sptrsm_status status = write_vector(out, &D, f->L->n, o);
+  if (status == SPTRSM_OK) status = write_vector(out, &D_sub, f->L->n, o);
   H5Tclose(type);
   if (status != SPTRSM_OK || f->D_sub == NULL || !f->D_hermitian) return status;
   hid_t dataset = H5Oopen(out->id, "D_sub", H5P_DEFAULT);
@@ -213,7 +241,6 @@ static sptrsm_status write_root(spti_io_output *out, const sptrsm_factors *f, co
 }
 
 static sptrsm_status write_set(spti_io_output *out, const sptrsm_factors *f, const sptrsm_file_matrix *A, const sptrsm_save_options *o) {
-  int32_t n = f->L->n;
   outgoing m = from_triangle(f->L, "L");
   SPTI_IO_TRY(write_root(out, f, o));
   SPTI_IO_TRY(write_matrix(out, &m, o));
@@ -226,11 +253,8 @@ static sptrsm_status write_set(spti_io_output *out, const sptrsm_factors *f, con
     SPTI_IO_TRY(write_matrix(out, &m, o));
   }
   SPTI_IO_TRY(write_diagonal(out, f, o));
-  SPTI_IO_TRY(write_permutation(out, "perm_row", f->perm_row, n, f->row_convention, o));
-  SPTI_IO_TRY(write_permutation(out, "perm_col", f->perm_col, n, f->col_convention, o));
-  SPTI_IO_TRY(
-      write_vector(out, "scale_row", H5T_NATIVE_DOUBLE, f->scale_row, n, "op", f->row_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o));
-  return write_vector(out, "scale_col", H5T_NATIVE_DOUBLE, f->scale_col, n, "op", f->col_op == SPTRSM_MULTIPLY ? "multiply" : "divide", o);
+  SPTI_IO_TRY(write_permutations(out, f, o));
+  return write_scalings(out, f, o);
 }
 
 sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *f, const sptrsm_file_matrix *A,

@@ -1,10 +1,10 @@
-/* writer.c -- a solution written some columns at a time, for those larger than memory.
+/* writer.c -- writes a solution a few columns at a time, for solutions larger than memory.
  *
- * Plain: the skeleton of OUT.part is written by HDF5, datasets placed but empty, and closed; columns then go to their places by
- * pwrite, so that no metadata is in memory while data are written. OUT.part.journal records what the solution depends
- * on, the bytes of the skeleton, and which columns are on the disk: after a kill at any moment OUT.part can be put back
- * into the state of the last checkpoint and continued. At the end HDF5 adds the report and the file gets its name.
- * With compression or checksums chunks go through HDF5 to a temporary file, which can't be continued.
+ * Plain: HDF5 writes the skeleton of OUT.part, with datasets that have their place but no numbers, and closes it. Columns then go to
+ * their places by pwrite, so that HDF5 holds no metadata in memory while columns are written. OUT.part.journal records what the
+ * solution depends on, the bytes of the skeleton, and which columns are on the disk: after a kill at any moment OUT.part can be put
+ * back into the state of the last checkpoint and resumed. At the end HDF5 adds the report, and the file gets its name.
+ * Filtered (compression or checksums): chunks go through HDF5 to a temporary file, which can't be resumed.
  */
 #include "io/write/writer.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- through HDF5 ---- */
+/* ---- filtered ---- */
 
 static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
   spti_io_array array = spti_io_block_array(w->name, &w->shape, w->shape.layout, step > 0 ? step : 1);
@@ -28,95 +28,33 @@ static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
 }
 
 static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
-  spti_io_turn turn;
+  spti_io_target target = {.id = w->dataset, .type = w->type, .layout = X->layout, .where = w->out.final, .name = w->name};
+  spti_io_hdf5_lock lock;
   if (w->has_berr) memcpy(w->berr + first, berr, (size_t)X->nrhs * sizeof *berr);
-  spti_io_turn_begin(&turn);
-  sptrsm_status status = spti_io_write_columns(w->dataset, w->type, X, X->layout, first, w->out.final, w->name);
-  spti_io_turn_end(&turn);
+  spti_io_lock_hdf5(&lock);
+  sptrsm_status status = spti_io_write_columns(&target, X, first);
+  spti_io_unlock_hdf5(&lock);
   return status;
 }
 
 /* ---- plain ---- */
 
-static sptrsm_status system_failed(const char *path) { return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno)); }
-
-spti_io_span spti_writer_span(const sptrsm_file_writer *w) {
-  return (spti_io_span){.fd = w->fd,
-                        .at = w->place.X,
-                        .each = sptrsm_dtype_bytes(w->shape.dtype),
-                        .rows = w->shape.n,
-                        .cols = w->shape.nrhs,
-                        .layout = w->shape.layout};
-}
-
-static spti_io_span berr_span(const sptrsm_file_writer *w) {
-  return (spti_io_span){
-      .fd = w->fd, .at = w->place.berr, .each = sizeof(double), .rows = 1, .cols = w->shape.nrhs, .layout = SPTRSM_COL_MAJOR};
-}
-
-/* A dataset that gets its place at once; *at: where. */
-static sptrsm_status place_array(off_t *at, const sptrsm_file_writer *w, const spti_io_array *array, const char *order) {
-  hid_t dataset;
-  SPTI_IO_TRY(spti_io_create_array(&dataset, w->out.id, array, &w->options, w->out.final));
-  sptrsm_status status = order != NULL ? spti_io_write_text(dataset, "order", order, w->out.final) : SPTRSM_OK;
-  haddr_t offset = H5Dget_offset(dataset);
-  H5Dclose(dataset);
-  *at = (off_t)offset;
-  if (status == SPTRSM_OK && offset == HADDR_UNDEF)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s has no place; is the disk full?", w->out.final, array->name);
-  return status;
-}
-
-static sptrsm_status write_skeleton(sptrsm_file_writer *w) {
-  spti_io_array X = spti_io_block_array(w->name, &w->shape, w->shape.layout, w->shape.nrhs);
-  X.type = w->type;
-  X.chunk[0] = 0;
-  X.early = 1;
-  SPTI_IO_TRY(place_array(&w->place.X, w, &X, w->shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F"));
-  if (w->has_berr) {
-    char *name;
-    SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", w->out.final));
-    spti_io_array berr = {.name = name, .type = H5T_NATIVE_DOUBLE, .rank = 1, .dims = {(hsize_t)w->shape.nrhs}, .early = 1};
-    sptrsm_status status = place_array(&w->place.berr, w, &berr, NULL);
-    free(name);
-    if (status != SPTRSM_OK) return status;
-  }
-  return spti_io_output_close(&w->out);
-}
-
-static sptrsm_status open_part(sptrsm_file_writer *w) {
-  struct stat s;
-  w->fd = open(w->out.temp, O_RDWR | O_CLOEXEC);
-  if (w->fd < 0 || fstat(w->fd, &s) != 0) return system_failed(w->out.temp);
-  w->place.size = s.st_size;
-  return SPTRSM_OK;
-}
-
-/* So that a disk that is too small is found now; file systems that can't promise it are taken as they are. */
-static sptrsm_status reserve(const sptrsm_file_writer *w) {
-  char need[24];
-  if (fallocate(w->fd, 0, 0, w->place.size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return SPTRSM_OK;
-  int code = errno;
-  spti_io_size_text(need, (size_t)w->place.size);
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", w->out.final, need, strerror(code));
-}
-
-/* Moves a file to a name that must be free. */
+/* Renames a file; the new name must be free. */
 static int take_name(const char *from, const char *to) {
   if (link(from, to) == 0) return unlink(from);
   if (errno != EPERM && errno != EOPNOTSUPP) return -1;
-  if (access(to, F_OK) != 0) return rename(from, to); /* a file system without links */
+  if (access(to, F_OK) != 0) return rename(from, to); /* this file system has no hard links */
   errno = EEXIST;
   return -1;
 }
 
-static int is_file(const char *path) {
+static bool is_file(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* Partial solutions of other runs: refused, or removed with --force unless one is being written. A journal without its part is
- * of a run that was killed before its part had a name, or after it got its last one. */
+/* Refuses a partial solution of another run, or removes it with --force unless it is being written. A journal without a part was left
+ * by a run that was killed before its part had its name, or after the part became OUT. */
 static sptrsm_status clear_way(const sptrsm_file_writer *w) {
   if (spti_io_journal_busy(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is writing it; wait for it, or choose another output", w->part);
@@ -128,8 +66,8 @@ static sptrsm_status clear_way(const sptrsm_file_writer *w) {
                             w->part);
   if (spti_io_journal_foreign(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", w->journal_name);
-  if (unlink(w->part) != 0 && errno != ENOENT) return system_failed(w->part);
-  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : system_failed(w->journal_name);
+  if (unlink(w->part) != 0 && errno != ENOENT) return spti_writer_system_failed(w->part);
+  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
 }
 
 static sptrsm_status watch_both(const sptrsm_file_writer *w) {
@@ -140,12 +78,12 @@ static sptrsm_status watch_both(const sptrsm_file_writer *w) {
 static sptrsm_status create_journal(sptrsm_file_writer *w) {
   SPTI_IO_TRY(spti_io_output_watch(w->journal_new, -1));
   sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new);
-  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* another process's, maybe */
+  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* the file may be another process's */
   return status;
 }
 
 static sptrsm_status take_journal_name(sptrsm_file_writer *w) {
-  if (take_name(w->journal_new, w->journal_name) != 0) return system_failed(w->journal_name);
+  if (take_name(w->journal_new, w->journal_name) != 0) return spti_writer_system_failed(w->journal_name);
   char *path; /* for messages */
   SPTI_IO_TRY(spti_io_copy(&path, w->journal_name));
   free(w->journal.path);
@@ -153,8 +91,8 @@ static sptrsm_status take_journal_name(sptrsm_file_writer *w) {
   return SPTRSM_OK;
 }
 
-/* The journal is whole before it gets its name, and has it before the part gets its own: a part can always be continued. Until both
- * have them an interrupt removes all, under any name. */
+/* The journal is complete before it gets its name, and the part gets its name last: so a file OUT.part can always be resumed. Until
+ * both have their names, an interrupt removes both, under their old and new names. */
 static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   char *part;
   SPTI_IO_TRY(create_journal(w));
@@ -164,7 +102,7 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   SPTI_IO_TRY(spti_io_copy(&part, w->part));
   if (take_name(w->out.temp, part) != 0) {
     free(part);
-    return system_failed(w->part);
+    return spti_writer_system_failed(w->part);
   }
   free(w->out.temp);
   w->out.temp = part;
@@ -174,14 +112,14 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
 
 static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
   SPTI_IO_TRY(clear_way(w));
-  SPTI_IO_TRY(write_skeleton(w));
-  SPTI_IO_TRY(open_part(w));
-  SPTI_IO_TRY(reserve(w));
+  SPTI_IO_TRY(spti_writer_make_skeleton(w));
+  SPTI_IO_TRY(spti_writer_open_part(w));
+  SPTI_IO_TRY(spti_writer_reserve(w));
   SPTI_IO_TRY(name_both(w, inputs));
   return spti_io_sync_path(w->out.folder, O_DIRECTORY);
 }
 
-/* ---- life ---- */
+/* ---- create and resume ---- */
 
 static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_options *o) {
   if (X->n < 1 || X->nrhs < 1 || sptrsm_dtype_bytes(X->dtype) == 0 || (X->layout != SPTRSM_ROW_MAJOR && X->layout != SPTRSM_COL_MAJOR))
@@ -193,7 +131,7 @@ static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_option
   return SPTRSM_OK;
 }
 
-static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, bool has_berr,
                                 const sptrsm_save_options *o) {
   if (path == NULL || shape == NULL || o == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
@@ -203,7 +141,7 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
   *w = (sptrsm_file_writer){.shape = *shape, .has_berr = has_berr, .options = *o, .fd = -1, .dataset = -1, .type = -1};
   w->out.id = -1;
   w->journal.fd = -1;
-  w->options.report = NULL; /* given at the end */
+  w->options.report = NULL; /* given to sptrsm_file_writer_finish */
   w->options.berr = NULL;
   sptrsm_status status = spti_io_copy(&w->name, o->path != NULL ? o->path : "X");
   w->options.path = w->name;
@@ -212,7 +150,7 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
   return status;
 }
 
-/* The names of the part and its journal, once the output's own is settled. */
+/* Makes the names of the part and its journals from the final name. */
 static sptrsm_status name_parts(sptrsm_file_writer *w) {
   static const char *const ends[] = {".part", ".part.journal", ".part.journal.new"};
   char **const names[] = {&w->part, &w->journal_name, &w->journal_new};
@@ -231,7 +169,7 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_status status = spti_io_output_begin(&w->out, path, &w->options);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
-  else w->begun = 1;
+  else w->begun = true;
   w->plain = w->options.compress == 0 && !w->options.checksum;
   if (status == SPTRSM_OK) status = spti_io_value_type(&w->type, shape->dtype, path);
   if (status == SPTRSM_OK) status = name_parts(w);
@@ -241,20 +179,20 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
-/* OUT has its name, and a kill left the journal: all that is to be done is to remove it. */
-static sptrsm_status open_finished(sptrsm_file_writer *w, int *absent) {
+/* OUT has its name, but a kill left the journal: nothing is to be done but to remove it. *absent: this is not the case. */
+static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
   const char *state;
-  *absent = 1;
+  *absent = true;
   if (!is_file(w->journal_name) || !is_file(w->out.final)) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
-  *absent = spti_writer_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
+  *absent = spti_writer_check_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
   w->finished = !*absent;
   return SPTRSM_OK;
 }
 
-static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
+static sptrsm_status open_partial(sptrsm_file_writer *w, bool *absent) {
   struct stat s;
-  *absent = 0;
+  *absent = false;
   if (!is_file(w->part)) return open_finished(w, absent);
   if (!w->options.force && lstat(w->out.final, &s) == 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", w->out.final);
@@ -263,7 +201,7 @@ static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
         SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume)", w->part);
   SPTI_IO_TRY(spti_io_copy(&w->out.temp, w->part));
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
-  SPTI_IO_TRY(open_part(w));
+  SPTI_IO_TRY(spti_writer_open_part(w));
   SPTI_IO_TRY(spti_writer_restore(w));
   return w->options.keep_partial ? SPTRSM_OK : watch_both(w);
 }
@@ -271,15 +209,15 @@ static sptrsm_status open_partial(sptrsm_file_writer *w, int *absent) {
 sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                         const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
-  int absent = 0;
+  bool absent = false;
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_resume: out is NULL");
   SPTI_IO_TRY(new_writer(&w, path, shape, has_berr, o));
   sptrsm_save_options named = w->options;
-  named.force = 1; /* an output that is there may be this one, finished */
-  w->plain = 1;
+  named.force = 1; /* an existing OUT may be this solution, finished */
+  w->plain = true;
   sptrsm_status status = spti_io_output_names(&w->out, path, &named);
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
-  else w->begun = 1;
+  else w->begun = true;
   w->out.force = w->options.force;
   if (status == SPTRSM_OK) status = name_parts(w);
   if (status == SPTRSM_OK) status = open_partial(w, &absent);
@@ -287,6 +225,8 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
   if (*out == NULL) sptrsm_file_writer_close(w);
   return status;
 }
+
+/* ---- write and finish ---- */
 
 int sptrsm_file_writer_direct(const sptrsm_file_writer *w) { return w != NULL && w->plain; }
 
@@ -304,7 +244,7 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns from column %lld on of %lld, or their errors are missing", w->out.final,
                             (long long)X->nrhs, (long long)first, (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
-  spti_io_span span = spti_writer_span(w), of_berr = berr_span(w);
+  spti_io_span span = spti_writer_span(w), of_berr = spti_writer_berr_span(w);
   SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
   spti_writer_note(w, first, X);
   return w->has_berr ? spti_io_span_write(&of_berr, first, X->nrhs, berr, w->part) : SPTRSM_OK;
@@ -317,8 +257,8 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns of %lld can't be done", w->part, (long long)columns,
                             (long long)w->shape.nrhs);
   if (!w->plain) return SPTRSM_OK;
-  if (fdatasync(w->fd) != 0) return system_failed(w->part);
-  int whole = w->latest.first + w->latest.count <= columns;
+  if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
+  bool whole = w->latest.first + w->latest.count <= columns;
   size_t bytes = strlen(state) + 96;
   char *text;
   SPTI_IO_TRY(spti_io_allocate(&text, w->part, bytes));
@@ -329,10 +269,10 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
   return status;
 }
 
-/* What is still to be written by HDF5: of a plain file the report alone. */
+/* Lets HDF5 write the end: the report, and for a filtered file the errors. */
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
-    if (fdatasync(w->fd) != 0) return system_failed(w->part);
+    if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
     SPTI_IO_TRY(spti_io_journal_append(&w->journal, "end", "HDF5 writes"));
     w->out.id = spti_io_driver_open(w->part);
     if (w->out.id >= 0) w->dataset = H5Dopen2(w->out.id, w->name, H5P_DEFAULT);
@@ -342,19 +282,19 @@ static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   herr_t closed = H5Dclose(w->dataset);
   w->dataset = -1;
   if (closed < 0) return spti_io_write_failed(w->out.final, w->name);
-  return w->berr != NULL ? spti_io_write_beside(&w->out, w->name, "berr", H5T_NATIVE_DOUBLE, w->shape.nrhs, w->berr, &w->options)
-                         : SPTRSM_OK;
+  spti_io_array berr = spti_io_vector("berr", H5T_NATIVE_DOUBLE, w->shape.nrhs);
+  return w->berr != NULL ? spti_io_write_beside(&w->out, w->name, &berr, w->berr, &w->options) : SPTRSM_OK;
 }
 
 sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *report) {
   if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
   SPTI_IO_TRY(check_open(w));
-  w->ended = 1;
-  if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : system_failed(w->journal_name);
+  w->ended = true;
+  if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
   SPTI_IO_TRY(write_end(w, report));
-  w->begun = 0; /* committed or discarded */
+  w->begun = false; /* committed or discarded */
   SPTI_IO_TRY(spti_io_output_commit(&w->out));
-  if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return system_failed(w->journal_name);
+  if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return spti_writer_system_failed(w->journal_name);
   return SPTRSM_OK;
 }
 

@@ -1,39 +1,56 @@
-/* writer.h -- a writer of columns and the journal that lets it be continued: writer.c and resume.c. */
+/* writer.h -- the state of a stream of columns to a file, shared by writer.c (the public functions), part.c and resume.c.
+ *
+ * A plain stream has no compression or checksums: its columns bypass HDF5 and it can be resumed. Otherwise the stream is filtered:
+ * its columns go through HDF5 into a temporary file.
+ */
 #ifndef SPTI_IO_WRITE_WRITER_H
 #define SPTI_IO_WRITE_WRITER_H
 
-#include "io/file/internal.h"
+#include "io/write/write.h"
 
 struct sptrsm_file_writer {
-  spti_io_output out; /* plain: its temp is OUT.part, and id is open only at the beginning and the end */
-  int begun;          /* out is to be discarded */
-  sptrsm_block shape;
-  int has_berr, plain, finished, ended; /* finished: only the journal is left to remove; ended: nothing is */
+  spti_io_output out; /* plain: temp becomes OUT.part, and id is open only at the beginning and at the end */
+  bool begun;         /* out must be discarded unless it is committed */
+  sptrsm_block shape; /* n, nrhs, dtype and layout of the whole solution */
+  bool has_berr, plain;
+  bool finished; /* OUT is complete already: only the journal is left to remove */
+  bool ended;    /* sptrsm_file_writer_finish was called */
   sptrsm_save_options options;
-  char *name; /* the dataset */
+  char *name; /* path of the dataset */
   hid_t dataset, type;
-  double *berr; /* through HDF5: collected until the end */
-  /* plain */
-  char *part, *journal_name, *journal_new;
-  int fd;
+  double *berr; /* filtered: [nrhs], collected until the end */
+  /* plain: */
+  char *part, *journal_name, *journal_new; /* OUT.part, OUT.part.journal, and the journal's name until it is complete */
+  int fd;                                  /* of the part */
   struct {
-    off_t X, berr, size;
+    off_t X, berr, size; /* byte offsets of the two datasets, size of the file */
   } place;
   spti_io_journal journal;
   struct {
     int64_t first, count;
     uint64_t sum;
-  } latest; /* the last columns of the latest part, and a checksum of their numbers */
+  } latest; /* the last columns written, and a checksum of their numbers */
 };
+
+/* ---- part.c: the file OUT.part ---- */
+
+sptrsm_status spti_writer_system_failed(const char *path); /* IO with the text of errno */
+spti_io_span spti_writer_span(const sptrsm_file_writer *); /* X in the part */
+spti_io_span spti_writer_berr_span(const sptrsm_file_writer *);
+/* Lets HDF5 write the skeleton, that is everything but the numbers: both datasets get their place. Closes the file. */
+sptrsm_status spti_writer_make_skeleton(sptrsm_file_writer *);
+sptrsm_status spti_writer_open_part(sptrsm_file_writer *); /* opens out.temp as fd */
+sptrsm_status spti_writer_reserve(const sptrsm_file_writer *);
+
+/* ---- resume.c: the records of the journal ---- */
 
 /* Writes the first records of a journal: the shape, the bytes of the skeleton, what the solution depends on. */
 sptrsm_status spti_writer_record(sptrsm_file_writer *, const char *inputs);
-spti_io_span spti_writer_span(const sptrsm_file_writer *); /* X in the part */
-/* Takes a checksum of the last columns of a part, by which a continuing run knows them again. */
+/* Takes a checksum of the last columns of X, by which a resumed stream recognises its part. */
 void spti_writer_note(sptrsm_file_writer *, int64_t first, const sptrsm_block *X);
-/* Is the journal of this version and of the same shape? Takes the places over. */
-sptrsm_status spti_writer_format(sptrsm_file_writer *);
-/* Puts the part back into the state that the journal tells, after checking that it is the file which the journal is about. */
+/* Checks that the journal is of this version and of the same shape, and takes the offsets from it. */
+sptrsm_status spti_writer_check_format(sptrsm_file_writer *);
+/* Checks that the part is the file which the journal describes, then puts it back into the state of the last checkpoint. */
 sptrsm_status spti_writer_restore(sptrsm_file_writer *);
 
 #endif

@@ -16,6 +16,7 @@
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "core/two_blocks/two_blocks.h"
 #include "core/base/variant.h"
@@ -132,7 +133,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   const int64_t entries = spti_view_entries(&plan->view);
   s->level = n / levels->count;
   choose_split(&s->set.split, entries / n, s->level);
-  SPTI_TRY(spti_pull_rows_create_sorted(&s->rows, plan, levels->order, set.sort));
+  SPTI_TRY(spti_pull_rows_create_sorted(&s->rows, &plan->view, plan->context, levels->order, set.sort));
   SPTI_TRY(spti_alloc(plan->context, &s->row, n, sizeof *s->row, "gather rows"));
   spti_gather_pattern_args p = {.n = n,
                                 .entries = (int32_t)entries,
@@ -150,13 +151,13 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 
 static sptrsm_status update_values(sptrsm_plan *plan) {
   const state *s = plan->state;
-  return plan->view.n > 0 ? spti_pull_rows_update(&s->rows, plan) : SPTRSM_OK;
+  return plan->view.n > 0 ? spti_pull_rows_update(&s->rows, &plan->view, plan->context) : SPTRSM_OK;
 }
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
   if (!s) return;
-  spti_pull_rows_free(&s->rows, plan);
+  spti_pull_rows_free(&s->rows, plan->context);
   spti_free(plan->context, s->row);
   spti_free(plan->context, s->items);
   spti_host_free(s);

@@ -12,7 +12,7 @@
 
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
-#include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "core/base/variant.h"
 #include "trsm/syncfree_csc/one_kernels.h"
@@ -90,15 +90,14 @@ static sptrsm_status order_by_readiness(sptrsm_plan *plan, state *s, int32_t *fa
   SPTI_TRY(spti_alloc(plan->context, &s->items, (int64_t)n + segments, sizeof *s->items, "syncfree-csc order"));
   SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)n + SPTI_SYNCFREE_CONTROL_WORDS, sizeof *scratch, "syncfree-csc scratch"));
   s->item_count = (int64_t)n + segments;
-  spti_syncfree_csc_order_args args = {
-      .view = plan->view,
-      .limits = s->set.limits,
-      .in_degree = s->in_degree,
-      .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
-      .facts = facts,
-      .items = s->items,
-      .item_count = s->item_count,
-      .sync = spti_gpu_syncfree(plan->context, scratch)};
+  spti_syncfree_csc_order_args args = {.view = plan->view,
+                                       .limits = s->set.limits,
+                                       .in_degree = s->in_degree,
+                                       .counters = scratch + SPTI_SYNCFREE_CONTROL_WORDS,
+                                       .facts = facts,
+                                       .items = s->items,
+                                       .item_count = s->item_count,
+                                       .sync = spti_gpu_syncfree(plan->context, scratch)};
   sptrsm_status status = spti_gpu_check(spti_syncfree_csc_order_launch(&args, plan->context->stream), "the order of columns");
   spti_free(plan->context, scratch);
   return status;

@@ -18,7 +18,6 @@ enum { SPTI_RECBLOCK_OFFSET = INT32_MAX, SPTI_RECBLOCK_IN_PANEL = INT32_MIN };
 
 /* ---- the device (device.c); cudaError_t as int ---- */
 
-int spti_recblock_count_lanes(int64_t *out, int device); /* FP32 lanes, the cores that the published rule for the depth counts */
 
 /* ---- analysis ---- */
 

@@ -15,6 +15,7 @@
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "core/base/variant.h"
 
@@ -47,11 +48,7 @@ static sptrsm_status cut(sptrsm_plan *plan, state *s, int32_t first) {
   spti_recblock_tree *tree = &s->tree;
   tree->n = plan->view.n;
   tree->first = first;
-  if (tree->depth == DEPTH_BY_RULE) {
-    int64_t lanes;
-    SPTI_CUDA(spti_recblock_count_lanes(&lanes, plan->context->device));
-    tree->depth = spti_recblock_depth(tree->n, lanes);
-  }
+  if (tree->depth == DEPTH_BY_RULE) tree->depth = spti_recblock_depth(tree->n, plan->context->fp32_lanes);
   const int32_t bounds = spti_recblock_leaves(tree->depth) + 1, words = bounds + spti_recblock_blocks(tree->depth);
   SPTI_TRY(spti_host_alloc(&tree->bound, words, sizeof *tree->bound, "recblock cuts"));
   tree->base = tree->bound + bounds;

@@ -16,7 +16,7 @@ static sptrsm_status check_size(const sptrsm_plan *plan, const char *method) {
 
 sptrsm_status spti_structgrid_find(spti_stencil *out, const sptrsm_plan *plan, const char *method) {
   SPTI_TRY(check_size(plan, method));
-  return spti_plan_stencil(out, plan);
+  return spti_gpu_stencil(out, &plan->view, plan->context, &plan->options);
 }
 
 size_t spti_structgrid_describe(char *out, size_t room, const spti_stencil *s) {

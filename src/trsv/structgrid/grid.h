@@ -9,7 +9,7 @@
 #include "core/stencil/stencil.h"
 
 /* The stencil and grid of the plan's triangle: from the options, else from the last row in solve order; checked against all rows.
- * Errors, with `method` in the message: UNSUPPORTED for more rows than the kernels count in 32 bits; else those of spti_plan_stencil. */
+ * Errors, with `method` in the message: UNSUPPORTED for more rows than the kernels count in 32 bits; else those of spti_gpu_stencil. */
 sptrsm_status spti_structgrid_find(spti_stencil *out, const sptrsm_plan *, const char *method);
 
 /* Writes "stencil=S grid=X,Y,Z". Returns the number of characters, or 0 if they do not fit. */

@@ -79,11 +79,10 @@ static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->ta
 
 /* UNSUPPORTED on devices whose thread blocks have too little shared memory for a tile. */
 static sptrsm_status check_device(const sptrsm_plan *plan) {
-  int bytes;
-  SPTI_TRY(spti_gpu_shared(plan->context, &bytes));
+  const size_t bytes = plan->context->shared_bytes;
   if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "structgrid needs %d bytes of shared memory for a block, this device has %d; use tasks=pencils or another method",
+                   "structgrid needs %d bytes of shared memory for a block, this device has %zu; use tasks=pencils or another method",
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 
@@ -106,7 +105,7 @@ static sptrsm_status refresh_soa(const sptrsm_plan *plan, const state *s) {
   int32_t *present;
   if (s->present) return fill_soa(plan, s, s->present);
   SPTI_TRY(spti_alloc(plan->context, &present, plan->view.n, sizeof *present, "structgrid presence"));
-  sptrsm_status status = spti_stencil_presence(present, plan, &s->stencil);
+  sptrsm_status status = spti_gpu_stencil_presence(present, &plan->view, plan->context, &s->stencil);
   if (status == SPTRSM_OK) status = fill_soa(plan, s, present);
   spti_free(plan->context, present);
   return status;
@@ -153,7 +152,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   if (plan->view.n == 0) return SPTRSM_OK;
   if (!is_whole(plan, &s->stencil)) {
     SPTI_TRY(spti_alloc(plan->context, &s->present, plan->view.n, sizeof *s->present, "structgrid presence"));
-    SPTI_TRY(spti_stencil_presence(s->present, plan, &s->stencil));
+    SPTI_TRY(spti_gpu_stencil_presence(s->present, &plan->view, plan->context, &s->stencil));
   }
   return uses_tiles(s) ? prepare_tiles(plan, s) : SPTRSM_OK;
 }

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "trsv/syncfree_csr/kernels.h"
 #include "trsv/syncfree_csr/rules.h"
@@ -129,7 +131,7 @@ static sptrsm_status pack(sptrsm_plan *plan, state *st, const spti_gpu_levels *l
   SPTI_TRY_GOTO(spti_scratch_take(&s, &args.key, n, sizeof *args.key, "syncfree-csr scratch"));
   SPTI_TRY_GOTO(spti_gpu_check(spti_syncfree_csr_key_launch(&args, plan->context->stream), "levels and classes of rows"));
   if (!one_class(&args.classes, levels)) SPTI_TRY_GOTO(sort_by_class(&args, levels->count, &s));
-  SPTI_TRY_GOTO(spti_pull_rows_create(&st->packed.rows, plan, args.order));
+  SPTI_TRY_GOTO(spti_pull_rows_create(&st->packed.rows, &plan->view, plan->context, args.order));
   SPTI_TRY_GOTO(make_records(&st->packed, &args, levels, &s));
 fail:
   spti_scratch_drop(&s);
@@ -137,7 +139,7 @@ fail:
 }
 
 static void unpack(sptrsm_plan *plan, packing *p) {
-  spti_pull_rows_free(&p->rows, plan);
+  spti_pull_rows_free(&p->rows, plan->context);
   spti_free(plan->context, p->record);
   spti_free(plan->context, p->segment);
   *p = (packing){0};
@@ -332,7 +334,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 
 static sptrsm_status update_values(sptrsm_plan *plan) {
   const state *st = plan->state;
-  return st->packed.rows.row ? spti_pull_rows_update(&st->packed.rows, plan) : SPTRSM_OK;
+  return st->packed.rows.row ? spti_pull_rows_update(&st->packed.rows, &plan->view, plan->context) : SPTRSM_OK;
 }
 
 static void release(sptrsm_plan *plan) {

@@ -10,6 +10,7 @@
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "trsv/tiles/arrays.h"
 #include "trsv/tiles/part_kernels.h"

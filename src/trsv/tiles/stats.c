@@ -1,6 +1,8 @@
 /* stats.c -- sptrsm_matrix_tiles: counts of the tiles of a triangle by format, and bytes by array (figure 8 of [lu2023tile]). */
 #include <string.h>
+#include <sptrsm_inspect.h>
 
+#include "core/base/sized.h"
 #include "core/levels/levels.h"
 #include "core/matrix/matrix.h"
 #include "trsv/tiles/tiles.h"
@@ -45,7 +47,8 @@ static void measure_arrays(sptrsm_tile_stats *s, const spti_tiles *t) {
 
 sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *matrix, sptrsm_op op) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_tiles: out or matrix is NULL");
-  if (out->size != sizeof *out) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_tiles: set out->size to sizeof(sptrsm_tile_stats)");
+  const size_t least = SPTI_SIZE_UP_TO(sptrsm_tile_stats, compressed_bytes);
+  SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_matrix_tiles", "sptrsm_tile_stats"));
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_tiles: unknown op %d", (int)op);
   const spti_tiles_settings set = spti_tiles_defaults();
@@ -64,6 +67,6 @@ sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *m
   count_formats(&s, &t);
   measure_arrays(&s, &t);
   spti_tiles_free(&t);
-  *out = s;
+  spti_sized_write(out, &s, sizeof s);
   return SPTRSM_OK;
 }

@@ -7,7 +7,7 @@
 #include "support/device_view.h"
 #include "core/context/gpu.h"
 #include "core/levels/levels.h"
-#include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 
 /* A copy in host memory; end with free. */
 static void *fetched(const opened *o, const void *device, int64_t count, size_t bytes) {
@@ -44,7 +44,7 @@ static void check_levels(const opened *o, const spti_gpu_levels *found, const ch
 static void check_rows(const opened *o, const spti_gpu_levels *levels, const char *name) {
   const spti_view *v = &o->host;
   spti_pull_rows rows;
-  ok(spti_pull_rows_create(&rows, o->plan, levels->order));
+  ok(spti_pull_rows_create(&rows, &o->plan->view, o->context, levels->order));
   int32_t *row = fetched(o, rows.row, v->n, sizeof *row), *start = fetched(o, rows.start, (int64_t)v->n + 1, sizeof *start);
   int32_t *from = fetched(o, rows.from, start[v->n], sizeof *from);
   double *val = fetched(o, rows.val, start[v->n], sizeof *val), *diag = fetched(o, rows.diag, v->n, sizeof *diag);
@@ -60,7 +60,7 @@ static void check_rows(const opened *o, const spti_gpu_levels *levels, const cha
   }
   void *const copies[] = {row, start, from, val, diag};
   for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) free(copies[i]);
-  spti_pull_rows_free(&rows, o->plan);
+  spti_pull_rows_free(&rows, o->context);
 }
 
 static void check_system(const test_system *system, const char *name) {

@@ -1,5 +1,5 @@
-/* validation.c -- what sptrsm_matrix_create must refuse: every kind of damage in every format and triangle, the entry named, in bounded
- * time. */
+/* validation.c -- what sptrsm_matrix_create must refuse: every kind of damage, in every format and triangle. The
+ * message names the entry, and the check takes bounded time. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sptrsm_reach.h>
 
 #include "support/factor_set.h"
 

@@ -1,5 +1,7 @@
 /* refine.c -- iterative refinement: factors are disturbed on purpose, and what refinement makes of it is judged by residuals in long double
  * and by solutions that are known. */
+#include <sptrsm_refine.h>
+
 #include "core/refine/refine_case.h"
 
 TestSuite(refine, .init = open_context, .fini = close_context);

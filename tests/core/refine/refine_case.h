@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sptrsm_refine.h>
 
 #include "support/factor_set.h"
 

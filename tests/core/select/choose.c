@@ -1,4 +1,5 @@
-/* choose.c -- the table behind `auto`, without a device: which method it takes for which features, and that it always takes one. */
+/* choose.c -- the table behind `auto`, without a device: which method it takes for which features, and that it always
+ * takes one. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -13,7 +14,7 @@ static spti_features problem(int32_t n, int32_t levels, int32_t thin, int32_t wi
       .place = SPTRSM_CUDA, .nrhs = nrhs, .n = n, .nnz = (int64_t)100 * n, .levels = levels, .thin_levels = thin, .wide_levels = wide};
 }
 
-/* A factor, or another problem whose row panels were looked at. */
+/* A factor, or another problem whose row panels have levels. */
 static spti_features with_panels(spti_features f, int32_t hops) {
   f.panel_hops = hops;
   return f;
@@ -49,7 +50,7 @@ Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   }
 }
 
-/* Few hops of panels decide, whatever the number of right-hand sides; but few levels of rows come first. */
+/* Few hops of panels decide for any number of right-hand sides; but a triangle with few level sets goes to levelset. */
 Test(choose, row_panels) {
   static const int64_t counts[] = {0, 1, 4, 5, 32, 1000};
   for (int c = 0; c < 6; c++) {
@@ -64,7 +65,7 @@ Test(choose, row_panels) {
   expect(with_panels(problem(1000, 499, 0, 499, 32), 100), "gather");
 }
 
-/* Nothing of what a row for stencils could take goes unasked, and nothing is asked for in vain of the numbers alone. */
+/* A stencil is looked for exactly where some stencil on a grid of that order would be taken. */
 Test(choose, where_stencils_are_asked_for) {
   static const int32_t orders[] = {0, 1, 499, 500, 501, 999, 1000, 1999, 2000, 3000, 7077888};
   for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
@@ -82,7 +83,7 @@ Test(choose, where_stencils_are_asked_for) {
     }
 }
 
-/* Grids that are not small; structgrid's refusal leaves what there is without a stencil. */
+/* Stencils are taken on grids that are not small. If structgrid refuses, the choice is the one without a stencil. */
 Test(choose, stencils) {
   static const struct {
     double stencil;
@@ -102,7 +103,7 @@ Test(choose, stencils) {
   cr_expect_str_eq(spti_choose(&f, spti_choose(&f, 0).row + 1).method, "syncfree-csr");
 }
 
-/* What is left where the methods chosen before refused. */
+/* The methods that follow, each after the one before it has refused. */
 Test(choose, the_next_method) {
   static const char *const left[] = {"block", "levelset", "levelset", "syncfree-csc", "syncfree-csr", "gather", "syncfree-csr:order=level"};
   const spti_features chain = with_panels(problem(250000, 250000, 250000, 0, 1), 3907);
@@ -118,7 +119,7 @@ Test(choose, the_next_method) {
   cr_assert_str_eq(spti_choose(&host, spti_choose(&host, 0).row + 1).method, "levelset");
 }
 
-/* Where the widths of levels are not asked for, no widths change the choice. */
+/* Where the widths of levels are not looked at, no widths would change the choice. */
 Test(choose, asks_for_widths) {
   static const int64_t nrhs[] = {0, 1, 8, 9, 128};
   static const int32_t levels[] = {3, 100, 3000}, panels[] = {0, 10, 90};
@@ -182,7 +183,8 @@ Test(choose, factors_with_supernodes_on_the_host) {
 
 enum { ORDER = 12 };
 
-/* of the lower triangle `has` and, solved backwards, of its mirror image, in both orientations: all four are the same. */
+/* The share for the lower triangle `has` and for its mirror image, solved backward, in both orientations: all four
+ * must be the same. */
 static double share_of(bool has[ORDER][ORDER], bool diagonal) {
   double first = -1;
   for (int kind = 0; kind < 4; kind++) {
@@ -196,7 +198,7 @@ static double share_of(bool has[ORDER][ORDER], bool diagonal) {
       }
       ptr[line + 1] = p;
     }
-    /* Columns of L: pushed forwards, pulled backwards as rows of L^T. */
+    /* Columns of L, which are rows of L^T: pushed forward, pulled backward. */
     spti_view v = {.n = ORDER, .nnz = p, .ptr = ptr, .idx = idx, .pull = columns == backward, .backward = backward};
     if (diagonal && columns) v.head = 1;
     if (diagonal && !columns) v.tail = 1;
@@ -254,7 +256,32 @@ Test(choose, always_a_method_that_exists) {
           }
 }
 
-/* ---- the table as others see it ---- */
+/* ---- the table and the registered methods ---- */
+
+/* Does a row of the table name this method of that place? */
+static bool auto_can_take(const char *method, sptrsm_place place) {
+  sptrsm_auto_row row = {.size = sizeof row};
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    cr_assert_eq(sptrsm_auto_row_at(&row, r, NULL), SPTRSM_OK);
+    const size_t length = strcspn(row.method, ":");
+    if (row.place == place && strlen(method) == length && memcmp(row.method, method, length) == 0) return true;
+  }
+  return false;
+}
+
+/* `auto` never takes a method that is kept as a reference, and can take every other one. */
+Test(choose, references_and_no_others_are_left_out) {
+  sptrsm_method_info m = {.size = sizeof m};
+  int references = 0;
+  for (int i = 0; i < sptrsm_method_count(); i++) {
+    cr_assert_eq(sptrsm_method_at(&m, i), SPTRSM_OK);
+    cr_expect_neq(auto_can_take(m.name, m.place), m.reference != 0, "%s", m.name);
+    references += m.reference != 0;
+  }
+  cr_expect_gt(references, 0);
+}
+
+/* ---- the table by sptrsm_auto.h ---- */
 
 static sptrsm_auto_row row_named(const char *name, const char *device) {
   sptrsm_auto_row row = {.size = sizeof row};
@@ -288,7 +315,8 @@ Test(choose, rows_have_names_of_their_own) {
   cr_assert_eq(sptrsm_auto_row_at(NULL, 0, NULL), SPTRSM_ERR_ARGUMENT);
 }
 
-/* Bounds of a device hold there, and the table's own elsewhere. A name that no row or feature has would be left out in silence. */
+/* Tuned bounds hold on their device, and those of the table elsewhere. Every tuned bound names a row and a feature
+ * that exist. */
 Test(choose, bounds_of_devices) {
   static const struct {
     const char *device, *row, *feature;
@@ -308,7 +336,7 @@ Test(choose, bounds_of_devices) {
   cr_assert_str_eq(row_named("stencil", NULL).method, "structgrid");
 }
 
-/* Level sets need not be known beyond the limits: whatever they are, the choice is the same. */
+/* Beyond the limits the number of level sets does not change the choice. */
 Test(choose, levels_beyond_the_limits) {
   const spti_choose_limits limits = spti_choose_limits_on(NULL);
   cr_assert_eq(limits.levels, 7);
@@ -321,7 +349,7 @@ Test(choose, levels_beyond_the_limits) {
     }
 }
 
-/* All features of a triangle, by the names that bounds go by. */
+/* The features of a matrix, by their public names. */
 Test(choose, features_of_a_matrix) {
   enum { N = 60 };
   static int64_t ptr[N + 1];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sptrsm.h>
+#include <sptrsm_inspect.h>
 
 typedef struct {
   const char *name;

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/levels/gpu.h"
+#include "core/base/clock.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
+#include "simt/emulator/emulated_gpu.h"
 
 typedef struct {
   sptrsm_plan plan;
@@ -15,8 +17,6 @@ typedef struct {
   int32_t pinned[SPTI_PINNED_WORDS];
 } parts;
 
-enum { PLAN_CASE_SHARED_BYTES = 227 << 10 };
-
 sptrsm_plan *plan_case_open(const spti_view *view) {
   static const spti_method method = {.name = "case"};
   parts *p = calloc(1, sizeof *p);
@@ -24,7 +24,8 @@ sptrsm_plan *plan_case_open(const spti_view *view) {
   p->context.place = SPTRSM_CUDA;
   p->context.lost = p->context.lost_device = &p->lost;
   p->context.spin_limit = SPTI_SPIN_LIMIT;
-  p->context.shared_bytes = PLAN_CASE_SHARED_BYTES;
+  p->context.shared_bytes = EMULATED_GPU_SHARED_BYTES;
+  p->context.fp32_lanes = EMULATED_GPU_FP32_LANES;
   p->context.pinned = p->context.pinned_device = p->pinned;
   p->plan.context = &p->context;
   p->plan.method = &method;
@@ -57,6 +58,8 @@ void plan_case_set_size(sptrsm_plan *plan, int32_t n, int64_t nrhs_hint) {
 }
 
 void plan_case_set_values(sptrsm_plan *plan, const void *val) { plan->view.val = val; }
+
+sptrsm_context *plan_case_context(sptrsm_plan *plan) { return plan->context; }
 
 const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *plan) { return plan->gpu_levels; }
 

@@ -15,6 +15,7 @@ void plan_case_set_shared_bytes(sptrsm_plan *, size_t bytes);                   
 void plan_case_set_size(sptrsm_plan *, int32_t n, int64_t nrhs_hint); /* what is planned by, not what the view's arrays hold */
 void plan_case_set_spin_limit(sptrsm_plan *, int32_t polls);          /* after which a wait gives up; else as in earnest */
 void plan_case_set_values(sptrsm_plan *, const void *val);
+sptrsm_context *plan_case_context(sptrsm_plan *);
 /* What is kept with the plan, or NULL; and its count of levels. */
 const struct spti_gpu_levels *plan_case_levels(const sptrsm_plan *);
 const struct spti_row_panels *plan_case_row_panels(const sptrsm_plan *);

@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 }
 
 namespace {
@@ -120,19 +121,17 @@ std::string compare(const spti_pull_rows &rows, const spti_view &v, const int32_
 }
 
 /* Packs, compares, changes all values, compares again. */
-std::string run_rows(sptrsm_plan *plan, const spti_view &view, const int32_t *order, int32_t sort_up_to) {
+std::string run_rows(sptrsm_context *context, const spti_view &view, const int32_t *order, int32_t sort_up_to) {
   spti_pull_rows rows;
-  plan_case_set_values(plan, view.val);
-  if (spti_pull_rows_create_sorted(&rows, plan, order, sort_up_to) != SPTRSM_OK) return sptrsm_last_error();
+  if (spti_pull_rows_create_sorted(&rows, &view, context, order, sort_up_to) != SPTRSM_OK) return sptrsm_last_error();
   std::string failure = compare(rows, view, order);
   std::vector<value> other(static_cast<const value *>(view.val), static_cast<const value *>(view.val) + view.nnz);
   for (value &x : other) x = x * 3.0 + value(0, 1);
   spti_view changed = view;
   changed.val = other.data();
-  plan_case_set_values(plan, other.data());
-  if (failure.empty() && spti_pull_rows_update(&rows, plan) != SPTRSM_OK) failure = sptrsm_last_error();
+  if (failure.empty() && spti_pull_rows_update(&rows, &changed, context) != SPTRSM_OK) failure = sptrsm_last_error();
   if (failure.empty()) failure = compare(rows, changed, order);
-  spti_pull_rows_free(&rows, plan);
+  spti_pull_rows_free(&rows, context);
   return failure;
 }
 
@@ -145,7 +144,7 @@ std::string run_view(const spti_view &view) {
   else if (spti_plan_levels(plan, &again) != SPTRSM_OK || again != levels) failure = "not kept";
   else failure = compare(*levels, view);
   for (int32_t sort_up_to : {0, 5, 1000})
-    if (failure.empty() && view.pull) failure = run_rows(plan, view, levels->order, sort_up_to);
+    if (failure.empty() && view.pull) failure = run_rows(plan_case_context(plan), view, levels->order, sort_up_to);
   plan_case_close(plan);
   if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " blocks left over";
   return failure;
@@ -252,8 +251,8 @@ Test(simt_levels, no_memory) {
       emulated_gpu_fail_at = allowed;
       sptrsm_status status = spti_plan_levels(plan, &levels);
       if (status == SPTRSM_OK && pull) {
-        status = spti_pull_rows_create(&rows, plan, levels->order);
-        if (status == SPTRSM_OK) spti_pull_rows_free(&rows, plan);
+        status = spti_pull_rows_create(&rows, &system.view, plan_case_context(plan), levels->order);
+        if (status == SPTRSM_OK) spti_pull_rows_free(&rows, plan_case_context(plan));
       }
       failed = emulated_gpu_fail_at < 0;
       emulated_gpu_fail_at = -1;
@@ -298,13 +297,11 @@ Test(simt_levels, refusals) {
   spti_pull_rows rows;
   view.nnz = int64_t(SPTI_PULL_ROWS_MOST) + view.n + 1;
   sptrsm_plan *plan = plan_case_open(&view);
-  cr_assert_eq(spti_pull_rows_create(&rows, plan, nullptr), SPTRSM_ERR_UNSUPPORTED);
-  cr_assert(std::string(sptrsm_last_error()).find("2147418112 off-diagonal entries, it takes at most 2147418111") != std::string::npos,
-            "%s", sptrsm_last_error());
-  plan_case_close(plan);
+  cr_assert_eq(spti_pull_rows_create(&rows, &view, plan_case_context(plan), nullptr), SPTRSM_ERR_UNSUPPORTED);
+  cr_assert(std::string(sptrsm_last_error()).find("2147418112 off-diagonal entries, at most 2147418111") != std::string::npos, "%s",
+            sptrsm_last_error());
   view.pull = false;
-  plan = plan_case_open(&view);
-  cr_assert_eq(spti_pull_rows_create(&rows, plan, nullptr), SPTRSM_ERR_INTERNAL);
+  cr_assert_eq(spti_pull_rows_create(&rows, &view, plan_case_context(plan), nullptr), SPTRSM_ERR_INTERNAL);
   plan_case_close(plan);
 }
 

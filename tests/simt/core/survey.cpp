@@ -12,10 +12,7 @@
 #include "simt/emulator/simt.h"
 
 extern "C" {
-#include "core/select/choose.h"
-#include "core/levels/gpu.h"
-#include "core/levels/row_panels_gpu.h"
-#include "core/select/survey_gpu.h"
+#include "core/plan/analysis.h"
 }
 
 namespace {

@@ -80,14 +80,6 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-int emulated_gpu_shared = 227 << 10;
-
-sptrsm_status spti_gpu_shared(const sptrsm_context *context, int *bytes) {
-  (void)context;
-  *bytes = emulated_gpu_shared;
-  return SPTRSM_OK;
-}
-
 /* A graph is what records it. */
 struct spti_gpu_graph {
   sptrsm_status (*record)(const void *what, void *stream);

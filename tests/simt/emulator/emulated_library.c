@@ -7,7 +7,6 @@
 #include "core/context/gpu.h"
 #include "core/plan/method.h"
 #include "simt/emulator/emulated_gpu.h"
-#include "trsv/recblock/kernels.h"
 
 int spti_gpu_count(void) { return 1; }
 
@@ -24,7 +23,8 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
   context->lost_device = context->lost;
   *context->lost = 0;
   context->spin_limit = SPTI_SPIN_LIMIT;
-  context->shared_bytes = (size_t)emulated_gpu_shared;
+  context->shared_bytes = EMULATED_GPU_SHARED_BYTES;
+  context->fp32_lanes = EMULATED_GPU_FP32_LANES;
   use_schedule();
   snprintf(context->description, sizeof context->description, "emulator");
   return SPTRSM_OK;
@@ -62,13 +62,6 @@ fail: /* the common end */
   return status;
 }
 
-/* A small device, so that the rule for recblock's depth has something to say about small triangles. */
-int spti_recblock_count_lanes(int64_t *out, int device) {
-  (void)device;
-  *out = 2;
-  return 0;
-}
-
 static sptrsm_status no_cusparse(sptrsm_plan *plan) {
   (void)plan;
   return spti_fail(SPTRSM_ERR_UNSUPPORTED, "cuSPARSE: not on the emulator");
@@ -80,5 +73,6 @@ const spti_method spti_method_cusparse = {
     .cite = "naumov2011",
     .place = SPTRSM_CUDA,
     .wants = SPTI_ANY,
+    .flags = SPTI_REFERENCE,
     .analyse = no_cusparse,
 };

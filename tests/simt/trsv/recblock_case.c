@@ -10,13 +10,6 @@
 
 extern const spti_method spti_method_recblock;
 
-/* A small device, so that the rule for the depth has something to say about small triangles. */
-int spti_recblock_count_lanes(int64_t *out, int device) {
-  (void)device;
-  *out = 2;
-  return 0;
-}
-
 static sptrsm_status solve(recblock_case *c, sptrsm_plan *plan) {
   const spti_method *m = &spti_method_recblock;
   void *work;

@@ -108,6 +108,7 @@ template <typename T> std::string run_case(const grid_case &c, uint64_t seed) {
   sptrsm_plan *plan = plan_case_open(&system.view);
   if (c.told) plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
   if (c.spin_limit > 0) plan_case_set_spin_limit(plan, c.spin_limit);
+  if (c.shared > 0) plan_case_set_shared_bytes(plan, c.shared);
   std::string failure = run_plan<T>(plan, system.view, c, seed);
   method_case_close(plan);
   if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " device blocks left over";
@@ -365,11 +366,12 @@ Test(simt_structgrid, stencils_are_recognised) {
 }
 
 static void expect_refusal(const spti_view *view, const char *stencil, int64_t X, int64_t Y, int64_t Z, sptrsm_status status,
-                           const char *says, bool lines = false, const char *variant = "") {
+                           const char *says, bool lines = false, const char *variant = "", size_t shared = 0) {
   const int64_t grid[3] = {X, Y, Z};
   sptrsm_plan *plan = plan_case_open(view);
   simt::use(simt::schedule::from_seed(3));
   plan_case_set_stencil(plan, stencil, grid);
+  if (shared > 0) plan_case_set_shared_bytes(plan, shared);
   cr_expect_eq(method_case_analyse(plan, method_of(lines), variant), status, "%s %s: %s", stencil, says, sptrsm_last_error());
   cr_expect(strstr(sptrsm_last_error(), says), "%s: %s", says, sptrsm_last_error());
   method_case_close(plan);
@@ -404,10 +406,10 @@ Test(simt_structgrid, what_is_no_stencil_is_refused) {
 /* A device whose blocks are too small for a tile; lines need no such. */
 Test(simt_structgrid, small_devices) {
   const grid_problem<double> system({}, 3);
-  emulated_gpu_shared = 99 << 10;
-  expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "this device has 101376");
   grid_case c;
   c.lines = true;
+  c.shared = 99 << 10;
+  expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "this device has 101376", false, "", c.shared);
   expect(run_case<double>(c, 3), c, "f64", 3);
 }
 

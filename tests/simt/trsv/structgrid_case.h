@@ -21,6 +21,7 @@ struct grid_case {
   int32_t width = 1;
   int missing = 0;        /* one in so many entries is left out; 0: none */
   int32_t spin_limit = 0; /* 0: as in earnest */
+  size_t shared = 0;      /* bytes that a thread block may ask for; 0: as an H200 has */
   bool backward = false, unit = false, stored_diagonal = true, conj = false;
   bool columns = false, mapped = false, in_place = false, told = true;
 

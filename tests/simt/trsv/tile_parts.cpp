@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 extern "C" {
-#include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 }
 #include "trsv/tiles/compare.h"
 #include "simt/emulator/emulated_gpu.h"

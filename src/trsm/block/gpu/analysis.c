@@ -10,6 +10,7 @@
 #include "core/context/gpu.h"
 #include "core/levels/kernels.h"
 #include "core/levels/row_panels_gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/plan.h"
 #include "trsm/block/gpu/analysis_kernels.h"
 
@@ -236,6 +237,6 @@ sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *a, c
 
 void spti_block_analysis_free(spti_block_analysis *a, const sptrsm_plan *plan) {
   for (int m = 0; m < 2; m++) spti_free(plan->context, a->memory[m]);
-  spti_row_panels_free(&a->found, plan);
+  spti_row_panels_free(&a->found, plan->context);
   *a = (spti_block_analysis){0};
 }

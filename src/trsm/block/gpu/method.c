@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 #include "core/context/alloc.h"
-#include "core/levels/gpu.h"
 #include "core/levels/row_panels_gpu.h"
+#include "core/plan/analysis.h"
 #include "core/two_blocks/two_blocks.h"
 #include "core/base/variant.h"
 #include "trsm/block/gpu/analysis.h"

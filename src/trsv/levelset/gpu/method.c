@@ -12,6 +12,7 @@
 #include "core/context/alloc.h"
 #include "core/context/gpu_graph.h"
 #include "core/levels/gpu.h"
+#include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "trsv/levelset/gpu/block.h"
 
@@ -172,7 +173,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   plan->state = s;
   SPTI_TRY(spti_plan_level_order(plan, &levels));
   if (plan->view.n == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_pull_rows_create(&s->rows, plan, levels->order));
+  SPTI_TRY(spti_pull_rows_create(&s->rows, &plan->view, plan->context, levels->order));
   SPTI_TRY(make_schedule(plan, s, &set));
   spti_plan_drop_levels(plan);
   return SPTRSM_OK;
@@ -181,14 +182,14 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 static sptrsm_status update_values(sptrsm_plan *plan) {
   const state *s = plan->state;
   if (plan->view.n == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_pull_rows_update(&s->rows, plan));
+  SPTI_TRY(spti_pull_rows_update(&s->rows, &plan->view, plan->context));
   return reorder_values(plan, s);
 }
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
   if (!s) return;
-  spti_pull_rows_free(&s->rows, plan);
+  spti_pull_rows_free(&s->rows, plan->context);
   spti_free(plan->context, s->level_starts);
   spti_free(plan->context, s->long_rows);
   spti_free(plan->context, s->begin);

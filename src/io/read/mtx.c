@@ -1,10 +1,10 @@
-/* mtx.c -- Matrix Market coordinate files, plain or gzip-compressed.
+/* mtx.c -- loads Matrix Market coordinate files, plain or gzip-compressed.
  *
- * "%%MatrixMarket matrix coordinate real|integer|complex|pattern general|symmetric|hermitian|skew-symmetric", comments,
- * "rows cols nnz", then one entry a line with 1-based indices. Memory grows with the entries read, not with the number
- * promised. The other triangle of a symmetric file is not added (sptrsm_file_matrix_mirror does that).
+ * A file has the banner "%%MatrixMarket matrix coordinate real|integer|complex|pattern general|symmetric|hermitian|skew-symmetric",
+ * comments, "rows cols nnz", and one entry per text line with 1-based indices. Memory grows with the entries read, not with the
+ * number that the file promises. The other triangle of a symmetric file is not added (sptrsm_file_matrix_mirror does that).
  */
-#include "io/file/internal.h"
+#include "io/read/read.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -19,7 +19,7 @@ typedef enum { FIELD_REAL, FIELD_INTEGER, FIELD_COMPLEX, FIELD_PATTERN } mtx_fie
 typedef struct {
   const char *name;
   gzFile z;
-  locale_t c_locale; /* numbers use a point whatever the user's language */
+  locale_t c_locale; /* numbers have a decimal point whatever the user's locale */
   int64_t line_number;
   char line[1024];
   mtx_field field;
@@ -31,31 +31,32 @@ static sptrsm_status broken(const mtx_reader *r, const char *what) {
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: %s", r->name, (long long)r->line_number, what);
 }
 
-static sptrsm_status end_of_file(const mtx_reader *r, int *ended) {
+/* Decides what the end of the input means: damaged, truncated, or, with `ended`, the regular end. */
+static sptrsm_status end_of_file(const mtx_reader *r, bool *ended) {
   int code;
   gzerror(r->z, &code);
-  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) /* the last: the stream ends too early */
+  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) /* Z_BUF_ERROR: the stream ends too early */
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the compressed data are damaged; fetch the file again", r->name);
   if (ended == NULL || code == Z_BUF_ERROR)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: ends after line %lld; the file is truncated", r->name, (long long)r->line_number);
-  *ended = 1;
+  *ended = true;
   return SPTRSM_OK;
 }
 
-/* A number at the end of a cut file may have lost digits and still look like one. */
+/* The last text line must end with a newline: where a file was cut off, its last number may have lost digits. */
 static sptrsm_status unfinished_line(const mtx_reader *r) {
-  int ended;
+  bool ended;
   SPTI_IO_TRY(end_of_file(r, &ended));
   return broken(r, "the last line does not end: is the file cut? add a newline");
 }
 
-/* The next line that is neither empty nor a comment. ended NULL: there must be one. */
-static sptrsm_status next_line(mtx_reader *r, int comments, int *ended) {
+/* Reads the next text line that is neither empty nor a comment. ended NULL: the end of the file is an error. */
+static sptrsm_status next_line(mtx_reader *r, bool comments, bool *ended) {
   for (;;) {
     if (gzgets(r->z, r->line, sizeof r->line) == NULL) return end_of_file(r, ended);
     r->line_number++;
     size_t length = strlen(r->line);
-    int comment = r->line[0] == '%' && comments;
+    bool comment = r->line[0] == '%' && comments;
     if (length + 1 == sizeof r->line && r->line[length - 1] != '\n') {
       if (!comment) return broken(r, "longer than 1022 characters");
       for (int c = 0; c != '\n' && c != -1;) c = gzgetc(r->z);
@@ -75,7 +76,7 @@ static sptrsm_status read_banner(mtx_reader *r) {
   static const char *const fields[] = {"real", "integer", "complex", "pattern"};
   static const char *const symmetries[] = {"general", "symmetric", "hermitian", "skew-symmetric"};
   char object[32], format[32], field[32], symmetry[32];
-  SPTI_IO_TRY(next_line(r, 0, NULL));
+  SPTI_IO_TRY(next_line(r, false, NULL));
   if (sscanf(r->line, "%*s %31s %31s %31s %31s", object, format, field, symmetry) != 4)
     return broken(r, "the banner needs four words after %%MatrixMarket");
   if (strcasecmp(object, "matrix") != 0) return broken(r, "only the object \"matrix\" is read");
@@ -90,25 +91,25 @@ static sptrsm_status read_banner(mtx_reader *r) {
   return SPTRSM_OK;
 }
 
-static int parse_integer(char **at, int64_t *out) {
+static bool parse_integer(char **at, int64_t *out) {
   char *end;
   errno = 0;
   *out = strtoll(*at, &end, 10);
-  int good = end != *at && errno == 0;
+  bool good = end != *at && errno == 0;
   *at = end;
   return good;
 }
 
-static int parse_real(const mtx_reader *r, char **at, double *out) {
+static bool parse_real(const mtx_reader *r, char **at, double *out) {
   char *end;
   *out = strtod_l(*at, &end, r->c_locale);
-  int good = end != *at;
+  bool good = end != *at;
   *at = end;
   return good;
 }
 
-static sptrsm_status read_sizes(mtx_reader *r, int tidy) {
-  SPTI_IO_TRY(next_line(r, 1, NULL));
+static sptrsm_status read_sizes(mtx_reader *r, bool tidy) {
+  SPTI_IO_TRY(next_line(r, true, NULL));
   char *at = r->line;
   if (!parse_integer(&at, &r->rows) || !parse_integer(&at, &r->cols) || !parse_integer(&at, &r->nnz) || r->nnz < 0)
     return broken(r, "needs three sizes: rows, columns, entries");
@@ -149,7 +150,7 @@ static void store(void *val, int64_t p, sptrsm_dtype dtype, const double z[2]) {
 static sptrsm_status read_entry(mtx_reader *r, spti_io_triplets *t, sptrsm_dtype dtype) {
   int64_t i, j;
   double z[2] = {1, 0};
-  SPTI_IO_TRY(next_line(r, 1, NULL));
+  SPTI_IO_TRY(next_line(r, true, NULL));
   char *at = r->line;
   if (!parse_integer(&at, &i) || !parse_integer(&at, &j)) return broken(r, "needs a row and a column");
   if (i < 1 || i > r->rows || j < 1 || j > r->cols)
@@ -166,7 +167,7 @@ static sptrsm_status read_entry(mtx_reader *r, spti_io_triplets *t, sptrsm_dtype
   return SPTRSM_OK;
 }
 
-/* A symmetric file stores one triangle; which one decides uplo. */
+/* A symmetric file stores one triangle. Its first entry off the diagonal decides which one; *uplo receives the side. */
 static sptrsm_status check_one_triangle(const mtx_reader *r, const spti_io_triplets *t, int *uplo) {
   *uplo = SPTRSM_AS_STORED;
   for (int64_t p = 0; p < t->nnz && r->symmetry != SPTRSM_GENERAL; p++) {
@@ -183,7 +184,7 @@ static sptrsm_status check_one_triangle(const mtx_reader *r, const spti_io_tripl
 
 static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_triplets *t, const spti_io_file *f,
                                const sptrsm_io_options *o) {
-  int ended = 0;
+  bool ended = false;
   SPTI_IO_TRY(read_banner(r));
   SPTI_IO_TRY(read_sizes(r, o != NULL && o->tidy));
   SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o != NULL ? o->dtype : SPTRSM_AS_STORED,
@@ -193,11 +194,10 @@ static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_tri
   M->symmetry = r->symmetry;
   M->rule = "Matrix Market";
   SPTI_IO_TRY(spti_io_check_order_and_count(M, r->nnz, o));
-  size_t each = 4 * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sptrsm_dtype_bytes(M->dtype);
-  SPTI_IO_TRY(spti_io_check_memory(
-      f, r->name, spti_io_add(spti_io_bytes(r->nnz, each), spti_io_bytes(r->rows + r->cols + 2, sizeof(int64_t))), "raise the limit"));
+  size_t bytes = spti_io_triplets_bytes(r->rows, r->cols, r->nnz, M->dtype);
+  SPTI_IO_TRY(spti_io_check_memory(f->memory_limit, r->name, bytes, "raise the limit"));
   for (int64_t p = 0; p < r->nnz; p++) SPTI_IO_TRY(read_entry(r, t, M->dtype));
-  SPTI_IO_TRY(next_line(r, 1, &ended));
+  SPTI_IO_TRY(next_line(r, true, &ended));
   if (!ended) return broken(r, "more entries than the size line promises");
   SPTI_IO_TRY(check_one_triangle(r, t, &M->uplo));
   return spti_io_compress(M, t);
@@ -207,6 +207,8 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
   sptrsm_file_matrix *M;
   spti_io_triplets t = {0};
   mtx_reader r = {.name = f->name};
+  if (f->path != NULL)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a Matrix Market file holds no %s; leave the path out", f->name, f->path);
   SPTI_IO_TRY(spti_io_matrix_new(&M, f->name));
   r.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   r.z = gzopen(f->name, "rb");
@@ -216,6 +218,7 @@ sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *f, 
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: does not end as it should; is it truncated?", f->name);
   if (r.c_locale != (locale_t)0) freelocale(r.c_locale);
   spti_io_triplets_free(&t);
+  if (status == SPTRSM_OK) status = spti_io_finish_matrix(M, o);
   if (status == SPTRSM_OK) *out = M;
   else sptrsm_file_matrix_free(M);
   return status;

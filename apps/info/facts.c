@@ -1,0 +1,106 @@
+/* facts.c -- what sptrsm-info finds out about one file: its contents, its triangles with their level sets and tiles, and sizes. */
+#include "info/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+double triangle_bytes(const sptrsm_sparse *T) {
+  return (double)T->ptr[T->n] * (double)(sizeof(int32_t) + sptrsm_dtype_bytes(T->dtype)) + ((double)T->n + 1) * sizeof(int64_t);
+}
+
+double panel_bytes(const sptrsm_sparse *T) { return (double)T->n * PANEL_COLUMNS * (double)sptrsm_dtype_bytes(T->dtype); }
+
+static void note_error(file_facts *f, sptrsm_status status) {
+  f->code = cli_exit_code(status);
+  snprintf(f->error, sizeof f->error, "%s", sptrsm_last_error());
+}
+
+static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const char *name, const sptrsm_file_matrix *M,
+                                  const sptrsm_sparse *T) {
+  triangle_facts *t = &f->triangles[f->triangle_count];
+  sptrsm_matrix *matrix;
+  *t = (triangle_facts){.name = name, .M = M, .T = *T, .levels.size = sizeof t->levels};
+  sptrsm_status status = sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW);
+  if (status != SPTRSM_OK) return status;
+  status = sptrsm_matrix_levels(&t->levels, matrix, SPTRSM_N);
+  if (status == SPTRSM_OK) status = sptrsm_matrix_stencil(t->stencil, t->grid, matrix);
+  if (status == SPTRSM_OK && f->wants_tiles) {
+    t->tiles.size = sizeof t->tiles;
+    status = sptrsm_matrix_tiles(&t->tiles, matrix, SPTRSM_N);
+  }
+  sptrsm_matrix_destroy(matrix);
+  if (status == SPTRSM_OK) f->triangle_count++;
+  return status;
+}
+
+static sptrsm_status load_factors(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
+  sptrsm_status status = sptrsm_file_factors_load(&f->factors, f->where, io);
+  if (status != SPTRSM_OK) return status;
+  const sptrsm_file_factors *F = f->factors;
+  if (!F->single && io->uplo != SPTRSM_AS_STORED) {
+    f->code = CLI_USAGE;
+    snprintf(f->error, sizeof f->error, "%s: --uplo is for single triangles, this is a factor set; leave it out", f->where);
+    return SPTRSM_OK;
+  }
+  status = add_triangle(f, context, F->single ? "T" : "L", F->L, &F->L_tri);
+  if (status == SPTRSM_OK && F->U) status = add_triangle(f, context, "U", F->U, &F->U_tri);
+  return status;
+}
+
+static int count_kind(const sptrsm_file_listing *list, const char *kind) {
+  int count = 0;
+  for (int i = 0; i < list->count; i++) count += strcmp(list->entries[i].kind, kind) == 0;
+  return count;
+}
+
+/* The file holds one valid matrix that is no triangle, and the user did not ask for a triangle: describing it is no error. */
+static void load_general(file_facts *f, const sptrsm_io_options *io) {
+  if (f->code != CLI_INPUT || f->listing.count != 1 || io->uplo != SPTRSM_AS_STORED) return;
+  if (sptrsm_file_matrix_load(&f->general, f->where, io) == SPTRSM_OK) f->code = CLI_OK;
+}
+
+static bool has_path(const sptrsm_file_listing *list, const char *path) {
+  for (int e = 0; e < list->count; e++)
+    if (strcmp(list->entries[e].path, path) == 0) return true;
+  return false;
+}
+
+/* Loads the first group that claims to be a matrix but breaks its form, for the error message. */
+static bool load_broken(file_facts *f, const sptrsm_io_options *io) {
+  int e = 0;
+  while (e < f->listing.count && strcmp(f->listing.entries[e].rule, "claims a known form, but breaks it") != 0) e++;
+  char *file = e < f->listing.count ? cli_file_of(f->where) : NULL, *where = NULL;
+  sptrsm_file_matrix *M = NULL;
+  if (file && asprintf(&where, "%s:%s", file, f->listing.entries[e].path) < 0) where = NULL;
+  sptrsm_status status = where ? sptrsm_file_matrix_load(&M, where, io) : SPTRSM_OK;
+  if (status != SPTRSM_OK) note_error(f, status);
+  sptrsm_file_matrix_free(M);
+  free(where);
+  free(file);
+  return status != SPTRSM_OK;
+}
+
+void facts_load(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
+  sptrsm_status status = sptrsm_file_list(&f->listing, f->where, io);
+  if (status != SPTRSM_OK) {
+    note_error(f, status);
+    return;
+  }
+  int matrices = count_kind(&f->listing, "matrix");
+  if (matrices > 0) {
+    status = load_factors(f, context, io);
+    bool several = matrices > 1 && status == SPTRSM_ERR_STRUCTURE && !has_path(&f->listing, "/L"); /* the listing shows each by its path */
+    if (status != SPTRSM_OK && !several) note_error(f, status);
+    load_general(f, io);
+  } else if (!load_broken(f, io) && f->listing.count == 1) {
+    status = sptrsm_file_reader_open(&f->reader, f->where, -1, io); /* not loaded: a block may be larger than memory */
+    if (status != SPTRSM_OK) note_error(f, status);
+  }
+}
+
+void facts_free(file_facts *f) {
+  sptrsm_file_listing_free(&f->listing);
+  sptrsm_file_factors_free(f->factors);
+  sptrsm_file_matrix_free(f->general);
+  sptrsm_file_reader_close(f->reader);
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# nightly.sh [PART...] -- the checks that take too long for every change. Without an argument: all of them.
+#   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: 80 90)
+#   busy           the tests pass five times while four other processes keep the machine busy
+#   coverage       line coverage of the host code (coverage.sh)
+#   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
+#   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$ROOT"
+export OMP_WAIT_POLICY=passive
+mkdir -p build
+
+architectures() {
+  find_nvcc || { echo "skipped: no nvcc"; return 0; }
+  cmake -S . -B build/architectures -G Ninja -DSPTRSM_CUDA=ON -DSPTRSM_WERROR=ON -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF \
+    "-DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-80 90}")" >build/architectures.log 2>&1 &&
+    cmake --build build/architectures --parallel "$JOBS" >>build/architectures.log 2>&1 || { tail -n 40 build/architectures.log; return 1; }
+}
+
+busy() {
+  local run workers=() code=0
+  [[ -d build/test ]] || scripts/test.sh
+  for run in 1 2 3 4; do (exec -a keep-busy bash -c 'while :; do :; done') & workers+=($!); done
+  for run in 1 2 3 4 5; do
+    echo "run $run"
+    ctest --test-dir build/test --output-on-failure --parallel "$JOBS" >"build/busy-$run.log" 2>&1 || { grep -E '\*\*\*|\(Failed\)' "build/busy-$run.log"; code=1; }
+  done
+  kill "${workers[@]}" 2>/dev/null || true
+  wait "${workers[@]}" 2>/dev/null || true
+  return $code
+}
+
+coverage() { scripts/coverage.sh; }
+
+analyzer() {
+  need clang-tidy-14 clang-tidy-14
+  install_missing
+  [[ -d build/test ]] || scripts/test.sh
+  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/test/compile_commands.json | grep -E "^$ROOT/(src|apps)/.*\.c\$" | sort -u |
+    xargs -P "$JOBS" -n 8 clang-tidy-14 -p build/test --quiet '--checks=-*,clang-analyzer-core.*,clang-analyzer-unix.*' 2>/dev/null |
+    grep 'warning:' | sort -u || true
+}
+
+chroot_() {
+  local root
+  need debootstrap debootstrap
+  install_missing
+  root=$(mktemp -d)
+  debootstrap --variant=minbase bookworm "$root" >build/debootstrap.log 2>&1 || { tail build/debootstrap.log; return 1; }
+  mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev"
+  git clone -q . "$root/sptrsm"
+  local code=0 command
+  for command in scripts/demo.sh scripts/test.sh; do
+    chroot "$root" bash -c "cd /sptrsm && $command" >"build/chroot-$(basename "$command").log" 2>&1 || code=1
+    tail -n 8 "build/chroot-$(basename "$command").log"
+  done
+  umount "$root/proc" "$root/dev"
+  rm -rf --one-file-system "$root"
+  return $code
+}
+
+parts=("$@")
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy coverage analyzer chroot)
+failed=()
+for part in "${parts[@]}"; do
+  case $part in
+    architectures | busy | coverage | analyzer) function=$part ;;
+    chroot) function=chroot_ ;;
+    *) die "unknown part $part; there are architectures, busy, coverage, analyzer, chroot" ;;
+  esac
+  say "$part"
+  $function || failed+=("$part")
+done
+[[ ${#failed[@]} -eq 0 ]] || { printf 'FAILED: %s\n' "${failed[@]}"; exit 1; }
+echo "All nightly checks passed."

@@ -1,0 +1,168 @@
+/* create.c -- sptrsm_plan_create: from options to a method, the view that it reads, its analysis and the width of its
+ * panels. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/plan/analysis.h"
+#include "core/plan/features.h"
+#include "core/plan/method.h"
+#include "core/plan/panel.h"
+#include "core/plan/workspace.h"
+#include "core/select/chains.h"
+
+/* ---- a method by its name ---- */
+
+/* Splits "name:variant" and checks that the method works where the context is. */
+static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
+  size_t length = strcspn(name, ":");
+  plan->method = spti_method_find(name, length, plan->context->place);
+  if (!plan->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"; `sptrsm-info --methods` lists them", name);
+  if (strlen(name + length) > sizeof plan->variant)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "method \"%.40s...\": a variant has less than %zu characters", name, sizeof plan->variant);
+  snprintf(plan->variant, sizeof plan->variant, "%s", name[length] ? name + length + 1 : "");
+  plan->options.method = plan->method->name;
+  if (*plan->variant && !(plan->method->flags & SPTI_VARIANTS))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "method %s has no variants; \"%s\" asks for one", plan->method->name, name);
+  if (plan->method->place != plan->context->place)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s works on %s, this context is on %s", plan->method->name,
+                     plan->method->place == SPTRSM_CUDA ? "a CUDA device" : "the host",
+                     plan->context->place == SPTRSM_CUDA ? "a CUDA device" : "the host");
+  if (plan->options.deterministic && !(plan->method->flags & SPTI_DETERMINISTIC))
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s is not deterministic; clear options.deterministic, or choose one that is",
+                     plan->method->name);
+  return SPTRSM_OK;
+}
+
+/* ---- analysis ---- */
+
+static sptrsm_status timed_view(sptrsm_plan *plan, spti_orientation wants) {
+  double start = spti_seconds();
+  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, wants, plan->context->place));
+  SPTI_TRY(spti_context_wait(plan->context));
+  plan->view_seconds += spti_seconds() - start;
+  return SPTRSM_OK;
+}
+
+/* The analysis by the plan's method. Transposing the stored format into the one that the method reads is timed
+ * separately, since only the first plan of a matrix needs it. */
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  const spti_orientation wants = plan->method->wants;
+  if (wants != SPTI_ANY && plan->view.pull != (wants == SPTI_PULL)) SPTI_TRY(timed_view(plan, wants));
+  return plan->method->analyse ? plan->method->analyse(plan) : SPTRSM_OK;
+}
+
+static void forget_analysis(sptrsm_plan *plan) {
+  if (plan->method->free) plan->method->free(plan);
+  plan->state = NULL;
+  plan->team = 1;
+}
+
+/* ---- the choice of auto ---- */
+
+/* all: also those that cannot matter to the choice. */
+static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all) {
+  *f = (spti_features){.place = plan->context->place,
+                       .device = plan->context->description,
+                       .deterministic = plan->options.deterministic,
+                       .nrhs = plan->options.nrhs_hint,
+                       .n = plan->view.n,
+                       .nnz = plan->view.nnz};
+  return f->place == SPTRSM_CUDA ? spti_gpu_features_add(f, plan, all) : spti_chained_share(&f->chained, &plan->view);
+}
+
+/* The next row that holds and names another method. */
+static spti_choice next_choice(const spti_features *features, const spti_choice *before) {
+  spti_choice next = spti_choose(features, before->row + 1);
+  while (next.method && strcmp(next.method, before->method) == 0) next = spti_choose(features, next.row + 1);
+  return next;
+}
+
+/* A method may find in its analysis that it cannot solve this triangle, or not in this memory. Then `auto` tries the
+ * next row of its table. */
+static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
+  spti_features features;
+  char refusal[64] = "";
+  sptrsm_status status;
+  SPTI_TRY(find_features(&features, plan, false));
+  for (spti_choice choice = spti_choose(&features, 0);;) {
+    snprintf(plan->reason, sizeof plan->reason, "%s%s", refusal, choice.reason);
+    SPTI_TRY(take_method(plan, choice.method));
+    status = analyse(plan);
+    if (status != SPTRSM_ERR_UNSUPPORTED && status != SPTRSM_ERR_MEMORY) return status;
+    snprintf(refusal, sizeof refusal, "%s %s; ", plan->method->name, status == SPTRSM_ERR_MEMORY ? "found no memory" : "refused");
+    forget_analysis(plan);
+    if (features.place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_features_add_rest(&features, plan));
+    choice = next_choice(&features, &choice);
+    if (!choice.method) return status;
+  }
+}
+
+/* ---- creation ---- */
+
+/* Sets the word that names a lost dependency (context->lost), and returns its old content. */
+static int64_t exchange_lost(const sptrsm_context *context, int64_t row) {
+  if (context->place != SPTRSM_CUDA) return 0;
+  volatile int64_t *word = context->lost;
+  const int64_t before = *word;
+  *word = row;
+  return before;
+}
+
+/* The orientation of the view that `auto` looks at. */
+static spti_orientation undecided(const sptrsm_plan *plan) { return plan->context->place == SPTRSM_HOST ? SPTI_ANY : SPTI_PULL; }
+
+static sptrsm_status workspace_bytes(size_t *out, void *plan, int32_t panel) { return spti_workspace_bytes(out, plan, panel); }
+
+static sptrsm_status prepare(sptrsm_plan *plan) {
+  const char *name = plan->options.method;
+  const bool automatic = !name || strcmp(name, "auto") == 0;
+  snprintf(plan->reason, sizeof plan->reason, "asked for");
+  if (!automatic) SPTI_TRY(take_method(plan, name));
+  const double start = spti_seconds();
+  SPTI_TRY(timed_view(plan, automatic ? undecided(plan) : plan->method->wants));
+  SPTI_TRY(automatic ? analyse_by_choice(plan) : analyse(plan));
+  spti_plan_drop_row_panels(plan);
+  SPTI_TRY(spti_context_wait(plan->context));
+  plan->analysis_seconds = spti_seconds() - start - plan->view_seconds;
+  plan->panel = spti_panel_choose(plan);
+  return spti_panel_fit(&plan->panel, plan->options.memory_limit, workspace_bytes, plan);
+}
+
+sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
+  sptrsm_plan *plan;
+  SPTI_TRY(spti_plan_begin(&plan, matrix, op, options));
+  sptrsm_status status = spti_context_wait(plan->context); /* so that times and errors below belong to this plan only */
+  const int64_t lost = exchange_lost(plan->context, 0);
+  if (status == SPTRSM_OK) status = prepare(plan);
+  if (lost != 0) exchange_lost(plan->context, lost); /* a lost dependency of an earlier solve: left for sptrsm_context_sync to report */
+  if (status != SPTRSM_OK) {
+    sptrsm_plan_destroy(plan);
+    return status;
+  }
+  spti_plan_follow_matrix(plan);
+  *out = plan;
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+  if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
+  return spti_plan_create(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
+}
+
+static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {
+  spti_features f;
+  SPTI_TRY(timed_view(plan, undecided(plan)));
+  SPTI_TRY(find_features(&f, plan, true));
+  spti_choose_values(values, &f);
+  return spti_context_wait(plan->context);
+}
+
+sptrsm_status sptrsm_auto_features(double *values, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+  if (!values || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_auto_features: values or matrix is NULL");
+  sptrsm_plan *plan;
+  SPTI_TRY(spti_plan_begin(&plan, matrix, spti_op_from(options ? options->op : SPTRSM_N), options));
+  const sptrsm_status status = find_all_features(values, plan);
+  sptrsm_plan_destroy(plan);
+  return status;
+}

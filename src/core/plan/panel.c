@@ -1,0 +1,48 @@
+/* panel.c -- see panel.h. */
+#include "core/plan/panel.h"
+
+#include "core/plan/method.h"
+
+enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
+static const int64_t GPU_PANEL_BYTES = (int64_t)1 << 30;
+
+static int64_t column_bytes(const sptrsm_plan *plan) {
+  return (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+}
+
+/* A slab of columns that stays in one core's cache: a power of two, since kernels are made for these. */
+static int32_t host_panel(const sptrsm_plan *plan, int64_t hint) {
+  const int64_t column = column_bytes(plan);
+  int32_t slab = HOST_SLAB_MIN;
+  while (slab < HOST_SLAB_MAX && 2 * slab * column <= HOST_SLAB_BYTES && (hint == 0 || slab < hint)) slab *= 2;
+  return slab;
+}
+
+/* Wide enough for the kernels, within a bounded share of memory. */
+static int32_t gpu_panel(const sptrsm_plan *plan, int64_t expected) {
+  if (expected > 0 && expected < GPU_PANEL_MIN) return (int32_t)expected;
+  int64_t want = expected > 0 ? (expected + 31) / 32 * 32 : GPU_PANEL_DEFAULT, fits = GPU_PANEL_BYTES / column_bytes(plan) / 32 * 32;
+  if (want > GPU_PANEL_MAX) want = GPU_PANEL_MAX;
+  if (want > fits) want = fits;
+  return (int32_t)(want < GPU_PANEL_MIN ? GPU_PANEL_MIN : want);
+}
+
+int32_t spti_panel_choose(const sptrsm_plan *plan) {
+  const int64_t most = INT32_MAX, expected = plan->options.nrhs_hint < most ? plan->options.nrhs_hint : most;
+  const int64_t hint = (expected + 7) / 8 * 8;
+  if (plan->options.panel > 0) return hint > 0 && hint < plan->options.panel ? (int32_t)hint : plan->options.panel;
+  const int32_t own = plan->method->panel ? plan->method->panel(plan) : 0;
+  if (own > 0) return own;
+  return plan->context->place == SPTRSM_HOST ? host_panel(plan, hint) : gpu_panel(plan, expected);
+}
+
+sptrsm_status spti_panel_fit(int32_t *panel, size_t limit, spti_panel_bytes bytes_of, void *owner) {
+  for (; limit > 0; *panel /= 2) {
+    size_t bytes;
+    SPTI_TRY(bytes_of(&bytes, owner, *panel));
+    if (bytes <= limit) break;
+    if (*panel == 1)
+      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes, limit);
+  }
+  return SPTRSM_OK;
+}

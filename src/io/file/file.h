@@ -1,0 +1,154 @@
+/* file.h -- the lowest layer of the file library: an open file, the objects, datasets and attributes in it, and the memory limit.
+ *
+ * `where` is always "FILE:/path" and begins every message. Nothing is allocated by a number from a file before
+ * spti_io_check_memory() has compared it with the limit. Strings and arrays that a function returns belong to the caller (free).
+ */
+#ifndef SPTI_IO_FILE_FILE_H
+#define SPTI_IO_FILE_FILE_H
+
+#include <hdf5.h>
+#include <jansson.h>
+#include <sptrsm_io.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define SPTI_IO_TRY(call)                                                                                                                  \
+  do {                                                                                                                                     \
+    sptrsm_status status_ = (call);                                                                                                        \
+    if (status_ != SPTRSM_OK) return status_;                                                                                              \
+  } while (0)
+
+enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32 }; /* caps on text and JSON in a file */
+enum { SPTI_IO_CHUNK_CACHE = 64 << 20 };                  /* bytes; reading a few columns touches each chunk row by row */
+
+/* ---- file.c: the open file, its objects, memory ---- */
+
+typedef struct {
+  hid_t id;   /* the HDF5 file, or -1 for Matrix Market */
+  hid_t lapl; /* link access list that refuses external links */
+  char *name; /* as given, without the object */
+  char *path; /* "/L" as given, or NULL */
+  size_t memory_limit;
+  bool allow_external;
+  bool lookup_failed; /* set when HDF5 could not say whether a name exists */
+  bool met_external;  /* set when an external link was refused */
+  bool matrix_market;
+  H5E_auto2_t old_report; /* the caller's HDF5 error report, put back on close */
+  void *old_report_data;
+} spti_io_file;
+
+typedef struct { /* an open group or dataset */
+  hid_t id;
+  H5I_type_t type;
+  char *where;
+  spti_io_file *file;
+} spti_io_object;
+
+sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
+void spti_io_file_close(spti_io_file *);
+/* Ends a load: closes the file. A status of OK becomes IO if a name could not be looked up meanwhile. */
+sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
+size_t spti_io_cache_bytes(const spti_io_file *); /* size of HDF5's chunk cache, a part of the memory limit */
+sptrsm_status spti_io_check_options(const sptrsm_io_options *);
+
+sptrsm_status spti_io_object_open(spti_io_object *, const spti_io_object *parent, const char *name);
+/* Opens an object that its group must contain: where it is missing, the file is wrong (STRUCTURE) and not the name given (IO). */
+sptrsm_status spti_io_member_open(spti_io_object *, const spti_io_object *group, const char *name);
+sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
+void spti_io_object_close(spti_io_object *);
+bool spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
+bool spti_io_has_sound_links(hid_t group);                       /* may its names be listed by index? HDF5 1.10 crashes otherwise */
+
+sptrsm_status spti_io_copy(char **out, const char *text);
+sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
+size_t spti_io_memory_limit(const sptrsm_io_options *);                      /* NULL, or 0 in the options: the default */
+size_t spti_io_bytes(int64_t count, size_t each);                            /* the product, SIZE_MAX if it overflows */
+size_t spti_io_add(size_t, size_t);                                          /* the sum, likewise */
+sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out);
+void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
+sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
+
+/* ---- attr.c: attributes, text and JSON ---- */
+
+sptrsm_status spti_io_attr_exists(bool *found, hid_t object, const char *name, const char *where);
+sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where); /* *out NULL: no such attribute */
+sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
+sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name); /* *out NULL: none */
+sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
+
+/* ---- dataset.c: stored numbers and arrays ---- */
+
+typedef struct { /* the type of a stored number */
+  bool is_integer, is_complex;
+  sptrsm_dtype dtype; /* type in memory unless the caller asks for another one */
+  char re[8], im[8];  /* member names of a complex compound */
+  char name[16];      /* "f64", "int32", "c128" */
+} spti_io_number;
+
+typedef struct {
+  hid_t id;
+  char *where;
+  int rank;        /* 1 or 2 */
+  int64_t dims[2]; /* dims[1] = 1 for rank 1 */
+  int64_t count;   /* dims[0] * dims[1] */
+  spti_io_number number;
+  bool pairs; /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
+} spti_io_dataset;
+
+typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
+  hsize_t start[2], stride[2], blocks[2], size[2];
+} spti_io_slab;
+
+/* Opens a numeric dataset of rank 1 or 2 and refuses external storage, virtual datasets and unknown filters. */
+sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
+/* The same of an open object, which belongs to the dataset afterwards, also after a failure. */
+sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
+void spti_io_dataset_close(spti_io_dataset *);
+sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
+sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
+sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
+void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
+/* Reads count numbers (all, or those of slab) as dtype. */
+sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out);
+/* The HDF5 type that reads such numbers as dtype, both real or both complex; the caller closes it; -1 on failure. */
+hid_t spti_io_memory_type(const spti_io_number *, sptrsm_dtype);
+bool spti_io_is_single(sptrsm_dtype); /* F32 or C64 */
+bool spti_io_is_complex(sptrsm_dtype);
+sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
+/* Chooses the type in memory: `asked`, or the stored type for AS_STORED. Complex to real is refused. */
+sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where);
+const char *spti_io_precision_note(sptrsm_dtype); /* end of messages about zeros and infinities that a conversion may have made */
+
+/* ---- direct.c: columns read and written without HDF5, and the lock around HDF5 ---- */
+
+typedef struct { /* the thread's HDF5 error report, restored by unlock */
+  H5E_auto2_t report;
+  void *report_data;
+} spti_io_hdf5_lock;
+/* Around calls of HDF5 while another thread may call it too: lets one thread in at a time and switches HDF5's error report off. */
+void spti_io_lock_hdf5(spti_io_hdf5_lock *);
+void spti_io_unlock_hdf5(const spti_io_hdf5_lock *);
+
+typedef struct { /* a dense block that lies contiguously in an open file, in the machine's own number type */
+  int fd;
+  off_t at;    /* byte offset of the first element */
+  size_t each; /* bytes of an element */
+  int64_t rows, cols;
+  sptrsm_layout layout;
+} spti_io_span;
+/* Completes a span whose rows, cols and layout are set. True: the dataset lies in its file exactly as it would in memory. */
+bool spti_io_find_span(spti_io_span *, const spti_io_dataset *, sptrsm_dtype);
+int spti_io_descriptor(const spti_io_dataset *); /* file descriptor of the dataset's file; -1: not a plain file to HDF5 */
+/* True: some of the numbers are in another file than the one opened. */
+bool spti_io_is_external(const spti_io_dataset *, const spti_io_file *);
+/* Columns [first, first + width), densely in memory. */
+sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);
+sptrsm_status spti_io_span_write(const spti_io_span *, int64_t first, int64_t width, const void *data, const char *where);
+
+/* ---- driver.c: an HDF5 file driver that survives failed writes ---- */
+
+hid_t spti_io_driver_create(const char *name); /* H5Fcreate of an existing, empty file; -1 on failure */
+hid_t spti_io_driver_open(const char *name);   /* H5Fopen for writing; -1 on failure */
+int spti_io_driver_error(void);                /* errno of the first write that failed since then, or 0 */
+
+#endif

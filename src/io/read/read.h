@@ -1,0 +1,91 @@
+/* read.h -- from a file to matrices, dense blocks and factor sets in memory, checked.
+ *
+ * A load runs in four steps: open the file (src/io/file), match the object against the known forms (src/io/forms), read the arrays
+ * that the form names (matrix.c, block.c), and check the pattern (pattern.c, triangle.c).
+ */
+#ifndef SPTI_IO_READ_READ_H
+#define SPTI_IO_READ_READ_H
+
+#include "io/forms/form.h"
+
+/* ---- sparse.c: a sparse matrix in memory ---- */
+
+enum { SPTI_SMALL_ORDER = 1 << 20 }; /* up to this order an empty row is left to the check that names the row */
+
+sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where);
+int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or columns (CSC) */
+bool spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
+bool spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
+sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
+/* Refuses (SINGULAR) an order so far beyond the number of entries that the diagonal can't be stored, before memory of that order
+ * is allocated. */
+sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *);
+
+/* ---- pattern.c: sorting, duplicates, checks ---- */
+
+typedef struct { /* entries in any order: [nnz] each */
+  int64_t nnz;
+  int32_t *row, *col;
+  void *val;
+} spti_io_triplets;
+
+/* Memory for nnz triplets, two permutations while sorting, and the compressed result, whose pointers grow with rows and cols. */
+size_t spti_io_triplets_bytes(int64_t rows, int64_t cols, int64_t nnz, sptrsm_dtype);
+/* Fills M's arrays from the triplets, sorted within each row (CSR) or column (CSC). */
+sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *);
+sptrsm_status spti_io_expand(spti_io_triplets *, const sptrsm_file_matrix *M); /* entries in stored order, values copied */
+void spti_io_triplets_free(spti_io_triplets *);
+sptrsm_status spti_io_sort(sptrsm_file_matrix *M);              /* sorts each row (CSR) or column (CSC) */
+void spti_io_sum_duplicates(sptrsm_file_matrix *M);             /* of a sorted matrix */
+sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M); /* sorted, no duplicates */
+/* Finds the first value that is not finite: STRUCTURE off the diagonal, SINGULAR on it (skipped unless `diagonal` is set). */
+sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal);
+/* The last step of every load: sorts and sums duplicates if the options say `tidy`, then checks order and values. */
+sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *);
+
+/* ---- mtx.c, matrix.c: loading a sparse matrix ---- */
+
+sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *, const sptrsm_io_options *);
+sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object *, const sptrsm_io_options *);
+
+/* ---- triangle.c ---- */
+
+typedef enum { SPTI_ALONE, SPTI_L_OF_SET, SPTI_L_WITH_U, SPTI_U_WITH_L } spti_io_role; /* decides what a message can advise */
+sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_io_role, const sptrsm_io_options *);
+
+/* ---- list.c ---- */
+
+/* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. */
+void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets);
+
+/* ---- block.c: dense blocks ---- */
+
+typedef struct { /* where a block comes from */
+  spti_io_file *file;
+  spti_io_dataset d;
+  bool flat; /* a 1-D dataset holds the whole block (Binsparse DMATR, DMATC) */
+  int64_t rows, cols;
+  int64_t begin; /* first column asked for */
+  sptrsm_layout layout;
+  const char *rule;
+} spti_io_block_source;
+sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where);
+/* Finds the block and fills X except for its data. The source is to be closed after a failure too. */
+sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, spti_io_file *, int32_t n, const sptrsm_io_options *);
+/* Columns [begin, begin + width) of the dataset, densely in its order. */
+sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, int64_t width, sptrsm_dtype, void *out);
+void spti_io_block_close(spti_io_block_source *);
+
+/* ---- vectors.c: permutations, scalings and D of a factor set ---- */
+
+typedef struct {
+  spti_io_file *file;
+  spti_io_object *group;
+  sptrsm_file_factors *F;
+  char rule[320]; /* becomes F->rule */
+} spti_io_factor_reader;
+sptrsm_status spti_io_read_permutations(spti_io_factor_reader *);
+sptrsm_status spti_io_read_scalings(spti_io_factor_reader *);
+sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *);
+
+#endif

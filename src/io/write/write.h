@@ -1,0 +1,82 @@
+/* write.h -- from memory to HDF5 files that appear whole under their name or not at all. */
+#ifndef SPTI_IO_WRITE_WRITE_H
+#define SPTI_IO_WRITE_WRITE_H
+
+#include "io/file/file.h"
+
+/* ---- output.c: an output file ---- */
+
+typedef struct {
+  char *final, *temp, *folder; /* the name asked for, the temporary file beside it, the folder of both */
+  hid_t id;                    /* the open temporary file, or -1 */
+  bool force;                  /* replace an existing file */
+  H5E_auto2_t old_report;      /* the caller's HDF5 error report, put back at the end */
+  void *old_report_data;
+} spti_io_output;
+sptrsm_status spti_io_output_begin(spti_io_output *, const char *path, const sptrsm_save_options *);
+sptrsm_status spti_io_output_commit(spti_io_output *);
+void spti_io_output_discard(spti_io_output *); /* after a failure: removes the temporary file */
+/* The steps of the three functions above, for a stream of columns: sets final and folder only; flushes, closes and syncs. */
+sptrsm_status spti_io_output_names(spti_io_output *, const char *path, const sptrsm_save_options *);
+sptrsm_status spti_io_output_close(spti_io_output *);
+/* Notes a file that spti_io_output_discard() and sptrsm_file_abandon() remove: `path`, if it is the file that is open as fd now
+ * (fd negative: whatever file has that name then). */
+sptrsm_status spti_io_output_watch(const char *path, int fd);
+void spti_io_output_unwatch(int kept);                                   /* forgets all but the first `kept` */
+sptrsm_status spti_io_sync_path(const char *path, int flags);            /* fsync; flags: O_DIRECTORY for a folder */
+sptrsm_status spti_io_write_failed(const char *where, const char *name); /* names the system's reason, if there is one */
+
+/* ---- array.c: attributes and datasets ---- */
+
+typedef struct {
+  const char *name;
+  hid_t type; /* in memory and in the file */
+  int rank;
+  hsize_t dims[2], chunk[2]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
+  bool early;                /* gets its place in the file when it is created */
+} spti_io_array;
+spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count);
+sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where); /* an attribute */
+sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64_t *values, int count, const char *where); /* likewise */
+/* A float type, or the compound {r, i}; the caller closes it. */
+sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype, const char *where);
+/* Creates a dataset with the filters of the options; the caller closes *out. */
+sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array *, const sptrsm_save_options *, const char *where);
+sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *, const void *data, const sptrsm_save_options *, const char *where);
+
+/* ---- save_block.c: dense blocks ---- */
+
+/* Dimensions and chunks of a dataset for a block such as X, written `step` columns at a time; the caller sets the type. */
+spti_io_array spti_io_block_array(const char *name, const sptrsm_block *X, sptrsm_layout, int64_t step);
+typedef struct { /* an open dataset that a block is written to */
+  hid_t id, type;
+  sptrsm_layout layout;     /* of the file */
+  const char *where, *name; /* file and dataset, for messages */
+} spti_io_target;
+/* Writes X as columns [first, first + X->nrhs). */
+sptrsm_status spti_io_write_columns(const spti_io_target *, const sptrsm_block *X, int64_t first);
+/* The path of a dataset `name` in the group that holds `path`. */
+sptrsm_status spti_io_beside(char **out, const char *path, const char *name, const char *where);
+/* Writes a vector beside the solution: into the group that holds `path`, under the array's name. */
+sptrsm_status spti_io_write_beside(spti_io_output *, const char *path, const spti_io_array *, const void *data,
+                                   const sptrsm_save_options *);
+
+/* ---- journal.c: an append-only file of records ---- */
+
+typedef struct {
+  int fd;
+  char *path;
+  char *text; /* after spti_io_journal_open: the valid records, each ended by a NUL */
+  size_t bytes;
+} spti_io_journal;
+/* A journal is closed with spti_io_journal_close, also after create or open failed. */
+sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* empties the file, unless another process has it open */
+sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off an incomplete last record */
+sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const char *text);
+/* The text of the first record `word`, or of the next one behind the text `after`; NULL: there is none. */
+const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
+void spti_io_journal_close(spti_io_journal *);
+bool spti_io_journal_busy(const char *path);    /* does a process have it open? */
+bool spti_io_journal_foreign(const char *path); /* is there a file that is no journal, by its first record? */
+
+#endif
