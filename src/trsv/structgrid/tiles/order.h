@@ -15,7 +15,7 @@ int64_t spti_structgrid_list_tiles(const spti_stencil *, const spti_structgrid_t
 
 /* The largest number of right-hand sides that tiles solve by default; pencils solve more. Eight on large grids, where pencils pay for
  * filling X; two on small grids, where the time from one line to the next counts; one for D3N33, since a step of its tiles takes as
- * long as pencils take from one line to the next. Measurements: docs/benchmarks.md, stencils on grids. */
+ * long as pencils take from one line to the next. Measurements: docs/lab/structgrid.md. */
 int32_t spti_structgrid_tiles_most(const spti_stencil *);
 
 #ifdef __cplusplus
