@@ -28,7 +28,7 @@ static const char *const forms[] = {
     "gather:form=pairs,split=5,segment=2,sort=3",
     "structgrid:layout=csr",
     "structgrid:tasks=pencils",
-    "structgrid:tasks=lines",
+    "structgrid-lines:map=row,state=row",
     "block:bound=0",
     "block:bound=0,refine=0",
     "block:rows=16,least=3,window=64",

@@ -1,9 +1,9 @@
-/* recblock_kernels -- the solve of recblock where nothing waits: the first rows, rectangles, and levels of triangles.
+/* kernels.cu -- the solve of recblock where no row waits: the first rows, rectangles, and levels of triangles.
  *
  *   start   x(t,:) = b(t,:) / t(t,t) for rows without entries; the sentinel where a later step waits; counters zero
  *   rows    r(t,:) = b(t,:) - sum over the row's entries in one block of t(t,j) x(j,:), by one lane or a group of lanes a row; then
  *           x(t,:) = r(t,:) / t(t,t), or b(t,:) := r(t,:) if the row has more to the right
- * Long rows are taken apart: a group of lanes sums a chunk and leaves the sum, the last of a row's groups to arrive adds all of them up.
+ * Long rows are cut in chunks: a group of lanes sums a chunk and stores the sum; the group that arrives last adds up all sums of the row.
  * Source: [lu2020recblock]; method.c says what differs. Deterministic: every sum has a fixed order (sums.cuh). */
 #include "trsv/recblock/sums.cuh"
 
@@ -13,7 +13,7 @@ enum { START_THREADS = 256, START_ROWS = 4, ROWS_THREADS = 256, CHUNK_STEPS = 8 
 
 /* ---- start ---- */
 
-/* Row of the sequence: first those without entries, then those that are waited for. */
+/* Row number `row` of those without entries, followed by those of waiting triangles. */
 template <typename T> SPTI_DEVICE void start_row(const spti_recblock_solve_args &a, int64_t row, int64_t k) {
   if (row >= a.first) {
     const int64_t t = row - a.first + a.syncfree_begin;
@@ -51,7 +51,7 @@ template <typename T> SPTI_DEVICE void finish_row(const spti_recblock_step_args 
   write_solution(a.all.between, load_const(a.all.order + r.place), k, x);
 }
 
-/* Row u of a step, or an empty one if there is nothing to do for it here. */
+/* Row u of a step; an empty one, and *mine false, if these lanes have nothing to sum. */
 SPTI_DEVICE row_segment row_to_sum(const spti_recblock_step_args &a, int64_t u, bool *mine) {
   const bool listed = a.step.listed >= 0;
   if (!*mine || u >= (listed ? a.step.listed : a.step.rows)) {
@@ -63,7 +63,7 @@ SPTI_DEVICE row_segment row_to_sum(const spti_recblock_step_args &a, int64_t u, 
   return r;
 }
 
-/* One warp: as many rows of the step as it has room for, Rows times; the first entries of all of them are fetched together. */
+/* One warp: Rows times as many rows of the step as fit its lanes; the first entries of all of them are loaded together. */
 template <typename T, int A, int Rows>
 SPTI_DEVICE void sum_rows(const spti_recblock_step_args &a, int64_t unit, int64_t k, const lane_shape &shape) {
   constexpr int at_hand = Rows > 1 ? 2 : A > 4 ? A : 4;
@@ -103,7 +103,17 @@ SPTI_DEVICE bool arrives_last(int32_t *counter, int32_t chunks) {
   return last;
 }
 
-/* One warp: as many chunks of rows taken apart as it has room for. */
+/* A lane's accumulators and the sums of a row's chunks, of which the row has `chunks` from chunk `first` of the step on. */
+template <typename T, int A>
+SPTI_DEVICE void add_partials(T (&acc)[A], const T *partial, int32_t first, int32_t chunks, int64_t width, const lane_shape &shape) {
+#pragma unroll 4
+  for (int32_t p = shape.slot(); p < chunks; p += A << shape.log_l)
+#pragma unroll
+    for (int s = 0; s < A; s++)
+      if (p + (s << shape.log_l) < chunks) acc[s] = acc[s] + load_relaxed(partial + int64_t(first + p + (s << shape.log_l)) * width);
+}
+
+/* One warp: as many chunks of cut rows as fit its lanes. */
 template <typename T, int A>
 SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int64_t tile, const lane_shape &shape) {
   const spti_recblock_solve_args &all = a.all;
@@ -133,20 +143,15 @@ SPTI_DEVICE void sum_chunks(const spti_recblock_step_args &a, int64_t unit, int6
   syncwarp();
   if (!any(last)) return;
   for (int s = 0; s < A; s++) acc[s] = zero<T>();
-  if (sums && last && chunks > 1)
-#pragma unroll 4
-    for (int32_t p = shape.slot(); p < chunks; p += A << shape.log_l)
-#pragma unroll
-      for (int s = 0; s < A; s++)
-        if (p + (s << shape.log_l) < chunks) acc[s] = acc[s] + load_relaxed(partial + int64_t(first + p + (s << shape.log_l)) * width);
+  if (sums && last && chunks > 1) add_partials<T, A>(acc, partial, first, chunks, width, shape);
   const T total = add_slots<T, A>(acc, shape);
   if (sums && last && leads) finish_row(a, r, k, base_of<T>(all, r, k) - (chunks > 1 ? total : sum));
 }
 
-/* Of rows with one slot, where few of them fit into a warp side by side. */
+/* How often a warp takes rows with one slot, where few of them fit its lanes. */
 SPTI_ANYWHERE constexpr int rows_at_once(int a) { return a >= 4 ? a / 2 : 1; }
 
-/* Warps of chunks come first: they have most to do. */
+/* Warps with chunks come first, since they have most to do. */
 template <typename T, int A> SPTI_KERNEL(ROWS_THREADS) recblock_rows_kernel(spti_recblock_step_args a) {
   a.all.between = transfer_of(a.all.between, a.all.bound);
   const int64_t warp = (int64_t(block_in_grid()) * ROWS_THREADS + thread_in_block()) >> 5;
@@ -162,7 +167,7 @@ template <typename T, int A> SPTI_KERNEL(ROWS_THREADS) recblock_rows_kernel(spti
 
 /* ---- launchers ---- */
 
-/* Of a group of lanes per item, `at_once` items one after another. */
+/* Warps for `count` items, each group of lanes taking `at_once` of them. */
 static int64_t warps_for(int64_t count, const lane_shape &shape, int at_once) {
   const int64_t items = int64_t(at_once) << shape.log_rows();
   return (count + items - 1) / items;

@@ -1,12 +1,12 @@
-/* recblock -- recursive blocks: a triangle in level order is halved again and again, most of its entries end up in rectangles.
- * [L1 0; R L2] [x1; x2] = [b1; b2]: solve L1 x1 = b1, b2 -= R x1 by a product that waits for nothing, solve L2 x2 = b2; L1 and L2 likewise,
- * and at the bottom by the diagonal alone, level by level, or synchronisation-free, whatever suits the triangle.
- * Source: [lu2020recblock]; its rules with the figures of partition.c. Differs: levels of the whole triangle serve all its parts,
- * so rows are permuted once; the first level is solved as the right-hand side is read; a rectangle above a mere diagonal solves for it in
- * the same pass; long rows are cut in chunks that find their last by a counter.
+/* recblock -- recursive blocks: a triangle in level order is halved again and again, so that most of its entries end up in rectangles.
+ * [L1 0; R L2] [x1; x2] = [b1; b2]: solve L1 x1 = b1; b2 := b2 - R x1 by a product that waits for nothing; solve L2 x2 = b2. L1 and L2 are
+ * cut likewise. The triangles at the bottom are solved by the diagonal alone, level by level, or synchronisation-free (partition.c).
+ * Source: [lu2020recblock]. Differs: the levels of the whole triangle serve all its parts, so rows are permuted once; the first level is
+ * solved as the right-hand side is read; a rectangle above a mere diagonal solves for it in the same pass; long rows are cut in chunks,
+ * and a counter finds the chunk that arrives last.
  * Wins: few levels, long rows. Loses: blocks of right-hand sides, where levelset passes no work block; deep problems, which become one
- * waiting triangle whatever their blocks.
- * Deterministic: yes; every sum has an order of its own (sums.cuh). */
+ * waiting triangle whatever their blocks. README.md has the picture and the rules.
+ * Deterministic: yes; every sum has a fixed order (sums.cuh). */
 #include "trsv/recblock/state.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static sptrsm_status to_device(const sptrsm_context *context, void *to, const vo
   return spti_gpu_copy(context, to, bytes, from, bytes, bytes, 1, SPTI_TO_DEVICE);
 }
 
-/* Where the triangle is cut; rows of the first level have no entries and are left out. */
+/* Cuts the triangle; rows of the first level have no entries and are left out. */
 static sptrsm_status cut(sptrsm_plan *plan, state *s, int32_t first) {
   spti_recblock_tree *tree = &s->tree;
   tree->n = plan->view.n;
@@ -63,7 +63,7 @@ static sptrsm_status cut(sptrsm_plan *plan, state *s, int32_t first) {
   return to_device(plan->context, s->cuts, tree->bound, (size_t)words * sizeof *s->cuts);
 }
 
-/* start: segments' running sum, marked. */
+/* Makes args->start: the running sum of the segments' lengths, with the marks of SPTI_RECBLOCK_IN_PANEL. */
 static sptrsm_status count_segments(const sptrsm_plan *plan, const spti_recblock_pack_args *args) {
   void *temporary, *stream = plan->context->stream;
   size_t bytes;
@@ -78,7 +78,7 @@ static sptrsm_status count_segments(const sptrsm_plan *plan, const spti_recblock
   return SPTRSM_OK;
 }
 
-/* Entries by blocks; if asked, with the counts that need doing once a pattern. */
+/* Sorts the entries into blocks; `count`: finds the segments first, which a pattern needs only once. */
 static sptrsm_status pack(const sptrsm_plan *plan, const state *s, bool count) {
   int32_t *scratch;
   SPTI_TRY(spti_alloc(plan->context, &scratch, (int64_t)plan->view.n + (count ? s->segments : 0), sizeof *scratch, "recblock places"));
@@ -110,7 +110,7 @@ static sptrsm_status pack_blocks(sptrsm_plan *plan, state *s) {
   return pack(plan, s, true);
 }
 
-/* Counts of the surveyed steps, on the device and back. */
+/* Counts the rows of the surveyed steps on the device, and fetches the counts. */
 static sptrsm_status count_facts(const sptrsm_plan *plan, const state *s, const spti_recblock_step *steps, int32_t *device_facts,
                                  int32_t *facts) {
   const size_t bytes = (size_t)s->step_count * SPTI_RECBLOCK_FACTS * sizeof *facts;
@@ -126,7 +126,7 @@ static sptrsm_status count_facts(const sptrsm_plan *plan, const state *s, const 
   return spti_gpu_fetch(plan->context, facts, device_facts, bytes);
 }
 
-/* taken: device, three words a step. */
+/* Lists the rows of the steps that need lists. taken: scratch on the device, three words a step. */
 static sptrsm_status make_lists(sptrsm_plan *plan, state *s, spti_recblock_step *device_steps, int32_t *taken) {
   const spti_recblock_summary *m = &s->summary;
   const int64_t words = (int64_t)m->lists + 2 * (int64_t)m->records + m->pieces;
@@ -145,7 +145,7 @@ static sptrsm_status make_lists(sptrsm_plan *plan, state *s, spti_recblock_step 
 
 typedef struct {
   spti_recblock_step *steps; /* device */
-  int32_t *words;            /* device: facts, then three words a step for the lists */
+  int32_t *words;            /* device: facts, then three words of scratch a step for the lists */
   int32_t *facts;            /* host */
 } scratch;
 
@@ -207,7 +207,7 @@ static void release(sptrsm_plan *plan) {
   spti_host_free(s);
 }
 
-/* Triangles by kind; rectangles by lanes a row, those with all rows + those with a list; share of the entries in rectangles. */
+/* Numbers of triangles by kind, and of rectangles by lanes a row (with all rows + with a list); share of the entries in rectangles. */
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const spti_recblock_summary *m = &s->summary;

@@ -1,10 +1,9 @@
-/* recblock_order_kernels -- the analysis of recblock on the device: entries sorted into blocks, and what the host needs to know of
- * each block's rows.
+/* order_kernels.cu -- the analysis of recblock on the device: entries sorted into blocks, and counts of each block's rows for the host.
  *
  *   count    length of every segment (a row's entries in one block), by the leaves of row and column
  *   mark     segments whose row has entries further left
  *   fill     entries to their segments; places and not rows as columns; stable, so that a segment keeps the solve order
- *   facts    per step: entries, rows with entries, rows to take apart
+ *   facts    per step: entries, rows with entries, rows to cut in chunks
  *   lists    per step: those rows. The order of a list depends on the run, the sums of its rows do not.
  * A lane walks a short row, a warp a long one. With depth 0 a row is one segment, and no entry needs to be looked at to count it. */
 #include "core/device/device.cuh"
@@ -172,7 +171,7 @@ template <typename T> SPTI_KERNEL(ORDER_THREADS) recblock_fill_kernel(spti_recbl
   }
 }
 
-/* ---- what the steps' rows are like ---- */
+/* ---- counts and lists of the steps' rows ---- */
 
 SPTI_DEVICE int32_t step_of(const spti_recblock_step *steps, int32_t count, int32_t segment) {
   int32_t low = 0, high = count; /* steps[low].segment <= segment < steps[high].segment */
@@ -188,7 +187,7 @@ SPTI_DEVICE int32_t length_of(const int32_t *start, int32_t segment) {
   return (load_const(start + segment + 1) & SPTI_RECBLOCK_OFFSET) - (load_const(start + segment) & SPTI_RECBLOCK_OFFSET);
 }
 
-/* Whole warp: the place of each lane that wants one, counted from *word's value before; lanes with the same word share an atomic. */
+/* Whole warp: a place for each lane that wants one, from the counter words[index] on; lanes with the same counter share one atomic. */
 SPTI_DEVICE int32_t take(int32_t *words, int32_t index, bool want) {
   int32_t got = 0;
   for (uint32_t left = ballot(want); left;) {

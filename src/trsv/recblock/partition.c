@@ -1,4 +1,4 @@
-/* recblock_partition -- the cuts of recblock and its choice of a way for each part; the header explains the names. */
+/* partition.c -- see partition.h. */
 #include "trsv/recblock/partition.h"
 
 #include <stddef.h>
@@ -110,7 +110,7 @@ typedef struct {
   int32_t count, longest;
 } chooser;
 
-/* Appends a step that reads finished values only, with the way that its counts ask for. */
+/* Appends a step that reads solutions of earlier steps only, with the kernel that its counts ask for. */
 static spti_recblock_way append(chooser *c, spti_recblock_step step, const int32_t *facts, bool finish) {
   const spti_recblock_limits *l = c->limits;
   spti_recblock_summary *s = c->summary;

@@ -1,4 +1,4 @@
-/* recblock_solve -- workspaces of recblock, and the launches of a solve, one by one or as a graph. */
+/* solve.c -- workspaces of recblock, and the launches of a solve, one by one or as a CUDA graph. */
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/context/recordings.h"

@@ -1,4 +1,4 @@
-/* state.h -- what recblock's analysis leaves to its solve. */
+/* state.h -- recblock's plan: what the analysis (method.c) makes and the solve (solve.c) reads. */
 #ifndef SPTI_TRSV_RECBLOCK_STATE_H
 #define SPTI_TRSV_RECBLOCK_STATE_H
 

@@ -1,5 +1,5 @@
-/* sums.cuh -- what the solve kernels of recblock share: which lane works on what, the sum over a piece of a row, and what
- * is done with it.
+/* sums.cuh -- shared by the solve kernels of recblock: the lanes of a warp, the sum over a row's entries in a block, and the
+ * right-hand side from which it is subtracted.
  *
  * A row's sum has slots: entry e belongs to slot e mod SLOTS, each slot adds in the order of the entries, and slots are added as a
  * tree, 4 apart, then 2, then 1. A lane keeps A = 1, 2, 4 or 8 slots for one right-hand side, as many as make a warp full, so the
@@ -44,7 +44,7 @@ template <typename T, int A> SPTI_DEVICE T add_slots(T (&acc)[A], const lane_sha
   return sum;
 }
 
-/* N entries at hand, `stride` apart, of a row's part that ends at `end`. x is as earlier kernels left it. */
+/* N loaded entries of a segment that ends at `end`, `stride` apart, and the solutions that they multiply, from earlier kernels. */
 template <typename T, int N> struct entries_at_hand {
   T t[N], x[N];
 
@@ -65,7 +65,8 @@ template <typename T, int N> struct entries_at_hand {
   }
 };
 
-/* This lane's slots of the sum over [first, end), where first is the lane's own first entry; Steps entries a slot at hand at once. */
+/* This lane's slots of the sum over [first, end), where first is the lane's own first entry; Steps entries of each slot are loaded
+ * together. */
 template <typename T, int A, int Steps>
 SPTI_DEVICE void sum_entries(T (&acc)[A], const spti_recblock_solve_args &a, int64_t first, int64_t end, int64_t k,
                              const lane_shape &shape) {

@@ -1,9 +1,9 @@
-/* recblock_syncfree_kernels -- the triangles of recblock that have too many levels for a launch each: rows wait for each other.
+/* syncfree_kernels.cu -- triangles of recblock with too many levels for a launch each: rows wait for each other.
  *
- * Places of a triangle ascend by level, warps take them by ticket. The value is its own flag: x holds the sentinel until its row
- * is solved. A lane keeps its slots of one row and right-hand side (sums.cuh); it polls all entries at hand that are missing,
- * adds them in order once none is, and goes on to the next ones. The loop is one for the whole warp, so that rows of the same warp may
- * wait for each other: no lane stays in a loop that the lane it waits for has to leave first.
+ * The places of a triangle ascend by level, and warps take them by ticket. A solution is its own flag: x holds the sentinel until the
+ * row is solved. A lane keeps its slots of one row and right-hand side (sums.cuh); it polls the solutions that its loaded entries need,
+ * adds the products in order once none is missing, and loads the next entries. The whole warp is in one loop, so that rows of the same
+ * warp may wait for each other: no lane stays in a loop that the lane it waits for has to leave first.
  * Source: [lu2020recblock] for where it is used. Deterministic: the order of additions does not depend on arrival. */
 #include "trsv/recblock/sums.cuh"
 
@@ -11,10 +11,10 @@ namespace spti {
 
 enum { SYNCFREE_THREADS = 128 };
 
-/* Entries at hand of one lane. */
+/* The loaded entries of one lane. */
 template <typename T, int A> struct hand {
   static constexpr int size = A > 4 ? A : 4;
-  int64_t next; /* first of them; beyond the row's end: nothing to wait for */
+  int64_t next; /* the first of them; at or beyond the segment's end: nothing to wait for */
   int32_t from[size];
   T t[size], x[size];
   uint32_t missing;

@@ -1,48 +1,44 @@
-/* structgrid -- structured grids without level sets. Up to eight right-hand sides (on small grids two, of D3N33 one): tiles of grid lines
- * are solved step by step, one row of each line in a step. More: a warp solves a grid line, lanes over right-hand sides.
- * x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s), with s = x + y X + z X Y.
- * Source: [chen2023structured]: grid lines instead of rows, the matrix read ahead of the dependencies, no analysis but a look at the
- * pattern. Differs: a block has 32 lines of each of four planes, each a step or two behind the one before, so that all that a row needs
- * was solved one step ago or more and stands in shared memory; other warps of the block fetch and write. What tiles need of each other is
- * its own flag. Values stand by tile, step and stencil entry (layout=soa, a copy made by the analysis), or are read from the matrix
- * (layout=csr); column indices are read by the check alone, since for a known stencil they say nothing. trsv/structgrid/tiles/solve.cuh has the
- * kernel. tasks=lines is the published algorithm with the parts that its figures 6 and 7 measure (trsv/structgrid/lines/kernels.cu).
- * Wins: triangles of ILU(0) and the like on grids: with one right-hand side three times as fast as SpSV, with 32 two to 5.7 times as fast
- * as SpSM, its analysis left out.
- * Loses: to gather for blocks on the smallest grids; on grids that are short in two directions; refuses all that is no stencil.
- * Deterministic: yes, for every panel width and layout. */
+/* structgrid -- a triangle that is a stencil on a structured grid, solved without level sets.
+ *     x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s),  s = x + y X + z X Y
+ * Two kernels make the same bits; the number of right-hand sides and the grid decide which one solves (tiles/order.h):
+ *   tiles    few right-hand sides: a thread block solves a tile of 32 grid lines of each of four planes, one row of each line in a
+ *            step; each line is a step or two behind its neighbour, so that all solutions that a row needs are in shared memory.
+ *            Other warps of the block copy data; solutions of other tiles are their own flags. tiles/solve.cuh has the kernel.
+ *   pencils  more right-hand sides: a warp solves a grid line, a lane for each right-hand side. pencils/solve.cuh has the kernel.
+ * Tiles read the matrix's values from a copy by tile, step and stencil entry (layout=soa), which the analysis makes, or from the matrix
+ * (layout=csr). Only the check of the pattern reads column indices.
+ * Source: [chen2023structured], whose algorithm is the method structgrid-lines (lines/method.c). README.md compares them.
+ * Wins: triangles of ILU(0) and the like on grids. Loses: to gather for blocks on the smallest grids; on grids that are short in two
+ * directions; refuses what is no stencil. Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
+#include <string.h>
 
-#include "core/context/alloc.h"
 #include "core/base/carve.h"
+#include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/plan/method.h"
 #include "core/stencil/gpu.h"
 #include "core/base/variant.h"
-#include "trsv/structgrid/tiles/kernels.h"
-#include "trsv/structgrid/lines/lines.h"
-#include "trsv/structgrid/tiles/order.h"
+#include "trsv/structgrid/grid.h"
 #include "trsv/structgrid/pencils/pencils.h"
+#include "trsv/structgrid/tiles/kernels.h"
+#include "trsv/structgrid/tiles/order.h"
 
 typedef enum { LAYOUT_CSR, LAYOUT_SOA } layout;
-typedef enum { TASKS_TILES, TASKS_PENCILS, TASKS_LINES, TASKS_BY_WIDTH } tasks;
-static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_names[] = {"tiles", "pencils", "lines", NULL};
-static const char *const map_names[] = {"row", "stream", NULL}, *const state_names[] = {"row", "line", NULL};
-static const char *const poll_names[] = {"relaxed", "acquire", NULL};
-enum { PUBLISHED_WARPS = 64 }; /* for a plane */
-enum { KEPT_MOST = 256 };      /* MiB */
-enum { NARROW_PANEL = 8 };     /* right-hand sides, where a panel for pencils would be large */
-enum { BEYOND = 256 };         /* what kernels count beyond a line's last row is less */
+typedef enum { TASKS_TILES, TASKS_PENCILS, TASKS_BY_WIDTH } tasks;
+static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_names[] = {"tiles", "pencils", NULL};
+enum { KEPT_MOST = 256 };  /* MiB */
+enum { NARROW_PANEL = 8 }; /* right-hand sides of a panel where one for pencils would take more than its bound in bytes */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
   spti_structgrid_tiling tiling;
-  int32_t layout, tasks, tiles;
-  int32_t kept;                /* MiB of right-hand sides that pencils keep of a solve in place */
-  spti_structgrid_lines lines; /* tasks=lines: the tiles' members below are not used */
-  int32_t *order;              /* [tiles][2] */
-  int32_t *present;            /* [n], or NULL: rows have all that the grid allows */
-  void *soa;                   /* layout=soa */
+  int32_t layout, tasks; /* of the enums above */
+  int32_t tiles;         /* number of tiles */
+  int32_t kept;          /* MiB of right-hand sides that pencils copy before they solve in place */
+  int32_t *order;        /* [tiles][2]: group and band of each tile, in an order in which they can be solved */
+  int32_t *present;      /* [n]: the entries of each row, as bits; NULL: rows have all that the grid allows */
+  void *soa;             /* layout=soa: the values by tile, step and stencil entry */
   size_t soa_bytes;
 } state;
 
@@ -63,7 +59,7 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   const size_t bytes = 2 * (size_t)tiles * sizeof *s->order;
   int32_t *order;
   if (tiles > INT32_MAX / 2)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "structgrid: %lld tiles of lines, more than %d; use another method", (long long)tiles,
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "structgrid: %lld tiles of grid lines, more than %d; use another method", (long long)tiles,
                      INT32_MAX / 2);
   s->tiles = (int32_t)tiles;
   SPTI_TRY(spti_alloc(plan->context, &s->order, 2 * tiles, sizeof *s->order, "structgrid order"));
@@ -74,14 +70,14 @@ static sptrsm_status make_order(const sptrsm_plan *plan, state *s) {
   return status;
 }
 
-/* By tiles, or by pencils? */
+/* Whether pencils, not tiles, solve a panel of that width. */
 static bool uses_pencils(const state *s, int32_t width) {
   return s->tasks == TASKS_PENCILS || (s->tasks == TASKS_BY_WIDTH && width > spti_structgrid_tiles_most(&s->stencil));
 }
 /* Whether some solve may be by tiles. */
 static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->tasks == TASKS_BY_WIDTH; }
 
-/* UNSUPPORTED on devices whose blocks are too small. */
+/* UNSUPPORTED on devices whose thread blocks have too little shared memory for a tile. */
 static sptrsm_status check_device(const sptrsm_plan *plan) {
   const size_t bytes = plan->context->shared_bytes;
   if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
@@ -90,19 +86,13 @@ static sptrsm_status check_device(const sptrsm_plan *plan) {
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 
-/* Kernels count rows and lines in 32 bits, and a line may be all of the grid. */
-static sptrsm_status check_size(const sptrsm_plan *plan) {
-  const int32_t most = INT32_MAX - BEYOND;
-  if (plan->view.n <= most) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "structgrid: %d rows, more than %d; use another method", plan->view.n, most);
-}
-
+/* Whether the rows have all entries that the grid allows. */
 static bool is_whole(const sptrsm_plan *plan, const spti_stencil *s) {
   const spti_view *v = &plan->view;
   return v->nnz - (v->head || v->tail ? v->n : 0) == spti_stencil_entries(s);
 }
 
-/* Fills s->soa; `present` tells what the rows have. */
+/* Fills s->soa; `present` [n] says which entries the rows have. */
 static sptrsm_status fill_soa(const sptrsm_plan *plan, const state *s, const int32_t *present) {
   spti_structgrid_args args = args_of(plan, s);
   args.present = present;
@@ -110,7 +100,7 @@ static sptrsm_status fill_soa(const sptrsm_plan *plan, const state *s, const int
   return SPTRSM_OK;
 }
 
-/* Rows that have all that the grid allows are filled in by their presence as well, found for the occasion. */
+/* The kernel needs `present` even where rows have all entries; then it is made here and freed again. */
 static sptrsm_status refresh_soa(const sptrsm_plan *plan, const state *s) {
   int32_t *present;
   if (s->present) return fill_soa(plan, s, s->present);
@@ -136,24 +126,30 @@ static sptrsm_status prepare_tiles(const sptrsm_plan *plan, state *s) {
   return s->layout == LAYOUT_SOA ? make_soa(plan, s) : SPTRSM_OK;
 }
 
+/* The published algorithm was once a value of `tasks`. */
+static sptrsm_status refuse_lines(const char *variant) {
+  for (const char *at = variant; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+    if (strncmp(at, "tasks=lines", strcspn(at, ",")) == 0 && strcspn(at, ",") == strlen("tasks=lines"))
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "structgrid: tasks=lines is a method of its own; use structgrid-lines");
+  return SPTRSM_OK;
+}
+
+static sptrsm_status read_parameters(const sptrsm_plan *plan, state *s) {
+  const spti_setting known[] = {
+      {"layout", &s->layout, 0, 0, layout_names}, {"tasks", &s->tasks, 0, 0, task_names}, {"kept", &s->kept, 0, 1 << 20, NULL}};
+  SPTI_TRY(refuse_lines(plan->variant));
+  return spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known));
+}
+
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "structgrid state"));
-  *s = (state){.layout = LAYOUT_SOA,
-               .kept = KEPT_MOST,
-               .tasks = TASKS_BY_WIDTH,
-               .lines = {.stream = 1, .by_line = 1, .acquire = 1, .warps = PUBLISHED_WARPS}};
+  *s = (state){.layout = LAYOUT_SOA, .tasks = TASKS_BY_WIDTH, .kept = KEPT_MOST};
   plan->state = s;
-  const spti_setting known[] = {{"layout", &s->layout, 0, 0, layout_names},    {"tasks", &s->tasks, 0, 0, task_names},
-                                {"map", &s->lines.stream, 0, 0, map_names},    {"state", &s->lines.by_line, 0, 0, state_names},
-                                {"poll", &s->lines.acquire, 0, 0, poll_names}, {"warps", &s->lines.warps, 1, 1 << 16, NULL},
-                                {"kept", &s->kept, 0, 1 << 20, NULL},          {"clock", &s->lines.clock, 0, 1, NULL}};
-  SPTI_TRY(spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known)));
-  SPTI_TRY(check_size(plan));
-  SPTI_TRY(spti_gpu_stencil(&s->stencil, &plan->view, plan->context, &plan->options));
+  SPTI_TRY(read_parameters(plan, s));
+  SPTI_TRY(spti_structgrid_find(&s->stencil, plan, "structgrid"));
   if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > spti_structgrid_tiles_most(&s->stencil)) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
-  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_prepare(plan, &s->lines);
   if (!is_whole(plan, &s->stencil)) {
     SPTI_TRY(spti_alloc(plan->context, &s->present, plan->view.n, sizeof *s->present, "structgrid presence"));
     SPTI_TRY(spti_gpu_stencil_presence(s->present, &plan->view, plan->context, &s->stencil));
@@ -172,23 +168,24 @@ static void release(sptrsm_plan *plan) {
   spti_free(plan->context, s->order);
   spti_free(plan->context, s->present);
   spti_free(plan->context, s->soa);
-  spti_free(plan->context, s->lines.cycles);
   spti_host_free(s);
 }
 
 /* ---- per-solve state ---- */
 
-/* Pencils take a tile of right-hand sides at least; where a panel of these is large and nobody says that there are many, panels are of
- * eight: by tiles, or by pencils whose lanes are mostly idle where the stencil leaves tiles earlier. */
+/* Right-hand sides of a panel; 0 leaves them to the core. Pencils take 32 at least, or as many as
+ * the hint says. Where even 32 exceed the bound of a panel in bytes
+ * and the hint promises no more than tiles solve, panels have eight right-hand sides: solved by tiles, or by pencils with mostly idle
+ * lanes where the stencil changes to pencils below eight. */
 static int32_t panel_of(const sptrsm_plan *plan) {
   const state *s = plan->state;
-  if (s->tasks == TASKS_TILES || s->tasks == TASKS_LINES) return 0;
+  if (s->tasks == TASKS_TILES) return 0;
   const int32_t panel = spti_structgrid_pencils_panel(plan);
   return uses_pencils(s, panel) && uses_tiles(s) && !spti_structgrid_pencils_tile_fits(plan) ? NARROW_PANEL : panel;
 }
 
 typedef struct {
-  void *edges;
+  void *edges; /* values that tiles publish for each other */
   int32_t *control;
 } tile_arrays;
 
@@ -200,15 +197,15 @@ static tile_arrays carve_tiles(spti_carver *c, const sptrsm_plan *plan, int64_t 
 }
 
 typedef struct {
-  char *memory; /* of the one way or the other */
+  char *memory; /* for tiles or for pencils, device memory */
   int32_t panel;
-  int64_t edges; /* values of tiles that it has room for */
+  int64_t edges; /* length of tile_arrays.edges */
 } solve_work;
 
-/* Right-hand sides that a block solves. */
+/* Right-hand sides that a thread block solves in a panel of that width. */
 static int32_t columns_of(const state *s, int32_t width) { return width < s->tiling.columns ? width : s->tiling.columns; }
 
-/* What tiles tell each other of up to `panel` right-hand sides; -1: more than fits. */
+/* Values that tiles publish for each other with up to `panel` right-hand sides; -1: more than 64 bits hold. */
 static int64_t edges_of(const state *s, int32_t panel) {
   const int32_t most = s->tasks == TASKS_BY_WIDTH ? spti_structgrid_tiles_most(&s->stencil) : SPTI_STRUCTGRID_COLUMNS;
   const int32_t width = panel < most ? panel : most;
@@ -232,7 +229,6 @@ static sptrsm_status tiles_bytes(size_t *out, const sptrsm_plan *plan, int32_t p
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const state *s = plan->state;
   size_t tiles = 0, pencils = 0;
-  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_bytes(out, plan, &s->stencil, &s->lines);
   if (plan->view.n > 0 && uses_tiles(s)) SPTI_TRY(tiles_bytes(&tiles, plan, panel));
   if (plan->view.n > 0 && uses_pencils(s, panel)) pencils = spti_structgrid_pencils_bytes(plan, panel, s->kept);
   *out = tiles > pencils ? tiles : pencils;
@@ -285,25 +281,16 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const state *s = plan->state;
   const solve_work *w = work;
   if (plan->view.n == 0 || all->width == 0) return SPTRSM_OK;
-  if (s->tasks == TASKS_LINES) return spti_structgrid_lines_solve(plan, &s->stencil, &s->lines, w->memory, all);
   if (uses_pencils(s, all->width)) return spti_structgrid_pencils_solve(plan, &s->stencil, s->present, w->memory, w->panel, s->kept, all);
   return solve_by_tiles(plan, w, all);
 }
 
-/* Pencils read again what other lines have solved. */
+/* Pencils read the solutions of other lines where they were written, so X must be readable there. */
 static bool writes_to(const sptrsm_plan *plan, const spti_end *to, int32_t width) {
   return !uses_pencils(plan->state, width) || spti_structgrid_pencils_can_read(to, width);
 }
 
-static void describe_lines(const sptrsm_plan *plan, char *out, size_t room) {
-  const spti_structgrid_lines *l = &((const state *)plan->state)->lines;
-  const double waited = spti_structgrid_lines_waited(plan, l);
-  const int used = snprintf(out, room, " tasks=lines map=%s state=%s poll=%s warps=%d", map_names[l->stream], state_names[l->by_line],
-                            poll_names[l->acquire], l->warps);
-  if (waited >= 0 && used > 0 && (size_t)used < room) snprintf(out + used, room - (size_t)used, " waited=%.1f%%", waited);
-}
-
-/* Of tiles, pencils, or both. */
+/* The parameters in force, behind the stencil. */
 static void describe_tasks(const state *s, char *out, size_t room) {
   char kept[24] = "";
   const char *missing = s->present ? " entries=missing" : "";
@@ -314,12 +301,8 @@ static void describe_tasks(const state *s, char *out, size_t room) {
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
-  const int32_t *grid = s->stencil.grid;
-  int at = snprintf(info->parameters, sizeof info->parameters, "stencil=%s grid=%d,%d,%d", s->stencil.name ? s->stencil.name : "none",
-                    grid[0], grid[1], grid[2]);
-  if (at < 0 || (size_t)at >= sizeof info->parameters) at = 0;
-  if (s->tasks == TASKS_LINES) describe_lines(plan, info->parameters + at, sizeof info->parameters - (size_t)at);
-  else describe_tasks(s, info->parameters + at, sizeof info->parameters - (size_t)at);
+  const size_t at = spti_structgrid_describe(info->parameters, sizeof info->parameters, &s->stencil);
+  describe_tasks(s, info->parameters + at, sizeof info->parameters - at);
   info->plan_bytes =
       sizeof *s + s->soa_bytes + 2 * (size_t)s->tiles * sizeof *s->order + (s->present ? (size_t)plan->view.n * sizeof *s->present : 0);
 }

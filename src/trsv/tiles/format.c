@@ -1,4 +1,4 @@
-/* format.c -- how the entries of an off-diagonal tile lie in its format, which choose.h chooses. */
+/* format.c -- the order of a tile's entries in each format (tile.h); choose.h chooses the format. */
 #include "trsv/tiles/choose.h"
 
 spti_tile_shape spti_tile_choose(const spti_tile_mask *t) { return spti_tile_shape_for(t); }
@@ -13,7 +13,7 @@ typedef struct {
 
 static void put(writer *w, int32_t r, int32_t c) { w->order[w->slots++] = (int16_t)(r << 4 | c); }
 
-/* The c-th column of a row's entries; -1 behind them. */
+/* The column of a row's entry number e; -1 if the row has fewer. */
 static int32_t entry_of_row(uint32_t row, int32_t e) {
   for (; e > 0 && row; e--) row &= row - 1;
   return row ? spti_tile_bits((row & -row) - 1) : -1;
@@ -22,12 +22,11 @@ static int32_t entry_of_row(uint32_t row, int32_t e) {
 static void arrange_by_rows(writer *w, const spti_tile_mask *t, bool csr) {
   for (int32_t r = 0; r < t->m; r++) {
     if (csr) w->positions[r] = (uint8_t)w->slots;
-    for (int32_t c = 0; c < t->c; c++)
-      if (t->rows[r] >> c & 1) {
-        if (csr) w->positions[t->m + w->slots] = (uint8_t)c;
-        else w->positions[w->slots] = (uint8_t)(r << 4 | c);
-        put(w, r, c);
-      }
+    for (int32_t c = 0; c < t->c; c++) {
+      if (!(t->rows[r] >> c & 1)) continue;
+      w->positions[(csr ? t->m : 0) + w->slots] = (uint8_t)(csr ? c : r << 4 | c);
+      put(w, r, c);
+    }
   }
 }
 

@@ -1,8 +1,8 @@
-/* gpu.c -- a triangle parted into tiles on the device; the same arrays, bit for bit, as the host's partition (tiles.c) gives.
- * Entries are sorted by line, other line and place in the tile; a thread looks at each tile; running sums say where each goes; levels of
- * lines are those of a triangle whose rows are lines (core/levels/gpu.h). Only the lines are cut on the host, from the bounds of levels.
- * What is stored is found without looking at values: these are copied last, by source. New values are parted anew, but for the lines and
- * their items, rather than keep four bytes for each. */
+/* gpu.c -- the partition into tiles on the device; it makes the same arrays, bit for bit, as the host's (tiles.c).
+ * Steps: the host cuts tile rows at the bounds of levels; entries are sorted by tile row, other tile row and place in the tile; a thread
+ * chooses the format of each tile; running sums say where each tile is stored; the level sets of tile rows are found as those of a
+ * triangle whose rows are tile rows (core/levels/gpu.h). All this reads no values; they are copied last, by source. New values sort the
+ * entries again, which costs a few solves, rather than keep four bytes for each value; tile rows and items stay. */
 #include <string.h>
 
 #include "core/context/alloc.h"
@@ -14,26 +14,27 @@
 #include "core/plan/method.h"
 #include "trsv/tiles/arrays.h"
 #include "trsv/tiles/part_kernels.h"
-#include "trsv/tiles/parts.h"
+#include "trsv/tiles/sizes.h"
+#include "trsv/tiles/tile_rows.h"
 
 typedef struct {
   spti_gpu_tiles *g;
   sptrsm_context *context;
   spti_tile_part_args args;
   spti_tile_counts sums;   /* over all tiles */
-  spti_gpu_levels *levels; /* of lines */
+  spti_gpu_levels *levels; /* of tile rows */
   spti_scratch s;
 } partition;
 
-/* ---- lines ---- */
+/* ---- tile rows ---- */
 
-static sptrsm_status upload_lines(partition *p, const spti_gpu_levels *levels, int32_t align) {
+static sptrsm_status upload_tile_rows(partition *p, const spti_gpu_levels *levels, int32_t align) {
   const int32_t n = p->args.view.n, *level_ptr = levels ? levels->ptr : NULL, count = levels ? levels->count : 0;
-  const size_t bytes = ((size_t)p->args.lines + 1) * sizeof(int32_t);
+  const size_t bytes = ((size_t)p->args.tile_rows + 1) * sizeof(int32_t);
   int32_t *first;
   void *device;
-  SPTI_TRY(spti_scratch_take(&p->s, &device, (int64_t)bytes, 1, "tile lines"));
-  SPTI_TRY(spti_host_alloc(&first, (int64_t)p->args.lines + 1, sizeof *first, "tile lines"));
+  SPTI_TRY(spti_scratch_take(&p->s, &device, (int64_t)bytes, 1, "tile rows"));
+  SPTI_TRY(spti_host_alloc(&first, (int64_t)p->args.tile_rows + 1, sizeof *first, "tile rows"));
   spti_tile_first_places(first, n, level_ptr, count, align);
   const sptrsm_status status = spti_gpu_copy(p->context, device, bytes, first, bytes, bytes, 1, SPTI_TO_DEVICE);
   spti_host_free(first);
@@ -41,22 +42,22 @@ static sptrsm_status upload_lines(partition *p, const spti_gpu_levels *levels, i
   return status;
 }
 
-static size_t lay_out_lines(spti_tile_part_args *a, void *memory) {
+static size_t lay_out_tile_rows(spti_tile_part_args *a, void *memory) {
   spti_carver c = {.base = memory};
-  a->row = spti_carve(&c, (int64_t)a->lines * SPTI_TILE, sizeof *a->row);
-  a->used = spti_carve(&c, a->lines, 1);
+  a->row = spti_carve(&c, (int64_t)a->tile_rows * SPTI_TILE, sizeof *a->row);
+  a->used = spti_carve(&c, a->tile_rows, 1);
   return c.used;
 }
 
 /* levels: NULL: rows stay as they are solved. */
-static sptrsm_status make_lines(partition *p, const spti_gpu_levels *levels, int32_t align) {
+static sptrsm_status make_tile_rows(partition *p, const spti_gpu_levels *levels, int32_t align) {
   spti_tile_part_args *a = &p->args;
-  a->lines = spti_tile_first_places(NULL, a->view.n, levels ? levels->ptr : NULL, levels ? levels->count : 0, align);
-  SPTI_TRY(spti_tile_check_lines(a->lines, a->view.n));
-  SPTI_TRY(spti_alloc(p->context, &p->g->lines, (int64_t)lay_out_lines(a, NULL), 1, "rows of tile lines"));
-  lay_out_lines(a, p->g->lines);
+  a->tile_rows = spti_tile_first_places(NULL, a->view.n, levels ? levels->ptr : NULL, levels ? levels->count : 0, align);
+  SPTI_TRY(spti_tile_check_rows(a->tile_rows, a->view.n));
+  SPTI_TRY(spti_alloc(p->context, &p->g->tile_rows, (int64_t)lay_out_tile_rows(a, NULL), 1, "rows of tile rows"));
+  lay_out_tile_rows(a, p->g->tile_rows);
   a->order = levels ? levels->order : NULL;
-  SPTI_TRY(upload_lines(p, levels, align));
+  SPTI_TRY(upload_tile_rows(p, levels, align));
   SPTI_CUDA(spti_tile_rows_launch(a, p->context->stream));
   return SPTRSM_OK;
 }
@@ -108,9 +109,9 @@ static sptrsm_status sort_entries(partition *p) {
   void *memory;
   SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_entries(a, &sort, NULL), 1, "entries sorted into tiles"));
   lay_out_entries(a, &sort, memory);
-  a->line_bits = spti_sort_bits(a->lines);
+  a->tile_row_bits = spti_sort_bits(a->tile_rows);
   sort.count = a->entries;
-  sort.bits = 2 * a->line_bits + 8;
+  sort.bits = 2 * a->tile_row_bits + 8;
   const sptrsm_status status = sort_keys(p, &sort, &own);
   spti_scratch_drop(&own);
   return status;
@@ -123,7 +124,7 @@ static size_t lay_out_tiles(spti_tile_part_args *a, void **temporary, void *memo
   a->begin = spti_carve(&c, (int64_t)a->sorted_tiles + 1, sizeof *a->begin);
   a->shape = spti_carve(&c, a->sorted_tiles, sizeof *a->shape);
   a->counts = spti_carve(&c, (int64_t)a->sorted_tiles + 1, sizeof *a->counts);
-  a->line_begin = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->line_begin);
+  a->tile_row_begin = spti_carve(&c, (int64_t)a->tile_rows + 1, sizeof *a->tile_row_begin);
   *temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
   return c.used;
 }
@@ -149,19 +150,19 @@ static sptrsm_status find_tiles(partition *p) {
 static size_t lay_out_pattern(spti_tile_part_args *a, const spti_tile_counts *sums, void *memory) {
   spti_carver c = {.base = memory};
   a->other_tile = spti_carve(&c, sums->others, sizeof *a->other_tile);
-  a->parts = spti_carve(&c, a->lines, sizeof *a->parts);
-  a->line_ptr = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->line_ptr);
-  a->line_idx = spti_carve(&c, sums->tiles, sizeof *a->line_idx);
+  a->parts = spti_carve(&c, a->tile_rows, sizeof *a->parts);
+  a->tile_row_ptr = spti_carve(&c, (int64_t)a->tile_rows + 1, sizeof *a->tile_row_ptr);
+  a->tile_row_idx = spti_carve(&c, sums->tiles, sizeof *a->tile_row_idx);
   return c.used;
 }
 
-/* Which tiles a line has, and how many parts it is. */
+/* Which tiles a tile row has, and how many parts it is. */
 static sptrsm_status find_pattern(partition *p) {
   void *memory;
-  SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_pattern(&p->args, &p->sums, NULL), 1, "lines of tiles"));
+  SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_pattern(&p->args, &p->sums, NULL), 1, "tile rows"));
   lay_out_pattern(&p->args, &p->sums, memory);
   p->args.others = p->sums.others;
-  SPTI_CUDA(spti_tile_lines_launch(&p->args, p->context->stream));
+  SPTI_CUDA(spti_tile_pattern_launch(&p->args, p->context->stream));
   return SPTRSM_OK;
 }
 
@@ -170,46 +171,47 @@ static sptrsm_status find_pattern(partition *p) {
 static sptrsm_status find_levels(partition *p) {
   const spti_tile_part_args *a = &p->args;
   spti_tiles *t = &p->g->host;
-  const spti_view lines = {.n = a->lines, .nnz = p->sums.tiles, .place = SPTRSM_CUDA, .ptr = a->line_ptr, .idx = a->line_idx, .pull = true};
-  SPTI_TRY(spti_gpu_levels_create(&p->levels, &lines, p->context));
+  const spti_view tile_rows = {
+      .n = a->tile_rows, .nnz = p->sums.tiles, .place = SPTRSM_CUDA, .ptr = a->tile_row_ptr, .idx = a->tile_row_idx, .pull = true};
+  SPTI_TRY(spti_gpu_levels_create(&p->levels, &tile_rows, p->context));
   t->levels = p->args.levels = p->levels->count;
-  p->args.line_order = p->levels->order;
+  p->args.tile_row_order = p->levels->order;
   p->args.level_ptr = p->levels->device_ptr;
-  SPTI_TRY(spti_host_alloc(&t->level_line, (int64_t)t->levels + 1, sizeof *t->level_line, "tile levels"));
+  SPTI_TRY(spti_host_alloc(&t->level_tile_row, (int64_t)t->levels + 1, sizeof *t->level_tile_row, "tile levels"));
   SPTI_TRY(spti_host_alloc(&t->level_item, (int64_t)t->levels + 1, sizeof *t->level_item, "tile levels"));
-  memcpy(t->level_line, p->levels->ptr, ((size_t)t->levels + 1) * sizeof *t->level_line);
+  memcpy(t->level_tile_row, p->levels->ptr, ((size_t)t->levels + 1) * sizeof *t->level_tile_row);
   return SPTRSM_OK;
 }
 
 static size_t lay_out_items(spti_tile_part_args *a, void **temporary, void *memory, size_t temporary_bytes) {
   spti_carver c = {.base = memory};
-  a->parts_to = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->parts_to);
-  a->items = spti_carve(&c, a->lines, sizeof *a->items);
-  a->item_to = spti_carve(&c, (int64_t)a->lines + 1, sizeof *a->item_to);
+  a->parts_to = spti_carve(&c, (int64_t)a->tile_rows + 1, sizeof *a->parts_to);
+  a->items = spti_carve(&c, a->tile_rows, sizeof *a->items);
+  a->item_to = spti_carve(&c, (int64_t)a->tile_rows + 1, sizeof *a->item_to);
   a->level_item = spti_carve(&c, (int64_t)a->levels + 1, sizeof *a->level_item);
   *temporary = spti_carve(&c, (int64_t)temporary_bytes, 1);
   return c.used;
 }
 
-/* Where each line's items go. */
+/* Where each tile row's items go. */
 static sptrsm_status place_items(partition *p) {
   spti_tile_part_args *a = &p->args;
   spti_tiles *t = &p->g->host;
   void *memory, *temporary, *stream = p->context->stream;
   size_t wide_bytes, narrow_bytes;
   int64_t parts;
-  SPTI_CUDA(spti_scan_launch(NULL, &wide_bytes, NULL, NULL, a->lines, stream));
-  SPTI_CUDA(spti_scan_narrow_launch(NULL, &narrow_bytes, NULL, NULL, a->lines, stream));
+  SPTI_CUDA(spti_scan_launch(NULL, &wide_bytes, NULL, NULL, a->tile_rows, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(NULL, &narrow_bytes, NULL, NULL, a->tile_rows, stream));
   const size_t bytes = wide_bytes > narrow_bytes ? wide_bytes : narrow_bytes;
   SPTI_TRY(spti_scratch_take(&p->s, &memory, (int64_t)lay_out_items(a, &temporary, NULL, bytes), 1, "items of tiles"));
   lay_out_items(a, &temporary, memory, bytes);
-  SPTI_CUDA(spti_scan_launch(temporary, &wide_bytes, a->parts, (int64_t *)(uintptr_t)a->parts_to, a->lines, stream));
-  SPTI_TRY(spti_gpu_fetch(p->context, &parts, a->parts_to + a->lines, sizeof parts));
-  SPTI_TRY(spti_tile_check_blocks(a->lines, parts));
+  SPTI_CUDA(spti_scan_launch(temporary, &wide_bytes, a->parts, (int64_t *)(uintptr_t)a->parts_to, a->tile_rows, stream));
+  SPTI_TRY(spti_gpu_fetch(p->context, &parts, a->parts_to + a->tile_rows, sizeof parts));
+  SPTI_TRY(spti_tile_check_blocks(a->tile_rows, parts));
   t->parts = (int32_t)parts;
-  t->items = a->lines + t->parts;
-  SPTI_CUDA(spti_tile_items_of_lines_launch(a, stream));
-  SPTI_CUDA(spti_scan_narrow_launch(temporary, &narrow_bytes, a->items, (int32_t *)(uintptr_t)a->item_to, a->lines, stream));
+  t->items = a->tile_rows + t->parts;
+  SPTI_CUDA(spti_tile_items_of_rows_launch(a, stream));
+  SPTI_CUDA(spti_scan_narrow_launch(temporary, &narrow_bytes, a->items, (int32_t *)(uintptr_t)a->item_to, a->tile_rows, stream));
   if (!a->level_ptr) return SPTRSM_OK;
   const size_t level_bytes = ((size_t)a->levels + 1) * sizeof *a->level_item;
   SPTI_CUDA(spti_tile_items_of_levels_launch(a, stream));
@@ -230,7 +232,7 @@ static size_t lay_out_arrays(spti_tile_arrays *arrays, spti_tile_part_args *a, s
   arrays->value = v->value = spti_carve(&c, t->values, value);
   arrays->inner_byte = a->inner_byte = spti_carve(&c, t->inner_bytes, 1);
   arrays->inner_value = v->inner_value = spti_carve(&c, t->inner, value);
-  arrays->diagonal = v->diagonal = spti_carve(&c, (int64_t)t->lines * SPTI_TILE, value);
+  arrays->diagonal = v->diagonal = spti_carve(&c, (int64_t)t->tile_rows * SPTI_TILE, value);
   arrays->item = a->item = spti_carve(&c, t->items, SPTI_TILE_ITEM_WORDS * sizeof *t->item);
   return c.used;
 }
@@ -247,7 +249,7 @@ static void set_sizes(spti_tiles *t, const partition *p) {
   t->n = p->args.view.n;
   t->dtype = p->args.view.dtype;
   t->by_columns = p->args.by_columns;
-  t->lines = p->args.lines;
+  t->tile_rows = p->args.tile_rows;
   t->most = p->args.most;
   t->tiles = p->sums.tiles;
   t->others = p->sums.others;
@@ -261,14 +263,18 @@ static void set_sizes(spti_tiles *t, const partition *p) {
 static sptrsm_status write_tiles(partition *p, bool fresh) {
   spti_gpu_tiles *g = p->g;
   spti_tile_part_args *a = &p->args;
-  spti_tile_values_args v = {
-      .view = a->view, .places = a->lines * SPTI_TILE, .coo = g->host.coo, .values = g->host.values, .inner = g->host.inner, .row = a->row};
+  spti_tile_values_args v = {.view = a->view,
+                             .places = a->tile_rows * SPTI_TILE,
+                             .coo = g->host.coo,
+                             .values = g->host.values,
+                             .inner = g->host.inner,
+                             .row = a->row};
   void *sources;
   if (fresh) SPTI_TRY(spti_alloc(p->context, &g->memory, (int64_t)lay_out_arrays(&g->arrays, a, &v, &g->host, NULL), 1, "tiles"));
   SPTI_TRY(spti_scratch_take(&p->s, &sources, (int64_t)lay_out_sources(a, &v, &g->host, NULL), 1, "sources of tile values"));
   lay_out_arrays(&g->arrays, a, &v, &g->host, g->memory);
   lay_out_sources(a, &v, &g->host, sources);
-  g->arrays.lines = a->lines;
+  g->arrays.tile_rows = a->tile_rows;
   g->arrays.items = g->host.items;
   g->arrays.row = a->row;
   g->arrays.used = a->used;
@@ -296,7 +302,7 @@ static void close_partition(partition *p) {
   spti_scratch_drop(&p->s);
 }
 
-/* The lines are known. */
+/* The tile rows are known. */
 static sptrsm_status part(partition *p, bool fresh) {
   SPTI_TRY(sort_entries(p));
   SPTI_TRY(find_tiles(p));
@@ -314,7 +320,7 @@ sptrsm_status spti_gpu_tiles_create(spti_gpu_tiles *out, sptrsm_plan *plan, bool
   SPTI_TRY(open_partition(&p, out, plan));
   sptrsm_status status = by_level ? spti_plan_levels(plan, &levels) : SPTRSM_OK;
   p.args.most = spti_tiles_most(set, levels ? levels->count : 0);
-  if (status == SPTRSM_OK) status = make_lines(&p, levels, set->align);
+  if (status == SPTRSM_OK) status = make_tile_rows(&p, levels, set->align);
   if (status == SPTRSM_OK) status = part(&p, true);
   close_partition(&p);
   spti_plan_drop_levels(plan);
@@ -325,8 +331,8 @@ sptrsm_status spti_gpu_tiles_update(spti_gpu_tiles *g, const sptrsm_plan *plan) 
   partition p;
   SPTI_TRY(open_partition(&p, g, plan));
   p.args.most = g->host.most;
-  p.args.lines = g->host.lines;
-  lay_out_lines(&p.args, g->lines);
+  p.args.tile_rows = g->host.tile_rows;
+  lay_out_tile_rows(&p.args, g->tile_rows);
   const sptrsm_status status = part(&p, false);
   close_partition(&p);
   return status;
@@ -334,7 +340,7 @@ sptrsm_status spti_gpu_tiles_update(spti_gpu_tiles *g, const sptrsm_plan *plan) 
 
 void spti_gpu_tiles_free(spti_gpu_tiles *g, const sptrsm_plan *plan) {
   spti_free(plan->context, g->memory);
-  spti_free(plan->context, g->lines);
+  spti_free(plan->context, g->tile_rows);
   spti_tiles_free(&g->host);
   *g = (spti_gpu_tiles){0};
 }

@@ -1,28 +1,28 @@
-/* tile_part_kernels -- which tiles a triangle has, and how each is to be stored: entries get keys by line, other line and place in the
- * tile, are sorted, and each run of one tile is looked at by a thread, with the rule of choose.h. The host's partition (tiles.c)
- * gives the same arrays bit for bit. Deterministic. */
+/* part_kernels.cu -- first half of the partition on the device: which tiles the triangle has and the format of each. Entries get keys by
+ * tile row, other tile row and place in the tile, and are sorted; a thread applies the rule of choose.h to each run of entries of one
+ * tile. Deterministic. */
 #include "trsv/tiles/choose.h"
 #include "trsv/tiles/part.cuh"
 #include "core/device/walk_lines.cuh"
 
 namespace spti {
 
-/* ---- lines ---- */
+/* ---- tile rows ---- */
 
 SPTI_KERNEL(PART_THREADS) tile_rows_kernel(spti_tile_part_args a) {
   const int64_t q = part_thread();
-  const int32_t line = int32_t(q / SPTI_TILE), r = int32_t(q % SPTI_TILE);
-  if (line >= a.lines) return;
-  const int32_t first = load_const(a.first + line), used = load_const(a.first + line + 1) - first, place = first + r;
+  const int32_t tile_row = int32_t(q / SPTI_TILE), r = int32_t(q % SPTI_TILE);
+  if (tile_row >= a.tile_rows) return;
+  const int32_t first = load_const(a.first + tile_row), used = load_const(a.first + tile_row + 1) - first, place = first + r;
   int32_t row = -1;
   if (r < used) row = a.order ? load_const(a.order + place) : a.view.backward ? a.view.n - 1 - place : place;
   store(a.row + q, row);
-  if (r == 0) store(a.used + line, uint8_t(used));
+  if (r == 0) store(a.used + tile_row, uint8_t(used));
 }
 
 SPTI_KERNEL(PART_THREADS) tile_places_kernel(spti_tile_part_args a) {
   const int64_t q = part_thread();
-  const int32_t row = q < int64_t(a.lines) * SPTI_TILE ? load_const(a.row + q) : -1;
+  const int32_t row = q < int64_t(a.tile_rows) * SPTI_TILE ? load_const(a.row + q) : -1;
   if (row >= 0) store(a.place + row, int32_t(q));
 }
 
@@ -67,17 +67,17 @@ SPTI_KERNEL(PART_THREADS) tile_begins_kernel(spti_tile_part_args a) {
   if (e == a.entries || load_const(a.tiles_to + e + 1) != tile) store(a.begin + tile, int32_t(e));
 }
 
-/* The first tile of each line: that of the first entry whose key is not below the line's. */
-SPTI_KERNEL(PART_THREADS) tile_line_begins_kernel(spti_tile_part_args a) {
-  const int64_t line = part_thread();
-  if (line > a.lines) return;
+/* The first tile of each tile row: that of the first entry whose key is not below the tile row's. */
+SPTI_KERNEL(PART_THREADS) tile_row_begins_kernel(spti_tile_part_args a) {
+  const int64_t tile_row = part_thread();
+  if (tile_row > a.tile_rows) return;
   int32_t low = 0, high = a.entries;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (own_line(a, load_const(a.sorted_key + middle)) < line) low = middle + 1;
+    if (own_tile_row(a, load_const(a.sorted_key + middle)) < tile_row) low = middle + 1;
     else high = middle;
   }
-  store(a.line_begin + line, load_const(a.tiles_to + low));
+  store(a.tile_row_begin + tile_row, load_const(a.tiles_to + low));
 }
 
 SPTI_DEVICE spti_tile_shape shape_of(const spti_tile_part_args &a, int32_t begin, int32_t end, int64_t key) {
@@ -113,7 +113,7 @@ SPTI_KERNEL(PART_THREADS) tile_shapes_kernel(spti_tile_part_args a) {
   const int64_t key = load_const(a.sorted_key + begin);
   part_shape packed = {SPTI_TILE_FORMATS, 0, 0};
   spti_tile_counts counts = {0, 0, 0, 0, 0, 0, 0};
-  if (own_line(a, key) == other_line(a, key)) {
+  if (own_tile_row(a, key) == other_tile_row(a, key)) {
     counts.inner = end - begin;
     counts.inner_bytes = SPTI_TILE + end - begin;
   } else {
@@ -132,31 +132,31 @@ SPTI_KERNEL(PART_THREADS) tile_shapes_kernel(spti_tile_part_args a) {
   store_counts(a.counts + t + 1, counts);
 }
 
-/* ---- lines of tiles ---- */
+/* ---- tile rows ---- */
 
-SPTI_KERNEL(PART_THREADS) tile_line_ptr_kernel(spti_tile_part_args a) {
-  const int64_t line = part_thread();
-  if (line > a.lines) return;
-  const int32_t tile = load_const(&a.counts[load_const(a.line_begin + line)].tiles);
-  store(a.line_ptr + line, int64_t(tile));
-  if (line == a.lines) return;
-  const int32_t end = load_const(&a.counts[load_const(a.line_begin + line + 1)].tiles);
-  store(a.parts + line, a.by_columns ? 0 : spti_tile_parts_of(end - tile, a.most));
+SPTI_KERNEL(PART_THREADS) tile_row_ptr_kernel(spti_tile_part_args a) {
+  const int64_t tile_row = part_thread();
+  if (tile_row > a.tile_rows) return;
+  const int32_t tile = load_const(&a.counts[load_const(a.tile_row_begin + tile_row)].tiles);
+  store(a.tile_row_ptr + tile_row, int64_t(tile));
+  if (tile_row == a.tile_rows) return;
+  const int32_t end = load_const(&a.counts[load_const(a.tile_row_begin + tile_row + 1)].tiles);
+  store(a.parts + tile_row, a.by_columns ? 0 : spti_tile_parts_of(end - tile, a.most));
 }
 
-SPTI_KERNEL(PART_THREADS) tile_line_idx_kernel(spti_tile_part_args a) {
+SPTI_KERNEL(PART_THREADS) tile_row_idx_kernel(spti_tile_part_args a) {
   const int64_t t = part_thread();
   if (t >= a.sorted_tiles) return;
   const int64_t key = load_const(a.sorted_key + load_const(a.begin + t));
   const int32_t format = unpacked_shape(load_const(a.shape + t)).format;
-  if (format != SPTI_TILE_FORMATS) store(a.line_idx + load_const(&a.counts[t].tiles), other_line(a, key));
+  if (format != SPTI_TILE_FORMATS) store(a.tile_row_idx + load_const(&a.counts[t].tiles), other_tile_row(a, key));
   if (format != SPTI_TILE_FORMATS && format != SPTI_TILE_COO) store(a.other_tile + load_const(&a.counts[t].others), int32_t(t));
 }
 
-SPTI_KERNEL(PART_THREADS) tile_items_of_lines_kernel(spti_tile_part_args a) {
+SPTI_KERNEL(PART_THREADS) tile_items_of_rows_kernel(spti_tile_part_args a) {
   const int64_t s = part_thread();
-  if (s >= a.lines) return;
-  store(a.items + s, 1 + load_const(a.parts + (a.line_order ? load_const(a.line_order + s) : s)));
+  if (s >= a.tile_rows) return;
+  store(a.items + s, 1 + load_const(a.parts + (a.tile_row_order ? load_const(a.tile_row_order + s) : s)));
 }
 
 SPTI_KERNEL(PART_THREADS) tile_items_of_levels_kernel(spti_tile_part_args a) {
@@ -168,12 +168,12 @@ SPTI_KERNEL(PART_THREADS) tile_items_of_levels_kernel(spti_tile_part_args a) {
 
 extern "C" int spti_tile_rows_launch(const spti_tile_part_args *a, void *stream) {
   using namespace spti;
-  return SPTI_LAUNCH(tile_rows_kernel, part_blocks(int64_t(a->lines) * SPTI_TILE), PART_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(tile_rows_kernel, part_blocks(int64_t(a->tile_rows) * SPTI_TILE), PART_THREADS, 0, stream, *a);
 }
 
 extern "C" int spti_tile_places_launch(const spti_tile_part_args *a, void *stream) {
   using namespace spti;
-  return SPTI_LAUNCH(tile_places_kernel, part_blocks(int64_t(a->lines) * SPTI_TILE), PART_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(tile_places_kernel, part_blocks(int64_t(a->tile_rows) * SPTI_TILE), PART_THREADS, 0, stream, *a);
 }
 
 extern "C" int spti_tile_keys_launch(const spti_tile_part_args *a, void *stream) {
@@ -189,20 +189,20 @@ extern "C" int spti_tile_heads_launch(const spti_tile_part_args *a, void *stream
 extern "C" int spti_tile_shapes_launch(const spti_tile_part_args *a, void *stream) {
   using namespace spti;
   int error = SPTI_LAUNCH(tile_begins_kernel, part_blocks(int64_t(a->entries) + 1), PART_THREADS, 0, stream, *a);
-  if (!error) error = SPTI_LAUNCH(tile_line_begins_kernel, part_blocks(int64_t(a->lines) + 1), PART_THREADS, 0, stream, *a);
+  if (!error) error = SPTI_LAUNCH(tile_row_begins_kernel, part_blocks(int64_t(a->tile_rows) + 1), PART_THREADS, 0, stream, *a);
   if (!error) error = SPTI_LAUNCH(tile_shapes_kernel, part_blocks(a->sorted_tiles), PART_THREADS, 0, stream, *a);
   return error;
 }
 
-extern "C" int spti_tile_lines_launch(const spti_tile_part_args *a, void *stream) {
+extern "C" int spti_tile_pattern_launch(const spti_tile_part_args *a, void *stream) {
   using namespace spti;
-  const int error = SPTI_LAUNCH(tile_line_ptr_kernel, part_blocks(int64_t(a->lines) + 1), PART_THREADS, 0, stream, *a);
-  return error ? error : SPTI_LAUNCH(tile_line_idx_kernel, part_blocks(a->sorted_tiles), PART_THREADS, 0, stream, *a);
+  const int error = SPTI_LAUNCH(tile_row_ptr_kernel, part_blocks(int64_t(a->tile_rows) + 1), PART_THREADS, 0, stream, *a);
+  return error ? error : SPTI_LAUNCH(tile_row_idx_kernel, part_blocks(a->sorted_tiles), PART_THREADS, 0, stream, *a);
 }
 
-extern "C" int spti_tile_items_of_lines_launch(const spti_tile_part_args *a, void *stream) {
+extern "C" int spti_tile_items_of_rows_launch(const spti_tile_part_args *a, void *stream) {
   using namespace spti;
-  return SPTI_LAUNCH(tile_items_of_lines_kernel, part_blocks(a->lines), PART_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(tile_items_of_rows_kernel, part_blocks(a->tile_rows), PART_THREADS, 0, stream, *a);
 }
 
 extern "C" int spti_tile_items_of_levels_launch(const spti_tile_part_args *a, void *stream) {

@@ -1,6 +1,6 @@
-/* part_kernels.h -- kernels that part a triangle into tiles (trsv/tiles/tiles.h) on the device, as C functions (part_kernels.cu,
- * write_kernels.cu, values_kernels.cu; scan.cu). Pointers are device pointers; a launcher
- * queues on the stream and returns a cudaError_t as int. gpu.c calls them in the order in which they stand here. */
+/* part_kernels.h -- launchers of the kernels that part a triangle into tiles on the device (part_kernels.cu, write_kernels.cu,
+ * values_kernels.cu, scan.cu). Pointers are device pointers; a launcher queues on the stream and returns a cudaError_t as int. gpu.c
+ * calls them in the order of their declarations. */
 #ifndef SPTI_TRSV_TILES_PART_KERNELS_H
 #define SPTI_TRSV_TILES_PART_KERNELS_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* A tile's share of each array, or running sums of them over tiles that are sorted by line. */
+/* A tile's share of each array, or running sums of them over tiles that are sorted by tile row. */
 typedef struct {
   int64_t positions, values, inner_bytes;
   int32_t coo, others, inner;
@@ -19,22 +19,22 @@ typedef struct {
 
 typedef struct {
   spti_view view;
-  int32_t lines;
+  int32_t tile_rows;
   int32_t most; /* tiles of an item by rows */
   int32_t by_columns;
-  int32_t lanes;        /* that share a line of the view: a power of two up to 32 */
-  int32_t line_bits;    /* lines < 2^line_bits */
-  int32_t entries;      /* off-diagonal ones */
-  int32_t sorted_tiles; /* tiles in the order of `begin`, diagonal ones too */
+  int32_t lanes;         /* that share a line of the view: a power of two up to 32 */
+  int32_t tile_row_bits; /* tile rows < 2^tile_row_bits */
+  int32_t entries;       /* off-diagonal ones */
+  int32_t sorted_tiles;  /* tiles in the order of `begin`, diagonal ones too */
 
-  /* Lines. */
+  /* Tile rows. */
   const int32_t *order; /* [n]: row of each place of that order; NULL: as the view is solved */
-  const int32_t *first; /* [lines+1]: first place of each line in it */
-  int32_t *row;         /* [16 lines] */
-  uint8_t *used;        /* [lines] */
-  int32_t *place;       /* [n]: where each row is among the 16 lines places */
+  const int32_t *first; /* [tile_rows+1]: first place of each tile row in it */
+  int32_t *row;         /* [16 tile_rows] */
+  uint8_t *used;        /* [tile_rows] */
+  int32_t *place;       /* [n]: where each row is among the 16 tile_rows places */
 
-  /* Entries, sorted by own line, other line, and place in the tile: keys (own << line_bits | other) << 8 | within. */
+  /* Entries, sorted by own tile row, other tile row, and place in the tile: keys (own << tile_row_bits | other) << 8 | within. */
   int64_t *key;              /* [entries], as the view has them */
   int32_t *source;           /* [entries]: where each one's value is in the view */
   const int64_t *sorted_key; /* [entries] */
@@ -49,17 +49,17 @@ typedef struct {
   int32_t others;
   int32_t *other_tile; /* [others]: the tiles that are not COO */
 
-  /* Lines again. */
-  int32_t *line_begin;       /* [lines+1]: first tile */
-  int32_t *parts;            /* [lines] */
-  const int64_t *parts_to;   /* [lines+1]: running sum */
-  int64_t *line_ptr;         /* [lines+1]: first tile, without diagonal ones; with line_idx the pattern of lines as a view has it */
-  int32_t *line_idx;         /* [tiles] */
-  const int32_t *line_order; /* [lines]: by level; NULL: by number */
-  int32_t *items;            /* [lines]: items of each line, in that order */
-  const int32_t *item_to;    /* [lines+1]: running sum */
-  const int32_t *level_ptr;  /* [levels+1]: lines before each level, in that order */
-  int32_t *level_item;       /* [levels+1]: items likewise */
+  /* Tile rows again. */
+  int32_t *tile_row_begin; /* [tile_rows+1]: first tile */
+  int32_t *parts;          /* [tile_rows] */
+  const int64_t *parts_to; /* [tile_rows+1]: running sum */
+  int64_t *tile_row_ptr; /* [tile_rows+1]: first tile, without diagonal ones; with tile_row_idx the pattern of tile rows as a view has it */
+  int32_t *tile_row_idx; /* [tiles] */
+  const int32_t *tile_row_order; /* [tile_rows]: by level; NULL: by number */
+  int32_t *items;                /* [tile_rows]: items of each tile row, in that order */
+  const int32_t *item_to;        /* [tile_rows+1]: running sum */
+  const int32_t *level_ptr;      /* [levels+1]: tile rows before each level, in that order */
+  int32_t *level_item;           /* [levels+1]: items likewise */
   int32_t levels;
 
   /* The tiles as they are stored (trsv/tiles/tiles.h). */
@@ -73,10 +73,10 @@ int spti_tile_rows_launch(const spti_tile_part_args *, void *stream);   /* order
 int spti_tile_places_launch(const spti_tile_part_args *, void *stream); /* row -> place */
 int spti_tile_keys_launch(const spti_tile_part_args *, void *stream);   /* place -> key, source; then spti_sort_long_launch */
 int spti_tile_heads_launch(const spti_tile_part_args *, void *stream);  /* sorted_key -> head; then spti_scan_narrow_launch */
-int spti_tile_shapes_launch(const spti_tile_part_args *, void *stream); /* tiles_to -> begin, line_begin, shape, counts[1..] */
+int spti_tile_shapes_launch(const spti_tile_part_args *, void *stream); /* tiles_to -> begin, tile_row_begin, shape, counts[1..] */
 int spti_tile_scan_launch(void *temporary, size_t *bytes, spti_tile_counts *counts, int32_t count, void *stream); /* counts -> sums */
-int spti_tile_lines_launch(const spti_tile_part_args *, void *stream);           /* sums -> line_ptr, line_idx, parts, other_tile */
-int spti_tile_items_of_lines_launch(const spti_tile_part_args *, void *stream);  /* line_order, parts -> items */
+int spti_tile_pattern_launch(const spti_tile_part_args *, void *stream);         /* sums -> tile_row_ptr, tile_row_idx, parts, other_tile */
+int spti_tile_items_of_rows_launch(const spti_tile_part_args *, void *stream);   /* tile_row_order, parts -> items */
 int spti_tile_items_of_levels_launch(const spti_tile_part_args *, void *stream); /* item_to, level_ptr -> level_item */
 int spti_tile_write_launch(const spti_tile_part_args *, void *stream);           /* all that is stored but values and items */
 int spti_tile_items_launch(const spti_tile_part_args *, void *stream);           /* item_to, parts_to -> item */

@@ -1,11 +1,12 @@
-/* products.cuh -- tiles in kernels: items, the COO entries of an item, and a loader for each other format.
+/* products.cuh -- tiles in the solve kernels: items, the COO entries of an item, and a loader for each other format.
  *
- * A warp takes a tile: lane r + 16 h has every second entry of row r, from entry h on, at most 8. A loader finds the lane's entries,
- * whatever the format; multiplying is then the same for all: the solutions of the tile's 16 columns stand in 16 lanes and are passed by
- * shuffles. So nothing but the shuffles comes after the wait for the columns. COO tiles have too few entries for that. Those of an item
- * lie side by side: a warp takes 32 entries at once, whichever tiles they are from, and finds each entry's tile by counting the tiles that
- * begin before it. Products of the same row are found by votes on the four bits of the rows, and added by the row's two lanes in a fixed
- * order, so that sums have the same bits every time. */
+ * Tiles of other formats than COO: a warp takes a tile; lane r + 16 h has every second entry of row r, from entry h on, at most 8. The
+ * format's loader finds the lane's entries before the solutions are waited for. Multiplying is then the same for all formats: the
+ * solutions of the tile's 16 columns are in 16 lanes and are passed by shuffles.
+ *
+ * COO tiles have too few entries for that. The COO entries of an item are contiguous: a warp takes 32 at once, from one or more tiles,
+ * and finds the tile of each entry by counting the tiles that begin before it. Votes on the four bits of the row numbers find the
+ * products of one row, which the row's two lanes add in a fixed order, so that sums have the same bits every time. */
 #ifndef SPTI_TRSV_TILES_PRODUCTS_CUH
 #define SPTI_TRSV_TILES_PRODUCTS_CUH
 
@@ -16,12 +17,12 @@ namespace spti {
 
 enum { TILE_SHARE = SPTI_TILE / 2, TILE_INNER_MOST = SPTI_TILE * (SPTI_TILE - 1) / 2 };
 
-SPTI_DEVICE int tile_row() { return lane() % SPTI_TILE; }
-SPTI_DEVICE int tile_half() { return lane() / SPTI_TILE; }
+SPTI_DEVICE int row_in_tile() { return lane() % SPTI_TILE; }
+SPTI_DEVICE int half_in_tile() { return lane() / SPTI_TILE; }
 SPTI_DEVICE uint32_t lanes_below(int count) { return (1u << count) - 1; } /* count < 32 */
 
-/* A product that rounds in the same way wherever it stands: a method's solutions for one right-hand side and for many have the same bits.
- * */
+/* A product that rounds in the same way wherever it stands: a method's solutions for one right-hand side and for many have the
+ * same bits. */
 SPTI_DEVICE float rounded(float a, float b) { return product(a, b); }
 SPTI_DEVICE double rounded(double a, double b) { return product(a, b); }
 template <typename R> SPTI_DEVICE complex_t<R> rounded(complex_t<R> a, complex_t<R> b) {
@@ -44,13 +45,13 @@ struct tile_item {
   SPTI_DEVICE int32_t operator[](int w) const { return words[w]; }
 };
 
-SPTI_DEVICE int32_t tile_line(int32_t word) { return int32_t(uint32_t(word) >> SPTI_TILE_CODE_BITS); }
+SPTI_DEVICE int32_t tile_row_of_word(int32_t word) { return int32_t(uint32_t(word) >> SPTI_TILE_CODE_BITS); }
 
 /* ---- COO tiles, up to 32 at once ---- */
 
-/* A lane has one tile: its line, and where its entries begin among those of the batch. */
+/* A lane has one tile: its tile row, and where its entries begin among those of the batch. */
 struct coo_tiles {
-  int32_t line, start, total;
+  int32_t tile_row, start, total;
   bool used;
 
   /* Whole warp: tiles [tile, tile + count) of the item. */
@@ -63,25 +64,25 @@ struct coo_tiles {
       const int32_t below = shfl(sum, lane() >= by ? lane() - by : lane());
       if (lane() >= by) sum += below;
     }
-    line = tile_line(word);
+    tile_row = tile_row_of_word(word);
     start = sum - entries;
     total = shfl(sum, 31);
   }
-  /* Whole warp: the line of entry base + lane. */
-  SPTI_DEVICE int32_t line_of_entry(int32_t base) const {
+  /* Whole warp: the tile row of entry base + lane. */
+  SPTI_DEVICE int32_t tile_row_of_entry(int32_t base) const {
     const uint32_t begins = warp_or(used && start >= base && start < base + 32 ? 1u << (start - base) : 0u);
     const int32_t before = popcount(ballot(used && start < base));
     const int32_t tile = before + popcount(begins & (lanes_below(lane()) | 1u << lane())) - 1;
-    return shfl(line, tile);
+    return shfl(tile_row, tile);
   }
 };
 
 /* Whole warp: the lanes whose entries are in the lane's row, of the lower or the upper half of the lanes. */
 SPTI_DEVICE uint32_t lanes_of_row(int row, bool used) {
-  const int own = tile_row();
+  const int own = row_in_tile();
   const uint32_t bit0 = ballot(row & 1), bit1 = ballot(row & 2), bit2 = ballot(row & 4), bit3 = ballot(row & 8);
   const uint32_t same = (own & 1 ? bit0 : ~bit0) & (own & 2 ? bit1 : ~bit1) & (own & 4 ? bit2 : ~bit2) & (own & 8 ? bit3 : ~bit3);
-  return same & ballot(used) & (tile_half() ? 0xffff0000u : 0x0000ffffu);
+  return same & ballot(used) & (half_in_tile() ? 0xffff0000u : 0x0000ffffu);
 }
 /* ---- tiles of other formats ---- */
 
@@ -112,21 +113,21 @@ SPTI_DEVICE bool is_stored(double v) { return double_bits(v) != 0; }
 template <typename R> SPTI_DEVICE bool is_stored(complex_t<R> v) { return is_stored(v.re) || is_stored(v.im); }
 
 template <typename T> SPTI_DEVICE void load_csr(tile_share<T> &s, const tile_at<T> &t) {
-  const int r = tile_row();
+  const int r = row_in_tile();
   const int32_t begin = r < t.m ? load_const(t.position + r) : 0;
   const int32_t end = r + 1 < t.m ? load_const(t.position + r + 1) : r < t.m ? t.first + 1 : 0;
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
-    const int32_t e = begin + 2 * i + tile_half();
+    const int32_t e = begin + 2 * i + half_in_tile();
     if (e < end) s.set(i, load_const(t.position + t.m + e), load_const(t.value + e));
   }
 }
 
 template <typename T> SPTI_DEVICE void load_ell(tile_share<T> &s, const tile_at<T> &t) {
-  const int r = tile_row();
+  const int r = row_in_tile();
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
-    const int32_t slot = 2 * i + tile_half(), at = slot * t.m + r;
+    const int32_t slot = 2 * i + half_in_tile(), at = slot * t.m + r;
     const int32_t byte = slot < t.width && r < t.m ? load_const(t.position + at) : int32_t(SPTI_TILE_EMPTY);
     if (byte != SPTI_TILE_EMPTY) s.set(i, byte, load_const(t.value + at));
   }
@@ -138,19 +139,19 @@ template <typename T> SPTI_DEVICE void load_hyb(tile_share<T> &s, const tile_at<
   int32_t e = t.width;
   for (int32_t at = t.width * t.m; at < t.width * t.m + t.first; at++) {
     const int32_t byte = load_const(t.position + at);
-    if (byte >> 4 != tile_row()) continue;
+    if (byte >> 4 != row_in_tile()) continue;
 #pragma unroll
     for (int i = 0; i < TILE_SHARE; i++)
-      if (e == 2 * i + tile_half()) s.set(i, byte & 15, load_const(t.value + at));
+      if (e == 2 * i + half_in_tile()) s.set(i, byte & 15, load_const(t.value + at));
     e++;
   }
 }
 
 template <typename T> SPTI_DEVICE void load_dns(tile_share<T> &s, const tile_at<T> &t) {
-  const int r = tile_row();
+  const int r = row_in_tile();
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
-    const int32_t c = 2 * i + tile_half();
+    const int32_t c = 2 * i + half_in_tile();
     if (c >= t.c || r >= t.m) continue;
     const T v = load_const(t.value + c * t.m + r);
     if (is_stored(v)) s.set(i, c, v);
@@ -160,19 +161,19 @@ template <typename T> SPTI_DEVICE void load_dns(tile_share<T> &s, const tile_at<
 template <typename T> SPTI_DEVICE void load_dnsrow(tile_share<T> &s, const tile_at<T> &t) {
   int32_t at = -1;
   for (int32_t full = 0; full < t.width; full++)
-    if (load_const(t.position + full) == tile_row()) at = full;
+    if (load_const(t.position + full) == row_in_tile()) at = full;
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
-    const int32_t c = 2 * i + tile_half();
+    const int32_t c = 2 * i + half_in_tile();
     if (at >= 0 && c < t.c) s.set(i, c, load_const(t.value + at * t.c + c));
   }
 }
 
 template <typename T> SPTI_DEVICE void load_dnscol(tile_share<T> &s, const tile_at<T> &t) {
-  const int r = tile_row();
+  const int r = row_in_tile();
 #pragma unroll
   for (int i = 0; i < TILE_SHARE; i++) {
-    const int32_t full = 2 * i + tile_half();
+    const int32_t full = 2 * i + half_in_tile();
     if (full < t.width && r < t.m) s.set(i, load_const(t.position + full), load_const(t.value + full * t.m + r));
   }
 }
@@ -207,25 +208,25 @@ template <typename T> SPTI_DEVICE T add_share(T sum, const tile_share<T> &s, int
 
 /* The tiles of an item that are not COO, up to 32 at once, a lane to each. */
 struct other_tiles {
-  int32_t word, first, width, extent; /* extent: rows or columns of the tile's own line */
+  int32_t word, first, width, extent; /* extent: rows or columns of the tile's own tile row */
 
   SPTI_DEVICE other_tiles(const spti_tile_arrays &a, int32_t tile, int32_t other, int32_t count) : word(0), first(0), width(0), extent(0) {
     if (lane() >= count) return;
     word = load_const(a.word + tile + lane());
     first = load_const(a.shape + 2 * (other + lane()));
     width = load_const(a.shape + 2 * (other + lane()) + 1);
-    extent = load_const(a.used + tile_line(word));
+    extent = load_const(a.used + tile_row_of_word(word));
   }
-  SPTI_DEVICE int32_t line_of(int t) const { return tile_line(shfl(word, t)); }
+  SPTI_DEVICE int32_t tile_row_of(int t) const { return tile_row_of_word(shfl(word, t)); }
   SPTI_DEVICE int32_t extent_of(int t) const { return shfl(extent, t); }
   /* Whole warp: tile t, whose extent on the side of the item is `own`. */
   template <typename T> SPTI_DEVICE tile_at<T> at(int t, int32_t own, bool by_columns, const uint8_t *position, const T *value) const {
-    const int32_t of_line = shfl(extent, t);
+    const int32_t of_tile_row = shfl(extent, t);
     return {spti_tile_format_of(shfl(word, t) & SPTI_TILE_CODE_MASK),
             shfl(first, t),
             shfl(width, t),
-            by_columns ? of_line : own,
-            by_columns ? own : of_line,
+            by_columns ? of_tile_row : own,
+            by_columns ? own : of_tile_row,
             position,
             value};
   }
@@ -254,9 +255,9 @@ template <typename T> SPTI_DEVICE inner_line load_inner(inner_tile<T> *to, const
   if (item[SPTI_TILE_ITEM_INNER] < 0) return own;
   const uint8_t *bytes = a.inner_byte + item[SPTI_TILE_ITEM_INNER_BYTE];
   const T *values = static_cast<const T *>(a.inner_value) + item[SPTI_TILE_ITEM_INNER];
-  own.end = load_const(bytes + tile_row());
-  const int32_t count = shfl(own.end, SPTI_TILE - 1), before = shfl(own.end, tile_row() > 0 ? tile_row() - 1 : 0);
-  own.begin = tile_row() > 0 ? before : 0;
+  own.end = load_const(bytes + row_in_tile());
+  const int32_t count = shfl(own.end, SPTI_TILE - 1), before = shfl(own.end, row_in_tile() > 0 ? row_in_tile() - 1 : 0);
+  own.begin = row_in_tile() > 0 ? before : 0;
   for (int32_t e = lane(); e < count; e += 32) {
     to->other[e] = load_const(bytes + SPTI_TILE + e);
     to->value[e] = load_const(values + e);

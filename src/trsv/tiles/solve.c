@@ -1,5 +1,5 @@
-/* solve.c -- see solve.h. Source: [lu2023tile]. Items one after another, tiles one after another, entries as they are stored: the
- * readable twin of the kernels. Deterministic. */
+/* solve.c -- see solve.h. Source: [lu2023tile]. Items, their tiles and the entries of a tile are taken one after another, as they are
+ * stored: the readable twin of the kernels. Deterministic. */
 #include "trsv/tiles/solve.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { COLUMNS = 8, PLACES = SPTI_TILE * SPTI_TILE }; /* right-hand sides at once; entries of a tile */
 
-static int32_t item_line(const int32_t *item) { return item[SPTI_TILE_ITEM_OUT] & ((1 << SPTI_TILE_OUT_BITS) - 1); }
+static int32_t item_tile_row(const int32_t *item) { return item[SPTI_TILE_ITEM_OUT] & ((1 << SPTI_TILE_OUT_BITS) - 1); }
 
 static int32_t out_rows(const int32_t *item) { return (int32_t)((uint32_t)item[SPTI_TILE_ITEM_OUT] >> SPTI_TILE_OUT_BITS) + 1; }
 

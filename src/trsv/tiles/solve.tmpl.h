@@ -2,8 +2,8 @@
 
 /* A tile's entries as a plain list, whatever its format. */
 typedef struct {
-  int32_t count, line;    /* line on the other side */
-  uint8_t within[PLACES]; /* row << 4 | column */
+  int32_t count, tile_row; /* tile row on the other side */
+  uint8_t within[PLACES];  /* row << 4 | column */
   T value[PLACES];
 } NAME(tile);
 
@@ -37,13 +37,13 @@ static void NAME(unpack_other)(NAME(tile) * to, const spti_tiles *t, NAME(cursor
   at->value += values;
 }
 
-/* Tile number `tile`; the item's line has so many rows, or columns: 0 for what the tile's own line says. */
+/* Tile number `tile`; the item's tile row has so many rows, or columns: 0 for what the tile's own tile row says. */
 static void NAME(unpack)(NAME(tile) * to, const spti_tiles *t, NAME(cursor) * at, int32_t tile, int32_t columns, int32_t rows) {
   const uint32_t word = word_at(t, tile), code = word & SPTI_TILE_CODE_MASK;
   const int32_t format = spti_tile_format_of((int32_t)code);
-  to->line = (int32_t)(word >> SPTI_TILE_CODE_BITS);
+  to->tile_row = (int32_t)(word >> SPTI_TILE_CODE_BITS);
   if (format == SPTI_TILE_COO) NAME(unpack_coo)(to, t, at, (int32_t)code + 1);
-  else NAME(unpack_other)(to, t, at, format, rows ? rows : t->used[to->line], columns ? columns : t->used[to->line]);
+  else NAME(unpack_other)(to, t, at, format, rows ? rows : t->used[to->tile_row], columns ? columns : t->used[to->tile_row]);
 }
 
 static NAME(cursor) NAME(begin)(const int32_t *item) {
@@ -55,26 +55,26 @@ static NAME(cursor) NAME(begin)(const int32_t *item) {
 /* sums += the tile's entries times the solutions of its columns. */
 static void NAME(multiply)(T sums[][COLUMNS], const NAME(tile) * tile, const spti_tiles *t, const T *w, int64_t ld, int32_t width) {
   for (int32_t e = 0; e < tile->count; e++) {
-    const T *x = w + t->row[tile->line * SPTI_TILE + (tile->within[e] & 15)] * ld;
+    const T *x = w + t->row[tile->tile_row * SPTI_TILE + (tile->within[e] & 15)] * ld;
     for (int32_t k = 0; k < width; k++) sums[tile->within[e] >> 4][k] += tile->value[e] * x[k];
   }
 }
 
 /* The diagonal tile of a final item: sums are what the other tiles give. */
-static void NAME(solve_line)(T sums[][COLUMNS], const spti_tiles *t, const int32_t *item, T *w, int64_t ld, int32_t width) {
-  const int32_t line = item_line(item), inner = item[SPTI_TILE_ITEM_INNER];
+static void NAME(solve_tile_row)(T sums[][COLUMNS], const spti_tiles *t, const int32_t *item, T *w, int64_t ld, int32_t width) {
+  const int32_t tile_row = item_tile_row(item), inner = item[SPTI_TILE_ITEM_INNER];
   const uint8_t *ends = t->inner_byte + item[SPTI_TILE_ITEM_INNER_BYTE];
-  for (int32_t r = 0, e = 0; r < t->used[line]; r++) {
-    T *x = w + t->row[line * SPTI_TILE + r] * ld;
+  for (int32_t r = 0, e = 0; r < t->used[tile_row]; r++) {
+    T *x = w + t->row[tile_row * SPTI_TILE + r] * ld;
     for (; inner >= 0 && e < ends[r]; e++) {
-      const T *needed = w + t->row[line * SPTI_TILE + ends[SPTI_TILE + e]] * ld;
+      const T *needed = w + t->row[tile_row * SPTI_TILE + ends[SPTI_TILE + e]] * ld;
       for (int32_t k = 0; k < width; k++) sums[r][k] += ((const T *)t->inner_value)[inner + e] * needed[k];
     }
-    for (int32_t k = 0; k < width; k++) x[k] = (x[k] - sums[r][k]) / ((const T *)t->diagonal)[line * SPTI_TILE + r];
+    for (int32_t k = 0; k < width; k++) x[k] = (x[k] - sums[r][k]) / ((const T *)t->diagonal)[tile_row * SPTI_TILE + r];
   }
 }
 
-/* A line's parts stand before its final item, so their sums need no place of their own. */
+/* A tile row's parts stand before its final item, so their sums need no place of their own. */
 static void NAME(pull_columns)(const spti_tiles *t, T *w, int64_t ld, int32_t width) {
   T sums[SPTI_TILE][COLUMNS] = {{0}};
   for (int32_t i = 0; i < t->items; i++) {
@@ -86,8 +86,8 @@ static void NAME(pull_columns)(const spti_tiles *t, T *w, int64_t ld, int32_t wi
       NAME(unpack)(&plain, t, &at, tile, 0, out_rows(item));
       NAME(multiply)(sums, &plain, t, w, ld, width);
     }
-    if (item_line(item) >= t->lines) continue;
-    NAME(solve_line)(sums, t, item, w, ld, width);
+    if (item_tile_row(item) >= t->tile_rows) continue;
+    NAME(solve_tile_row)(sums, t, item, w, ld, width);
     memset(sums, 0, sizeof sums);
   }
 }
@@ -99,15 +99,24 @@ static void NAME(pull_items)(const spti_tiles *t, void *panel, int64_t ld, int32
 /* ---- by columns ---- */
 
 static void NAME(solve_column)(const spti_tiles *t, const int32_t *item, T *w, int64_t ld, int32_t width) {
-  const int32_t line = item_line(item), inner = item[SPTI_TILE_ITEM_INNER];
+  const int32_t tile_row = item_tile_row(item), inner = item[SPTI_TILE_ITEM_INNER];
   const uint8_t *ends = t->inner_byte + item[SPTI_TILE_ITEM_INNER_BYTE];
-  for (int32_t c = 0, e = 0; c < t->used[line]; c++) {
-    T *x = w + t->row[line * SPTI_TILE + c] * ld;
-    for (int32_t k = 0; k < width; k++) x[k] /= ((const T *)t->diagonal)[line * SPTI_TILE + c];
+  for (int32_t c = 0, e = 0; c < t->used[tile_row]; c++) {
+    T *x = w + t->row[tile_row * SPTI_TILE + c] * ld;
+    for (int32_t k = 0; k < width; k++) x[k] /= ((const T *)t->diagonal)[tile_row * SPTI_TILE + c];
     for (; inner >= 0 && e < ends[c]; e++) {
-      T *fed = w + t->row[line * SPTI_TILE + ends[SPTI_TILE + e]] * ld;
+      T *fed = w + t->row[tile_row * SPTI_TILE + ends[SPTI_TILE + e]] * ld;
       for (int32_t k = 0; k < width; k++) fed[k] -= ((const T *)t->inner_value)[inner + e] * x[k];
     }
+  }
+}
+
+/* Rows of the tile -= its entries times the solutions of its columns, which are those of tile column `own`. */
+static void NAME(feed)(const NAME(tile) * tile, const spti_tiles *t, int32_t own, T *w, int64_t ld, int32_t width) {
+  for (int32_t e = 0; e < tile->count; e++) {
+    const T *x = w + t->row[own * SPTI_TILE + (tile->within[e] & 15)] * ld;
+    T *fed = w + t->row[tile->tile_row * SPTI_TILE + (tile->within[e] >> 4)] * ld;
+    for (int32_t k = 0; k < width; k++) fed[k] -= tile->value[e] * x[k];
   }
 }
 
@@ -115,18 +124,14 @@ static void NAME(push_items)(const spti_tiles *t, void *panel, int64_t ld, int32
   T *w = panel;
   for (int32_t i = 0; i < t->items; i++) {
     const int32_t *item = t->item + (size_t)i * SPTI_TILE_ITEM_WORDS;
-    const int32_t line = item_line(item),
+    const int32_t tile_row = item_tile_row(item),
                   end = item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES] + item[SPTI_TILE_ITEM_OTHER_TILES];
     NAME(cursor) at = NAME(begin)(item);
     NAME(solve_column)(t, item, w, ld, width);
     for (int32_t tile = item[SPTI_TILE_ITEM_TILE]; tile < end; tile++) {
       NAME(tile) plain;
-      NAME(unpack)(&plain, t, &at, tile, t->used[line], 0);
-      for (int32_t e = 0; e < plain.count; e++) {
-        const T *x = w + t->row[line * SPTI_TILE + (plain.within[e] & 15)] * ld;
-        T *fed = w + t->row[plain.line * SPTI_TILE + (plain.within[e] >> 4)] * ld;
-        for (int32_t k = 0; k < width; k++) fed[k] -= plain.value[e] * x[k];
-      }
+      NAME(unpack)(&plain, t, &at, tile, t->used[tile_row], 0);
+      NAME(feed)(&plain, t, tile_row, w, ld, width);
     }
   }
 }

@@ -1,4 +1,4 @@
-/* stats.c -- what the tiles of a triangle are like: counts by format, bytes by array (figure 8 of [lu2023tile]). */
+/* stats.c -- sptrsm_matrix_tiles: counts of the tiles of a triangle by format, and bytes by array (figure 8 of [lu2023tile]). */
 #include <string.h>
 #include <sptrsm_inspect.h>
 
@@ -21,19 +21,25 @@ static void count_formats(sptrsm_tile_stats *s, const spti_tiles *t) {
     const int64_t bytes = t->tiles_in[f] * ((int64_t)sizeof *t->word + shape) + t->positions_in[f] + t->values_in[f] * value;
     s->formats[f] = (sptrsm_tile_part){names[f], t->tiles_in[f], t->entries_in[f], bytes};
   }
-  s->formats[SPTI_TILE_FORMATS] = (sptrsm_tile_part){"diagonal DIA", t->lines - csr, 0, (int64_t)t->lines * SPTI_TILE * value};
+  s->formats[SPTI_TILE_FORMATS] = (sptrsm_tile_part){"diagonal DIA", t->tile_rows - csr, 0, (int64_t)t->tile_rows * SPTI_TILE * value};
   s->formats[SPTI_TILE_FORMATS + 1] = (sptrsm_tile_part){"diagonal CSR", csr, t->inner, t->inner_bytes + t->inner * value};
 }
 
 static void measure_arrays(sptrsm_tile_stats *s, const spti_tiles *t) {
-  const int64_t value = (int64_t)sptrsm_dtype_bytes(t->dtype), places = (int64_t)t->lines * SPTI_TILE, word = sizeof(int32_t);
+  const int64_t value = (int64_t)sptrsm_dtype_bytes(t->dtype), places = (int64_t)t->tile_rows * SPTI_TILE, word = sizeof(int32_t);
   const sptrsm_tile_part arrays[] = {
-      {"tile words", t->tiles, 0, t->tiles * word}, {"tile shapes", t->others, 0, (int64_t)t->others * 2},
-      {"COO positions", 0, t->coo, t->coo},         {"COO values", 0, t->coo, t->coo * value},
-      {"other positions", 0, 0, t->positions},      {"other values", 0, t->values, t->values * value},
-      {"diagonal positions", 0, 0, t->inner_bytes}, {"diagonal tile values", 0, t->inner, t->inner * value},
-      {"diagonal", 0, t->n, places * value},        {"items", 0, t->items, (int64_t)t->items * SPTI_TILE_ITEM_WORDS * word},
-      {"rows of lines", 0, t->lines, t->lines},     {"order of rows", 0, t->n, places * word},
+      {"tile words", t->tiles, 0, t->tiles * word},
+      {"tile shapes", t->others, 0, (int64_t)t->others * 2},
+      {"COO positions", 0, t->coo, t->coo},
+      {"COO values", 0, t->coo, t->coo * value},
+      {"other positions", 0, 0, t->positions},
+      {"other values", 0, t->values, t->values * value},
+      {"diagonal positions", 0, 0, t->inner_bytes},
+      {"diagonal tile values", 0, t->inner, t->inner * value},
+      {"diagonal", 0, t->n, places * value},
+      {"items", 0, t->items, (int64_t)t->items * SPTI_TILE_ITEM_WORDS * word},
+      {"rows of lines", 0, t->tile_rows, t->tile_rows},
+      {"order of rows", 0, t->n, places * word},
   };
   memcpy(s->arrays, arrays, sizeof arrays);
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) s->bytes += arrays[a].bytes;
@@ -54,8 +60,8 @@ sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *m
   const sptrsm_status status = spti_tiles_build(&t, &v, levels.order, levels.ptr, levels.count, &set);
   spti_levels_free(&levels);
   SPTI_TRY(status);
-  sptrsm_tile_stats s = {.size = sizeof s, .n = v.n, .lines = t.lines, .levels = t.levels, .tiles = t.tiles};
-  s.parallelism = t.levels ? (double)t.lines / t.levels : 0;
+  sptrsm_tile_stats s = {.size = sizeof s, .n = v.n, .lines = t.tile_rows, .levels = t.levels, .tiles = t.tiles};
+  s.parallelism = t.levels ? (double)t.tile_rows / t.levels : 0;
   s.compressed_bytes = v.nnz * (int64_t)(sptrsm_dtype_bytes(v.dtype) + sizeof *v.idx) +
                        ((int64_t)v.n + 1) * (v.nnz <= INT32_MAX ? 4 : (int64_t)sizeof *v.ptr);
   count_formats(&s, &t);

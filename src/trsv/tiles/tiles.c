@@ -1,21 +1,24 @@
-/* tiles.c -- a triangle parted into tiles: measured in one pass over the lines, written in a second one, threads over lines in both.
- * Deterministic, whatever the threads. */
+/* tiles.c -- the partition into tiles on the host: a first pass over the tile rows measures, a second one writes; threads share the tile
+ * rows in both. Deterministic for every number of threads. */
 #include "trsv/tiles/tiles.h"
 
 #include <omp.h>
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "trsv/tiles/parts.h"
+#include "trsv/tiles/sizes.h"
+#include "trsv/tiles/sort.h"
+#include "trsv/tiles/tile_rows.h"
+#include "trsv/tiles/write.h"
 
 /* ---- measuring ---- */
 
-static void measure_line(int32_t sizes[SPTI_TILE_SIZES], spti_tiles *count, spti_tile_sorter *s, int32_t line) {
-  spti_tile_sort_line(s, line);
+static void measure_tile_row(int32_t sizes[SPTI_TILE_SIZES], spti_tiles *count, spti_tile_sorter *s, int32_t tile_row) {
+  spti_tile_sort_row(s, tile_row);
   memset(sizes, 0, SPTI_TILE_SIZES * sizeof *sizes);
   for (int32_t t = 0; t < s->tile_count; t++) {
     spti_tile_mask mask;
-    const spti_tile_shape shape = spti_tile_shape_of(&mask, s, line, t);
+    const spti_tile_shape shape = spti_tile_shape_of(&mask, s, tile_row, t);
     const bool coo = shape.format == SPTI_TILE_COO;
     sizes[SPTI_TILE_OTHERS] += !coo;
     sizes[SPTI_TILE_COOS] += coo ? shape.entries : 0;
@@ -50,10 +53,10 @@ static void measure(const spti_tile_sizes *sizes, spti_tiles *counts, spti_tile_
     spti_tile_sorter *s = &team->sorters[omp_get_thread_num()];
     spti_tiles own = {0};
 #pragma omp for schedule(dynamic, 64)
-    for (int32_t line = 0; line < t->lines; line++) {
-      int32_t of_line[SPTI_TILE_SIZES];
-      measure_line(of_line, &own, s, line);
-      for (int i = 0; i < SPTI_TILE_SIZES; i++) sizes->running[i][line + 1] = of_line[i];
+    for (int32_t tile_row = 0; tile_row < t->tile_rows; tile_row++) {
+      int32_t of_tile_row[SPTI_TILE_SIZES];
+      measure_tile_row(of_tile_row, &own, s, tile_row);
+      for (int i = 0; i < SPTI_TILE_SIZES; i++) sizes->running[i][tile_row + 1] = of_tile_row[i];
     }
 #pragma omp critical(spti_tiles)
     if (counts) add_counts(counts, &own);
@@ -62,50 +65,13 @@ static void measure(const spti_tile_sizes *sizes, spti_tiles *counts, spti_tile_
 
 /* ---- building ---- */
 
-static sptrsm_status sizes_open(spti_tile_sizes *s, int32_t lines) {
-
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) {
-    SPTI_TRY(spti_host_alloc(&s->running[i], (int64_t)lines + 1, sizeof *s->running[i], "sizes of tile lines"));
-    s->running[i][0] = 0;
-  }
-  return SPTRSM_OK;
-}
-
-static void sizes_close(spti_tile_sizes *s) {
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) spti_host_free(s->running[i]);
-}
-
-sptrsm_status spti_tile_check_size(const char *what, int64_t count) {
-  if (count <= INT32_MAX) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: more %s than 32 bits count; use a method without tiles", what);
-}
-
-sptrsm_status spti_tile_check_blocks(int32_t lines, int64_t parts) {
-  if (lines + parts < (int64_t)1 << SPTI_TILE_OUT_BITS) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tiles: %d lines and %lld parts of them are too many", lines, (long long)parts);
-}
-
-static sptrsm_status add_up(const spti_tile_sizes *s, int32_t lines) {
-  static const char *const names[SPTI_TILE_SIZES] = {
-      "tiles", "tiles", "COO entries", "position bytes", "values", "diagonal entries", "diagonal bytes", "items", "parts of lines"};
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) {
-    int64_t sum = 0;
-    for (int32_t line = 1; line <= lines; line++) {
-      sum += s->running[i][line];
-      SPTI_TRY(spti_tile_check_size(names[i], i == SPTI_TILE_OTHERS ? spti_tile_shape_bytes(sum) : sum));
-      s->running[i][line] = (int32_t)sum;
-    }
-  }
-  return spti_tile_check_blocks(lines, s->running[SPTI_TILE_PARTS][lines]);
-}
-
 static sptrsm_status find_places(int32_t **out, int64_t *capacity, const spti_tiles *t, const spti_view *v) {
   int32_t *place;
   SPTI_TRY(spti_host_alloc(&place, t->n, sizeof *place, "places of rows"));
   *capacity = 0;
-  for (int32_t line = 0; line < t->lines; line++) {
+  for (int32_t tile_row = 0; tile_row < t->tile_rows; tile_row++) {
     int64_t entries = 0;
-    for (int32_t q = line * SPTI_TILE; q < line * SPTI_TILE + t->used[line]; q++) {
+    for (int32_t q = tile_row * SPTI_TILE; q < tile_row * SPTI_TILE + t->used[tile_row]; q++) {
       place[t->row[q]] = q;
       entries += spti_view_end(v, t->row[q]) - spti_view_begin(v, t->row[q]);
     }
@@ -120,7 +86,7 @@ static sptrsm_status allocate(spti_tiles *t, const spti_tile_sizes *s) {
   const size_t bytes = sptrsm_dtype_bytes(t->dtype);
   int32_t *const sizes[SPTI_TILE_SIZES] = {&t->tiles, &t->others,      &t->coo,   &t->positions, &t->values,
                                            &t->inner, &t->inner_bytes, &t->items, &t->parts};
-  for (int i = 0; i < SPTI_TILE_SIZES; i++) *sizes[i] = s->running[i][t->lines];
+  for (int i = 0; i < SPTI_TILE_SIZES; i++) *sizes[i] = s->running[i][t->tile_rows];
   SPTI_TRY(spti_host_alloc(&t->word, t->tiles, sizeof *t->word, "tiles"));
   SPTI_TRY(spti_host_alloc(&t->shape, t->others, 2, "tile shapes"));
   SPTI_TRY(spti_host_alloc(&t->coo_position, t->coo, 1, "tile positions"));
@@ -129,40 +95,40 @@ static sptrsm_status allocate(spti_tiles *t, const spti_tile_sizes *s) {
   SPTI_TRY(spti_host_alloc(&t->value, t->values, bytes, "tile values"));
   SPTI_TRY(spti_host_alloc(&t->inner_byte, t->inner_bytes, 1, "diagonal tiles"));
   SPTI_TRY(spti_host_alloc(&t->inner_value, t->inner, bytes, "diagonal tiles"));
-  SPTI_TRY(spti_host_alloc(&t->diagonal, (int64_t)t->lines * SPTI_TILE, bytes, "diagonal"));
+  SPTI_TRY(spti_host_alloc(&t->diagonal, (int64_t)t->tile_rows * SPTI_TILE, bytes, "diagonal"));
   SPTI_TRY(spti_host_alloc(&t->item, t->items, SPTI_TILE_ITEM_WORDS * sizeof *t->item, "tile items"));
   return SPTRSM_OK;
 }
 
 static void write_all(const spti_tiles *t, const spti_tile_sizes *sizes, int32_t *items, spti_tile_team *team) {
 #pragma omp parallel for schedule(dynamic, 64) num_threads(team->count)
-  for (int32_t line = 0; line < t->lines; line++) {
+  for (int32_t tile_row = 0; tile_row < t->tile_rows; tile_row++) {
     spti_tile_sorter *s = &team->sorters[omp_get_thread_num()];
-    spti_tile_sort_line(s, line);
-    spti_tile_write_line(t, sizes, s, items, line);
+    spti_tile_sort_row(s, tile_row);
+    spti_tile_write_row(t, sizes, s, items, tile_row);
   }
 }
 
-/* t has its lines; fresh: it has nothing else yet. */
+/* t has its tile rows; fresh: it has nothing else yet. */
 static sptrsm_status make(spti_tiles *t, const spti_view *v, bool fresh) {
   spti_tile_sizes sizes = {{NULL}};
   spti_tile_team team = {0};
   int32_t *place = NULL, *items = NULL;
   int64_t capacity;
   sptrsm_status status;
-  SPTI_TRY_GOTO(sizes_open(&sizes, t->lines));
-  SPTI_TRY_GOTO(find_places(&place, &capacity, t, v));
-  SPTI_TRY_GOTO(spti_tile_team_open(&team, t, v, place, capacity));
+  SPTI_TRY_DONE(spti_tile_sizes_open(&sizes, t->tile_rows));
+  SPTI_TRY_DONE(find_places(&place, &capacity, t, v));
+  SPTI_TRY_DONE(spti_tile_team_open(&team, t, v, place, capacity));
   measure(&sizes, fresh ? t : NULL, &team);
-  SPTI_TRY_GOTO(add_up(&sizes, t->lines));
-  if (fresh) SPTI_TRY_GOTO(allocate(t, &sizes));
-  SPTI_TRY_GOTO(spti_host_alloc(&items, t->items, SPTI_TILE_ITEM_WORDS * sizeof *items, "tile items"));
+  SPTI_TRY_DONE(spti_tile_sizes_add_up(&sizes, t->tile_rows));
+  if (fresh) SPTI_TRY_DONE(allocate(t, &sizes));
+  SPTI_TRY_DONE(spti_host_alloc(&items, t->items, SPTI_TILE_ITEM_WORDS * sizeof *items, "tile items"));
   write_all(t, &sizes, items, &team);
   if (fresh && t->by_columns) memcpy(t->item, items, (size_t)t->items * SPTI_TILE_ITEM_WORDS * sizeof *items);
-  if (fresh && !t->by_columns) SPTI_TRY_GOTO(spti_tile_levels(t, &sizes, items));
-fail:
+  if (fresh && !t->by_columns) SPTI_TRY_DONE(spti_tile_levels(t, &sizes, items));
+done:
   spti_tile_team_close(&team);
-  sizes_close(&sizes);
+  spti_tile_sizes_close(&sizes);
   spti_host_free(place);
   spti_host_free(items);
   return status;
@@ -185,14 +151,14 @@ sptrsm_status spti_tiles_update(spti_tiles *t, const spti_view *v) { return make
 
 void spti_tiles_free(spti_tiles *t) {
   void *const arrays[] = {t->row,   t->used,       t->word,        t->shape,    t->coo_position, t->coo_value,  t->position,
-                          t->value, t->inner_byte, t->inner_value, t->diagonal, t->item,         t->level_item, t->level_line};
+                          t->value, t->inner_byte, t->inner_value, t->diagonal, t->item,         t->level_item, t->level_tile_row};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) spti_host_free(arrays[i]);
   *t = (spti_tiles){0};
 }
 
 size_t spti_tiles_bytes(const spti_tiles *t) {
-  const size_t value = sptrsm_dtype_bytes(t->dtype), lines = (size_t)t->lines;
-  return lines * SPTI_TILE * (value + sizeof *t->row) + lines + (size_t)t->tiles * sizeof *t->word + 2 * (size_t)t->others +
+  const size_t value = sptrsm_dtype_bytes(t->dtype), tile_rows = (size_t)t->tile_rows;
+  return tile_rows * SPTI_TILE * (value + sizeof *t->row) + tile_rows + (size_t)t->tiles * sizeof *t->word + 2 * (size_t)t->others +
          (size_t)t->coo * (value + 1) + (size_t)t->positions + (size_t)t->values * value + (size_t)t->inner_bytes +
          (size_t)t->inner * value + (size_t)t->items * SPTI_TILE_ITEM_WORDS * sizeof *t->item;
 }

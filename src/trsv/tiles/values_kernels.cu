@@ -1,5 +1,5 @@
-/* tile_values_kernels -- values of a view to where tiles store them. A zero that is an entry gets a sign bit in formats with places that
- * have no entry, so that the two differ. Deterministic. */
+/* values_kernels.cu -- copies the values of a view to where the tiles store them. In formats with places that have no entry, an entry that
+ * is zero gets a sign bit, so that the two differ. Deterministic. */
 #include "trsv/tiles/part.cuh"
 
 namespace spti {

@@ -1,8 +1,9 @@
-/* write.c -- tiles and items of a line into the arrays of a triangle. */
+/* write.c -- see write.h. */
+#include "trsv/tiles/write.h"
+
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "trsv/tiles/parts.h"
 
 /* ---- values of any type ---- */
 
@@ -44,8 +45,8 @@ static void put_one(void *values, int64_t slot, sptrsm_dtype dtype) {
 
 static int64_t stored_diagonal(const spti_view *v, int32_t i) { return v->head ? v->ptr[i] : v->ptr[i + 1] - 1; }
 
-static void write_diagonal(const spti_tiles *t, const spti_view *v, int32_t line) {
-  for (int32_t q = line * SPTI_TILE; q < (line + 1) * SPTI_TILE; q++) {
+static void write_diagonal(const spti_tiles *t, const spti_view *v, int32_t tile_row) {
+  for (int32_t q = tile_row * SPTI_TILE; q < (tile_row + 1) * SPTI_TILE; q++) {
     if (t->row[q] < 0 || v->unit) put_one(t->diagonal, q, t->dtype);
     else put_value(v, t->diagonal, q, stored_diagonal(v, t->row[q]));
   }
@@ -57,7 +58,7 @@ static void write_diagonal(const spti_tiles *t, const spti_view *v, int32_t line
 typedef struct {
   const spti_tiles *t;
   spti_tile_sorter *s;
-  int32_t line, tile, other, coo, position, value, inner, inner_byte;
+  int32_t tile_row, tile, other, coo, position, value, inner, inner_byte;
 } cursor;
 
 static void put_word(const cursor *c, int32_t to, const spti_tile_shape *shape, int32_t t) {
@@ -91,12 +92,12 @@ static void write_other(cursor *c, const spti_tile_mask *mask, const spti_tile_s
   c->value += shape->values;
 }
 
-/* Tiles [first, last) of the line: COO tiles, then the others. Returns how many are COO. */
+/* Tiles [first, last) of the tile row: COO tiles, then the others. Returns how many are COO. */
 static int32_t write_tiles(cursor *c, int32_t first, int32_t last) {
   int32_t coos = 0, others = 0;
   for (int32_t t = first; t < last; t++) {
     spti_tile_mask mask;
-    const spti_tile_shape shape = spti_tile_shape_of(&mask, c->s, c->line, t);
+    const spti_tile_shape shape = spti_tile_shape_of(&mask, c->s, c->tile_row, t);
     if (shape.format == SPTI_TILE_COO) {
       put_word(c, c->tile + coos++, &shape, t);
       write_coo(c, t);
@@ -104,7 +105,7 @@ static int32_t write_tiles(cursor *c, int32_t first, int32_t last) {
   }
   for (int32_t t = first; t < last; t++) {
     spti_tile_mask mask;
-    const spti_tile_shape shape = spti_tile_shape_of(&mask, c->s, c->line, t);
+    const spti_tile_shape shape = spti_tile_shape_of(&mask, c->s, c->tile_row, t);
     if (shape.format != SPTI_TILE_COO) {
       put_word(c, c->tile + coos + others++, &shape, t);
       write_other(c, &mask, &shape);
@@ -139,7 +140,7 @@ static void put_item(int32_t **item, const int32_t words[SPTI_TILE_ITEM_WORDS]) 
 }
 
 static int32_t out_word(const cursor *c, int32_t block) {
-  const uint32_t word = (uint32_t)block | (uint32_t)(c->t->used[c->line] - 1) << SPTI_TILE_OUT_BITS;
+  const uint32_t word = (uint32_t)block | (uint32_t)(c->t->used[c->tile_row] - 1) << SPTI_TILE_OUT_BITS;
   int32_t out;
   memcpy(&out, &word, sizeof out);
   return out;
@@ -165,21 +166,21 @@ static span write_sums(const cursor *c, int32_t **item, span sums) {
   return sums;
 }
 
-void spti_tile_write_line(const spti_tiles *t, const spti_tile_sizes *sizes, spti_tile_sorter *s, int32_t *items, int32_t line) {
-  int32_t *const *running = sizes->running, *item = items + (size_t)running[SPTI_TILE_ITEMS][line] * SPTI_TILE_ITEM_WORDS;
+void spti_tile_write_row(const spti_tiles *t, const spti_tile_sizes *sizes, spti_tile_sorter *s, int32_t *items, int32_t tile_row) {
+  int32_t *const *running = sizes->running, *item = items + (size_t)running[SPTI_TILE_ITEMS][tile_row] * SPTI_TILE_ITEM_WORDS;
   cursor c = {t,
               s,
-              line,
-              running[SPTI_TILE_TILES][line],
-              running[SPTI_TILE_OTHERS][line],
-              running[SPTI_TILE_COOS][line],
-              running[SPTI_TILE_POSITIONS][line],
-              running[SPTI_TILE_VALUES][line],
-              running[SPTI_TILE_INNERS][line],
-              running[SPTI_TILE_INNER_BYTES][line]};
+              tile_row,
+              running[SPTI_TILE_TILES][tile_row],
+              running[SPTI_TILE_OTHERS][tile_row],
+              running[SPTI_TILE_COOS][tile_row],
+              running[SPTI_TILE_POSITIONS][tile_row],
+              running[SPTI_TILE_VALUES][tile_row],
+              running[SPTI_TILE_INNERS][tile_row],
+              running[SPTI_TILE_INNER_BYTES][tile_row]};
   const int32_t step = t->by_columns ? s->tile_count : t->most;
-  span parts = {t->lines + running[SPTI_TILE_PARTS][line], t->lines + running[SPTI_TILE_PARTS][line]};
-  write_diagonal(t, s->view, line);
+  span parts = {t->tile_rows + running[SPTI_TILE_PARTS][tile_row], t->tile_rows + running[SPTI_TILE_PARTS][tile_row]};
+  write_diagonal(t, s->view, tile_row);
   write_inner(&c);
   for (int32_t first = 0, last; first == 0 || first < s->tile_count; first = last) {
     last = s->tile_count - first > step ? first + step : s->tile_count;
@@ -200,7 +201,7 @@ void spti_tile_write_line(const spti_tiles *t, const spti_tile_sizes *sizes, spt
       words[SPTI_TILE_ITEM_SUM] = parts.first;
       words[SPTI_TILE_ITEM_SUMS] = parts.last - parts.first;
     }
-    words[SPTI_TILE_ITEM_OUT] = out_word(&c, is_final ? line : parts.last++);
+    words[SPTI_TILE_ITEM_OUT] = out_word(&c, is_final ? tile_row : parts.last++);
     put_item(&item, words);
     if (is_final) break;
   }

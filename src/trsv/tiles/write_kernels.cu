@@ -1,5 +1,6 @@
-/* tile_write_kernels -- tiles that are known (part_kernels.cu) to where they are stored: words and shapes, bytes, items, and of each
- * stored value where it is in the view, since that is the same for all types. Deterministic. */
+/* write_kernels.cu -- second half of the partition on the device: the tiles found by part_kernels.cu are written to the arrays of tiles.h:
+ * words, shapes, positions and items; and for each stored value its source in the view, so that one kernel copies values of all types
+ * (values_kernels.cu). Deterministic. */
 #include "trsv/tiles/part.cuh"
 
 namespace spti {
@@ -13,16 +14,16 @@ SPTI_KERNEL(PART_THREADS) tile_words_kernel(spti_tile_part_args a) {
   const part_shape shape = unpacked_shape(load_const(a.shape + t));
   if (shape.format == SPTI_TILE_FORMATS) return;
   const int64_t key = load_const(a.sorted_key + load_const(a.begin + t));
-  const line_tiles line(a, own_line(a, key));
-  const int32_t in_line = int32_t(t) - line.begin, step = a.by_columns ? line.count : a.most;
-  const int32_t first = in_line / step * step, last = line.count - first > step ? first + step : line.count;
-  const int32_t others_at_first = load_const(&a.counts[line.begin + first].others);
+  const tiles_of_row tile_row(a, own_tile_row(a, key));
+  const int32_t in_tile_row = int32_t(t) - tile_row.begin, step = a.by_columns ? tile_row.count : a.most;
+  const int32_t first = in_tile_row / step * step, last = tile_row.count - first > step ? first + step : tile_row.count;
+  const int32_t others_at_first = load_const(&a.counts[tile_row.begin + first].others);
   const int32_t others_before = load_const(&a.counts[t].others) - others_at_first;
-  const int32_t coos = last - first - (load_const(&a.counts[line.begin + last].others) - others_at_first);
+  const int32_t coos = last - first - (load_const(&a.counts[tile_row.begin + last].others) - others_at_first);
   const bool coo = shape.format == SPTI_TILE_COO;
-  const int64_t at = line.number + first + (coo ? in_line - first - others_before : coos + others_before);
+  const int64_t at = tile_row.number + first + (coo ? in_tile_row - first - others_before : coos + others_before);
   const int32_t code = spti_tile_code(spti_tile_format(shape.format), shape.first + 1);
-  store(a.word + at, int32_t(uint32_t(other_line(a, key)) << SPTI_TILE_CODE_BITS | uint32_t(code)));
+  store(a.word + at, int32_t(uint32_t(other_tile_row(a, key)) << SPTI_TILE_CODE_BITS | uint32_t(code)));
   if (coo) return;
   uint8_t *bytes = a.tile_shape + 2 * int64_t(load_const(&a.counts[t].others));
   store(bytes, uint8_t(shape.first));
@@ -31,12 +32,13 @@ SPTI_KERNEL(PART_THREADS) tile_words_kernel(spti_tile_part_args a) {
 
 /* ---- entries of COO and diagonal tiles ---- */
 
-/* Entry k of a diagonal tile; ends of lines up to its own that no entry before it has written. */
+/* Entry k of a diagonal tile, and the ends of its rows (by columns: columns) up to the entry's own that no earlier entry has
+ * written. */
 SPTI_DEVICE void write_inner(const spti_tile_part_args &a, int64_t e, int32_t k, int64_t byte, int32_t within, bool is_last) {
   uint8_t *ends = a.inner_byte + byte;
   const int32_t own = within >> 4, before = k > 0 ? within_tile(load_const(a.sorted_key + e - 1)) >> 4 : 0;
-  for (int32_t line = before; line < own; line++) store(ends + line, uint8_t(k));
-  for (int32_t line = own; line < SPTI_TILE && is_last; line++) store(ends + line, uint8_t(k + 1));
+  for (int32_t row = before; row < own; row++) store(ends + row, uint8_t(k));
+  for (int32_t row = own; row < SPTI_TILE && is_last; row++) store(ends + row, uint8_t(k + 1));
   store(ends + SPTI_TILE + k, uint8_t(within & 15));
 }
 
@@ -172,27 +174,27 @@ SPTI_KERNEL(PART_THREADS) tile_others_kernel(spti_tile_part_args a) {
   writer.write();
 }
 
-/* ---- items, a warp to the items of a line ---- */
+/* ---- items, a warp to the items of a tile row ---- */
 
-/* Those of a long line are parts with tiles, then parts that add up the sums of 64 others each, in as many rounds as it takes, then the
- * final item. Item j leaves its result in block j of the line's, but for the final one. */
+/* Those of a long tile row are parts with tiles, then parts that add up the sums of 64 others each, in as many rounds as it
+ * takes, then the final item. Item j leaves its result in block j of the tile row's blocks, but for the final one. */
 struct item_words {
   int32_t word[SPTI_TILE_ITEM_WORDS];
 
-  SPTI_DEVICE item_words(const spti_tile_part_args &a, int32_t line, int64_t block) {
+  SPTI_DEVICE item_words(const spti_tile_part_args &a, int32_t tile_row, int64_t block) {
     for (int w = 0; w < SPTI_TILE_ITEM_WORDS; w++) word[w] = 0;
-    word[SPTI_TILE_ITEM_OUT] = int32_t(uint32_t(block) | uint32_t(load_const(a.used + line) - 1) << SPTI_TILE_OUT_BITS);
+    word[SPTI_TILE_ITEM_OUT] = int32_t(uint32_t(block) | uint32_t(load_const(a.used + tile_row) - 1) << SPTI_TILE_OUT_BITS);
     word[SPTI_TILE_ITEM_INNER] = -1;
   }
-  /* Tiles [first, last) of the line. */
-  SPTI_DEVICE void set_tiles(const spti_tile_part_args &a, const line_tiles &tiles, int32_t line, int32_t first, int32_t last) {
+  /* Tiles [first, last) of the tile row. */
+  SPTI_DEVICE void set_tiles(const spti_tile_part_args &a, const tiles_of_row &tiles, int32_t tile_row, int32_t first, int32_t last) {
     const spti_tile_counts *from = a.counts + tiles.begin + first, *to = a.counts + tiles.begin + last;
     word[SPTI_TILE_ITEM_TILE] = int32_t(tiles.number) + first;
     word[SPTI_TILE_ITEM_COO] = load_const(&from->coo);
     word[SPTI_TILE_ITEM_OTHER] = load_const(&from->others);
     word[SPTI_TILE_ITEM_POSITION] = int32_t(load_const(&from->positions));
     word[SPTI_TILE_ITEM_VALUE] = int32_t(load_const(&from->values));
-    word[SPTI_TILE_ITEM_INNER_BYTE] = int32_t(load_const(&a.counts[load_const(a.line_begin + line)].inner_bytes));
+    word[SPTI_TILE_ITEM_INNER_BYTE] = int32_t(load_const(&a.counts[load_const(a.tile_row_begin + tile_row)].inner_bytes));
     word[SPTI_TILE_ITEM_OTHER_TILES] = load_const(&to->others) - word[SPTI_TILE_ITEM_OTHER];
     word[SPTI_TILE_ITEM_COO_TILES] = last - first - word[SPTI_TILE_ITEM_OTHER_TILES];
   }
@@ -205,14 +207,14 @@ struct item_words {
   }
 };
 
-/* Item j of the line, whose last one is item `parts`. */
-SPTI_DEVICE item_words words_of_item(const spti_tile_part_args &a, const line_tiles &tiles, int32_t line, int32_t j, int32_t parts) {
+/* Item j of the tile row, whose last one is item `parts`. */
+SPTI_DEVICE item_words words_of_item(const spti_tile_part_args &a, const tiles_of_row &tiles, int32_t tile_row, int32_t j, int32_t parts) {
   const int32_t with_tiles = a.by_columns ? 0 : spti_tile_parts_with_tiles(tiles.count, a.most);
-  const int64_t block = a.lines + load_const(a.parts_to + line);
+  const int64_t block = a.tile_rows + load_const(a.parts_to + tile_row);
   const bool is_final = j == parts;
-  item_words words(a, line, is_final ? int64_t(line) : block + j);
+  item_words words(a, tile_row, is_final ? int64_t(tile_row) : block + j);
   if (j < with_tiles) {
-    words.set_tiles(a, tiles, line, j * a.most, (j + 1) * a.most);
+    words.set_tiles(a, tiles, tile_row, j * a.most, (j + 1) * a.most);
     return words;
   }
   /* The round of sums [first, first + sums) that this item adds up, or some of them. */
@@ -222,18 +224,19 @@ SPTI_DEVICE item_words words_of_item(const spti_tile_part_args &a, const line_ti
   const int32_t done = is_final ? 0 : (j - first - sums) * SPTI_TILE_SUMS_MOST;
   words.set_sums(block + first + done, sums - done);
   if (!is_final) return words;
-  words.set_tiles(a, tiles, line, with_tiles * a.most, tiles.count);
-  if (tiles.has_inner) words.word[SPTI_TILE_ITEM_INNER] = load_const(&a.counts[load_const(a.line_begin + line)].inner);
+  words.set_tiles(a, tiles, tile_row, with_tiles * a.most, tiles.count);
+  if (tiles.has_inner) words.word[SPTI_TILE_ITEM_INNER] = load_const(&a.counts[load_const(a.tile_row_begin + tile_row)].inner);
   return words;
 }
 
 SPTI_KERNEL(PART_THREADS) tile_items_kernel(spti_tile_part_args a) {
   const int64_t s = part_thread() / 32;
-  if (s >= a.lines) return;
-  const int32_t line = a.line_order ? load_const(a.line_order + s) : int32_t(s), parts = load_const(a.parts + line);
-  const line_tiles tiles(a, line);
+  if (s >= a.tile_rows) return;
+  const int32_t tile_row = a.tile_row_order ? load_const(a.tile_row_order + s) : int32_t(s), parts = load_const(a.parts + tile_row);
+  const tiles_of_row tiles(a, tile_row);
   const int64_t item = load_const(a.item_to + s);
-  for (int32_t j = lane(); j <= parts; j += 32) words_of_item(a, tiles, line, j, parts).write(a.item + (item + j) * SPTI_TILE_ITEM_WORDS);
+  for (int32_t j = lane(); j <= parts; j += 32)
+    words_of_item(a, tiles, tile_row, j, parts).write(a.item + (item + j) * SPTI_TILE_ITEM_WORDS);
 }
 
 } // namespace spti
@@ -248,5 +251,5 @@ extern "C" int spti_tile_write_launch(const spti_tile_part_args *a, void *stream
 
 extern "C" int spti_tile_items_launch(const spti_tile_part_args *a, void *stream) {
   using namespace spti;
-  return SPTI_LAUNCH(tile_items_kernel, part_blocks(32 * int64_t(a->lines)), PART_THREADS, 0, stream, *a);
+  return SPTI_LAUNCH(tile_items_kernel, part_blocks(32 * int64_t(a->tile_rows)), PART_THREADS, 0, stream, *a);
 }

@@ -16,7 +16,7 @@ sptrsm_status method_case_analyse(sptrsm_plan *plan, const spti_method *method, 
 
 sptrsm_status method_case_new_values(sptrsm_plan *plan, const void *val) {
   plan->view.val = val;
-  return plan->method->update_values(plan);
+  return plan->method->update_values ? plan->method->update_values(plan) : SPTRSM_OK;
 }
 
 /* The transfers of consecutive solves are `step` elements apart. */

@@ -69,28 +69,33 @@ template <typename T> struct block {
   }
 };
 
-/* The worst of abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i) over rows; NaN if anything is not a number. */
-template <typename T> double residual(const spti_view &v, const block<T> &X, const block<T> &B, int32_t width) {
+/* abs(b - T x) / ((k_i + 1) u (abs(T) abs(x))_i) of row i and right-hand side k. */
+template <typename T> double residual_of_row(const spti_view &v, const block<T> &X, const block<T> &B, int32_t i, int32_t k) {
   const T *val = static_cast<const T *>(v.val);
+  wide r = widen(B.at(i, k)) * (long double)(B.factor(i, false));
+  long double scale = 0;
+  for (int64_t p = v.ptr[i]; p < v.ptr[i + 1]; p++) {
+    if (v.idx[p] == i && v.unit) continue;
+    const wide t = v.conj ? std::conj(widen(val[p])) : widen(val[p]),
+               x = widen(X.at(v.idx[p], k)) * (long double)(X.factor(v.idx[p], true));
+    r -= t * x;
+    scale += std::abs(t) * std::abs(x);
+  }
+  if (v.unit) {
+    const wide x = widen(X.at(i, k)) * (long double)(X.factor(i, true));
+    r -= x;
+    scale += std::abs(x);
+  }
+  const long double u = std::numeric_limits<typename dtype_of<T>::real>::epsilon() / 2;
+  return double(std::abs(r) / ((long double)(v.ptr[i + 1] - v.ptr[i] + (v.head || v.tail ? 1 : 2)) * u * scale));
+}
+
+/* The worst of these over rows and right-hand sides; NaN if anything is not a number. */
+template <typename T> double residual(const spti_view &v, const block<T> &X, const block<T> &B, int32_t width) {
   double worst = 0;
   for (int32_t k = 0; k < width; k++)
     for (int32_t i = 0; i < v.n; i++) {
-      wide r = widen(B.at(i, k)) * (long double)(B.factor(i, false));
-      long double scale = 0;
-      for (int64_t p = v.ptr[i]; p < v.ptr[i + 1]; p++) {
-        if (v.idx[p] == i && v.unit) continue;
-        const wide t = v.conj ? std::conj(widen(val[p])) : widen(val[p]),
-                   x = widen(X.at(v.idx[p], k)) * (long double)(X.factor(v.idx[p], true));
-        r -= t * x;
-        scale += std::abs(t) * std::abs(x);
-      }
-      if (v.unit) {
-        const wide x = widen(X.at(i, k)) * (long double)(X.factor(i, true));
-        r -= x;
-        scale += std::abs(x);
-      }
-      const long double u = std::numeric_limits<typename dtype_of<T>::real>::epsilon() / 2;
-      const double ratio = double(std::abs(r) / ((long double)(v.ptr[i + 1] - v.ptr[i] + (v.head || v.tail ? 1 : 2)) * u * scale));
+      const double ratio = residual_of_row(v, X, B, i, k);
       if (!(ratio <= worst)) worst = ratio;
       if (worst != worst) return worst;
     }

@@ -1,4 +1,4 @@
-/* structgrid, its host code and its kernels, under adversarial schedules, judged by the componentwise residual. */
+/* structgrid and structgrid-lines, their host code and their kernels, under adversarial schedules, judged by the componentwise residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "simt/trsv/structgrid_case.h"
 #include "trsv/structgrid/pencils/kernels.h"
 
-extern "C" const struct spti_method spti_method_structgrid;
+extern "C" const struct spti_method spti_method_structgrid, spti_method_structgrid_lines;
 
 namespace {
 
@@ -73,9 +73,11 @@ template <typename T> grid_case layout_of_solutions(const sptrsm_plan *plan, con
   return method_case_writes_to(plan, &end, c.width) ? c : rows;
 }
 
+const spti_method *method_of(bool lines) { return lines ? &spti_method_structgrid_lines : &spti_method_structgrid; }
+
 /* Solves, changes all values, solves again. */
 template <typename T> std::string run_plan(sptrsm_plan *plan, spti_view view, const grid_case &c, uint64_t seed) {
-  if (method_case_analyse(plan, &spti_method_structgrid, c.variant.c_str()) != SPTRSM_OK)
+  if (method_case_analyse(plan, method_of(c.lines), c.variant.c_str()) != SPTRSM_OK)
     return std::string("analysis: ") + sptrsm_last_error() + "; " + simt::error();
   std::vector<T> other(static_cast<const T *>(view.val), static_cast<const T *>(view.val) + view.nnz);
   for (T &x : other) x = x * typename dtype_of<T>::real(1.25);
@@ -364,13 +366,13 @@ Test(simt_structgrid, stencils_are_recognised) {
 }
 
 static void expect_refusal(const spti_view *view, const char *stencil, int64_t X, int64_t Y, int64_t Z, sptrsm_status status,
-                           const char *says, const char *variant = "", size_t shared = 0) {
+                           const char *says, bool lines = false, const char *variant = "", size_t shared = 0) {
   const int64_t grid[3] = {X, Y, Z};
   sptrsm_plan *plan = plan_case_open(view);
   simt::use(simt::schedule::from_seed(3));
   plan_case_set_stencil(plan, stencil, grid);
   if (shared > 0) plan_case_set_shared_bytes(plan, shared);
-  cr_expect_eq(method_case_analyse(plan, &spti_method_structgrid, variant), status, "%s %s: %s", stencil, says, sptrsm_last_error());
+  cr_expect_eq(method_case_analyse(plan, method_of(lines), variant), status, "%s %s: %s", stencil, says, sptrsm_last_error());
   cr_expect(strstr(sptrsm_last_error(), says), "%s: %s", says, sptrsm_last_error());
   method_case_close(plan);
   cr_expect_eq(emulated_gpu_blocks, 0);
@@ -405,9 +407,9 @@ Test(simt_structgrid, what_is_no_stencil_is_refused) {
 Test(simt_structgrid, small_devices) {
   const grid_problem<double> system({}, 3);
   grid_case c;
+  c.lines = true;
   c.shared = 99 << 10;
-  expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "this device has 101376", "", c.shared);
-  c.variant = "tasks=lines";
+  expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "this device has 101376", false, "", c.shared);
   expect(run_case<double>(c, 3), c, "f64", 3);
 }
 
@@ -416,27 +418,34 @@ Test(simt_structgrid, the_longest_lines_are_refused) {
   const grid_problem<double> system({}, 3);
   spti_view view = system.view;
   view.n = INT32_MAX - 255;
-  expect_refusal(&view, "D2N5", view.n, 1, 1, SPTRSM_ERR_UNSUPPORTED, "2147483392 rows, more than 2147483391");
+  expect_refusal(&view, "D2N5", view.n, 1, 1, SPTRSM_ERR_UNSUPPORTED, "structgrid: 2147483392 rows, more than 2147483391");
+  expect_refusal(&view, "D2N5", view.n, 1, 1, SPTRSM_ERR_UNSUPPORTED, "structgrid-lines: 2147483392 rows, more than 2147483391", true);
 }
 
-/* So are entries, by the published algorithm. */
-Test(simt_structgrid, lines_of_too_many_entries_are_refused) {
+/* structgrid-lines counts entries in 32 bits, too, and needs stored diagonals. */
+Test(simt_structgrid, lines_refuse) {
   const grid_problem<double> system({}, 3);
   spti_view view = system.view;
   view.nnz = INT32_MAX - 63;
-  expect_refusal(&view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "2147483584 entries, more than 2147483583", "tasks=lines");
+  expect_refusal(&view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "2147483584 entries, more than 2147483583", true);
+  grid_case c;
+  c.unit = true;
+  c.stored_diagonal = false;
+  const grid_problem<double> without_diagonal(c, 3);
+  expect_refusal(&without_diagonal.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "60 rows store none; use structgrid", true);
 }
 
-static sptrsm_plan *analysed(const grid_case &c, const grid_problem<double> &system, const char *variant, int64_t hint = 0) {
+static sptrsm_plan *analysed(const grid_case &c, const grid_problem<double> &system, const char *variant, int64_t hint = 0,
+                             bool lines = false) {
   sptrsm_plan *plan = plan_case_open(&system.view);
   plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
   plan_case_set_size(plan, c.n(), hint);
   simt::use(simt::schedule::from_seed(3));
-  cr_assert_eq(method_case_analyse(plan, &spti_method_structgrid, variant), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(method_case_analyse(plan, method_of(lines), variant), SPTRSM_OK, "%s", sptrsm_last_error());
   return plan;
 }
 
-/* Without a hint, no work for 32 right-hand sides where that is large; tiles and lines, which have none, leave the panel to the core. */
+/* Without a hint, no work for 32 right-hand sides where that is large; tiles, which have none, leave the panel to the core. */
 Test(simt_structgrid, panels) {
   static const struct {
     const char *stencil, *variant;
@@ -456,7 +465,6 @@ Test(simt_structgrid, panels) {
                {"D3N27", "", 1 << 20, 1000, 512, false},
                {"D3N27", "tasks=pencils", INT32_MAX, 0, 32, false},
                {"D3N27", "tasks=tiles", 1000, 0, 0, true},
-               {"D3N27", "tasks=lines", 1000, 0, 0, false},
                {"D3N33", "", 1 << 20, 0, 128, true},
                {"D3N33", "", INT32_MAX, 0, 8, true},
                {"D3N33", "", INT32_MAX, 1, 1, true},
@@ -480,27 +488,40 @@ Test(simt_structgrid, parameters) {
   static const struct {
     const char *variant, *says;
     int missing;
+    bool lines = false;
   } cases[] = {{"", "layout=soa kept=256", 0},
                {"kept=0", "layout=soa kept=0 entries=missing", 4},
                {"tasks=tiles,layout=csr", "layout=csr tasks=tiles", 0},
                {"tasks=pencils,kept=1048576", "tasks=pencils kept=1048576", 0},
                {"tasks=pencils", "tasks=pencils kept=256 entries=missing", 4},
-               {"tasks=lines,warps=3", "tasks=lines map=stream state=line poll=acquire warps=3", 0}};
+               {"warps=3", "map=stream state=line poll=acquire warps=3", 0, true},
+               {"map=row,state=row,poll=relaxed", "map=row state=row poll=relaxed warps=64", 0, true}};
   for (const auto &k : cases) {
     grid_case c;
     c.missing = k.missing;
     const grid_problem<double> system(c, 3);
-    sptrsm_plan *plan = analysed(c, system, k.variant);
+    sptrsm_plan *plan = analysed(c, system, k.variant, 0, k.lines);
     const std::string says = std::string("stencil=D3N27 grid=5,4,3 ") + k.says;
     cr_expect_str_eq(method_case_parameters(plan), says.c_str());
     method_case_close(plan);
   }
   const grid_problem<double> system({}, 3);
-  for (const char *variant : {"kept=-1", "kept=1048577", "tasks=kept"}) {
+  for (const char *variant : {"kept=-1", "kept=1048577", "tasks=kept", "map=row"}) {
     sptrsm_plan *plan = plan_case_open(&system.view);
     cr_expect_eq(method_case_analyse(plan, &spti_method_structgrid, variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
     method_case_close(plan);
   }
+}
+
+/* tasks=lines, the published algorithm until it became a method, names that method. */
+Test(simt_structgrid, lines_are_a_method_of_their_own) {
+  const grid_problem<double> system({}, 3);
+  for (const char *variant : {"tasks=lines", "layout=csr,tasks=lines", "tasks=lines,map=row"})
+    expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_ARGUMENT, "use structgrid-lines", false, variant);
+  for (const char *variant : {"tasks=line", "tasks=liness"})
+    expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_ARGUMENT, "known are tiles, pencils", false, variant);
+  for (const char *variant : {"warps=0", "layout=csr", "tasks=tiles"})
+    expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_ARGUMENT, "structgrid-lines: ", true, variant);
 }
 
 /* A launch has as many tiles of right-hand sides as it can, and one at least. */
@@ -518,36 +539,44 @@ Test(simt_structgrid, launches_of_pencils) {
 }
 
 Test(simt_structgrid, nothing_to_solve) {
-  grid_case c;
-  c.grid[0] = c.grid[1] = c.grid[2] = 0;
-  c.told = false;
-  cr_expect(run_case<double>(c, 1).empty());
-  c.grid[0] = 3, c.grid[1] = c.grid[2] = 2;
-  c.told = true;
-  c.width = 0;
-  cr_expect(run_case<double>(c, 1).empty());
+  for (bool lines : {false, true}) {
+    grid_case c;
+    c.lines = lines;
+    c.grid[0] = c.grid[1] = c.grid[2] = 0;
+    c.told = false;
+    cr_expect(run_case<double>(c, 1).empty());
+    c.grid[0] = 3, c.grid[1] = c.grid[2] = 2;
+    c.told = true;
+    c.width = 0;
+    cr_expect(run_case<double>(c, 1).empty());
+  }
+}
+
+/* Analysis, work and solve of nothing, in which allocation number `fail_at` fails. */
+static sptrsm_status run_allocations(const grid_case &c, const grid_problem<double> &system, int fail_at) {
+  sptrsm_plan *plan = plan_case_open(&system.view);
+  plan_case_set_stencil(plan, "D3N27", c.grid);
+  simt::use(simt::schedule::from_seed(3));
+  emulated_gpu_fail_at = fail_at;
+  sptrsm_status status = method_case_analyse(plan, method_of(c.lines), c.variant.c_str());
+  if (status == SPTRSM_OK) status = method_case_solve(plan, 1, nullptr, 0);
+  cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", c.name().c_str(), fail_at, sptrsm_last_error());
+  emulated_gpu_fail_at = -1;
+  method_case_close(plan);
+  cr_assert_eq(emulated_gpu_blocks, 0, "%s, allocation %d: %d blocks left over", c.name().c_str(), fail_at, emulated_gpu_blocks);
+  return status;
 }
 
 /* Each allocation of an analysis and a work fails once: an error, and nothing left over. */
 Test(simt_structgrid, allocations) {
-  grid_case c;
-  c.missing = 5;
   for (int missing : {0, 5})
-    for (const char *variant : {"", "layout=csr"}) {
+    for (const char *variant : {"", "layout=csr", "clock=1"}) {
+      grid_case c;
+      c.variant = variant;
+      c.lines = c.variant == "clock=1";
       c.missing = missing;
       const grid_problem<double> system(c, 3);
       sptrsm_status status = SPTRSM_ERR_MEMORY;
-      for (int fail_at = 0; status != SPTRSM_OK; fail_at++) {
-        sptrsm_plan *plan = plan_case_open(&system.view);
-        plan_case_set_stencil(plan, "D3N27", c.grid);
-        simt::use(simt::schedule::from_seed(3));
-        emulated_gpu_fail_at = fail_at;
-        status = method_case_analyse(plan, &spti_method_structgrid, variant);
-        if (status == SPTRSM_OK) status = method_case_solve(plan, 1, nullptr, 0);
-        cr_assert(status == SPTRSM_OK || status == SPTRSM_ERR_MEMORY, "%s, allocation %d: %s", variant, fail_at, sptrsm_last_error());
-        emulated_gpu_fail_at = -1;
-        method_case_close(plan);
-        cr_assert_eq(emulated_gpu_blocks, 0, "%s, allocation %d: %d blocks left over", variant, fail_at, emulated_gpu_blocks);
-      }
+      for (int fail_at = 0; status != SPTRSM_OK; fail_at++) status = run_allocations(c, system, fail_at);
     }
 }

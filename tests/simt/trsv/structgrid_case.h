@@ -1,4 +1,4 @@
-/* structgrid_case.h -- what the cases of structgrid vary in, drawn from a seed, and their systems. */
+/* structgrid_case.h -- the cases of structgrid and structgrid-lines, drawn from a seed, and their systems. */
 #ifndef TESTS_SIMT_TRSV_STRUCTGRID_CASE_H
 #define TESTS_SIMT_TRSV_STRUCTGRID_CASE_H
 
@@ -16,6 +16,7 @@ inline bool in_stencil(const std::string &name, int x, int y, int z) {
 
 struct grid_case {
   std::string stencil = "D3N27", variant;
+  bool lines = false; /* structgrid-lines, not structgrid */
   int64_t grid[3] = {5, 4, 3};
   int32_t width = 1;
   int missing = 0;        /* one in so many entries is left out; 0: none */
@@ -35,9 +36,9 @@ struct grid_case {
                                            "tasks=pencils",
                                            "tasks=pencils,kept=0",
                                            "tasks=pencils,kept=1048576",
-                                           "tasks=lines",
-                                           "tasks=lines,map=row,state=row",
-                                           "tasks=lines,poll=relaxed,warps=2,clock=1"};
+                                           /* of structgrid-lines: */ "",
+                                           "map=row,state=row",
+                                           "poll=relaxed,warps=2,clock=1"};
     numbers r(seed + 4321);
     for (int i = 0; i < 8; i++) r.next();
     stencil = stencils[r.below(6)];
@@ -45,22 +46,24 @@ struct grid_case {
     if (r.below(4) == 0) grid[1] = 31 + r.below(36); /* more lines than a warp has */
     if (grid[1] > 8) grid[0] = 1 + r.below(3), grid[2] = 1 + r.below(2);
     if (stencil[1] == '2') grid[2] = 1;
-    variant = variants[r.below(11)];
+    const int of = r.below(11);
+    variant = variants[of];
+    lines = of >= 8;
     width = widths[r.below(7)];
     if (variant.rfind("tasks=pencils", 0) == 0 && r.below(3) == 0) width = 31 + r.below(10); /* around a tile */
     missing = r.below(3) == 0 ? 4 : 0;
     backward = r.below(2);
     unit = r.below(4) == 0;
-    stored_diagonal = !unit || variant.rfind("tasks=lines", 0) == 0 || r.below(2);
+    stored_diagonal = !unit || lines || r.below(2);
     conj = r.below(3) == 0;
     columns = r.below(2);
     mapped = r.below(3) == 0;
     in_place = !mapped && r.below(3) == 0;
   }
   std::string name() const {
-    return stencil + " " + std::to_string(grid[0]) + "x" + std::to_string(grid[1]) + "x" + std::to_string(grid[2]) +
-           " structgrid:" + variant + " width=" + std::to_string(width) + (backward ? " backward" : " forward") + (unit ? " unit" : "") +
-           (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (missing ? " entries missing" : "") +
+    return stencil + " " + std::to_string(grid[0]) + "x" + std::to_string(grid[1]) + "x" + std::to_string(grid[2]) + " structgrid" +
+           (lines ? "-lines:" : ":") + variant + " width=" + std::to_string(width) + (backward ? " backward" : " forward") +
+           (unit ? " unit" : "") + (stored_diagonal ? "" : " no diagonal") + (conj ? " conj" : "") + (missing ? " entries missing" : "") +
            (columns ? " columns" : " rows") + (mapped ? " mapped" : "") + (in_place ? " in place" : "");
   }
 };

@@ -30,21 +30,23 @@ template <typename T> struct patchwork {
     default: return false;
     }
   }
+  /* The entries of the tile at row first_row and column `first`. */
+  static void draw_tile(std::vector<std::vector<char>> &full, int first_row, int first, numbers &random) {
+    const int n = int(full.size()), kind = random.below(9), odds = 2 + random.below(40);
+    const uint32_t columns = uint32_t(random.below(1 << 16)) & uint32_t(random.below(1 << 16));
+    for (int i = first_row; i < n && i < first_row + 16; i++)
+      for (int j = first; j < i && j < first + 16; j++)
+        full[size_t(i)][size_t(j)] = has(kind, odds, columns, i - first_row, j - first, random);
+  }
   patchwork(int32_t n, bool pull, bool backward, bool unit, bool conj, uint64_t seed) {
     numbers random(seed);
     std::vector<std::vector<char>> full(size_t(n), std::vector<char>(size_t(n), 0));
     for (int first_row = 0; first_row < n; first_row += 16)
-      for (int first = 0; first <= first_row; first += 16) {
-        const int kind = random.below(9), odds = 2 + random.below(40);
-        const uint32_t columns = uint32_t(random.below(1 << 16)) & uint32_t(random.below(1 << 16));
-        for (int i = first_row; i < n && i < first_row + 16; i++)
-          for (int j = first; j < i && j < first + 16; j++)
-            full[size_t(i)][size_t(j)] = has(kind, odds, columns, i - first_row, j - first, random);
-      }
-    const bool upper = backward == pull; /* of the lines as they are stored */
-    for (int line = 0; line < n; line++) {
+      for (int first = 0; first <= first_row; first += 16) draw_tile(full, first_row, first, random);
+    const bool upper = backward == pull; /* of the triangle as it is stored */
+    for (int tile_row = 0; tile_row < n; tile_row++) {
       for (int other = 0; other < n; other++) {
-        const int i = pull ? line : other, j = pull ? other : line, mi = backward ? n - 1 - i : i, mj = backward ? n - 1 - j : j;
+        const int i = pull ? tile_row : other, j = pull ? other : tile_row, mi = backward ? n - 1 - i : i, mj = backward ? n - 1 - j : j;
         if (i != j && !(mi > mj && full[size_t(mi)][size_t(mj)])) continue;
         T v;
         random.make(v);
@@ -64,7 +66,7 @@ template <typename T> struct patchwork {
   }
 };
 
-/* As the host parts it; lines as they are solved, or by level. */
+/* As the host parts it; tile rows as they are solved, or by level. */
 sptrsm_status part_on_host(spti_tiles *out, sptrsm_plan *plan, const spti_view &view, bool by_level, const spti_tiles_settings &set) {
   const spti_gpu_levels *levels;
   SPTI_TRY(spti_plan_levels(plan, &levels));
@@ -130,7 +132,7 @@ Test(simt_tile_parts, types) {
   expect_same<std::complex<double>>(50, 6, false, {3, 0}, seen);
 }
 
-/* Parts that add up the sums of parts: 70 tiles in the last row's line, one to a part. */
+/* Parts that add up the sums of parts: 70 tiles in the last row's tile row, one to a part. */
 Test(simt_tile_parts, rounds_of_sums) {
   int64_t seen[SPTI_TILE_FORMATS] = {0};
   patchwork<double> system(16 * 70 + 1, true, false, false, false, 1);

@@ -1,4 +1,5 @@
-/* tile-levelset and tile-syncfree on a GPU, host code and kernels, under adversarial schedules, judged by the componentwise residual. */
+/* tile-levelset and tile-syncfree on a GPU, host code and kernels, under adversarial schedules, judged by the componentwise
+ * residual. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -20,8 +21,8 @@ namespace {
 const char *const variants[] = {"",                               /* one run */
                                 "wide=1",                         /* a launch for each level */
                                 "wide=1,diagonal=thread",         /* and two */
-                                "wide=2,align=1,diagonal=thread", /* levels that begin with a line of their own */
-                                "tiles=1,align=4",                /* parts of lines */
+                                "wide=2,align=1,diagonal=thread", /* levels that begin with a tile row of their own */
+                                "tiles=1,align=4",                /* parts of tile rows */
                                 "tiles=2,wide=2,align=20"};
 
 const char *const by_columns_variants[] = {"", "order=natural", "align=1"};
@@ -126,6 +127,19 @@ Test(simt_tiles, one_work_for_all_blocks) {
 }
 
 /* A right-hand side alone has the bits that it has among others, though other kernels work on it. */
+/* Empty if each right-hand side by itself gets the bits that it got among all. */
+static std::string solve_each(sptrsm_plan *plan, const tile_case &c, const solution<double> &all, int32_t width) {
+  std::string failure;
+  for (int32_t k = 0; k < width && failure.empty(); k++) {
+    solution<double> one = {1, std::vector<double>(size_t(c.n)), {}};
+    for (int32_t i = 0; i < c.n; i++) one.B[size_t(i)] = all.B[size_t(i * width + k)];
+    failure = solve(plan, c, &one);
+    for (int32_t i = 0; i < c.n && failure.empty(); i++)
+      if (one.X[size_t(i)] != all.X[size_t(i * width + k)]) failure = "other bits in row " + std::to_string(i);
+  }
+  return failure;
+}
+
 Test(simt_tiles, same_bits_for_every_width) {
   enum { WIDTH = 3 };
   for (shape pattern : {shape::arrow, shape::dense, shape::random})
@@ -142,16 +156,33 @@ Test(simt_tiles, same_bits_for_every_width) {
       c.width = WIDTH;
       std::string failure = solve(plan, c, &all);
       c.width = 1;
-      for (int32_t k = 0; k < WIDTH && failure.empty(); k++) {
-        solution<double> one = {1, std::vector<double>(size_t(c.n)), {}};
-        for (int32_t i = 0; i < c.n; i++) one.B[size_t(i)] = all.B[size_t(i * WIDTH + k)];
-        failure = solve(plan, c, &one);
-        for (int32_t i = 0; i < c.n && failure.empty(); i++)
-          if (one.X[size_t(i)] != all.X[size_t(i * WIDTH + k)]) failure = "other bits in row " + std::to_string(i);
-      }
+      if (failure.empty()) failure = solve_each(plan, c, all, WIDTH);
       method_case_close(plan);
       expect(failure, c, "f64", 13);
     }
+}
+
+static void expect_poison(double poison, shape pattern, const char *variant) {
+  tile_case c;
+  c.pattern = pattern;
+  c.n = 80;
+  c.by_columns = strcmp(variant, "columns") == 0;
+  c.variant = c.by_columns ? "" : variant;
+  two_views<double> system(c, 2);
+  solution<double> s = {1, random_block<double>(c.n, 4), {}};
+  s.B[0] = poison;
+  for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
+    system.val[size_t(system.ptr[size_t(i)])] = system.columns.val[size_t(i)] = 0; /* zeros are entries */
+  simt::use(simt::schedule::from_seed(7));
+  sptrsm_plan *plan = plan_case_open(&c.view(system));
+  std::string failure;
+  if (method_case_analyse(plan, c.method(), c.variant.c_str()) != SPTRSM_OK) failure = sptrsm_last_error();
+  if (failure.empty()) failure = solve(plan, c, &s);
+  method_case_close(plan);
+  expect(failure, c, "f64", 7);
+  for (int32_t i = 0; i < c.n; i++)
+    cr_assert_neq(std::isfinite(s.X[size_t(i)]), i == 0 || pattern == shape::arrow, "row %d is %g; %s", i, s.X[size_t(i)],
+                  c.name().c_str());
 }
 
 /* NaN and Inf reach the rows that need them and no other, though a tile has zeros beside its entries. */
@@ -159,28 +190,7 @@ Test(simt_tiles, poison) {
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
   for (double poison : poisons)
     for (shape pattern : {shape::diagonal, shape::arrow})
-      for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1", "columns"}) {
-        tile_case c;
-        c.pattern = pattern;
-        c.n = 80;
-        c.by_columns = strcmp(variant, "columns") == 0;
-        c.variant = c.by_columns ? "" : variant;
-        two_views<double> system(c, 2);
-        solution<double> s = {1, random_block<double>(c.n, 4), {}};
-        s.B[0] = poison;
-        for (int32_t i = 1; i < c.n && pattern == shape::arrow; i += 2)
-          system.val[size_t(system.ptr[size_t(i)])] = system.columns.val[size_t(i)] = 0; /* zeros are entries */
-        simt::use(simt::schedule::from_seed(7));
-        sptrsm_plan *plan = plan_case_open(&c.view(system));
-        std::string failure;
-        if (method_case_analyse(plan, c.method(), c.variant.c_str()) != SPTRSM_OK) failure = sptrsm_last_error();
-        if (failure.empty()) failure = solve(plan, c, &s);
-        method_case_close(plan);
-        expect(failure, c, "f64", 7);
-        for (int32_t i = 0; i < c.n; i++)
-          cr_assert_neq(std::isfinite(s.X[size_t(i)]), i == 0 || pattern == shape::arrow, "row %d is %g; %s", i, s.X[size_t(i)],
-                        c.name().c_str());
-      }
+      for (const char *variant : {"", "wide=1", "wide=1,diagonal=thread", "tiles=1", "columns"}) expect_poison(poison, pattern, variant);
 }
 
 /* A tile that is stored as a full one though it has places without entries: Inf must not reach rows through them. */
@@ -194,12 +204,13 @@ Test(simt_tiles, no_entry_times_infinity) {
       c.by_columns = by_columns;
       two_views<double> system(c, 2);
       /* Row 20 loses its entry in column 0: the values stand, the patterns are made anew without it. */
-      const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t line, int32_t other) {
-        int64_t at = ptr[size_t(line)];
+      const auto drop = [](std::vector<int64_t> &ptr, std::vector<int32_t> &idx, std::vector<double> &val, int32_t tile_row,
+                           int32_t other) {
+        int64_t at = ptr[size_t(tile_row)];
         while (idx[size_t(at)] != other) at++;
         idx.erase(idx.begin() + at);
         val.erase(val.begin() + at);
-        for (size_t l = size_t(line) + 1; l < ptr.size(); l++) ptr[l]--;
+        for (size_t l = size_t(tile_row) + 1; l < ptr.size(); l++) ptr[l]--;
       };
       for (int32_t j = 0; j < 20; j++) {
         drop(system.ptr, system.idx, system.val, 20, j); /* row 20 needs nothing, */

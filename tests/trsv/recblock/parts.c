@@ -57,6 +57,12 @@ static int32_t leaf_of(const spti_recblock_tree *t, int32_t place) {
 }
 
 /* Every entry lies in the block that block_of names, and in no other; segments do not overlap. */
+static bool is_inside(const spti_recblock_tree *t, const spti_recblock_block *block, int32_t b, int32_t first, int32_t i, int32_t j) {
+  const bool in_rows = i >= block->row_begin && i < block->row_end;
+  if (in_rows && j >= block->column_begin && j < block->column_end) return true;
+  return !block->rectangle && in_rows && j < first && leaf_of(t, j) == b / 2;
+}
+
 static void check_tree(int32_t n, int32_t first, int32_t depth) {
   grown g = grow(n, first, depth);
   const spti_recblock_tree *t = &g.tree;
@@ -71,12 +77,9 @@ static void check_tree(int32_t n, int32_t first, int32_t depth) {
       taken[s] = 1;
     }
     for (int32_t i = first; i < n; i++)
-      for (int32_t j = 0; j <= i; j++) {
-        bool inside = i >= block.row_begin && i < block.row_end && j >= block.column_begin && j < block.column_end;
-        if (!block.rectangle) inside = inside || (i >= block.row_begin && i < block.row_end && j < first && leaf_of(t, j) == b / 2);
-        bool named = spti_recblock_block_of(leaf_of(t, i), leaf_of(t, j)) == b;
-        cr_assert_eq(inside, named, "n=%d first=%d depth=%d: entry (%d,%d), block %d", n, first, depth, i, j, b);
-      }
+      for (int32_t j = 0; j <= i; j++)
+        cr_assert_eq(is_inside(t, &block, b, first, i, j), spti_recblock_block_of(leaf_of(t, i), leaf_of(t, j)) == b,
+                     "n=%d first=%d depth=%d: entry (%d,%d), block %d", n, first, depth, i, j, b);
   }
   for (int64_t s = 0; s < g.segments; s++) cr_assert(taken[s]);
   free(taken);

@@ -19,7 +19,7 @@ static bool same(const sptrsm_context *context, const void *expected, const void
 
 static bool same_sizes(const spti_tiles *a, const spti_tiles *b) {
   const int32_t sizes[][2] = {{a->n, b->n},
-                              {a->lines, b->lines},
+                              {a->tile_rows, b->tile_rows},
                               {a->tiles, b->tiles},
                               {a->others, b->others},
                               {a->coo, b->coo},
@@ -40,7 +40,7 @@ static bool same_sizes(const spti_tiles *a, const spti_tiles *b) {
 const char *tile_difference(const spti_tiles *t, const spti_gpu_tiles *found, const sptrsm_plan *plan) {
   const spti_tile_arrays *a = &found->arrays;
   const size_t value = sptrsm_dtype_bytes(t->dtype), word = sizeof(int32_t);
-  const int64_t places = (int64_t)t->lines * SPTI_TILE;
+  const int64_t places = (int64_t)t->tile_rows * SPTI_TILE;
   if (!same_sizes(t, &found->host)) return "sizes";
   const struct {
     const char *name;
@@ -48,7 +48,7 @@ const char *tile_difference(const spti_tiles *t, const spti_gpu_tiles *found, co
     int64_t count;
     size_t bytes;
   } arrays[] = {{"rows", t->row, a->row, places, word},
-                {"used", t->used, a->used, t->lines, 1},
+                {"used", t->used, a->used, t->tile_rows, 1},
                 {"words", t->word, a->word, t->tiles, word},
                 {"shapes", t->shape, a->shape, t->others, 2},
                 {"COO positions", t->coo_position, a->coo_position, t->coo, 1},
@@ -63,6 +63,6 @@ const char *tile_difference(const spti_tiles *t, const spti_gpu_tiles *found, co
     if (!same(plan->context, arrays[i].expected, arrays[i].device, arrays[i].count, arrays[i].bytes)) return arrays[i].name;
   const size_t level_bytes = ((size_t)t->levels + 1) * word;
   if (t->by_columns) return NULL;
-  if (memcmp(t->level_line, found->host.level_line, level_bytes) != 0) return "lines of levels";
+  if (memcmp(t->level_tile_row, found->host.level_tile_row, level_bytes) != 0) return "tile rows of levels";
   return memcmp(t->level_item, found->host.level_item, level_bytes) != 0 ? "items of levels" : NULL;
 }

@@ -1,4 +1,4 @@
-/* formats.c -- formats of tiles at the bounds of their rule, there and back; lines, parts and levels of small triangles. */
+/* formats.c -- formats of tiles at the bounds of their rule, there and back; tile rows, parts and levels of small triangles. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ Test(tile_formats, full_rows_and_columns) {
   expect_format(columns, SPTI_TILE_ELL, "one of them without its last entry: rows of 2 and one of 1");
   for (int r = 0; r < 16; r++) columns.rows[r] = r < 13 ? 0x0004 : 0;
   columns.m = 13;
-  expect_format(columns, SPTI_TILE_DNSCOL, "a full column of a line with 13 rows");
+  expect_format(columns, SPTI_TILE_DNSCOL, "a full column of a tile row with 13 rows");
   columns.m = 14;
   expect_format(columns, SPTI_TILE_CSR, "the same with 14 rows");
 }
@@ -136,7 +136,7 @@ Test(tile_formats, there_and_back) {
   for (int f = 0; f < SPTI_TILE_FORMATS; f++) cr_assert(seen[f] > 20, "only %d tiles are %s", seen[f], names[f]);
 }
 
-/* ---- lines, parts and levels ---- */
+/* ---- tile rows, parts and levels ---- */
 
 typedef struct {
   int64_t ptr[601];
@@ -174,8 +174,8 @@ Test(tile_formats, last_line) {
   triangle *t = malloc(sizeof *t);
   make(t, 35, true, false);
   spti_tiles tiles = build(t, NULL, 0, 16, 0);
-  cr_assert_eq(tiles.lines, 3);
-  cr_assert_eq(tiles.used[2], 3, "the last line has %d rows", tiles.used[2]);
+  cr_assert_eq(tiles.tile_rows, 3);
+  cr_assert_eq(tiles.used[2], 3, "the last tile row has %d rows", tiles.used[2]);
   cr_assert_eq(tiles.tiles, 2, "%d tiles off the diagonal", tiles.tiles);
   cr_assert_eq(tiles.tiles_in[SPTI_TILE_COO], 2);
   cr_assert_eq(tiles.inner, 32, "%d entries in diagonal tiles", tiles.inner);
@@ -187,15 +187,15 @@ Test(tile_formats, last_line) {
 Test(tile_formats, wide_levels_begin_with_a_line) {
   static const int32_t level_ptr[] = {0, 20, 52, 53};
   static const struct {
-    int32_t align, lines, used[6];
+    int32_t align, tile_rows, used[6];
   } cases[] = {{0, 4, {16, 16, 16, 5}}, {32, 5, {16, 4, 16, 16, 1}}, {33, 4, {16, 16, 16, 5}}, {1, 5, {16, 4, 16, 16, 1}}};
   triangle *t = malloc(sizeof *t);
   make(t, 53, false, true);
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     spti_tiles tiles = build(t, level_ptr, 3, 16, cases[c].align);
-    cr_assert_eq(tiles.lines, cases[c].lines, "align %d: %d lines", cases[c].align, tiles.lines);
-    for (int32_t l = 0; l < tiles.lines; l++)
-      cr_assert_eq(tiles.used[l], cases[c].used[l], "align %d: line %d has %d rows", cases[c].align, l, tiles.used[l]);
+    cr_assert_eq(tiles.tile_rows, cases[c].tile_rows, "align %d: %d tile rows", cases[c].align, tiles.tile_rows);
+    for (int32_t l = 0; l < tiles.tile_rows; l++)
+      cr_assert_eq(tiles.used[l], cases[c].used[l], "align %d: tile row %d has %d rows", cases[c].align, l, tiles.used[l]);
     spti_tiles_free(&tiles);
   }
   free(t);
@@ -209,11 +209,11 @@ Test(tile_formats, parts_of_a_long_line) {
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     spti_tiles tiles = build(t, NULL, 0, cases[c].most, 0);
     cr_assert_eq(tiles.parts, cases[c].parts, "at most %d tiles: %d parts", cases[c].most, tiles.parts);
-    cr_assert_eq(tiles.items, tiles.lines + cases[c].parts);
+    cr_assert_eq(tiles.items, tiles.tile_rows + cases[c].parts);
     cr_assert_eq(tiles.tiles_in[SPTI_TILE_DNS], 36, "1 x 16 and full: %d", (int)tiles.tiles_in[SPTI_TILE_DNS]);
     cr_assert_eq(tiles.values, 16 * 36);
     const int32_t *final = tiles.item + (size_t)(tiles.items - 1) * SPTI_TILE_ITEM_WORDS;
-    cr_assert_eq(final[SPTI_TILE_ITEM_OUT], 36, "the last item is the line's");
+    cr_assert_eq(final[SPTI_TILE_ITEM_OUT], 36, "the last item is the tile row's");
     cr_assert_eq(final[SPTI_TILE_ITEM_SUMS], cases[c].parts);
     spti_tiles_free(&tiles);
   }

@@ -1,14 +1,18 @@
-/* structgrid_lines_kernels -- grid lines as the published algorithm solves them, kept to be measured beside the tiles (tasks=lines).
+/* kernels.cu -- the kernels of structgrid-lines: start resets queues and states, solve solves all grid lines.
  *
- * A line of the grid is a task; plane z has a queue of them, lower y first, and some warps, given to planes in ascending order. A warp
- * solves its line row by row, lanes over entries: wait for the entry's solution, product, sum over the warp.
- * Source: [chen2023structured] Algorithm 2. What its figures 6 and 7 leave out or in:
- *   map=row      each row begins at lane 0                      map=stream   entries of consecutive rows are dealt to the lanes without
- *                                                                            gaps, columns and values read a batch ahead
- *   state=row    a flag for each row                            state=line   rows finished, one word for each line
- *   poll=relaxed polls in L2, an acquire once it is there       poll=acquire each poll is one
- * clock=1 counts the cycles that warps spend in waits for other rows, beside all their cycles (figure 7).
- * Loses: to the tiles, everywhere. Deterministic: no sum depends on what arrives first, so yes. */
+ * A grid line (y, z) is a task. Each plane z has a queue of its lines, lowest y first, and the same number of warps; planes get their
+ * warps in ascending order. A warp takes a line from its plane's queue and solves it row by row, with a lane for each entry of a row:
+ * wait for the solution that the entry needs, multiply, add up over the warp. The first lane divides, writes and publishes.
+ * Source: [chen2023structured] Algorithm 2; the parameters turn off parts of it, as its figures 6 and 7 do:
+ *   map=row       each row begins at lane 0
+ *   map=stream    the entries of consecutive rows are dealt to the lanes without gaps; columns and values are read a batch of 32 ahead
+ *   state=row     a flag for each row
+ *   state=line    one word for each line, the number of its solved rows
+ *   poll=relaxed  relaxed polls; an acquire load when the row is solved
+ *   poll=acquire  each poll is an acquire load
+ * clock=1 counts the cycles that warps spend in waits for other rows, and all their cycles (figure 7).
+ * No deadlock: a line waits only for lower planes, whose warps start earlier, and for lower lines of its plane, which are taken earlier.
+ * Deterministic: yes, no sum depends on the order in which solutions arrive. */
 #include "trsv/structgrid/lines/kernels.h"
 
 #include "core/device/syncfree.cuh"
@@ -25,20 +29,20 @@ SPTI_KERNEL(LINES_FILL_THREADS) structgrid_lines_start_kernel(spti_structgrid_li
   if (at < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + at, 0);
 }
 
-/* Lanes' entries of a batch, or none of a lane. */
+/* A lane's entry of a batch of 32; not used: the lane has none. */
 template <typename T> struct line_entries {
   int32_t column;
   T value;
   bool used;
 };
 
-/* Counted: waits are timed. */
+/* A grid line as one warp solves it. Counted: waits are timed. */
 template <typename T, bool Counted> struct line_of_rows {
   const spti_structgrid_lines_args &a;
-  int64_t first, begin; /* position of its first row; where its entries begin, in solve order */
-  int32_t length;       /* of its entries */
-  bool lost;
-  int64_t waited; /* cycles */
+  int64_t first, begin; /* position of its first row; number of entries in all rows before it, in solve order */
+  int32_t length;       /* number of its entries */
+  bool lost;            /* a dependency was lost: the solve is given up */
+  int64_t waited;       /* cycles */
 
   SPTI_DEVICE line_of_rows(const spti_structgrid_lines_args &args, int64_t line)
       : a(args), first(line * args.grid[0]), lost(false), waited(0) {
@@ -61,7 +65,7 @@ template <typename T, bool Counted> struct line_of_rows {
   SPTI_DEVICE int32_t goal_of(int64_t s) const { return a.state_by_line ? int32_t(s % a.grid[0]) + 1 : 1; }
   SPTI_DEVICE int32_t poll(const int32_t *state) const { return a.acquire_polls ? load_acquire(state) : load_relaxed(state); }
 
-  /* Whole warp: until the rows of the lanes that want one are solved. */
+  /* Whole warp: waits until row s of each lane with `wanted` is solved. */
   SPTI_DEVICE void wait(bool wanted, int64_t s) {
     const int32_t *state = state_of(wanted ? s : first), goal = goal_of(s);
     spin_guard guard;
@@ -76,7 +80,7 @@ template <typename T, bool Counted> struct line_of_rows {
     if (!a.acquire_polls && wanted) load_acquire(state);
     syncwarp();
   }
-  /* The lanes' products. */
+  /* The product of each lane's entry with its solution; zero for a lane without `wanted`. */
   SPTI_DEVICE T product_of(const line_entries<T> &e, bool wanted) {
     const int64_t s = row(e.column), before = Counted ? cycles_now() : 0; /* row is its own inverse */
     wait(wanted, s);
@@ -108,7 +112,7 @@ template <typename T, bool Counted> struct line_of_rows {
     }
     return !lost;
   }
-  /* Where rows end among the lanes' entries, from row x on; the batch begins at `at`. */
+  /* As bits: the lanes of the batch at `at` that have the last entry of a row, from row x on. */
   SPTI_DEVICE uint32_t ends(int32_t x, int32_t at) const {
     const int32_t mine = x + lane() < a.grid[0] ? int32_t(entries_before(x + lane() + 1) - begin) - at - 1 : 32;
     return warp_or(mine >= 0 && mine < 32 ? 1u << mine : 0);

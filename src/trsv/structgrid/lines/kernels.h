@@ -1,4 +1,4 @@
-/* kernels.h -- grid lines solved by a warp each, as published (structgrid:tasks=lines). Pointers are device pointers. A
+/* kernels.h -- launchers of structgrid-lines: a warp solves a grid line, as published. Pointers are device pointers. A
  * launcher queues on the stream and returns a cudaError_t as int; it allocates nothing. Order of a solve: start, solve. */
 #ifndef SPTI_TRSV_STRUCTGRID_LINES_KERNELS_H
 #define SPTI_TRSV_STRUCTGRID_LINES_KERNELS_H

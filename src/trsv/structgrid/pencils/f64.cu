@@ -1,4 +1,4 @@
-/* structgrid_pencils_f64 -- the kernel of structgrid's pencils for one type, in a file of its own to be compiled beside the others. */
+/* f64.cu -- the pencil kernel for one type; a file for each type, so that they compile in parallel. */
 #include "trsv/structgrid/pencils/solve.cuh"
 
 extern "C" int spti_structgrid_pencils_f64_launch(const spti_structgrid_pencils_args *a, void *stream) {

@@ -1,4 +1,4 @@
-/* structgrid_pencils_kernels -- what precedes the solve of structgrid's pencils, and the choice of their kernel's type. */
+/* kernels.cu -- structgrid's pencils, all but the solve: start fills X with sentinels, and the solve is dispatched by type. */
 #include "trsv/structgrid/pencils/kernels.h"
 
 #include "core/device/syncfree.cuh"
@@ -11,7 +11,7 @@ static SPTI_ANYWHERE int64_t groups_of(const spti_structgrid_pencils_args *a) {
   return (int64_t(a->view.n) + PENCILS_FILL_ROWS - 1) / PENCILS_FILL_ROWS * a->tiles;
 }
 
-/* A warp for some rows of a tile: nothing is solved. */
+/* A warp fills some rows of a tile of right-hand sides with sentinels: no row is solved. */
 template <typename T> SPTI_KERNEL(32 * PENCILS_FILL_WARPS) structgrid_pencils_start_kernel(spti_structgrid_pencils_args a) {
   const int64_t item = int64_t(block_in_grid()) * PENCILS_FILL_WARPS + warp_in_block();
   if (block_in_grid() == 0 && thread_in_block() < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + thread_in_block(), 0);

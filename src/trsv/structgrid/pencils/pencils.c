@@ -7,13 +7,13 @@
 #include "core/plan/pack_kernels.h"
 #include "trsv/structgrid/pencils/kernels.h"
 
-static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* of a block of right-hand sides */
+static const int64_t PANEL_BYTES = (int64_t)1 << 32; /* bound of a panel of right-hand sides */
 enum { PANEL_MOST = 512, TILE = SPTI_PENCIL_TILE };
 
 static int32_t tiles_of(int32_t width) { return (int32_t)(((int64_t)width + TILE - 1) / TILE); }
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 
-/* Right-hand sides within PANEL_BYTES, in whole tiles. */
+/* Right-hand sides that fit PANEL_BYTES, in whole tiles. */
 static int64_t bound_of(const sptrsm_plan *plan) {
   const int64_t column = (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   return PANEL_BYTES / column / TILE * TILE;
@@ -31,11 +31,11 @@ int32_t spti_structgrid_pencils_panel(const sptrsm_plan *plan) {
 }
 
 typedef struct {
-  void *given; /* right-hand sides whose place is that of their solutions: [n][width] */
+  void *given; /* copy of right-hand sides that are solved in place: [n][width] */
   int32_t *control;
 } arrays;
 
-/* Tiles of such right-hand sides that a solve of up to `panel` takes at once: within `kept` MiB, but one at least. */
+/* Tiles of right-hand sides that a solve in place copies and solves at a time: as many as fit `kept` MiB, at least one. */
 static int32_t kept_tiles(const sptrsm_plan *plan, int32_t panel, int32_t kept) {
   const int64_t tile = (int64_t)plan->view.n * TILE * (int64_t)sptrsm_dtype_bytes(plan->view.dtype), fits = ((int64_t)kept << 20) / tile;
   const int32_t all = tiles_of(panel);
@@ -60,7 +60,7 @@ bool spti_structgrid_pencils_can_read(const spti_end *to, int32_t width) {
   return !to->map && !to->scale && (to->col_stride == 1 || width == 1);
 }
 
-/* Copies the right-hand sides of `t` to `work`, and has them read there. */
+/* Copies the right-hand sides of `t` to `work`, and makes `t` read them there. */
 static sptrsm_status move_given(const sptrsm_plan *plan, spti_transfer *t, void *work) {
   const spti_pack_args args = {.n = plan->view.n,
                                .width = t->width,
@@ -86,10 +86,7 @@ sptrsm_status spti_structgrid_pencils_solve(const sptrsm_plan *plan, const spti_
   const int32_t at_once = least(spti_pencil_tiles_most(s), in_place ? kept_tiles(plan, panel, kept) : tiles_of(all->width));
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   spti_structgrid_pencils_args args = {
-      .view = plan->view,
-      .stencil = *s,
-      .present = present,
-      .sync = spti_gpu_syncfree(plan->context, work.control)};
+      .view = plan->view, .stencil = *s, .present = present, .sync = spti_gpu_syncfree(plan->context, work.control)};
   for (int32_t tile = 0; tile < tiles_of(all->width); tile += at_once) {
     const int32_t tiles = least(tiles_of(all->width) - tile, at_once), k = tile * TILE, left = all->width - k;
     const int32_t width = left / TILE < tiles ? left : tiles * TILE;

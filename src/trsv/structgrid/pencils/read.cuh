@@ -1,5 +1,4 @@
-/* structgrid_pencils_read -- what a line of structgrid's pencils (solve.cuh) reads a chunk of rows at a time: its values, and
- * solutions of other lines. */
+/* read.cuh -- what the warp of a pencil (solve.cuh) reads for each chunk of rows: its matrix values and solutions of other lines. */
 #ifndef SPTI_TRSV_STRUCTGRID_PENCILS_READ_CUH
 #define SPTI_TRSV_STRUCTGRID_PENCILS_READ_CUH
 
@@ -12,25 +11,24 @@ template <typename T, bool Cube, bool Far, bool Whole> struct pencil_shape : gri
   using grid_entries<Cube, Far>::VALUES;
   static constexpr bool WHOLE = Whole, COMPLEX = !std::is_same<T, real_of<T>>::value;
   static constexpr bool WIDE = sizeof(T) == 16;
-  static constexpr int ROWS = WIDE ? 2 : 4;                       /* of a chunk */
-  static constexpr int BACK = Cube ? 2 : 0, REACH = Cube ? 1 : 0; /* rows kept of the chunk before; rows needed of other lines beyond x */
+  static constexpr int ROWS = WIDE ? 2 : 4;                       /* rows of a chunk */
+  static constexpr int BACK = Cube ? 2 : 0, REACH = Cube ? 1 : 0; /* rows kept of the chunk before; rows of other lines needed beyond x */
   static constexpr int ITEMS = ROWS * VALUES, ROUNDS = (ITEMS + 31) / 32;
-  static constexpr int EARLY = 3 * ROWS; /* rows ahead of which memory is asked for what comes */
-  static constexpr int RESIDENT =
-      Cube ? (Far || WIDE ? 2 : 3) : (Far ? 3 : 4); /* blocks of a multiprocessor: registers are what limits them */
+  static constexpr int EARLY = 3 * ROWS;                                        /* rows ahead for which memory is prefetched */
+  static constexpr int RESIDENT = Cube ? (Far || WIDE ? 2 : 3) : (Far ? 3 : 4); /* blocks of a multiprocessor, limited by registers */
 };
 
-/* A line's values, a chunk ahead. Lanes are over the entries of its rows. */
+/* The values of a line's rows, read a chunk ahead; lanes are over the entries of the chunk's rows. */
 template <typename T, typename Shape> struct pencil_values {
   static constexpr int ROWS = Shape::ROWS;
   const spti_structgrid_pencils_args &a;
   int64_t first; /* the line's first position */
   int32_t X, allowed, stored;
-  int32_t length, without[2];                 /* values of an inner row; how many fewer the first and the second have */
-  int64_t origin;                             /* of row x = 0 in the matrix: the first value, or the last one if they are read backward */
-  int64_t start;                              /* lanes of rows of the chunk that was found: the same */
-  int32_t bits;                               /* and which they have */
-  int32_t offset[Shape::ROUNDS], inner_there; /* of inner chunks: from their first value; bit i: there is such */
+  int32_t length, without[2]; /* values of an inner row; how many fewer the first and the second row have */
+  int64_t origin;             /* where row x = 0 begins in the matrix: its first value, or its last one if the view is backward */
+  int64_t start;              /* in lane r: where row r of the chunk that was found begins */
+  int32_t bits;               /* and which entries it has */
+  int32_t offset[Shape::ROUNDS], inner_there; /* in inner chunks: offset of item i from the first value; bit i: it exists */
   T held[Shape::ROUNDS];
   int32_t there; /* bit i: held[i] is a value */
 
@@ -52,14 +50,14 @@ template <typename T, typename Shape> struct pencil_values {
       held[i] = zero<T>();
     }
   }
-  /* Whether all rows of the chunk at x, and the row behind, have all entries that rows of this line can have. */
+  /* Whether all rows of the chunk at x, and the row after it, have all entries that a row of this line can have. */
   SPTI_DEVICE bool is_inner(int32_t x) const { return Shape::WHOLE && x >= 2 && x + ROWS < X; }
-  /* Of an inner row. */
+  /* Where the values of inner row x begin. */
   SPTI_DEVICE int64_t inner_start(int32_t x) const {
     const int64_t ahead = int64_t(x) * length - without[0] - without[1];
     return a.view.backward ? origin - ahead : origin + ahead;
   }
-  /* Where the values of the chunk at x are. */
+  /* Finds the values of the chunk at x. */
   SPTI_DEVICE void find(int32_t x) {
     if (is_inner(x)) return;
     const int32_t mine = x + lane();
@@ -75,7 +73,7 @@ template <typename T, typename Shape> struct pencil_values {
       start = a.view.backward ? load_const(a.view.ptr + a.view.n - s) - 1 : load_const(a.view.ptr + s);
     }
   }
-  /* Those of the chunk at x, which was found. */
+  /* Reads the values of the chunk at x, which was found before. */
   SPTI_DEVICE void read(int32_t x) {
     const T *const val = static_cast<const T *>(a.view.val);
     if (is_inner(x)) {
@@ -106,7 +104,7 @@ template <typename T, typename Shape> struct pencil_values {
   }
 };
 
-/* What is not there yet is told by the upper half of a word alone: by the sentinel, and by no solution as pencils publish them. */
+/* The upper half of a word tells the sentinel from all solutions that pencils publish, so only it is compared. */
 SPTI_DEVICE uint32_t greater(uint32_t a, uint32_t b) { return a > b ? a : b; }
 SPTI_DEVICE uint32_t upper_half(float v) { return float_bits(v); }
 SPTI_DEVICE uint32_t upper_half(double v) { return uint32_t(double_bits(v) >> 32); }
@@ -121,9 +119,9 @@ template <typename R> SPTI_DEVICE void publish_pencil(complex_t<R> *p, complex_t
   publish_pencil(&p->im, v.im);
 }
 
-/* The solutions of another line of the grid, or zeros where there is none. */
+/* The solutions of another grid line that a chunk needs; zeros where there is no such line. */
 template <typename T, int Rows, int Back, int Reach> struct pencil_neighbour {
-  const T *next; /* row x + Reach of the chunk to be read */
+  const T *next; /* row x + Reach of the next chunk to be read */
   bool exists;
   T x[Rows + Back]; /* [Back + i]: row x + Reach + i */
 
@@ -137,7 +135,7 @@ template <typename T, int Rows, int Back, int Reach> struct pencil_neighbour {
 #pragma unroll
     for (int i = 0; i < Back; i++) x[i] = x[Rows + i];
   }
-  /* The next chunk, whose rows are all there. */
+  /* The next chunk, all of whose rows exist. */
   SPTI_DEVICE void read_all(int64_t step) {
     slide();
     const T *at = next;
@@ -145,7 +143,7 @@ template <typename T, int Rows, int Back, int Reach> struct pencil_neighbour {
 #pragma unroll
     for (int i = 0; i < Rows; i++, at += step) x[Back + i] = load_relaxed(at);
   }
-  /* The chunk at `from`, as far as it is there. */
+  /* The chunk at `from`, of whose rows some may not exist. */
   SPTI_DEVICE void read(int32_t from, int32_t X, int64_t step) {
     slide();
     const T *at = next;
@@ -160,7 +158,7 @@ template <typename T, int Rows, int Back, int Reach> struct pencil_neighbour {
     for (int i = 0; i < Rows; i++) greatest = greater(greatest, upper_half(x[Back + i]));
     return greatest;
   }
-  /* What was not there. */
+  /* Reads again the solutions that were missing. */
   SPTI_DEVICE void read_again(int64_t step) {
     if (greatest_half() != UINT32_MAX) return;
     const T *at = next - Rows * step;

@@ -1,19 +1,18 @@
-/* structgrid_pencils -- the kernel of structgrid for blocks of right-hand sides: a warp solves a grid line, lanes over right-hand sides.
+/* solve.cuh -- the kernel of structgrid's pencils: a warp solves a grid line, with a lane for each of 32 right-hand sides.
  *
- * Line (y, z) is the X rows of a grid with that y and z, solved in order, a chunk of rows at a time. What a row needs of its own line is
- * in registers; what it needs of other lines slides along with it: of a cube's twelve such neighbours four are read, at x+1.
+ * Line (y, z) is the X rows of the grid with that y and z, solved in order, a chunk of rows at a time. Solutions of a row's own line are
+ * in registers. Solutions of other lines slide along x in registers: of a cube's twelve such neighbours only four, at x+1, are read.
  *
- * Protocol. Solutions are their own flags (core/device/syncfree.cuh) where they stand, in X, which holds sentinels before: so its rows must be in
- * one piece, and B elsewhere. A line asks for all that a chunk needs of others, makes ready what depends on nobody, and asks again for
- * what was not there. Before its first chunk it watches a single solution, of a line two wavefronts before, so that lines far from their
- * turn leave the memory to the others.
+ * Protocol. Solutions are their own flags (core/device/syncfree.cuh) in X itself, which holds sentinels before: so X's rows must be
+ * contiguous, and B elsewhere. A line reads all solutions of other lines that a chunk needs, prepares all that depends on no other line,
+ * and reads again what was missing. Before its first chunk a line watches a single solution, of a line two wavefronts before, so that
+ * lines far from their turn do not load memory.
  *
- * What nobody waits for comes early: B and the matrix's values a chunk before they are needed, and from memory to L2 before that.
+ * B and the matrix's values are read a chunk before they are needed, and are prefetched to L2 before that.
  *
- * Who waits for whom: blocks number themselves in the order in which they start, and pencils are dealt out by wavefronts
- * (kernels.h): no deadlock.
+ * No deadlock: blocks number themselves in the order in which they start, and pencils are dealt out by wavefronts (kernels.h).
  *
- * Bits: as the tiles' (trsv/structgrid/tiles/solve.cuh), operation by operation. */
+ * The bits are those of the tiles (trsv/structgrid/tiles/solve.cuh), operation by operation. */
 #ifndef SPTI_TRSV_STRUCTGRID_PENCILS_SOLVE_CUH
 #define SPTI_TRSV_STRUCTGRID_PENCILS_SOLVE_CUH
 
@@ -26,16 +25,16 @@ namespace spti {
 template <typename T, typename Shape> struct pencil {
   static constexpr int ROWS = Shape::ROWS, BACK = Shape::BACK;
   const spti_structgrid_pencils_args &a;
-  int32_t y, z, tile, X, k; /* the lane's right-hand side, or the last one again */
-  bool mine;                /* not again */
+  int32_t y, z, tile, X, k; /* k: the lane's right-hand side; beyond the last one, the last one again */
+  bool mine;                /* k is the lane's own */
   int32_t start;            /* where the first chunk begins, 0 or before */
-  int64_t step, first;      /* from a row to the next in X; position of row x = 0 */
+  int64_t step, first;      /* from row to row in X; position of row x = 0 */
   T *own;                   /* X's row x = 0 */
   const T *b_own;           /* B's row x = 0, if B is not mapped */
   int64_t b_step;           /* from a row to the next there */
-  const char *asked;        /* what this lane asks memory for at x = 0; NULL: nothing */
+  const char *asked;        /* what this lane prefetches at x = 0; NULL: nothing */
   int64_t ask_step;         /* bytes from a row to the next there */
-  bool surrounded;          /* all lines exist that rows of this one can need */
+  bool surrounded;          /* all lines that rows of this line can need exist */
   pencil_neighbour<T, ROWS, BACK, Shape::REACH> zm, z0, zp, y1;
   pencil_neighbour<T, ROWS, 0, 0> y2, z2;
   T b[ROWS], x1, x2;
@@ -63,7 +62,8 @@ template <typename T, typename Shape> struct pencil {
     b_step = a.view.backward ? -from.row_stride : from.row_stride;
     b_own = from.map ? NULL : element_at<T>(from, row(0), k);
   }
-  /* Chunks of a cube's line end a row before those of the wavefront before: that row more is all they need. */
+  /* The first row of the first chunk. Chunks of a cube's line end a row before the chunks of the previous wavefront, since a row needs
+   * row x+1 of the lines there. */
   static SPTI_DEVICE int32_t start_of(int64_t front) {
     const int32_t shift = int32_t(front % ROWS);
     return Shape::CUBE ? -(shift ? shift : ROWS) : 0;
@@ -74,14 +74,14 @@ template <typename T, typename Shape> struct pencil {
 
   /* ---- waiting ---- */
 
-  /* A line two wavefronts before, or this one. */
+  /* The number of a line two wavefronts before; of this line if there is none. */
   SPTI_DEVICE int64_t earlier() const {
     if (z == 0) return y >= 2 ? line(y - 2, 0) : line(y, z);
     if (Shape::CUBE) return line(y, z - 1);
     if (y == 0) return z >= 2 ? line(0, z - 2) : line(y, z);
     return line(y - 1, z - 1);
   }
-  /* Whole warp, before the first chunk: until the lines that it needs are about to begin. */
+  /* Whole warp, before the first chunk: waits until the lines that it needs are about to begin. */
   SPTI_DEVICE bool arrive() {
     const int64_t away = line(y, z) - earlier();
     if (away == 0) return true;
@@ -98,7 +98,7 @@ template <typename T, typename Shape> struct pencil {
     if constexpr (Shape::FAR) greatest = greater(greatest, greater(y2.greatest_half(), z2.greatest_half()));
     return greatest == UINT32_MAX;
   }
-  /* Whole warp: until all that was read is there. */
+  /* Whole warp: waits until no solution that was read is missing. */
   SPTI_DEVICE bool wait(int32_t x) {
     spin_guard guard;
     guard.start();
@@ -118,7 +118,7 @@ template <typename T, typename Shape> struct pencil {
     return true;
   }
 
-  /* ---- what rows need ---- */
+  /* ---- data that rows need ---- */
 
   SPTI_DEVICE void read_b(int32_t x) {
     const spti_end &from = a.transfer.from;
@@ -131,7 +131,7 @@ template <typename T, typename Shape> struct pencil {
       for (int i = 0; i < ROWS; i++, at += b_step) b[i] = load_once(at);
     }
   }
-  /* A lane for each line of memory of what a chunk needs; near enough for the values of rows that lack some. */
+  /* A lane for each 128 bytes of B and of values that a chunk needs; an approximation for the values of rows that lack entries. */
   static constexpr int WORDS = 128 / int(sizeof(T)), PIECES = SPTI_PENCIL_TILE / WORDS > 0 ? SPTI_PENCIL_TILE / WORDS : 1;
   SPTI_DEVICE bool is_value(const char *p) const {
     const T *const val = static_cast<const T *>(a.view.val);
@@ -153,7 +153,7 @@ template <typename T, typename Shape> struct pencil {
             reinterpret_cast<const char *>(static_cast<const T *>(a.view.val) + coming.inner_start(0) + (a.view.backward ? -ahead : ahead));
     }
   }
-  /* What the chunk at x will need. */
+  /* Prefetches B and values of the chunk at x. */
   SPTI_DEVICE void ask_memory(int32_t x) const {
     if (x < 2 || x + ROWS >= X || !asked) return;
     const char *const at = asked + x * ask_step;
@@ -191,7 +191,7 @@ template <typename T, typename Shape> struct pencil {
   SPTI_DEVICE T less(T sum, const T *t, int entry, T x) const { return less_product<Shape::WHOLE>(a.view.conj, sum, t[entry], x); }
   SPTI_DEVICE T diagonal(const T *t) const { return a.view.unit ? one<T>() : conj_if(a.view.conj, t[Shape::DIAGONAL]); }
 
-  /* Two sums of row i, its values in t: what other lines contribute, but the latest. */
+  /* The two sums of row i, with values t, over the entries in other lines, but the latest two. */
   SPTI_DEVICE void sum_up(int i, const T *t, T *sum, T *more) const {
     T s = zero<T>(), m = zero<T>();
     if constexpr (Shape::CUBE) {
@@ -207,7 +207,7 @@ template <typename T, typename Shape> struct pencil {
     *sum = s;
     *more = m;
   }
-  /* Row i's numerator from those, and the solutions of the two rows before it. */
+  /* Row i's right-hand side less all products, from these sums and the solutions of the two rows before it. */
   SPTI_DEVICE T numerator(int i, T rhs, const T *t, T sum, T more, T before, T before2) const {
     if constexpr (Shape::FAR) sum = add(sum, t, Shape::X2, before2);
     const T rest = less(rhs - (sum + more), t, Shape::X1, before), last_z = Shape::CUBE ? zp.x[i + BACK] : z0.x[i];
@@ -218,9 +218,9 @@ template <typename T, typename Shape> struct pencil {
     if constexpr (Shape::COMPLEX) return by.divides_quickly(left);
     else return is_plain(quotient);
   }
-  /* The chunk's solutions; v[2 + i] is row x + i's, v[0] and v[1] those before. Quick: by quotients without a look at the range. Returns
-   * whether that was right: so branches are not in the way from row to row. Otherwise each row is looked at by itself, as tiles do: a row's
-   * bits do not depend on the others of its chunk. */
+  /* The chunk's solutions: v[2 + i] of row x + i, v[0] and v[1] of the two rows before. Quick: by quotients that are right in the middle of
+   * the range only, without a branch between rows; returns whether all were right. Not Quick: each row is checked by itself, as in tiles,
+   * so that a row's bits do not depend on the other rows of its chunk. */
   template <bool Quick>
   SPTI_DEVICE bool divide_rows(int32_t x, const T (&rest)[ROWS][3], const T *values, const divisor<T> *divisors, T *v) const {
     bool right = true;
@@ -235,7 +235,7 @@ template <typename T, typename Shape> struct pencil {
     }
     return right;
   }
-  /* The chunk at x. `plain`: its diagonals are well within the range. */
+  /* Solves and publishes the chunk at x. `plain`: its diagonals are well within the range of numbers. */
   SPTI_DEVICE void solve_rows(int32_t x, const T (&rhs)[ROWS], const T *values, const divisor<T> *divisors, bool plain) {
     T rest[ROWS][3], v[ROWS + 2] = {x2, x1};
 #pragma unroll
@@ -257,7 +257,7 @@ template <typename T, typename Shape> struct pencil {
         if (in_line(x + i)) publish_pencil(at, v[i + 2]);
     }
   }
-  /* What is beyond the line is divided as well, and not used: ones, so that it is as quick. */
+  /* rhs := alpha b, scaled. Rows beyond the line get ones: they are divided too, but not used, and ones take the quick way. */
   SPTI_DEVICE void scale_rows(int32_t x, T (&rhs)[ROWS]) const {
     const spti_end &from = a.transfer.from;
     if (from.scale) {

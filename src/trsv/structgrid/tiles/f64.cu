@@ -1,4 +1,4 @@
-/* structgrid_f64 -- the kernel of structgrid for one type, in a file of its own to be compiled beside the others. */
+/* f64.cu -- the tile kernel for one type; a file for each type, so that they compile in parallel. */
 #include "trsv/structgrid/tiles/solve.cuh"
 
 extern "C" int spti_structgrid_f64_launch(const spti_structgrid_args *a, void *stream) {

@@ -1,5 +1,5 @@
-/* structgrid_fetch -- the warps of structgrid that move things between memory and the block: the matrix's values, right-hand sides,
- * solutions, and solutions of other tiles. All ask for things AHEAD steps before a row is solved or more. */
+/* fetch.cuh -- the warps of the tile kernel that move data between device memory and shared memory: the matrix's values, right-hand
+ * sides, solutions, and solutions of other tiles. All request data at least AHEAD steps before the row is solved. */
 #ifndef SPTI_TRSV_STRUCTGRID_TILES_FETCH_CUH
 #define SPTI_TRSV_STRUCTGRID_TILES_FETCH_CUH
 
@@ -7,7 +7,7 @@
 
 namespace spti {
 
-/* Of a ring of DEPTH steps: the place of step t, as t goes on. */
+/* The place of step t in a ring of Depth steps, moved on step by step. */
 template <int Depth> struct ring_place {
   int32_t at;
   SPTI_DEVICE explicit ring_place(int32_t t) : at(((t % Depth) + Depth) % Depth) {}
@@ -17,15 +17,16 @@ template <int Depth> struct ring_place {
 
 /* ---- values ---- */
 
-/* In each step a CHUNK-th of the lines gets the values of CHUNK rows, a line after the other by each warp: lanes are over entries and rows,
- * which follow each other in memory. What is read in a step is held in registers for HELD steps before it is stored. */
+/* Values from the matrix (layout=csr). In each step one line in CHUNK gets the values of CHUNK rows; each warp reads its lines one after
+ * another, with lanes over the entries of the rows, which are contiguous in memory. Values stay in registers for HELD steps before they
+ * are stored in shared memory. */
 template <typename T, typename Shape> struct value_loader {
   static constexpr int SHARE = Shape::LINES / Shape::LOADERS,
-                       LINES = SHARE / Shape::CHUNK; /* of one plane: a warp's, and those of a step */
+                       LINES = SHARE / Shape::CHUNK; /* lines of one plane: of a warp, and of a warp in one step */
   static constexpr int ROUNDS = (Shape::CHUNK * Shape::VALUES + 31) / 32, HELD = 2;
   static constexpr int PREFETCH = (Shape::CHUNK * Shape::VALUES * int(sizeof(T)) + 127) / 128; /* lines of memory */
   const grid_tile<T, Shape> &tile;
-  int32_t first, direction, values; /* line; to the next value in memory; values of a row, with its diagonal */
+  int32_t first, direction, values; /* first line; step to the next value in memory; values of a row with its diagonal */
   T held[HELD][LINES][ROUNDS];
 
   SPTI_DEVICE value_loader(const grid_tile<T, Shape> &t, int32_t warp) : tile(t), first(warp * SHARE) {
@@ -43,10 +44,10 @@ template <typename T, typename Shape> struct value_loader {
     if (inside && from.allowed == Shape::ALL && values == Shape::VALUES) read_inside(from, x, to);
     else read_any(from, x, to);
   }
-  /* All entries of all rows. */
+  /* Rows that have all entries. */
   SPTI_DEVICE void read_inside(const grid_line<T> &from, int32_t x, T (&to)[ROUNDS]) const {
     constexpr int MISSING = (Shape::CUBE ? 5 : 1) + (Shape::FAR ? 2 : 0); /* entries of the first rows */
-    constexpr int SECOND = 4 * Shape::CHUNK;                              /* rows from here, where the next lines of memory are asked for */
+    constexpr int SECOND = 4 * Shape::CHUNK;                              /* rows ahead for which memory is prefetched */
     const T *at = from.start + (int64_t(x) * Shape::VALUES - MISSING) * direction;
 #pragma unroll
     for (int i = 0; i < ROUNDS; i++) {
@@ -68,7 +69,7 @@ template <typename T, typename Shape> struct value_loader {
       to[i] = load_const_if(wanted, wanted ? from.start + (int64_t(x) * whole - missing + before) * direction : from.start, zero<T>());
     }
   }
-  /* What was read for the steps from `step` on; `place` is theirs. Of rows that do not exist anything may be stored. */
+  /* Stores the values that were read for the steps from `place` on. Rows that do not exist may get any value. */
   SPTI_DEVICE void put(int h, int32_t phase, const ring_place<Shape::DEPTH> &place) const {
 #pragma unroll
     for (int i = 0; i < ROUNDS; i++) {
@@ -104,7 +105,7 @@ template <typename T, typename Shape> struct value_loader {
   }
 };
 
-/* The same from values by entry: a step's are one piece. */
+/* Values from the copy by tile, step and entry (layout=soa): those of a step are contiguous. */
 template <typename T, typename Shape> struct slot_loader {
   const grid_tile<T, Shape> &tile;
 
@@ -133,10 +134,10 @@ template <typename T, typename Shape> struct slot_loader {
 
 /* ---- right-hand sides and solutions: a warp for each plane ---- */
 
-/* In each step a Batch-th of the plane's lines, Batch rows of each; a lane for each row. */
+/* The rows that a warp moves in a step: Batch rows of one in Batch of the plane's lines, a lane for each row. */
 template <typename T, typename Shape, int Batch> struct row_lanes {
   const grid_tile<T, Shape> &tile;
-  int32_t w, line, behind, y; /* of phase 0: the lane's line, its row less the step, its y */
+  int32_t w, line, behind, y; /* in phase 0: the lane's line, its row minus the step, its y */
   int64_t first;              /* the position of its row x = 0 */
   bool in_plane;
 
@@ -177,7 +178,7 @@ template <typename T, typename Shape> SPTI_DEVICE void read_columns(const grid_t
   }
 }
 
-/* And, for lack of other work, what can be known of divisions two steps ahead. */
+/* Writes solutions; these warps also prepare the divisions of two steps ahead, since they have time. */
 template <typename T, typename Shape> SPTI_DEVICE void write_columns(const grid_tile<T, Shape> &tile, int32_t plane) {
   const spti_transfer &to = tile.a.transfer;
   const bool plain = !to.to.map && !to.to.scale;
@@ -201,13 +202,13 @@ template <typename T, typename Shape> SPTI_DEVICE void write_columns(const grid_
   }
 }
 
-/* ---- solutions of other tiles: a lane for each line and column ---- */
+/* ---- solutions of other tiles: a lane for each line and right-hand side ---- */
 
 template <typename T, typename Shape> struct edge_reader {
   static constexpr int ASKED = 4; /* steps ahead; a power of two */
   const grid_tile<T, Shape> &tile;
   int32_t k, j, w;
-  const T *from; /* what is told for t = 0 */
+  const T *from; /* the value published for t = 0 */
   bool wanted;
   T ahead[ASKED];
 
@@ -215,7 +216,7 @@ template <typename T, typename Shape> struct edge_reader {
     constexpr int BELOW = Shape::PLANES_BACK * Shape::LANES;
     k = item / Shape::AROUND;
     const int32_t i = item % Shape::AROUND, beside = i - BELOW, corner = i - Shape::EDGE;
-    int32_t told; /* the place in the record */
+    int32_t told; /* its place among the values that the other tile publishes in a step */
     bool other_group = true, other_band = true;
     if (i < BELOW) {
       w = -1 - i / Shape::LANES;
@@ -240,7 +241,7 @@ template <typename T, typename Shape> struct edge_reader {
   SPTI_DEVICE bool has(int32_t t) const { return wanted && tile.in_line(t - tile.lag_of(j, w)); }
   SPTI_DEVICE void ask(int u, int32_t t) { ahead[u] = load_relaxed_if(has(t), place(t), zero<T>()); }
 
-  /* Whole warp: until nothing is missing. False: lost. */
+  /* Whole warp: waits until no value is missing. False: a dependency was lost. */
   SPTI_DEVICE bool wait(int u, int32_t t) {
     spin_guard guard;
     guard.start();

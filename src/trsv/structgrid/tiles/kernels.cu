@@ -1,4 +1,5 @@
-/* structgrid_kernels -- what precedes the solve of structgrid: the work unpublished, and values by stencil entry for layout=soa. */
+/* kernels.cu -- structgrid's tiles, all but the solve: start resets the published values, soa copies the matrix's values by tile, step and
+ * stencil entry (layout=soa), and the solve is dispatched by type. */
 #include "trsv/structgrid/tiles/kernels.h"
 
 #include "trsv/structgrid/entries.cuh"
@@ -9,7 +10,7 @@ enum { FILL_THREADS = 256 };
 
 SPTI_DEVICE int64_t thread_in_grid() { return int64_t(block_in_grid()) * FILL_THREADS + thread_in_block(); }
 
-/* Words of the edges. */
+/* Real numbers of `edges`. */
 static SPTI_ANYWHERE int64_t edge_reals(const spti_structgrid_args *a) {
   const spti_structgrid_tiling t = spti_structgrid_tiling_of(&a->stencil, a->view.dtype);
   const int64_t words = a->view.dtype == SPTRSM_C64 || a->view.dtype == SPTRSM_C128 ? 2 : 1;
@@ -28,7 +29,8 @@ template <typename Real> static int launch_start(const spti_structgrid_args *a, 
   return SPTI_LAUNCH(structgrid_start_kernel<Real>, (threads + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
 }
 
-/* The entry, or diagonal, of the row at position s. What a row lacks is zero, or a sentinel where rows lack more than the grid does. */
+/* The value of an entry, or of the diagonal, of the row at position s. An entry that the row lacks is zero; the sentinel if rows lack
+ * entries that the grid allows. */
 template <typename T> SPTI_DEVICE T value_of(const spti_structgrid_args &a, int64_t s, int32_t entry, int32_t entries) {
   const int64_t i = a.view.backward ? a.view.n - 1 - s : s;
   const int32_t stored = a.view.head || a.view.tail ? 1 << entries : 0, present = load_const(a.present + s) | stored;
@@ -39,7 +41,7 @@ template <typename T> SPTI_DEVICE T value_of(const spti_structgrid_args &a, int6
       load_const(a.view.backward ? from + load_const(a.view.ptr + i + 1) - 1 - before : from + load_const(a.view.ptr + i) + before));
 }
 
-/* A block per step of a tile, as it stands in shared memory one day. */
+/* A thread block for each step of a tile; the values lie as they will lie in shared memory. */
 template <typename T> SPTI_KERNEL(FILL_THREADS) structgrid_soa_kernel(spti_structgrid_args a) {
   const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(&a.stencil, a.view.dtype);
   const int32_t X = a.stencil.grid[0], turn = block_in_grid() % X, tile = block_in_grid() / X, lanes = SPTI_STRUCTGRID_LANES;

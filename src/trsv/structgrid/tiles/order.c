@@ -8,9 +8,9 @@ typedef struct {
   int64_t lowest, highest;
 } band_range;
 
-/* Bands of the tiles that begin in step `start`, and a few that have no lines: tile (group, band) begins in step group + a_band band,
- * counted in steps of a group. A cube's bands move on with its planes, so few of all that a step could have do have lines; the two bounds
- * are those of first_band and last_band for group = start - a_band band. */
+/* The bands of the tiles that begin in step `start`, and of a few that have no lines. Steps are counted in steps of a group: tile
+ * (group, band) begins in step group + a_band band. A cube's bands move on with its planes, so only few bands of a step have lines; the
+ * two bounds follow from first_band and last_band for group = start - a_band band. */
 static band_range bands_of_step(const spti_stencil *s, const spti_structgrid_tiling *t, int64_t start, int64_t a_band, int64_t last) {
   const int64_t first_group = start - t->groups + 1;
   band_range r = {first_group > 0 ? (first_group + a_band - 1) / a_band : 0, smaller(last, start / a_band)};
@@ -21,7 +21,7 @@ static band_range bands_of_step(const spti_stencil *s, const spti_structgrid_til
 }
 
 int64_t spti_structgrid_list_tiles(const spti_stencil *s, const spti_structgrid_tiling *t, int32_t *order) {
-  const int64_t a_band = SPTI_STRUCTGRID_LANES / t->planes; /* steps of a band over those of a group */
+  const int64_t a_band = SPTI_STRUCTGRID_LANES / t->planes; /* steps of a band over steps of a group */
   const int64_t last = spti_structgrid_last_band(s, t, t->groups - 1);
   int64_t count = 0;
   for (int64_t start = 0; start <= last * a_band + t->groups - 1; start++) {

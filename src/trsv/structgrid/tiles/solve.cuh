@@ -1,19 +1,20 @@
-/* structgrid_solve -- the kernel of structgrid: a block solves a tile of lines side by side, one row of each in a step.
+/* solve.cuh -- the kernel of structgrid's tiles: a thread block solves a tile of grid lines, one row of each line in a step.
  *
- * Line (y, z) is the X rows of a grid with that y and z. x(s) = (b(s) - sum over neighbours r of t(s,r) x(r)) / t(s,s).
- * A warp has the lines of a plane, a lane each; a line is `skew` rows behind the one before and behind the same line of the plane below.
- * So all that a row needs was solved one step ago or more: it stands in shared memory, and the block goes on step by step together:
+ * Line (y, z) is the X rows of the grid with that y and z. x(s) = (b(s) - sum over neighbours r of t(s,r) x(r)) / t(s,s).
+ * A solving warp has the lines of one plane, a lane for each line. A line is `skew` rows behind the line before it and behind the same
+ * line of the plane below. So all solutions that a row needs are at least one step old and in shared memory; one barrier of the block
+ * separates two steps. In step t:
  *
- *     line j, plane w     at x = t - skew (j + w)     its own x-1, x-2: in registers
- *     line j-1, plane w   at x + skew                 what that lane left in the step before, and before that
- *     line j, plane w-1   at x + skew                 likewise
+ *     line j, plane w     is at x = t - skew (j + w)   its own x-1, x-2 are in registers
+ *     line j-1, plane w   is at x + skew               its solutions of earlier steps are in shared memory
+ *     line j, plane w-1   is at x + skew               likewise
  *
- * Other warps fetch and write (fetch.cuh): they keep the values of coming rows in shared memory, whatever the layout, and bring
- * what other tiles have told of their last lines and planes. That is its own flag (core/device/syncfree.cuh). What can be done before the last
- * neighbours are known is done in the step before: a step is two reads, three products and a store.
+ * Other warps (fetch.cuh) keep the values of coming rows in shared memory, for both layouts, and the last lines and planes of other
+ * tiles. Solutions of other tiles are their own flags (core/device/syncfree.cuh). All products whose solutions are known earlier are
+ * added in the step before, so a step is two reads, three products and a store.
  *
- * Who waits for whom: blocks number themselves in the order in which they start, and take tiles in the order of their first steps. A tile
- * needs those with a band or a group less, which come before it: no deadlock. */
+ * No deadlock: blocks number themselves in the order in which they start, and take tiles in the order of their first steps. A tile needs
+ * only tiles of an earlier band or group, which come before it. */
 #ifndef SPTI_TRSV_STRUCTGRID_TILES_SOLVE_CUH
 #define SPTI_TRSV_STRUCTGRID_TILES_SOLVE_CUH
 
@@ -25,12 +26,12 @@ template <typename T, typename Shape> struct line_solver {
   const grid_tile<T, Shape> &tile;
   int32_t k, j, w, line, first_x; /* the row of step 0 */
   bool mine, raw, tells_plane, tells_line;
-  T *plane_edge, *line_edge;    /* what is told in step 0 */
-  T zm[2], z0[2], zp[2], y1[2]; /* solutions at x-1 and x of lines that go on to x+1 */
-  T x1;                         /* results of x-1 and x-2 */
-  T rest, latest_y, latest_z;   /* of the row to be solved: all that could be done, and the entries of what was not known yet */
-  bool no_y, no_z;              /* it lacks them */
-  divisor<T> by = {};           /* its diagonal */
+  T *plane_edge, *line_edge;    /* where the solution of step 0 is published for other tiles */
+  T zm[2], z0[2], zp[2], y1[2]; /* solutions at x-1 and x of the lines that the stencil needs at x-1, x and x+1 */
+  T x1;                         /* the solution at x-1 */
+  T rest, latest_y, latest_z;   /* of the next row: b less all known products; the two entries whose solutions were unknown */
+  bool no_y, no_z;              /* the row lacks that entry */
+  divisor<T> by = {};           /* the division by its diagonal */
   bool plain;
 
   SPTI_DEVICE line_solver(const grid_tile<T, Shape> &t, int32_t warp) : tile(t) {
@@ -55,11 +56,11 @@ template <typename T, typename Shape> struct line_solver {
   }
   SPTI_DEVICE T solution(int32_t t, int32_t lines, int32_t planes) const { return *tile.solution_at(t, k, j - lines, w - planes); }
 
-  /* sum + entry x; a sentinel for an entry that is not there, where there may be some. */
+  /* sum + entry x; unless Whole, an entry may be missing: its value is the sentinel. */
   template <bool Whole> SPTI_DEVICE T add(T sum, const T *value, int entry, T x) const {
     return add_product<Whole>(tile.a.view.conj, sum, value[entry * Shape::STRIDE], x);
   }
-  /* What is known of the sum of step t's row before that of step t - 1 is solved. */
+  /* The part of the sum of step t's row that is known before step t - 1 is solved. */
   template <bool Whole> SPTI_DEVICE T known(int32_t t, const T *value) {
     T s = zero<T>(), more = zero<T>();
     if (Shape::CUBE) {
@@ -79,7 +80,7 @@ template <typename T, typename Shape> struct line_solver {
     return s + more;
   }
 
-  /* The row of step t; and all about the next one, its values at `place`, that does not take its solution. */
+  /* Solves the row of step t, and prepares the next row, whose values are at `place`, as far as it does not need this solution. */
   SPTI_DEVICE void step(int32_t t, int32_t place) {
     const bool conj = tile.a.view.conj, missing = tile.a.missing;
     const T y = solution(t - 1, 1, 0), z = solution(t - 1, 0, 1);

@@ -1,5 +1,5 @@
-/* structgrid_tile -- what the warps of structgrid's kernel have in common: the stencil at compile time, the block's tile, and where things
- * stand in shared memory. kernels.h has the tiling itself. */
+/* tile.cuh -- shared by all warps of the tile kernel: the stencil and the tile at compile time, and the layout of shared memory.
+ * kernels.h has the tiling itself. */
 #ifndef SPTI_TRSV_STRUCTGRID_TILES_TILE_CUH
 #define SPTI_TRSV_STRUCTGRID_TILES_TILE_CUH
 
@@ -14,15 +14,15 @@ namespace spti {
 template <typename T, bool Cube, bool Far, int Columns> struct grid_shape : grid_entries<Cube, Far> {
   using grid_entries<Cube, Far>::VALUES;
 
-  /* As spti_structgrid_tiling_of has them. */
+  /* The same figures as in spti_structgrid_tiling_of. */
   static constexpr int LANES = SPTI_STRUCTGRID_LANES, SKEW = Cube ? 2 : 1, PLANES = sizeof(T) == 16 ? 2 : 4, COLUMNS = Columns;
   static constexpr int LINES_BACK = Cube || Far ? 2 : 1, PLANES_BACK = Far ? 2 : 1, LINES = LANES * PLANES, STRIDE = LINES + 1;
   static constexpr int WHOLE = 16 / int(sizeof(T)), SLOT = (VALUES * STRIDE + WHOLE - 1) / WHOLE * WHOLE;
   static constexpr int EDGE = PLANES_BACK * LANES + LINES_BACK * PLANES;
   static constexpr int CORNERS = Cube ? PLANES_BACK * LINES_BACK : 0, AROUND = EDGE + CORNERS; /* lines of other tiles that a tile needs */
 
-  /* Solutions of the last RING steps stand in shared memory; a row's values are there DEPTH steps, at most. CHUNK rows of a line are
-   * fetched together, FLUSH are written together. ROOM leaves 200 bytes to the ticket and to what arrays are aligned by. */
+  /* Shared memory holds the solutions of the last RING steps and the values of up to DEPTH steps. CHUNK rows of a line are fetched
+   * together, FLUSH rows are written together. ROOM leaves 200 bytes for the ticket and for aligning arrays. */
   static constexpr int RING = Cube && Far ? 16 : 8, ACROSS = LANES + LINES_BACK, FACE = (PLANES + PLANES_BACK) * ACROSS;
   static constexpr int CHUNK = Cube || Far ? 4 : 8, FLUSH = 4;
   static constexpr int ROOM =
@@ -30,19 +30,19 @@ template <typename T, bool Cube, bool Far, int Columns> struct grid_shape : grid
   static constexpr int FIT = ROOM / ((SLOT + COLUMNS * STRIDE) * int(sizeof(T)));
   static constexpr int DEPTH = FIT < 4 * CHUNK ? FIT : 4 * CHUNK, AHEAD = DEPTH - CHUNK + 1;
 
-  /* Warps by what they do. */
+  /* Number of warps for each task. */
   static constexpr int SOLVERS = COLUMNS * PLANES, LOADERS = 8, READERS = PLANES, WRITERS = PLANES, EDGES = (COLUMNS * AROUND + 31) / 32;
   static constexpr int WARPS = SOLVERS + LOADERS + READERS + WRITERS + EDGES;
   static_assert(LANES % (LOADERS / PLANES * CHUNK) == 0 && FLUSH <= CHUNK && DEPTH >= CHUNK + 4 && WARPS <= 32, "a tile's sizes");
 };
 
-/* A line of the tile as its rows are fetched. */
+/* A line of the tile, for the warps that fetch its rows. */
 template <typename T> struct grid_line {
   const T *start;  /* the first value of row x = 0 in solve order */
   int32_t allowed; /* its entries; -1: there is no such line */
 };
 
-/* The block's tile. Steps are counted from t = 0, in which the first row of its first line is solved; before, things are fetched. */
+/* The block's tile. In step t = 0 the first row of its first line is solved; in steps before, data are fetched. */
 template <typename T, typename Shape> struct grid_tile {
   const spti_structgrid_args &a;
   int32_t group, band, first_column; /* of right-hand sides: this block's */
@@ -82,7 +82,7 @@ template <typename T, typename Shape> struct grid_tile {
     const int32_t y = y_of(j, w), z = z_of(w);
     return y >= 0 && y < a.stencil.grid[1] && z >= 0 && z < a.stencil.grid[2];
   }
-  /* Of a line that exists: the position of its row x = 0; and a row of it in the matrix. */
+  /* The position of row x = 0 of a line that exists, and the matrix's row for its row x. */
   SPTI_DEVICE int64_t first_of(int32_t j, int32_t w) const {
     return (int64_t(z_of(w)) * a.stencil.grid[1] + y_of(j, w)) * a.stencil.grid[0];
   }
@@ -92,24 +92,24 @@ template <typename T, typename Shape> struct grid_tile {
   }
   SPTI_DEVICE bool in_line(int32_t x) const { return uint32_t(x) < uint32_t(a.stencil.grid[0]); }
 
-  /* The solution, in step t, of column k's line j of plane w; those of other tiles have negative numbers. */
+  /* Where the solution of step t is: right-hand side k, line j, plane w. Lines and planes of other tiles have negative numbers. */
   SPTI_DEVICE T *solution_at(int32_t t, int32_t k, int32_t j, int32_t w) const {
     return ring + ((t & (Shape::RING - 1)) * Shape::COLUMNS + k) * Shape::FACE + (w + Shape::PLANES_BACK) * Shape::ACROSS + j +
            Shape::LINES_BACK;
   }
-  /* A row's diagonal, its values at `place`; and the division by it, known a step before it is needed. */
+  /* A row's diagonal, its values being at `place`; and the prepared division by it, which exists a step before it is needed. */
   SPTI_DEVICE T diagonal(int32_t place, int32_t line) const {
     return a.view.unit ? one<T>() : conj_if(a.view.conj, values[place * Shape::SLOT + Shape::DIAGONAL * Shape::STRIDE + line]);
   }
   SPTI_DEVICE divisor<T> *divisor_at(int32_t t, int32_t line) const { return divisors + (t & 1) * Shape::LINES + line; }
-  /* What tile (group, band) tells in step t. */
+  /* The values that tile (of_group, of_band) publishes in step t. */
   SPTI_DEVICE T *edge_at(int32_t of_group, int32_t of_band, int64_t t, int32_t k) const {
     const spti_structgrid_tiling tiling = spti_structgrid_tiling_of(&a.stencil, a.view.dtype);
     const int64_t tiles = int64_t(tiling.groups) * tiling.bands, place = spti_structgrid_place(&a.stencil, &tiling, of_group, of_band);
     return static_cast<T *>(a.edges) + (((block_of_columns * tiles + place) * tiling.steps + t) * Shape::COLUMNS + k) * Shape::EDGE;
   }
 
-  /* Whole block: everything in its place for the first step. */
+  /* Whole block: prepares shared memory for the first step. */
   SPTI_DEVICE void prepare() const {
     for (int32_t i = thread_in_block(); i < Shape::RING * Shape::COLUMNS * Shape::FACE; i += threads_per_block()) ring[i] = zero<T>();
     for (int32_t i = thread_in_block(); i < Shape::LINES; i += threads_per_block()) lines[i] = line_of(i % Shape::LANES, i / Shape::LANES);

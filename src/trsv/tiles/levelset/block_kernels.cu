@@ -1,9 +1,10 @@
-/* tile_levelset_gpu_block_kernels -- the same items for several right-hand sides: lanes over them, 32 at a time, in one pass over the
- * tiles. A block of four warps takes an item, each warp four of its rows, so that four chains of sums go on at once and a row's entries
- * keep their order. COO entries are loaded as for one right-hand side, a lane each, then each warp takes those of its rows, some rows of x
- * in flight. Of a tile of another format the warps load the 16 rows of x together, into shared memory, those of the next tile before they
- * are needed. The diagonal tile row by row, without any exchange between lanes. No tile method is published for blocks. Deterministic:
- * each sum in one order, whatever the width, that of the kernel for one. */
+/* block_kernels.cu -- tile-levelset on a GPU for several right-hand sides: lanes over 32 of them, in one pass over the tiles.
+ * A thread block of four warps takes an item, each warp four of its rows, so that four chains of sums run at once and a row's entries
+ * keep their order. COO entries are loaded a lane each, as for one right-hand side; then each warp takes the entries of its rows, with
+ * several rows of x in flight. For a tile of another format the warps load the 16 rows of x together into shared memory, those of the
+ * next tile before they are needed. The diagonal tile is solved row by row, without an exchange between lanes.
+ * No tile method is published for blocks of right-hand sides.
+ * Deterministic: each sum has one order for every width, the order of the kernel for one right-hand side. */
 #include "trsv/tiles/levelset/wait.cuh"
 
 namespace spti {
@@ -65,10 +66,10 @@ template <typename T> struct tile_block_sums {
       const coo_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + first, item[SPTI_TILE_ITEM_COO_TILES] - first);
       for (int32_t base = 0; base < tiles.total; base += 32) {
         const bool used = base + lane() < tiles.total;
-        const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
+        const int32_t e = entry + base + (used ? lane() : 0), tile_row = tiles.tile_row_of_entry(base);
         const int32_t position = load_const(a.tiles.coo_position + e), r = position / SPTI_TILE;
         const T t = load_const(static_cast<const T *>(a.tiles.coo_value) + e);
-        add_entries(ballot(used && is_own(r)), line * SPTI_TILE + position % SPTI_TILE, r + SPTI_TILE * tile_half(), t);
+        add_entries(ballot(used && is_own(r)), tile_row * SPTI_TILE + position % SPTI_TILE, r + SPTI_TILE * half_in_tile(), t);
       }
       entry += tiles.total;
     }
@@ -81,10 +82,10 @@ template <typename T> struct tile_block_sums {
     uint32_t place[OWN_ROWS];
     T x[OWN_ROWS];
   };
-  SPTI_DEVICE void look_at_columns(columns &c, int32_t line, int32_t count) const {
+  SPTI_DEVICE void look_at_columns(columns &c, int32_t tile_row, int32_t count) const {
 #pragma unroll
     for (int i = 0; i < OWN_ROWS; i++) {
-      c.place[i] = uint32_t(line) * SPTI_TILE + uint32_t(own_row() + i);
+      c.place[i] = uint32_t(tile_row) * SPTI_TILE + uint32_t(own_row() + i);
       c.x[i] = peek_at(c.place[i], own_row() + i < count);
     }
   }
@@ -96,23 +97,24 @@ template <typename T> struct tile_block_sums {
     for (int i = 0; i < OWN_ROWS; i++) shared.x[32 * (own_row() + i) + lane()] = c.x[i];
     syncthreads();
   }
+  /* Whole warp: adds to sum `from` the products of the entries that lane `from` has; no lane has more than `length`. */
+  SPTI_DEVICE void add_half_row(const tile_share<T> &share, int length, int from) const {
+    const uint32_t four_bits = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
+    T sum = *sum_at(from);
+#pragma unroll
+    for (int e = 0; e < TILE_SHARE; e++) {
+      if (e >= length) continue;
+      const int column = int(four_bits >> 4 * e & 15);
+      const T value = shfl(share.value[e], from);
+      if (entries >> e & 1) sum = sum + rounded(value, shared.x[32 * column + lane()]);
+    }
+    *sum_at(from) = sum;
+  }
   SPTI_DEVICE void add_share(const tile_share<T> &share) const {
     const int length = share_length(share);
 #pragma unroll
     for (int h = 0; h < 2; h++)
-      for (int i = 0; i < OWN_ROWS; i++) {
-        const int from = own_row() + i + SPTI_TILE * h;
-        const uint32_t four_bits = uint32_t(shfl(int32_t(share.columns), from)), entries = uint32_t(shfl(int32_t(share.entries), from));
-        T sum = *sum_at(from);
-#pragma unroll
-        for (int e = 0; e < TILE_SHARE; e++)
-          if (e < length) {
-            const int column = int(four_bits >> 4 * e & 15);
-            const T value = shfl(share.value[e], from);
-            if (entries >> e & 1) sum = sum + rounded(value, shared.x[32 * column + lane()]);
-          }
-        *sum_at(from) = sum;
-      }
+      for (int i = 0; i < OWN_ROWS; i++) add_half_row(share, length, own_row() + i + SPTI_TILE * h);
   }
   SPTI_DEVICE void add_others() {
     const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES], tile = item[SPTI_TILE_ITEM_TILE] + item[SPTI_TILE_ITEM_COO_TILES];
@@ -122,15 +124,15 @@ template <typename T> struct tile_block_sums {
     for (int32_t first = 0; first < count; first += 32) {
       const other_tiles tiles(a.tiles, tile + first, item[SPTI_TILE_ITEM_OTHER] + first, count - first);
       const int together = count - first < 32 ? count - first : 32;
-      look_at_columns(now, tiles.line_of(0), tiles.extent_of(0));
+      look_at_columns(now, tiles.tile_row_of(0), tiles.extent_of(0));
       for (int t = 0; t < together; t++) {
         const tile_at<T> here = tiles.at(t, item.used(), false, position, value);
         const int next = t + 1 < together ? t + 1 : t;
-        const int32_t next_line = tiles.line_of(next), next_extent = tiles.extent_of(next);
+        const int32_t next_tile_row = tiles.tile_row_of(next), next_extent = tiles.extent_of(next);
         tile_share<T> share;
         load_tile(share, here);
         share_columns(now);
-        if (next > t) look_at_columns(now, next_line, next_extent);
+        if (next > t) look_at_columns(now, next_tile_row, next_extent);
         add_share(share);
         position += positions_of(here);
         value += values_of(here);
@@ -138,9 +140,9 @@ template <typename T> struct tile_block_sums {
     }
   }
 
-  /* ---- sums of the line's parts ---- */
+  /* ---- sums of the tile row's parts ---- */
 
-  /* Parts [s, end) of the line's. */
+  /* Parts [s, end) of the tile row's. */
   SPTI_DEVICE void add_parts(int32_t s, int32_t end) {
     enum { TOGETHER = AHEAD / OWN_ROWS };
     const int32_t first = item[SPTI_TILE_ITEM_SUM];
@@ -165,8 +167,8 @@ template <typename T> struct tile_block_sums {
   SPTI_DEVICE T joined(int r) const { return *sum_at(r) + *sum_at(r + SPTI_TILE); }
 };
 
-/* The final item of a line: what it knows before the sums. */
-template <typename T> struct tile_block_line {
+/* The final item of a tile row: what it knows before the sums. */
+template <typename T> struct tile_block_row {
   const spti_tile_levelset_args &a;
   const tile_item &item;
   const tile_block_sums<T> &sums;
@@ -179,7 +181,7 @@ template <typename T> struct tile_block_line {
   /* Whole block; a barrier follows. */
   SPTI_DEVICE void load() {
     const int32_t first = item.out() * SPTI_TILE;
-    row = load_const(a.tiles.row + first + tile_row());
+    row = load_const(a.tiles.row + first + row_in_tile());
     if (warp_in_block() == 0) {
       own = load_inner(inner, a.tiles, item);
       if (lane() < SPTI_TILE) divisors[lane()].set(load_const(static_cast<const T *>(a.tiles.diagonal) + first + lane()));
@@ -233,22 +235,22 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_block_kernel(spti_
   const int64_t at = a.single_level ? block_in_grid() : block_ticket(a.sync);
   const int64_t number = a.first + at / groups;
   const tile_item item(a.tiles, int32_t(number));
-  const bool solves = item.out() < a.tiles.lines && !a.sums_only;
+  const bool solves = item.out() < a.tiles.tile_rows && !a.sums_only;
   a.transfer = transfer_of(a.transfer, a.bound);
   const int64_t k = at % groups * 32 + lane();
   tile_block_sums<T> sums = {a, item, {memory, memory + 32 * 32}, k, k < a.transfer.width, true};
-  tile_block_line<T> line = {a, item, sums, inner, divisors, {0, 0, 0}, 0, {}};
+  tile_block_row<T> tile_row = {a, item, sums, inner, divisors, {0, 0, 0}, 0, {}};
 #pragma unroll
   for (int i = 0; i < OWN_ROWS; i++) *sums.sum_at(sums.own_row() + i) = *sums.sum_at(sums.own_row() + i + SPTI_TILE) = T();
-  if (solves) line.load();
+  if (solves) tile_row.load();
   syncthreads();
   const int32_t parts = item[SPTI_TILE_ITEM_SUMS], early = early_parts(parts);
   sums.add_parts(0, early);
   sums.add_others();
   sums.add_parts(early, parts);
   sums.add_coo();
-  if (solves && item[SPTI_TILE_ITEM_INNER] < 0 && all(sums.arrived)) line.divide();
-  else if (solves && item[SPTI_TILE_ITEM_INNER] >= 0) line.solve();
+  if (solves && item[SPTI_TILE_ITEM_INNER] < 0 && all(sums.arrived)) tile_row.divide();
+  else if (solves && item[SPTI_TILE_ITEM_INNER] >= 0) tile_row.solve();
   if (solves || !all(sums.arrived) || !sums.on) return;
   T *const x = static_cast<T *>(a.x) + int64_t(item.out()) * SPTI_TILE * a.transfer.width + k;
   for (int r = sums.own_row(); r < sums.own_row() + OWN_ROWS; r++) publish(x + r * a.transfer.width, sums.joined(r));

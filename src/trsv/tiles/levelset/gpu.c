@@ -1,12 +1,13 @@
-/* tile_levelset_gpu -- substitution over tiles of 16 x 16 on a GPU, by level sets of lines of tiles.
- * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles and their layout: trsv/tiles/tiles.h; kernels:
- * kernels.cu, and block_kernels.cu for up to 32 right-hand sides in one pass over the tiles.
- * Levels of many lines are a launch each. Runs of narrower levels are one launch, whose items wait for values that are their own flags,
- * since a hop from warp to warp takes less than a launch. Several launches are recorded as a CUDA graph with the workspace.
- * Source: [lu2023tile]. Differs: runs of levels in one launch; sums and diagonal tile of a line by one warp where the line is short; COO
- * tiles taken together; wide levels begin with a line of their own; several right-hand sides. Wins: entries that cluster; memory, a byte
- * or less per position. Loses: scattered entries, where a tile holds one or two; chains of lines, where each hop includes a whole
- * diagonal tile. Deterministic: yes, each sum in one order, by the kernel for one right-hand side and by that for several. */
+/* gpu.c -- tile-levelset on a GPU: substitution over tiles of 16 x 16 by level sets of tile rows.
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); seven formats of tiles (trsv/tiles/tile.h); kernels.cu solves for one
+ * right-hand side, block_kernels.cu for up to 32 in one pass over the tiles.
+ * A level of many tile rows is a launch. A run of narrower levels is one launch whose items wait for values that are their own flags,
+ * since a hop from warp to warp takes less time than a launch. Several launches are recorded as a CUDA graph with the workspace.
+ * Source: [lu2023tile]. Differs: runs of levels in one launch; one warp for sums and diagonal tile of a short tile row; COO tiles taken
+ * together; wide levels begin with a tile row of their own; several right-hand sides.
+ * Wins: entries that cluster; memory, a byte or less for each position. Loses: scattered entries, where a tile holds one or two; chains
+ * of tile rows, where each hop includes a whole diagonal tile.
+ * Deterministic: yes, each sum has one order, the same in both kernels. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"
@@ -48,7 +49,7 @@ static void release(sptrsm_plan *plan) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const spti_tiles *t = &s->tiles.host;
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d parts=%d steps=%d wide=%d", t->tiles, t->lines,
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d parts=%d steps=%d wide=%d", t->tiles, t->tile_rows,
            t->levels, t->parts, s->schedule.count, s->schedule.wide);
   info->plan_bytes = sizeof *s + spti_tiles_bytes(t) + (size_t)s->schedule.count * sizeof *s->schedule.steps;
 }
@@ -65,10 +66,10 @@ typedef struct {
   spti_recordings recordings;
 } workspace;
 
-static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->lines + t->parts; }
+static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->tile_rows + t->parts; }
 
-/* A line of dense tiles takes tens of microseconds for 32 right-hand sides, and once all blocks have started, the last one waits for as
- * long as a chain of all that are resident takes: thousands of lines. */
+/* A tile row of dense tiles takes tens of microseconds for 32 right-hand sides, and once all blocks have started, the last one
+ * waits for as long as a chain of all that are resident takes: thousands of tile rows. */
 enum { PATIENCE = 4 };
 
 static int32_t spin_limit_of(const sptrsm_plan *plan) {
@@ -159,7 +160,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
 
 const spti_method spti_method_tile_levelset_gpu = {
     .name = "tile-levelset",
-    .summary = "tiles of 16 x 16 in seven formats, level sets of lines of tiles, runs of narrow levels in one launch",
+    .summary = "tiles of 16 x 16 in seven formats, level sets of tile rows, runs of narrow levels in one launch",
     .cite = "lu2023tile",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,

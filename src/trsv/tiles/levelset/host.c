@@ -1,8 +1,8 @@
-/* tile_levelset -- substitution over tiles of 16 x 16 on the host, by rows: each line of tiles gathers, then solves its diagonal tile.
- * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)), rows reordered by level, seven formats of tiles (trsv/tiles/tiles.h).
- * Source: [lu2023tile]. Differs: wide levels begin with a line of their own; COO tiles of an item are stored side by side.
- * Wins: less memory than compressed rows where entries cluster. Loses: speed, one thread and a list of entries per tile: it is there to be
- * read, and to judge the kernels of the GPU method of the same name. Deterministic: yes. */
+/* host.c -- tile-levelset on the host: substitution over tiles of 16 x 16 by rows; a tile row gathers, then solves its diagonal tile.
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)), rows reordered by level, seven formats of tiles (trsv/tiles/tile.h).
+ * Source: [lu2023tile]. Differs: wide levels begin with a tile row of their own; COO tiles of an item are stored side by side.
+ * Wins: less memory than compressed rows where entries cluster. Loses: speed, with one thread and a list of entries for each tile: its
+ * purpose is to be read, and to judge the kernels of the GPU method of the same name. Deterministic: yes. */
 #include <stdio.h>
 
 #include "trsv/tiles/solve.h"
@@ -10,7 +10,7 @@
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_tiles *t = plan->state;
   info->plan_bytes = sizeof *t + spti_tiles_bytes(t);
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d", t->tiles, t->lines, t->levels);
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d", t->tiles, t->tile_rows, t->levels);
 }
 
 const spti_method spti_method_tile_levelset = {

@@ -1,13 +1,15 @@
-/* tile_levelset_gpu_kernels -- substitution over tiles, a warp to each item: up to so many tiles of a line, by rows.
+/* kernels.cu -- tile-levelset on a GPU for one right-hand side: a warp for each item, that is, for some tiles of a tile row.
  * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (trsv/tiles/products.cuh).
  *
- * A launch takes items of one level or of several. In the latter case solutions are their own flags (core/device/syncfree.cuh): items are handed
- * out by tickets in the order of their levels, so an item waits only for such as are at work or done. A part of a long line leaves its
- * sums in a block of x like solutions; the line's last item waits for them. Diagonal tile by the warp: column by column, of those that
- * have entries: x_c, passed by a shuffle, is multiplied by all rows at once; neighbouring columns that do not need each other are divided
- * at once. By a thread, in levels of many lines: the items leave their sums in x, then a thread solves each diagonal tile row by row.
- * Source: [lu2023tile]; levels merged by values that are flags, and sums as values, are new here. Deterministic: a row has two sums, of
- * its two lanes, in a fixed order; block_kernels.cu takes the same ones. */
+ * A launch takes the items of one level, or of several. With several, solutions are their own flags (core/device/syncfree.cuh); tickets
+ * hand out items in the order of their levels, so an item waits only for items that are running or done. A part of a long tile row
+ * stores its sums in a block of x like solutions; the final item of the tile row waits for them.
+ *
+ * The warp solves the diagonal tile column by column, for the columns that have entries: a shuffle passes x_c, and all rows subtract
+ * their products at once; neighbouring columns that do not need each other are divided at once. In levels of many tile rows the items
+ * leave their sums in x instead, and a thread solves each diagonal tile row by row.
+ * Source: [lu2023tile]; levels merged by values that are flags, and sums as values, are new here.
+ * Deterministic: a row has two sums, of its two lanes, in a fixed order; block_kernels.cu makes the same sums. */
 #include "trsv/tiles/levelset/wait.cuh"
 
 namespace spti {
@@ -16,8 +18,8 @@ namespace spti {
 
 enum { COO_BATCHES = 3, COO_ENTRIES = 32 * COO_BATCHES, COO_FIRST = 4, PARTS = LATE_PARTS / 2 };
 
-/* Up to COO_ENTRIES entries of COO tiles, a lane to every 32nd: all that does not depend on solutions done. They are waited for together,
- * since each wait by itself takes at least as long as a look at memory. */
+/* Up to COO_ENTRIES entries of COO tiles, a lane to every 32nd: all that does not depend on solutions done. They are waited for
+ * together, since each wait by itself takes at least as long as a look at memory. */
 template <typename T> struct coo_entries {
   uint32_t place[COO_BATCHES];
   T value[COO_BATCHES], x[COO_BATCHES];
@@ -75,12 +77,12 @@ template <typename T> struct tile_sums {
     if (!a.single_level && arrived) arrived = await_all(a, place, 0, x);
   }
 
-  /* Sums of the line's parts [s, end): a half of them to each lane of a row. */
+  /* Sums of the tile row's parts [s, end): a half of them to each lane of a row. */
   SPTI_DEVICE void look_at_parts(int32_t s, int32_t end, uint32_t *place, T *v) const {
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
-      const int32_t part = s + 2 * i + tile_half();
-      place[i] = uint32_t(part) * SPTI_TILE + uint32_t(tile_row());
+      const int32_t part = s + 2 * i + half_in_tile();
+      place[i] = uint32_t(part) * SPTI_TILE + uint32_t(row_in_tile());
       v[i] = part < end ? peek(static_cast<const T *>(a.x) + place[i]) : T();
     }
   }
@@ -109,10 +111,10 @@ template <typename T> struct tile_sums {
   SPTI_DEVICE void load_batch(coo_entries<T> &s, int b, const coo_cursor &at) const {
     const int32_t base = at.base + 32 * b;
     const bool used = base + lane() < at.tiles.total;
-    const int32_t e = at.entry + base + (used ? lane() : 0), line = at.tiles.line_of_entry(base);
+    const int32_t e = at.entry + base + (used ? lane() : 0), tile_row = at.tiles.tile_row_of_entry(base);
     const int32_t position = load_const(a.tiles.coo_position + e);
     s.value[b] = used ? load_const(static_cast<const T *>(a.tiles.coo_value) + e) : T();
-    s.place[b] = uint32_t(line) * SPTI_TILE + uint32_t(position % SPTI_TILE);
+    s.place[b] = uint32_t(tile_row) * SPTI_TILE + uint32_t(position % SPTI_TILE);
     s.x[b] = used ? look(s.place[b]) : T();
     s.lanes[b] = lanes_of_row(position / SPTI_TILE, used);
   }
@@ -136,8 +138,8 @@ template <typename T> struct tile_sums {
   SPTI_DEVICE void load_other(other_stage<T> &s, const other_tiles &tiles, int t, const uint8_t **position, const T **value) const {
     const tile_at<T> tile = tiles.at(t, item.used(), false, *position, *value);
     load_tile(s.share, tile);
-    s.place = uint32_t(tiles.line_of(t)) * SPTI_TILE + uint32_t(tile_row());
-    s.x = tile_row() < tile.c ? look(s.place) : T();
+    s.place = uint32_t(tiles.tile_row_of(t)) * SPTI_TILE + uint32_t(row_in_tile());
+    s.x = row_in_tile() < tile.c ? look(s.place) : T();
     s.length = share_length(s.share);
     *position += positions_of(tile);
     *value += values_of(tile);
@@ -160,8 +162,9 @@ template <typename T> struct tile_sums {
       now = next;
     }
   }
-  /* Early parts of the line, tiles of other formats, late parts, COO tiles. What may be loaded of them is, before the first wait; the last
-   * other tile, late parts and COO entries are waited for together, since each wait by itself takes a look at memory. */
+  /* Early parts of the tile row, tiles of other formats, late parts, COO tiles. What may be loaded of them is, before the first
+   * wait; the last other tile, late parts and COO entries are waited for together, since each wait by itself takes a look at
+   * memory. */
   SPTI_DEVICE void add_all() {
     enum { LAST = COO_BATCHES, FIRST_PART, TOGETHER = FIRST_PART + PARTS };
     const int32_t count = item[SPTI_TILE_ITEM_OTHER_TILES], late = item[SPTI_TILE_ITEM_SUM] + early_parts(item[SPTI_TILE_ITEM_SUMS]);
@@ -229,8 +232,8 @@ SPTI_DEVICE T subtract_inner(const inner_tile<T> &inner, const inner_line &own, 
   return acc;
 }
 
-/* The solution of the lane's row, zero where a last line has none. By divisions without a look at the range first, which are all there is
- * to it in most cases; the zeros of lanes without a row are out of that range and do not count. */
+/* The solution of the lane's row, zero where a last tile row has none. By divisions without a look at the range first, which are
+ * all there is to it in most cases; the zeros of lanes without a row are out of that range and do not count. */
 template <typename T>
 SPTI_DEVICE T solve_inner(const inner_tile<T> &inner, const inner_line &own, uint32_t begins, const divisor<T> &pivot, T acc,
                           bool has_row) {
@@ -245,18 +248,18 @@ template <typename T> SPTI_KERNEL_RESIDENT(TILE_THREADS, sizeof(T) <= 8 ? 3 : 2)
   const int64_t i = a.first + next_item(a);
   if (i >= a.last) return;
   const tile_item item(a.tiles, int32_t(i));
-  const int32_t line = item.out();
-  const int r = tile_row();
-  const bool is_final = line < a.tiles.lines, has_row = is_final && r < item.used();
+  const int32_t tile_row = item.out();
+  const int r = row_in_tile();
+  const bool is_final = tile_row < a.tiles.tile_rows, has_row = is_final && r < item.used();
   a.transfer = transfer_of(a.transfer, a.bound);
-  const int32_t row = has_row ? load_const(a.tiles.row + line * SPTI_TILE + r) : 0;
-  T *const x = static_cast<T *>(a.x) + int64_t(line) * SPTI_TILE + r;
+  const int32_t row = has_row ? load_const(a.tiles.row + tile_row * SPTI_TILE + r) : 0;
+  T *const x = static_cast<T *>(a.x) + int64_t(tile_row) * SPTI_TILE + r;
   T b = T(), diagonal = one<T>();
   divisor<T> pivot;
   inner_line own = {0, 0, 0};
   uint32_t begins = 0;
   if (is_final && !a.sums_only) {
-    diagonal = load_const(static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE + r);
+    diagonal = load_const(static_cast<const T *>(a.tiles.diagonal) + tile_row * SPTI_TILE + r);
     if (has_row) b = read_rhs<T>(a.transfer, row, 0);
     own = load_inner(inners + warp_in_block(), a.tiles, item);
     begins = runs_of_columns(own);
@@ -268,8 +271,8 @@ template <typename T> SPTI_KERNEL_RESIDENT(TILE_THREADS, sizeof(T) <= 8 ? 3 : 2)
   if (!all(sums.arrived)) return;
   const bool solves = is_final && !a.sums_only;
   const T result = solves ? solve_inner(inners[warp_in_block()], own, begins, pivot, b - sum, has_row) : sum;
-  if (tile_half() == 0) publish(x, result);
-  if (solves && has_row && tile_half() == 0) write_solution(a.transfer, row, 0, result);
+  if (half_in_tile() == 0) publish(x, result);
+  if (solves && has_row && half_in_tile() == 0) write_solution(a.transfer, row, 0, result);
 }
 
 /* ---- diagonal tiles, by a thread ---- */
@@ -281,23 +284,23 @@ template <typename T> SPTI_KERNEL(TILE_THREADS) tile_levelset_diagonal_kernel(sp
   a.transfer = transfer_of(a.transfer, a.bound);
   const int32_t *item = a.tiles.item + i * SPTI_TILE_ITEM_WORDS;
   const uint32_t out = uint32_t(load_const(item + SPTI_TILE_ITEM_OUT));
-  const int64_t line = out & ((1u << SPTI_TILE_OUT_BITS) - 1);
+  const int64_t tile_row = out & ((1u << SPTI_TILE_OUT_BITS) - 1);
   const int32_t used = int32_t(out >> SPTI_TILE_OUT_BITS) + 1, inner = load_const(item + SPTI_TILE_ITEM_INNER);
   const uint8_t *bytes = a.tiles.inner_byte + load_const(item + SPTI_TILE_ITEM_INNER_BYTE);
-  T *const x = static_cast<T *>(a.x) + line * SPTI_TILE * a.transfer.width + k;
+  T *const x = static_cast<T *>(a.x) + tile_row * SPTI_TILE * a.transfer.width + k;
   int32_t e = 0;
   for (int r = 0; r < SPTI_TILE; r++) {
     if (r >= used) {
       publish(x + r * a.transfer.width, T());
       continue;
     }
-    const int32_t row = load_const(a.tiles.row + line * SPTI_TILE + r), end = inner >= 0 ? int32_t(load_const(bytes + r)) : 0;
+    const int32_t row = load_const(a.tiles.row + tile_row * SPTI_TILE + r), end = inner >= 0 ? int32_t(load_const(bytes + r)) : 0;
     T sum = a.sums_only ? load(x + r * a.transfer.width) : T();
     for (; e < end; e++)
       sum = sum + load_const(static_cast<const T *>(a.tiles.inner_value) + inner + e) *
                       load(x + load_const(bytes + SPTI_TILE + e) * a.transfer.width);
     const T result =
-        quotient(read_rhs<T>(a.transfer, row, k) - sum, load_const(static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE + r));
+        quotient(read_rhs<T>(a.transfer, row, k) - sum, load_const(static_cast<const T *>(a.tiles.diagonal) + tile_row * SPTI_TILE + r));
     publish(x + r * a.transfer.width, result);
     write_solution(a.transfer, row, k, result);
   }

@@ -21,13 +21,13 @@ sptrsm_status spti_tile_levelset_settings_parse(spti_tile_levelset_settings *s, 
 
 static bool by_threads(const spti_tiles *t, const spti_tile_levelset_settings *set) {
   if (set->diagonal != SPTI_TILE_DIAGONAL_AUTO) return set->diagonal == SPTI_TILE_DIAGONAL_THREAD;
-  return t->lines / t->levels >= set->thre;
+  return t->tile_rows / t->levels >= set->thre;
 }
 
-/* A level whose lines have parts is never one by itself: the parts have to be waited for. */
+/* A level whose tile rows have parts is never one by itself: the parts have to be waited for. */
 static bool is_wide(const spti_tiles *t, const spti_tile_levelset_settings *set, int32_t level) {
-  const int32_t lines = t->level_line[level + 1] - t->level_line[level];
-  return lines >= set->wide && t->level_item[level + 1] - t->level_item[level] == lines;
+  const int32_t tile_rows = t->level_tile_row[level + 1] - t->level_tile_row[level];
+  return tile_rows >= set->wide && t->level_item[level + 1] - t->level_item[level] == tile_rows;
 }
 
 sptrsm_status spti_tile_levelset_schedule_make(spti_tile_levelset_schedule *out, const spti_tiles *t,
@@ -40,7 +40,7 @@ sptrsm_status spti_tile_levelset_schedule_make(spti_tile_levelset_schedule *out,
     spti_tile_levelset_step *step = &s.steps[s.count - 1];
     step->last = t->level_item[l + 1];
     step->threads = wide && by_threads(t, set);
-    step->sums = step->sums || l > 0; /* a line of the first level has no tiles */
+    step->sums = step->sums || l > 0; /* a tile row of the first level has no tiles */
     s.waits = s.waits || !wide;
     s.wide += wide;
   }

@@ -1,4 +1,4 @@
-/* wait.cuh -- solutions of earlier items: waited for where they may be of the same launch, else just read. */
+/* wait.cuh -- how items read solutions of earlier items: they wait for those that may be of the same launch, else they just read. */
 #ifndef SPTI_TRSV_TILES_LEVELSET_WAIT_CUH
 #define SPTI_TRSV_TILES_LEVELSET_WAIT_CUH
 
@@ -11,17 +11,17 @@ namespace spti {
 
 enum { TILE_THREADS = 32 * SPTI_TILE_LEVELSET_WARPS };
 
-/* The last parts of a line are added up after tiles of other formats; the others, which have the tiles that are the farthest from the line,
- * before these. */
+/* The last parts of a tile row are added up after tiles of other formats; the others, which have the tiles that are the farthest
+ * from the tile row, before these. */
 enum { LATE_PARTS = 4 };
 SPTI_DEVICE int32_t early_parts(int32_t parts) { return parts > 0 ? (parts - 1) / LATE_PARTS * LATE_PARTS : 0; }
 
-/* The matrix's row of a place; parts of a line have none. */
+/* The matrix's row of a place; parts of a tile row have none. */
 SPTI_DEVICE int32_t row_of_place(const spti_tile_levelset_args &a, int64_t q) {
-  return q < int64_t(a.tiles.lines) * SPTI_TILE ? load_const(a.tiles.row + q) : 0;
+  return q < int64_t(a.tiles.tile_rows) * SPTI_TILE ? load_const(a.tiles.row + q) : 0;
 }
 
-/* One lane: values v[i] of places q[i] that are missing, all asked for again at once. False: they never come. */
+/* One lane: waits until no value v[i] of place q[i] is missing; all missing ones are read again at once. False: a dependency was lost. */
 template <typename T, int Count>
 SPTI_DEVICE bool await_all(const spti_tile_levelset_args &a, const uint32_t (&q)[Count], int64_t k, T (&v)[Count]) {
   const T *x = static_cast<const T *>(a.x) + k;

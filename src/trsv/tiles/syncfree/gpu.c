@@ -1,8 +1,8 @@
-/* tile_syncfree_gpu -- substitution over tiles of 16 x 16 on a GPU, by columns, in one launch and without level sets of lines.
- * x(J) = T(J,J)^-1 (b(J) - sums(J)), sums(I) += T(I,J) x(J); formats and layout: trsv/tiles/tiles.h; protocol: kernels.cu.
- * Source: [lu2023tile], Algorithm 7. Differs: rows reordered by level too, unless the variant says order=natural.
- * Wins: an analysis without schedules. Loses: to tile-levelset for one right-hand side: atomic sums, an acquire and a release per hop, and
- * a line of many tiles by one warp alone. Deterministic: no. */
+/* gpu.c -- tile-syncfree on a GPU: substitution over tiles of 16 x 16 by columns, in one launch and without level sets of tile rows.
+ * x(J) = T(J,J)^-1 (b(J) - sums(J)), sums(I) += T(I,J) x(J); formats: trsv/tiles/tile.h; protocol: kernels.cu.
+ * Source: [lu2023tile], Algorithm 7. Differs: rows are reordered by level too, unless the variant says order=natural.
+ * Wins: an analysis without a schedule. Loses: to tile-levelset for one right-hand side, by atomic sums and an acquire and a release for
+ * each hop; by long tile columns, which one warp solves alone. Deterministic: no. */
 #include <stdio.h>
 
 #include "core/context/alloc.h"
@@ -16,13 +16,14 @@ enum { BY_LEVEL, AS_SOLVED };
 
 typedef struct {
   spti_gpu_tiles tiles;
-  int32_t *in_degree; /* device, [lines] */
+  int32_t *in_degree; /* device, [tile_rows] */
 } state;
 
 static sptrsm_status count_tiles(state *s, const sptrsm_plan *plan) {
   const spti_tiles *t = &s->tiles.host;
-  SPTI_TRY(spti_alloc(plan->context, &s->in_degree, t->lines, sizeof *s->in_degree, "tile-syncfree in-degrees"));
-  const spti_tile_degrees_args args = {.word = s->tiles.arrays.word, .tiles = t->tiles, .lines = t->lines, .in_degree = s->in_degree};
+  SPTI_TRY(spti_alloc(plan->context, &s->in_degree, t->tile_rows, sizeof *s->in_degree, "tile-syncfree in-degrees"));
+  const spti_tile_degrees_args args = {
+      .word = s->tiles.arrays.word, .tiles = t->tiles, .tile_rows = t->tile_rows, .in_degree = s->in_degree};
   return spti_gpu_check(spti_tile_syncfree_degrees_launch(&args, plan->context->stream), "tile-syncfree in-degrees");
 }
 
@@ -53,22 +54,22 @@ static void release(sptrsm_plan *plan) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const spti_tiles *t = &s->tiles.host;
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d", t->tiles, t->lines);
-  info->plan_bytes = sizeof *s + spti_tiles_bytes(t) + (size_t)t->lines * sizeof *s->in_degree;
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d", t->tiles, t->tile_rows);
+  info->plan_bytes = sizeof *s + spti_tiles_bytes(t) + (size_t)t->tile_rows * sizeof *s->in_degree;
 }
 
 /* ---- solve ---- */
 
 /* sums, then counters, then control words. */
 static sptrsm_status sums_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  const int64_t lines = ((const state *)plan->state)->tiles.host.lines;
-  return spti_bytes(out, lines * SPTI_TILE * panel, sptrsm_dtype_bytes(plan->view.dtype), "tile-syncfree sums");
+  const int64_t tile_rows = ((const state *)plan->state)->tiles.host.tile_rows;
+  return spti_bytes(out, tile_rows * SPTI_TILE * panel, sptrsm_dtype_bytes(plan->view.dtype), "tile-syncfree sums");
 }
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  const size_t lines = (size_t)((const state *)plan->state)->tiles.host.lines;
+  const size_t tile_rows = (size_t)((const state *)plan->state)->tiles.host.tile_rows;
   SPTI_TRY(sums_bytes(out, plan, panel));
-  *out += (lines * (size_t)panel + SPTI_SYNCFREE_CONTROL_WORDS) * sizeof(int32_t);
+  *out += (tile_rows * (size_t)panel + SPTI_SYNCFREE_CONTROL_WORDS) * sizeof(int32_t);
   return SPTRSM_OK;
 }
 
@@ -102,16 +103,15 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const state *s = plan->state;
   const workspace *w = work;
   int32_t *counters = (int32_t *)((char *)w->memory + w->sums);
-  const spti_tile_syncfree_args args = {
-      .tiles = s->tiles.arrays,
-      .in_degree = s->in_degree,
-      .transfer = *transfer,
-      .sums = w->memory,
-      .missing = counters + SPTI_SYNCFREE_CONTROL_WORDS,
-      .sync = spti_gpu_syncfree(plan->context, counters)};
-  if ((int64_t)s->tiles.host.lines * transfer->width > INT32_MAX - SPTI_TILE)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tile-syncfree: %d lines times %d right-hand sides are beyond 32 bits; use smaller panels",
-                     s->tiles.host.lines, transfer->width);
+  const spti_tile_syncfree_args args = {.tiles = s->tiles.arrays,
+                                        .in_degree = s->in_degree,
+                                        .transfer = *transfer,
+                                        .sums = w->memory,
+                                        .missing = counters + SPTI_SYNCFREE_CONTROL_WORDS,
+                                        .sync = spti_gpu_syncfree(plan->context, counters)};
+  if ((int64_t)s->tiles.host.tile_rows * transfer->width > INT32_MAX - SPTI_TILE)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "tile-syncfree: %d tile rows times %d right-hand sides are beyond 32 bits; use smaller panels",
+                     s->tiles.host.tile_rows, transfer->width);
   SPTI_CUDA(spti_tile_syncfree_reset_launch(&args, plan->view.dtype, plan->context->stream));
   SPTI_CUDA(spti_tile_syncfree_solve_launch(&args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
@@ -119,7 +119,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
 
 const spti_method spti_method_tile_syncfree_gpu = {
     .name = "tile-syncfree",
-    .summary = "tiles of 16 x 16 in seven formats, by columns, in-degrees of lines of tiles",
+    .summary = "tiles of 16 x 16 in seven formats, by columns, in-degrees of tile rows",
     .cite = "lu2023tile",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PUSH,

@@ -1,7 +1,7 @@
-/* tile_syncfree -- substitution over tiles of 16 x 16 on the host, by columns: each line of tiles is solved, then feeds the lines behind
- * it. x(J) = T(J,J)^-1 b(J), b(I) -= T(I,J) x(J), rows reordered by level, seven formats of tiles (trsv/tiles/tiles.h). Source: [lu2023tile].
- * Differs: as trsv/tiles/levelset/host.c. Wins, loses: as there; it judges the kernels of the GPU method of the same name. Deterministic: yes, on the
- * host. */
+/* host.c -- tile-syncfree on the host: substitution over tiles of 16 x 16 by columns; a tile column is solved, then updates the rows below.
+ * x(J) = T(J,J)^-1 b(J), b(I) -= T(I,J) x(J), rows reordered by level, seven formats of tiles (trsv/tiles/tile.h).
+ * Source: [lu2023tile]. Differs, wins, loses: as trsv/tiles/levelset/host.c; it judges the kernels of the GPU method of the same name.
+ * Deterministic: yes, on the host. */
 #include <stdio.h>
 
 #include "trsv/tiles/solve.h"
@@ -9,7 +9,7 @@
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_tiles *t = plan->state;
   info->plan_bytes = sizeof *t + spti_tiles_bytes(t);
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d", t->tiles, t->lines);
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d", t->tiles, t->tile_rows);
 }
 
 const spti_method spti_method_tile_syncfree = {

@@ -1,10 +1,13 @@
-/* tile_syncfree_gpu_kernels -- substitution over tiles by columns, without levels: a warp to each line of tiles and right-hand side.
- * Line J: wait until no tile of row line J is missing; x(J) = T(J,J)^-1 (b(J) - sums(J)); then for each tile: sums(I) += T(I,J) x(J), and
- * one tile of row line I less is missing. Lines are handed out by tickets, so one that waits only waits for lines at work. Updates of a
- * warp are gathered by a barrier, then each tile's line is released (core/device/syncfree.cuh). COO tiles, 32 at once, add each entry's product
- * by itself and release their lines together. Source: [lu2023tile], Algorithm 7, whose graphInDegree counts the diagonal tile too.
- * Differs: tickets; acquire and release in place of fences; the diagonal tile by the warp. Not deterministic: sums are taken in the order
- * of arrival. */
+/* kernels.cu -- tile-syncfree on a GPU: substitution over tiles by columns, without levels; a warp for each tile column and right-hand
+ * side. The warp of tile column J:
+ *     waits until no tile of tile row J is missing
+ *     x(J) = T(J,J)^-1 (b(J) - sums(J))
+ *     for each tile below:  sums(I) += T(I,J) x(J) by atomics; then one tile fewer of tile row I is missing
+ * Tickets hand out tile columns in order, so a warp waits only for tile columns that are running or done. A barrier gathers the warp's
+ * updates before it releases the tile's tile row (core/device/syncfree.cuh). COO tiles are taken 32 at once: each entry's product is
+ * added by itself, then all their tile rows are released.
+ * Source: [lu2023tile], Algorithm 7, whose graphInDegree counts the diagonal tile too. Differs: tickets; acquire and release in place of
+ * fences; the diagonal tile by the warp. Not deterministic: sums are added in the order of arrival. */
 #include "core/device/syncfree.cuh"
 #include "trsv/tiles/products.cuh"
 #include "core/device/transfer.cuh"
@@ -21,12 +24,12 @@ template <typename T> SPTI_DEVICE T solve_inner_columns(const inner_tile<T> &inn
     const T x = shfl(pivot.divide(acc), c);
     const uint32_t rows = uint32_t(shfl(int32_t(own.mask), c));
     const int32_t begin = shfl(own.begin, c);
-    if (rows >> tile_row() & 1) acc = acc - inner.value[begin + popcount(rows & lanes_below(tile_row()))] * x;
+    if (rows >> row_in_tile() & 1) acc = acc - inner.value[begin + popcount(rows & lanes_below(row_in_tile()))] * x;
   }
   return pivot.divide(acc);
 }
 
-/* A line that is solved: x in lanes c and 16 + c. */
+/* A tile row that is solved: x in lanes c and 16 + c. */
 template <typename T> struct tile_push {
   const spti_tile_syncfree_args &a;
   const tile_item &item;
@@ -40,13 +43,13 @@ template <typename T> struct tile_push {
       const coo_tiles tiles(a.tiles, item[SPTI_TILE_ITEM_TILE] + first, item[SPTI_TILE_ITEM_COO_TILES] - first);
       for (int32_t base = 0; base < tiles.total; base += 32) {
         const bool used = base + lane() < tiles.total;
-        const int32_t e = entry + base + (used ? lane() : 0), line = tiles.line_of_entry(base);
+        const int32_t e = entry + base + (used ? lane() : 0), tile_row = tiles.tile_row_of_entry(base);
         const int32_t position = load_const(a.tiles.coo_position + e);
         const T t = load_const(static_cast<const T *>(a.tiles.coo_value) + e), of_column = shfl(x, position % SPTI_TILE);
-        if (used) red_add(sums + int64_t(line) * SPTI_TILE + position / SPTI_TILE, t * of_column);
+        if (used) red_add(sums + int64_t(tile_row) * SPTI_TILE + position / SPTI_TILE, t * of_column);
       }
       gather_updates();
-      if (tiles.used) release_one(missing + tiles.line);
+      if (tiles.used) release_one(missing + tiles.tile_row);
       entry += tiles.total;
     }
   }
@@ -60,13 +63,13 @@ template <typename T> struct tile_push {
                               item[SPTI_TILE_ITEM_OTHER] + first, count - first);
       for (int t = 0; t < 32 && first + t < count; t++) {
         const tile_at<T> tile = tiles.at(t, item.used(), true, position, value);
-        const int32_t line = tiles.line_of(t);
+        const int32_t tile_row = tiles.tile_row_of(t);
         tile_share<T> share;
         load_tile(share, tile);
         const T half = add_share(T(), share, share_length(share), x), sum = half + shfl(half, lane() ^ SPTI_TILE);
-        if (lane() < tile.m) red_add(sums + int64_t(line) * SPTI_TILE + lane(), sum);
+        if (lane() < tile.m) red_add(sums + int64_t(tile_row) * SPTI_TILE + lane(), sum);
         gather_updates();
-        if (lane() == 0) release_one(missing + line);
+        if (lane() == 0) release_one(missing + tile_row);
         position += positions_of(tile);
         value += values_of(tile);
       }
@@ -77,32 +80,32 @@ template <typename T> struct tile_push {
 template <typename T> SPTI_KERNEL(PUSH_THREADS) tile_syncfree_solve_kernel(spti_tile_syncfree_args a) {
   SPTI_SHARED(inner_tile<T>, inners, SPTI_TILE_SYNCFREE_WARPS);
   const int64_t at = block_ticket(a.sync) * SPTI_TILE_SYNCFREE_WARPS + warp_in_block(), k = at % a.transfer.width;
-  const int32_t line = int32_t(at / a.transfer.width);
-  if (line >= a.tiles.lines) return;
-  const tile_item item(a.tiles, line);
-  const int r = tile_row();
+  const int32_t tile_row = int32_t(at / a.transfer.width);
+  if (tile_row >= a.tiles.tile_rows) return;
+  const tile_item item(a.tiles, tile_row);
+  const int r = row_in_tile();
   const bool has_row = r < item.used();
-  const int32_t row = has_row ? load_const(a.tiles.row + line * SPTI_TILE + r) : 0;
+  const int32_t row = has_row ? load_const(a.tiles.row + tile_row * SPTI_TILE + r) : 0;
   const T b = has_row ? read_rhs<T>(a.transfer, row, k) : T();
-  T *const sums = static_cast<T *>(a.sums) + k * a.tiles.lines * SPTI_TILE;
-  int32_t *const missing = a.missing + k * a.tiles.lines;
+  T *const sums = static_cast<T *>(a.sums) + k * a.tiles.tile_rows * SPTI_TILE;
+  int32_t *const missing = a.missing + k * a.tiles.tile_rows;
   divisor<T> pivot;
-  pivot.set(load_const(static_cast<const T *>(a.tiles.diagonal) + line * SPTI_TILE + r));
+  pivot.set(load_const(static_cast<const T *>(a.tiles.diagonal) + tile_row * SPTI_TILE + r));
   const inner_line own = load_inner(inners + warp_in_block(), a.tiles, item);
-  if (!wait_until(a.sync, missing + line, READY, load_const(a.tiles.row + line * SPTI_TILE))) return;
-  const T sum = load(sums + int64_t(line) * SPTI_TILE + r);
+  if (!wait_until(a.sync, missing + tile_row, READY, load_const(a.tiles.row + tile_row * SPTI_TILE))) return;
+  const T sum = load(sums + int64_t(tile_row) * SPTI_TILE + r);
   const T x = solve_inner_columns(inners[warp_in_block()], own, pivot, b - sum);
-  if (has_row && tile_half() == 0) write_solution(a.transfer, row, k, x);
+  if (has_row && half_in_tile() == 0) write_solution(a.transfer, row, k, x);
   const tile_push<T> push = {a, item, sums, missing, x};
   push.push_coo();
   push.push_others();
 }
 
 template <typename T> SPTI_KERNEL(PUSH_THREADS) tile_syncfree_reset_kernel(spti_tile_syncfree_args a) {
-  const int64_t lines = int64_t(a.tiles.lines) * a.transfer.width, step = int64_t(blocks_per_grid()) * PUSH_THREADS;
+  const int64_t tile_rows = int64_t(a.tiles.tile_rows) * a.transfer.width, step = int64_t(blocks_per_grid()) * PUSH_THREADS;
   const int64_t first = int64_t(block_in_grid()) * PUSH_THREADS + thread_in_block();
-  for (int64_t w = first; w < lines * SPTI_TILE; w += step) store(static_cast<T *>(a.sums) + w, T());
-  for (int64_t w = first; w < lines; w += step) store(a.missing + w, load_const(a.in_degree + w % a.tiles.lines));
+  for (int64_t w = first; w < tile_rows * SPTI_TILE; w += step) store(static_cast<T *>(a.sums) + w, T());
+  for (int64_t w = first; w < tile_rows; w += step) store(a.missing + w, load_const(a.in_degree + w % a.tiles.tile_rows));
   if (first < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + first, 0);
 }
 
@@ -112,24 +115,24 @@ SPTI_DEVICE int64_t plain_thread() { return int64_t(block_in_grid()) * PUSH_THRE
 static int64_t plain_blocks(int32_t count) { return (int64_t(count) + PUSH_THREADS - 1) / PUSH_THREADS; }
 
 SPTI_KERNEL(PUSH_THREADS) tile_syncfree_clear_kernel(spti_tile_degrees_args a) {
-  if (plain_thread() < a.lines) store(a.in_degree + plain_thread(), 0);
+  if (plain_thread() < a.tile_rows) store(a.in_degree + plain_thread(), 0);
 }
 
 SPTI_KERNEL(PUSH_THREADS) tile_syncfree_degrees_kernel(spti_tile_degrees_args a) {
-  if (plain_thread() < a.tiles) red_add(a.in_degree + tile_line(load_const(a.word + plain_thread())), 1);
+  if (plain_thread() < a.tiles) red_add(a.in_degree + tile_row_of_word(load_const(a.word + plain_thread())), 1);
 }
 
 } // namespace spti
 
 extern "C" int spti_tile_syncfree_degrees_launch(const spti_tile_degrees_args *a, void *stream) {
   using namespace spti;
-  const int error = SPTI_LAUNCH(tile_syncfree_clear_kernel, plain_blocks(a->lines), PUSH_THREADS, 0, stream, *a);
+  const int error = SPTI_LAUNCH(tile_syncfree_clear_kernel, plain_blocks(a->tile_rows), PUSH_THREADS, 0, stream, *a);
   return error ? error : SPTI_LAUNCH(tile_syncfree_degrees_kernel, plain_blocks(a->tiles), PUSH_THREADS, 0, stream, *a);
 }
 
 extern "C" int spti_tile_syncfree_reset_launch(const spti_tile_syncfree_args *a, sptrsm_dtype dtype, void *stream) {
   using namespace spti;
-  const int64_t most = 1 << 12, wanted = (int64_t(a->tiles.lines) * SPTI_TILE * a->transfer.width + PUSH_THREADS - 1) / PUSH_THREADS;
+  const int64_t most = 1 << 12, wanted = (int64_t(a->tiles.tile_rows) * SPTI_TILE * a->transfer.width + PUSH_THREADS - 1) / PUSH_THREADS;
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return SPTI_LAUNCH(tile_syncfree_reset_kernel<T>, wanted < most ? wanted : most, PUSH_THREADS, 0, stream, *a);
@@ -138,7 +141,7 @@ extern "C" int spti_tile_syncfree_reset_launch(const spti_tile_syncfree_args *a,
 
 extern "C" int spti_tile_syncfree_solve_launch(const spti_tile_syncfree_args *a, sptrsm_dtype dtype, void *stream) {
   using namespace spti;
-  const int64_t warps = int64_t(a->tiles.lines) * a->transfer.width;
+  const int64_t warps = int64_t(a->tiles.tile_rows) * a->transfer.width;
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return SPTI_LAUNCH(tile_syncfree_solve_kernel<T>, (warps + SPTI_TILE_SYNCFREE_WARPS - 1) / SPTI_TILE_SYNCFREE_WARPS, PUSH_THREADS, 0,

@@ -13,18 +13,18 @@ extern "C" {
 enum { SPTI_TILE_SYNCFREE_WARPS = 4 /* of a thread block */ };
 
 typedef struct {
-  spti_tile_arrays tiles;   /* by columns: item i is line i */
-  const int32_t *in_degree; /* [lines]: tiles of each row line, without the diagonal one */
+  spti_tile_arrays tiles;   /* by columns: item i is tile column i */
+  const int32_t *in_degree; /* [tile_rows]: tiles of each tile row, without the diagonal one */
   spti_transfer transfer;
-  void *sums;       /* [width][16 lines]: of each row what the columns before have given */
-  int32_t *missing; /* [width][lines]: tiles of each row line that have not */
+  void *sums;       /* [width][16 tile_rows]: the sum of each row over the tile columns solved so far */
+  int32_t *missing; /* [width][tile_rows]: tiles of each tile row whose products are still missing */
   spti_syncfree sync;
 } spti_tile_syncfree_args;
 
 typedef struct {
   const int32_t *word; /* [tiles] */
-  int32_t tiles, lines;
-  int32_t *in_degree; /* [lines]: tiles whose word has the line */
+  int32_t tiles, tile_rows;
+  int32_t *in_degree; /* [tile_rows]: tiles whose word has the tile row */
 } spti_tile_degrees_args;
 
 int spti_tile_syncfree_degrees_launch(const spti_tile_degrees_args *, void *stream);
