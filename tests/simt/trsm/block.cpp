@@ -99,7 +99,7 @@ template <typename T> struct solver {
   spti_block_solve_args a = {};
   std::string failure;
 
-  /* zeros: so many of the entries are zeros that are stored. bad: the first entry of the first row from bad_row on, by place, that has any;
+  /* zeros: the number of entries that are stored zeros. bad: the first entry of the first row from bad_row on, by place, that has any;
    * bad_row becomes that row, -1 if there is none. */
   solver(const block_case &made, int32_t panel, uint64_t seed, int zeros = 0, const T *bad = nullptr, int32_t *bad_row = nullptr)
       : c(made), system(made, seed % 5) {
@@ -317,7 +317,7 @@ Test(simt_block, same_zeros_f64) { same_zeros<double>("f64", 6); }
 Test(simt_block, same_zeros_f32) { same_zeros<float>("f32", 2); }
 Test(simt_block, same_zeros_c128) { same_zeros<std::complex<double>>("c128", 2); }
 
-/* Rows that need the one given, itself too. */
+/* The rows that depend on the given row, itself included. */
 template <typename T> static std::vector<char> reached_from(const solver<T> &s, int32_t row) {
   std::vector<char> reached;
   for (int32_t i = 0; i < s.c.n; i++) reached.push_back(i == row);
@@ -370,7 +370,7 @@ Test(simt_block, sentinel_c128) { poison<std::complex<double>>("c128", 0, true);
 Test(simt_block, nan_c128) { poison<std::complex<double>>("c128", {1, NAN}, false); }
 Test(simt_block, infinity_f32) { poison<float>("f32", INFINITY, false); }
 
-/* The same in the matrix, which all right-hand sides feel, but not those that a tile has beyond the last; nor does alpha. */
+/* The same in the matrix: it affects all right-hand sides, but not the columns of a tile beyond the last one, nor alpha. */
 template <typename T> static void bad_entry(const char *type, T bad) {
   const seed_range range(1, 6);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
@@ -436,7 +436,7 @@ Test(simt_block, lost_dependency) {
   }
 }
 
-/* A panel of thousands of columns tells those that wait for it that it is at work. */
+/* A panel of thousands of columns reports progress, so that waits for it are not given up. */
 Test(simt_block, long_panels_are_heard_of) {
   block_case c;
   c.pattern = shape::arrow;

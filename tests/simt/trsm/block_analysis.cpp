@@ -20,7 +20,7 @@ extern "C" {
 namespace {
 
 struct block_case : drawn_system {
-  int decades = 0; /* rows are scaled by up to so many powers of ten up or down */
+  int decades = 0; /* rows are scaled by up to this many powers of ten up or down */
   block_rules rules = BLOCK_RULES;
 
   void draw(uint64_t seed) {

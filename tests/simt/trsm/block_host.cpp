@@ -195,7 +195,7 @@ Test(simt_block_host, a_device_of_little_shared_memory) {
   cr_assert(strstr(sptrsm_last_error(), "64 KiB"), "%s", sptrsm_last_error());
 }
 
-/* Windows are listed in shared memory; the rows that so many have no room for are refused before anything is read. */
+/* Windows are listed in shared memory: an order beyond the most windows is refused before anything is read. */
 Test(simt_block_host, too_many_windows) {
   spti_view view = {};
   view.pull = true;

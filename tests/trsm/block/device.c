@@ -11,7 +11,7 @@
 #include "core/context/gpu.h"
 #include "trsm/block/gpu/analysis.h"
 
-/* The array in device memory has the bytes of the one expected. */
+/* The array in device memory has the bytes of the expected array. */
 static void same(const opened *o, const void *device, const void *expected, int64_t count, size_t bytes, const char *what,
                  const char *name) {
   const size_t all = (size_t)count * bytes;

@@ -239,7 +239,7 @@ static double limit_of(const maker *m, int32_t s) {
   return m->rules->bound * (share > 1 ? share * sqrt(fmin(share, SPTI_BLOCK_TERMS_MOST)) : 1);
 }
 
-/* Flags of panel q of so many places, from its block and its inverse. */
+/* Flags of panel q, from its diagonal block and its inverse. */
 static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN, step = is_single(m->v) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
   double amplified[SPTI_BLOCK_ROWS], lost = 0, total = 0;
