@@ -59,6 +59,14 @@ static double *entry(matrix *M, int32_t i, int32_t j) {
   return NULL;
 }
 
+/* Row i of F takes entry e times row k off, in its own pattern. */
+static void eliminate(matrix *F, int32_t i, int64_t e, int32_t k) {
+  for (int64_t q = F->ptr[k]; q < F->ptr[k + 1]; q++) {
+    double *into = F->idx[q] > k ? entry(F, i, F->idx[q]) : NULL;
+    if (into) *into -= F->val[e] * F->val[q];
+  }
+}
+
 /* Gaussian elimination that keeps the pattern of A: F = L - I + U, L with a unit diagonal that is not stored. */
 static void factorise(void) {
   static matrix F;
@@ -67,10 +75,7 @@ static void factorise(void) {
     for (int64_t e = F.ptr[i]; F.idx[e] < i; e++) {
       const int32_t k = F.idx[e];
       F.val[e] /= *entry(&F, k, k);
-      for (int64_t q = F.ptr[k]; q < F.ptr[k + 1]; q++) {
-        double *into = F.idx[q] > k ? entry(&F, i, F.idx[q]) : NULL;
-        if (into) *into -= F.val[e] * F.val[q];
-      }
+      eliminate(&F, i, e, k);
     }
   for (int32_t i = 0; i < N; i++) {
     L.ptr[i] = L.ptr[N];

@@ -43,7 +43,8 @@ static int run(sptrsm_direct *direct) {
   double dt = 0.1;
   for (int step = 1; step <= STEPS; step++, dt *= 2) {
     factorise(dt);
-    if (sptrsm_direct_set_values(direct, L_val, D, NULL, NULL) || sptrsm_direct_solve(direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X)) return 1;
+    if (sptrsm_direct_set_values(direct, L_val, D, NULL, NULL) || sptrsm_direct_solve(direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X))
+      return 1;
     double residual = largest_residual(dt, next, u);
     printf("step %d: dt %.1f, largest residual %.1e\n", step, dt, residual);
     if (!(residual <= 1e-13)) return 1;
@@ -64,7 +65,8 @@ int main(void) {
   factors.D = D;
   sptrsm_context *context = NULL;
   sptrsm_direct *direct = NULL;
-  int failed = sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL) || sptrsm_direct_create(&direct, context, &factors, NULL) || run(direct);
+  int failed =
+      sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL) || sptrsm_direct_create(&direct, context, &factors, NULL) || run(direct);
   if (failed) fprintf(stderr, "failed: %s\n", sptrsm_last_error());
   sptrsm_direct_destroy(direct);
   sptrsm_context_destroy(context);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# check-rules.sh [--symbols BUILD] -- the house rules that a grep can see (docs/design.md, CONTRIBUTING.md). Prints each breach; exit 1 if any.
-# With --symbols only: what BUILD's shared libraries export.
+# check-rules.sh [--build BUILD] -- the project's rules that a script can check (CONTRIBUTING.md). Prints each breach; exit 1 if any.
+# Without an option: the sources. With --build: what BUILD's shared libraries export, and which object file uses which.
+# PROJECT names another tree to check than the one this script is in.
 set -euo pipefail
 shopt -s lastpipe # so that the last command of a pipe can count breaches
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "${PROJECT:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
 breaches=0
 breach() { printf '%s\n' "$*"; breaches=$((breaches + 1)); }
@@ -63,35 +64,72 @@ allow_includes() {
   includes "$@" | { grep -E ' ("|<sptrsm)' || true; } | { grep -Ev " ($pattern)\$" || true; } | report "$rule"
 }
 
-# The method a file belongs to: the longest id of methods.def that its name begins with; its whole stem if there is none.
-method_of() {
-  local stem id best=
-  stem=$(basename "$1")
-  stem=${stem%%.*}
-  for id in $(sed -n 's/^METHOD(\(.*\)).*/\1/p' src/core/methods.def); do
-    [[ $stem != "$id"* || ${#id} -le ${#best} ]] || best=$id
-  done
-  echo "${best:-$stem}"
+# The folder of scripts/layers.txt that each FILE belongs to: src/trsm/block/gpu/x.c is of src/trsm/block.
+COMPONENT='function component(file) {
+    if (match(file, /^src\/trs[vm]\/[^\/]+/)) return substr(file, RSTART, RLENGTH)
+    sub(/\/[^\/]*$/, "", file)
+    return file
+  }'
+
+# against_layers RULE: each "USER USED" of standard input (paths of files) that scripts/layers.txt does not allow is a breach.
+against_layers() {
+  awk "$COMPONENT"'
+    function fits(name, pattern) {
+      if (pattern ~ /\*$/) return index(name, substr(pattern, 1, length(pattern) - 1)) == 1
+      return name == pattern
+    }
+    NR == FNR {
+      if ($0 !~ /^(#|$)/) { split($0, part, /:[ \t]*/); rules++; who[rules] = part[1]; whom[rules] = part[2] }
+      next
+    }
+    {
+      from = component($1); to = component($2); allowed = from == to; known = 0
+      for (r = 1; r <= rules && !allowed; r++) {
+        if (fits(from, who[r])) known = 1
+        else if ($1 != who[r]) continue
+        count = split(whom[r], list, / +/)
+        for (k = 1; k <= count; k++) if (fits(to, list[k])) allowed = 1
+      }
+      if (!allowed) print $1 " uses " $2 (known ? "" : " (scripts/layers.txt does not know " from ")")
+    }' scripts/layers.txt - | sort -u | report "$1"
 }
 
-# A method includes core/ and its own files, in trsv/ and trsm/: trsm/x.c may include trsv/x_kernels.h, never trsm/y.h.
-method_includes() {
-  local file name
-  while read -r file name; do
-    name=${name//\"/}
-    [[ $name == core/* ]] || [[ $name == trs[vm]/* && $(method_of "$name") == "$(method_of "$file")" ]] ||
-      breach "a method includes only core/ and its own files: $file $name"
-  done < <(includes "$@" | grep ' "' || true)
+# circles RULE: every circle among the "USER USED" of standard input is a breach, named by its members.
+circles() {
+  { tsort 2>&1 >/dev/null || true; } | sed 's/^tsort: //' | awk '
+    /input contains a loop/ { if (loop != "") print loop; loop = ""; next }
+    { loop = loop (loop == "" ? "" : " -> ") $0 }
+    END { if (loop != "") print loop }' | report "$1"
 }
 
-# Length of lines, files and functions. A function of this project begins at a line that starts with a word and ends in "{", and ends at "}" in column 1.
+# include_edges ROOT FILE...: "FILE INCLUDED" for each quoted include that ROOT holds; templates are included by SPTI_TEMPLATE.
+include_edges() {
+  local root=$1
+  shift
+  awk -v root="$root" 'match($0, /^[ \t]*#[ \t]*(include|define SPTI_TEMPLATE)[ \t]*"/) {
+    name = substr($0, RLENGTH + 1); sub(/".*/, "", name)
+    path = root "/" name
+    if ((getline line < path) >= 0) print FILENAME, path
+    close(path)
+  }' "$@"
+}
+
+# Length of lines, files and functions, and nesting. A function begins at a line that starts with a word and has a "(", ends its
+# signature at the first line that ends in "{", and ends at "}" in column 1. A control statement indented by eight blanks or more stands
+# in three others.
 lengths() {
   awk '
-    FNR == 1 { start = 0; if (file != "") finish(); file = FILENAME }
-    function finish(most) { most = file ~ /^tests/ ? 600 : 400; if (last > most) print "file of more than " most " lines: " file " has " last }
+    function finish(most) {
+      most = file ~ /^tests/ ? 600 : 400
+      if (last > most) print "file of more than " most " lines: " file " has " last
+    }
+    FNR == 1 { if (file != "") finish(); start = 0; pending = 0; file = FILENAME }
     { last = FNR }
     length($0) > 140 { print "line of more than 140 columns: " FILENAME ":" FNR }
-    /^[A-Za-z_].*\{$/ && !/^(typedef|struct|enum|union|extern|namespace)/ && /\(/ { start = FNR }
+    /^[A-Za-z_]/ && /\(/ && !start && !/^(template <.*> )?(typedef|struct|enum|union|extern "C" \{|namespace|#)/ { pending = FNR }
+    pending && /[;}][ \t]*(\/[\/*].*)?$/ { pending = 0 }
+    pending && /\{[ \t]*(\/[\/*].*)?$/ { start = pending; pending = 0 }
+    start && FILENAME !~ /^tests/ && /^        +(if|for|while|switch|do|else)[ ({]/ { print "more than three levels of nesting: " FILENAME ":" FNR }
     /^\}/ && start {
       limit = FILENAME ~ /\.cuh?$/ ? 100 : 80
       if (FNR - start + 1 > limit) print "function of more than " limit " lines: " FILENAME ":" start " has " FNR - start + 1
@@ -100,62 +138,133 @@ lengths() {
     END { if (file != "") finish() }' "$@" | report "length"
 }
 
-# Relative links of the Markdown files whose target does not exist.
-links() {
-  local file target
-  for file in *.md docs/*.md data/*.md; do
-    while read -r target; do
-      [[ $target == *:* || -e $(dirname "$file")/$target ]] || echo "$file -> $target"
-    done < <(grep -oE '\]\([^)# ]+' "$file" | cut -c 3-)
+# A file says in its first line what it is: "/* NAME -- ...".
+heads() {
+  local file name
+  for file in "$@"; do
+    name=${file##*/}
+    [[ $(head -n 1 "$file") == "/* $name -- "* ]] || echo "$file"
   done
 }
 
+# Markdown: lines of at most 140 columns outside tables and code, cells of at most 200 characters, no phrase that lacks its noun.
+prose() {
+  awk '
+    FNR == 1 { code = 0 }
+    /^ *```/ { code = !code; next }
+    code { next }
+    /^ *\|/ {
+      count = split($0, cell, "|")
+      for (c = 1; c <= count; c++) if (length(cell[c]) > 200) print "table cell of more than 200 characters: " FILENAME ":" FNR
+      next
+    }
+    length($0) > 140 && !/^ *(\[[^]]*\]:|!?\[[^]]*\]\([^)]*\)$)/ { print "line of more than 140 columns: " FILENAME ":" FNR }' "$@"
+}
+
+# Relative links of the Markdown files whose target does not exist.
+links() {
+  local file target
+  while read -r file; do
+    while read -r target; do
+      [[ $target == *:* || -e $(dirname "$file")/$target ]] || echo "$file -> $target"
+    done < <(grep -oE '\]\([^)# ]+' "$file" | cut -c 3-)
+  done < <(markdown)
+}
+
+markdown() { find . -name '*.md' -not -path './build*' -not -path './.*' | sed 's|^\./||' | sort; }
+
 check_sources() {
-  local -a public core methods io library cuda apps all
+  local -a public library solving cuda apps examples all texts
   mapfile -t public < <(sources include)
-  mapfile -t core < <(sources src/core)
-  mapfile -t methods < <(sources src/trsv src/trsm)
-  mapfile -t io < <(sources src/io)
   mapfile -t library < <(sources src)
+  mapfile -t solving < <(sources src/core src/trsv src/trsm)
   mapfile -t cuda < <(sources src | grep -E '\.cuh?$')
-  mapfile -t apps < <(sources apps examples)
+  mapfile -t apps < <(sources apps)
+  mapfile -t examples < <(sources examples)
   mapfile -t all < <(sources include src apps examples tests)
+  mapfile -t texts < <(markdown)
   [[ ${#all[@]} -gt 0 ]] || { echo "no sources found" >&2; exit 2; }
 
-  allow_includes "public headers include no hidden ones" '<sptrsm(_auto|_io)?\.h>' "${public[@]}"
-  allow_includes "src/core includes only core/ and the public header" '"core/.*"|<sptrsm(_auto)?\.h>|"simt/simt_device\.h"' "${core[@]}"
-  method_includes "${methods[@]}"
-  allow_includes "src/io includes only io/ and public headers" '"(io/)?[a-z0-9_.]+"|<sptrsm(_io)?\.h>' "${io[@]}"
-  allow_includes "apps and examples include only public headers and their own" '"[a-z0-9_.]+"|<sptrsm(_auto|_io)?\.h>' "${apps[@]}"
-  includes "${core[@]}" "${methods[@]}" "${public[@]}" | { grep -E '<(hdf5|H5|jansson|zlib)' || true; } | report "HDF5, Jansson and zlib only in src/io and apps"
+  allow_includes "public headers include no hidden ones" '<sptrsm(_[a-z]+)?\.h>' "${public[@]}"
+  allow_includes "examples include only public headers" '<sptrsm(_[a-z]+)?\.h>' "${examples[@]}"
+  { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | against_layers "layers (scripts/layers.txt)"
+  { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | awk '$1 != $2' | circles "headers that include each other"
+  includes "${apps[@]}" | { grep -E ' "(core|trsv|trsm|io)/' || true; } | report "programs include only public headers and their own"
+  includes "${solving[@]}" "${public[@]}" | { grep -E '<(hdf5|H5|jansson|zlib)' || true; } | report "HDF5, Jansson and zlib only in src/io and apps"
+  find src apps tests -type f -not -path 'tests/data/*' | sed 's|/[^/]*$||' | sort | uniq -c |
+    awk '$1 > 25 { print $2 " has " $1 }' | report "at most 25 files in a folder"
+  heads $(printf '%s\n' "${public[@]}" "${library[@]}" "${apps[@]}") | report "a file begins with /* NAME -- what it is"
 
   forbid "the libraries never print or end the process" '(^|[^A-Za-z0-9_])(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|abort|assert|exit|_exit|quick_exit)[[:space:]]*\(' "${library[@]}"
-  forbid "kernels start through SPTI_LAUNCH" '<<<' $(printf '%s\n' "${library[@]}" | grep -v '^src/core/device.cuh$')
-  forbid "PTX and intrinsics only in core/device.cuh, device_copy.cuh and device_opaque.cuh" '(^|[^A-Za-z0-9_])(asm|__asm__|__shfl[a-z_]*|__ballot[a-z_]*|__syncwarp|__syncthreads|__threadfence[a-z_]*|__ldg|__nanosleep|atomic[A-Z][A-Za-z]*)[[:space:]]*(volatile[[:space:]]*)?\(' \
-    $(printf '%s\n' "${cuda[@]}" | grep -Ev '^src/core/device(_copy|_opaque)?.cuh$')
+  forbid "kernels start through SPTI_LAUNCH" '<<<' $(printf '%s\n' "${library[@]}" | grep -v '^src/core/device/device.cuh$')
+  forbid "PTX and intrinsics only in src/core/device" '(^|[^A-Za-z0-9_])(asm|__asm__|__shfl[a-z_]*|__ballot[a-z_]*|__syncwarp|__syncthreads|__threadfence[a-z_]*|__ldg|__nanosleep|atomic[A-Z][A-Za-z]*)[[:space:]]*(volatile[[:space:]]*)?\(' \
+    $(printf '%s\n' "${cuda[@]}" | grep -v '^src/core/device/')
   comm -13 <(sed -n 's/^@[a-z]*{\(.*\),$/\1/p' docs/references.bib | sort) \
     <({ sed -n 's/.*\.cite = "\(.*\)".*/\1/p' "${all[@]}"; grep -hoE '\[[a-z]+[12][0-9]{3}[a-z]*(, [a-z]+[12][0-9]{3}[a-z]*)*\]' "${all[@]}" | tr -d '[] ' | tr ',' '\n'; } | sort -u) |
     report "cited sources are in docs/references.bib"
-  printf '%s\n' "${public[@]}" "${library[@]}" "${apps[@]}" | sed 's|.*/||' | sort | uniq -d | report "file names are unique"
-  sources tests | sed 's|.*/||' | sort | uniq -d | report "names of test files are unique"
   lengths "${all[@]}"
+  prose "${texts[@]}" | report "prose"
+  { grep -niE '(^|[^a-z])so many([^a-z]|$)' "${all[@]}" "${texts[@]}" || true; } | { grep -v '^docs/lab/' || true; } | report "say the noun instead of \"so many\""
+  version_is_told_once
   { grep -nE '(^|[^A-Za-z])(TODO|FIXME|XXX)([^A-Za-z]|$)' "${all[@]}" || true; } | report "no unfinished notes"
   links | report "links in Markdown lead somewhere"
   { (cd data && sha256sum --quiet -c SHA256SUMS 2>&1) || true; } | report "data/ as listed in data/SHA256SUMS"
 }
 
-check_symbols() {
+# CITATION.cff repeats the version of include/sptrsm.h.
+version_is_told_once() {
+  local version
+  version=$(sed -nE 's/^#define SPTRSM_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)$/\2/p' include/sptrsm.h | paste -sd .)
+  grep -q "^version: $version\$" CITATION.cff || echo "include/sptrsm.h says $version, CITATION.cff $(sed -n 's/^version: //p' CITATION.cff)" | report "one version"
+}
+
+# Object files of BUILD as "OBJECT SOURCE". The emulator's build of the library has the host code of the CUDA methods and the kernels, too.
+objects() {
+  find "$1" -path '*CMakeFiles/*.dir/*' -name '*.o' | awk -v build="$1/" '
+    { path = substr($0, length(build) + 1) }
+    match(path, /CMakeFiles\/(sptrsm_emulated|simt)\.dir\/__\/__\/src\//) { print $0, "src/" substr(path, RSTART + RLENGTH); next }
+    match(path, /^src\/([a-z]+\/)?CMakeFiles\/sptrsm(_io)?_objects\.dir\//) || match(path, /^apps\/([a-z]+\/)?CMakeFiles\/[A-Za-z_-]+\.dir\//) {
+      folder = path; sub(/CMakeFiles.*/, "", folder); print $0, folder substr(path, RSTART + RLENGTH)
+    }' | sed 's/\.o$//'
+}
+
+# object_edges BUILD: "USER USED SYMBOL" (USER and USED are sources) for each symbol that one object file takes from another. Weak
+# symbols are inline functions.
+object_edges() {
+  local list
+  list=$(mktemp)
+  objects "$1" >"$list"
+  awk '{ print $1 }' "$list" | xargs nm -A -g | awk '
+    NR == FNR { source[$1] = $2; next }
+    { object = $1; sub(/:.*/, "", object); symbol = $NF; kind = $(NF - 1) }
+    kind ~ /^[TDBRC]$/ { owner[symbol] = source[object]; next }
+    kind == "U" { uses[source[object] " " symbol] = 1 }
+    END {
+      for (use in uses) {
+        split(use, part, " ")
+        if (part[2] in owner && owner[part[2]] != part[1]) print part[1], owner[part[2]], part[2]
+      }
+    }' "$list" - | sort -u
+  rm -f "$list"
+}
+
+check_build() {
   local library
   for library in "$1"/src/libsptrsm.so "$1"/src/libsptrsm_io.so; do
     [[ -e $library ]] || { breach "no such library: $library"; continue; }
     nm -D --defined-only "$library" | awk '{ print $NF }' | { grep -Ev '^(sptrsm_|\.gomp_critical_user_spti_)' || true; } | report "$library exports"
   done
+  [[ $(objects "$1" | wc -l) -gt 100 ]] || breach "$1 has no object files to look at"
+  # The public functions are there for everyone outside the library that has them.
+  object_edges "$1" | awk '!($3 ~ /^sptrsm_/ && ($1 ~ /^apps\// || ($1 ~ /^src\/io\//) != ($2 ~ /^src\/io\//)))' |
+    against_layers "layers, by symbols (scripts/layers.txt)"
+  object_edges "$1" | awk '{ print $1, $2 }' | circles "files that use each other"
 }
 
 case ${1:-} in
   '') check_sources ;;
-  --symbols) check_symbols "${2:?--symbols needs the build folder}" ;;
-  *) echo "usage: check-rules.sh [--symbols BUILD]" >&2; exit 2 ;;
+  --build) check_build "${2:?--build needs the build folder}" ;;
+  *) echo "usage: check-rules.sh [--build BUILD]" >&2; exit 2 ;;
 esac
-[[ $breaches -eq 0 ]] || { echo "$breaches breach(es) of the house rules"; exit 1; }
-echo "House rules: no breach."
+[[ $breaches -eq 0 ]] || { echo "$breaches breach(es) of the rules"; exit 1; }
+echo "Rules: no breach."

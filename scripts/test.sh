@@ -1,16 +1,31 @@
 #!/usr/bin/env bash
-# test.sh -- installs what is missing, then everything that must hold before a change is merged:
-#   1. house rules (check-rules.sh)
-#   2. default build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test
+# test.sh [--all] -- installs what is missing, builds the project once and runs all its tests.
+#   1. rules of the sources (check-rules.sh)
+#   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build
+# --all adds what must hold before a change is merged; .ci/run calls it:
 #   3. AddressSanitizer + UBSan build of the host code; the same tests
+#   4. format (clang-format), static analysis (clang-tidy), API pages (Doxygen), ABI beside the stored one (check-abi.sh)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
 export OMP_WAIT_POLICY=passive # tests run side by side: idle threads should sleep, not spin
 
+all=
+case ${1:-} in
+  '') ;;
+  --all) all=yes ;;
+  *) die "usage: test.sh [--all]" ;;
+esac
+
 need_build_tools
 need_header criterion/criterion.h libcriterion-dev
+if [[ $all ]]; then
+  need clang-format-14 clang-format-14
+  need clang-tidy-14 clang-tidy-14
+  need doxygen doxygen
+  need abidiff abigail-tools
+fi
 install_missing
 want_header suitesparse/umfpack.h libsuitesparse-dev # for sptrsm-factor
 want_header superlu/slu_ddefs.h libsuperlu-dev
@@ -26,26 +41,38 @@ else
   cuda=(-DSPTRSM_CUDA=OFF)
 fi
 
-# build_and_test FOLDER OPTION...: stops at a failed build; a failed test is remembered, so that the rest still runs.
+# A failed check is remembered, so that the rest still runs; a failed build ends the script.
 failed=()
-build_and_test() {
+check() { # check NAME COMMAND...
+  local name=$1 start=$SECONDS
+  shift
+  say "$name"
+  "$@" || failed+=("$name")
+  echo "($name: $((SECONDS - start)) s)"
+}
+build() { # build FOLDER OPTION...
   local folder=$1 start=$SECONDS
   shift
   say "$folder: build ($*)"
   cmake -S . -B "$folder" -G Ninja "${options[@]}" "$@" >"$folder.log" 2>&1 || { cat "$folder.log" >&2; die "configuring $folder failed"; }
   cmake --build "$folder" --parallel "$JOBS" >>"$folder.log" 2>&1 || { tail -n 60 "$folder.log" >&2; die "building $folder failed (whole log: $folder.log)"; }
   echo "built in $((SECONDS - start)) s"
-  say "$folder: tests"
-  ctest --test-dir "$folder" --output-on-failure --parallel "$JOBS" || failed+=("tests of $folder")
 }
+run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS"; }
 
 mkdir -p build
-say "House rules"
-scripts/check-rules.sh || failed+=("house rules")
-build_and_test build/test "${cuda[@]}"
-say "Exported symbols"
-scripts/check-rules.sh --symbols build/test || failed+=("exported symbols")
-build_and_test build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+check "rules of the sources" scripts/check-rules.sh
+build build/test "${cuda[@]}"
+check "tests of build/test" run_tests build/test
+check "rules of the build" scripts/check-rules.sh --build build/test
+if [[ $all ]]; then
+  build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+  check "tests of build/test-asan" run_tests build/test-asan
+  check "format" scripts/check-format.sh
+  check "static analysis" scripts/check-tidy.sh build/test
+  check "API pages" scripts/api-pages.sh build/api
+  check "ABI" scripts/check-abi.sh
+fi
 
 say "Result after $SECONDS s"
 if [[ ${#failed[@]} -gt 0 ]]; then

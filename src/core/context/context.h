@@ -28,7 +28,7 @@ struct sptrsm_context {
   int64_t losses;         /* how many such rows spti_gpu_sync has reported: solves before that may have left workspaces unfinished */
   size_t shared_bytes;    /* shared memory that a thread block may ask for */
   int64_t fp32_lanes;     /* lanes for single precision of all multiprocessors */
-  int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis: copied quickly, or written by kernels */
+  int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis, copied there or written by kernels */
   int32_t *pinned_device; /* the same words as the device sees them; the host may read what kernels wrote after spti_gpu_wait */
 };
 

@@ -1,4 +1,4 @@
-/* cusparse -- NVIDIA's cuSPARSE behind the interface of the other methods: SpSM for blocks, SpSV for one right-hand side. It is the
+/* method.c -- cusparse: NVIDIA's cuSPARSE behind the interface of the other methods, SpSM for blocks and SpSV for one right-hand side. The
  * baseline of the benchmarks. Source: [naumov2011] and the cuSPARSE documentation. Differs from the other methods: its analysis depends on
  * the number of right-hand sides, so it is made at the first panel of each width and kept for two widths. Offsets are narrowed to 32 bits.
  * Wins: rarely. Deterministic: for one number of right-hand sides only, which is less than the flag promises, since SpSV and SpSM of

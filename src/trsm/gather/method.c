@@ -1,4 +1,4 @@
-/* gather -- deterministic substitution for blocks of right-hand sides: every row gathers the solutions it needs.
+/* method.c -- gather: deterministic substitution for blocks of right-hand sides: every row gathers the solutions it needs.
  * Row i: x(i,:) = (b(i,:) - sum of t(i,j) x(j,:)) / t(i,i), by a warp for each row and tile of right-hand sides.
  * Source: the pull form of synchronisation-free substitution ([zhang2021yy], for one right-hand side), for blocks. Differs: rows packed in
  * level order, and so are the entries of all but long rows; solutions that are their own flags; few instructions a term; long rows shared

@@ -1,4 +1,4 @@
-/* syncfree-csc -- synchronisation-free substitution by columns, adaptive over right-hand sides, with a kernel of its own for one right-hand
+/* method.c -- syncfree-csc: sync-free substitution by columns, adaptive over right-hand sides; a kernel of its own for one right-hand
  * side. Column j: wait until in_degree[j] is 0; x(j,:) = w(j,:) / t(j,j); for i below: w(i,:) -= t(i,j) x(j,:), in_degree[i]--.
  * Source: [liu2017syncfree] Algorithm 4 and Fig. 6; kernels.cu says what differs. One right-hand side: Algorithm 3 with its two levels of
  * sums and in-degrees, in one_kernels.cu.

@@ -1,4 +1,4 @@
-/* recblock -- recursive blocks: a triangle in level order is halved again and again, so that most of its entries end up in rectangles.
+/* method.c -- recblock: recursive blocks: a triangle in level order is halved again and again; most of its entries end up in rectangles.
  * [L1 0; R L2] [x1; x2] = [b1; b2]: solve L1 x1 = b1; b2 := b2 - R x1 by a product that waits for nothing; solve L2 x2 = b2. L1 and L2 are
  * cut likewise. The triangles at the bottom are solved by the diagonal alone, level by level, or synchronisation-free (partition.c).
  * Source: [lu2020recblock]. Differs: the levels of the whole triangle serve all its parts, so rows are permuted once; the first level is

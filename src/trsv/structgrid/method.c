@@ -1,4 +1,4 @@
-/* structgrid -- a triangle that is a stencil on a structured grid, solved without level sets.
+/* method.c -- structgrid: a triangle that is a stencil on a structured grid, solved without level sets.
  *     x(s) = (b(s) - sum over the stencil's points r before s of t(s,r) x(r)) / t(s,s),  s = x + y X + z X Y
  * Two kernels make the same bits; the number of right-hand sides and the grid decide which one solves (tiles/order.h):
  *   tiles    few right-hand sides: a thread block solves a tile of 32 grid lines of each of four planes, one row of each line in a

@@ -10,7 +10,7 @@
 
 namespace spti {
 
-/* Neighbouring rows wait for each other, so many rows should be resident: small batches, for few registers. */
+/* Neighbouring rows wait for each other; therefore many rows should be resident: small batches, for few registers. */
 enum { NATURAL_BATCH = 2 };
 
 SPTI_DEVICE int64_t sum_of_warp(int64_t v) {

@@ -190,7 +190,7 @@ template <typename T> SPTI_DEVICE void load_tile(tile_share<T> &s, const tile_at
   }
 }
 
-/* Whole warp: so many entries has the lane that has most; 0 to TILE_SHARE. */
+/* Whole warp: the number of entries of the lane that has most; 0 to TILE_SHARE. */
 template <typename T> SPTI_DEVICE int share_length(const tile_share<T> &s) {
   const uint32_t entries = warp_or(s.entries);
   return entries ? last_lane(entries) + 1 : 0;

@@ -37,7 +37,7 @@ static void NAME(unpack_other)(NAME(tile) * to, const spti_tiles *t, NAME(cursor
   at->value += values;
 }
 
-/* Tile number `tile`; the item's tile row has so many rows, or columns: 0 for what the tile's own tile row says. */
+/* Unpacks tile number `tile`, which has `rows` rows and `columns` columns; 0 stands for the number that the tile's own tile row has. */
 static void NAME(unpack)(NAME(tile) * to, const spti_tiles *t, NAME(cursor) * at, int32_t tile, int32_t columns, int32_t rows) {
   const uint32_t word = word_at(t, tile), code = word & SPTI_TILE_CODE_MASK;
   const int32_t format = spti_tile_format_of((int32_t)code);

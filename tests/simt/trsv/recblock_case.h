@@ -13,7 +13,7 @@ typedef struct {
   const char *variant;
   const spti_transfer *between;
   const void *other_val; /* analysed with these values, solved after an update to the view's; NULL: no update */
-  int solves;            /* so many of the same */
+  int solves;            /* how often the same solve is made */
   char parameters[160];  /* out: what the method says of its plan */
   size_t work_bytes;     /* out */
 } recblock_case;

@@ -19,7 +19,7 @@ struct grid_case {
   bool lines = false; /* structgrid-lines, not structgrid */
   int64_t grid[3] = {5, 4, 3};
   int32_t width = 1;
-  int missing = 0;        /* one in so many entries is left out; 0: none */
+  int missing = 0;        /* one entry of this many is left out; 0: none */
   int32_t spin_limit = 0; /* 0: as in earnest */
   size_t shared = 0;      /* bytes that a thread block may ask for; 0: as an H200 has */
   bool backward = false, unit = false, stored_diagonal = true, conj = false;

@@ -69,8 +69,8 @@ static size_t lay_out_scratch(spti_block_columns_args *columns, scratch *s, size
 
 /* ---- the steps ---- */
 
-/* Threads to a panel: so many that a panel of average length has a few entries a thread and the map of a window few words, and that few
- * panels keep a large device busy, as the longest panels are several times the average. */
+/* Threads to a panel: enough that each has only a few entries of a panel of average length and a few words of the map of a window, and
+ * that few panels keep a large device busy, since the longest panels are several times the average. */
 enum { DEVICE_THREADS = 1 << 17 };
 static int32_t threads_for(const spti_view *v, int32_t panels, int32_t window) {
   int32_t threads = 256;

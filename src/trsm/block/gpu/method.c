@@ -1,4 +1,4 @@
-/* block on a GPU -- deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
+/* method.c -- block on a GPU: deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
  * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j). Each column j before the panel is read once for all its rows, in the
  * order in which the columns become ready; products are in f64. For the columns that are ready last the analysis makes inv(D_p) A_p,j.
  * Source: supernodal solves [davis2006, chapters 4 and 8], in one kernel that waits for dependencies. Differs: panels are not supernodes of

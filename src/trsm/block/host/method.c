@@ -1,4 +1,4 @@
-/* block on the host -- substitution by supernodes: dense blocks in registers, vector lanes over right-hand sides.
+/* method.c -- block on the host: substitution by supernodes: dense blocks in registers, vector lanes over right-hand sides.
  * By rows, x(node) = D^-1 (b(node) - A x(list)); by columns, x(list) -= A x(node) after the triangle: whichever way the factor has its
  * supernodes. Source: [ashcraft1989, chen2008]. Differs: works on any triangle; updates go from registers to the rows of the panel, with no
  * buffer between; diagonal blocks are substituted, not inverted.

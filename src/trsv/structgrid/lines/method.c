@@ -1,4 +1,4 @@
-/* structgrid-lines -- a triangle that is a stencil on a structured grid, solved as published: a warp solves a grid line row by row.
+/* method.c -- structgrid-lines: a triangle that is a stencil on a structured grid, solved as published, a warp to each grid line.
  * A grid line (y, z) is the X rows s = x + y X + z X Y of a grid with that y and z; lines (planes z) are tasks of warps (queues).
  * Parameters select parts of the published algorithm; kernels.cu explains map, state and poll and solves the lines.
  *   map=stream|row, state=line|row, poll=acquire|relaxed    defaults first: the algorithm as published
