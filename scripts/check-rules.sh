@@ -218,10 +218,10 @@ version_is_told_once() {
   grep -q "^version: $version\$" CITATION.cff || echo "include/sptrsm.h says $version, CITATION.cff $(sed -n 's/^version: //p' CITATION.cff)" | report "one version"
 }
 
-# Object files of BUILD as "OBJECT SOURCE". The emulator's build of the library has the host code of the CUDA methods and the kernels, too.
+# Object files of BUILD, which has compile_commands.json, as "OBJECT SOURCE". The emulator's build of the library has the host code of the CUDA methods and the kernels, too.
 objects() {
-  find "$1" -path '*CMakeFiles/*.dir/*' -name '*.o' | awk -v build="$1/" '
-    { path = substr($0, length(build) + 1) }
+  sed -nE 's/^ *"command": ".* -o ([^ ]*\.o) .*/\1/p' "$1/compile_commands.json" | awk -v build="$1/" '
+    { path = $0; $0 = build path }
     match(path, /CMakeFiles\/(sptrsm_emulated|simt)\.dir\/__\/__\/src\//) { print $0, "src/" substr(path, RSTART + RLENGTH); next }
     match(path, /^src\/([a-z]+\/)?CMakeFiles\/sptrsm(_io)?_objects\.dir\//) || match(path, /^apps\/([a-z]+\/)?CMakeFiles\/[A-Za-z_-]+\.dir\//) {
       folder = path; sub(/CMakeFiles.*/, "", folder); print $0, folder substr(path, RSTART + RLENGTH)

@@ -20,7 +20,6 @@ enum { SPTI_RECBLOCK_OFFSET = INT32_MAX, SPTI_RECBLOCK_IN_PANEL = INT32_MIN };
 
 /* ---- the device (device.c); cudaError_t as int ---- */
 
-
 /* ---- analysis ---- */
 
 typedef struct {

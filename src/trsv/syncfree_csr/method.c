@@ -196,29 +196,28 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
 static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work *work) {
   const state *st = plan->state;
   const packing *p = &st->packed;
-  return (spti_syncfree_csr_args){
-      .n = plan->view.n,
-      .dtype = plan->view.dtype,
-      .row = p->rows.row,
-      .start = p->rows.start,
-      .from = p->rows.from,
-      .val = p->rows.val,
-      .diag = p->rows.diag,
-      .record = p->record,
-      .segment = p->segment,
-      .records = p->records,
-      .split = st->set.split,
-      .one_batch = p->one_batch,
-      .view = plan->view,
-      .order = st->order,
-      .lanes = st->set.lanes,
-      .average = st->set.lanes > 0 ? 0 : st->set.average,
-      .work = work->memory + CONTROL_BYTES,
-      .stride = stride_of(plan),
-      .block_warps = st->set.warps,
-      .sync = {.control = (int32_t *)work->memory,
-               .lost = plan->context->lost_device,
-               .spin_limit = plan->context->spin_limit / SPTI_CSR_POLLS_PER_GUARD}};
+  return (spti_syncfree_csr_args){.n = plan->view.n,
+                                  .dtype = plan->view.dtype,
+                                  .row = p->rows.row,
+                                  .start = p->rows.start,
+                                  .from = p->rows.from,
+                                  .val = p->rows.val,
+                                  .diag = p->rows.diag,
+                                  .record = p->record,
+                                  .segment = p->segment,
+                                  .records = p->records,
+                                  .split = st->set.split,
+                                  .one_batch = p->one_batch,
+                                  .view = plan->view,
+                                  .order = st->order,
+                                  .lanes = st->set.lanes,
+                                  .average = st->set.lanes > 0 ? 0 : st->set.average,
+                                  .work = work->memory + CONTROL_BYTES,
+                                  .stride = stride_of(plan),
+                                  .block_warps = st->set.warps,
+                                  .sync = {.control = (int32_t *)work->memory,
+                                           .lost = plan->context->lost_device,
+                                           .spin_limit = plan->context->spin_limit / SPTI_CSR_POLLS_PER_GUARD}};
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {

@@ -166,7 +166,7 @@ Test(simt_survey, kernels) {
     }
 }
 
-/* So many chunks that one thread block finds the entries of all chunks. */
+/* Enough chunks for one thread block to find the entries of all chunks. */
 Test(simt_survey, many_chunks) {
   simt::use(simt::schedule::from_seed(5));
   for (shape pattern : {shape::arrow, shape::diagonal}) {

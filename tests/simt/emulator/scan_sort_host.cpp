@@ -1,9 +1,9 @@
-/* scan_sort_host.cpp -- the functions of core/device/scan_sort.cu and trsv/tiles/scan.cu on the host, for the emulator. */
+/* scan_sort_host.cpp -- the functions of core/device/scan_sort.cu and trsv/tiles/gpu/scan.cu on the host, for the emulator. */
 #include <algorithm>
 #include <vector>
 
 #include "core/device/scan_sort.h"
-#include "trsv/tiles/part_kernels.h"
+#include "trsv/tiles/gpu/part_kernels.h"
 
 template <typename Sum> static int scan(void *temporary, size_t *bytes, const int32_t *from, Sum *to, int32_t count) {
   *bytes = 1;

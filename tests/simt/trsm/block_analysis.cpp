@@ -306,8 +306,8 @@ Test(simt_block_analysis, near_columns_of_all_kinds) {
   chain_behind<double>(1, false, 2, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
 }
 
-/* A panel of `count` rows of `terms` terms each, nearly all of them before it. Each row but the first takes the one before twice: roundings are
- * amplified in the residuals by 82.3 in the 6th, by 679.7 in the 9th, by 1362.3 in the 10th row. */
+/* A panel of `count` rows of `terms` terms each, nearly all of them before it. Each row but the first takes the one before twice: roundings
+ * are amplified in the residuals by 82.3 in the 6th, by 679.7 in the 9th, by 1362.3 in the 10th row. */
 template <typename T> static void rows_of_terms(int32_t count, int32_t terms, int32_t flags) {
   const int32_t before = (terms + 63) / 64 * 64;
   rows_by_hand<T> rows;

@@ -269,7 +269,7 @@ template <typename T> std::string run_sentinel(const char *variant, uint64_t see
   const size_t n = size_t(c.n()), bad = 9;
   std::vector<T> B(n, T(1)), X(n, T(0));
   std::vector<char> expected(n, 0);
-  B[bad] = seed % 2 ? like_sentinel<T>(seed) : -like_sentinel<T>(seed);                         /* a sum may change the sign */
+  B[bad] = seed % 2 ? like_sentinel<T>(seed) : -like_sentinel<T>(seed);                       /* a sum may change the sign */
   if (seed == 3 && sizeof(typename dtype_of<T>::real) == 8) memset((void *)&B[bad], 0x12, 1); /* pencils look at the upper half alone */
   expected[bad] = 1;
   for (size_t i = 0; i < n; i++)

@@ -3,7 +3,7 @@
 #define SPTI_TRSV_TILES_PART_CUH
 
 #include "core/device/device.cuh"
-#include "trsv/tiles/part_kernels.h"
+#include "trsv/tiles/gpu/part_kernels.h"
 
 namespace spti {
 

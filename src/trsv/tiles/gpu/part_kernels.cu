@@ -2,7 +2,7 @@
  * tile row, other tile row and place in the tile, and are sorted; a thread applies the rule of choose.h to each run of entries of one
  * tile. Deterministic. */
 #include "trsv/tiles/choose.h"
-#include "trsv/tiles/part.cuh"
+#include "trsv/tiles/gpu/part.cuh"
 #include "core/device/walk_lines.cuh"
 
 namespace spti {

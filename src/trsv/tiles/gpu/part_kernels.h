@@ -1,5 +1,5 @@
 /* part_kernels.h -- launchers of the kernels that part a triangle into tiles on the device (part_kernels.cu, write_kernels.cu,
- * values_kernels.cu, scan.cu). Pointers are device pointers; a launcher queues on the stream and returns a cudaError_t as int. gpu.c
+ * values_kernels.cu, scan.cu). Pointers are device pointers; a launcher queues on the stream and returns a cudaError_t as int. partition.c
  * calls them in the order of their declarations. */
 #ifndef SPTI_TRSV_TILES_PART_KERNELS_H
 #define SPTI_TRSV_TILES_PART_KERNELS_H

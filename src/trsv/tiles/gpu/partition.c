@@ -1,4 +1,4 @@
-/* gpu.c -- the partition into tiles on the device; it makes the same arrays, bit for bit, as the host's (tiles.c).
+/* partition.c -- the partition into tiles on the device; it makes the same arrays, bit for bit, as the host's (tiles.c).
  * Steps: the host cuts tile rows at the bounds of levels; entries are sorted by tile row, other tile row and place in the tile; a thread
  * chooses the format of each tile; running sums say where each tile is stored; the level sets of tile rows are found as those of a
  * triangle whose rows are tile rows (core/levels/gpu.h). All this reads no values; they are copied last, by source. New values sort the
@@ -13,7 +13,7 @@
 #include "core/plan/analysis.h"
 #include "core/plan/method.h"
 #include "trsv/tiles/arrays.h"
-#include "trsv/tiles/part_kernels.h"
+#include "trsv/tiles/gpu/part_kernels.h"
 #include "trsv/tiles/sizes.h"
 #include "trsv/tiles/tile_rows.h"
 

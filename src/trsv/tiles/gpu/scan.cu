@@ -1,5 +1,5 @@
 /* scan.cu -- running sums of the sizes of tiles, by CUB. On the emulator tests/simt/emulator/scan_sort_host.cpp stands in. */
-#include "trsv/tiles/part_kernels.h"
+#include "trsv/tiles/gpu/part_kernels.h"
 
 #include <cub/device/device_scan.cuh>
 

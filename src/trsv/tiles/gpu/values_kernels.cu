@@ -1,6 +1,6 @@
 /* values_kernels.cu -- copies the values of a view to where the tiles store them. In formats with places that have no entry, an entry that
  * is zero gets a sign bit, so that the two differ. Deterministic. */
-#include "trsv/tiles/part.cuh"
+#include "trsv/tiles/gpu/part.cuh"
 
 namespace spti {
 

@@ -1,7 +1,7 @@
 /* write_kernels.cu -- second half of the partition on the device: the tiles found by part_kernels.cu are written to the arrays of tiles.h:
  * words, shapes, positions and items; and for each stored value its source in the view, so that one kernel copies values of all types
  * (values_kernels.cu). Deterministic. */
-#include "trsv/tiles/part.cuh"
+#include "trsv/tiles/gpu/part.cuh"
 
 namespace spti {
 

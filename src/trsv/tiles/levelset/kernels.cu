@@ -1,5 +1,5 @@
 /* kernels.cu -- tile-levelset on a GPU for one right-hand side: a warp for each item, that is, for some tiles of a tile row.
- * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (trsv/tiles/products.cuh).
+ * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)); lane r + 16 h has a half of row r (trsv/tiles/gpu/products.cuh).
  *
  * A launch takes the items of one level, or of several. With several, solutions are their own flags (core/device/syncfree.cuh); tickets
  * hand out items in the order of their levels, so an item waits only for items that are running or done. A part of a long tile row

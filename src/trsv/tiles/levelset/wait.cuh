@@ -3,7 +3,7 @@
 #define SPTI_TRSV_TILES_LEVELSET_WAIT_CUH
 
 #include "core/device/syncfree.cuh"
-#include "trsv/tiles/products.cuh"
+#include "trsv/tiles/gpu/products.cuh"
 #include "core/device/transfer.cuh"
 #include "trsv/tiles/levelset/kernels.h"
 

@@ -9,7 +9,7 @@
  * Source: [lu2023tile], Algorithm 7, whose graphInDegree counts the diagonal tile too. Differs: tickets; acquire and release in place of
  * fences; the diagonal tile by the warp. Not deterministic: sums are added in the order of arrival. */
 #include "core/device/syncfree.cuh"
-#include "trsv/tiles/products.cuh"
+#include "trsv/tiles/gpu/products.cuh"
 #include "core/device/transfer.cuh"
 #include "trsv/tiles/syncfree/kernels.h"
 
