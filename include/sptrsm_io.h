@@ -28,7 +28,8 @@ typedef struct {
   int order;                  /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
   int64_t col_begin, col_end; /* columns [begin, end) of a dense block; end < 0: to the last */
 } sptrsm_io_options;
-SPTRSM_API void sptrsm_io_options_init(sptrsm_io_options *);
+SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
+static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }
 
 /* ---- sparse matrices ---- */
 
@@ -89,7 +90,8 @@ typedef struct {
   const char *stencil;
   int keep_partial; /* writers: a failure or an interrupt leaves PATH.part, to be resumed */
 } sptrsm_save_options;
-SPTRSM_API void sptrsm_save_options_init(sptrsm_save_options *);
+SPTRSM_API void sptrsm_save_options_init_sized(sptrsm_save_options *, size_t size);
+static inline void sptrsm_save_options_init(sptrsm_save_options *out) { sptrsm_save_options_init_sized(out, sizeof *out); }
 
 /* Writes the factor-set layout of docs/formats.md. A may be NULL. L alone with u_kind U_GIVEN is one triangle. The file
  * appears whole under its final name or not at all: temporary file beside it, flush, fsync, rename, fsync of the folder.

@@ -370,6 +370,22 @@ Test(io_bad, a_damaged_name_among_many, .init = make_folder, .fini = remove_fold
   cr_expect(strstr(sptrsm_last_error(), "no such object") != NULL, "%s", sptrsm_last_error());
 }
 
+/* A program compiled against a later header passes options that are longer: what is new may be zero, and nothing else. */
+Test(io_bad, options_of_a_newer_program) {
+  struct {
+    sptrsm_io_options known;
+    int64_t later;
+  } o;
+  sptrsm_file_matrix *matrix;
+  sptrsm_io_options_init_sized(&o.known, sizeof o);
+  cr_assert(o.known.size == sizeof o && o.later == 0 && o.known.col_end == -1);
+  cr_assert(sptrsm_file_matrix_load(&matrix, DATA("root.h5"), &o.known) == SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_file_matrix_free(matrix);
+  o.later = 1;
+  cr_assert(sptrsm_file_matrix_load(&matrix, DATA("root.h5"), &o.known) == SPTRSM_ERR_UNSUPPORTED);
+  cr_assert(strstr(sptrsm_last_error(), "sptrsm_io_options has a member set at byte") != NULL, "%s", sptrsm_last_error());
+}
+
 Test(io_bad, calls) {
   sptrsm_io_options o;
   sptrsm_file_matrix *matrix;

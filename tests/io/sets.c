@@ -201,7 +201,7 @@ Test(io_sets, what_is_no_set_is_not_written, .init = make_folder, .fini = remove
                                      "factors: L and U differ in order or dtype",
                                      "factors: U is given, but u_kind says",
                                      "factors: A and L differ in order",
-                                     "factors: size is 1;"};
+                                     "sptrsm_factors.size is 1, "};
   for (size_t k = 0; k < sizeof says / sizeof says[0]; k++) {
     sptrsm_sparse L = good, U = good;
     sptrsm_file_matrix A = {.rows = 4, .cols = 3};

@@ -15,16 +15,18 @@
 #include <unistd.h>
 #include <zlib.h>
 
-void sptrsm_io_options_init(sptrsm_io_options *o) {
-  if (o == NULL) return;
-  *o =
-      (sptrsm_io_options){.size = sizeof *o, .uplo = SPTRSM_AS_STORED, .dtype = SPTRSM_AS_STORED, .order = SPTRSM_AS_STORED, .col_end = -1};
+#include "core/base/sized.h"
+
+void sptrsm_io_options_init_sized(sptrsm_io_options *o, size_t size) {
+  const sptrsm_io_options defaults = {.uplo = SPTRSM_AS_STORED, .dtype = SPTRSM_AS_STORED, .order = SPTRSM_AS_STORED, .col_end = -1};
+  spti_sized_init(o, size, &defaults, sizeof defaults);
 }
 
-sptrsm_status spti_io_check_options(const sptrsm_io_options *o) {
-  if (o == NULL) return SPTRSM_OK;
-  if (o->size != sizeof *o)
-    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: size is %zu; set them up with sptrsm_io_options_init", o->size);
+sptrsm_status spti_io_take_options(sptrsm_io_options *o, const sptrsm_io_options **options) {
+  sptrsm_io_options_init(o);
+  if (*options != NULL)
+    SPTI_IO_TRY(spti_sized_read(o, sizeof *o, *options, SPTI_SIZE_UP_TO(sptrsm_io_options, col_end), "sptrsm_io_options"));
+  *options = o;
   if (o->uplo < SPTRSM_AS_STORED || o->uplo > SPTRSM_UPPER)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown uplo %d", o->uplo);
   if (o->dtype < SPTRSM_AS_STORED || o->dtype > SPTRSM_C128)
@@ -165,7 +167,6 @@ static sptrsm_status open_hdf5(spti_io_file *f) {
 sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm_io_options *o) {
   *f = (spti_io_file){.id = -1, .lapl = -1};
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
-  SPTI_IO_TRY(spti_io_check_options(o));
   f->memory_limit = spti_io_memory_limit(o);
   f->allow_external = o != NULL && o->allow_external;
   if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)

@@ -49,7 +49,9 @@ void spti_io_file_close(spti_io_file *);
 /* Ends a load: closes the file. A status of OK becomes IO if a name could not be looked up meanwhile. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
 size_t spti_io_cache_bytes(const spti_io_file *); /* size of HDF5's chunk cache, a part of the memory limit */
-sptrsm_status spti_io_check_options(const sptrsm_io_options *);
+/* taken = the caller's options after a check, or the defaults for NULL; *options then points to it. For every public function that takes
+ * options: the caller's struct may be shorter or longer than this library's. */
+sptrsm_status spti_io_take_options(sptrsm_io_options *taken, const sptrsm_io_options **options);
 
 sptrsm_status spti_io_object_open(spti_io_object *, const spti_io_object *parent, const char *name);
 /* Opens an object that its group must contain: where it is missing, the file is wrong (STRUCTURE) and not the name given (IO). */

@@ -216,12 +216,11 @@ static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, int32_t n
 }
 
 sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where, int32_t n, const sptrsm_io_options *o) {
-  sptrsm_io_options defaults;
+  sptrsm_io_options taken;
   spti_io_file f;
   sptrsm_file_block *X = NULL;
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_block_load: out is NULL");
-  sptrsm_io_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = spti_io_block_new(&X, where);
   if (status == SPTRSM_OK) status = load_block(X, &f, n, o);

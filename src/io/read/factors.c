@@ -230,13 +230,12 @@ static sptrsm_status load_any(spti_io_factor_reader *r, const char *where, const
 }
 
 sptrsm_status sptrsm_file_factors_load(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *o) {
-  sptrsm_io_options defaults;
+  sptrsm_io_options taken;
   spti_io_file f;
   spti_io_object group = {.id = -1};
   spti_io_factor_reader r = {.file = &f, .group = &group};
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_factors_load: out is NULL");
-  sptrsm_io_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = load_any(&r, where, o);
   spti_io_object_close(&group);

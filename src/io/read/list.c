@@ -206,10 +206,12 @@ static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
 }
 
 sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, const sptrsm_io_options *o) {
+  sptrsm_io_options taken;
   spti_io_file f;
   spti_io_object root = {.id = -1};
   walker w = {.file = &f};
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
   if (f.matrix_market) status = list_market(&w, o);

@@ -209,10 +209,12 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object
 }
 
 sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *where, const sptrsm_io_options *o) {
+  sptrsm_io_options taken;
   spti_io_file f;
   spti_io_object group;
   sptrsm_file_matrix *M = NULL;
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_load: out is NULL");
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
   if (f.matrix_market) {

@@ -39,11 +39,10 @@ static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32
 }
 
 sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *where, int32_t n, const sptrsm_io_options *o) {
-  sptrsm_io_options defaults;
+  sptrsm_io_options taken;
   sptrsm_file_reader *r;
   if (out == NULL || where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_reader_open: out or where is NULL");
-  sptrsm_io_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_allocate(&r, where, sizeof *r));
   *r = (sptrsm_file_reader){.source.d.id = -1, .fd = -1};
   sptrsm_status status = spti_io_file_open(&r->file, where, o);

@@ -88,14 +88,13 @@ static sptrsm_status make_block(sptrsm_file_block *X, int32_t **rows, filler *f,
 
 sptrsm_status sptrsm_file_block_of_matrix(sptrsm_file_block **out, int32_t **rows, const sptrsm_file_matrix *M, const char *path,
                                           const sptrsm_io_options *o) {
-  sptrsm_io_options defaults;
+  sptrsm_io_options taken;
   filler f = {.M = M};
   sptrsm_file_block *X = NULL;
   int32_t *list = NULL;
   if (out == NULL || M == NULL || path == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_block_of_matrix: out, M or path is NULL");
-  sptrsm_io_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(check_matrix(M, &f.begin, &f.end, o));
   SPTI_IO_TRY(spti_io_allocate(&f.at, M->where, spti_io_bytes(M->rows, sizeof *f.at)));
   sptrsm_status status = spti_io_allocate(&X, M->where, sizeof *X);

@@ -136,13 +136,11 @@ static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo upl
 }
 
 sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_io_role role, const sptrsm_io_options *o) {
-  sptrsm_io_options defaults;
+  sptrsm_io_options taken;
   sptrsm_uplo uplo = SPTRSM_LOWER;
   if (out == NULL || M == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_matrix_triangle: %s is NULL", out == NULL ? "out" : "the matrix");
-  SPTI_IO_TRY(spti_io_check_options(o));
-  sptrsm_io_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   if (M->rows != M->cols)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a triangular matrix is square", M->where, (long long)M->rows,
                             (long long)M->cols);

@@ -4,6 +4,7 @@
  * the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from a signal
  * handler: it reads only entries that were complete before they were counted, and calls only stat and unlink.
  */
+#include "core/base/sized.h"
 #include "io/write/write.h"
 
 #include <errno.h>
@@ -37,14 +38,15 @@ void sptrsm_file_abandon(void) {
   errno = kept;
 }
 
-void sptrsm_save_options_init(sptrsm_save_options *o) {
-  if (o == NULL) return;
-  *o = (sptrsm_save_options){.size = sizeof *o, .layout = SPTRSM_AS_STORED};
+void sptrsm_save_options_init_sized(sptrsm_save_options *o, size_t size) {
+  spti_sized_init(o, size, &(sptrsm_save_options){.layout = SPTRSM_AS_STORED}, sizeof *o);
 }
 
-static sptrsm_status check_save_options(const sptrsm_save_options *o) {
-  if (o->size != sizeof *o)
-    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: size is %zu; set them up with sptrsm_save_options_init", o->size);
+sptrsm_status spti_io_take_save_options(sptrsm_save_options *o, const sptrsm_save_options **options) {
+  sptrsm_save_options_init(o);
+  if (*options != NULL)
+    SPTI_IO_TRY(spti_sized_read(o, sizeof *o, *options, SPTI_SIZE_UP_TO(sptrsm_save_options, keep_partial), "sptrsm_save_options"));
+  *options = o;
   if (o->compress < 0 || o->compress > 9)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: compression level %d; use 0 to 9", o->compress);
   if (o->layout < SPTRSM_AS_STORED || o->layout > SPTRSM_COL_MAJOR)
@@ -138,7 +140,6 @@ static sptrsm_status create_file(spti_io_output *o, const char *path) {
 static sptrsm_status start(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
   *o = (spti_io_output){.id = -1, .force = options->force};
   if (path == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no output file named");
-  SPTI_IO_TRY(check_save_options(options));
   if (H5Eget_auto2(H5E_DEFAULT, &o->old_report, &o->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", path);
   return SPTRSM_OK;

@@ -137,10 +137,9 @@ static sptrsm_status finish(spti_io_output *out, sptrsm_status status) {
 }
 
 sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X, const sptrsm_save_options *o) {
-  sptrsm_save_options defaults;
+  sptrsm_save_options taken;
   spti_io_output out;
-  sptrsm_save_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
   const char *name = o->path != NULL ? o->path : "X";
   SPTI_IO_TRY(check_block(X, "X"));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
@@ -155,10 +154,9 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
 
 sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[],
                                       const sptrsm_save_options *o) {
-  sptrsm_save_options defaults;
+  sptrsm_save_options taken;
   spti_io_output out;
-  sptrsm_save_options_init(&defaults);
-  if (o == NULL) o = &defaults;
+  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
   if (count < 0 || (count > 0 && (names == NULL || blocks == NULL)))
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: no names or no blocks");
   for (int k = 0; k < count; k++) {

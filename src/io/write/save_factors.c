@@ -5,6 +5,7 @@
  * interleaved reals and one dataset can't be both. A symmetric A gets no AnnData attributes: SciPy would take its stored triangle for
  * the whole matrix.
  */
+#include "core/base/sized.h"
 #include "io/write/write.h"
 
 #include <stdio.h>
@@ -209,10 +210,12 @@ static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status check_factors(const sptrsm_factors *f, const sptrsm_file_matrix *A) {
-  if (f == NULL || f->L == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L is required");
-  if (f->size != sizeof *f)
-    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: size is %zu; set them up with sptrsm_factors_init", f->size);
+/* f = the caller's factor set. */
+static sptrsm_status read_factors(sptrsm_factors *f, const sptrsm_factors *in, const sptrsm_file_matrix *A) {
+  sptrsm_factors_init(f);
+  if (in == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L is required");
+  SPTI_IO_TRY(spti_sized_read(f, sizeof *f, in, SPTI_SIZE_UP_TO(sptrsm_factors, col_op), "sptrsm_factors"));
+  if (f->L == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L is required");
   SPTI_IO_TRY(check_triangle(f->L, "L"));
   if (f->U != NULL) SPTI_IO_TRY(check_triangle(f->U, "U"));
   if (f->U != NULL && (f->U->n != f->L->n || f->U->dtype != f->L->dtype))
@@ -257,15 +260,15 @@ static sptrsm_status write_set(spti_io_output *out, const sptrsm_factors *f, con
   return write_scalings(out, f, o);
 }
 
-sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *f, const sptrsm_file_matrix *A,
+sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *factors, const sptrsm_file_matrix *A,
                                        const sptrsm_save_options *o) {
-  sptrsm_save_options defaults;
+  sptrsm_save_options taken;
+  sptrsm_factors f;
   spti_io_output out;
-  sptrsm_save_options_init(&defaults);
-  if (o == NULL) o = &defaults;
-  SPTI_IO_TRY(check_factors(f, A));
+  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
+  SPTI_IO_TRY(read_factors(&f, factors, A));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
-  sptrsm_status status = write_set(&out, f, A, o);
+  sptrsm_status status = write_set(&out, &f, A, o);
   if (status == SPTRSM_OK) return spti_io_output_commit(&out);
   spti_io_output_discard(&out);
   return status;

@@ -13,6 +13,8 @@ typedef struct {
   H5E_auto2_t old_report;      /* the caller's HDF5 error report, put back at the end */
   void *old_report_data;
 } spti_io_output;
+/* taken = the caller's options after a check, or the defaults for NULL; *options then points to it. */
+sptrsm_status spti_io_take_save_options(sptrsm_save_options *taken, const sptrsm_save_options **options);
 sptrsm_status spti_io_output_begin(spti_io_output *, const char *path, const sptrsm_save_options *);
 sptrsm_status spti_io_output_commit(spti_io_output *);
 void spti_io_output_discard(spti_io_output *); /* after a failure: removes the temporary file */

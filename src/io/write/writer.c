@@ -135,6 +135,8 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
                                 const sptrsm_save_options *o) {
   if (path == NULL || shape == NULL || o == NULL)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
+  sptrsm_save_options taken;
+  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
   SPTI_IO_TRY(check_shape(shape, o));
   sptrsm_file_writer *w = NULL;
   SPTI_IO_TRY(spti_io_allocate(&w, path, sizeof *w));
