@@ -1,7 +1,7 @@
 /* sptrsm.h -- sparse triangular systems with many right-hand sides: op(T) X = alpha B.
  *
  * Create a context (where to work), a matrix (validated once) and a plan (analysed once), then solve as often as you like.
- * sptrsm_direct does the same for a whole factor set of a direct solver: x = Q U^-1 D^-1 L^-1 P R b.
+ * sptrsm_direct does the same for a whole factor set of a direct solver: x = C Q U^-1 D^-1 L^-1 P R b.
  * Other headers: sptrsm_refine.h (iterative refinement), sptrsm_reach.h (sparse right-hand sides, few rows of X), sptrsm_inspect.h (level
  * sets, stencils, tiles), sptrsm_auto.h (how a method is chosen), sptrsm_io.h (files, in a library of its own).
  *
@@ -145,12 +145,13 @@ typedef struct {
   const char *method; /* NULL or "auto", or a name that sptrsm_method_at lists, with parameters if you like: "name:key=value,key=value" */
   sptrsm_op op;
   int64_t nrhs_hint; /* right-hand sides that a solve will have, 0: unknown. Guides choices; any other number is solved as well */
-  sptrsm_select
-      select;    /* short form of syncfree-csc:select=: a warp's lanes take right-hand sides, entries of a column, or adapt by p, q */
-  int32_t p, q;  /* short form of syncfree-csc:p=,q=: thresholds of the adaptive rule; 0: those tuned for the device, else 8, 8192 */
-  int32_t panel; /* right-hand sides worked on at once, 0: chosen from n, type and place */
+  /* Short form of syncfree-csc:select=, which goes before it: a warp's lanes take right-hand sides, column entries, or adapt by p and q. */
+  sptrsm_select select;
+  int32_t p,
+      q; /* short form of syncfree-csc:p=,q=, which go before it: thresholds of that rule; 0: as tuned for the device, else 8, 8192 */
+  int32_t panel;              /* right-hand sides worked on at once, 0: chosen from n, type and place */
   int32_t deterministic;      /* nonzero: refuse methods whose bits may change between runs, panel widths or numbers of threads */
-  size_t memory_limit;        /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit; on the host each thread has one */
+  size_t memory_limit;        /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit; on the host each thread has its own */
   char stencil[16];           /* structured grids: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": unknown. Checked against the pattern */
   int64_t grid[3];            /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
   sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are stored and used in single, for sptrsm_direct_refine */
@@ -198,8 +199,7 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  *   must not overlap it otherwise. Elements of X between nrhs (or n) and ld are not touched. NaN and Inf in a column of B stay there.
  * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
  * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
- *   with three exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each
- *   width; recblock may record its launches as a graph when it meets the same blocks again.
+ *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.
  * CUDA graphs: a solve may be captured if the method's info says so and the blocks are in device memory. Plan, workspace, B and X must then
  *   outlive the graph. New values of a matrix that was copied are used from the next replay on.
  * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by sptrsm_context_sync. */
@@ -226,10 +226,11 @@ typedef enum { SPTRSM_MULTIPLY, SPTRSM_DIVIDE } sptrsm_scale_op;
 typedef enum { SPTRSM_U_GIVEN, SPTRSM_U_IS_LT, SPTRSM_U_IS_LH } sptrsm_u_kind; /* U stored; U = L^T; U = L^H (Cholesky, LDL^H) */
 
 /* A factor set: L D U = P R A C Q with
- *   P R: row i of the permuted system is row perm_row[i] (GATHER) of R A, or row i goes to perm_row[i] (SCATTER);
- *   C Q: unknown i of the permuted system is x[perm_col[i]] = c * y[i] (SCATTER), or x[i] = c * y[perm_col[i]] (GATHER).
- * So x = C Q U^-1 D^-1 L^-1 P R b. Convention of common producers: SciPy splu: perm_r SCATTER, perm_c GATHER; MATLAB,
- * Julia, UMFPACK, CHOLMOD: p GATHER, q SCATTER. All arrays but those of L and U are in host memory, copied at creation. */
+ *   P R: row i of the permuted system is row perm_row[i] of R A (GATHER), or row i of R A goes to row perm_row[i] (SCATTER);
+ *   C Q: with y the solution of the permuted system and c = scale_col, x[perm_col[i]] = c[perm_col[i]] y[i] (SCATTER), or
+ *        x[i] = c[i] y[perm_col[i]] (GATHER). With DIVIDE scalings divide instead of multiplying.
+ * So x = C Q U^-1 D^-1 L^-1 P R b. SciPy's splu gives perm_r as SCATTER and perm_c as GATHER; MATLAB, Julia, UMFPACK and CHOLMOD give p as
+ * GATHER and q as SCATTER. All arrays but those of L and U are in host memory and are copied when a solver is created. */
 typedef struct {
   size_t size;            /* sizeof(sptrsm_factors) */
   const sptrsm_sparse *L; /* required */
@@ -247,30 +248,30 @@ typedef struct {
 SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size);
 static inline void sptrsm_factors_init(sptrsm_factors *out) { sptrsm_factors_init_sized(out, sizeof *out); }
 
-/* Systems S x = b, with the names of CHOLMOD and UMFPACK. t: conjugate transpose, at: transpose without conjugation. As in UMFPACK, only
+/* Systems S x = b, with the names of CHOLMOD and UMFPACK. ': conjugate transpose, .': transpose without conjugation. As in UMFPACK, only
  * A, At and Aat use the scalings. */
 typedef enum {
-  SPTRSM_SYS_A,
-  SPTRSM_SYS_At,
-  SPTRSM_SYS_Aat,
-  SPTRSM_SYS_L,
-  SPTRSM_SYS_Lt,
-  SPTRSM_SYS_Lat,
-  SPTRSM_SYS_U,
-  SPTRSM_SYS_Ut,
-  SPTRSM_SYS_Uat,
-  SPTRSM_SYS_D,
-  SPTRSM_SYS_LDLt,
-  SPTRSM_SYS_LD,
-  SPTRSM_SYS_DLt, /* L D U x = b, L D x = b, D U x = b (U = L' in CHOLMOD) */
-  SPTRSM_SYS_P,
-  SPTRSM_SYS_Pt, /* CHOLMOD: x = P b, x = P' b */
-  SPTRSM_SYS_Pt_L,
-  SPTRSM_SYS_Lt_P,
-  SPTRSM_SYS_Lat_P, /* P' L x = b, L' P x = b, L.' P x = b */
-  SPTRSM_SYS_U_Qt,
-  SPTRSM_SYS_Q_Ut,
-  SPTRSM_SYS_Q_Uat, /* U Q' x = b, Q U' x = b, Q U.' x = b */
+  SPTRSM_SYS_A,     /* A x = b */
+  SPTRSM_SYS_At,    /* A' x = b */
+  SPTRSM_SYS_Aat,   /* A.' x = b */
+  SPTRSM_SYS_L,     /* L x = b */
+  SPTRSM_SYS_Lt,    /* L' x = b */
+  SPTRSM_SYS_Lat,   /* L.' x = b */
+  SPTRSM_SYS_U,     /* U x = b */
+  SPTRSM_SYS_Ut,    /* U' x = b */
+  SPTRSM_SYS_Uat,   /* U.' x = b */
+  SPTRSM_SYS_D,     /* D x = b */
+  SPTRSM_SYS_LDLt,  /* L D U x = b; in CHOLMOD U = L' */
+  SPTRSM_SYS_LD,    /* L D x = b */
+  SPTRSM_SYS_DLt,   /* D U x = b */
+  SPTRSM_SYS_P,     /* x = P b */
+  SPTRSM_SYS_Pt,    /* x = P' b */
+  SPTRSM_SYS_Pt_L,  /* P' L x = b */
+  SPTRSM_SYS_Lt_P,  /* L' P x = b */
+  SPTRSM_SYS_Lat_P, /* L.' P x = b */
+  SPTRSM_SYS_U_Qt,  /* U Q' x = b */
+  SPTRSM_SYS_Q_Ut,  /* Q U' x = b */
+  SPTRSM_SYS_Q_Uat, /* Q U.' x = b */
   SPTRSM_SYS_COUNT
 } sptrsm_system;
 SPTRSM_API const char *sptrsm_system_name(sptrsm_system);                               /* "Pt_L"; NULL if out of range */

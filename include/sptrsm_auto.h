@@ -13,11 +13,22 @@
 extern "C" {
 #endif
 
+/* What the table may go by, in this order:
+ *   nrhs              right-hand sides of a solve, 0: unknown
+ *   levels            number of level sets
+ *   wide_levels       number of level sets with many rows (GPU)
+ *   thin_share        share of the level sets with few rows (GPU)
+ *   rows_a_level      n / levels
+ *   entries_a_level   stored entries / levels
+ *   levels_a_hop      level sets of rows per level set of row panels, as `block` forms them (GPU); 0: not looked for
+ *   stencil           rows that can be solved at the same time if the pattern is a stencil's on a grid (GPU), else 0
+ *   chained           share of the entries in rows with nearly the pattern of a neighbour, as in supernodes (host) */
 #define SPTRSM_AUTO_FEATURES 9
 SPTRSM_API const char *sptrsm_auto_feature(int index); /* its name, static storage; NULL beyond 0 <= index < SPTRSM_AUTO_FEATURES */
 
-/* values [SPTRSM_AUTO_FEATURES]: those of op(T) with options->nrhs_hint right-hand sides (0: unknown); options NULL: the defaults. Also
- * those that a plan need not look for; it takes about as long as the analysis of one. Errors: ARGUMENT, MEMORY, DEVICE. */
+/* values [SPTRSM_AUTO_FEATURES]: the features of op(T) with options->nrhs_hint right-hand sides (0: unknown); options NULL: the defaults.
+ * Computes all features, even those that no plan of this matrix would need; this takes about as long as creating a plan. Errors:
+ * ARGUMENT, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_auto_features(double *values, const sptrsm_matrix *, const sptrsm_options *);
 
 typedef struct {
@@ -28,7 +39,7 @@ typedef struct {
   double least[SPTRSM_AUTO_FEATURES], most[SPTRSM_AUTO_FEATURES]; /* inclusive; most 0: no upper bound */
 } sptrsm_auto_row;
 SPTRSM_API int sptrsm_auto_row_count(void);
-/* With the bounds tuned for `device`, named as by sptrsm_context_describe; NULL: those of a device that none were tuned for.
+/* With the bounds tuned for `device`, named as by sptrsm_context_describe; NULL: the bounds without tuning.
  * 0 <= index < count, else ARGUMENT. */
 SPTRSM_API sptrsm_status sptrsm_auto_row_at(sptrsm_auto_row *out, int index, const char *device);
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Level 0 holds the unknowns that depend on no other; level l+1 those whose dependencies all lie in levels 0 to l. */
+/* Level 0 holds the unknowns that depend on no other; level l+1 those whose deepest dependency lies in level l. */
 typedef struct {
   size_t size;                    /* set to sizeof(sptrsm_level_stats) by the caller */
   int32_t n;                      /* order of the triangle */

@@ -22,7 +22,7 @@ typedef struct {
   int allow_external;         /* follow external links, external raw storage and virtual datasets */
   int tidy;                   /* sort unsorted rows and sum duplicates instead of refusing them */
   int take_triangle;          /* drop entries outside the triangle instead of refusing them */
-  int uplo;                   /* sptrsm_uplo, or AS_STORED: as the file says, else as the pattern shows; sets ignore it */
+  int uplo;                   /* sptrsm_uplo, or AS_STORED: as the file says, else as the pattern shows; ignored for factor sets */
   int unit;                   /* take the diagonal as one; of a factor set: that of L */
   int dtype;                  /* sptrsm_dtype to convert to, or AS_STORED (integers become F64) */
   int order;                  /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
@@ -111,12 +111,12 @@ typedef struct {
   char *path;         /* "/B": where in the file */
   const char *rule;   /* form and order as decided: "2-D dataset, C order (shape)", ...; static storage */
 } sptrsm_file_block;
-/* n < 0: unknown, take what the file says. Where names no object: B, else the only block in the file. With integer or
+/* n < 0: unknown, take what the file says. If `where` names a file only, its dataset B is taken, else its only block. With integer or
  * other real types the values are converted to options->dtype (AS_STORED: F64 for integers). */
 SPTRSM_API sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where, int32_t n, const sptrsm_io_options *);
 /* A sparse matrix as right-hand sides, row-major; col_begin, col_end and memory_limit of the options hold. rows NULL: all rows, zeros
  * filled in. Else only the rows with entries in these columns: row r of the block is row (*rows)[r] of M, ascending; *rows is ended
- * with free(). path: what `path` of the block shall be. ARGUMENT for a symmetric M that is not mirrored yet. */
+ * with free(). path: copied to the block's member `path`. ARGUMENT for a symmetric M that is not mirrored yet. */
 SPTRSM_API sptrsm_status sptrsm_file_block_of_matrix(sptrsm_file_block **out, int32_t **rows, const sptrsm_file_matrix *M, const char *path,
                                                      const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_block_free(sptrsm_file_block *);
@@ -142,8 +142,8 @@ SPTRSM_API int sptrsm_file_reader_external(const sptrsm_file_reader *);
 SPTRSM_API void sptrsm_file_reader_close(sptrsm_file_reader *);
 
 /* A solution written in parts, in any order. Until it is finished it is PATH.part, beside which PATH.part.journal says what was
- * synced: it can be resumed after a kill at any moment. With compression or checksums it is a temporary file that
- * can't. Columns that were noted as done are not to be written again. */
+ * synced: it can be resumed after a kill at any moment. With compression or checksums it is a temporary file and
+ * cannot be resumed. Do not write columns again that a checkpoint noted as done. */
 typedef struct sptrsm_file_writer sptrsm_file_writer;
 /* shape: n, nrhs, dtype and layout of the solution, at least 1 x 1. has_berr: each part comes with its backward errors. step:
  * columns per part, which chunks are cut to. inputs: a line that says what the solution depends on, for resuming. */

@@ -12,8 +12,9 @@
  *   sptrsm_direct_solve(direct, request.system, request.op, alpha, &B, &X);
  *   row r of X is row part.x_rows[r] of the whole X, if that row was wanted
  *
- * Wanted rows that are not in part.x_rows are zero. The other rows of X have no meaning. The solution is exact, not an approximation. Its
- * bits are those of the whole solve for methods that add up the entries of a row in an order given by the entries alone.
+ * Wanted rows that are not in part.x_rows are zero. Rows of the part's X that were not wanted have no meaning. The solution is exact,
+ * not an approximation. Its bits are those of the whole solve for methods that add up the entries of a row in an order given by the
+ * entries alone.
  */
 #ifndef SPTRSM_REACH_H
 #define SPTRSM_REACH_H

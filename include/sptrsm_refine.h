@@ -56,8 +56,9 @@ typedef struct {
  *   rarely too small by more than a factor of 3.
  * Mixed precision (options.precision MIXED when the solver was created): corrections are solved in single precision, each residual
  *   scaled by a power of two; B, X and residuals stay in double precision. A column goes on while its berr or its largest residual keeps
- *   being halved, and is done at 6 u. Rows that have reached 6 u are left out of further corrections, so that small entries of x converge,
- *   too. berr reaches that of double precision if cond(A) is well below 10^7 [higham2002]; `unconverged` counts the other columns.
+ *   being halved, for up to three steps more while its berr is above 10 u, and is done at 6 u. Rows that have reached 6 u are left out
+ *   of further corrections, so that small entries of x converge, too. berr reaches that of double precision if cond(A) is well below
+ *   10^7 [higham2002]; `unconverged` counts the other columns.
  *
  * B and X as in sptrsm_direct_solve, but X must not be B, and both have the dtype that the factors were given in. options and out may be
  * NULL. Returns when the work is done. Memory: two panels beyond the solver's own, and two more if a GPU works on blocks in host memory.

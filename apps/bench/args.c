@@ -10,7 +10,7 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "usage: sptrsm-bench INPUT... [options]\n"
                            "INPUT: FILE, FILE:/path, a folder, or gen:KIND:SIZES[:key=value,...]\n"
                            "  --nrhs LIST      right-hand sides, default 1,8,32,128,512\n"
-                           "  --methods LIST|all   name[:variant][/rhs|/column|/p=P,q=Q], default all;\n"
+                           "  --methods LIST|all   name[:key=value,...][/rhs|/column|/p=P,q=Q], default all;\n"
                            "                   cublas too: TRSM on the dense triangle\n"
                            "  --grid X,Y,Z --stencil S   of files that do not say it\n"
                            "  --params M:V+V   variants of method M to measure; may be repeated\n"

@@ -23,9 +23,10 @@ typedef struct {
   int32_t levels;                   /* GPU: number of level sets; where row panels have levels, a lower bound is enough */
   int32_t thin_levels, wide_levels; /* GPU: how many of them are thin, and wide */
   int32_t panel_hops;               /* GPU: length of the chain of row panels (spti_row_panels_hops); 0: not looked for */
-  double stencil;                   /* GPU: rows for each step if the last row is a stencil's on a grid (core/stencil/stencil.h), else 0.
-                   * Where it is not 0, the level sets may not have been looked for. */
-  double chained;                   /* host: share of the entries in lines like those of supernodes (core/select/chains.h) */
+  /* GPU: rows for each step if the last row is a stencil's on a grid (core/stencil/stencil.h), else 0. Where it is not 0, the level sets
+   * may not have been looked for. */
+  double stencil;
+  double chained; /* host: share of the entries in lines like those of supernodes (core/select/chains.h) */
 } spti_features;
 
 typedef struct {
