@@ -2,7 +2,7 @@
  *
  * Such a struct may grow at its end. A program compiled against an older header passes a smaller size, and the
  * library then reads and writes no byte beyond it. A program compiled against a newer header passes a larger one:
- * what this library does not know must be zero in what it reads, and is set to zero in what it writes. */
+ * members that this library does not know must be zero on input, and are set to zero on output. */
 #ifndef SPTI_CORE_BASE_SIZED_H
 #define SPTI_CORE_BASE_SIZED_H
 

@@ -1,8 +1,8 @@
 /* direct.c -- the solve phase of a sparse direct solver: x = C Q U^-1 D^-1 L^-1 P R b, its transposes and partial systems.
  *
  * systems.c lists the operators of each system. Here permutations and scalings become the first and the last pass of one pipeline
- * (core/plan/pipeline.h), and L, D and U become its stages. A plan is made for each triangle and operation when a system first needs
- * it; all plans share the same panels. */
+ * (core/plan/pipeline.h), and L, D and U become its stages. Each triangle and operation has a plan of its own: plans for op N are made at
+ * creation, those of other operations when a system first needs them. All plans share the same panels. */
 #include "core/direct/direct.h"
 
 #include <string.h>

@@ -45,7 +45,7 @@ typedef struct {
 /* In order: the first row that holds is taken. A row without a bound on right-hand sides also serves plans that do
  * not know how many there will be. README.md has the measurements behind each row. */
 static const row table[] = {
-    /* 500 rows a step or more; on a small grid with 349 gather is faster */
+    /* 500 rows or more, on average, that can be solved at the same time; on a small grid with 349 gather is faster */
     {.name = "stencil",
      .place = SPTRSM_CUDA,
      .deterministic = true,
@@ -59,7 +59,7 @@ static const row table[] = {
      .levels = {0, 6},
      .method = "levelset",
      .reason = "few levels: a launch a level, all right-hand sides of a row side by side"},
-    /* levels of rows for each hop of row panels: 6 to 53 where block wins, 0 to 2 where it loses */
+    /* levels of rows for each hop of row panels: factors 9 to 53, memplus U 6; 1.9 and less where block loses */
     {.name = "panels",
      .place = SPTRSM_CUDA,
      .deterministic = true,

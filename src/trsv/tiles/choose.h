@@ -1,9 +1,9 @@
 /* choose.h -- which of seven formats stores an off-diagonal tile, on the host and in kernels. The rule is that of tiled sparse
  * matrix-vector multiplication [niu2021tile], which [lu2023tile] takes over; m rows, c columns, in this order:
  *   at least 3/4 of m c entries: DNS; at most 12: COO; every nonempty row full: DNSROW; every nonempty column full: DNSCOL;
- *   variation of the rows' lengths (standard deviation over mean) at most 0.2: ELL; above 1.0, and at most 4 entries behind the
- * ELL part
- *   of the width that stores least: HYB; else CSR.
+ *   variation of the rows' lengths (standard deviation over mean) at most 0.2: ELL;
+ *   above 1.0, and at most 4 entries behind an ELL part of the cheapest width (the one that stores fewest values): HYB;
+ *   else CSR.
  * All of it in integers, so that it is the same everywhere. */
 #ifndef SPTI_TRSV_TILES_CHOOSE_H
 #define SPTI_TRSV_TILES_CHOOSE_H

@@ -1,10 +1,11 @@
 /* tiles.h -- a triangle as tiles of 16 x 16, stored in two levels [lu2023tile]: which tiles there are, and the entries of each tile
  * (tile.h). tile-levelset and tile-syncfree use it, on the host and on a GPU.
  *
- * Rows and columns are reordered first, by level or as they are solved. A tile row is 16 places of that order, or fewer: a wide
- * level begins with a tile row of its own, so that the tile rows of a level need none of its own level. Tile row l has places 16
- * l .. 16 l + used - 1; the rest of the 16 is padding. Tile column l has the same places. A tile is the crossing of a tile row
- * and a tile column. By columns (tile-syncfree), read "tile column" for "tile row" where an item or its order is meant.
+ * Rows and columns are reordered first, by level or as they are solved. A tile row is 16 places of that order, or fewer: a level
+ * of at least `align` rows begins with a tile row of its own, so that the tile rows of a level need none of its own level. Tile
+ * row l has places 16 l .. 16 l + used - 1; the rest of the 16 is padding. Tile column l has the same places. A tile is the
+ * crossing of a tile row and a tile column. By columns (tile-syncfree), read "tile column" for "tile row" where an item or its
+ * order is meant.
  *
  * Diagonal tiles: one array has all diagonals. A DIA tile has nothing else. A CSR diagonal tile has entries below the diagonal, too: the
  * ends of its 16 rows, and a byte for each entry's column.

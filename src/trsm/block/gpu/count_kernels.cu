@@ -1,5 +1,6 @@
 /* count_kernels.cu -- analysis of `block`, first part: the ready order of places, the numbers of steps and tiles of each panel with their
- * running sums, then the columns of each step (column_map.cuh) and its herald. */
+ * running sums, then the columns of each step (column_map.cuh) and its herald: the place that is polled
+ * alone before all columns of the step are. */
 #include "trsm/block/gpu/column_map.cuh"
 
 namespace spti {

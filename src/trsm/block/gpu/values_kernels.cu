@@ -5,15 +5,19 @@
  * become ready, so the step of an entry is found by bisection. The inverse X of a diagonal block D is made by forward substitution in f64,
  * 16 rows at a time for all columns together.
  *
- * Accuracy. Roundings of the product with X are amplified by the row sums of |X| |D|. - X is used alone where these sums stay below a
- * bound, on average over each row with |D| as weights (the amplification in a residual); a row of many terms has a higher bound. - Else
- * one step of refinement follows the product. It squares the relative error, so the bound is far higher: on the amplification in each
- * solution, as if all were equally large, or on that in the residuals. Either is enough for a panel, since the step contracts in either
- * measure; where unknowns are scaled far apart only the second stays small. - Else the panel is substituted. - An average hides rows that
- * amplify far more. Where one does, the solutions of one panel may be of very different sizes, and cancellation cannot be judged by row
- * sums: the panel is refined, and its near columns are not multiplied in advance. - Underflow: in rows scaled far apart a whole entry of X
- * may be lost. Relative to the panel's largest solution that is at most `lost` of flag_of_row; the step of refinement restores it and
- * leaves an error of its square, which has to be below the normal numbers. Deterministic: yes. */
+ * Accuracy. Roundings of the product with X are amplified by the row sums of |X| |D|:
+ * - X is used alone where these sums stay below a bound, on average over each row with |D| as weights (the amplification in a residual);
+ *   a row of many terms has a higher bound.
+ * - Else one step of refinement follows the product. It squares the relative error, so the bound is far higher: on the amplification in
+ *   each solution, as if all were equally large, or on that in the residuals. Either is enough for a panel, since the step contracts in
+ *   either measure; where unknowns are scaled far apart only the second stays small.
+ * - Else the panel is substituted.
+ * - An average hides rows that amplify far more. Where one does, the solutions of one panel may be of very different sizes, and
+ *   cancellation cannot be judged by row sums: the panel is refined, and its near columns are not multiplied in advance.
+ * - Underflow: in rows scaled far apart a whole entry of X may be lost. Relative to the panel's largest solution that is at most `lost` of
+ *   flag_of_row; the step of refinement restores it and leaves an error of its square, which has to be below the normal numbers.
+ *
+ * Deterministic: yes. */
 #include "core/device/syncfree.cuh"
 #include "trsm/block/gpu/analysis_kernels.h"
 #include "trsm/block/gpu/kernels.h"

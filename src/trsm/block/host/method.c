@@ -2,7 +2,7 @@
  * By rows, x(node) = D^-1 (b(node) - A x(list)); by columns, x(list) -= A x(node) after the triangle: whichever way the factor has its
  * supernodes. Source: [ashcraft1989, chen2008]. Differs: works on any triangle; updates go from registers to the rows of the panel, with no
  * buffer between; diagonal blocks are substituted, not inverted.
- * Wins: factors of direct solvers, two right-hand sides and more. Loses: triangles without supernodes, where it stores more and pushes.
+ * Wins: factors of direct solvers, two right-hand sides and more. Loses: triangles without supernodes, where it stores more.
  * Deterministic: yes; each row is summed in one order, whatever the width and the threads (an instruction set without fused multiply-add
  * rounds differently). README.md has more. */
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * A supernode is a run of lines with (almost) the same pattern: columns of a factor L, rows of a factor U or of L^T. It is stored as a
  * triangle and a rectangle with one list of places. The place of a row is its position in the order of substitution.
  *
- * SPTI_NODE_PULL     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places SPTI_NODE_PUSH     solve the
- * triangle, then x(list) -= rectangle x(node);   the list has later places SPTI_NODE_GATHER   x(node) -= row x(list), for one row of the
- * next SPTI_NODE_PUSH
+ * SPTI_NODE_PULL     x(node) -= rectangle x(list), then solve the triangle;   the list has earlier places
+ * SPTI_NODE_PUSH     solve the triangle, then x(list) -= rectangle x(node);   the list has later places
+ * SPTI_NODE_GATHER   x(node) -= row x(list), for one row of the next SPTI_NODE_PUSH
  *
  * A view that pulls has PULL nodes only; a line in no supernode is a node of one place. In a view that pushes the supernodes are PUSH
  * nodes. Its other columns are stored by rows, since updating a row in memory for a few columns costs more than gathering them: a row in

@@ -4,7 +4,7 @@
  * A level of many tile rows is a launch. A run of narrower levels is one launch whose items wait for values that are their own flags,
  * since a hop from warp to warp takes less time than a launch. Several launches are recorded as a CUDA graph with the workspace.
  * Source: [lu2023tile]. Differs: runs of levels in one launch; one warp for sums and diagonal tile of a short tile row; COO tiles taken
- * together; wide levels begin with a tile row of their own; several right-hand sides.
+ * together; levels of at least `align` rows begin with a tile row of their own; several right-hand sides.
  * Wins: entries that cluster; memory, a byte or less for each position. Loses: scattered entries, where a tile holds one or two; chains
  * of tile rows, where each hop includes a whole diagonal tile.
  * Deterministic: yes, each sum has one order, the same in both kernels. */

@@ -1,6 +1,7 @@
 /* host.c -- tile-levelset on the host: substitution over tiles of 16 x 16 by rows; a tile row gathers, then solves its diagonal tile.
  * x(I) = T(I,I)^-1 (b(I) - sum over tiles of T(I,J) x(J)), rows reordered by level, seven formats of tiles (trsv/tiles/tile.h).
- * Source: [lu2023tile]. Differs: wide levels begin with a tile row of their own; COO tiles of an item are stored side by side.
+ * Source: [lu2023tile]. Differs: levels of at least `align` rows (16) begin with a tile row of their own; COO tiles of an
+ * item are stored side by side.
  * Wins: less memory than compressed rows where entries cluster. Loses: speed, with one thread and a list of entries for each tile: its
  * purpose is to be read, and to judge the kernels of the GPU method of the same name. Deterministic: yes. */
 #include <stdio.h>
