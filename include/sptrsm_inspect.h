@@ -38,9 +38,9 @@ typedef struct {
 } sptrsm_tile_part;
 typedef struct {
   size_t size;                 /* set to sizeof(sptrsm_tile_stats) by the caller */
-  int32_t n, lines;            /* order; number of tile rows, each of 16 rows or, where a wide level begins, fewer */
+  int32_t n, tile_rows;        /* order; number of tile rows, each of 16 rows or, where a wide level begins, fewer */
   int32_t levels;              /* level sets of tile rows */
-  double parallelism;          /* lines / levels: the tile-level parallelism of lu2023tile */
+  double parallelism;          /* tile_rows / levels: the tile-level parallelism of lu2023tile */
   int64_t tiles;               /* tiles off the diagonal */
   sptrsm_tile_part formats[9]; /* COO CSR ELL HYB DNS DNSROW DNSCOL, then the diagonal tiles' DIA and CSR */
   sptrsm_tile_part arrays[12];

@@ -19,7 +19,7 @@ report() {
 sources() {
   local folder
   for folder in "$@"; do
-    [[ ! -d $folder ]] || find "$folder" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.cc' \)
+    [[ ! -d $folder ]] || find "$folder" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.cc' -o -name '*.def' \)
   done | sort
 }
 
@@ -66,7 +66,7 @@ allow_includes() {
 
 # The folder of scripts/layers.txt that each FILE belongs to: src/trsm/block/gpu/x.c is of src/trsm/block.
 COMPONENT='function component(file) {
-    if (match(file, /^src\/trs[vm]\/[^\/]+/)) return substr(file, RSTART, RLENGTH)
+    if (match(file, /^(src\/trs[vm]\/[^\/]+|apps\/bench)/)) return substr(file, RSTART, RLENGTH)
     sub(/\/[^\/]*$/, "", file)
     return file
   }'
@@ -102,7 +102,18 @@ circles() {
     END { if (loop != "") print loop }' | report "$1"
 }
 
-# include_edges ROOT FILE...: "FILE INCLUDED" for each quoted include that ROOT holds; templates are included by SPTI_TEMPLATE.
+# layers_are_layers: scripts/layers.txt itself has no circle, so that no two folders may use each other.
+layers_are_layers() {
+  awk -F ':[ \t]*' '!/^(#|$)/ && $1 !~ /\.c$/ { count = split($2, list, / +/); for (k = 1; k <= count; k++) print $1, list[k] }' \
+    scripts/layers.txt | awk '
+      { split($0, part, " "); from[NR] = part[1]; to[NR] = part[2]; folder[part[1]] = 1; lines = NR }
+      function fits(name, pattern) { return pattern ~ /\*$/ ? index(name, substr(pattern, 1, length(pattern) - 1)) == 1 : name == pattern }
+      END { for (k = 1; k <= lines; k++) for (name in folder) if (fits(name, to[k]) && name != from[k]) print from[k], name }' |
+    circles "layers that use each other (scripts/layers.txt)"
+}
+
+# include_edges ROOT FILE...: "FILE INCLUDED" for each quoted include, which must be a file below ROOT; templates are included by
+# SPTI_TEMPLATE. Other ways to name a file of this project are breaches.
 include_edges() {
   local root=$1
   shift
@@ -110,6 +121,7 @@ include_edges() {
     name = substr($0, RLENGTH + 1); sub(/".*/, "", name)
     path = root "/" name
     if ((getline line < path) >= 0) print FILENAME, path
+    else print FILENAME, "unknown:" name
     close(path)
   }' "$@"
 }
@@ -189,7 +201,9 @@ check_sources() {
   allow_includes "examples include only public headers" '<sptrsm(_[a-z]+)?\.h>' "${examples[@]}"
   { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | against_layers "layers (scripts/layers.txt)"
   { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | awk '$1 != $2' | circles "headers that include each other"
-  includes "${apps[@]}" | { grep -E ' "(core|trsv|trsm|io)/' || true; } | report "programs include only public headers and their own"
+  layers_are_layers
+  { grep -nE '^[ \t]*#[ \t]*include' "${library[@]}" "${apps[@]}" || true; } | { grep -E '<(core|trsv|trsm|io|apps|common|bench)/|include[^<"]*[^<" \t]|"\.' || true; } |
+    { grep -vE 'include (SPTI_TEMPLATE|SPTI_SIMT|METHODS|[A-Z_]+ *(//.*|/\*.*)?$)' || true; } | report "includes are written \"folder/name.h\""
   includes "${solving[@]}" "${public[@]}" | { grep -E '<(hdf5|H5|jansson|zlib)' || true; } | report "HDF5, Jansson and zlib only in src/io and apps"
   find src apps tests -type f -not -path 'tests/data/*' | sed 's|/[^/]*$||' | sort | uniq -c |
     awk '$1 > 25 { print $2 " has " $1 }' | report "at most 25 files in a folder"

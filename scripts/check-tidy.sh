@@ -5,7 +5,9 @@ set -euo pipefail
 cd "$ROOT"
 build=${1:?usage: check-tidy.sh BUILD}
 [[ -e $build/compile_commands.json ]] || die "$build has no compile_commands.json"
-found=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$build/compile_commands.json" | grep -E "^$ROOT/(src|apps)/.*\.c\$" | sort -u |
-  xargs -P "$JOBS" -n 8 clang-tidy-14 -p "$build" --quiet 2>/dev/null | grep -E 'warning:|error:' | sort -u || true)
+command -v clang-tidy-14 >/dev/null || die "clang-tidy-14 is not installed"
+files=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$build/compile_commands.json" | grep -E "^$ROOT/(src|apps)/.*\.c\$" | sort -u || true)
+[[ $(wc -l <<<"$files") -gt 50 ]] || die "$build compiles hardly any file of $ROOT; is it a build of this folder?"
+found=$(xargs -P "$JOBS" -n 8 clang-tidy-14 -p "$build" --quiet <<<"$files" 2>/dev/null | grep -E 'warning:|error:' | sort -u || true)
 [[ -z $found ]] || { echo "$found"; exit 1; }
 echo "clang-tidy has nothing to say"

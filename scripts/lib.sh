@@ -1,6 +1,6 @@
 # lib.sh -- shared by the scripts: find the project, install what is missing, find CUDA. Sourced, not run.
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 JOBS=${JOBS:-$(nproc)}
 
 say() { printf '\n== %s\n' "$*"; }

@@ -20,7 +20,7 @@ architectures() {
 
 busy() {
   local run workers=() code=0
-  [[ -d build/test ]] || scripts/test.sh
+  scripts/test.sh >build/busy-build.log 2>&1 || { tail -n 20 build/busy-build.log; return 1; } # so that build/test is of these sources
   for run in 1 2 3 4; do (exec -a keep-busy bash -c 'while :; do :; done') & workers+=($!); done
   for run in 1 2 3 4 5; do
     echo "run $run"
@@ -36,7 +36,7 @@ coverage() { scripts/coverage.sh; }
 analyzer() {
   need clang-tidy-14 clang-tidy-14
   install_missing
-  [[ -d build/test ]] || scripts/test.sh
+  [[ -d build/test ]] || scripts/test.sh # only its list of files and options is used
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/test/compile_commands.json | grep -E "^$ROOT/(src|apps)/.*\.c\$" | sort -u |
     xargs -P "$JOBS" -n 8 clang-tidy-14 -p build/test --quiet '--checks=-*,clang-analyzer-core.*,clang-analyzer-unix.*' 2>/dev/null |
     grep 'warning:' | sort -u || true

@@ -31,8 +31,8 @@ static void print_stencil(const char *stencil, const int64_t grid[3], const char
 static double ratio_to_compressed(const sptrsm_tile_stats *s) { return (double)s->bytes / (double)s->compressed_bytes; }
 
 static void print_tiles(const sptrsm_tile_stats *s) {
-  printf("     %lld tiles off the diagonal, %d lines of tiles in %d level set%s: tile-level parallelism %.1f\n", (long long)s->tiles,
-         s->lines, s->levels, s->levels == 1 ? "" : "s", s->parallelism);
+  printf("     %lld tiles off the diagonal, %d tile rows in %d level set%s: tile-level parallelism %.1f\n", (long long)s->tiles,
+         s->tile_rows, s->levels, s->levels == 1 ? "" : "s", s->parallelism);
   for (size_t f = 0; f < sizeof s->formats / sizeof *s->formats; f++)
     if (s->formats[f].tiles > 0)
       printf("       %-20s %10lld tiles %12lld entries %12s\n", s->formats[f].name, (long long)s->formats[f].tiles,
@@ -125,7 +125,7 @@ static json_t *parts_json(const sptrsm_tile_part *parts, size_t count) {
 
 static json_t *tiles_json(const sptrsm_tile_stats *s) {
   if (s->size == 0) return json_null();
-  return json_pack("{s:i, s:i, s:f, s:I, s:o, s:o, s:I, s:I}", "lines", (int)s->lines, "levels", (int)s->levels, "parallelism",
+  return json_pack("{s:i, s:i, s:f, s:I, s:o, s:o, s:I, s:I}", "tile_rows", (int)s->tile_rows, "levels", (int)s->levels, "parallelism",
                    s->parallelism, "tiles", (json_int_t)s->tiles, "formats", parts_json(s->formats, sizeof s->formats / sizeof *s->formats),
                    "arrays", parts_json(s->arrays, sizeof s->arrays / sizeof *s->arrays), "bytes", (json_int_t)s->bytes, "compressed_bytes",
                    (json_int_t)s->compressed_bytes);

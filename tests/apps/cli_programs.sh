@@ -99,11 +99,11 @@ END
   warns "--grid and --stencil are for --method structgrid"
   run sptrsm-info --tiles grid.h5
   code 0
-  says "0 tiles off the diagonal, 1 lines of tiles in 1 level set: tile-level parallelism 1.0"
+  says "0 tiles off the diagonal, 1 tile rows in 1 level set: tile-level parallelism 1.0"
   says "diagonal CSR                  1 tiles           17 entries"
   run sptrsm-info --tiles --json "$data/add32_splu.h5"
   code 0
-  equals "$(field stdout files 0 factors triangles 0 tiles lines)" 317
+  equals "$(field stdout files 0 factors triangles 0 tiles tile_rows)" 317
   equals "$(field stdout files 0 factors triangles 0 tiles formats 7 name)" "diagonal DIA"
   equals "$(field stdout files 0 factors triangles 0 tiles formats 7 tiles)" 314
   run sptrsm-info "$here/../data/bad_storage.h5:/bomb" # larger than any memory: none of it is read

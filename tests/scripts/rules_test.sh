@@ -35,6 +35,20 @@ echo '#include "trsm/gather/kernels.h"' >>"$copy"/src/trsv/serial/method.c
 expect 'src/trsv/serial/method.c uses src/trsm/gather/kernels.h'
 cp "$project"/src/trsv/serial/method.c "$copy"/src/trsv/serial/method.c
 
+for include in '<core/refine/refine.h>' '"../refine/refine.h"' '"refine.h"'; do
+  echo "#include $include" >>"$copy"/src/core/direct/direct.h
+  expect 'src/core/direct/direct.h'
+  cp "$project"/src/core/direct/direct.h "$copy"/src/core/direct/direct.h
+done
+
+echo '#include "trsm/gather/kernels.h"' >>"$copy"/src/trsv/syncfree_csr/rules.def
+expect 'src/trsv/syncfree_csr/rules.def uses src/trsm/gather/kernels.h'
+cp "$project"/src/trsv/syncfree_csr/rules.def "$copy"/src/trsv/syncfree_csr/rules.def
+
+sed -i 's|^src/core/matrix: .*|& src/core/plan|' "$copy"/scripts/layers.txt
+expect 'layers that use each other (scripts/layers.txt): '
+cp "$project"/scripts/layers.txt "$copy"/scripts/layers.txt
+
 {
   printf 'int wrapped(int a,\n            int b) {\n'
   for ((line = 0; line < 100; line++)); do echo '  a += b;'; done

@@ -11,6 +11,9 @@
 
 #include <sptrsm.h>
 
+/* A member that is added must begin where the struct ended, padding included, or an older program's padding would be taken for it: fill
+ * the padding with a reserved member first. */
+
 /* The size of a struct whose last member is `last`, without padding: pass the last member that version 0.1 had. */
 #define SPTI_SIZE_UP_TO(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 

@@ -51,9 +51,8 @@ static sptrsm_status find(spti_gpu_levels *levels, const spti_view *v, spti_leve
                            .panels = search->panels,
                            .least = search->least,
                            .times = search->times};
+  args.sync = spti_gpu_syncfree(context, control);
   /* + n: a chain of rows may have length n. */
-  args.sync.control = control;
-  args.sync.lost = context->lost_device;
   args.sync.spin_limit = (int32_t)(((int64_t)context->spin_limit + v->n) / SPTI_LEVELS_ROUNDS_PER_CHECK);
   SPTI_CUDA(spti_levels_find_launch(&args, context->stream));
   SPTI_TRY(spti_gpu_sync(context));

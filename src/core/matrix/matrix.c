@@ -1,4 +1,5 @@
 /* matrix.c -- creation of a matrix (validate, then copy or borrow), its views, and new values. */
+#include "core/base/dtype.h"
 #include "core/matrix/matrix.h"
 
 #include <string.h>
@@ -92,12 +93,12 @@ static sptrsm_status fill(sptrsm_matrix *m, const sptrsm_sparse *T) {
   if (T->place == SPTRSM_CUDA) SPTI_TRY(download(&copy, &host, T, m->context));
   int64_t diagonals = 0;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_validate(&host, &diagonals));
+  SPTI_TRY_DONE(spti_validate(&host, &diagonals));
   m->caller_nnz = host.ptr[T->n];
   m->diagonal_stored = diagonals == T->n;
   m->nnz = m->diagonal_stored ? m->caller_nnz : m->caller_nnz - diagonals;
-  SPTI_TRY_GOTO(adopt(m, T, &host));
-fail: /* the common end */
+  SPTI_TRY_DONE(adopt(m, T, &host));
+done:
   spti_storage_free(&copy, NULL);
   return status;
 }
@@ -175,17 +176,17 @@ static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
   spti_storage mapped = *natural;
   mapped.source = (int64_t *)map;
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_storage_transpose(&transposed, &mapped, m->T.n, value_bytes));
+  SPTI_TRY_DONE(spti_storage_transpose(&transposed, &mapped, m->T.n, value_bytes));
   spti_storage *target = &m->storage[SPTI_TRANSPOSED][place];
   if (place == SPTRSM_HOST) {
     *target = transposed;
     transposed = (spti_storage){0};
   } else {
-    SPTI_TRY_GOTO(copy_storage(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
+    SPTI_TRY_DONE(copy_storage(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
     target->source = transposed.source;
     transposed.source = NULL;
   }
-fail: /* the common end */
+done:
   spti_storage_free(&transposed, NULL);
   spti_storage_free(&temporary, NULL);
   return status;
@@ -221,7 +222,7 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti
                      .tail = m->diagonal_stored && !diagonal_first,
                      .pull = natural_pulls != transposed,
                      .backward = (m->T.uplo == SPTRSM_UPPER) != op.transpose,
-                     .conj = op.conj && (m->T.dtype == SPTRSM_C64 || m->T.dtype == SPTRSM_C128),
+                     .conj = op.conj && spti_is_complex(m->T.dtype),
                      .unit = m->T.diag == SPTRSM_UNIT};
   return SPTRSM_OK;
 }

@@ -1,5 +1,6 @@
 /* validate.c -- checks once what every kernel relies on: indices in range, sorted and in the triangle, and a usable
  * diagonal. So no solve waits for a solution that no row computes. */
+#include "core/base/dtype.h"
 #include "core/matrix/matrix.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ static double part_of(const void *val, int64_t p, int part, sptrsm_dtype dtype) 
 }
 
 static sptrsm_status check_diagonal_value(const sptrsm_sparse *T, const void *val, int32_t i, int64_t p) {
-  bool complex = T->dtype == SPTRSM_C64 || T->dtype == SPTRSM_C128;
+  bool complex = spti_is_complex(T->dtype);
   double re = part_of(val, p, 0, T->dtype), im = complex ? part_of(val, p, 1, T->dtype) : 0;
   if ((re != 0 || im != 0) && isfinite(re) && isfinite(im)) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is %s; the system has no unique solution", i, i,

@@ -4,6 +4,7 @@
  * a staging panel that has their layout. Methods with solve_between read B or write X themselves, in place of the
  * first or the last pass (shortcuts_of). Where X is row-major in device memory and the last pass neither permutes nor
  * scales, X itself is the panel, and there is no last pass. */
+#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/device/transfer.h"
@@ -55,7 +56,7 @@ static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) 
   parts[0] = 1;
   parts[1] = 0;
   if (!alpha) return;
-  bool single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64, complex = dtype == SPTRSM_C64 || dtype == SPTRSM_C128;
+  bool single = spti_is_single(dtype), complex = spti_is_complex(dtype);
   parts[0] = single ? (double)*(const float *)alpha : *(const double *)alpha;
   if (complex) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
 }

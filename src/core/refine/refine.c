@@ -125,7 +125,7 @@ sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrs
   sptrsm_refine_result result = {.size = sizeof result};
   const size_t least = SPTI_SIZE_UP_TO(sptrsm_refine_result, unconverged);
   if (out) SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_direct_refine", "sptrsm_refine_result"));
-  if (out) memcpy(&result, out, sizeof result < out->size ? sizeof result : out->size);
+  if (out) SPTI_TRY(spti_sized_read(&result, sizeof result, out, least, "sptrsm_refine_result"));
   spti_refine_job j = {.d = d, .r = d->extension.state, .system = system, .op = op, .alpha = alpha, .B = B, .X = X, .out = &result};
   SPTI_TRY(check_call(&j, options));
   SPTI_TRY(prepare(&j));

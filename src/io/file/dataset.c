@@ -9,21 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-bool spti_io_is_single(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64; }
+sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return spti_is_single(t) ? SPTRSM_C64 : SPTRSM_C128; }
 
-bool spti_io_is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
-
-sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return spti_io_is_single(t) ? SPTRSM_C64 : SPTRSM_C128; }
-
-static sptrsm_dtype real_of(sptrsm_dtype t) { return spti_io_is_single(t) ? SPTRSM_F32 : SPTRSM_F64; }
+static sptrsm_dtype real_of(sptrsm_dtype t) { return spti_is_single(t) ? SPTRSM_F32 : SPTRSM_F64; }
 
 /* A conversion to single precision may have made a number zero or infinite that was neither in the file. */
 const char *spti_io_precision_note(sptrsm_dtype t) {
-  return spti_io_is_single(t) ? " (in single precision; --dtype f64 or c128 holds more)" : "";
+  return spti_is_single(t) ? " (in single precision; --dtype f64 or c128 holds more)" : "";
 }
 
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where) {
-  if (asked != SPTRSM_AS_STORED && spti_io_is_complex(stored) && !spti_io_is_complex((sptrsm_dtype)asked))
+  if (asked != SPTRSM_AS_STORED && spti_is_complex(stored) && !spti_is_complex((sptrsm_dtype)asked))
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: values are complex and can't become real; use --dtype %s", where,
                             stored == SPTRSM_C64 ? "c64" : "c128");
   *out = asked == SPTRSM_AS_STORED ? stored : (sptrsm_dtype)asked;
@@ -85,7 +81,7 @@ static bool number_of(spti_io_number *n, hid_t type) {
 }
 
 hid_t spti_io_memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
-  hid_t real = spti_io_is_single(dtype) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  hid_t real = spti_is_single(dtype) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (!n->is_complex) return H5Tcopy(real);
   size_t bytes = H5Tget_size(real);
   hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
@@ -278,7 +274,7 @@ sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *
   SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));
   hid_t type = spti_io_memory_type(&d->number, dtype);
   if (type < 0) return unreadable(d);
-  bool widens = spti_io_is_complex(dtype) && !d->number.is_complex && !d->pairs;
+  bool widens = spti_is_complex(dtype) && !d->number.is_complex && !d->pairs;
   char *target = out;
   if (widens) target += (size_t)count * sptrsm_dtype_bytes(real_of(dtype));
   sptrsm_status status = read_selection(d, slab, d->pairs ? 2 * count : count, type, target);

@@ -68,7 +68,7 @@ bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, sptrsm_dtyp
   struct stat file;
   bool is_complex = d->pairs || d->number.is_complex;
   int fd = spti_io_descriptor(d);
-  if (fd < 0 || spti_io_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return false;
+  if (fd < 0 || spti_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return false;
   hid_t stored = H5Dget_type(d->id), wanted = spti_io_memory_type(&d->number, dtype);
   bool same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
   if (stored >= 0) H5Tclose(stored);

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "core/base/dtype.h"
+
 #define SPTI_IO_TRY(call)                                                                                                                  \
   do {                                                                                                                                     \
     sptrsm_status status_ = (call);                                                                                                        \
@@ -114,8 +116,6 @@ void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /
 sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out);
 /* The HDF5 type that reads such numbers as dtype, both real or both complex; the caller closes it; -1 on failure. */
 hid_t spti_io_memory_type(const spti_io_number *, sptrsm_dtype);
-bool spti_io_is_single(sptrsm_dtype); /* F32 or C64 */
-bool spti_io_is_complex(sptrsm_dtype);
 sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
 /* Chooses the type in memory: `asked`, or the stored type for AS_STORED. Complex to real is refused. */
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where);

@@ -123,7 +123,7 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
 static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
   bool wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
   sptrsm_dtype real = wide ? SPTRSM_F64 : SPTRSM_F32;
-  return spti_io_is_complex(a) || spti_io_is_complex(b) ? spti_io_complex_of(real) : real;
+  return spti_is_complex(a) || spti_is_complex(b) ? spti_io_complex_of(real) : real;
 }
 
 static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper, const sptrsm_io_options *o) {
@@ -142,7 +142,7 @@ static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper
   SPTI_IO_TRY(spti_io_triangle(&F->L_tri, F->L, F->U != NULL ? SPTI_L_WITH_U : SPTI_L_OF_SET, &lower_options));
   F->factors.L = &F->L_tri;
   if (F->U == NULL) {
-    F->factors.u_kind = upper == UPPER_CONJUGATE && spti_io_is_complex(F->L->dtype) ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
+    F->factors.u_kind = upper == UPPER_CONJUGATE && spti_is_complex(F->L->dtype) ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
     snprintf(r->rule, sizeof r->rule, "L, U = %s (%s)", F->factors.u_kind == SPTRSM_U_IS_LH ? "conjugate transpose of L" : "transpose of L",
              F->L->rule);
     return SPTRSM_OK;

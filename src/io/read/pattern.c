@@ -101,9 +101,9 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
 
 /* val[to] += val[from] */
 static void add_value(void *val, sptrsm_dtype dtype, int64_t to, int64_t from) {
-  int words = spti_io_is_complex(dtype) ? 2 : 1;
+  int words = spti_is_complex(dtype) ? 2 : 1;
   for (int w = 0; w < words; w++) {
-    if (spti_io_is_single(dtype)) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
+    if (spti_is_single(dtype)) ((float *)val)[to * words + w] += ((float *)val)[from * words + w];
     else ((double *)val)[to * words + w] += ((double *)val)[from * words + w];
   }
 }
@@ -172,8 +172,8 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
 /* Adds the mirror images of the off-diagonal entries t[0 .. nnz). */
 static void mirror(spti_io_triplets *t, int64_t nnz, const sptrsm_file_matrix *M) {
   size_t each = sptrsm_dtype_bytes(M->dtype);
-  int words = spti_io_is_complex(M->dtype) ? 2 : 1;
-  bool single = spti_io_is_single(M->dtype);
+  int words = spti_is_complex(M->dtype) ? 2 : 1;
+  bool single = spti_is_single(M->dtype);
   for (int64_t p = 0; p < nnz; p++) {
     if (t->row[p] == t->col[p]) continue;
     int64_t q = t->nnz++;

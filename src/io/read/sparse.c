@@ -59,7 +59,7 @@ bool spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {
 }
 
 static double word(const void *val, sptrsm_dtype dtype, int64_t w) {
-  return spti_io_is_single(dtype) ? (double)((const float *)val)[w] : ((const double *)val)[w];
+  return spti_is_single(dtype) ? (double)((const float *)val)[w] : ((const double *)val)[w];
 }
 
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
@@ -67,13 +67,13 @@ sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
   sptrsm_dtype chosen;
   SPTI_IO_TRY(spti_io_choose_dtype(&chosen, M->dtype, (int)to, M->where));
   int64_t nnz = M->ptr[spti_io_major(M)];
-  int from_words = spti_io_is_complex(M->dtype) ? 2 : 1, words = spti_io_is_complex(to) ? 2 : 1;
+  int from_words = spti_is_complex(M->dtype) ? 2 : 1, words = spti_is_complex(to) ? 2 : 1;
   void *val;
   SPTI_IO_TRY(spti_io_allocate(&val, M->where, spti_io_bytes(nnz, sptrsm_dtype_bytes(to))));
   for (int64_t p = 0; p < nnz; p++)
     for (int w = 0; w < words; w++) {
       double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
-      if (spti_io_is_single(to)) ((float *)val)[p * words + w] = (float)x;
+      if (spti_is_single(to)) ((float *)val)[p * words + w] = (float)x;
       else ((double *)val)[p * words + w] = x;
     }
   free(M->val);

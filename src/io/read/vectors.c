@@ -306,14 +306,14 @@ static bool block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
   bool swap = cabs(v[2]) > cabs(v[0]);
   const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
   double complex product = low[0] / top[0] * top[1];
-  double size = cabs(low[1]) + cabs(product), eps = spti_io_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
+  double size = cabs(low[1]) + cabs(product), eps = spti_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
   return isfinite(size) && isfinite(cabs(top[0])) && cabs(low[1] - product) > eps * size;
 }
 
 static sptrsm_status refuse_block(const double complex v[4], int64_t i, sptrsm_dtype dtype, const char *where) {
   char text[4][64];
   for (int k = 0; k < 4; k++)
-    if (spti_io_is_complex(dtype)) snprintf(text[k], sizeof text[k], "%g%+gi", creal(v[k]), cimag(v[k]));
+    if (spti_is_complex(dtype)) snprintf(text[k], sizeof text[k], "%g%+gi", creal(v[k]), cimag(v[k]));
     else snprintf(text[k], sizeof text[k], "%g", creal(v[k]));
   return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
                           "%s: the 2x2 block of rows %lld and %lld, [%s, %s; %s, %s] with D_sub, is singular or overflows%s; "

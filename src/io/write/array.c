@@ -23,8 +23,8 @@ sptrsm_status spti_io_write_integers(hid_t object, const char *name, const int64
 }
 
 sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype dtype, const char *where) {
-  hid_t real = spti_io_is_single(dtype) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-  if (!spti_io_is_complex(dtype)) {
+  hid_t real = spti_is_single(dtype) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  if (!spti_is_complex(dtype)) {
     *out = H5Tcopy(real);
   } else {
     *out = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(real));

@@ -47,7 +47,7 @@ static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
 }
 
 static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t nnz, const char *where) {
-  bool real = !spti_io_is_complex(m->dtype);
+  bool real = !spti_is_complex(m->dtype);
   json_t *root = real ? binsparse_description(m, nnz) : own_description(m);
   char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
   sptrsm_status status = text != NULL ? spti_io_write_text(group, real ? "binsparse" : "sptrsm", text, where)
@@ -74,7 +74,7 @@ static sptrsm_status link_names(hid_t group, const char *where) {
 }
 
 static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm_save_options *o, const char *where) {
-  bool real = !spti_io_is_complex(m->dtype);
+  bool real = !spti_is_complex(m->dtype);
   int64_t major = m->format == SPTRSM_CSR ? m->rows : m->cols, nnz = m->ptr[major];
   hid_t type;
   SPTI_IO_TRY(write_description(group, m, nnz, where));

@@ -84,10 +84,11 @@ SPTI_DEVICE bool lanes_over_rhs(const spti_syncfree_csc_args &a, int32_t length)
   return (length <= a.width || a.width > a.p) && length < a.q;
 }
 
-/* Whole warp: updates with entries [begin, end) of the 32 that its lanes hold, 32 / side of them at once. */
+/* Whole warp: updates with entries [begin, end) of the 32 that its lanes hold, `groups` = 32 / side of them at once; the caller divides
+ * once for all its chunks. */
 template <typename T, bool Gathered>
-SPTI_DEVICE void update_rows(const spti_syncfree_csc_args &a, const tile_lanes &tile, int begin, int end, const entry<T> &e, T x) {
-  const int groups = 32 / tile.side;
+SPTI_DEVICE void update_rows(const spti_syncfree_csc_args &a, const tile_lanes &tile, int groups, int begin, int end, const entry<T> &e,
+                             T x) {
 #pragma unroll 4
   for (int s = begin; s < end; s += groups) {
     const int mine = s + tile.group();
@@ -102,13 +103,14 @@ SPTI_DEVICE void update_rows(const spti_syncfree_csc_args &a, const tile_lanes &
 template <typename T, bool Gathered>
 SPTI_DEVICE void push_by_rhs(const spti_syncfree_csc_args &a, const column_span &span, const tile_lanes &tile, int32_t *counters,
                              entry<T> e, T x) {
+  const int groups = 32 / tile.side;
   int end = span.length <= a.whole_column ? 32 : 1, next_chunk = a.second_chunk;
   for (int64_t base = 0; base < span.length; base += 32) {
     const entry<T> next = load_entry<T, Gathered>(a, span, base + 32 + lane());
     const int count = int(span.length - base < 32 ? span.length - base : 32);
     for (int begin = 0; begin < count;) {
       if (end > count) end = count;
-      update_rows<T, Gathered>(a, tile, begin, end, e, x);
+      update_rows<T, Gathered>(a, tile, groups, begin, end, e, x);
       gather_updates();
       if (lane() >= begin && lane() < end) release_one(counters + e.row);
       begin = end;

@@ -126,18 +126,9 @@ static sptrsm_status prepare_tiles(const sptrsm_plan *plan, state *s) {
   return s->layout == LAYOUT_SOA ? make_soa(plan, s) : SPTRSM_OK;
 }
 
-/* The published algorithm was once a value of `tasks`. */
-static sptrsm_status refuse_lines(const char *variant) {
-  for (const char *at = variant; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-    if (strncmp(at, "tasks=lines", strcspn(at, ",")) == 0 && strcspn(at, ",") == strlen("tasks=lines"))
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "structgrid: tasks=lines is a method of its own; use structgrid-lines");
-  return SPTRSM_OK;
-}
-
 static sptrsm_status read_parameters(const sptrsm_plan *plan, state *s) {
   const spti_setting known[] = {
       {"layout", &s->layout, 0, 0, layout_names}, {"tasks", &s->tasks, 0, 0, task_names}, {"kept", &s->kept, 0, 1 << 20, NULL}};
-  SPTI_TRY(refuse_lines(plan->variant));
   return spti_variant_parse("structgrid", plan->variant, known, (int)(sizeof known / sizeof *known));
 }
 

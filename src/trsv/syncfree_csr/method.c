@@ -58,8 +58,8 @@ static sptrsm_status sort_by_class(spti_syncfree_csr_order_args *args, int32_t l
   size_t bytes;
   SPTI_TRY(spti_scratch_take(s, &key, n, sizeof *key, "syncfree-csr scratch"));
   SPTI_TRY(spti_scratch_take(s, &order, n, sizeof *order, "syncfree-csr scratch"));
-  spti_sort_args sort = {.keys = args->key, .values = args->order, .sorted_keys = key, .sorted_values = order, .count = n, .bits = 1};
-  while (sort.bits < 31 && levels * SPTI_CSR_CLASSES > (int32_t)1 << sort.bits) sort.bits++;
+  spti_sort_args sort = {.keys = args->key, .values = args->order, .sorted_keys = key, .sorted_values = order, .count = n};
+  sort.bits = spti_sort_bits(levels * SPTI_CSR_CLASSES);
   SPTI_CUDA(spti_sort_launch(NULL, &bytes, &sort, s->context->stream));
   SPTI_TRY(spti_scratch_take(s, &temporary, (int64_t)bytes, 1, "syncfree-csr scratch"));
   SPTI_CUDA(spti_sort_launch(temporary, &bytes, &sort, s->context->stream));
@@ -196,6 +196,8 @@ static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t pa
 static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work *work) {
   const state *st = plan->state;
   const packing *p = &st->packed;
+  spti_syncfree sync = spti_gpu_syncfree(plan->context, (int32_t *)work->memory);
+  sync.spin_limit /= SPTI_CSR_POLLS_PER_GUARD;
   return (spti_syncfree_csr_args){.n = plan->view.n,
                                   .dtype = plan->view.dtype,
                                   .row = p->rows.row,
@@ -215,9 +217,7 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
                                   .work = work->memory + CONTROL_BYTES,
                                   .stride = stride_of(plan),
                                   .block_warps = st->set.warps,
-                                  .sync = {.control = (int32_t *)work->memory,
-                                           .lost = plan->context->lost_device,
-                                           .spin_limit = plan->context->spin_limit / SPTI_CSR_POLLS_PER_GUARD}};
+                                  .sync = sync};
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {

@@ -141,13 +141,10 @@ template <typename T, typename Rows> struct row_solution {
 
 template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
-/* Whole warp: sums up the row of each group whose lanes have `ends` set, and finishes it in one lane. True: no row is left. */
-template <typename T, typename Result>
-SPTI_DEVICE bool finish_groups(bool ends, bool *active, T so_far, lane_groups lanes, Result *result) {
+/* Whole warp: sums up the row of each group whose lanes have `ends` set, and finishes it in one lane. */
+template <typename T, typename Result> SPTI_DEVICE void finish_groups(bool ends, T so_far, lane_groups lanes, Result *result) {
   const T total = sum_of_group(so_far, lanes);
   if (ends && lanes.member() == 0) result->finish(total);
-  *active = *active && !ends;
-  return !any(*active);
 }
 
 /* Whole warp, one task for each group: sums up, in batches of `Entries` entries for each lane. Calls result->prepare(owner) in all lanes,
@@ -175,7 +172,12 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
     const bool turn = active && (waiting & group) == 0, ends = turn && (OneBatch || ahead >= uint32_t(task.length));
     if (any(turn)) {
       const T so_far = now.add_to(sum);
-      if ((OneBatch || any(ends)) && finish_groups(ends, &active, so_far, lanes, result)) return true;
+      const bool finishing = OneBatch || any(ends);
+      if (finishing) {
+        finish_groups(ends, so_far, lanes, result);
+        active = active && !ends;
+      }
+      if (finishing && !any(active)) return true;
       if (!OneBatch && turn) {
         sum = so_far;
         now = next;

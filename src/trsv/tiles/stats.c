@@ -38,7 +38,7 @@ static void measure_arrays(sptrsm_tile_stats *s, const spti_tiles *t) {
       {"diagonal tile values", 0, t->inner, t->inner * value},
       {"diagonal", 0, t->n, places * value},
       {"items", 0, t->items, (int64_t)t->items * SPTI_TILE_ITEM_WORDS * word},
-      {"rows of lines", 0, t->tile_rows, t->tile_rows},
+      {"rows of tile rows", 0, t->tile_rows, t->tile_rows},
       {"order of rows", 0, t->n, places * word},
   };
   memcpy(s->arrays, arrays, sizeof arrays);
@@ -60,7 +60,7 @@ sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *m
   const sptrsm_status status = spti_tiles_build(&t, &v, levels.order, levels.ptr, levels.count, &set);
   spti_levels_free(&levels);
   SPTI_TRY(status);
-  sptrsm_tile_stats s = {.size = sizeof s, .n = v.n, .lines = t.tile_rows, .levels = t.levels, .tiles = t.tiles};
+  sptrsm_tile_stats s = {.size = sizeof s, .n = v.n, .tile_rows = t.tile_rows, .levels = t.levels, .tiles = t.tiles};
   s.parallelism = t.levels ? (double)t.tile_rows / t.levels : 0;
   s.compressed_bytes = v.nnz * (int64_t)(sptrsm_dtype_bytes(v.dtype) + sizeof *v.idx) +
                        ((int64_t)v.n + 1) * (v.nnz <= INT32_MAX ? 4 : (int64_t)sizeof *v.ptr);

@@ -49,7 +49,7 @@ static void release(sptrsm_plan *plan) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const spti_tiles *t = &s->tiles.host;
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d parts=%d steps=%d wide=%d", t->tiles, t->tile_rows,
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d tile_rows=%d levels=%d parts=%d steps=%d wide=%d", t->tiles, t->tile_rows,
            t->levels, t->parts, s->schedule.count, s->schedule.wide);
   info->plan_bytes = sizeof *s + spti_tiles_bytes(t) + (size_t)s->schedule.count * sizeof *s->schedule.steps;
 }
@@ -72,9 +72,10 @@ static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->tile_rows + t
  * waits for as long as a chain of all that are resident takes: thousands of tile rows. */
 enum { PATIENCE = 4 };
 
-static int32_t spin_limit_of(const sptrsm_plan *plan) {
-  const int32_t limit = plan->context->spin_limit;
-  return limit > INT32_MAX / PATIENCE ? INT32_MAX : PATIENCE * limit;
+static spti_syncfree sync_of(const sptrsm_plan *plan, int32_t *control) {
+  spti_syncfree sync = spti_gpu_syncfree(plan->context, control);
+  sync.spin_limit = sync.spin_limit > INT32_MAX / PATIENCE ? INT32_MAX : PATIENCE * sync.spin_limit;
+  return sync;
 }
 
 static spti_tile_levelset_args args_of(const sptrsm_plan *plan, const workspace *w) {
@@ -83,7 +84,7 @@ static spti_tile_levelset_args args_of(const sptrsm_plan *plan, const workspace 
                                    .x = w->x,
                                    .blocks = blocks_of(&s->tiles.host),
                                    .steps = s->schedule.count,
-                                   .sync = {.control = w->control, .lost = plan->context->lost_device, .spin_limit = spin_limit_of(plan)}};
+                                   .sync = sync_of(plan, w->control)};
 }
 
 static int launch_items(const spti_tile_levelset_args *args, sptrsm_dtype dtype, void *stream) {

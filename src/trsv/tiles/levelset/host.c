@@ -11,7 +11,7 @@
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_tiles *t = plan->state;
   info->plan_bytes = sizeof *t + spti_tiles_bytes(t);
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d levels=%d", t->tiles, t->tile_rows, t->levels);
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d tile_rows=%d levels=%d", t->tiles, t->tile_rows, t->levels);
 }
 
 const spti_method spti_method_tile_levelset = {

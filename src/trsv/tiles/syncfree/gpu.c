@@ -54,7 +54,7 @@ static void release(sptrsm_plan *plan) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const state *s = plan->state;
   const spti_tiles *t = &s->tiles.host;
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d", t->tiles, t->tile_rows);
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d tile_rows=%d", t->tiles, t->tile_rows);
   info->plan_bytes = sizeof *s + spti_tiles_bytes(t) + (size_t)t->tile_rows * sizeof *s->in_degree;
 }
 

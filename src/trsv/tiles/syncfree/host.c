@@ -9,7 +9,7 @@
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_tiles *t = plan->state;
   info->plan_bytes = sizeof *t + spti_tiles_bytes(t);
-  snprintf(info->parameters, sizeof info->parameters, "tiles=%d lines=%d", t->tiles, t->tile_rows);
+  snprintf(info->parameters, sizeof info->parameters, "tiles=%d tile_rows=%d", t->tiles, t->tile_rows);
 }
 
 const spti_method spti_method_tile_syncfree = {
