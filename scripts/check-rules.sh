@@ -218,6 +218,8 @@ check_sources() {
     report "cited sources are in docs/references.bib"
   lengths "${all[@]}"
   prose "${texts[@]}" | report "prose"
+  wc -l README.md include/sptrsm.h | awk '($2 == "README.md" && $1 > 150) || ($2 == "include/sptrsm.h" && $1 > 300) { print $2 " has " $1 " lines" }' |
+    report "README.md has at most 150 lines, sptrsm.h at most 300"
   { grep -niE '(^|[^a-z])so many([^a-z]|$)' "${all[@]}" "${texts[@]}" || true; } | { grep -v '^docs/lab/' || true; } | report "say the noun instead of \"so many\""
   version_is_told_once
   { grep -nE '(^|[^A-Za-z])(TODO|FIXME|XXX)([^A-Za-z]|$)' "${all[@]}" || true; } | report "no unfinished notes"
