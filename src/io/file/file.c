@@ -52,7 +52,7 @@ static size_t default_limit(void) {
   return spti_io_bytes(pages, (size_t)bytes) / 4 * 3;
 }
 
-size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o != NULL && o->memory_limit > 0 ? o->memory_limit : default_limit(); }
+size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o->memory_limit > 0 ? o->memory_limit : default_limit(); }
 
 void spti_io_size_text(char out[24], size_t bytes) {
   static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
@@ -168,7 +168,7 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   *f = (spti_io_file){.id = -1, .lapl = -1};
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
   f->memory_limit = spti_io_memory_limit(o);
-  f->allow_external = o != NULL && o->allow_external;
+  f->allow_external = o->allow_external;
   if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
   sptrsm_status status = split(f, where);

@@ -65,7 +65,7 @@ bool spti_io_has_sound_links(hid_t group);                       /* may its name
 
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
-size_t spti_io_memory_limit(const sptrsm_io_options *);                      /* NULL, or 0 in the options: the default */
+size_t spti_io_memory_limit(const sptrsm_io_options *);                      /* 0 in the options: the default */
 size_t spti_io_bytes(int64_t count, size_t each);                            /* the product, SIZE_MAX if it overflows */
 size_t spti_io_add(size_t, size_t);                                          /* the sum, likewise */
 sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out);

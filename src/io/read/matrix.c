@@ -43,7 +43,7 @@ static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
 static sptrsm_status choose_value_type(matrix_reader *r) {
   sptrsm_dtype stored = r->val.number.dtype;
   if (r->val.pairs) stored = spti_io_complex_of(stored);
-  return spti_io_choose_dtype(&r->M->dtype, stored, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, r->val.where);
+  return spti_io_choose_dtype(&r->M->dtype, stored, r->options->dtype, r->val.where);
 }
 
 static sptrsm_status read_matrix_values(matrix_reader *r, void **out, int64_t nnz) {
@@ -102,7 +102,7 @@ static sptrsm_status read_compressed(matrix_reader *r) {
     SPTI_IO_TRY(check_stored_count(r, nnz));
     SPTI_IO_TRY(choose_value_type(r));
   } else {
-    SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options != NULL ? r->options->dtype : SPTRSM_AS_STORED, M->where));
+    SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options->dtype, M->where));
   }
   size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
   SPTI_IO_TRY(spti_io_check_memory(r->group->file->memory_limit, M->where, bytes, "raise the limit"));

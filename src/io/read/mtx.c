@@ -186,9 +186,8 @@ static sptrsm_status read_body(sptrsm_file_matrix *M, mtx_reader *r, spti_io_tri
                                const sptrsm_io_options *o) {
   bool ended = false;
   SPTI_IO_TRY(read_banner(r));
-  SPTI_IO_TRY(read_sizes(r, o != NULL && o->tidy));
-  SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o != NULL ? o->dtype : SPTRSM_AS_STORED,
-                                   r->name));
+  SPTI_IO_TRY(read_sizes(r, o->tidy));
+  SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, r->field == FIELD_COMPLEX ? SPTRSM_C128 : SPTRSM_F64, o->dtype, r->name));
   M->rows = r->rows;
   M->cols = r->cols;
   M->symmetry = r->symmetry;

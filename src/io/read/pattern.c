@@ -159,7 +159,7 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
 }
 
 sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
-  if (o != NULL && o->tidy) {
+  if (o->tidy) {
     SPTI_IO_TRY(spti_io_sort(M));
     spti_io_sum_duplicates(M);
   }

@@ -29,7 +29,7 @@ void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
 }
 
 sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *o) {
-  bool unit = M->diag == SPTRSM_UNIT || (o != NULL && o->unit);
+  bool unit = M->diag == SPTRSM_UNIT || o->unit;
   int64_t least = M->symmetry == SPTRSM_GENERAL ? M->rows : M->rows / 2; /* one entry may stand for two rows */
   if (unit || M->rows != M->cols || M->rows <= SPTI_SMALL_ORDER || nnz >= least) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_SINGULAR,
