@@ -11,7 +11,6 @@
  * Wins: triangles of ILU(0) and the like on grids. Loses: to gather for blocks on the smallest grids; on grids that are short in two
  * directions; refuses what is no stencil. Deterministic: yes, for every panel width and layout. */
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/carve.h"
 #include "core/context/alloc.h"
