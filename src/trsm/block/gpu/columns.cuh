@@ -85,8 +85,8 @@ template <typename T, typename Shape> struct block_task : block_item {
   block_shared *shared;
   int32_t flags; /* of the panel */
 
-  SPTI_DEVICE block_task(const spti_block_solve_args &a, int32_t word, block_shared *memory)
-      : block_item(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS, a.between.width), shared(memory) {}
+  SPTI_DEVICE block_task(const spti_block_solve_args &a, int32_t word, block_shared *memory, T *work)
+      : block_item(a.panels, word & INT32_MAX, block_tiles_of<Shape>(a), Shape::COLUMNS, a.between.width), now(work), shared(memory) {}
   SPTI_DEVICE int32_t chunks() const { return chunks_of<Shape>(end - begin); }
 };
 

@@ -201,9 +201,8 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   if (thread_in_block() < Shape::COLUMNS) shared->bad[thread_in_block()] = 0;
   syncthreads();
   const int32_t word = shared->word;
-  block_task<T, Shape> t(a, word, shared);
   const two_blocks<T> blocks(a.sync, a.work, a.panels.n * a.ld, word);
-  t.now = blocks.now;
+  block_task<T, Shape> t(a, word, shared, blocks.now);
   t.flags = load_const(a.panels.flags + t.panel);
   const bool apart = t.flags & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART);
   const int32_t near = !apart && a.panels.near ? chunks_of<Shape>(spti_block_near(t.end - t.begin)) : 0;
