@@ -52,8 +52,7 @@ typedef enum {
 
 SPTRSM_API const char *sptrsm_version(void);              /* "MAJOR.MINOR.PATCH" of the library in use; static storage */
 SPTRSM_API const char *sptrsm_status_name(sptrsm_status); /* "SINGULAR"; static storage */
-/* This thread's latest message, "" if none; valid until its next failing call. */
-SPTRSM_API const char *sptrsm_last_error(void);
+SPTRSM_API const char *sptrsm_last_error(void);           /* this thread's latest message, "" if none; valid until its next failing call */
 /* For libraries built on this one: sets this thread's message and returns the status. */
 SPTRSM_API sptrsm_status sptrsm_error_set(sptrsm_status, const char *format, ...)
 #ifdef __GNUC__
@@ -115,13 +114,15 @@ SPTRSM_API int sptrsm_device_count(void);
 SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
+/* Queues later work of a CUDA context on cuda_stream, behind what is queued already; NULL: on a stream of the context's own. The stream in
+ * use until now must still exist, and neither may be being captured (ARGUMENT). A host context ignores it. Errors: DEVICE, MEMORY. */
+SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_stream);
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
 /* Host memory that is fast to copy to and from the context's device: page-locked on a CUDA context, ordinary memory on the host. Free it
  * before the context is destroyed. */
 SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);
 SPTRSM_API void sptrsm_host_free(sptrsm_context *, void *);
-/* "NVIDIA H200" or "host, 2 threads"; valid while the context lives. */
-SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *);
+SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *); /* "NVIDIA H200", "host, 2 threads"; valid while it lives */
 
 /* ---- matrix: validated once ---- */
 
@@ -147,13 +148,12 @@ typedef struct {
   int64_t nrhs_hint; /* right-hand sides that a solve will have, 0: unknown. Guides choices; any other number is solved as well */
   /* Short form of syncfree-csc:select=, which goes before it: a warp's lanes take right-hand sides, column entries, or adapt by p and q. */
   sptrsm_select select;
-  int32_t p,
-      q; /* short form of syncfree-csc:p=,q=, which go before it: thresholds of that rule; 0: as tuned for the device, else 8, 8192 */
-  int32_t panel;              /* right-hand sides worked on at once, 0: chosen from n, type and place */
-  int32_t deterministic;      /* nonzero: refuse methods whose bits may change between runs, panel widths or numbers of threads */
-  size_t memory_limit;        /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit; on the host each thread has its own */
-  char stencil[16];           /* structured grids: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": unknown. Checked against the pattern */
-  int64_t grid[3];            /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
+  int32_t p, q;          /* short form of syncfree-csc:p=,q=, which go before it: thresholds; 0: as tuned for the device, else 8 and 8192 */
+  int32_t panel;         /* right-hand sides worked on at once, 0: chosen from n, type and place */
+  int32_t deterministic; /* nonzero: refuse methods whose bits may change between runs, panel widths or numbers of threads */
+  size_t memory_limit;   /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit; on the host each thread has its own */
+  char stencil[16];      /* structured grids: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": unknown. Checked against the pattern */
+  int64_t grid[3];       /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
   sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are stored and used in single, for sptrsm_direct_refine */
 } sptrsm_options;
 /* Defaults: method auto, op N, everything else chosen by the library. */

@@ -67,6 +67,8 @@ Test(api, null_and_out_of_range_arguments) {
   WRONG(sptrsm_context_create(NULL, SPTRSM_HOST, 0, NULL), "out is NULL");
   WRONG(sptrsm_context_create(&c, (sptrsm_place)7, 0, NULL), "unknown place 7");
   WRONG(sptrsm_context_set_threads(NULL, 1), "context is NULL");
+  WRONG(sptrsm_context_set_stream(NULL, NULL), "context is NULL");
+  cr_assert_eq(sptrsm_context_set_stream(context, &context), SPTRSM_OK); /* a host context has no stream */
   WRONG(sptrsm_context_set_threads(context, -1), "-1 is not in 0..4096");
   WRONG(sptrsm_context_sync(NULL), "context is NULL");
   WRONG(sptrsm_matrix_create(NULL, context, &T, SPTRSM_COPY), "is NULL");

@@ -432,6 +432,56 @@ Test(gpu, workspaces_and_streams) {
   for (size_t m = 0; m < METHODS; m++) check_workspaces(methods[m]);
 }
 
+static void CUDART_CB wait_a_while(void *unused) {
+  (void)unused;
+  const struct timespec while_ = {.tv_nsec = 20 * 1000 * 1000};
+  nanosleep(&while_, NULL);
+}
+
+/* The right-hand sides arrive late on the stream that is left, so the solve on the next stream is right only if it waits for that. */
+static void check_stream_change(const char *method, solver *s, cudaStream_t from, cudaStream_t to) {
+  blocks b = make_blocks();
+  const size_t bytes = sizeof(double) * LD_COLS * NRHS;
+  void *late;
+  cuda_ok(cudaMalloc(&late, bytes));
+  ok(sptrsm_context_set_stream(s->context, from));
+  cuda_ok(cudaMemcpy(late, b.B.data, bytes, cudaMemcpyDeviceToDevice));
+  cuda_ok(cudaMemset(b.B.data, 0, bytes));
+  cuda_ok(cudaDeviceSynchronize());
+  cuda_ok(cudaLaunchHostFunc(from, wait_a_while, NULL));
+  cuda_ok(cudaMemcpyAsync(b.B.data, late, bytes, cudaMemcpyDeviceToDevice, from));
+  ok(sptrsm_context_set_stream(s->context, to));
+  ok(sptrsm_solve(s->plan, NULL, NULL, &b.B, &b.X));
+  if (to) cuda_ok(cudaStreamSynchronize(to));
+  else ok(sptrsm_context_sync(s->context));
+  check(&b, expected, method);
+  cuda_ok(cudaFree(late));
+  free_blocks(&b);
+}
+
+Test(gpu, a_context_changes_its_stream) {
+  cudaStream_t one, two;
+  cuda_ok(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+  cuda_ok(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
+  for (size_t m = 0; m < METHODS; m++) {
+    solver s = open_solver(&data.T, SPTRSM_COPY, methods[m], NULL);
+    check_stream_change(methods[m], &s, one, two);
+    check_stream_change(methods[m], &s, two, cudaStreamLegacy);
+    check_stream_change(methods[m], &s, one, NULL);
+    cudaGraph_t graph;
+    cuda_ok(cudaStreamBeginCapture(one, cudaStreamCaptureModeThreadLocal));
+    cr_assert_eq(sptrsm_context_set_stream(s.context, one), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), "captured"), "%s", sptrsm_last_error());
+    cuda_ok(cudaStreamEndCapture(one, &graph)); /* the refusal left the capture valid */
+    cuda_ok(cudaGraphDestroy(graph));
+    check_stream_change(methods[m], &s, two, one);
+    ok(sptrsm_context_set_stream(s.context, NULL));
+    close_solver(&s);
+  }
+  cuda_ok(cudaStreamDestroy(one));
+  cuda_ok(cudaStreamDestroy(two));
+}
+
 /* The first row of the table whose bounds hold for the features of the triangle. */
 static const char *row_method(const sptrsm_matrix *matrix, const sptrsm_options *options, const char *device) {
   double values[SPTRSM_AUTO_FEATURES];

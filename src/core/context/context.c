@@ -45,6 +45,11 @@ sptrsm_status sptrsm_context_set_threads(sptrsm_context *context, int threads) {
   return SPTRSM_OK;
 }
 
+sptrsm_status sptrsm_context_set_stream(sptrsm_context *context, void *cuda_stream) {
+  if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_stream: context is NULL");
+  return context->place == SPTRSM_CUDA ? spti_gpu_set_stream(context, cuda_stream) : SPTRSM_OK;
+}
+
 sptrsm_status sptrsm_context_sync(sptrsm_context *context) {
   if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_sync: context is NULL");
   return context->place == SPTRSM_CUDA ? spti_gpu_sync(context) : SPTRSM_OK;

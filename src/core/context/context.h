@@ -17,8 +17,8 @@ struct sptrsm_context {
   char description[96];
   /* CUDA only */
   int device;
-  void *stream; /* cudaStream_t */
-  bool owns_stream;
+  void *stream;           /* cudaStream_t */
+  void *own_stream;       /* cudaStream_t made by the context, or NULL: none was needed */
   void *beside, *passed;  /* cudaStream_t of spti_gpu_fork; cudaEvent_t by which the two streams wait for each other */
   void *pool;             /* cudaMemPool_t */
   void *sparse_handle;    /* cusparseHandle_t, or NULL until it is needed */

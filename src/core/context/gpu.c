@@ -74,6 +74,11 @@ static int32_t spin_limit(void) {
   return times > INT32_MAX / SPTI_SPIN_LIMIT ? INT32_MAX : SPTI_SPIN_LIMIT * (int32_t)(times > 1 ? times : 1);
 }
 
+static sptrsm_status make_own_stream(sptrsm_context *context) {
+  if (!context->own_stream) SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->own_stream, cudaStreamNonBlocking));
+  return SPTRSM_OK;
+}
+
 static sptrsm_status open_parts(sptrsm_context *context) {
   context->spin_limit = spin_limit();
   SPTI_TRY(spti_gpu_enter(context));
@@ -87,8 +92,8 @@ static sptrsm_status open_parts(sptrsm_context *context) {
   SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->beside, cudaStreamNonBlocking));
   SPTI_CUDA(cudaEventCreateWithFlags((cudaEvent_t *)&context->passed, cudaEventDisableTiming));
   if (context->stream) return SPTRSM_OK;
-  SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->stream, cudaStreamNonBlocking));
-  context->owns_stream = true;
+  SPTI_TRY(make_own_stream(context));
+  context->stream = context->own_stream;
   return SPTRSM_OK;
 }
 
@@ -103,7 +108,7 @@ void spti_gpu_close(sptrsm_context *context) {
   (void)spti_gpu_enter(context);
   if (context->stream) (void)cudaStreamSynchronize((cudaStream_t)context->stream);
   spti_gpu_close_sparse(context);
-  if (context->owns_stream) (void)cudaStreamDestroy((cudaStream_t)context->stream);
+  if (context->own_stream) (void)cudaStreamDestroy((cudaStream_t)context->own_stream);
   if (context->beside) (void)cudaStreamDestroy((cudaStream_t)context->beside);
   if (context->passed) (void)cudaEventDestroy((cudaEvent_t)context->passed);
   if (context->lost) (void)cudaFreeHost(context->lost);
@@ -144,6 +149,28 @@ sptrsm_status spti_gpu_fork(const sptrsm_context *context, void **stream) {
 }
 
 sptrsm_status spti_gpu_join(const sptrsm_context *context) { return let_wait(context, context->stream, context->beside); }
+
+static sptrsm_status refuse_capture(void *stream) {
+  enum cudaStreamCaptureStatus capture;
+  SPTI_CUDA(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
+  if (capture == cudaStreamCaptureStatusNone) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_stream: a stream is being captured; set the stream before the capture begins");
+}
+
+sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
+  void *const before = context->stream;
+  SPTI_TRY(spti_gpu_enter(context));
+  if (!stream) {
+    SPTI_TRY(make_own_stream(context));
+    stream = context->own_stream;
+  }
+  if (stream == before) return SPTRSM_OK;
+  SPTI_TRY(refuse_capture(before));
+  SPTI_TRY(refuse_capture(stream));
+  SPTI_TRY(let_wait(context, stream, before));
+  context->stream = stream;
+  return spti_gpu_stream_sparse(context);
+}
 
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   SPTI_TRY(spti_gpu_enter(context));

@@ -14,6 +14,8 @@ sptrsm_status spti_gpu_open(sptrsm_context *); /* checks the device and asks it 
 void spti_gpu_close(sptrsm_context *);
 /* Makes the context's device the calling thread's current one, as all functions below do too. */
 sptrsm_status spti_gpu_enter(const sptrsm_context *);
+/* Later work goes to `stream`, behind what is queued already; NULL: to a stream of the context's own. */
+sptrsm_status spti_gpu_set_stream(sptrsm_context *, void *stream);
 sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves errors of kernels for spti_gpu_sync */
 sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and errors of kernels */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
@@ -44,6 +46,7 @@ typedef struct {
 /* to = the lines of the transpose, each sorted; nnz <= INT32_MAX (core/matrix/transpose_gpu.c). */
 sptrsm_status spti_gpu_transpose(sptrsm_context *, int32_t n, int64_t nnz, sptrsm_dtype, const spti_lines *from, const spti_lines *to);
 void spti_gpu_close_sparse(sptrsm_context *);
+sptrsm_status spti_gpu_stream_sparse(sptrsm_context *);         /* cuSPARSE works on the context's stream from now on */
 sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int, turned into a status with its message */
 
 /* What kernels need to wait for each other on this context. control: see spti_syncfree; NULL where the launcher sets

@@ -11,6 +11,10 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
   return absent();
 }
 void spti_gpu_close(sptrsm_context *context) { (void)context; }
+sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
+  (void)context, (void)stream;
+  return absent();
+}
 sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   (void)context;
   return absent();

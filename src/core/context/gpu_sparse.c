@@ -11,8 +11,12 @@ sptrsm_status spti_cusparse_check(cusparseStatus_t error, const char *what) {
 
 sptrsm_status spti_cusparse_handle(cusparseHandle_t *out, sptrsm_context *context) {
   if (!context->sparse_handle) SPTI_CUSPARSE(cusparseCreate((cusparseHandle_t *)&context->sparse_handle));
-  SPTI_CUSPARSE(cusparseSetStream((cusparseHandle_t)context->sparse_handle, (cudaStream_t)context->stream));
   *out = (cusparseHandle_t)context->sparse_handle;
+  return spti_gpu_stream_sparse(context);
+}
+
+sptrsm_status spti_gpu_stream_sparse(sptrsm_context *context) {
+  if (context->sparse_handle) SPTI_CUSPARSE(cusparseSetStream((cusparseHandle_t)context->sparse_handle, (cudaStream_t)context->stream));
   return SPTRSM_OK;
 }
 

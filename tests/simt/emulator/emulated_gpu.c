@@ -56,6 +56,11 @@ sptrsm_status spti_gpu_zero(const sptrsm_context *context, void *memory, size_t 
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
+  context->stream = stream;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_fork(const sptrsm_context *context, void **stream) {
   *stream = context->stream;
   return SPTRSM_OK;
