@@ -22,7 +22,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/sptrsmConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/sptrsmConfig.cmake ${PROJECT_BINARY_DIR}/sptrsmConfigVersion.cmake DESTINATION ${SPTRSM_CMAKE_DIR})
 
 # What a static link needs besides the archive, as pkg-config says it. Archives and libraries of CMake's lists are full paths.
-set(SPTRSM_PC_PRIVATE "-fopenmp -lm -lpthread")
+set(SPTRSM_PC_PRIVATE "-lm -lpthread")
 if(SPTRSM_WITH_CUDA)
   get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
   get_target_property(cusparse CUDA::cusparse IMPORTED_LOCATION)

@@ -11,7 +11,7 @@
  *   accepts NULL. Objects keep those they were made from alive, so they may be destroyed in any order.
  * Sizes: counts are numbers of elements unless the name says bytes. Indices are 0-based. Offsets and products n * nrhs have 64 bits.
  * Threads: a context and its objects may be used by one thread at a time; different contexts are independent. Several threads may solve
- *   with one plan at the same time if each has its own workspace.
+ *   with one plan at the same time if each has its own workspace. After a fork, host contexts work in both processes.
  * Structs that begin with `size` may grow in later versions. An _init function, or the caller where a comment says so, sets it to the size
  *   that the caller's program was compiled with, and the library reads and writes no more than that. The _init functions are inline; each
  *   passes sizeof to a function whose name ends in _init_sized, which bindings for other languages call.
@@ -113,7 +113,7 @@ SPTRSM_API int sptrsm_device_count(void);
  * Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
-SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* host threads; 0: as OpenMP decides */
+SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* 0: OMP_NUM_THREADS, else usable processors */
 /* Queues later work of a CUDA context on cuda_stream, behind what is queued already; NULL: on a stream of the context's own. The stream in
  * use until now must still exist, and neither may be being captured (ARGUMENT). A host context ignores it. Errors: DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_stream);

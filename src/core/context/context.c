@@ -1,13 +1,10 @@
 /* context.c -- contexts for host threads or for a CUDA device, whose part is in gpu.c. */
 #include "core/context/context.h"
 
-#include <omp.h>
 #include <stdio.h>
 
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
-
-int spti_context_threads(const sptrsm_context *context) { return context->threads > 0 ? context->threads : omp_get_max_threads(); }
 
 void spti_context_retain(sptrsm_context *context) { atomic_fetch_add(&context->references, 1); }
 
@@ -21,12 +18,12 @@ sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, in
   SPTI_TRY(spti_host_alloc(&context, 1, sizeof *context, "context"));
   *context = (sptrsm_context){.place = place, .device = device, .stream = cuda_stream};
   atomic_init(&context->references, 1);
-  if (place == SPTRSM_CUDA) {
-    sptrsm_status status = spti_gpu_open(context);
-    if (status != SPTRSM_OK) {
-      spti_host_free(context);
-      return status;
-    }
+  sptrsm_status status = spti_team_create(&context->team);
+  if (status == SPTRSM_OK && place == SPTRSM_CUDA) status = spti_gpu_open(context);
+  if (status != SPTRSM_OK) {
+    spti_team_destroy(context->team);
+    spti_host_free(context);
+    return status;
   }
   *out = context;
   return SPTRSM_OK;
@@ -35,13 +32,15 @@ sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, in
 void sptrsm_context_destroy(sptrsm_context *context) {
   if (!context || atomic_fetch_sub(&context->references, 1) > 1) return;
   if (context->place == SPTRSM_CUDA) spti_gpu_close(context);
+  spti_team_destroy(context->team);
   spti_host_free(context);
 }
 
 sptrsm_status sptrsm_context_set_threads(sptrsm_context *context, int threads) {
   if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_threads: context is NULL");
-  if (threads < 0 || threads > 4096) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_threads: %d is not in 0..4096", threads);
-  context->threads = threads;
+  if (threads < 0 || threads > SPTI_THREADS_MAX)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_threads: %d is not in 0..%d", threads, SPTI_THREADS_MAX);
+  spti_team_set_threads(context->team, threads);
   return SPTRSM_OK;
 }
 
@@ -74,7 +73,7 @@ void sptrsm_host_free(sptrsm_context *context, void *memory) {
 const char *sptrsm_context_describe(const sptrsm_context *context) {
   if (!context) return "";
   if (context->place == SPTRSM_HOST) {
-    int threads = spti_context_threads(context);
+    int threads = spti_team_threads(context->team);
     snprintf(((sptrsm_context *)context)->description, sizeof context->description, "host, %d thread%s", threads, threads == 1 ? "" : "s");
   }
   return context->description;

@@ -7,13 +7,15 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
+#include "core/context/team.h"
 
+enum { SPTI_THREADS_MAX = 4096 };  /* of a context on the host */
 enum { SPTI_PINNED_WORDS = 4094 }; /* together with the word for lost dependencies, four pages */
 
 struct sptrsm_context {
   atomic_int references;
   sptrsm_place place;
-  int threads; /* host threads; 0: as many as OpenMP takes */
+  spti_team *team; /* host threads */
   char description[96];
   /* CUDA only */
   int device;
@@ -32,7 +34,6 @@ struct sptrsm_context {
   int32_t *pinned_device; /* the same words as the device sees them; the host may read what kernels wrote after spti_gpu_wait */
 };
 
-int spti_context_threads(const sptrsm_context *);        /* the number a parallel region will use, at least 1 */
 sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; errors of kernels stay for spti_gpu_sync */
 void spti_context_retain(sptrsm_context *);              /* sptrsm_context_destroy releases */
 

@@ -13,7 +13,7 @@ typedef struct {
   void *data;
   int64_t ld;
   int32_t width, padded;
-  int threads; /* host: how many threads the method may use; 1 inside a parallel region */
+  spti_team *team; /* host: the threads that the method may use; NULL: it works alone, since other threads have panels of their own */
 } spti_panel;
 
 enum {

@@ -35,18 +35,38 @@ spti_columns spti_block_columns(const sptrsm_block *block, int64_t first) {
   return c;
 }
 
-static int pass_threads(const spti_panel *W, int32_t n) { return (int64_t)n * W->width >= SHARED_LEAST ? W->threads : 1; }
+typedef struct {
+  const spti_panel *W;
+  int32_t n;
+  sptrsm_dtype dtype;
+  const spti_columns *block; /* B or X */
+  const spti_edge *edge;
+  const void *alpha;
+} pass;
+
+static void pack_piece(void *argument, int64_t piece, int member) {
+  const pass *p = argument;
+  (void)member;
+  SPTI_SWITCH(p->dtype, pack_tile)(p->W, p->n, (int32_t)(piece * TILE), p->block, p->edge, p->alpha);
+}
+
+static void unpack_piece(void *argument, int64_t piece, int member) {
+  const pass *p = argument;
+  (void)member;
+  SPTI_SWITCH(p->dtype, unpack_tile)(p->block, p->n, (int32_t)(piece * TILE), p->W, p->edge);
+}
+
+static void share_rows(pass *p, spti_task *task) {
+  const int threads = (int64_t)p->n * p->W->width >= SHARED_LEAST ? spti_team_ready(p->W->team) : 1;
+  spti_team_run(p->W->team, threads, ((int64_t)p->n - 1) / TILE + 1, task, p);
+}
 
 void spti_pack(const spti_panel *W, int32_t n, sptrsm_dtype dtype, const spti_columns *B, const spti_edge *edge, const void *alpha) {
-  int threads = pass_threads(W, n);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-  for (int64_t r = 0; r < n; r += TILE) SPTI_SWITCH(dtype, pack_tile)(W, n, (int32_t)r, B, edge, alpha);
+  share_rows(&(pass){W, n, dtype, B, edge, alpha}, pack_piece);
 }
 
 void spti_unpack(const spti_columns *X, int32_t n, sptrsm_dtype dtype, const spti_panel *W, const spti_edge *edge) {
-  int threads = pass_threads(W, n);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-  for (int64_t r = 0; r < n; r += TILE) SPTI_SWITCH(dtype, unpack_tile)(X, n, (int32_t)r, W, edge);
+  share_rows(&(pass){W, n, dtype, X, edge, NULL}, unpack_piece);
 }
 
 void spti_apply_diagonal(const spti_panel *W, int32_t n, sptrsm_dtype dtype, const spti_diagonal *D, spti_op op) {

@@ -1,10 +1,11 @@
 /* pipeline.c -- checks of B and X, the memory of panels, and the run on the host. */
 #include "core/plan/pipeline.h"
 
-#include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/context/alloc.h"
+#include "core/context/context.h"
 #include "core/plan/method.h"
 #include "core/plan/pack.h"
 
@@ -60,7 +61,7 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 /* A slab for each thread; where the number of right-hand sides is known, no more than one for every 8 of them. */
 static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
   if (context->place == SPTRSM_CUDA) return 1;
-  int threads = spti_context_threads(context);
+  int threads = spti_team_threads(context->team);
   int64_t useful = nrhs_hint > 0 ? (nrhs_hint - 1) / 8 + 1 : threads;
   return useful < threads ? (int)useful : threads;
 }
@@ -87,6 +88,8 @@ void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
 }
 
 /* ---- the run on the host ---- */
+
+enum { SHARED_LEAST = 1 << 18 /* of work_of: solves with less are over before other threads come */ };
 
 /* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
 static int32_t padded_width(int32_t width, int32_t panel) {
@@ -122,32 +125,48 @@ static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) 
   return share < panels->panel ? (int32_t)share : panels->panel;
 }
 
-static sptrsm_status run_host(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+/* One solve: slabs of `width` columns, each packed, solved and unpacked in the panel of the thread that claimed it. */
+typedef struct {
+  const spti_pipeline *pipe;
+  const spti_panels *panels;
+  const void *alpha;
+  const sptrsm_block *B, *X;
+  int32_t width;
+  spti_team *inside; /* the threads that share a slab; NULL: each slab has one */
+  atomic_int result;
+} host_run;
+
+static void run_one(void *argument, int64_t slab, int member) {
+  host_run *run = argument;
+  const spti_pipeline *pipe = run->pipe;
+  const int64_t first = slab * run->width, left = run->B->nrhs - first;
+  const size_t slab_bytes = (size_t)pipe->n * (size_t)run->panels->panel * sptrsm_dtype_bytes(pipe->dtype);
+  spti_panel W = {.data = (char *)run->panels->W + slab_bytes * (size_t)member, .team = run->inside};
+  W.width = (int32_t)(left < run->width ? left : run->width);
+  W.ld = W.padded = padded_width(W.width, run->panels->panel);
+  const spti_columns from = spti_block_columns(run->B, first), to = spti_block_columns(run->X, first);
+  const sptrsm_status status = run_slab(pipe, &W, &from, &to, run->alpha);
+  if (status != SPTRSM_OK) atomic_store(&run->result, status);
+}
+
+/* Multiply-adds of a solve, roughly: what the choice of threads goes by. */
+static double work_of(const spti_pipeline *pipe, int64_t nrhs) {
+  double entries = 2.0 * pipe->n; /* the first and the last pass */
+  for (int s = 0; s < pipe->stage_count; s++) entries += pipe->stages[s].plan ? (double)pipe->stages[s].plan->view.nnz : pipe->n;
+  return entries * (double)nrhs * (double)sptrsm_dtype_bytes(pipe->dtype) / sizeof(double);
+}
+
+static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
-  int threads = spti_context_threads(pipe->context);
-  int owners = threads < panels->slabs ? threads : panels->slabs; /* the workspace has that many slabs */
-  int32_t width = slab_width(panels, B->nrhs, owners);
-  int64_t slabs = (B->nrhs + width - 1) / width;
-  int share = team(pipe) < threads ? team(pipe) : threads;
-  bool together = slabs == 1 && share > 1; /* threads that have slabs of their own are faster than threads that share one */
-  int outer = together ? 1 : (int)(slabs < owners ? slabs : owners);
-  size_t slab_bytes = (size_t)pipe->n * (size_t)panels->panel * sptrsm_dtype_bytes(pipe->dtype);
-  sptrsm_status result = SPTRSM_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(outer) if (outer > 1)
-  for (int64_t s = 0; s < slabs; s++) {
-    int64_t first = s * width;
-    spti_panel W = {.data = (char *)panels->W + slab_bytes * (size_t)omp_get_thread_num(), .threads = together ? threads : 1};
-    W.width = (int32_t)(B->nrhs - first < width ? B->nrhs - first : width);
-    W.padded = padded_width(W.width, panels->panel);
-    W.ld = W.padded;
-    spti_columns from = spti_block_columns(B, first), to = spti_block_columns(X, first);
-    sptrsm_status status = run_slab(pipe, &W, &from, &to, alpha);
-    if (status != SPTRSM_OK) {
-#pragma omp critical(spti_pipeline_result)
-      result = status;
-    }
-  }
-  return result;
+  spti_team *threads = pipe->context->team;
+  const int ready = work_of(pipe, B->nrhs) < SHARED_LEAST ? 1 : spti_team_ready(threads);
+  const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
+  host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X, .width = slab_width(panels, B->nrhs, owners)};
+  const int64_t slabs = (B->nrhs - 1) / run.width + 1;
+  atomic_init(&run.result, SPTRSM_OK);
+  if (slabs == 1 && team(pipe) > 1 && ready > 1) run.inside = threads; /* threads with slabs of their own are faster than such as share */
+  spti_team_run(run.inside ? NULL : threads, owners, slabs, run_one, &run);
+  return (sptrsm_status)atomic_load(&run.result);
 }
 
 sptrsm_status spti_pipeline_check(const spti_pipeline *pipe, const sptrsm_block *B, const sptrsm_block *X) {

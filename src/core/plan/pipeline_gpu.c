@@ -184,8 +184,7 @@ sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *pane
   for (int64_t first = 0; first < B->nrhs; first += panels->panel) {
     int32_t width = (int32_t)(B->nrhs - first < panels->panel ? B->nrhs - first : panels->panel);
     side from = side_of(pipe, panels, B, first, width), to = side_of(pipe, panels, X, first, width);
-    spti_panel W = {
-        .data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width, .threads = 1};
+    spti_panel W = {.data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width};
     SPTI_TRY(run_panel(pipe, &from, &to, &W, parts));
   }
   return SPTRSM_OK;

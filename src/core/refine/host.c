@@ -5,8 +5,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 
 #include "core/base/dtype.h"
+#include "core/context/team.h"
 
 enum { GROUP = 8 /* columns at a time */, PIECE = 2048 /* rows */, ALONE = 1 << 14 /* up to this many elements one thread does all */ };
 
@@ -54,28 +56,45 @@ static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fa
 #define MOVE(element) element##_widen
 #include "core/refine/move.tmpl.h"
 
-static int pieces_of(int32_t n) { return (int)((n - 1) / PIECE + 1); }
+static int64_t pieces_of(int32_t n) { return (n - 1) / PIECE + 1; }
 
-void spti_residual_host(const spti_residual_args *a, sptrsm_dtype dtype, int threads) {
-  int pieces = pieces_of(a->n), groups = (a->width - 1) / GROUP + 1;
-#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads) if ((int64_t)a->n * a->width > ALONE)
-  for (int piece = 0; piece < pieces; piece++)
-    for (int g = 0; g < groups; g++) {
-      int32_t i0 = piece * PIECE, i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
-      int32_t c0 = g * GROUP, count = a->width - c0 < GROUP ? a->width - c0 : GROUP;
-      maxima m;
-      SPTI_SWITCH(dtype, residual)(a, i0, i1, c0, count, &m);
-#pragma omp critical(spti_refine_maxima)
-      merge(a, c0, count, &m);
-    }
+static int threads_for(spti_team *team, int32_t n, int32_t width) { return (int64_t)n * width > ALONE ? spti_team_ready(team) : 1; }
+
+typedef struct {
+  const spti_residual_args *args;
+  sptrsm_dtype dtype;
+  pthread_mutex_t lock; /* of the maxima in args */
+} residual_job;
+
+static void residual_piece(void *argument, int64_t piece, int member) {
+  residual_job *job = argument;
+  const spti_residual_args *a = job->args;
+  (void)member;
+  const int32_t groups = (a->width - 1) / GROUP + 1;
+  const int32_t i0 = (int32_t)(piece / groups * PIECE), i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
+  const int32_t c0 = (int32_t)(piece % groups * GROUP), count = a->width - c0 < GROUP ? a->width - c0 : GROUP;
+  maxima m;
+  SPTI_SWITCH(job->dtype, residual)(a, i0, i1, c0, count, &m);
+  pthread_mutex_lock(&job->lock);
+  merge(a, c0, count, &m);
+  pthread_mutex_unlock(&job->lock);
 }
 
-void spti_move_columns_host(const spti_move_columns_args *a, int threads) {
-  int pieces = pieces_of(a->n);
-#pragma omp parallel for schedule(static) num_threads(threads) if ((int64_t)a->n * a->width > ALONE)
-  for (int piece = 0; piece < pieces; piece++) {
-    int32_t i0 = piece * PIECE, i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
-    if (spti_is_single(a->from_dtype)) (spti_is_single(a->to_dtype) ? move_same_single : move_widen)(a, i0, i1);
-    else (spti_is_single(a->to_dtype) ? move_narrow : move_same_double)(a, i0, i1);
-  }
+void spti_residual_host(const spti_residual_args *a, sptrsm_dtype dtype, spti_team *team) {
+  residual_job job = {.args = a, .dtype = dtype, .lock = PTHREAD_MUTEX_INITIALIZER};
+  const int64_t groups = (a->width - 1) / GROUP + 1;
+  spti_team_run(team, threads_for(team, a->n, a->width), pieces_of(a->n) * groups, residual_piece, &job);
+}
+
+static void move_piece(void *argument, int64_t piece, int member) {
+  const spti_move_columns_args *a = argument;
+  (void)member;
+  const int32_t i0 = (int32_t)(piece * PIECE), i1 = a->n - i0 < PIECE ? a->n : i0 + PIECE;
+  if (spti_is_single(a->from_dtype)) (spti_is_single(a->to_dtype) ? move_same_single : move_widen)(a, i0, i1);
+  else (spti_is_single(a->to_dtype) ? move_narrow : move_same_double)(a, i0, i1);
+}
+
+void spti_move_columns_host(const spti_move_columns_args *a, spti_team *team) {
+  spti_move_columns_args args = *a;
+  spti_team_run(team, threads_for(team, a->n, a->width), pieces_of(a->n), move_piece, &args);
 }

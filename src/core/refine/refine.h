@@ -47,9 +47,9 @@ typedef struct spti_refiner {
 sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *);
 void spti_refiner_free(void *refiner, const sptrsm_context *);
 
-/* host.c: the two passes of kernels.h on `threads` threads. */
-void spti_residual_host(const spti_residual_args *, sptrsm_dtype, int threads);
-void spti_move_columns_host(const spti_move_columns_args *, int threads);
+/* host.c: the two passes of kernels.h by the threads of a team. */
+void spti_residual_host(const spti_residual_args *, sptrsm_dtype, spti_team *);
+void spti_move_columns_host(const spti_move_columns_args *, spti_team *);
 
 /* bound.c: out[c] is an estimate of || |op(A)^-1| w(:,c) ||_inf. w: [n,width], column-major, in host memory; it is overwritten. */
 sptrsm_status spti_error_bound(double *out, sptrsm_direct *, bool transposed, int32_t width, double *w);

@@ -56,7 +56,7 @@ static sptrsm_status panel_bytes(size_t *out, const spti_refine_job *j, int32_t 
 
 /* Columns that are refined together: as many as keep the solver's threads busy, at most nrhs. */
 static int32_t columns_at_once(const sptrsm_direct *d, int64_t nrhs) {
-  int64_t most = (int64_t)d->panel * (d->context->place == SPTRSM_HOST ? spti_context_threads(d->context) : 1);
+  int64_t most = (int64_t)d->panel * (d->context->place == SPTRSM_HOST ? spti_team_threads(d->context->team) : 1);
   if (most > INT32_MAX) most = INT32_MAX;
   return (int32_t)(nrhs < most ? nrhs : most);
 }
@@ -159,7 +159,7 @@ static sptrsm_status residuals(const spti_refine_job *j, const sptrsm_block *b, 
   for (int32_t c = 0; c < width; c++) j->host.berr[c] = j->host.size[c] = j->host.x_size[c] = 0;
   SPTI_TRY(send_lists(j));
   if (context->place == SPTRSM_HOST) {
-    spti_residual_host(&a, x->dtype, spti_context_threads(context));
+    spti_residual_host(&a, x->dtype, context->team);
     return SPTRSM_OK;
   }
   SPTI_CUDA(spti_residual_launch(&a, x->dtype, context->stream));
@@ -169,7 +169,7 @@ static sptrsm_status residuals(const spti_refine_job *j, const sptrsm_block *b, 
 static sptrsm_status move_columns(const spti_refine_job *j, spti_move_columns_args *a) {
   const sptrsm_context *context = j->d->context;
   a->n = j->d->n;
-  if (context->place == SPTRSM_HOST) spti_move_columns_host(a, spti_context_threads(context));
+  if (context->place == SPTRSM_HOST) spti_move_columns_host(a, context->team);
   else SPTI_CUDA(spti_move_columns_launch(a, context->stream));
   return SPTRSM_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/context/alloc.h"
+#include "core/context/context.h"
 #include "core/levels/levels.h"
 
 enum { COLUMNS = 8, PLACES = SPTI_TILE * SPTI_TILE }; /* right-hand sides at once; entries of a tile */
@@ -32,7 +33,8 @@ void spti_tiles_solve(const spti_tiles *t, void *panel, int64_t ld, int32_t widt
 sptrsm_status spti_tiles_analyse(sptrsm_plan *plan) {
   spti_tiles *t;
   spti_levels levels;
-  const spti_tiles_settings set = spti_tiles_defaults();
+  spti_tiles_settings set = spti_tiles_defaults();
+  set.team = plan->context->team;
   SPTI_TRY(spti_host_alloc(&t, 1, sizeof *t, "plan of tiles"));
   *t = (spti_tiles){0};
   plan->state = t;

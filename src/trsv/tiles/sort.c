@@ -1,7 +1,6 @@
 /* sort.c -- see sort.h. */
 #include "trsv/tiles/sort.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static void close_sorter(sorter *s) {
 
 /* All memory is taken here, by one thread. */
 sptrsm_status spti_tile_team_open(spti_tile_team *team, const spti_tiles *t, const spti_view *v, const int32_t *place, int64_t capacity) {
-  const int most = t->tile_rows / TILE_ROWS_PER_THREAD + 1, threads = omp_get_max_threads();
+  const int most = t->tile_rows / TILE_ROWS_PER_THREAD + 1, threads = spti_team_ready(t->team);
   team->count = 0;
   SPTI_TRY(spti_host_alloc(&team->sorters, most < threads ? most : threads, sizeof *team->sorters, "threads that sort tiles"));
   for (; team->count < most && team->count < threads; team->count++) {

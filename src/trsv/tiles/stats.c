@@ -51,7 +51,8 @@ sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *m
   SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_matrix_tiles", "sptrsm_tile_stats"));
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_tiles: unknown op %d", (int)op);
-  const spti_tiles_settings set = spti_tiles_defaults();
+  spti_tiles_settings set = spti_tiles_defaults();
+  set.team = matrix->context->team;
   spti_view v;
   spti_levels levels;
   spti_tiles t;

@@ -2,7 +2,7 @@
  * rows in both. Deterministic for every number of threads. */
 #include "trsv/tiles/tiles.h"
 
-#include <omp.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/context/alloc.h"
@@ -45,22 +45,39 @@ static void add_counts(spti_tiles *to, const spti_tiles *from) {
   }
 }
 
-/* counts: NULL, or the formats' numbers are added there. */
-static void measure(const spti_tile_sizes *sizes, spti_tiles *counts, spti_tile_team *team) {
-  const spti_tiles *t = team->sorters[0].tiles;
-#pragma omp parallel num_threads(team->count)
-  {
-    spti_tile_sorter *s = &team->sorters[omp_get_thread_num()];
-    spti_tiles own = {0};
-#pragma omp for schedule(dynamic, 64)
-    for (int32_t tile_row = 0; tile_row < t->tile_rows; tile_row++) {
-      int32_t of_tile_row[SPTI_TILE_SIZES];
-      measure_tile_row(of_tile_row, &own, s, tile_row);
-      for (int i = 0; i < SPTI_TILE_SIZES; i++) sizes->running[i][tile_row + 1] = of_tile_row[i];
-    }
-#pragma omp critical(spti_tiles)
-    if (counts) add_counts(counts, &own);
+/* A run of tile rows is measured or written by the sorter of the thread that claimed it. */
+typedef struct {
+  spti_tiles *counts;   /* NULL, or measuring adds the formats' numbers there, */
+  pthread_mutex_t lock; /* under this lock */
+  const spti_tile_sizes *sizes;
+  int32_t *items; /* only while writing */
+  spti_tile_team *team;
+} job;
+
+enum { RUN = 64 /* tile rows */ };
+
+static int32_t run_end(const spti_tiles *t, int64_t run) {
+  return t->tile_rows - run * RUN < RUN ? t->tile_rows : (int32_t)((run + 1) * RUN);
+}
+
+static void for_each_run(job *j, spti_task *task) {
+  const spti_tiles *t = j->team->sorters[0].tiles;
+  spti_team_run(t->team, j->team->count, ((int64_t)t->tile_rows + RUN - 1) / RUN, task, j);
+}
+
+static void measure_run(void *argument, int64_t run, int member) {
+  job *j = argument;
+  spti_tile_sorter *s = &j->team->sorters[member];
+  spti_tiles own = {0};
+  for (int32_t tile_row = (int32_t)(run * RUN); tile_row < run_end(s->tiles, run); tile_row++) {
+    int32_t of_tile_row[SPTI_TILE_SIZES];
+    measure_tile_row(of_tile_row, &own, s, tile_row);
+    for (int i = 0; i < SPTI_TILE_SIZES; i++) j->sizes->running[i][tile_row + 1] = of_tile_row[i];
   }
+  if (!j->counts) return;
+  pthread_mutex_lock(&j->lock);
+  add_counts(j->counts, &own);
+  pthread_mutex_unlock(&j->lock);
 }
 
 /* ---- building ---- */
@@ -100,12 +117,12 @@ static sptrsm_status allocate(spti_tiles *t, const spti_tile_sizes *s) {
   return SPTRSM_OK;
 }
 
-static void write_all(const spti_tiles *t, const spti_tile_sizes *sizes, int32_t *items, spti_tile_team *team) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(team->count)
-  for (int32_t tile_row = 0; tile_row < t->tile_rows; tile_row++) {
-    spti_tile_sorter *s = &team->sorters[omp_get_thread_num()];
+static void write_run(void *argument, int64_t run, int member) {
+  const job *j = argument;
+  spti_tile_sorter *s = &j->team->sorters[member];
+  for (int32_t tile_row = (int32_t)(run * RUN); tile_row < run_end(s->tiles, run); tile_row++) {
     spti_tile_sort_row(s, tile_row);
-    spti_tile_write_row(t, sizes, s, items, tile_row);
+    spti_tile_write_row(s->tiles, j->sizes, s, j->items, tile_row);
   }
 }
 
@@ -119,11 +136,13 @@ static sptrsm_status make(spti_tiles *t, const spti_view *v, bool fresh) {
   SPTI_TRY_DONE(spti_tile_sizes_open(&sizes, t->tile_rows));
   SPTI_TRY_DONE(find_places(&place, &capacity, t, v));
   SPTI_TRY_DONE(spti_tile_team_open(&team, t, v, place, capacity));
-  measure(&sizes, fresh ? t : NULL, &team);
+  job j = {.counts = fresh ? t : NULL, .lock = PTHREAD_MUTEX_INITIALIZER, .sizes = &sizes, .team = &team};
+  for_each_run(&j, measure_run);
   SPTI_TRY_DONE(spti_tile_sizes_add_up(&sizes, t->tile_rows));
   if (fresh) SPTI_TRY_DONE(allocate(t, &sizes));
   SPTI_TRY_DONE(spti_host_alloc(&items, t->items, SPTI_TILE_ITEM_WORDS * sizeof *items, "tile items"));
-  write_all(t, &sizes, items, &team);
+  j.items = items;
+  for_each_run(&j, write_run);
   if (fresh && t->by_columns) memcpy(t->item, items, (size_t)t->items * SPTI_TILE_ITEM_WORDS * sizeof *items);
   if (fresh && !t->by_columns) SPTI_TRY_DONE(spti_tile_levels(t, &sizes, items));
 done:
@@ -136,7 +155,8 @@ done:
 
 sptrsm_status spti_tiles_build(spti_tiles *out, const spti_view *v, const int32_t *order, const int32_t *level_ptr, int32_t levels,
                                const spti_tiles_settings *set) {
-  spti_tiles t = {.n = v->n, .dtype = v->dtype, .by_columns = !v->pull, .most = spti_tiles_most(set, level_ptr ? levels : 0)};
+  spti_tiles t = {
+      .n = v->n, .dtype = v->dtype, .by_columns = !v->pull, .most = spti_tiles_most(set, level_ptr ? levels : 0), .team = set->team};
   sptrsm_status status = spti_tile_cut(&t, order, level_ptr, levels, set->align);
   if (status == SPTRSM_OK) status = make(&t, v, true);
   if (status != SPTRSM_OK) {

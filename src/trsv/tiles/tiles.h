@@ -17,6 +17,7 @@
 #ifndef SPTI_TRSV_TILES_TILES_H
 #define SPTI_TRSV_TILES_TILES_H
 
+#include "core/context/team.h"
 #include "core/matrix/view.h"
 #include "trsv/tiles/tile.h"
 
@@ -74,6 +75,7 @@ typedef struct {
   void *inner_value;   /* [inner] */
   void *diagonal;      /* [16 tile_rows]; ones for padding */
   int32_t *item;       /* [SPTI_TILE_ITEM_WORDS * items], each behind the items that it needs */
+  spti_team *team;     /* as in spti_tiles_settings */
   /* Host only, for a GPU's tiles too; NULL or 0 by columns: */
   int32_t levels;
   int32_t *level_item;     /* [levels+1]: items of each level of tile rows */
@@ -82,11 +84,12 @@ typedef struct {
 } spti_tiles;
 
 typedef struct {
-  int32_t most;  /* tiles of an item by rows; 0: as spti_tiles_most says */
-  int32_t align; /* levels of at least this many rows begin with a tile row of their own; 0: none does */
+  int32_t most;    /* tiles of an item by rows; 0: as spti_tiles_most says */
+  spti_team *team; /* that builds and updates the tiles on the host; NULL: the calling thread alone */
+  int32_t align;   /* levels of at least this many rows begin with a tile row of their own; 0: none does */
 } spti_tiles_settings;
 
-static inline spti_tiles_settings spti_tiles_defaults(void) { return (spti_tiles_settings){.most = 0, .align = 16}; }
+static inline spti_tiles_settings spti_tiles_defaults(void) { return (spti_tiles_settings){.most = 0, .team = NULL, .align = 16}; }
 
 /* Tiles of an item: 8 with few levels, where the time of an item counts; 16 with many, where waits for sums of parts count. levels: level
  * sets of rows; 0: not known. */

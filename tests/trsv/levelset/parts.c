@@ -117,14 +117,16 @@ static void check_teams(test_pattern pattern, sptrsm_dtype dtype, sptrsm_uplo up
   test_block alone = test_block_make(n, width, dtype, SPTRSM_ROW_MAJOR, 0);
   test_block_fill(&alone, 2);
   test_block start = test_block_copy(&alone);
-  spti_panel W = {.data = alone.block.data, .ld = width, .width = width, .padded = width, .threads = 1};
+  spti_panel W = {.data = alone.block.data, .ld = width, .width = width, .padded = width};
   cr_assert_eq(plan->method->solve(plan, NULL, &W), SPTRSM_OK);
   for (int run = 0; run < 48; run++) {
     test_block X = test_block_copy(&start);
+    const int threads = 2 + run % 7;
+    spti_team_set_threads(plan->context->team, threads);
     W.data = X.block.data;
-    W.threads = 1 + run % 8;
+    W.team = plan->context->team;
     cr_assert_eq(plan->method->solve(plan, NULL, &W), SPTRSM_OK);
-    cr_assert(test_block_same_bits(&X, &alone), "%s: %d threads give other bits than one", test_pattern_names[pattern], W.threads);
+    cr_assert(test_block_same_bits(&X, &alone), "%s: %d threads give other bits than one", test_pattern_names[pattern], threads);
     test_block_free(&X);
   }
   test_block_free(&start);

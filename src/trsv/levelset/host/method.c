@@ -5,7 +5,7 @@
  * entries, and a thread that has a panel to itself takes the rows in natural order, which reads the matrix from front to back.
  * Wins: the default on the host. Loses: fewer right-hand sides than threads and narrow levels, where all threads but one are idle.
  * Deterministic: yes; the terms of each sum have one order, whatever the width, the threads and the instruction set. */
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "core/base/isa.h"
@@ -73,29 +73,39 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   if (plan->team > 1) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " steps=%d wide=%d", s->steps, s->wide);
 }
 
-/* Called by all threads of the team. The barrier at the end of a step makes its solutions visible to the threads that read them in
- * later steps. */
-static void solve_shared(const sptrsm_plan *plan, const spti_panel *W, int thread, int threads) {
-  const levelset_state *state = plan->state;
-  const spti_schedule *s = &state->schedule;
-  for (int32_t step = 0; step < s->steps; step++) {
-    int32_t begin, end;
-    spti_schedule_share(&begin, &end, s, step, thread, threads);
-    kernels[state->isa][plan->view.dtype](&plan->view, s->order, begin, end, W->data, W->ld, W->padded);
-#pragma omp barrier
-  }
+/* A step is cut into one part for each thread. Piece p is part p % parts of step p / parts. */
+typedef struct {
+  const sptrsm_plan *plan;
+  const spti_panel *W;
+  int parts;
+  atomic_llong done; /* pieces */
+} shared_solve;
+
+/* Pieces are claimed in the order of the steps, so all parts of earlier steps are done or in work. Their solutions are visible here, since
+ * each part is counted after it was written. */
+static void solve_part(void *argument, int64_t piece, int member) {
+  shared_solve *job = argument;
+  const levelset_state *state = job->plan->state;
+  const int32_t step = (int32_t)(piece / job->parts);
+  int32_t begin, end;
+  (void)member;
+  spti_schedule_share(&begin, &end, &state->schedule, step, (int)(piece % job->parts), job->parts);
+  for (int round = 0; begin < end && atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
+  kernels[state->isa][job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, job->W->data, job->W->ld, job->W->padded);
+  atomic_fetch_add(&job->done, 1);
 }
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   (void)work;
   const levelset_state *state = plan->state;
-  int threads = W->threads < plan->team ? W->threads : plan->team;
+  const int ready = plan->team > 1 ? spti_team_ready(W->team) : 1, threads = ready < plan->team ? ready : plan->team;
   if (threads <= 1 || threads < state->schedule.least) {
     kernels[state->isa][plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
     return SPTRSM_OK;
   }
-#pragma omp parallel num_threads(threads)
-  solve_shared(plan, W, omp_get_thread_num(), omp_get_num_threads());
+  shared_solve job = {.plan = plan, .W = W, .parts = threads};
+  atomic_init(&job.done, 0);
+  spti_team_run(W->team, threads, (int64_t)state->schedule.steps * threads, solve_part, &job);
   return SPTRSM_OK;
 }
 

@@ -1,0 +1,253 @@
+/* team.c -- see team.h. A job lies in the team. It is open while it has free seats; a helper joins by taking one, and the caller closes the
+ * job by taking all that are left, which tells it how many helpers it has to wait for. Nobody else ever has to wait for a helper that was
+ * woken but does not run yet.
+ * Helpers watch for the next job for a moment before they sleep, since a sleeping thread takes longer to come than a small solve lasts. */
+#include "core/context/team.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/context/alloc.h"
+#include "core/context/context.h"
+#include "core/context/cpus.h"
+
+enum { PAUSES = 64 }; /* rounds of waiting in which a thread keeps its core */
+static const double WATCH_S = 1e-4; /* before a thread sleeps */
+static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
+
+struct spti_team {
+  int usable, threads; /* processors for this process when the team was made; threads of a job */
+  atomic_int process;  /* whose threads the helpers are; BEING_RENEWED while a forked process forgets them */
+  atomic_bool in_use;
+  _Atomic double rest_until;
+
+  /* The job. Written before seats are offered, unchanged until all helpers have left. */
+  spti_task *task;
+  void *argument;
+  int64_t pieces;
+  fenv_t modes;
+  atomic_llong next; /* piece to be claimed */
+  atomic_int seats;  /* a helper that takes the s-th becomes member s */
+  atomic_int left;   /* helpers that joined and have left */
+
+  /* Sleeping. Sleepers first count themselves, then look once more; wakers first publish, then look for sleepers. */
+  pthread_mutex_t lock;
+  pthread_cond_t wake, done;
+  atomic_int asleep;
+  atomic_bool caller_asleep;
+  bool ending; /* under the lock */
+  int helpers;
+  bool refused; /* the system gave no more threads */
+  pthread_t helper[];
+};
+
+enum { BEING_RENEWED = -1 };
+
+/* ---- waiting ---- */
+
+static void relax(void) {
+#if defined __x86_64__ || defined __i386__
+  __builtin_ia32_pause();
+#endif
+}
+
+void spti_team_pause(int round) {
+  if (round < PAUSES) relax();
+  else sched_yield();
+}
+
+/* Watches for a while whether `count` has reached `least`. */
+static bool watch(atomic_int *count, int least) {
+  if (atomic_load(count) >= least) return true;
+  const double end = spti_seconds() + WATCH_S;
+  for (int round = 0; spti_seconds() < end; round++) {
+    spti_team_pause(round);
+    if (atomic_load(count) >= least) return true;
+  }
+  return false;
+}
+
+/* ---- helpers ---- */
+
+/* Returns the number of pieces it did. */
+static int64_t claim_pieces(spti_team *team, int member) {
+  int64_t piece, own = 0;
+  for (; (piece = atomic_fetch_add(&team->next, 1)) < team->pieces; own++) team->task(team->argument, piece, member);
+  return own;
+}
+
+/* Takes a seat -> its number, or 0 if none is free. */
+static int join(spti_team *team) {
+  int seats = atomic_load(&team->seats);
+  while (seats > 0 && !atomic_compare_exchange_weak(&team->seats, &seats, seats - 1)) {}
+  return seats > 0 ? seats : 0;
+}
+
+static void leave(spti_team *team) {
+  atomic_fetch_add(&team->left, 1);
+  if (!atomic_load(&team->caller_asleep)) return;
+  pthread_mutex_lock(&team->lock);
+  pthread_cond_signal(&team->done);
+  pthread_mutex_unlock(&team->lock);
+}
+
+/* Sleeps until seats are offered. False: the team ends. */
+static bool sleep_until_work(spti_team *team) {
+  pthread_mutex_lock(&team->lock);
+  atomic_fetch_add(&team->asleep, 1);
+  while (atomic_load(&team->seats) <= 0 && !team->ending) pthread_cond_wait(&team->wake, &team->lock);
+  atomic_fetch_sub(&team->asleep, 1);
+  const bool goes_on = !team->ending;
+  pthread_mutex_unlock(&team->lock);
+  return goes_on;
+}
+
+static void *help(void *argument) {
+  spti_team *team = argument;
+  do {
+    do {
+      const int member = join(team);
+      if (member == 0) continue;
+      fesetenv(&team->modes);
+      claim_pieces(team, member);
+      leave(team);
+    } while (watch(&team->seats, 1));
+  } while (sleep_until_work(team));
+  return NULL;
+}
+
+/* Signals are for the threads of the program, except those that a thread causes itself. */
+static void start_helpers(spti_team *team, int wanted) {
+  sigset_t blocked, before;
+  if (team->refused || team->helpers >= wanted) return;
+  sigfillset(&blocked);
+  const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+  for (size_t s = 0; s < sizeof own / sizeof *own; s++) sigdelset(&blocked, own[s]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  while (!team->refused && team->helpers < wanted) {
+    team->refused = pthread_create(&team->helper[team->helpers], NULL, help, team) != 0;
+    team->helpers += !team->refused;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- the team ---- */
+
+static void begin_without_helpers(spti_team *team) {
+  pthread_mutex_init(&team->lock, NULL);
+  pthread_cond_init(&team->wake, NULL);
+  pthread_cond_init(&team->done, NULL);
+  atomic_store(&team->seats, 0);
+  atomic_store(&team->asleep, 0);
+  atomic_store(&team->caller_asleep, false);
+  atomic_store(&team->in_use, false);
+  team->helpers = 0;
+  team->refused = false;
+  atomic_store(&team->process, (int)getpid());
+}
+
+/* A process that forked has none of the threads, and locks and counts may be as a helper left them. */
+static bool take_team(spti_team *team) {
+  const int me = (int)getpid();
+  int process = atomic_load(&team->process);
+  if (process != me) {
+    if (process == BEING_RENEWED || !atomic_compare_exchange_strong(&team->process, &process, BEING_RENEWED)) return false;
+    begin_without_helpers(team);
+  }
+  return !atomic_exchange(&team->in_use, true);
+}
+
+sptrsm_status spti_team_create(spti_team **out) {
+  spti_team *team;
+  SPTI_TRY(spti_host_alloc(&team, 1, sizeof *team + (SPTI_THREADS_MAX - 1) * sizeof *team->helper, "threads of a context"));
+  team->usable = team->threads = spti_cpus_usable();
+  team->ending = false;
+  atomic_init(&team->rest_until, 0);
+  begin_without_helpers(team);
+  *out = team;
+  return SPTRSM_OK;
+}
+
+void spti_team_destroy(spti_team *team) {
+  if (!team) return;
+  if (atomic_load(&team->process) == (int)getpid()) {
+    pthread_mutex_lock(&team->lock);
+    team->ending = true;
+    pthread_cond_broadcast(&team->wake);
+    pthread_mutex_unlock(&team->lock);
+    for (int h = 0; h < team->helpers; h++) pthread_join(team->helper[h], NULL);
+    pthread_mutex_destroy(&team->lock);
+    pthread_cond_destroy(&team->wake);
+    pthread_cond_destroy(&team->done);
+  }
+  spti_host_free(team);
+}
+
+void spti_team_set_threads(spti_team *team, int threads) {
+  team->threads = threads > 0 ? threads : team->usable;
+  team->refused = false;
+}
+
+int spti_team_threads(const spti_team *team) { return team->threads; }
+
+int spti_team_ready(const spti_team *team) {
+  return !team || team->threads == 1 || spti_seconds() < atomic_load(&team->rest_until) ? 1 : team->threads;
+}
+
+/* ---- a job ---- */
+
+/* Returns how many helpers may join. */
+static int open_job(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
+  const int useful = (int)(pieces < threads ? pieces : threads) - 1;
+  start_helpers(team, useful);
+  const int seats = useful < team->helpers ? useful : team->helpers;
+  team->task = task;
+  team->argument = argument;
+  team->pieces = pieces;
+  fegetenv(&team->modes);
+  atomic_store(&team->next, 1); /* the caller has piece 0 */
+  atomic_store(&team->left, 0);
+  atomic_store(&team->seats, seats);
+  const int asleep = atomic_load(&team->asleep);
+  if (asleep == 0) return seats;
+  pthread_mutex_lock(&team->lock);
+  if (seats >= asleep) pthread_cond_broadcast(&team->wake);
+  else
+    for (int s = 0; s < seats; s++) pthread_cond_signal(&team->wake);
+  pthread_mutex_unlock(&team->lock);
+  return seats;
+}
+
+static void wait_for_helpers(spti_team *team, int joined) {
+  if (watch(&team->left, joined)) return;
+  pthread_mutex_lock(&team->lock);
+  atomic_store(&team->caller_asleep, true);
+  while (atomic_load(&team->left) < joined) pthread_cond_wait(&team->done, &team->lock);
+  atomic_store(&team->caller_asleep, false);
+  pthread_mutex_unlock(&team->lock);
+}
+
+void spti_team_run(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
+  if (!team || threads <= 1 || pieces <= 1 || !take_team(team)) {
+    for (int64_t piece = 0; piece < pieces; piece++) task(argument, piece, 0);
+    return;
+  }
+  const double called = spti_seconds();
+  const int seats = open_job(team, threads, pieces, task, argument);
+  const double begin = spti_seconds();
+  task(argument, 0, 0);
+  const int64_t own = 1 + claim_pieces(team, 0);
+  const double end = spti_seconds();
+  const int joined = seats - atomic_exchange(&team->seats, 0);
+  wait_for_helpers(team, joined);
+  /* The caller alone would have needed its own time for each piece. What goes beyond that, waking helpers included, is lost. */
+  const double now = spti_seconds(), lost = now - called - (end - begin) * (double)pieces / (double)own;
+  if (lost > 0) atomic_store(&team->rest_until, now + REST * lost);
+  atomic_store(&team->in_use, false);
+}

@@ -1,0 +1,221 @@
+/* team.c -- the threads of a context: every piece of a job is done once, whatever helpers do; solves go on where threads can't be created
+ * and in a process that forked, with the same bits; helpers work in the caller's floating-point modes. */
+#include <criterion/criterion.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sptrsm.h>
+
+#include "core/context/team.h"
+
+enum { PIECES = 1000, THREADS = 8 };
+
+typedef struct {
+  atomic_int times[PIECES], members[THREADS], rounding;
+  atomic_int others; /* pieces that helpers did */
+  atomic_int wrong;  /* pieces with a bad member, or with one that another thread was at the same time */
+  spti_team *team;   /* not NULL: each piece runs a job of its own on it */
+} tally;
+
+static void count(void *argument, int64_t piece, int member) {
+  tally *t = argument;
+  atomic_fetch_add(&t->times[piece], 1);
+  if (member < 0 || member >= THREADS || atomic_fetch_add(&t->members[member], 1) != 0) atomic_fetch_add(&t->wrong, 1);
+  if (member > 0) atomic_fetch_add(&t->others, 1);
+  if (fegetround() == FE_UPWARD) atomic_fetch_add(&t->rounding, 1);
+  atomic_fetch_sub(&t->members[member], 1);
+}
+
+static void count_inside(void *argument, int64_t piece, int member) {
+  tally *t = argument;
+  tally inner = {.team = NULL};
+  spti_team_run(t->team, THREADS, PIECES, count, &inner);
+  for (int p = 0; p < PIECES; p++) t->wrong += inner.times[p] != 1;
+  t->wrong += inner.others + inner.wrong; /* a job inside a job has no helpers */
+  count(argument, piece, member);
+}
+
+static spti_team *open_team(int threads) {
+  spti_team *team;
+  cr_assert_eq(spti_team_create(&team), SPTRSM_OK);
+  spti_team_set_threads(team, threads);
+  return team;
+}
+
+static void check_once(const tally *t, int64_t pieces) {
+  cr_assert_eq(t->wrong, 0);
+  for (int p = 0; p < PIECES; p++) cr_assert_eq(t->times[p], p < pieces, "piece %d was done %d times", p, t->times[p]);
+}
+
+Test(team, does_every_piece_once) {
+  spti_team *team = open_team(THREADS);
+  for (int round = 0; round < 300; round++) {
+    const int64_t pieces = round % 3 == 0 ? round % 10 : PIECES;
+    tally t = {.team = NULL};
+    spti_team_run(team, 1 + round % THREADS, pieces, count, &t);
+    check_once(&t, pieces);
+  }
+  spti_team_destroy(team);
+}
+
+Test(team, works_without_a_team_and_inside_a_job) {
+  spti_team *team = open_team(THREADS);
+  tally alone = {.team = NULL}, outer = {.team = team};
+  spti_team_run(NULL, THREADS, PIECES, count, &alone);
+  check_once(&alone, PIECES);
+  cr_assert_eq(alone.others, 0);
+  spti_team_run(team, THREADS, 20, count_inside, &outer);
+  check_once(&outer, 20);
+  spti_team_destroy(team);
+  spti_team_destroy(NULL);
+}
+
+static void *run_jobs(void *argument) {
+  for (int round = 0; round < 100; round++) {
+    tally t = {.team = NULL};
+    spti_team_run(argument, THREADS, PIECES, count, &t);
+    check_once(&t, PIECES);
+  }
+  return NULL;
+}
+
+Test(team, serves_several_callers) {
+  spti_team *team = open_team(THREADS);
+  pthread_t caller[3];
+  for (int c = 0; c < 3; c++) cr_assert_eq(pthread_create(&caller[c], NULL, run_jobs, team), 0);
+  for (int c = 0; c < 3; c++) pthread_join(caller[c], NULL);
+  spti_team_destroy(team);
+}
+
+/* Waits in the caller's piece until a helper came, so that the test does not depend on who runs first. */
+static void meet(void *argument, int64_t piece, int member) {
+  tally *t = argument;
+  if (member > 0 && fegetround() == FE_UPWARD) atomic_fetch_add(&t->rounding, 1);
+  if (member > 0) atomic_fetch_add(&t->others, 1);
+  for (int round = 0; piece == 0 && atomic_load(&t->others) == 0; round++) spti_team_pause(round);
+}
+
+Test(team, helpers_take_over_the_rounding_mode) {
+  spti_team *team = open_team(2);
+  tally nearest = {.team = NULL}, upward = {.team = NULL}, again = {.team = NULL};
+  spti_team_run(team, 2, 2, meet, &nearest);
+  fesetround(FE_UPWARD);
+  spti_team_run(team, 2, 2, meet, &upward);
+  fesetround(FE_TONEAREST);
+  spti_team_run(team, 2, 2, meet, &again);
+  cr_assert_eq(nearest.rounding, 0);
+  cr_assert_eq(upward.rounding, 1, "the helper kept its own rounding mode");
+  cr_assert_eq(again.rounding, 0);
+  spti_team_destroy(team);
+}
+
+/* ---- solves ---- */
+
+enum { N = 4000, NRHS = 64 };
+
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  double *B, *X;
+} system_of;
+
+static void open_system(system_of *s, int threads) {
+  static int64_t ptr[N + 1];
+  static int32_t idx[2 * N];
+  static double val[2 * N];
+  int64_t p = 0;
+  for (int32_t i = 0; i < N; ptr[++i] = p) {
+    if (i > 0) idx[p] = i - 1, val[p++] = 0.1 + 0.01 * (i % 7);
+    idx[p] = i, val[p++] = 3;
+  }
+  const sptrsm_sparse T = {.format = SPTRSM_CSR, .dtype = SPTRSM_F64, .n = N, .ptr = ptr, .idx = idx, .val = val};
+  *s = (system_of){.B = calloc((size_t)N * NRHS, sizeof(double)), .X = calloc((size_t)N * NRHS, sizeof(double))};
+  for (int32_t i = 0; i < N * NRHS; i++) s->B[i] = 1 + i % 13;
+  cr_assert_eq(sptrsm_context_create(&s->context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_context_set_threads(s->context, threads), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&s->matrix, s->context, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_create(&s->plan, s->matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+}
+
+static sptrsm_status solve(system_of *s) {
+  const sptrsm_block B = {.data = s->B, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = SPTRSM_F64};
+  sptrsm_block X = B;
+  X.data = s->X;
+  memset(s->X, 0, sizeof(double) * N * NRHS);
+  return sptrsm_solve(s->plan, NULL, NULL, &B, &X);
+}
+
+static void close_system(system_of *s) {
+  sptrsm_plan_destroy(s->plan);
+  sptrsm_matrix_destroy(s->matrix);
+  sptrsm_context_destroy(s->context);
+  free(s->B);
+  free(s->X);
+}
+
+static bool same_bits(const system_of *a, const system_of *b) { return memcmp(a->X, b->X, sizeof(double) * N * NRHS) == 0; }
+
+/* The child ends with 0 if its solves succeed, also one of a second child, and it can destroy everything. */
+static int solve_in_child(system_of *s, const system_of *alone, int generations) {
+  int ended = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60); /* a child that hangs fails */
+    int wrong = 0;
+    for (int round = 0; round < 5; round++) wrong |= solve(s) != SPTRSM_OK || !same_bits(s, alone);
+    if (generations > 1) wrong |= solve_in_child(s, alone, generations - 1);
+    close_system(s);
+    _exit(wrong);
+  }
+  cr_assert(child > 0 && waitpid(child, &ended, 0) == child);
+  return !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
+}
+
+#ifndef __SANITIZE_THREAD__ /* its runtime starts no thread in a child */
+Test(team, solves_in_a_child_of_a_fork, .timeout = 120) {
+  system_of alone, s;
+  open_system(&alone, 1);
+  open_system(&s, 4);
+  cr_assert_eq(solve(&alone), SPTRSM_OK);
+  for (int round = 0; round < 20; round++) cr_assert(solve(&s) == SPTRSM_OK && same_bits(&s, &alone));
+  cr_assert_eq(solve_in_child(&s, &alone, 2), 0, "the child of a process with threads could not solve");
+  cr_assert(solve(&s) == SPTRSM_OK && same_bits(&s, &alone));
+  close_system(&s);
+  close_system(&alone);
+}
+
+/* No thread can be created in the child: its user may have no more processes (root would be exempt). */
+static void solve_without_threads(const system_of *alone) {
+  const struct rlimit none = {0, 0};
+  system_of s;
+  alarm(60);
+  pthread_t thread;
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || (getuid() == 0 && setuid(65534) != 0)) _exit(2);
+  if (pthread_create(&thread, NULL, run_jobs, NULL) == 0) _exit(3);
+  open_system(&s, 16);
+  int wrong = 0;
+  for (int round = 0; round < 5; round++) wrong |= solve(&s) != SPTRSM_OK || !same_bits(&s, alone);
+  close_system(&s);
+  _exit(wrong);
+}
+
+Test(team, solves_where_no_thread_can_be_created, .timeout = 120) {
+  system_of alone;
+  int ended = 0;
+  open_system(&alone, 1);
+  cr_assert_eq(solve(&alone), SPTRSM_OK);
+  const pid_t child = fork();
+  if (child == 0) solve_without_threads(&alone);
+  cr_assert(child > 0 && waitpid(child, &ended, 0) == child);
+  cr_assert(WIFEXITED(ended), "the child ended by a signal");
+  cr_assert_eq(WEXITSTATUS(ended), 0, "the child ended with %d", WEXITSTATUS(ended));
+  close_system(&alone);
+}
+#endif
