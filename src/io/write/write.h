@@ -74,7 +74,12 @@ typedef struct {
 /* A journal is closed with spti_io_journal_close, also after create or open failed. */
 sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* empties the file, unless another process has it open */
 sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off an incomplete last record */
+/* Takes the records from text lines instead of a file. */
+sptrsm_status spti_io_journal_of_lines(spti_io_journal *, const char *lines);
+sptrsm_status spti_io_journal_reload(spti_io_journal *); /* reads the records again, with those appended since */
 sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const char *text);
+/* A record as the text line that append writes; the caller frees it. */
+sptrsm_status spti_io_journal_line(char **out, const char *word, const char *text, const char *where);
 /* The text of the first record `word`, or of the next one behind the text `after`; NULL: there is none. */
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);
