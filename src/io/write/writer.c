@@ -83,9 +83,14 @@ static sptrsm_status watch_both(const sptrsm_file_writer *w) {
 }
 
 static sptrsm_status create_journal(sptrsm_file_writer *w) {
-  SPTI_IO_TRY(spti_io_output_watch(w->journal_new, -1));
-  sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new);
-  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* the file may be another process's */
+  sigset_t old;
+  spti_io_hold_signals(&old);
+  sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new); /* where it fails, the file may be another process's */
+  if (status == SPTRSM_OK) {
+    status = spti_io_output_watch(w->journal_new, w->journal.fd);
+    if (status != SPTRSM_OK) unlink(w->journal_new);
+  }
+  spti_io_release_signals(&old);
   return status;
 }
 
@@ -113,7 +118,7 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   }
   free(w->out.temp);
   w->out.temp = part;
-  if (w->options.keep_partial) spti_io_output_unwatch(0);
+  if (w->options.keep_partial) spti_io_output_unwatch();
   return SPTRSM_OK;
 }
 
