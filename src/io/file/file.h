@@ -61,7 +61,6 @@ sptrsm_status spti_io_member_open(spti_io_object *, const spti_io_object *group,
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
 bool spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
-bool spti_io_has_sound_links(hid_t group);                       /* may its names be listed by index? HDF5 1.10 crashes otherwise */
 
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
@@ -71,6 +70,17 @@ size_t spti_io_add(size_t, size_t);                                          /* 
 sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out);
 void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
+/* Makes room for one element more: doubles an array that is full. The old array stays valid on failure. */
+sptrsm_status spti_io_grow(void *array /* a pointer's address */, size_t *room, size_t count, size_t each, const char *where);
+
+/* ---- links.c: the names in a group ---- */
+
+typedef struct {
+  char **names; /* sorted */
+  size_t count;
+} spti_io_names;
+sptrsm_status spti_io_names_read(spti_io_names *, hid_t group, const char *where);
+void spti_io_names_free(spti_io_names *);
 
 /* ---- attr.c: attributes, text and JSON ---- */
 
