@@ -90,6 +90,12 @@ sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t 
 sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name); /* *out NULL: none */
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
 
+/* ---- guard.c: whether a dataset may be read ---- */
+
+/* Refuses external storage, virtual datasets and unknown filters; allowed external data that are not there. Comes before any other
+ * query of a dataset: even asking for its dataspace may open other files. */
+sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
+
 /* ---- dataset.c: stored numbers and arrays ---- */
 
 typedef struct { /* the type of a stored number */
@@ -113,12 +119,11 @@ typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
   hsize_t start[2], stride[2], blocks[2], size[2];
 } spti_io_slab;
 
-/* Opens a numeric dataset of rank 1 or 2 and refuses external storage, virtual datasets and unknown filters. */
+/* Opens a numeric dataset of rank 1 or 2, after spti_io_dataset_guard(). */
 sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
 /* The same of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
-sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
 void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
