@@ -142,17 +142,18 @@ SPTRSM_API int sptrsm_file_reader_external(const sptrsm_file_reader *);
 SPTRSM_API void sptrsm_file_reader_close(sptrsm_file_reader *);
 
 /* A solution written in parts, in any order. Until it is finished it is PATH.part, beside which PATH.part.journal says what was
- * synced: it can be resumed after a kill at any moment. With compression or checksums it is a temporary file and
- * cannot be resumed. Do not write columns again that a checkpoint noted as done. */
+ * synced: it can be resumed after a kill at any moment, and is recognised when it is complete. With compression or checksums it
+ * is a temporary file and cannot be resumed. Do not write columns again that a checkpoint noted as done. */
 typedef struct sptrsm_file_writer sptrsm_file_writer;
 /* shape: n, nrhs, dtype and layout of the solution, at least 1 x 1. has_berr: each part comes with its backward errors. step:
  * columns per part, which chunks are cut to. inputs: a line that says what the solution depends on, for resuming. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                                    int64_t step, const char *inputs, const sptrsm_save_options *);
-/* *out NULL: there is nothing to resume. A file that was finished but for the removal of its journal counts as resumed with all
- * columns. STRUCTURE: it has another shape, or it or its journal is damaged. */
+/* *out NULL: there is nothing to resume. A finished file of this shape counts as resumed with all columns, if its last checkpoint had
+ * them all; finish then changes nothing. STRUCTURE: it has another shape, or it or its journal is damaged. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
                                                    const sptrsm_save_options *);
+SPTRSM_API int sptrsm_file_writer_complete(const sptrsm_file_writer *);       /* nonzero: resumed, and finished before */
 SPTRSM_API const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *); /* resumed: as given to create */
 /* Resumed: columns of the last checkpoint and its state; 0 and "" without one. */
 SPTRSM_API int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *, const char **state);

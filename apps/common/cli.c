@@ -18,28 +18,45 @@ static const char *_Atomic interrupt_note; /* see cli_interrupt_note */
 /* Ends the program at once, wherever it is. The output gets its name by a rename at the very end, so only a temporary file has to be
  * removed. Async-signal-safe calls only. */
 __attribute__((no_sanitize("address"))) static void on_signal(int signal_number) {
-  static const char text[] = ": interrupted", end[] = "\n";
-  const char *kept = interrupt_note;
+  static const char interrupted[] = ": interrupted", cpu_time[] = ": the limit of CPU time is reached", end[] = "\n";
+  const char *text = signal_number == SIGXCPU ? cpu_time : interrupted, *kept = interrupt_note;
   sptrsm_file_abandon();
-  ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
-  ignored = write(STDERR_FILENO, text, sizeof text - 1);
-  if (kept) ignored = write(STDERR_FILENO, kept, strlen(kept));
-  ignored = write(STDERR_FILENO, end, sizeof end - 1);
-  (void)ignored;
+  if (signal_number != SIGPIPE) { /* of `| head` the user knows */
+    ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
+    ignored = write(STDERR_FILENO, text, strlen(text));
+    if (kept) ignored = write(STDERR_FILENO, kept, strlen(kept));
+    ignored = write(STDERR_FILENO, end, sizeof end - 1);
+    (void)ignored;
+  }
   _exit(128 + signal_number);
+}
+
+/* After a crash nothing but the temporary file is touched; then the system does what it does without a handler (a core dump). */
+__attribute__((no_sanitize("address"))) static void on_fatal(int signal_number) {
+  sptrsm_file_abandon();
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
 }
 
 void cli_interrupt_note(const char *text) { interrupt_note = text; }
 
-static void catch_signals(void) {
-  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action = {.sa_handler = on_signal};
+/* A signal that is ignored (nohup), or has a handler already (AddressSanitizer), stays so. */
+static void handle(int number, void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler}, old;
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-    struct sigaction old;
-    sigaction(numbers[i], NULL, &old);
-    if (old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL); /* nohup stays in force */
-  }
+  if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(number, &action, NULL);
+}
+
+/* All signals that end a program and can be caught; SIGUSR1 has its own handler. A write beyond the limit of file sizes fails (EFBIG)
+ * instead of ending the program. */
+static void catch_signals(void) {
+  static const int ending[] = {SIGHUP,    SIGINT,  SIGQUIT, SIGPIPE, SIGALRM,   SIGTERM, SIGUSR2,
+                               SIGVTALRM, SIGPROF, SIGXCPU, SIGPOLL, SIGSTKFLT, SIGPWR};
+  static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+  for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) handle(ending[i], on_signal);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++) handle(number, on_signal);
+  for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++) handle(fatal[i], on_fatal);
+  handle(SIGXFSZ, SIG_IGN);
 }
 
 /* ---- crashes while reading ---- */
@@ -59,8 +76,8 @@ static struct {
 __attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
   static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
   if (!pthread_equal(pthread_self(), guard.thread)) {
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
+    on_fatal(signal_number);
+    return; /* to the crash again, or to the signal raised */
   }
   sptrsm_file_abandon(); /* a stream reads while its output is being written */
   ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));

@@ -157,15 +157,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- before any work ---- */
 
-/* With --resume an existing output may be that of the run to resume, which was killed just before it removed its journal. */
-static bool may_be_there(const settings *s) {
-  char *journal;
-  if (s->force || !s->resume || asprintf(&journal, "%s.part.journal", s->out) < 0) return s->force;
-  bool there = access(journal, F_OK) == 0;
-  free(journal);
-  return there;
-}
-
 static int check_outputs(settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs, s->rows};
   const int count = s->rows && row_list_is_file(s->rows) ? 3 : 2;
@@ -177,7 +168,7 @@ static int check_outputs(settings *s) {
     if (code != CLI_OK) return code;
     s->json_checked = true;
   }
-  return cli_check_output(s->out, may_be_there(s), read, count);
+  return cli_check_output(s->out, s->force || s->resume, read, count); /* stream.c tells what an output to resume is */
 }
 
 /* ---- the phases ---- */

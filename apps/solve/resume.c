@@ -105,30 +105,22 @@ char *resume_inputs(const run *r) {
   return text;
 }
 
-int resume_compare(const char *then, const char *now, const char *output) {
-  json_t *old = json_loads(then, 0, NULL), *new = json_loads(now, 0, NULL);
-  const char *key;
-  json_t *value;
-  int code = CLI_OK;
-  if (!json_is_object(old) || !json_is_object(new)) {
-    cli_error("%s.part: its journal does not say what it was made from; begin anew (--force without --resume)", output);
-    code = CLI_INPUT;
-  }
+char *resume_difference(const char *then, const char *now) {
+  json_t *old = json_loads(then, 0, NULL), *new = json_loads(now, 0, NULL), *value;
+  const char *key, *before;
+  char *text = NULL;
+  if (!json_is_object(old)) text = strdup("its journal does not say what it was made from");
   json_object_foreach(new, key, value) {
-    const char *before = json_string_value(json_object_get(old, key));
-    if (code != CLI_OK || (before && strcmp(before, json_string_value(value)) == 0)) continue;
-    cli_error(
-        "%s.part: was begun with other inputs or options: %s was %s, now it is %s; give the same, or begin anew (--force without --resume)",
-        output, key, before ? before : "not there", json_string_value(value));
-    code = CLI_INPUT;
+    before = json_string_value(json_object_get(old, key));
+    if (text || (before && strcmp(before, json_string_value(value)) == 0)) continue;
+    if (asprintf(&text, "was begun with other inputs or options: %s was %s, now it is %s", key, before ? before : "not there",
+                 json_string_value(value)) < 0)
+      text = NULL;
   }
-  if (code == CLI_OK && json_object_size(old) != json_object_size(new)) {
-    cli_error("%s.part: was begun with other methods; give the same options, or begin anew (--force without --resume)", output);
-    code = CLI_INPUT;
-  }
+  if (text == NULL) text = strdup(json_object_size(old) != json_object_size(new) ? "was begun with other methods" : "");
   json_decref(old);
   json_decref(new);
-  return code;
+  return text;
 }
 
 /* ---- state: numbers as hexadecimal text, which keeps all bits, NaN and infinity ---- */

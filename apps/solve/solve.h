@@ -94,10 +94,10 @@ int stream_run(run *);           /* reads, solves, checks and writes panel by pa
 
 /* ---- resume.c: what a solution depends on, and how far it is, as text lines for the journal of a partial file ---- */
 
-/* Both: NULL without memory; the caller frees. */
+/* All: NULL without memory; the caller frees. */
 char *resume_inputs(const run *);
-int resume_compare(const char *then, const char *now, const char *output); /* a message about what differs; returns an exit code */
-char *resume_state(const run *);                                           /* residuals and NaN so far */
-bool resume_take(run *, const char *state);                                /* puts them back; false: the text is no such state */
+char *resume_difference(const char *then, const char *now); /* what differs between two inputs; empty: nothing */
+char *resume_state(const run *);                            /* residuals and NaN so far */
+bool resume_take(run *, const char *state);                 /* puts them back; false: the text is no such state */
 
 #endif

@@ -235,21 +235,45 @@ static void save_options(sptrsm_save_options *o, const run *r) {
   o->keep_partial = r->set->resume || r->set->keep_partial;
 }
 
-/* Continues the partial output of an earlier run; s->writer stays NULL if there is none. */
+/* Checks that the output of an earlier run is of these inputs. A complete one of others is no concern of this run: it makes way with
+ * --force, and is refused without, as any other file in the way. */
+static int check_inputs(stream *s, const char *inputs) {
+  const char *out = s->r->set->out;
+  char *difference = resume_difference(sptrsm_file_writer_inputs(s->writer), inputs);
+  int code = CLI_OK;
+  if (difference == NULL) return cli_no_memory("what the solution depends on");
+  if (difference[0] != '\0' && sptrsm_file_writer_complete(s->writer)) {
+    if (!s->r->set->force) {
+      cli_error("%s: exists and %s; replace it with --force, or choose another output", out, difference);
+      code = CLI_IO;
+    }
+    sptrsm_file_writer_close(s->writer);
+    s->writer = NULL;
+  } else if (difference[0] != '\0') {
+    cli_error("%s.part: %s; give the same, or begin anew (--force without --resume)", out, difference);
+    code = CLI_INPUT;
+  }
+  free(difference);
+  return code;
+}
+
+/* Continues the output of an earlier run, which may be complete; s->writer stays NULL if there is none. */
 static int resume_output(stream *s, const char *inputs, const sptrsm_save_options *save) {
   run *r = s->r;
   const char *state;
   int code = cli_fail(sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, save));
+  if (code == CLI_OK && s->writer) code = check_inputs(s, inputs);
   if (code != CLI_OK || s->writer == NULL) return code;
-  code = resume_compare(sptrsm_file_writer_inputs(s->writer), inputs, r->set->out);
+  const char *part = sptrsm_file_writer_complete(s->writer) ? "" : ".part";
   r->stream.resumed = sptrsm_file_writer_resumed(s->writer, &state);
-  if (code == CLI_OK && r->stream.resumed > 0 && !resume_take(r, state)) {
-    cli_error("%s.part: its journal has no state of this program; begin anew (--force without --resume)", r->set->out);
+  if (r->stream.resumed > 0 && !resume_take(r, state)) {
+    cli_error("%s%s: its journal has no state of this program; begin anew (--force without --resume)", r->set->out, part);
     return CLI_INPUT;
   }
-  if (code == CLI_OK)
+  if (part[0] == '\0') cli_note("%s: is complete already; nothing is left to do", r->set->out);
+  else
     cli_note("%s.part: resumed with %lld of %lld columns done", r->set->out, (long long)r->stream.resumed, (long long)r->in.B->block.nrhs);
-  return code;
+  return CLI_OK;
 }
 
 static int open_output(stream *s) {

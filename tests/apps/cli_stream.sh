@@ -124,8 +124,8 @@ killed_stream() {
   exists x.h5.part
 }
 
-# scribble AT: overwrites bytes of x.h5.part from position AT on
-scribble() { printf 'no number at all' | dd of=x.h5.part bs=1 seek="$1" conv=notrunc status=none; }
+# scribble FILE AT: overwrites bytes of a file from position AT on
+scribble() { printf 'no number at all' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 # noted: the position in x.h5.part of the first column of the last entry of the journal
 noted() { awk '$2 == "format" { at = $7 } $2 == "done" { first = $4 } END { print at + 8 * first }' x.h5.part.journal; }
 
@@ -180,7 +180,7 @@ test_stream_resume() {
   same x.h5.part part
   same x.h5.part.journal journal
   # A part that is not the one of the journal: another file, another run's, one whose metadata or last columns are changed.
-  for odd in "cp s_rhs.h5 x.h5.part" "cp other x.h5.part" "scribble 96" "scribble $(noted)"; do
+  for odd in "cp s_rhs.h5 x.h5.part" "cp other x.h5.part" "scribble x.h5.part 96" "scribble x.h5.part $(noted)"; do
     $odd
     cp x.h5.part odd
     run resume --verify
@@ -190,13 +190,39 @@ test_stream_resume() {
     same x.h5.part.journal journal
     cp part x.h5.part
   done
+  corner=$(awk '$2 == "format" { print $7 + 8 * 299 }' x.h5.part.journal) # position of the first row's last number
   # A journal whose last line is torn.
   printf 'torn' >>x.h5.part.journal
   run resume --verify --threads 2
   code 0
   same_block whole.h5:/X x.h5:/X
   same_block whole.h5:/berr x.h5:/berr
-  # Nothing to resume: a new start. Begun anew with --force: the partial solution goes.
+  # What is complete is recognised and left as it is.
+  cp -p x.h5 complete
+  for option in "" --force; do
+    run resume --verify --json report --max-berr 1 $option
+    code 0
+    warns "x.h5: is complete already; nothing is left to do"
+    equals "$(field report stream resumed)" 300
+    for key in max_berr worst_column g1; do equals "$(field report residual $key)" "$(field whole residual $key)"; done
+    same x.h5 complete
+    no_partials
+  done
+  # Another solution is refused: of other inputs, of a run without a stream, with another number in its last column.
+  rejects 5 "x.h5: exists and was begun with other inputs or options: --alpha was 1,0, now it is 2,0; replace it" resume --verify --alpha 2
+  rejects 5 "x.h5: exists; use --force to replace it" resume --verify --cols 0:100
+  rejects 5 "x.h5: exists; use --force to replace it" resume
+  same x.h5 complete
+  for odd in "cp whole.h5 x.h5" "cp s_rhs.h5 x.h5" "scribble x.h5 $corner"; do
+    $odd
+    cp x.h5 odd
+    rejects 5 "x.h5: exists; use --force to replace it" resume --verify
+    same x.h5 odd
+    cp complete x.h5
+  done
+  # With --force another solution is replaced. Begun anew with --force: the partial solution goes.
+  run resume --verify --force --alpha 2
+  code 0
   run resume --verify --force
   code 0
   same_block whole.h5:/X x.h5:/X
@@ -295,7 +321,7 @@ test_stream_disk() {
   cp x.h5 old
   for blocks in 1 16 200 1000; do # stderr has this limit too
     last="limit of $blocks kB"
-    (trap '' XFSZ; ulimit -f $blocks; exec sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8) >stdout 2>stderr
+    (ulimit -f $blocks; exec sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8) >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-solve: error: x.h5"
@@ -303,7 +329,7 @@ test_stream_disk() {
     no_parts
   done
   last="through HDF5"
-  (trap '' XFSZ; ulimit -f 1000; exec sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum) >stdout 2>stderr
+  (ulimit -f 1000; exec sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum) >stdout 2>stderr
   rc=$?
   code 5
   same x.h5 old

@@ -7,10 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char link_name[64];
+
+/* The library's source of names for temporary files. With names_repeat the first two names are the same, and a signal handler runs
+ * before the third is chosen. */
+static int names_repeat;
+
+ssize_t getrandom(void *out, size_t bytes, unsigned flags) {
+  if (names_repeat == 0) return syscall(SYS_getrandom, out, bytes, flags);
+  memset(out, names_repeat < 3 ? 0 : 1, bytes);
+  if (names_repeat == 3) sptrsm_file_abandon();
+  names_repeat++;
+  return (ssize_t)bytes;
+}
 
 static void make_names(void) {
   make_folder();
@@ -69,6 +83,17 @@ Test(io_output, a_file_that_appears_meanwhile_is_not_replaced) {
 Test(io_output, with_force_it_is_replaced) {
   cr_assert(commit_onto_new_file(1) == SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(!holds(file, "precious") && count_files() == 1);
+}
+
+/* A file that has the name of a temporary file by chance belongs to somebody else, also for a signal handler. */
+Test(io_output, a_file_with_the_name_of_the_temporary_one_is_not_removed) {
+  char taken[80];
+  snprintf(taken, sizeof taken, "%s/.%s.aaaaaa", folder, strrchr(file, '/') + 1);
+  put(taken, "precious");
+  names_repeat = 1;
+  cr_assert(save(file, 0) == SPTRSM_OK && names_repeat == 4, "%s", sptrsm_last_error());
+  cr_assert(holds(taken, "precious") && count_files() == 2);
+  check_saved(file);
 }
 
 Test(io_output, the_longest_name_of_a_file) {

@@ -1,4 +1,4 @@
-/* dataset.c -- numeric datasets: their type, whether reading them is safe, and reading them.
+/* dataset.c -- numeric datasets: their type, their extent, and reading them.
  *
  * HDF5 converts widths and byte orders. It clips integers that do not fit: an index beyond 32 bits becomes INT32_MAX, which is no
  * index of a matrix (order <= INT32_MAX) and therefore fails the range check of the caller.
@@ -93,53 +93,6 @@ hid_t spti_io_memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
 }
 
 /* ---- opening ---- */
-
-static sptrsm_status check_filters(hid_t plist, const char *where) {
-  int count = H5Pget_nfilters(plist);
-  for (int i = 0; i < count; i++) {
-    unsigned flags, config;
-    size_t values = 0;
-    char name[64] = "";
-    H5Z_filter_t id = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof name, name, &config);
-    name[sizeof name - 1] = '\0';
-    if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32 && id != H5Z_FILTER_SZIP)
-      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
-                              "%s: filter %d (%s) is not one of deflate, shuffle, fletcher32, szip; rewrite it, e.g. h5repack -f GZIP=4",
-                              where, (int)id, name[0] != '\0' ? name : "unnamed");
-    if (H5Zfilter_avail(id) <= 0)
-      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
-                              "%s: this HDF5 library was built without filter %d (%s); rewrite it, e.g. h5repack -f GZIP=4", where, (int)id,
-                              name);
-  }
-  return SPTRSM_OK;
-}
-
-static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t plist, const char *where) {
-  hsize_t chunk[H5S_MAX_RANK];
-  int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
-  hid_t type = H5Dget_type(dataset);
-  size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
-  for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
-  if (type >= 0) H5Tclose(type);
-  return spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
-}
-
-/* Must come before any other query of a dataset: even asking for its dataspace may open other files. */
-sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const char *where) {
-  hid_t plist = H5Dget_create_plist(dataset);
-  if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
-  H5D_layout_t layout = H5Pget_layout(plist);
-  sptrsm_status status = SPTRSM_OK;
-  if (!f->allow_external && layout == H5D_VIRTUAL)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: a virtual dataset reads other files; allow it with --allow-external", where);
-  else if (!f->allow_external && layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0)
-    status =
-        sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
-  if (status == SPTRSM_OK) status = check_filters(plist, where);
-  if (status == SPTRSM_OK && layout == H5D_CHUNKED) status = check_chunks(f, dataset, plist, where);
-  H5Pclose(plist);
-  return status;
-}
 
 static sptrsm_status read_extent(spti_io_dataset *d) {
   hid_t space = H5Dget_space(d->id);

@@ -81,6 +81,18 @@ sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_io_grow(void *array, size_t *room, size_t count, size_t each, const char *where) {
+  void *old, *bigger;
+  if (count < *room) return SPTRSM_OK;
+  size_t wanted = *room == 0 ? 16 : 2 * *room;
+  memcpy(&old, array, sizeof old);
+  bigger = realloc(old, wanted * each);
+  if (bigger == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a list of %zu objects", where, wanted);
+  memcpy(array, &bigger, sizeof bigger);
+  *room = wanted;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_io_copy(char **out, const char *text) {
   SPTI_IO_TRY(spti_io_allocate(out, text, strlen(text) + 1));
   strcpy(*out, text);
@@ -197,30 +209,18 @@ sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
 
 /* ---- objects ---- */
 
-/* HDF5 1.10 frees memory that it never set when it lists the names of a group in sorted order and a link of the group is damaged.
- * Two calls fail cleanly on such a group: looking up a name that does not exist reads all links of a small group, and listing names in
- * native order reads those of a large one. */
-bool spti_io_has_sound_links(hid_t group) {
-  H5G_info_t info;
-  if (H5Lexists(group, "\1no such name", H5P_DEFAULT) < 0 || H5Gget_info(group, &info) < 0) return false;
-  for (hsize_t i = 0; i < info.nlinks && info.storage_type == H5G_STORAGE_TYPE_DENSE; i++)
-    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_NATIVE, i, NULL, 0, H5P_DEFAULT) < 0) return false;
-  return true;
-}
-
 /* Lists what a group holds, for the message about a wrong name: "; there is A, L, U". */
-static void list_names(hid_t group, char *out, size_t bytes) {
-  H5G_info_t info;
+static void list_names(hid_t group, const char *where, char *out, size_t bytes) {
+  spti_io_names list;
   size_t used = 0;
   out[0] = '\0';
-  if (!spti_io_has_sound_links(group) || H5Gget_info(group, &info) < 0 || info.nlinks == 0) return;
-  for (hsize_t i = 0; i < info.nlinks && i < 12; i++) {
-    char name[64];
-    if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT) < 0) continue;
-    int n = snprintf(out + used, bytes - used, "%s%s", used == 0 ? "; there is " : ", ", name);
-    if (n < 0 || (size_t)n >= bytes - used) return;
+  if (spti_io_names_read(&list, group, where) != SPTRSM_OK) return;
+  for (size_t k = 0; k < list.count && k < 12; k++) {
+    int n = snprintf(out + used, bytes - used, "%s%.63s", used == 0 ? "; there is " : ", ", list.names[k]);
+    if (n < 0 || (size_t)n >= bytes - used) break;
     used += (size_t)n;
   }
+  spti_io_names_free(&list);
 }
 
 static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
@@ -233,8 +233,8 @@ static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
   sptrsm_status status;
   htri_t exists = H5Lexists(parent->id, name, f->lapl);
-  char names[400];
-  list_names(parent->id, names, sizeof names);
+  char names[400] = "";
+  if (exists == 0) list_names(parent->id, parent->where, names, sizeof names);
   if (f->met_external)
     status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
   else if (o->id >= 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);

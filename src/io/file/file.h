@@ -61,7 +61,6 @@ sptrsm_status spti_io_member_open(spti_io_object *, const spti_io_object *group,
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
 bool spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
-bool spti_io_has_sound_links(hid_t group);                       /* may its names be listed by index? HDF5 1.10 crashes otherwise */
 
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
@@ -71,6 +70,17 @@ size_t spti_io_add(size_t, size_t);                                          /* 
 sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out);
 void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
+/* Makes room for one element more: doubles an array that is full. The old array stays valid on failure. */
+sptrsm_status spti_io_grow(void *array /* a pointer's address */, size_t *room, size_t count, size_t each, const char *where);
+
+/* ---- links.c: the names in a group ---- */
+
+typedef struct {
+  char **names; /* sorted */
+  size_t count;
+} spti_io_names;
+sptrsm_status spti_io_names_read(spti_io_names *, hid_t group, const char *where);
+void spti_io_names_free(spti_io_names *);
 
 /* ---- attr.c: attributes, text and JSON ---- */
 
@@ -79,6 +89,12 @@ sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, cons
 sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
 sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name); /* *out NULL: none */
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
+
+/* ---- guard.c: whether a dataset may be read ---- */
+
+/* Refuses external storage, virtual datasets and unknown filters; allowed external data that are not there. Comes before any other
+ * query of a dataset: even asking for its dataspace may open other files. */
+sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
 
 /* ---- dataset.c: stored numbers and arrays ---- */
 
@@ -103,12 +119,11 @@ typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
   hsize_t start[2], stride[2], blocks[2], size[2];
 } spti_io_slab;
 
-/* Opens a numeric dataset of rank 1 or 2 and refuses external storage, virtual datasets and unknown filters. */
+/* Opens a numeric dataset of rank 1 or 2, after spti_io_dataset_guard(). */
 sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
 /* The same of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
-sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
 void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */

@@ -5,6 +5,7 @@
  */
 #include "io/read/read.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,41 +19,40 @@ typedef H5O_info_t object_info;
 #endif
 
 typedef struct {
+  unsigned long file;
+  haddr_t address;
+} group_place;
+
+typedef struct {
   spti_io_file *file;
   sptrsm_file_listing list;
-  int room;
-  struct {
-    unsigned long file;
-    haddr_t address;
-  } * seen; /* groups entered */
-  int seen_count, seen_room;
+  size_t room;
+  void *seen; /* group_place of the groups entered, as tsearch keeps them */
 } walker;
 
-/* Doubles an array that is full; the old array stays valid on failure. */
-static sptrsm_status grow(void *array /* a pointer's address */, int *room, int count, size_t each, const char *where) {
-  void *old, *bigger;
-  if (count < *room) return SPTRSM_OK;
-  int wanted = *room == 0 ? 16 : 2 * *room;
-  memcpy(&old, array, sizeof old);
-  bigger = realloc(old, (size_t)wanted * each);
-  if (bigger == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a list of %d objects", where, wanted);
-  memcpy(array, &bigger, sizeof bigger);
-  *room = wanted;
-  return SPTRSM_OK;
+static int compare_places(const void *a, const void *b) {
+  const group_place *p = a, *q = b;
+  if (p->file != q->file) return p->file < q->file ? -1 : 1;
+  return p->address < q->address ? -1 : p->address > q->address;
 }
 
 /* *again: the group was entered before, or its address is unknown. Otherwise it is noted as entered. */
 static sptrsm_status enter_once(bool *again, walker *w, const spti_io_object *group) {
   object_info info;
+  group_place *place;
   *again = true;
   if (H5Oget_info2(group->id, &info, H5O_INFO_BASIC) < 0) return SPTRSM_OK;
-  for (int k = 0; k < w->seen_count; k++)
-    if (w->seen[k].address == info.addr && w->seen[k].file == info.fileno) return SPTRSM_OK;
-  SPTI_IO_TRY(grow(&w->seen, &w->seen_room, w->seen_count, sizeof *w->seen, group->where));
-  w->seen[w->seen_count].file = info.fileno;
-  w->seen[w->seen_count++].address = info.addr;
-  *again = false;
-  return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_allocate(&place, group->where, sizeof *place));
+  *place = (group_place){.file = info.fileno, .address = info.addr};
+  group_place *const *kept = tsearch(place, &w->seen, compare_places);
+  *again = kept == NULL || *kept != place;
+  if (*again) free(place);
+  return kept != NULL ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a list of groups", group->where);
+}
+
+static void walker_free(walker *w) {
+  tdestroy(w->seen, free);
+  sptrsm_file_listing_free(&w->list);
 }
 
 /* ---- entries ---- */
@@ -93,7 +93,7 @@ static void describe_form(sptrsm_file_entry *e, const spti_io_object *group, con
 static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *path) {
   if (w->list.count >= LIST_ENTRIES)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, LIST_ENTRIES);
-  SPTI_IO_TRY(grow(&w->list.entries, &w->room, w->list.count, sizeof *w->list.entries, w->file->name));
+  SPTI_IO_TRY(spti_io_grow(&w->list.entries, &w->room, (size_t)w->list.count, sizeof *w->list.entries, w->file->name));
   sptrsm_file_entry *e = &w->list.entries[w->list.count];
   *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
   SPTI_IO_TRY(spti_io_copy(&e->path, path));
@@ -109,35 +109,30 @@ static const char *path_of(const walker *w, const char *where) { return where + 
 
 static sptrsm_status visit(walker *w, spti_io_object *o, int depth);
 
-static sptrsm_status visit_link(walker *w, const spti_io_object *group, hsize_t i, int depth) {
+static sptrsm_status visit_link(walker *w, const spti_io_object *group, const char *name, int depth) {
   spti_io_object child;
   sptrsm_file_entry *e;
-  char *name, *where;
-  ssize_t length = H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, NULL, 0, H5P_DEFAULT);
-  if (length < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
-  SPTI_IO_TRY(spti_io_allocate(&name, group->where, (size_t)length + 1));
-  if (H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)length + 1, H5P_DEFAULT) != length) name[0] = '\0';
-  sptrsm_status status = spti_io_join(&where, group->where, name);
-  if (status == SPTRSM_OK) {
-    if (spti_io_object_open(&child, group, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
-    else if ((status = add_entry(&e, w, path_of(w, where))) == SPTRSM_OK)
-      e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
-    spti_io_object_close(&child);
-    free(where);
-  }
-  free(name);
+  char *where;
+  SPTI_IO_TRY(spti_io_join(&where, group->where, name));
+  sptrsm_status status = SPTRSM_OK;
+  if (spti_io_object_open(&child, group, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
+  else if ((status = add_entry(&e, w, path_of(w, where))) == SPTRSM_OK)
+    e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
+  spti_io_object_close(&child);
+  free(where);
   return status;
 }
 
 static sptrsm_status visit_group(walker *w, const spti_io_object *group, int depth) {
-  H5G_info_t info;
+  spti_io_names links;
   bool again;
   SPTI_IO_TRY(enter_once(&again, w, group));
   if (again || depth > LIST_DEPTH) return SPTRSM_OK;
-  if (!spti_io_has_sound_links(group->id) || H5Gget_info(group->id, &info) < 0)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its links can't be read; the file is damaged", group->where);
-  for (hsize_t i = 0; i < info.nlinks; i++) SPTI_IO_TRY(visit_link(w, group, i, depth));
-  return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_names_read(&links, group->id, group->where));
+  sptrsm_status status = SPTRSM_OK;
+  for (size_t k = 0; k < links.count && status == SPTRSM_OK; k++) status = visit_link(w, group, links.names[k], depth);
+  spti_io_names_free(&links);
+  return status;
 }
 
 /* Adds an entry for the object, or for all objects of a group. The object of a dataset is closed here. */
@@ -183,8 +178,7 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, bool se
       if (!append_candidate(out, path, member ? (size_t)(last - path) : strlen(path))) break;
     }
   if (out[0] != '\0') strcat(out, ": say which, as FILE:/path");
-  free(w.seen);
-  sptrsm_file_listing_free(&w.list);
+  walker_free(&w);
 }
 
 static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
@@ -219,9 +213,11 @@ sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, cons
   if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
   spti_io_object_close(&root);
   status = spti_io_file_end(&f, status);
-  free(w.seen);
-  if (status == SPTRSM_OK) *out = w.list;
-  else sptrsm_file_listing_free(&w.list);
+  if (status == SPTRSM_OK) {
+    *out = w.list;
+    w.list = (sptrsm_file_listing){0};
+  }
+  walker_free(&w);
   return status;
 }
 

@@ -56,16 +56,22 @@ static bool write_all(int fd, const char *data, size_t bytes) {
   return true;
 }
 
-sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
+sptrsm_status spti_io_journal_line(char **out, const char *word, const char *text, const char *where) {
   size_t length = strlen(word) + 1 + strlen(text), bytes = SUM_DIGITS + 1 + length + 1;
-  char *line;
-  if (strchr(text, '\n') != NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a record has no line breaks", j->path);
-  SPTI_IO_TRY(spti_io_allocate(&line, j->path, bytes + 1));
+  char *line, sum[SUM_DIGITS + 1];
+  if (strchr(text, '\n') != NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: a record has no line breaks", where);
+  SPTI_IO_TRY(spti_io_allocate(&line, where, bytes + 1));
   snprintf(line + SUM_DIGITS, bytes + 1 - SUM_DIGITS, " %s %s\n", word, text);
-  char sum[SUM_DIGITS + 1];
   snprintf(sum, sizeof sum, "%016" PRIx64, checksum(line + SUM_DIGITS + 1, length));
   memcpy(line, sum, SUM_DIGITS);
-  sptrsm_status status = write_all(j->fd, line, bytes) && fdatasync(j->fd) == 0 ? SPTRSM_OK : failed(j);
+  *out = line;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
+  char *line;
+  SPTI_IO_TRY(spti_io_journal_line(&line, word, text, j->path));
+  sptrsm_status status = write_all(j->fd, line, strlen(line)) && fdatasync(j->fd) == 0 ? SPTRSM_OK : failed(j);
   free(line);
   return status;
 }
@@ -91,6 +97,8 @@ bool spti_io_journal_foreign(const char *path) {
 
 static sptrsm_status read_all(spti_io_journal *j, size_t *bytes) {
   struct stat s;
+  free(j->text);
+  j->text = NULL;
   if (fstat(j->fd, &s) != 0) return failed(j);
   if (s.st_size > JOURNAL_BYTES_MAX) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: too large for a journal", j->path);
   *bytes = (size_t)s.st_size;
@@ -118,6 +126,20 @@ static size_t cut_records(char *text, size_t bytes) {
     *end = '\0';
   }
   return at;
+}
+
+sptrsm_status spti_io_journal_reload(spti_io_journal *j) {
+  size_t bytes = 0;
+  SPTI_IO_TRY(read_all(j, &bytes));
+  j->bytes = cut_records(j->text, bytes);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_journal_of_lines(spti_io_journal *j, const char *lines) {
+  *j = (spti_io_journal){.fd = -1};
+  SPTI_IO_TRY(spti_io_copy(&j->text, lines));
+  j->bytes = cut_records(j->text, strlen(lines));
+  return SPTRSM_OK;
 }
 
 sptrsm_status spti_io_journal_open(spti_io_journal *j, const char *path) {

@@ -2,7 +2,9 @@
  *
  * The data go to .NAME.XXXXXX in the same folder; then follow flush, close, fsync, rename, and fsync of the folder. After a failure
  * the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from a signal
- * handler: it reads only entries that were complete before they were counted, and calls only stat and unlink.
+ * handler: it reads only entries that were complete before they were counted, and calls only nanosleep, stat and unlink. An entry
+ * names a file that is there, by its inode, so no other file is ever removed; so that no file is missed either, signals are held
+ * back from the creation of a file until its entry is counted.
  */
 #include "core/base/sized.h"
 #include "io/write/write.h"
@@ -10,30 +12,46 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct {
   char path[4096];
-  bool known; /* remove it only if it is the file of this device and inode */
-  dev_t device;
+  dev_t device; /* of the file; another one of that name is not removed */
   ino_t inode;
 } watched;
 static watched pending_file[4];       /* files to remove: a temporary file, or a part and its journals under present and future names */
 static volatile sig_atomic_t pending; /* entries in use */
+static atomic_bool held;              /* a thread creates a file, with all signals blocked */
 
+void spti_io_hold_signals(sigset_t *old) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, old);
+  held = 1;
+}
+
+void spti_io_release_signals(const sigset_t *old) {
+  held = 0;
+  pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* A handler that runs while a file is created runs in another thread, and waits for that one. */
 void sptrsm_file_abandon(void) {
   int kept = errno;
+  while (held) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   for (int k = 0; k < pending; k++) {
     const watched *f = &pending_file[k];
     struct stat s;
-    if (f->known && (stat(f->path, &s) != 0 || s.st_dev != f->device || s.st_ino != f->inode)) continue;
-    unlink(f->path);
+    if (stat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode) unlink(f->path);
   }
   errno = kept;
 }
@@ -75,21 +93,30 @@ static sptrsm_status folder_name(char **out, const char *path) {
   return SPTRSM_OK;
 }
 
+/* Creates a file that is watched as soon as it is there. Returns 0, or -1 with errno. */
+static int create_watched(const char *path) {
+  sigset_t old;
+  spti_io_hold_signals(&old);
+  int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666), code = errno;
+  bool noted = fd >= 0 && spti_io_output_watch(path, fd) == SPTRSM_OK;
+  if (fd >= 0 && !noted) code = errno, unlink(path);
+  spti_io_release_signals(&old);
+  if (fd >= 0) close(fd);
+  errno = code;
+  return noted ? 0 : -1;
+}
+
 static sptrsm_status create_temporary(spti_io_output *o) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   char *tail = o->temp + strlen(o->temp) - 6;
-  int fd = -1;
-  for (int attempt = 0; attempt < 100 && fd < 0; attempt++) {
+  pending = 0;
+  for (int attempt = 0; attempt < 100; attempt++) {
     unsigned char noise[6];
     if (getrandom(noise, sizeof noise, 0) != (ssize_t)sizeof noise) break;
     for (int k = 0; k < 6; k++) tail[k] = letters[noise[k] % (sizeof letters - 1)];
-    pending = 0;
-    SPTI_IO_TRY(spti_io_output_watch(o->temp, -1)); /* before the file is there: a signal handler may run as soon as it is */
-    fd = open(o->temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST) break;
+    if (create_watched(o->temp) == 0) return SPTRSM_OK;
+    if (errno != EEXIST) break;
   }
-  if (fd >= 0) return close(fd), SPTRSM_OK;
-  pending = 0;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't create a file beside it: %s", o->final, strerror(errno));
 }
 
@@ -231,12 +258,12 @@ sptrsm_status spti_io_output_watch(const char *path, int fd) {
   if (pending == (int)(sizeof pending_file / sizeof pending_file[0]))
     return sptrsm_error_set(SPTRSM_ERR_INTERNAL, "%s: too many files of an output", path);
   if (strlen(path) >= sizeof f->path) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
-  if (fd >= 0 && fstat(fd, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
-  *f = (watched){.known = fd >= 0};
-  if (fd >= 0) f->device = s.st_dev, f->inode = s.st_ino;
+  if (fstat(fd, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
+  f->device = s.st_dev;
+  f->inode = s.st_ino;
   strcpy(f->path, path);
   pending++;
   return SPTRSM_OK;
 }
 
-void spti_io_output_unwatch(int kept) { pending = kept; }
+void spti_io_output_unwatch(void) { pending = 0; }

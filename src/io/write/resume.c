@@ -8,10 +8,14 @@
  *   end      from here on HDF5 changes the skeleton, because it adds the report
  * A part is recognised by its skeleton, compared byte by byte (before `end`), and by the checksum of its last columns; nothing is
  * changed before that. Then the skeleton is written back, which undoes a kill while HDF5 added the report.
+ *
+ * The complete file keeps `format`, `inputs` and the last `done` as an attribute, its digest, by which it is recognised when the
+ * same solution is asked for again.
  */
 #include "io/write/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,11 +209,11 @@ static bool lies_at(hid_t file, const char *name, off_t at) {
   return good;
 }
 
-/* Asks HDF5 whether the datasets lie where the journal says. */
-static sptrsm_status check_part(const sptrsm_file_writer *w) {
+/* Asks HDF5 whether the datasets lie in the part, or in OUT, where the journal says. */
+static sptrsm_status check_places(const sptrsm_file_writer *w, const char *path) {
   char *berr;
-  SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", w->part));
-  hid_t file = H5Fopen(w->part, H5F_ACC_RDONLY, H5P_DEFAULT);
+  SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", path));
+  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   bool good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
   if (file >= 0) H5Fclose(file);
   free(berr);
@@ -232,8 +236,41 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   SPTI_IO_TRY(check_columns(w, &done));
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);
   for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
-  return check_part(w);
+  return check_places(w, w->part);
 }
+
+/* ---- a complete file ---- */
+
+sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *w) {
+  static const char *const words[] = {"format", "inputs", "done"};
+  char *lines[3] = {NULL};
+  const char *text = NULL, *next;
+  size_t bytes = 1;
+  sptrsm_status status = spti_io_journal_reload(&w->journal);
+  for (int k = 0; k < 3 && status == SPTRSM_OK; k++) {
+    text = spti_io_journal_next(&w->journal, words[k], NULL);
+    while (text != NULL && (next = spti_io_journal_next(&w->journal, words[k], text)) != NULL) text = next;
+    status = spti_io_journal_line(&lines[k], words[k], text != NULL ? text : "", w->part);
+    if (status == SPTRSM_OK) bytes += strlen(lines[k]);
+  }
+  if (status == SPTRSM_OK) status = spti_io_allocate(out, w->part, bytes);
+  if (status == SPTRSM_OK) snprintf(*out, bytes, "%s%s%s", lines[0], lines[1], lines[2]);
+  for (int k = 0; k < 3; k++) free(lines[k]);
+  return status;
+}
+
+bool spti_writer_is_complete(sptrsm_file_writer *w) {
+  done_record done;
+  if (spti_writer_check_format(w) != SPTRSM_OK) return false;
+  last_done(&done, w);
+  if (done.columns < w->shape.nrhs || check_places(w, w->out.final) != SPTRSM_OK) return false;
+  w->fd = open(w->out.final, O_RDONLY | O_CLOEXEC);
+  return w->fd >= 0 && check_columns(w, &done) == SPTRSM_OK;
+}
+
+/* ---- what a caller may ask ---- */
+
+int sptrsm_file_writer_complete(const sptrsm_file_writer *w) { return w != NULL && w->finished; }
 
 const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *w) {
   const char *text = w != NULL && w->journal.text != NULL ? spti_io_journal_next(&w->journal, "inputs", NULL) : NULL;

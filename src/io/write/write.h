@@ -2,6 +2,8 @@
 #ifndef SPTI_IO_WRITE_WRITE_H
 #define SPTI_IO_WRITE_WRITE_H
 
+#include <signal.h>
+
 #include "io/file/file.h"
 
 /* ---- output.c: an output file ---- */
@@ -21,10 +23,12 @@ void spti_io_output_discard(spti_io_output *); /* after a failure: removes the t
 /* The steps of the three functions above, for a stream of columns: sets final and folder only; flushes, closes and syncs. */
 sptrsm_status spti_io_output_names(spti_io_output *, const char *path, const sptrsm_save_options *);
 sptrsm_status spti_io_output_close(spti_io_output *);
-/* Notes a file that spti_io_output_discard() and sptrsm_file_abandon() remove: `path`, if it is the file that is open as fd now
- * (fd negative: whatever file has that name then). */
+/* Notes a file that spti_io_output_discard() and sptrsm_file_abandon() remove: `path`, as long as it is the file open as fd. */
 sptrsm_status spti_io_output_watch(const char *path, int fd);
-void spti_io_output_unwatch(int kept);                                   /* forgets all but the first `kept` */
+void spti_io_output_unwatch(void); /* forgets all of them */
+/* Around the creation of a file and its watch: no signal comes between them. */
+void spti_io_hold_signals(sigset_t *old);
+void spti_io_release_signals(const sigset_t *old);
 sptrsm_status spti_io_sync_path(const char *path, int flags);            /* fsync; flags: O_DIRECTORY for a folder */
 sptrsm_status spti_io_write_failed(const char *where, const char *name); /* names the system's reason, if there is one */
 
@@ -74,7 +78,12 @@ typedef struct {
 /* A journal is closed with spti_io_journal_close, also after create or open failed. */
 sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* empties the file, unless another process has it open */
 sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off an incomplete last record */
+/* Takes the records from text lines instead of a file. */
+sptrsm_status spti_io_journal_of_lines(spti_io_journal *, const char *lines);
+sptrsm_status spti_io_journal_reload(spti_io_journal *); /* reads the records again, with those appended since */
 sptrsm_status spti_io_journal_append(spti_io_journal *, const char *word, const char *text);
+/* A record as the text line that append writes; the caller frees it. */
+sptrsm_status spti_io_journal_line(char **out, const char *word, const char *text, const char *where);
 /* The text of the first record `word`, or of the next one behind the text `after`; NULL: there is none. */
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);

@@ -3,7 +3,8 @@
  * Plain: HDF5 writes the skeleton of OUT.part, with datasets that have their place but no numbers, and closes it. Columns then go to
  * their places by pwrite, so that HDF5 holds no metadata in memory while columns are written. OUT.part.journal records what the
  * solution depends on, the bytes of the skeleton, and which columns are on the disk: after a kill at any moment OUT.part can be put
- * back into the state of the last checkpoint and resumed. At the end HDF5 adds the report, and the file gets its name.
+ * back into the state of the last checkpoint and resumed. At the end HDF5 adds the report and the digest of the journal, and the
+ * file gets its name.
  * Filtered (compression or checksums): chunks go through HDF5 to a temporary file, which can't be resumed.
  */
 #include "io/write/writer.h"
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const char digest_name[] = "sptrsm_journal"; /* attribute of a complete X: the records by which it is recognised */
 
 /* ---- filtered ---- */
 
@@ -53,6 +56,10 @@ static bool is_file(const char *path) {
   return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
+static sptrsm_status remove_journal(const sptrsm_file_writer *w) {
+  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
+}
+
 /* Refuses a partial solution of another run, or removes it with --force unless it is being written. A journal without a part was left
  * by a run that was killed before its part had its name, or after the part became OUT. */
 static sptrsm_status clear_way(const sptrsm_file_writer *w) {
@@ -67,7 +74,7 @@ static sptrsm_status clear_way(const sptrsm_file_writer *w) {
   if (spti_io_journal_foreign(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", w->journal_name);
   if (unlink(w->part) != 0 && errno != ENOENT) return spti_writer_system_failed(w->part);
-  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
+  return remove_journal(w);
 }
 
 static sptrsm_status watch_both(const sptrsm_file_writer *w) {
@@ -76,9 +83,14 @@ static sptrsm_status watch_both(const sptrsm_file_writer *w) {
 }
 
 static sptrsm_status create_journal(sptrsm_file_writer *w) {
-  SPTI_IO_TRY(spti_io_output_watch(w->journal_new, -1));
-  sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new);
-  if (status != SPTRSM_OK) spti_io_output_unwatch(1); /* the file may be another process's */
+  sigset_t old;
+  spti_io_hold_signals(&old);
+  sptrsm_status status = spti_io_journal_create(&w->journal, w->journal_new); /* where it fails, the file may be another process's */
+  if (status == SPTRSM_OK) {
+    status = spti_io_output_watch(w->journal_new, w->journal.fd);
+    if (status != SPTRSM_OK) unlink(w->journal_new);
+  }
+  spti_io_release_signals(&old);
   return status;
 }
 
@@ -106,7 +118,7 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
   }
   free(w->out.temp);
   w->out.temp = part;
-  if (w->options.keep_partial) spti_io_output_unwatch(0);
+  if (w->options.keep_partial) spti_io_output_unwatch();
   return SPTRSM_OK;
 }
 
@@ -181,14 +193,25 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
-/* OUT has its name, but a kill left the journal: nothing is to be done but to remove it. *absent: this is not the case. */
+/* Takes the digest of OUT in place of a journal; without one there are no records. */
+static sptrsm_status open_digest(sptrsm_file_writer *w) {
+  char *lines = NULL;
+  hid_t file = H5Fopen(w->out.final, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = file >= 0 ? H5Dopen2(file, w->name, H5P_DEFAULT) : -1;
+  if (dataset >= 0 && spti_io_attr_text(&lines, dataset, digest_name, w->out.final) != SPTRSM_OK) lines = NULL;
+  if (dataset >= 0) H5Dclose(dataset);
+  if (file >= 0) H5Fclose(file);
+  sptrsm_status status = spti_io_journal_of_lines(&w->journal, lines != NULL ? lines : "");
+  free(lines);
+  return status;
+}
+
+/* OUT has its name already: at most a journal is to be removed, which a kill has left. *absent: this is not the case. */
 static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
-  const char *state;
   *absent = true;
-  if (!is_file(w->journal_name) || !is_file(w->out.final)) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
-  *absent = spti_writer_check_format(w) != SPTRSM_OK || sptrsm_file_writer_resumed(w, &state) < w->shape.nrhs;
-  w->finished = !*absent;
+  if (!is_file(w->out.final)) return SPTRSM_OK;
+  SPTI_IO_TRY(is_file(w->journal_name) ? spti_io_journal_open(&w->journal, w->journal_name) : open_digest(w));
+  w->finished = spti_writer_is_complete(w);
+  *absent = !w->finished;
   return SPTRSM_OK;
 }
 
@@ -271,7 +294,15 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, int64_t colum
   return status;
 }
 
-/* Lets HDF5 write the end: the report, and for a filtered file the errors. */
+static sptrsm_status write_digest(sptrsm_file_writer *w) {
+  char *lines;
+  SPTI_IO_TRY(spti_writer_digest(&lines, w));
+  sptrsm_status status = spti_io_write_text(w->dataset, digest_name, lines, w->out.final);
+  free(lines);
+  return status;
+}
+
+/* Lets HDF5 write the end: the report, for a plain file the digest of its journal, and for a filtered file the errors. */
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
     if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
@@ -281,6 +312,7 @@ static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
     if (w->dataset < 0) return spti_io_write_failed(w->out.final, w->name);
   }
   if (report != NULL) SPTI_IO_TRY(spti_io_write_text(w->dataset, "sptrsm_report", report, w->out.final));
+  if (w->plain) SPTI_IO_TRY(write_digest(w));
   herr_t closed = H5Dclose(w->dataset);
   w->dataset = -1;
   if (closed < 0) return spti_io_write_failed(w->out.final, w->name);
@@ -292,12 +324,11 @@ sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *repor
   if (w == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_writer_finish: writer is NULL");
   SPTI_IO_TRY(check_open(w));
   w->ended = true;
-  if (w->finished) return unlink(w->journal_name) == 0 ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
+  if (w->finished) return remove_journal(w);
   SPTI_IO_TRY(write_end(w, report));
   w->begun = false; /* committed or discarded */
   SPTI_IO_TRY(spti_io_output_commit(&w->out));
-  if (w->plain && unlink(w->journal_name) != 0 && errno != ENOENT) return spti_writer_system_failed(w->journal_name);
-  return SPTRSM_OK;
+  return w->plain ? remove_journal(w) : SPTRSM_OK;
 }
 
 void sptrsm_file_writer_close(sptrsm_file_writer *w) {

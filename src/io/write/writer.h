@@ -13,7 +13,7 @@ struct sptrsm_file_writer {
   bool begun;         /* out must be discarded unless it is committed */
   sptrsm_block shape; /* n, nrhs, dtype and layout of the whole solution */
   bool has_berr, plain;
-  bool finished; /* OUT is complete already: only the journal is left to remove */
+  bool finished; /* OUT is complete already: only a journal may be left to remove */
   bool ended;    /* sptrsm_file_writer_finish was called */
   sptrsm_save_options options;
   char *name; /* path of the dataset */
@@ -52,5 +52,9 @@ void spti_writer_note(sptrsm_file_writer *, int64_t first, const sptrsm_block *X
 sptrsm_status spti_writer_check_format(sptrsm_file_writer *);
 /* Checks that the part is the file which the journal describes, then puts it back into the state of the last checkpoint. */
 sptrsm_status spti_writer_restore(sptrsm_file_writer *);
+/* The records by which a complete file is recognised, as text lines; the caller frees them. */
+sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *);
+/* Whether OUT is the whole solution that the records are about. */
+bool spti_writer_is_complete(sptrsm_file_writer *);
 
 #endif

@@ -1,0 +1,184 @@
+/* guard.c -- whether a dataset may be read: its filters, the size of its chunks, and other files that hold its numbers.
+ *
+ * HDF5 puts fill values or zeros in the place of numbers that lie in other files and are not there. So where other files are allowed
+ * they are looked up here, in the folders where HDF5 looks, and a file that is missing, too short or without the dataset is an error.
+ */
+#include "io/file/file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SOURCES_DEPTH = 8 }; /* virtual datasets of virtual datasets */
+
+/* ---- filters and chunks ---- */
+
+static sptrsm_status check_filters(hid_t plist, const char *where) {
+  int count = H5Pget_nfilters(plist);
+  for (int i = 0; i < count; i++) {
+    unsigned flags, config;
+    size_t values = 0;
+    char name[64] = "";
+    H5Z_filter_t id = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof name, name, &config);
+    name[sizeof name - 1] = '\0';
+    if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32 && id != H5Z_FILTER_SZIP)
+      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                              "%s: filter %d (%s) is not one of deflate, shuffle, fletcher32, szip; rewrite it, e.g. h5repack -f GZIP=4",
+                              where, (int)id, name[0] != '\0' ? name : "unnamed");
+    if (H5Zfilter_avail(id) <= 0)
+      return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                              "%s: this HDF5 library was built without filter %d (%s); rewrite it, e.g. h5repack -f GZIP=4", where, (int)id,
+                              name);
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t plist, const char *where) {
+  hsize_t chunk[H5S_MAX_RANK];
+  int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+  hid_t type = H5Dget_type(dataset);
+  size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
+  for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
+  if (type >= 0) H5Tclose(type);
+  return spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
+}
+
+/* ---- numbers in other files ---- */
+
+static sptrsm_status check_raw_file(const char *where, const char *name, uint64_t bytes) {
+  char path[2 * PATH_MAX];
+  struct stat s;
+  const char *prefix = name[0] == '/' ? NULL : getenv("HDF5_EXTFILE_PREFIX");
+  snprintf(path, sizeof path, "%s%s%s", prefix != NULL ? prefix : "", prefix != NULL ? "/" : "", name);
+  if (stat(path, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in %s: %s", where, path, strerror(errno));
+  if ((uint64_t)s.st_size >= bytes) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in %s up to byte %llu, but that file has %lld bytes: it was cut off", where,
+                          path, (unsigned long long)bytes, (long long)s.st_size);
+}
+
+/* External storage: pieces of other files, one after another, until the dataset is full. */
+static sptrsm_status check_raw_files(hid_t plist, hid_t dataset, const char *where) {
+  hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+  hssize_t points = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
+  size_t left = type >= 0 ? spti_io_bytes(points, H5Tget_size(type)) : 0;
+  int count = H5Pget_external_count(plist);
+  if (space >= 0) H5Sclose(space);
+  if (type >= 0) H5Tclose(type);
+  for (int i = 0; i < count && left > 0; i++) {
+    char name[PATH_MAX] = "";
+    off_t at = 0;
+    hsize_t room = 0;
+    if (H5Pget_external(plist, (unsigned)i, sizeof name - 1, name, &at, &room) < 0 || at < 0)
+      return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
+    size_t bytes = room < left ? (size_t)room : left;
+    if (bytes > 0) SPTI_IO_TRY(check_raw_file(where, name, (uint64_t)at + bytes));
+    left -= bytes;
+  }
+  return SPTRSM_OK;
+}
+
+/* Opens a file in the folder of `beside`. */
+static hid_t open_beside(const char *beside, const char *name) {
+  char path[2 * PATH_MAX];
+  const char *slash = strrchr(beside, '/');
+  snprintf(path, sizeof path, "%.*s%s", slash != NULL ? (int)(slash + 1 - beside) : 0, beside, name);
+  return H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+}
+
+/* Opens the file of a source where HDF5 looks for it: under its full name, beside the file that holds the virtual dataset, in the
+ * current folder, beside the file that a symbolic link to that one leads to. */
+static hid_t open_source_file(hid_t dataset, const char *name) {
+  char holder[PATH_MAX] = "", real[PATH_MAX];
+  if (strcmp(name, ".") == 0) return H5Iget_file_id(dataset);
+  hid_t file = name[0] == '/' ? H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+  if (name[0] == '/') name = strrchr(name, '/') + 1;
+  if (file < 0 && H5Fget_name(dataset, holder, sizeof holder) > 0) file = open_beside(holder, name);
+  if (file < 0) file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file < 0 && realpath(holder, real) != NULL) file = open_beside(real, name);
+  return file;
+}
+
+/* Whether a source has the elements of a selection in a space of the size that it had when the selection was made. An unlimited
+ * selection takes what there is. */
+static bool holds_bounds(hid_t source, hid_t selection) {
+  hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK], dims[H5S_MAX_RANK];
+  int rank = H5Sget_simple_extent_ndims(selection);
+  if (rank < 0 || H5Sget_simple_extent_ndims(source) != rank || H5Sget_simple_extent_dims(source, dims, NULL) < 0) return false;
+  bool good = true, bounded = H5Sget_select_bounds(selection, low, high) >= 0;
+  for (int d = 0; d < rank && bounded; d++) good = good && high[d] < dims[d];
+  return good;
+}
+
+/* Whether a source has all elements that the i-th mapping takes from it. A selection of the whole source does not know its size; that
+ * is the number of elements in the virtual dataset. */
+static bool holds_selection(hid_t source, hid_t plist, size_t i) {
+  hid_t from = H5Pget_virtual_srcspace(plist, i), to = H5Pget_virtual_vspace(plist, i), actual = H5Dget_space(source);
+  bool good = from >= 0 && to >= 0 && actual >= 0;
+  if (good && H5Sget_select_type(from) == H5S_SEL_ALL) good = H5Sget_select_npoints(to) == H5Sget_simple_extent_npoints(actual);
+  else if (good) good = holds_bounds(actual, from);
+  if (from >= 0) H5Sclose(from);
+  if (to >= 0) H5Sclose(to);
+  if (actual >= 0) H5Sclose(actual);
+  return good;
+}
+
+static sptrsm_status guard(const spti_io_file *f, hid_t dataset, const char *where, int depth);
+
+static sptrsm_status check_source(const spti_io_file *f, hid_t plist, size_t i, hid_t dataset, const char *where, int depth) {
+  char file[PATH_MAX] = "", name[PATH_MAX] = "";
+  if (H5Pget_virtual_filename(plist, i, file, sizeof file - 1) < 0 || H5Pget_virtual_dsetname(plist, i, name, sizeof name - 1) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its sources can't be read; the file is damaged", where);
+  if (strchr(file, '%') != NULL || strchr(name, '%') != NULL)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                            "%s: its sources are a pattern, %s:%s, so a missing one would go unseen; name each source", where, file, name);
+  hid_t holder = open_source_file(dataset, file), source = holder >= 0 ? H5Dopen2(holder, name, H5P_DEFAULT) : -1;
+  sptrsm_status status;
+  if (source < 0)
+    status =
+        sptrsm_error_set(SPTRSM_ERR_IO, "%s: its source %s:%s is missing or can't be opened; put it beside the file", where, file, name);
+  else status = guard(f, source, where, depth + 1);
+  if (status == SPTRSM_OK && !holds_selection(source, plist, i))
+    status =
+        sptrsm_error_set(SPTRSM_ERR_IO, "%s: its source %s:%s has another size than the part that is taken from it", where, file, name);
+  if (source >= 0) H5Dclose(source);
+  if (holder >= 0) H5Fclose(holder);
+  return status;
+}
+
+static sptrsm_status check_sources(const spti_io_file *f, hid_t plist, hid_t dataset, const char *where, int depth) {
+  size_t count = 0;
+  if (depth > SOURCES_DEPTH)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: virtual datasets of virtual datasets, more than %d deep", where, SOURCES_DEPTH);
+  if (H5Pget_virtual_count(plist, &count) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its sources can't be read; the file is damaged", where);
+  for (size_t i = 0; i < count; i++) SPTI_IO_TRY(check_source(f, plist, i, dataset, where, depth));
+  return SPTRSM_OK;
+}
+
+/* ---- all checks ---- */
+
+static sptrsm_status check_layout(const spti_io_file *f, hid_t plist, hid_t dataset, const char *where, int depth) {
+  H5D_layout_t layout = H5Pget_layout(plist);
+  bool raw = layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0;
+  if (!f->allow_external && layout == H5D_VIRTUAL)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: a virtual dataset reads other files; allow it with --allow-external", where);
+  if (!f->allow_external && raw)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
+  SPTI_IO_TRY(check_filters(plist, where));
+  if (layout == H5D_CHUNKED) return check_chunks(f, dataset, plist, where);
+  if (layout == H5D_VIRTUAL) return check_sources(f, plist, dataset, where, depth);
+  return raw ? check_raw_files(plist, dataset, where) : SPTRSM_OK;
+}
+
+static sptrsm_status guard(const spti_io_file *f, hid_t dataset, const char *where, int depth) {
+  hid_t plist = H5Dget_create_plist(dataset);
+  if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
+  sptrsm_status status = check_layout(f, plist, dataset, where, depth);
+  H5Pclose(plist);
+  return status;
+}
+
+sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const char *where) { return guard(f, dataset, where, 0); }
