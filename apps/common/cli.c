@@ -42,47 +42,68 @@ static void catch_signals(void) {
   }
 }
 
-/* ---- crashes while reading ---- */
+/* ---- crashes inside HDF5 ---- */
 
 /* SIGABRT comes from the C library where it finds the heap damaged. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
 enum { CRASHES = sizeof crashes / sizeof crashes[0] };
 
 static struct {
-  const char *where;
-  pthread_t thread;              /* the one that reads; a crash of another thread is no damaged file */
+  const char *where;             /* NULL: not between begin and end */
+  bool writes;                   /* where is an output, which is never a damaged file */
+  pthread_t thread;              /* the one that calls HDF5; a crash of another thread has other causes */
   struct sigaction old[CRASHES]; /* handlers outside of the guard */
   stack_t stack;
 } guard;
 
 /* Without AddressSanitizer, which would allocate memory before _exit, perhaps inside of an allocation. */
-__attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
-  static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
-  if (!pthread_equal(pthread_self(), guard.thread)) {
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-  }
+__attribute__((no_sanitize("address"), noreturn)) static void end_in_hdf5(bool lacked_memory) {
+  const char *text = lacked_memory  ? ": HDF5 had no memory, and crashed\n"
+                     : guard.writes ? ": writing crashed inside HDF5\n"
+                                    : ": reading crashed inside HDF5: the file is damaged\n";
   sptrsm_file_abandon(); /* a stream reads while its output is being written */
   ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
-  ignored = write(STDERR_FILENO, text, sizeof text - 1);
+  ignored = write(STDERR_FILENO, text, strlen(text));
   (void)ignored;
-  _exit(CLI_INPUT);
+  _exit(lacked_memory ? CLI_MEMORY : guard.writes ? CLI_INTERNAL : CLI_INPUT);
+}
+
+/* HDF5 crashes on damaged files, and after allocations that failed, of which errno tells. */
+__attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
+  if (!pthread_equal(pthread_self(), guard.thread)) {
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+  }
+  end_in_hdf5(errno == ENOMEM);
+}
+
+/* HDF5 1.10 calls exit(-1) itself where it has no memory for its own tables. */
+static void on_exit_in_hdf5(void) {
+  if (guard.where) end_in_hdf5(true);
 }
 
 /* The handler has its own stack, because endless recursion is one of the ways to crash. */
-void cli_guard_begin(const char *where) {
+static void guard_begin(const char *where, bool writes) {
   static char stack[1 << 16];
+  static bool watches_exit;
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   guard.where = where;
+  guard.writes = writes;
   guard.thread = pthread_self();
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, &guard.stack);
   for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &action, &guard.old[i]);
+  if (!watches_exit) watches_exit = atexit(on_exit_in_hdf5) == 0;
+  errno = 0;
 }
 
+void cli_guard_begin(const char *where) { guard_begin(where, false); }
+void cli_guard_write(const char *where) { guard_begin(where, true); }
+
 void cli_guard_end(void) {
+  guard.where = NULL;
   for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &guard.old[i], NULL);
   sigaltstack(&guard.stack, NULL);
 }
@@ -146,8 +167,17 @@ void cli_start(const cli_program *started, int argc, char **argv, void *input) {
   cli_set_program(program->name);
   cli_status_start(program->name);
   catch_signals();
+  json_set_alloc_funcs(cli_json_allocate, free);
   error_t error = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, input);
+  if (error == ENOMEM) exit(cli_no_memory("the command line"));
   if (error) cli_usage("%s", strerror(error));
+}
+
+int cli_end(int code) {
+  if (code != CLI_MEMORY) return code;
+  fflush(stdout);
+  fflush(stderr);
+  _exit(code);
 }
 
 /* ---- option values ---- */

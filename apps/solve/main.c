@@ -313,6 +313,7 @@ static int report(run *r) {
 /* The report of a run that failed: why, and the exit code. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
+  (void)cli_json_lacked_memory(); /* this report is a new one */
   cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
                            cli_json_text(s->problem.factors), "rhs", cli_json_text(s->problem.rhs), "error", cli_json_error(code),
                            "exit_code", code),
@@ -352,5 +353,5 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = r.exit_code;
   run_free(&r);
   free(default_out);
-  return code;
+  return cli_end(code);
 }

@@ -98,6 +98,6 @@ int stream_run(run *);           /* reads, solves, checks and writes panel by pa
 char *resume_inputs(const run *);
 int resume_compare(const char *then, const char *now, const char *output); /* a message about what differs; returns an exit code */
 char *resume_state(const run *);                                           /* residuals and NaN so far */
-bool resume_take(run *, const char *state);                                /* puts them back; false: the text is no such state */
+int resume_take(run *, const char *state);                                 /* puts them back; returns an exit code */
 
 #endif
