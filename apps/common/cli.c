@@ -108,6 +108,37 @@ void cli_guard_end(void) {
   sigaltstack(&guard.stack, NULL);
 }
 
+/* ---- suggestions ---- */
+
+/* Characters to insert, delete or replace to turn one word into the other (Levenshtein). */
+static size_t distance(const char *from, size_t length, const char *to) {
+  enum { MOST = 64 };
+  size_t columns = strlen(to), row[MOST + 1];
+  if (columns > MOST) return columns;
+  for (size_t k = 0; k <= columns; k++) row[k] = k;
+  for (size_t i = 0; i < length; i++) {
+    size_t corner = row[0]++;
+    for (size_t k = 0; k < columns; k++) {
+      size_t replace = corner + (from[i] != to[k]), other = 1 + (row[k] < row[k + 1] ? row[k] : row[k + 1]);
+      corner = row[k + 1];
+      row[k + 1] = replace < other ? replace : other;
+    }
+  }
+  return row[columns];
+}
+
+cli_text cli_suggestion(const char *word, size_t length, const char *const names[], int count) {
+  size_t least = 1 + length / 3; /* a word that differs in more is another one */
+  cli_text t = {""};
+  for (int i = 0; i < count; i++) {
+    size_t d = distance(word, length, names[i]);
+    if (d >= least) continue;
+    least = d;
+    snprintf(t.text, sizeof t.text, "; did you mean %s?", names[i]);
+  }
+  return t;
+}
+
 /* ---- the command line ---- */
 
 enum { KEY_HELP = 1000, KEY_VERSION };
@@ -126,6 +157,22 @@ static const struct argp_option *find_option(const struct argp_option *list, con
   return NULL;
 }
 
+/* A suggestion for an unknown "--word" of this length, with its hyphens. */
+static cli_text suggest_option(const char *word, size_t length) {
+  const struct argp_option *const lists[] = {program->options, common_options};
+  char spelled[64][32];
+  const char *names[64];
+  int count = 0;
+  for (int l = 0; l < 2; l++)
+    for (const struct argp_option *o = lists[l]; (o->name || o->key) && count < 64; o++) {
+      if (o->name == NULL) continue;
+      snprintf(spelled[count], sizeof spelled[count], "--%s", o->name);
+      names[count] = spelled[count];
+      count++;
+    }
+  return cli_suggestion(word, length, names, count);
+}
+
 /* argp has found an option that it can't take: prints which one and why, and exits. */
 static void explain_option(const struct argp_state *state) {
   const char *word = state->next > 0 ? state->argv[state->next - 1] : "";
@@ -133,7 +180,7 @@ static void explain_option(const struct argp_state *state) {
   size_t length = strcspn(word + 2, "=");
   const struct argp_option *known = find_option(program->options, word + 2, length);
   if (known == NULL) known = find_option(common_options, word + 2, length);
-  if (known == NULL) cli_usage("unknown or ambiguous option '%s'", word);
+  if (known == NULL) cli_usage("unknown or ambiguous option '%s'%s", word, suggest_option(word, length + 2).text);
   cli_usage("option '--%s' %s", known->name, known->arg ? "needs a value" : "takes no value");
 }
 
@@ -243,5 +290,5 @@ int cli_choice(const char *option, const char *text, const char *const names[], 
     size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
   }
-  cli_usage("%s: '%s' is not one of %s", option, text, list);
+  cli_usage("%s: '%s' is not one of %s%s", option, text, list, cli_suggestion(text, strlen(text), names, count).text);
 }

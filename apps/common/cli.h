@@ -11,6 +11,10 @@
 #include <sptrsm_io.h>
 #include <stdio.h>
 
+typedef struct {
+  char text[64];
+} cli_text;
+
 /* Exit codes, the same in every program. */
 enum {
   CLI_OK = 0,
@@ -45,6 +49,8 @@ double cli_number(const char *option, const char *text);
 size_t cli_size(const char *option, const char *text);                                      /* "512M", "1.5G", "4096" */
 void cli_range(const char *option, const char *text, int64_t *begin, int64_t *end);         /* "a:b", "a:", ":b", "k" */
 int cli_choice(const char *option, const char *text, const char *const names[], int count); /* index into names */
+/* "; did you mean NAME?" for the name that is most like a mistyped word; "" if none is. */
+cli_text cli_suggestion(const char *word, size_t length, const char *const names[], int count);
 extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], *const cli_orders[2], *const cli_selects[3];
 
 /* ---- messages and exit codes: message.c ---- */
@@ -127,9 +133,6 @@ void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t 
 void cli_progress_step(cli_progress *, int64_t done, int64_t total);                    /* shows nothing in the first two seconds */
 void cli_progress_end(cli_progress *);
 
-typedef struct {
-  char text[32];
-} cli_text;
 cli_text cli_bytes(double bytes);      /* "12.3 MB" */
 cli_text cli_seconds(double seconds);  /* "4.56 ms" */
 cli_text cli_error_size(double value); /* "1.23e-16", "not a number" */

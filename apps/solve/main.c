@@ -343,8 +343,8 @@ int main(int argc, char **argv) {
   if (s.solver.threads > 0) omp_set_num_threads(s.solver.threads);
   run r = {.set = &s};
   double start = cli_now();
-  int code = method_check(s.solver.options.method);
-  if (code == CLI_OK) code = check_outputs(&s);
+  method_check("--method", s.solver.options.method);
+  int code = check_outputs(&s);
   if (code == CLI_OK) code = device_settle(&s.solver);
   if (code == CLI_OK) code = work(&r);
   r.seconds.total = cli_now() - start;
