@@ -2,6 +2,7 @@
 # nightly.sh [PART...] -- the checks that take too long for every change. Without an argument: all of them.
 #   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: 80 90)
 #   busy           the tests pass five times while four other processes keep the machine busy
+#   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   coverage       line coverage of the host code (coverage.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
@@ -29,6 +30,12 @@ busy() {
   kill "${workers[@]}" 2>/dev/null || true
   wait "${workers[@]}" 2>/dev/null || true
   return $code
+}
+
+failures() {
+  [[ -d build/test ]] || scripts/test.sh
+  FAILURES_STEP=1 ctest --test-dir build/test --output-on-failure --timeout 7200 -R '^cli_failures' >build/failures.log 2>&1 ||
+    { grep -E '^FAIL|points|\*\*\*' build/failures.log | tail -n 60; return 1; }
 }
 
 coverage() { scripts/coverage.sh; }
@@ -61,13 +68,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy coverage analyzer chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures coverage analyzer chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
-    architectures | busy | coverage | analyzer) function=$part ;;
+    architectures | busy | failures | coverage | analyzer) function=$part ;;
     chroot) function=chroot_ ;;
-    *) die "unknown part $part; there are architectures, busy, coverage, analyzer, chroot" ;;
+    *) die "unknown part $part; there are architectures, busy, failures, coverage, analyzer, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")

@@ -1,6 +1,8 @@
 /* args.c -- see args.h. */
 #include "bench/args.h"
 
+#include "common/solver.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,12 +62,21 @@ static void add_method(bench_args *a, char *spec) {
   a->methods[a->method_count++] = spec;
 }
 
+/* The name of a method may be followed by a slash and a selection; `all` and `cublas` are names of this program alone. */
+static void check_method(char *spec) {
+  sptrsm_options unused = {0};
+  char *slash = strchr(spec, '/');
+  if (slash && !parse_selection(&unused, slash + 1)) cli_usage("--methods: '%s': after / goes rhs, column or p=P,q=Q", spec);
+  if (strcmp(spec, "all") == 0 || strcmp(spec, "cublas") == 0) return;
+  if (slash) *slash = '\0';
+  method_check("--methods", spec);
+  if (slash) *slash = '/';
+}
+
 static void parse_methods(bench_args *a, char *text) {
   mark_separators(text);
   for (char *part = strtok(text, ";"); part; part = strtok(NULL, ";")) {
-    sptrsm_options unused = {0};
-    const char *slash = strchr(part, '/');
-    if (slash && !parse_selection(&unused, slash + 1)) cli_usage("--methods: '%s': after / goes rhs, column or p=P,q=Q", part);
+    check_method(part);
     add_method(a, part);
   }
   if (a->method_count == 0) cli_usage("--methods: no method in '%s'", text);

@@ -59,49 +59,98 @@ static void catch_signals(void) {
   handle(SIGXFSZ, SIG_IGN);
 }
 
-/* ---- crashes while reading ---- */
+/* ---- crashes inside HDF5 ---- */
 
 /* SIGABRT comes from the C library where it finds the heap damaged. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
 enum { CRASHES = sizeof crashes / sizeof crashes[0] };
 
 static struct {
-  const char *where;
-  pthread_t thread;              /* the one that reads; a crash of another thread is no damaged file */
+  const char *where;             /* NULL: not between begin and end */
+  bool writes;                   /* where is an output, which is never a damaged file */
+  pthread_t thread;              /* the one that calls HDF5; a crash of another thread has other causes */
   struct sigaction old[CRASHES]; /* handlers outside of the guard */
   stack_t stack;
 } guard;
 
 /* Without AddressSanitizer, which would allocate memory before _exit, perhaps inside of an allocation. */
-__attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
-  static const char text[] = ": reading crashed inside HDF5: the file is damaged\n";
-  if (!pthread_equal(pthread_self(), guard.thread)) {
-    on_fatal(signal_number);
-    return; /* to the crash again, or to the signal raised */
-  }
+__attribute__((no_sanitize("address"), noreturn)) static void end_in_hdf5(bool lacked_memory) {
+  const char *text = lacked_memory  ? ": HDF5 had no memory, and crashed\n"
+                     : guard.writes ? ": writing crashed inside HDF5\n"
+                                    : ": reading crashed inside HDF5: the file is damaged\n";
   sptrsm_file_abandon(); /* a stream reads while its output is being written */
   ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
-  ignored = write(STDERR_FILENO, text, sizeof text - 1);
+  ignored = write(STDERR_FILENO, text, strlen(text));
   (void)ignored;
-  _exit(CLI_INPUT);
+  _exit(lacked_memory ? CLI_MEMORY : guard.writes ? CLI_INTERNAL : CLI_INPUT);
+}
+
+/* HDF5 crashes on damaged files, and after allocations that failed, of which errno tells. */
+__attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
+  if (pthread_equal(pthread_self(), guard.thread)) end_in_hdf5(errno == ENOMEM);
+  on_fatal(signal_number); /* and back to the crash, or to the signal raised */
+}
+
+/* HDF5 1.10 calls exit(-1) itself where it has no memory for its own tables. */
+static void on_exit_in_hdf5(void) {
+  if (guard.where) end_in_hdf5(true);
 }
 
 /* The handler has its own stack, because endless recursion is one of the ways to crash. */
-void cli_guard_begin(const char *where) {
+static void guard_begin(const char *where, bool writes) {
   static char stack[1 << 16];
+  static bool watches_exit;
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   guard.where = where;
+  guard.writes = writes;
   guard.thread = pthread_self();
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, &guard.stack);
   for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &action, &guard.old[i]);
+  if (!watches_exit) watches_exit = atexit(on_exit_in_hdf5) == 0;
+  errno = 0;
 }
 
+void cli_guard_begin(const char *where) { guard_begin(where, false); }
+void cli_guard_write(const char *where) { guard_begin(where, true); }
+
 void cli_guard_end(void) {
+  guard.where = NULL;
   for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &guard.old[i], NULL);
   sigaltstack(&guard.stack, NULL);
+}
+
+/* ---- suggestions ---- */
+
+/* Characters to insert, delete or replace to turn one word into the other (Levenshtein). */
+static size_t distance(const char *from, size_t length, const char *to) {
+  enum { MOST = 64 };
+  size_t columns = strlen(to), row[MOST + 1];
+  if (columns > MOST) return columns;
+  for (size_t k = 0; k <= columns; k++) row[k] = k;
+  for (size_t i = 0; i < length; i++) {
+    size_t corner = row[0]++;
+    for (size_t k = 0; k < columns; k++) {
+      size_t replace = corner + (from[i] != to[k]), other = 1 + (row[k] < row[k + 1] ? row[k] : row[k + 1]);
+      corner = row[k + 1];
+      row[k + 1] = replace < other ? replace : other;
+    }
+  }
+  return row[columns];
+}
+
+cli_text cli_suggestion(const char *word, size_t length, const char *const names[], int count) {
+  size_t least = 1 + length / 3; /* a word that differs in more is another one */
+  cli_text t = {""};
+  for (int i = 0; i < count; i++) {
+    size_t d = distance(word, length, names[i]);
+    if (d >= least) continue;
+    least = d;
+    snprintf(t.text, sizeof t.text, "; did you mean %s?", names[i]);
+  }
+  return t;
 }
 
 /* ---- the command line ---- */
@@ -122,6 +171,22 @@ static const struct argp_option *find_option(const struct argp_option *list, con
   return NULL;
 }
 
+/* A suggestion for an unknown "--word" of this length, with its hyphens. */
+static cli_text suggest_option(const char *word, size_t length) {
+  const struct argp_option *const lists[] = {program->options, common_options};
+  char spelled[64][32];
+  const char *names[64];
+  int count = 0;
+  for (int l = 0; l < 2; l++)
+    for (const struct argp_option *o = lists[l]; (o->name || o->key) && count < 64; o++) {
+      if (o->name == NULL) continue;
+      snprintf(spelled[count], sizeof spelled[count], "--%s", o->name);
+      names[count] = spelled[count];
+      count++;
+    }
+  return cli_suggestion(word, length, names, count);
+}
+
 /* argp has found an option that it can't take: prints which one and why, and exits. */
 static void explain_option(const struct argp_state *state) {
   const char *word = state->next > 0 ? state->argv[state->next - 1] : "";
@@ -129,7 +194,7 @@ static void explain_option(const struct argp_state *state) {
   size_t length = strcspn(word + 2, "=");
   const struct argp_option *known = find_option(program->options, word + 2, length);
   if (known == NULL) known = find_option(common_options, word + 2, length);
-  if (known == NULL) cli_usage("unknown or ambiguous option '%s'", word);
+  if (known == NULL) cli_usage("unknown or ambiguous option '%s'%s", word, suggest_option(word, length + 2).text);
   cli_usage("option '--%s' %s", known->name, known->arg ? "needs a value" : "takes no value");
 }
 
@@ -163,8 +228,17 @@ void cli_start(const cli_program *started, int argc, char **argv, void *input) {
   cli_set_program(program->name);
   cli_status_start(program->name);
   catch_signals();
+  json_set_alloc_funcs(cli_json_allocate, free);
   error_t error = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, input);
+  if (error == ENOMEM) exit(cli_no_memory("the command line"));
   if (error) cli_usage("%s", strerror(error));
+}
+
+int cli_end(int code) {
+  if (code != CLI_MEMORY) return code;
+  fflush(stdout);
+  fflush(stderr);
+  _exit(code);
 }
 
 /* ---- option values ---- */
@@ -230,5 +304,5 @@ int cli_choice(const char *option, const char *text, const char *const names[], 
     size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
   }
-  cli_usage("%s: '%s' is not one of %s", option, text, list);
+  cli_usage("%s: '%s' is not one of %s%s", option, text, list, cli_suggestion(text, strlen(text), names, count).text);
 }

@@ -11,6 +11,10 @@
 #include <sptrsm_io.h>
 #include <stdio.h>
 
+typedef struct {
+  char text[64];
+} cli_text;
+
 /* Exit codes, the same in every program. */
 enum {
   CLI_OK = 0,
@@ -34,6 +38,9 @@ typedef struct {
   argp_parser_t parse;
 } cli_program;
 
+/* For the end of main: returns the exit code. After CLI_MEMORY it ends the program itself, without the exit handlers, because those of HDF5
+ * may crash or hang after an allocation that failed. */
+int cli_end(int code);
 /* Installs the signal handlers and parses the command line; wrong usage prints one line and exits with CLI_USAGE. */
 void cli_start(const cli_program *, int argc, char **argv, void *input);
 /* Values of options. Where the text is wrong, they print a message with the option's name and exit with CLI_USAGE. */
@@ -42,6 +49,8 @@ double cli_number(const char *option, const char *text);
 size_t cli_size(const char *option, const char *text);                                      /* "512M", "1.5G", "4096" */
 void cli_range(const char *option, const char *text, int64_t *begin, int64_t *end);         /* "a:b", "a:", ":b", "k" */
 int cli_choice(const char *option, const char *text, const char *const names[], int count); /* index into names */
+/* "; did you mean NAME?" for the name that is most like a mistyped word; "" if none is. */
+cli_text cli_suggestion(const char *word, size_t length, const char *const names[], int count);
 extern const char *const cli_dtypes[4], *const cli_uplos[2], *const cli_ops[3], *const cli_orders[2], *const cli_selects[3];
 
 /* ---- messages and exit codes: message.c ---- */
@@ -75,7 +84,14 @@ bool cli_same_output(const char *a, const char *b); /* whether two names mean on
 char *cli_file_of(const char *where);               /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
 /* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
 char *cli_sibling(const char *where, const char *ending);
-/* Writes a report and drops the reference. path "-": stdout. Returns an exit code. */
+/* Jansson leaves out what it has no memory for, mostly without a word. In the programs it allocates by
+ * cli_json_allocate, which notes a failure; cli_json_lacked_memory says whether one was noted since it was last asked. Who builds or parses
+ * JSON asks once, at the end. */
+void *cli_json_allocate(size_t bytes);
+bool cli_json_lacked_memory(void);
+/* The text of a report, by json_dumps; drops the reference; the caller frees. NULL: no memory for the text, or for a part of the report. */
+char *cli_json_dump(json_t *, size_t flags);
+/* Writes a whole report and drops the reference. path "-": stdout. Returns an exit code. */
 int cli_write_json(json_t *, const char *path);
 int cli_flush(void);                 /* flushes stdout; a message and an exit code if not all of it could be written */
 json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are replaced; null for NULL */
@@ -85,8 +101,10 @@ json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of th
 /* ---- signals: cli.c, status.c ---- */
 
 /* Between begin and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as damage of the named file, with exit code CLI_INPUT: some
- * versions of HDF5 crash on damaged metadata. The name is kept by reference. Pairs do not nest. */
+ * versions of HDF5 crash on damaged metadata. Between write and end it is an internal error. Where memory was missing before the crash, it
+ * is reported as that, with CLI_MEMORY. The name is kept by reference. Pairs do not nest. */
 void cli_guard_begin(const char *where);
+void cli_guard_write(const char *where);
 void cli_guard_end(void);
 
 /* Text that is added to the message "interrupted" of SIGINT, SIGTERM and SIGHUP, kept by reference; NULL: none. */
@@ -115,9 +133,6 @@ void cli_progress_count(cli_progress *, const char *unit, int64_t from, int64_t 
 void cli_progress_step(cli_progress *, int64_t done, int64_t total);                    /* shows nothing in the first two seconds */
 void cli_progress_end(cli_progress *);
 
-typedef struct {
-  char text[32];
-} cli_text;
 cli_text cli_bytes(double bytes);      /* "12.3 MB" */
 cli_text cli_seconds(double seconds);  /* "4.56 ms" */
 cli_text cli_error_size(double value); /* "1.23e-16", "not a number" */

@@ -1,6 +1,8 @@
 /* cli_output.c -- output files, JSON reports and formatting for the command-line programs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,11 +108,11 @@ int cli_check_output(const char *path, bool force, const char *const inputs[], i
 
 /* Whether the file is empty, or begins as a JSON report does. */
 static bool looks_like_json(const char *path) {
-  FILE *f = fopen(path, "r");
-  int first = f ? fgetc(f) : EOF;
-  bool fits = f && (first == '{' || first == '[' || (first == EOF && !ferror(f)));
-  if (f) fclose(f);
-  return fits;
+  char first;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = fd >= 0 ? read(fd, &first, 1) : -1;
+  if (fd >= 0) close(fd);
+  return got == 0 || (got == 1 && (first == '{' || first == '['));
 }
 
 int cli_check_json(const char *path, bool force, const char *const inputs[], int count) {
@@ -171,6 +173,16 @@ int cli_flush(void) {
   return CLI_IO;
 }
 
+static atomic_bool json_lacked_memory;
+
+void *cli_json_allocate(size_t bytes) {
+  void *memory = malloc(bytes);
+  if (memory == NULL) json_lacked_memory = true;
+  return memory;
+}
+
+bool cli_json_lacked_memory(void) { return atomic_exchange(&json_lacked_memory, false); }
+
 json_t *cli_json_error(int code) {
   static const char *const names[] = {"ok", "above", "usage", "bad input", "singular", "I/O", "memory", "device", "internal"};
   const char *name = code >= 0 && code <= CLI_INTERNAL ? names[code] : "internal";
@@ -205,20 +217,28 @@ json_t *cli_json_text(const char *text) {
 
 json_t *cli_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
+char *cli_json_dump(json_t *report, size_t flags) {
+  char *text = report ? json_dumps(report, flags) : NULL;
+  json_decref(report);
+  if (!cli_json_lacked_memory()) return text;
+  free(text);
+  return NULL;
+}
+
 int cli_write_json(json_t *report, const char *path) {
   bool to_stdout = strcmp(path, "-") == 0;
-  if (report == NULL) {
-    cli_error("the JSON report can't be made: no memory");
-    return CLI_INTERNAL;
-  }
+  char *text = cli_json_dump(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+  if (text == NULL) return cli_no_memory("the JSON report");
   errno = 0;
   FILE *f = to_stdout ? stdout : fopen(path, "w");
-  bool good = f != NULL && json_dumpf(report, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 && fputc('\n', f) != EOF;
+  bool good = f != NULL && fputs(text, f) != EOF && fputc('\n', f) != EOF;
   int reason = errno;
   if (f && (to_stdout ? fflush(f) : fclose(f)) != 0) good = false;
-  if (!good) cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(reason ? reason : errno));
-  json_decref(report);
-  return good ? CLI_OK : CLI_IO;
+  free(text);
+  if (good) return CLI_OK;
+  if (reason == 0) reason = errno;
+  cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(reason));
+  return reason == ENOMEM ? CLI_MEMORY : CLI_IO;
 }
 
 /* ---- time, formatting ---- */

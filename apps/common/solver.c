@@ -38,17 +38,24 @@ static bool built_with_cuda(void) {
   return false;
 }
 
-int method_check(const char *name) {
+void method_check(const char *option, const char *name) {
+  enum { MOST = 64 };
   sptrsm_method_info m;
+  const char *names[MOST] = {"auto"};
   char list[400] = "auto";
-  if (name == NULL || strcmp(name, "auto") == 0 || find_method(&m, name)) return CLI_OK;
-  for (int i = 0; i < sptrsm_method_count(); i++) {
+  int count = 1;
+  if (name == NULL || strcmp(name, "auto") == 0 || find_method(&m, name)) return;
+  if (strncmp(name, "auto:", 5) == 0) cli_usage("%s: '%s': auto has no parameters; name a method to set those of it", option, name);
+  for (int i = 0; i < sptrsm_method_count() && count < MOST; i++) {
     m = (sptrsm_method_info){.size = sizeof m};
     size_t used = strlen(list);
-    if (sptrsm_method_at(&m, i) == SPTRSM_OK) snprintf(list + used, sizeof list - used, ", %s", m.name);
+    if (sptrsm_method_at(&m, i) != SPTRSM_OK) continue;
+    snprintf(list + used, sizeof list - used, ", %s", m.name);
+    names[count++] = m.name;
   }
-  cli_usage("--method: '%s' is not one of %s%s; see sptrsm-info --methods", name, list,
-            built_with_cuda() ? "" : " (this build has no CUDA, so no methods for a GPU)");
+  cli_usage("%s: '%s' is not one of %s%s%s; see sptrsm-info --methods", option, name, list,
+            built_with_cuda() ? "" : " (this build has no CUDA, so no methods for a GPU)",
+            cli_suggestion(name, strcspn(name, ":"), names, count).text);
 }
 
 /* The message for an option that asks for a device which is not there. */

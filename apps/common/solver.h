@@ -46,8 +46,9 @@ typedef struct {
 
 /* "auto", "cpu", "cuda", "cuda:1"; exits with CLI_USAGE where the text is wrong. */
 device_choice device_parse(const char *text);
-/* Checks that a method is NULL, "auto" or one of this build, perhaps with ":parameters"; else exits and prints the names that there are. */
-int method_check(const char *name);
+/* Checks that the value of an option is NULL, "auto" or a method of this build, perhaps with ":parameters"; else exits with CLI_USAGE and
+ * prints the names that there are. */
+void method_check(const char *option, const char *name);
 /* Decides for `auto`: the place of a named method, else a GPU where there is one. Fills `reason`. Returns an exit code. */
 int device_settle(solver_request *);
 /* Analyses. `factors` and what it refers to must outlive the solver. Returns an exit code; solver_free is due in any case. */

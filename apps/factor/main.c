@@ -234,7 +234,10 @@ static int write_files(const settings *s, const factor_report *r, const sptrsm_f
   if (asprintf(&source, "sptrsm-factor %s, %s, ordering %s", s->in, r->library, set->ordering) < 0) return cli_no_memory("a text");
   save.source = source;
   cli_phase("writing %s", s->out);
-  int code = cli_fail(sptrsm_file_factors_save(s->out, &set->set, s->keep_a ? file : NULL, &save));
+  cli_guard_write(s->out);
+  sptrsm_status status = sptrsm_file_factors_save(s->out, &set->set, s->keep_a ? file : NULL, &save);
+  cli_guard_end();
+  int code = cli_fail(status);
   if (code == CLI_OK && s->nrhs > 0) code = factor_write_rhs(s->rhs, A, s->nrhs, &save);
   free(source);
   return code;
@@ -266,6 +269,7 @@ static int check_outputs(settings *s) {
 /* The report of a run that failed: why, and the exit code. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
+  (void)cli_json_lacked_memory(); /* this report is a new one */
   cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:i}", "program", "sptrsm-factor", "version", sptrsm_version(), "input",
                            cli_json_text(s->in), "error", cli_json_error(code), "exit_code", code),
                  s->json);
@@ -316,5 +320,5 @@ int main(int argc, char **argv) {
   factor_matrix_free(&A);
   sptrsm_file_matrix_free(file);
   free(s.rhs);
-  return code;
+  return cli_end(code);
 }

@@ -46,7 +46,10 @@ int factor_write_rhs(const char *path, const factor_matrix *A, int64_t nrhs, con
   if (code == CLI_OK) {
     factor_known_solution(X.data, A, nrhs);
     factor_multiply(B.data, A, X.data, nrhs);
-    code = cli_fail(sptrsm_file_blocks_save(path, 2, names, blocks, save));
+    cli_guard_write(path);
+    sptrsm_status status = sptrsm_file_blocks_save(path, 2, names, blocks, save);
+    cli_guard_end();
+    code = cli_fail(status);
   }
   free(X.data);
   free(B.data);

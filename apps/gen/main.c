@@ -146,7 +146,10 @@ static int write_rhs(const settings *s, const sptrsm_sparse *T, const sptrsm_sav
     fill_solution(&X, s);
 #pragma omp parallel for schedule(dynamic, 256)
     for (int32_t i = 0; i < X.n; i++) multiply_row(&B, T, &X, i);
-    code = cli_fail(sptrsm_file_blocks_save(s->rhs, 2, names, blocks, save));
+    cli_guard_write(s->rhs);
+    sptrsm_status status = sptrsm_file_blocks_save(s->rhs, 2, names, blocks, save);
+    cli_guard_end();
+    code = cli_fail(status);
   }
   free(X.data);
   free(B.data);
@@ -168,7 +171,10 @@ static int write_files(const settings *s, const triangle *t) {
   save.stencil = s->spec.pattern.kind->dimensions > 0 ? s->spec.pattern.kind->name : NULL;
   sptrsm_factors_init(&factors);
   factors.L = &t->T;
-  int code = cli_fail(sptrsm_file_factors_save(s->out, &factors, NULL, &save));
+  cli_guard_write(s->out);
+  sptrsm_status status = sptrsm_file_factors_save(s->out, &factors, NULL, &save);
+  cli_guard_end();
+  int code = cli_fail(status);
   return code == CLI_OK ? write_rhs(s, &t->T, &save) : code;
 }
 
@@ -198,5 +204,5 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = report(&s, &t, cli_now() - start);
   triangle_free(&t);
   free(s.rhs);
-  return code;
+  return cli_end(code);
 }

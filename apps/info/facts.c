@@ -56,7 +56,9 @@ static int count_kind(const sptrsm_file_listing *list, const char *kind) {
 /* The file holds one valid matrix that is no triangle, and the user did not ask for a triangle: describing it is no error. */
 static void load_general(file_facts *f, const sptrsm_io_options *io) {
   if (f->code != CLI_INPUT || f->listing.count != 1 || io->uplo != SPTRSM_AS_STORED) return;
-  if (sptrsm_file_matrix_load(&f->general, f->where, io) == SPTRSM_OK) f->code = CLI_OK;
+  sptrsm_status status = sptrsm_file_matrix_load(&f->general, f->where, io);
+  if (status == SPTRSM_OK) f->code = CLI_OK;
+  else if (status == SPTRSM_ERR_MEMORY) note_error(f, status);
 }
 
 static bool has_path(const sptrsm_file_listing *list, const char *path) {
@@ -69,10 +71,12 @@ static bool has_path(const sptrsm_file_listing *list, const char *path) {
 static bool load_broken(file_facts *f, const sptrsm_io_options *io) {
   int e = 0;
   while (e < f->listing.count && strcmp(f->listing.entries[e].rule, "claims a known form, but breaks it") != 0) e++;
-  char *file = e < f->listing.count ? cli_file_of(f->where) : NULL, *where = NULL;
+  if (e == f->listing.count) return false;
+  char *file = cli_file_of(f->where), *where = NULL;
   sptrsm_file_matrix *M = NULL;
   if (file && asprintf(&where, "%s:%s", file, f->listing.entries[e].path) < 0) where = NULL;
-  sptrsm_status status = where ? sptrsm_file_matrix_load(&M, where, io) : SPTRSM_OK;
+  sptrsm_status status =
+      where ? sptrsm_file_matrix_load(&M, where, io) : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a name", f->where);
   if (status != SPTRSM_OK) note_error(f, status);
   sptrsm_file_matrix_free(M);
   free(where);

@@ -86,8 +86,8 @@ int main(int argc, char **argv) {
     int code = cli_write_json(json_pack("{s:s, s:s, s:o, s:o}", "program", "sptrsm-info", "version", sptrsm_version(), "files", files,
                                         "methods", s.methods ? methods_json() : json_null()),
                               "-");
-    return code > worst ? code : worst;
+    return cli_end(code > worst ? code : worst);
   }
   int code = cli_flush();
-  return code > worst ? code : worst;
+  return cli_end(code > worst ? code : worst);
 }

@@ -304,6 +304,7 @@ static int report(run *r) {
 /* The report of a run that failed: why, and the exit code. */
 static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
+  (void)cli_json_lacked_memory(); /* this report is a new one */
   cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
                            cli_json_text(s->problem.factors), "rhs", cli_json_text(s->problem.rhs), "error", cli_json_error(code),
                            "exit_code", code),
@@ -333,8 +334,8 @@ int main(int argc, char **argv) {
   if (s.solver.threads > 0) omp_set_num_threads(s.solver.threads);
   run r = {.set = &s};
   double start = cli_now();
-  int code = method_check(s.solver.options.method);
-  if (code == CLI_OK) code = check_outputs(&s);
+  method_check("--method", s.solver.options.method);
+  int code = check_outputs(&s);
   if (code == CLI_OK) code = device_settle(&s.solver);
   if (code == CLI_OK) code = work(&r);
   r.seconds.total = cli_now() - start;
@@ -343,5 +344,5 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = r.exit_code;
   run_free(&r);
   free(default_out);
-  return code;
+  return cli_end(code);
 }

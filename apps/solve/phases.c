@@ -19,9 +19,7 @@ int write_solution(run *r) {
   cli_phase("writing %s", s->out);
   sptrsm_save_options save;
   sptrsm_save_options_init(&save);
-  json_t *report = report_json(r, true);
-  char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
-  json_decref(report);
+  char *text = cli_json_dump(report_json(r, true), JSON_COMPACT);
   if (text == NULL) return cli_no_memory("the report");
   save.force = s->force;
   save.compress = s->compress;
@@ -31,7 +29,9 @@ int write_solution(run *r) {
   save.ferr = r->refined.ferr;
   save.path = r->x_path;
   save.rows = r->part.wanted.rows;
+  cli_guard_write(s->out);
   sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
+  cli_guard_end();
   free(text);
   r->seconds.write = cli_now() - start;
   return cli_fail(status);

@@ -71,14 +71,17 @@ static void add(json_t *o, const char *key, const char *format, ...) {
   json_object_set_new(o, key, cli_json_text(text));
 }
 
-static void add_file(json_t *o, const run *r) {
+/* False: no memory. */
+static bool add_file(json_t *o, const run *r) {
   struct stat s;
   char *file = cli_file_of(r->in.B->where);
-  if (file && stat(file, &s) == 0) {
+  if (file == NULL) return false;
+  if (stat(file, &s) == 0) {
     add(o, "size of the right-hand sides' file", "%lld", (long long)s.st_size);
     add(o, "time of change of the right-hand sides' file", "%lld.%09ld", (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
   }
   free(file);
+  return true;
 }
 
 char *resume_inputs(const run *r) {
@@ -88,7 +91,10 @@ char *resume_inputs(const run *r) {
   json_t *o = json_object();
   add(o, "version", "%s", sptrsm_version());
   add(o, "checksum of the factors", "%016" PRIx64, checksum_of(r));
-  add_file(o, r);
+  if (!add_file(o, r)) {
+    json_decref(o);
+    return NULL;
+  }
   add(o, "right-hand sides", "%.500s", r->in.B->path);
   add(o, "--cols", "%lld:%lld", (long long)p->io.col_begin, (long long)(p->io.col_begin + B->nrhs));
   add(o, "--dtype", "%s", cli_dtypes[B->dtype]);
@@ -100,15 +106,14 @@ char *resume_inputs(const run *r) {
   add(o, "residuals", "%s", r->verified ? r->in.S.name : "none");
   if (r->refined.on)
     add(o, "--refine", "%d steps, factors in %s precision", (int)r->set->refine.max_steps, r->set->refine.mixed ? "single" : "working");
-  char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
-  json_decref(o);
-  return text;
+  return cli_json_dump(o, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
 char *resume_difference(const char *then, const char *now) {
   json_t *old = json_loads(then, 0, NULL), *new = json_loads(now, 0, NULL), *value;
   const char *key, *before;
   char *text = NULL;
+  if (cli_json_lacked_memory()) goto done;
   if (!json_is_object(old)) text = strdup("its journal does not say what it was made from");
   json_object_foreach(new, key, value) {
     before = json_string_value(json_object_get(old, key));
@@ -118,6 +123,7 @@ char *resume_difference(const char *then, const char *now) {
       text = NULL;
   }
   if (text == NULL) text = strdup(json_object_size(old) != json_object_size(new) ? "was begun with other methods" : "");
+done:
   json_decref(old);
   json_decref(new);
   return text;
@@ -138,12 +144,10 @@ char *resume_state(const run *r) {
                 (json_int_t)R->g1_column, "nonfinite", (json_int_t)r->odd.count, "first", first);
   for (int k = 0; k < 4; k++) set_number(o, measures[k], values[k]);
   if (r->refined.on) json_object_set_new(o, "refinement", refine_state(&r->refined));
-  char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-  json_decref(o);
-  return text;
+  return cli_json_dump(o, JSON_COMPACT);
 }
 
-bool resume_take(run *r, const char *state) {
+int resume_take(run *r, const char *state) {
   residual *R = &r->residual;
   json_t *o = json_loads(state, 0, NULL), *first = json_object_get(o, "first");
   double *const values[] = {&R->max_berr, &R->max_normwise, &R->g1, &R->g2};
@@ -160,5 +164,8 @@ bool resume_take(run *r, const char *state) {
   for (size_t i = 0; i < NAMED_COLUMNS && i < json_array_size(first); i++) r->odd.columns[i] = json_integer_value(json_array_get(first, i));
   good = good && (!r->refined.on || refine_resume(&r->refined, json_object_get(o, "refinement")));
   json_decref(o);
-  return good;
+  if (cli_json_lacked_memory()) return cli_no_memory("the journal");
+  if (good) return CLI_OK;
+  cli_error("%s: its journal has no state of this program; begin anew (--force without --resume)", r->set->out);
+  return CLI_INPUT;
 }

@@ -98,6 +98,6 @@ int stream_run(run *);           /* reads, solves, checks and writes panel by pa
 char *resume_inputs(const run *);
 char *resume_difference(const char *then, const char *now); /* what differs between two inputs; empty: nothing */
 char *resume_state(const run *);                            /* residuals and NaN so far */
-bool resume_take(run *, const char *state);                 /* puts them back; false: the text is no such state */
+int resume_take(run *, const char *state);                  /* puts them back; returns an exit code */
 
 #endif

@@ -264,13 +264,10 @@ static int resume_output(stream *s, const char *inputs, const sptrsm_save_option
   int code = cli_fail(sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, save));
   if (code == CLI_OK && s->writer) code = check_inputs(s, inputs);
   if (code != CLI_OK || s->writer == NULL) return code;
-  const char *part = sptrsm_file_writer_complete(s->writer) ? "" : ".part";
   r->stream.resumed = sptrsm_file_writer_resumed(s->writer, &state);
-  if (r->stream.resumed > 0 && !resume_take(r, state)) {
-    cli_error("%s%s: its journal has no state of this program; begin anew (--force without --resume)", r->set->out, part);
-    return CLI_INPUT;
-  }
-  if (part[0] == '\0') cli_note("%s: is complete already; nothing is left to do", r->set->out);
+  if (r->stream.resumed > 0) code = resume_take(r, state);
+  if (code != CLI_OK) return code;
+  if (sptrsm_file_writer_complete(s->writer)) cli_note("%s: is complete already; nothing is left to do", r->set->out);
   else
     cli_note("%s.part: resumed with %lld of %lld columns done", r->set->out, (long long)r->stream.resumed, (long long)r->in.B->block.nrhs);
   return CLI_OK;
@@ -283,9 +280,13 @@ static int open_output(stream *s) {
   char *inputs = resume_inputs(r);
   if (inputs == NULL) return cli_no_memory("what the solution depends on");
   int code = r->set->resume ? resume_output(s, inputs, &save) : CLI_OK;
-  if (code == CLI_OK && s->writer == NULL)
-    code = cli_fail(
-        sptrsm_file_writer_create(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, r->stream.width, inputs, &save));
+  if (code == CLI_OK && s->writer == NULL) {
+    cli_guard_write(r->set->out);
+    sptrsm_status status =
+        sptrsm_file_writer_create(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, r->stream.width, inputs, &save);
+    cli_guard_end();
+    code = cli_fail(status);
+  }
   free(inputs);
   r->stream.direct_write = sptrsm_file_writer_direct(s->writer) != 0;
   return code;
@@ -293,11 +294,12 @@ static int open_output(stream *s) {
 
 static int finish_output(stream *s) {
   double start = cli_now();
-  json_t *report = report_json(s->r, true);
-  char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
-  json_decref(report);
+  char *text = cli_json_dump(report_json(s->r, true), JSON_COMPACT);
   if (text == NULL) return cli_no_memory("the report");
-  int code = cli_fail(sptrsm_file_writer_finish(s->writer, text));
+  cli_guard_write(s->r->set->out);
+  sptrsm_status status = sptrsm_file_writer_finish(s->writer, text);
+  cli_guard_end();
+  int code = cli_fail(status);
   free(text);
   s->r->seconds.write += cli_now() - start;
   return code;

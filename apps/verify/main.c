@@ -76,26 +76,33 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- the solution and the true one ---- */
 
-/* Does FILE hold an object of this path? */
-static bool has_object(const char *file, const char *path, const sptrsm_io_options *io) {
+/* Does FILE hold an object of this path? A file that can't be listed holds none, unless memory was missing. Returns an exit code. */
+static int find_object(bool *found, const char *file, const char *path, const sptrsm_io_options *io) {
   sptrsm_file_listing list;
-  bool found = false;
+  *found = false;
   cli_guard_begin(file);
   sptrsm_status listed = sptrsm_file_list(&list, file, io);
   cli_guard_end();
-  if (listed != SPTRSM_OK) return false;
-  for (int i = 0; i < list.count; i++) found = found || strcmp(list.entries[i].path, path) == 0;
+  if (listed == SPTRSM_ERR_MEMORY) return cli_fail(listed);
+  if (listed != SPTRSM_OK) return CLI_OK;
+  for (int i = 0; i < list.count; i++) *found = *found || strcmp(list.entries[i].path, path) == 0;
   sptrsm_file_listing_free(&list);
-  return found;
+  return CLI_OK;
 }
 
-/* "FILE:/path" of an object `name` in the group that holds B; NULL: FILE has none. The caller frees. */
-static char *beside(const char *where, const problem *p, const char *name) {
-  char *file = cli_file_of(where), *path = problem_beside_B(p, name), *out = NULL;
-  if (file && path && has_object(file, path, &p->request->io) && asprintf(&out, "%s:%s", file, path) < 0) out = NULL;
+/* *out: "FILE:/path" of an object `name` in the group that holds B, which the caller frees; NULL: FILE has none. Returns an exit code. */
+static int find_beside(char **out, const char *where, const problem *p, const char *name) {
+  char *file = cli_file_of(where), *path = problem_beside_B(p, name);
+  bool found = false;
+  *out = NULL;
+  int code = file && path ? find_object(&found, file, path, &p->request->io) : cli_no_memory("a name");
+  if (found && asprintf(out, "%s:%s", file, path) < 0) {
+    *out = NULL;
+    code = cli_no_memory("a name");
+  }
   free(file);
   free(path);
-  return out;
+  return code;
 }
 
 static sptrsm_status load_columns(sptrsm_file_block **out, const char *where, const problem *p, int64_t begin, int64_t end) {
@@ -130,13 +137,16 @@ static int load_matching(sptrsm_file_block **out, const char *where, const probl
 
 /* Loads the solution. A file named without a path is searched for an X in the group that holds B in its file. */
 static int load_solution(verdict *v, const settings *s) {
-  char *file = cli_file_of(s->solution), *where = NULL;
+  char *file = cli_file_of(s->solution), *where = NULL, *rows = NULL;
   if (file == NULL) return cli_no_memory("a file name");
   bool plain = strcmp(file, s->solution) == 0;
-  if (plain) where = beside(s->solution, &v->problem, "X");
-  char *rows = plain ? beside(s->solution, &v->problem, "rows") : NULL;
-  if (rows) cli_error("%s: X holds only the rows that are listed there (sptrsm-solve --rows); a residual needs all of them", rows);
-  int code = rows ? CLI_INPUT : load_matching(&v->X, where ? where : s->solution, &v->problem);
+  int code = plain ? find_beside(&where, s->solution, &v->problem, "X") : CLI_OK;
+  if (code == CLI_OK && plain) code = find_beside(&rows, s->solution, &v->problem, "rows");
+  if (rows) {
+    cli_error("%s: X holds only the rows that are listed there (sptrsm-solve --rows); a residual needs all of them", rows);
+    code = CLI_INPUT;
+  }
+  if (code == CLI_OK) code = load_matching(&v->X, where ? where : s->solution, &v->problem);
   free(rows);
   free(where);
   free(file);
@@ -144,10 +154,11 @@ static int load_solution(verdict *v, const settings *s) {
 }
 
 static int compare_with_truth(verdict *v) {
-  char *where = beside(v->problem.request->rhs, &v->problem, "X_true");
-  if (where == NULL) return CLI_OK;
+  char *where;
+  int code = find_beside(&where, v->problem.request->rhs, &v->problem, "X_true");
+  if (where == NULL) return code;
   sptrsm_file_block *truth = NULL;
-  int code = load_matching(&truth, where, &v->problem);
+  code = load_matching(&truth, where, &v->problem);
   v->has_error = code == CLI_OK;
   if (v->has_error) {
     v->error = max_difference(&v->X->block, &truth->block);
@@ -233,5 +244,5 @@ int main(int argc, char **argv) {
   residual_free(&v.residual);
   sptrsm_file_block_free(v.X);
   problem_free(&v.problem);
-  return code;
+  return cli_end(code);
 }

@@ -43,10 +43,13 @@ test_bench() {
   code 0
   check; grep -q '"status": "ok"' stdout || fail "no result in the JSON"
   warns "machine: host" # the table makes room for the report
-  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 1 --methods magic,serial
+  run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 1 --methods serial:magic=1,serial
   code 2
-  says 'failed: unknown method "magic"'
+  says 'failed: method serial has no variants'
   check; grep -qE ' serial +f64 +N +1 +[0-9]' stdout || fail "the run does not go on"
+  rejects 2 "--methods: 'levelst' is not one of auto, " sptrsm-bench "$data/add32_splu.h5:/L" --host --methods serial,levelst
+  warns "; did you mean levelset?"
+  check; grep -q machine stderr && fail "the machine is measured before the methods are checked"
 }
 
 test_bench_inputs() {
@@ -279,7 +282,7 @@ no_worker() {
 test_bench_plots() {
   local python=${PYTHON:-python3} plots=$here/../../scripts/plots.py
   command -v "$python" >/dev/null || { echo "skipped: no $python"; exit 77; }
-  run sptrsm-bench gen:D2N5:20,20 gen:chain:60 --host --nrhs 1,4 --op N,T --reps 1 --methods serial,levelset,magic --json out.json
+  run sptrsm-bench gen:D2N5:20,20 gen:chain:60 --host --nrhs 1,4 --op N,T --reps 1 --methods serial,levelset,serial:magic=1 --json out.json
   mkdir fake && echo 'raise ImportError("none")' >fake/matplotlib.py
   last="plots.py without matplotlib"
   PYTHONPATH=fake "$python" "$plots" out.json >stdout 2>stderr

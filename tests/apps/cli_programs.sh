@@ -27,6 +27,9 @@ test_usage() {
     check; [ "$(wc -l <stderr)" = 2 ] || fail "wrong usage takes one line and a hint"
     rejects 2 "option '--quiet' takes no value" sptrsm-$name --quiet=1
   done
+  rejects 2 "unknown or ambiguous option '--methd'; did you mean --method?" sptrsm-solve a.h5 b.h5 --methd serial
+  rejects 2 "unknown or ambiguous option '--verison'; did you mean --version?" sptrsm-info --verison
+  rejects 2 "; did you mean D3N7?" sptrsm-solve a.h5 b.h5 --grid 4,4 --stencil D3N8
   rejects 2 "option '--device' needs a value" sptrsm-solve a.h5 b.h5 --device
   rejects 2 "give FACTORS and RHS" sptrsm-solve a.h5
   rejects 2 "one argument too many: 'c.h5'" sptrsm-solve a.h5 b.h5 c.h5
@@ -35,6 +38,8 @@ test_usage() {
   done <<'END'
 --device  gpu      --device: 'gpu' is not one of auto, cpu, cuda
 --method  magic    --method: 'magic' is not one of auto, serial
+--method  serail   ; did you mean serial?; see
+--method  auto:p=1 auto has no parameters
 --trans   X        --trans: 'X' is not one of N, T, C
 --sys     Z        unknown system "Z"
 --uplo    left     --uplo: 'left' is not one of lower, upper

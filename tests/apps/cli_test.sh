@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests of the command-line programs: cli_test.sh SECTION BIN_DIR HELPER DATA_DIR
+# Tests of the command-line programs: cli_test.sh SECTION BIN_DIR HELPER DATA_DIR [FAIL_ONCE]
 # Each section runs in a folder of its own. `run` keeps exit code, stdout and stderr of a program; `code`, `says`, `warns`
 # and the like check them and count failures. A section that can't run here exits with 77.
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-section=$1 bin=$(realpath "$2") helper=$(realpath "$3") data=$(realpath "$4")
+section=$1 bin=$(realpath "$2") helper=$(realpath "$3") data=$(realpath "$4") fail_once=${5:+$(realpath "$5")}
 PATH=$bin:$PATH
 unset NO_COLOR
 export LC_ALL=C OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
@@ -75,7 +75,7 @@ market() {
   printf '%s\n' "$@" >>"$file"
 }
 
-for file in solve rows refine files stream programs bench factor; do . "$here/cli_$file.sh"; done
+for file in solve rows refine files stream programs bench factor failures; do . "$here/cli_$file.sh"; done
 declare -F "test_$section" >/dev/null || { echo "cli_test.sh: no section $section" >&2; exit 2; }
 "test_$section"
 echo "$section: $checks checks, $failures failed"

@@ -125,6 +125,7 @@ Test(api, wrong_options) {
       {{.size = sizeof options, .panel = -1}, "must not be negative"},
       {{.size = sizeof options, .method = "seriall"}, "unknown method \"seriall\"; `sptrsm-info --methods` lists them"},
       {{.size = sizeof options, .method = ""}, "unknown method \"\""},
+      {{.size = sizeof options, .method = "auto:p=1"}, "method auto has no parameters, \"auto:p=1\" sets some"},
       {{.size = sizeof options, .method = "Serial"}, "unknown method"},
       {{.size = sizeof options, .method = "serial:lanes=4"}, "method serial has no variants; \"serial:lanes=4\" asks for one"},
       {{.size = sizeof options, .method = variant}, "a variant has less than"},

@@ -16,6 +16,8 @@
 /* Splits "name:variant" and checks that the method works where the context is. */
 static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
   size_t length = strcspn(name, ":");
+  if (strncmp(name, "auto:", 5) == 0)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "method auto has no parameters, \"%s\" sets some; name a method to set those of it", name);
   plan->method = spti_method_find(name, length, plan->context->place);
   if (!plan->method) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"; `sptrsm-info --methods` lists them", name);
   if (strlen(name + length) > sizeof plan->variant)

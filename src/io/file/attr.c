@@ -1,6 +1,7 @@
 /* attr.c -- reads attributes (text, integers), text datasets and JSON, with limits on size and nesting depth. */
 #include "io/file/file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ sptrsm_status spti_io_attr_exists(bool *found, hid_t object, const char *name, c
   htri_t exists = H5Aexists(object, name);
   *found = exists > 0;
   if (exists >= 0) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be looked up: damaged, or not enough memory", where, name);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be looked up; the file is damaged", where, name);
 }
 
 sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where) {
@@ -126,12 +127,34 @@ static int json_depth(const char *text) {
   return deepest;
 }
 
+typedef struct {
+  const char *next; /* the text that is still to be parsed */
+  bool no_memory;
+} json_source;
+
+/* Gives Jansson one byte at a time. Its parser drops a character, without a word, where it has no memory to keep it; only errno tells,
+ * until the parser sets it to 0 for the next number. So errno is looked at before each byte. */
+static size_t next_byte(void *out, size_t room, void *data) {
+  json_source *s = data;
+  s->no_memory = s->no_memory || errno == ENOMEM;
+  if (room == 0 || *s->next == '\0' || s->no_memory) return 0;
+  *(char *)out = *s->next++;
+  return 1;
+}
+
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute) {
   json_error_t error;
   if (json_depth(text) > SPTI_JSON_DEPTH)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s nests deeper than %d levels; this is not the JSON of a matrix", where,
                             attribute, SPTI_JSON_DEPTH);
-  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  json_source source = {.next = text};
+  errno = 0;
+  json_t *root = json_load_callback(next_byte, &source, JSON_REJECT_DUPLICATES, &error);
+  if (source.no_memory || errno == ENOMEM) {
+    json_decref(root);
+    spti_io_note_lack();
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory to parse attribute %s; use a machine with more memory", where, attribute);
+  }
   if (root == NULL)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s is not valid JSON: %s (line %d, column %d)", where, attribute,
                             error.text, error.line, error.column);

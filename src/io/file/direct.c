@@ -18,14 +18,13 @@
 static pthread_mutex_t hdf5_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* A thread-safe build of HDF5 has one error report per thread, so each thread silences its own. */
-void spti_io_lock_hdf5(spti_io_hdf5_lock *lock) {
+void spti_io_lock_hdf5(spti_io_report *old) {
   pthread_mutex_lock(&hdf5_mutex);
-  if (H5Eget_auto2(H5E_DEFAULT, &lock->report, &lock->report_data) < 0) lock->report = NULL;
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  if (!spti_io_take_report(old)) *old = (spti_io_report){0};
 }
 
-void spti_io_unlock_hdf5(const spti_io_hdf5_lock *lock) {
-  H5Eset_auto2(H5E_DEFAULT, lock->report, lock->report_data);
+void spti_io_unlock_hdf5(const spti_io_report *old) {
+  spti_io_give_report(old);
   pthread_mutex_unlock(&hdf5_mutex);
 }
 

@@ -75,6 +75,7 @@ sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
   if (p == NULL) {
     char need[24];
     spti_io_size_text(need, bytes);
+    spti_io_note_lack();
     return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %s; use a machine with more memory", where, need);
   }
   memcpy(out, &p, sizeof p);
@@ -181,12 +182,11 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
   f->memory_limit = spti_io_memory_limit(o);
   f->allow_external = o->allow_external;
-  if (H5Eget_auto2(H5E_DEFAULT, &f->old_report, &f->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", where);
+  if (!spti_io_take_report(&f->old_report)) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", where);
   sptrsm_status status = split(f, where);
   if (status == SPTRSM_OK) status = check_readable(f->name);
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
-  if (status == SPTRSM_OK && !f->matrix_market) status = open_hdf5(f);
+  if (status == SPTRSM_OK && !f->matrix_market) status = spti_io_settle(open_hdf5(f), f->name);
   if (status != SPTRSM_OK) spti_io_file_close(f);
   return status;
 }
@@ -196,13 +196,18 @@ void spti_io_file_close(spti_io_file *f) {
   if (f->lapl >= 0) H5Pclose(f->lapl);
   free(f->name);
   free(f->path);
-  H5Eset_auto2(H5E_DEFAULT, f->old_report, f->old_report_data);
+  spti_io_give_report(&f->old_report);
   *f = (spti_io_file){.id = -1, .lapl = -1};
 }
 
+sptrsm_status spti_io_file_found(const spti_io_file *f) {
+  if (!f->lookup_failed) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up; the file is damaged", f->name);
+}
+
 sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
-  if (status == SPTRSM_OK && f->lookup_failed)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up: damaged, or not enough memory", f->name);
+  if (status == SPTRSM_OK) status = spti_io_file_found(f);
+  status = spti_io_settle(status, f->name);
   spti_io_file_close(f);
   return status;
 }

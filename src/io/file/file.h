@@ -23,6 +23,21 @@
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32 }; /* caps on text and JSON in a file */
 enum { SPTI_IO_CHUNK_CACHE = 64 << 20 };                  /* bytes; reading a few columns touches each chunk row by row */
 
+/* ---- report.c: HDF5's error report ---- */
+
+typedef struct {
+  H5E_auto2_t handler;
+  void *data;
+} spti_io_report;
+/* Silences HDF5's error report in this thread until it is given back. False: HDF5 can't even start. */
+bool spti_io_take_report(spti_io_report *old);
+void spti_io_give_report(const spti_io_report *old);
+bool spti_io_lacked_memory(void); /* whether an allocation, of HDF5 or noted, has failed in this thread since the report was taken */
+void spti_io_note_lack(void);
+/* The status of reading `where`. It becomes MEMORY if an allocation has failed, because then neither an error nor a success can be trusted:
+ * what could not be looked up may count as absent. */
+sptrsm_status spti_io_settle(sptrsm_status, const char *where);
+
 /* ---- file.c: the open file, its objects, memory ---- */
 
 typedef struct {
@@ -35,8 +50,7 @@ typedef struct {
   bool lookup_failed; /* set when HDF5 could not say whether a name exists */
   bool met_external;  /* set when an external link was refused */
   bool matrix_market;
-  H5E_auto2_t old_report; /* the caller's HDF5 error report, put back on close */
-  void *old_report_data;
+  spti_io_report old_report; /* the caller's, given back on close */
 } spti_io_file;
 
 typedef struct { /* an open group or dataset */
@@ -48,7 +62,8 @@ typedef struct { /* an open group or dataset */
 
 sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
 void spti_io_file_close(spti_io_file *);
-/* Ends a load: closes the file. A status of OK becomes IO if a name could not be looked up meanwhile. */
+sptrsm_status spti_io_file_found(const spti_io_file *); /* IO if HDF5 could not say of a name whether it exists */
+/* Ends a load: closes the file. A status of OK becomes that of spti_io_file_found, and then that of spti_io_settle. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
 size_t spti_io_cache_bytes(const spti_io_file *); /* size of HDF5's chunk cache, a part of the memory limit */
 /* taken = the caller's options after a check, or the defaults for NULL; *options then points to it. For every public function that takes
@@ -138,13 +153,9 @@ const char *spti_io_precision_note(sptrsm_dtype); /* end of messages about zeros
 
 /* ---- direct.c: columns read and written without HDF5, and the lock around HDF5 ---- */
 
-typedef struct { /* the thread's HDF5 error report, restored by unlock */
-  H5E_auto2_t report;
-  void *report_data;
-} spti_io_hdf5_lock;
-/* Around calls of HDF5 while another thread may call it too: lets one thread in at a time and switches HDF5's error report off. */
-void spti_io_lock_hdf5(spti_io_hdf5_lock *);
-void spti_io_unlock_hdf5(const spti_io_hdf5_lock *);
+/* Around calls of HDF5 while another thread may call it too: lets one thread in at a time and takes its error report. */
+void spti_io_lock_hdf5(spti_io_report *old);
+void spti_io_unlock_hdf5(const spti_io_report *old);
 
 typedef struct { /* a dense block that lies contiguously in an open file, in the machine's own number type */
   int fd;

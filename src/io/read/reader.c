@@ -33,9 +33,7 @@ static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32
   struct stat s = {0};
   if (r->fd >= 0 && fstat(r->fd, &s) != 0) r->fd = -1;
   r->size = s.st_size;
-  return r->file.lookup_failed
-             ? sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up: damaged, or not enough memory", r->file.name)
-             : SPTRSM_OK;
+  return spti_io_file_found(&r->file);
 }
 
 sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *where, int32_t n, const sptrsm_io_options *o) {
@@ -50,7 +48,7 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
     free(r);
     return status;
   }
-  status = open_reader(r, where, n, o);
+  status = spti_io_settle(open_reader(r, where, n, o), where);
   if (status == SPTRSM_OK) *out = r;
   else sptrsm_file_reader_close(r);
   return status;
@@ -83,10 +81,10 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   if (to->n == 0 || to->nrhs == 0) return SPTRSM_OK;
   int64_t begin = r->source.begin + first;
   if (r->direct) return spti_io_span_read(&r->span, begin, to->nrhs, to->data, r->X->where);
-  spti_io_hdf5_lock lock;
-  spti_io_lock_hdf5(&lock);
-  sptrsm_status status = spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data);
-  spti_io_unlock_hdf5(&lock);
+  spti_io_report report;
+  spti_io_lock_hdf5(&report);
+  sptrsm_status status = spti_io_settle(spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data), r->X->where);
+  spti_io_unlock_hdf5(&report);
   return status == SPTRSM_OK ? check_size(r) : status;
 }
 

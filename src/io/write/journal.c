@@ -86,11 +86,11 @@ bool spti_io_journal_busy(const char *path) {
 bool spti_io_journal_foreign(const char *path) {
   static const char first[] = " format ";
   char begin[SUM_DIGITS + sizeof first] = "";
-  FILE *f = fopen(path, "r");
-  if (f == NULL) return errno != ENOENT && errno != ENAMETOOLONG;
-  size_t got = fread(begin, 1, sizeof begin - 1, f);
-  fclose(f);
-  return got < sizeof begin - 1 || strspn(begin, "0123456789abcdef") != SUM_DIGITS || strcmp(begin + SUM_DIGITS, first) != 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno != ENOENT && errno != ENAMETOOLONG;
+  ssize_t got = pread(fd, begin, sizeof begin - 1, 0);
+  close(fd);
+  return got < (ssize_t)sizeof begin - 1 || strspn(begin, "0123456789abcdef") != SUM_DIGITS || strcmp(begin + SUM_DIGITS, first) != 0;
 }
 
 /* ---- reading back ---- */

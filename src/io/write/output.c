@@ -161,14 +161,13 @@ static sptrsm_status create_file(spti_io_output *o, const char *path) {
   SPTI_IO_TRY(create_temporary(o));
   if (mode != 0 && chmod(o->temp, mode) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", o->temp, strerror(errno));
   o->id = spti_io_driver_create(o->temp);
-  return o->id >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: HDF5 can't create it", o->temp);
+  return o->id >= 0 ? SPTRSM_OK : spti_io_write_failed(o->temp, "its begin");
 }
 
 static sptrsm_status start(spti_io_output *o, const char *path, const sptrsm_save_options *options) {
   *o = (spti_io_output){.id = -1, .force = options->force};
   if (path == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no output file named");
-  if (H5Eget_auto2(H5E_DEFAULT, &o->old_report, &o->old_report_data) < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the HDF5 library can't be used", path);
+  if (!spti_io_take_report(&o->old_report)) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", path);
   return SPTRSM_OK;
 }
 
@@ -211,6 +210,8 @@ static int move_into_place(const spti_io_output *o) {
 
 sptrsm_status spti_io_write_failed(const char *where, const char *name) {
   int code = spti_io_driver_error();
+  if (code == 0 && spti_io_lacked_memory())
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to write %s; use a machine with more memory", where, name);
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s can't be written: %s", where, name, code != 0 ? strerror(code) : "HDF5 reports an error");
 }
 
@@ -218,7 +219,7 @@ static void end_output(spti_io_output *o) {
   free(o->final);
   free(o->temp);
   free(o->folder);
-  H5Eset_auto2(H5E_DEFAULT, o->old_report, o->old_report_data);
+  spti_io_give_report(&o->old_report);
   *o = (spti_io_output){.id = -1};
 }
 

@@ -29,12 +29,16 @@ static const char *dtype_name(sptrsm_dtype t) {
 
 /* ---- the description ---- */
 
+/* Adds text to an object; NULL is left out. */
+static bool add_text(json_t *object, const char *key, const char *text) {
+  return text == NULL || json_object_set_new(object, key, json_string(text)) == 0;
+}
+
 static json_t *own_description(const outgoing *m) {
   json_t *own = json_object();
-  if (m->uplo != NULL) json_object_set_new(own, "uplo", json_string(m->uplo));
-  if (m->diag != NULL) json_object_set_new(own, "diag", json_string(m->diag));
-  if (m->structure != NULL) json_object_set_new(own, "structure", json_string(m->structure));
-  return own;
+  if (add_text(own, "uplo", m->uplo) && add_text(own, "diag", m->diag) && add_text(own, "structure", m->structure)) return own;
+  json_decref(own);
+  return NULL;
 }
 
 static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
@@ -42,8 +46,9 @@ static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
                             m->dtype == SPTRSM_F32 ? "float32" : "float64");
   json_t *b = json_pack("{s:s, s:s, s:[I,I], s:I, s:o}", "version", "0.1", "format", m->format == SPTRSM_CSR ? "CSR" : "CSC", "shape",
                         (json_int_t)m->rows, (json_int_t)m->cols, "number_of_stored_values", (json_int_t)nnz, "data_types", types);
-  if (m->structure != NULL) json_object_set_new(b, "structure", json_string(m->structure));
-  return json_pack("{s:o, s:o}", "binsparse", b, "sptrsm", own_description(m));
+  if (add_text(b, "structure", m->structure)) return json_pack("{s:o, s:o}", "binsparse", b, "sptrsm", own_description(m));
+  json_decref(b);
+  return NULL;
 }
 
 static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t nnz, const char *where) {

@@ -12,8 +12,7 @@ typedef struct {
   char *final, *temp, *folder; /* the name asked for, the temporary file beside it, the folder of both */
   hid_t id;                    /* the open temporary file, or -1 */
   bool force;                  /* replace an existing file */
-  H5E_auto2_t old_report;      /* the caller's HDF5 error report, put back at the end */
-  void *old_report_data;
+  spti_io_report old_report;   /* the caller's, given back at the end */
 } spti_io_output;
 /* taken = the caller's options after a check, or the defaults for NULL; *options then points to it. */
 sptrsm_status spti_io_take_save_options(sptrsm_save_options *taken, const sptrsm_save_options **options);

@@ -32,11 +32,11 @@ static sptrsm_status create_filtered(sptrsm_file_writer *w, int64_t step) {
 
 static sptrsm_status write_filtered(sptrsm_file_writer *w, int64_t first, const sptrsm_block *X, const double *berr) {
   spti_io_target target = {.id = w->dataset, .type = w->type, .layout = X->layout, .where = w->out.final, .name = w->name};
-  spti_io_hdf5_lock lock;
+  spti_io_report report;
   if (w->has_berr) memcpy(w->berr + first, berr, (size_t)X->nrhs * sizeof *berr);
-  spti_io_lock_hdf5(&lock);
+  spti_io_lock_hdf5(&report);
   sptrsm_status status = spti_io_write_columns(&target, X, first);
-  spti_io_unlock_hdf5(&lock);
+  spti_io_unlock_hdf5(&report);
   return status;
 }
 

@@ -116,20 +116,20 @@ template <typename T> void expect_same(int32_t n, uint64_t seed, bool by_level, 
 
 Test(simt_tile_parts, all_formats) {
   int64_t seen[SPTI_TILE_FORMATS] = {0};
-  for (uint64_t seed = 1; seed <= 3; seed++) expect_same<double>(173, seed, false, {16, 0}, seen);
+  for (uint64_t seed = 1; seed <= 3; seed++) expect_same<double>(173, seed, false, {16, nullptr, 0}, seen);
   for (int f = 0; f < SPTI_TILE_FORMATS; f++) cr_assert_gt(seen[f], 10, "only %d tiles of format %d", int(seen[f]), f);
 }
 
 Test(simt_tile_parts, by_level) {
   int64_t seen[SPTI_TILE_FORMATS] = {0};
-  for (int32_t n : {0, 1, 16, 17, 100}) expect_same<double>(n, uint64_t(n) + 1, true, {2, 3}, seen);
+  for (int32_t n : {0, 1, 16, 17, 100}) expect_same<double>(n, uint64_t(n) + 1, true, {2, nullptr, 3}, seen);
 }
 
 Test(simt_tile_parts, types) {
   int64_t seen[SPTI_TILE_FORMATS] = {0};
-  expect_same<float>(50, 3, true, {16, 256}, seen);
-  expect_same<std::complex<float>>(50, 4, false, {1, 1}, seen);
-  expect_same<std::complex<double>>(50, 6, false, {3, 0}, seen);
+  expect_same<float>(50, 3, true, {16, nullptr, 256}, seen);
+  expect_same<std::complex<float>>(50, 4, false, {1, nullptr, 1}, seen);
+  expect_same<std::complex<double>>(50, 6, false, {3, nullptr, 0}, seen);
 }
 
 /* Parts that add up the sums of parts: 70 tiles in the last row's tile row, one to a part. */
@@ -151,6 +151,6 @@ Test(simt_tile_parts, rounds_of_sums) {
   system.view.val = system.val.data();
   system.view.nnz = system.ptr.back();
   simt::use(simt::schedule::from_seed(5));
-  const std::string failure = compare(system, false, {1, 0}, seen);
+  const std::string failure = compare(system, false, {1, nullptr, 0}, seen);
   cr_assert(failure.empty(), "%s", failure.c_str());
 }

@@ -1,0 +1,129 @@
+# Failing allocations and system calls: a section of cli_test.sh. A program runs again and again, and each time another call fails, once,
+# by the preloaded library fail_once. Then there is the documented exit code, no half of a report, the old output and no temporary file;
+# or success, and all output is as if nothing had failed.
+# FAILURES_STEP is the distance of the calls that fail, 1 for all of them; FAILURES_FIRST is the first one. A section uses them if set.
+
+# steady FILE: the text without times, speeds and sizes of memory, which differ from run to run
+steady() {
+  without_times "$1" | sed -E 's/(peak memory|memory  ) [0-9.]+ [kMG]?B/\1 M/
+    s/"(read|analyse|solve|verify|write|total|analysis|numeric|check|[a-z_]*seconds|gflops|peak_bytes)": ?[0-9.e+-]+/"\1": T/g'
+}
+# written_report FILE: the JSON report that the program has written into the file of the solution
+written_report() { tr '\0' '\n' <"$1" | grep -aom1 '^{"program":"sptrsm-solve".*}$'; }
+
+# start_over OUTPUT ...: puts an old output in the place of each
+start_over() { for file in "$@"; do echo precious >"$file"; done; rm -f hit .*.??????; }
+# keep_reference OUTPUT ...: what the undisturbed run has written
+keep_reference() {
+  steady stdout >reference.stdout
+  for file in "$@"; do mv "$file" "reference.$file"; done
+}
+same_blocks() { "$helper" same "$1:$2" "reference.$1:$2" 2>/dev/null; }
+# whole FILE: it holds what the undisturbed run has written there
+whole() {
+  case $1 in
+    *.json) steady "$1" | cmp -s - <(steady "reference.$1") ;;
+    x.h5) same_blocks x.h5 /X && written_report x.h5 | steady - | cmp -s - <(written_report reference.x.h5 | steady -) ;;
+    *_rhs.h5) same_blocks "$1" /B && same_blocks "$1" /X_true ;;
+    *.h5) same_blocks "$1" /L/values ;;
+  esac
+}
+
+# judge CODES OUTPUT ...: the run has ended with one of the codes and left what belongs to it
+judge() {
+  local codes=$1 file
+  shift
+  check
+  if [ "$rc" = 0 ]; then
+    steady stdout | cmp -s - reference.stdout || fail "success with other output than $(pwd)/reference.stdout"
+    for file in "$@"; do whole "$file" || fail "success, but $file is not what it should be"; done
+    return
+  fi
+  [[ " $codes " == *" $rc "* ]] || fail "exit code $rc, expected one of $codes"
+  [ -s stderr ] || [ "$rc" -gt 128 ] || fail "no message"
+  [[ ! -s stdout || $(head -c 1 stdout) != "{" ]] || field stdout || fail "half a report"
+  for file in "$@"; do
+    case $file in
+      *.json) [ "$(cat "$file")" = precious ] || field "$file" || fail "half a report in $file" ;;
+      *) cmp -s "$file" <(echo precious) || whole "$file" || fail "the old $file is gone" ;;
+    esac
+  done
+  no_leftovers
+}
+
+# sweep CALL BY STEP CODES "OUTPUT ..." COMMAND...: the command, with each STEP-th call failing
+sweep() {
+  local call=$1 by=$2 step=${FAILURES_STEP:-$3} codes=$4 outputs=$5 k points=0 before=$failures
+  shift 5
+  start_over $outputs
+  run "$@"
+  [ "$rc" = 0 ] || { fail "exit code $rc without a failing call"; return; }
+  keep_reference $outputs
+  for ((k = ${FAILURES_FIRST:-$((RANDOM % step + 1))}; ; k += step)); do
+    start_over $outputs
+    run env LD_PRELOAD="$fail_once" FAIL_CALL=$call FAIL_BY=$by FAIL_AT=$k FAIL_HIT=hit "$@"
+    last="$call number $k of $by fails in $*"
+    [ -e hit ] || break
+    points=$((points + 1))
+    judge "$codes" $outputs
+  done
+  all_points=$((${all_points:-0} + points))
+  echo "$call ($by), $*: $points points, $((failures - before)) wrong"
+}
+
+# begin_failures: what the sections below have in common. One thread makes the order of the calls the same in each run.
+begin_failures() {
+  [ -n "$fail_once" ] || { echo "skipped: the sanitizer owns malloc"; exit 77; }
+  export OMP_NUM_THREADS=1
+  RANDOM=${FAILURES_SEED:-1}
+  # a factor set with A, two right-hand sides, and their solution
+  market a.mtx general "4 4 8" "1 1 4" "2 2 5" "3 3 6" "4 4 7" "1 2 1" "2 4 1" "3 1 2" "4 3 1"
+  if [ -n "$(built factor)" ]; then run sptrsm-factor -q a.mtx -o a.h5 --keep-a --nrhs 2
+  else run sptrsm-gen -q banded 4 2 --nrhs 2 -o a.h5; fi
+  code 0
+  run sptrsm-solve -q a.h5 a_rhs.h5 -o a_x.h5
+  code 0
+}
+end_failures() { check; [ $all_points -gt 0 ] || fail "no call failed"; }
+
+# sweep_writers CALL BY STEP CODES: the programs that write, with the reports that they have
+sweep_writers() {
+  sweep "$@" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify
+  sweep "$@" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify --json -
+  sweep "$@" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
+  sweep "$@" "g.h5 g_rhs.h5" sptrsm-gen banded 9 3 --nrhs 2 -o g.h5 --force
+}
+sweep_readers() {
+  sweep "$@" "" sptrsm-info --tiles a.h5 a_rhs.h5
+  sweep "$@" "" sptrsm-info --json --methods a.h5 a_rhs.h5
+  sweep "$@" "" sptrsm-verify a.h5 a_rhs.h5 a_x.h5
+  sweep "$@" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
+}
+
+# Allocations of this project and of Jansson.
+test_failures() {
+  begin_failures
+  sweep_writers malloc ours 40 6
+  sweep_readers malloc ours 40 6
+  sweep malloc ours 40 6 "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --refine 2 --ferr --json r.json
+  [ -z "$(built factor)" ] || sweep malloc ours 40 6 "f.h5 f_rhs.h5 r.json" sptrsm-factor a.mtx -o f.h5 --force --nrhs 2 --json r.json
+  end_failures
+}
+
+# HDF5 1.10 does not survive each failed allocation of its own: it may crash when the program ends, or lose the cause of an error. But
+# a sound file is never called damaged, and success is success.
+test_failures_hdf5() {
+  begin_failures
+  sweep_writers malloc hdf5 800 "5 6 134 139"
+  sweep_readers malloc hdf5 800 "5 6 134 139"
+  end_failures
+}
+
+# A system call that fails is an I/O error; a thread that can't be had counts as missing memory.
+test_failures_calls() {
+  local call
+  begin_failures
+  for call in write fsync rename open; do sweep_writers $call program 2 5; done
+  sweep thread program 1 6 "x.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --stream=1
+  end_failures
+}
