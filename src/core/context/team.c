@@ -17,7 +17,7 @@
 #include "core/context/context.h"
 #include "core/context/cpus.h"
 
-enum { PAUSES = 64 }; /* rounds of waiting in which a thread keeps its core */
+enum { PAUSES = 64 };               /* rounds of waiting in which a thread keeps its core */
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
 static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
 
