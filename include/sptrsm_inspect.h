@@ -1,4 +1,5 @@
-/* sptrsm_inspect.h -- what a triangle looks like to the solver: level sets, stencils of structured grids, tiles.
+/* sptrsm_inspect.h -- what a triangle looks like to the solver: level sets, stencils of structured grids, tiles; and the threads
+ * of the host.
  *
  * For programs that report on matrices; nothing here is needed to solve. Structs, errors and ownership are as in sptrsm.h.
  */
@@ -10,6 +11,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Threads of a host context for which sptrsm_context_set_threads was not called: OMP_NUM_THREADS if it is set, else the processors that the
+ * process may run on, or fewer where the CPU quota of its cgroup (of a container, a batch job) allows less. At least 1. */
+SPTRSM_API int sptrsm_host_threads(void);
 
 /* Level 0 holds the unknowns that depend on no other; level l+1 those whose deepest dependency lies in level l. */
 typedef struct {

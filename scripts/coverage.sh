@@ -4,7 +4,6 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
-export OMP_WAIT_POLICY=passive # tests run side by side: idle threads should sleep, not spin
 limit=${1:-95}
 
 need_build_tools

@@ -5,11 +5,11 @@
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   coverage       line coverage of the host code (coverage.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
+#   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
-export OMP_WAIT_POLICY=passive
 mkdir -p build
 
 architectures() {
@@ -49,6 +49,28 @@ analyzer() {
     grep 'warning:' | sort -u || true
 }
 
+tsan() {
+  local folder=build/tsan data=$ROOT/data work code=0
+  cmake -S . -B $folder -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_TSAN=ON -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF >$folder.log 2>&1 &&
+    cmake --build $folder --parallel "$JOBS" --target sptrsm-gen sptrsm-info sptrsm-solve >>$folder.log 2>&1 || { tail -n 40 $folder.log; return 1; }
+  work=$(mktemp -d)
+  (
+    set -e
+    export TSAN_OPTIONS=exitcode=66 OMP_NUM_THREADS=4 PATH=$PWD/$folder/apps:$PATH
+    cd "$work"
+    sptrsm-gen -q random 6000 --row 8 -o t.h5 --nrhs 130
+    sptrsm-gen -q D2N5 400 400 -o grid.h5 --nrhs 2
+    for options in '' '--method block' '--stream --method levelset' '--method tile-levelset'; do
+      sptrsm-solve -q t.h5 t_rhs.h5 -o x.h5 --force --verify $options
+    done
+    sptrsm-solve -q grid.h5 grid_rhs.h5 -o x.h5 --force --verify --method levelset
+    sptrsm-info grid.h5 >/dev/null
+    sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --verify
+  ) >$folder-run.log 2>&1 || { code=1; head -n 60 $folder-run.log; }
+  rm -rf --one-file-system "$work"
+  return $code
+}
+
 chroot_() {
   local root
   need debootstrap debootstrap
@@ -68,13 +90,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures coverage analyzer chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures tsan coverage analyzer chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
-    architectures | busy | failures | coverage | analyzer) function=$part ;;
+    architectures | busy | failures | tsan | coverage | analyzer) function=$part ;;
     chroot) function=chroot_ ;;
-    *) die "unknown part $part; there are architectures, busy, failures, coverage, analyzer, chroot" ;;
+    *) die "unknown part $part; there are architectures, busy, failures, tsan, coverage, analyzer, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")

@@ -9,7 +9,6 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
-export OMP_WAIT_POLICY=passive # tests run side by side: idle threads should sleep, not spin
 
 all=
 case ${1:-} in

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cli.h"
 #include "common/residual.h"
 
 enum { CHECKED_COLUMNS = 8 };
@@ -14,14 +15,32 @@ static bool is_double(sptrsm_dtype t) { return t == SPTRSM_F64 || t == SPTRSM_C1
 
 double bench_g1_bound(sptrsm_dtype dtype, bool inverts) { return (is_complex(dtype) ? 4 : 1) * (inverts ? 10 : 1.5); }
 
-void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype dtype) {
-  const int64_t count = n * nrhs * (is_complex(dtype) ? 2 : 1);
-#pragma omp parallel for schedule(static)
-  for (int64_t e = 0; e < count; e++) {
+enum { PIECE = 1 << 16 /* numbers, or rows, that a thread takes at once */ };
+
+static int64_t pieces_of(int64_t count) { return (count + PIECE - 1) / PIECE; }
+static int64_t piece_end(int64_t piece, int64_t count) { return count - piece * PIECE < PIECE ? count : (piece + 1) * PIECE; }
+
+typedef struct {
+  void *to;
+  const void *numbers;
+  int64_t count;
+  bool is_wide;
+  _Atomic int64_t bad;
+} numbers_job;
+
+static void fill_piece(void *argument, int64_t piece, int member) {
+  const numbers_job *j = argument;
+  (void)member;
+  for (int64_t e = piece * PIECE; e < piece_end(piece, j->count); e++) {
     double value = 0.5 + (double)(((uint64_t)e * 0x9E3779B97F4A7C15u) >> 40) / (double)(1 << 24);
-    if (is_double(dtype)) ((double *)B)[e] = value;
-    else ((float *)B)[e] = (float)value;
+    if (j->is_wide) ((double *)j->to)[e] = value;
+    else ((float *)j->to)[e] = (float)value;
   }
+}
+
+void bench_fill(void *B, int32_t n, int64_t nrhs, sptrsm_dtype dtype) {
+  numbers_job j = {.to = B, .count = n * nrhs * (is_complex(dtype) ? 2 : 1), .is_wide = is_double(dtype)};
+  cli_share(cli_threads(), pieces_of(j.count), fill_piece, &j);
 }
 
 static int64_t stored_diagonals(const sptrsm_sparse *T) {
@@ -39,18 +58,25 @@ double bench_flops(const bench_case *c) {
   return (2 * beside + divisions) * (is_complex(T->dtype) ? 4 : 1) * (double)c->nrhs;
 }
 
-static bool all_finite(const void *X, int64_t count, bool is_wide) {
+static void count_bad(void *argument, int64_t piece, int member) {
+  numbers_job *j = argument;
   int64_t bad = 0;
-#pragma omp parallel for schedule(static) reduction(+ : bad)
-  for (int64_t e = 0; e < count; e++) bad += !isfinite(is_wide ? ((const double *)X)[e] : (double)((const float *)X)[e]);
-  return bad == 0;
+  (void)member;
+  for (int64_t e = piece * PIECE; e < piece_end(piece, j->count); e++)
+    bad += !isfinite(j->is_wide ? ((const double *)j->numbers)[e] : (double)((const float *)j->numbers)[e]);
+  j->bad += bad;
+}
+
+static bool all_finite(const void *X, int64_t count, bool is_wide) {
+  numbers_job j = {.numbers = X, .count = count, .is_wide = is_wide};
+  cli_share(cli_threads(), pieces_of(count), count_bad, &j);
+  return j.bad == 0;
 }
 
 /* Packs columns nrhs-1, nrhs-1-step, ... of a block in column-major order. */
 static void pack(char *to, const char *from, const bench_case *c, sptrsm_layout layout, int columns, int64_t step) {
   const size_t each = sptrsm_dtype_bytes(c->T->dtype);
   const int64_t n = c->T->n;
-#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++)
     for (int s = 0; s < columns; s++) {
       int64_t k = c->nrhs - 1 - s * step, at = layout == SPTRSM_ROW_MAJOR ? i * c->nrhs + k : i + k * n;

@@ -116,7 +116,16 @@ void cli_status_phase(const char *text);                              /* copies 
 void cli_status_count(const char *unit, int64_t from, int64_t total); /* unit is kept by reference */
 void cli_status_done(int64_t done);
 
-/* ---- time, formatting: cli_output.c; progress: cli_progress.c ---- */
+/* ---- threads: threads.c ---- */
+
+void cli_use_threads(int threads); /* for the program's own work; 0: as many as the library has on the host */
+int cli_threads(void);
+/* Does one piece. member: the number of the thread, from 0 up to one below `threads`. */
+typedef void cli_task(void *argument, int64_t piece, int member);
+/* Calls task(argument, piece, member) once for each piece from 0 to pieces - 1, by up to `threads` threads; returns when all are done. */
+void cli_share(int threads, int64_t pieces, cli_task *, void *argument);
+
+/* ---- time, formatting: cli_output.c; progress: status.c ---- */
 
 double cli_now(void); /* seconds, monotonic */
 

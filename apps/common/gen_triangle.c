@@ -2,7 +2,6 @@
 #include "common/gen_triangle.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ void spec_parse_fill(triangle_spec *s, bool is_row, const char *text) {
 }
 
 int spec_check_memory(const triangle_spec *s, int64_t nrhs) {
-  double value = (double)sptrsm_dtype_bytes(s->dtype), n = s->pattern.n, threads = omp_get_max_threads();
+  double value = (double)sptrsm_dtype_bytes(s->dtype), n = s->pattern.n, threads = cli_threads();
   double entries = pattern_entries(&s->pattern) + n, blocks = 2 * n * (double)nrhs * value;
   double bytes = entries * (value + sizeof(int32_t)) + n * (sizeof(int64_t) + threads * sizeof(int32_t)) + blocks;
   double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -80,27 +79,52 @@ static void fill_row(triangle *t, const triangle_spec *s, int32_t lower, int32_t
   put_value(t->val, s->dtype, diagonal, sum + sum / 2 * I);
 }
 
+enum { ROWS = 1024 /* of a piece */ };
+
+typedef struct {
+  triangle *t;
+  const triangle_spec *spec;
+  int32_t *columns; /* [n+1] for each thread */
+} rows_job;
+
+static int32_t piece_end(const rows_job *j, int64_t piece) {
+  const int64_t n = j->spec->pattern.n, end = (piece + 1) * ROWS;
+  return (int32_t)(end < n ? end : n);
+}
+
+static int32_t *columns_of(const rows_job *j, int member) { return j->columns + ((size_t)j->spec->pattern.n + 1) * (size_t)member; }
+
+static void count_rows(void *argument, int64_t piece, int member) {
+  const rows_job *j = argument;
+  const triangle_spec *s = j->spec;
+  for (int32_t i = (int32_t)(piece * ROWS); i < piece_end(j, piece); i++) {
+    int32_t row = s->uplo == SPTRSM_LOWER ? i : s->pattern.n - 1 - i;
+    j->t->ptr[row + 1] = pattern_row(&s->pattern, i, columns_of(j, member)) + !s->unit;
+  }
+}
+
+static void fill_rows(void *argument, int64_t piece, int member) {
+  const rows_job *j = argument;
+  for (int32_t i = (int32_t)(piece * ROWS); i < piece_end(j, piece); i++) fill_row(j->t, j->spec, i, columns_of(j, member));
+}
+
 /* Two passes over the rows, each in parallel: count, then fill. */
 bool triangle_make(triangle *t, const triangle_spec *s) {
   int32_t n = s->pattern.n;
   size_t room = (size_t)n + 1;
-  int threads = omp_get_max_threads();
-  int32_t *columns = malloc(room * (size_t)threads * sizeof *columns);
+  const int threads = cli_threads();
+  const int64_t pieces = ((int64_t)n + ROWS - 1) / ROWS;
+  rows_job j = {.t = t, .spec = s, .columns = malloc(room * (size_t)threads * sizeof *j.columns)};
   t->ptr = calloc(room, sizeof *t->ptr);
-  bool good = columns && t->ptr;
-#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (good)
-  for (int32_t i = 0; i < (good ? n : 0); i++) {
-    int32_t row = s->uplo == SPTRSM_LOWER ? i : n - 1 - i;
-    t->ptr[row + 1] = pattern_row(&s->pattern, i, columns + room * (size_t)omp_get_thread_num()) + !s->unit;
-  }
+  bool good = j.columns && t->ptr;
+  if (good) cli_share(threads, pieces, count_rows, &j);
   for (int32_t i = 0; good && i < n; i++) t->ptr[i + 1] += t->ptr[i];
   size_t nnz = good ? (size_t)t->ptr[n] : 0;
   t->idx = malloc((nnz + 1) * sizeof *t->idx);
   t->val = malloc((nnz + 1) * sptrsm_dtype_bytes(s->dtype));
   good = good && t->idx && t->val;
-#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (good)
-  for (int32_t i = 0; i < (good ? n : 0); i++) fill_row(t, s, i, columns + room * (size_t)omp_get_thread_num());
-  free(columns);
+  if (good) cli_share(threads, pieces, fill_rows, &j);
+  free(j.columns);
   t->T = (sptrsm_sparse){.format = SPTRSM_CSR,
                          .dtype = s->dtype,
                          .uplo = s->uplo,

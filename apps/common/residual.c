@@ -4,7 +4,7 @@
 #include <complex.h>
 #include <float.h>
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,25 +72,36 @@ static size_t workspace_bytes(const chain *S) {
 
 size_t residual_bytes(const chain *S, int threads) { return workspace_bytes(S) * (size_t)threads; }
 
+typedef struct {
+  const job *job;
+  column_result *results;
+  char *work; /* bytes for each thread */
+  size_t bytes;
+  _Atomic int64_t done;
+  cli_progress *progress; /* NULL: none is shown */
+} columns_job;
+
+static void one_column(void *argument, int64_t k, int member) {
+  columns_job *c = argument;
+  BY_TYPE(c->job->S->dtype, column)(&c->results[k], c->job, k, c->work + c->bytes * (size_t)member);
+  const int64_t now = atomic_fetch_add(&c->done, 1) + 1;
+  if (c->progress && member == 0) cli_progress_step(c->progress, now, c->job->X->nrhs);
+}
+
 static bool run_columns(const job *j, column_result *results, bool shows) {
-  int threads = (int)(j->X->nrhs < omp_get_max_threads() ? j->X->nrhs : omp_get_max_threads());
-  size_t bytes = workspace_bytes(j->S);
-  char *work = threads > 0 && bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
-  if (threads > 0 && work == NULL) return false;
-  int64_t nrhs = j->X->nrhs, done = 0;
+  const int64_t nrhs = j->X->nrhs, most = cli_threads();
+  const int threads = (int)(nrhs < most ? nrhs : most);
+  columns_job c = {.job = j, .results = results, .bytes = workspace_bytes(j->S)};
+  if (threads == 0) return true;
+  c.work = c.bytes <= SIZE_MAX / (size_t)threads ? malloc(c.bytes * (size_t)threads + 1) : NULL;
+  if (!c.work) return false;
   cli_progress progress;
   cli_progress_begin(&progress, "computing residuals");
   if (shows) cli_progress_count(&progress, "columns", 0, nrhs);
-#pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : 1)
-  for (int64_t k = 0; k < nrhs; k++) {
-    int64_t now;
-    BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
-#pragma omp atomic capture
-    now = ++done;
-    if (shows && omp_get_thread_num() == 0) cli_progress_step(&progress, now, nrhs);
-  }
+  c.progress = shows ? &progress : NULL;
+  cli_share(threads, nrhs, one_column, &c);
   cli_progress_end(&progress);
-  free(work);
+  free(c.work);
   return true;
 }
 

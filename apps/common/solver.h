@@ -16,7 +16,7 @@ typedef struct {
   char reason[200]; /* why this device */
   sptrsm_system system;
   sptrsm_op op;
-  int threads;        /* 0: as OpenMP decides */
+  int threads;        /* 0: as many as the library chooses */
   bool tuned_for_gpu; /* --p, --q or --select were given */
   grid_choice grid;
   sptrsm_options options; /* method, thresholds, panel; solver_create sets op, and grid and stencil (from `grid`, else from the file) */

@@ -24,7 +24,7 @@ typedef struct {
 } compare_native;
 
 extern const compare_native compare_natives[]; /* ended by a NULL name */
-void compare_set_threads(int threads);         /* of OpenMP and, if the BLAS is OpenBLAS, of the BLAS */
+void compare_set_threads(int threads);         /* of this program, OpenMP and, if it is OpenBLAS, the BLAS */
 
 /* The largest ||b - A x|| / (||A|| ||x|| + ||b||) of all columns, in Frobenius norms; NaN if one is NaN. B and X: column-major, ld = n. */
 int compare_residual(double *out, const factor_matrix *A, const double *B, const double *X, int64_t nrhs);

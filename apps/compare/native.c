@@ -19,6 +19,7 @@ void compare_set_threads(int threads) {
   *(void **)&set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
   if (set) set(threads);
   omp_set_num_threads(threads);
+  cli_use_threads(threads);
 }
 
 static int failed(const char *library) {

@@ -107,23 +107,45 @@ static double small_integer(uint64_t bits) {
   return (double)(value < 0 ? value : value + 1);
 }
 
-static void fill_solution(sptrsm_block *X, const settings *s) {
-#pragma omp parallel for schedule(static)
-  for (int32_t i = 0; i < X->n; i++)
-    for (int64_t k = 0; k < X->nrhs; k++) {
-      uint64_t bits = mix(s->spec.pattern.seed ^ 0x50137, (uint64_t)i, (uint64_t)k);
-      put_value(X->data, X->dtype, position(X, i, k), small_integer(bits >> 32) + small_integer(bits & 0xffffffff) * I);
-    }
+static void fill_row(const sptrsm_block *X, uint64_t seed, int32_t i) {
+  for (int64_t k = 0; k < X->nrhs; k++) {
+    uint64_t bits = mix(seed ^ 0x50137, (uint64_t)i, (uint64_t)k);
+    put_value(X->data, X->dtype, position(X, i, k), small_integer(bits >> 32) + small_integer(bits & 0xffffffff) * I);
+  }
 }
 
 /* Row i of B = T X, with sums in double. */
-static void multiply_row(sptrsm_block *B, const sptrsm_sparse *T, const sptrsm_block *X, int32_t i) {
+static void multiply_row(const sptrsm_block *B, const sptrsm_sparse *T, const sptrsm_block *X, int32_t i) {
   for (int64_t k = 0; k < X->nrhs; k++) {
     double complex sum = T->diag == SPTRSM_UNIT ? get_value(X->data, X->dtype, position(X, i, k)) : 0;
     for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++)
       sum += get_value(T->val, T->dtype, p) * get_value(X->data, X->dtype, position(X, T->idx[p], k));
     put_value(B->data, B->dtype, position(B, i, k), sum);
   }
+}
+
+typedef struct {
+  const sptrsm_block *B, *X;
+  const sptrsm_sparse *T;
+  uint64_t seed;
+} rhs_job;
+
+enum { ROWS = 256 /* of a piece */ };
+
+static int32_t piece_end(const rhs_job *j, int64_t piece) {
+  return j->X->n - piece * ROWS < ROWS ? j->X->n : (int32_t)((piece + 1) * ROWS);
+}
+
+static void fill_rows(void *argument, int64_t piece, int member) {
+  const rhs_job *j = argument;
+  (void)member;
+  for (int32_t i = (int32_t)(piece * ROWS); i < piece_end(j, piece); i++) fill_row(j->X, j->seed, i);
+}
+
+static void multiply_rows(void *argument, int64_t piece, int member) {
+  const rhs_job *j = argument;
+  (void)member;
+  for (int32_t i = (int32_t)(piece * ROWS); i < piece_end(j, piece); i++) multiply_row(j->B, j->T, j->X, i);
 }
 
 static sptrsm_block new_block(const settings *s) {
@@ -143,9 +165,10 @@ static int write_rhs(const settings *s, const sptrsm_sparse *T, const sptrsm_sav
   if (code == CLI_OK) {
     const char *const names[] = {"B", "X_true"};
     const sptrsm_block *const blocks[] = {&B, &X};
-    fill_solution(&X, s);
-#pragma omp parallel for schedule(dynamic, 256)
-    for (int32_t i = 0; i < X.n; i++) multiply_row(&B, T, &X, i);
+    rhs_job job = {.B = &B, .X = &X, .T = T, .seed = s->spec.pattern.seed};
+    const int64_t pieces = ((int64_t)X.n + ROWS - 1) / ROWS;
+    cli_share(cli_threads(), pieces, fill_rows, &job);
+    cli_share(cli_threads(), pieces, multiply_rows, &job);
     cli_guard_write(s->rhs);
     sptrsm_status status = sptrsm_file_blocks_save(s->rhs, 2, names, blocks, save);
     cli_guard_end();

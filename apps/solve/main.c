@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -223,7 +222,7 @@ static int make_solution(run *r) {
  * columns as keep all threads busy, and solve() doubles them until a call takes long enough. */
 static int64_t first_step(const run *r) {
   static const double short_work = 2e9; /* floating-point operations, which take two seconds at most */
-  int64_t busy = (int64_t)(r->solver.plans > 0 ? r->solver.info[0].panel : 64) * omp_get_max_threads();
+  int64_t busy = (int64_t)(r->solver.plans > 0 ? r->solver.info[0].panel : 64) * cli_threads();
   bool is_short = r->solver.flops_per_rhs * (double)r->X.nrhs < short_work;
   return is_short || busy > r->X.nrhs ? r->X.nrhs : busy;
 }
@@ -331,7 +330,7 @@ int main(int argc, char **argv) {
   char *default_out = s.out ? NULL : cli_sibling(s.problem.rhs, ".solution.h5");
   if (s.out == NULL) s.out = default_out;
   if (s.out == NULL) return cli_no_memory("a file name");
-  if (s.solver.threads > 0) omp_set_num_threads(s.solver.threads);
+  cli_use_threads(s.solver.threads);
   run r = {.set = &s};
   double start = cli_now();
   method_check("--method", s.solver.options.method);

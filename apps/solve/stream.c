@@ -5,7 +5,6 @@
  * (a checkpoint), so that a run that is killed can be resumed; checkpoints take at most a twentieth of the time.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -26,7 +25,6 @@ typedef struct {
   nonfinite odd[SLOTS];
   sptrsm_file_writer *writer;
   cli_progress progress;
-  int threads;
   double synced, sync_seconds; /* when the latest checkpoint ended, and how long it took */
 } stream;
 
@@ -72,7 +70,7 @@ bool stream_wanted(const run *r) {
 static size_t overhead(const run *r) {
   size_t bytes = resident_bytes() + reserve_bytes + sptrsm_file_reader_bytes(r->in.reader);
   if (r->set->solver.device.place == SPTRSM_HOST) bytes += r->solver.workspace_bytes;
-  if (r->verified) bytes += residual_bytes(&r->in.S, omp_get_max_threads());
+  if (r->verified) bytes += residual_bytes(&r->in.S, cli_threads());
   return bytes;
 }
 
@@ -184,7 +182,6 @@ static sptrsm_status check_panel(void *context, int64_t item, int slot) {
   panel_of(&X, s, item, s->X[slot]);
   s->odd[slot].count = nonfinite_columns(&X, s->odd[slot].columns, NAMED_COLUMNS);
   if (!r->verified) return SPTRSM_OK;
-  omp_set_num_threads(s->threads); /* a setting that each thread has of its own */
   residual_free(&s->errors[slot]);
   if (residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X)) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
@@ -329,7 +326,7 @@ static int run_ring(stream *s) {
 
 int stream_run(run *r) {
   static char note[4400];
-  stream s = {.r = r, .threads = omp_get_max_threads(), .synced = cli_now()};
+  stream s = {.r = r, .synced = cli_now()};
   r->residual.is_triangle = r->in.S.is_triangle;
   r->residual.nrhs = r->in.B->block.nrhs;
   int code = open_output(&s);

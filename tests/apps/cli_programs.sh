@@ -230,3 +230,24 @@ test_verify() {
   code 0
   check; [ ! -s stderr ] || fail "expected no warning"
 }
+
+# Programs go on with the threads that there are. Here a thread would get a stack that is larger than all the memory the process may have.
+test_threads() {
+  limited() { (ulimit -s 4000000 -v 3000000 && exec "$@"); }
+  limited sptrsm-solve --version >stdout 2>&1 || { echo "skipped: no such limits here, or a sanitizer"; exit 77; }
+  local gen=(sptrsm-gen -q random 3000 --row 6 --nrhs 70 --force) solve=(sptrsm-solve -q a.h5 a_rhs.h5 --force --threads 16 --verify)
+  export OMP_NUM_THREADS=16
+  run "${gen[@]}" -o a.h5
+  code 0
+  run "${solve[@]}" -o x.h5
+  code 0
+  run limited "${gen[@]}" -o b.h5
+  code 0
+  for method in levelset block serial; do
+    run limited "${solve[@]}" -o y.h5 --method $method
+    code 0
+    silent
+  done
+  run limited sptrsm-verify -q b.h5 b_rhs.h5 y.h5
+  code 0
+}

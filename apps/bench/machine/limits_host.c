@@ -1,6 +1,6 @@
 /* limits_host.c -- the limits of the host: bandwidth of a copy by all threads, and the time of a value from one thread to another. */
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,25 +13,34 @@ enum { TRIES = 3, HOPS = 20000, SPINS = 1 << 14 };
 static const double LONGEST_S = 1;                  /* of a try with hops; a machine with nothing else to do takes some milliseconds */
 static const size_t COPY_BYTES = (size_t)128 << 20; /* well above the caches of one socket's core complex */
 
+typedef struct {
+  char *from, *to;
+  size_t parts;
+  bool is_first; /* each part is written first by one thread, so its pages lie near that thread */
+} copy_job;
+
+static void copy_part(void *argument, int64_t part, int member) {
+  const copy_job *j = argument;
+  const size_t begin = COPY_BYTES / j->parts * (size_t)part;
+  const size_t bytes = (size_t)part + 1 == j->parts ? COPY_BYTES - begin : COPY_BYTES / j->parts;
+  (void)member;
+  if (!j->is_first) memcpy(j->to + begin, j->from + begin, bytes);
+  else memset(j->from + begin, 1, bytes), memset(j->to + begin, 2, bytes);
+}
+
 static double copy_rate(void) {
-  char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+  const int threads = cli_threads();
+  copy_job j = {.from = malloc(COPY_BYTES), .to = malloc(COPY_BYTES), .parts = (size_t)threads};
   double best = INFINITY;
-  for (int t = 0; t <= TRIES && from && to; t++) {
+  for (int t = 0; t <= TRIES && j.from && j.to; t++) {
     double start = cli_now();
-#pragma omp parallel
-    {
-      size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
-      size_t begin = COPY_BYTES / threads * me, end = me + 1 == threads ? COPY_BYTES : COPY_BYTES / threads * (me + 1);
-      if (t == 0)
-        memset(from + begin, 1, end - begin),
-            memset(to + begin, 2, end - begin); /* each thread touches its pages first, so they lie near it */
-      else memcpy(to + begin, from + begin, end - begin);
-    }
+    j.is_first = t == 0;
+    cli_share(threads, threads, copy_part, &j);
     double seconds = cli_now() - start;
     if (t > 0 && seconds < best) best = seconds;
   }
-  free(from);
-  free(to);
+  free(j.from);
+  free(j.to);
   return isfinite(best) ? 2.0 * (double)COPY_BYTES / best : NAN;
 }
 
@@ -53,20 +62,28 @@ static void pass_turns(atomic_int *turn, int me, double deadline) {
   }
 }
 
+typedef struct {
+  atomic_int turn;
+  double deadline;
+} ball;
+
+static void *pass_odd_turns(void *argument) {
+  ball *b = argument;
+  pass_turns(&b->turn, 1, b->deadline);
+  return NULL;
+}
+
 static double hop(void) {
   double best = INFINITY;
   for (int t = 0; t < TRIES; t++) {
-    atomic_int turn = 0;
-    int threads = 1;
     double start = cli_now();
-#pragma omp parallel num_threads(2)
-    {
-#pragma omp single
-      threads = omp_get_num_threads();
-      if (threads == 2) pass_turns(&turn, omp_get_thread_num(), start + LONGEST_S);
-    }
-    if (threads != 2) return NAN;
-    best = fmin(best, (cli_now() - start) / abs(atomic_load(&turn)));
+    ball b = {.deadline = start + LONGEST_S};
+    pthread_t other;
+    atomic_init(&b.turn, 0);
+    if (cli_threads() < 2 || pthread_create(&other, NULL, pass_odd_turns, &b) != 0) return NAN;
+    pass_turns(&b.turn, 0, b.deadline);
+    pthread_join(other, NULL);
+    best = fmin(best, (cli_now() - start) / abs(atomic_load(&b.turn)));
   }
   return best;
 }

@@ -3,8 +3,13 @@
 
 #include <stdio.h>
 
+#include <sptrsm_inspect.h>
+
 #include "core/context/alloc.h"
+#include "core/context/cpus.h"
 #include "core/context/gpu.h"
+
+int sptrsm_host_threads(void) { return spti_cpus_usable(); }
 
 void spti_context_retain(sptrsm_context *context) { atomic_fetch_add(&context->references, 1); }
 
