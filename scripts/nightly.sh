@@ -4,6 +4,7 @@
 #   busy           the tests pass five times while four other processes keep the machine busy
 #   coverage       line coverage of the host code (coverage.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
+#   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, a solve 60 s after pip began, without a compiler
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -42,6 +43,29 @@ analyzer() {
     grep 'warning:' | sort -u || true
 }
 
+# wheel_solves WHEEL: pip installs it into a fresh environment and it solves, with nothing else on PATH.
+wheel_solves() {
+  local start venv=build/python/first size
+  size=$(stat -c %s "$1")
+  [[ $size -le 50000000 ]] || { echo "$1 has $size bytes, more than 50 MB"; return 1; }
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  start=$SECONDS
+  PATH=$PWD/$venv/bin python -m pip install -q "$1" && (cd "$venv" && PATH=$PWD/bin python -m sptrsm --self-test) || return 1
+  echo "$(basename "$1"): $size bytes; $((SECONDS - start)) s from pip install to the end of the first solve"
+  [[ $((SECONDS - start)) -le 60 ]] || { echo "that is more than 60 s"; return 1; }
+}
+
+python_() {
+  local wheel wheels=(cpu)
+  python_works || { echo "skipped: no Python >= 3.9 with venv"; return 0; }
+  # PyTorch's own index has a build without CUDA, a tenth as large as the one on PyPI.
+  PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL-https://download.pytorch.org/whl/cpu} scripts/check-python.sh torch jax || return 1
+  if find_nvcc; then wheels+=(cu13); else echo "skipped: sptrsm-cu13, since there is no nvcc"; fi
+  scripts/wheels.sh "${wheels[@]}" || return 1
+  for wheel in build/wheels/*.whl; do wheel_solves "$wheel" || return 1; done
+}
+
 chroot_() {
   local root
   need debootstrap debootstrap
@@ -61,13 +85,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy coverage analyzer chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy coverage analyzer python chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
     architectures | busy | coverage | analyzer) function=$part ;;
-    chroot) function=chroot_ ;;
-    *) die "unknown part $part; there are architectures, busy, coverage, analyzer, chroot" ;;
+    python | chroot) function=${part}_ ;; # these are names of programs, too
+    *) die "unknown part $part; there are architectures, busy, coverage, analyzer, python, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")
