@@ -189,7 +189,8 @@ def _device_result(shape: tuple, layout: int, family: str, like):
 def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
     """Calls run(block of B, block of X) and returns X: `out`, or a new array of B's kind, shape and layout.
 
-    `solver` has _n, _dtype, _code, _device, _on_host, _lock and _context. Runs on the caller's stream. Waits only for arrays whose package knows no streams.
+    `solver` has _n, _dtype, _code, _device, _on_host, _lock and _context. Runs on the caller's stream. Waits only
+    for arrays whose package knows no streams.
     """
     if type(B) is ndarray and out is None and B.dtype == solver._dtype and 0 < B.ndim < 3 and len(B) == solver._n and solver._on_host:
         block = numpy_block(B, solver._code)

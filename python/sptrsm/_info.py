@@ -15,8 +15,8 @@ from ._lib import lib
 class Info:
     """The analysis of one triangle; printed as a small table.
 
-    levels is -1 where the analysis does not compute them. panel is the number of right-hand sides worked on at once, plan_bytes the memory of
-    the analysis beyond the matrix, flops_per_rhs the floating-point operations of one right-hand side.
+    levels is -1 where the analysis does not compute them. panel is the number of right-hand sides worked on at once, plan_bytes the memory
+    of the analysis beyond the matrix, flops_per_rhs the floating-point operations of one right-hand side.
     """
 
     method: str
@@ -55,7 +55,9 @@ class Info:
 
 
 def _text(value) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 class FactorsInfo(NamedTuple):

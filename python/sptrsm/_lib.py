@@ -11,6 +11,8 @@ import os
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
 from pathlib import Path
 
+from . import _nvidia
+
 HOST, CUDA = 0, 1
 CSR, CSC = 0, 1
 LOWER, UPPER = 0, 1
@@ -125,20 +127,22 @@ OPTIONAL = {"sptrsm_context_set_stream": (c_int, [HANDLE, c_void_p])}
 
 
 def _candidates() -> list[str]:
-    """Names to try, best first. A name that SPTRSM_LIBRARY gives is the only one."""
+    """Names to try, best first. A name that SPTRSM_LIBRARY gives is the only one, and so is the wheel's own library where there is one."""
     given = os.environ.get("SPTRSM_LIBRARY")
     if given:
         return [given]
     bundled = Path(__file__).parent / "lib" / "libsptrsm.so"
+    if bundled.exists():
+        return [str(bundled)]
     found = ctypes.util.find_library("sptrsm")
-    return ([str(bundled)] if bundled.exists() else []) + ["libsptrsm.so." + VERSION] + ([found] if found else [])
+    return ["libsptrsm.so." + VERSION] + ([found] if found else [])
 
 
 def _load() -> tuple[ctypes.CDLL, str]:
     tried = []
     for name in _candidates():
         try:
-            return ctypes.CDLL(name), name
+            return _nvidia.load(name), name
         except OSError as error:
             tried.append(f"{name}: {error}")
     raise ImportError("libsptrsm.so could not be loaded; install the wheel, or set SPTRSM_LIBRARY to its path. Tried " + "; ".join(tried))

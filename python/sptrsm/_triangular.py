@@ -60,7 +60,8 @@ class Triangular(Solver):
     """
 
     def __init__(self, matrix: _sparse.Matrix, lower: bool, unit_diagonal: bool, device: Device, options: dict, threads: int):
-        self._matrix, self.lower, self.unit_diagonal, self._options, self._threads = matrix, bool(lower), bool(unit_diagonal), options, threads
+        self._matrix, self.lower, self.unit_diagonal = matrix, bool(lower), bool(unit_diagonal)
+        self._options, self._threads = options, threads
         self._n, self._dtype = matrix.n, numpy.dtype(matrix.data.dtype)
         self._code = _arrays.CODE[self._dtype]
         self._plans: dict = {}
