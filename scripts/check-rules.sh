@@ -150,12 +150,32 @@ lengths() {
     END { if (file != "") finish() }' "$@" | report "length"
 }
 
-# A file says in its first line what it is: "/* NAME -- ...".
+# The same of Python files, where a function ends before the next line that is not indented deeper than its "def".
+python_lengths() {
+  awk '
+    function finish_function() { if (start && end - start + 1 > 80) print "function of more than 80 lines: " file ":" start " has " end - start + 1; start = 0 }
+    function finish() { finish_function(); if (last > 400) print "file of more than 400 lines: " file " has " last }
+    FNR == 1 { if (file != "") finish(); file = FILENAME }
+    { last = FNR }
+    length($0) > 140 { print "line of more than 140 columns: " FILENAME ":" FNR }
+    /[^ ]/ {
+      match($0, /^ */)
+      if (start && RLENGTH <= indent && !/^ *\)/) finish_function()
+      if (!start && /^ *(async )?def /) { start = FNR; indent = RLENGTH }
+      end = FNR
+    }
+    END { if (file != "") finish() }' "$@" | report "length"
+}
+
+# A file says in its first line what it is: "/* NAME -- ...", in Python """...
 heads() {
   local file name
   for file in "$@"; do
     name=${file##*/}
-    [[ $(head -n 1 "$file") == "/* $name -- "* ]] || echo "$file"
+    case $name in
+      *.py) [[ $(head -c 3 "$file") == '"""' ]] || echo "$file" ;;
+      *) [[ $(head -n 1 "$file") == "/* $name -- "* ]] || echo "$file" ;;
+    esac
   done
 }
 
@@ -186,7 +206,7 @@ links() {
 markdown() { find . -name '*.md' -not -path './build*' -not -path './.*' | sed 's|^\./||' | sort; }
 
 check_sources() {
-  local -a public library solving cuda apps examples all texts
+  local -a public library solving cuda apps examples all python texts
   mapfile -t public < <(sources include)
   mapfile -t library < <(sources src)
   mapfile -t solving < <(sources src/core src/trsv src/trsm)
@@ -194,6 +214,7 @@ check_sources() {
   mapfile -t apps < <(sources apps)
   mapfile -t examples < <(sources examples)
   mapfile -t all < <(sources include src apps examples tests)
+  mapfile -t python < <(find python -name '*.py' | sort)
   mapfile -t texts < <(markdown)
   [[ ${#all[@]} -gt 0 ]] || { echo "no sources found" >&2; exit 2; }
 
@@ -205,9 +226,9 @@ check_sources() {
   { grep -nE '^[ \t]*#[ \t]*include' "${library[@]}" "${apps[@]}" || true; } | { grep -E '<(core|trsv|trsm|io|apps|common|bench)/|include[^<"]*[^<" \t]|"\.' || true; } |
     { grep -vE 'include (SPTI_TEMPLATE|SPTI_SIMT|METHODS|[A-Z_]+ *(//.*|/\*.*)?$)' || true; } | report "includes are written \"folder/name.h\""
   includes "${solving[@]}" "${public[@]}" | { grep -E '<(hdf5|H5|jansson|zlib)' || true; } | report "HDF5, Jansson and zlib only in src/io and apps"
-  find src apps tests -type f -not -path 'tests/data/*' | sed 's|/[^/]*$||' | sort | uniq -c |
+  find src apps tests python -type f -not -path 'tests/data/*' -not -path '*/__pycache__/*' | sed 's|/[^/]*$||' | sort | uniq -c |
     awk '$1 > 25 { print $2 " has " $1 }' | report "at most 25 files in a folder"
-  heads $(printf '%s\n' "${public[@]}" "${library[@]}" "${apps[@]}") | report "a file begins with /* NAME -- what it is"
+  heads $(printf '%s\n' "${public[@]}" "${library[@]}" "${apps[@]}" "${python[@]}") | report 'a file begins with /* NAME -- what it is, or """what it is'
 
   forbid "the libraries never print or end the process" '(^|[^A-Za-z0-9_])(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|abort|assert|exit|_exit|quick_exit)[[:space:]]*\(' "${library[@]}"
   forbid "kernels start through SPTI_LAUNCH" '<<<' $(printf '%s\n' "${library[@]}" | grep -v '^src/core/device/device.cuh$')
@@ -217,21 +238,25 @@ check_sources() {
     <({ sed -n 's/.*\.cite = "\(.*\)".*/\1/p' "${all[@]}"; grep -hoE '\[[a-z]+[12][0-9]{3}[a-z]*(, [a-z]+[12][0-9]{3}[a-z]*)*\]' "${all[@]}" | tr -d '[] ' | tr ',' '\n'; } | sort -u) |
     report "cited sources are in docs/references.bib"
   lengths "${all[@]}"
+  python_lengths "${python[@]}"
   prose "${texts[@]}" | report "prose"
   wc -l README.md include/sptrsm.h | awk '($2 == "README.md" && $1 > 150) || ($2 == "include/sptrsm.h" && $1 > 300) { print $2 " has " $1 " lines" }' |
     report "README.md has at most 150 lines, sptrsm.h at most 300"
-  { grep -niE '(^|[^a-z])so many([^a-z]|$)' "${all[@]}" "${texts[@]}" || true; } | { grep -v '^docs/lab/' || true; } | report "say the noun instead of \"so many\""
+  { grep -niE '(^|[^a-z])so many([^a-z]|$)' "${all[@]}" "${python[@]}" "${texts[@]}" || true; } | { grep -v '^docs/lab/' || true; } | report "say the noun instead of \"so many\""
   version_is_told_once
-  { grep -nE '(^|[^A-Za-z])(TODO|FIXME|XXX)([^A-Za-z]|$)' "${all[@]}" || true; } | report "no unfinished notes"
+  { grep -nE '(^|[^A-Za-z])(TODO|FIXME|XXX)([^A-Za-z]|$)' "${all[@]}" "${python[@]}" || true; } | report "no unfinished notes"
   links | report "links in Markdown lead somewhere"
   { (cd data && sha256sum --quiet -c SHA256SUMS 2>&1) || true; } | report "data/ as listed in data/SHA256SUMS"
 }
 
-# CITATION.cff repeats the version of include/sptrsm.h.
+# CITATION.cff and python/pyproject.toml repeat the version of include/sptrsm.h.
 version_is_told_once() {
   local version
   version=$(sed -nE 's/^#define SPTRSM_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)$/\2/p' include/sptrsm.h | paste -sd .)
-  grep -q "^version: $version\$" CITATION.cff || echo "include/sptrsm.h says $version, CITATION.cff $(sed -n 's/^version: //p' CITATION.cff)" | report "one version"
+  {
+    grep -qx "version: $version" CITATION.cff || echo "include/sptrsm.h says $version, CITATION.cff $(sed -n 's/^version: //p' CITATION.cff)"
+    grep -qx "version = \"$version\"" python/pyproject.toml || echo "include/sptrsm.h says $version, python/pyproject.toml $(sed -n 's/^version = //p' python/pyproject.toml)"
+  } | report "one version"
 }
 
 # Object files of BUILD, which has compile_commands.json, as "OBJECT SOURCE". The emulator's build of the library has the host code of the CUDA methods and the kernels, too.

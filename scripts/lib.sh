@@ -89,3 +89,17 @@ gpu_architecture() {
   capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ' || true)
   if [[ $capability =~ ^[0-9]+$ ]]; then echo "$capability"; else echo "$1"; fi
 }
+
+# A Python for the package: the oldest that it supports or a newer one, with the means to make virtual environments.
+python_works() { python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
+
+# make_venv FOLDER PACKAGE...: a fresh virtual environment with packages of PyPI. Fails, and says why, without Python or PyPI.
+make_venv() {
+  local folder=$1
+  shift
+  python_works || { echo "there is no Python >= 3.9 with venv (Debian: python3-venv)"; return 1; }
+  rm -rf "$folder"
+  mkdir -p "$(dirname "$folder")"
+  python3 -m venv "$folder" >"$folder.log" 2>&1 && "$folder/bin/python" -m pip install --no-compile "$@" >>"$folder.log" 2>&1 ||
+    { tail -n 5 "$folder.log"; echo "the Python packages $* could not be installed from PyPI (whole log: $folder.log)"; return 1; }
+}

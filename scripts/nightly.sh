@@ -6,6 +6,7 @@
 #   coverage       line coverage of the host code (coverage.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
+#   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -71,6 +72,32 @@ tsan() {
   return $code
 }
 
+# wheel_solves WHEEL: pip installs it into a fresh environment and it solves, with nothing else on PATH. The time is told, not judged,
+# since the network and a busy machine decide it.
+wheel_solves() {
+  local start venv=build/python/first size first_solve='import numpy, scipy.sparse, sptrsm
+x = sptrsm.splu(scipy.sparse.csc_matrix([[4.0, 1.0], [2.0, 3.0]])).solve(numpy.array([5.0, 5.0]))
+assert numpy.allclose(x, 1), x
+print("sptrsm", sptrsm.__version__, "devices:", sptrsm.device_count())'
+  size=$(stat -c %s "$1")
+  [[ $size -le 50000000 ]] || { echo "$1 has $size bytes, more than 50 MB"; return 1; }
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  start=$SECONDS
+  PATH=$PWD/$venv/bin python -m pip install -q "$1" && (cd "$venv" && PATH=$PWD/bin python -c "$first_solve") || return 1
+  echo "$(basename "$1"): $size bytes; $((SECONDS - start)) s from pip install to the end of the first solve"
+}
+
+python_() {
+  local wheel wheels=(cpu)
+  python_works || { echo "skipped: no Python >= 3.9 with venv"; return 0; }
+  # PyTorch's own index has a build without CUDA, a tenth as large as the one on PyPI.
+  PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL-https://download.pytorch.org/whl/cpu} scripts/check-python.sh torch jax || return 1
+  if find_nvcc; then wheels+=(cu13); else echo "skipped: sptrsm-cu13, since there is no nvcc"; fi
+  scripts/wheels.sh "${wheels[@]}" || return 1
+  for wheel in build/wheels/*.whl; do wheel_solves "$wheel" || return 1; done
+}
+
 chroot_() {
   local root
   need debootstrap debootstrap
@@ -90,13 +117,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures tsan coverage analyzer chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures tsan coverage analyzer python chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
     architectures | busy | failures | tsan | coverage | analyzer) function=$part ;;
-    chroot) function=chroot_ ;;
-    *) die "unknown part $part; there are architectures, busy, failures, tsan, coverage, analyzer, chroot" ;;
+    python | chroot) function=${part}_ ;; # these are names of programs, too
+    *) die "unknown part $part; there are architectures, busy, failures, tsan, coverage, analyzer, python, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test.sh [--all] -- installs what is missing, builds the project once and runs all its tests.
 #   1. rules of the sources (check-rules.sh)
-#   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build
+#   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build;
+#      the Python package's wheel and its tests, where Python and PyPI are there (check-python.sh)
 # --all adds what must hold before a change is merged; .ci/run calls it:
 #   3. AddressSanitizer + UBSan build of the host code; the same tests
 #   4. format (clang-format), static analysis (clang-tidy), API pages (Doxygen), ABI beside the stored one (check-abi.sh)
@@ -28,6 +29,7 @@ fi
 install_missing
 want_header suitesparse/umfpack.h libsuitesparse-dev # for sptrsm-factor
 want_header superlu/slu_ddefs.h libsuperlu-dev
+python_works || WANTED+=(python3 python3-venv) # for the Python package
 install_wanted
 
 options=("-DSPTRSM_WERROR=${SPTRSM_WERROR:-OFF}")
@@ -64,6 +66,7 @@ check "rules of the sources" scripts/check-rules.sh
 build build/test "${cuda[@]}"
 check "tests of build/test" run_tests build/test
 check "rules of the build" scripts/check-rules.sh --build build/test
+check "Python package" scripts/check-python.sh
 if [[ $all ]]; then
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
   check "tests of build/test-asan" run_tests build/test-asan

@@ -36,6 +36,12 @@ sed -i 's|^src/core/matrix: .*|& src/core/plan|' scripts/layers.txt
 } >>src/core/base/isa.c
 printf '%0150d\n' 0 >>README.md
 for ((file = 0; file < 26; file++)); do echo "/* extra$file.h -- one too many. */" >src/core/base/extra$file.h; done
+{
+  printf 'def long(a,\n         b):\n'
+  for ((line = 0; line < 100; line++)); do printf '    a += b\n\n'; done
+  printf 'def short():\n    pass\n# %0150d\n' 0
+} >python/sptrsm/long.py
+sed -i 's/^version = .*/version = "9.8.7"/' python/pyproject.toml
 cd "$work"
 report
 expect 'layers (scripts/layers.txt): src/core/direct/direct.h uses src/core/refine/refine.h'
@@ -48,6 +54,10 @@ expect 'src/core/direct/parts.h uses unknown:refine.h'
 expect 'layers that use each other (scripts/layers.txt): '
 expect 'function of more than 80 lines: src/core/base/isa.c:'
 expect 'more than three levels of nesting: src/core/base/isa.c:'
+expect 'function of more than 80 lines: python/sptrsm/long.py:1 has 201'
+expect 'line of more than 140 columns: python/sptrsm/long.py:205'
+expect 'what it is, or """what it is: python/sptrsm/long.py'
+expect 'python/pyproject.toml "9.8.7"'
 expect 'prose: line of more than 140 columns: README.md:'
 expect 'README.md has at most 150 lines'
 expect 'at most 25 files in a folder: src/core/base has '

@@ -1,0 +1,41 @@
+"""Finds cuSPARSE for a libsptrsm with CUDA methods.
+
+libsptrsm holds the CUDA runtime itself and needs no other library of NVIDIA but cuSPARSE. The dynamic loader finds that where CUDA is
+installed in the system, or where another package has loaded it before. The wheel nvidia-cusparse puts it into the folder
+``nvidia/cu13/lib`` of an entry of ``sys.path``, which the loader does not know; it has to be loaded from there first.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+CUSPARSE = os.path.join("nvidia", "cu13", "lib", "libcusparse.so.12")
+
+
+def load(path: str) -> ctypes.CDLL:
+    """Load libsptrsm from `path`, with the cuSPARSE of NVIDIA's wheel where the dynamic loader finds none that fits.
+
+    Raises
+    ------
+    OSError
+        As from ``ctypes.CDLL``; where cuSPARSE is what is missing, the message says how to install it.
+    """
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        if "cusparse" not in str(error):
+            raise
+        if not preload():
+            raise OSError(f"{error}; its wheel is not installed either: pip install 'nvidia-cusparse>=12.6,<13'") from error
+    return ctypes.CDLL(path)
+
+
+def preload() -> bool:
+    """Load the cuSPARSE of NVIDIA's wheel, and say whether there is one."""
+    for entry in sys.path:
+        path = os.path.join(entry, CUSPARSE)
+        if os.path.exists(path):
+            ctypes.CDLL(path)
+            return True
+    return False
