@@ -277,7 +277,9 @@ def spsolve_triangular(A, b, lower: bool = True, overwrite_A: bool = False, over
     b = numpy.asanyarray(b) if _arrays.family_of(b) in ("", "numpy") and not hasattr(b, "tocsr") else b
     if b.ndim not in (1, 2):
         raise ValueError(f"b must have 1 or 2 dims but its shape is {b.shape}.")
-    if len(A.shape) == 2 and A.shape[0] == A.shape[1] and A.shape[0] != b.shape[0]:
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be a square matrix but its shape is {tuple(A.shape)}.")
+    if A.shape[0] != b.shape[0]:
         raise ValueError("The size of the dimensions of A must be equal to the size of the first dimension of b but the shape of A is "
                          f"{A.shape} and the shape of b is {b.shape}.")
     dtype = _sparse.value_type(None, A.dtype)
