@@ -12,7 +12,7 @@ import weakref
 from typing import NamedTuple, Optional
 
 from . import _lib
-from ._errors import DeviceError, UnsupportedError, check
+from ._errors import DeviceError, check
 from ._lib import lib
 
 LEGACY_STREAM = 1  # cudaStreamLegacy: the default stream of CUDA programs, whose plain handle 0 the C library takes for "none given"
@@ -54,7 +54,7 @@ def set_threads(threads: int) -> None:
     Parameters
     ----------
     threads : int
-        Number of host threads of one solve; 0: as OpenMP decides (OMP_NUM_THREADS, or one a core).
+        Number of host threads of one solve; 0: OMP_NUM_THREADS, else the processors and the CPU quota of this process.
     """
     global _threads
     if not 0 <= int(threads) <= 4096:
@@ -88,7 +88,7 @@ class Context:
         check(lib.sptrsm_context_create(handle, device.place, device.index, LEGACY_STREAM))
         self.handle, self.stream = handle.value, LEGACY_STREAM
         if device.place == _lib.HOST:
-            check(lib.sptrsm_context_set_threads(handle, 1 if _forks else threads or _threads))
+            check(lib.sptrsm_context_set_threads(handle, threads or _threads))
 
     @property
     def usable(self) -> bool:
@@ -103,8 +103,6 @@ class Context:
         stream = stream or LEGACY_STREAM
         if self.device.place == _lib.HOST or stream == self.stream:
             return
-        if not hasattr(lib, "sptrsm_context_set_stream"):
-            raise UnsupportedError(f"libsptrsm {_lib.version} at {_lib.path} can't change streams; use the default stream")
         check(lib.sptrsm_context_set_stream(self.handle, stream))
         self.stream = stream
 
@@ -144,8 +142,6 @@ class Solver:
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
-        if self._context is not None and self._on_host:
-            lib.sptrsm_context_set_threads(self._context.handle, 1)
 
     def __enter__(self):
         return self
@@ -159,11 +155,10 @@ class Solver:
 
 
 def _in_child() -> None:
-    """GNU OpenMP's threads are not in the child of a fork and it would wait for them, so the child works with one thread."""
+    """A lock that another thread held at the fork would never be released in the child, so all of them are made anew."""
     global _forks, _live_lock
     _forks += 1
     _live_lock = threading.Lock()
-    lib.omp_set_num_threads(1)
     for solver in list(_live):
         solver._after_fork()
 

@@ -94,6 +94,7 @@ FUNCTIONS = {
     "sptrsm_context_create": (c_int, [OUT, c_int, c_int, c_void_p]),
     "sptrsm_context_destroy": (None, [HANDLE]),
     "sptrsm_context_set_threads": (c_int, [HANDLE, c_int]),
+    "sptrsm_context_set_stream": (c_int, [HANDLE, c_void_p]),
     "sptrsm_context_sync": (c_int, [HANDLE]),
     "sptrsm_context_describe": (TEXT, [HANDLE]),
     "sptrsm_matrix_create": (c_int, [OUT, HANDLE, POINTER(Sparse), c_int]),
@@ -122,8 +123,6 @@ FUNCTIONS = {
     "sptrsm_reach_destroy": (None, [HANDLE]),
     "sptrsm_reach_part_of": (c_int, [POINTER(ReachPart), HANDLE]),
 }
-# Functions that a library of this version may lack.
-OPTIONAL = {"sptrsm_context_set_stream": (c_int, [HANDLE, c_void_p])}
 
 
 def _candidates() -> list[str]:
@@ -157,9 +156,6 @@ def _prepare(library: ctypes.CDLL, path: str) -> str:
     """Declares all functions and returns the library's version, which must be the one declared here."""
     for name, types in FUNCTIONS.items():
         _declare(library, name, types)
-    for name, types in OPTIONAL.items():
-        if hasattr(library, name):
-            _declare(library, name, types)
     version = library.sptrsm_version().decode()
     if version.split(".")[:2] != VERSION.split("."):
         raise ImportError(f"{path} is libsptrsm {version}; this package needs {VERSION}")
