@@ -171,7 +171,7 @@ def _values_of(step: Substitution, given: Optional[tuple], F: Union[Triangular, 
     if given is None or step.part is None or given[step.part] is None:
         return None
     name = "values" if len(given) == 1 else f"values[{step.part}]"
-    values = _checked(name, given[step.part], F)
-    if values.shape != (step.matrix().nnz,):
-        raise ValueError(f"{name} has shape {values.shape}; the pattern has {step.matrix().nnz} entries, in the order of `indices`")
+    values, nnz = _checked(name, given[step.part], F), step.matrix().nnz
+    if values.shape != (nnz,):
+        raise ValueError(f"{name} has shape {values.shape}; the pattern has {nnz} entries, in the order of `indices`")
     return values

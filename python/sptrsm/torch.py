@@ -158,11 +158,11 @@ def _check(name: str, tensor: Any, F: Union[Triangular, Factors]) -> None:
     if tensor.layout != torch.strided:
         raise TypeError(f"{name} is a sparse tensor; pass {name}.to_dense()")
     if str(tensor.dtype) != f"torch.{F.dtype.name}":
-        raise TypeError(f"{name} has dtype {tensor.dtype} and the solver {F.dtype.name}; pass {name}.to(torch.{F.dtype.name}), or make the "
-                        "solver with another dtype")
+        raise TypeError(f"{name} has dtype {tensor.dtype} and the solver {F.dtype.name}; pass {name}.to(torch.{F.dtype.name}), or make "
+                        "the solver with another dtype")
     if str(tensor.device) != F.device:
-        raise ValueError(f'{name} is on {tensor.device} and the solver on {F.device}; pass {name}.to("{F.device}"), or make the solver with '
-                         "another device")
+        raise ValueError(f'{name} is on {tensor.device} and the solver on {F.device}; pass {name}.to("{F.device}"), or make the solver '
+                         "with another device")
 
 
 def _check_values(values: tuple, steps: list[_chain.Step], F: Union[Triangular, Factors]) -> None:
@@ -171,9 +171,10 @@ def _check_values(values: tuple, steps: list[_chain.Step], F: Union[Triangular, 
         if isinstance(step, Substitution) and step.part is not None and values[step.part] is not None:
             one = values[step.part]
             name = "values" if len(values) == 1 else f"values[{step.part}]"
+            nnz = step.matrix().nnz
             _check(name, one, F)
-            if one.shape != (step.matrix().nnz,):
-                raise ValueError(f"{name} has shape {tuple(one.shape)}; the pattern has {step.matrix().nnz} entries, in the order of `indices`")
+            if one.shape != (nnz,):
+                raise ValueError(f"{name} has shape {tuple(one.shape)}; the pattern has {nnz} entries, in the order of `indices`")
 
 
 def solve(F: Union[Triangular, Factors], B: torch.Tensor, trans: str = "N", values: Optional[Values] = None) -> torch.Tensor:

@@ -66,7 +66,8 @@ def factors(dtype, kind="splu"):
     L, p, D = numpy.tril(sparse(dtype)), rng.permutation(N), numbers(rng, dtype, N) + 3
     if kind == "scaled":
         U, q, r, c = numpy.triu(sparse(dtype, seed=3)), rng.permutation(N), rng.random(N) + 1, rng.random(N) + 1
-        F = sptrsm.from_factors(scipy.sparse.csr_array(L), scipy.sparse.csc_array(U), D, p=p, q=q, row_scale=r, col_scale=c, row_op="divide")
+        F = sptrsm.from_factors(scipy.sparse.csr_array(L), scipy.sparse.csc_array(U), D, p=p, q=q, row_scale=r, col_scale=c,
+                                row_op="divide")
         A = numpy.empty_like(L)
         A[numpy.ix_(p, q)] = L * D @ U  # P (A / r) C Q = L D U
         return Case(F, (F.L.data.copy(), F.U.data.copy()), A * r[:, None] / c)
