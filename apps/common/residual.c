@@ -65,28 +65,33 @@ typedef struct {
 
 /* ---- the block ---- */
 
-static size_t workspace_bytes(const chain *S) {
+static size_t workspace_bytes(const chain *S, int width) {
   size_t each = (S->dtype == SPTRSM_C64 || S->dtype == SPTRSM_C128) ? sizeof(long double complex) : sizeof(long double);
-  return (size_t)S->n * 2 * (each + sizeof(double));
+  return (size_t)S->n * 2 * (each + sizeof(double) + (size_t)width * sptrsm_dtype_bytes(S->dtype));
 }
 
-size_t residual_bytes(const chain *S, int threads) { return workspace_bytes(S) * (size_t)threads; }
+size_t residual_bytes(const chain *S, int width, int threads) { return workspace_bytes(S, width) * (size_t)threads; }
 
-static bool run_columns(const job *j, column_result *results, bool shows) {
-  int threads = (int)(j->X->nrhs < omp_get_max_threads() ? j->X->nrhs : omp_get_max_threads());
-  size_t bytes = workspace_bytes(j->S);
-  char *work = threads > 0 && bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
-  if (threads > 0 && work == NULL) return false;
+/* Takes `width` columns at a time, fewer if there are too few for all threads. */
+static bool run_columns(const job *j, column_result *results, int width, bool shows) {
   int64_t nrhs = j->X->nrhs, done = 0;
+  int threads = nrhs < omp_get_max_threads() ? (int)nrhs : omp_get_max_threads();
+  if (threads == 0) return true;
+  int64_t share = (nrhs + threads - 1) / threads;
+  if (share < width) width = (int)share;
+  size_t bytes = workspace_bytes(j->S, width);
+  char *work = bytes <= SIZE_MAX / (size_t)threads ? malloc(bytes * (size_t)threads + 1) : NULL;
+  if (work == NULL) return false;
   cli_progress progress;
   cli_progress_begin(&progress, "computing residuals");
   if (shows) cli_progress_count(&progress, "columns", 0, nrhs);
-#pragma omp parallel for schedule(dynamic) num_threads(threads > 0 ? threads : 1)
-  for (int64_t k = 0; k < nrhs; k++) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int64_t k = 0; k < nrhs; k += width) {
+    int count = nrhs - k < width ? (int)(nrhs - k) : width;
     int64_t now;
-    BY_TYPE(j->S->dtype, column)(&results[k], j, k, work + bytes * (size_t)omp_get_thread_num());
+    BY_TYPE(j->S->dtype, columns)(&results[k], j, k, count, work + bytes * (size_t)omp_get_thread_num());
 #pragma omp atomic capture
-    now = ++done;
+    now = done += count;
     if (shows && omp_get_thread_num() == 0) cli_progress_step(&progress, now, nrhs);
   }
   cli_progress_end(&progress);
@@ -106,7 +111,7 @@ static void gather(residual *R, const column_result *results) {
   }
 }
 
-static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, bool shows) {
+static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width, bool shows) {
   size_t nrhs = (size_t)X->nrhs, n = (size_t)S->n;
   job j = {.S = S, .alpha = alpha, .B = B, .X = X};
   *R = (residual){.nrhs = X->nrhs, .is_triangle = S->is_triangle};
@@ -120,7 +125,7 @@ static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm
     BY_TYPE(S->dtype, measure)(&j, lengths, sums);
     if (S->is_triangle) j.lengths = lengths;
   }
-  good = good && run_columns(&j, results, shows);
+  good = good && run_columns(&j, results, width, shows);
   if (good) gather(R, results);
   else residual_free(R);
   free(results);
@@ -130,11 +135,11 @@ static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm
 }
 
 bool residual_compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
-  return compute(R, S, alpha, B, X, true);
+  return compute(R, S, alpha, B, X, RESIDUAL_PANEL, true);
 }
 
-bool residual_of_panel(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
-  return compute(R, S, alpha, B, X, false);
+bool residual_of_panel(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width) {
+  return compute(R, S, alpha, B, X, width, false);
 }
 
 void residual_add(residual *R, const residual *panel, int64_t first) {
