@@ -13,7 +13,7 @@
 
 #include "common/chain.h"
 
-enum { RESIDUAL_PANEL = 8 }; /* in C order so many columns of B or X share cache lines */
+enum { RESIDUAL_PANEL = 8 }; /* columns of B or X in C order that are read together, because they share cache lines */
 
 typedef struct {
   int64_t nrhs;

@@ -2,9 +2,11 @@
  *
  * The test has a solution that is not special: with b = (1, ..., 1) errors of the factors may cancel. The condition is judged with rows
  * scaled to the same sum, because elimination with row pivoting or row scaling is not disturbed by rows of different size [higham2002]:
- * norm_inf(A^-1 W) with W the sums of |A| over rows. The norm of an inverse is estimated as LAPACK does [higham2002]: each step solves with A and A^H, moves to the unit vector
- * that promises most and ends, after five steps at most, where the norm grows no more; a vector of alternating signs guards against
- * cancellation. The estimate is a lower bound, within a factor of 3 in practice.
+ * norm_inf(A^-1 W) with W the sums of |A| over rows.
+ *
+ * The norm of an inverse is estimated as LAPACK does [higham2002]: each step solves with the matrix and its adjoint, moves to the unit
+ * vector that promises most and ends, after five steps at most, where the norm grows no more; a vector of alternating signs guards
+ * against cancellation. The estimate is a lower bound, within a factor of 3 in practice.
  */
 #include "factor/report.h"
 

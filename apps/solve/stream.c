@@ -76,7 +76,7 @@ static size_t overhead(const run *r) {
   return bytes;
 }
 
-/* How many columns the residuals take at a time, with so many bytes left beside those of one column. */
+/* How many columns the residuals take at a time, with `left` bytes beside those of one column. */
 static int residual_width(const run *r, size_t left) {
   int width = RESIDUAL_PANEL, threads = omp_get_max_threads();
   while (width > 1 && residual_bytes(&r->in.S, width, threads) > residual_bytes(&r->in.S, 1, threads) + left) width /= 2;
