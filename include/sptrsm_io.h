@@ -82,7 +82,7 @@ typedef struct {
   const char *source;  /* factor sets: root attribute `source`; NULL: none */
   const char *report;  /* solutions: attribute sptrsm_report on X (JSON text); NULL: none */
   const double *berr;  /* solutions: [nrhs] componentwise backward errors, dataset `berr`; NULL: none */
-  const double *ferr;  /* likewise bounds of the forward errors, dataset `ferr` */
+  const double *ferr;  /* likewise estimates of the forward errors, dataset `ferr` */
   const char *path;    /* solutions: path of the dataset; NULL: "X" */
   const int32_t *rows; /* solutions: [n] rows of the whole solution that X holds, dataset `rows` beside it; NULL: all of them */
   int layout;          /* solutions: sptrsm_layout to write, or AS_STORED: that of the block */

@@ -37,7 +37,7 @@ static inline void sptrsm_refine_options_init(sptrsm_refine_options *out) { sptr
 typedef struct {
   size_t size;         /* set to sizeof(sptrsm_refine_result) by the caller, who also sets the next three */
   double *berr;        /* host, [nrhs], or NULL: componentwise backward error of each column */
-  double *ferr;        /* host, [nrhs], or NULL, which saves its work: bound of the forward error max |x - true x| / max |x| */
+  double *ferr;        /* host, [nrhs], or NULL, which saves its work: estimate of the forward error max |x - true x| / max |x| */
   int32_t *steps;      /* host, [nrhs], or NULL: corrections made in each column */
   double max_berr;     /* the largest berr; NaN if a column has NaN */
   int64_t worst;       /* the column with the largest berr; -1: there are no columns */

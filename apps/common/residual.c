@@ -65,41 +65,47 @@ typedef struct {
 
 /* ---- the block ---- */
 
-static size_t workspace_bytes(const chain *S) {
+static size_t workspace_bytes(const chain *S, int width) {
   size_t each = (S->dtype == SPTRSM_C64 || S->dtype == SPTRSM_C128) ? sizeof(long double complex) : sizeof(long double);
-  return (size_t)S->n * 2 * (each + sizeof(double));
+  return (size_t)S->n * 2 * (each + sizeof(double) + (size_t)width * sptrsm_dtype_bytes(S->dtype));
 }
 
-size_t residual_bytes(const chain *S, int threads) { return workspace_bytes(S) * (size_t)threads; }
+size_t residual_bytes(const chain *S, int width, int threads) { return workspace_bytes(S, width) * (size_t)threads; }
 
 typedef struct {
   const job *job;
   column_result *results;
+  int width;  /* columns that a piece takes */
   char *work; /* bytes for each thread */
   size_t bytes;
   _Atomic int64_t done;
   cli_progress *progress; /* NULL: none is shown */
 } columns_job;
 
-static void one_column(void *argument, int64_t k, int member) {
+static void some_columns(void *argument, int64_t piece, int member) {
   columns_job *c = argument;
-  BY_TYPE(c->job->S->dtype, column)(&c->results[k], c->job, k, c->work + c->bytes * (size_t)member);
-  const int64_t now = atomic_fetch_add(&c->done, 1) + 1;
-  if (c->progress && member == 0) cli_progress_step(c->progress, now, c->job->X->nrhs);
+  const int64_t nrhs = c->job->X->nrhs, k = piece * c->width;
+  const int count = nrhs - k < c->width ? (int)(nrhs - k) : c->width;
+  BY_TYPE(c->job->S->dtype, columns)(&c->results[k], c->job, k, count, c->work + c->bytes * (size_t)member);
+  const int64_t now = atomic_fetch_add(&c->done, count) + count;
+  if (c->progress && member == 0) cli_progress_step(c->progress, now, nrhs);
 }
 
-static bool run_columns(const job *j, column_result *results, bool shows) {
+/* Takes `width` columns at a time, fewer if there are too few for all threads. */
+static bool run_columns(const job *j, column_result *results, int width, bool shows) {
   const int64_t nrhs = j->X->nrhs, most = cli_threads();
   const int threads = (int)(nrhs < most ? nrhs : most);
-  columns_job c = {.job = j, .results = results, .bytes = workspace_bytes(j->S)};
   if (threads == 0) return true;
+  const int64_t share = (nrhs + threads - 1) / threads;
+  columns_job c = {.job = j, .results = results, .width = share < width ? (int)share : width};
+  c.bytes = workspace_bytes(j->S, c.width);
   c.work = c.bytes <= SIZE_MAX / (size_t)threads ? malloc(c.bytes * (size_t)threads + 1) : NULL;
   if (!c.work) return false;
   cli_progress progress;
   cli_progress_begin(&progress, "computing residuals");
   if (shows) cli_progress_count(&progress, "columns", 0, nrhs);
   c.progress = shows ? &progress : NULL;
-  cli_share(threads, nrhs, one_column, &c);
+  cli_share(threads, (nrhs + c.width - 1) / c.width, some_columns, &c);
   cli_progress_end(&progress);
   free(c.work);
   return true;
@@ -117,7 +123,7 @@ static void gather(residual *R, const column_result *results) {
   }
 }
 
-static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, bool shows) {
+static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width, bool shows) {
   size_t nrhs = (size_t)X->nrhs, n = (size_t)S->n;
   job j = {.S = S, .alpha = alpha, .B = B, .X = X};
   *R = (residual){.nrhs = X->nrhs, .is_triangle = S->is_triangle};
@@ -131,7 +137,7 @@ static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm
     BY_TYPE(S->dtype, measure)(&j, lengths, sums);
     if (S->is_triangle) j.lengths = lengths;
   }
-  good = good && run_columns(&j, results, shows);
+  good = good && run_columns(&j, results, width, shows);
   if (good) gather(R, results);
   else residual_free(R);
   free(results);
@@ -141,11 +147,11 @@ static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm
 }
 
 bool residual_compute(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
-  return compute(R, S, alpha, B, X, true);
+  return compute(R, S, alpha, B, X, RESIDUAL_PANEL, true);
 }
 
-bool residual_of_panel(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X) {
-  return compute(R, S, alpha, B, X, false);
+bool residual_of_panel(residual *R, const chain *S, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width) {
+  return compute(R, S, alpha, B, X, width, false);
 }
 
 void residual_add(residual *R, const residual *panel, int64_t first) {

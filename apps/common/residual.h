@@ -13,6 +13,8 @@
 
 #include "common/chain.h"
 
+enum { RESIDUAL_PANEL = 8 }; /* columns of B or X in C order that are read together, because they share cache lines */
+
 typedef struct {
   int64_t nrhs;
   double *berr, *normwise; /* [nrhs] */
@@ -25,12 +27,12 @@ typedef struct {
 
 /* alpha: one value of the chain's type; NULL: 1. Shows progress on stderr. False: no memory. */
 bool residual_compute(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
-/* The same without progress, for a panel of columns. */
-bool residual_of_panel(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
+/* The same without progress; `width`, at most RESIDUAL_PANEL, columns are taken from B and X at a time: fewer save memory. */
+bool residual_of_panel(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width);
 /* Adds the maxima of a panel, whose first column is column `first` of the whole block, to those of the block; berr and normwise are not
  * copied. */
 void residual_add(residual *, const residual *panel, int64_t first);
-size_t residual_bytes(const chain *, int threads); /* workspace while it computes */
+size_t residual_bytes(const chain *, int width, int threads); /* workspace while it computes */
 void residual_free(residual *);
 
 double nan_max(double a, double b); /* the larger one; NaN if one is */

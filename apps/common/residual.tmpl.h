@@ -12,9 +12,29 @@ static void NAME(add)(WORK *y, double *a, WORK t, const WORK *v, const double *w
   a[row] += ABS(t) * w[column];
 }
 
+/* The common case of rows without anything special: the sums of a row stay in registers. */
+static void NAME(multiply_rows)(const chain_link *M, int32_t n, const WORK *v, const double *w, WORK *y, double *a) {
+  const TYPE *val = M->val;
+  for (int32_t i = 0; i < n; i++) {
+    WORK sum = 0;
+    double size = 0;
+    for (int64_t p = M->ptr[i]; p < M->ptr[i + 1]; p++) {
+      WORK t = val[p];
+      sum += t * v[M->idx[p]];
+      size += ABS(t) * w[M->idx[p]];
+    }
+    y[i] = sum;
+    a[i] = size;
+  }
+}
+
 static void NAME(multiply_sparse)(const chain_link *M, int32_t n, const WORK *v, const double *w, WORK *y, double *a) {
   const TYPE *val = M->val;
   bool rows_are_major = (M->format == SPTRSM_CSR) != M->transposed;
+  if (rows_are_major && !M->unit && !M->conjugated && M->symmetry == SPTRSM_GENERAL) {
+    NAME(multiply_rows)(M, n, v, w, y, a);
+    return;
+  }
   for (int32_t j = 0; j < n; j++) {
     if (M->unit) NAME(add)(y, a, 1, v, w, j, j);
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) {
@@ -54,7 +74,7 @@ static void NAME(multiply)(const chain_link *M, int32_t n, const WORK *v, const 
 
 /* ---- one column ---- */
 
-static void NAME(column)(column_result *out, const job *j, int64_t k, void *workspace) {
+static void NAME(column)(column_result *out, const job *j, const TYPE *x_k, const TYPE *b_k, void *workspace) {
   const chain *S = j->S;
   int32_t n = S->n;
   WORK *v = workspace, *y = v + n, alpha = j->alpha ? *(const TYPE *)j->alpha : 1;
@@ -62,7 +82,7 @@ static void NAME(column)(column_result *out, const job *j, int64_t k, void *work
   long double x_2 = 0, r_2 = 0, b_2 = 0, a_2 = 0, r_1 = 0;
   column_result c = {0};
   for (int32_t i = 0; i < n; i++) {
-    v[i] = *NAME(at)(j->X, i, k);
+    v[i] = x_k[i];
     w[i] = ABS(v[i]);
     x_1 += w[i];
     x_2 += (long double)w[i] * w[i];
@@ -75,7 +95,7 @@ static void NAME(column)(column_result *out, const job *j, int64_t k, void *work
     w = a, a = other;
   }
   for (int32_t i = 0; i < n; i++) {
-    WORK b = alpha * *NAME(at)(j->B, i, k);
+    WORK b = alpha * b_k[i];
     double r = ABS(b - v[i]), size = ABS(b);
     c.berr = nan_max(c.berr, ratio(r, w[i] + size));
     r_1 += r;
@@ -89,6 +109,26 @@ static void NAME(column)(column_result *out, const job *j, int64_t k, void *work
   c.normwise = ratio((double)sqrtl(r_2), (double)(scale + sqrtl(b_2)));
   if (j->lengths) c.g2 = ratio((double)r_1, j->norm_1 * x_1 * u);
   *out = c;
+}
+
+/* Columns [first, first + width) one behind the other: where they lie so, else copied to `to`. */
+static const TYPE *NAME(take)(TYPE *to, int64_t *step, const sptrsm_block *X, int64_t first, int width) {
+  *step = X->layout == SPTRSM_COL_MAJOR ? X->ld : X->n;
+  if (X->layout == SPTRSM_COL_MAJOR) return NAME(at)(X, 0, first);
+  for (int64_t i = 0; i < X->n; i++) {
+    const TYPE *row = NAME(at)(X, i, first);
+    for (int k = 0; k < width; k++) to[k * *step + i] = row[k];
+  }
+  return to;
+}
+
+static void NAME(columns)(column_result *out, const job *j, int64_t first, int width, void *workspace) {
+  size_t n = (size_t)j->S->n;
+  TYPE *room = (TYPE *)((double *)((WORK *)workspace + 2 * n) + 2 * n); /* behind the workspace of a column */
+  int64_t x_step, b_step;
+  const TYPE *x = NAME(take)(room, &x_step, j->X, first, width);
+  const TYPE *b = NAME(take)(room + (size_t)width * n, &b_step, j->B, first, width);
+  for (int k = 0; k < width; k++) NAME(column)(&out[k], j, x + k * x_step, b + k * b_step, workspace);
 }
 
 /* For a chain of one sparse link: lengths of its rows, its Frobenius norm and its 1-norm. sums: [n], zeros. */

@@ -6,9 +6,11 @@
 
 typedef struct {
   bool done;
-  double condition; /* estimate of norm1(A) norm1(A^-1): a lower bound, mostly exact */
-  double
-      backward; /* norm(b - A x) / (normF(A) norm(x) + norm(b)) of a test solve with b = (1, ..., 1), largest entries as norms of vectors */
+  double condition;        /* estimate of norm1(A) norm1(A^-1): a lower bound, mostly exact */
+  double scaled_condition; /* the same of A with rows scaled to the same sum of magnitudes, in the maximum norm */
+  /* Of a test solve with b = A x for whole numbers x from -9 to 9, as sptrsm-verify computes them. */
+  double backward;      /* norm(b - A x) / (normF(A) norm(x) + norm(b)), 2-norms of vectors */
+  double componentwise; /* max |b - A x| / (|A| |x| + |b|) over the rows */
   double seconds;
 } factor_verdict;
 

@@ -212,12 +212,14 @@ static const double rounding = 0x1p-53, fair = 30 * 0x1p-53, useless = 0x1p-26; 
 /* Warns where the test solve is inaccurate; CLI_ABOVE where its backward error makes the factors useless. */
 static int rate_accuracy(const factor_verdict *v) {
   if (!v->done) return CLI_OK;
-  if (!isfinite(v->backward)) {
+  if (!isfinite(v->backward) || !isfinite(v->condition)) {
     cli_warning("a test solve overflows: numbers of this size need scaling before the factorisation");
     return CLI_ABOVE;
   }
-  if (!(v->condition * rounding < 1))
-    cli_warning("the condition number is at least %.1e: singular to working precision, a solution may have no correct digit", v->condition);
+  if (!(v->scaled_condition * rounding < 1))
+    cli_warning(
+        "the condition number is at least %.1e, with rows scaled: singular to working precision, a solution may have no correct digit",
+        v->scaled_condition);
   if (v->backward <= fair) return CLI_OK;
   cli_warning("a test solve has backward error %s, %.0f units of rounding; try --pivot 1 or another --with, or refine with --keep-a",
               cli_error_size(v->backward).text, v->backward / rounding);

@@ -8,13 +8,16 @@ void factor_print(FILE *f, const factor_report *r, const factor_matrix *A, const
   if (s->U.ptr) fprintf(f, "nnz(U) %lld, ", (long long)c->nnz_u);
   fprintf(f, "fill %.2f, %s\n", c->fill, cli_dtypes[s->L.dtype]);
   if (r->check.done)
-    fprintf(f, "  condition at least %.2e (1-norm), backward error of a test solve %s\n", r->check.condition,
-            cli_error_size(r->check.backward).text);
+    fprintf(f, "  condition at least %.2e (1-norm), %.2e with rows scaled; test solve: backward error %s, componentwise %s\n",
+            r->check.condition, r->check.scaled_condition, cli_error_size(r->check.backward).text,
+            cli_error_size(r->check.componentwise).text);
   fprintf(f, "  %.3g flops, %lld supernodes in L\n", c->flops, (long long)c->supernodes);
   fprintf(f, "  analysis %s, numeric %s, ", cli_seconds(s->analysis_seconds).text, cli_seconds(s->numeric_seconds).text);
   if (r->check.done) fprintf(f, "check %s, ", cli_seconds(r->check.seconds).text);
   fprintf(f, "with reading and writing %s\n", cli_seconds(r->total_seconds).text);
 }
+
+static json_t *checked(const factor_verdict *v, double number) { return v->done ? cli_json_number(number) : json_null(); }
 
 json_t *factor_json(const factor_report *r, const factor_matrix *A, const factor_set *s) {
   const factor_counts *c = &r->counts;
@@ -27,8 +30,9 @@ json_t *factor_json(const factor_report *r, const factor_matrix *A, const factor
                              (json_int_t)c->supernodes);
   json_t *seconds = json_pack("{s:f, s:f, s:f, s:f}", "analysis", s->analysis_seconds, "numeric", s->numeric_seconds, "check", v->seconds,
                               "total", r->total_seconds);
-  json_t *rest = json_pack("{s:o, s:o, s:o, s:i}", "condition", v->done ? cli_json_number(v->condition) : json_null(), "backward_error",
-                           v->done ? cli_json_number(v->backward) : json_null(), "seconds", seconds, "exit_code", r->exit_code);
+  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:i}", "condition", checked(v, v->condition), "scaled_condition",
+                           checked(v, v->scaled_condition), "backward_error", checked(v, v->backward), "componentwise_error",
+                           checked(v, v->componentwise), "seconds", seconds, "exit_code", r->exit_code);
   bool good = report && counts && rest && json_object_update(report, counts) == 0 && json_object_update(report, rest) == 0;
   json_decref(counts);
   json_decref(rest);

@@ -28,7 +28,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --memory-limit S    4G; larger blocks are streamed;  --stream[=COLUMNS]\n"
-                           "  --refine N, --ferr, --precision mixed  refine by A, bound errors, f32 factors\n"
+                           "  --refine N, --ferr, --precision mixed  refine; error estimates; f32 factors\n"
                            "  --verify            residuals; done anyway where the file holds A, but not\n"
                            "                      with --no-verify\n"
                            "  --max-berr X        exit code 1 if a backward error is above X\n"

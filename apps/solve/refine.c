@@ -141,7 +141,7 @@ void refine_text(const refinement *R, const refine_request *r, int64_t first_col
   if (R->worst < 0) return;
   fprintf(f, "refined  componentwise %s (column %lld), at most %d step%s, factors in %s precision", cli_error_size(R->max_berr).text,
           (long long)(first_column + R->worst), (int)R->most_steps, R->most_steps == 1 ? "" : "s", r->mixed ? "single" : "working");
-  if (R->ferr) fprintf(f, "\n         forward error at most about %s", cli_error_size(R->max_ferr).text);
+  if (R->ferr) fprintf(f, "\n         forward error about %s or less", cli_error_size(R->max_ferr).text);
   fputc('\n', f);
 }
 

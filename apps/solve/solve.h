@@ -45,6 +45,7 @@ typedef struct {
   int64_t width, panels;          /* columns of a panel; panels of this run */
   int64_t resumed;                /* columns that an earlier run had done */
   int slots;                      /* buffers of the ring */
+  int residual_width;             /* columns that the residuals take at a time */
   size_t bytes;                   /* of all buffers */
   bool direct_read, direct_write; /* without HDF5 */
   double seconds;                 /* from the first panel to the last */

@@ -70,8 +70,15 @@ bool stream_wanted(const run *r) {
 static size_t overhead(const run *r) {
   size_t bytes = resident_bytes() + reserve_bytes + sptrsm_file_reader_bytes(r->in.reader);
   if (r->set->solver.device.place == SPTRSM_HOST) bytes += r->solver.workspace_bytes;
-  if (r->verified) bytes += residual_bytes(&r->in.S, cli_threads());
+  if (r->verified) bytes += residual_bytes(&r->in.S, 1, cli_threads());
   return bytes;
+}
+
+/* How many columns the residuals take at a time, with `left` bytes beside those of one column. */
+static int residual_width(const run *r, size_t left) {
+  int width = RESIDUAL_PANEL, threads = omp_get_max_threads();
+  while (width > 1 && residual_bytes(&r->in.S, width, threads) > residual_bytes(&r->in.S, 1, threads) + left) width /= 2;
+  return width;
 }
 
 /* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
@@ -118,6 +125,7 @@ int stream_plan(run *r) {
   s->on = true;
   s->slots = SLOTS;
   s->bytes = each * (size_t)s->width;
+  s->residual_width = residual_width(r, limit - taken - s->bytes);
   s->direct_read = sptrsm_file_reader_direct(r->in.reader) != 0;
   return CLI_OK;
 }
@@ -183,7 +191,7 @@ static sptrsm_status check_panel(void *context, int64_t item, int slot) {
   s->odd[slot].count = nonfinite_columns(&X, s->odd[slot].columns, NAMED_COLUMNS);
   if (!r->verified) return SPTRSM_OK;
   residual_free(&s->errors[slot]);
-  if (residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X)) return SPTRSM_OK;
+  if (residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X, r->stream.residual_width)) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
 }
 

@@ -217,6 +217,20 @@ test_factor_inputs() {
   run sptrsm-factor nearly.mtx -o near.h5
   code 0
   warns "singular to working precision"
+  # Rows of very different size are no reason to warn.
+  market rows.mtx general "2 2 4" "1 1 2" "1 2 1" "2 1 1e-18" "2 2 2e-18"
+  run sptrsm-factor rows.mtx -o rows.h5 --json rows.json
+  code 0
+  at_most "-$(field rows.json condition)" -1e17
+  at_most "$(field rows.json scaled_condition)" 10
+  check; grep -q singular stderr && fail "a warning about a well-conditioned matrix with rows of different size"
+  if has cholmod; then # without pivoting all digits are lost, but not for b = (1, 1), whose solution is (0, 1)
+    market ldl.mtx symmetric "2 2 3" "1 1 1e-20" "2 1 1" "2 2 1"
+    run sptrsm-factor ldl.mtx -o ldl.h5 --ldl --ordering natural --json ldl.json
+    code 1
+    at_most "-$(field ldl.json backward_error)" -0.01
+    at_most "-$(field ldl.json componentwise_error)" -0.01
+  fi
   market tiny.mtx general "2 2 4" "1 1 1e-310" "1 2 2e-310" "2 1 1" "2 2 1" # its inverse has entries above the largest number
   run sptrsm-factor tiny.mtx -o tiny.h5
   code 1
