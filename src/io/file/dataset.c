@@ -131,6 +131,18 @@ static sptrsm_status check_storage(const spti_io_dataset *d) {
                           "%s: its compressed data are larger than its numbers: a decompression bomb; rewrite it with h5repack", d->where);
 }
 
+size_t spti_io_filter_bytes(const spti_io_dataset *d) {
+  hsize_t chunk[2] = {0, 1};
+  hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
+  bool filtered = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_nfilters(plist) > 0 &&
+                  H5Pget_chunk(plist, 2, chunk) == d->rank;
+  size_t bytes = filtered ? 2 * H5Tget_size(type) : 0;
+  for (int i = 0; i < d->rank; i++) bytes = spti_io_bytes((int64_t)chunk[i], bytes);
+  if (type >= 0) H5Tclose(type);
+  if (plist >= 0) H5Pclose(plist);
+  return filtered ? bytes : 0;
+}
+
 static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
   SPTI_IO_TRY(spti_io_dataset_guard(f, d->id, d->where));
   SPTI_IO_TRY(read_extent(d));

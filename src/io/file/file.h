@@ -124,6 +124,8 @@ sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *grou
 /* The same of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
+/* Memory that HDF5 takes besides its cache while it reads a chunk with filters: the chunk as stored and as numbers. */
+size_t spti_io_filter_bytes(const spti_io_dataset *);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
 void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
