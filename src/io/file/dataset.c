@@ -170,6 +170,15 @@ sptrsm_status spti_io_dataset_open(spti_io_dataset *d, const spti_io_object *gro
   return spti_io_dataset_of(d, &o);
 }
 
+sptrsm_status spti_io_vector_open(spti_io_dataset *d, const spti_io_object *group, const char *name) {
+  SPTI_IO_TRY(spti_io_dataset_open(d, group, name));
+  if (d->rank == 1 || d->count == 0 || d->dims[0] == 1 || d->dims[1] == 1) return SPTRSM_OK;
+  sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a vector is needed; store it in one dimension",
+                                          d->where, (long long)d->dims[0], (long long)d->dims[1]);
+  spti_io_dataset_close(d);
+  return status;
+}
+
 void spti_io_dataset_close(spti_io_dataset *d) {
   if (d->id >= 0) H5Oclose(d->id);
   free(d->where);
