@@ -205,18 +205,59 @@ json_t *cli_json_text(const char *text) {
 
 json_t *cli_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
+/* Writes the report and closes the file, unless that is stdout. False: not all of it is written; errno says why. */
+static bool put_json(const json_t *report, FILE *f) {
+  errno = 0;
+  bool good = json_dumpf(report, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 && fputc('\n', f) != EOF;
+  int reason = errno;
+  if ((f == stdout ? fflush(f) : fclose(f)) != 0) good = false;
+  if (reason != 0) errno = reason;
+  return good;
+}
+
+/* Writes beside `target`, a regular file or none, and renames: the report appears whole or not at all. */
+static bool replace_by_json(const json_t *report, const char *target) {
+  struct stat s;
+  char *folder = folder_of(target), *temp = NULL;
+  mode_t mask = umask(0);
+  umask(mask);
+  if (folder == NULL || asprintf(&temp, "%s/.report.XXXXXX", folder) < 0) temp = NULL;
+  free(folder);
+  mode_t mode = stat(target, &s) == 0 ? s.st_mode & 0777 : 0666 & ~mask;
+  int fd = temp ? mkstemp(temp) : -1;
+  FILE *f = fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
+  bool good = f && put_json(report, f) && rename(temp, target) == 0;
+  int reason = errno;
+  if (fd >= 0 && f == NULL) close(fd);
+  if (fd >= 0 && !good) unlink(temp);
+  free(temp);
+  errno = reason;
+  return good;
+}
+
+/* Devices and pipes are written to as they are; of a symbolic link, the file it leads to is replaced. */
+static bool write_json_file(const json_t *report, const char *path) {
+  struct stat s;
+  if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) {
+    FILE *f = fopen(path, "w");
+    return f && put_json(report, f);
+  }
+  char *target = realpath(path, NULL);
+  bool good = replace_by_json(report, target ? target : path);
+  int reason = errno;
+  free(target);
+  errno = reason;
+  return good;
+}
+
 int cli_write_json(json_t *report, const char *path) {
   bool to_stdout = strcmp(path, "-") == 0;
   if (report == NULL) {
     cli_error("the JSON report can't be made: no memory");
     return CLI_INTERNAL;
   }
-  errno = 0;
-  FILE *f = to_stdout ? stdout : fopen(path, "w");
-  bool good = f != NULL && json_dumpf(report, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 && fputc('\n', f) != EOF;
-  int reason = errno;
-  if (f && (to_stdout ? fflush(f) : fclose(f)) != 0) good = false;
-  if (!good) cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(reason ? reason : errno));
+  bool good = to_stdout ? put_json(report, stdout) : write_json_file(report, path);
+  if (!good) cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(errno));
   json_decref(report);
   return good ? CLI_OK : CLI_IO;
 }
