@@ -225,18 +225,59 @@ char *cli_json_dump(json_t *report, size_t flags) {
   return NULL;
 }
 
+/* Writes a line and closes the file, unless that is stdout. False: not all of it is written; errno says why. */
+static bool put_line(const char *text, FILE *f) {
+  errno = 0;
+  bool good = fputs(text, f) != EOF && fputc('\n', f) != EOF;
+  int reason = errno;
+  if ((f == stdout ? fflush(f) : fclose(f)) != 0) good = false;
+  if (reason != 0) errno = reason;
+  return good;
+}
+
+/* Writes beside `target`, a regular file or none, and renames: the line appears whole or not at all. */
+static bool replace_by_line(const char *text, const char *target) {
+  struct stat s;
+  char *folder = folder_of(target), *temp = NULL;
+  mode_t mask = umask(0);
+  umask(mask);
+  if (folder == NULL || asprintf(&temp, "%s/.report.XXXXXX", folder) < 0) temp = NULL;
+  free(folder);
+  mode_t mode = stat(target, &s) == 0 ? s.st_mode & 0777 : 0666 & ~mask;
+  int fd = temp ? mkstemp(temp) : -1;
+  FILE *f = fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
+  bool good = f && put_line(text, f) && rename(temp, target) == 0;
+  int reason = errno;
+  if (fd >= 0 && f == NULL) close(fd);
+  if (fd >= 0 && !good) unlink(temp);
+  free(temp);
+  errno = reason;
+  return good;
+}
+
+/* Devices and pipes are written to as they are; of a symbolic link, the file it leads to is replaced. */
+static bool write_file(const char *text, const char *path) {
+  struct stat s;
+  if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) {
+    FILE *f = fopen(path, "w");
+    return f && put_line(text, f);
+  }
+  char *target = realpath(path, NULL);
+  bool good = replace_by_line(text, target ? target : path);
+  int reason = errno;
+  free(target);
+  errno = reason;
+  return good;
+}
+
 int cli_write_json(json_t *report, const char *path) {
   bool to_stdout = strcmp(path, "-") == 0;
   char *text = cli_json_dump(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
   if (text == NULL) return cli_no_memory("the JSON report");
-  errno = 0;
-  FILE *f = to_stdout ? stdout : fopen(path, "w");
-  bool good = f != NULL && fputs(text, f) != EOF && fputc('\n', f) != EOF;
+  bool good = to_stdout ? put_line(text, stdout) : write_file(text, path);
   int reason = errno;
-  if (f && (to_stdout ? fflush(f) : fclose(f)) != 0) good = false;
   free(text);
   if (good) return CLI_OK;
-  if (reason == 0) reason = errno;
   cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(reason));
   return reason == ENOMEM ? CLI_MEMORY : CLI_IO;
 }

@@ -25,11 +25,16 @@ bool problem_parse_io(int key, const char *text, sptrsm_io_options *io) {
 }
 
 static void parse_alpha(problem_request *r, const char *text) {
-  char *end;
+  char *end, *comma;
   r->alpha[0] = strtod(text, &end);
   r->alpha[1] = 0;
-  if (end != text && *end == ',') r->alpha[1] = strtod(end + 1, &end);
-  if (end == text || *end != '\0' || !isfinite(r->alpha[0]) || !isfinite(r->alpha[1]))
+  bool wrong = end == text;
+  if (!wrong && *end == ',') {
+    comma = end;
+    r->alpha[1] = strtod(comma + 1, &end);
+    wrong = end == comma + 1;
+  }
+  if (wrong || *end != '\0' || !isfinite(r->alpha[0]) || !isfinite(r->alpha[1]))
     cli_usage("--alpha: '%s' is not a number x or re,im", text);
 }
 

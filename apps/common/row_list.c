@@ -22,7 +22,7 @@ static int take_range(row_list *list, const char *text, int32_t n) {
   if (end < 0) end = n;
   if (begin > end || end > n) {
     cli_error("--rows %s: X has %d rows; choose within 0:%d", text, n, n);
-    return CLI_INPUT;
+    return CLI_USAGE;
   }
   list->rows = malloc((size_t)(end - begin) * sizeof *list->rows + 1);
   if (list->rows == NULL) return cli_no_memory("a list of rows");

@@ -63,7 +63,7 @@ bool stream_wanted(const run *r) {
   if (r->in.reader == NULL || B->n == 0 || B->nrhs == 0) return false; /* sparse, or nothing */
   if (s->stream_columns != 0 || s->resume || s->keep_partial) return true;
   double whole = (double)column_bytes(r) * (double)B->nrhs * copies(r);
-  return whole + (double)resident_bytes() > (double)limit_of(r);
+  return whole + (double)resident_bytes() + (double)sptrsm_file_reader_bytes(r->in.reader) > (double)limit_of(r);
 }
 
 /* Memory besides the buffers. */
@@ -76,7 +76,7 @@ static size_t overhead(const run *r) {
 
 /* How many columns the residuals take at a time, with `left` bytes beside those of one column. */
 static int residual_width(const run *r, size_t left) {
-  int width = RESIDUAL_PANEL, threads = omp_get_max_threads();
+  int width = RESIDUAL_PANEL, threads = cli_threads();
   while (width > 1 && residual_bytes(&r->in.S, width, threads) > residual_bytes(&r->in.S, 1, threads) + left) width /= 2;
   return width;
 }
@@ -112,9 +112,10 @@ int stream_plan(run *r) {
   int64_t most = limit > taken ? (int64_t)((limit - taken) / each) : 0, asked = r->set->stream_columns;
   if (asked > r->in.B->block.nrhs) asked = r->in.B->block.nrhs;
   if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
+    double need = (double)taken + (double)each * (double)(asked > 0 ? asked : 1);
+    if (sptrsm_file_reader_bytes(r->in.reader) > 0) need *= 8.0 / 7; /* HDF5's cache grows with the limit, by an eighth of it at most */
     cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
-              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS,
-              cli_bytes((double)taken + (double)each * (double)(asked > 0 ? asked : 1)).text, cli_bytes((double)limit).text,
+              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS, cli_bytes(need).text, cli_bytes((double)limit).text,
               asked > 1 ? " or give --stream fewer" : "");
     return CLI_MEMORY;
   }

@@ -255,6 +255,26 @@ test_disk() {
   done
 }
 
+# A report appears whole or not at all, here under a limit of file sizes between that of the solution and that of the report.
+test_reports() {
+  system chain 1 --nrhs 8000
+  run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --verify --compress 9 --json whole
+  code 0
+  limit=$(($(stat -c %s whole) / 1024 - 1))
+  check; [ "$(stat -c %s x.h5)" -lt $((limit * 1024)) ] || fail "the report is not larger than the solution"
+  for content in "" '{"old": 1}'; do
+    rm -f report
+    [ -z "$content" ] || echo "$content" >report
+    last="a limit of $limit KiB"
+    (ulimit -f $limit; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --verify --compress 9 --force --json report) >stdout 2>stderr
+    rc=$?
+    code 5
+    warns "report: can't write: File too large"
+    equals "$(cat report 2>/dev/null)" "$content"
+    no_leftovers
+  done
+}
+
 # start_solve PHASE: a solve of a second or more in the background, which has begun a phase ("reading", "solving", ...)
 start_solve() {
   background sptrsm-solve -v s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --threads 1

@@ -179,6 +179,7 @@ END
   code 0
   equals "$(field report factors dtype)" c64
   equals "$(field report alpha)" "[0.0,2.0]"
+  rejects 2 "--alpha: '1,' is not a number x or re,im" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,
   rejects 2 "is complex, but the data are f64; add --dtype c128" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,2
   rejects 2 "values are complex and can't become real; use --dtype c128" sptrsm-solve complex.h5 complex_rhs.h5 -o x.h5 --force --dtype f64
   run sptrsm-solve -q real.h5 real_rhs.h5 -o x.h5 --force --alpha -2.5

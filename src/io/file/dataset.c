@@ -131,6 +131,18 @@ static sptrsm_status check_storage(const spti_io_dataset *d) {
                           "%s: its compressed data are larger than its numbers: a decompression bomb; rewrite it with h5repack", d->where);
 }
 
+size_t spti_io_filter_bytes(const spti_io_dataset *d) {
+  hsize_t chunk[2] = {0, 1};
+  hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
+  bool filtered = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_nfilters(plist) > 0 &&
+                  H5Pget_chunk(plist, 2, chunk) == d->rank;
+  size_t bytes = filtered ? 2 * H5Tget_size(type) : 0;
+  for (int i = 0; i < d->rank; i++) bytes = spti_io_bytes((int64_t)chunk[i], bytes);
+  if (type >= 0) H5Tclose(type);
+  if (plist >= 0) H5Pclose(plist);
+  return filtered ? bytes : 0;
+}
+
 static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
   SPTI_IO_TRY(spti_io_dataset_guard(f, d->id, d->where));
   SPTI_IO_TRY(read_extent(d));
@@ -156,6 +168,15 @@ sptrsm_status spti_io_dataset_open(spti_io_dataset *d, const spti_io_object *gro
   *d = (spti_io_dataset){.id = -1};
   SPTI_IO_TRY(spti_io_member_open(&o, group, name));
   return spti_io_dataset_of(d, &o);
+}
+
+sptrsm_status spti_io_vector_open(spti_io_dataset *d, const spti_io_object *group, const char *name) {
+  SPTI_IO_TRY(spti_io_dataset_open(d, group, name));
+  if (d->rank == 1 || d->count == 0 || d->dims[0] == 1 || d->dims[1] == 1) return SPTRSM_OK;
+  sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a vector is needed; store it in one dimension",
+                                          d->where, (long long)d->dims[0], (long long)d->dims[1]);
+  spti_io_dataset_close(d);
+  return status;
 }
 
 void spti_io_dataset_close(spti_io_dataset *d) {

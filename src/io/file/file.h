@@ -136,9 +136,13 @@ typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
 
 /* Opens a numeric dataset of rank 1 or 2, after spti_io_dataset_guard(). */
 sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
-/* The same of an open object, which belongs to the dataset afterwards, also after a failure. */
+/* The same of a vector, which may be stored as one row or one column (MATLAB). */
+sptrsm_status spti_io_vector_open(spti_io_dataset *, const spti_io_object *group, const char *name);
+/* As spti_io_dataset_open() of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
+/* Memory that HDF5 takes besides its cache while it reads a chunk with filters: the chunk as stored and as numbers. */
+size_t spti_io_filter_bytes(const spti_io_dataset *);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
 void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */

@@ -19,7 +19,7 @@ typedef struct { /* the state of one load */
 /* ---- values ---- */
 
 static sptrsm_status open_values(matrix_reader *r) {
-  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, r->form->val));
+  SPTI_IO_TRY(spti_io_vector_open(&r->val, r->group, r->form->val));
   r->val.pairs = r->form->pairs;
   return SPTRSM_OK;
 }
@@ -89,8 +89,8 @@ static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, i
 static sptrsm_status read_compressed(matrix_reader *r) {
   const spti_io_form *form = r->form;
   sptrsm_file_matrix *M = r->M;
-  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, form->ptr));
-  if (form->idx != NULL) SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, form->idx));
+  SPTI_IO_TRY(spti_io_vector_open(&r->a, r->group, form->ptr));
+  if (form->idx != NULL) SPTI_IO_TRY(spti_io_vector_open(&r->b, r->group, form->idx));
   if (form->val != NULL) SPTI_IO_TRY(open_values(r));
   M->rows = form->rows;
   M->cols = form->cols;
@@ -144,8 +144,8 @@ static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
 }
 
 static sptrsm_status read_coordinate(matrix_reader *r) {
-  SPTI_IO_TRY(spti_io_dataset_open(&r->a, r->group, r->form->row));
-  SPTI_IO_TRY(spti_io_dataset_open(&r->b, r->group, r->form->col));
+  SPTI_IO_TRY(spti_io_vector_open(&r->a, r->group, r->form->row));
+  SPTI_IO_TRY(spti_io_vector_open(&r->b, r->group, r->form->col));
   SPTI_IO_TRY(open_values(r));
   if (r->a.count != r->b.count)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld indices, but %s has %lld", r->a.where, (long long)r->a.count, r->b.where,

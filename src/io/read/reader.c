@@ -13,6 +13,7 @@ struct sptrsm_file_reader {
   bool external; /* some numbers are in other files */
   int fd;        /* of the file that holds the numbers, or -1 */
   off_t size;    /* of that file, when it was opened */
+  size_t bytes;  /* memory of HDF5 while columns are read */
 };
 
 /* HDF5 returns zeros for data beyond the end of a file, so a file that was truncated meanwhile must be recognised by its size. */
@@ -28,6 +29,7 @@ static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32
   const spti_io_block_source *source = &r->source;
   r->span = (spti_io_span){.rows = source->rows, .cols = source->cols, .layout = source->layout};
   r->direct = spti_io_find_span(&r->span, &source->d, r->X->block.dtype);
+  r->bytes = r->direct ? 0 : spti_io_add(spti_io_cache_bytes(&r->file), spti_io_filter_bytes(&source->d));
   r->external = spti_io_is_external(&source->d, &r->file);
   r->fd = spti_io_descriptor(&source->d);
   struct stat s = {0};
@@ -60,7 +62,7 @@ int sptrsm_file_reader_direct(const sptrsm_file_reader *r) { return r != NULL &&
 
 int sptrsm_file_reader_external(const sptrsm_file_reader *r) { return r != NULL && r->external; }
 
-size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *r) { return r == NULL || r->direct ? 0 : spti_io_cache_bytes(&r->file); }
+size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *r) { return r != NULL ? r->bytes : 0; }
 
 static sptrsm_status check_target(const sptrsm_file_reader *r, int64_t first, const sptrsm_block *to) {
   const sptrsm_block *X = &r->X->block;

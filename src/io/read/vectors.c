@@ -276,7 +276,7 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   bool found;
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_dataset_open(&d, r->group, "D_sub"));
+  SPTI_IO_TRY(spti_io_vector_open(&d, r->group, "D_sub"));
   sptrsm_status status = d.count == n || d.count == n - 1
                              ? SPTRSM_OK
                              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where,
