@@ -77,7 +77,8 @@ def spy(solver):
         line = numpy.repeat(numpy.arange(matrix.n), numpy.diff(matrix.indptr))
         row, column = (line, matrix.indices) if matrix.format == "csr" else (matrix.indices, line)
         axis.plot(column, row, ",")
-        axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5), aspect="equal")
+        axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5),
+                 aspect="equal")
     return list(axes)
 
 
@@ -90,5 +91,6 @@ def level_profile(solver, bars: int = 60) -> str:
         top = max(groups, default=1)
         drawn = "".join(f'<rect x="{4 * k}" y="{40 - 40 * size / top:.1f}" width="3" height="{40 * size / top:.1f}"/>'
                         for k, size in enumerate(groups))
-        parts.append(f'<div>{name}: {len(sizes)} levels, at most {top} rows<br><svg width="{4 * len(groups)}" height="40">{drawn}</svg></div>')
+        picture = f'<svg width="{4 * len(groups)}" height="40">{drawn}</svg>'
+        parts.append(f"<div>{name}: {len(sizes)} levels, at most {top} rows<br>{picture}</div>")
     return "".join(parts)

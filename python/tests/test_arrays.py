@@ -61,7 +61,8 @@ def test_out_that_can_not_be_used(T):
     frozen = numpy.empty((N, 5))
     frozen.flags.writeable = False
     for out, error, message in ((frozen, ValueError, "read-only"), (numpy.empty((N, 4)), ValueError, "shape"),
-                                (numpy.empty((N, 5), "float32"), TypeError, "float64"), (numpy.empty((N, 10))[:, ::2], ValueError, "strides"),
+                                (numpy.empty((N, 5), "float32"), TypeError, "float64"),
+                                (numpy.empty((N, 10))[:, ::2], ValueError, "strides"),
                                 ([1.0] * N, TypeError, "kind")):
         with pytest.raises(error, match=message):
             T.solve(B, out=out)
@@ -79,7 +80,8 @@ def test_other_numbers(T):
 
 @pytest.mark.parametrize("B,error,message", [
     (numpy.ones(N, complex), TypeError, "complex128"), (numpy.ones(N, numpy.longdouble), TypeError, "astype"),
-    (numpy.ones(N, object), TypeError, "object"), (numpy.array(["a"] * N), TypeError, "astype"), (numpy.float64(3), ValueError, "dimensions"),
+    (numpy.ones(N, object), TypeError, "object"), (numpy.array(["a"] * N), TypeError, "astype"),
+    (numpy.float64(3), ValueError, "dimensions"),
     (3, ValueError, "dimensions"), (numpy.ones((N, 2, 2)), ValueError, "3 dimensions"), (numpy.ones(N + 1), ValueError, f"{N + 1} rows"),
     (numpy.ones((3, N)), ValueError, "transposed"), (triangle(N), TypeError, "toarray"), (numpy.ma.ones(N), TypeError, "filled"),
     (None, TypeError, "dtype"), ("text", TypeError, "dtype")])

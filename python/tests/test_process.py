@@ -15,7 +15,8 @@ from sptrsm import _context
 N = 300
 
 
-@pytest.mark.parametrize("make", (lambda: sptrsm.triangular(triangle(N), threads=1), lambda: sptrsm.splu(general(N), threads=1)), ids=("triangular", "factors"))
+@pytest.mark.parametrize("make", (lambda: sptrsm.triangular(triangle(N), threads=1), lambda: sptrsm.splu(general(N), threads=1)),
+                         ids=("triangular", "factors"))
 def test_threads_share_one_object(make):
     solver = make()
     problems = [random((N, 1 + k), "float64", k) for k in range(8)]
