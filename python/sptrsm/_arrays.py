@@ -1,0 +1,226 @@
+"""Dense blocks from arrays of NumPy and, through DLPack, of other packages, and results of the same kind.
+
+What the library reads in place: vectors with any positive stride, and matrices in C or F order whose rows or columns lie at any distance
+(a leading dimension). What is copied first: negative strides, zero strides of broadcast arrays, and matrices with a stride in both
+directions. NumPy arrays are also copied where their type is narrower than the solver's or their bytes are swapped or unaligned.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Callable, NamedTuple, Optional
+
+import numpy
+
+from . import _dlpack, _lib
+from ._context import CPU, Device, stream_handle
+from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
+
+ndarray, empty = numpy.ndarray, numpy.empty
+CODE = {numpy.dtype(name): code for code, name in enumerate(_lib.DTYPES)}
+
+
+def fit(shape: tuple, strides: Optional[tuple]) -> Optional[tuple]:
+    """(layout, ld) of an array with these strides in elements, or None where the library can't read it in place."""
+    n, nrhs = shape if len(shape) == 2 else (shape[0], 1)
+    if strides is None:
+        return (ROW_MAJOR, nrhs) if len(shape) == 2 else (COL_MAJOR, n)
+    if n == 0 or nrhs == 0:
+        return ROW_MAJOR, nrhs
+    down, across = strides if len(shape) == 2 else (strides[0], 1)
+    if across == 1 or nrhs == 1:
+        if n == 1:
+            return ROW_MAJOR, nrhs
+        if down == 1 and nrhs == 1:
+            return COL_MAJOR, n
+        if down >= nrhs:
+            return ROW_MAJOR, down
+    if (down == 1 or n == 1) and across >= n:
+        return COL_MAJOR, across
+    return None
+
+
+def numpy_block(array: ndarray, code: int) -> Optional[Block]:
+    """The block that is this array of the dtype `code`, or None where the array must be copied first."""
+    interface = array.__array_interface__
+    shape, strides, pointer = interface["shape"], interface["strides"], interface["data"][0]
+    size = array.itemsize
+    if strides is not None:
+        if any(stride % size for stride in strides):
+            return None
+        strides = tuple(stride // size for stride in strides)
+    found = fit(shape, strides)
+    if found is None or pointer % (size if code < 2 else size // 2):
+        return None
+    return Block(pointer, found[1], shape[0], shape[1] if len(shape) == 2 else 1, code, found[0], HOST)
+
+
+class Operand(NamedTuple):
+    """An array as the library sees it. `keep` holds its memory."""
+
+    block: Block
+    shape: tuple
+    device: Device
+    keep: object
+
+
+def family_of(array) -> str:
+    """The package that made an array: "numpy", "cupy", "torch", "jax", another name, or "" for lists and the like."""
+    if isinstance(array, ndarray):
+        return "numpy"
+    if not hasattr(array, "__dlpack__"):
+        return ""
+    name = type(array).__module__.partition(".")[0]
+    return "jax" if name == "jaxlib" else name
+
+
+def current_stream(family: str, array) -> Optional[int]:
+    """The stream on which the array's package queues work at the moment; None: the default stream."""
+    if family == "cupy":
+        return stream_handle(sys.modules["cupy"].cuda.get_current_stream())
+    if family == "torch" and array.is_cuda:
+        return stream_handle(sys.modules["torch"].cuda.current_stream(array.device))
+    return None
+
+
+def check_shape(name: str, shape: tuple, n: int) -> None:
+    if len(shape) not in (1, 2):
+        raise ValueError(f"{name} has {len(shape)} dimensions; pass a vector of {n} or a matrix of {n} rows")
+    if shape[0] != n:
+        raise ValueError(f"{name} has {shape[0]} rows, the system has {n}; is {name} transposed?")
+
+
+def as_numpy(array, dtype: numpy.dtype, name: str) -> ndarray:
+    """An array of this dtype from a NumPy array, a list or a number; a type that would lose digits is refused."""
+    if hasattr(array, "toarray"):
+        raise TypeError(f"{name} is sparse; pass {name}.toarray()")
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; pass {name}.filled()")
+    given = numpy.asarray(array)
+    if given.dtype == dtype:
+        return given
+    if given.dtype.kind not in "biufc":
+        raise TypeError(f"{name} has dtype {given.dtype}; pass {name}.astype({dtype.name!r})")
+    casting = "safe" if isinstance(array, ndarray) else "same_kind"
+    if given.dtype.kind not in "biu" and not numpy.can_cast(given.dtype, dtype, casting):
+        raise TypeError(f"{name} is {given.dtype} and the solver {dtype.name}; pass {name}.astype({dtype.name!r}) if less precision will "
+                        f"do, or make the solver with dtype={given.dtype.name!r}")
+    return given.astype(dtype)
+
+
+def _numpy_operand(array, dtype: numpy.dtype, n: int, name: str, writable: bool) -> Operand:
+    if writable and (not isinstance(array, ndarray) or array.dtype != dtype):
+        raise TypeError(f"{name} must be an array of {dtype.name}")
+    if writable and not array.flags.writeable:
+        raise ValueError(f"{name} is read-only; pass a writable array")
+    array = as_numpy(array, dtype, name)
+    check_shape(name, array.shape, n)
+    block = numpy_block(array, CODE[dtype])
+    if block is None and writable:
+        raise ValueError(f"{name} has strides {array.strides} that the library can't write to; pass an array in C or F order")
+    if block is None:
+        array = numpy.array(array, order="C")
+        block = numpy_block(array, CODE[dtype])
+    return Operand(block, array.shape, CPU, array)
+
+
+def _foreign_operand(array, family: str, dtype: numpy.dtype, n: int, name: str, stream: Optional[int], writable: bool) -> Operand:
+    if writable and family == "jax":
+        raise TypeError(f"{name} is a JAX array, which can't be written to; leave {name} out and take the result")
+    view = _dlpack.view(array, name, stream)
+    check_shape(name, view.shape, n)
+    if view.dtype != dtype.name:
+        raise TypeError(f"{name} is {view.dtype} and the solver {dtype.name}; convert {name}, or make the solver with another dtype")
+    found = fit(view.shape, view.strides)
+    if found is None and (writable or view.device.place == HOST and family == "jax"):
+        raise ValueError(f"{name} has strides {view.strides} (elements) that the library can't use; pass an array in C or F order")
+    if found is None:
+        return _foreign_operand(_compact(array, family, name), family, dtype, n, name, stream, writable)
+    nrhs = view.shape[1] if len(view.shape) == 2 else 1
+    block = Block(view.pointer, found[1], n, nrhs, CODE[dtype], found[0], view.device.place)
+    return Operand(block, view.shape, view.device, (array, view.capsule))
+
+
+def _compact(array, family: str, name: str):
+    """A copy of the array in C order."""
+    if family == "torch":
+        return array.contiguous()
+    if family == "cupy":
+        return sys.modules["cupy"].ascontiguousarray(array)
+    raise TypeError(f"{name} of {family} is strided in both directions; pass a contiguous copy")
+
+
+def operand(array, dtype: numpy.dtype, n: int, name: str, stream: Optional[int] = None, writable: bool = False) -> Operand:
+    """The block of an array of any kind, checked; `writable`: it is written to, so it is never replaced by a copy."""
+    family = family_of(array)
+    if family in ("numpy", ""):
+        return _numpy_operand(array, dtype, n, name, writable)
+    return _foreign_operand(array, family, dtype, n, name, stream, writable)
+
+
+def check_place(name: str, device: Device, solver: Device) -> None:
+    """A solver on a device takes arrays of that device and of the host; a solver on the host takes arrays of the host."""
+    if device.place == CUDA and device != solver:
+        raise ValueError(f"{name} is on {device} and the solver on {solver}; copy {name}, or make the solver with device=\"{device}\"")
+
+
+def _host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like) -> tuple:
+    """Memory for a result on the host and how to hand it over as an array of `family`."""
+    x = empty(shape, dtype, "F" if layout == COL_MAJOR else "C")
+    if family in ("numpy", ""):
+        return x, x, None
+    if family == "torch":
+        return x, sys.modules["torch"].from_numpy(x), None
+    return x, None, lambda: like.__array_namespace__().from_dlpack(x)
+
+
+def _device_result(shape: tuple, layout: int, family: str, like):
+    """An array on the device of `like`, in the layout of the right-hand sides where its package has both orders."""
+    order = "F" if layout == COL_MAJOR and len(shape) == 2 else "C"
+    if family == "cupy":
+        with like.device:
+            return sys.modules["cupy"].empty(shape, like.dtype, order)
+    if family == "torch":
+        strides = (1, shape[0]) if order == "F" else (shape[1], 1) if len(shape) == 2 else (1,)
+        return sys.modules["torch"].empty_strided(shape, strides, dtype=like.dtype, device=like.device)
+    x = like.__array_namespace__().empty(shape, dtype=like.dtype, device=like.device)
+    return x.block_until_ready() if hasattr(x, "block_until_ready") else x
+
+
+def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
+    """Calls run(block of B, block of X) and returns X: `out`, or a new array of B's kind, shape and layout.
+
+    `solver` has _n, _dtype, _code, _device, _on_host, _lock and _context. Runs on the caller's stream. Waits only for arrays whose package knows no streams.
+    """
+    if type(B) is ndarray and out is None and B.dtype == solver._dtype and 0 < B.ndim < 3 and len(B) == solver._n and solver._on_host:
+        block = numpy_block(B, solver._code)
+        if block is not None:
+            X = empty(B.shape, solver._dtype, "F" if block.layout else "C")
+            run(block, numpy_block(X, solver._code))
+            return X
+    family = family_of(B)
+    handle = current_stream(family, B) if stream is None else stream_handle(stream)
+    given = operand(B, solver._dtype, solver._n, "B", handle)
+    check_place("B", given.device, solver._device)
+    finish = None
+    if out is not None:
+        if family_of(out) != (family or "numpy"):
+            raise TypeError(f"out is of {family_of(out) or type(out).__name__} and B of {family or 'numpy'}; pass arrays of one kind")
+        target, X = operand(out, solver._dtype, solver._n, "out", handle, writable=True), out
+        check_place("out", target.device, solver._device)
+        if target.shape != given.shape:
+            raise ValueError(f"out has shape {target.shape}, B has {given.shape}")
+    elif given.device.place == HOST:
+        memory, X, finish = _host_result(given.shape, solver._dtype, given.block.layout, family, B)
+        target = Operand(numpy_block(memory, solver._code), given.shape, CPU, memory)
+    else:
+        X = _device_result(given.shape, given.block.layout, family, B)
+        target = _foreign_operand(X, family, solver._dtype, solver._n, "X", handle, False)
+    if solver._on_host:
+        run(given.block, target.block)
+    else:
+        with solver._lock:
+            solver._context.use_stream(handle)
+            run(given.block, target.block)
+            if given.device.place == CUDA and family not in ("cupy", "torch"):
+                solver._context.sync()
+    return finish() if finish else X

@@ -1,0 +1,172 @@
+"""Where work happens: a host context or a CUDA context for each object, the number of threads, streams, and what fork leaves usable.
+
+Every solver has a context of its own, so that solvers used by different threads never meet. A context costs next to nothing on the host;
+a CUDA context here is a small record and a stream, not a context of the CUDA driver, which all share.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from typing import NamedTuple, Optional
+
+from . import _lib
+from ._errors import DeviceError, UnsupportedError, check
+from ._lib import lib
+
+LEGACY_STREAM = 1  # cudaStreamLegacy: the default stream of CUDA programs, whose plain handle 0 the C library takes for "none given"
+
+_threads = 0
+_forks = 0  # how often this process is the child of a fork since the package was imported
+_live: "weakref.WeakSet[Solver]" = weakref.WeakSet()
+_live_lock = threading.Lock()
+
+
+class Device(NamedTuple):
+    """A place and, for CUDA, the index of the device."""
+
+    place: int
+    index: int = 0
+
+    def __str__(self) -> str:
+        return f"cuda:{self.index}" if self.place == _lib.CUDA else "cpu"
+
+
+CPU = Device(_lib.HOST)
+
+
+def as_device(device) -> Device:
+    """A Device from None, "cpu", "cuda", "cuda:1", or any object whose text is one of these, such as a torch.device."""
+    if isinstance(device, Device):
+        return device
+    name, colon, index = ("cpu" if device is None else str(device)).partition(":")
+    if name in ("cpu", "host") and not colon:
+        return CPU
+    if name == "cuda" and (not colon or index.isdecimal()):
+        return Device(_lib.CUDA, int(index or 0))
+    raise ValueError(f'device {device!r} is not known; use "cpu", "cuda" or "cuda:INDEX"')
+
+
+def set_threads(threads: int) -> None:
+    """Sets the number of threads of solvers made from now on without an argument ``threads``.
+
+    Parameters
+    ----------
+    threads : int
+        Number of host threads of one solve; 0: as OpenMP decides (OMP_NUM_THREADS, or one a core).
+    """
+    global _threads
+    if not 0 <= int(threads) <= 4096:
+        raise ValueError(f"threads={threads} is not in 0..4096")
+    _threads = int(threads)
+
+
+def device_count() -> int:
+    """Number of usable CUDA devices; 0 in a build without CUDA."""
+    return lib.sptrsm_device_count()
+
+
+def stream_handle(stream) -> Optional[int]:
+    """The address of a CUDA stream: an int, or an object of CuPy (``.ptr``) or torch (``.cuda_stream``). None stays None."""
+    if stream is None:
+        return None
+    for name in ("ptr", "cuda_stream"):
+        if hasattr(stream, name):
+            stream = getattr(stream, name)
+    if isinstance(stream, bool) or not isinstance(stream, int):
+        raise TypeError(f"stream is {type(stream).__name__}; pass an int, or a stream of CuPy or torch")
+    return stream or LEGACY_STREAM
+
+
+class Context:
+    """A sptrsm_context."""
+
+    def __init__(self, device: Device, threads: int = 0):
+        self.device, self.forks, self.handle = device, _forks, None
+        handle = ctypes.c_void_p()
+        check(lib.sptrsm_context_create(handle, device.place, device.index, LEGACY_STREAM))
+        self.handle, self.stream = handle.value, LEGACY_STREAM
+        if device.place == _lib.HOST:
+            check(lib.sptrsm_context_set_threads(handle, 1 if _forks else threads or _threads))
+
+    @property
+    def usable(self) -> bool:
+        """False for a CUDA context that was made before this process was forked: the CUDA driver does not survive a fork."""
+        return self.device.place == _lib.HOST or self.forks == _forks
+
+    def use_stream(self, stream: Optional[int]) -> None:
+        """Queues the work that follows on `stream` (None: the default stream)."""
+        if not self.usable:
+            raise DeviceError("this object was made on a GPU before the process was forked, which CUDA does not support; make it in the "
+                              'child, or start processes by multiprocessing.set_start_method("spawn")')
+        stream = stream or LEGACY_STREAM
+        if self.device.place == _lib.HOST or stream == self.stream:
+            return
+        if not hasattr(lib, "sptrsm_context_set_stream"):
+            raise UnsupportedError(f"libsptrsm {_lib.version} at {_lib.path} can't change streams; use the default stream")
+        check(lib.sptrsm_context_set_stream(self.handle, stream))
+        self.stream = stream
+
+    def sync(self) -> None:
+        check(lib.sptrsm_context_sync(self.handle))
+
+    def __del__(self):
+        if self.handle and self.usable:
+            lib.sptrsm_context_destroy(self.handle)
+            self.handle = None
+
+
+class Solver:
+    """What Triangular and Factors share: a context, a lock, an end, and how both come through a fork."""
+
+    def _open(self, device: Device, threads: int) -> None:
+        self._lock = threading.RLock()
+        self._context: Optional[Context] = Context(device, threads)
+        self._device, self._on_host = device, device.place == _lib.HOST
+        with _live_lock:
+            _live.add(self)
+
+    def _end(self) -> None:
+        """Frees what the object holds in the library."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Frees the memory of the object now rather than when Python collects it. A closed object can't solve."""
+        with self._lock:
+            if self._context is not None:
+                if self._context.usable:
+                    self._end()
+                self._context = None
+
+    def _raise_closed(self) -> None:
+        raise ValueError(f"this {type(self).__name__} is closed")
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+        if self._context is not None and self._on_host:
+            lib.sptrsm_context_set_threads(self._context.handle, 1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_context", None) is not None:
+            self.close()
+
+
+def _in_child() -> None:
+    """GNU OpenMP's threads are not in the child of a fork and it would wait for them, so the child works with one thread."""
+    global _forks, _live_lock
+    _forks += 1
+    _live_lock = threading.Lock()
+    lib.omp_set_num_threads(1)
+    for solver in list(_live):
+        solver._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

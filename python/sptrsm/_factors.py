@@ -1,0 +1,236 @@
+"""A factor set with its analysis: Factors, which solves A x = b and the partial systems, refines, and takes new values."""
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import NamedTuple, Optional
+
+import numpy
+
+from . import _arrays, _lib, _sparse
+from ._context import Device, Solver
+from ._errors import check, fail
+from ._factorset import FactorSet, vector
+from ._info import FactorsInfo, direct_info
+from ._lib import OPERATIONS, Block, lib
+from ._rows import Rows
+from ._triangular import as_alpha
+
+class Refined(NamedTuple):
+    """Errors of the columns of X after refinement, each a number where X is a vector."""
+
+    berr: numpy.ndarray
+    ferr: numpy.ndarray
+
+
+class Factors(Solver):
+    """The factors of a direct solver with their analysis; made by from_splu, from_cholesky, from_factors, from_file or splu.
+
+    Solves are made one after the other if several threads share one object; make one for each thread to have them at the same time.
+    """
+
+    def __init__(self, factors: FactorSet, device: Device, options: dict, threads: int = 0):
+        self._set, self._options, self._threads = factors, options, threads
+        self._n, self._dtype = factors.L.n, numpy.dtype(factors.L.data.dtype)
+        self._code = _arrays.CODE[self._dtype]
+        self._handle: Optional[int] = None
+        self._rows: Optional[Rows] = None
+        self._systems: dict = {}
+        self._open(device, threads)
+        handle = ctypes.c_void_p()
+        check(lib.sptrsm_direct_create(handle, self._context.handle, factors.as_struct(), _sparse.options_struct(**options)))
+        self._handle = handle.value
+        if factors.A is not None:
+            check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(factors.A)))
+
+    def _end(self) -> None:
+        self._forget_rows()
+        if self._handle:
+            lib.sptrsm_direct_destroy(self._handle)
+            self._handle = None
+
+    def _forget_rows(self) -> None:
+        if self._rows:
+            self._rows.free()
+            self._rows = None
+
+    def _system(self, name: str) -> int:
+        found = self._systems.get(name)
+        if found is None:
+            value = ctypes.c_int()
+            check(lib.sptrsm_system_from_name(value, str(name).encode()))
+            found = self._systems[name] = value.value
+        return found
+
+    def _request(self, trans: str, system: str) -> tuple:
+        op = OPERATIONS.get(trans)
+        if op is None:
+            raise ValueError(f'trans={trans!r} is not "N", "T" or "H"')
+        return self._system(system), op
+
+    def _run(self, system: int, op: int, alpha, B: Block, X: Block) -> None:
+        factor = None if alpha is None else _sparse.address(alpha)
+        with self._lock:
+            if self._handle is None:
+                self._raise_closed()
+            status = lib.sptrsm_direct_solve(self._handle, system, op, factor, B, X)
+            if status:
+                fail(status)
+
+    def solve(self, B, trans: str = "N", *, system: str = "A", alpha=1, out=None, stream=None, rows=None, refine: int = 0):
+        """Solves op(S) X = alpha B.
+
+        Parameters
+        ----------
+        B : array of NumPy, CuPy, torch or JAX, shape (n,) or (n, nrhs)
+            Right-hand sides, read in place in C and F order and with any leading dimension.
+        trans : {"N", "T", "H"}
+            The system itself, its transpose, or its conjugate transpose.
+        system : str
+            S: "A", or a part of it such as "L", "U", "Pt_L", with the names of CHOLMOD and UMFPACK (sptrsm_system in include/sptrsm.h).
+        alpha : number
+        out : array, optional
+            Where X goes; of B's kind, shape and dtype. It may be B, unless `refine` is given.
+        stream : int or stream object, optional
+            CUDA stream of the work; default: the current stream of B's package.
+        rows : sequence of int, optional
+            Only these rows of X are wanted; X then has them in this order. Only the part of the factors that they need is solved; it is
+            kept for the next call with the same rows.
+        refine : int
+            At most this number of steps of iterative refinement. Needs the original matrix, which `splu` and files with A have.
+
+        Returns
+        -------
+        X : array of B's kind and shape, or of len(rows) rows
+
+        Examples
+        --------
+        >>> import numpy, scipy.sparse, sptrsm
+        >>> F = sptrsm.splu(scipy.sparse.csc_array([[4.0, 1.0], [2.0, 3.0]]))
+        >>> F.solve(numpy.array([5.0, 5.0]))
+        array([1., 1.])
+        >>> F.solve(numpy.array([6.0, 4.0]), trans="T", rows=[1])
+        array([1.])
+        """
+        S, op = self._request(trans, system)
+        factor = as_alpha(alpha, self._dtype)
+        if rows is not None:
+            return self._solve_rows(B, S, op, factor, out, stream, rows, refine)
+        if refine:
+            return _arrays.solve(self, B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, refine, True))
+        return _arrays.solve(self, B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
+
+    def _solve_rows(self, B, system: int, op: int, alpha, out, stream, rows, refine: int):
+        if out is not None or refine:
+            raise ValueError("rows= does not go together with out= or refine=")
+        rows = numpy.asarray(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" and len(rows):
+            raise TypeError("rows must be a sequence of integers")
+        bad = numpy.flatnonzero((rows < 0) | (rows >= self._n))
+        if len(bad):
+            raise ValueError(f"rows[{bad[0]}] is {rows[bad[0]]}, outside [0, {self._n})")
+        rows, B = rows.astype(numpy.int64), B if hasattr(B, "shape") else numpy.asarray(B)
+        _arrays.check_shape("B", B.shape, self._n)
+        with self._lock:
+            if self._handle is None:
+                self._raise_closed()
+            if not self._rows or self._rows.key != (system, op, rows.tobytes()):
+                self._forget_rows()
+                self._rows = Rows(self, system, op, rows)
+            return self._rows.solve(B, alpha, stream)
+
+    def _refine(self, system: int, op: int, alpha, B: Block, X: Block, steps: int, solve: bool, berr=None, ferr=None) -> None:
+        options = _lib.sized(_lib.RefineOptions, lib.sptrsm_refine_options_init_sized)
+        options.max_steps, options.solve = -1 if steps is True else steps, solve
+        result = _lib.sized(_lib.RefineResult)
+        result.berr, result.ferr = (None if errors is None else _sparse.address(errors) for errors in (berr, ferr))
+        with self._lock:
+            if self._handle is None:
+                self._raise_closed()
+            if self._set.A is None:
+                raise ValueError("refinement needs the matrix that was factorised; make the solver with A=")
+            factor = None if alpha is None else _sparse.address(alpha)
+            check(lib.sptrsm_direct_refine(self._handle, system, op, factor, B, X, options, result))
+
+    def refine(self, B, X, trans: str = "N", *, system: str = "A", steps: int = -1, stream=None) -> Refined:
+        """Refines solutions X of A X = B in place and says how good they are.
+
+        Parameters
+        ----------
+        B, X : arrays of one kind and shape; X is written to
+        steps : int
+            Most corrections of a column; 0: errors only; -1: 5, or 30 for factors in mixed precision.
+
+        Returns
+        -------
+        berr, ferr : ndarray
+            For each column the componentwise backward error, and a bound of the forward error relative to the largest entry.
+        """
+        S, op = self._request(trans, system)
+        columns = numpy.shape(X)[1:]
+        berr, ferr = numpy.zeros(columns), numpy.zeros(columns)
+        _arrays.solve(self, B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr))
+        return Refined(berr, ferr)
+
+    def update_values(self, L=None, U=None, D=None, D_sub=None, A=None) -> None:
+        """New values for the same pattern, without a new analysis; what is None stays.
+
+        Parameters
+        ----------
+        L, U, A : array of the matrix' nnz values in the order of `L.indices`, or a sparse matrix with the same pattern
+        D, D_sub : array of shape (n,)
+        """
+        with self._lock:
+            if self._handle is None:
+                self._raise_closed()
+            changed: dict = {}
+            for name, values in (("L", L), ("U", U), ("A", A)):
+                if values is not None:
+                    changed[name] = self._matrix(name)._replace(data=_sparse.new_values(values, self._matrix(name), name))
+            for name, values in (("D", D), ("D_sub", D_sub)):
+                if values is not None:
+                    changed[name] = vector(values, self._dtype, self._n, name)
+            if not self._on_host:
+                self._context.use_stream(None)
+            L, D, D_sub, U = (changed.get(name) for name in ("L", "D", "D_sub", "U"))
+            arrays = (L and L.data, D, D_sub, U and U.data)
+            check(lib.sptrsm_direct_set_values(self._handle, *(None if a is None else _sparse.address(a) for a in arrays)))
+            if "A" in changed:
+                check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(changed["A"])))
+            self._set = replace(self._set, **changed)
+            self._forget_rows()
+
+    def _matrix(self, name: str) -> _sparse.Matrix:
+        matrix = getattr(self._set, name)
+        if matrix is None:
+            raise ValueError(f"the factor set has no {name}")
+        return matrix
+
+    L = property(lambda self: self._set.L, doc="L as sorted arrays: format, n, indptr, indices, data")
+    U = property(lambda self: self._set.U, doc="U likewise; None where it is L transposed")
+    A = property(lambda self: self._set.A, doc="the matrix that was factorised, or None")
+    shape = property(lambda self: (self._n, self._n))
+    dtype = property(lambda self: self._dtype)
+    nnz = property(lambda self: self._set.L.nnz + (self._set.U.nnz if self._set.U is not None else 0))
+    device = property(lambda self: str(self._device))
+
+    @property
+    def info(self) -> "FactorsInfo":
+        """What the analyses of L and U chose and found."""
+        with self._lock:
+            if self._handle is None:
+                self._raise_closed()
+            return direct_info(self._handle, self._dtype, self._n, self._set.U is not None)
+
+    def save(self, path) -> None:
+        """Writes the factors to an HDF5 file in the project's own form (docs/formats.md); needs h5py."""
+        from ._files import save
+
+        save(self, path)
+
+    def __reduce__(self):
+        return Factors, (self._set.on_host(), self._device, self._options, self._threads)
+
+    def __repr__(self) -> str:
+        name = f"<sptrsm.Factors n={self._n} nnz={self.nnz} {self._dtype.name} on {self._device}"
+        return name + (", closed>" if self._handle is None else f", {self.info.L.choice}>")

@@ -1,0 +1,151 @@
+"""Factor sets from the objects of SciPy and scikit-sparse, and from matrices."""
+from __future__ import annotations
+
+from typing import Optional
+
+import numpy
+
+from . import _sparse
+from ._context import as_device
+from ._factors import Factors
+from ._factorset import FactorSet, vector
+
+
+def make(factors: FactorSet, device=None, method: str = "auto", deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0,
+         mixed: bool = False, threads: int = 0) -> Factors:
+    """A solver of these factors; the keyword arguments are described at from_factors."""
+    where = _sparse.device_of(factors.L) if device is None else as_device(device)
+    options = {"method": method, "deterministic": deterministic, "nrhs": nrhs, "memory_limit": memory_limit, "mixed": mixed}
+    return Factors(factors, where, options, threads)
+
+
+def permutation(values, n: int, name: str) -> Optional[numpy.ndarray]:
+    """A permutation as the library takes it, int32 [n], or None; the library checks that it is one."""
+    if values is None:
+        return None
+    given = numpy.asarray(values)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ValueError(f"{name} has shape {given.shape} and type {given.dtype}; pass {n} integers")
+    bad = numpy.flatnonzero((given < 0) | (given >= n))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] is {given[bad[0]]}, outside [0, {n})")
+    return given.astype(numpy.int32)
+
+
+def _one_permutation(scatter, gather, n: int, names: tuple) -> tuple:
+    """(permutation, convention) from the two ways in which one may be given."""
+    if scatter is not None and gather is not None:
+        raise ValueError(f"{names[0]} and {names[1]} are two forms of one permutation; pass one of them")
+    if gather is not None:
+        return permutation(gather, n, names[1]), "gather"
+    return permutation(scatter, n, names[0]), "scatter"
+
+
+def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, unit_L: bool = False, unit_U: bool = False,
+                 hermitian_D: bool = False, perm_r=None, perm_c=None, p=None, q=None, row_scale=None, col_scale=None,
+                 row_op: str = "multiply", col_op: str = "multiply", A=None, dtype=None, **options) -> Factors:
+    """A solver from the factors of any direct solver: L D U = P R A C Q, so x = C Q U^-1 D^-1 L^-1 P R b.
+
+    Parameters
+    ----------
+    L, U : sparse matrices, n x n
+        Lower and upper triangle. Without U, `upper` says what it is.
+    D, D_sub : array of shape (n,), optional
+        Diagonal of LDL'; entry i of D_sub couples i and i + 1 (2x2 blocks), its last entry is 0.
+    upper : {"given", "transpose", "conjugate-transpose"}, optional
+        What U is; default: given, and without U the conjugate transpose of L.
+    unit_L, unit_U : bool
+        The diagonal is one, whatever is stored there.
+    hermitian_D : bool
+        The 2x2 blocks are Hermitian rather than symmetric.
+    perm_r, perm_c : array of int, optional
+        Permutations as SciPy's splu gives them: row i of A is row perm_r[i] of L U, and x[i] = y[perm_c[i]].
+    p, q : array of int, optional
+        Instead of these, permutations as MATLAB, UMFPACK and CHOLMOD give them: A[p][:, q] = L U. With Cholesky and LDL' p alone.
+    row_scale, col_scale : array of float, optional
+        Scalings of the rows and columns of A, in their order in A; row_op and col_op say whether they "multiply" or "divide".
+    A : sparse matrix, optional
+        The matrix that was factorised, for refinement.
+    dtype : dtype, optional
+        Default: the type that holds both factors.
+    **options
+        device, method, deterministic, nrhs, memory_limit and threads as in :func:`triangular`; mixed=True keeps the factors in single
+        precision, for `Factors.refine`.
+
+    Examples
+    --------
+    >>> import numpy, scipy.sparse, sptrsm
+    >>> L = scipy.sparse.csc_array([[2.0, 0.0], [1.0, 3.0]])
+    >>> F = sptrsm.from_factors(L)
+    >>> F.solve(numpy.array([4.0, 2.0])) @ (L @ L.T).toarray()
+    array([4., 2.])
+    """
+    if upper is None:
+        upper = "given" if U is not None else "conjugate-transpose"
+    if upper not in ("given", "transpose", "conjugate-transpose") or (upper == "given") != (U is not None):
+        raise ValueError(f'upper={upper!r} with U {"missing" if U is None else "given"}; pass U, or upper="transpose" or '
+                         '"conjugate-transpose" without it')
+    if dtype is None:
+        dtype = _sparse.value_type(numpy.result_type(_sparse.value_type(None, L.dtype), *(F.dtype for F in (U, D, D_sub) if F is not None)))
+    L = _sparse.canonical(L, dtype, "L")
+    n, kind = L.n, L.data.dtype
+    U, A = (None if M is None else _sparse.canonical(M, kind, name) for M, name in ((U, "U"), (A, "A")))
+    for M, name in ((U, "U"), (A, "A")):
+        if M is not None and M.n != n:
+            raise ValueError(f"{name} is of order {M.n}, L of order {n}")
+    perm_row, row_convention = _one_permutation(perm_r, p, n, ("perm_r", "p"))
+    if upper != "given" and p is not None and q is None and perm_c is None:
+        perm_col, col_convention = perm_row, "scatter"
+    else:  # q scatters where p gathers, so the two forms change places
+        perm_col, col_convention = _one_permutation(q, perm_c, n, ("q", "perm_c"))
+    D, D_sub = (None if d is None else vector(d, kind, n, name) for d, name in ((D, "D"), (D_sub, "D_sub")))
+    row_scale, col_scale = (None if s is None else vector(s, numpy.float64, n, name)
+                            for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
+    for name, op in (("row_op", row_op), ("col_op", col_op)):
+        if op not in ("multiply", "divide"):
+            raise ValueError(f'{name}={op!r} is not "multiply" or "divide"')
+    factors = FactorSet(L, U, upper, unit_L, unit_U, D, D_sub, hermitian_D, perm_row, perm_col, row_convention, col_convention, row_scale,
+                        col_scale, row_op, col_op, A)
+    return make(factors, **options)
+
+
+def from_splu(lu, *, A=None, **options) -> Factors:
+    """A solver with the factors of scipy.sparse.linalg.splu (a SuperLU object).
+
+    Parameters
+    ----------
+    lu : scipy.sparse.linalg.SuperLU
+    A : sparse matrix, optional
+        The matrix that was factorised, for refinement.
+    **options
+        As in :func:`from_factors`.
+
+    Examples
+    --------
+    >>> import numpy, scipy.sparse, scipy.sparse.linalg, sptrsm
+    >>> lu = scipy.sparse.linalg.splu(scipy.sparse.csc_array([[4.0, 1.0], [2.0, 3.0]]))
+    >>> sptrsm.from_splu(lu).solve(numpy.array([5.0, 5.0]))
+    array([1., 1.])
+    """
+    return from_factors(lu.L, lu.U, unit_L=True, perm_r=lu.perm_r, perm_c=lu.perm_c, A=A, **options)
+
+
+def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, **solver) -> Factors:
+    """Factorises A by scipy.sparse.linalg.splu on the host, for solves here. The first parameters are SciPy's.
+
+    Parameters
+    ----------
+    **solver
+        device and all else that :func:`from_factors` takes. A is kept, so that `refine` works.
+
+    Examples
+    --------
+    >>> import numpy, scipy.sparse, sptrsm
+    >>> lu = sptrsm.splu(scipy.sparse.csc_array([[4.0, 1.0], [2.0, 3.0]]))
+    >>> lu.solve(numpy.array([5.0, 5.0]))
+    array([1., 1.])
+    """
+    from scipy.sparse.linalg import splu as factorise
+
+    lu = factorise(A, permc_spec, diag_pivot_thresh, relax, panel_size, {} if options is None else options)
+    return from_splu(lu, A=A if hasattr(A, "tocsc") else None, **solver)

@@ -1,0 +1,122 @@
+"""Triangles in the library's form from sparse matrices of SciPy and CuPy: sorted CSR or CSC, 64-bit pointers, 32-bit indices."""
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import numpy
+
+from . import _dlpack, _lib
+from ._arrays import CODE, as_numpy
+from ._context import CPU, Device
+
+INT32_MAX = 2**31 - 1
+
+
+class Matrix(NamedTuple):
+    """Arrays of a square sparse matrix, of NumPy or CuPy, that belong to the solver made from it."""
+
+    format: str  # "csr" or "csc"
+    n: int
+    indptr: object  # int64 [n+1]
+    indices: object  # int32 [nnz], ascending in each row (csr) or column (csc)
+    data: object  # [nnz]
+
+    @property
+    def nnz(self) -> int:
+        return len(self.indices)
+
+
+def value_type(dtype, given=None) -> numpy.dtype:
+    """The type of the library for values of `given`: at least float32, as in SciPy; `dtype` where one is asked for."""
+    result = numpy.dtype(dtype) if dtype is not None else numpy.promote_types(given, numpy.float32)
+    if result not in CODE:
+        raise TypeError(f"values of type {result} are not supported; convert the matrix to one of " + ", ".join(_lib.DTYPES))
+    return result
+
+
+def address(array) -> int:
+    """Where the elements of a contiguous NumPy or CuPy array begin."""
+    return array.__array_interface__["data"][0] if isinstance(array, numpy.ndarray) else array.data.ptr
+
+
+def device_of(matrix: Matrix) -> Device:
+    return CPU if isinstance(matrix.data, numpy.ndarray) else _dlpack.device(matrix.data, "A")
+
+
+def _compressed(A, name: str):
+    """A as an object with format "csr" or "csc"."""
+    if hasattr(A, "to_scipy_sparse"):  # the package sparse of PyData
+        A = A.to_scipy_sparse()
+    if getattr(A, "format", None) in ("csr", "csc"):
+        return A
+    if not hasattr(A, "tocsr"):
+        raise TypeError(f"{name} is {type(A).__name__}, not a sparse matrix; pass scipy.sparse.csr_array({name})")
+    return A.tocsr()
+
+
+def canonical(A, dtype=None, name: str = "A") -> Matrix:
+    """The matrix in arrays of its own, sorted and with duplicates added up.
+
+    Raises TypeError where A is not sparse or of another type than numbers, ValueError where it is not square or too large.
+    """
+    A = _compressed(A, name)
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"{name} must be a square matrix but its shape is {tuple(A.shape)}.")
+    if A.shape[0] > INT32_MAX:
+        raise ValueError(f"{name} has {A.shape[0]} rows; the library takes at most {INT32_MAX}")
+    kind = value_type(dtype, A.dtype)
+    if A.dtype.kind == "c" and kind.kind != "c":
+        raise TypeError(f"{name} is {A.dtype}; values can't become {kind.name} without losing their imaginary part")
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    if A.nnz and A.indices.dtype.itemsize > 4 and int(A.indices.max()) > INT32_MAX:
+        raise ValueError(f"{name} has column or row index {int(A.indices.max())}, outside its shape {tuple(A.shape)}")
+    return Matrix(A.format, A.shape[0], A.indptr.astype(numpy.int64), A.indices.astype(numpy.int32), A.data.astype(kind))
+
+
+def on_host(matrix: Matrix) -> Matrix:
+    """The same matrix in NumPy arrays."""
+    if isinstance(matrix.data, numpy.ndarray):
+        return matrix
+    return matrix._replace(indptr=matrix.indptr.get(), indices=matrix.indices.get(), data=matrix.data.get())
+
+
+def as_struct(matrix: Matrix, lower: bool, unit: bool) -> _lib.Sparse:
+    """The library's description of a triangle. It points into the matrix' arrays."""
+    return _lib.Sparse(_lib.CSR if matrix.format == "csr" else _lib.CSC, CODE[matrix.data.dtype], _lib.LOWER if lower else _lib.UPPER,
+                       _lib.UNIT if unit else _lib.NONUNIT, device_of(matrix).place, matrix.n, address(matrix.indptr),
+                       address(matrix.indices), address(matrix.data))
+
+
+def as_square(matrix: Matrix, symmetry: int = _lib.GENERAL) -> _lib.Square:
+    """The library's description of a square matrix. It points into the matrix' arrays."""
+    return _lib.Square(_lib.CSR if matrix.format == "csr" else _lib.CSC, CODE[matrix.data.dtype], symmetry, device_of(matrix).place,
+                       matrix.n, address(matrix.indptr), address(matrix.indices), address(matrix.data))
+
+
+def new_values(values, matrix: Matrix, name: str = "values"):
+    """An array of its own for `update_values`, from one of the matrix' length or a sparse matrix with the same pattern."""
+    if hasattr(values, "tocsr"):
+        other = canonical(values.tocsr() if matrix.format == "csr" else values.tocsc(), matrix.data.dtype, name)
+        if other.n != matrix.n or other.nnz != matrix.nnz or bool((other.indptr != matrix.indptr).any()) or bool(
+                (other.indices != matrix.indices).any()):
+            raise ValueError(f"{name} has another pattern than the solver; make a new solver")
+        return other.data
+    if isinstance(matrix.data, numpy.ndarray):
+        fresh = numpy.array(as_numpy(values, matrix.data.dtype, name))
+    else:
+        fresh = sys.modules["cupy"].array(values, dtype=matrix.data.dtype)
+    if fresh.shape != matrix.data.shape:
+        raise ValueError(f"{name} has shape {fresh.shape}; the pattern has {matrix.nnz} entries, in the order of `indices`")
+    return fresh
+
+
+def options_struct(method: str = "auto", deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0,
+                   mixed: bool = False) -> _lib.Options:
+    """sptrsm_options from the keyword arguments that all solvers share."""
+    struct = _lib.sized(_lib.Options, _lib.lib.sptrsm_options_init_sized)
+    struct.method, struct.deterministic, struct.nrhs_hint, struct.memory_limit = method.encode(), deterministic, nrhs, memory_limit
+    struct.precision = _lib.MIXED if mixed else _lib.WORKING
+    return struct

@@ -1,0 +1,287 @@
+"""One sparse triangle, analysed once: triangular(), and spsolve_triangular() with SciPy's signature."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Optional
+
+import numpy
+
+from . import _arrays, _lib, _sparse
+from ._context import Device, Solver, as_device
+from ._errors import StructureError, check, fail
+from ._info import Info, plan_info
+from ._lib import OPERATIONS, Block, lib
+
+
+class _Plan:
+    """A plan of one operation and the workspaces that no thread uses at the moment."""
+
+    def __init__(self, matrix: ctypes.c_void_p, options: _lib.Options, op: int):
+        self.handle, self.idle = None, []
+        handle = ctypes.c_void_p()
+        options.op = op
+        check(lib.sptrsm_plan_create(handle, matrix, options))
+        self.handle = handle.value
+
+    def take(self) -> int:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            workspace = ctypes.c_void_p()
+            check(lib.sptrsm_workspace_create(workspace, self.handle, 0))
+            return workspace.value
+
+    def free(self) -> None:
+        for workspace in self.idle:
+            lib.sptrsm_workspace_destroy(workspace)
+        lib.sptrsm_plan_destroy(self.handle)
+        self.idle, self.handle = [], None
+
+
+def as_alpha(alpha, dtype: numpy.dtype) -> Optional[numpy.ndarray]:
+    """The factor of B as the library reads it; None stands for 1."""
+    return None if alpha == 1 else numpy.array(alpha, dtype).reshape(1)
+
+
+class Triangular(Solver):
+    """A sparse triangular matrix T with its analysis; made by :func:`triangular`.
+
+    Several threads may solve with one object on the host at the same time.
+
+    Attributes
+    ----------
+    indptr, indices, data : ndarray
+        T as the solver holds it, sorted, in `format` "csr" or "csc". Not to be written to; see `update_values`.
+    shape, dtype, nnz : of T
+    lower, unit_diagonal : bool
+    device : str
+        "cpu" or "cuda:0".
+    """
+
+    def __init__(self, matrix: _sparse.Matrix, lower: bool, unit_diagonal: bool, device: Device, options: dict, threads: int):
+        self._matrix, self.lower, self.unit_diagonal, self._options, self._threads = matrix, bool(lower), bool(unit_diagonal), options, threads
+        self._n, self._dtype = matrix.n, numpy.dtype(matrix.data.dtype)
+        self._code = _arrays.CODE[self._dtype]
+        self._plans: dict = {}
+        self._active = 0
+        self._handle = None
+        self._open(device, threads)
+        handle = ctypes.c_void_p()
+        check(lib.sptrsm_matrix_create(handle, self._context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
+        self._handle = handle.value
+        self._plan(_lib.OPERATIONS["N"])
+
+    def _open(self, device: Device, threads: int) -> None:
+        super()._open(device, threads)
+        self._quiet = threading.Condition(self._lock)
+
+    def _after_fork(self) -> None:
+        super()._after_fork()
+        self._quiet, self._active = threading.Condition(self._lock), 0
+
+    def _plan(self, op: int) -> _Plan:
+        with self._lock:
+            if self._context is None:
+                self._raise_closed()
+            plan = self._plans.get(op)
+            if plan is None:
+                plan = self._plans[op] = _Plan(self._handle, _sparse.options_struct(**self._options), op)
+            return plan
+
+    def _wait(self) -> None:
+        """Waits until no thread is solving; the caller holds the lock, so none begins."""
+        while self._active:
+            self._quiet.wait()
+
+    def _end(self) -> None:
+        self._wait()
+        for plan in self._plans.values():
+            plan.free()
+        self._plans = {}
+        if self._handle:
+            lib.sptrsm_matrix_destroy(self._handle)
+            self._handle = None
+
+    def _run(self, op: int, alpha, B: Block, X: Block) -> None:
+        factor = None if alpha is None else _sparse.address(alpha)
+        with self._lock:
+            plan = self._plan(op)
+            if not self._on_host:  # a context serves one thread at a time
+                check(lib.sptrsm_solve(plan.handle, None, factor, B, X))
+                return
+            workspace = plan.take()
+            self._active += 1
+        status = 0
+        try:
+            status = lib.sptrsm_solve(plan.handle, workspace, factor, B, X)
+        finally:
+            with self._lock:
+                plan.idle.append(workspace)
+                self._active -= 1
+                if not self._active:
+                    self._quiet.notify_all()
+        if status:
+            fail(status)
+
+    def solve(self, B, trans: str = "N", *, alpha=1, out=None, stream=None):
+        """Solves op(T) X = alpha B.
+
+        Parameters
+        ----------
+        B : array of NumPy, CuPy, torch or JAX, shape (n,) or (n, nrhs)
+            Right-hand sides of T's dtype, read in place in C and F order and with any leading dimension.
+        trans : {"N", "T", "H"}
+            T itself, its transpose, or its conjugate transpose.
+        alpha : number
+        out : array, optional
+            Where X goes; of B's kind, shape and dtype. It may be B.
+        stream : int or stream object, optional
+            CUDA stream of the work; default: the current stream of B's package.
+
+        Returns
+        -------
+        X : array of B's kind and shape
+
+        Examples
+        --------
+        >>> import numpy, scipy.sparse, sptrsm
+        >>> T = sptrsm.triangular(scipy.sparse.csr_array([[2.0, 0.0], [1.0, 4.0]]))
+        >>> T.solve(numpy.array([2.0, 9.0]))
+        array([1., 2.])
+        >>> T.solve(numpy.array([2.0, 8.0]), trans="T")
+        array([0., 2.])
+        """
+        op = OPERATIONS.get(trans)
+        if op is None:
+            raise ValueError(f'trans={trans!r} is not "N", "T" or "H"')
+        factor = as_alpha(alpha, self._dtype)
+        return _arrays.solve(self, B, out, stream, lambda b, x: self._run(op, factor, b, x))
+
+    def update_values(self, values) -> None:
+        """New values for the same pattern; all plans follow without a new analysis.
+
+        Parameters
+        ----------
+        values : array of shape (nnz,), in the order of `indices`, or a sparse matrix with the same pattern
+
+        Raises
+        ------
+        SingularError
+            A diagonal entry is zero or not finite; the old values stay.
+        """
+        fresh = _sparse.new_values(values, self._matrix)
+        with self._lock:
+            if self._context is None:
+                self._raise_closed()
+            self._wait()
+            if not self._on_host:
+                self._context.use_stream(_arrays.current_stream(_arrays.family_of(fresh), fresh))
+            check(lib.sptrsm_matrix_set_values(self._handle, _sparse.address(fresh)))
+            if not self._on_host:
+                self._context.sync()
+            self._matrix = self._matrix._replace(data=fresh)
+
+    indptr = property(lambda self: self._matrix.indptr)
+    indices = property(lambda self: self._matrix.indices)
+    data = property(lambda self: self._matrix.data)
+    format = property(lambda self: self._matrix.format)
+    shape = property(lambda self: (self._n, self._n))
+    dtype = property(lambda self: self._dtype)
+    nnz = property(lambda self: self._matrix.nnz)
+    device = property(lambda self: str(self._device))
+
+    @property
+    def info(self) -> Info:
+        """What the analysis for trans="N" chose and found."""
+        return plan_info(self._plan(0).handle, self._dtype, self._n)
+
+    def __reduce__(self):
+        return Triangular, (_sparse.on_host(self._matrix), self.lower, self.unit_diagonal, self._device, self._options, self._threads)
+
+    def __repr__(self) -> str:
+        name = f"<sptrsm.Triangular {'lower' if self.lower else 'upper'} n={self._n} nnz={self.nnz} {self._dtype.name} on {self._device}"
+        return name + (", closed>" if self._context is None else f", {self.info.choice}>")
+
+
+def triangular(T, lower: bool = True, unit_diagonal: bool = False, device=None, dtype=None, method: str = "auto",
+               deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0, threads: int = 0) -> Triangular:
+    """Analyses a sparse triangular matrix for repeated solves.
+
+    Parameters
+    ----------
+    T : sparse matrix or array of SciPy or CuPy, n x n
+        CSR and CSC are taken as they are, other formats are converted to CSR. Unsorted or duplicate entries are sorted and added up in a
+        copy. Entries of the other triangle are an error: pass scipy.sparse.tril(T) or triu(T).
+    lower, unit_diagonal : bool
+        Which triangle it is; whether its diagonal is one, stored or not.
+    device : str, optional
+        "cpu", "cuda" or "cuda:INDEX"; default: where T's arrays are.
+    dtype : dtype, optional
+        float32, float64, complex64 or complex128; default: T's, and float64 for integers.
+    method : str
+        "auto", or a name from docs/methods.md with its parameters.
+    deterministic : bool
+        Take only methods that give the same bits at every run.
+    nrhs : int
+        Number of right-hand sides to expect, which guides the choice of the method; 0: unknown.
+    memory_limit : int
+        Bytes of workspace; 0: no limit.
+    threads : int
+        Host threads of one solve; 0: as `set_threads` says.
+
+    Raises
+    ------
+    StructureError
+        An entry lies in the other triangle.
+    SingularError
+        A diagonal entry is missing, zero or not finite.
+
+    Examples
+    --------
+    >>> import numpy, scipy.sparse, sptrsm
+    >>> T = sptrsm.triangular(scipy.sparse.eye_array(3, format="csr") * 2)
+    >>> T.solve(numpy.ones((3, 2)))[0]
+    array([0.5, 0.5])
+    """
+    matrix = _sparse.canonical(T, dtype, "T")
+    where = _sparse.device_of(matrix) if device is None else as_device(device)
+    options = {"method": method, "deterministic": deterministic, "nrhs": nrhs, "memory_limit": memory_limit}
+    return Triangular(matrix, lower, unit_diagonal, where, options, threads)
+
+
+def spsolve_triangular(A, b, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False, unit_diagonal: bool = False):
+    """Solves A x = b for a sparse triangular matrix, as scipy.sparse.linalg.spsolve_triangular does.
+
+    Parameters and result are SciPy's. `overwrite_A` changes nothing, and `b` is overwritten where it has the type of the result. Entries of
+    the other triangle, and a diagonal entry that is NaN or infinite, raise LinAlgError. For several solves with one A use
+    :func:`triangular`, which analyses A only once.
+
+    Examples
+    --------
+    >>> import numpy, scipy.sparse, sptrsm
+    >>> A = scipy.sparse.csc_array([[3, 0, 0], [1, -1, 0], [2, 0, 1]], dtype=float)
+    >>> sptrsm.spsolve_triangular(A, numpy.array([3.0, 0.0, 4.0]))
+    array([1., 1., 2.])
+    """
+    if isinstance(A, (numpy.ndarray, list)):
+        from scipy.sparse import csc_array
+
+        A = csc_array(A)
+    b = numpy.asanyarray(b) if _arrays.family_of(b) in ("", "numpy") and not hasattr(b, "tocsr") else b
+    if b.ndim not in (1, 2):
+        raise ValueError(f"b must have 1 or 2 dims but its shape is {b.shape}.")
+    if len(A.shape) == 2 and A.shape[0] == A.shape[1] and A.shape[0] != b.shape[0]:
+        raise ValueError("The size of the dimensions of A must be equal to the size of the first dimension of b but the shape of A is "
+                         f"{A.shape} and the shape of b is {b.shape}.")
+    dtype = _sparse.value_type(None, A.dtype)
+    if isinstance(b, numpy.ndarray):
+        dtype = _sparse.value_type(numpy.promote_types(dtype, b.dtype))
+    try:
+        with triangular(A, lower, unit_diagonal, dtype=dtype, nrhs=b.shape[1] if b.ndim == 2 else 1) as T:
+            if not isinstance(b, numpy.ndarray):
+                return T.solve(b)
+            in_place = overwrite_b and b.dtype == dtype and b.flags.writeable and _arrays.numpy_block(b, T._code) is not None
+            return T.solve(b.astype(dtype, copy=False), out=b if in_place else None)
+    except StructureError as error:
+        raise numpy.linalg.LinAlgError(f"A is not triangular: {error}") from error
