@@ -206,6 +206,7 @@ class Factors(Solver):
             raise ValueError(f"the factor set has no {name}")
         return matrix
 
+    factors = property(lambda self: self._set, doc="the arrays that the solver was made from")
     L = property(lambda self: self._set.L, doc="L as sorted arrays: format, n, indptr, indices, data")
     U = property(lambda self: self._set.U, doc="U likewise; None where it is L transposed")
     A = property(lambda self: self._set.A, doc="the matrix that was factorised, or None")
@@ -222,11 +223,10 @@ class Factors(Solver):
                 self._raise_closed()
             return direct_info(self._handle, self._dtype, self._n, self._set.U is not None)
 
-    def save(self, path) -> None:
-        """Writes the factors to an HDF5 file in the project's own form (docs/formats.md); needs h5py."""
-        from ._files import save
+    def _repr_html_(self) -> str:
+        from ._show import level_profile
 
-        save(self, path)
+        return self.info._repr_html_() + level_profile(self)
 
     def __reduce__(self):
         return Factors, (self._set.on_host(), self._device, self._options, self._threads)

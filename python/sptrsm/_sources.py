@@ -94,10 +94,9 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
         if M is not None and M.n != n:
             raise ValueError(f"{name} is of order {M.n}, L of order {n}")
     perm_row, row_convention = _one_permutation(perm_r, p, n, ("perm_r", "p"))
-    if upper != "given" and p is not None and q is None and perm_c is None:
-        perm_col, col_convention = perm_row, "scatter"
-    else:  # q scatters where p gathers, so the two forms change places
-        perm_col, col_convention = _one_permutation(q, perm_c, n, ("q", "perm_c"))
+    perm_col, col_convention = _one_permutation(q, perm_c, n, ("q", "perm_c"))
+    if upper != "given" and perm_col is None:  # Cholesky and LDL': one permutation for both sides, gathered before and scattered after
+        perm_col, col_convention = perm_row, "scatter" if row_convention == "gather" else "gather"
     D, D_sub = (None if d is None else vector(d, kind, n, name) for d, name in ((D, "D"), (D_sub, "D_sub")))
     row_scale, col_scale = (None if s is None else vector(s, numpy.float64, n, name)
                             for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
@@ -128,6 +127,27 @@ def from_splu(lu, *, A=None, **options) -> Factors:
     array([1., 1.])
     """
     return from_factors(lu.L, lu.U, unit_L=True, perm_r=lu.perm_r, perm_c=lu.perm_c, A=A, **options)
+
+
+def from_cholesky(factor, *, A=None, **options) -> Factors:
+    """A solver with a Cholesky or LDL' factor of scikit-sparse: A[p][:, p] = L L' or L D L'.
+
+    Parameters
+    ----------
+    factor : sksparse.cholmod.CholeskyFactor (scikit-sparse 0.5), or sksparse.cholmod.Factor (0.4)
+    A : sparse matrix, optional
+        The matrix that was factorised, with the entries of both triangles, for refinement.
+    **options
+        As in :func:`from_factors`.
+    """
+    if hasattr(factor, "perm"):  # 0.5 has attributes
+        L, p, D = factor.L, factor.perm, None if factor.is_ll else factor.D.diagonal()
+    elif hasattr(factor, "L_D"):  # 0.4 has methods, and gives L D L' of any factor
+        (L, D), p = factor.L_D(), factor.P()
+        D = D.diagonal()
+    else:
+        raise TypeError(f"factor is {type(factor).__name__}; pass a factor of sksparse.cholmod, or L, D and p to from_factors")
+    return from_factors(L, D=D, p=p, unit_L=D is not None, A=A, **options)
 
 
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, **solver) -> Factors:

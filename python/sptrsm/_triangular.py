@@ -182,6 +182,7 @@ class Triangular(Solver):
                 self._context.sync()
             self._matrix = self._matrix._replace(data=fresh)
 
+    matrix = property(lambda self: self._matrix)
     indptr = property(lambda self: self._matrix.indptr)
     indices = property(lambda self: self._matrix.indices)
     data = property(lambda self: self._matrix.data)
@@ -195,6 +196,11 @@ class Triangular(Solver):
     def info(self) -> Info:
         """What the analysis for trans="N" chose and found."""
         return plan_info(self._plan(0).handle, self._dtype, self._n)
+
+    def _repr_html_(self) -> str:
+        from ._show import level_profile
+
+        return self.info._repr_html_() + level_profile(self)
 
     def __reduce__(self):
         return Triangular, (_sparse.on_host(self._matrix), self.lower, self.unit_diagonal, self._device, self._options, self._threads)

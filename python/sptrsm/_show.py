@@ -1,0 +1,94 @@
+"""Pictures of triangles: level sets and patterns. Needs matplotlib, which is imported when a picture is asked for."""
+from __future__ import annotations
+
+import numpy
+
+from ._factors import Factors
+from ._sparse import Matrix, on_host
+from ._triangular import Triangular
+
+
+def triangles(solver) -> list:
+    """(name, matrix, lower) of the triangles that a solver holds."""
+    if isinstance(solver, Triangular):
+        return [("T", on_host(solver.matrix), solver.lower)]
+    if isinstance(solver, Factors):
+        return [(name, on_host(T), name == "L") for name, T in (("L", solver.L), ("U", solver.U)) if T is not None]
+    raise TypeError(f"pass a Triangular or Factors, not {type(solver).__name__}")
+
+
+def level_sizes(matrix: Matrix, lower: bool) -> numpy.ndarray:
+    """Number of rows in each level set: level 0 depends on no other row, level k + 1 on one of level k.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> T = Matrix("csr", 3, numpy.array([0, 1, 3, 4]), numpy.array([0, 0, 1, 2]), numpy.ones(4))
+    >>> level_sizes(T, lower=True)
+    array([2, 1])
+    """
+    level = numpy.zeros(matrix.n, numpy.int64)
+    indptr, indices = matrix.indptr.tolist(), matrix.indices
+    forward = range(matrix.n) if lower else range(matrix.n - 1, -1, -1)
+    for i in forward:
+        line = indices[indptr[i]:indptr[i + 1]]
+        line = line[line != i]
+        if len(line) == 0:
+            continue
+        if matrix.format == "csr":
+            level[i] = level[line].max() + 1
+        else:
+            level[line] = numpy.maximum(level[line], level[i] + 1)
+    return numpy.bincount(level, minlength=0)
+
+
+def _axes(count: int):
+    import matplotlib.pyplot as pyplot
+
+    return pyplot.subplots(1, count, figsize=(5 * count, 4), squeeze=False)[1][0]
+
+
+def plot_levels(solver):
+    """Draws the rows of each level set: many rows in few levels solve in parallel, long thin tails do not.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes, one for each triangle
+    """
+    parts = triangles(solver)
+    axes = _axes(len(parts))
+    for axis, (name, matrix, lower) in zip(axes, parts):
+        sizes = level_sizes(matrix, lower)
+        axis.bar(numpy.arange(len(sizes)), sizes, width=1.0)
+        axis.set(title=f"{name}: {len(sizes)} levels", xlabel="level", ylabel="rows", yscale="log")
+    return list(axes)
+
+
+def spy(solver):
+    """Draws the pattern of each triangle.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes, one for each triangle
+    """
+    parts = triangles(solver)
+    axes = _axes(len(parts))
+    for axis, (name, matrix, _) in zip(axes, parts):
+        line = numpy.repeat(numpy.arange(matrix.n), numpy.diff(matrix.indptr))
+        row, column = (line, matrix.indices) if matrix.format == "csr" else (matrix.indices, line)
+        axis.plot(column, row, ",")
+        axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5), aspect="equal")
+    return list(axes)
+
+
+def level_profile(solver, bars: int = 60) -> str:
+    """HTML with the level sets of each triangle as bars, for `_repr_html_`."""
+    parts = []
+    for name, matrix, lower in triangles(solver):
+        sizes = level_sizes(matrix, lower)
+        groups = [int(group.max()) for group in numpy.array_split(sizes, min(bars, max(1, len(sizes)))) if len(group)]
+        top = max(groups, default=1)
+        drawn = "".join(f'<rect x="{4 * k}" y="{40 - 40 * size / top:.1f}" width="3" height="{40 * size / top:.1f}"/>'
+                        for k, size in enumerate(groups))
+        parts.append(f'<div>{name}: {len(sizes)} levels, at most {top} rows<br><svg width="{4 * len(groups)}" height="40">{drawn}</svg></div>')
+    return "".join(parts)
