@@ -86,7 +86,8 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
         raise ValueError(f'upper={upper!r} with U {"missing" if U is None else "given"}; pass U, or upper="transpose" or '
                          '"conjugate-transpose" without it')
     if dtype is None:
-        dtype = _sparse.value_type(numpy.result_type(_sparse.value_type(None, L.dtype), *(F.dtype for F in (U, D, D_sub) if F is not None)))
+        types = [F.dtype if hasattr(F, "dtype") else numpy.asarray(F).dtype for F in (L, U, D, D_sub) if F is not None]
+        dtype = _sparse.value_type(None, numpy.result_type(*types))
     L = _sparse.canonical(L, dtype, "L")
     n, kind = L.n, L.data.dtype
     U, A = (None if M is None else _sparse.canonical(M, kind, name) for M, name in ((U, "U"), (A, "A")))

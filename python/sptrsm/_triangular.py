@@ -64,7 +64,7 @@ class Triangular(Solver):
         self._n, self._dtype = matrix.n, numpy.dtype(matrix.data.dtype)
         self._code = _arrays.CODE[self._dtype]
         self._plans: dict = {}
-        self._active = 0
+        self._active = self._changing = 0
         self._handle = None
         self._open(device, threads)
         handle = ctypes.c_void_p()
@@ -78,7 +78,7 @@ class Triangular(Solver):
 
     def _after_fork(self) -> None:
         super()._after_fork()
-        self._quiet, self._active = threading.Condition(self._lock), 0
+        self._quiet, self._active, self._changing = threading.Condition(self._lock), 0, 0
 
     def _plan(self, op: int) -> _Plan:
         with self._lock:
@@ -90,9 +90,12 @@ class Triangular(Solver):
             return plan
 
     def _wait(self) -> None:
-        """Waits until no thread is solving; the caller holds the lock, so none begins."""
+        """Waits until no thread is solving, and keeps others from beginning meanwhile; the caller holds the lock."""
+        self._changing += 1
         while self._active:
             self._quiet.wait()
+        self._changing -= 1
+        self._quiet.notify_all()
 
     def _end(self) -> None:
         self._wait()
@@ -106,6 +109,8 @@ class Triangular(Solver):
     def _run(self, op: int, alpha, B: Block, X: Block) -> None:
         factor = None if alpha is None else _sparse.address(alpha)
         with self._lock:
+            while self._changing:
+                self._quiet.wait()
             plan = self._plan(op)
             if not self._on_host:  # a context serves one thread at a time
                 check(lib.sptrsm_solve(plan.handle, None, factor, B, X))
@@ -277,7 +282,9 @@ def spsolve_triangular(A, b, lower: bool = True, overwrite_A: bool = False, over
     b = numpy.asanyarray(b) if _arrays.family_of(b) in ("", "numpy") and not hasattr(b, "tocsr") else b
     if b.ndim not in (1, 2):
         raise ValueError(f"b must have 1 or 2 dims but its shape is {b.shape}.")
-    if len(A.shape) == 2 and A.shape[0] == A.shape[1] and A.shape[0] != b.shape[0]:
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be a square matrix but its shape is {tuple(A.shape)}.")
+    if A.shape[0] != b.shape[0]:
         raise ValueError("The size of the dimensions of A must be equal to the size of the first dimension of b but the shape of A is "
                          f"{A.shape} and the shape of b is {b.shape}.")
     dtype = _sparse.value_type(None, A.dtype)

@@ -1,0 +1,155 @@
+"""Threads, processes and leaks."""
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+
+import numpy
+import pytest
+from conftest import close, general, random, triangle
+
+import sptrsm
+from sptrsm import _context
+
+N = 300
+
+
+@pytest.mark.parametrize("make", (lambda: sptrsm.triangular(triangle(N), threads=1), lambda: sptrsm.splu(general(N), threads=1)), ids=("triangular", "factors"))
+def test_threads_share_one_object(make):
+    solver = make()
+    problems = [random((N, 1 + k), "float64", k) for k in range(8)]
+    expected = [{trans: solver.solve(B, trans) for trans in "NT"} for B in problems]
+    wrong = []
+
+    def work(k):
+        for repeat in range(50):
+            trans = "NT"[(k + repeat) % 2]
+            if not close(solver.solve(problems[k], trans), expected[k][trans], "float64"):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_new_values_wait_for_solves():
+    """Each solve sees old values or new ones, never some of both."""
+    T, b = sptrsm.triangular(triangle(N), threads=1), random(N, "float64")
+    old, values, seen = T.solve(b), T.data, []
+    done = threading.Event()
+
+    def work():
+        while not done.is_set():
+            seen.append(T.solve(b))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for k in range(20):
+        T.update_values(values * (1 + k % 2))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert all((x == old).all() or (2 * x == old).all() for x in seen)
+
+
+def in_child(work) -> int:
+    """The exit code of a fork that runs work(); an alarm ends it if it hangs."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if work() else 1)
+    return os.waitpid(child, 0)[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork():
+    T, F = sptrsm.triangular(triangle(N), threads=2), sptrsm.splu(general(N), threads=2)
+    B = random((N, 64), "float64")
+    X, Y = T.solve(B), F.solve(B)
+    assert in_child(lambda: close(T.solve(B), X, "float64") and close(F.solve(B), Y, "float64") and
+                    close(sptrsm.triangular(triangle(N), threads=2).solve(B), X, "float64")) == 0
+    assert close(T.solve(B), X, "float64")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_while_the_lock_is_held():
+    T = sptrsm.triangular(triangle(N))
+    held, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with T._lock:
+            held.set()
+            leave.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    code = in_child(lambda: T.solve(numpy.ones(N)).shape == (N,))
+    leave.set()
+    thread.join()
+    assert code == 0
+
+
+def test_cuda_objects_are_refused_after_a_fork():
+    context = object.__new__(_context.Context)
+    context.device, context.forks, context.handle, context.stream = _context.as_device("cuda"), _context._forks, None, 1
+    context.use_stream(None)
+    context.forks -= 1
+    with pytest.raises(sptrsm.DeviceError, match="spawn"):
+        context.use_stream(None)
+
+
+def solve_in_spawned(solver, b):
+    return solver.solve(b)
+
+
+def test_spawn():
+    T, b = sptrsm.triangular(triangle(N)), random(N, "float64")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert (pool.apply(solve_in_spawned, (T, b)) == T.solve(b)).all()
+
+
+def test_threads_setting():
+    sptrsm.set_threads(1)
+    try:
+        T = sptrsm.triangular(triangle(N))
+        assert close(triangle(N) @ T.solve(numpy.ones(N)), numpy.ones(N), "float64")
+    finally:
+        sptrsm.set_threads(0)
+    for bad in (-1, 5000):
+        with pytest.raises(ValueError, match="4096"):
+            sptrsm.set_threads(bad)
+        with pytest.raises(ValueError, match="4096"):
+            sptrsm.triangular(triangle(4), threads=bad)
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_memory_stays():
+    A, b = general(60), numpy.ones(60)
+    lower = triangle(60)
+
+    def rounds(count):
+        for _ in range(count):
+            with sptrsm.triangular(lower, threads=1) as T:
+                T.solve(b)
+            F = sptrsm.splu(A, threads=1)
+            for _ in range(20):
+                F.solve(b)
+            F.solve(b, rows=[3])
+        gc.collect()
+
+    rounds(100)
+    before = resident()
+    rounds(300)
+    assert resident() - before <= 2**20
+    assert not [solver for solver in _context._live if solver._context is not None and solver._n == 60]
