@@ -46,6 +46,14 @@ def test_the_blocks_of_a_section_run(title, blocks, tmp_path, monkeypatch):
         exec(compile("\n" * lines + code, str(DOCS / "python.md"), "exec"), namespace)
 
 
+def test_the_readme_solves(tmp_path, monkeypatch):
+    numpy, sparse = pytest.importorskip("numpy"), pytest.importorskip("scipy.sparse")
+    code = re.search(r"```python\n(import sptrsm.*?)```", (DOCS.parent / "README.md").read_text(), re.DOTALL)[1]
+    namespace = {"A": sparse.eye_array(3, format="csc") * 2, "B": numpy.ones((3, 2))}
+    exec(code, namespace)
+    assert numpy.array_equal(namespace["X"], numpy.full((3, 2), 0.5))
+
+
 def test_every_block_is_found():
     """A block that the pattern missed would never run."""
     text = (DOCS / "python.md").read_text()
