@@ -18,7 +18,7 @@ except ImportError as missing:
 
 program = os.path.abspath(sys.argv[2])
 readme = open(sys.argv[1], encoding="utf-8").read()
-code = re.search(r"```python\n(.*?)```", readme, re.S).group(1)
+code = re.search(r"```python\n(import h5py.*?)```", readme, re.S).group(1)
 command = re.search(r"^(sptrsm-solve system\.h5 .*)$", readme, re.M).group(1).split("#")[0].split()
 
 random = numpy.random.default_rng(1)

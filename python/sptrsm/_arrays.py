@@ -95,7 +95,10 @@ def as_numpy(array, dtype: numpy.dtype, name: str) -> ndarray:
         raise TypeError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(array, numpy.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; pass {name}.filled()")
-    given = numpy.asarray(array)
+    try:
+        given = numpy.asarray(array)
+    except ValueError as error:
+        raise ValueError(f"{name} is not an array ({error}); pass one, or lists of one length") from error
     if given.dtype == dtype:
         return given
     if given.dtype.kind not in "biufc":
@@ -209,7 +212,7 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
         target, X = operand(out, solver._dtype, solver._n, "out", handle, writable=True), out
         check_place("out", target.device, solver._device)
         if target.shape != given.shape:
-            raise ValueError(f"out has shape {target.shape}, B has {given.shape}")
+            raise ValueError(f"out has shape {target.shape}; pass one of B's shape {given.shape}")
     elif given.device.place == HOST:
         memory, X, finish = _host_result(given.shape, solver._dtype, given.block.layout, family, B)
         target = Operand(numpy_block(memory, solver._code), given.shape, CPU, memory)

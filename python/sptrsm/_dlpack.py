@@ -39,7 +39,10 @@ class View(NamedTuple):
 
 def device(array, name: str) -> Device:
     """Where the array lies."""
-    kind, index = array.__dlpack_device__()
+    try:
+        kind, index = array.__dlpack_device__()
+    except (BufferError, RuntimeError, ValueError, TypeError) as error:
+        raise TypeError(f"{name} can't be read through DLPack ({error}); copy it to the host or to a CUDA device") from error
     kind = int(kind)
     if kind not in PLACES:
         raise TypeError(f"{name} lies on a device of DLPack's kind {kind}; copy it to the host or to a CUDA device")

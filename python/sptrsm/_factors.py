@@ -10,7 +10,7 @@ import numpy
 from . import _arrays, _lib, _sparse
 from ._context import Device, Solver
 from ._errors import check, fail
-from ._factorset import FactorSet, vector
+from ._factorset import FactorSet, scipys_permutation, vector
 from ._info import FactorsInfo, direct_info
 from ._lib import OPERATIONS, Block, lib
 from ._rows import Rows
@@ -207,9 +207,13 @@ class Factors(Solver):
         return matrix
 
     factors = property(lambda self: self._set, doc="the arrays that the solver was made from")
-    L = property(lambda self: self._set.L, doc="L as sorted arrays: format, n, indptr, indices, data")
-    U = property(lambda self: self._set.U, doc="U likewise; None where it is L transposed")
-    A = property(lambda self: self._set.A, doc="the matrix that was factorised, or None")
+    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy (CuPy); not to be written to")
+    U = property(lambda self: _sparse.as_sparse(self._set.U), doc="U likewise; None where it is L transposed")
+    A = property(lambda self: _sparse.as_sparse(self._set.A), doc="the matrix that was factorised, or None")
+    perm_r = property(lambda self: scipys_permutation(self._set.perm_row, self._set.row_convention == "scatter", self._n),
+                      doc="the row permutation as SciPy's SuperLU has it: row i of A is row perm_r[i] of L U")
+    perm_c = property(lambda self: scipys_permutation(self._set.perm_col, self._set.col_convention == "gather", self._n),
+                      doc="the column permutation as SciPy's SuperLU has it: column perm_c[i] of L U is column i of A")
     shape = property(lambda self: (self._n, self._n))
     dtype = property(lambda self: self._dtype)
     nnz = property(lambda self: self._set.L.nnz + (self._set.U.nnz if self._set.U is not None else 0))

@@ -62,3 +62,10 @@ def vector(values, dtype: numpy.dtype, n: int, name: str) -> numpy.ndarray:
     if fresh.shape != (n,):
         raise ValueError(f"{name} has shape {fresh.shape}, the factors are of order {n}")
     return fresh
+
+
+def scipys_permutation(perm: Optional[numpy.ndarray], is_scipys: bool, n: int) -> numpy.ndarray:
+    """An int32 [n] of its own: the permutation, its inverse unless it is in SciPy's convention, or the identity for None."""
+    if perm is None:
+        return numpy.arange(n, dtype=numpy.int32)
+    return perm.copy() if is_scipys else numpy.argsort(perm).astype(numpy.int32)

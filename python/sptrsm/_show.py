@@ -13,7 +13,7 @@ def triangles(solver) -> list:
     if isinstance(solver, Triangular):
         return [("T", on_host(solver.matrix), solver.lower)]
     if isinstance(solver, Factors):
-        return [(name, on_host(T), name == "L") for name, T in (("L", solver.L), ("U", solver.U)) if T is not None]
+        return [(name, on_host(T), name == "L") for name, T in (("L", solver.factors.L), ("U", solver.factors.U)) if T is not None]
     raise TypeError(f"pass a Triangular or Factors, not {type(solver).__name__}")
 
 

@@ -96,6 +96,18 @@ def as_square(matrix: Matrix, symmetry: int = _lib.GENERAL) -> _lib.Square:
                        matrix.n, address(matrix.indptr), address(matrix.indices), address(matrix.data))
 
 
+def as_sparse(matrix: Optional[Matrix]):
+    """The matrix as a sparse array of SciPy or a sparse matrix of CuPy, which shares its values; None stays None."""
+    if matrix is None:
+        return None
+    if isinstance(matrix.data, numpy.ndarray):
+        from scipy.sparse import csc_array, csr_array
+    else:
+        from cupyx.scipy.sparse import csc_matrix as csc_array, csr_matrix as csr_array
+    form = csr_array if matrix.format == "csr" else csc_array
+    return form((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.n, matrix.n))
+
+
 def new_values(values, matrix: Matrix, name: str = "values"):
     """An array of its own for `update_values`, from one of the matrix' length or a sparse matrix with the same pattern."""
     if hasattr(values, "tocsr"):

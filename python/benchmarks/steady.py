@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Memory and threads over a long run: 100,000 solves, 1,000 solvers made and freed, and one factor set shared by eight threads.
+
+    python/benchmarks/steady.py [--solves 100000] [--solvers 1000]
+
+Each part first runs a tenth of its length, then its resident memory is noted, and again at the end. The threads solve each with a
+right-hand side of its own and compare every result with the first, without a lock and with one lock around each solve, in turns, of
+which the shortest count. Exit code 1 where memory grew by more than a megabyte, a result differs, or the solves took a tenth longer
+without the lock.
+"""
+import argparse
+import importlib.util
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+import scipy.sparse as sparse
+
+import sptrsm
+
+MEGABYTE = 1 << 20
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def matrix(n: int):
+    return (sparse.random_array((n, n), density=5 / n, format="csc", rng=np.random.default_rng(1)) + 5 * sparse.eye_array(n)).tocsc()
+
+
+def grid(side: int):
+    """Laplace's equation on a square of side x side points."""
+    line, eye = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(side, side)), sparse.eye_array(side)
+    return (sparse.kron(line, eye) + sparse.kron(eye, line)).tocsc()
+
+
+def growth(work, count: int) -> int:
+    """Bytes by which the process grows over `count` calls, after a tenth of them."""
+    for _ in range(count // 10):
+        work()
+    before = resident()
+    for _ in range(count):
+        work()
+    return resident() - before
+
+
+def solve_of_everything(F, B):
+    """One call after another of the kinds of right-hand sides that differ in how they are read."""
+    kinds = [B[:, 0].copy(), B, np.asfortranarray(B), B[:, ::2], B[::-1], B.tolist()]
+    if importlib.util.find_spec("torch"):
+        import torch
+        kinds.append(torch.from_numpy(B))
+    turn = iter(range(sys.maxsize))
+    return lambda: F.solve(kinds[next(turn) % len(kinds)])
+
+
+def make_and_free(A):
+    T = sparse.tril(A, format="csr")
+
+    def work():
+        with sptrsm.triangular(T) as solver:
+            solver.solve(np.ones(A.shape[0]))
+        sptrsm.splu(A).solve(np.ones(A.shape[0]))
+    return work
+
+
+def in_threads(F, count: int, threads: int, lock=None) -> float:
+    """Seconds for `count` solves shared out over threads; raises AssertionError where a result is not the first one of its thread."""
+    wrong = []
+
+    def work(seed):
+        b = np.random.default_rng(seed).standard_normal(F.shape[0])
+        first = F.solve(b)
+        for _ in range(count // threads):
+            if lock:
+                with lock:
+                    x = F.solve(b)
+            else:
+                x = F.solve(b)
+            if not np.array_equal(x, first):
+                wrong.append(seed)
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(threads)]
+    start = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong, f"threads {sorted(set(wrong))} received results that differ"
+    return time.perf_counter() - start
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--solves", type=int, default=100_000)
+    parser.add_argument("--solvers", type=int, default=1_000)
+    arguments = parser.parse_args()
+    A = matrix(200)
+    F = sptrsm.splu(A, threads=1)
+    B = np.random.default_rng(2).standard_normal((200, 8))
+    grown = {f"{arguments.solves} solves": growth(solve_of_everything(F, B), arguments.solves),
+             f"{arguments.solvers} solvers": growth(make_and_free(A), arguments.solvers)}
+    for name, size in grown.items():
+        print(f"{name}: memory grew by {size / MEGABYTE:.2f} MiB")
+    bad = any(size > MEGABYTE for size in grown.values())
+    large = grid(40)
+    triangle = sptrsm.triangular(sparse.tril(large, format="csr"), threads=1)
+    for name, shared in (("factor set", sptrsm.splu(large, threads=1)), ("triangle", triangle)):
+        turns = [(in_threads(shared, 10_000, 8), in_threads(shared, 10_000, 8, threading.Lock())) for _ in range(5)]
+        free, locked = (min(times) for times in zip(*turns))
+        print(f"10000 solves with one {name}, 8 threads: {free:.2f} s, with a lock {locked:.2f} s")
+        bad |= not free <= 1.1 * locked
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Solves and solvers leave nothing behind, a solve allocates X and little else, and threads may share a solver.
+
+benchmarks/steady.py measures the same over 100,000 solves, by the memory of the process.
+"""
+import gc
+import threading
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import sptrsm
+from sptrsm import _lib
+
+sparse = pytest.importorskip("scipy.sparse")
+
+A = sparse.diags_array([-1.0, 4.0, -1.0], offsets=[-30, 0, 1], shape=(400, 400), format="csc")
+KINDS = {"vector": lambda B: B[:, 0].copy(), "C": np.ascontiguousarray, "F": np.asfortranarray, "strided": lambda B: B[::-1],
+         "list": lambda B: B.tolist()}
+
+
+@pytest.fixture
+def B():
+    return np.random.default_rng(0).standard_normal((400, 16))
+
+
+@pytest.fixture(params=["triangle", "factors"])
+def solver(request):
+    if request.param == "factors":
+        return sptrsm.splu(A, threads=1)
+    return sptrsm.triangular(sparse.tril(A, format="csr"), threads=1)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_a_solve_allocates_x_and_a_few_small_objects(solver, B, order):
+    B = np.asarray(B, order=order)
+    solver.solve(B)  # allocates what the solver keeps
+    tracemalloc.start()
+    X = solver.solve(B)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < X.nbytes + 8192
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_solves_leave_no_memory_of_python_behind(solver, B, kind):
+    B = KINDS[kind](B)
+    solver.solve(B)
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            solver.solve(B)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(200):
+            solver.solve(B)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 200 * 16  # less than the smallest object for each solve
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.fixture
+def alive(monkeypatch):
+    """Counts objects of the library by kind: what was created and not yet destroyed."""
+    counts = Counter()
+
+    def counted(function, kind, step):
+        def call(*arguments):
+            result = function(*arguments)
+            if step < 0 or result == 0:
+                counts[kind] += step
+            return result
+        return call
+
+    for name in _lib.FUNCTIONS:
+        kind, _, verb = name.rpartition("_")
+        if verb in ("create", "destroy"):
+            monkeypatch.setattr(_lib.lib, name, counted(getattr(_lib.lib, name), kind, 1 if verb == "create" else -1))
+    return counts
+
+
+@pytest.mark.parametrize("ending", ["close", "with", "collected"])
+def test_solvers_free_all_that_they_created(alive, B, ending):
+    for _ in range(20):
+        made = [sptrsm.splu(A), sptrsm.triangular(sparse.tril(A, format="csr"))]
+        for solver in made:
+            solver.solve(B, trans="T")
+        made[0].solve(B, rows=[3, 5])
+        assert alive["sptrsm_context"] == 2 and alive["sptrsm_plan"] == 2 and alive["sptrsm_workspace"] == 1
+        for solver in made:
+            if ending == "close":
+                solver.close()
+            elif ending == "with":
+                with solver:
+                    pass
+        del made, solver
+        gc.collect()
+        assert not +alive, +alive
+
+
+def test_a_refused_matrix_leaves_nothing_behind(alive):
+    with pytest.raises(sptrsm.SingularError):
+        sptrsm.triangular(sparse.csr_array(np.diag([1.0, 0.0])))
+    with pytest.raises(ValueError):
+        sptrsm.triangular(sparse.eye_array(3, format="csr"), method="none such")
+    gc.collect()
+    assert not +alive, +alive
+
+
+def test_eight_threads_share_a_solver(solver, B):
+    wanted = [solver.solve(B[:, k]) for k in range(8)]
+    right = []
+
+    def work(k):
+        right.append(all(np.array_equal(solver.solve(B[:, k]), wanted[k]) for _ in range(100)))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 8
