@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What Python adds to a solve: F.solve(b) beside the C call on the same factors and the same arrays, n = 100, one right-hand side.
 
     python/benchmarks/overhead.py [--at-most MICROSECONDS]

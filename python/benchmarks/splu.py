@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """sptrsm.splu(A).solve(B) beside scipy.sparse.linalg.splu(A).solve(B): whole calls with NumPy arrays, factorisation not counted.
 
     python/benchmarks/splu.py MATRIX ... [--nrhs 1,64] [--threads 2] [--at-least X]
@@ -78,8 +77,8 @@ def main() -> int:
     parser.add_argument("--at-least", type=float, default=0, metavar="X", help="fail below this ratio")
     arguments = parser.parse_args()
     print(f"SciPy {scipy.__version__} and sptrsm {sptrsm.__version__}, {arguments.threads} threads, best of {arguments.turns} turns in ms")
-    print(f"{'matrix':16s} {'ordering':13s} {'n':>7s} {'nnz L+U':>8s} {'nrhs':>5s} {'order':5s} {'SciPy':>9s} {'sptrsm':>9s} {'faster':>8s} "
-          f"{'error':>9s}")
+    print(f"{'matrix':16s} {'ordering':13s} {'n':>7s} {'nnz L+U':>8s} {'nrhs':>5s} {'order':5s} {'SciPy':>9s} {'sptrsm':>9s} "
+          f"{'faster':>8s} {'error':>9s}")
     lowest = min(compare(path, arguments) for path in arguments.matrices)
     if not lowest >= arguments.at_least:
         print(f"lowest ratio {lowest:.2f} is below {arguments.at_least:g}", file=sys.stderr)

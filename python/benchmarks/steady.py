@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Memory and threads over a long run: 100,000 solves, 1,000 solvers made and freed, and one factor set shared by eight threads.
 
     python/benchmarks/steady.py [--solves 100000] [--solvers 1000]
