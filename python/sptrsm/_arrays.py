@@ -73,12 +73,12 @@ def family_of(array) -> str:
     return "jax" if name == "jaxlib" else name
 
 
-def current_stream(family: str, array) -> Optional[int]:
-    """The stream on which the array's package queues work at the moment; None: the default stream."""
+def current_stream(family: str, array):
+    """The stream on which the array's package queues work at the moment, as an object of the package; None: the default stream."""
     if family == "cupy":
-        return stream_handle(sys.modules["cupy"].cuda.get_current_stream())
+        return sys.modules["cupy"].cuda.get_current_stream()
     if family == "torch" and array.is_cuda:
-        return stream_handle(sys.modules["torch"].cuda.current_stream(array.device))
+        return sys.modules["torch"].cuda.current_stream(array.device)
     return None
 
 
@@ -202,7 +202,9 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
             run(block, numpy_block(X, solver._code))
             return X
     family = family_of(B)
-    handle = current_stream(family, B) if stream is None else stream_handle(stream)
+    if stream is None:
+        stream = current_stream(family, B)
+    handle = stream_handle(stream)
     given = operand(B, solver._dtype, solver._n, "B", handle)
     check_place("B", given.device, solver._device)
     finish = None
@@ -223,7 +225,7 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
         run(given.block, target.block)
     else:
         with solver._lock:
-            solver._context.use_stream(handle)
+            solver._context.use_stream(stream)
             run(given.block, target.block)
             if given.device.place == CUDA and family not in ("cupy", "torch"):
                 solver._context.sync()

@@ -87,6 +87,7 @@ class Context:
         handle = ctypes.c_void_p()
         check(lib.sptrsm_context_create(handle, device.place, device.index, LEGACY_STREAM))
         self.handle, self.stream = handle.value, LEGACY_STREAM
+        self.keeps = None  # the object of a stream in use, which ends the stream when it is collected
         if device.place == _lib.HOST:
             check(lib.sptrsm_context_set_threads(handle, threads or _threads))
 
@@ -95,16 +96,16 @@ class Context:
         """False for a CUDA context that was made before this process was forked: the CUDA driver does not survive a fork."""
         return self.device.place == _lib.HOST or self.forks == _forks
 
-    def use_stream(self, stream: Optional[int]) -> None:
-        """Queues the work that follows on `stream` (None: the default stream)."""
+    def use_stream(self, stream) -> None:
+        """Queues the work that follows on `stream`: an int, an object of CuPy or torch, or None for the default stream."""
         if not self.usable:
             raise DeviceError("this object was made on a GPU before the process was forked, which CUDA does not support; make it in the "
                               'child, or start processes by multiprocessing.set_start_method("spawn")')
-        stream = stream or LEGACY_STREAM
-        if self.device.place == _lib.HOST or stream == self.stream:
+        handle = stream_handle(stream) or LEGACY_STREAM
+        if self.device.place == _lib.HOST or handle == self.stream:
             return
-        check(lib.sptrsm_context_set_stream(self.handle, stream))
-        self.stream = stream
+        check(lib.sptrsm_context_set_stream(self.handle, handle))
+        self.stream, self.keeps = handle, stream
 
     def sync(self) -> None:
         check(lib.sptrsm_context_sync(self.handle))

@@ -1,0 +1,154 @@
+"""Arrays of CuPy, torch and JAX on a device: solved in place on the caller's stream, or refused with the way out."""
+import os
+
+import numpy
+import pytest
+import scipy.sparse
+
+import sptrsm
+
+pytestmark = pytest.mark.skipif(sptrsm.device_count() == 0, reason="needs a CUDA device and libsptrsm with CUDA")
+
+N, NRHS = 900, 5
+A = scipy.sparse.csc_matrix(scipy.sparse.diags([-1.0, 4.0, -1.0], [-30, 0, 1], shape=(N, N)))
+LOWER = scipy.sparse.csr_matrix(scipy.sparse.tril(A))
+B = numpy.random.default_rng(0).standard_normal((N, NRHS))
+X = sptrsm.splu(A).solve(B)
+
+
+@pytest.fixture(scope="module")
+def factors():
+    return sptrsm.splu(A, device="cuda")
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    return pytest.importorskip("cupy")
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+def close(x, expected=X) -> bool:
+    x = x.get() if hasattr(x, "get") else x.cpu().numpy() if hasattr(x, "cpu") else numpy.asarray(x)
+    return x.shape == expected.shape and bool(numpy.abs(x - expected).max() < 1e-12)
+
+
+def test_arrays_of_the_host(factors):
+    assert close(factors.solve(B)) and close(factors.solve(B, rows=[3, 7]), X[[3, 7]])
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_cupy(factors, cupy, order):
+    x = factors.solve(cupy.asarray(B, order=order))
+    assert isinstance(x, cupy.ndarray) and x.flags.c_contiguous == (order == "C") and close(x)
+
+
+def test_cupy_vectors_and_views(factors, cupy):
+    wide = cupy.zeros((N, 12))
+    wide[:, 3:8] = cupy.asarray(B)
+    assert close(factors.solve(cupy.asarray(B[:, 0])), X[:, 0])
+    assert close(factors.solve(wide[:, 3:8]))
+    assert close(factors.solve(cupy.repeat(cupy.asarray(B), 2, axis=1)[:, ::2]))
+    out = cupy.zeros((N, NRHS))
+    assert factors.solve(cupy.asarray(B), out=out) is out and close(out)
+
+
+def solve_often(solver, b):
+    """Each B is made on the current stream just before it is solved, so a solve on another stream would read too early."""
+    for _ in range(50):
+        x = solver.solve(b * 1.0)
+    return x
+
+
+def test_cupy_streams_that_end(factors, cupy):
+    for _ in range(3):
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            x = solve_often(factors, cupy.asarray(B))
+        stream.synchronize()
+        del stream
+        assert close(x)
+    assert close(factors.solve(cupy.asarray(B)))
+
+
+def test_stream_argument(factors, cupy):
+    stream = cupy.cuda.Stream(non_blocking=True)
+    b = cupy.asarray(B)
+    cupy.cuda.Device().synchronize()
+    for given in (stream, stream.ptr):
+        x = factors.solve(b, stream=given)
+        stream.synchronize()
+        assert close(x)
+    factors.solve(b)
+
+
+def test_torch(factors, torch):
+    b = torch.from_numpy(B).cuda()
+    x = factors.solve(b)
+    assert x.is_cuda and close(x) and close(factors.solve(b.t().contiguous().t()))
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        x = solve_often(factors, b)
+    stream.synchronize()
+    assert close(x)
+
+
+def test_jax(factors):
+    jax = pytest.importorskip("jax")
+    if not any(device.platform in ("gpu", "cuda") for device in jax.devices()):
+        pytest.skip("JAX sees no device")
+    with jax.experimental.enable_x64():
+        assert close(factors.solve(jax.device_put(B)))
+
+
+def test_what_does_not_fit(factors, torch):
+    b = torch.from_numpy(B).cuda()
+    with pytest.raises(ValueError, match="device="):
+        sptrsm.splu(A).solve(b)
+    with pytest.raises(TypeError, match="float32"):
+        factors.solve(b.float())
+    with pytest.raises(TypeError, match="sptrsm.torch"):
+        factors.solve(b.requires_grad_())
+
+
+def test_matrices_of_cupy_and_new_values(cupy):
+    sparse = pytest.importorskip("cupyx.scipy.sparse")
+    b, expected = cupy.asarray(B), sptrsm.triangular(LOWER).solve(B)
+    T = sptrsm.triangular(sparse.csr_matrix(LOWER), device="cuda")
+    assert close(T.solve(b), expected)
+    T.update_values(2 * T.data)
+    assert close(2 * T.solve(b), expected)
+
+
+def test_gradients(torch):
+    import sptrsm.torch
+    gradients = []
+    for device in ("cpu", "cuda"):
+        T = sptrsm.triangular(LOWER, device=device)
+        b = torch.tensor(B, device=device, requires_grad=True)
+        values = torch.tensor(LOWER.data, device=device, requires_grad=True)
+        sptrsm.torch.solve(T, b, values=values).square().sum().backward()
+        gradients.append((b.grad.cpu().numpy(), values.grad.cpu().numpy()))
+    for host, device in zip(*gradients):
+        numpy.testing.assert_allclose(device, host, rtol=1e-12, atol=1e-12)
+
+
+def test_refinement(factors, cupy):
+    b = cupy.asarray(B)
+    assert factors.refine(b, factors.solve(b)).berr.max() < 1e-15
+
+
+def test_a_fork_is_refused(factors):
+    factors.solve(B)
+    child = os.fork()
+    if child == 0:
+        try:
+            factors.solve(B)
+        except sptrsm.DeviceError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
