@@ -69,13 +69,9 @@ class Factors(Solver):
         return self._system(system), op
 
     def _run(self, system: int, op: int, alpha, B: Block, X: Block) -> None:
-        factor = None if alpha is None else _sparse.address(alpha)
-        with self._lock:
-            if self._handle is None:
-                self._raise_closed()
-            status = lib.sptrsm_direct_solve(self._handle, system, op, factor, B, X)
-            if status:
-                fail(status)
+        status = lib.sptrsm_direct_solve(self._handle, system, op, None if alpha is None else _sparse.address(alpha), B, X)
+        if status:
+            fail(status)
 
     def solve(self, B, trans: str = "N", *, system: str = "A", alpha=1, out=None, stream=None, rows=None, refine: int = 0):
         """Solves op(S) X = alpha B.
@@ -117,8 +113,15 @@ class Factors(Solver):
         if rows is not None:
             return self._solve_rows(B, S, op, factor, out, stream, rows, refine)
         if refine:
-            return _arrays.solve(self, B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, refine, True))
-        return _arrays.solve(self, B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
+            return self._locked(B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, refine, True))
+        return self._locked(B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
+
+    def _locked(self, B, out, stream, run):
+        """_arrays.solve by one thread at a time. The lock is held from the start, so that no thread stops for it half-way through."""
+        with self._lock:
+            if self._handle is None:
+                self._raise_closed()
+            return _arrays.solve(self, B, out, stream, run)
 
     def _solve_rows(self, B, system: int, op: int, alpha, out, stream, rows, refine: int):
         if out is not None or refine:
@@ -144,13 +147,10 @@ class Factors(Solver):
         options.max_steps, options.solve = -1 if steps is True else steps, solve
         result = _lib.sized(_lib.RefineResult)
         result.berr, result.ferr = (None if errors is None else _sparse.address(errors) for errors in (berr, ferr))
-        with self._lock:
-            if self._handle is None:
-                self._raise_closed()
-            if self._set.A is None:
-                raise ValueError("refinement needs the matrix that was factorised; make the solver with A=")
-            factor = None if alpha is None else _sparse.address(alpha)
-            check(lib.sptrsm_direct_refine(self._handle, system, op, factor, B, X, options, result))
+        if self._set.A is None:
+            raise ValueError("refinement needs the matrix that was factorised; make the solver with A=")
+        factor = None if alpha is None else _sparse.address(alpha)
+        check(lib.sptrsm_direct_refine(self._handle, system, op, factor, B, X, options, result))
 
     def refine(self, B, X, trans: str = "N", *, system: str = "A", steps: int = -1, stream=None) -> Refined:
         """Refines solutions X of A X = B in place and says how good they are.
@@ -169,7 +169,7 @@ class Factors(Solver):
         S, op = self._request(trans, system)
         columns = numpy.shape(X)[1:]
         berr, ferr = numpy.zeros(columns), numpy.zeros(columns)
-        _arrays.solve(self, B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr))
+        self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr))
         return Refined(berr, ferr)
 
     def update_values(self, L=None, U=None, D=None, D_sub=None, A=None) -> None:
