@@ -2,8 +2,8 @@
 # wheels.sh [cpu] [cu13] -- builds the Python package's source distribution and wheels in build/wheels (cpu where nothing is named).
 #   cpu   sptrsm: the host methods
 #   cu13  sptrsm-cu13: the CUDA methods too, for the architectures in SPTRSM_ARCHITECTURES (default: 80 90); needs nvcc of CUDA 13
-# Both are built from the unpacked source distribution, so that is known to be whole. auditwheel puts libgomp into the wheel and names
-# the oldest glibc that it runs with; cuSPARSE stays outside, for NVIDIA's own wheel, on which sptrsm-cu13 depends.
+# Both are built from the unpacked source distribution, so that is known to be whole. auditwheel names the oldest
+# glibc that a wheel runs with; cuSPARSE stays outside, for NVIDIA's own wheel, on which sptrsm-cu13 depends.
 # Exit 77: the tools are missing (Python >= 3.9 with venv, or PyPI).
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

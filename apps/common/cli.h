@@ -107,7 +107,7 @@ void cli_guard_begin(const char *where);
 void cli_guard_write(const char *where);
 void cli_guard_end(void);
 
-/* Text that is added to the message "interrupted" of SIGINT, SIGTERM and SIGHUP, kept by reference; NULL: none. */
+/* Text that is added to the message "interrupted" of a signal that ends the program, kept by reference; NULL: none. */
 void cli_interrupt_note(const char *text);
 
 /* SIGUSR1 prints one line: the latest phase, and the latest count while that phase lasts. */

@@ -225,12 +225,12 @@ char *cli_json_dump(json_t *report, size_t flags) {
   return NULL;
 }
 
-/* Writes a line and closes the file, unless that is stdout. False: not all of it is written; errno says why. */
+/* Writes a line and closes the file, unless that is stdout or stderr. False: not all of it is written; errno says why. */
 static bool put_line(const char *text, FILE *f) {
   errno = 0;
   bool good = fputs(text, f) != EOF && fputc('\n', f) != EOF;
   int reason = errno;
-  if ((f == stdout ? fflush(f) : fclose(f)) != 0) good = false;
+  if ((f == stdout || f == stderr ? fflush(f) : fclose(f)) != 0) good = false;
   if (reason != 0) errno = reason;
   return good;
 }
@@ -255,16 +255,28 @@ static bool replace_by_line(const char *text, const char *target) {
   return good;
 }
 
-/* Devices and pipes are written to as they are; of a symbolic link, the file it leads to is replaced. */
+static bool is_stream(const struct stat *s, FILE *stream) {
+  struct stat of;
+  return fstat(fileno(stream), &of) == 0 && of.st_dev == s->st_dev && of.st_ino == s->st_ino;
+}
+
+static bool put_line_in(const char *text, const char *path) {
+  FILE *f = fopen(path, "w");
+  return f && put_line(text, f);
+}
+
+/* Devices and pipes are written to as they are, and so are links to nothing and files in a folder where no file can be made. The file
+ * that stdout or stderr goes to (/dev/stdout) gets the line there. Of a symbolic link, the file it leads to is replaced. */
 static bool write_file(const char *text, const char *path) {
   struct stat s;
-  if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) {
-    FILE *f = fopen(path, "w");
-    return f && put_line(text, f);
-  }
+  const bool there = stat(path, &s) == 0;
+  if (there && is_stream(&s, stdout)) return put_line(text, stdout);
+  if (there && is_stream(&s, stderr)) return put_line(text, stderr);
+  if ((there && !S_ISREG(s.st_mode)) || (!there && lstat(path, &s) == 0)) return put_line_in(text, path);
   char *target = realpath(path, NULL);
   bool good = replace_by_line(text, target ? target : path);
   int reason = errno;
+  if (!good && there && (reason == EACCES || reason == EPERM || reason == EROFS)) good = put_line_in(text, path), reason = errno;
   free(target);
   errno = reason;
   return good;

@@ -65,9 +65,11 @@ typedef struct {
 
 /* ---- the block ---- */
 
+/* Of one thread, in whole cache lines, so that the next thread's is aligned, too. */
 static size_t workspace_bytes(const chain *S, int width) {
-  size_t each = (S->dtype == SPTRSM_C64 || S->dtype == SPTRSM_C128) ? sizeof(long double complex) : sizeof(long double);
-  return (size_t)S->n * 2 * (each + sizeof(double) + (size_t)width * sptrsm_dtype_bytes(S->dtype));
+  const size_t line = 64, each = (S->dtype == SPTRSM_C64 || S->dtype == SPTRSM_C128) ? sizeof(long double complex) : sizeof(long double);
+  const size_t bytes = (size_t)S->n * 2 * (each + sizeof(double) + (size_t)width * sptrsm_dtype_bytes(S->dtype));
+  return (bytes + line - 1) / line * line;
 }
 
 size_t residual_bytes(const chain *S, int width, int threads) { return workspace_bytes(S, width) * (size_t)threads; }

@@ -53,7 +53,7 @@ void method_check(const char *option, const char *name) {
     snprintf(list + used, sizeof list - used, ", %s", m.name);
     names[count++] = m.name;
   }
-  cli_usage("%s: '%s' is not one of %s%s%s; see sptrsm-info --methods", option, name, list,
+  cli_usage("%s: '%s' is not one of %s%s; see sptrsm-info --methods%s", option, name, list,
             built_with_cuda() ? "" : " (this build has no CUDA, so no methods for a GPU)",
             cli_suggestion(name, strcspn(name, ":"), names, count).text);
 }

@@ -1,6 +1,7 @@
 """Threads, processes and leaks."""
 import gc
 import multiprocessing
+import operator
 import os
 import signal
 import threading
@@ -105,14 +106,10 @@ def test_cuda_objects_are_refused_after_a_fork():
         context.use_stream(None)
 
 
-def solve_in_spawned(solver, b):
-    return solver.solve(b)
-
-
 def test_spawn():
     T, b = sptrsm.triangular(triangle(N)), random(N, "float64")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert (pool.apply(solve_in_spawned, (T, b)) == T.solve(b)).all()
+        assert (pool.apply_async(operator.methodcaller("solve", b), (T,)).get(timeout=300) == T.solve(b)).all()
 
 
 def test_threads_setting():

@@ -1,7 +1,7 @@
 /* fail_once.c -- a library to preload that makes one chosen call of the process fail, or raises a signal before the call.
  *
  *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), open_read (for
- *               reading), read (also pread), close, thread (pthread_create, unless OpenMP calls it, which would end the process), malloc
+ *               reading), read (also pread), close, thread (pthread_create), malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT or SIGKILL: the signal is raised, then the
  *               call is made

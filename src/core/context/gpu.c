@@ -169,7 +169,9 @@ sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
   SPTI_TRY(refuse_capture(stream));
   SPTI_TRY(let_wait(context, stream, before));
   context->stream = stream;
-  return spti_gpu_stream_sparse(context);
+  const sptrsm_status status = spti_gpu_stream_sparse(context);
+  if (status != SPTRSM_OK) context->stream = before;
+  return status;
 }
 
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/context/alloc.h"
@@ -20,10 +19,11 @@
 enum { PAUSES = 64 };               /* rounds of waiting in which a thread keeps its core */
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
 static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
+static const double LOST_S = 1e-2;  /* more than this is not taken for lost: the process was stopped */
 
 struct spti_team {
   int usable, threads; /* processors for this process when the team was made; threads of a job */
-  atomic_int process;  /* whose threads the helpers are; BEING_RENEWED while a forked process forgets them */
+  atomic_int process;  /* process_number of the helpers' process; BEING_RENEWED while a forked process forgets them */
   atomic_bool in_use;
   _Atomic double rest_until;
 
@@ -48,6 +48,13 @@ struct spti_team {
 };
 
 enum { BEING_RENEWED = -1 };
+
+/* Processes are told apart by the forks that lead to them, since numbers of the system are used again, in other namespaces too. */
+static atomic_int process_number;
+
+static void count_fork(void) { atomic_fetch_add(&process_number, 1); }
+
+static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
 
 /* ---- waiting ---- */
 
@@ -149,12 +156,12 @@ static void begin_without_helpers(spti_team *team) {
   atomic_store(&team->in_use, false);
   team->helpers = 0;
   team->refused = false;
-  atomic_store(&team->process, (int)getpid());
+  atomic_store(&team->process, atomic_load(&process_number));
 }
 
 /* A process that forked has none of the threads, and locks and counts may be as a helper left them. */
 static bool take_team(spti_team *team) {
-  const int me = (int)getpid();
+  const int me = atomic_load(&process_number);
   int process = atomic_load(&team->process);
   if (process != me) {
     if (process == BEING_RENEWED || !atomic_compare_exchange_strong(&team->process, &process, BEING_RENEWED)) return false;
@@ -164,7 +171,9 @@ static bool take_team(spti_team *team) {
 }
 
 sptrsm_status spti_team_create(spti_team **out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   spti_team *team;
+  pthread_once(&once, watch_forks);
   SPTI_TRY(spti_host_alloc(&team, 1, sizeof *team + (SPTI_THREADS_MAX - 1) * sizeof *team->helper, "threads of a context"));
   team->usable = team->threads = spti_cpus_usable();
   team->ending = false;
@@ -176,7 +185,7 @@ sptrsm_status spti_team_create(spti_team **out) {
 
 void spti_team_destroy(spti_team *team) {
   if (!team) return;
-  if (atomic_load(&team->process) == (int)getpid()) {
+  if (atomic_load(&team->process) == atomic_load(&process_number)) {
     pthread_mutex_lock(&team->lock);
     team->ending = true;
     pthread_cond_broadcast(&team->wake);
@@ -192,6 +201,7 @@ void spti_team_destroy(spti_team *team) {
 void spti_team_set_threads(spti_team *team, int threads) {
   team->threads = threads > 0 ? threads : team->usable;
   team->refused = false;
+  atomic_store(&team->rest_until, 0);
 }
 
 int spti_team_threads(const spti_team *team) { return team->threads; }
@@ -248,6 +258,6 @@ void spti_team_run(spti_team *team, int threads, int64_t pieces, spti_task *task
   wait_for_helpers(team, joined);
   /* The caller alone would have needed its own time for each piece. What goes beyond that, waking helpers included, is lost. */
   const double now = spti_seconds(), lost = now - called - (end - begin) * (double)pieces / (double)own;
-  if (lost > 0) atomic_store(&team->rest_until, now + REST * lost);
+  if (lost > 0) atomic_store(&team->rest_until, now + REST * (lost < LOST_S ? lost : LOST_S));
   atomic_store(&team->in_use, false);
 }

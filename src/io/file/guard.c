@@ -149,7 +149,13 @@ static sptrsm_status check_source(const spti_io_file *f, hid_t plist, size_t i, 
 }
 
 static sptrsm_status check_sources(const spti_io_file *f, hid_t plist, hid_t dataset, const char *where, int depth) {
+  const char *prefix = getenv("HDF5_VDS_PREFIX");
   size_t count = 0;
+  if (prefix && *prefix)
+    return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
+                            "%s: HDF5_VDS_PREFIX is set, so HDF5 may read other sources than those checked here; unset it, and put the "
+                            "sources beside the file",
+                            where);
   if (depth > SOURCES_DEPTH)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: virtual datasets of virtual datasets, more than %d deep", where, SOURCES_DEPTH);
   if (H5Pget_virtual_count(plist, &count) < 0)

@@ -141,6 +141,67 @@ Test(levelset_parts, teams_give_the_bits_of_one_thread) {
   check_teams(TEST_ARROW, SPTRSM_F32, SPTRSM_LOWER);
 }
 
+/* Wide levels with a hub between them: a row that needs every fifth row of the level before it and that all rows after it need. Steps then
+ * alternate between parts for all threads and a part for one, and a thread that goes ahead too early reads rows that are not solved. */
+enum { HUB_LEVELS = 10, HUB_ROWS = 20000, HUB_STRIDE = 5, HUB_ORDER = HUB_LEVELS * (HUB_ROWS + 1) };
+
+static void fill_hubs(int64_t *ptr, int32_t *idx, double *val) {
+  int64_t e = 0;
+  int32_t i = 0;
+  for (int level = 0; level < HUB_LEVELS; level++) {
+    const int32_t first = i;
+    for (; i < first + HUB_ROWS; i++) {
+      ptr[i] = e;
+      if (first > 0) idx[e] = first - 1, val[e++] = 0.5;
+      idx[e] = i, val[e++] = 2;
+    }
+    ptr[i] = e;
+    for (int32_t j = first + HUB_STRIDE - 1; j < i; j += HUB_STRIDE) idx[e] = j, val[e++] = 1.0 / HUB_ROWS;
+    idx[e] = i, val[e++] = 2;
+    i++;
+  }
+  ptr[i] = e;
+}
+
+static void solve_hubs(double *x, const sptrsm_sparse *T, int threads) {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "levelset";
+  for (int32_t k = 0; k < HUB_ORDER; k++) x[k] = 1 + k % 7;
+  sptrsm_block block = {.data = x, .ld = HUB_ORDER, .n = HUB_ORDER, .nrhs = 1, .dtype = SPTRSM_F64, .layout = SPTRSM_COL_MAJOR};
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_context_set_threads(context, threads), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &block, &block), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
+
+Test(levelset_parts, no_thread_goes_ahead_of_a_step) {
+  int64_t *ptr = malloc((HUB_ORDER + 1) * sizeof *ptr);
+  int32_t *idx = malloc(3 * (size_t)HUB_ORDER * sizeof *idx);
+  double *val = malloc(3 * (size_t)HUB_ORDER * sizeof *val), *x = malloc(HUB_ORDER * sizeof *x), *alone = malloc(HUB_ORDER * sizeof *x);
+  cr_assert(ptr && idx && val && x && alone);
+  fill_hubs(ptr, idx, val);
+  const sptrsm_sparse T = {
+      .format = SPTRSM_CSR, .dtype = SPTRSM_F64, .uplo = SPTRSM_LOWER, .n = HUB_ORDER, .ptr = ptr, .idx = idx, .val = val};
+  solve_hubs(alone, &T, 1);
+  for (int round = 0; round < 8; round++) {
+    solve_hubs(x, &T, 8);
+    cr_assert(memcmp(x, alone, HUB_ORDER * sizeof *x) == 0, "round %d: other bits with 8 threads than with one", round);
+  }
+  free(ptr);
+  free(idx);
+  free(val);
+  free(x);
+  free(alone);
+}
+
 /* ---- instruction sets ---- */
 
 /* False where the CPU lacks the variant's instructions. */

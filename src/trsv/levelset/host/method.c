@@ -82,7 +82,8 @@ typedef struct {
 } shared_solve;
 
 /* Pieces are claimed in the order of the steps, so all parts of earlier steps are done or in work. Their solutions are visible here, since
- * each part is counted after it was written. */
+ * each part is counted after it was written. A part without rows waits as well: it would otherwise be counted in place of a part of an
+ * earlier step that is still in work. */
 static void solve_part(void *argument, int64_t piece, int member) {
   shared_solve *job = argument;
   const levelset_state *state = job->plan->state;
@@ -90,7 +91,7 @@ static void solve_part(void *argument, int64_t piece, int member) {
   int32_t begin, end;
   (void)member;
   spti_schedule_share(&begin, &end, &state->schedule, step, (int)(piece % job->parts), job->parts);
-  for (int round = 0; begin < end && atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
+  for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
   kernels[state->isa][job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, job->W->data, job->W->ld, job->W->padded);
   atomic_fetch_add(&job->done, 1);
 }
