@@ -76,19 +76,6 @@ void cli_note(const char *format, ...) {
   va_end(values);
 }
 
-void cli_phase(const char *format, ...) {
-  char text[200];
-  va_list values;
-  va_start(values, format);
-  vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  cli_status_phase(text);
-  if (!said.verbose) return;
-  va_start(values, format);
-  message(NULL, "", format, values);
-  va_end(values);
-}
-
 void cli_usage(const char *format, ...) {
   va_list values;
   va_start(values, format);

@@ -2,6 +2,7 @@
  * Long work shows a bar on a terminal, a text line for every 10 % elsewhere. */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -86,9 +87,19 @@ void cli_status_start(const char *program) {
 
 void cli_status_phase(const char *text) {
   int other = 1 - status.phase;
-  snprintf(status.phases[other], sizeof status.phases[other], "%s", text);
+  snprintf(status.phases[other], sizeof status.phases[other], "%.199s", text);
   status.unit = NULL;
   status.phase = other;
+}
+
+void cli_phase(const char *format, ...) {
+  char text[1200];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  cli_status_phase(text);
+  if (cli_verbose()) cli_note("%s", text);
 }
 
 void cli_status_count(const char *unit, int64_t from, int64_t total) {

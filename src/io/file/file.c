@@ -1,4 +1,4 @@
-/* file.c -- opens a file and the objects in it, and enforces the memory limit.
+/* file.c -- opens a file and the objects in it.
  *
  * "FILE:/path" is split at the last ":/" whose left side is an existing file, so file names may contain colons. HDF5's own error
  * report is off while a file is open and restored afterwards. External links are refused by a callback in the link access list,
@@ -33,79 +33,6 @@ sptrsm_status spti_io_take_options(sptrsm_io_options *o, const sptrsm_io_options
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown dtype %d", o->dtype);
   if (o->order < SPTRSM_AS_STORED || o->order > SPTRSM_COL_MAJOR)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "io options: unknown order %d", o->order);
-  return SPTRSM_OK;
-}
-
-/* ---- memory ---- */
-
-size_t spti_io_bytes(int64_t count, size_t each) {
-  size_t bytes;
-  if (count < 0 || __builtin_mul_overflow((size_t)count, each, &bytes)) return SIZE_MAX;
-  return bytes;
-}
-
-size_t spti_io_add(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
-
-static size_t default_limit(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || bytes <= 0) return (size_t)1 << 34;
-  return spti_io_bytes(pages, (size_t)bytes) / 4 * 3;
-}
-
-size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o->memory_limit > 0 ? o->memory_limit : default_limit(); }
-
-void spti_io_size_text(char out[24], size_t bytes) {
-  static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
-  double x = (double)bytes;
-  int k = 0;
-  for (; x >= 999.5 && k < 6; k++) x /= 1000;
-  snprintf(out, 24, "%.3g %s", x, units[k]);
-}
-
-sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out) {
-  char need[24], most[24];
-  if (bytes <= limit) return SPTRSM_OK;
-  spti_io_size_text(need, bytes);
-  spti_io_size_text(most, limit);
-  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: needs %s of memory and the limit is %s; %s (--memory-limit)", where, need, most, way_out);
-}
-
-sptrsm_status spti_io_allocate(void *out, const char *where, size_t bytes) {
-  void *p = bytes == SIZE_MAX ? NULL : malloc(bytes > 0 ? bytes : 1);
-  if (p == NULL) {
-    char need[24];
-    spti_io_size_text(need, bytes);
-    spti_io_note_lack();
-    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %s; use a machine with more memory", where, need);
-  }
-  memcpy(out, &p, sizeof p);
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_io_grow(void *array, size_t *room, size_t count, size_t each, const char *where) {
-  void *old, *bigger;
-  if (count < *room) return SPTRSM_OK;
-  size_t wanted = *room == 0 ? 16 : 2 * *room;
-  memcpy(&old, array, sizeof old);
-  bigger = realloc(old, wanted * each);
-  if (bigger == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a list of %zu objects", where, wanted);
-  memcpy(array, &bigger, sizeof bigger);
-  *room = wanted;
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_io_copy(char **out, const char *text) {
-  SPTI_IO_TRY(spti_io_allocate(out, text, strlen(text) + 1));
-  strcpy(*out, text);
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_io_join(char **out, const char *where, const char *name) {
-  size_t length = strlen(where), bytes = length + strlen(name) + 2;
-  SPTI_IO_TRY(spti_io_allocate(out, where, bytes));
-  memcpy(*out, where, length + 1);
-  if (length > 0 && where[length - 1] != '/') strcat(*out, "/");
-  strcat(*out, name[0] == '/' ? name + 1 : name);
   return SPTRSM_OK;
 }
 
