@@ -38,7 +38,7 @@ test_usage() {
   done <<'END'
 --device  gpu      --device: 'gpu' is not one of auto, cpu, cuda
 --method  magic    --method: 'magic' is not one of auto, serial
---method  serail   ; did you mean serial?; see
+--method  serail   ; see sptrsm-info --methods; did you mean serial?
 --method  auto:p=1 auto has no parameters
 --trans   X        --trans: 'X' is not one of N, T, C
 --sys     Z        unknown system "Z"
