@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple, Optional
 import numpy
 
 from . import _dlpack, _lib
-from ._context import CPU, Device, stream_handle
+from ._context import CPU, Device, current_stream, family_of, stream_handle
 from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
 
 ndarray, empty = numpy.ndarray, numpy.empty
@@ -61,25 +61,6 @@ class Operand(NamedTuple):
     shape: tuple
     device: Device
     keep: object
-
-
-def family_of(array) -> str:
-    """The package that made an array: "numpy", "cupy", "torch", "jax", another name, or "" for lists and the like."""
-    if isinstance(array, ndarray):
-        return "numpy"
-    if not hasattr(array, "__dlpack__"):
-        return ""
-    name = type(array).__module__.partition(".")[0]
-    return "jax" if name == "jaxlib" else name
-
-
-def current_stream(family: str, array):
-    """The stream on which the array's package queues work at the moment, as an object of the package; None: the default stream."""
-    if family == "cupy":
-        return sys.modules["cupy"].cuda.get_current_stream()
-    if family == "torch" and array.is_cuda:
-        return sys.modules["torch"].cuda.current_stream(array.device)
-    return None
 
 
 def check_shape(name: str, shape: tuple, n: int) -> None:
@@ -203,7 +184,7 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
             return X
     family = family_of(B)
     if stream is None:
-        stream = current_stream(family, B)
+        stream = current_stream(B)
     handle = stream_handle(stream)
     given = operand(B, solver._dtype, solver._n, "B", handle)
     check_place("B", given.device, solver._device)
@@ -225,8 +206,12 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
         run(given.block, target.block)
     else:
         with solver._lock:
+            if solver._context is None:
+                solver._raise_closed()
             solver._context.use_stream(stream)
             run(given.block, target.block)
             if given.device.place == CUDA and family not in ("cupy", "torch"):
                 solver._context.sync()
+    if out is not None and family == "torch":
+        sys.modules["torch"].autograd.graph.increment_version(out)  # so that a graph that saved the old values refuses to use them
     return finish() if finish else X

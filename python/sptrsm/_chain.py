@@ -60,7 +60,7 @@ class Substitution:
 
     def lock(self) -> AbstractContextManager:
         """While it is held no other thread gives the solver other values."""
-        return self.solver._lock
+        return self.solver._values_lock if isinstance(self.solver, Triangular) else self.solver._lock
 
     def held(self) -> object:
         """The object that holds the values of S in the solver. New values are in another object."""

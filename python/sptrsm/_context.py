@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import weakref
 from typing import NamedTuple, Optional
+
+import numpy
 
 from . import _lib
 from ._errors import DeviceError, check
@@ -79,6 +82,26 @@ def stream_handle(stream) -> Optional[int]:
     return stream or LEGACY_STREAM
 
 
+def family_of(array) -> str:
+    """The package that made an array: "numpy", "cupy", "torch", "jax", another name, or "" for lists and the like."""
+    if isinstance(array, numpy.ndarray):
+        return "numpy"
+    if not hasattr(array, "__dlpack__"):
+        return ""
+    name = type(array).__module__.partition(".")[0]
+    return "jax" if name == "jaxlib" else name
+
+
+def current_stream(array):
+    """The stream on which the array's package queues work at the moment, as an object of the package; None: the default stream."""
+    family = family_of(array)
+    if family == "cupy":
+        return sys.modules["cupy"].cuda.get_current_stream()
+    if family == "torch" and array.is_cuda:
+        return sys.modules["torch"].cuda.current_stream(array.device)
+    return None
+
+
 class Context:
     """A sptrsm_context."""
 
@@ -125,6 +148,11 @@ class Solver:
         self._device, self._on_host = device, device.place == _lib.HOST
         with _live_lock:
             _live.add(self)
+
+    def _use_stream_of(self, *arrays) -> None:
+        """On a device: queues later work behind what the arrays' packages have queued on their current stream."""
+        if not self._on_host:
+            self._context.use_stream(next((stream for stream in map(current_stream, arrays) if stream is not None), None))
 
     def _end(self) -> None:
         """Frees what the object holds in the library."""

@@ -53,6 +53,8 @@ def view(array, name: str, stream: Optional[int]) -> View:
     """The memory of `array`; what is queued for it is made to finish before later work on the CUDA stream `stream`."""
     if getattr(array, "requires_grad", False):
         raise TypeError(f"{name} requires a gradient; pass {name}.detach(), or call sptrsm.torch.solve to have gradients")
+    if getattr(array, "is_neg", None) and array.is_neg():
+        raise TypeError(f"{name} is a lazily negated tensor, which DLPack hands over with the wrong sign; pass {name}.resolve_neg()")
     place = device(array, name)
     try:
         capsule = array.__dlpack__(stream=stream or LEGACY_STREAM) if place.place == _lib.CUDA else array.__dlpack__()

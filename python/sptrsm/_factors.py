@@ -35,8 +35,10 @@ class Factors(Solver):
         self._code = _arrays.CODE[self._dtype]
         self._handle: Optional[int] = None
         self._rows: Optional[Rows] = None
+        self._A_is_old = False  # the factors have values that A's were not factorised to
         self._systems: dict = {}
         self._open(device, threads)
+        self._use_stream_of(factors.L.data)
         handle = ctypes.c_void_p()
         check(lib.sptrsm_direct_create(handle, self._context.handle, factors.as_struct(), _sparse.options_struct(**options)))
         self._handle = handle.value
@@ -124,15 +126,17 @@ class Factors(Solver):
             return _arrays.solve(self, B, out, stream, run)
 
     def _solve_rows(self, B, system: int, op: int, alpha, out, stream, rows, refine: int):
-        if out is not None or refine:
-            raise ValueError("rows= does not go together with out= or refine=")
+        if out is not None or refine or stream is not None:
+            raise ValueError("rows= does not go together with out=, refine= or stream=")
         rows = numpy.asarray(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" and len(rows):
             raise TypeError("rows must be a sequence of integers")
         bad = numpy.flatnonzero((rows < 0) | (rows >= self._n))
         if len(bad):
             raise ValueError(f"rows[{bad[0]}] is {rows[bad[0]]}, outside [0, {self._n})")
-        rows, B = rows.astype(numpy.int64), B if hasattr(B, "shape") else numpy.asarray(B)
+        rows = rows.astype(numpy.int64)
+        if _arrays.family_of(B) in ("", "numpy"):
+            B = _arrays.as_numpy(B, self._dtype, "B")
         _arrays.check_shape("B", B.shape, self._n)
         with self._lock:
             if self._handle is None:
@@ -140,7 +144,7 @@ class Factors(Solver):
             if not self._rows or self._rows.key != (system, op, rows.tobytes()):
                 self._forget_rows()
                 self._rows = Rows(self, system, op, rows)
-            return self._rows.solve(B, alpha, stream)
+            return self._rows.solve(B, alpha)
 
     def _refine(self, system: int, op: int, alpha, B: Block, X: Block, steps: int, solve: bool, berr=None, ferr=None) -> None:
         options = _lib.sized(_lib.RefineOptions, lib.sptrsm_refine_options_init_sized)
@@ -149,6 +153,8 @@ class Factors(Solver):
         result.berr, result.ferr = (None if errors is None else _sparse.address(errors) for errors in (berr, ferr))
         if self._set.A is None:
             raise ValueError("refinement needs the matrix that was factorised; make the solver with A=")
+        if self._A_is_old:
+            raise ValueError("the factors have new values; give those of their matrix, too: update_values(A=...)")
         factor = None if alpha is None else _sparse.address(alpha)
         check(lib.sptrsm_direct_refine(self._handle, system, op, factor, B, X, options, result))
 
@@ -179,6 +185,8 @@ class Factors(Solver):
         ----------
         L, U, A : array of the matrix' nnz values in the order of `L.indices`, or a sparse matrix with the same pattern
         D, D_sub : array of shape (n,)
+
+        Refinement needs the A of the present factors: give it together with them, or afterwards.
         """
         with self._lock:
             if self._handle is None:
@@ -190,13 +198,13 @@ class Factors(Solver):
             for name, values in (("D", D), ("D_sub", D_sub)):
                 if values is not None:
                     changed[name] = vector(values, self._dtype, self._n, name)
-            if not self._on_host:
-                self._context.use_stream(None)
+            self._use_stream_of(*(matrix.data for matrix in changed.values() if isinstance(matrix, _sparse.Matrix)))
             L, D, D_sub, U = (changed.get(name) for name in ("L", "D", "D_sub", "U"))
             arrays = (L and L.data, D, D_sub, U and U.data)
             check(lib.sptrsm_direct_set_values(self._handle, *(None if a is None else _sparse.address(a) for a in arrays)))
             if "A" in changed:
                 check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(changed["A"])))
+            self._A_is_old = self._set.A is not None and "A" not in changed and (self._A_is_old or bool(changed))
             self._set = replace(self._set, **changed)
             self._forget_rows()
 

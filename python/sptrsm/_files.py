@@ -205,7 +205,10 @@ def save(factors: Factors, path, overwrite: bool = False) -> None:
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it")
     handle, temporary = tempfile.mkstemp(prefix="." + os.path.basename(path), dir=os.path.dirname(path) or ".")
     os.close(handle)
+    mask = os.umask(0)
+    os.umask(mask)
     try:
+        os.chmod(temporary, 0o666 & ~mask)  # as open() would have made it
         with h5py.File(temporary, "w") as file:
             _write(file, factors.factors)
         os.replace(temporary, path)

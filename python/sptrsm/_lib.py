@@ -154,11 +154,15 @@ def _declare(library: ctypes.CDLL, name: str, types: tuple) -> None:
 
 def _prepare(library: ctypes.CDLL, path: str) -> str:
     """Declares all functions and returns the library's version, which must be the one declared here."""
-    for name, types in FUNCTIONS.items():
-        _declare(library, name, types)
-    version = library.sptrsm_version().decode()
-    if version.split(".")[:2] != VERSION.split("."):
-        raise ImportError(f"{path} is libsptrsm {version}; this package needs {VERSION}")
+    try:
+        _declare(library, "sptrsm_version", FUNCTIONS["sptrsm_version"])
+        version = library.sptrsm_version().decode()
+        if version.split(".")[:2] != VERSION.split("."):
+            raise ImportError(f"{path} is libsptrsm {version}; this package needs {VERSION}")
+        for name, types in FUNCTIONS.items():
+            _declare(library, name, types)
+    except AttributeError as error:
+        raise ImportError(f"{path} is not the libsptrsm {VERSION} that this package needs: {error}") from error
     return version
 
 

@@ -37,9 +37,9 @@ class Rows:
     def _run(self, alpha, B: Block, X: Block) -> None:
         check(lib.sptrsm_direct_solve(self._handle, self._system, self._op, None if alpha is None else address(alpha), B, X))
 
-    def solve(self, B, alpha, stream):
+    def solve(self, B, alpha):
         """The wanted rows of X, in the order in which they were asked for; B has all rows."""
-        return _arrays.solve(self, B[self._b_rows], None, stream, lambda b, x: self._run(alpha, b, x))[self._at]
+        return _arrays.solve(self, B[self._b_rows], None, None, lambda b, x: self._run(alpha, b, x))[self._at]
 
     def free(self) -> None:
         lib.sptrsm_direct_destroy(self._handle)

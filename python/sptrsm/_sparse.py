@@ -65,14 +65,20 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
         raise ValueError(f"{name} must be a square matrix but its shape is {tuple(A.shape)}.")
     if A.shape[0] > INT32_MAX:
         raise ValueError(f"{name} has {A.shape[0]} rows; the library takes at most {INT32_MAX}")
+    lengths = len(A.indptr), len(A.indices), len(A.data)
+    if lengths[0] != A.shape[0] + 1 or min(lengths[1:]) < int(A.indptr[-1]) or A.data.ndim != 1:
+        raise ValueError(f"{name} is damaged: its {A.shape[0]} rows or columns need {A.shape[0] + 1} offsets, and as many indices and values "
+                         f"as the last one says ({int(A.indptr[-1])}); it has {lengths[0]}, {lengths[1]} and {lengths[2]}")
     kind = value_type(dtype, A.dtype)
     if A.dtype.kind == "c" and kind.kind != "c":
         raise TypeError(f"{name} is {A.dtype}; values can't become {kind.name} without losing their imaginary part")
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
-    if A.nnz and A.indices.dtype.itemsize > 4 and int(A.indices.max()) > INT32_MAX:
-        raise ValueError(f"{name} has column or row index {int(A.indices.max())}, outside its shape {tuple(A.shape)}")
+    if A.nnz and A.indices.dtype.itemsize > 4:
+        for index in (int(A.indices.max()), int(A.indices.min())):
+            if not -1 < index <= INT32_MAX:
+                raise ValueError(f"{name} has column or row index {index}, outside its shape {tuple(A.shape)}")
     return Matrix(A.format, A.shape[0], A.indptr.astype(numpy.int64), A.indices.astype(numpy.int32), A.data.astype(kind))
 
 

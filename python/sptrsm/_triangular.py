@@ -41,7 +41,12 @@ class _Plan:
 
 def as_alpha(alpha, dtype: numpy.dtype) -> Optional[numpy.ndarray]:
     """The factor of B as the library reads it; None stands for 1."""
-    return None if alpha == 1 else numpy.array(alpha, dtype).reshape(1)
+    if type(alpha) is int and alpha == 1:
+        return None
+    factor = numpy.asarray(alpha)
+    if factor.ndim or factor.dtype.kind not in "biufc" or factor.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"alpha is {alpha!r}; pass a number that {dtype.name} can hold")
+    return factor.astype(dtype).reshape(1)
 
 
 class Triangular(Solver):
@@ -68,6 +73,7 @@ class Triangular(Solver):
         self._active = self._changing = 0
         self._handle = None
         self._open(device, threads)
+        self._use_stream_of(matrix.data)
         handle = ctypes.c_void_p()
         check(lib.sptrsm_matrix_create(handle, self._context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
         self._handle = handle.value
@@ -76,9 +82,11 @@ class Triangular(Solver):
     def _open(self, device: Device, threads: int) -> None:
         super()._open(device, threads)
         self._quiet = threading.Condition(self._lock)
+        self._values_lock = threading.RLock()  # of those who set values; taken before _lock, which waiting gives up
 
     def _after_fork(self) -> None:
         super()._after_fork()
+        self._values_lock = threading.RLock()
         self._quiet, self._active, self._changing = threading.Condition(self._lock), 0, 0
 
     def _plan(self, op: int) -> _Plan:
@@ -93,10 +101,12 @@ class Triangular(Solver):
     def _wait(self) -> None:
         """Waits until no thread is solving, and keeps others from beginning meanwhile; the caller holds the lock."""
         self._changing += 1
-        while self._active:
-            self._quiet.wait()
-        self._changing -= 1
-        self._quiet.notify_all()
+        try:
+            while self._active:
+                self._quiet.wait()
+        finally:
+            self._changing -= 1
+            self._quiet.notify_all()
 
     def _end(self) -> None:
         self._wait()
@@ -108,27 +118,24 @@ class Triangular(Solver):
             self._handle = None
 
     def _run(self, op: int, alpha, B: Block, X: Block) -> None:
-        factor = None if alpha is None else _sparse.address(alpha)
-        with self._lock:
-            while self._changing:
-                self._quiet.wait()
-            plan = self._plan(op)
-            if not self._on_host:  # a context serves one thread at a time
-                check(lib.sptrsm_solve(plan.handle, None, factor, B, X))
-                return
-            workspace = plan.take()
-            self._active += 1
-        status = 0
-        try:
-            status = lib.sptrsm_solve(plan.handle, workspace, factor, B, X)
-        finally:
+        factor, workspace = None if alpha is None else _sparse.address(alpha), None
+        try:  # from before the count is raised to after it is lowered, so that an interrupt leaves it right
             with self._lock:
-                plan.idle.append(workspace)
-                self._active -= 1
-                if not self._active:
-                    self._quiet.notify_all()
-        if status:
-            fail(status)
+                while self._changing:
+                    self._quiet.wait()
+                plan = self._plan(op)
+                if not self._on_host:  # a context serves one thread at a time
+                    check(lib.sptrsm_solve(plan.handle, None, factor, B, X))
+                    return
+                self._active, workspace = self._active + 1, plan.take()
+            check(lib.sptrsm_solve(plan.handle, workspace, factor, B, X))
+        finally:
+            if workspace is not None:
+                with self._lock:
+                    plan.idle.append(workspace)
+                    self._active -= 1
+                    if not self._active:
+                        self._quiet.notify_all()
 
     def solve(self, B, trans: str = "N", *, alpha=1, out=None, stream=None):
         """Solves op(T) X = alpha B.
@@ -177,12 +184,11 @@ class Triangular(Solver):
             A diagonal entry is zero or not finite; the old values stay.
         """
         fresh = _sparse.new_values(values, self._matrix)
-        with self._lock:
+        with self._values_lock, self._lock:
             if self._context is None:
                 self._raise_closed()
             self._wait()
-            if not self._on_host:
-                self._context.use_stream(_arrays.current_stream(_arrays.family_of(fresh), fresh))
+            self._use_stream_of(fresh)
             check(lib.sptrsm_matrix_set_values(self._handle, _sparse.address(fresh)))
             if not self._on_host:
                 self._context.sync()
@@ -201,7 +207,8 @@ class Triangular(Solver):
     @property
     def info(self) -> Info:
         """What the analysis for trans="N" chose and found."""
-        return plan_info(self._plan(0).handle, self._dtype, self._n)
+        with self._lock:
+            return plan_info(self._plan(0).handle, self._dtype, self._n)
 
     def _repr_html_(self) -> str:
         from ._show import level_profile
@@ -230,7 +237,7 @@ def triangular(T, lower: bool = True, unit_diagonal: bool = False, device=None, 
     device : str, optional
         "cpu", "cuda" or "cuda:INDEX"; default: where T's arrays are.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128; default: T's, and float64 for integers.
+        float32, float64, complex64 or complex128; default: T's; integers become float64, those of 8 and 16 bits float32.
     method : str
         "auto", or a name from docs/methods.md with its parameters.
     deterministic : bool

@@ -169,3 +169,12 @@ def test_description_and_close():
             use()
     with pytest.raises(ValueError, match="order"):
         sptrsm.from_factors(triangle(4), triangle(5, lower=False))
+
+
+def test_refinement_needs_the_matrix_of_the_present_factors():
+    F, b = sptrsm.splu(general(20)), numpy.ones(20)
+    F.update_values(L=F.L.data, U=2 * F.U.data)
+    with pytest.raises(ValueError, match="update_values"):
+        F.solve(b, refine=1)
+    F.update_values(A=2 * F.A.data)
+    assert F.refine(b, F.solve(b)).berr < 1e-15

@@ -151,3 +151,59 @@ def test_memory_stays():
     rounds(300)
     assert resident() - before <= 2**20
     assert not [solver for solver in _context._live if solver._context is not None and solver._n == 60]
+
+
+def in_threads(*works) -> None:
+    """Runs the functions at the same time; the first exception of one is raised here."""
+    errors = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:  # to be raised by the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_values_stay_while_their_owner_solves():
+    T, b = sptrsm.triangular(triangle(N)), numpy.ones(N)
+    base, x = T.data.copy(), T.solve(b)
+
+    def owner(scale):
+        for _ in range(300):
+            with T._values_lock:
+                T.update_values(scale * base)
+                assert close(scale * T.solve(b), x, "float64")
+
+    in_threads(*(lambda scale=scale: owner(scale) for scale in (1.0, 2.0, 4.0)), *[lambda: [T.solve(b) for _ in range(300)]] * 2)
+
+
+def test_info_while_another_thread_closes():
+    for _ in range(30):
+        T = sptrsm.triangular(triangle(N))
+
+        def look():
+            try:
+                while True:
+                    repr(T.info)
+            except ValueError as error:
+                assert "closed" in str(error)
+
+        in_threads(look, look, T.close)
+
+
+def test_an_interrupted_wait_is_undone():
+    T = sptrsm.triangular(triangle(N))
+    T._active, wait = 1, T._quiet.wait
+    T._quiet.wait = lambda: (_ for _ in ()).throw(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        T.update_values(T.data)
+    T._active, T._quiet.wait = 0, wait
+    assert T._changing == 0 and T.solve(numpy.ones(N)).shape == (N,)

@@ -246,3 +246,20 @@ def test_values_that_make_the_matrix_singular():
     T = triangle("float64", "lower")
     with pytest.raises(sptrsm.SingularError):
         sptrsm.torch.solve(T.solver, torch.from_numpy(block("float64", nrhs=2)), values=torch.zeros(len(T.data[0]), dtype=torch.float64))
+
+
+def test_a_lazily_negated_tensor_is_refused():
+    T = sptrsm.triangular(scipy.sparse.eye(4, format="csr"))
+    negated = torch.ones(4, dtype=torch.complex128).conj().imag
+    assert negated.is_neg()
+    with pytest.raises(TypeError, match="resolve_neg"):
+        T.solve(negated)
+
+
+def test_a_graph_sees_that_out_was_written():
+    T = sptrsm.triangular(2 * scipy.sparse.eye(4, format="csr"))
+    x, w = torch.ones(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64, requires_grad=True)
+    y = (w * x).sum()
+    T.solve(x, out=x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

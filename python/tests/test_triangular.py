@@ -127,3 +127,18 @@ def test_errors_of_the_matrix():
 def test_unknown_operation():
     with pytest.raises(ValueError, match="'X'"):
         sptrsm.triangular(triangle(3)).solve(numpy.ones(3), "X")
+
+
+def test_a_matrix_with_too_few_values_is_refused():
+    A = scipy.sparse.csr_array(triangle(20))
+    for part in ("data", "indices"):
+        B = A.copy()
+        setattr(B, part, getattr(B, part)[:3])
+        with pytest.raises(ValueError, match="damaged"):
+            sptrsm.triangular(B)
+
+
+@pytest.mark.parametrize("alpha", (None, "2", [1.0, 2.0], 1 + 2j, numpy.complex128(2 + 1j)))
+def test_alpha_that_is_no_number_of_the_type_is_refused(alpha):
+    with pytest.raises(TypeError, match="alpha"):
+        sptrsm.triangular(triangle(20)).solve(numpy.ones(20), alpha=alpha)
