@@ -67,8 +67,8 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
         raise ValueError(f"{name} has {A.shape[0]} rows; the library takes at most {INT32_MAX}")
     lengths = len(A.indptr), len(A.indices), len(A.data)
     if lengths[0] != A.shape[0] + 1 or min(lengths[1:]) < int(A.indptr[-1]) or A.data.ndim != 1:
-        raise ValueError(f"{name} is damaged: its {A.shape[0]} rows or columns need {A.shape[0] + 1} offsets, and as many indices and values "
-                         f"as the last one says ({int(A.indptr[-1])}); it has {lengths[0]}, {lengths[1]} and {lengths[2]}")
+        raise ValueError(f"{name} is damaged: its {A.shape[0]} rows or columns need {A.shape[0] + 1} offsets, and as many indices and "
+                         f"values as the last one says ({int(A.indptr[-1])}); it has {lengths[0]}, {lengths[1]} and {lengths[2]}")
     kind = value_type(dtype, A.dtype)
     if A.dtype.kind == "c" and kind.kind != "c":
         raise TypeError(f"{name} is {A.dtype}; values can't become {kind.name} without losing their imaginary part")

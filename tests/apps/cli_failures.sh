@@ -45,6 +45,7 @@ judge() {
   for file in "$@"; do
     case $file in
       *.json) [ "$(cat "$file")" = precious ] || field "$file" || fail "half a report in $file" ;;
+      x.h5) cmp -s x.h5 <(echo precious) || same_blocks x.h5 /X || fail "the old x.h5 is gone" ;; # or X is there, and its report failed
       *) cmp -s "$file" <(echo precious) || whole "$file" || fail "the old $file is gone" ;;
     esac
   done
