@@ -104,13 +104,12 @@ typedef struct {
 /* ---- context: where work happens ---- */
 
 typedef struct sptrsm_context sptrsm_context;
-
 /* Number of usable CUDA devices: 0 without a driver, without a device, or in a build without CUDA. */
 SPTRSM_API int sptrsm_device_count(void);
 /* place HOST: device and cuda_stream are ignored. place CUDA: device is the index of the device, cuda_stream a cudaStream_t that outlives
  * the context, or NULL. With NULL the context makes a stream of its own, which does not wait for the default stream: synchronise work that
- * you queued there before its arrays are used here. Calls on a CUDA context make its device the current one of the calling thread.
- * Errors: UNSUPPORTED, ARGUMENT, DEVICE, MEMORY. */
+ * you queued there before its arrays are used here. The calling thread's current device stays what it is, here and in all other calls.
+ * Errors: UNSUPPORTED (no device, or no code for it in this build), ARGUMENT (a stream of another device), DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* 0: OMP_NUM_THREADS, else usable processors */
@@ -118,8 +117,9 @@ SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int thread
  * use until now must still exist, and neither may be being captured (ARGUMENT). A host context ignores it. Errors: DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_stream);
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
-/* Host memory that is fast to copy to and from the context's device: page-locked on a CUDA context, ordinary memory on the host. Free it
- * before the context is destroyed. */
+/* Waits, then gives device memory that the context keeps for later use back to the device. For programs that share the device. */
+SPTRSM_API sptrsm_status sptrsm_context_trim(sptrsm_context *);
+/* Host memory, page-locked on a CUDA context and so fast to copy from and to. Free it before the context is destroyed. */
 SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);
 SPTRSM_API void sptrsm_host_free(sptrsm_context *, void *);
 SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *); /* "NVIDIA H200", "host, 2 threads"; valid while it lives */
@@ -127,7 +127,6 @@ SPTRSM_API const char *sptrsm_context_describe(const sptrsm_context *); /* "NVID
 /* ---- matrix: validated once ---- */
 
 typedef struct sptrsm_matrix sptrsm_matrix;
-
 /* Copies T, or borrows its arrays if the caller asks for that and they lie in the context's place. Everything that a solve relies on is
  * checked here: STRUCTURE names the first entry that is unsorted, duplicate, out of range or outside the triangle, SINGULAR the first
  * diagonal entry that is missing, zero or not finite. n = 0 is allowed. Other errors: ARGUMENT, MEMORY, DEVICE. */
@@ -161,8 +160,7 @@ SPTRSM_API void sptrsm_options_init_sized(sptrsm_options *, size_t size);
 static inline void sptrsm_options_init(sptrsm_options *out) { sptrsm_options_init_sized(out, sizeof *out); }
 
 typedef struct sptrsm_plan sptrsm_plan;
-/* options NULL: defaults. Errors: ARGUMENT (unknown method or parameter), UNSUPPORTED (the method can't take this type, size or place),
- * MEMORY, DEVICE. */
+/* options NULL: defaults. Errors: ARGUMENT, UNSUPPORTED (the method can't take this type, size or place), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *, const sptrsm_options *);
 SPTRSM_API void sptrsm_plan_destroy(sptrsm_plan *);
 
@@ -200,8 +198,9 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
  * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
  *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.
- * CUDA graphs: a solve may be captured if the method's info says so and the blocks are in device memory. Plan, workspace, B and X must then
- *   outlive the graph. New values of a matrix that was copied are used from the next replay on.
+ * CUDA graphs: a solve may be captured if the method's info says so, the workspace exists and the blocks are in device memory. Otherwise it
+ *   is refused (ARGUMENT), and the capture stays valid. Plan, workspace, B and X must outlive the graph. Replays use new values of a matrix
+ *   that was copied. A replay that lost a dependency reports it, and so do later ones until a plain solve has repaired the workspace.
  * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by sptrsm_context_sync. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 

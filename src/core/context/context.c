@@ -11,6 +11,10 @@
 
 int sptrsm_host_threads(void) { return spti_cpus_usable(); }
 
+int spti_visit_begin(const sptrsm_context *context) { return context && context->place == SPTRSM_CUDA ? spti_gpu_visit(context) : -1; }
+
+void spti_visit_end(const int *callers_device) { spti_gpu_leave(*callers_device); }
+
 void spti_context_retain(sptrsm_context *context) { atomic_fetch_add(&context->references, 1); }
 
 int sptrsm_device_count(void) { return spti_gpu_count(); }
@@ -23,6 +27,7 @@ sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, in
   SPTI_TRY(spti_host_alloc(&context, 1, sizeof *context, "context"));
   *context = (sptrsm_context){.place = place, .device = device, .stream = cuda_stream};
   atomic_init(&context->references, 1);
+  SPTI_VISIT(context);
   sptrsm_status status = spti_team_create(&context->team);
   if (status == SPTRSM_OK && place == SPTRSM_CUDA) status = spti_gpu_open(context);
   if (status != SPTRSM_OK) {
@@ -36,6 +41,7 @@ sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, in
 
 void sptrsm_context_destroy(sptrsm_context *context) {
   if (!context || atomic_fetch_sub(&context->references, 1) > 1) return;
+  SPTI_VISIT(context);
   if (context->place == SPTRSM_CUDA) spti_gpu_close(context);
   spti_team_destroy(context->team);
   spti_host_free(context);
@@ -51,12 +57,20 @@ sptrsm_status sptrsm_context_set_threads(sptrsm_context *context, int threads) {
 
 sptrsm_status sptrsm_context_set_stream(sptrsm_context *context, void *cuda_stream) {
   if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_stream: context is NULL");
+  SPTI_VISIT(context);
   return context->place == SPTRSM_CUDA ? spti_gpu_set_stream(context, cuda_stream) : SPTRSM_OK;
 }
 
 sptrsm_status sptrsm_context_sync(sptrsm_context *context) {
   if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_sync: context is NULL");
+  SPTI_VISIT(context);
   return context->place == SPTRSM_CUDA ? spti_gpu_sync(context) : SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_context_trim(sptrsm_context *context) {
+  if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_trim: context is NULL");
+  SPTI_VISIT(context);
+  return context->place == SPTRSM_CUDA ? spti_gpu_trim(context) : SPTRSM_OK;
 }
 
 sptrsm_status spti_context_wait(const sptrsm_context *context) {
@@ -65,14 +79,16 @@ sptrsm_status spti_context_wait(const sptrsm_context *context) {
 
 sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *context, size_t bytes) {
   if (!out || !context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_host_alloc: out or context is NULL");
+  SPTI_VISIT(context);
   if (bytes == 0) bytes = 1;
   if (context->place == SPTRSM_CUDA) return spti_gpu_host_alloc(context, out, bytes);
   return spti_host_alloc(out, 1, bytes, "host memory");
 }
 
 void sptrsm_host_free(sptrsm_context *context, void *memory) {
+  SPTI_VISIT(context);
   if (!context || context->place == SPTRSM_HOST) spti_host_free(memory);
-  else spti_gpu_host_free(context, memory);
+  else spti_gpu_host_free(memory);
 }
 
 const char *sptrsm_context_describe(const sptrsm_context *context) {

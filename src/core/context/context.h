@@ -29,12 +29,19 @@ struct sptrsm_context {
   int32_t spin_limit;     /* polls without any progress after which a kernel gives up waiting */
   int64_t losses;         /* how many such rows spti_gpu_sync has reported: solves before that may have left workspaces unfinished */
   size_t shared_bytes;    /* shared memory that a thread block may ask for */
+  bool reads_pageable;    /* the device reads and writes all host memory */
   int64_t fp32_lanes;     /* lanes for single precision of all multiprocessors */
   int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis, copied there or written by kernels */
   int32_t *pinned_device; /* the same words as the device sees them; the host may read what kernels wrote after spti_gpu_wait */
 };
 
 sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; errors of kernels stay for spti_gpu_sync */
-void spti_context_retain(sptrsm_context *);              /* sptrsm_context_destroy releases */
+
+/* The first declaration of a public function that may call CUDA: until it returns, the context's device is the calling thread's current
+ * one, and afterwards the one that the caller had. `context` may be NULL and may end meanwhile. */
+#define SPTI_VISIT(context) __attribute__((cleanup(spti_visit_end), unused)) int callers_device_ = spti_visit_begin(context)
+int spti_visit_begin(const sptrsm_context *);
+void spti_visit_end(const int *callers_device);
+void spti_context_retain(sptrsm_context *); /* sptrsm_context_destroy releases */
 
 #endif

@@ -12,6 +12,8 @@ sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   if (cuda_error == cudaSuccess) return SPTRSM_OK;
   sptrsm_status status = cuda_error == cudaErrorMemoryAllocation ? SPTRSM_ERR_MEMORY : SPTRSM_ERR_DEVICE;
   (void)cudaGetLastError(); /* clears the error, unless it is sticky */
+  if (cuda_error == cudaErrorInvalidConfiguration)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "%s: the grid is too large for the device; use smaller panels (options.panel)", what);
   return spti_fail(status, "CUDA: %s in %s", cudaGetErrorString((cudaError_t)cuda_error), what);
 }
 
@@ -30,6 +32,18 @@ static int64_t fp32_lanes(const struct cudaDeviceProp *p) {
   return (int64_t)p->multiProcessorCount * (half ? 64 : 128);
 }
 
+/* The library holds code for the architectures that it was built for, and may hold PTX, which the driver compiles for later ones. */
+static sptrsm_status check_code(const sptrsm_context *context, const struct cudaDeviceProp *p) {
+  const int error = spti_device_code();
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction && error != cudaErrorUnsupportedPtxVersion)
+    return spti_gpu_check(error, "looking for code for the device");
+  (void)cudaGetLastError();
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                   "CUDA device %d (%s) has compute capability %d.%d; this library was built for %s; build it with "
+                   "-DCMAKE_CUDA_ARCHITECTURES=%d%d, or use a host context",
+                   context->device, p->name, p->major, p->minor, SPTI_CUDA_ARCHITECTURES, p->major, p->minor);
+}
+
 static sptrsm_status check_device(sptrsm_context *context) {
   int count = spti_gpu_count();
   if (count == 0)
@@ -42,18 +56,64 @@ static sptrsm_status check_device(sptrsm_context *context) {
     return spti_fail(SPTRSM_ERR_UNSUPPORTED,
                      "CUDA device %d (%s) has compute capability %d.%d; 7.0 or newer is needed (independent thread scheduling)",
                      context->device, properties.name, properties.major, properties.minor);
+  SPTI_TRY(check_code(context, &properties));
   snprintf(context->description, sizeof context->description, "%.95s", properties.name);
   context->shared_bytes = properties.sharedMemPerBlockOptin;
+  context->reads_pageable = properties.pageableMemoryAccess != 0;
   context->fp32_lanes = fp32_lanes(&properties);
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
-  int current;
-  SPTI_CUDA(cudaGetDevice(&current));
-  if (current != context->device) SPTI_CUDA(cudaSetDevice(context->device));
+int spti_gpu_visit(const sptrsm_context *context) {
+  int current = -1;
+  if (cudaGetDevice(&current) != cudaSuccess || current == context->device) return -1;
+  if (cudaSetDevice(context->device) != cudaSuccess) (void)cudaGetLastError(); /* no such device: what follows reports it */
+  return current;
+}
+
+void spti_gpu_leave(int device) {
+  if (device >= 0) (void)cudaSetDevice(device);
+}
+
+/* ---- what is refused ---- */
+
+static sptrsm_status refuse_captured(void *stream, const char *what, const char *way_out) {
+  enum cudaStreamCaptureStatus capture;
+  SPTI_CUDA(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
+  if (capture == cudaStreamCaptureStatusNone) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: the stream is being captured; %s", what, way_out);
+}
+
+sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *context, const char *what) {
+  return refuse_captured(context->stream, what,
+                         "make plan and workspace and solve once before the capture begins, with blocks in device memory");
+}
+
+sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
+  struct cudaPointerAttributes found;
+  if (!data) return SPTRSM_OK;
+  SPTI_CUDA(cudaPointerGetAttributes(&found, data));
+  if (found.type == cudaMemoryTypeUnregistered && !context->reads_pageable)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is said to be in device memory, but CUDA does not know it; is its place SPTRSM_HOST?", name);
+  if (found.type != cudaMemoryTypeDevice || found.device == context->device) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in the memory of device %d, the context works on device %d", name, found.device,
+                   context->device);
+}
+
+/* From CUDA 12.8 on the device of a stream can be asked for. */
+static sptrsm_status check_stream(const sptrsm_context *context, void *stream) {
+#if CUDART_VERSION >= 12080
+  int device;
+  SPTI_CUDA(cudaStreamGetDevice((cudaStream_t)stream, &device));
+  if (device != context->device)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "the stream belongs to device %d, the context works on device %d", device, context->device);
+#else
+  (void)context, (void)stream;
+#endif
   return SPTRSM_OK;
 }
+
+/* ---- opening and closing ---- */
 
 /* A memory pool of the context's own. Freed memory stays in it, so that later analyses and workspaces allocate
  * without a call to the driver. */
@@ -81,7 +141,6 @@ static sptrsm_status make_own_stream(sptrsm_context *context) {
 
 static sptrsm_status open_parts(sptrsm_context *context) {
   context->spin_limit = spin_limit();
-  SPTI_TRY(spti_gpu_enter(context));
   SPTI_TRY(make_pool(context));
   SPTI_CUDA(
       cudaHostAlloc((void **)&context->lost, sizeof *context->lost + SPTI_PINNED_WORDS * sizeof *context->pinned, cudaHostAllocMapped));
@@ -91,7 +150,7 @@ static sptrsm_status open_parts(sptrsm_context *context) {
   context->pinned_device = (int32_t *)(context->lost_device + 1);
   SPTI_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&context->beside, cudaStreamNonBlocking));
   SPTI_CUDA(cudaEventCreateWithFlags((cudaEvent_t *)&context->passed, cudaEventDisableTiming));
-  if (context->stream) return SPTRSM_OK;
+  if (context->stream) return check_stream(context, context->stream);
   SPTI_TRY(make_own_stream(context));
   context->stream = context->own_stream;
   return SPTRSM_OK;
@@ -105,7 +164,6 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
 }
 
 void spti_gpu_close(sptrsm_context *context) {
-  (void)spti_gpu_enter(context);
   if (context->stream) (void)cudaStreamSynchronize((cudaStream_t)context->stream);
   spti_gpu_close_sparse(context);
   if (context->own_stream) (void)cudaStreamDestroy((cudaStream_t)context->own_stream);
@@ -116,7 +174,7 @@ void spti_gpu_close(sptrsm_context *context) {
 }
 
 sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
-  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_TRY(spti_gpu_refuse_capture(context, "waiting for the device"));
   SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
   return SPTRSM_OK;
 }
@@ -130,14 +188,18 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); the solution is not valid", (long long)(row - 1));
 }
 
+sptrsm_status spti_gpu_trim(sptrsm_context *context) {
+  SPTI_TRY(spti_gpu_wait(context));
+  SPTI_CUDA(cudaMemPoolTrimTo((cudaMemPool_t)context->pool, 0));
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_zero(const sptrsm_context *context, void *memory, size_t bytes) {
-  SPTI_TRY(spti_gpu_enter(context));
   SPTI_CUDA(cudaMemsetAsync(memory, 0, bytes, (cudaStream_t)context->stream));
   return SPTRSM_OK;
 }
 
 static sptrsm_status let_wait(const sptrsm_context *context, void *waiting, void *for_stream) {
-  SPTI_TRY(spti_gpu_enter(context));
   SPTI_CUDA(cudaEventRecord((cudaEvent_t)context->passed, (cudaStream_t)for_stream));
   SPTI_CUDA(cudaStreamWaitEvent((cudaStream_t)waiting, (cudaEvent_t)context->passed, 0));
   return SPTRSM_OK;
@@ -150,23 +212,17 @@ sptrsm_status spti_gpu_fork(const sptrsm_context *context, void **stream) {
 
 sptrsm_status spti_gpu_join(const sptrsm_context *context) { return let_wait(context, context->stream, context->beside); }
 
-static sptrsm_status refuse_capture(void *stream) {
-  enum cudaStreamCaptureStatus capture;
-  SPTI_CUDA(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
-  if (capture == cudaStreamCaptureStatusNone) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_stream: a stream is being captured; set the stream before the capture begins");
-}
-
 sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
+  static const char set_stream[] = "sptrsm_context_set_stream", way_out[] = "set the stream before the capture begins";
   void *const before = context->stream;
-  SPTI_TRY(spti_gpu_enter(context));
   if (!stream) {
     SPTI_TRY(make_own_stream(context));
     stream = context->own_stream;
   }
   if (stream == before) return SPTRSM_OK;
-  SPTI_TRY(refuse_capture(before));
-  SPTI_TRY(refuse_capture(stream));
+  SPTI_TRY(check_stream(context, stream));
+  SPTI_TRY(refuse_captured(before, set_stream, way_out));
+  SPTI_TRY(refuse_captured(stream, set_stream, way_out));
   SPTI_TRY(let_wait(context, stream, before));
   context->stream = stream;
   const sptrsm_status status = spti_gpu_stream_sparse(context);
@@ -175,7 +231,7 @@ sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
 }
 
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
-  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_TRY(spti_gpu_refuse_capture(context, what));
   cudaError_t error = cudaMallocFromPoolAsync(out, bytes, (cudaMemPool_t)context->pool, (cudaStream_t)context->stream);
   if (error == cudaSuccess) return SPTRSM_OK;
   (void)cudaGetLastError();
@@ -184,26 +240,26 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
 }
 
 void spti_gpu_free(const sptrsm_context *context, void *memory) {
-  if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeAsync(memory, (cudaStream_t)context->stream);
+  if (memory) (void)cudaFreeAsync(memory, (cudaStream_t)context->stream);
 }
 
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
-  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_TRY(spti_gpu_refuse_capture(context, "page-locked memory"));
   cudaError_t error = cudaHostAlloc(out, bytes, cudaHostAllocDefault);
   if (error != cudaErrorMemoryAllocation) return spti_gpu_check((int)error, "cudaHostAlloc");
   (void)cudaGetLastError();
   return spti_fail(SPTRSM_ERR_MEMORY, "no page-locked host memory for %zu bytes", bytes);
 }
 
-void spti_gpu_host_free(const sptrsm_context *context, void *memory) {
-  if (memory && spti_gpu_enter(context) == SPTRSM_OK) (void)cudaFreeHost(memory);
+void spti_gpu_host_free(void *memory) {
+  if (memory) (void)cudaFreeHost(memory);
 }
 
 sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
   void *first = small ? context->pinned : to;
   if (bytes == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_TRY(spti_gpu_refuse_capture(context, "results of an analysis"));
   SPTI_CUDA(cudaMemcpyAsync(first, from, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)context->stream));
   SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
   if (small) memcpy(to, first, bytes);
@@ -216,7 +272,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
                             size_t rows, spti_direction direction) {
   static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
   if (row_bytes == 0 || rows == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_gpu_enter(context));
+  if (direction != SPTI_ON_DEVICE) SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
   cudaStream_t stream = (cudaStream_t)context->stream;
   bool dense = rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes);
   if (dense) {

@@ -1,6 +1,9 @@
 /* gpu.h -- what the core needs of CUDA: device, stream, memory, copies, waits. No other host code of the core calls
  * CUDA, but for gpu_graph.c and what uses cuSPARSE. gpu.c calls the CUDA runtime; gpu_none.c stands in for it in a
- * build without CUDA. Copies are queued on the context's stream. */
+ * build without CUDA. Copies are queued on the context's stream. Public functions make the context's device the current
+ * one (SPTI_VISIT in context.h); the functions here rely on that. What allocates, waits or copies to or from host memory
+ * can't be captured in a CUDA graph: it refuses (ARGUMENT) while the context's stream is being captured, and the
+ * capture stays valid. */
 #ifndef SPTI_CORE_CONTEXT_GPU_H
 #define SPTI_CORE_CONTEXT_GPU_H
 
@@ -12,8 +15,16 @@ typedef enum { SPTI_TO_DEVICE, SPTI_TO_HOST, SPTI_ON_DEVICE } spti_direction;
 int spti_gpu_count(void);
 sptrsm_status spti_gpu_open(sptrsm_context *); /* checks the device and asks it for its facts, takes or makes the stream */
 void spti_gpu_close(sptrsm_context *);
-/* Makes the context's device the calling thread's current one, as all functions below do too. */
-sptrsm_status spti_gpu_enter(const sptrsm_context *);
+/* Makes the context's device the calling thread's current one. Returns the device that was current before, or -1 if that is the same. */
+int spti_gpu_visit(const sptrsm_context *);
+void spti_gpu_leave(int device); /* makes this device the current one again; -1: nothing happens */
+/* ARGUMENT if the context's stream is being captured; `what` says what can't be captured. */
+sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *, const char *what);
+/* ARGUMENT if an array called `name`, said to be in device memory, is not memory that the context's device can reach: pageable host memory,
+ * or memory of another device. */
+sptrsm_status spti_gpu_check_pointer(const sptrsm_context *, const void *data, const char *name);
+int spti_device_code(void); /* a cudaError_t: success if the library has code for the current device (core/device/bind_kernels.cu) */
+sptrsm_status spti_gpu_trim(sptrsm_context *); /* waits; gives memory that was freed back to the device */
 /* Later work goes to `stream`, behind what is queued already; NULL: to a stream of the context's own. */
 sptrsm_status spti_gpu_set_stream(sptrsm_context *, void *stream);
 sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves errors of kernels for spti_gpu_sync */
@@ -21,7 +32,7 @@ sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost depe
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);
 void spti_gpu_free(const sptrsm_context *, void *);
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *, void **out, size_t bytes); /* page-locked */
-void spti_gpu_host_free(const sptrsm_context *, void *);
+void spti_gpu_host_free(void *);
 /* Copies `rows` rows of row_bytes each; pitches in bytes. Waits where host memory takes part, so that the caller may
  * use it again. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,

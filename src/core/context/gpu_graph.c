@@ -33,7 +33,7 @@ static sptrsm_status make(spti_gpu_graph *g) {
 sptrsm_status spti_gpu_graph_create(spti_gpu_graph **out, const sptrsm_context *context,
                                     sptrsm_status (*record)(const void *what, void *stream), const void *what) {
   spti_gpu_graph *g;
-  SPTI_TRY(spti_gpu_enter(context));
+  SPTI_TRY(spti_gpu_refuse_capture(context, "the launches of a solve"));
   SPTI_TRY(spti_host_alloc(&g, 1, sizeof *g, "graph"));
   *g = (spti_gpu_graph){.record = record, .what = what};
   const sptrsm_status status = make(g);
@@ -54,7 +54,6 @@ void spti_gpu_graph_free(spti_gpu_graph *g) {
 sptrsm_status spti_gpu_graph_start(const spti_gpu_graph *g, const sptrsm_context *context) {
   enum cudaStreamCaptureStatus capture;
   cudaStream_t stream = (cudaStream_t)context->stream;
-  SPTI_TRY(spti_gpu_enter(context));
   SPTI_CUDA(cudaStreamIsCapturing(stream, &capture));
   if (capture != cudaStreamCaptureStatusNone) return g->record(g->what, stream);
   SPTI_CUDA(cudaGraphLaunch(g->exec, stream));

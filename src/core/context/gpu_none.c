@@ -19,7 +19,16 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   (void)context;
   return absent();
 }
-sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
+int spti_gpu_visit(const sptrsm_context *context) {
+  (void)context;
+  return -1;
+}
+void spti_gpu_leave(int device) { (void)device; }
+sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
+  (void)context, (void)data, (void)name;
+  return absent();
+}
+sptrsm_status spti_gpu_trim(sptrsm_context *context) {
   (void)context;
   return absent();
 }
@@ -36,7 +45,7 @@ sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, siz
   (void)context, (void)out, (void)bytes;
   return absent();
 }
-void spti_gpu_host_free(const sptrsm_context *context, void *memory) { (void)context, (void)memory; }
+void spti_gpu_host_free(void *memory) { (void)memory; }
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
   (void)context, (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)row_bytes, (void)rows, (void)direction;

@@ -1,4 +1,5 @@
-/* bind_kernels.cu -- copies a transfer to device memory, where launches recorded in a graph read it (transfer_of in transfer.cuh). */
+/* bind_kernels.cu -- copies a transfer to device memory, where launches recorded in a graph read it (transfer_of in transfer.cuh). It
+ * is in every build, so it also tells whether the library has code for the device. */
 #include <string.h>
 
 #include "core/device/device.cuh"
@@ -19,6 +20,8 @@ SPTI_KERNEL(32) bind_transfer_kernel(bind_args a) {
 }
 
 } // namespace spti
+
+extern "C" int spti_device_code() { return spti::find_code(spti::bind_transfer_kernel); }
 
 extern "C" int spti_bind_launch(const spti_transfer *transfer, int64_t *to, void *stream) {
   using namespace spti;

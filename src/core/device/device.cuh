@@ -277,6 +277,21 @@ SPTI_DEVICE uint32_t warp_or(uint32_t v) {
 }
 SPTI_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+/* For devices without tensor cores for f64. Not inlined: ptxas takes many minutes for kernels that hold dozens of copies. */
+__device__ __noinline__ static void mma_by_shuffles(double (&c)[4], const double (&a)[4], double b0, double b1) {
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    const double x0 = shfl(k < 4 ? b0 : b1, lane() % 4 * 8 + k % 4), x1 = shfl(k < 4 ? b0 : b1, lane() % 4 * 8 + 4 + k % 4);
+    const double t0 = shfl(a[k / 4 * 2], lane() / 4 * 4 + k % 4), t1 = shfl(a[k / 4 * 2 + 1], lane() / 4 * 4 + k % 4);
+    c[0] = fused(t0, x0, c[0]);
+    c[1] = fused(t0, x1, c[1]);
+    c[2] = fused(t1, x0, c[2]);
+    c[3] = fused(t1, x1, c[3]);
+  }
+}
+#endif
+
 /* C += A B in f64 on the tensor cores, with A 16 x 8 and B 8 x 8. Lane 4 g + t holds A(g,t), A(g+8,t), A(g,t+4), A(g+8,t+4), B(t,g),
  * B(t+4,g) and C(g,2t), C(g,2t+1), C(g+8,2t), C(g+8,2t+1). */
 SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], double b0, double b1) {
@@ -291,15 +306,7 @@ SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], double b0, double b1)
                  : "+d"(c[i / 2 * 2]), "+d"(c[i / 2 * 2 + 1])
                  : "d"(a[i / 2 + i % 2 * 2]), "d"(i % 2 ? b1 : b0));
 #else
-#pragma unroll
-  for (int k = 0; k < 8; k++) {
-    const double x0 = shfl(k < 4 ? b0 : b1, lane() % 4 * 8 + k % 4), x1 = shfl(k < 4 ? b0 : b1, lane() % 4 * 8 + 4 + k % 4);
-    const double t0 = shfl(a[k / 4 * 2], lane() / 4 * 4 + k % 4), t1 = shfl(a[k / 4 * 2 + 1], lane() / 4 * 4 + k % 4);
-    c[0] = fused(t0, x0, c[0]);
-    c[1] = fused(t0, x1, c[1]);
-    c[2] = fused(t1, x0, c[2]);
-    c[3] = fused(t1, x1, c[3]);
-  }
+  mma_by_shuffles(c, a, b0, b1);
 #endif
 }
 /* C += A B with A 16 x 16 and B 16 x 8: bit for bit the two products with the first and the last 8 columns of A, in this order. */
@@ -323,17 +330,23 @@ SPTI_DEVICE void spin_pause() {}
 
 enum { SHARED_WITHOUT_ASKING = 48 << 10 };
 
-/* Launches a one-dimensional grid, or nothing if `blocks` is 0. Returns a cudaError_t. */
-template <typename Kernel, typename Args>
-int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stream, const Args &args) {
+/* Success if the library holds code of the kernel for the current device. Returns a cudaError_t. */
+template <typename Kernel> int find_code(Kernel kernel) {
+  cudaFuncAttributes found;
+  return (int)cudaFuncGetAttributes(&found, (const void *)kernel);
+}
+
+/* Launches a one-dimensional grid, or nothing if `blocks` is 0. Returns the cudaError_t of this launch. */
+template <typename Args> int launch(void (*kernel)(Args), int64_t blocks, int threads, size_t shared, void *stream, const Args &args) {
   if (blocks == 0) return cudaSuccess;
   if (blocks < 0 || blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
   if (shared > SHARED_WITHOUT_ASKING) {
     const cudaError_t error = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error) return (int)error;
   }
-  kernel<<<(unsigned)blocks, (unsigned)threads, shared, (cudaStream_t)stream>>>(args);
-  return (int)cudaGetLastError();
+  void *parameters[] = {(void *)&args};
+  return (int)cudaLaunchKernel((const void *)kernel, dim3((unsigned)blocks), dim3((unsigned)threads), parameters, shared,
+                               (cudaStream_t)stream);
 }
 
 SPTI_DEVICE constexpr bool left_out(protocol_step) { return false; }

@@ -133,6 +133,7 @@ static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, 
 sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *factors,
                                    const sptrsm_options *options) {
   if (!out || !context || !factors) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
+  SPTI_VISIT(context);
   sptrsm_factors read;
   SPTI_TRY(spti_factors_read(&read, factors));
   const sptrsm_factors *f = &read;
@@ -159,6 +160,7 @@ void spti_direct_drop_extension(sptrsm_direct *d) {
 
 void sptrsm_direct_destroy(sptrsm_direct *d) {
   if (!d) return;
+  SPTI_VISIT(d->context);
   spti_direct_drop_extension(d);
   free_workspace(d);
   for (int s = 0; s < SLOTS; s++) sptrsm_plan_destroy(slot_at(d, s)->plan);
@@ -222,6 +224,7 @@ done:
 
 sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
   if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: direct is NULL");
+  SPTI_VISIT(d->context);
   if (U_val && !d->matrix[U_MATRIX]) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no U of their own");
   if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
@@ -268,6 +271,7 @@ static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_direct *d, const s
 sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                   sptrsm_block *X) {
   if (!d || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: direct, B or X is NULL");
+  SPTI_VISIT(d->context);
   if (!sptrsm_system_name(system)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: unknown system %d", (int)system);
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_solve: unknown op %d", (int)op);
@@ -297,6 +301,7 @@ static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_
 
 sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *d) {
   if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: direct is NULL");
+  SPTI_VISIT(d->context);
   if (U && !d->has_U) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: the factors have no U");
   if (U) SPTI_TRY(spti_sized_check(U, SPTI_SIZE_UP_TO(sptrsm_info, flops_per_rhs), sizeof *U, "sptrsm_direct_info", "sptrsm_info"));
   if (L) SPTI_TRY(factor_info(L, d, SPTI_L));

@@ -86,6 +86,7 @@ static void row_lengths(sptrsm_level_stats *stats, const spti_view *v) {
 
 sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *matrix, sptrsm_op op) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: out or matrix is NULL");
+  SPTI_VISIT(matrix->context);
   const size_t least = SPTI_SIZE_UP_TO(sptrsm_level_stats, average_length);
   SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_matrix_levels", "sptrsm_level_stats"));
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)

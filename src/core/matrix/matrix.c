@@ -87,10 +87,19 @@ static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T, const sptrs
   return status;
 }
 
+static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_sparse *T) {
+  SPTI_TRY(spti_gpu_check_pointer(context, T->ptr, "matrix: ptr"));
+  SPTI_TRY(spti_gpu_check_pointer(context, T->idx, "matrix: idx"));
+  return spti_gpu_check_pointer(context, T->val, "matrix: val");
+}
+
 static sptrsm_status fill(sptrsm_matrix *m, const sptrsm_sparse *T) {
   spti_storage copy = {0};
   sptrsm_sparse host = *T;
-  if (T->place == SPTRSM_CUDA) SPTI_TRY(download(&copy, &host, T, m->context));
+  if (T->place == SPTRSM_CUDA) {
+    SPTI_TRY(check_pointers(m->context, T));
+    SPTI_TRY(download(&copy, &host, T, m->context));
+  }
   int64_t diagonals = 0;
   sptrsm_status status;
   SPTI_TRY_DONE(spti_validate(&host, &diagonals));
@@ -110,6 +119,7 @@ sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context,
   if (T->place != SPTRSM_HOST && T->place != SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown place %d", (int)T->place);
   if (T->place == SPTRSM_CUDA && context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: arrays in device memory need a CUDA context");
+  SPTI_VISIT(context);
   sptrsm_matrix *m;
   SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
   *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode};
@@ -128,6 +138,7 @@ void spti_matrix_retain(sptrsm_matrix *m) { atomic_fetch_add(&m->references, 1);
 
 void sptrsm_matrix_destroy(sptrsm_matrix *m) {
   if (!m || atomic_fetch_sub(&m->references, 1) > 1) return;
+  SPTI_VISIT(m->context);
   for (int kind = 0; kind < 2; kind++) {
     spti_storage_free(&m->storage[kind][SPTRSM_HOST], NULL);
     if (m->context->place == SPTRSM_CUDA) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
@@ -313,8 +324,10 @@ sptrsm_status spti_matrix_check_values(const sptrsm_matrix *m, const void *val) 
 
 sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *m, const void *val) {
   if (!m || (!val && m->caller_nnz > 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_set_values: matrix or val is NULL");
+  SPTI_VISIT(m->context);
   const void *host_val;
   void *copy;
+  if (m->T.place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(m->context, val, "matrix: val"));
   SPTI_TRY(values_on_host(&host_val, &copy, m, val));
   sptrsm_status status = replace_values(m, val, host_val);
   spti_host_free(copy);

@@ -149,6 +149,7 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
 
 sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
+  SPTI_VISIT(matrix->context);
   return spti_plan_create(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
 }
 
@@ -162,6 +163,7 @@ static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {
 
 sptrsm_status sptrsm_auto_features(double *values, const sptrsm_matrix *matrix, const sptrsm_options *options) {
   if (!values || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_auto_features: values or matrix is NULL");
+  SPTI_VISIT(matrix->context);
   sptrsm_plan *plan;
   SPTI_TRY(spti_plan_begin(&plan, matrix, spti_op_from(options ? options->op : SPTRSM_N), options));
   const sptrsm_status status = find_all_features(values, plan);

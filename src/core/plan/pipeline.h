@@ -52,7 +52,8 @@ typedef struct {
   int32_t panel;
   int slabs; /* panels in W: up to one for each thread on the host, else 1 */
   void *W;
-  void *staging; /* CUDA: one panel, or NULL */
+  void *staging;        /* CUDA: one panel, or NULL */
+  const void *known[2]; /* CUDA: data of the latest B and X, which are in reach of the device */
 } spti_panels;
 
 /* nrhs_hint 0: unknown; else there are no more slabs than that many right-hand sides fill. Solves may have any number

@@ -174,10 +174,29 @@ static sptrsm_status run_panel(const spti_pipeline *pipe, const side *from, cons
   return move(pipe, to, SPTI_TO_HOST);
 }
 
+/* Methods that can't be captured must not spoil a capture. */
+static sptrsm_status check_capture(const spti_pipeline *pipe) {
+  for (int i = 0; i < pipe->stage_count; i++) {
+    const sptrsm_plan *plan = pipe->stages[i].plan;
+    if (plan && !(plan->method->flags & SPTI_CAPTURABLE)) return spti_gpu_refuse_capture(pipe->context, plan->method->name);
+  }
+  return SPTRSM_OK;
+}
+
+/* The blocks of the latest solve are known, because asking CUDA about a pointer takes longer than the rest of the checks. */
+static sptrsm_status check_places(const spti_pipeline *pipe, spti_panels *panels, const sptrsm_block *B, const sptrsm_block *X) {
+  if (B->place == SPTRSM_CUDA && B->data != panels->known[0]) SPTI_TRY(spti_gpu_check_pointer(pipe->context, B->data, "B"));
+  if (X->place == SPTRSM_CUDA && X->data != panels->known[1]) SPTI_TRY(spti_gpu_check_pointer(pipe->context, X->data, "X"));
+  panels->known[0] = B->place == SPTRSM_CUDA ? B->data : NULL;
+  panels->known[1] = X->place == SPTRSM_CUDA ? X->data : NULL;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                     const sptrsm_block *X) {
   double parts[2];
-  SPTI_TRY(spti_gpu_enter(pipe->context));
+  SPTI_TRY(check_capture(pipe));
+  SPTI_TRY(check_places(pipe, panels, B, X));
   split_alpha(parts, alpha, pipe->dtype);
   if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(pipe, panels));
   bool direct = works_in_x(pipe, B, X);

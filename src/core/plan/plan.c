@@ -48,6 +48,7 @@ void spti_plan_retain(const sptrsm_plan *plan) { atomic_fetch_add(&((sptrsm_plan
 
 void sptrsm_plan_destroy(sptrsm_plan *plan) {
   if (!plan || atomic_fetch_sub(&plan->references, 1) > 1) return;
+  SPTI_VISIT(plan->context);
   spti_matrix_remove_dependant(plan->matrix, &plan->dependant);
   spti_workspace_free(plan->own, plan);
   if (plan->method && plan->method->free) plan->method->free(plan);
@@ -81,6 +82,7 @@ static double flops_of(const spti_view *v) {
 
 sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *plan) {
   if (!out || !plan) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_info: out or plan is NULL");
+  SPTI_VISIT(plan->context);
   SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_info, flops_per_rhs), sizeof *out, "sptrsm_plan_info", "sptrsm_info"));
   sptrsm_info info = {.size = sizeof info,
                       .method = plan->method->name,

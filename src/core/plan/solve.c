@@ -10,14 +10,23 @@ sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32
 sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *plan, int32_t panel) {
   if (!out || !plan || panel < 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_create: out or plan is NULL, or panel is negative");
-  SPTI_TRY(spti_workspace_make(out, plan, panel ? panel : plan->panel));
+  SPTI_VISIT(plan->context);
+  sptrsm_workspace *w;
+  SPTI_TRY(spti_workspace_make(&w, plan, panel ? panel : plan->panel));
+  const sptrsm_status status = spti_context_wait(plan->context); /* a graph may be replayed on another stream at once */
+  if (status != SPTRSM_OK) {
+    spti_workspace_free(w, plan);
+    return status;
+  }
   spti_plan_retain(plan);
+  *out = w;
   return SPTRSM_OK;
 }
 
 void sptrsm_workspace_destroy(sptrsm_workspace *w) {
   if (!w) return;
   const sptrsm_plan *plan = w->plan;
+  SPTI_VISIT(plan->context);
   spti_workspace_free(w, plan);
   sptrsm_plan_destroy((sptrsm_plan *)plan);
 }
@@ -25,6 +34,7 @@ void sptrsm_workspace_destroy(sptrsm_workspace *w) {
 sptrsm_status sptrsm_solve(const sptrsm_plan *plan, sptrsm_workspace *w, const void *alpha, const sptrsm_block *B, sptrsm_block *X) {
   if (!plan || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_solve: plan, B or X is NULL");
   if (w && w->plan != plan) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_solve: the workspace belongs to another plan");
+  SPTI_VISIT(plan->context);
   if (!w) {
     sptrsm_plan *p = (sptrsm_plan *)plan; /* the plan's own workspace is a cache */
     if (!p->own) SPTI_TRY(spti_workspace_make(&p->own, plan, plan->panel));

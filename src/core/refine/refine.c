@@ -21,6 +21,7 @@ void sptrsm_refine_options_init_sized(sptrsm_refine_options *options, size_t siz
 
 sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *A) {
   if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_original: direct is NULL");
+  SPTI_VISIT(d->context);
   spti_refiner *fresh = NULL;
   if (A) {
     if (A->n != d->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has order %d, its factors %d", A->n, d->n);
@@ -117,6 +118,7 @@ static sptrsm_status run(spti_refine_job *j) {
 sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                    sptrsm_block *X, const sptrsm_refine_options *options, sptrsm_refine_result *out) {
   if (!d || !B || !X) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_refine: direct, B or X is NULL");
+  SPTI_VISIT(d->context);
   sptrsm_refine_options taken;
   sptrsm_refine_options_init(&taken);
   const size_t options_least = SPTI_SIZE_UP_TO(sptrsm_refine_options, tolerance);

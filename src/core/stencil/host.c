@@ -69,6 +69,7 @@ static bool guess_on_host(spti_stencil *out, const spti_view *v, spti_team *team
 
 sptrsm_status sptrsm_matrix_stencil(char stencil[16], int64_t grid[3], const sptrsm_matrix *matrix) {
   if (!stencil || !grid || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_stencil: stencil, grid or matrix is NULL");
+  SPTI_VISIT(matrix->context);
   spti_view v;
   spti_stencil s = {.name = ""};
   SPTI_TRY(spti_matrix_view(&v, matrix, (spti_op){false, false}, SPTI_ANY, SPTRSM_HOST));

@@ -47,6 +47,7 @@ static void measure_arrays(sptrsm_tile_stats *s, const spti_tiles *t) {
 
 sptrsm_status sptrsm_matrix_tiles(sptrsm_tile_stats *out, const sptrsm_matrix *matrix, sptrsm_op op) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_tiles: out or matrix is NULL");
+  SPTI_VISIT(matrix->context);
   const size_t least = SPTI_SIZE_UP_TO(sptrsm_tile_stats, compressed_bytes);
   SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_matrix_tiles", "sptrsm_tile_stats"));
   if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)

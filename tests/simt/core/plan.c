@@ -121,14 +121,20 @@ static sptrsm_status run_steps(parts *p, const scenario *c, test_system *system)
   return solve_all(p, c, system, 1);
 }
 
+/* The caller works on another device than the context. */
+enum { CALLERS_DEVICE = 3 };
+
 /* The status of the first step that failed. */
 static sptrsm_status run(const scenario *c) {
   parts p = {0};
+  emulated_gpu_current = CALLERS_DEVICE;
   test_system system = test_system_make(c->pattern, c->n, c->format, c->dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
   const sptrsm_status status = run_steps(&p, c, &system);
   close_all(&p);
   test_system_free(&system);
   cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", c->method, emulated_gpu_blocks);
+  cr_assert_eq(emulated_gpu_strays, 0, "%s: %d calls while another device was the current one", c->method, emulated_gpu_strays);
+  cr_assert_eq(emulated_gpu_current, CALLERS_DEVICE, "%s: the caller's device was changed", c->method);
   cr_assert_str_empty(method_order_breach, "out of order: %s", method_order_breach);
   return status;
 }
@@ -235,6 +241,7 @@ ParameterizedTest(subject *s, plan, factors_with_permutations) {
   sptrsm_factors factors;
   sptrsm_factors_init(&factors);
   if (!runs_here(s->name)) return;
+  emulated_gpu_current = CALLERS_DEVICE;
   test_system system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3);
   for (int32_t i = 0; i < ORDER; i++) {
     permutation[i] = (i * 5 + 2) % ORDER;
@@ -263,6 +270,7 @@ ParameterizedTest(subject *s, plan, factors_with_permutations) {
   close_system(&reference);
   close_system(&solver);
   test_system_free(&system);
+  cr_assert_eq(emulated_gpu_strays, 0, "%s: %d calls while another device was the current one", s->name, emulated_gpu_strays);
   cr_assert_str_empty(method_order_breach, "out of order: %s", method_order_breach);
 }
 

@@ -11,13 +11,33 @@
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
 size_t emulated_gpu_latest_bytes, emulated_gpu_total;
+int emulated_gpu_current, emulated_gpu_strays;
+bool emulated_gpu_captures;
+
+int spti_gpu_visit(const sptrsm_context *context) {
+  const int before = emulated_gpu_current;
+  emulated_gpu_current = context->device;
+  return before;
+}
+
+void spti_gpu_leave(int device) {
+  if (device >= 0) emulated_gpu_current = device;
+}
+
+/* Every call on the device begins with this. */
+static void enter(const sptrsm_context *context) { emulated_gpu_strays += emulated_gpu_current != context->device; }
+
+sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *context, const char *what) {
+  enter(context);
+  return emulated_gpu_captures ? spti_fail(SPTRSM_ERR_ARGUMENT, "%s: the stream is being captured", what) : SPTRSM_OK;
+}
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
 }
 
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
-  (void)context;
+  SPTI_TRY(spti_gpu_refuse_capture(context, what));
   void *memory = emulated_gpu_fail_at >= 0 && emulated_gpu_fail_at-- == 0 ? NULL : malloc(bytes);
   if (!memory) return spti_fail(SPTRSM_ERR_MEMORY, "%s: no device memory for %zu bytes", what, bytes);
   memset(memory, 0xa5, bytes);
@@ -29,14 +49,16 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
 }
 
 void spti_gpu_free(const sptrsm_context *context, void *memory) {
-  (void)context;
+  enter(context);
   if (memory) emulated_gpu_blocks--;
   free(memory);
 }
 
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
-  (void)context, (void)direction;
+  enter(context);
+  if (direction != SPTI_ON_DEVICE && row_bytes > 0 && rows > 0)
+    SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
   for (size_t r = 0; r < rows; r++) memcpy((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes);
   return SPTRSM_OK;
 }
@@ -44,6 +66,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
 /* Always overwrites the pinned words, also if the copy does not go through them, so that no caller relies on their old content. */
 sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
+  SPTI_TRY(spti_gpu_refuse_capture(context, "results of an analysis"));
   memset(context->pinned, 0xa5, SPTI_PINNED_WORDS * sizeof *context->pinned);
   memcpy(small ? context->pinned : to, from, bytes);
   if (small) memcpy(to, context->pinned, bytes);
@@ -51,7 +74,7 @@ sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void
 }
 
 sptrsm_status spti_gpu_zero(const sptrsm_context *context, void *memory, size_t bytes) {
-  (void)context;
+  enter(context);
   memset(memory, 0, bytes);
   return SPTRSM_OK;
 }
@@ -72,6 +95,7 @@ sptrsm_status spti_gpu_join(const sptrsm_context *context) {
 }
 
 sptrsm_status spti_gpu_sync(sptrsm_context *context) {
+  SPTI_TRY(spti_gpu_wait(context));
   const int64_t row = *context->lost;
   *context->lost = 0;
   if (row == 0) return SPTRSM_OK;
@@ -79,10 +103,13 @@ sptrsm_status spti_gpu_sync(sptrsm_context *context) {
   return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld)", (long long)(row - 1));
 }
 
-sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
-  (void)context;
+/* The emulated device reads any memory. */
+sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
+  (void)context, (void)data, (void)name;
   return SPTRSM_OK;
 }
+
+sptrsm_status spti_gpu_wait(const sptrsm_context *context) { return spti_gpu_refuse_capture(context, "waiting for the device"); }
 
 /* A graph keeps the function that records it, and a replay calls it. */
 struct spti_gpu_graph {
@@ -92,7 +119,7 @@ struct spti_gpu_graph {
 
 sptrsm_status spti_gpu_graph_create(spti_gpu_graph **out, const sptrsm_context *context,
                                     sptrsm_status (*record)(const void *what, void *stream), const void *what) {
-  (void)context;
+  SPTI_TRY(spti_gpu_refuse_capture(context, "the launches of a solve"));
   SPTI_TRY(spti_host_alloc(out, 1, sizeof **out, "graph"));
   **out = (spti_gpu_graph){record, what};
   return SPTRSM_OK;

@@ -2,6 +2,7 @@
 #ifndef TESTS_SIMT_EMULATOR_EMULATED_GPU_H
 #define TESTS_SIMT_EMULATOR_EMULATED_GPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,10 @@ extern int emulated_gpu_fail_at;  /* the number of allocations until one fails; 
 extern int emulated_gpu_blocks;   /* allocations that are not freed */
 extern void *emulated_gpu_latest; /* the latest allocation and its size */
 extern size_t emulated_gpu_latest_bytes;
-extern size_t emulated_gpu_total; /* bytes of all allocations so far, including freed ones */
+extern size_t emulated_gpu_total;  /* bytes of all allocations so far, including freed ones */
+extern int emulated_gpu_current;   /* the calling thread's current device */
+extern int emulated_gpu_strays;    /* calls on the emulated device while another device was the current one */
+extern bool emulated_gpu_captures; /* the stream is being captured */
 void emulated_gpu_use_schedule(uint64_t seed);
 #ifdef __cplusplus
 }

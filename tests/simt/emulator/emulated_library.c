@@ -32,20 +32,14 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
 
 void spti_gpu_close(sptrsm_context *context) { spti_host_free(context->lost); }
 
-sptrsm_status spti_gpu_enter(const sptrsm_context *context) {
-  (void)context;
-  return SPTRSM_OK;
-}
+sptrsm_status spti_gpu_trim(sptrsm_context *context) { return spti_gpu_wait(context); }
 
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
   (void)context;
   return spti_host_alloc(out, 1, bytes, "page-locked memory");
 }
 
-void spti_gpu_host_free(const sptrsm_context *context, void *memory) {
-  (void)context;
-  spti_host_free(memory);
-}
+void spti_gpu_host_free(void *memory) { spti_host_free(memory); }
 
 sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz, sptrsm_dtype dtype, const spti_lines *from,
                                  const spti_lines *to) {

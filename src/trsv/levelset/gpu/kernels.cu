@@ -303,11 +303,22 @@ static int64_t blocks_of(int64_t threads) { return (threads + WIDE_THREADS - 1) 
 
 } // namespace spti
 
+extern "C" size_t spti_levelset_gpu_run_shared(sptrsm_dtype dtype) {
+  using namespace spti;
+  size_t bytes = 0;
+  dispatch(dtype, [&](auto tag) {
+    bytes = 2 * sizeof(prepared_chunk<typename decltype(tag)::type>);
+    return 0;
+  });
+  return bytes;
+}
+
 extern "C" int spti_levelset_gpu_run_launch(const spti_levelset_gpu_run_args *a, sptrsm_dtype dtype, void *stream) {
   using namespace spti;
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return SPTI_LAUNCH(levelset_gpu_run_kernel<T>, a->rows.transfer.width, a->feeders + 32, 2 * sizeof(prepared_chunk<T>), stream, *a);
+    return SPTI_LAUNCH(levelset_gpu_run_kernel<T>, a->rows.transfer.width, a->feeders + 32, spti_levelset_gpu_run_shared(dtype), stream,
+                       *a);
   });
 }
 

@@ -38,6 +38,7 @@ typedef struct {
   int32_t feeders;             /* threads beside the solver warp: 32 times a power of two */
 } spti_levelset_gpu_run_args;
 
+size_t spti_levelset_gpu_run_shared(sptrsm_dtype); /* bytes of shared memory of a thread block */
 int spti_levelset_gpu_run_launch(const spti_levelset_gpu_run_args *, sptrsm_dtype, void *stream);
 
 /* Before a segment, by the whole device: x = b - sum over the entries of earlier segments, [start, begin). */

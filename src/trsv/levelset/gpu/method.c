@@ -163,11 +163,21 @@ static sptrsm_status make_schedule(sptrsm_plan *plan, state *s, const spti_level
   return status;
 }
 
+static sptrsm_status check_shared(const sptrsm_plan *plan) {
+  const size_t needed = spti_levelset_gpu_run_shared(plan->view.dtype), given = plan->context->shared_bytes;
+  if (given >= needed) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                   "levelset: thread blocks of this device have up to %zu bytes of shared memory, %zu are needed for this type; use "
+                   "syncfree-csr",
+                   given, needed);
+}
+
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   const spti_gpu_levels *levels;
   spti_levelset_gpu_settings set;
   SPTI_TRY(spti_levelset_gpu_settings_parse(&set, plan->variant));
+  SPTI_TRY(check_shared(plan));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "levelset state"));
   *s = (state){0};
   plan->state = s;
