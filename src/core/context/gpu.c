@@ -220,9 +220,9 @@ sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
     stream = context->own_stream;
   }
   if (stream == before) return SPTRSM_OK;
-  SPTI_TRY(check_stream(context, stream));
   SPTI_TRY(refuse_captured(before, set_stream, way_out));
-  SPTI_TRY(refuse_captured(stream, set_stream, way_out));
+  SPTI_TRY(refuse_captured(stream, set_stream, way_out)); /* before it is asked for its device, which would end the capture */
+  SPTI_TRY(check_stream(context, stream));
   SPTI_TRY(let_wait(context, stream, before));
   context->stream = stream;
   const sptrsm_status status = spti_gpu_stream_sparse(context);
