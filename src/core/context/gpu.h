@@ -56,6 +56,13 @@ typedef struct {
 } spti_lines;
 /* to = the lines of the transpose, each sorted; nnz <= INT32_MAX (core/matrix/transpose_gpu.c). */
 sptrsm_status spti_gpu_transpose(sptrsm_context *, int32_t n, int64_t nnz, sptrsm_dtype, const spti_lines *from, const spti_lines *to);
+/* Checks a triangle in device memory as core/matrix/validate.c does on the host (core/matrix/check_gpu.c). Without idx only the values of
+ * the diagonal are checked. nnz: ptr[n]. */
+typedef struct {
+  bool good;         /* else the validation on the host says what is wrong */
+  int64_t diagonals; /* lines that store their diagonal; not without idx */
+} spti_line_check;
+sptrsm_status spti_gpu_check_lines(spti_line_check *out, const sptrsm_context *, const sptrsm_sparse *T, int64_t nnz);
 void spti_gpu_close_sparse(sptrsm_context *);
 sptrsm_status spti_gpu_stream_sparse(sptrsm_context *);         /* cuSPARSE works on the context's stream from now on */
 sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* a cudaError_t as int, turned into a status with its message */

@@ -40,15 +40,8 @@ fail:
 
 /* ---- creation ---- */
 
-/* Copies a T in device memory to the host for validation. Its number of entries is ptr[n], so that is fetched first. */
-static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptrsm_sparse *T, const sptrsm_context *context) {
-  if (T->n < 0 || !T->ptr) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: %s", T->n < 0 ? "order n is negative" : "ptr is NULL");
-  int64_t nnz = 0;
-  SPTI_TRY(spti_copy_bytes(context, &nnz, SPTRSM_HOST, T->ptr + T->n, SPTRSM_CUDA, sizeof nnz));
-  if (nnz > 0 && (!T->idx || !T->val))
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)nnz);
-  if (nnz < 0 || nnz > (int64_t)T->n * ((int64_t)T->n + 1) / 2)
-    return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is not a number of entries of an n = %d matrix", T->n, (long long)nnz, T->n);
+/* Copies a T in device memory, which has nnz entries, to the host. */
+static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptrsm_sparse *T, int64_t nnz, const sptrsm_context *context) {
   spti_storage device = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val};
   SPTI_TRY(copy_storage(out, SPTRSM_HOST, &device, SPTRSM_CUDA, context, T->n, nnz, sptrsm_dtype_bytes(T->dtype)));
   *host = *T;
@@ -59,32 +52,41 @@ static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptr
   return SPTRSM_OK;
 }
 
-/* Fills the natural storage of the context's place from the validated host arrays, or borrows the caller's arrays
- * where it may. */
-static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T, const sptrsm_sparse *host) {
-  sptrsm_place place = m->context->place;
-  size_t value_bytes = sptrsm_dtype_bytes(T->dtype);
-  spti_storage *natural = &m->storage[SPTI_NATURAL][place];
-  spti_storage given = {.ptr = (int64_t *)host->ptr, .idx = (int32_t *)host->idx, .val = (void *)host->val};
-  spti_storage stripped = {0};
-  if (m->nnz < m->caller_nnz) { /* only some lines store their unit diagonal: it is dropped everywhere */
-    SPTI_TRY(spti_storage_strip_diagonal(&stripped, &given, T->n, value_bytes));
-    if (place == SPTRSM_HOST) {
-      *natural = stripped;
-      return SPTRSM_OK;
-    }
-    given = stripped;
-  } else if (m->mode == SPTRSM_BORROW && T->place == place) {
-    *natural = (spti_storage){.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val, .present = true};
+static void count_entries(sptrsm_matrix *m, int64_t caller_nnz, int64_t diagonals) {
+  m->caller_nnz = caller_nnz;
+  m->diagonal_stored = diagonals == m->T.n;
+  m->nnz = m->diagonal_stored ? caller_nnz : caller_nnz - diagonals;
+}
+
+/* Only some lines store their unit diagonal, so it is dropped everywhere. */
+static sptrsm_status adopt_stripped(sptrsm_matrix *m, const spti_storage *given) {
+  const sptrsm_place place = m->context->place;
+  const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  spti_storage *natural = &m->storage[SPTI_NATURAL][place], stripped;
+  SPTI_TRY(spti_storage_strip_diagonal(&stripped, given, m->T.n, value_bytes));
+  if (place == SPTRSM_HOST) {
+    *natural = stripped;
     return SPTRSM_OK;
   }
-  sptrsm_status status = copy_storage(natural, place, &given, SPTRSM_HOST, m->context, T->n, m->nnz, value_bytes);
-  if (status == SPTRSM_OK && stripped.present) {
+  const sptrsm_status status = copy_storage(natural, place, &stripped, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes);
+  if (status == SPTRSM_OK) {
     natural->source = stripped.source;
     stripped.source = NULL;
   }
   spti_storage_free(&stripped, NULL);
   return status;
+}
+
+/* Fills the natural storage of the context's place from the caller's arrays, or borrows them where it may. */
+static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T) {
+  const sptrsm_place place = m->context->place;
+  spti_storage *natural = &m->storage[SPTI_NATURAL][place];
+  const spti_storage given = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val, .present = true};
+  if (m->mode == SPTRSM_BORROW && T->place == place) {
+    *natural = given;
+    return SPTRSM_OK;
+  }
+  return copy_storage(natural, place, &given, T->place, m->context, T->n, m->nnz, sptrsm_dtype_bytes(T->dtype));
 }
 
 static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_sparse *T) {
@@ -93,23 +95,53 @@ static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_
   return spti_gpu_check_pointer(context, T->val, "matrix: val");
 }
 
-static sptrsm_status fill(sptrsm_matrix *m, const sptrsm_sparse *T) {
-  spti_storage copy = {0};
-  sptrsm_sparse host = *T;
-  if (T->place == SPTRSM_CUDA) {
-    SPTI_TRY(check_pointers(m->context, T));
-    SPTI_TRY(download(&copy, &host, T, m->context));
-  }
+/* New values of host arrays are checked by this copy of ptr, instead of one that comes back from the device. */
+static sptrsm_status keep_pointers(sptrsm_matrix *m, const int64_t *ptr) {
+  if (m->context->place == SPTRSM_HOST || m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
+  const size_t count = (size_t)m->T.n + 1;
+  SPTI_TRY(spti_host_alloc(&m->caller_ptr, (int64_t)count, sizeof *m->caller_ptr, "matrix pointers"));
+  memcpy(m->caller_ptr, ptr, count * sizeof *ptr);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status fill_from_host(sptrsm_matrix *m, const sptrsm_sparse *T) {
+  const spti_storage given = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val};
   int64_t diagonals = 0;
-  sptrsm_status status;
-  SPTI_TRY_DONE(spti_validate(&host, &diagonals));
-  m->caller_nnz = host.ptr[T->n];
-  m->diagonal_stored = diagonals == T->n;
-  m->nnz = m->diagonal_stored ? m->caller_nnz : m->caller_nnz - diagonals;
-  SPTI_TRY_DONE(adopt(m, T, &host));
-done:
+  SPTI_TRY(spti_validate(T, &diagonals));
+  count_entries(m, T->ptr[T->n], diagonals);
+  SPTI_TRY(keep_pointers(m, T->ptr));
+  return m->nnz < m->caller_nnz ? adopt_stripped(m, &given) : adopt(m, T);
+}
+
+/* Once it is known that the host is needed: for the message, or to drop unit diagonals. */
+static sptrsm_status fill_by_way_of_host(sptrsm_matrix *m, const sptrsm_sparse *T, int64_t nnz) {
+  spti_storage copy = {0};
+  sptrsm_sparse host;
+  SPTI_TRY(download(&copy, &host, T, nnz, m->context));
+  const sptrsm_status status = fill_from_host(m, &host);
   spti_storage_free(&copy, NULL);
   return status;
+}
+
+/* The number of entries is ptr[n], so that is fetched first. */
+static sptrsm_status fill_from_device(sptrsm_matrix *m, const sptrsm_sparse *T) {
+  int64_t nnz = 0;
+  spti_line_check found;
+  SPTI_TRY(spti_validate_description(T));
+  SPTI_TRY(check_pointers(m->context, T));
+  SPTI_TRY(spti_copy_bytes(m->context, &nnz, SPTRSM_HOST, T->ptr + T->n, SPTRSM_CUDA, sizeof nnz));
+  if (nnz > 0 && (!T->idx || !T->val))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)nnz);
+  if (nnz < 0 || nnz > (int64_t)T->n * ((int64_t)T->n + 1) / 2)
+    return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[%d] = %lld is not a number of entries of an n = %d matrix", T->n, (long long)nnz, T->n);
+  if (nnz == 0) return fill_by_way_of_host(m, T, nnz);
+  SPTI_TRY(spti_gpu_check_lines(&found, m->context, T, nnz));
+  count_entries(m, nnz, found.diagonals);
+  return found.good && m->nnz == nnz ? adopt(m, T) : fill_by_way_of_host(m, T, nnz);
+}
+
+static sptrsm_status fill(sptrsm_matrix *m, const sptrsm_sparse *T) {
+  return T->place == SPTRSM_HOST ? fill_from_host(m, T) : fill_from_device(m, T);
 }
 
 sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context, const sptrsm_sparse *T, sptrsm_copy_mode mode) {
@@ -143,6 +175,7 @@ void sptrsm_matrix_destroy(sptrsm_matrix *m) {
     spti_storage_free(&m->storage[kind][SPTRSM_HOST], NULL);
     if (m->context->place == SPTRSM_CUDA) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
   }
+  spti_host_free(m->caller_ptr);
   sptrsm_context_destroy(m->context);
   spti_host_free(m);
 }
@@ -251,85 +284,106 @@ void spti_matrix_remove_dependant(sptrsm_matrix *m, const spti_dependant *d) {
   if (*at) *at = d->next;
 }
 
-static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, const void *host_val) {
-  if (m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
+/* The caller's new values. Where they are in device memory, `host` is a copy for what only the host can do, or NULL. */
+typedef struct {
+  const void *caller, *host;
+  void *copy; /* to be freed */
+} new_values;
+
+static sptrsm_status bring_to_host(new_values *v, const sptrsm_matrix *m) {
+  const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  if (v->host) return SPTRSM_OK;
+  SPTI_TRY(spti_host_alloc(&v->copy, m->caller_nnz, value_bytes, "new matrix values"));
+  SPTI_TRY(spti_copy_bytes(m->context, v->copy, SPTRSM_HOST, v->caller, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes));
+  v->host = v->copy;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_diagonal_on_host(const sptrsm_matrix *m, const void *host_val) {
   const spti_storage *natural;
-  spti_storage temporary;
-  SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
+  spti_storage temporary = {0};
   sptrsm_sparse T = m->T;
-  T.ptr = natural->ptr;
-  sptrsm_status status = spti_validate_diagonal(&T, host_val);
+  T.ptr = m->caller_ptr;
+  if (!T.ptr) {
+    SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
+    T.ptr = natural->ptr;
+  }
+  const sptrsm_status status = spti_validate_diagonal(&T, host_val);
   spti_storage_free(&temporary, NULL);
   return status;
 }
 
-static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place place, const void *host_val) {
+static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, new_values *v) {
+  spti_line_check found;
+  sptrsm_sparse T = m->T;
+  if (m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
+  if (v->host) return check_diagonal_on_host(m, v->host);
+  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_CUDA].ptr;
+  T.idx = NULL;
+  T.val = v->caller;
+  SPTI_TRY(spti_gpu_check_lines(&found, m->context, &T, m->nnz));
+  if (found.good) return SPTRSM_OK;
+  SPTI_TRY(bring_to_host(v, m));
+  return check_diagonal_on_host(m, v->host);
+}
+
+static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place place, new_values *v) {
   spti_storage *s = &m->storage[kind][place];
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   const int64_t *source = s->source ? s->source : kind == SPTI_NATURAL ? m->storage[kind][m->context->place].source : NULL;
   if (!s->present || !s->owned) return SPTRSM_OK;
+  if (place == SPTRSM_HOST || source) SPTI_TRY(bring_to_host(v, m));
   if (place == SPTRSM_HOST) {
-    spti_storage_gather(s->val, host_val, source, m->nnz, value_bytes);
+    spti_storage_gather(s->val, v->host, source, m->nnz, value_bytes);
     return SPTRSM_OK;
   }
   if (!source && kind == SPTI_TRANSPOSED) return transpose_on_device(m, s);
-  if (!source) return spti_copy_bytes(m->context, s->val, place, host_val, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
+  if (!source) return spti_copy_bytes(m->context, s->val, place, v->caller, m->T.place, (size_t)m->nnz * value_bytes);
   void *gathered;
   SPTI_TRY(spti_host_alloc(&gathered, m->nnz, value_bytes, "new matrix values"));
-  spti_storage_gather(gathered, host_val, source, m->nnz, value_bytes);
+  spti_storage_gather(gathered, v->host, source, m->nnz, value_bytes);
   sptrsm_status status = spti_copy_bytes(m->context, s->val, place, gathered, SPTRSM_HOST, (size_t)m->nnz * value_bytes);
   spti_host_free(gathered);
   return status;
 }
 
 /* Every cached storage, then everything made from them. */
-static sptrsm_status follow_values(sptrsm_matrix *m, const void *host_val) {
+static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
   for (int kind = 0; kind < 2; kind++) /* the natural storages first: the device transposes its own */
-    for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, host_val));
+    for (int place = 0; place < 2; place++) SPTI_TRY(refresh_storage(m, kind, (sptrsm_place)place, v));
   for (spti_dependant *d = m->dependants; d; d = d->next) SPTI_TRY(d->refresh(d->owner));
   return SPTRSM_OK;
 }
 
-static sptrsm_status replace_values(sptrsm_matrix *m, const void *val, const void *host_val) {
-  SPTI_TRY(check_new_diagonal(m, host_val));
+static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
+  SPTI_TRY(check_new_diagonal(m, v));
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
   void *old = natural->val;
-  if (!natural->owned) natural->val = (void *)val;
-  sptrsm_status status = follow_values(m, host_val);
+  if (!natural->owned) natural->val = (void *)v->caller;
+  sptrsm_status status = follow_values(m, v);
   if (status != SPTRSM_OK && !natural->owned) natural->val = old; /* a failed call leaves the old values in place */
   return status;
 }
 
-/* *out: the new values in host memory. *copy: to be freed; NULL where the caller's are in host memory already. */
-static sptrsm_status values_on_host(const void **out, void **copy, const sptrsm_matrix *m, const void *val) {
-  *out = val;
-  *copy = NULL;
-  if (m->T.place == SPTRSM_HOST) return SPTRSM_OK;
-  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
-  SPTI_TRY(spti_host_alloc(copy, m->caller_nnz, value_bytes, "new matrix values"));
-  *out = *copy;
-  sptrsm_status status = spti_copy_bytes(m->context, *copy, SPTRSM_HOST, val, SPTRSM_CUDA, (size_t)m->caller_nnz * value_bytes);
-  if (status != SPTRSM_OK) spti_host_free(*copy);
-  return status;
+static sptrsm_status take_values(new_values *out, const sptrsm_matrix *m, const void *val) {
+  *out = (new_values){.caller = val, .host = m->T.place == SPTRSM_HOST ? val : NULL};
+  return m->T.place == SPTRSM_CUDA ? spti_gpu_check_pointer(m->context, val, "matrix: val") : SPTRSM_OK;
 }
 
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *m, const void *val) {
-  const void *host_val;
-  void *copy;
-  SPTI_TRY(values_on_host(&host_val, &copy, m, val));
-  sptrsm_status status = check_new_diagonal(m, host_val);
-  spti_host_free(copy);
+  new_values v;
+  SPTI_TRY(take_values(&v, m, val));
+  sptrsm_status status = check_new_diagonal(m, &v);
+  spti_host_free(v.copy);
   return status;
 }
 
 sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *m, const void *val) {
   if (!m || (!val && m->caller_nnz > 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_set_values: matrix or val is NULL");
   SPTI_VISIT(m->context);
-  const void *host_val;
-  void *copy;
-  if (m->T.place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(m->context, val, "matrix: val"));
-  SPTI_TRY(values_on_host(&host_val, &copy, m, val));
-  sptrsm_status status = replace_values(m, val, host_val);
-  spti_host_free(copy);
+  new_values v;
+  SPTI_TRY(take_values(&v, m, val));
+  sptrsm_status status = replace_values(m, &v);
+  spti_host_free(v.copy);
   return status;
 }

@@ -37,6 +37,7 @@ struct sptrsm_matrix {
   int64_t caller_nnz;         /* entries in the caller's arrays: more where stored unit diagonals were dropped */
   bool diagonal_stored;       /* true: in every line; false: in none */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
+  int64_t *caller_ptr;        /* on a CUDA context, of a matrix given in host memory: a copy of ptr on the host, else NULL */
   spti_dependant *dependants; /* that follow set_values, latest first */
 };
 
@@ -53,6 +54,7 @@ void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* o
 /* validate.c: checks everything that kernels rely on. T is in host memory. *diagonals: how many lines store their
  * diagonal. */
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
+sptrsm_status spti_validate_description(const sptrsm_sparse *T); /* its first part, which does not look into the arrays */
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
 
 /* Copies between host and device memory, or within one. Waits for the device where the copy goes to the host. */

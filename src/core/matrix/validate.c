@@ -11,7 +11,7 @@ static const char *line_word(const sptrsm_sparse *T) { return T->format == SPTRS
 static int32_t row_of(const sptrsm_sparse *T, int32_t line, int32_t other) { return T->format == SPTRSM_CSR ? line : other; }
 static int32_t col_of(const sptrsm_sparse *T, int32_t line, int32_t other) { return T->format == SPTRSM_CSR ? other : line; }
 
-static sptrsm_status check_description(const sptrsm_sparse *T) {
+sptrsm_status spti_validate_description(const sptrsm_sparse *T) {
   if (T->format != SPTRSM_CSR && T->format != SPTRSM_CSC)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown format %d", (int)T->format);
   if (sptrsm_dtype_bytes(T->dtype) == 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: unknown dtype %d", (int)T->dtype);
@@ -92,7 +92,7 @@ sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
 }
 
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
-  SPTI_TRY(check_description(T));
+  SPTI_TRY(spti_validate_description(T));
   SPTI_TRY(check_pointers(T));
   bool diagonal_first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
   int64_t stored = 0;

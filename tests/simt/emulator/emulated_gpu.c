@@ -10,7 +10,7 @@
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
-size_t emulated_gpu_latest_bytes, emulated_gpu_total;
+size_t emulated_gpu_latest_bytes, emulated_gpu_total, emulated_gpu_moved;
 int emulated_gpu_current, emulated_gpu_strays;
 bool emulated_gpu_captures;
 
@@ -59,6 +59,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   enter(context);
   if (direction != SPTI_ON_DEVICE && row_bytes > 0 && rows > 0)
     SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
+  if (direction != SPTI_ON_DEVICE) emulated_gpu_moved += row_bytes * rows;
   for (size_t r = 0; r < rows; r++) memcpy((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes);
   return SPTRSM_OK;
 }
@@ -67,6 +68,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
 sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
   SPTI_TRY(spti_gpu_refuse_capture(context, "results of an analysis"));
+  emulated_gpu_moved += bytes;
   memset(context->pinned, 0xa5, SPTI_PINNED_WORDS * sizeof *context->pinned);
   memcpy(small ? context->pinned : to, from, bytes);
   if (small) memcpy(to, context->pinned, bytes);

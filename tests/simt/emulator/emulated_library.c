@@ -48,9 +48,9 @@ sptrsm_status spti_gpu_transpose(sptrsm_context *context, int32_t n, int64_t nnz
   spti_storage turned;
   SPTI_TRY(spti_storage_transpose(&turned, &given, n, bytes));
   sptrsm_status status;
-  SPTI_TRY_DONE(spti_copy_bytes(context, to->ptr, SPTRSM_CUDA, turned.ptr, SPTRSM_HOST, ((size_t)n + 1) * sizeof *to->ptr));
-  SPTI_TRY_DONE(spti_copy_bytes(context, to->idx, SPTRSM_CUDA, turned.idx, SPTRSM_HOST, (size_t)nnz * sizeof *to->idx));
-  SPTI_TRY_DONE(spti_copy_bytes(context, to->val, SPTRSM_CUDA, turned.val, SPTRSM_HOST, (size_t)nnz * bytes));
+  SPTI_TRY_DONE(spti_copy_bytes(context, to->ptr, SPTRSM_CUDA, turned.ptr, SPTRSM_CUDA, ((size_t)n + 1) * sizeof *to->ptr));
+  SPTI_TRY_DONE(spti_copy_bytes(context, to->idx, SPTRSM_CUDA, turned.idx, SPTRSM_CUDA, (size_t)nnz * sizeof *to->idx));
+  SPTI_TRY_DONE(spti_copy_bytes(context, to->val, SPTRSM_CUDA, turned.val, SPTRSM_CUDA, (size_t)nnz * bytes));
 done:
   spti_storage_free(&turned, NULL);
   return status;
