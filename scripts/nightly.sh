@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # nightly.sh [PART...] -- the checks that take too long for every change. Without an argument: all of them.
-#   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: 80 90)
+#   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: all-major)
 #   busy           the tests pass five times while four other processes keep the machine busy
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   coverage       line coverage of the host code (coverage.sh)
@@ -16,7 +16,7 @@ mkdir -p build
 architectures() {
   find_nvcc || { echo "skipped: no nvcc"; return 0; }
   cmake -S . -B build/architectures -G Ninja -DSPTRSM_CUDA=ON -DSPTRSM_WERROR=ON -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF \
-    "-DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-80 90}")" >build/architectures.log 2>&1 &&
+    "-DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-all-major}")" >build/architectures.log 2>&1 &&
     cmake --build build/architectures --parallel "$JOBS" >>build/architectures.log 2>&1 || { tail -n 40 build/architectures.log; return 1; }
 }
 
