@@ -50,8 +50,9 @@ Test(refine, brings_bad_solutions_to_working_precision) {
       for (int system = SPTRSM_SYS_A; system <= SPTRSM_SYS_Aat; system++)
         for (int op = SPTRSM_N; op <= SPTRSM_C; op++) {
           char what[128];
+          if (turn++ % DIRECT_SHARE != 0) continue;
           snprintf(what, sizeof what, "%s, type %d, system %s, op %d", recipes[r].name, t, sptrsm_system_name((sptrsm_system)system), op);
-          try_system(d, &A, (sptrsm_system)system, (sptrsm_op)op, turn++, what);
+          try_system(d, &A, (sptrsm_system)system, (sptrsm_op)op, turn, what);
         }
       sptrsm_direct_destroy(d);
     }
