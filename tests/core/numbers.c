@@ -11,25 +11,12 @@
 #endif
 
 #include "support/oracle.h"
+#include "support/solver.h"
 
 enum { N = 700, NRHS = 64, THREADS = 4 };
 
 static void solve(const sptrsm_sparse *T, sptrsm_op op, const char *method, int threads, const test_block *B, test_block *X) {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  options.op = op;
-  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
-  cr_assert_eq(sptrsm_context_set_threads(context, threads), SPTRSM_OK);
-  cr_assert_eq(sptrsm_matrix_create(&matrix, context, T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s: %s", method, sptrsm_last_error());
-  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block), SPTRSM_OK, "%s: %s", method, sptrsm_last_error());
-  sptrsm_plan_destroy(plan);
-  sptrsm_matrix_destroy(matrix);
-  sptrsm_context_destroy(context);
+  test_solve(T, &(test_choice){.method = method, .op = op, .threads = threads}, &B->block, &X->block);
 }
 
 /* Calls visit for each method of the host; returns how many there are. */

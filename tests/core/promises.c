@@ -5,6 +5,7 @@
 
 #include "support/conformance_subjects.h"
 #include "support/oracle.h"
+#include "support/solver.h"
 #include "core/refine/refine_case.h"
 
 #include <sptrsm_io.h>
@@ -140,17 +141,7 @@ static double error_of(const sptrsm_block *X, const sptrsm_block *truth) {
 /* ---- triangles, by every method of the host ---- */
 
 static void solve_triangle(const sptrsm_sparse *T, sptrsm_op op, const char *method, const sptrsm_block *B, sptrsm_block *X) {
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  options.op = op;
-  OK(sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW));
-  OK(sptrsm_plan_create(&plan, matrix, &options));
-  OK(sptrsm_solve(plan, NULL, NULL, B, X));
-  sptrsm_plan_destroy(plan);
-  sptrsm_matrix_destroy(matrix);
+  test_solve(T, &(test_choice){.method = method, .op = op, .mode = SPTRSM_BORROW}, B, X);
 }
 
 /* norm1 of the inverse, from its columns. */

@@ -10,7 +10,7 @@
  *   FAIL_HIT    a file that is created when a call fails
  * The count begins when the program calls fail_once_arm(k): the k-th call after that fails, once. With fail_once_arm(-k) the k-th and
  * all later calls fail (a disk that stays full). fail_once_hit() says whether a call failed. A program finds both functions by dlsym;
- * without the preload they are absent.
+ * without the preload they are absent. FAIL_ONCE_UNTIL_EXIT: the count ends with main or exit(), so that gcov can write its own files.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -268,9 +268,22 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 typedef int (*main_type)(int, char **, char **);
 static main_type program_main;
 
+#ifdef FAIL_ONCE_UNTIL_EXIT
+_Noreturn void exit(int status) {
+  typedef _Noreturn void (*exit_type)(int);
+  CALL(exit_type, exit);
+  remaining = 0;
+  function(status);
+}
+#endif
+
 static int armed_main(int argc, char **argv, char **environment) {
   fail_once_arm(atol(getenv("FAIL_AT")));
-  return program_main(argc, argv, environment);
+  int status = program_main(argc, argv, environment);
+#ifdef FAIL_ONCE_UNTIL_EXIT
+  remaining = 0;
+#endif
+  return status;
 }
 
 int __libc_start_main(main_type, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);

@@ -173,6 +173,16 @@ Test(io_forms, symmetric_files_say_so_and_can_be_mirrored) {
   check_mirror(DATA("forms.h5:/bin_symmetric"), SPTRSM_SYMMETRIC, 1, 0);
 }
 
+Test(io_forms, an_oblong_matrix_has_no_mirror) {
+  sptrsm_file_matrix *M = load(DATA("symmetric.mtx"), NULL);
+  M->cols++;
+  cr_assert_eq(sptrsm_file_matrix_mirror(M), SPTRSM_ERR_STRUCTURE);
+  cr_assert(strstr(sptrsm_last_error(), "symmetric, but ") != NULL, "%s", sptrsm_last_error());
+  cr_assert_eq(M->symmetry, SPTRSM_SYMMETRIC);
+  cr_assert_eq(sptrsm_file_matrix_mirror(NULL), SPTRSM_ERR_ARGUMENT);
+  sptrsm_file_matrix_free(M);
+}
+
 Test(io_forms, a_symmetric_matrix_is_a_triangle_only_on_request) {
   sptrsm_io_options o;
   sptrsm_sparse T;

@@ -294,6 +294,12 @@ Test(io_save, bad_calls) {
   o.size = 0;
   cr_assert(sptrsm_file_solution_save(file, &X, &o) == SPTRSM_ERR_ARGUMENT);
   cr_assert(sptrsm_file_blocks_save(file, 1, NULL, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
+  const char *const names[][2] = {{"/a", NULL}, {"/a", ""}};
+  const sptrsm_block *const blocks[] = {&X, &X};
+  for (int k = 0; k < 2; k++) {
+    cr_assert(sptrsm_file_blocks_save(file, 2, names[k], blocks, NULL) == SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), "block 1 has no name") != NULL, "%s", sptrsm_last_error());
+  }
   cr_assert(sptrsm_file_factors_save(file, NULL, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
   sptrsm_factors_init(&f);
   cr_assert(sptrsm_file_factors_save(file, &f, NULL, NULL) == SPTRSM_ERR_ARGUMENT);

@@ -110,9 +110,30 @@ Test(io_stream, wrong_writes_are_refused) {
   cr_assert(sptrsm_file_writer_create(NULL, file, &shape, 1, STEP, "inputs", &o) == SPTRSM_ERR_ARGUMENT);
   cr_assert(sptrsm_file_writer_resume(NULL, file, &shape, 1, &o) == SPTRSM_ERR_ARGUMENT);
   cr_assert(sptrsm_file_writer_create(&w, file, NULL, 1, STEP, "inputs", &o) == SPTRSM_ERR_ARGUMENT && w == NULL);
+  const sptrsm_block wrong_shapes[] = {{.n = 0, .nrhs = 1},
+                                       {.n = 1, .nrhs = 0},
+                                       {.n = 1, .nrhs = 1, .dtype = (sptrsm_dtype)4},
+                                       {.n = 1, .nrhs = 1, .layout = (sptrsm_layout)2},
+                                       {.n = INT32_MAX, .nrhs = INT64_MAX / 8}};
+  for (size_t k = 0; k < sizeof wrong_shapes / sizeof *wrong_shapes; k++)
+    cr_assert(sptrsm_file_writer_create(&w, file, &wrong_shapes[k], 1, STEP, "inputs", &o) == SPTRSM_ERR_ARGUMENT && w == NULL, "%zu", k);
+  sptrsm_save_options other_layout = o;
+  other_layout.layout = SPTRSM_ROW_MAJOR;
+  cr_assert(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "inputs", &other_layout) == SPTRSM_ERR_ARGUMENT && w == NULL);
   OK(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "inputs", &o));
+  double berr[NRHS] = {0};
   X.ld = N;
-  cr_assert(sptrsm_file_writer_write(w, INT64_MAX, &X, NULL) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_write(w, INT64_MAX, &X, berr) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_writer_write(w, 0, &X, NULL) == SPTRSM_ERR_ARGUMENT);
+  const sptrsm_block wrong_blocks[] = {{X.data, N, N - 1, NRHS, X.dtype, X.layout, SPTRSM_HOST},
+                                       {X.data, N, N, NRHS, SPTRSM_F32, X.layout, SPTRSM_HOST},
+                                       {X.data, NRHS, N, NRHS, X.dtype, SPTRSM_ROW_MAJOR, SPTRSM_HOST},
+                                       {X.data, N, N, NRHS, X.dtype, X.layout, SPTRSM_CUDA},
+                                       {X.data, N + 1, N, NRHS, X.dtype, X.layout, SPTRSM_HOST}};
+  for (size_t k = 0; k < sizeof wrong_blocks / sizeof *wrong_blocks; k++) {
+    cr_assert(sptrsm_file_writer_write(w, 0, &wrong_blocks[k], berr) == SPTRSM_ERR_ARGUMENT, "%zu", k);
+    cr_assert(strstr(sptrsm_last_error(), "dense host blocks") != NULL, "%s", sptrsm_last_error());
+  }
   cr_assert(sptrsm_file_writer_checkpoint(w, -1, "") == SPTRSM_ERR_ARGUMENT);
   cr_assert(sptrsm_file_writer_checkpoint(w, NRHS + 1, "") == SPTRSM_ERR_ARGUMENT);
   cr_assert(sptrsm_file_writer_resumed(w, NULL) == 0);

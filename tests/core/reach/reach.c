@@ -238,7 +238,11 @@ Test(reach, refusals) {
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "sptrsm_reach_request_init");
   sptrsm_reach_request_init(&q);
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "system A needs U");
-  q.system = SPTRSM_SYS_L;
+  q.system = SPTRSM_SYS_COUNT;
+  expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "unknown system");
+  q.system = SPTRSM_SYS_L, q.op = (sptrsm_op)3;
+  expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "unknown op 3");
+  q.op = SPTRSM_N;
   q.nonzero = rows, q.nonzero_count = 3;
   expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "nonzero[2] = 10 is not a row of 0..9");
   rows[2] = 4;
@@ -253,6 +257,8 @@ Test(reach, refusals) {
   q.wanted_count = SPTRSM_ALL_ROWS;
   f.perm_row = perm;
   expect_refusal(&f, &q, SPTRSM_ERR_STRUCTURE, "perm_row[9] = 8 is there already, at 8");
+  f.row_convention = (sptrsm_convention)2;
+  expect_refusal(&f, &q, SPTRSM_ERR_ARGUMENT, "unknown convention 2 of perm_row");
   f.perm_row = NULL;
   double D[CHAIN] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, D_sub[CHAIN] = {[3] = 0.5, [4] = 0.5}, scale[CHAIN] = {1, 1, 1, 1, 1, 1, 1, 1, 1, NAN};
   rows[0] = 5; /* the part does not contain the wrong entry */

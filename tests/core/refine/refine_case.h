@@ -15,6 +15,9 @@
 #ifndef DIRECT_PLACE
 #define DIRECT_PLACE SPTRSM_HOST
 #endif
+#ifndef DIRECT_SHARE /* one system in this many is refined */
+#define DIRECT_SHARE 1
+#endif
 
 enum { NRHS = 21, LD = 26, ROOM = 2 * LD * LD };
 

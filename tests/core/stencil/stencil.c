@@ -8,6 +8,8 @@
 #include <sptrsm.h>
 #include <sptrsm_inspect.h>
 
+#include "support/solver.h"
+
 typedef struct {
   const char *name;
   int64_t grid[3];
@@ -103,45 +105,30 @@ Test(stencil, one_strange_row_is_enough) {
 #else
 
 /* x of the ones for B = T * ones. */
-static void expect_ones(sptrsm_context *context, const problem *p, const char *method, sptrsm_op op, int64_t nrhs, triangle *t) {
+static void expect_ones(const problem *p, const char *method, sptrsm_op op, int64_t nrhs, triangle *t) {
   const int32_t n = t->T.n;
   double *B = calloc((size_t)n * (size_t)nrhs, sizeof *B);
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  options.op = op;
-  memcpy(options.grid, p->grid, sizeof options.grid);
-  strcpy(options.stencil, p->name);
   for (int32_t line = 0; line < n; line++)
     for (int64_t e = t->ptr[line]; e < t->ptr[line + 1]; e++)
       for (int64_t k = 0; k < nrhs; k++)
         B[((t->T.format == SPTRSM_CSR) == (op == SPTRSM_N) ? line : t->idx[e]) * nrhs + k] += t->val[e] * (double)(k + 1);
-  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &t->T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s %s", method, sptrsm_last_error());
   sptrsm_block X = {.data = B, .ld = nrhs, .n = n, .nrhs = nrhs, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR};
-  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &X, &X), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_context_sync(context), SPTRSM_OK, "%s", sptrsm_last_error());
+  const test_choice choice = {method, op, SPTRSM_CUDA, .stencil = p->name, .grid = {p->grid[0], p->grid[1], p->grid[2]}};
+  test_solve(&t->T, &choice, &X, &X);
   for (int64_t i = 0; i < n * nrhs; i++)
     cr_assert_float_eq(B[i], (double)(i % nrhs + 1), 1e-10 * (double)nrhs, "%s %s: x[%lld] is %g", p->name, method, (long long)i, B[i]);
-  sptrsm_plan_destroy(plan);
-  sptrsm_matrix_destroy(matrix);
   free(B);
 }
 
 Test(gpu_stencil, structgrid_solves) {
-  sptrsm_context *context;
-  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), SPTRSM_OK);
   static const int64_t counts[] = {1, 2, 5, 32, 40};
   for (int c = 0; c < 20 * PROBLEMS; c++) {
     const problem *p = &problems[c / 20];
     triangle t = make(p, (sptrsm_uplo)(c % 2), (sptrsm_format)(c / 2 % 2));
     static const char *const methods[] = {"structgrid", "structgrid:layout=csr", "structgrid:tasks=pencils"};
-    expect_ones(context, p, methods[c % 3], c % 5 ? SPTRSM_N : SPTRSM_T, counts[c % 20 / 4], &t);
+    expect_ones(p, methods[c % 3], c % 5 ? SPTRSM_N : SPTRSM_T, counts[c % 20 / 4], &t);
     drop(&t);
   }
-  sptrsm_context_destroy(context);
 }
 
 /* A matrix of another pattern is refused; the message names the first row that differs. */

@@ -10,6 +10,7 @@
 #include "core/base/isa.h"
 #include "core/matrix/matrix.h"
 #include "support/oracle.h"
+#include "support/solver.h"
 #include "trsm/block/host/nodes.h"
 
 enum { ORDER_MOST = 40 };
@@ -239,20 +240,7 @@ Test(block_host_parts, every_entry_is_packed_once_in_all_orientations) {
 /* ---- solutions ---- */
 
 static void solve_with(test_block *X, const test_system *system, sptrsm_op op, const char *method, const test_block *B) {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  options.op = op;
-  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
-  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &system->T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block), SPTRSM_OK, "%s", sptrsm_last_error());
-  sptrsm_plan_destroy(plan);
-  sptrsm_matrix_destroy(matrix);
-  sptrsm_context_destroy(context);
+  test_solve(&system->T, &(test_choice){.method = method, .op = op}, &B->block, &X->block);
 }
 
 /* Two right-hand sides of 19 hold a NaN and an infinity: where `serial` has finite numbers block must have them too, although supernodes

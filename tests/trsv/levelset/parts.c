@@ -7,6 +7,7 @@
 
 #include "core/plan/method.h"
 #include "support/oracle.h"
+#include "support/solver.h"
 #include "trsv/levelset/host/schedule.h"
 
 typedef struct {
@@ -164,22 +165,9 @@ static void fill_hubs(int64_t *ptr, int32_t *idx, double *val) {
 }
 
 static void solve_hubs(double *x, const sptrsm_sparse *T, int threads) {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = "levelset";
   for (int32_t k = 0; k < HUB_ORDER; k++) x[k] = 1 + k % 7;
   sptrsm_block block = {.data = x, .ld = HUB_ORDER, .n = HUB_ORDER, .nrhs = 1, .dtype = SPTRSM_F64, .layout = SPTRSM_COL_MAJOR};
-  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
-  cr_assert_eq(sptrsm_context_set_threads(context, threads), SPTRSM_OK);
-  cr_assert_eq(sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &block, &block), SPTRSM_OK, "%s", sptrsm_last_error());
-  sptrsm_plan_destroy(plan);
-  sptrsm_matrix_destroy(matrix);
-  sptrsm_context_destroy(context);
+  test_solve(T, &(test_choice){.method = "levelset", .threads = threads}, &block, &block);
 }
 
 Test(levelset_parts, no_thread_goes_ahead_of_a_step) {
@@ -205,38 +193,34 @@ Test(levelset_parts, no_thread_goes_ahead_of_a_step) {
 /* ---- instruction sets ---- */
 
 /* False where the CPU lacks the variant's instructions. */
-static bool solve_with(test_block *X, const opened *o, const char *method, const test_block *B) {
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  sptrsm_status status = sptrsm_plan_create(&plan, o->matrix, &options);
-  if (status == SPTRSM_ERR_UNSUPPORTED) return false;
-  cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error());
-  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block), SPTRSM_OK, "%s", sptrsm_last_error());
-  sptrsm_plan_destroy(plan);
+static bool solve_with(test_block *X, const test_system *system, const char *method, const test_block *B) {
+  test_solver s;
+  if (!test_solver_try(&s, &system->T, &(test_choice){.method = method})) return false;
+  test_solver_solve(&s, &B->block, &X->block);
+  test_solver_close(&s);
   return true;
 }
 
 Test(levelset_parts, instruction_sets_give_the_same_bits) {
   for (int dtype = 0; dtype < 4; dtype++) {
-    opened o = open_system(TEST_RANDOM, 300, (sptrsm_dtype)dtype, dtype % 2 ? SPTRSM_LOWER : SPTRSM_UPPER);
+    test_system system =
+        test_system_make(TEST_RANDOM, 300, SPTRSM_CSR, (sptrsm_dtype)dtype, dtype % 2 ? SPTRSM_LOWER : SPTRSM_UPPER, TEST_NONUNIT, 11);
     test_block B = test_block_make(300, 63, (sptrsm_dtype)dtype, SPTRSM_ROW_MAJOR, 0);
     test_block expected = test_block_copy(&B), X = test_block_copy(&B);
     test_block_fill(&B, 1);
-    cr_assert(solve_with(&expected, &o, "levelset:isa=baseline", &B));
+    cr_assert(solve_with(&expected, &system, "levelset:isa=baseline", &B));
 #ifdef __x86_64__
     static const char *const variants[] = {"levelset:isa=avx2", "levelset:isa=avx512"};
     for (int v = 0; v < 2; v++)
-      if (solve_with(&X, &o, variants[v], &B))
+      if (solve_with(&X, &system, variants[v], &B))
         cr_assert(test_block_same_bits(&X, &expected), "%s: other bits for %s", variants[v], test_dtype_names[dtype]);
 #endif
-    cr_assert(solve_with(&X, &o, "levelset", &B));
+    cr_assert(solve_with(&X, &system, "levelset", &B));
     cr_assert(test_block_same_bits(&X, &expected));
     test_block_free(&X);
     test_block_free(&expected);
     test_block_free(&B);
-    close_system(&o);
+    test_system_free(&system);
   }
 }
 

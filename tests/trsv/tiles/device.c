@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "support/device_view.h"
+#include "support/solver.h"
 #include "core/levels/levels.h"
 #include "trsv/tiles/compare.h"
 
@@ -63,11 +64,6 @@ Test(tiles_device, patterns) {
 
 enum { RUNS = 100, WIDEST = 33 };
 
-static void solve_block(sptrsm_context *context, const sptrsm_plan *plan, const test_block *B, test_block *X) {
-  ok(sptrsm_solve(plan, NULL, NULL, &B->block, &X->block));
-  ok(sptrsm_context_sync(context));
-}
-
 /* Columns [first, first + X's) of all. */
 static bool same_columns(const test_block *all, int64_t first, const test_block *X) {
   test_block part = *all;
@@ -79,34 +75,24 @@ static bool same_columns(const test_block *all, int64_t first, const test_block 
 static void check_bits(const test_system *system, const char *method, const char *name) {
   const int32_t n = system->T.n;
   const sptrsm_dtype dtype = system->T.dtype;
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
-  ok(sptrsm_matrix_create(&matrix, context, &system->T, SPTRSM_COPY));
-  ok(sptrsm_plan_create(&plan, matrix, &options));
+  test_solver s = test_solver_open(&system->T, &(test_choice){.method = method, .place = SPTRSM_CUDA});
   test_block B = test_block_make(n, WIDEST, dtype, SPTRSM_COL_MAJOR, 0), X = test_block_make(n, WIDEST, dtype, SPTRSM_COL_MAJOR, 0);
   test_block one = test_block_make(n, 1, dtype, SPTRSM_COL_MAJOR, 0), again = test_block_make(n, WIDEST, dtype, SPTRSM_COL_MAJOR, 0);
   test_block_fill(&B, 3);
-  solve_block(context, plan, &B, &X);
+  test_solver_solve(&s, &B.block, &X.block);
   for (int run = 1; run < RUNS; run++) {
-    solve_block(context, plan, &B, &again);
+    test_solver_solve(&s, &B.block, &again.block);
     cr_assert(test_block_same_bits(&X, &again), "%s, %s: run %d gave other bits", name, method, run + 1);
     const int64_t k = run % WIDEST;
     test_block right = B;
     right.block.nrhs = 1;
     right.block.data = (char *)B.block.data + (size_t)(k * B.block.ld) * sptrsm_dtype_bytes(dtype);
-    solve_block(context, plan, &right, &one);
+    test_solver_solve(&s, &right.block, &one.block);
     cr_assert(same_columns(&X, k, &one), "%s, %s: run %d gave other bits for column %d alone", name, method, run + 1, (int)k);
   }
   test_block *const blocks[] = {&B, &X, &one, &again};
   for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) test_block_free(blocks[b]);
-  sptrsm_plan_destroy(plan);
-  sptrsm_matrix_destroy(matrix);
-  sptrsm_context_destroy(context);
+  test_solver_close(&s);
 }
 
 Test(tiles_device, the_same_bits_in_100_runs) {

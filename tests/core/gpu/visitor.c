@@ -1,4 +1,4 @@
-/* visitor_device.c -- what a library owes to the program that it works in, on a real device: captures that stay valid when something is
+/* visitor.c -- what a library owes to the program that it works in, on a real device: captures that stay valid when something is
  * refused, pointers that are checked, errors that are not another's, memory that is given back, the current device. */
 #include <criterion/criterion.h>
 

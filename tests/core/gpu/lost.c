@@ -1,0 +1,113 @@
+/* lost.c -- on a real device: solves that end although a dependency never arrives, and malformed arrays in device memory. */
+#include "core/gpu/gpu_case.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+TestSuite(gpu_lost, .init = setup);
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static test_solver open_borrowed(const sptrsm_sparse *T, const char *method, sptrsm_op op) {
+  return test_solver_open(T, &(test_choice){method, op, SPTRSM_CUDA, .mode = SPTRSM_BORROW});
+}
+
+static void solve(const test_solver *s, blocks *b) {
+  ok(sptrsm_solve(s->plan, NULL, NULL, &b->B, &b->X));
+  ok(sptrsm_context_sync(s->context));
+}
+
+/* Writes the row of the second entry of column 49, which is 50, into the borrowed arrays. The library does not know of it. */
+static void move_entry(const sptrsm_sparse *T, int32_t row) {
+  cr_assert_eq(data.idx[data.ptr[49] + 1], 50);
+  cuda_ok(cudaMemcpy((int32_t *)T->idx + data.ptr[49] + 1, &row, sizeof row, cudaMemcpyHostToDevice));
+  cuda_ok(cudaDeviceSynchronize());
+}
+
+static void expect_loss(const test_solver *s) {
+  cr_assert_eq(sptrsm_context_sync(s->context), SPTRSM_ERR_DEVICE);
+  cr_assert(strstr(sptrsm_last_error(), "dependency never arrived (row "), "%s", sptrsm_last_error());
+}
+
+/* The solve must end within a second, with an error that says so; once the array is repaired, the same plan must work again. */
+static void check_loss(const test_solver *s, blocks *b, const sptrsm_sparse *T, int32_t row) {
+  solve(s, b);
+  move_entry(T, row);
+  const double start = seconds();
+  ok(sptrsm_solve(s->plan, NULL, NULL, &b->B, &b->X));
+  expect_loss(s);
+  const double elapsed = seconds() - start;
+  cr_assert(elapsed < 1.0, "giving up took %.2f s", elapsed);
+  move_entry(T, 50);
+  solve(s, b);
+}
+
+/* Row 50 misses an update. */
+Test(gpu_lost, a_lost_dependency_ends_in_an_error) {
+  sptrsm_sparse T = on_device(&data);
+  test_solver s = open_borrowed(&T, "syncfree-csc", SPTRSM_N);
+  blocks b = make_blocks();
+  check_loss(&s, &b, &T, 51);
+  check(&b, expected, "after the loss");
+  test_solver_close(&s);
+  free_blocks(&b);
+  free_system(&T);
+}
+
+/* The transposed solve reads the borrowed columns as rows: row 49 then depends on itself. */
+Test(gpu_lost, a_lost_value_ends_in_an_error) {
+  sptrsm_sparse T = on_device(&data);
+  test_solver s = open_borrowed(&T, "syncfree-csr:preset=thread", SPTRSM_T);
+  blocks b = make_blocks();
+  check_loss(&s, &b, &T, 49);
+  test_solver_close(&s);
+  free_blocks(&b);
+  free_system(&T);
+}
+
+/* An analysis has waits of its own, and must not report a dependency that a solve before it has lost. */
+Test(gpu_lost, a_lost_value_is_reported_after_an_analysis) {
+  sptrsm_sparse T = on_device(&data);
+  sptrsm_options options;
+  sptrsm_plan *later;
+  test_solver s = open_borrowed(&T, "syncfree-csr:preset=thread", SPTRSM_T);
+  blocks b = make_blocks();
+  move_entry(&T, 49);
+  ok(sptrsm_solve(s.plan, NULL, NULL, &b.B, &b.X));
+  cuda_ok(cudaDeviceSynchronize());
+  move_entry(&T, 50);
+  sptrsm_options_init(&options);
+  options.method = "block";
+  options.op = SPTRSM_T;
+  ok(sptrsm_plan_create(&later, s.matrix, &options));
+  expect_loss(&s);
+  ok(sptrsm_context_sync(s.context));
+  sptrsm_plan_destroy(later);
+  test_solver_close(&s);
+  free_blocks(&b);
+  free_system(&T);
+}
+
+Test(gpu_lost, malformed_device_arrays_are_refused_in_time) {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix = NULL;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  static system_data broken;
+  memcpy(&broken, &data, sizeof broken);
+  broken.idx[broken.ptr[N / 2] + 1] = N + 3;
+  sptrsm_sparse T = on_device(&broken);
+  double start = seconds();
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_BORROW), SPTRSM_ERR_STRUCTURE);
+  cr_assert(seconds() - start < 1.0);
+  char named[32];
+  snprintf(named, sizeof named, "column %d:", N / 2);
+  cr_assert(strstr(sptrsm_last_error(), named), "%s", sptrsm_last_error());
+  cr_assert_null(matrix);
+  free_system(&T);
+  sptrsm_context_destroy(context);
+}
