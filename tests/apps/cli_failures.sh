@@ -141,7 +141,7 @@ test_failures_signals() {
       for command in "sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --json r.json" "sptrsm-gen -q banded 9 3 --nrhs 2 -o g.h5 --force"; do
         for ((k = 1; ; k++)); do
           start_over x.h5 r.json g.h5 g_rhs.h5
-          run timeout 100 env LD_PRELOAD="$fail_once" FAIL_CALL=$call FAIL_ERRNO=SIG$signal FAIL_AT=$k FAIL_HIT=hit $command
+          run timeout -k 1 100 env LD_PRELOAD="$fail_once" FAIL_CALL=$call FAIL_ERRNO=SIG$signal FAIL_AT=$k FAIL_HIT=hit $command
           last="SIG$signal before $call number $k in $command"
           [ -e hit ] || break
           all_points=$((${all_points:-0} + 1))
