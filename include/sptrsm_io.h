@@ -136,8 +136,8 @@ SPTRSM_API const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_r
 /* Columns [first, first + to->nrhs), counted from options.col_begin, into a host block of the same type and layout with the smallest ld. */
 SPTRSM_API sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *, int64_t first, const sptrsm_block *to);
 SPTRSM_API int sptrsm_file_reader_direct(const sptrsm_file_reader *); /* nonzero: without HDF5 */
-SPTRSM_API size_t
-sptrsm_file_reader_bytes(const sptrsm_file_reader *); /* memory that HDF5 may take meanwhile: cache, and a chunk with filters twice */
+/* Bytes that reading takes besides the target: a chunk with filters twice; the columns of a chunk, if they fit a quarter of the limit. */
+SPTRSM_API size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *);
 /* Nonzero: the numbers lie in other files too, behind an external link, in external storage or of a virtual dataset. */
 SPTRSM_API int sptrsm_file_reader_external(const sptrsm_file_reader *);
 SPTRSM_API void sptrsm_file_reader_close(sptrsm_file_reader *);

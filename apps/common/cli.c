@@ -20,7 +20,7 @@ static const char *_Atomic interrupt_note; /* see cli_interrupt_note */
 __attribute__((no_sanitize("address"))) static void on_signal(int signal_number) {
   static const char interrupted[] = ": interrupted", cpu_time[] = ": the limit of CPU time is reached", end[] = "\n";
   const char *text = signal_number == SIGXCPU ? cpu_time : interrupted, *kept = interrupt_note;
-  sptrsm_file_abandon();
+  cli_abandon();
   if (signal_number != SIGPIPE) { /* of `| head` the user knows */
     ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
     ignored = write(STDERR_FILENO, text, strlen(text));
@@ -33,7 +33,7 @@ __attribute__((no_sanitize("address"))) static void on_signal(int signal_number)
 
 /* After a crash nothing but the temporary file is touched; then the system does what it does without a handler (a core dump). */
 __attribute__((no_sanitize("address"))) static void on_fatal(int signal_number) {
-  sptrsm_file_abandon();
+  cli_abandon();
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
@@ -78,7 +78,7 @@ __attribute__((no_sanitize("address"), noreturn)) static void end_in_hdf5(bool l
   const char *text = lacked_memory  ? ": HDF5 had no memory, and crashed\n"
                      : guard.writes ? ": writing crashed inside HDF5\n"
                                     : ": reading crashed inside HDF5: the file is damaged\n";
-  sptrsm_file_abandon(); /* a stream reads while its output is being written */
+  cli_abandon(); /* a stream reads while its output is being written */
   ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));

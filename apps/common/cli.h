@@ -98,6 +98,24 @@ json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are r
 json_t *cli_json_number(double);     /* a number; null for NaN and infinity, which JSON lacks */
 json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
 
+/* ---- files that are not complete yet: cli_output.c ---- */
+
+/* Notes a file for cli_abandon, kept by reference; NULL: none. */
+void cli_unfinished(const char *path);
+/* Removes what is not complete, the library's output too; for handlers of signals. */
+void cli_abandon(void);
+
+/* The second of two outputs that belong together. It is written as `held`, with force, before the first output; the end gives it its name
+ * if the first one is there, and else removes it. Returns the exit code of the first, or that of a failure. */
+typedef struct {
+  const char *first;
+  ino_t old_first; /* of the file that the first output replaces; 0: none */
+  char *path, *held;
+  bool force; /* a file `path` is replaced */
+} cli_second;
+int cli_second_begin(cli_second *, const char *first, const char *path, bool force); /* where it fails, nothing is to be ended */
+int cli_second_end(cli_second *, int code);
+
 /* ---- signals: cli.c, status.c ---- */
 
 /* Between begin and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as damage of the named file, with exit code CLI_INPUT: some

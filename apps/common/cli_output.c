@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,61 @@ int cli_check_partial(const char *path, const char *json, const char *const inpu
   return code;
 }
 
+/* ---- files that are not complete yet ---- */
+
+static const char *_Atomic unfinished; /* see cli_unfinished */
+
+void cli_unfinished(const char *path) { unfinished = path; }
+
+void cli_abandon(void) {
+  const char *path = unfinished;
+  int kept = errno;
+  sptrsm_file_abandon();
+  if (path) unlink(path);
+  errno = kept;
+}
+
+static ino_t inode_of(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 ? s.st_ino : 0;
+}
+
+int cli_second_begin(cli_second *s, const char *first, const char *path, bool force) {
+  char *target = realpath(path, NULL); /* of a symbolic link, the file it leads to is replaced */
+  *s = (cli_second){.first = first, .old_first = inode_of(first), .force = force, .path = target ? target : strdup(path)};
+  const char *slash = s->path ? strrchr(s->path, '/') : NULL, *name = slash ? slash + 1 : s->path;
+  if (s->path == NULL || asprintf(&s->held, "%.*s.%.200s.second", (int)(name - s->path), s->path, name) < 0) {
+    free(s->path);
+    return cli_no_memory("a file name");
+  }
+  cli_unfinished(s->held);
+  return CLI_OK;
+}
+
+static int take_name(const cli_second *s) {
+  struct stat old;
+  const bool there = stat(s->path, &old) == 0;
+  errno = EEXIST; /* it has appeared meanwhile */
+  if (there && (!s->force || chmod(s->held, old.st_mode & 07777) != 0)) return -1;
+  return rename(s->held, s->path);
+}
+
+/* The first output may be there although its writing failed at the last step, the sync of its folder. */
+int cli_second_end(cli_second *s, int code) {
+  const bool first_is_new = inode_of(s->first) != s->old_first;
+  if (first_is_new && take_name(s) != 0) {
+    cli_error("%s: can't get its final name: %s; %s is there without it", s->path, strerror(errno), s->first);
+    code = CLI_IO;
+  }
+  unlink(s->held); /* if it has not got its name */
+  cli_unfinished(NULL);
+  free(s->held);
+  free(s->path);
+  return code;
+}
+
+/* ---- reports ---- */
+
 int cli_flush(void) {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return CLI_OK;
@@ -235,6 +291,17 @@ static bool put_line(const char *text, FILE *f) {
   return good;
 }
 
+/* A temporary file, noted before a signal can come: signals are for this thread, since all others are done. */
+static int make_temporary(char *name) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  int fd = mkstemp(name);
+  if (fd >= 0) cli_unfinished(name);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return fd;
+}
+
 /* Writes beside `target`, a regular file or none, and renames: the line appears whole or not at all. */
 static bool replace_by_line(const char *text, const char *target) {
   struct stat s;
@@ -244,12 +311,13 @@ static bool replace_by_line(const char *text, const char *target) {
   if (folder == NULL || asprintf(&temp, "%s/.report.XXXXXX", folder) < 0) temp = NULL;
   free(folder);
   mode_t mode = stat(target, &s) == 0 ? s.st_mode & 0777 : 0666 & ~mask;
-  int fd = temp ? mkstemp(temp) : -1;
+  int fd = temp ? make_temporary(temp) : -1;
   FILE *f = fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
   bool good = f && put_line(text, f) && rename(temp, target) == 0;
   int reason = errno;
   if (fd >= 0 && f == NULL) close(fd);
   if (fd >= 0 && !good) unlink(temp);
+  cli_unfinished(NULL);
   free(temp);
   errno = reason;
   return good;

@@ -236,11 +236,17 @@ static int write_files(const settings *s, const factor_report *r, const sptrsm_f
   if (asprintf(&source, "sptrsm-factor %s, %s, ordering %s", s->in, r->library, set->ordering) < 0) return cli_no_memory("a text");
   save.source = source;
   cli_phase("writing %s", s->out);
-  cli_guard_write(s->out);
-  sptrsm_status status = sptrsm_file_factors_save(s->out, &set->set, s->keep_a ? file : NULL, &save);
-  cli_guard_end();
-  int code = cli_fail(status);
-  if (code == CLI_OK && s->nrhs > 0) code = factor_write_rhs(s->rhs, A, s->nrhs, &save);
+  cli_second rhs;
+  int code = s->nrhs > 0 ? cli_second_begin(&rhs, s->out, s->rhs, s->force) : CLI_OK;
+  const bool two = code == CLI_OK && s->nrhs > 0;
+  if (two) code = factor_write_rhs(rhs.held, A, s->nrhs, save);
+  if (code == CLI_OK) {
+    cli_guard_write(s->out);
+    sptrsm_status status = sptrsm_file_factors_save(s->out, &set->set, s->keep_a ? file : NULL, &save);
+    cli_guard_end();
+    code = cli_fail(status);
+  }
+  if (two) code = cli_second_end(&rhs, code);
   free(source);
   return code;
 }

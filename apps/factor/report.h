@@ -19,6 +19,6 @@ json_t *factor_json(const factor_report *, const factor_matrix *, const factor_s
 /* X_true has whole numbers from -9 to 9 without 0 (complex: both parts), B = A X_true. factor_write_rhs writes both, with nrhs columns. */
 void factor_known_solution(double *X, const factor_matrix *, int64_t nrhs);            /* row-major */
 void factor_multiply(double *B, const factor_matrix *, const double *X, int64_t nrhs); /* B += A X, row-major */
-int factor_write_rhs(const char *path, const factor_matrix *, int64_t nrhs, const sptrsm_save_options *);
+int factor_write_rhs(const char *path, const factor_matrix *, int64_t nrhs, sptrsm_save_options);
 
 #endif

@@ -38,7 +38,8 @@ void factor_multiply(double *B, const factor_matrix *A, const double *X, int64_t
     for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++) add_row(B + A->idx[p] * row, A->val + p * width, X + j * row, nrhs, A->is_complex);
 }
 
-int factor_write_rhs(const char *path, const factor_matrix *A, int64_t nrhs, const sptrsm_save_options *save) {
+int factor_write_rhs(const char *path, const factor_matrix *A, int64_t nrhs, sptrsm_save_options save) {
+  save.force = 1; /* the file with this name is an unfinished one */
   sptrsm_block X = new_block(A, nrhs), B = new_block(A, nrhs);
   const char *const names[] = {"B", "X_true"};
   const sptrsm_block *const blocks[] = {&B, &X};
@@ -47,7 +48,7 @@ int factor_write_rhs(const char *path, const factor_matrix *A, int64_t nrhs, con
     factor_known_solution(X.data, A, nrhs);
     factor_multiply(B.data, A, X.data, nrhs);
     cli_guard_write(path);
-    sptrsm_status status = sptrsm_file_blocks_save(path, 2, names, blocks, save);
+    sptrsm_status status = sptrsm_file_blocks_save(path, 2, names, blocks, &save);
     cli_guard_end();
     code = cli_fail(status);
   }

@@ -158,8 +158,8 @@ static sptrsm_block new_block(const settings *s) {
 
 /* ---- the files ---- */
 
-static int write_rhs(const settings *s, const sptrsm_sparse *T, const sptrsm_save_options *save) {
-  if (s->nrhs == 0) return CLI_OK;
+static int write_rhs(const settings *s, const char *path, const sptrsm_sparse *T, sptrsm_save_options save) {
+  save.force = 1; /* the file with this name is an unfinished one */
   sptrsm_block X = new_block(s), B = new_block(s);
   int code = X.data && B.data ? CLI_OK : cli_no_memory("the right-hand sides");
   if (code == CLI_OK) {
@@ -170,7 +170,7 @@ static int write_rhs(const settings *s, const sptrsm_sparse *T, const sptrsm_sav
     cli_share(cli_threads(), pieces, fill_rows, &job);
     cli_share(cli_threads(), pieces, multiply_rows, &job);
     cli_guard_write(s->rhs);
-    sptrsm_status status = sptrsm_file_blocks_save(s->rhs, 2, names, blocks, save);
+    sptrsm_status status = sptrsm_file_blocks_save(path, 2, names, blocks, &save);
     cli_guard_end();
     code = cli_fail(status);
   }
@@ -194,11 +194,17 @@ static int write_files(const settings *s, const triangle *t) {
   save.stencil = s->spec.pattern.kind->dimensions > 0 ? s->spec.pattern.kind->name : NULL;
   sptrsm_factors_init(&factors);
   factors.L = &t->T;
-  cli_guard_write(s->out);
-  sptrsm_status status = sptrsm_file_factors_save(s->out, &factors, NULL, &save);
-  cli_guard_end();
-  int code = cli_fail(status);
-  return code == CLI_OK ? write_rhs(s, &t->T, &save) : code;
+  cli_second rhs;
+  int code = s->nrhs > 0 ? cli_second_begin(&rhs, s->out, s->rhs, s->force) : CLI_OK;
+  if (code != CLI_OK) return code;
+  if (s->nrhs > 0) code = write_rhs(s, rhs.held, &t->T, save);
+  if (code == CLI_OK) {
+    cli_guard_write(s->out);
+    sptrsm_status status = sptrsm_file_factors_save(s->out, &factors, NULL, &save);
+    cli_guard_end();
+    code = cli_fail(status);
+  }
+  return s->nrhs > 0 ? cli_second_end(&rhs, code) : code;
 }
 
 static int report(const settings *s, const triangle *t, double seconds) {

@@ -113,7 +113,7 @@ int stream_plan(run *r) {
   if (asked > r->in.B->block.nrhs) asked = r->in.B->block.nrhs;
   if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
     double need = (double)taken + (double)each * (double)(asked > 0 ? asked : 1);
-    if (sptrsm_file_reader_bytes(r->in.reader) > 0) need *= 8.0 / 7; /* HDF5's cache grows with the limit, by an eighth of it at most */
+    if (!sptrsm_file_reader_direct(r->in.reader)) need *= 4.0 / 3; /* a quarter of the limit may go to the columns of a chunk */
     cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
               (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS, cli_bytes(need).text, cli_bytes((double)limit).text,
               asked > 1 ? " or give --stream fewer" : "");

@@ -4,6 +4,7 @@
  *                                        0: L D U, gather/scatter, multiply/divide; 1: the other conventions;
  *                                        2: L and 2x2 blocks, U = L'; 3: as 2 with the conjugate transpose
  *   cli_helper nonfinite OUT N           B of N rows and 4 columns: a NaN in column 1, an infinity in column 3
+ *   cli_helper empty OUT N               B of N rows and no columns
  *   cli_helper list OUT x ...            dataset rows with these numbers
  *   cli_helper rows PART WHOLE           rows of X in PART, and their largest difference to those in WHOLE
  *   cli_helper same A B                  are the two blocks (FILE:/path) the same to the last bit?
@@ -119,6 +120,14 @@ static int make_nonfinite(const char *path, int32_t n) {
   return code;
 }
 
+static int make_empty(const char *path, int32_t n) {
+  double none = 0;
+  const char *const names[] = {"B"};
+  sptrsm_block B = {.data = &none, .ld = 1, .n = n, .dtype = SPTRSM_F64};
+  const sptrsm_block *const blocks[] = {&B};
+  return sptrsm_file_blocks_save(path, 1, names, blocks, NULL) == SPTRSM_OK ? 0 : fail(path);
+}
+
 /* ---- rows of a solution ---- */
 
 static int make_list(const char *path, int count, char **values) {
@@ -205,12 +214,12 @@ static int look_up(const char *file, int count, char **keys) {
 int main(int argc, char **argv) {
   if (argc == 5 && strcmp(argv[1], "set") == 0) return make_set(argv[2], strcmp(argv[3], "c128") == 0, atoi(argv[4]));
   if (argc == 4 && strcmp(argv[1], "nonfinite") == 0) return make_nonfinite(argv[2], atoi(argv[3]));
+  if (argc == 4 && strcmp(argv[1], "empty") == 0) return make_empty(argv[2], atoi(argv[3]));
   if (argc >= 3 && strcmp(argv[1], "list") == 0) return make_list(argv[2], argc - 3, argv + 3);
   if (argc == 4 && strcmp(argv[1], "rows") == 0) return compare_rows(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "same") == 0) return compare(argv[2], argv[3]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
-  fprintf(
-      stderr,
-      "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | list OUT x ... | rows PART WHOLE | same A B | json FILE [key ...]\n");
+  fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "
+                  "B | json FILE [key ...]\n");
   return 2;
 }

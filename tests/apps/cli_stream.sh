@@ -78,6 +78,25 @@ END
   done
   system chain 0 --nrhs 2
   solves --stream
+  # Resumed again and again, a solution without rows or columns is success, and nothing else is taken for it.
+  "$helper" empty s_none.h5 0
+  "$helper" empty five_none.h5 5
+  sptrsm-gen -q chain 5 --nrhs 2 -o five.h5
+  while read -r factors rhs; do
+    rm -f x.h5
+    for attempt in 1 2 3; do
+      run sptrsm-solve --device cpu $factors $rhs -o x.h5 --resume
+      code 0
+      [ $attempt = 1 ] || warns "x.h5: is complete already"
+    done
+    rejects 5 "x.h5: exists" sptrsm-solve --device cpu five.h5 five_rhs.h5 -o x.h5 --resume
+    cp five_rhs.h5 x.h5
+    rejects 5 "x.h5: exists" sptrsm-solve --device cpu $factors $rhs -o x.h5 --resume
+  done <<'END'
+s.h5 s_rhs.h5
+s.h5 s_none.h5
+five.h5 five_none.h5
+END
   rejects 2 "--stream: '0' is not" sptrsm-solve --device cpu s.h5 s_rhs.h5 --stream=0
   rejects 2 "can't be continued" sptrsm-solve --device cpu s.h5 s_rhs.h5 --resume --compress 1
   no_parts

@@ -4,7 +4,7 @@
  *               reading), read (also pread), close, thread (pthread_create), malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT or SIGKILL: the signal is raised, then the
- *               call is made
+ *               call is made; SIGABRT: abort() instead of the call
  *   FAIL_BY     whose allocations fail: program (default), ours (also those of this project's libraries and of Jansson), hdf5
  *   FAIL_AT     k: the count begins with main, as fail_once_arm(k) there would do
  *   FAIL_HIT    a file that is created when a call fails
@@ -103,7 +103,11 @@ void fail_once_arm(long k) {
   chosen = find(getenv("FAIL_CALL"), calls, CALLS);
   callers = 1 << find(getenv("FAIL_BY"), kinds, 3);
   code = chosen == ALLOCATE ? ENOMEM : chosen == THREAD ? EAGAIN : error != NULL && strcmp(error, "ENOSPC") == 0 ? ENOSPC : EIO;
-  signal_number = error == NULL ? 0 : strcmp(error, "SIGINT") == 0 ? SIGINT : strcmp(error, "SIGKILL") == 0 ? SIGKILL : 0;
+  signal_number = error == NULL                   ? 0
+                  : strcmp(error, "SIGINT") == 0  ? SIGINT
+                  : strcmp(error, "SIGKILL") == 0 ? SIGKILL
+                  : strcmp(error, "SIGABRT") == 0 ? SIGABRT
+                                                  : 0;
   hit = 0;
   stays = k < 0;
   remaining = k < 0 ? -k : k;
@@ -125,7 +129,8 @@ static int fails(int call) {
   if (before > 1) return 0;
   hit = 1;
   leave_mark();
-  if (signal_number != 0) raise(signal_number);
+  if (signal_number == SIGABRT) abort();
+  else if (signal_number != 0) raise(signal_number);
   else errno = code;
   return signal_number == 0;
 }

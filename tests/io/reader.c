@@ -3,12 +3,14 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 TestSuite(io_reader, .init = make_folder, .fini = remove_folder);
 
@@ -199,4 +201,74 @@ Test(io_reader, wrong_requests_are_refused) {
   sptrsm_file_reader_close(r);
   cr_assert(sptrsm_file_reader_open(&r, DATA("none.h5"), 5, NULL) == SPTRSM_ERR_IO);
   cr_assert(sptrsm_file_reader_open(&r, DATA("blocks.h5"), 7, NULL) == SPTRSM_ERR_STRUCTURE);
+}
+
+/* ---- chunks ---- */
+
+static int unpacked; /* chunks that HDF5 has inflated */
+
+/* HDF5 calls this definition, since that of a program comes before those of libraries. */
+__attribute__((visibility("default"))) int inflateInit_(z_streamp stream, const char *version, int size) {
+  int (*real)(z_streamp, const char *, int);
+  void *symbol = dlsym(RTLD_NEXT, "inflateInit_");
+  memcpy(&real, &symbol, sizeof real);
+  unpacked++;
+  return real(stream, version, size);
+}
+
+enum { TALL = 3000, COLUMNS = 120, CHUNK = 50 }; /* a chunk is larger than HDF5's own cache */
+
+static double number_at(int64_t i, int64_t k) { return (double)(i * 1000 + k); }
+
+static void make_chunks(int f_order) {
+  double *data = malloc(sizeof *data * TALL * COLUMNS);
+  hsize_t dims[2] = {f_order ? COLUMNS : TALL, f_order ? TALL : COLUMNS}, chunk[2] = {f_order ? CHUNK : TALL, f_order ? TALL : CHUNK};
+  for (int64_t i = 0; i < TALL; i++)
+    for (int64_t k = 0; k < COLUMNS; k++) data[f_order ? k * TALL + i : i * COLUMNS + k] = number_at(i, k);
+  hid_t plist = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, dims, NULL);
+  cr_assert(H5Pset_chunk(plist, 2, chunk) >= 0 && H5Pset_deflate(plist, 1) >= 0);
+  hid_t f = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t d = H5Dcreate2(f, "B", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  cr_assert(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  cr_assert(H5Dclose(d) >= 0 && H5Fclose(f) >= 0 && H5Sclose(space) >= 0 && H5Pclose(plist) >= 0);
+  free(data);
+}
+
+/* Reads columns [begin, COLUMNS) in panels and returns how many chunks were unpacked. */
+static int read_panels(int64_t begin, int64_t width, size_t memory_limit) {
+  sptrsm_io_options o;
+  sptrsm_file_reader *r;
+  double *data = malloc(sizeof *data * TALL * COLUMNS);
+  sptrsm_io_options_init(&o);
+  o.memory_limit = memory_limit;
+  o.col_begin = begin;
+  OK(sptrsm_file_reader_open(&r, file, TALL, &o));
+  sptrsm_block X = sptrsm_file_reader_block(r)->block;
+  int64_t all = X.nrhs;
+  X.data = data;
+  unpacked = 0;
+  for (int64_t first = 0; first < all; first += width) {
+    X.nrhs = all - first < width ? all - first : width;
+    X.ld = X.layout == SPTRSM_ROW_MAJOR ? X.nrhs : TALL;
+    OK(sptrsm_file_reader_read(r, first, &X));
+    for (int64_t i = 0; i < TALL; i++)
+      for (int64_t k = 0; k < X.nrhs; k++)
+        cr_assert(data[X.layout == SPTRSM_ROW_MAJOR ? i * X.ld + k : k * X.ld + i] == number_at(i, begin + first + k));
+  }
+  sptrsm_file_reader_close(r);
+  free(data);
+  return unpacked;
+}
+
+Test(io_reader, a_chunk_is_unpacked_once_whatever_the_panels) {
+  const int64_t widths[] = {7, 25, CHUNK, 60, 2 * CHUNK, COLUMNS};
+  for (int f_order = 0; f_order < 2; f_order++) {
+    make_chunks(f_order);
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+      int count = read_panels(0, widths[w], 8 << 20);
+      cr_assert(count == 3, "panels of %lld: %d chunks unpacked, there are 3", (long long)widths[w], count);
+      cr_assert(read_panels(33, widths[w], 8 << 20) == 3 && read_panels(CHUNK, widths[w], 8 << 20) == 2);
+    }
+    cr_assert(read_panels(0, 25, 4 << 20) == 5, "a strip is held although it takes more than a quarter of the limit");
+  }
 }

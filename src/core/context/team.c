@@ -1,7 +1,8 @@
 /* team.c -- see team.h. A job lies in the team. It is open while it has free seats; a helper joins by taking one, and the caller closes the
  * job by taking all that are left, which tells it how many helpers it has to wait for. Nobody else ever has to wait for a helper that was
  * woken but does not run yet.
- * Helpers watch for the next job for a moment before they sleep, since a sleeping thread takes longer to come than a small solve lasts. */
+ * Helpers watch for the next job for a moment before they sleep, since a sleeping thread takes longer to come than a small solve lasts. A
+ * helper that nobody wakes for some seconds ends, so contexts that are kept but not used have no threads; the next job starts new ones. */
 #include "core/context/team.h"
 
 #include <fenv.h>
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/context/alloc.h"
@@ -17,9 +19,19 @@
 #include "core/context/cpus.h"
 
 enum { PAUSES = 64 };               /* rounds of waiting in which a thread keeps its core */
+enum { YIELDS = 1024 };             /* rounds in which others get it; after these the thread sleeps */
+enum { NAP_NS = 50000 };            /* for so long a round */
+enum { IDLE_S = 2 };                /* a helper that slept for so long ends */
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
 static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
 static const double LOST_S = 1e-2;  /* more than this is not taken for lost: the process was stopped */
+
+typedef struct {
+  spti_team *team;
+  pthread_t thread;
+  bool joinable;     /* the thread was started and not joined */
+  atomic_bool ended; /* it has been idle, and does not look at the team again */
+} helper;
 
 struct spti_team {
   int usable, threads; /* processors for this process when the team was made; threads of a job */
@@ -41,10 +53,11 @@ struct spti_team {
   pthread_cond_t wake, done;
   atomic_int asleep;
   atomic_bool caller_asleep;
-  bool ending; /* under the lock */
-  int helpers;
-  bool refused; /* the system gave no more threads */
-  pthread_t helper[];
+  bool ending;        /* under the lock */
+  atomic_int helpers; /* those that have not ended */
+  int places;         /* in the array; a place is used again when its helper has ended */
+  bool refused;       /* the system gave no more threads */
+  helper helper[];
 };
 
 enum { BEING_RENEWED = -1 };
@@ -65,8 +78,10 @@ static void relax(void) {
 }
 
 void spti_team_pause(int round) {
+  const struct timespec nap = {.tv_nsec = NAP_NS};
   if (round < PAUSES) relax();
-  else sched_yield();
+  else if (round < PAUSES + YIELDS) sched_yield();
+  else nanosleep(&nap, NULL);
 }
 
 /* Watches for a while whether `count` has reached `least`. */
@@ -104,19 +119,26 @@ static void leave(spti_team *team) {
   pthread_mutex_unlock(&team->lock);
 }
 
-/* Sleeps until seats are offered. False: the team ends. */
-static bool sleep_until_work(spti_team *team) {
+/* Sleeps until seats are offered. False: the helper is to end, since the team ends or nobody has needed the helper for a while. */
+static bool sleep_until_work(helper *self) {
+  spti_team *team = self->team;
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += IDLE_S;
   pthread_mutex_lock(&team->lock);
   atomic_fetch_add(&team->asleep, 1);
-  while (atomic_load(&team->seats) <= 0 && !team->ending) pthread_cond_wait(&team->wake, &team->lock);
+  bool timed_out = false;
+  while (atomic_load(&team->seats) <= 0 && !team->ending && !timed_out)
+    timed_out = pthread_cond_timedwait(&team->wake, &team->lock, &end) != 0;
   atomic_fetch_sub(&team->asleep, 1);
-  const bool goes_on = !team->ending;
+  const bool goes_on = atomic_load(&team->seats) > 0 && !team->ending;
   pthread_mutex_unlock(&team->lock);
   return goes_on;
 }
 
 static void *help(void *argument) {
-  spti_team *team = argument;
+  helper *self = argument;
+  spti_team *team = self->team;
   do {
     do {
       const int member = join(team);
@@ -125,36 +147,52 @@ static void *help(void *argument) {
       claim_pieces(team, member);
       leave(team);
     } while (watch(&team->seats, 1));
-  } while (sleep_until_work(team));
+  } while (sleep_until_work(self));
+  atomic_store(&self->ended, true);
+  atomic_fetch_sub(&team->helpers, 1);
   return NULL;
+}
+
+/* Starts a helper in a place, unless one is there. False: the system gives no thread. */
+static bool start_helper(spti_team *team, int place) {
+  helper *h = &team->helper[place];
+  if (place == team->places) team->helper[team->places++] = (helper){.team = team};
+  if (h->joinable && !atomic_load(&h->ended)) return true;
+  if (h->joinable) pthread_join(h->thread, NULL);
+  atomic_store(&h->ended, false);
+  h->joinable = pthread_create(&h->thread, NULL, help, h) == 0;
+  if (h->joinable) atomic_fetch_add(&team->helpers, 1);
+  return h->joinable;
 }
 
 /* Signals are for the threads of the program, except those that a thread causes itself. */
 static void start_helpers(spti_team *team, int wanted) {
   sigset_t blocked, before;
-  if (team->refused || team->helpers >= wanted) return;
+  if (team->refused || atomic_load(&team->helpers) >= wanted) return;
   sigfillset(&blocked);
   const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   for (size_t s = 0; s < sizeof own / sizeof *own; s++) sigdelset(&blocked, own[s]);
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  while (!team->refused && team->helpers < wanted) {
-    team->refused = pthread_create(&team->helper[team->helpers], NULL, help, team) != 0;
-    team->helpers += !team->refused;
-  }
+  for (int h = 0; h < wanted && !team->refused && atomic_load(&team->helpers) < wanted; h++) team->refused = !start_helper(team, h);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- the team ---- */
 
 static void begin_without_helpers(spti_team *team) {
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_mutex_init(&team->lock, NULL);
-  pthread_cond_init(&team->wake, NULL);
+  pthread_cond_init(&team->wake, &monotonic);
   pthread_cond_init(&team->done, NULL);
   atomic_store(&team->seats, 0);
   atomic_store(&team->asleep, 0);
   atomic_store(&team->caller_asleep, false);
   atomic_store(&team->in_use, false);
-  team->helpers = 0;
+  pthread_condattr_destroy(&monotonic);
+  atomic_store(&team->helpers, 0);
+  team->places = 0;
   team->refused = false;
   atomic_store(&team->process, atomic_load(&process_number));
 }
@@ -190,7 +228,8 @@ void spti_team_destroy(spti_team *team) {
     team->ending = true;
     pthread_cond_broadcast(&team->wake);
     pthread_mutex_unlock(&team->lock);
-    for (int h = 0; h < team->helpers; h++) pthread_join(team->helper[h], NULL);
+    for (int h = 0; h < team->places; h++)
+      if (team->helper[h].joinable) pthread_join(team->helper[h].thread, NULL);
     pthread_mutex_destroy(&team->lock);
     pthread_cond_destroy(&team->wake);
     pthread_cond_destroy(&team->done);
@@ -216,7 +255,7 @@ int spti_team_ready(const spti_team *team) {
 static int open_job(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
   const int useful = (int)(pieces < threads ? pieces : threads) - 1;
   start_helpers(team, useful);
-  const int seats = useful < team->helpers ? useful : team->helpers;
+  const int helpers = atomic_load(&team->helpers), seats = useful < helpers ? useful : helpers;
   team->task = task;
   team->argument = argument;
   team->pieces = pieces;

@@ -26,7 +26,8 @@ int spti_team_ready(const spti_team *);
  * floating-point modes. team NULL: the caller alone. */
 void spti_team_run(spti_team *, int threads, int64_t pieces, spti_task *, void *argument);
 
-/* One round of waiting for another thread, number `round` = 0, 1, ...: a pause of the processor at first, later others get the core. */
+/* One round of waiting for another thread, number `round` = 0, 1, ...: at first a pause of the processor, then others get the core, and
+ * after a thousand rounds the thread sleeps for a moment. */
 void spti_team_pause(int round);
 
 #endif

@@ -85,19 +85,13 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
   return f->allow_external ? 0 : -1;
 }
 
-size_t spti_io_cache_bytes(const spti_io_file *f) {
-  return f->memory_limit / 8 < SPTI_IO_CHUNK_CACHE ? f->memory_limit / 8 : SPTI_IO_CHUNK_CACHE;
-}
-
 static sptrsm_status open_hdf5(spti_io_file *f) {
   f->lapl = H5Pcreate(H5P_LINK_ACCESS);
   if (f->lapl < 0 || H5Pset_elink_cb(f->lapl, refuse_external, f) < 0)
     return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
   if (H5Fis_hdf5(f->name) == 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file, nor Matrix Market; is it the right file?", f->name);
-  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  if (access >= 0 && H5Pset_cache(access, 0, 521, spti_io_cache_bytes(f), 0.75) >= 0) f->id = H5Fopen(f->name, H5F_ACC_RDONLY, access);
-  if (access >= 0) H5Pclose(access);
+  f->id = H5Fopen(f->name, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (f->id < 0)
     return sptrsm_error_set(
         SPTRSM_ERR_IO, "%s: an HDF5 file that can't be opened: truncated, damaged, or locked by a writer? check it with h5ls", f->name);

@@ -21,7 +21,6 @@
   } while (0)
 
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32 }; /* caps on text and JSON in a file */
-enum { SPTI_IO_CHUNK_CACHE = 64 << 20 };                  /* bytes; reading a few columns touches each chunk row by row */
 
 /* ---- report.c: HDF5's error report ---- */
 
@@ -65,7 +64,6 @@ void spti_io_file_close(spti_io_file *);
 sptrsm_status spti_io_file_found(const spti_io_file *); /* IO if HDF5 could not say of a name whether it exists */
 /* Ends a load: closes the file. A status of OK becomes that of spti_io_file_found, and then that of spti_io_settle. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
-size_t spti_io_cache_bytes(const spti_io_file *); /* size of HDF5's chunk cache, a part of the memory limit */
 /* taken = the caller's options after a check, or the defaults for NULL; *options then points to it. For every public function that takes
  * options: the caller's struct may be shorter or longer than this library's. */
 sptrsm_status spti_io_take_options(sptrsm_io_options *taken, const sptrsm_io_options **options);
@@ -141,7 +139,7 @@ sptrsm_status spti_io_vector_open(spti_io_dataset *, const spti_io_object *group
 /* As spti_io_dataset_open() of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
-/* Memory that HDF5 takes besides its cache while it reads a chunk with filters: the chunk as stored and as numbers. */
+/* Memory that HDF5 takes while it reads a chunk with filters: the chunk as stored and as numbers. */
 size_t spti_io_filter_bytes(const spti_io_dataset *);
 sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
 sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */

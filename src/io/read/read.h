@@ -76,6 +76,21 @@ sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, s
 sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, int64_t width, sptrsm_dtype, void *out);
 void spti_io_block_close(spti_io_block_source *);
 
+/* ---- strip.c: a few columns at a time of a chunked block ---- */
+
+typedef struct {        /* the columns of one chunk, all rows, dense in the block's order; zeros: nothing to free */
+  int64_t width;        /* columns of a chunk; 0: the block is read without a strip */
+  int64_t begin, count; /* columns of the dataset that are held now; count 0: none */
+  sptrsm_dtype dtype;
+  size_t each, bytes; /* of a number, of the strip */
+  void *data;         /* allocated by the first reading that needs it */
+} spti_io_strip;
+/* Whether reading as this type takes a strip, and how large a one. */
+void spti_io_strip_plan(spti_io_strip *, const spti_io_block_source *, sptrsm_dtype);
+/* As spti_io_block_read(); each chunk is unpacked once where the columns are asked for in their order. */
+sptrsm_status spti_io_strip_read(spti_io_strip *, const spti_io_block_source *, int64_t begin, int64_t width, void *out);
+void spti_io_strip_free(spti_io_strip *);
+
 /* ---- vectors.c: permutations, scalings and D of a factor set ---- */
 
 typedef struct {

@@ -9,11 +9,12 @@ struct sptrsm_file_reader {
   spti_io_block_source source; /* points to `file` above */
   sptrsm_file_block *X;        /* shape and type; no data */
   spti_io_span span;
-  bool direct;   /* span is valid: columns bypass HDF5 */
-  bool external; /* some numbers are in other files */
-  int fd;        /* of the file that holds the numbers, or -1 */
-  off_t size;    /* of that file, when it was opened */
-  size_t bytes;  /* memory of HDF5 while columns are read */
+  spti_io_strip strip; /* of a block that does not bypass HDF5 */
+  bool direct;         /* span is valid: columns bypass HDF5 */
+  bool external;       /* some numbers are in other files */
+  int fd;              /* of the file that holds the numbers, or -1 */
+  off_t size;          /* of that file, when it was opened */
+  size_t bytes;        /* memory that reading takes, HDF5's included */
 };
 
 /* HDF5 returns zeros for data beyond the end of a file, so a file that was truncated meanwhile must be recognised by its size. */
@@ -29,7 +30,8 @@ static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32
   const spti_io_block_source *source = &r->source;
   r->span = (spti_io_span){.rows = source->rows, .cols = source->cols, .layout = source->layout};
   r->direct = spti_io_find_span(&r->span, &source->d, r->X->block.dtype);
-  r->bytes = r->direct ? 0 : spti_io_add(spti_io_cache_bytes(&r->file), spti_io_filter_bytes(&source->d));
+  if (!r->direct) spti_io_strip_plan(&r->strip, source, r->X->block.dtype);
+  r->bytes = r->direct ? 0 : spti_io_add(r->strip.bytes, spti_io_filter_bytes(&source->d));
   r->external = spti_io_is_external(&source->d, &r->file);
   r->fd = spti_io_descriptor(&source->d);
   struct stat s = {0};
@@ -85,13 +87,14 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   if (r->direct) return spti_io_span_read(&r->span, begin, to->nrhs, to->data, r->X->where);
   spti_io_report report;
   spti_io_lock_hdf5(&report);
-  sptrsm_status status = spti_io_settle(spti_io_block_read(&r->source, begin, to->nrhs, to->dtype, to->data), r->X->where);
+  sptrsm_status status = spti_io_settle(spti_io_strip_read(&r->strip, &r->source, begin, to->nrhs, to->data), r->X->where);
   spti_io_unlock_hdf5(&report);
   return status == SPTRSM_OK ? check_size(r) : status;
 }
 
 void sptrsm_file_reader_close(sptrsm_file_reader *r) {
   if (r == NULL) return;
+  spti_io_strip_free(&r->strip);
   spti_io_block_close(&r->source);
   spti_io_file_close(&r->file);
   sptrsm_file_block_free(r->X);

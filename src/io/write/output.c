@@ -2,7 +2,8 @@
  *
  * The data go to .NAME.XXXXXX in the same folder; then follow flush, close, fsync, rename, and fsync of the folder. After a failure
  * the temporary file is removed and an existing file is untouched. sptrsm_file_abandon() removes the temporary file from a signal
- * handler: it reads only entries that were complete before they were counted, and calls only nanosleep, stat and unlink. An entry
+ * handler: it reads only entries that were complete before they were counted, and calls only gettid, nanosleep, stat and
+ * unlink. An entry
  * names a file that is there, by its inode, so no other file is ever removed; so that no file is missed either, signals are held
  * back from the creation of a file until its entry is counted.
  */
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,24 +32,27 @@ typedef struct {
 } watched;
 static watched pending_file[4];       /* files to remove: a temporary file, or a part and its journals under present and future names */
 static volatile sig_atomic_t pending; /* entries in use */
-static atomic_bool held;              /* a thread creates a file, with all signals blocked */
+static atomic_int holder;             /* the system's number of the thread that creates a file, with all signals blocked; 0: none */
+
+static int this_thread(void) { return (int)syscall(SYS_gettid); }
 
 void spti_io_hold_signals(sigset_t *old) {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, old);
-  held = 1;
+  holder = this_thread();
 }
 
 void spti_io_release_signals(const sigset_t *old) {
-  held = 0;
+  holder = 0;
   pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
-/* A handler that runs while a file is created runs in another thread, and waits for that one. */
+/* A handler that runs while a file is created runs in another thread, and waits for that one; or in the thread that creates it and has
+ * crashed or called abort(), which no mask of signals prevents. */
 void sptrsm_file_abandon(void) {
-  int kept = errno;
-  while (held) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  int kept = errno, self = this_thread();
+  for (int by = holder; by != 0 && by != self; by = holder) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   for (int k = 0; k < pending; k++) {
     const watched *f = &pending_file[k];
     struct stat s;

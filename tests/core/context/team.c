@@ -1,6 +1,7 @@
 /* team.c -- the threads of a context: every piece of a job is done once, whatever helpers do; solves go on where threads can't be created
  * and in a process that forked, with the same bits; helpers work in the caller's floating-point modes. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sptrsm.h>
@@ -113,6 +115,44 @@ Test(team, helpers_take_over_the_rounding_mode) {
   cr_assert_eq(upward.rounding, 1, "the helper kept its own rounding mode");
   cr_assert_eq(again.rounding, 0);
   spti_team_destroy(team);
+}
+
+/* Threads of this process. */
+static int threads_now(void) {
+  int count = -2; /* "." and ".." */
+  DIR *tasks = opendir("/proc/self/task");
+  cr_assert(tasks != NULL);
+  while (readdir(tasks) != NULL) count++;
+  closedir(tasks);
+  return count;
+}
+
+Test(team, helpers_that_nobody_needs_end_and_come_again, .timeout = 300) {
+  enum { TEAMS = 4 };
+  spti_team *team[TEAMS];
+  const struct timespec pause = {.tv_nsec = 100000000};
+  for (int k = 0; k < TEAMS; k++) team[k] = open_team(THREADS);
+  const int before = threads_now();
+  for (int round = 0; round < 2; round++) {
+    for (int k = 0; k < TEAMS; k++) {
+      tally t = {.team = NULL};
+      spti_team_run(team[k], THREADS, THREADS, meet, &t);
+      cr_assert(t.others > 0);
+    }
+    for (int waited = 0; threads_now() > before && waited < 1000; waited++) nanosleep(&pause, NULL);
+    cr_assert_eq(threads_now(), before, "helpers stay though nobody needs them");
+  }
+  for (int k = 0; k < TEAMS; k++) spti_team_destroy(team[k]);
+}
+
+Test(team, waiting_long_leaves_the_core) {
+  enum { ROUNDS = 200 };
+  struct timespec begin, end;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (int round = 0; round < ROUNDS; round++) spti_team_pause(100000 + round);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+  cr_assert(seconds >= 2e-5 * ROUNDS, "%d rounds took %g s, so the thread did not sleep", ROUNDS, seconds);
 }
 
 /* ---- solves ---- */
