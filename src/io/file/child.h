@@ -13,7 +13,7 @@
 #include "io/file/file.h"
 
 enum { SPTI_IO_TEXT = 4096 };      /* bytes of a name, of "FILE:/path", or of a message */
-enum { SPTI_IO_WINDOW = 4 << 20 }; /* bytes of a call's window, through which the child gives numbers and text */
+enum { SPTI_IO_WINDOW = 1 << 20 }; /* bytes of a call's window, through which the child gives numbers and text */
 enum { SPTI_IO_CALLS = 2 };        /* calls under way at a time: one is answered while the last answer is copied */
 
 typedef struct spti_io_call {
@@ -27,7 +27,7 @@ typedef struct spti_io_call {
   spti_io_slab slab;
   int64_t count;
   int as;
-  size_t bytes; /* stored numbers that HDF5 may have to read for this call: beyond some MiB it may take longer */
+  size_t bytes; /* of a chunk that the job may have to decompress: it may compute longer by this */
   void *state;  /* of the child, for the next call */
   /* What it gives. */
   bool found;

@@ -212,7 +212,7 @@ static sptrsm_status begin_part(const selection *s, const part *p, int slot) {
   cut(&c->slab, 0, p->row, p->rows);
   if (s->d->rank == 2) cut(&c->slab, 1, p->col, p->cols);
   c->count = p->rows * p->cols;
-  c->bytes = spti_io_add(spti_io_cache_bytes(s->d->file), s->d->filter_bytes);
+  c->bytes = s->d->filter_bytes;
   return spti_io_call_begin(c, s->d->file);
 }
 
