@@ -1,7 +1,7 @@
 /* file.h -- the lowest layer of the file library: an open file, the objects, datasets and attributes in it, and the memory limit.
  *
- * Functions that need HDF5 run in the child process of their file (child.h) if it has one, else in this process. Identifiers of HDF5 (hid_t)
- * are those of the process that calls HDF5; the others only hand them on.
+ * Functions that need HDF5 run in the child process of their file (child.h) if it has one, else in this process. Identifiers of HDF5
+ * (hid_t) are those of the process that calls HDF5; the other one only hands them on.
  * `where` is always "FILE:/path" and begins every message. Nothing is allocated by a number from a file before
  * spti_io_check_memory() has compared it with the limit. Strings and arrays that a function returns belong to the caller (free).
  */

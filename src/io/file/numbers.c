@@ -133,7 +133,7 @@ static sptrsm_status read_here(const spti_io_dataset *d, const spti_io_slab *sla
 
 /* ---- in parts, by the child ---- */
 
-typedef struct { /* a part of a selection: so many of its rows and columns, as they lie in memory */
+typedef struct { /* a part of a selection: its first row and column, and their number, in the order of memory */
   int64_t row, rows, col, cols;
 } part;
 
