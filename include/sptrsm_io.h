@@ -3,7 +3,12 @@
  * Objects are named FILE or FILE:/path/in/file. Which of the known forms a group or dataset has is detected and reported
  * in `rule`. Everything is validated before an allocation depends on it; an error names file, object, index, value and
  * the way out (sptrsm_last_error()). Host memory only. Loaded objects are ended with the matching _free, which accepts
- * NULL. Not thread-safe where the HDF5 library is not.
+ * NULL.
+ *
+ * HDF5 reads in a child process, which each function that opens an HDF5 file forks and ends again (a reader: when it is
+ * closed). Where HDF5 crashes on a damaged file or hangs, this is an error like others: STRUCTURE. A hang means 10 s of
+ * computing without progress; waiting for a disk may take 60 s, and ends as IO. SPTRSM_READ_TIMEOUT=SECONDS in the
+ * environment replaces the 10. Threads may read at once, but none may write by HDF5 while another one opens a file.
  */
 #ifndef SPTRSM_IO_H
 #define SPTRSM_IO_H
@@ -27,6 +32,7 @@ typedef struct {
   int dtype;                  /* sptrsm_dtype to convert to, or AS_STORED (integers become F64) */
   int order;                  /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
   int64_t col_begin, col_end; /* columns [begin, end) of a dense block; end < 0: to the last */
+  int in_process;             /* call HDF5 in this process, for programs that may not fork; a damaged file may then crash or hang them */
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
 static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }

@@ -88,9 +88,7 @@ static void add_made(bench_inputs *s, const char *name) {
 /* All triangles of a file, or the one named; returns their number, or -1 where the file can't be read. */
 static int add_file(bench_inputs *s, const char *name) {
   sptrsm_file_listing listing;
-  cli_guard_begin(name);
   sptrsm_status status = sptrsm_file_list(&listing, name, NULL);
-  cli_guard_end();
   if (status != SPTRSM_OK) {
     note(s, cli_fail(status));
     return -1;
@@ -177,9 +175,7 @@ sptrsm_status bench_triangle_load(bench_triangle *t, const bench_input *in, sptr
   sptrsm_io_options io;
   sptrsm_io_options_init(&io);
   io.dtype = (int)dtype;
-  cli_guard_begin(in->where);
   sptrsm_status status = sptrsm_file_matrix_load(&t->M, in->where, &io);
-  cli_guard_end();
   return status == SPTRSM_OK ? sptrsm_file_matrix_triangle(&t->T, t->M, &io) : status;
 }
 

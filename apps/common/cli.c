@@ -40,9 +40,10 @@ __attribute__((no_sanitize("address"))) static void on_fatal(int signal_number) 
 
 void cli_interrupt_note(const char *text) { interrupt_note = text; }
 
-/* A signal that is ignored (nohup), or has a handler already (AddressSanitizer), stays so. */
+/* A signal that is ignored (nohup), or has a handler already (AddressSanitizer), stays so. Handlers have a stack of their own, because
+ * an overflow of the stack is a crash, too. */
 static void handle(int number, void (*handler)(int)) {
-  struct sigaction action = {.sa_handler = handler}, old;
+  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK}, old;
   sigemptyset(&action.sa_mask);
   if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(number, &action, NULL);
 }
@@ -53,21 +54,22 @@ static void catch_signals(void) {
   static const int ending[] = {SIGHUP,    SIGINT,  SIGQUIT, SIGPIPE, SIGALRM,   SIGTERM, SIGUSR2,
                                SIGVTALRM, SIGPROF, SIGXCPU, SIGPOLL, SIGSTKFLT, SIGPWR};
   static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+  static char stack[1 << 16];
+  sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
   for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) handle(ending[i], on_signal);
   for (int number = SIGRTMIN; number <= SIGRTMAX; number++) handle(number, on_signal);
   for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++) handle(fatal[i], on_fatal);
   handle(SIGXFSZ, SIG_IGN);
 }
 
-/* ---- crashes inside HDF5 ---- */
+/* ---- crashes inside HDF5 while it writes; it reads in a process of its own ---- */
 
 /* SIGABRT comes from the C library where it finds the heap damaged. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
 enum { CRASHES = sizeof crashes / sizeof crashes[0] };
 
 static struct {
-  const char *where;             /* NULL: not between begin and end */
-  bool writes;                   /* where is an output, which is never a damaged file */
+  const char *where;             /* the output; NULL: not between begin and end */
   pthread_t thread;              /* the one that calls HDF5; a crash of another thread has other causes */
   struct sigaction old[CRASHES]; /* handlers outside of the guard */
   stack_t stack;
@@ -75,19 +77,17 @@ static struct {
 
 /* Without AddressSanitizer, which would allocate memory before _exit, perhaps inside of an allocation. */
 __attribute__((no_sanitize("address"), noreturn)) static void end_in_hdf5(bool lacked_memory) {
-  const char *text = lacked_memory  ? ": HDF5 had no memory, and crashed\n"
-                     : guard.writes ? ": writing crashed inside HDF5\n"
-                                    : ": reading crashed inside HDF5: the file is damaged\n";
-  cli_abandon(); /* a stream reads while its output is being written */
+  const char *text = lacked_memory ? ": HDF5 had no memory, and crashed\n" : ": writing crashed inside HDF5\n";
+  cli_abandon();
   ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
   ignored = write(STDERR_FILENO, ": error: ", 9);
   ignored = write(STDERR_FILENO, guard.where, strlen(guard.where));
   ignored = write(STDERR_FILENO, text, strlen(text));
   (void)ignored;
-  _exit(lacked_memory ? CLI_MEMORY : guard.writes ? CLI_INTERNAL : CLI_INPUT);
+  _exit(lacked_memory ? CLI_MEMORY : CLI_INTERNAL);
 }
 
-/* HDF5 crashes on damaged files, and after allocations that failed, of which errno tells. */
+/* HDF5 crashes after allocations that failed, of which errno tells. */
 __attribute__((no_sanitize("address"))) static void on_crash(int signal_number) {
   if (pthread_equal(pthread_self(), guard.thread)) end_in_hdf5(errno == ENOMEM);
   on_fatal(signal_number); /* and back to the crash, or to the signal raised */
@@ -98,23 +98,18 @@ static void on_exit_in_hdf5(void) {
   if (guard.where) end_in_hdf5(true);
 }
 
-/* The handler has its own stack, because endless recursion is one of the ways to crash. */
-static void guard_begin(const char *where, bool writes) {
-  static char stack[1 << 16];
+void cli_guard_write(const char *where) {
+  static char stack[1 << 16]; /* of this thread, which need not be the one that handles other signals */
   static bool watches_exit;
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   guard.where = where;
-  guard.writes = writes;
   guard.thread = pthread_self();
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, &guard.stack);
   for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &action, &guard.old[i]);
   if (!watches_exit) watches_exit = atexit(on_exit_in_hdf5) == 0;
   errno = 0;
 }
-
-void cli_guard_begin(const char *where) { guard_begin(where, false); }
-void cli_guard_write(const char *where) { guard_begin(where, true); }
 
 void cli_guard_end(void) {
   guard.where = NULL;

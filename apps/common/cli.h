@@ -118,10 +118,8 @@ int cli_second_end(cli_second *, int code);
 
 /* ---- signals: cli.c, status.c ---- */
 
-/* Between begin and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as damage of the named file, with exit code CLI_INPUT: some
- * versions of HDF5 crash on damaged metadata. Between write and end it is an internal error. Where memory was missing before the crash, it
- * is reported as that, with CLI_MEMORY. The name is kept by reference. Pairs do not nest. */
-void cli_guard_begin(const char *where);
+/* Between write and end a crash (SIGSEGV, SIGBUS, SIGABRT, SIGFPE) is reported as one of HDF5 that writes the named output, with exit code
+ * CLI_INTERNAL, or with CLI_MEMORY where memory was missing before it. The name is kept by reference. Pairs do not nest. */
 void cli_guard_write(const char *where);
 void cli_guard_end(void);
 

@@ -64,13 +64,6 @@ static sptrsm_dtype wider(sptrsm_dtype a, sptrsm_dtype b) {
   return is_double ? SPTRSM_F64 : SPTRSM_F32;
 }
 
-static sptrsm_status load_factors(sptrsm_file_factors **out, const char *where, const sptrsm_io_options *io) {
-  cli_guard_begin(where);
-  sptrsm_status status = sptrsm_file_factors_load(out, where, io);
-  cli_guard_end();
-  return status;
-}
-
 static void free_rhs(problem *p) {
   sptrsm_file_reader_close(p->reader);
   sptrsm_file_block_free(p->whole);
@@ -90,10 +83,8 @@ static sptrsm_status open_rhs(problem *p, int dtype) {
   if (status != SPTRSM_OK) return status;
   free_rhs(p);
   io.dtype = dtype;
-  cli_guard_begin(r->rhs);
   if (sparse.where) status = sparse_rhs_load(&p->whole, r->pack_rhs ? &p->b_rows : NULL, &sparse, n, &io);
   else status = sptrsm_file_reader_open(&p->reader, r->rhs, n, &io);
-  cli_guard_end();
   p->B = sparse.where ? p->whole : sptrsm_file_reader_block(p->reader);
   sparse_rhs_free(&sparse);
   return status;
@@ -104,12 +95,12 @@ static sptrsm_status reload_factors(problem *p, sptrsm_dtype dtype) {
   sptrsm_file_factors_free(p->factors);
   p->factors = NULL;
   io.dtype = (int)dtype;
-  return load_factors(&p->factors, p->request->factors, &io);
+  return sptrsm_file_factors_load(&p->factors, p->request->factors, &io);
 }
 
 static sptrsm_status load(problem *p) {
   const problem_request *r = p->request;
-  sptrsm_status status = load_factors(&p->factors, r->factors, &r->io);
+  sptrsm_status status = sptrsm_file_factors_load(&p->factors, r->factors, &r->io);
   if (status == SPTRSM_OK) status = open_rhs(p, r->io.dtype);
   if (status != SPTRSM_OK) return status;
   sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
@@ -124,9 +115,7 @@ int problem_read(problem *p) {
   sptrsm_io_options io = p->request->io;
   if (p->reader == NULL) return CLI_OK; /* sparse right-hand sides have been read */
   io.dtype = (int)p->B->block.dtype;
-  cli_guard_begin(p->request->rhs);
   sptrsm_status status = sptrsm_file_block_load(&p->whole, p->request->rhs, p->B->block.n, &io);
-  cli_guard_end();
   if (status != SPTRSM_OK) return cli_fail(status);
   p->B = p->whole;
   sptrsm_file_reader_close(p->reader);

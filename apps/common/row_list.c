@@ -54,9 +54,7 @@ static int take_file(row_list *list, const char *where, int32_t n, const sptrsm_
   as_numbers.order = SPTRSM_AS_STORED;
   as_numbers.col_begin = 0;
   as_numbers.col_end = -1;
-  cli_guard_begin(where);
   sptrsm_status status = sptrsm_file_block_load(&stored, where, -1, &as_numbers);
-  cli_guard_end();
   int code = cli_fail(status);
   if (code == CLI_OK && stored->block.nrhs != 1) {
     cli_error("%s: has %lld columns, a list of rows has one", stored->where, (long long)stored->block.nrhs);

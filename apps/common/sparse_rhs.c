@@ -21,9 +21,7 @@ static const sptrsm_file_entry *pick(const sptrsm_file_listing *list, const char
 sptrsm_status sparse_rhs_find(sparse_rhs *out, const char *where, const sptrsm_io_options *io) {
   sptrsm_file_listing list;
   *out = (sparse_rhs){0};
-  cli_guard_begin(where);
   sptrsm_status listed = sptrsm_file_list(&list, where, io);
-  cli_guard_end();
   if (listed != SPTRSM_OK) return SPTRSM_OK;
   char *file = cli_file_of(where);
   bool good = file != NULL;

@@ -253,9 +253,7 @@ static int write_files(const settings *s, const factor_report *r, const sptrsm_f
 
 static int load(sptrsm_file_matrix **file, factor_matrix *A, const settings *s) {
   cli_phase("reading %s", s->in);
-  cli_guard_begin(s->in);
   int code = cli_fail(sptrsm_file_matrix_load(file, s->in, &s->io));
-  cli_guard_end();
   return code == CLI_OK ? factor_matrix_make(A, *file) : code;
 }
 

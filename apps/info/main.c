@@ -56,9 +56,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
   file_facts f = {.where = where, .wants_tiles = s->tiles};
-  cli_guard_begin(where);
   facts_load(&f, context, &s->io);
-  cli_guard_end();
   if (s->json) json_array_append_new(report, facts_json(&f));
   else if (f.listing.count > 0) facts_text(&f);
   if (f.code != CLI_OK) cli_error("%s", f.error);

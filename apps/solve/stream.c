@@ -168,11 +168,7 @@ static sptrsm_status read_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   sptrsm_block B;
   int64_t first = panel_of(&B, s, item, s->B[slot]);
-  bool guarded = !s->r->stream.direct_read;
-  if (guarded) cli_guard_begin(s->r->in.B->where);
-  sptrsm_status status = sptrsm_file_reader_read(s->r->in.reader, first, &B);
-  if (guarded) cli_guard_end();
-  return status;
+  return sptrsm_file_reader_read(s->r->in.reader, first, &B);
 }
 
 static sptrsm_status solve_panel(void *context, int64_t item, int slot) {

@@ -80,9 +80,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 static int find_object(bool *found, const char *file, const char *path, const sptrsm_io_options *io) {
   sptrsm_file_listing list;
   *found = false;
-  cli_guard_begin(file);
   sptrsm_status listed = sptrsm_file_list(&list, file, io);
-  cli_guard_end();
   if (listed == SPTRSM_ERR_MEMORY) return cli_fail(listed);
   if (listed != SPTRSM_OK) return CLI_OK;
   for (int i = 0; i < list.count; i++) *found = *found || strcmp(list.entries[i].path, path) == 0;
@@ -111,10 +109,7 @@ static sptrsm_status load_columns(sptrsm_file_block **out, const char *where, co
   io.order = SPTRSM_AS_STORED;
   io.col_begin = begin;
   io.col_end = end;
-  cli_guard_begin(where);
-  sptrsm_status status = sptrsm_file_block_load(out, where, p->B->block.n, &io);
-  cli_guard_end();
-  return status;
+  return sptrsm_file_block_load(out, where, p->B->block.n, &io);
 }
 
 /* Loads a block with as many columns as B. Where it has as many as the file of B, the columns of B (--cols) are cut out of it. */

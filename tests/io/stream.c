@@ -64,7 +64,8 @@ static void check_written(const char *report) {
   sptrsm_file_block_free(berr);
   hid_t f = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(f, "/run/X", H5P_DEFAULT);
   char *text;
-  OK(spti_io_attr_text(&text, d, "sptrsm_report", file));
+  spti_io_file here = {.child = NULL};
+  OK(spti_io_attr_text(&text, &(spti_io_object){.id = d, .where = file, .file = &here}, "sptrsm_report"));
   cr_assert_str_eq(text, report);
   free(text);
   H5Dclose(d);

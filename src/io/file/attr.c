@@ -1,5 +1,5 @@
 /* attr.c -- reads attributes (text, integers), text datasets and JSON, with limits on size and nesting depth. */
-#include "io/file/file.h"
+#include "io/file/child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,26 +65,28 @@ static sptrsm_status read_text(char **out, const text_source *s) {
   return status;
 }
 
-sptrsm_status spti_io_attr_exists(bool *found, hid_t object, const char *name, const char *where) {
-  htri_t exists = H5Aexists(object, name);
+/* ---- in the process that calls HDF5 ---- */
+
+static sptrsm_status attr_exists(bool *found, const spti_io_object *o, const char *name) {
+  htri_t exists = H5Aexists(o->id, name);
   *found = exists > 0;
   if (exists >= 0) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be looked up; the file is damaged", where, name);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: attribute %s can't be looked up; the file is damaged", o->where, name);
 }
 
-sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where) {
+static sptrsm_status attr_text(char **out, const spti_io_object *o, const char *name) {
   bool found;
   *out = NULL;
-  SPTI_IO_TRY(spti_io_attr_exists(&found, object, name, where));
+  SPTI_IO_TRY(attr_exists(&found, o, name));
   if (!found) return SPTRSM_OK;
-  text_source s = {.id = H5Aopen(object, name, H5P_DEFAULT), .is_attribute = true, .where = where, .name = name};
+  text_source s = {.id = H5Aopen(o->id, name, H5P_DEFAULT), .is_attribute = true, .where = o->where, .name = name};
   if (s.id < 0) return bad_text(&s, "can't be opened");
   sptrsm_status status = read_text(out, &s);
   H5Aclose(s.id);
   return status;
 }
 
-sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name) {
+static sptrsm_status text_dataset(char **out, const spti_io_object *group, const char *name) {
   *out = NULL;
   if (!spti_io_has(group, name)) return SPTRSM_OK;
   spti_io_object o;
@@ -96,20 +98,100 @@ sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, cons
   return status;
 }
 
-sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t object, const char *name, const char *where) {
-  SPTI_IO_TRY(spti_io_attr_exists(found, object, name, where));
+static sptrsm_status attr_integers(bool *found, int64_t *out, int count, const spti_io_object *o, const char *name) {
+  SPTI_IO_TRY(attr_exists(found, o, name));
   if (!*found) return SPTRSM_OK;
   *found = false;
-  hid_t id = H5Aopen(object, name, H5P_DEFAULT);
+  hid_t id = H5Aopen(o->id, name, H5P_DEFAULT);
   hid_t type = id >= 0 ? H5Aget_type(id) : -1, space = id >= 0 ? H5Aget_space(id) : -1;
   bool good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count;
   if (good && H5Aread(id, H5T_NATIVE_INT64, out) >= 0) *found = true;
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   if (id >= 0) H5Aclose(id);
-  return *found
-             ? SPTRSM_OK
-             : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s must hold %d integer%s", where, name, count, count == 1 ? "" : "s");
+  return *found ? SPTRSM_OK
+                : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute %s must hold %d integer%s", o->where, name, count,
+                                   count == 1 ? "" : "s");
+}
+
+/* ---- here or in the child ---- */
+
+static sptrsm_status exists_job(spti_io_call *c, spti_io_file *f) {
+  (void)f;
+  return attr_exists(&c->found, &c->object, c->name);
+}
+
+static sptrsm_status integers_job(spti_io_call *c, spti_io_file *f) {
+  (void)f;
+  return attr_integers(&c->found, c->integers, (int)c->count, &c->object, c->name);
+}
+
+/* Text in a file is shorter than a window. */
+static sptrsm_status give_text(spti_io_call *c, sptrsm_status status, char *text) {
+  c->found = text != NULL;
+  c->used = text != NULL ? strlen(text) : 0;
+  if (text != NULL) memcpy(c->window, text, c->used);
+  free(text);
+  return status;
+}
+
+static sptrsm_status attr_text_job(spti_io_call *c, spti_io_file *f) {
+  char *text = NULL;
+  (void)f;
+  sptrsm_status status = attr_text(&text, &c->object, c->name);
+  return give_text(c, status, text);
+}
+
+static sptrsm_status text_dataset_job(spti_io_call *c, spti_io_file *f) {
+  char *text = NULL;
+  (void)f;
+  sptrsm_status status = text_dataset(&text, &c->object, c->name);
+  return give_text(c, status, text);
+}
+
+static sptrsm_status take_text(char **out, spti_io_call *c, spti_io_file *f) {
+  *out = NULL;
+  SPTI_IO_TRY(spti_io_call_run(c, f));
+  if (!c->found) return SPTRSM_OK;
+  size_t length = c->used < SPTI_JSON_BYTES ? c->used : SPTI_JSON_BYTES;
+  SPTI_IO_TRY(spti_io_allocate(out, f->name, length + 1));
+  memcpy(*out, c->window, length);
+  (*out)[length] = '\0';
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_attr_exists(bool *found, const spti_io_object *o, const char *name) {
+  if (o->file->child == NULL) return attr_exists(found, o, name);
+  spti_io_call *c = spti_io_call_object(o, name);
+  c->job = exists_job;
+  SPTI_IO_TRY(spti_io_call_run(c, o->file));
+  *found = c->found;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_attr_text(char **out, const spti_io_object *o, const char *name) {
+  if (o->file->child == NULL) return attr_text(out, o, name);
+  spti_io_call *c = spti_io_call_object(o, name);
+  c->job = attr_text_job;
+  return take_text(out, c, o->file);
+}
+
+sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name) {
+  if (group->file->child == NULL) return text_dataset(out, group, name);
+  spti_io_call *c = spti_io_call_object(group, name);
+  c->job = text_dataset_job;
+  return take_text(out, c, group->file);
+}
+
+sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, const spti_io_object *o, const char *name) {
+  if (o->file->child == NULL) return attr_integers(found, out, count, o, name);
+  spti_io_call *c = spti_io_call_object(o, name);
+  c->job = integers_job;
+  c->count = count;
+  SPTI_IO_TRY(spti_io_call_run(c, o->file));
+  *found = c->found;
+  if (c->found) memcpy(out, c->integers, (size_t)count * sizeof *out);
+  return SPTRSM_OK;
 }
 
 /* ---- JSON ---- */

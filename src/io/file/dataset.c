@@ -1,17 +1,12 @@
-/* dataset.c -- numeric datasets: their type, their extent, and reading them.
- *
- * HDF5 converts widths and byte orders. It clips integers that do not fit: an index beyond 32 bits becomes INT32_MAX, which is no
- * index of a matrix (order <= INT32_MAX) and therefore fails the range check of the caller.
- */
-#include "io/file/file.h"
+/* dataset.c -- numeric datasets: their type, their extent, their chunks. */
+#include "io/file/child.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 sptrsm_dtype spti_io_complex_of(sptrsm_dtype t) { return spti_is_single(t) ? SPTRSM_C64 : SPTRSM_C128; }
-
-static sptrsm_dtype real_of(sptrsm_dtype t) { return spti_is_single(t) ? SPTRSM_F32 : SPTRSM_F64; }
 
 /* A conversion to single precision may have made a number zero or infinite that was neither in the file. */
 const char *spti_io_precision_note(sptrsm_dtype t) {
@@ -113,52 +108,86 @@ static sptrsm_status read_extent(spti_io_dataset *d) {
   return SPTRSM_OK;
 }
 
-/* Refuses decompression bombs. Filters are skipped for a chunk that they do not shrink, so where the stored data are larger than the
- * numbers, some chunk inflates beyond its size, and HDF5 would allocate that without a limit. */
-static sptrsm_status check_storage(const spti_io_dataset *d) {
+static size_t filter_bytes(hid_t plist, size_t chunk_bytes) {
+  return H5Pget_nfilters(plist) > 0 ? spti_io_add(chunk_bytes, chunk_bytes) : 0;
+}
+
+static void read_chunks(spti_io_dataset *d) {
   hsize_t chunk[2] = {0, 1};
   hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
-  bool chunked = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == d->rank;
-  double bytes = type >= 0 ? (double)H5Tget_size(type) : 0, count = 1;
-  for (int i = 0; i < d->rank && chunked; i++) {
-    bytes *= (double)chunk[i];
-    count *= (double)(((hsize_t)d->dims[i] + chunk[i] - 1) / chunk[i]);
+  if (plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == d->rank) {
+    d->chunk[0] = (int64_t)chunk[0];
+    d->chunk[1] = (int64_t)chunk[1];
+    d->chunk_bytes = spti_io_bytes(d->chunk[0], spti_io_bytes(d->chunk[1], H5Tget_size(type)));
+    d->filter_bytes = filter_bytes(plist, d->chunk_bytes);
   }
   if (type >= 0) H5Tclose(type);
   if (plist >= 0) H5Pclose(plist);
-  if (!chunked || (double)H5Dget_storage_size(d->id) <= count * (bytes * 1.02 + 1024)) return SPTRSM_OK;
+}
+
+/* Refuses decompression bombs. Filters are skipped for a chunk that they do not shrink, so where the stored data are larger than the
+ * numbers, some chunk inflates beyond its size, and HDF5 would allocate that without a limit. */
+static sptrsm_status check_storage(const spti_io_dataset *d) {
+  double bytes = (double)d->chunk_bytes, count = 1;
+  if (d->chunk_bytes == 0) return SPTRSM_OK;
+  for (int i = 0; i < d->rank; i++) count *= ceil((double)d->dims[i] / (double)d->chunk[i]);
+  if ((double)H5Dget_storage_size(d->id) <= count * (bytes * 1.02 + 1024)) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_MEMORY,
                           "%s: its compressed data are larger than its numbers: a decompression bomb; rewrite it with h5repack", d->where);
 }
 
-size_t spti_io_filter_bytes(const spti_io_dataset *d) {
-  hsize_t chunk[2] = {0, 1};
-  hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
-  bool filtered = plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_nfilters(plist) > 0 &&
-                  H5Pget_chunk(plist, 2, chunk) == d->rank;
-  size_t bytes = filtered ? 2 * H5Tget_size(type) : 0;
-  for (int i = 0; i < d->rank; i++) bytes = spti_io_bytes((int64_t)chunk[i], bytes);
-  if (type >= 0) H5Tclose(type);
-  if (plist >= 0) H5Pclose(plist);
-  return filtered ? bytes : 0;
+/* A chunk with filters that does not fit HDF5's cache would be decompressed again for each part that is read. Then the dataset is opened
+ * again with a cache for one chunk, which is memory that decompression takes anyway. */
+static sptrsm_status fit_cache(spti_io_dataset *d, const spti_io_file *f) {
+  spti_io_child_may_take(spti_io_add(d->chunk_bytes, d->filter_bytes));
+  if (d->filter_bytes == 0 || d->chunk_bytes <= spti_io_cache_bytes(f)) return SPTRSM_OK;
+  char name[SPTI_IO_TEXT];
+  ssize_t length = H5Iget_name(d->id, name, sizeof name);
+  hid_t file = H5Iget_file_id(d->id), access = H5Pcreate(H5P_DATASET_ACCESS), id = -1;
+  H5Oclose(d->id);
+  d->id = -1;
+  if (file >= 0 && access >= 0 && length > 0 && (size_t)length < sizeof name &&
+      H5Pset_chunk_cache(access, 521, d->chunk_bytes, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
+    id = H5Dopen2(file, name, access);
+  if (access >= 0) H5Pclose(access);
+  if (file >= 0) H5Fclose(file);
+  d->id = id;
+  return id >= 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened again for its large chunks", d->where);
 }
 
 static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
   SPTI_IO_TRY(spti_io_dataset_guard(f, d->id, d->where));
   SPTI_IO_TRY(read_extent(d));
+  read_chunks(d);
   SPTI_IO_TRY(check_storage(d));
   hid_t type = H5Dget_type(d->id);
   bool good = type >= 0 && number_of(&d->number, type);
   if (type >= 0) H5Tclose(type);
-  if (good) return SPTRSM_OK;
+  if (good) return fit_cache(d, f);
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
 }
 
+static sptrsm_status inspect_job(spti_io_call *c, spti_io_file *f) { return inspect(&c->dataset, f); }
+
+/* A failure may leave another identifier, which is to be closed too. */
+static sptrsm_status inspect_in_child(spti_io_dataset *d) {
+  spti_io_call *c = spti_io_call_dataset(d, 0);
+  spti_io_file *f = d->file;
+  char *where = d->where;
+  c->job = inspect_job;
+  sptrsm_status status = spti_io_call_run(c, f);
+  *d = c->dataset;
+  d->where = where;
+  d->file = f;
+  return status;
+}
+
 sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_object *o) {
-  *d = (spti_io_dataset){.id = o->id, .where = o->where};
-  sptrsm_status status =
-      o->type == H5I_DATASET ? inspect(d, o->file) : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
+  *d = (spti_io_dataset){.id = o->id, .where = o->where, .file = o->file};
+  sptrsm_status status;
+  if (o->type != H5I_DATASET) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a group, an array is needed", o->where);
+  else status = o->file->child != NULL ? inspect_in_child(d) : inspect(d, o->file);
   if (status != SPTRSM_OK) spti_io_dataset_close(d);
   return status;
 }
@@ -180,79 +209,11 @@ sptrsm_status spti_io_vector_open(spti_io_dataset *d, const spti_io_object *grou
 }
 
 void spti_io_dataset_close(spti_io_dataset *d) {
-  if (d->id >= 0) H5Oclose(d->id);
+  spti_io_id_close(d->file, d->id);
   free(d->where);
   *d = (spti_io_dataset){.id = -1};
 }
 
-/* ---- reading ---- */
-
-static sptrsm_status unreadable(const spti_io_dataset *d) {
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read: damaged data, a checksum mismatch, or not enough memory", d->where);
-}
-
-static sptrsm_status read_integers(const spti_io_dataset *d, hid_t type, void *out) {
-  if (!d->number.is_integer) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: holds %s, integers are needed", d->where, d->number.name);
-  if (d->count > 0 && H5Dread(d->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0) return unreadable(d);
-  return SPTRSM_OK;
-}
-
-sptrsm_status spti_io_read_i64(const spti_io_dataset *d, int64_t *out) { return read_integers(d, H5T_NATIVE_INT64, out); }
-
-sptrsm_status spti_io_read_i32(const spti_io_dataset *d, int32_t *out) { return read_integers(d, H5T_NATIVE_INT32, out); }
-
-void spti_io_stored_integer(char out[24], const spti_io_dataset *d, int64_t p) {
-  int64_t value = 0;
-  uint64_t large = 0; /* HDF5 clips negative numbers to 0 here */
-  hsize_t at[2] = {(hsize_t)(p / d->dims[1]), (hsize_t)(p % d->dims[1])}, one = 1;
-  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(1, &one, NULL);
-  bool good = from >= 0 && to >= 0 && H5Sselect_elements(from, H5S_SELECT_SET, 1, at) >= 0;
-  good = good && H5Dread(d->id, H5T_NATIVE_INT64, to, from, H5P_DEFAULT, &value) >= 0;
-  good = good && H5Dread(d->id, H5T_NATIVE_UINT64, to, from, H5P_DEFAULT, &large) >= 0;
-  if (from >= 0) H5Sclose(from);
-  if (to >= 0) H5Sclose(to);
-  if (!good) snprintf(out, 24, "unreadable");
-  else if (large > INT64_MAX) snprintf(out, 24, "%llu", (unsigned long long)large);
-  else snprintf(out, 24, "%lld", (long long)value);
-}
-
-/* Reads count elements of `type` into out. The memory space has the shape of the selection; with another shape HDF5 copies element by
- * element. */
-static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, hid_t type, void *out) {
-  hsize_t shape[2] = {(hsize_t)count, 1};
-  if (d->rank == 2) shape[0] = slab != NULL ? slab->blocks[0] * slab->size[0] : (hsize_t)d->dims[0];
-  if (d->rank == 2) shape[1] = slab != NULL ? slab->blocks[1] * slab->size[1] : (hsize_t)d->dims[1];
-  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(d->rank, shape, NULL);
-  bool good = from >= 0 && to >= 0;
-  if (good && slab != NULL) good = H5Sselect_hyperslab(from, H5S_SELECT_SET, slab->start, slab->stride, slab->blocks, slab->size) >= 0;
-  if (good) good = H5Sget_select_npoints(from) == (hssize_t)count && H5Dread(d->id, type, to, from, H5P_DEFAULT, out) >= 0;
-  if (from >= 0) H5Sclose(from);
-  if (to >= 0) H5Sclose(to);
-  return good ? SPTRSM_OK : unreadable(d);
-}
-
-/* Turns count reals, which lie in the upper half of out, into complex numbers in place. Writing never overtakes reading. */
-static void widen(void *out, int64_t count, sptrsm_dtype dtype) {
-  if (dtype == SPTRSM_C64) {
-    float *z = out;
-    for (int64_t p = 0; p < count; p++) z[2 * p] = z[count + p], z[2 * p + 1] = 0;
-  } else {
-    double *z = out;
-    for (int64_t p = 0; p < count; p++) z[2 * p] = z[count + p], z[2 * p + 1] = 0;
-  }
-}
-
-sptrsm_status spti_io_read_values(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out) {
-  if (count == 0) return SPTRSM_OK;
-  sptrsm_dtype chosen;
-  SPTI_IO_TRY(spti_io_choose_dtype(&chosen, d->number.dtype, (int)dtype, d->where));
-  hid_t type = spti_io_memory_type(&d->number, dtype);
-  if (type < 0) return unreadable(d);
-  bool widens = spti_is_complex(dtype) && !d->number.is_complex && !d->pairs;
-  char *target = out;
-  if (widens) target += (size_t)count * sptrsm_dtype_bytes(real_of(dtype));
-  sptrsm_status status = read_selection(d, slab, d->pairs ? 2 * count : count, type, target);
-  H5Tclose(type);
-  if (status == SPTRSM_OK && widens) widen(out, count, dtype);
-  return status;
+spti_io_object spti_io_object_of(const spti_io_dataset *d) {
+  return (spti_io_object){.id = d->id, .type = H5I_DATASET, .where = d->where, .file = d->file};
 }

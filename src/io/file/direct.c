@@ -1,8 +1,7 @@
-/* direct.c -- columns of a contiguous block, read and written without HDF5, and the lock around calls of HDF5.
+/* direct.c -- contiguous numbers, read and written without HDF5, and the lock around calls of HDF5 in this process.
  *
  * Contiguous numbers of the machine's own type lie in the file exactly as in memory, so pread and pwrite at H5Dget_offset move them
- * without HDF5's lock and buffers. Everything else (chunks, filters, conversions, external or unallocated storage, other file
- * drivers) goes through HDF5, one thread at a time.
+ * without HDF5, its lock and its buffers.
  */
 #include "io/file/file.h"
 
@@ -10,7 +9,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the lock around HDF5 ---- */
@@ -26,59 +24,6 @@ void spti_io_lock_hdf5(spti_io_report *old) {
 void spti_io_unlock_hdf5(const spti_io_report *old) {
   spti_io_give_report(old);
   pthread_mutex_unlock(&hdf5_mutex);
-}
-
-/* ---- where a dataset lies ---- */
-
-static bool is_contiguous(hid_t dataset) {
-  hid_t plist = H5Dget_create_plist(dataset);
-  bool good = plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0;
-  if (plist >= 0) H5Pclose(plist);
-  return good;
-}
-
-/* The file descriptor, if HDF5 reads the file by its plain driver (sec2); -1: by another driver. */
-static int descriptor(hid_t file) {
-  void *handle = NULL;
-  hid_t access = H5Fget_access_plist(file);
-  bool plain = access >= 0 && H5Pget_driver(access) == H5FD_SEC2;
-  if (access >= 0) H5Pclose(access);
-  return plain && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle != NULL ? *(const int *)handle : -1;
-}
-
-int spti_io_descriptor(const spti_io_dataset *d) {
-  hid_t file = H5Iget_file_id(d->id);
-  int fd = file >= 0 ? descriptor(file) : -1;
-  if (file >= 0) H5Fclose(file);
-  return fd;
-}
-
-bool spti_io_is_external(const spti_io_dataset *d, const spti_io_file *f) {
-  hid_t plist = H5Dget_create_plist(d->id);
-  int fd = spti_io_descriptor(d);
-  bool inside = plist >= 0 && fd >= 0 && fd == descriptor(f->id);
-  if (inside && H5Pget_layout(plist) == H5D_VIRTUAL) inside = false;
-  if (inside && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0) inside = false;
-  if (plist >= 0) H5Pclose(plist);
-  return !inside;
-}
-
-bool spti_io_find_span(spti_io_span *span, const spti_io_dataset *d, sptrsm_dtype dtype) {
-  struct stat file;
-  bool is_complex = d->pairs || d->number.is_complex;
-  int fd = spti_io_descriptor(d);
-  if (fd < 0 || spti_is_complex(dtype) != is_complex || d->number.is_integer || !is_contiguous(d->id)) return false;
-  hid_t stored = H5Dget_type(d->id), wanted = spti_io_memory_type(&d->number, dtype);
-  bool same = stored >= 0 && wanted >= 0 && H5Tequal(stored, wanted) > 0;
-  if (stored >= 0) H5Tclose(stored);
-  if (wanted >= 0) H5Tclose(wanted);
-  haddr_t at = H5Dget_offset(d->id);
-  size_t each = sptrsm_dtype_bytes(dtype), bytes = spti_io_bytes(span->rows, spti_io_bytes(span->cols, each));
-  if (!same || at == HADDR_UNDEF || fstat(fd, &file) != 0 || bytes > INT64_MAX - at || at + bytes > (haddr_t)file.st_size) return false;
-  span->fd = fd;
-  span->at = (off_t)at;
-  span->each = each;
-  return true;
 }
 
 /* ---- moving columns ---- */
@@ -106,6 +51,11 @@ static int move_columns(const spti_io_span *s, int64_t first, int64_t width, cha
     if (move_bytes(s->fd, data + (size_t)i * bytes, bytes, s->at + (off_t)((i * s->cols + skip) * (int64_t)s->each), writing) != 0)
       return -1;
   return 0;
+}
+
+sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, const char *where) {
+  if (move_bytes(fd, out, bytes, at, false) == 0) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read: %s", where, errno != 0 ? strerror(errno) : "the file became shorter");
 }
 
 sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t width, void *out, const char *where) {

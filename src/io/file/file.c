@@ -4,7 +4,7 @@
  * report is off while a file is open and restored afterwards. External links are refused by a callback in the link access list,
  * which HDF5 calls before it opens the other file.
  */
-#include "io/file/file.h"
+#include "io/file/child.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,11 +91,33 @@ static sptrsm_status open_hdf5(spti_io_file *f) {
     return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory for a property list", f->name);
   if (H5Fis_hdf5(f->name) == 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file, nor Matrix Market; is it the right file?", f->name);
-  f->id = H5Fopen(f->name, H5F_ACC_RDONLY, H5P_DEFAULT);
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  if (access >= 0 && H5Pset_cache(access, 0, 521, spti_io_cache_bytes(f), 0.75) >= 0) f->id = H5Fopen(f->name, H5F_ACC_RDONLY, access);
+  if (access >= 0) H5Pclose(access);
   if (f->id < 0)
     return sptrsm_error_set(
         SPTRSM_ERR_IO, "%s: an HDF5 file that can't be opened: truncated, damaged, or locked by a writer? check it with h5ls", f->name);
   return SPTRSM_OK;
+}
+
+static sptrsm_status open_job(spti_io_call *c, spti_io_file *f) {
+  sptrsm_status status = open_hdf5(f);
+  c->object.id = f->id;
+  return status;
+}
+
+static sptrsm_status open_in_child(spti_io_file *f) {
+  SPTI_IO_TRY(spti_io_child_start(f));
+  spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = -1, .file = f}, NULL);
+  c->job = open_job;
+  SPTI_IO_TRY(spti_io_call_run(c, f));
+  f->id = c->object.id;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status open_here(spti_io_file *f) {
+  f->has_report = spti_io_take_report(&f->old_report);
+  return f->has_report ? open_hdf5(f) : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", f->name);
 }
 
 sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm_io_options *o) {
@@ -103,25 +125,27 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
   f->memory_limit = spti_io_memory_limit(o);
   f->allow_external = o->allow_external;
-  if (!spti_io_take_report(&f->old_report)) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", where);
+  spti_io_clear_lack();
   sptrsm_status status = split(f, where);
   if (status == SPTRSM_OK) status = check_readable(f->name);
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
-  if (status == SPTRSM_OK && !f->matrix_market) status = spti_io_settle(open_hdf5(f), f->name);
+  if (status == SPTRSM_OK && !f->matrix_market) status = spti_io_settle(o->in_process ? open_here(f) : open_in_child(f), f->name);
   if (status != SPTRSM_OK) spti_io_file_close(f);
   return status;
 }
 
 void spti_io_file_close(spti_io_file *f) {
-  if (f->id >= 0) H5Fclose(f->id);
+  if (f->id >= 0 && f->child == NULL) H5Fclose(f->id);
   if (f->lapl >= 0) H5Pclose(f->lapl);
+  spti_io_child_end(f);
   free(f->name);
   free(f->path);
-  spti_io_give_report(&f->old_report);
+  if (f->has_report) spti_io_give_report(&f->old_report);
   *f = (spti_io_file){.id = -1, .lapl = -1};
 }
 
 sptrsm_status spti_io_file_found(const spti_io_file *f) {
+  SPTI_IO_TRY(spti_io_child_dead(f));
   if (!f->lookup_failed) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up; the file is damaged", f->name);
 }
@@ -149,33 +173,81 @@ static void list_names(hid_t group, const char *where, char *out, size_t bytes) 
   spti_io_names_free(&list);
 }
 
+/* o->where is known. */
 static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
-  spti_io_file *f = parent->file;
-  *o = (spti_io_object){.id = -1, .file = f};
-  SPTI_IO_TRY(spti_io_join(&o->where, parent->where, strcmp(name, ".") == 0 ? "" : name));
+  spti_io_file *f = o->file;
+  spti_io_child_progress();
   f->met_external = false;
   o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
-  sptrsm_status status;
   htri_t exists = H5Lexists(parent->id, name, f->lapl);
   char names[400] = "";
   if (exists == 0) list_names(parent->id, parent->where, names, sizeof names);
   if (f->met_external)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
-  else if (o->id >= 0) status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
-  else if (exists > 0) status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
-  else status = sptrsm_error_set(exists == 0 ? absent : SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
-  spti_io_object_close(o);
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
+  if (o->id >= 0) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
+  if (exists > 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
+  return sptrsm_error_set(exists == 0 ? absent : SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
+}
+
+static sptrsm_status name_object(spti_io_object *o, const spti_io_object *parent, const char *name) {
+  *o = (spti_io_object){.id = -1, .file = parent->file};
+  return spti_io_join(&o->where, parent->where, strcmp(name, ".") == 0 ? "" : name);
+}
+
+static sptrsm_status close_job(spti_io_call *c, spti_io_file *f) {
+  (void)f;
+  H5Oclose(c->object.id);
+  return SPTRSM_OK;
+}
+
+/* A child that has failed has closed everything. */
+void spti_io_id_close(spti_io_file *f, hid_t id) {
+  if (id < 0) return;
+  if (f->child == NULL) {
+    H5Oclose(id);
+    return;
+  }
+  spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = id, .file = f}, NULL);
+  c->job = close_job;
+  spti_io_call_run(c, f);
+}
+
+static sptrsm_status object_job(spti_io_call *c, spti_io_file *f) {
+  spti_io_object o;
+  SPTI_IO_TRY(name_object(&o, &c->object, c->name));
+  sptrsm_status status = open_object(&o, &c->object, c->name, (sptrsm_status)c->as);
+  c->object.id = o.id;
+  c->object.type = o.type;
+  if (status != SPTRSM_OK) spti_io_id_close(f, o.id);
+  free(o.where);
+  return status;
+}
+
+static sptrsm_status open_object_in_child(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
+  spti_io_call *c = spti_io_call_object(parent, name);
+  c->job = object_job;
+  c->as = (int)absent;
+  SPTI_IO_TRY(spti_io_call_run(c, o->file));
+  o->id = c->object.id;
+  o->type = c->object.type;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status find_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
+  SPTI_IO_TRY(name_object(o, parent, name));
+  sptrsm_status status = o->file->child != NULL ? open_object_in_child(o, parent, name, absent) : open_object(o, parent, name, absent);
+  if (status != SPTRSM_OK) spti_io_object_close(o);
   return status;
 }
 
 sptrsm_status spti_io_object_open(spti_io_object *o, const spti_io_object *parent, const char *name) {
-  return open_object(o, parent, name, SPTRSM_ERR_IO);
+  return find_object(o, parent, name, SPTRSM_ERR_IO);
 }
 
 sptrsm_status spti_io_member_open(spti_io_object *o, const spti_io_object *group, const char *name) {
-  return open_object(o, group, name, SPTRSM_ERR_STRUCTURE);
+  return find_object(o, group, name, SPTRSM_ERR_STRUCTURE);
 }
 
 sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const char *path) {
@@ -191,14 +263,30 @@ sptrsm_status spti_io_object_open_path(spti_io_object *o, spti_io_file *f, const
 }
 
 void spti_io_object_close(spti_io_object *o) {
-  if (o->id >= 0) H5Oclose(o->id);
+  spti_io_id_close(o->file, o->id);
   free(o->where);
   *o = (spti_io_object){.id = -1};
 }
 
+static htri_t look_up(const spti_io_object *group, const char *name) {
+  return group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
+}
+
+static sptrsm_status look_up_job(spti_io_call *c, spti_io_file *f) {
+  (void)f;
+  c->count = look_up(&c->object, c->name);
+  return SPTRSM_OK;
+}
+
 /* A failed look-up (no memory, damaged file) is noted in the file: to take it for "absent" could change the meaning of the file. */
 bool spti_io_has(const spti_io_object *group, const char *name) {
-  htri_t exists = group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
+  int64_t exists = -1;
+  if (group->file->child == NULL) exists = look_up(group, name);
+  else {
+    spti_io_call *c = spti_io_call_object(group, name);
+    c->job = look_up_job;
+    if (spti_io_call_run(c, group->file) == SPTRSM_OK) exists = c->count;
+  }
   if (exists < 0) group->file->lookup_failed = true;
   return exists > 0;
 }

@@ -1,5 +1,7 @@
 /* file.h -- the lowest layer of the file library: an open file, the objects, datasets and attributes in it, and the memory limit.
  *
+ * Functions that need HDF5 run in the child process of their file (child.h) if it has one, else in this process. Identifiers of HDF5
+ * (hid_t) are those of the process that calls HDF5; the other one only hands them on.
  * `where` is always "FILE:/path" and begins every message. Nothing is allocated by a number from a file before
  * spti_io_check_memory() has compared it with the limit. Strings and arrays that a function returns belong to the caller (free).
  */
@@ -21,6 +23,7 @@
   } while (0)
 
 enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32 }; /* caps on text and JSON in a file */
+enum { SPTI_IO_CHUNK_CACHE = 64 << 20 };                  /* bytes; reading a few columns touches each chunk row by row */
 
 /* ---- report.c: HDF5's error report ---- */
 
@@ -33,22 +36,27 @@ bool spti_io_take_report(spti_io_report *old);
 void spti_io_give_report(const spti_io_report *old);
 bool spti_io_lacked_memory(void); /* whether an allocation, of HDF5 or noted, has failed in this thread since the report was taken */
 void spti_io_note_lack(void);
+void spti_io_clear_lack(void); /* before a read whose file has a child: HDF5's report is not taken then */
 /* The status of reading `where`. It becomes MEMORY if an allocation has failed, because then neither an error nor a success can be trusted:
  * what could not be looked up may count as absent. */
 sptrsm_status spti_io_settle(sptrsm_status, const char *where);
 
 /* ---- file.c: the open file, its objects, memory ---- */
 
+typedef struct spti_io_child spti_io_child;
+
 typedef struct {
-  hid_t id;   /* the HDF5 file, or -1 for Matrix Market */
-  hid_t lapl; /* link access list that refuses external links */
-  char *name; /* as given, without the object */
-  char *path; /* "/L" as given, or NULL */
+  spti_io_child *child; /* the process that calls HDF5 for this file; NULL: this one */
+  hid_t id;             /* the HDF5 file, or -1 for Matrix Market */
+  hid_t lapl;           /* link access list that refuses external links */
+  char *name;           /* as given, without the object */
+  char *path;           /* "/L" as given, or NULL */
   size_t memory_limit;
   bool allow_external;
   bool lookup_failed; /* set when HDF5 could not say whether a name exists */
   bool met_external;  /* set when an external link was refused */
   bool matrix_market;
+  bool has_report;           /* old_report is to be given back */
   spti_io_report old_report; /* the caller's, given back on close */
 } spti_io_file;
 
@@ -61,9 +69,10 @@ typedef struct { /* an open group or dataset */
 
 sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
 void spti_io_file_close(spti_io_file *);
-sptrsm_status spti_io_file_found(const spti_io_file *); /* IO if HDF5 could not say of a name whether it exists */
+sptrsm_status spti_io_file_found(const spti_io_file *); /* an error if HDF5 could not say of a name whether it exists */
 /* Ends a load: closes the file. A status of OK becomes that of spti_io_file_found, and then that of spti_io_settle. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);
+size_t spti_io_cache_bytes(const spti_io_file *); /* size of HDF5's chunk cache, a part of the memory limit */
 /* taken = the caller's options after a check, or the defaults for NULL; *options then points to it. For every public function that takes
  * options: the caller's struct may be shorter or longer than this library's. */
 sptrsm_status spti_io_take_options(sptrsm_io_options *taken, const sptrsm_io_options **options);
@@ -73,6 +82,7 @@ sptrsm_status spti_io_object_open(spti_io_object *, const spti_io_object *parent
 sptrsm_status spti_io_member_open(spti_io_object *, const spti_io_object *group, const char *name);
 sptrsm_status spti_io_object_open_path(spti_io_object *, spti_io_file *, const char *path); /* from the root; NULL: the root */
 void spti_io_object_close(spti_io_object *);
+void spti_io_id_close(spti_io_file *, hid_t);                    /* of an object or dataset; -1 is allowed */
 bool spti_io_has(const spti_io_object *group, const char *name); /* does a link of that name exist? */
 
 sptrsm_status spti_io_copy(char **out, const char *text);
@@ -97,10 +107,10 @@ void spti_io_names_free(spti_io_names *);
 
 /* ---- attr.c: attributes, text and JSON ---- */
 
-sptrsm_status spti_io_attr_exists(bool *found, hid_t object, const char *name, const char *where);
-sptrsm_status spti_io_attr_text(char **out, hid_t object, const char *name, const char *where); /* *out NULL: no such attribute */
-sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, hid_t object, const char *name, const char *where);
-sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name); /* *out NULL: none */
+sptrsm_status spti_io_attr_exists(bool *found, const spti_io_object *, const char *name);
+sptrsm_status spti_io_attr_text(char **out, const spti_io_object *, const char *name); /* *out NULL: no such attribute */
+sptrsm_status spti_io_attr_integers(bool *found, int64_t *out, int count, const spti_io_object *, const char *name); /* count <= 3 */
+sptrsm_status spti_io_text_dataset(char **out, const spti_io_object *group, const char *name);                       /* *out NULL: none */
 sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *where, const char *attribute);
 
 /* ---- guard.c: whether a dataset may be read ---- */
@@ -121,11 +131,15 @@ typedef struct { /* the type of a stored number */
 typedef struct {
   hid_t id;
   char *where;
+  spti_io_file *file;
   int rank;        /* 1 or 2 */
   int64_t dims[2]; /* dims[1] = 1 for rank 1 */
   int64_t count;   /* dims[0] * dims[1] */
   spti_io_number number;
-  bool pairs; /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
+  bool pairs;          /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
+  int64_t chunk[2];    /* chunk[1] = 1 for rank 1; zeros: not in chunks */
+  size_t chunk_bytes;  /* as stored numbers */
+  size_t filter_bytes; /* memory that HDF5 takes besides its cache for a chunk with filters, as stored and as numbers; 0: no filters */
 } spti_io_dataset;
 
 typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
@@ -139,13 +153,7 @@ sptrsm_status spti_io_vector_open(spti_io_dataset *, const spti_io_object *group
 /* As spti_io_dataset_open() of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);
-/* Memory that HDF5 takes while it reads a chunk with filters: the chunk as stored and as numbers. */
-size_t spti_io_filter_bytes(const spti_io_dataset *);
-sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
-sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
-void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
-/* Reads count numbers (all, or those of slab) as dtype. */
-sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out);
+spti_io_object spti_io_object_of(const spti_io_dataset *); /* for its attributes; borrowed */
 /* The HDF5 type that reads such numbers as dtype, both real or both complex; the caller closes it; -1 on failure. */
 hid_t spti_io_memory_type(const spti_io_number *, sptrsm_dtype);
 sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
@@ -153,11 +161,31 @@ sptrsm_dtype spti_io_complex_of(sptrsm_dtype); /* F32 -> C64, F64 -> C128 */
 sptrsm_status spti_io_choose_dtype(sptrsm_dtype *out, sptrsm_dtype stored, int asked, const char *where);
 const char *spti_io_precision_note(sptrsm_dtype); /* end of messages about zeros and infinities that a conversion may have made */
 
+/* ---- numbers.c: reading the numbers of a dataset ---- */
+
+enum { SPTI_AS_I32 = 16, SPTI_AS_I64 }; /* types in memory beside those of sptrsm_dtype */
+
+typedef struct { /* where the numbers lie */
+  int fd;        /* descriptor of the dataset's file, which the caller closes; -1: there is none */
+  off_t at;      /* byte offset of numbers that lie in that file exactly as they would in memory; -1: they do not */
+  bool external; /* some of the numbers are in another file than the one opened */
+} spti_io_place;
+/* as: sptrsm_dtype or one of the above. */
+void spti_io_find_place(spti_io_place *, const spti_io_dataset *, int as);
+sptrsm_status spti_io_read_i64(const spti_io_dataset *, int64_t *out);
+sptrsm_status spti_io_read_i32(const spti_io_dataset *, int32_t *out);         /* clips values out of range: range checks still fail */
+void spti_io_stored_integer(char out[24], const spti_io_dataset *, int64_t p); /* element p as stored, for messages */
+/* Reads count numbers (all, or those of slab) as dtype. */
+sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *slab, int64_t count, sptrsm_dtype dtype, void *out);
+
 /* ---- direct.c: columns read and written without HDF5, and the lock around HDF5 ---- */
 
 /* Around calls of HDF5 while another thread may call it too: lets one thread in at a time and takes its error report. */
 void spti_io_lock_hdf5(spti_io_report *old);
 void spti_io_unlock_hdf5(const spti_io_report *old);
+
+/* Reads bytes that lie at an offset of an open file. */
+sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, const char *where);
 
 typedef struct { /* a dense block that lies contiguously in an open file, in the machine's own number type */
   int fd;
@@ -166,11 +194,6 @@ typedef struct { /* a dense block that lies contiguously in an open file, in the
   int64_t rows, cols;
   sptrsm_layout layout;
 } spti_io_span;
-/* Completes a span whose rows, cols and layout are set. True: the dataset lies in its file exactly as it would in memory. */
-bool spti_io_find_span(spti_io_span *, const spti_io_dataset *, sptrsm_dtype);
-int spti_io_descriptor(const spti_io_dataset *); /* file descriptor of the dataset's file; -1: not a plain file to HDF5 */
-/* True: some of the numbers are in another file than the one opened. */
-bool spti_io_is_external(const spti_io_dataset *, const spti_io_file *);
 /* Columns [first, first + width), densely in memory. */
 sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);
 sptrsm_status spti_io_span_write(const spti_io_span *, int64_t first, int64_t width, const void *data, const char *where);

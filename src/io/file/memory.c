@@ -22,6 +22,10 @@ static size_t default_limit(void) {
 
 size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o->memory_limit > 0 ? o->memory_limit : default_limit(); }
 
+size_t spti_io_cache_bytes(const spti_io_file *f) {
+  return f->memory_limit / 8 < SPTI_IO_CHUNK_CACHE ? f->memory_limit / 8 : SPTI_IO_CHUNK_CACHE;
+}
+
 void spti_io_size_text(char out[24], size_t bytes) {
   static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
   double x = (double)bytes;

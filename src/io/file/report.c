@@ -34,6 +34,8 @@ bool spti_io_lacked_memory(void) { return lacked_memory; }
 
 void spti_io_note_lack(void) { lacked_memory = true; }
 
+void spti_io_clear_lack(void) { lacked_memory = false; }
+
 sptrsm_status spti_io_settle(sptrsm_status status, const char *where) {
   if (!lacked_memory || status == SPTRSM_ERR_MEMORY) return status;
   return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory to read it; use a machine with more memory, or h5ls if the file may be damaged",

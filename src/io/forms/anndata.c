@@ -26,7 +26,7 @@ static sptrsm_status read_format(stated_format *out, const spti_io_object *group
   char *text = NULL;
   const char *name = "dataset format";
   for (size_t k = 0; k < sizeof names / sizeof names[0] && text == NULL; k++) {
-    SPTI_IO_TRY(spti_io_attr_text(&text, group->id, names[k], group->where));
+    SPTI_IO_TRY(spti_io_attr_text(&text, group, names[k]));
     if (text != NULL) name = names[k];
   }
   if (text == NULL) SPTI_IO_TRY(spti_io_text_dataset(&text, group, "format"));
@@ -51,7 +51,7 @@ sptrsm_status spti_io_match_anndata(spti_io_form *form, const spti_io_object *gr
   stated_format format;
   bool has_shape, encoded;
   int64_t shape[2];
-  SPTI_IO_TRY(spti_io_attr_exists(&encoded, group->id, "encoding-type", group->where));
+  SPTI_IO_TRY(spti_io_attr_exists(&encoded, group, "encoding-type"));
   SPTI_IO_TRY(read_format(&format, group));
   SPTI_IO_TRY(spti_io_read_shape(&has_shape, shape, group));
   if (!has_shape) {

@@ -107,7 +107,7 @@ static sptrsm_status read_description(spti_io_form *form, const json_t *root, co
 
 sptrsm_status spti_io_match_binsparse(spti_io_form *form, const spti_io_object *group) {
   char *text;
-  SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "binsparse", group->where));
+  SPTI_IO_TRY(spti_io_attr_text(&text, group, "binsparse"));
   if (text == NULL) return SPTRSM_OK;
   json_t *root;
   sptrsm_status status = spti_io_parse_json(&root, text, group->where, "binsparse");

@@ -8,7 +8,7 @@
 
 static sptrsm_status read_own_attribute(spti_io_form *form, const spti_io_object *group) {
   char *text;
-  SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "sptrsm", group->where));
+  SPTI_IO_TRY(spti_io_attr_text(&text, group, "sptrsm"));
   if (text == NULL) return SPTRSM_OK;
   json_t *root;
   sptrsm_status status = spti_io_parse_json(&root, text, group->where, "sptrsm");

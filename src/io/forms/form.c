@@ -14,8 +14,8 @@ sptrsm_status spti_io_check_shape(int64_t rows, int64_t cols, const char *where)
 }
 
 sptrsm_status spti_io_read_shape(bool *found, int64_t shape[2], const spti_io_object *group) {
-  SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "shape", group->where));
-  if (!*found) SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group->id, "h5sparse_shape", group->where));
+  SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group, "shape"));
+  if (!*found) SPTI_IO_TRY(spti_io_attr_integers(found, shape, 2, group, "h5sparse_shape"));
   if (*found || !spti_io_has(group, "shape")) return SPTRSM_OK;
   spti_io_dataset d;
   SPTI_IO_TRY(spti_io_dataset_open(&d, group, "shape"));

@@ -8,7 +8,7 @@
 sptrsm_status spti_io_match_matlab(spti_io_form *form, const spti_io_object *group) {
   bool found;
   int64_t rows = 0;
-  SPTI_IO_TRY(spti_io_attr_integers(&found, &rows, 1, group->id, "MATLAB_sparse", group->where));
+  SPTI_IO_TRY(spti_io_attr_integers(&found, &rows, 1, group, "MATLAB_sparse"));
   if (!found) return SPTRSM_OK;
   spti_io_dataset jc;
   SPTI_IO_TRY(spti_io_dataset_open(&jc, group, "jc"));

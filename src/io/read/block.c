@@ -8,13 +8,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- order ---- */
 
 static sptrsm_status order_attribute(int *out, const spti_io_dataset *d) {
+  const spti_io_object o = spti_io_object_of(d);
   char *text;
   *out = SPTRSM_AS_STORED;
-  SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "order", d->where));
+  SPTI_IO_TRY(spti_io_attr_text(&text, &o, "order"));
   if (text == NULL) return SPTRSM_OK;
   sptrsm_status status = SPTRSM_OK;
   if (strcmp(text, "C") == 0) *out = SPTRSM_ROW_MAJOR;
@@ -43,7 +45,8 @@ static sptrsm_status by_shape(spti_io_block_source *s, int32_t n) {
 static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) {
   int attribute;
   bool is_matlab;
-  SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, s->d.id, "MATLAB_class", s->d.where));
+  const spti_io_object o = spti_io_object_of(&s->d);
+  SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, &o, "MATLAB_class"));
   if (wish != SPTRSM_AS_STORED) {
     s->layout = (sptrsm_layout)wish;
     s->rule = wish == SPTRSM_ROW_MAJOR ? "2-D dataset, C order (asked for)" : "2-D dataset, F order (asked for)";
@@ -126,6 +129,7 @@ static spti_io_slab columns_slab(const spti_io_block_source *s, int64_t begin, i
 }
 
 sptrsm_status spti_io_block_read(const spti_io_block_source *s, int64_t begin, int64_t width, sptrsm_dtype dtype, void *out) {
+  if (s->direct) return spti_io_span_read(&s->span, begin, width, out, s->d.where);
   spti_io_slab slab = columns_slab(s, begin, width);
   return spti_io_read_values(&s->d, &slab, s->rows * width, dtype, out);
 }
@@ -141,6 +145,10 @@ static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, con
   if (X->block.ld == 0) X->block.ld = 1;
   X->file_nrhs = s->cols;
   X->rule = s->rule;
+  spti_io_find_place(&s->place, &s->d, (int)dtype);
+  s->span = (spti_io_span){.fd = s->place.fd, .at = s->place.at, .each = sptrsm_dtype_bytes(dtype), .rows = s->rows, .cols = s->cols};
+  s->span.layout = s->layout;
+  s->direct = s->place.at >= 0;
   return SPTRSM_OK;
 }
 
@@ -184,7 +192,7 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const sptr
 
 sptrsm_status spti_io_block_open(spti_io_block_source *s, sptrsm_file_block *X, spti_io_file *f, int32_t n, const sptrsm_io_options *o) {
   spti_io_object object = {.id = -1};
-  *s = (spti_io_block_source){.file = f, .d.id = -1};
+  *s = (spti_io_block_source){.file = f, .d.id = -1, .place.fd = -1};
   if (f->matrix_market)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f->name);
   sptrsm_status status = f->path != NULL ? spti_io_object_open_path(&object, f, f->path) : open_default(&object, f, o);
@@ -193,7 +201,10 @@ sptrsm_status spti_io_block_open(spti_io_block_source *s, sptrsm_file_block *X, 
   return status;
 }
 
-void spti_io_block_close(spti_io_block_source *s) { spti_io_dataset_close(&s->d); }
+void spti_io_block_close(spti_io_block_source *s) {
+  if (s->place.fd >= 0) close(s->place.fd);
+  spti_io_dataset_close(&s->d);
+}
 
 sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where) {
   SPTI_IO_TRY(spti_io_allocate(out, where, sizeof **out));

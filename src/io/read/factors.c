@@ -58,7 +58,7 @@ static sptrsm_status read_upper(stated_upper *out, const spti_io_object *group) 
   static const char *const names[] = {"given", "transpose", "conjugate-transpose", "none"};
   char *text;
   *out = UPPER_NOT_STATED;
-  SPTI_IO_TRY(spti_io_attr_text(&text, group->id, "upper", group->where));
+  SPTI_IO_TRY(spti_io_attr_text(&text, group, "upper"));
   if (text == NULL) return SPTRSM_OK;
   for (int k = 0; k < 4; k++)
     if (strcmp(text, names[k]) == 0) *out = (stated_upper)(k + 1);
@@ -90,25 +90,30 @@ static sptrsm_status decide_upper(stated_upper *out, const spti_io_object *group
   return SPTRSM_OK;
 }
 
-/* A 2-D dataset with more than one row and column. */
-static bool is_matrix(hid_t dataset) {
-  hid_t space = H5Dget_space(dataset);
-  hsize_t dims[2] = {1, 1};
-  if (space >= 0 && H5Sget_simple_extent_ndims(space) == 2) H5Sget_simple_extent_dims(space, dims, NULL);
-  if (space >= 0) H5Sclose(space);
-  return dims[0] > 1 && dims[1] > 1;
+/* Whether a dataset of numbers is 2-D with more than one row and column. Other objects are refused where they are read. */
+static sptrsm_status is_matrix(bool *out, const spti_io_object *group, const char *name) {
+  spti_io_object o;
+  spti_io_dataset d;
+  SPTI_IO_TRY(spti_io_object_open(&o, group, name));
+  *out = o.type != H5I_DATASET;
+  if (*out) {
+    spti_io_object_close(&o);
+    return SPTRSM_OK;
+  }
+  SPTI_IO_TRY(spti_io_dataset_of(&d, &o));
+  *out = d.dims[0] > 1 && d.dims[1] > 1;
+  spti_io_dataset_close(&d);
+  return SPTRSM_OK;
 }
 
 /* MATLAB's [L,U,P,Q,D] = lu(S) gives P, Q and D as matrices; to ignore them would give wrong solutions. */
 static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
   static const char *const names[] = {"P", "Q", "R", "D"};
   for (int k = 0; k < 4; k++) {
-    spti_io_object o;
+    bool matrix = true;
     if (!spti_io_has(r->group, names[k])) continue;
-    SPTI_IO_TRY(spti_io_object_open(&o, r->group, names[k]));
-    bool vector = o.type == H5I_DATASET && strcmp(names[k], "D") == 0 && !is_matrix(o.id);
-    spti_io_object_close(&o);
-    if (vector) continue;
+    if (strcmp(names[k], "D") == 0) SPTI_IO_TRY(is_matrix(&matrix, r->group, "D"));
+    if (!matrix) continue;
     return sptrsm_error_set(
         SPTRSM_ERR_UNSUPPORTED,
         "%s: a matrix %s is not read in a factor set; store vectors: p, q (permutations), Rs or scale_row (scaling), D (diagonal); "
@@ -172,13 +177,13 @@ static sptrsm_status check_layout(const spti_io_factor_reader *r) {
   char *layout;
   bool found;
   int64_t n;
-  SPTI_IO_TRY(spti_io_attr_text(&layout, r->group->id, "sptrsm_layout", r->group->where));
+  SPTI_IO_TRY(spti_io_attr_text(&layout, r->group, "sptrsm_layout"));
   bool known = layout == NULL || strcmp(layout, "1") == 0;
   free(layout);
   if (!known)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: attribute sptrsm_layout is not \"1\": written by a newer version; update this one",
                             r->group->where);
-  SPTI_IO_TRY(spti_io_attr_integers(&found, &n, 1, r->group->id, "n", r->group->where));
+  SPTI_IO_TRY(spti_io_attr_integers(&found, &n, 1, r->group, "n"));
   if (found && n != r->F->L_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute n is %lld, but L has order %d", r->group->where, (long long)n,
                             r->F->L_tri.n);
@@ -210,8 +215,9 @@ static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_optio
     SPTI_IO_TRY(spti_io_matrix_load(&r->F->L, r->group, o));
     SPTI_IO_TRY(take_single(r, o, ""));
   }
-  SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->group->id, "source", r->group->where));
-  if (r->F->source == NULL) SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->file->id, "source", r->file->name));
+  SPTI_IO_TRY(spti_io_attr_text(&r->F->source, r->group, "source"));
+  const spti_io_object root = {.id = r->file->id, .type = H5I_FILE, .where = r->file->name, .file = r->file};
+  if (r->F->source == NULL) SPTI_IO_TRY(spti_io_attr_text(&r->F->source, &root, "source"));
   return SPTRSM_OK;
 }
 

@@ -1,8 +1,10 @@
 /* list.c -- lists what is in a file: matrices, blocks and vectors with their form, found by a walk through the groups.
  *
  * A group that is itself a matrix is one entry and is not entered. Each group is entered once (recognised by its address), so a cycle
- * of links ends the walk; depth and number of entries are limited in addition.
+ * of links ends the walk; depth and number of entries are limited in addition. A walk is one job of the file's child, because it makes
+ * some ten calls for each object; the list comes back in parts.
  */
+#include "io/file/child.h"
 #include "io/read/read.h"
 
 #include <search.h>
@@ -166,7 +168,7 @@ static bool append_candidate(char out[400], const char *path, size_t length) {
   return true;
 }
 
-void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
+static void name_candidates(char out[400], const spti_io_object *group, bool sets) {
   walker w = {.file = group->file};
   spti_io_object start = *group;
   out[0] = '\0';
@@ -179,6 +181,88 @@ void spti_io_name_candidates(char out[400], const spti_io_object *group, bool se
     }
   if (out[0] != '\0') strcat(out, ": say which, as FILE:/path");
   walker_free(&w);
+}
+
+static sptrsm_status candidates_job(spti_io_call *c, spti_io_file *f) {
+  (void)f;
+  name_candidates(c->name, &c->object, c->found);
+  return SPTRSM_OK;
+}
+
+void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
+  if (group->file->child == NULL) {
+    name_candidates(out, group, sets);
+    return;
+  }
+  spti_io_call *c = spti_io_call_object(group, NULL);
+  c->job = candidates_job;
+  c->found = sets;
+  bool good = spti_io_call_run(c, group->file) == SPTRSM_OK;
+  snprintf(out, 400, "%.399s", good ? c->name : "");
+}
+
+/* ---- the list from the child ---- */
+
+static sptrsm_status walk(walker *w) {
+  spti_io_object root;
+  SPTI_IO_TRY(spti_io_object_open_path(&root, w->file, w->file->path));
+  sptrsm_status status = visit(w, &root, 0);
+  spti_io_object_close(&root);
+  return status;
+}
+
+static sptrsm_status walk_job(spti_io_call *c, spti_io_file *f) {
+  walker *w;
+  SPTI_IO_TRY(spti_io_allocate(&w, f->name, sizeof *w));
+  *w = (walker){.file = f};
+  c->state = w; /* as long as the child */
+  sptrsm_status status = walk(w);
+  c->count = w->list.count;
+  return status;
+}
+
+/* Puts entries from number c->count on into the window, each followed by its path, until the next one does not fit. */
+static sptrsm_status entries_job(spti_io_call *c, spti_io_file *f) {
+  const walker *w = c->state;
+  (void)f;
+  for (int64_t k = c->count; k < w->list.count; k++) {
+    const sptrsm_file_entry *e = &w->list.entries[k];
+    size_t length = strlen(e->path) + 1;
+    if (sizeof *e + length > SPTI_IO_WINDOW - c->used) break;
+    memcpy(c->window + c->used, e, sizeof *e);
+    memcpy(c->window + c->used + sizeof *e, e->path, length);
+    c->used += sizeof *e + length;
+  }
+  return SPTRSM_OK;
+}
+
+/* Kinds and rules are constants, which have the same addresses in the child. */
+static sptrsm_status take_entries(walker *w, const spti_io_call *c) {
+  for (size_t at = 0; at < c->used;) {
+    sptrsm_file_entry *e = NULL, given;
+    const char *path = c->window + at + sizeof given;
+    memcpy(&given, c->window + at, sizeof given);
+    SPTI_IO_TRY(add_entry(&e, w, path));
+    given.path = e->path;
+    *e = given;
+    at += sizeof given + strlen(path) + 1;
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status walk_in_child(walker *w) {
+  spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = -1, .file = w->file}, NULL);
+  c->job = walk_job;
+  SPTI_IO_TRY(spti_io_call_run(c, w->file));
+  int64_t count = c->count;
+  while (w->list.count < count) {
+    c->job = entries_job;
+    c->count = w->list.count;
+    c->used = 0;
+    SPTI_IO_TRY(spti_io_call_run(c, w->file));
+    SPTI_IO_TRY(c->used > 0 ? take_entries(w, c) : sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a path in it is too long", w->file->name));
+  }
+  return SPTRSM_OK;
 }
 
 static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
@@ -202,16 +286,13 @@ static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
 sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, const sptrsm_io_options *o) {
   sptrsm_io_options taken;
   spti_io_file f;
-  spti_io_object root = {.id = -1};
   walker w = {.file = &f};
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status;
   if (f.matrix_market) status = list_market(&w, o);
-  else status = spti_io_object_open_path(&root, &f, f.path);
-  if (status == SPTRSM_OK && !f.matrix_market) status = visit(&w, &root, 0);
-  spti_io_object_close(&root);
+  else status = f.child != NULL ? walk_in_child(&w) : walk(&w);
   status = spti_io_file_end(&f, status);
   if (status == SPTRSM_OK) {
     *out = w.list;

@@ -165,8 +165,8 @@ static sptrsm_status read_coordinate(matrix_reader *r) {
 static sptrsm_status read_extras(matrix_reader *r) {
   bool found;
   char *stencil;
-  SPTI_IO_TRY(spti_io_attr_integers(&found, r->M->grid, 3, r->group->id, "grid", r->group->where));
-  SPTI_IO_TRY(spti_io_attr_text(&stencil, r->group->id, "stencil", r->group->where));
+  SPTI_IO_TRY(spti_io_attr_integers(&found, r->M->grid, 3, r->group, "grid"));
+  SPTI_IO_TRY(spti_io_attr_text(&stencil, r->group, "stencil"));
   if (stencil != NULL) strncpy(r->M->stencil, stencil, sizeof r->M->stencil - 1);
   free(stencil);
   return SPTRSM_OK;

@@ -68,6 +68,9 @@ typedef struct { /* where a block comes from */
   int64_t begin; /* first column asked for */
   sptrsm_layout layout;
   const char *rule;
+  spti_io_place place;
+  bool direct; /* columns are read by span, without HDF5 */
+  spti_io_span span;
 } spti_io_block_source;
 sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where);
 /* Finds the block and fills X except for its data. The source is to be closed after a failure too. */

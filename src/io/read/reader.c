@@ -8,19 +8,16 @@ struct sptrsm_file_reader {
   spti_io_file file;
   spti_io_block_source source; /* points to `file` above */
   sptrsm_file_block *X;        /* shape and type; no data */
-  spti_io_span span;
-  spti_io_strip strip; /* of a block that does not bypass HDF5 */
-  bool direct;         /* span is valid: columns bypass HDF5 */
-  bool external;       /* some numbers are in other files */
-  int fd;              /* of the file that holds the numbers, or -1 */
-  off_t size;          /* of that file, when it was opened */
-  size_t bytes;        /* memory that reading takes, HDF5's included */
+  spti_io_strip strip;         /* of a block in chunks */
+  off_t size;                  /* of the file that holds the numbers, when it was opened */
+  size_t bytes;                /* memory that reading takes, HDF5's included */
 };
 
 /* HDF5 returns zeros for data beyond the end of a file, so a file that was truncated meanwhile must be recognised by its size. */
 static sptrsm_status check_size(const sptrsm_file_reader *r) {
   struct stat s;
-  if (r->fd < 0 || (fstat(r->fd, &s) == 0 && s.st_size >= r->size)) return SPTRSM_OK;
+  int fd = r->source.place.fd;
+  if (fd < 0 || (fstat(fd, &s) == 0 && s.st_size >= r->size)) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its file became shorter while it was read", r->X->where);
 }
 
@@ -28,14 +25,10 @@ static sptrsm_status open_reader(sptrsm_file_reader *r, const char *where, int32
   SPTI_IO_TRY(spti_io_block_new(&r->X, where));
   SPTI_IO_TRY(spti_io_block_open(&r->source, r->X, &r->file, n, o));
   const spti_io_block_source *source = &r->source;
-  r->span = (spti_io_span){.rows = source->rows, .cols = source->cols, .layout = source->layout};
-  r->direct = spti_io_find_span(&r->span, &source->d, r->X->block.dtype);
-  if (!r->direct) spti_io_strip_plan(&r->strip, source, r->X->block.dtype);
-  r->bytes = r->direct ? 0 : spti_io_add(r->strip.bytes, spti_io_filter_bytes(&source->d));
-  r->external = spti_io_is_external(&source->d, &r->file);
-  r->fd = spti_io_descriptor(&source->d);
+  spti_io_strip_plan(&r->strip, source, r->X->block.dtype);
+  if (!source->direct) r->bytes = spti_io_add(r->strip.bytes, spti_io_add(spti_io_cache_bytes(&r->file), source->d.filter_bytes));
   struct stat s = {0};
-  if (r->fd >= 0 && fstat(r->fd, &s) != 0) r->fd = -1;
+  if (source->place.fd >= 0 && fstat(source->place.fd, &s) != 0) s.st_size = 0;
   r->size = s.st_size;
   return spti_io_file_found(&r->file);
 }
@@ -46,7 +39,7 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
   if (out == NULL || where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_reader_open: out or where is NULL");
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_allocate(&r, where, sizeof *r));
-  *r = (sptrsm_file_reader){.source.d.id = -1, .fd = -1};
+  *r = (sptrsm_file_reader){.source.d.id = -1, .source.place.fd = -1};
   sptrsm_status status = spti_io_file_open(&r->file, where, o);
   if (status != SPTRSM_OK) {
     free(r);
@@ -60,9 +53,9 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
 
 const sptrsm_file_block *sptrsm_file_reader_block(const sptrsm_file_reader *r) { return r != NULL ? r->X : NULL; }
 
-int sptrsm_file_reader_direct(const sptrsm_file_reader *r) { return r != NULL && r->direct; }
+int sptrsm_file_reader_direct(const sptrsm_file_reader *r) { return r != NULL && r->source.direct; }
 
-int sptrsm_file_reader_external(const sptrsm_file_reader *r) { return r != NULL && r->external; }
+int sptrsm_file_reader_external(const sptrsm_file_reader *r) { return r != NULL && r->source.place.external; }
 
 size_t sptrsm_file_reader_bytes(const sptrsm_file_reader *r) { return r != NULL ? r->bytes : 0; }
 
@@ -84,12 +77,13 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   SPTI_IO_TRY(check_target(r, first, to));
   if (to->n == 0 || to->nrhs == 0) return SPTRSM_OK;
   int64_t begin = r->source.begin + first;
-  if (r->direct) return spti_io_span_read(&r->span, begin, to->nrhs, to->data, r->X->where);
+  bool here = r->file.child == NULL && !r->source.direct; /* HDF5 is called in this process */
   spti_io_report report;
-  spti_io_lock_hdf5(&report);
+  spti_io_clear_lack();
+  if (here) spti_io_lock_hdf5(&report);
   sptrsm_status status = spti_io_settle(spti_io_strip_read(&r->strip, &r->source, begin, to->nrhs, to->data), r->X->where);
-  spti_io_unlock_hdf5(&report);
-  return status == SPTRSM_OK ? check_size(r) : status;
+  if (here) spti_io_unlock_hdf5(&report);
+  return status == SPTRSM_OK && !r->source.direct ? check_size(r) : status;
 }
 
 void sptrsm_file_reader_close(sptrsm_file_reader *r) {

@@ -11,13 +11,10 @@
 
 /* Columns that a chunk spans, counted from column 0 of the dataset; 1: none is cut by reading single columns. */
 static int64_t chunk_columns(const spti_io_block_source *s) {
-  hsize_t chunk[2] = {0, 1};
-  hid_t plist = H5Dget_create_plist(s->d.id);
-  bool chunked = plist >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == s->d.rank;
-  if (plist >= 0) H5Pclose(plist);
-  if (!chunked || s->rows == 0) return 1;
-  if (!s->flat) return s->d.rank == 1 ? 1 : (int64_t)chunk[s->layout == SPTRSM_ROW_MAJOR];
-  int64_t count = (int64_t)chunk[0] / (s->d.pairs ? 2 : 1);
+  const int64_t *chunk = s->d.chunk;
+  if (chunk[0] == 0 || s->rows == 0) return 1;
+  if (!s->flat) return s->d.rank == 1 ? 1 : chunk[s->layout == SPTRSM_ROW_MAJOR];
+  int64_t count = chunk[0] / (s->d.pairs ? 2 : 1);
   if (s->layout == SPTRSM_ROW_MAJOR) return s->cols;
   return count > s->rows ? count / s->rows : 1;
 }
@@ -27,7 +24,7 @@ void spti_io_strip_plan(spti_io_strip *strip, const spti_io_block_source *s, spt
   if (width > s->cols) width = s->cols;
   *strip = (spti_io_strip){.each = sptrsm_dtype_bytes(dtype), .dtype = dtype};
   size_t bytes = spti_io_bytes(s->rows, spti_io_bytes(width, strip->each));
-  if (width <= 1 || bytes > s->file->memory_limit / 4) return;
+  if (s->direct || width <= 1 || bytes > s->file->memory_limit / 4) return;
   strip->width = width;
   strip->bytes = bytes;
 }

@@ -111,8 +111,9 @@ typedef struct {
 
 static sptrsm_status read_convention(sptrsm_convention *out, const char **source, const spti_io_dataset *d,
                                      const known_permutation *known) {
+  const spti_io_object o = spti_io_object_of(d);
   char *text;
-  SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "convention", d->where));
+  SPTI_IO_TRY(spti_io_attr_text(&text, &o, "convention"));
   sptrsm_status status = SPTRSM_OK;
   *out = known->convention;
   *source = text != NULL ? "" : known->source;
@@ -186,17 +187,18 @@ sptrsm_status spti_io_read_permutations(spti_io_factor_reader *r) {
 /* ---- scalings ---- */
 
 static sptrsm_status read_scale_op(sptrsm_scale_op *out, const spti_io_dataset *d) {
+  const spti_io_object o = spti_io_object_of(d);
   char *text;
   bool has_recip;
   int64_t recip;
-  SPTI_IO_TRY(spti_io_attr_text(&text, d->id, "op", d->where));
+  SPTI_IO_TRY(spti_io_attr_text(&text, &o, "op"));
   if (text != NULL) {
     bool multiply = strcmp(text, "multiply") == 0, known = multiply || strcmp(text, "divide") == 0;
     free(text);
     *out = multiply ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
     return known ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute op must be multiply or divide", d->where);
   }
-  SPTI_IO_TRY(spti_io_attr_integers(&has_recip, &recip, 1, d->id, "do_recip", d->where));
+  SPTI_IO_TRY(spti_io_attr_integers(&has_recip, &recip, 1, &o, "do_recip"));
   if (!has_recip)
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
@@ -277,6 +279,7 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_vector_open(&d, r->group, "D_sub"));
+  const spti_io_object o = spti_io_object_of(&d);
   sptrsm_status status = d.count == n || d.count == n - 1
                              ? SPTRSM_OK
                              : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where,
@@ -284,7 +287,7 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   if (status == SPTRSM_OK) status = load_values(&sub, &d, n, dtype);
   if (status == SPTRSM_OK) r->F->factors.D_sub = sub;
   if (status == SPTRSM_OK) status = check_blocks(sub, n, dtype, d.where);
-  if (status == SPTRSM_OK) status = spti_io_attr_integers(&found, &hermitian, 1, d.id, "hermitian", d.where);
+  if (status == SPTRSM_OK) status = spti_io_attr_integers(&found, &hermitian, 1, &o, "hermitian");
   spti_io_dataset_close(&d);
   if (status != SPTRSM_OK) return status;
   r->F->factors.D_hermitian = hermitian != 0;

@@ -202,22 +202,32 @@ static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_recor
                           w->part, (long long)d->first, (long long)(d->first + d->count));
 }
 
-static bool lies_at(hid_t file, const char *name, off_t at) {
-  hid_t dataset = file >= 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-  bool good = dataset >= 0 && H5Dget_offset(dataset) == (haddr_t)at;
-  if (dataset >= 0) H5Dclose(dataset);
-  return good;
+static bool lies_at(spti_io_file *f, const char *name, sptrsm_dtype dtype, off_t at) {
+  spti_io_object o;
+  spti_io_dataset d;
+  if (spti_io_object_open_path(&o, f, name) != SPTRSM_OK || spti_io_dataset_of(&d, &o) != SPTRSM_OK) return false;
+  spti_io_place place;
+  spti_io_find_place(&place, &d, (int)dtype);
+  spti_io_dataset_close(&d);
+  if (place.fd >= 0) close(place.fd);
+  return place.at == at;
 }
 
 /* Asks HDF5 whether the datasets lie in the part, or in OUT, where the journal says. */
 static sptrsm_status check_places(const sptrsm_file_writer *w, const char *path) {
+  sptrsm_io_options o;
+  spti_io_file f;
   char *berr;
+  sptrsm_io_options_init(&o);
   SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", path));
-  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  bool good = lies_at(file, w->name, w->place.X) && (!w->has_berr || lies_at(file, berr, w->place.berr));
-  if (file >= 0) H5Fclose(file);
+  sptrsm_status status = spti_io_file_open(&f, path, &o);
+  if (status == SPTRSM_OK) {
+    bool good = lies_at(&f, w->name, w->shape.dtype, w->place.X) && (!w->has_berr || lies_at(&f, berr, SPTRSM_F64, w->place.berr));
+    status = spti_io_file_end(&f, SPTRSM_OK);
+    if (status == SPTRSM_OK && !good) status = misfit(w);
+  }
   free(berr);
-  return good ? SPTRSM_OK : misfit(w);
+  return status;
 }
 
 sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {

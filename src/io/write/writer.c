@@ -196,10 +196,15 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
 /* Takes the digest of OUT in place of a journal; without one there are no records. */
 static sptrsm_status open_digest(sptrsm_file_writer *w) {
   char *lines = NULL;
-  hid_t file = H5Fopen(w->out.final, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = file >= 0 ? H5Dopen2(file, w->name, H5P_DEFAULT) : -1;
-  if (dataset >= 0 && spti_io_attr_text(&lines, dataset, digest_name, w->out.final) != SPTRSM_OK) lines = NULL;
-  if (dataset >= 0) H5Dclose(dataset);
-  if (file >= 0) H5Fclose(file);
+  sptrsm_io_options o;
+  spti_io_file f;
+  spti_io_object X;
+  sptrsm_io_options_init(&o);
+  if (spti_io_file_open(&f, w->out.final, &o) == SPTRSM_OK) {
+    if (spti_io_object_open_path(&X, &f, w->name) == SPTRSM_OK && spti_io_attr_text(&lines, &X, digest_name) != SPTRSM_OK) lines = NULL;
+    spti_io_object_close(&X);
+    spti_io_file_close(&f);
+  }
   sptrsm_status status = spti_io_journal_of_lines(&w->journal, lines != NULL ? lines : "");
   free(lines);
   return status;

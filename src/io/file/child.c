@@ -1,0 +1,243 @@
+/* child.c -- starts the child that calls HDF5 for a file, hands calls to it, and watches over it.
+ *
+ * A request and its answer are each one byte on a socket: the number of the call. The socket also tells at once when the child ends.
+ * A child makes progress as long as jobs end or count. Without progress it may compute for `patience` seconds of its own CPU time, which
+ * no other load of the machine shortens, and longer in proportion where chunks are large; or wait for six times as long, as for a disk.
+ */
+#include "io/file/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE = 10, WAITS = 6 };       /* seconds; times as long without computing */
+enum { SLOWEST = 16 << 20, STEP = 100 }; /* bytes of a chunk per second; milliseconds between two looks at a busy child */
+
+struct spti_io_child {
+  pid_t id;
+  int socket;
+  int pending; /* calls begun and not ended */
+  double patience;
+  spti_io_shared *shared;
+  sptrsm_status dead;
+  char epitaph[SPTI_IO_TEXT];
+};
+
+sptrsm_status spti_io_child_dead(const spti_io_file *f) {
+  if (f->child == NULL || f->child->dead == SPTRSM_OK) return SPTRSM_OK;
+  return sptrsm_error_set(f->child->dead, "%s", f->child->epitaph);
+}
+
+pid_t spti_io_child_id(const spti_io_file *f) { return f->child->id; }
+
+/* ---- begin and end ---- */
+
+static double read_patience(void) {
+  const char *text = getenv("SPTRSM_READ_TIMEOUT");
+  double value = text != NULL ? strtod(text, NULL) : 0;
+  return value > 0 ? value : PATIENCE;
+}
+
+static sptrsm_status no_child(const spti_io_file *f, const char *what) {
+  return sptrsm_error_set(
+      SPTRSM_ERR_IO, "%s: no %s for the process that reads it: %s; raise the limit (ulimit -u, -n, -v), or set in_process in the options",
+      f->name, what, strerror(errno));
+}
+
+/* No thread of this library is in HDF5 at the fork, where the child would find HDF5's own lock taken for ever. No signal handler of the
+ * program runs in the child. */
+static pid_t fork_quietly(spti_io_file *f, spti_io_shared *shared, const int sockets[2]) {
+  spti_io_report report;
+  sigset_t all, old;
+  sigfillset(&all);
+  spti_io_lock_hdf5(&report);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  pid_t id = fork();
+  if (id == 0) spti_io_serve(f, shared, sockets[1]);
+  int code = errno;
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  spti_io_unlock_hdf5(&report);
+  errno = code;
+  return id;
+}
+
+sptrsm_status spti_io_child_start(spti_io_file *f) {
+  int sockets[2];
+  spti_io_child *child;
+  SPTI_IO_TRY(spti_io_allocate(&child, f->name, sizeof *child));
+  *child = (spti_io_child){.patience = read_patience()};
+  sptrsm_status status = SPTRSM_OK;
+  child->shared = mmap(NULL, sizeof *child->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (child->shared == MAP_FAILED) {
+    status = no_child(f, "memory");
+    goto fail;
+  }
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    status = no_child(f, "socket");
+    goto fail;
+  }
+  child->id = fork_quietly(f, child->shared, sockets);
+  if (child->id < 0) status = no_child(f, "room");
+  close(sockets[1]);
+  child->socket = sockets[0];
+  if (status == SPTRSM_OK) {
+    f->child = child;
+    return SPTRSM_OK;
+  }
+  close(child->socket);
+fail:
+  if (child->shared != MAP_FAILED) munmap(child->shared, sizeof *child->shared);
+  free(child);
+  return status;
+}
+
+/* Waits until the child has ended. Returns its status, 0 where the program takes the status of its children itself. */
+static int reap(const spti_io_child *child) {
+  int result = 0;
+  while (waitpid(child->id, &result, 0) < 0)
+    if (errno != EINTR) return 0;
+  return result;
+}
+
+/* shutdown, because another child may have a copy of this socket, so that closing it would not be seen. */
+void spti_io_child_end(spti_io_file *f) {
+  spti_io_child *child = f->child;
+  if (child == NULL) return;
+  if (child->dead == SPTRSM_OK) {
+    if (child->pending > 0) kill(child->id, SIGKILL);
+    shutdown(child->socket, SHUT_RDWR);
+    reap(child);
+  }
+  close(child->socket);
+  munmap(child->shared, sizeof *child->shared);
+  free(child);
+  f->child = NULL;
+}
+
+/* ---- a child that fails ---- */
+
+typedef enum { ANSWERED, ENDED, LOOPS, WAITS_TOO_LONG } outcome;
+
+static double cpu_seconds(const spti_io_child *child) {
+  clockid_t clock;
+  struct timespec t = {0};
+  if (clock_getcpuclockid(child->id, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Waits for one answer. Steps are counted rather than the clock read, because the program may be stopped meanwhile. */
+static outcome await(const spti_io_child *child, size_t bytes) {
+  struct pollfd p = {.fd = child->socket, .events = POLLIN};
+  double most = child->patience + (double)bytes / SLOWEST, begin = cpu_seconds(child), idle = 0;
+  unsigned seen = child->shared->progress;
+  for (;;) {
+    unsigned char slot;
+    int ready = poll(&p, 1, STEP);
+    if (ready > 0) return recv(child->socket, &slot, 1, 0) == 1 ? ANSWERED : ENDED;
+    double now = cpu_seconds(child);
+    idle += ready == 0 ? STEP / 1000.0 : 0;
+    if (child->shared->progress != seen) {
+      seen = child->shared->progress;
+      begin = now;
+      idle = 0;
+    }
+    if (now - begin > most) return LOOPS;
+    if (idle - (now - begin) > WAITS * most) return WAITS_TOO_LONG;
+  }
+}
+
+static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *child, const char *where) {
+  static const char advice[] = "the file is damaged; check it with h5ls or h5dump";
+  int number = child->shared->crash;
+  if (o == LOOPS)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: reading hangs inside HDF5, in %.0f s of computing without progress: %s", where,
+                            child->patience, advice);
+  if (o == WAITS_TOO_LONG)
+    return sptrsm_error_set(SPTRSM_ERR_IO,
+                            "%s: reading has waited for %.0f s without progress: does the disk or a server not answer, or is another file "
+                            "that it reads a pipe? SPTRSM_READ_TIMEOUT=SECONDS waits longer",
+                            where, WAITS * child->patience);
+  if (child->shared->no_memory)
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY,
+                            "%s: no memory to read it; use a machine with more memory, or h5ls if the file may be damaged", where);
+  if (number != 0)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number),
+                            advice);
+  return sptrsm_error_set(SPTRSM_ERR_IO,
+                          "%s: the process that read it was ended (signal %d): by hand, or by the system for lack of memory? try again",
+                          where, WIFSIGNALED(result) ? WTERMSIG(result) : 0);
+}
+
+static sptrsm_status give_up(spti_io_child *child, outcome o, const char *where) {
+  if (o != ENDED) kill(child->id, SIGKILL);
+  child->dead = cause_of_death(o, reap(child), child, where);
+  snprintf(child->epitaph, sizeof child->epitaph, "%s", sptrsm_last_error());
+  return child->dead;
+}
+
+/* ---- calls ---- */
+
+static void set_text(spti_io_call *c, char to[SPTI_IO_TEXT], const char *text) {
+  size_t length = text != NULL ? strlen(text) : 0;
+  c->too_long = c->too_long || length >= SPTI_IO_TEXT;
+  memcpy(to, text != NULL ? text : "", c->too_long ? 0 : length);
+  to[c->too_long ? 0 : length] = '\0';
+}
+
+spti_io_call *spti_io_call_of(const spti_io_file *f, int slot) { return &f->child->shared->calls[slot]; }
+
+static spti_io_call *new_call(const spti_io_file *f, int slot, const char *where, const char *name) {
+  spti_io_call *c = spti_io_call_of(f, slot);
+  c->window = f->child->shared->windows[slot];
+  c->too_long = false;
+  c->bytes = c->used = 0;
+  set_text(c, c->where, where);
+  set_text(c, c->name, name);
+  return c;
+}
+
+spti_io_call *spti_io_call_object(const spti_io_object *o, const char *name) {
+  spti_io_call *c = new_call(o->file, 0, o->where, name);
+  c->object = *o;
+  return c;
+}
+
+spti_io_call *spti_io_call_dataset(const spti_io_dataset *d, int slot) {
+  spti_io_call *c = new_call(d->file, slot, d->where, NULL);
+  c->dataset = *d;
+  return c;
+}
+
+sptrsm_status spti_io_call_begin(spti_io_call *c, spti_io_file *f) {
+  spti_io_child *child = f->child;
+  unsigned char slot = (unsigned char)(c - child->shared->calls);
+  SPTI_IO_TRY(spti_io_child_dead(f));
+  if (c->too_long) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a name in it is longer than %d bytes", f->name, SPTI_IO_TEXT);
+  if (send(child->socket, &slot, 1, MSG_NOSIGNAL) == 1) child->pending++; /* a child that is gone is noticed at the end of the call */
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_io_call_end(spti_io_call *c, spti_io_file *f) {
+  spti_io_child *child = f->child;
+  SPTI_IO_TRY(spti_io_child_dead(f));
+  outcome o = await(child, c->bytes);
+  if (o != ANSWERED) return give_up(child, o, f->name);
+  child->pending--;
+  f->lookup_failed = f->lookup_failed || c->lookup_failed;
+  f->met_external = c->met_external;
+  if (c->lacked_memory) spti_io_note_lack();
+  return c->status == SPTRSM_OK ? SPTRSM_OK : sptrsm_error_set(c->status, "%s", c->error);
+}
+
+sptrsm_status spti_io_call_run(spti_io_call *c, spti_io_file *f) {
+  SPTI_IO_TRY(spti_io_call_begin(c, f));
+  return spti_io_call_end(c, f);
+}
