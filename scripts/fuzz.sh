@@ -44,18 +44,18 @@ trap 'rm -rf "$TMPDIR"' EXIT
 
 # fuzz TARGET: prints what was run, what was reached and what was found; fails if something was found.
 fuzz() {
-  local target=$1 corpus=(tests/fuzz/corpus/"$1") work=$folder/corpus/$1 log=$folder/$1.log code=0
+  local target=$1 log=$folder/$1.log kept=$TMPDIR/$1 code=0 # libFuzzer adds what it finds to the first folder of inputs
   local arguments=(-print_final_stats=1 -max_len=2000 -len_control=0 -timeout=60 -rss_limit_mb=4096 "-artifact_prefix=$folder/$target-")
   [[ ! -e tests/fuzz/$target.dict ]] || arguments+=("-dict=tests/fuzz/$target.dict")
   if [[ $minutes ]]; then
-    mkdir -p "$work"
-    corpus=("$work" "${corpus[@]}")
+    kept=$folder/corpus/$target
     arguments+=("-max_total_time=$((60 * minutes))")
     [[ $JOBS -eq 1 ]] || arguments+=("-fork=$JOBS")
   else
     arguments+=("-runs=$runs" -seed=1)
   fi
-  "$folder/tests/fuzz/fuzz_$target" "${arguments[@]}" "${corpus[@]}" >"$log" 2>&1 || code=1
+  mkdir -p "$kept"
+  "$folder/tests/fuzz/fuzz_$target" "${arguments[@]}" "$kept" "tests/fuzz/corpus/$target" >"$log" 2>&1 || code=1
   summary "$target" "$log"
   [[ $code -eq 0 ]] || { grep -E 'does not hold|ERROR: |runtime error|SUMMARY|Test unit' "$log" | head -n 20; tail -n 3 "$log"; }
   return $code

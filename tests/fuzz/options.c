@@ -1,9 +1,11 @@
-/* options.c -- the texts of option values: methods with their parameters, systems, ranges, sizes, numbers, rows, grids. */
+/* options.c -- texts: option values (methods with parameters, systems, ranges, sizes, numbers, rows, grids) and OMP_NUM_THREADS. */
 #include <common/row_list.h>
 #include <common/solver.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include <sptrsm_inspect.h>
 
 #include "fuzz.h"
 
@@ -88,12 +90,19 @@ static void parse_for_library(const char *text, fuzz_bytes *in) {
   sptrsm_matrix_destroy(matrix);
 }
 
+static void parse_environment(const char *text) {
+  setenv("OMP_NUM_THREADS", text, 1);
+  FUZZ_CHECK(sptrsm_host_threads() >= 1, "OMP_NUM_THREADS=%s", text);
+  unsetenv("OMP_NUM_THREADS");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_bytes in = {data, size};
   char text[256];
-  const int which = fuzz_below(&in, 12);
+  const int which = fuzz_below(&in, 13);
   fuzz_text(&in, text, sizeof text);
   if (which < 9) parse_for_programs(text, which);
+  else if (which == 9) parse_environment(text);
   else parse_for_library(text, &in);
   return 0;
 }
