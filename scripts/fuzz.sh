@@ -11,7 +11,7 @@ if [[ ${1:-} == --runs ]]; then
   runs=$2 minutes=
   shift 2
 else
-  [[ ${1:-} =~ ^[0-9]+$ ]] || die "usage: fuzz.sh MINUTES [TARGET...], or fuzz.sh --runs COUNT [TARGET...]"
+  [[ ${1:-} =~ ^[1-9][0-9]*$ ]] || die "usage: fuzz.sh MINUTES [TARGET...], or fuzz.sh --runs COUNT [TARGET...]"
   runs= minutes=$1
   shift
 fi
