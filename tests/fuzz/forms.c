@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_bytes in = {data, size};
   sptrsm_file_listing list = {0};
   sptrsm_io_options o;
-  char where[64];
+  char where[320];
   fuzz_io_options(&o, &in);
   const int n = fuzz_below(&in, 10) - 1;
   const int named = fuzz_below(&in, 3);

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_bytes in = {data, size}, arrays = {sound, sizeof sound};
   sptrsm_file_matrix *M = NULL;
   sptrsm_file_block *block = NULL;
-  char where[48];
+  char where[320];
   const int kind = fuzz_below(&in, 8);
   fuzz_text(&in, text, sizeof text);
   snprintf(where, sizeof where, "%s:/M", fuzz_file());
