@@ -47,6 +47,8 @@ function(sptrsm_target_options target)
   if(SPTRSM_SANITIZE)
     # -O1 -g1: half the time of compilation, a tenth more at run time
     set(flags -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
+  elseif(SPTRSM_FUZZ)
+    set(flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
   elseif(SPTRSM_TSAN)
     set(flags -fsanitize=thread -fno-omit-frame-pointer)
   endif()

@@ -3,6 +3,8 @@
 #   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: all-major)
 #   busy           the tests pass five times while four other processes keep the machine busy
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
+#   fuzz           each fuzz target for a minute (fuzz.sh)
+#   damage         100,000 damaged files (DAMAGE_COUNT): no crash, no hang, no sound file blamed, no number that is not in the file
 #   coverage       line coverage of the host code (coverage.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
@@ -37,6 +39,14 @@ failures() {
   [[ -d build/test ]] || scripts/test.sh
   FAILURES_STEP=1 ctest --test-dir build/test --output-on-failure --timeout 7200 -R '^cli_failures' >build/failures.log 2>&1 ||
     { grep -E '^FAIL|points|\*\*\*' build/failures.log | tail -n 60; return 1; }
+}
+
+fuzz() { scripts/fuzz.sh 1; }
+
+damage() {
+  [[ -d build/test ]] || scripts/test.sh
+  cmake --build build/test --parallel "$JOBS" --target damage >build/damage.log 2>&1 || { tail -n 40 build/damage.log; return 1; }
+  build/test/tests/io/damage "${DAMAGE_COUNT:-100000}" 2>build/damage.log || { tail -n 20 build/damage.log; return 1; }
 }
 
 coverage() { scripts/coverage.sh; }
@@ -119,13 +129,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures tsan coverage analyzer python chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures fuzz damage tsan coverage analyzer python chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
-    architectures | busy | failures | tsan | coverage | analyzer) function=$part ;;
+    architectures | busy | failures | fuzz | damage | tsan | coverage | analyzer) function=$part ;;
     python | chroot) function=${part}_ ;; # these are names of programs, too
-    *) die "unknown part $part; there are architectures, busy, failures, tsan, coverage, analyzer, python, chroot" ;;
+    *) die "unknown part $part; there are architectures, busy, failures, fuzz, damage, tsan, coverage, analyzer, python, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")

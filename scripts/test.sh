@@ -5,7 +5,8 @@
 #      the Python package's wheel and its tests, where Python and PyPI are there (check-python.sh)
 # --all adds what must hold before a change is merged; .ci/run calls it:
 #   3. AddressSanitizer + UBSan build of the host code; the same tests
-#   4. format (clang-format), static analysis (clang-tidy), API pages (Doxygen), ABI beside the stored one (check-abi.sh)
+#   4. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
+#   5. format (clang-format), static analysis (clang-tidy), API pages (Doxygen), ABI beside the stored one (check-abi.sh)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,6 +22,7 @@ esac
 need_build_tools
 need_header criterion/criterion.h libcriterion-dev
 if [[ $all ]]; then
+  need clang clang
   need clang-format-14 clang-format-14
   need clang-tidy-14 clang-tidy-14
   need doxygen doxygen
@@ -70,6 +72,7 @@ check "Python package" scripts/check-python.sh
 if [[ $all ]]; then
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
   check "tests of build/test-asan" run_tests build/test-asan
+  check "fuzz targets" scripts/fuzz.sh --runs 3000
   check "format" scripts/check-format.sh
   check "static analysis" scripts/check-tidy.sh build/test
   check "API pages" scripts/api-pages.sh build/api

@@ -291,7 +291,8 @@ def make_bad_market():
              "array": "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "banner": "%%MatrixMarket matrix\n", "object": "%%MatrixMarket vector coordinate real general\n",
              "both": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1\n1 3 1\n", "oblong": "%%MatrixMarket matrix coordinate real symmetric\n3 4 0\n",
              "unfinished": head + "2 2 2\n1 1 1\n2 2 12.", "unfinished_size": head + "2 2 0", "crowded": head + "3 3 4000000000000000\n1 1 1\n",
-             "sparse": head + "2147483647 2147483647 2\n1 1 1\n2147483647 2147483647 1\n", "twice": head + "2 2 3\n1 1 1\n2 2 1\n2 2 5\n", "line": head + "2 2 1\n1 1 " + "1" * 1100 + "\n"}
+             "sparse": head + "2147483647 2147483647 2\n1 1 1\n2147483647 2147483647 1\n", "twice": head + "2 2 3\n1 1 1\n2 2 1\n2 2 5\n", "line": head + "2 2 1\n1 1 " + "1" * 1100 + "\n",
+             "null": head + "2 2 2\n1 1 1\n\0 1 5\n2 2 1\n"}
     os.makedirs(path("bad_market"), exist_ok=True)
     for name, content in files.items():
         with open(path("bad_market/%s.mtx" % name), "w") as f:

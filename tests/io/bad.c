@@ -268,6 +268,7 @@ static const bad_row market[] = {
     {X("oblong"), MATRIX, STRUCTURE, {"oblong.mtx: line 2: a symmetric matrix must be square"}},
     {X("twice"), MATRIX, STRUCTURE, {"twice.mtx: row 1 has column 1 twice", "--tidy"}},
     {X("line"), MATRIX, STRUCTURE, {"line.mtx: line 3: longer than"}},
+    {X("null"), MATRIX, STRUCTURE, {"null.mtx: line 4: has a zero byte"}},
     {X("unfinished"), MATRIX, STRUCTURE, {"unfinished.mtx: line 4: the last line does not end", "add a newline"}},
     {X("unfinished_size"), MATRIX, STRUCTURE, {"unfinished_size.mtx: line 2: the last line does not end"}},
     {X("crowded"), MATRIX, STRUCTURE, {"crowded.mtx: line 2: promises 4000000000000000 entries", "3 x 3 matrix holds at most 9"}},

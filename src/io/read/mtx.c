@@ -53,9 +53,11 @@ static sptrsm_status unfinished_line(const mtx_reader *r) {
 /* Reads the next text line that is neither empty nor a comment. ended NULL: the end of the file is an error. */
 static sptrsm_status next_line(mtx_reader *r, bool comments, bool *ended) {
   for (;;) {
+    const z_off_t begin = gztell(r->z);
     if (gzgets(r->z, r->line, sizeof r->line) == NULL) return end_of_file(r, ended);
     r->line_number++;
     size_t length = strlen(r->line);
+    if (gztell(r->z) - begin != (z_off_t)length) return broken(r, "has a zero byte; the file is damaged, or no text");
     bool comment = r->line[0] == '%' && comments;
     if (length + 1 == sizeof r->line && r->line[length - 1] != '\n') {
       if (!comment) return broken(r, "longer than 1022 characters");
