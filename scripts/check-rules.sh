@@ -219,7 +219,7 @@ check_sources() {
   [[ ${#all[@]} -gt 0 ]] || { echo "no sources found" >&2; exit 2; }
 
   allow_includes "public headers include no hidden ones" '<sptrsm(_[a-z]+)?\.h>' "${public[@]}"
-  allow_includes "examples and bindings include only public headers" '<sptrsm(_[a-z]+)?\.h>' "${examples[@]}"
+  allow_includes "examples and bindings include only public headers" '<sptrsm(_[a-z]+)?\.h(pp)?>' "${examples[@]}"
   { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | against_layers "layers (scripts/layers.txt)"
   { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | awk '$1 != $2' | circles "headers that include each other"
   layers_are_layers
