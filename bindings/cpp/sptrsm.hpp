@@ -313,8 +313,8 @@ template <class Permutation> std::vector<int32_t> indices_of(const Permutation &
 #endif
 
 #ifdef EIGEN_SPARSELU_MODULE_H
-/* L U = P_r A P_c^T, where P_r and P_c move row i to row indices()[i]. Eigen keeps L in dense blocks of columns (supernodes), which hold the
- * diagonal and a part of U, too, and the rest of U by columns. Zeros that pad supernodes are kept. */
+/* L U = P_r A P_c^T, where P_r and P_c move row i to row indices()[i]. Eigen keeps L in dense blocks of columns (supernodes), which hold
+ * the diagonal and a part of U, too, and the rest of U by columns. Zeros that pad supernodes are kept. */
 template <class Matrix, class Ordering>
 direct from_eigen(const context &context, const Eigen::SparseLU<Matrix, Ordering> &lu, const sptrsm_options &chosen = options()) {
   using Scalar = typename Matrix::Scalar;
