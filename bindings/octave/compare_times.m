@@ -1,5 +1,5 @@
-% example -- solves with 64 right-hand sides by backslash and by sptrsm, and prints the times. SIDE: points per side of a square grid.
-function example(side)
+% compare_times -- solves with 64 right-hand sides by backslash and by sptrsm, and prints the times. SIDE: points per side of a square grid.
+function compare_times(side)
   if nargin < 1, side = 60; end
   e = ones(side, 1);
   D = spdiags([-1.3 * e, 4.1 * e / 2, -0.7 * e], -1:1, side, side);
