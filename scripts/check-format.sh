@@ -3,7 +3,7 @@
 # clang-format 14, since other versions format differently.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-mapfile -t files < <(find include src apps tests examples -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+mapfile -t files < <(find include src apps tests examples bindings -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.[ch]pp')
 if [[ ${1:-} == --fix ]]; then
   clang-format-14 -i "${files[@]}"
 else

@@ -212,14 +212,14 @@ check_sources() {
   mapfile -t solving < <(sources src/core src/trsv src/trsm)
   mapfile -t cuda < <(sources src | grep -E '\.cuh?$')
   mapfile -t apps < <(sources apps)
-  mapfile -t examples < <(sources examples)
-  mapfile -t all < <(sources include src apps examples tests)
+  mapfile -t examples < <(sources examples bindings)
+  mapfile -t all < <(sources include src apps examples bindings tests)
   mapfile -t python < <(find python -name '*.py' | sort)
   mapfile -t texts < <(markdown)
   [[ ${#all[@]} -gt 0 ]] || { echo "no sources found" >&2; exit 2; }
 
   allow_includes "public headers include no hidden ones" '<sptrsm(_[a-z]+)?\.h>' "${public[@]}"
-  allow_includes "examples include only public headers" '<sptrsm(_[a-z]+)?\.h>' "${examples[@]}"
+  allow_includes "examples and bindings include only public headers" '<sptrsm(_[a-z]+)?\.h(pp)?>' "${examples[@]}"
   { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | against_layers "layers (scripts/layers.txt)"
   { include_edges src "${library[@]}"; include_edges apps "${apps[@]}"; } | awk '$1 != $2' | circles "headers that include each other"
   layers_are_layers

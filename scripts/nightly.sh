@@ -9,6 +9,7 @@
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
+#   bindings       the bindings with Octave, which test.sh does not install
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -110,6 +111,14 @@ python_() {
   for wheel in build/wheels/*.whl; do wheel_solves "$wheel" || return 1; done
 }
 
+bindings() {
+  need octave-cli octave
+  need mkoctfile octave-dev
+  install_missing
+  scripts/test.sh >build/bindings-build.log 2>&1 || { tail -n 20 build/bindings-build.log; return 1; } # so that build/test has them
+  ctest --test-dir build/test --output-on-failure -L bindings
+}
+
 chroot_() {
   local root
   need debootstrap debootstrap
@@ -129,13 +138,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures fuzz damage tsan coverage analyzer python chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures fuzz damage tsan coverage analyzer python bindings chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
-    architectures | busy | failures | fuzz | damage | tsan | coverage | analyzer) function=$part ;;
+    architectures | busy | failures | fuzz | damage | tsan | coverage | analyzer | bindings) function=$part ;;
     python | chroot) function=${part}_ ;; # these are names of programs, too
-    *) die "unknown part $part; there are architectures, busy, failures, fuzz, damage, tsan, coverage, analyzer, python, chroot" ;;
+    *) die "unknown part $part; there are architectures, busy, failures, fuzz, damage, tsan, coverage, analyzer, python, bindings, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")
