@@ -27,6 +27,7 @@ enum { SPTI_JSON_BYTES = 1 << 20, SPTI_JSON_DEPTH = 32 }; /* caps on text and JS
 typedef struct {
   H5E_auto2_t handler;
   void *data;
+  bool lacked_memory; /* what was seen before */
 } spti_io_report;
 /* Silences HDF5's error report in this thread until it is given back. False: HDF5 can't even start. */
 bool spti_io_take_report(spti_io_report *old);
