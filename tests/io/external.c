@@ -78,8 +78,8 @@ Test(io_external, raw_storage_beside_the_file) {
   refused(SPTRSM_ERR_IO, "raw.bin up to byte 48, but that file has 20 bytes");
 }
 
-/* Writes `path`, whose B is that of `from`, named as it is stored; its second half comes from dataset `second`. NULL: B as a whole; empty: from
- * nowhere. */
+/* Writes `path`, whose B is that of `from`, named as it is stored; its second half comes from dataset `second`.
+ * NULL: B as a whole; empty: from nowhere. */
 static void write_virtual(const char *path, const char *from, const char *second) {
   hsize_t count = N, half = N / 2, at = N / 2;
   hid_t plist = H5Pcreate(H5P_DATASET_CREATE), whole = H5Screate_simple(1, &count, NULL), part = H5Scopy(whole);
