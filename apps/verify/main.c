@@ -76,12 +76,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- the solution and the true one ---- */
 
-/* Does FILE hold an object of this path? A file that can't be listed holds none, unless memory was missing. Returns an exit code. */
+/* Does FILE hold an object of this path? A file that is no HDF5 holds none; one that can't be read is an error. Returns an exit code. */
 static int find_object(bool *found, const char *file, const char *path, const sptrsm_io_options *io) {
   sptrsm_file_listing list;
   *found = false;
   sptrsm_status listed = sptrsm_file_list(&list, file, io);
-  if (listed == SPTRSM_ERR_MEMORY) return cli_fail(listed);
+  if (listed == SPTRSM_ERR_MEMORY || listed == SPTRSM_ERR_IO) return cli_fail(listed);
   if (listed != SPTRSM_OK) return CLI_OK;
   for (int i = 0; i < list.count; i++) *found = *found || strcmp(list.entries[i].path, path) == 0;
   sptrsm_file_listing_free(&list);

@@ -154,3 +154,15 @@ test_failures_signals() {
   echo "$all_points points"
   end_failures
 }
+
+# Reading fails: an I/O error, or the file counts as one that can't be read.
+test_failures_reads() {
+  local call
+  begin_failures
+  for call in read open_read; do
+    sweep $call program 3 "3 5" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify
+    sweep $call program 3 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
+    sweep $call program 3 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
+  done
+  end_failures
+}

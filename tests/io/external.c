@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <hdf5.h>
 #include <sptrsm_io.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { N = 6 };
@@ -66,14 +67,26 @@ Test(io_external, raw_storage) {
   refused(SPTRSM_ERR_IO, "raw.bin: No such file");
 }
 
-/* Writes `path`, whose B is that of `from`, named as it is stored; its second half comes from dataset `second`. NULL: B as a whole. */
+Test(io_external, raw_storage_beside_the_file) {
+  cr_assert(setenv("HDF5_EXTFILE_PREFIX", "${ORIGIN}/", 1) == 0);
+  hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+  cr_assert(H5Pset_external(plist, "raw.bin", 0, H5F_UNLIMITED) >= 0);
+  write_block(file, plist, N, numbers);
+  H5Pclose(plist);
+  loads();
+  cr_assert(truncate(raw, 20) == 0);
+  refused(SPTRSM_ERR_IO, "raw.bin up to byte 48, but that file has 20 bytes");
+}
+
+/* Writes `path`, whose B is that of `from`, named as it is stored; its second half comes from dataset `second`.
+ * NULL: B as a whole; empty: from nowhere. */
 static void write_virtual(const char *path, const char *from, const char *second) {
   hsize_t count = N, half = N / 2, at = N / 2;
   hid_t plist = H5Pcreate(H5P_DATASET_CREATE), whole = H5Screate_simple(1, &count, NULL), part = H5Scopy(whole);
   if (second != NULL) H5Sselect_hyperslab(part, H5S_SELECT_SET, &(hsize_t){0}, NULL, &half, NULL);
   cr_assert(H5Pset_virtual(plist, part, from, "B", part) >= 0);
   H5Sselect_hyperslab(part, H5S_SELECT_SET, &at, NULL, &half, NULL);
-  cr_assert(second == NULL || H5Pset_virtual(plist, part, from, second, part) >= 0);
+  cr_assert(second == NULL || *second == '\0' || H5Pset_virtual(plist, part, from, second, part) >= 0);
   write_block(path, plist, N, NULL);
   H5Sclose(part);
   H5Sclose(whole);
@@ -88,6 +101,8 @@ Test(io_external, virtual_datasets) {
   loads();
   write_virtual(file, "/gone/source.h5", "B"); /* a folder that was moved */
   loads();
+  write_virtual(file, source, "");
+  refused(SPTRSM_ERR_STRUCTURE, "no source covers 3 of its numbers, the first of them at (3)");
   write_virtual(file, source, "C");
   refused(SPTRSM_ERR_IO, "source.h5:C is missing");
   write_virtual(middle, "source.h5", "B");

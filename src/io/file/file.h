@@ -30,6 +30,7 @@ enum { SPTI_IO_CHUNK_CACHE = 64 << 20 };                  /* bytes; reading a fe
 typedef struct {
   H5E_auto2_t handler;
   void *data;
+  bool lacked_memory; /* what was seen before */
 } spti_io_report;
 /* Silences HDF5's error report in this thread until it is given back. False: HDF5 can't even start. */
 bool spti_io_take_report(spti_io_report *old);

@@ -48,11 +48,20 @@ static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t pl
 
 /* ---- numbers in other files ---- */
 
-static sptrsm_status check_raw_file(const char *where, const char *name, uint64_t bytes) {
-  char path[2 * PATH_MAX];
+/* HDF5 puts the folder of the file that holds the dataset in the place of ${ORIGIN} at the begin of the prefix. */
+static sptrsm_status check_raw_file(const char *where, const char *name, uint64_t bytes, hid_t dataset) {
+  static const char origin[] = "${ORIGIN}";
+  char path[3 * PATH_MAX], holder[PATH_MAX] = "";
   struct stat s;
   const char *prefix = name[0] == '/' ? NULL : getenv("HDF5_EXTFILE_PREFIX");
-  snprintf(path, sizeof path, "%s%s%s", prefix != NULL ? prefix : "", prefix != NULL ? "/" : "", name);
+  if (prefix != NULL && strncmp(prefix, origin, sizeof origin - 1) == 0) {
+    if (H5Fget_name(dataset, holder, sizeof holder) <= 0)
+      return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the name of its file is unknown", where);
+    char *slash = strrchr(holder, '/');
+    strcpy(slash != NULL ? slash : holder, slash != NULL ? "" : ".");
+    prefix += sizeof origin - 1;
+  }
+  snprintf(path, sizeof path, "%s%s%s%s", holder, prefix != NULL ? prefix : "", prefix != NULL ? "/" : "", name);
   if (stat(path, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in %s: %s", where, path, strerror(errno));
   if ((uint64_t)s.st_size >= bytes) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in %s up to byte %llu, but that file has %lld bytes: it was cut off", where,
@@ -74,7 +83,7 @@ static sptrsm_status check_raw_files(hid_t plist, hid_t dataset, const char *whe
     if (H5Pget_external(plist, (unsigned)i, sizeof name - 1, name, &at, &room) < 0 || at < 0)
       return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
     size_t bytes = room < left ? (size_t)room : left;
-    if (bytes > 0) SPTI_IO_TRY(check_raw_file(where, name, (uint64_t)at + bytes));
+    if (bytes > 0) SPTI_IO_TRY(check_raw_file(where, name, (uint64_t)at + bytes, dataset));
     left -= bytes;
   }
   return SPTRSM_OK;
@@ -148,6 +157,40 @@ static sptrsm_status check_source(const spti_io_file *f, hid_t plist, size_t i, 
   return status;
 }
 
+/* The union of what the sources cover, as a selection; -1: it is everything, or HDF5 can't say, as for unlimited mappings. */
+static hid_t covered(hid_t plist, size_t count) {
+  hid_t all = -1;
+  for (size_t i = 0; i < count; i++) {
+    hid_t to = H5Pget_virtual_vspace(plist, i), before = all;
+    bool part = to >= 0 && H5Sget_select_type(to) == H5S_SEL_HYPERSLABS;
+    all = !part ? -1 : before < 0 ? H5Scopy(to) : H5Scombine_select(before, H5S_SELECT_OR, to);
+    if (to >= 0) H5Sclose(to);
+    if (before >= 0) H5Sclose(before);
+    if (all < 0) return -1;
+  }
+  return all;
+}
+
+/* HDF5 would put fill values where no source has numbers. HDF5 1.10 crashes where the difference of two selections is empty, so it is taken
+ * only where numbers are missing. */
+static sptrsm_status check_cover(hid_t plist, hid_t dataset, size_t count, const char *where) {
+  hsize_t dims[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0}, block[2 * H5S_MAX_RANK] = {0};
+  hid_t space = H5Dget_space(dataset), all = covered(plist, count), left = -1;
+  int rank = space >= 0 ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
+  hssize_t missing = rank > 0 && all >= 0 ? H5Sget_simple_extent_npoints(space) - H5Sget_select_npoints(all) : 0;
+  if (missing > 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, dims, NULL) >= 0)
+    left = H5Scombine_select(space, H5S_SELECT_NOTB, all);
+  if (left >= 0) H5Sget_select_hyper_blocklist(left, 0, 1, block);
+  const hid_t spaces[] = {space, all, left};
+  for (int k = 0; k < 3; k++)
+    if (spaces[k] >= 0) H5Sclose(spaces[k]);
+  if (missing <= 0) return SPTRSM_OK;
+  char second[24] = "";
+  if (rank > 1) snprintf(second, sizeof second, ",%llu", (unsigned long long)block[1]);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: no source covers %lld of its numbers, the first of them at (%llu%s); map all of them",
+                          where, (long long)missing, (unsigned long long)block[0], second);
+}
+
 static sptrsm_status check_sources(const spti_io_file *f, hid_t plist, hid_t dataset, const char *where, int depth) {
   const char *prefix = getenv("HDF5_VDS_PREFIX");
   size_t count = 0;
@@ -161,7 +204,7 @@ static sptrsm_status check_sources(const spti_io_file *f, hid_t plist, hid_t dat
   if (H5Pget_virtual_count(plist, &count) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its sources can't be read; the file is damaged", where);
   for (size_t i = 0; i < count; i++) SPTI_IO_TRY(check_source(f, plist, i, dataset, where, depth));
-  return SPTRSM_OK;
+  return check_cover(plist, dataset, count, where);
 }
 
 /* ---- all checks ---- */

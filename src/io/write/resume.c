@@ -269,13 +269,23 @@ sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *w) {
   return status;
 }
 
-bool spti_writer_is_complete(sptrsm_file_writer *w) {
+static sptrsm_status compare_with_file(sptrsm_file_writer *w, bool *complete) {
   done_record done;
-  if (spti_writer_check_format(w) != SPTRSM_OK) return false;
+  SPTI_IO_TRY(spti_writer_check_format(w));
   last_done(&done, w);
-  if (done.columns < w->shape.nrhs || check_places(w, w->out.final) != SPTRSM_OK) return false;
+  if (done.columns < w->shape.nrhs) return SPTRSM_OK;
+  SPTI_IO_TRY(check_places(w, w->out.final));
   w->fd = open(w->out.final, O_RDONLY | O_CLOEXEC);
-  return w->fd >= 0 && check_columns(w, &done) == SPTRSM_OK;
+  if (w->fd < 0) return spti_writer_system_failed(w->out.final);
+  SPTI_IO_TRY(check_columns(w, &done));
+  *complete = true;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_writer_find_complete(sptrsm_file_writer *w, bool *complete) {
+  *complete = false;
+  sptrsm_status status = spti_io_settle(compare_with_file(w, complete), w->out.final);
+  return status == SPTRSM_ERR_STRUCTURE ? SPTRSM_OK : status;
 }
 
 /* ---- what a caller may ask ---- */

@@ -215,7 +215,7 @@ static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
   *absent = true;
   if (!is_file(w->out.final)) return SPTRSM_OK;
   SPTI_IO_TRY(is_file(w->journal_name) ? spti_io_journal_open(&w->journal, w->journal_name) : open_digest(w));
-  w->finished = spti_writer_is_complete(w);
+  SPTI_IO_TRY(spti_writer_find_complete(w, &w->finished));
   *absent = !w->finished;
   return SPTRSM_OK;
 }

@@ -54,7 +54,7 @@ sptrsm_status spti_writer_check_format(sptrsm_file_writer *);
 sptrsm_status spti_writer_restore(sptrsm_file_writer *);
 /* The records by which a complete file is recognised, as text lines; the caller frees them. */
 sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *);
-/* Whether OUT is the whole solution that the records are about. */
-bool spti_writer_is_complete(sptrsm_file_writer *);
+/* Whether OUT is the whole solution that the records are about. A file that is another one is no error; one that can't be read is. */
+sptrsm_status spti_writer_find_complete(sptrsm_file_writer *, bool *complete);
 
 #endif
