@@ -3,7 +3,8 @@
 #   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: 80 90)
 #   busy           the tests pass five times while four other processes keep the machine busy
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
-#   coverage       line coverage of the host code (coverage.sh)
+#   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
+#   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
@@ -40,6 +41,8 @@ failures() {
 }
 
 coverage() { scripts/coverage.sh; }
+
+mutation() { scripts/mutate.sh 300 "$(date +%Y%m%d)"; }
 
 analyzer() {
   need clang-tidy-14 clang-tidy-14
@@ -117,13 +120,13 @@ chroot_() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures tsan coverage analyzer python chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures tsan coverage mutation analyzer python chroot)
 failed=()
 for part in "${parts[@]}"; do
   case $part in
-    architectures | busy | failures | tsan | coverage | analyzer) function=$part ;;
+    architectures | busy | failures | tsan | coverage | mutation | analyzer) function=$part ;;
     python | chroot) function=${part}_ ;; # these are names of programs, too
-    *) die "unknown part $part; there are architectures, busy, failures, tsan, coverage, analyzer, python, chroot" ;;
+    *) die "unknown part $part; there are architectures, busy, failures, tsan, coverage, mutation, analyzer, python, chroot" ;;
   esac
   say "$part"
   $function || failed+=("$part")
