@@ -5,7 +5,8 @@
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   fuzz           each fuzz target for a minute (fuzz.sh)
 #   damage         100,000 damaged files (DAMAGE_COUNT): no crash, no hang, no sound file blamed, no number that is not in the file
-#   coverage       line coverage of the host code (coverage.sh)
+#   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
+#   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
@@ -16,14 +17,14 @@ set -euo pipefail
 cd "$ROOT"
 mkdir -p build
 
-architectures() {
+part_architectures() {
   find_nvcc || { echo "skipped: no nvcc"; return 0; }
   cmake -S . -B build/architectures -G Ninja -DSPTRSM_CUDA=ON -DSPTRSM_WERROR=ON -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF \
     "-DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-all-major}")" >build/architectures.log 2>&1 &&
     cmake --build build/architectures --parallel "$JOBS" >>build/architectures.log 2>&1 || { tail -n 40 build/architectures.log; return 1; }
 }
 
-busy() {
+part_busy() {
   local run workers=() code=0
   scripts/test.sh >build/busy-build.log 2>&1 || { tail -n 20 build/busy-build.log; return 1; } # so that build/test is of these sources
   for run in 1 2 3 4; do (exec -a keep-busy bash -c 'while :; do :; done') & workers+=($!); done
@@ -36,23 +37,25 @@ busy() {
   return $code
 }
 
-failures() {
+part_failures() {
   [[ -d build/test ]] || scripts/test.sh
   FAILURES_STEP=1 ctest --test-dir build/test --output-on-failure --timeout 7200 -R '^cli_failures' >build/failures.log 2>&1 ||
     { grep -E '^FAIL|points|\*\*\*' build/failures.log | tail -n 60; return 1; }
 }
 
-fuzz() { scripts/fuzz.sh 1; }
+part_fuzz() { scripts/fuzz.sh 1; }
 
-damage() {
+part_damage() {
   [[ -d build/test ]] || scripts/test.sh
   cmake --build build/test --parallel "$JOBS" --target damage >build/damage.log 2>&1 || { tail -n 40 build/damage.log; return 1; }
   build/test/tests/io/damage "${DAMAGE_COUNT:-100000}" 2>build/damage.log || { tail -n 20 build/damage.log; return 1; }
 }
 
-coverage() { scripts/coverage.sh; }
+part_coverage() { scripts/coverage.sh; }
 
-analyzer() {
+part_mutation() { scripts/mutate.sh 300 "$(date +%Y%m%d)"; }
+
+part_analyzer() {
   need clang-tidy-14 clang-tidy-14
   install_missing
   [[ -d build/test ]] || scripts/test.sh # only its list of files and options is used
@@ -61,7 +64,7 @@ analyzer() {
     grep 'warning:' | sort -u || true
 }
 
-tsan() {
+part_tsan() {
   local folder=build/tsan data=$ROOT/data work code=0
   cmake -S . -B $folder -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_TSAN=ON -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF >$folder.log 2>&1 &&
     cmake --build $folder --parallel "$JOBS" --target sptrsm-gen sptrsm-info sptrsm-solve >>$folder.log 2>&1 || { tail -n 40 $folder.log; return 1; }
@@ -101,7 +104,7 @@ print("sptrsm", sptrsm.__version__, "devices:", sptrsm.device_count())'
   echo "$(basename "$1"): $size bytes; $((SECONDS - start)) s from pip install to the end of the first solve"
 }
 
-python_() {
+part_python() {
   local wheel wheels=(cpu)
   python_works || { echo "skipped: no Python >= 3.9 with venv"; return 0; }
   # PyTorch's own index has a build without CUDA, a tenth as large as the one on PyPI.
@@ -111,7 +114,7 @@ python_() {
   for wheel in build/wheels/*.whl; do wheel_solves "$wheel" || return 1; done
 }
 
-bindings() {
+part_bindings() {
   need octave-cli octave
   need mkoctfile octave-dev
   install_missing
@@ -119,7 +122,7 @@ bindings() {
   ctest --test-dir build/test --output-on-failure -L bindings
 }
 
-chroot_() {
+part_chroot() {
   local root
   need debootstrap debootstrap
   install_missing
@@ -137,17 +140,14 @@ chroot_() {
   return $code
 }
 
+all=(architectures busy failures fuzz damage tsan coverage mutation analyzer python bindings chroot)
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(architectures busy failures fuzz damage tsan coverage analyzer python bindings chroot)
+[[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()
 for part in "${parts[@]}"; do
-  case $part in
-    architectures | busy | failures | fuzz | damage | tsan | coverage | analyzer | bindings) function=$part ;;
-    python | chroot) function=${part}_ ;; # these are names of programs, too
-    *) die "unknown part $part; there are architectures, busy, failures, fuzz, damage, tsan, coverage, analyzer, python, bindings, chroot" ;;
-  esac
+  [[ " ${all[*]} " == *" $part "* ]] || die "unknown part $part; there are ${all[*]}"
   say "$part"
-  $function || failed+=("$part")
+  "part_$part" || failed+=("$part")
 done
 [[ ${#failed[@]} -eq 0 ]] || { printf 'FAILED: %s\n' "${failed[@]}"; exit 1; }
 echo "All nightly checks passed."

@@ -37,6 +37,9 @@ test_refine() {
   done
   at_most "$(field report refinement max_berr)" $u10
   at_most "$(field report refinement steps 0)" 3
+  run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --refine 3 --no-verify --cols 1:5 --json report
+  code 0
+  equals "$(field report refinement berr $(($(field report refinement worst_column) - 1)))" "$(field report refinement max_berr)"
   for op in N T C; do
     run sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --refine 5 --trans $op --alpha -2.5 --max-berr $u10
     code 0

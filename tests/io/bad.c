@@ -330,6 +330,7 @@ static sptrsm_status try_row(const bad_row *row) {
 static void check_rows(const bad_row *rows, size_t count) {
   for (size_t k = 0; k < count; k++) {
     sptrsm_status status = try_row(&rows[k]);
+    NOTHING_STAYS_OPEN(rows[k].where);
     cr_expect(status == rows[k].status, "%s: status %d, not %d: %s", rows[k].where, status, rows[k].status, sptrsm_last_error());
     for (int s = 0; s < 4 && rows[k].says[s] != NULL && status != SPTRSM_OK; s++)
       cr_expect(strstr(sptrsm_last_error(), rows[k].says[s]) != NULL, "%s: \"%s\" lacks \"%s\"", rows[k].where, sptrsm_last_error(),

@@ -41,6 +41,7 @@ static sptrsm_file_block *load(const char *where, int32_t n, const sptrsm_io_opt
   sptrsm_file_block *X = NULL;
   sptrsm_status status = sptrsm_file_block_load(&X, where, n, o);
   cr_assert(status == SPTRSM_OK, "%s: %s", where, sptrsm_last_error());
+  NOTHING_STAYS_OPEN(where);
   return X;
 }
 

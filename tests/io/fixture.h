@@ -3,6 +3,7 @@
 #define TESTS_IO_FIXTURE_H
 
 #include <complex.h>
+#include <hdf5.h>
 #include <sptrsm_io.h>
 
 enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
@@ -13,6 +14,9 @@ enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
     sptrsm_status s_ = (call);                                                                                                             \
     cr_assert(s_ == SPTRSM_OK, "%s", sptrsm_last_error());                                                                                 \
   } while (0)
+
+/* Fails where a file, a group, a dataset or an attribute is still open in HDF5. */
+#define NOTHING_STAYS_OPEN(where) cr_assert(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) == 0, "%s: HDF5 has open objects", where)
 
 #define DATA(name) SPTRSM_TEST_DATA "/" name
 

@@ -77,6 +77,7 @@ static sptrsm_file_matrix *load(const char *where, const sptrsm_io_options *o) {
   sptrsm_file_matrix *M = NULL;
   sptrsm_status status = sptrsm_file_matrix_load(&M, where, o);
   cr_assert(status == SPTRSM_OK, "%s: %s", where, sptrsm_last_error());
+  NOTHING_STAYS_OPEN(where);
   return M;
 }
 

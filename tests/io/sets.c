@@ -14,6 +14,7 @@ static sptrsm_file_factors *load(const char *where, const sptrsm_io_options *o) 
   sptrsm_file_factors *F = NULL;
   sptrsm_status status = sptrsm_file_factors_load(&F, where, o);
   cr_assert(status == SPTRSM_OK, "%s: %s", where, sptrsm_last_error());
+  NOTHING_STAYS_OPEN(where);
   return F;
 }
 

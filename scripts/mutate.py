@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""Mutation testing: changes a line of the host code, and looks whether a test notices. scripts/mutate.sh calls it.
+
+    scripts/mutate.py [N [SEED]] [--folder FOLDER] [--seconds SECONDS]
+
+N lines of the host code are drawn at random (300, seed 1), and one mutant of each: another operator or constant, a condition that is
+negated or always the same, a statement that is deleted, two arguments that are swapped. Mutants that do not compile, or that the compiler
+makes the same code of, are replaced by others. For each mutant only what depends on the line is built, and only the tests that execute
+the line are run, the quickest first, until one fails or SECONDS of tests (60) have passed; then once more with AddressSanitizer, but for
+the tests of the emulator. A test that takes five times its usual time has failed. What no test notices is printed as a diff.
+
+Works in a copy of the tracked files in FOLDER (/dev/shm/sptrsm-mutation), which is kept: a run that was cut off goes on where it was, and
+the build and the lists of lines that each test executes serve the next run on the same sources. scripts/mutants.txt lists mutants that
+behave as the original; they are not drawn.
+
+Exit code 0: at least 92 % of the mutants were noticed, 1: fewer, 2: wrong usage, or the unchanged sources do not build.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SUBJECTS = re.compile(r"(src/(core|io|trsv|trsm)|apps/solve)/.*(\.c|\.tmpl\.h)")
+OBJECTS = re.compile(r"CMakeFiles/(sptrsm_objects|sptrsm_io_objects|sptrsm_emulated|sptrsm-solve)\.dir/")
+FLOOR, SKIPPED = 0.92, 77
+
+# What stands for what in code that clang-format has formatted: operators with two operands have blanks on both sides.
+REPLACEMENTS = {
+    r" < ": [" <= ", " > "], r" > ": [" >= ", " < "], r" <= ": [" < ", " == "], r" >= ": [" > ", " == "],
+    r" == ": [" != "], r" != ": [" == "], r" && ": [" || "], r" \|\| ": [" && "], r"!(?=[\w(])": [""],
+    r" \+ ": [" - "], r" - ": [" + "], r" \* ": [" / "], r" / ": [" * "], r" % ": [" / "], r"\+\+": ["--"], r"--": ["++"],
+    r" \+= ": [" -= ", " = "], r" -= ": [" += ", " = "], r" \|= ": [" = "],
+    r" & ": [" | "], r" \| ": [" & "], r" << ": [" >> "], r" >> ": [" << "], r"\btrue\b": ["false"], r"\bfalse\b": ["true"],
+    r"(?<![\w.])0(?![\w.])": ["1"], r"(?<![\w.])1(?![\w.])": ["0", "2"]}
+NUMBER = re.compile(r"(?<![\w.])([2-9]|[1-9]\d+)(?![\w.])")
+CONDITION = re.compile(r"\b(?:if|while) \(")
+STATEMENT = re.compile(r"(?:[\w>.\[\]*()+-]+ (?:[-+*/|&]|<<|>>)?= .*|[\w>.\[\]()-]+(?:\+\+|--)|(?:SPTI_|spti_|free|mem)\w*\(.*\)|"
+                       r"break|continue);$")
+ARGUMENTS = re.compile(r"(?<=[(,] |.\()([^(),;]+), ([^(),;]+)(?=[,)])")
+
+
+def blanked(text):
+    """The text with the contents of comments, strings and preprocessor lines replaced by blanks, of the same length."""
+    token = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|^[ \t]*#(?:[^\n\\]|\\\n|\\.)*', re.S | re.M)
+    return token.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def closing(code, start):
+    """The place of the parenthesis that closes the one at `start`; -1 if it stands on another line."""
+    depth = 0
+    for at in range(start, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[at], 0)
+        if depth == 0:
+            return at
+    return -1
+
+
+def mutants_of(line, code):
+    """The mutants of a line, of which `code` is the part that is no comment and no string."""
+    found = set()
+    for pattern, replacements in REPLACEMENTS.items():
+        for match in re.finditer(pattern, code):
+            found.update(line[:match.start()] + new + line[match.end():] for new in replacements)
+    for match in NUMBER.finditer(code):
+        found.update(line[:match.start()] + str(int(match.group()) + by) + line[match.end():] for by in (-1, 1))
+    for match in ARGUMENTS.finditer(code):
+        found.add(line[:match.start()] + f"{match.group(2)}, {match.group(1)}" + line[match.end():])
+    for match in CONDITION.finditer(code):
+        start, end = match.end() - 1, closing(code, match.end() - 1)
+        if end > 0:
+            condition = line[start + 1:end]
+            found.update(line[:start + 1] + new + line[end:] for new in (f"!({condition})", "0", f"1 || ({condition})"))
+    if STATEMENT.match(code.strip()):
+        found.add(line[:len(line) - len(line.lstrip())] + ";")
+    return sorted(found - {line})
+
+
+def known_mutants():
+    """The mutants of scripts/mutants.txt: file, line, what it becomes."""
+    known, file, old = set(), None, None
+    for text in (ROOT / "scripts/mutants.txt").read_text().splitlines():
+        if text.startswith("--- "):
+            file = text[4:]
+        elif text.startswith("- "):
+            old = text[2:]
+        elif text.startswith("+ "):
+            known.add((file, old, text[2:]))
+    return known
+
+
+class Copy:
+    """A copy of the sources with two builds: one that counts executed lines, and one with AddressSanitizer, which sees leaks, too."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.counting = Build(folder, "coverage", ("example_",), "-DSPTRSM_COVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug")
+        self.checking = Build(folder, "sanitize", ("example_", "simt_"), "-DSPTRSM_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
+
+    def prepare(self):
+        """Builds both; returns the one that does not build, None if both do."""
+        if not self.counting.prepare([]):
+            return self.counting
+        tests = [test for test in self.counting.tests.values() if not test.name.startswith(self.checking.without)]
+        return None if self.checking.prepare(sorted({target for test in tests for target in test.targets})) else self.checking
+
+    def refresh(self):
+        """Copies the tracked files that differ; returns a hash of all."""
+        names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+        digest = hashlib.sha256()
+        for name in filter(None, names):
+            source, target = ROOT / name, self.folder / name
+            if not source.is_file():
+                continue
+            data = source.read_bytes()
+            digest.update(name.encode() + b"\0" + data)
+            if not target.exists() or target.read_bytes() != data:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
+        return digest.hexdigest()
+
+
+class Build:
+    """A build of the copy without CUDA, for all tests but those whose names begin with `without`."""
+
+    def __init__(self, sources, name, without, *options):
+        self.sources, self.without, self.options = sources, without, options
+        self.folder = sources / "build" / name
+        self.counts = sources / "build/counts"
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def prepare(self, targets):
+        """Builds the targets, or everything if there are none; true if that succeeds. ctest knows the commands of tests that are built."""
+        subprocess.run(["cmake", "-S", self.sources, "-B", self.folder, "-G", "Ninja", "-DSPTRSM_CUDA=OFF", *self.options], check=True,
+                       stdout=subprocess.DEVNULL)
+        commands = json.loads((self.folder / "compile_commands.json").read_text())
+        self.commands = {os.path.relpath(c["file"], self.sources): c for c in commands if OBJECTS.search(c["command"])}
+        if not self.make(targets):
+            return False
+        listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=self.folder, check=True, capture_output=True, text=True).stdout
+        tests = [Test(t, self) for t in json.loads(listed)["tests"] if "command" in t and not t["name"].startswith(self.without)]
+        self.tests = {test.name: test for test in tests}
+        return True
+
+    def make(self, targets):
+        """Builds the targets; true if that succeeds."""
+        with open(f"{self.folder}.log", "w") as log:
+            return subprocess.run(["ninja", "-C", self.folder, *targets], stdout=log, stderr=log).returncode == 0
+
+    def compiles(self, unit):
+        """Whether the compiler takes the unit without a warning, but for what a mutant leaves unused."""
+        command = self.commands[unit]
+        return subprocess.run(command["command"] + " -Wall -Wextra -Werror -Wno-unused -fsyntax-only", shell=True, cwd=command["directory"],
+                              capture_output=True).returncode == 0
+
+    def optimised(self, unit):
+        """The object code that the optimising compiler makes of the unit."""
+        command, target = self.commands[unit], self.sources / "build/optimised.o"
+        text = re.sub(r" (--coverage|-O0|-Og|-g\w*|-fprofile\S*)(?= )", "", command["command"])
+        text = re.sub(r" -o \S+", f" -o {target} -O2 -w", text)
+        subprocess.run(text, shell=True, cwd=command["directory"], check=True, capture_output=True)
+        return target.read_bytes()
+
+
+class Test:
+    """A test of a build, run without ctest so that a hanging one can be ended with all its processes."""
+
+    def __init__(self, listed, build):
+        properties = {p["name"]: p["value"] for p in listed.get("properties", [])}
+        self.name, self.command, self.counts = listed["name"], listed["command"], build.counts
+        self.folder = properties.get("WORKING_DIRECTORY", build.folder)
+        self.environment = dict(value.split("=", 1) for value in properties.get("ENVIRONMENT", []))
+        inside = [os.path.relpath(part, build.folder) for part in self.command if part.startswith(f"{build.folder}/")]
+        self.targets = [part for part in inside if part != "apps"]
+        if "apps" in inside:  # the folder of the programs
+            self.targets += [f"apps/{program.name}" for program in (build.folder / "apps").glob("sptrsm-*")]
+
+    def run(self, limit):
+        """Exit code, or None after `limit` seconds."""
+        environment = {**os.environ, **self.environment, "GCOV_PREFIX": str(self.counts)}
+        process = subprocess.Popen(self.command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            end_session(process.pid)
+            process.wait()
+
+
+def end_session(session):
+    """Ends what is left of the session that a test was started in."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rsplit(")", 1)[1].split()[3]) == session:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass  # it has ended by itself
+
+
+def executed_lines(build):
+    """The lines that were executed since the counts were removed: (file, unit) -> (lines with code, executed ones)."""
+    found, by_folder = {}, {}
+    for data in build.counts.rglob("*.gcda"):
+        notes = pathlib.Path("/", data.relative_to(build.counts)).with_suffix(".gcno")
+        if OBJECTS.search(str(data)) and notes.exists():
+            data.with_suffix(".gcno").symlink_to(notes)
+            by_folder.setdefault(data.parent, []).append(data.name)
+    for folder, names in by_folder.items():
+        output = subprocess.run(["gcov", "--json-format", "--stdout", *names], cwd=folder, capture_output=True, text=True).stdout
+        for document in map(json.loads, output.splitlines()):
+            unit = os.path.relpath(document["files"][0]["file"], build.sources) if document["files"] else None
+            for file in document["files"]:
+                name = os.path.relpath(file["file"], build.sources)
+                if SUBJECTS.fullmatch(name):
+                    lines, executed = found.setdefault((name, unit), (set(), set()))
+                    lines.update(line["line_number"] for line in file["lines"])
+                    executed.update(line["line_number"] for line in file["lines"] if line["count"])
+    return found
+
+
+def survey(build):
+    """Runs every test alone: the tests with their seconds, and for each file its unit and its lines with the tests that execute them."""
+    seconds, files = {}, {}
+    for test in build.tests.values():
+        shutil.rmtree(build.counts, ignore_errors=True)
+        start = time.monotonic()
+        code = test.run(1000)
+        if code != 0:
+            print(f"{test.name} is left out: exit code {code} without a mutant", flush=True)
+            continue
+        seconds[test.name] = time.monotonic() - start
+        for (name, unit), (lines, executed) in executed_lines(build).items():
+            file = files.setdefault(name, {"unit": unit, "lines": {}, "tests": []})
+            for line in lines:
+                file["lines"].setdefault(str(line), [])
+            for line in executed:
+                file["lines"][str(line)].append(test.name)
+            if executed:
+                file["tests"].append(test.name)
+    return {"seconds": seconds, "files": files}
+
+
+def surveyed(copy, digest):
+    """The survey of these sources, from the last run if there is one."""
+    stored = copy.folder / "build/survey.json"
+    if stored.exists():
+        survey_of = json.loads(stored.read_text())
+        if survey_of["digest"] == digest:
+            return survey_of
+    print("running every test once to see which lines it executes", flush=True)
+    survey_of = {"digest": digest, **survey(copy.counting)}
+    stored.write_text(json.dumps(survey_of))
+    return survey_of
+
+
+def candidates(copy, files):
+    """(file, number of the line, line, its mutants) for every line that has mutants."""
+    known = known_mutants()
+    for name in sorted(files):
+        text = (copy.folder / name).read_text()
+        if files[name]["unit"] not in copy.counting.commands:
+            continue
+        for number, (line, code) in enumerate(zip(text.split("\n"), blanked(text).split("\n")), 1):
+            mutants = [m for m in mutants_of(line, code) if (name, line.strip(), m.strip()) not in known]
+            if mutants:
+                yield name, number, line, mutants
+
+
+class Trial:
+    """One mutant."""
+
+    def __init__(self, copy, survey_of, name, number, line, mutant):
+        self.copy, self.survey, self.name, self.number, self.line, self.mutant = copy, survey_of, name, number, line, mutant
+        self.file = survey_of["files"][name]
+
+    def diff(self):
+        return f"--- {self.name}\n@@ {self.number}\n- {self.line.strip()}\n+ {self.mutant.strip()}"
+
+    def write(self, line):
+        path = self.copy.folder / self.name
+        lines = path.read_text().split("\n")
+        lines[self.number - 1] = line
+        path.write_text("\n".join(lines))
+
+    def tests(self, most):
+        """The tests that execute the line, or any of the file if the line is no statement: the quickest, together `most` seconds."""
+        names = self.file["lines"].get(str(self.number), self.file["tests"])
+        chosen, total = [], 0.0
+        for name in sorted(set(names), key=self.survey["seconds"].get):
+            total += self.survey["seconds"][name]
+            if chosen and total > most:
+                break
+            chosen.append(name)
+        return chosen
+
+    def killer(self, build, most):
+        """The name of the first test that fails, None if all pass, "build" if there is nothing to run."""
+        for name in filter(build.tests.get, self.tests(most)):
+            if not build.make(build.tests[name].targets):
+                return "build"
+            if build.tests[name].run(5 + 5 * self.survey["seconds"][name]) not in (0, SKIPPED):
+                return name
+        return None
+
+    def judge(self, most):
+        """{"verdict": killed, survived, same (code as the original) or invalid}, with the test that noticed."""
+        counting, unit = self.copy.counting, self.file["unit"]
+        self.write(self.mutant)
+        try:
+            if not counting.compiles(unit):
+                return {"verdict": "invalid"}
+            for build in (counting, self.copy.checking):
+                killer = self.killer(build, most)
+                if killer:
+                    return {"verdict": "invalid" if killer == "build" else "killed", "by": killer}
+            changed = counting.optimised(unit)
+        finally:
+            self.write(self.line)
+        return {"verdict": "same" if changed == counting.optimised(unit) else "survived"}
+
+
+def judge_all(copy, survey_of, arguments):
+    """Judges mutants until there are N that count; returns those that survived, and the number of those that count."""
+    stored = copy.folder / f"build/mutants-{arguments.seed}.json"
+    results = json.loads(stored.read_text()) if stored.exists() else {}
+    results = results if results.get("digest") == survey_of["digest"] else {"digest": survey_of["digest"]}
+    draw, lines, survivors, count = random.Random(arguments.seed), list(candidates(copy, survey_of["files"])), [], 0
+    draw.shuffle(lines)
+    for name, number, line, mutants in lines:
+        if count == arguments.n:
+            break
+        trial = Trial(copy, survey_of, name, number, line, draw.choice(mutants))
+        start = time.monotonic()
+        if trial.diff() not in results:
+            results[trial.diff()] = {**trial.judge(arguments.seconds), "seconds": round(time.monotonic() - start, 1)}
+            stored.write_text(json.dumps(results))
+        result = results[trial.diff()]
+        if result["verdict"] in ("killed", "survived"):
+            count += 1
+            print(f"{count:4d} {result['verdict']:8} {result['seconds']:6.1f} s {name}:{number} {result.get('by', '')}", flush=True)
+        if result["verdict"] == "survived":
+            survivors.append(trial)
+    return survivors, count
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("n", metavar="N", nargs="?", type=int, default=300)
+    parser.add_argument("seed", metavar="SEED", nargs="?", type=int, default=1)
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/dev/shm/sptrsm-mutation"))
+    parser.add_argument("--seconds", type=float, default=60)
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, and so its tests, would ignore it
+    copy = Copy(arguments.folder.resolve())
+    digest = copy.refresh()
+    broken = copy.prepare()
+    if broken:
+        print(f"the unchanged sources do not build: see {broken.folder}.log", file=sys.stderr)
+        return 2
+    survivors, count = judge_all(copy, surveyed(copy, digest), arguments)
+    for trial in survivors:
+        print(f"\n{trial.diff()}\n  {len(trial.tests(arguments.seconds))} tests passed")
+    rate = (count - len(survivors)) / count if count else 0
+    print(f"\n{count} mutants (seed {arguments.seed}): {count - len(survivors)} noticed, {100 * rate:.1f} %")
+    return 0 if rate >= FLOOR else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
