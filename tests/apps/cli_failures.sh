@@ -8,8 +8,8 @@ steady() {
   without_times "$1" | sed -E 's/(peak memory|memory  ) [0-9.]+ [kMG]?B/\1 M/
     s/"(read|analyse|solve|verify|write|total|analysis|numeric|check|[a-z_]*seconds|gflops|peak_bytes)": ?[0-9.e+-]+/"\1": T/g'
 }
-# written_report FILE: the JSON report that the program has written into the file of the solution
-written_report() { tr '\0' '\n' <"$1" | grep -aom1 '^{"program":"sptrsm-solve".*}$'; }
+# written_report FILE: the JSON report that the program has written into the file of the solution. Other bytes than 0 may follow it.
+written_report() { tr '\0' '\n' <"$1" | grep -aom1 '{"program":"sptrsm-solve".*}'; }
 
 # start_over OUTPUT ...: puts an old output in the place of each
 start_over() { for file in "$@"; do echo precious >"$file"; done; rm -f hit .*.??????; }
