@@ -57,7 +57,7 @@ function(sptrsm_target_options target)
     target_link_options(${target} PUBLIC ${flags})
   endif()
   if(SPTRSM_COVERAGE) # several threads count
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:--coverage -fprofile-update=atomic -O1>)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:--coverage -fprofile-update=atomic -O1 -DSPTRSM_COVERAGE>)
     target_link_options(${target} PUBLIC --coverage)
   endif()
 endfunction()
