@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import weakref
+from contextlib import nullcontext
 from typing import NamedTuple, Optional
 
 import numpy
@@ -17,7 +18,9 @@ import numpy
 from . import _lib
 from ._errors import DeviceError, check
 from ._lib import lib
+from ._options import INT32_MAX, MAX_THREADS, integer
 
+PACKAGES = {"cupy": "cupy", "torch": "torch", "jax": "jax", "jaxlib": "jax"}  # by the first part of a module's name
 LEGACY_STREAM = 1  # cudaStreamLegacy: the default stream of CUDA programs, whose plain handle 0 the C library takes for "none given"
 
 _threads = 0
@@ -46,7 +49,7 @@ def as_device(device) -> Device:
     name, colon, index = ("cpu" if device is None else str(device)).partition(":")
     if name in ("cpu", "host") and not colon:
         return CPU
-    if name == "cuda" and (not colon or index.isdecimal()):
+    if name == "cuda" and (not colon or index.isdecimal() and int(index) <= INT32_MAX):
         return Device(_lib.CUDA, int(index or 0))
     raise ValueError(f'device {device!r} is not known; use "cpu", "cuda" or "cuda:INDEX"')
 
@@ -60,9 +63,7 @@ def set_threads(threads: int) -> None:
         Number of host threads of one solve; 0: OMP_NUM_THREADS, else the processors and the CPU quota of this process.
     """
     global _threads
-    if not 0 <= int(threads) <= 4096:
-        raise ValueError(f"threads={threads} is not in 0..4096")
-    _threads = int(threads)
+    _threads = integer("threads", threads, 0, MAX_THREADS)
 
 
 def device_count() -> int:
@@ -79,7 +80,7 @@ def stream_handle(stream) -> Optional[int]:
             stream = getattr(stream, name)
     if isinstance(stream, bool) or not isinstance(stream, int):
         raise TypeError(f"stream is {type(stream).__name__}; pass an int, or a stream of CuPy or torch")
-    return stream or LEGACY_STREAM
+    return integer("stream", stream, 0, 2**64 - 1) or LEGACY_STREAM
 
 
 def family_of(array) -> str:
@@ -88,8 +89,11 @@ def family_of(array) -> str:
         return "numpy"
     if not hasattr(array, "__dlpack__"):
         return ""
-    name = type(array).__module__.partition(".")[0]
-    return "jax" if name == "jaxlib" else name
+    for base in type(array).__mro__:  # a subclass may come from any module
+        package = PACKAGES.get(base.__module__.partition(".")[0])
+        if package:
+            return package
+    return type(array).__module__.partition(".")[0]
 
 
 def current_stream(array):
@@ -100,6 +104,18 @@ def current_stream(array):
     if family == "torch" and array.is_cuda:
         return sys.modules["torch"].cuda.current_stream(array.device)
     return None
+
+
+def making_on(array, stream: Optional[int]):
+    """A context in which the package of an array on a device makes other arrays on the CUDA stream `stream`.
+
+    The memory of such an array is given to a later one only behind the work of that stream.
+    """
+    family = family_of(array)
+    if stream is None or family not in ("cupy", "torch") or stream == (stream_handle(current_stream(array)) or LEGACY_STREAM):
+        return nullcontext()
+    cuda = sys.modules[family].cuda
+    return cuda.ExternalStream(stream) if family == "cupy" else cuda.stream(cuda.ExternalStream(stream, array.device))
 
 
 class Context:
@@ -172,6 +188,22 @@ class Solver:
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
 
+    def _arguments(self, device: Device) -> tuple:
+        """What makes a solver like this one on `device`; all arrays are on the host."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from ._show import as_html
+
+        return as_html(self)
+
+    def to(self, device):
+        """A new solver with copies of the same arrays on a device: "cpu", "cuda" or "cuda:INDEX"."""
+        return type(self)(*self._arguments(as_device(device)))
+
+    def __reduce__(self):
+        return _unpickled, (type(self), self._device, self._arguments(self._device))
+
     def __enter__(self):
         return self
 
@@ -181,6 +213,13 @@ class Solver:
     def __del__(self):
         if getattr(self, "_context", None) is not None:
             self.close()
+
+
+def _unpickled(kind: type, device: Device, arguments: tuple) -> Solver:
+    if device.place == _lib.CUDA and device.index >= device_count():
+        raise DeviceError(f"this {kind.__name__} was pickled on {device}, and here are {device_count()} usable CUDA devices; pickle "
+                          'solver.to("cpu") instead, or store factors with sptrsm.save')
+    return kind(*arguments)
 
 
 def _in_child() -> None:

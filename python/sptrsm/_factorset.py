@@ -17,7 +17,7 @@ UPPERS = {"given": _lib.U_GIVEN, "none": _lib.U_GIVEN, "transpose": _lib.U_IS_LT
 
 @dataclass(frozen=True)
 class FactorSet:
-    """L D U = P R A C Q in arrays of its own; members mean what they mean in sptrsm_factors (include/sptrsm.h)."""
+    """L D U = P R A C Q in arrays of its own, which become read-only; members mean what they mean in sptrsm_factors (include/sptrsm.h)."""
 
     L: _sparse.Matrix
     U: Optional[_sparse.Matrix] = None
@@ -36,6 +36,11 @@ class FactorSet:
     row_op: str = "multiply"
     col_op: str = "multiply"
     A: Optional[_sparse.Matrix] = None  # all entries of the matrix that was factorised, for refinement
+
+    def __post_init__(self) -> None:
+        matrices = [matrix for matrix in (self.L, self.U, self.A) if matrix is not None]
+        _sparse.freeze(*(part for matrix in matrices for part in (matrix.indptr, matrix.indices, matrix.data)), self.D, self.D_sub,
+                       self.perm_row, self.perm_col, self.scale_row, self.scale_col)
 
     def as_struct(self) -> _lib.Factors:
         """The library's description. It points into the arrays of this object."""
