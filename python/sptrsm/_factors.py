@@ -94,7 +94,8 @@ class Factors(Solver):
             Only these rows of X are wanted; X then has them in this order. Only the part of the factors that they need is solved; it is
             kept for the next call with the same rows.
         refine : int or True
-            At most this number of steps of iterative refinement; True: as many as :meth:`refine` makes by default. Needs the original matrix, which `splu` and files with A have.
+            At most this number of steps of iterative refinement; True: as many as :meth:`refine` makes by default. Needs the
+            original matrix, which `splu` and files with A have.
 
         Returns
         -------
@@ -216,7 +217,7 @@ class Factors(Solver):
         return matrix
 
     factors = property(lambda self: self._set, doc="the arrays that the solver was made from")
-    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy, read-only, or of CuPy, not to be written to")
+    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy (CuPy); its values are not to be written to")
     U = property(lambda self: _sparse.as_sparse(self._set.U), doc="U likewise; None where it is L transposed")
     A = property(lambda self: _sparse.as_sparse(self._set.A), doc="the matrix that was factorised, or None")
     perm_r = property(lambda self: scipys_permutation(self._set.perm_row, self._set.row_convention == "scatter", self._n),

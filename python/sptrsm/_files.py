@@ -53,7 +53,8 @@ def _reading(where: str):
         raise
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise FormatError(f"{where}: can't be read: {type(error).__name__}: {reason}; is the file whole? h5dump shows what it holds") from error
+        raise FormatError(f"{where}: can't be read: {type(error).__name__}: {reason}; is the file whole? h5dump shows what it "
+                          "holds") from error
 
 
 def _array(group, name: str, where: str, kinds: str = "biufc") -> numpy.ndarray:

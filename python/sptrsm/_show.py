@@ -68,7 +68,8 @@ def _draw_pattern(axis, name: str, matrix: Matrix, lower: bool) -> None:
     line = numpy.repeat(numpy.arange(matrix.n), numpy.diff(matrix.indptr))
     row, column = (line, matrix.indices) if matrix.format == "csr" else (matrix.indices, line)
     axis.plot(column, row, ",")
-    axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5), aspect="equal")
+    axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5),
+             aspect="equal")
 
 
 def plot_levels(solver):

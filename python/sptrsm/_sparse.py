@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy
 
@@ -17,9 +17,9 @@ class Matrix(NamedTuple):
 
     format: str  # "csr" or "csc"
     n: int
-    indptr: object  # int64 [n+1]
-    indices: object  # int32 [nnz], ascending in each row (csr) or column (csc)
-    data: object  # [nnz]
+    indptr: Any  # int64 [n+1]
+    indices: Any  # int32 [nnz], ascending in each row (csr) or column (csc)
+    data: Any  # [nnz]
 
     @property
     def nnz(self) -> int:

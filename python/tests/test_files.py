@@ -71,17 +71,20 @@ def put(file, name, values):
     (lambda f: f.move("perm_r", "perm_row"), "perm_row: attribute convention"),
     (lambda f: put(f, "perm_r", numpy.full(30, 0.5)), r"/perm_r: \[0\] is 0.5, not an integer"),
     (lambda f: put(f, "perm_r", numpy.full(30, numpy.nan)), r"/perm_r: \[0\] is nan, not an integer"),
-    (lambda f: put(f, "perm_r", numpy.full(30, 3)), "not a permutation"), (lambda f: put(f, "perm_r", numpy.arange(30) + 5), r"perm_r\[25\]"),
+    (lambda f: put(f, "perm_r", numpy.full(30, 3)), "not a permutation"),
+    (lambda f: put(f, "perm_r", numpy.arange(30) + 5), r"perm_r\[25\]"),
     (lambda f: put(f, "perm_r", [b"a"] * 30), "/perm_r: has type"), (lambda f: put(f, "L/indptr", numpy.ones(31)), "L/indptr: has type"),
     (lambda f: put(f, "L/indptr", []), "L/indptr: has type"), (lambda f: put(f, "L/indptr", numpy.empty(0, int)), "L/indptr: is empty"),
     (lambda f: put(f, "L/data", numpy.ones((5, 5))), r"L/data: has shape \(5, 5\)"), (lambda f: put(f, "L/data", [1.0]), "L is damaged"),
     (lambda f: put(f, "L/indices", f["L/indices"][:][::-1]), "L: "), (lambda f: f["L"].attrs.update(shape="wide"), "/L: can't be read"),
-    (lambda f: f["L"].attrs.update(sptrsm="{"), "/L: can't be read: JSON"), (lambda f: f["L"].attrs.update(sptrsm="[]"), "/L: .*JSON object"),
+    (lambda f: f["L"].attrs.update(sptrsm="{"), "/L: can't be read: JSON"),
+    (lambda f: f["L"].attrs.update(sptrsm="[]"), "/L: .*JSON object"),
     (lambda f: put(f, "L/format", 3), "'3', which is neither"), (lambda f: f["U"].pop("data") and f["U"].create_group("data"), "no array"),
     (lambda f: put(f, "D", h5py.Empty("f8")), "/D: is no array"), (lambda f: put(f, "D", numpy.ones(29)), "D has shape"),
     (lambda f: put(f, "D_sub", numpy.zeros(30)), "D_sub and no D"),
     (lambda f: (put(f, "D", numpy.ones(30)), put(f, "D_sub", numpy.zeros(3))), r"D_sub has shape \(3,\)"),
-    (lambda f: put(f, "L", 3), "/L: can't be read"), (lambda f: f.__setitem__("D", h5py.SoftLink("/nowhere")), "/D: can't be read|KeyError"),
+    (lambda f: put(f, "L", 3), "/L: can't be read"),
+    (lambda f: f.__setitem__("D", h5py.SoftLink("/nowhere")), "/D: can't be read|KeyError"),
     (lambda f: f["L"].pop("data") and f["L"].create_dataset("data", (2**50,), "f8", chunks=(1024,)), "more than this machine's memory")])
 def test_bad_files(tmp_path, change, message):
     with h5py.File(tmp_path / "f.h5", "w") as file:
