@@ -217,7 +217,7 @@ class Factors(Solver):
         return matrix
 
     factors = property(lambda self: self._set, doc="the arrays that the solver was made from")
-    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy (CuPy); its values are not to be written to")
+    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy (CuPy), not to be written to")
     U = property(lambda self: _sparse.as_sparse(self._set.U), doc="U likewise; None where it is L transposed")
     A = property(lambda self: _sparse.as_sparse(self._set.A), doc="the matrix that was factorised, or None")
     perm_r = property(lambda self: scipys_permutation(self._set.perm_row, self._set.row_convention == "scatter", self._n),
