@@ -26,6 +26,53 @@ REFUSED = ("P", "Q", "R")
 MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+class _Group:
+    """A group of an HDF5 file without what lies in other files. HDF5 would open any file that a link or a dataset names, so such links and
+    datasets are refused before it can.
+    """
+
+    def __init__(self, group):
+        self._group, self.attrs = group, group.attrs
+
+    def __iter__(self):
+        return iter(self._group)
+
+    def __contains__(self, name: str) -> bool:
+        return self._group.get(name, getlink=True) is not None
+
+    def __getitem__(self, path: str):
+        """The group or dataset at a path."""
+        found = _follow(self._group, path)
+        if hasattr(found, "keys"):
+            return _Group(found)
+        if found.is_virtual or found.external:
+            raise FormatError(f"{_place(found)}: its numbers lie in another file; h5repack -l CONTI copies them into one file, and the "
+                              "program sptrsm-solve reads them with --allow-external")
+        return found
+
+
+def _follow(group, path: str):
+    """The object of h5py at a path, found link by link, since HDF5 also follows a link to another file in the middle of a path."""
+    here = group.file if path.startswith("/") else group
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        link = here.get(name, getlink=True) if hasattr(here, "keys") else None
+        kind = type(link).__name__
+        if kind == "ExternalLink":
+            raise FormatError(f"{_place(here).rstrip('/')}/{name}: is a link to the file {link.filename}; put the object itself there with "
+                              "h5copy, or use the program sptrsm-solve with --allow-external")
+        if link is None:
+            raise KeyError(f"{_place(here).rstrip('/')}/{name} is not there")
+        here = _follow(here, link.path) if kind == "SoftLink" else here[name]
+    return here
+
+
+def _place(item) -> str:
+    """Where an object of h5py is: FILE:/path."""
+    return f"{item.file.filename}:{item.name}"
+
+
 class _Stored:
     """A CSR or CSC group as from_factors takes a sparse matrix."""
 
@@ -62,7 +109,7 @@ def _array(group, name: str, where: str, kinds: str = "biufc") -> numpy.ndarray:
     where = f"{where}/{name}"
     with _reading(where):
         item = group[name]
-        if not hasattr(item, "dtype") or item.shape is None:
+        if isinstance(item, _Group) or item.shape is None:
             raise FormatError(f"{where}: is no array; store a dataset with one dimension")
         if item.dtype.kind not in kinds:
             raise FormatError(f"{where}: has type {item.dtype}; store " + ("integers" if kinds == "iu" else "numbers"))
@@ -73,7 +120,8 @@ def _array(group, name: str, where: str, kinds: str = "biufc") -> numpy.ndarray:
         return numpy.ravel(item[()])
 
 
-def _text(value) -> Optional[str]:
+def _text(value):
+    """A text of HDF5, of fixed or variable length, as str; anything else as it is."""
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -89,7 +137,7 @@ def _notes(group, where: str) -> dict:
     own = _attribute(group, "sptrsm")
     notes = json.loads(own) if own else {}
     if own is None and "binsparse" in group.attrs:
-        notes = json.loads(_text(group.attrs["binsparse"])).get("sptrsm", {})
+        notes = json.loads(group.attrs["binsparse"]).get("sptrsm", {})
     if not isinstance(notes, dict):
         raise FormatError(f"{where}: its attribute sptrsm is not a JSON object such as {{\"uplo\": \"lower\"}}")
     return notes
@@ -141,11 +189,11 @@ def _permutation(root, names: tuple, n: int, where: str) -> dict:
     if len(values) and values.min() == 1:  # 1..n, as MATLAB counts
         values = values - 1
     try:
-        values = permutation(values, n, name)
+        checked = permutation(values, n, name)
     except ValueError as error:
         raise FormatError(f"{where}/{error}") from error
     rows = names is ROWS
-    return {("perm_r" if rows else "q") if convention == "scatter" else ("p" if rows else "perm_c"): values}
+    return {("perm_r" if rows else "q") if convention == "scatter" else ("p" if rows else "perm_c"): checked}
 
 
 def _scaling(root, names: tuple, where: str) -> dict:
@@ -165,11 +213,11 @@ def _scaling(root, names: tuple, where: str) -> dict:
 def _read(root, where: str) -> dict:
     """The arguments of from_factors for a group that holds a factor set; `where` is "FILE:" for the root, else "FILE:/group"."""
     here = where + "/" if where.endswith(":") else where
+    if not isinstance(root, _Group):
+        raise FormatError(f"{here}: is a dataset; name the group of the factor set")
     for name in REFUSED:
         if name in root:
             raise FormatError(f"{where}/{name}: matrices P, Q, R are not read; store the permutations as vectors p and q")
-    if not hasattr(root, "keys"):
-        raise FormatError(f"{here}: is a dataset; name the group of the factor set")
     if "L" not in root:
         raise FormatError(f"{here}: has no group L; is it a factor set? It holds {', '.join(sorted(root)) or 'nothing'}")
     parts, unit = {}, {}
@@ -199,6 +247,9 @@ def _read(root, where: str) -> dict:
 def from_file(path, dtype=None, **options) -> Factors:
     """A solver with the factor set of an HDF5 file, "FILE" or "FILE:/group"; needs h5py.
 
+    Other files are never read: links, virtual datasets and external storage that lead to one are errors. A file that was damaged on purpose
+    can end the process within h5py; give those of strangers to the program `sptrsm-solve`, which reads them in a process of their own.
+
     Parameters
     ----------
     path : str or path
@@ -220,11 +271,13 @@ def from_file(path, dtype=None, **options) -> Factors:
     solver_options(**options)
     dtype = None if dtype is None else value_type(dtype)
     with _reading(name), h5py.File(name, "r") as file:
-        if inside not in file:
-            raise FormatError(f"{name}:{inside}: is not in the file, which holds {', '.join(sorted(file)) or 'nothing'}")
+        try:
+            group = _Group(file)[inside]
+        except KeyError:
+            raise FormatError(f"{name}:{inside}: is not in the file, which holds {', '.join(sorted(file)) or 'nothing'}") from None
         where = f"{name}:{inside.rstrip('/')}"
         with _reading(where):
-            arguments = _read(file[inside], where)
+            arguments = _read(group, where)
     try:
         return from_factors(**arguments, dtype=dtype, **options)
     except (SingularError, ArgumentError):  # good files; the latter is for a wrong option

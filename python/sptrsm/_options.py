@@ -76,11 +76,11 @@ class Options:
         integer("nrhs", self.nrhs, 0, INT64_MAX)
         integer("memory_limit", self.memory_limit, 0, INT64_MAX)
         integer("threads", self.threads, 0, MAX_THREADS)
-        self.as_struct()
+        text("method", self.method, '"auto" or a name of docs/methods.md')
 
     def as_struct(self) -> _lib.Options:
         struct = _lib.sized(_lib.Options, _lib.lib.sptrsm_options_init_sized)
-        struct.method = text("method", self.method, '"auto" or a name of docs/methods.md')
+        struct.method = self.method.encode(errors="replace")
         struct.deterministic, struct.nrhs_hint, struct.memory_limit = bool(self.deterministic), self.nrhs, self.memory_limit
         struct.precision = _lib.MIXED if self.mixed else _lib.WORKING
         return struct

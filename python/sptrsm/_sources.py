@@ -154,13 +154,14 @@ def from_cholesky(factor, *, A=None, **options) -> Factors:
     return from_factors(L, D=D, p=p, unit_L=D is not None, A=A, **options)
 
 
-def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, **solver) -> Factors:
+def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, *, dtype=None,
+         **solver) -> Factors:
     """Factorises A by scipy.sparse.linalg.splu on the host, for solves here. The first parameters are SciPy's.
 
     Parameters
     ----------
-    **solver
-        device and all else that :func:`from_factors` takes. A is kept, so that `refine` works.
+    dtype, **solver
+        dtype, device and the other options of :func:`from_factors`. A is kept, so that `refine` works.
 
     Examples
     --------
@@ -171,5 +172,7 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     """
     from scipy.sparse.linalg import splu as factorise
 
+    solver_options(**solver)  # refuses a wrong one before the long work
+    dtype = None if dtype is None else _sparse.value_type(dtype)
     lu = factorise(A, permc_spec, diag_pivot_thresh, relax, panel_size, {} if options is None else options)
-    return from_splu(lu, A=A if hasattr(A, "tocsc") else None, **solver)
+    return from_splu(lu, A=A if hasattr(A, "tocsc") else None, dtype=dtype, **solver)

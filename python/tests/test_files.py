@@ -95,6 +95,60 @@ def test_bad_files(tmp_path, change, message):
     assert str(caught.value).startswith(f"{tmp_path}/f.h5:")
 
 
+def lead_out(file, other, how):
+    """Makes L/data, or all of L, lie in the file `other`."""
+    values = file["L/data"][:]
+    with h5py.File(other, "w") as another:
+        file.copy("L", another)
+    if how == "link":
+        put(file, "L", h5py.ExternalLink(str(other), "/L"))
+    elif how == "link behind a soft link":
+        file["away"] = h5py.ExternalLink(str(other), "/")
+        put(file, "L", h5py.SoftLink("/away/L"))
+    elif how == "virtual dataset":
+        layout = h5py.VirtualLayout(values.shape, values.dtype)
+        layout[:] = h5py.VirtualSource(other, "L/data", values.shape)
+        del file["L/data"]
+        file.create_virtual_dataset("L/data", layout)
+    else:
+        del file["L/data"]
+        values.tofile(other)
+        file.create_dataset("L/data", values.shape, values.dtype, external=[(str(other), 0, values.nbytes)])
+
+
+@pytest.mark.parametrize("how,message", [
+    ("link", ":/L: is a link to the file .*other"), ("link behind a soft link", ":/away: is a link to the file .*other"),
+    ("virtual dataset", ":/L/data: its numbers lie in another file"), ("external storage", ":/L/data: its numbers lie in another file")])
+def test_other_files_are_not_read(tmp_path, how, message):
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        write_scipy(file, scipy.sparse.linalg.splu(general(30)))
+        lead_out(file, tmp_path / "other", how)
+        assert file["L/data"].size > 0  # h5py itself reads it
+    with pytest.raises(sptrsm.FormatError, match=message + ".*--allow-external") as caught:
+        sptrsm.from_file(tmp_path / "f.h5")
+    assert str(caught.value).startswith(f"{tmp_path}/f.h5:")
+
+
+def test_a_group_in_another_file(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["away"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/")
+    with pytest.raises(sptrsm.FormatError, match="f.h5:/away: is a link to the file .*other.h5"):
+        sptrsm.from_file(f"{tmp_path}/f.h5:/away")
+
+
+def test_links_within_the_file(tmp_path):
+    lu, b = scipy.sparse.linalg.splu(general(30)), random(30, "float64")
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        write_scipy(file.create_group("run3"), lu)
+        file["latest"] = h5py.SoftLink("run3")
+        file.move("run3/L", "kept")
+        file["run3/L"] = h5py.SoftLink("/kept")
+        file["round"] = h5py.SoftLink("/round")
+    assert close(sptrsm.from_file(f"{tmp_path}/f.h5:/latest").solve(b), lu.solve(b), "float64")
+    with pytest.raises(sptrsm.FormatError, match="f.h5"):
+        sptrsm.from_file(f"{tmp_path}/f.h5:/round")
+
+
 def test_a_wrong_option_is_no_wrong_file(tmp_path):
     sptrsm.save(sptrsm.splu(general(30)), tmp_path / "f.h5")
     for options, error, message in (({"metod": 1}, TypeError, "use 'method'"), ({"method": "nonsense"}, sptrsm.ArgumentError, "nonsense"),

@@ -61,3 +61,10 @@ def test_number_of_threads_for_all():
     for bad, error in ((2.5, TypeError), (None, TypeError), (-1, ValueError), (5000, ValueError)):
         with pytest.raises(error, match="4096"):
             sptrsm.set_threads(bad)
+
+
+def test_splu_refuses_before_it_factorises():
+    singular = scipy.sparse.csc_array((3, 3))
+    for options in ({"metod": "auto"}, {"row_scale": numpy.ones(3)}, {"threads": 1.5}, {"method": 3}, {"dtype": "int8"}):
+        with pytest.raises(TypeError, match=next(iter(options)) if "dtype" not in options else "int8"):
+            sptrsm.splu(singular, **options)
