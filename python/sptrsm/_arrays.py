@@ -7,15 +7,15 @@ directions. NumPy arrays are also copied where their type is narrower than the s
 from __future__ import annotations
 
 import sys
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, Literal, NamedTuple, Optional
 
 import numpy
+from numpy import empty, ndarray
 
 from . import _dlpack, _lib
 from ._context import CPU, Device, current_stream, family_of, making_on, stream_handle
 from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
 
-ndarray, empty = numpy.ndarray, numpy.empty
 CODE = {numpy.dtype(name): code for code, name in enumerate(_lib.DTYPES)}
 
 
@@ -74,7 +74,7 @@ def wrong_type(name: str, given: object, wanted: numpy.dtype) -> TypeError:
     return TypeError(f"{name} is {given} and the solver {wanted.name}; convert {name}, or make the solver with another dtype")
 
 
-def check_digits(name: str, given: ndarray, dtype: numpy.dtype, casting: str) -> None:
+def check_digits(name: str, given: ndarray, dtype: numpy.dtype, casting: Literal["safe", "same_kind"]) -> None:
     """Refuses numbers that would lose digits as `dtype`: integers by their size, others by their type and NumPy's rule `casting`."""
     if given.dtype.kind in "iu" and given.size:
         bits = numpy.finfo(dtype).nmant + 1

@@ -23,13 +23,13 @@ STORED = {"given": "N", "transpose": "T", "conjugate-transpose": "H"}  # U by Fa
 
 
 class Permutation(NamedTuple):
-    """y[i] = scale[i] b[index[i]]; scale None: ones."""
+    """y[i] = scale[i] b[source[i]]; scale None: ones."""
 
-    index: numpy.ndarray
+    source: numpy.ndarray
     scale: Optional[numpy.ndarray]
 
     def transposed(self) -> Permutation:
-        inverse = numpy.argsort(self.index)
+        inverse = numpy.argsort(self.source)
         return Permutation(inverse, None if self.scale is None else self.scale[inverse])
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import weakref
 from contextlib import nullcontext
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 
 import numpy
 
@@ -30,13 +30,13 @@ _live_lock = threading.Lock()
 
 
 class Device(NamedTuple):
-    """A place and, for CUDA, the index of the device."""
+    """A place and, for CUDA, the number of the device."""
 
     place: int
-    index: int = 0
+    number: int = 0
 
     def __str__(self) -> str:
-        return f"cuda:{self.index}" if self.place == _lib.CUDA else "cpu"
+        return f"cuda:{self.number}" if self.place == _lib.CUDA else "cpu"
 
 
 CPU = Device(_lib.HOST)
@@ -124,7 +124,7 @@ class Context:
     def __init__(self, device: Device, threads: int = 0):
         self.device, self.forks, self.handle = device, _forks, None
         handle = ctypes.c_void_p()
-        check(lib.sptrsm_context_create(handle, device.place, device.index, LEGACY_STREAM))
+        check(lib.sptrsm_context_create(handle, device.place, device.number, LEGACY_STREAM))
         self.handle, self.stream = handle.value, LEGACY_STREAM
         self.keeps = None  # the object of a stream in use, which ends the stream when it is collected
         if device.place == _lib.HOST:
@@ -155,6 +155,9 @@ class Context:
             self.handle = None
 
 
+Own = TypeVar("Own", bound="Solver")
+
+
 class Solver:
     """What Triangular and Factors share: a context, a lock, an end, and how both come through a fork."""
 
@@ -165,10 +168,13 @@ class Solver:
         with _live_lock:
             _live.add(self)
 
-    def _use_stream_of(self, *arrays) -> None:
-        """On a device: queues later work behind what the arrays' packages have queued on their current stream."""
+    def _use_stream_of(self, *arrays) -> Context:
+        """The context. On a device its later work is queued behind what the arrays' packages have queued on their current stream."""
+        if self._context is None:
+            self._raise_closed()
         if not self._on_host:
             self._context.use_stream(next((stream for stream in map(current_stream, arrays) if stream is not None), None))
+        return self._context
 
     def _end(self) -> None:
         """Frees what the object holds in the library."""
@@ -182,7 +188,7 @@ class Solver:
                     self._end()
                 self._context = None
 
-    def _raise_closed(self) -> None:
+    def _raise_closed(self) -> NoReturn:
         raise ValueError(f"this {type(self).__name__} is closed")
 
     def _after_fork(self) -> None:
@@ -197,17 +203,17 @@ class Solver:
 
         return as_html(self)
 
-    def to(self, device):
+    def to(self: Own, device: Any) -> Own:
         """A new solver with copies of the same arrays on a device: "cpu", "cuda" or "cuda:INDEX"."""
         return type(self)(*self._arguments(as_device(device)))
 
     def __reduce__(self):
         return _unpickled, (type(self), self._device, self._arguments(self._device))
 
-    def __enter__(self):
+    def __enter__(self: Own) -> Own:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self):
@@ -216,7 +222,7 @@ class Solver:
 
 
 def _unpickled(kind: type, device: Device, arguments: tuple) -> Solver:
-    if device.place == _lib.CUDA and device.index >= device_count():
+    if device.place == _lib.CUDA and device.number >= device_count():
         raise DeviceError(f"this {kind.__name__} was pickled on {device}, and here are {device_count()} usable CUDA devices; pickle "
                           'solver.to("cpu") instead, or store factors with sptrsm.save')
     return kind(*arguments)

@@ -40,9 +40,9 @@ class Factors(Solver):
         self._A_is_old = False  # the factors have values that A's were not factorised to
         self._systems: dict = {}
         self._open(device, options.threads)
-        self._use_stream_of(factors.L.data)
+        context = self._use_stream_of(factors.L.data)
         handle = ctypes.c_void_p()
-        check(lib.sptrsm_direct_create(handle, self._context.handle, factors.as_struct(), options.as_struct()))
+        check(lib.sptrsm_direct_create(handle, context.handle, factors.as_struct(), options.as_struct()))
         self._handle = handle.value
         if factors.A is not None:
             check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(factors.A)))

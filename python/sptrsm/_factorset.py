@@ -63,7 +63,7 @@ class FactorSet:
 
 def vector(values, dtype: numpy.dtype, n: int, name: str) -> numpy.ndarray:
     """A contiguous array [n] of its own."""
-    fresh = numpy.array(_arrays.as_numpy(values, numpy.dtype(dtype), name))
+    fresh: numpy.ndarray = numpy.array(_arrays.as_numpy(values, dtype, name))
     if fresh.shape != (n,):
         raise ValueError(f"{name} has shape {fresh.shape}, the factors are of order {n}")
     return fresh

@@ -58,12 +58,12 @@ def _follow(group, path: str):
         if name in ("", "."):
             continue
         link = here.get(name, getlink=True) if hasattr(here, "keys") else None
+        if link is None:
+            raise KeyError(f"{_place(here).rstrip('/')}/{name} is not there")
         kind = type(link).__name__
         if kind == "ExternalLink":
             raise FormatError(f"{_place(here).rstrip('/')}/{name}: is a link to the file {link.filename}; put the object itself there with "
                               "h5copy, or use the program sptrsm-solve with --allow-external")
-        if link is None:
-            raise KeyError(f"{_place(here).rstrip('/')}/{name} is not there")
         here = _follow(here, link.path) if kind == "SoftLink" else here[name]
     return here
 
@@ -248,7 +248,7 @@ def from_file(path, dtype=None, **options) -> Factors:
     """A solver with the factor set of an HDF5 file, "FILE" or "FILE:/group"; needs h5py.
 
     Other files are never read: links, virtual datasets and external storage that lead to one are errors. A file that was damaged on purpose
-    can end the process within h5py; give those of strangers to the program `sptrsm-solve`, which reads them in a process of their own.
+    can end the process within HDF5; give those of strangers to the program `sptrsm-solve`, which then ends with a message of its own.
 
     Parameters
     ----------

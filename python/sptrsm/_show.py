@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any, Union
 
 import numpy
 
@@ -72,7 +73,7 @@ def _draw_pattern(axis, name: str, matrix: Matrix, lower: bool) -> None:
              aspect="equal")
 
 
-def plot_levels(solver):
+def plot_levels(solver: Union[Triangular, Factors]) -> list[Any]:
     """Draws the rows of each level set: many rows in few levels solve in parallel, long thin tails do not.
 
     Returns
@@ -82,7 +83,7 @@ def plot_levels(solver):
     return _pictures(solver, _draw_levels)
 
 
-def spy(solver):
+def spy(solver: Union[Triangular, Factors]) -> list[Any]:
     """Draws the pattern of each triangle.
 
     Returns

@@ -101,7 +101,7 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     if upper != "given" and perm_col is None:  # Cholesky and LDL': one permutation for both sides, gathered before and scattered after
         perm_col, col_convention = perm_row, "scatter" if row_convention == "gather" else "gather"
     D, D_sub = (None if d is None else vector(d, kind, n, name) for d, name in ((D, "D"), (D_sub, "D_sub")))
-    row_scale, col_scale = (None if s is None else vector(s, numpy.float64, n, name)
+    row_scale, col_scale = (None if s is None else vector(s, numpy.dtype("float64"), n, name)
                             for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
     for name, op in (("row_op", row_op), ("col_op", col_op)):
         if op not in ("multiply", "divide"):

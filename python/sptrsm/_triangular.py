@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import Optional
+from typing import Any, Optional
 
 import numpy
 
@@ -18,12 +18,12 @@ from ._options import Options, flag, operation
 class _Plan:
     """A plan of one operation and the workspaces that no thread uses at the moment."""
 
-    def __init__(self, matrix: int, options: _lib.Options, op: int):
+    def __init__(self, matrix: Optional[int], options: _lib.Options, op: int):
         self.idle: list = []
         handle = ctypes.c_void_p()
         options.op = op
         check(lib.sptrsm_plan_create(handle, matrix, options))
-        self.handle = handle.value
+        self.handle: Any = handle.value
 
     def add_workspace(self) -> None:
         workspace = ctypes.c_void_p()
@@ -34,7 +34,6 @@ class _Plan:
         for workspace in self.idle:
             lib.sptrsm_workspace_destroy(workspace)
         lib.sptrsm_plan_destroy(self.handle)
-        self.idle, self.handle = [], None
 
 
 def as_alpha(alpha, dtype: numpy.dtype) -> Optional[numpy.ndarray]:
@@ -71,11 +70,11 @@ class Triangular(Solver):
         self._code = _arrays.CODE[self._dtype]
         self._plans: dict = {}
         self._active = self._changing = 0
-        self._handle = None
+        self._handle: Optional[int] = None
         self._open(device, options.threads)
-        self._use_stream_of(matrix.data)
+        context = self._use_stream_of(matrix.data)
         handle = ctypes.c_void_p()
-        check(lib.sptrsm_matrix_create(handle, self._context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
+        check(lib.sptrsm_matrix_create(handle, context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
         self._handle = handle.value
         with self._lock:
             self._info = plan_info(self._plan(operation("N")).handle, self._dtype, self._n)
@@ -188,14 +187,12 @@ class Triangular(Solver):
         """
         fresh = _sparse.new_values(values, self._matrix)
         with self._values_lock, self._lock:
-            if self._context is None:
-                self._raise_closed()
             self._wait()
             _sparse.freeze(fresh)
-            self._use_stream_of(fresh)
+            context = self._use_stream_of(fresh)
             check(lib.sptrsm_matrix_set_values(self._handle, _sparse.address(fresh)))
             if not self._on_host:
-                self._context.sync()
+                context.sync()
             self._matrix = self._matrix._replace(data=fresh)
 
     indptr = property(lambda self: self._matrix.indptr)

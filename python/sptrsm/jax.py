@@ -99,7 +99,7 @@ def _product(step: Substitution, values: jax.Array, X: jax.Array) -> jax.Array:
 
 
 def _permute(step: Permutation, B: jax.Array) -> jax.Array:
-    return B[step.index] if step.scale is None else step.scale[:, None] * B[step.index]
+    return B[step.source] if step.scale is None else step.scale[:, None] * B[step.source]
 
 
 def solve(F: Union[Triangular, Factors], B: jax.Array, trans: str = "N", values: Optional[Values] = None) -> jax.Array:

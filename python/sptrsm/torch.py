@@ -147,7 +147,7 @@ def _products(left: torch.Tensor, right: torch.Tensor, rows: torch.Tensor, cols:
 
 
 def _permute(step: Permutation, B: torch.Tensor) -> torch.Tensor:
-    result = B.index_select(0, torch.from_numpy(step.index).to(B.device))
+    result = B.index_select(0, torch.from_numpy(step.source).to(B.device))
     return result if step.scale is None else torch.from_numpy(step.scale).to(B.device)[:, None] * result
 
 
