@@ -237,5 +237,4 @@ def _in_child() -> None:
         solver._after_fork()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+os.register_at_fork(after_in_child=_in_child)

@@ -230,7 +230,7 @@ class Factors(Solver):
     device = property(lambda self: str(self._device))
 
     @property
-    def info(self) -> "FactorsInfo":
+    def info(self) -> FactorsInfo:
         """What the analyses of L and U chose and found."""
         with self._lock:
             if self._handle is None:

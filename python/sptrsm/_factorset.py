@@ -56,7 +56,7 @@ class FactorSet:
         struct.row_op, struct.col_op = SCALE_OPS[self.row_op], SCALE_OPS[self.col_op]
         return struct
 
-    def on_host(self) -> "FactorSet":
+    def on_host(self) -> FactorSet:
         """The same factors with all matrices in NumPy arrays."""
         return replace(self, **{name: _sparse.on_host(matrix) for name in ("L", "U", "A") if (matrix := getattr(self, name)) is not None})
 
