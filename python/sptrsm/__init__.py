@@ -21,6 +21,6 @@ load = from_file
 
 __all__ = [
     "ArgumentError", "DeviceError", "Factors", "FactorsInfo", "FormatError", "Info", "OutOfMemoryError", "Refined", "SingularError",
-    "SptrsmError", "StructureError", "Triangular", "UnsupportedError", "device_count", "from_cholesky", "from_factors",
+    "SptrsmError", "StructureError", "Triangular", "UnsupportedError", "__version__", "device_count", "from_cholesky", "from_factors",
     "from_file", "from_splu", "load", "plot_levels", "save", "set_threads", "splu", "spsolve_triangular", "spy", "triangular",
 ]

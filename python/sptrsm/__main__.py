@@ -8,6 +8,7 @@ import numpy
 
 from . import _lib
 from ._context import as_device, device_count
+from ._options import Options
 from ._sparse import Matrix
 from ._triangular import Triangular
 
@@ -23,8 +24,7 @@ def bidiagonal(n: int) -> Matrix:
 def residual(device: str, n: int = 1000, nrhs: int = 8) -> float:
     """Largest entry of B - T X over the largest entry of B, after a solve on `device`."""
     B = numpy.linspace(-1.0, 1.0, n * nrhs).reshape(n, nrhs)
-    options = {"method": "auto", "deterministic": False, "nrhs": nrhs, "memory_limit": 0}
-    with Triangular(bidiagonal(n), True, False, as_device(device), options, 0) as T:
+    with Triangular(bidiagonal(n), True, False, as_device(device), Options(nrhs=nrhs)) as T:
         X = T.solve(B)
     product = 2 * X
     product[1:] -= X[:-1]

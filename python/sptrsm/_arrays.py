@@ -7,15 +7,15 @@ directions. NumPy arrays are also copied where their type is narrower than the s
 from __future__ import annotations
 
 import sys
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, Literal, NamedTuple, Optional
 
 import numpy
+from numpy import empty, ndarray
 
 from . import _dlpack, _lib
-from ._context import CPU, Device, current_stream, family_of, stream_handle
+from ._context import CPU, Device, current_stream, family_of, making_on, stream_handle
 from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
 
-ndarray, empty = numpy.ndarray, numpy.empty
 CODE = {numpy.dtype(name): code for code, name in enumerate(_lib.DTYPES)}
 
 
@@ -70,8 +70,26 @@ def check_shape(name: str, shape: tuple, n: int) -> None:
         raise ValueError(f"{name} has {shape[0]} rows, the system has {n}; is {name} transposed?")
 
 
+def wrong_type(name: str, given: object, wanted: numpy.dtype) -> TypeError:
+    return TypeError(f"{name} is {given} and the solver {wanted.name}; convert {name}, or make the solver with another dtype")
+
+
+def check_digits(name: str, given: ndarray, dtype: numpy.dtype, casting: Literal["safe", "same_kind"]) -> None:
+    """Refuses numbers that would lose digits as `dtype`: integers by their size, others by their type and NumPy's rule `casting`."""
+    if given.dtype.kind in "iu" and given.size:
+        bits = numpy.finfo(dtype).nmant + 1
+        largest = max(abs(int(given.min())), abs(int(given.max())))
+        if largest > 2**bits:
+            raise TypeError(f"{name} holds the integer {largest}, and {dtype.name} has all integers up to 2**{bits} only; pass "
+                            f"{name}.astype({dtype.name!r}) if fewer digits will do")
+    elif given.dtype.kind not in "biu" and not numpy.can_cast(given.dtype, dtype, casting):
+        other = f", or make the solver with dtype={given.dtype.name!r}" if given.dtype in CODE else ""
+        raise TypeError(f"{name} is {given.dtype} and the solver {dtype.name}; pass {name}.astype({dtype.name!r}) if less precision will "
+                        f"do{other}")
+
+
 def as_numpy(array, dtype: numpy.dtype, name: str) -> ndarray:
-    """An array of this dtype from a NumPy array, a list or a number; a type that would lose digits is refused."""
+    """An array of this dtype from an array on the host, a list or a number; a type that would lose digits is refused."""
     if hasattr(array, "toarray"):
         raise TypeError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(array, numpy.ma.MaskedArray):
@@ -80,14 +98,15 @@ def as_numpy(array, dtype: numpy.dtype, name: str) -> ndarray:
         given = numpy.asarray(array)
     except ValueError as error:
         raise ValueError(f"{name} is not an array ({error}); pass one, or lists of one length") from error
+    except (RuntimeError, TypeError) as error:
+        raise TypeError(f"{name} is not an array on the host ({error}); pass one of NumPy") from error
     if given.dtype == dtype:
         return given
     if given.dtype.kind not in "biufc":
         raise TypeError(f"{name} has dtype {given.dtype}; pass {name}.astype({dtype.name!r})")
-    casting = "safe" if isinstance(array, ndarray) else "same_kind"
-    if given.dtype.kind not in "biu" and not numpy.can_cast(given.dtype, dtype, casting):
-        raise TypeError(f"{name} is {given.dtype} and the solver {dtype.name}; pass {name}.astype({dtype.name!r}) if less precision will "
-                        f"do, or make the solver with dtype={given.dtype.name!r}")
+    if family_of(array) not in ("", "numpy"):
+        raise wrong_type(name, given.dtype.name, dtype)
+    check_digits(name, given, dtype, "safe" if isinstance(array, ndarray) else "same_kind")  # Python's numbers have no precision of choice
     return given.astype(dtype)
 
 
@@ -113,12 +132,13 @@ def _foreign_operand(array, family: str, dtype: numpy.dtype, n: int, name: str, 
     view = _dlpack.view(array, name, stream)
     check_shape(name, view.shape, n)
     if view.dtype != dtype.name:
-        raise TypeError(f"{name} is {view.dtype} and the solver {dtype.name}; convert {name}, or make the solver with another dtype")
+        raise wrong_type(name, view.dtype, dtype)
     found = fit(view.shape, view.strides)
     if found is None and (writable or view.device.place == HOST and family == "jax"):
         raise ValueError(f"{name} has strides {view.strides} (elements) that the library can't use; pass an array in C or F order")
     if found is None:
-        return _foreign_operand(_compact(array, family, name), family, dtype, n, name, stream, writable)
+        with making_on(array, stream if view.device.place == CUDA else None):  # the view has ordered the stream behind the array
+            return _foreign_operand(_compact(array, family, name), family, dtype, n, name, stream, writable)
     nrhs = view.shape[1] if len(view.shape) == 2 else 1
     block = Block(view.pointer, found[1], n, nrhs, CODE[dtype], found[0], view.device.place)
     return Operand(block, view.shape, view.device, (array, view.capsule))
@@ -147,6 +167,16 @@ def check_place(name: str, device: Device, solver: Device) -> None:
         raise ValueError(f"{name} is on {device} and the solver on {solver}; copy {name}, or make the solver with device=\"{device}\"")
 
 
+def _maker(like, family: str, function: str) -> Callable:
+    """`function` of the package of an array: its from_dlpack or empty. Asked for before a solve, so that none is made in vain."""
+    package = like.__array_namespace__() if hasattr(like, "__array_namespace__") else sys.modules.get(family)
+    found = getattr(package, function, None)
+    if found is None:
+        raise TypeError(f"B is of the package {family}, which has no {function} to make the result by; pass out=, or copy B to an array of "
+                        "NumPy, CuPy, torch or JAX")
+    return found
+
+
 def _host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like) -> tuple:
     """Memory for a result on the host and how to hand it over as an array of `family`."""
     x = empty(shape, dtype, "F" if layout == COL_MAJOR else "C")
@@ -154,7 +184,8 @@ def _host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, lik
         return x, x, None
     if family == "torch":
         return x, sys.modules["torch"].from_numpy(x), None
-    return x, None, lambda: like.__array_namespace__().from_dlpack(x)
+    from_dlpack = _maker(like, family, "from_dlpack")
+    return x, None, lambda: from_dlpack(x)
 
 
 def _device_result(shape: tuple, layout: int, family: str, like):
@@ -166,7 +197,7 @@ def _device_result(shape: tuple, layout: int, family: str, like):
     if family == "torch":
         strides = (1, shape[0]) if order == "F" else (shape[1], 1) if len(shape) == 2 else (1,)
         return sys.modules["torch"].empty_strided(shape, strides, dtype=like.dtype, device=like.device)
-    x = like.__array_namespace__().empty(shape, dtype=like.dtype, device=like.device)
+    x = _maker(like, family, "empty")(shape, dtype=like.dtype, device=like.device)
     return x.block_until_ready() if hasattr(x, "block_until_ready") else x
 
 
@@ -176,7 +207,8 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
     `solver` has _n, _dtype, _code, _device, _on_host, _lock and _context. Runs on the caller's stream. Waits only
     for arrays whose package knows no streams.
     """
-    if type(B) is ndarray and out is None and B.dtype == solver._dtype and 0 < B.ndim < 3 and len(B) == solver._n and solver._on_host:
+    plain = type(B) is ndarray and out is None and stream is None
+    if plain and B.dtype == solver._dtype and 0 < B.ndim < 3 and len(B) == solver._n and solver._on_host:
         block = numpy_block(B, solver._code)
         if block is not None:
             X = empty(B.shape, solver._dtype, "F" if block.layout else "C")
@@ -200,7 +232,8 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
         memory, X, finish = _host_result(given.shape, solver._dtype, given.block.layout, family, B)
         target = Operand(numpy_block(memory, solver._code), given.shape, CPU, memory)
     else:
-        X = _device_result(given.shape, given.block.layout, family, B)
+        with making_on(B, handle):
+            X = _device_result(given.shape, given.block.layout, family, B)
         target = _foreign_operand(X, family, solver._dtype, solver._n, "X", handle, False)
     if solver._on_host:
         run(given.block, target.block)

@@ -14,6 +14,7 @@ import numpy
 
 from ._factors import Factors
 from ._factorset import FactorSet
+from ._options import operation
 from ._sparse import Matrix, on_host
 from ._triangular import Triangular
 
@@ -22,13 +23,13 @@ STORED = {"given": "N", "transpose": "T", "conjugate-transpose": "H"}  # U by Fa
 
 
 class Permutation(NamedTuple):
-    """y[i] = scale[i] b[index[i]]; scale None: ones."""
+    """y[i] = scale[i] b[source[i]]; scale None: ones."""
 
-    index: numpy.ndarray
+    source: numpy.ndarray
     scale: Optional[numpy.ndarray]
 
     def transposed(self) -> Permutation:
-        inverse = numpy.argsort(self.index)
+        inverse = numpy.argsort(self.source)
         return Permutation(inverse, None if self.scale is None else self.scale[inverse])
 
 
@@ -100,8 +101,7 @@ def chain(F: Union[Triangular, Factors], trans: str, values: Optional[tuple]) ->
     """The steps of op(A) X = B, first one first. values: None where all stay as they are."""
     if not isinstance(F, (Triangular, Factors)):
         raise TypeError(f"F is {type(F).__name__}; pass what sptrsm.triangular, from_splu or another constructor of sptrsm made")
-    if trans not in ("N", "T", "H"):
-        raise ValueError(f'trans={trans!r} is not "N", "T" or "H"')
+    operation(trans)
     parts = 1 if isinstance(F, Triangular) or F.U is None else 2
     if values is not None and len(values) != parts:
         raise ValueError(f"values has {len(values)} parts, and the solver {parts}: pass " + ("values_L, values_U" if parts == 2 else "one"))

@@ -10,14 +10,17 @@ import os
 import sys
 import threading
 import weakref
-from typing import NamedTuple, Optional
+from contextlib import nullcontext
+from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 
 import numpy
 
 from . import _lib
 from ._errors import DeviceError, check
 from ._lib import lib
+from ._options import INT32_MAX, MAX_THREADS, integer
 
+PACKAGES = {"cupy": "cupy", "torch": "torch", "jax": "jax", "jaxlib": "jax"}  # by the first part of a module's name
 LEGACY_STREAM = 1  # cudaStreamLegacy: the default stream of CUDA programs, whose plain handle 0 the C library takes for "none given"
 
 _threads = 0
@@ -27,13 +30,13 @@ _live_lock = threading.Lock()
 
 
 class Device(NamedTuple):
-    """A place and, for CUDA, the index of the device."""
+    """A place and, for CUDA, the number of the device."""
 
     place: int
-    index: int = 0
+    number: int = 0
 
     def __str__(self) -> str:
-        return f"cuda:{self.index}" if self.place == _lib.CUDA else "cpu"
+        return f"cuda:{self.number}" if self.place == _lib.CUDA else "cpu"
 
 
 CPU = Device(_lib.HOST)
@@ -46,7 +49,7 @@ def as_device(device) -> Device:
     name, colon, index = ("cpu" if device is None else str(device)).partition(":")
     if name in ("cpu", "host") and not colon:
         return CPU
-    if name == "cuda" and (not colon or index.isdecimal()):
+    if name == "cuda" and (not colon or index.isdecimal() and int(index) <= INT32_MAX):
         return Device(_lib.CUDA, int(index or 0))
     raise ValueError(f'device {device!r} is not known; use "cpu", "cuda" or "cuda:INDEX"')
 
@@ -60,9 +63,7 @@ def set_threads(threads: int) -> None:
         Number of host threads of one solve; 0: OMP_NUM_THREADS, else the processors and the CPU quota of this process.
     """
     global _threads
-    if not 0 <= int(threads) <= 4096:
-        raise ValueError(f"threads={threads} is not in 0..4096")
-    _threads = int(threads)
+    _threads = integer("threads", threads, 0, MAX_THREADS)
 
 
 def device_count() -> int:
@@ -79,7 +80,7 @@ def stream_handle(stream) -> Optional[int]:
             stream = getattr(stream, name)
     if isinstance(stream, bool) or not isinstance(stream, int):
         raise TypeError(f"stream is {type(stream).__name__}; pass an int, or a stream of CuPy or torch")
-    return stream or LEGACY_STREAM
+    return integer("stream", stream, 0, 2**64 - 1) or LEGACY_STREAM
 
 
 def family_of(array) -> str:
@@ -88,8 +89,11 @@ def family_of(array) -> str:
         return "numpy"
     if not hasattr(array, "__dlpack__"):
         return ""
-    name = type(array).__module__.partition(".")[0]
-    return "jax" if name == "jaxlib" else name
+    for base in type(array).__mro__:  # a subclass may come from any module
+        package = PACKAGES.get(base.__module__.partition(".")[0])
+        if package:
+            return package
+    return type(array).__module__.partition(".")[0]
 
 
 def current_stream(array):
@@ -102,13 +106,25 @@ def current_stream(array):
     return None
 
 
+def making_on(array, stream: Optional[int]):
+    """A context in which the package of an array on a device makes other arrays on the CUDA stream `stream`.
+
+    The memory of such an array is given to a later one only behind the work of that stream.
+    """
+    family = family_of(array)
+    if stream is None or family not in ("cupy", "torch") or stream == (stream_handle(current_stream(array)) or LEGACY_STREAM):
+        return nullcontext()
+    cuda = sys.modules[family].cuda
+    return cuda.ExternalStream(stream) if family == "cupy" else cuda.stream(cuda.ExternalStream(stream, array.device))
+
+
 class Context:
     """A sptrsm_context."""
 
     def __init__(self, device: Device, threads: int = 0):
         self.device, self.forks, self.handle = device, _forks, None
         handle = ctypes.c_void_p()
-        check(lib.sptrsm_context_create(handle, device.place, device.index, LEGACY_STREAM))
+        check(lib.sptrsm_context_create(handle, device.place, device.number, LEGACY_STREAM))
         self.handle, self.stream = handle.value, LEGACY_STREAM
         self.keeps = None  # the object of a stream in use, which ends the stream when it is collected
         if device.place == _lib.HOST:
@@ -139,6 +155,9 @@ class Context:
             self.handle = None
 
 
+Own = TypeVar("Own", bound="Solver")
+
+
 class Solver:
     """What Triangular and Factors share: a context, a lock, an end, and how both come through a fork."""
 
@@ -149,10 +168,13 @@ class Solver:
         with _live_lock:
             _live.add(self)
 
-    def _use_stream_of(self, *arrays) -> None:
-        """On a device: queues later work behind what the arrays' packages have queued on their current stream."""
+    def _use_stream_of(self, *arrays) -> Context:
+        """The context. On a device its later work is queued behind what the arrays' packages have queued on their current stream."""
+        if self._context is None:
+            self._raise_closed()
         if not self._on_host:
             self._context.use_stream(next((stream for stream in map(current_stream, arrays) if stream is not None), None))
+        return self._context
 
     def _end(self) -> None:
         """Frees what the object holds in the library."""
@@ -166,21 +188,44 @@ class Solver:
                     self._end()
                 self._context = None
 
-    def _raise_closed(self) -> None:
+    def _raise_closed(self) -> NoReturn:
         raise ValueError(f"this {type(self).__name__} is closed")
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
 
-    def __enter__(self):
+    def _arguments(self, device: Device) -> tuple:
+        """What makes a solver like this one on `device`; all arrays are on the host."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from ._show import as_html
+
+        return as_html(self)
+
+    def to(self: Own, device: Any) -> Own:
+        """A new solver with copies of the same arrays on a device: "cpu", "cuda" or "cuda:INDEX"."""
+        return type(self)(*self._arguments(as_device(device)))
+
+    def __reduce__(self):
+        return _unpickled, (type(self), self._device, self._arguments(self._device))
+
+    def __enter__(self: Own) -> Own:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self):
         if getattr(self, "_context", None) is not None:
             self.close()
+
+
+def _unpickled(kind: type, device: Device, arguments: tuple) -> Solver:
+    if device.place == _lib.CUDA and device.number >= device_count():
+        raise DeviceError(f"this {kind.__name__} was pickled on {device}, and here are {device_count()} usable CUDA devices; pickle "
+                          'solver.to("cpu") instead, or store factors with sptrsm.save')
+    return kind(*arguments)
 
 
 def _in_child() -> None:
@@ -192,5 +237,4 @@ def _in_child() -> None:
         solver._after_fork()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+os.register_at_fork(after_in_child=_in_child)

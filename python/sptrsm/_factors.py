@@ -12,9 +12,11 @@ from ._context import Device, Solver
 from ._errors import check, fail
 from ._factorset import FactorSet, scipys_permutation, vector
 from ._info import FactorsInfo, direct_info
-from ._lib import OPERATIONS, Block, lib
+from ._lib import Block, lib
+from ._options import INT32_MAX, Options, integer, operation, text
 from ._rows import Rows
 from ._triangular import as_alpha
+
 
 class Refined(NamedTuple):
     """Errors of the columns of X after refinement, each a number where X is a vector."""
@@ -29,18 +31,18 @@ class Factors(Solver):
     Solves are made one after the other if several threads share one object; make one for each thread to have them at the same time.
     """
 
-    def __init__(self, factors: FactorSet, device: Device, options: dict, threads: int = 0):
-        self._set, self._options, self._threads = factors, options, threads
+    def __init__(self, factors: FactorSet, device: Device, options: Options):
+        self._set, self._options = factors, options
         self._n, self._dtype = factors.L.n, numpy.dtype(factors.L.data.dtype)
         self._code = _arrays.CODE[self._dtype]
         self._handle: Optional[int] = None
         self._rows: Optional[Rows] = None
         self._A_is_old = False  # the factors have values that A's were not factorised to
         self._systems: dict = {}
-        self._open(device, threads)
-        self._use_stream_of(factors.L.data)
+        self._open(device, options.threads)
+        context = self._use_stream_of(factors.L.data)
         handle = ctypes.c_void_p()
-        check(lib.sptrsm_direct_create(handle, self._context.handle, factors.as_struct(), _sparse.options_struct(**options)))
+        check(lib.sptrsm_direct_create(handle, context.handle, factors.as_struct(), options.as_struct()))
         self._handle = handle.value
         if factors.A is not None:
             check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(factors.A)))
@@ -60,15 +62,12 @@ class Factors(Solver):
         found = self._systems.get(name)
         if found is None:
             value = ctypes.c_int()
-            check(lib.sptrsm_system_from_name(value, str(name).encode()))
+            check(lib.sptrsm_system_from_name(value, text("system", name, '"A", "L" or another name of sptrsm_system')))
             found = self._systems[name] = value.value
         return found
 
     def _request(self, trans: str, system: str) -> tuple:
-        op = OPERATIONS.get(trans)
-        if op is None:
-            raise ValueError(f'trans={trans!r} is not "N", "T" or "H"')
-        return self._system(system), op
+        return self._system(system), operation(trans)
 
     def _run(self, system: int, op: int, alpha, B: Block, X: Block) -> None:
         status = lib.sptrsm_direct_solve(self._handle, system, op, None if alpha is None else _sparse.address(alpha), B, X)
@@ -94,8 +93,9 @@ class Factors(Solver):
         rows : sequence of int, optional
             Only these rows of X are wanted; X then has them in this order. Only the part of the factors that they need is solved; it is
             kept for the next call with the same rows.
-        refine : int
-            At most this number of steps of iterative refinement. Needs the original matrix, which `splu` and files with A have.
+        refine : int or True
+            At most this number of steps of iterative refinement; True: as many as :meth:`refine` makes by default. Needs the
+            original matrix, which `splu` and files with A have.
 
         Returns
         -------
@@ -115,7 +115,8 @@ class Factors(Solver):
         if rows is not None:
             return self._solve_rows(B, S, op, factor, out, stream, rows, refine)
         if refine:
-            return self._locked(B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, refine, True))
+            steps = -1 if refine is True else integer("refine", refine, 1, INT32_MAX)
+            return self._locked(B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, steps, True))
         return self._locked(B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
 
     def _locked(self, B, out, stream, run):
@@ -148,7 +149,7 @@ class Factors(Solver):
 
     def _refine(self, system: int, op: int, alpha, B: Block, X: Block, steps: int, solve: bool, berr=None, ferr=None) -> None:
         options = _lib.sized(_lib.RefineOptions, lib.sptrsm_refine_options_init_sized)
-        options.max_steps, options.solve = -1 if steps is True else steps, solve
+        options.max_steps, options.solve = steps, solve
         result = _lib.sized(_lib.RefineResult)
         result.berr, result.ferr = (None if errors is None else _sparse.address(errors) for errors in (berr, ferr))
         if self._set.A is None:
@@ -173,6 +174,7 @@ class Factors(Solver):
             For each column the componentwise backward error, and a bound of the forward error relative to the largest entry.
         """
         S, op = self._request(trans, system)
+        steps = integer("steps", steps, -1, INT32_MAX)
         columns = numpy.shape(X)[1:]
         berr, ferr = numpy.zeros(columns), numpy.zeros(columns)
         self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr))
@@ -215,7 +217,7 @@ class Factors(Solver):
         return matrix
 
     factors = property(lambda self: self._set, doc="the arrays that the solver was made from")
-    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy (CuPy); not to be written to")
+    L = property(lambda self: _sparse.as_sparse(self._set.L), doc="L as a sparse array of SciPy (CuPy), not to be written to")
     U = property(lambda self: _sparse.as_sparse(self._set.U), doc="U likewise; None where it is L transposed")
     A = property(lambda self: _sparse.as_sparse(self._set.A), doc="the matrix that was factorised, or None")
     perm_r = property(lambda self: scipys_permutation(self._set.perm_row, self._set.row_convention == "scatter", self._n),
@@ -228,20 +230,15 @@ class Factors(Solver):
     device = property(lambda self: str(self._device))
 
     @property
-    def info(self) -> "FactorsInfo":
+    def info(self) -> FactorsInfo:
         """What the analyses of L and U chose and found."""
         with self._lock:
             if self._handle is None:
                 self._raise_closed()
             return direct_info(self._handle, self._dtype, self._n, self._set.U is not None)
 
-    def _repr_html_(self) -> str:
-        from ._show import level_profile
-
-        return self.info._repr_html_() + level_profile(self)
-
-    def __reduce__(self):
-        return Factors, (self._set.on_host(), self._device, self._options, self._threads)
+    def _arguments(self, device: Device) -> tuple:
+        return self._set.on_host(), device, self._options
 
     def __repr__(self) -> str:
         name = f"<sptrsm.Factors n={self._n} nnz={self.nnz} {self._dtype.name} on {self._device}"

@@ -17,7 +17,7 @@ UPPERS = {"given": _lib.U_GIVEN, "none": _lib.U_GIVEN, "transpose": _lib.U_IS_LT
 
 @dataclass(frozen=True)
 class FactorSet:
-    """L D U = P R A C Q in arrays of its own; members mean what they mean in sptrsm_factors (include/sptrsm.h)."""
+    """L D U = P R A C Q in arrays of its own, which become read-only; members mean what they mean in sptrsm_factors (include/sptrsm.h)."""
 
     L: _sparse.Matrix
     U: Optional[_sparse.Matrix] = None
@@ -37,6 +37,11 @@ class FactorSet:
     col_op: str = "multiply"
     A: Optional[_sparse.Matrix] = None  # all entries of the matrix that was factorised, for refinement
 
+    def __post_init__(self) -> None:
+        matrices = [matrix for matrix in (self.L, self.U, self.A) if matrix is not None]
+        _sparse.freeze(*(part for matrix in matrices for part in (matrix.indptr, matrix.indices, matrix.data)), self.D, self.D_sub,
+                       self.perm_row, self.perm_col, self.scale_row, self.scale_col)
+
     def as_struct(self) -> _lib.Factors:
         """The library's description. It points into the arrays of this object."""
         struct = _lib.sized(_lib.Factors, lib.sptrsm_factors_init_sized)
@@ -51,14 +56,14 @@ class FactorSet:
         struct.row_op, struct.col_op = SCALE_OPS[self.row_op], SCALE_OPS[self.col_op]
         return struct
 
-    def on_host(self) -> "FactorSet":
+    def on_host(self) -> FactorSet:
         """The same factors with all matrices in NumPy arrays."""
         return replace(self, **{name: _sparse.on_host(matrix) for name in ("L", "U", "A") if (matrix := getattr(self, name)) is not None})
 
 
 def vector(values, dtype: numpy.dtype, n: int, name: str) -> numpy.ndarray:
     """A contiguous array [n] of its own."""
-    fresh = numpy.array(_arrays.as_numpy(values, numpy.dtype(dtype), name))
+    fresh: numpy.ndarray = numpy.array(_arrays.as_numpy(values, dtype, name))
     if fresh.shape != (n,):
         raise ValueError(f"{name} has shape {fresh.shape}, the factors are of order {n}")
     return fresh

@@ -7,21 +7,70 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from contextlib import contextmanager
 from typing import Optional
 
 import numpy
 
 from . import _lib
-from ._errors import FormatError
+from ._errors import ArgumentError, FormatError, OutOfMemoryError, SingularError, SptrsmError
 from ._factors import Factors
 from ._factorset import FactorSet
-from ._sources import from_factors
-from ._sparse import Matrix, on_host
+from ._sources import from_factors, permutation, solver_options
+from ._sparse import Matrix, on_host, value_type
 
 ROWS = ("perm_row", "perm_r", "p")
 COLUMNS = ("perm_col", "perm_c", "q")
 MEANING = {"perm_r": "scatter", "perm_c": "gather", "p": "gather", "q": "scatter"}
 REFUSED = ("P", "Q", "R")
+MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Group:
+    """A group of an HDF5 file without what lies in other files. HDF5 would open any file that a link or a dataset names, so such links and
+    datasets are refused before it can.
+    """
+
+    def __init__(self, group):
+        self._group, self.attrs = group, group.attrs
+
+    def __iter__(self):
+        return iter(self._group)
+
+    def __contains__(self, name: str) -> bool:
+        return self._group.get(name, getlink=True) is not None
+
+    def __getitem__(self, path: str):
+        """The group or dataset at a path."""
+        found = _follow(self._group, path)
+        if hasattr(found, "keys"):
+            return _Group(found)
+        if found.is_virtual or found.external:
+            raise FormatError(f"{_place(found)}: its numbers lie in another file; h5repack -l CONTI copies them into one file, and the "
+                              "program sptrsm-solve reads them with --allow-external")
+        return found
+
+
+def _follow(group, path: str):
+    """The object of h5py at a path, found link by link, since HDF5 also follows a link to another file in the middle of a path."""
+    here = group.file if path.startswith("/") else group
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        link = here.get(name, getlink=True) if hasattr(here, "keys") else None
+        if link is None:
+            raise KeyError(f"{_place(here).rstrip('/')}/{name} is not there")
+        kind = type(link).__name__
+        if kind == "ExternalLink":
+            raise FormatError(f"{_place(here).rstrip('/')}/{name}: is a link to the file {link.filename}; put the object itself there with "
+                              "h5copy, or use the program sptrsm-solve with --allow-external")
+        here = _follow(here, link.path) if kind == "SoftLink" else here[name]
+    return here
+
+
+def _place(item) -> str:
+    """Where an object of h5py is: FILE:/path."""
+    return f"{item.file.filename}:{item.name}"
 
 
 class _Stored:
@@ -42,7 +91,37 @@ def _h5py():
     return h5py
 
 
-def _text(value) -> Optional[str]:
+@contextmanager
+def _reading(where: str):
+    """Whatever h5py and NumPy raise for damaged data becomes a FormatError that says where they are."""
+    try:
+        yield
+    except (SptrsmError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{where}: can't be read: {type(error).__name__}: {reason}; is the file whole? h5dump shows what it "
+                          "holds") from error
+
+
+def _array(group, name: str, where: str, kinds: str = "biufc") -> numpy.ndarray:
+    """The numbers of a dataset as a vector. `kinds` are those of NumPy's dtype.kind that are taken."""
+    where = f"{where}/{name}"
+    with _reading(where):
+        item = group[name]
+        if isinstance(item, _Group) or item.shape is None:
+            raise FormatError(f"{where}: is no array; store a dataset with one dimension")
+        if item.dtype.kind not in kinds:
+            raise FormatError(f"{where}: has type {item.dtype}; store " + ("integers" if kinds == "iu" else "numbers"))
+        if item.size != max(item.shape, default=1):
+            raise FormatError(f"{where}: has shape {item.shape}; store a dataset with one dimension")
+        if item.nbytes > MEMORY:
+            raise OutOfMemoryError(f"{where}: has {item.nbytes} bytes, more than this machine's memory; is the file whole?")
+        return numpy.ravel(item[()])
+
+
+def _text(value):
+    """A text of HDF5, of fixed or variable length, as str; anything else as it is."""
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -53,15 +132,25 @@ def _attribute(group, name: str):
     return _text(group[name][()]) if name in group else None
 
 
-def _notes(group) -> dict:
+def _notes(group, where: str) -> dict:
     """What the attributes say about the triangle: {"uplo": ..., "diag": ...}."""
     own = _attribute(group, "sptrsm")
+    notes = json.loads(own) if own else {}
     if own is None and "binsparse" in group.attrs:
-        own = json.dumps(json.loads(_text(group.attrs["binsparse"])).get("sptrsm", {}))
-    return json.loads(own) if own else {}
+        notes = json.loads(group.attrs["binsparse"]).get("sptrsm", {})
+    if not isinstance(notes, dict):
+        raise FormatError(f"{where}: its attribute sptrsm is not a JSON object such as {{\"uplo\": \"lower\"}}")
+    return notes
 
 
-def _matrix(group, where: str) -> _Stored:
+def _matrix(root, name: str, where: str) -> tuple:
+    """(matrix, notes on it) of the group of that name."""
+    where = f"{where}/{name}"
+    with _reading(where):
+        return _stored(root[name], where), _notes(root[name], where)
+
+
+def _stored(group, where: str) -> _Stored:
     missing = [name for name in ("data", "indices", "indptr") if name not in group]
     if missing:
         raise FormatError(f"{where}: has no {missing[0]}; this package reads the form data, indices, indptr of SciPy and AnnData, "
@@ -69,32 +158,42 @@ def _matrix(group, where: str) -> _Stored:
     form = _attribute(group, "encoding-type") or _attribute(group, "h5sparse_format") or _attribute(group, "format")
     if form is None:
         raise FormatError(f"{where}: says neither csr nor csc; set its attribute format")
-    form = form.replace("_matrix", "")
+    form = str(form).replace("_matrix", "")
     if form not in ("csr", "csc"):
         raise FormatError(f"{where}: has format {form!r}, which is neither csr nor csc")
-    indptr, shape = group["indptr"][:], _attribute(group, "shape")
+    indptr, indices, data = _array(group, "indptr", where, "iu"), _array(group, "indices", where, "iu"), _array(group, "data", where)
+    if len(indptr) == 0:
+        raise FormatError(f"{where}/indptr: is empty; store n + 1 offsets")
+    shape = _attribute(group, "shape")
     n = len(indptr) - 1
-    return _Stored(group["data"][:], group["indices"][:], indptr, tuple(map(int, shape)) if shape is not None else (n, n), form)
+    return _Stored(data, indices, indptr, tuple(map(int, shape)) if shape is not None else (n, n), form)
 
 
-def _permutation(root, names: tuple, where: str) -> dict:
+def _permutation(root, names: tuple, n: int, where: str) -> dict:
     """The argument of from_factors that a stored permutation is: perm_r or q scatter, perm_c or p gather."""
     found = [name for name in names if name in root]
     if len(found) > 1:
-        raise FormatError(f"{where}: has {found[0]} and {found[1]}; keep one of them")
+        raise FormatError(f"{where}/{found[0]}: stands beside {found[1]}; keep one of them")
     if not found:
         return {}
     name = found[0]
     convention = _text(root[name].attrs.get("convention")) or MEANING.get(name)
     if convention not in ("gather", "scatter"):
         raise FormatError(f"{where}/{name}: attribute convention is {convention!r}; set it to gather or scatter")
-    values = root[name][:].ravel()
-    if values.dtype.kind == "f":
+    values = _array(root, name, where, "iuf")
+    if values.dtype.kind == "f":  # as MATLAB saves integers
+        bad = numpy.flatnonzero(~((values >= 0) & (values <= n) & (values == numpy.floor(values))))
+        if len(bad):
+            raise FormatError(f"{where}/{name}: [{bad[0]}] is {values[bad[0]]}, not an integer in 0..{n}")
         values = values.astype(numpy.int64)
     if len(values) and values.min() == 1:  # 1..n, as MATLAB counts
         values = values - 1
+    try:
+        checked = permutation(values, n, name)
+    except ValueError as error:
+        raise FormatError(f"{where}/{error}") from error
     rows = names is ROWS
-    return {("perm_r" if rows else "q") if convention == "scatter" else ("p" if rows else "perm_c"): values}
+    return {("perm_r" if rows else "q") if convention == "scatter" else ("p" if rows else "perm_c"): checked}
 
 
 def _scaling(root, names: tuple, where: str) -> dict:
@@ -107,64 +206,84 @@ def _scaling(root, names: tuple, where: str) -> dict:
         if op not in ("multiply", "divide"):
             raise FormatError(f"{where}/{name}: attribute op is {op!r}; set it to multiply or divide")
         side = "col" if name == "scale_col" else "row"
-        return {f"{side}_scale": root[name][:].ravel(), f"{side}_op": op}
+        return {f"{side}_scale": _array(root, name, where, "iuf"), f"{side}_op": op}
     return {}
 
 
 def _read(root, where: str) -> dict:
-    """The arguments of from_factors for a group that holds a factor set."""
+    """The arguments of from_factors for a group that holds a factor set; `where` is "FILE:" for the root, else "FILE:/group"."""
+    here = where + "/" if where.endswith(":") else where
+    if not isinstance(root, _Group):
+        raise FormatError(f"{here}: is a dataset; name the group of the factor set")
     for name in REFUSED:
         if name in root:
             raise FormatError(f"{where}/{name}: matrices P, Q, R are not read; store the permutations as vectors p and q")
     if "L" not in root:
-        raise FormatError(f"{where}: has no group L; is it a factor set? {where} holds {', '.join(sorted(root)) or 'nothing'}")
-    parts = {name: _matrix(root[name], f"{where}/{name}") for name in ("L", "U", "A") if name in root and (
-        name != "A" or "indptr" in root[name])}  # a symmetric A is stored in another form, and is not needed to solve
-    unit = {f"unit_{name}": _notes(root[name]).get("diag") in ("unit", "unit-implicit") for name in ("L", "U") if name in parts}
+        raise FormatError(f"{here}: has no group L; is it a factor set? It holds {', '.join(sorted(root)) or 'nothing'}")
+    parts, unit = {}, {}
+    for name in ("L", "U", "A"):
+        if name in root and (name != "A" or "indptr" in root[name]):  # a symmetric A is in another form, and not needed to solve
+            parts[name], notes = _matrix(root, name, where)
+            if name != "A":
+                unit[f"unit_{name}"] = notes.get("diag") in ("unit", "unit-implicit")
+    n = parts["L"].shape[0]
     upper = _attribute(root, "upper") if "upper" in root.attrs else None
     if upper == "none":
-        raise FormatError(f"{where}: says that there is no U; read L with h5py and pass it to triangular()")
-    arguments = dict(parts, upper=upper, **unit, **_permutation(root, ROWS, where), **_permutation(root, COLUMNS, where),
+        raise FormatError(f"{here}: says that there is no U; read L with h5py and pass it to triangular()")
+    arguments = dict(parts, upper=upper, **unit, **_permutation(root, ROWS, n, where), **_permutation(root, COLUMNS, n, where),
                      **_scaling(root, ("scale_row", "Rs"), where), **_scaling(root, ("scale_col",), where))
     for name in ("D", "D_sub"):
         if name in root:
-            arguments[name] = root[name][:].ravel()
+            arguments[name] = _array(root, name, where)
     if "D_sub" in arguments:
-        n = parts["L"].shape[0]
-        arguments["D_sub"] = numpy.resize(numpy.append(arguments["D_sub"], 0), n)
+        if "D" not in arguments:
+            raise FormatError(f"{here}: has D_sub and no D; store the diagonal of LDL' as D")
+        if len(arguments["D_sub"]) == n - 1:
+            arguments["D_sub"] = numpy.append(arguments["D_sub"], 0)
         arguments["hermitian_D"] = bool(root["D_sub"].attrs.get("hermitian", 0))
     return arguments
 
 
-def from_file(path, **options) -> Factors:
+def from_file(path, dtype=None, **options) -> Factors:
     """A solver with the factor set of an HDF5 file, "FILE" or "FILE:/group"; needs h5py.
+
+    Other files are never read: links, virtual datasets and external storage that lead to one are errors. A file that was damaged on purpose
+    can end the process within HDF5; give those of strangers to the program `sptrsm-solve`, which then ends with a message of its own.
 
     Parameters
     ----------
     path : str or path
         docs/formats.md says what the file holds. Read are the forms with data, indices and indptr, as `save`, SciPy and the project's
         programs write them. A symmetric A is stored otherwise and is left out.
-    **options
+    dtype, **options
         As in :func:`from_factors`.
 
     Raises
     ------
     FormatError
-        The file can't be read or does not hold a factor set; the message names the object.
+        The file can't be read or does not hold a factor set; the message names file and object.
+    SingularError
+        The file is good, and a diagonal entry or a block of D is zero or not finite.
     """
     h5py, name, inside = _h5py(), os.fspath(path), "/"
     if not os.path.exists(name) and ":/" in name:
         name, _, inside = name.rpartition(":")
+    solver_options(**options)
+    dtype = None if dtype is None else value_type(dtype)
+    with _reading(name), h5py.File(name, "r") as file:
+        try:
+            group = _Group(file)[inside]
+        except KeyError:
+            raise FormatError(f"{name}:{inside}: is not in the file, which holds {', '.join(sorted(file)) or 'nothing'}") from None
+        where = f"{name}:{inside.rstrip('/')}"
+        with _reading(where):
+            arguments = _read(group, where)
     try:
-        with h5py.File(name, "r") as file:
-            if inside not in file:
-                raise FormatError(f"{name}:{inside}: is not in the file")
-            arguments = _read(file[inside], f"{name}:{inside}".rstrip("/").rstrip(":"))
-    except OSError as error:
-        raise FormatError(f"{name}: can't be read: {error}") from error
-    except KeyError as error:
-        raise FormatError(f"{name}: {error}") from error
-    return from_factors(**arguments, **options)
+        return from_factors(**arguments, dtype=dtype, **options)
+    except (SingularError, ArgumentError):  # good files; the latter is for a wrong option
+        raise
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"{where}/{error}") from error
 
 
 def _write_matrix(root, name: str, matrix: Matrix, uplo: Optional[str], unit: bool) -> None:
@@ -200,6 +319,8 @@ def save(factors: Factors, path, overwrite: bool = False) -> None:
 
     The file appears whole under its name or not at all. An existing one is replaced only if `overwrite` says so.
     """
+    if not isinstance(factors, Factors):
+        raise TypeError(f"factors is {type(factors).__name__}, not sptrsm.Factors; save the matrix of a triangle by scipy.sparse.save_npz")
     h5py, path = _h5py(), os.fspath(path)
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it")

@@ -26,7 +26,7 @@ GENERAL, SYMMETRIC, HERMITIAN, SKEW = 0, 1, 2, 3
 WORKING, MIXED = 0, 1
 ALL_ROWS = -1
 DTYPES = ("float32", "float64", "complex64", "complex128")  # in the order of sptrsm_dtype
-OPERATIONS = {"N": 0, "T": 1, "H": 2, "C": 2}
+OPERATIONS = {"N": 0, "T": 1, "H": 2}
 
 VERSION = "0.1"  # the interface declared below: major and minor number of the library
 

@@ -8,7 +8,7 @@ import numpy
 from . import _arrays, _lib
 from ._errors import check
 from ._lib import Block, lib
-from ._sparse import address, options_struct
+from ._sparse import address
 
 
 class Rows:
@@ -25,7 +25,7 @@ class Rows:
             self._n, self._b_rows = part.m, numpy.array(part.b_rows[:part.m], numpy.int64)
             x_rows = numpy.array(part.x_rows[:part.m], numpy.int64)
             handle = ctypes.c_void_p()
-            check(lib.sptrsm_direct_create(handle, owner._context.handle, part.factors, options_struct(**owner._options)))
+            check(lib.sptrsm_direct_create(handle, owner._context.handle, part.factors, owner._options.as_struct()))
             self._handle = handle.value
         finally:
             lib.sptrsm_reach_destroy(reach)

@@ -1,17 +1,23 @@
 """Pictures of triangles: level sets and patterns. Needs matplotlib, which is imported when a picture is asked for."""
 from __future__ import annotations
 
+from html import escape
+from typing import Any, Union
+
 import numpy
 
 from ._factors import Factors
 from ._sparse import Matrix, on_host
 from ._triangular import Triangular
 
+BARS = 60
+SHOWN_ROWS, SHOWN_ENTRIES = 20_000, 2_000_000  # level sets of more are shown by plot_levels alone, since Python finds them row by row
+
 
 def triangles(solver) -> list:
     """(name, matrix, lower) of the triangles that a solver holds."""
     if isinstance(solver, Triangular):
-        return [("T", on_host(solver.matrix), solver.lower)]
+        return [("T", on_host(solver._matrix), solver.lower)]
     if isinstance(solver, Factors):
         return [(name, on_host(T), name == "L") for name, T in (("L", solver.factors.L), ("U", solver.factors.U)) if T is not None]
     raise TypeError(f"pass a Triangular or Factors, not {type(solver).__name__}")
@@ -42,55 +48,68 @@ def level_sizes(matrix: Matrix, lower: bool) -> numpy.ndarray:
     return numpy.bincount(level, minlength=0)
 
 
-def _axes(count: int):
+def _pictures(solver, draw) -> list:
+    """A picture of each triangle of a solver, by draw(axis, name, matrix, lower)."""
     import matplotlib.pyplot as pyplot
 
-    return pyplot.subplots(1, count, figsize=(5 * count, 4), squeeze=False)[1][0]
+    parts = triangles(solver)
+    axes = pyplot.subplots(1, len(parts), figsize=(5 * len(parts), 4), squeeze=False)[1][0]
+    for axis, part in zip(axes, parts):
+        draw(axis, *part)
+    return list(axes)
 
 
-def plot_levels(solver):
+def _draw_levels(axis, name: str, matrix: Matrix, lower: bool) -> None:
+    sizes = level_sizes(matrix, lower)
+    axis.bar(numpy.arange(len(sizes)), sizes, width=1.0)
+    axis.set(title=f"{name}: {len(sizes)} levels", xlabel="level", ylabel="rows", yscale="log")
+
+
+def _draw_pattern(axis, name: str, matrix: Matrix, lower: bool) -> None:
+    line = numpy.repeat(numpy.arange(matrix.n), numpy.diff(matrix.indptr))
+    row, column = (line, matrix.indices) if matrix.format == "csr" else (matrix.indices, line)
+    axis.plot(column, row, ",")
+    axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5),
+             aspect="equal")
+
+
+def plot_levels(solver: Union[Triangular, Factors]) -> list[Any]:
     """Draws the rows of each level set: many rows in few levels solve in parallel, long thin tails do not.
 
     Returns
     -------
     list of matplotlib.axes.Axes, one for each triangle
     """
-    parts = triangles(solver)
-    axes = _axes(len(parts))
-    for axis, (name, matrix, lower) in zip(axes, parts):
-        sizes = level_sizes(matrix, lower)
-        axis.bar(numpy.arange(len(sizes)), sizes, width=1.0)
-        axis.set(title=f"{name}: {len(sizes)} levels", xlabel="level", ylabel="rows", yscale="log")
-    return list(axes)
+    return _pictures(solver, _draw_levels)
 
 
-def spy(solver):
+def spy(solver: Union[Triangular, Factors]) -> list[Any]:
     """Draws the pattern of each triangle.
 
     Returns
     -------
     list of matplotlib.axes.Axes, one for each triangle
     """
-    parts = triangles(solver)
-    axes = _axes(len(parts))
-    for axis, (name, matrix, _) in zip(axes, parts):
-        line = numpy.repeat(numpy.arange(matrix.n), numpy.diff(matrix.indptr))
-        row, column = (line, matrix.indices) if matrix.format == "csr" else (matrix.indices, line)
-        axis.plot(column, row, ",")
-        axis.set(title=f"{name}: n = {matrix.n}, {matrix.nnz} entries", xlim=(-0.5, matrix.n - 0.5), ylim=(matrix.n - 0.5, -0.5),
-                 aspect="equal")
-    return list(axes)
+    return _pictures(solver, _draw_pattern)
 
 
-def level_profile(solver, bars: int = 60) -> str:
-    """HTML with the level sets of each triangle as bars, for `_repr_html_`."""
-    parts = []
-    for name, matrix, lower in triangles(solver):
-        sizes = level_sizes(matrix, lower)
-        groups = [int(group.max()) for group in numpy.array_split(sizes, min(bars, max(1, len(sizes)))) if len(group)]
-        top = max(groups, default=1)
-        drawn = "".join(f'<rect x="{4 * k}" y="{40 - 40 * size / top:.1f}" width="3" height="{40 * size / top:.1f}"/>'
-                        for k, size in enumerate(groups))
-        picture = f'<svg width="{4 * len(groups)}" height="40">{drawn}</svg>'
-        parts.append(f"<div>{name}: {len(sizes)} levels, at most {top} rows<br>{picture}</div>")
-    return "".join(parts)
+def _level_bars(name: str, matrix: Matrix, lower: bool) -> str:
+    """The level sets of a triangle as at most BARS bars of HTML, each the largest of its part of the levels."""
+    sizes = level_sizes(matrix, lower)
+    groups = [int(group.max()) for group in numpy.array_split(sizes, min(BARS, max(1, len(sizes)))) if len(group)]
+    top = max(groups, default=1)
+    drawn = "".join(f'<rect x="{4 * k}" y="{40 - 40 * size / top:.1f}" width="3" height="{40 * size / top:.1f}"/>'
+                    for k, size in enumerate(groups))
+    picture = f'<svg width="{4 * len(groups)}" height="40">{drawn}</svg>'
+    return f"<div>{name}: {len(sizes)} levels, at most {top} rows<br>{picture}</div>"
+
+
+def as_html(solver) -> str:
+    """What a notebook shows: the table of `info`, and the level sets where they are quickly found. A closed solver has its repr alone."""
+    try:
+        table = solver.info._repr_html_()
+    except ValueError:
+        return f"<pre>{escape(repr(solver))}</pre>"
+    if solver.nnz > SHOWN_ENTRIES or solver.shape[0] > SHOWN_ROWS:
+        return table
+    return table + "".join(_level_bars(*part) for part in triangles(solver))

@@ -1,6 +1,8 @@
 """Factor sets from the objects of SciPy and scikit-sparse, and from matrices."""
 from __future__ import annotations
 
+from dataclasses import fields
+from inspect import signature
 from typing import Optional
 
 import numpy
@@ -9,14 +11,13 @@ from . import _sparse
 from ._context import as_device
 from ._factors import Factors
 from ._factorset import FactorSet, vector
+from ._options import Options, check_keywords, flag
 
 
-def make(factors: FactorSet, device=None, method: str = "auto", deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0,
-         mixed: bool = False, threads: int = 0) -> Factors:
-    """A solver of these factors; the keyword arguments are described at from_factors."""
-    where = _sparse.device_of(factors.L) if device is None else as_device(device)
-    options = {"method": method, "deterministic": deterministic, "nrhs": nrhs, "memory_limit": memory_limit, "mixed": mixed}
-    return Factors(factors, where, options, threads)
+def solver_options(device=None, **options) -> tuple:
+    """(device or None, Options) from the keyword arguments that all functions here share."""
+    check_keywords(options, ["device"] + [field.name for field in fields(Options)], signature(from_factors).parameters)
+    return device if device is None else as_device(device), Options(**options)
 
 
 def permutation(values, n: int, name: str) -> Optional[numpy.ndarray]:
@@ -80,6 +81,7 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     >>> F.solve(numpy.array([4.0, 2.0])) @ (L @ L.T).toarray()
     array([4., 2.])
     """
+    device, checked = solver_options(**options)
     if upper is None:
         upper = "given" if U is not None else "conjugate-transpose"
     if upper not in ("given", "transpose", "conjugate-transpose") or (upper == "given") != (U is not None):
@@ -99,14 +101,15 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     if upper != "given" and perm_col is None:  # Cholesky and LDL': one permutation for both sides, gathered before and scattered after
         perm_col, col_convention = perm_row, "scatter" if row_convention == "gather" else "gather"
     D, D_sub = (None if d is None else vector(d, kind, n, name) for d, name in ((D, "D"), (D_sub, "D_sub")))
-    row_scale, col_scale = (None if s is None else vector(s, numpy.float64, n, name)
+    row_scale, col_scale = (None if s is None else vector(s, numpy.dtype("float64"), n, name)
                             for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
     for name, op in (("row_op", row_op), ("col_op", col_op)):
         if op not in ("multiply", "divide"):
             raise ValueError(f'{name}={op!r} is not "multiply" or "divide"')
+    unit_L, unit_U, hermitian_D = flag("unit_L", unit_L), flag("unit_U", unit_U), flag("hermitian_D", hermitian_D)
     factors = FactorSet(L, U, upper, unit_L, unit_U, D, D_sub, hermitian_D, perm_row, perm_col, row_convention, col_convention, row_scale,
                         col_scale, row_op, col_op, A)
-    return make(factors, **options)
+    return Factors(factors, _sparse.device_of(L) if device is None else device, checked)
 
 
 def from_splu(lu, *, A=None, **options) -> Factors:
@@ -151,13 +154,14 @@ def from_cholesky(factor, *, A=None, **options) -> Factors:
     return from_factors(L, D=D, p=p, unit_L=D is not None, A=A, **options)
 
 
-def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, **solver) -> Factors:
+def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, *, dtype=None,
+         **solver) -> Factors:
     """Factorises A by scipy.sparse.linalg.splu on the host, for solves here. The first parameters are SciPy's.
 
     Parameters
     ----------
-    **solver
-        device and all else that :func:`from_factors` takes. A is kept, so that `refine` works.
+    dtype, **solver
+        dtype, device and the other options of :func:`from_factors`. A is kept, so that `refine` works.
 
     Examples
     --------
@@ -168,5 +172,7 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     """
     from scipy.sparse.linalg import splu as factorise
 
+    solver_options(**solver)  # refuses a wrong one before the long work
+    dtype = None if dtype is None else _sparse.value_type(dtype)
     lu = factorise(A, permc_spec, diag_pivot_thresh, relax, panel_size, {} if options is None else options)
-    return from_splu(lu, A=A if hasattr(A, "tocsc") else None, **solver)
+    return from_splu(lu, A=A if hasattr(A, "tocsc") else None, dtype=dtype, **solver)

@@ -2,25 +2,24 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy
 
 from . import _dlpack, _lib
-from ._arrays import CODE, as_numpy
-from ._context import CPU, Device
-
-INT32_MAX = 2**31 - 1
+from ._arrays import CODE, as_numpy, wrong_type
+from ._context import CPU, Device, family_of
+from ._options import INT32_MAX
 
 
 class Matrix(NamedTuple):
-    """Arrays of a square sparse matrix, of NumPy or CuPy, that belong to the solver made from it."""
+    """Arrays of a square sparse matrix, of NumPy or CuPy, that belong to the solver made from it and do not change."""
 
     format: str  # "csr" or "csc"
     n: int
-    indptr: object  # int64 [n+1]
-    indices: object  # int32 [nnz], ascending in each row (csr) or column (csc)
-    data: object  # [nnz]
+    indptr: Any  # int64 [n+1]
+    indices: Any  # int32 [nnz], ascending in each row (csr) or column (csc)
+    data: Any  # [nnz]
 
     @property
     def nnz(self) -> int:
@@ -79,7 +78,15 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
         for index in (int(A.indices.max()), int(A.indices.min())):
             if not -1 < index <= INT32_MAX:
                 raise ValueError(f"{name} has column or row index {index}, outside its shape {tuple(A.shape)}")
-    return Matrix(A.format, A.shape[0], A.indptr.astype(numpy.int64), A.indices.astype(numpy.int32), A.data.astype(kind))
+    used = slice(int(A.indptr[-1]))  # SciPy's arrays may be longer than that
+    return Matrix(A.format, A.shape[0], A.indptr.astype(numpy.int64), A.indices[used].astype(numpy.int32), A.data[used].astype(kind))
+
+
+def freeze(*arrays) -> None:
+    """Makes arrays of NumPy read-only; CuPy has no such thing."""
+    for array in arrays:
+        if isinstance(array, numpy.ndarray):
+            array.flags.writeable = False
 
 
 def on_host(matrix: Matrix) -> Matrix:
@@ -122,19 +129,13 @@ def new_values(values, matrix: Matrix, name: str = "values"):
                 (other.indices != matrix.indices).any()):
             raise ValueError(f"{name} has another pattern than the solver; make a new solver")
         return other.data
+    dtype = matrix.data.dtype
     if isinstance(matrix.data, numpy.ndarray):
-        fresh = numpy.array(as_numpy(values, matrix.data.dtype, name))
+        fresh = numpy.array(as_numpy(values, dtype, name))
     else:
-        fresh = sys.modules["cupy"].array(values, dtype=matrix.data.dtype)
+        fresh = sys.modules["cupy"].array(as_numpy(values, dtype, name) if family_of(values) in ("", "numpy") else values)
+        if fresh.dtype != dtype:
+            raise wrong_type(name, fresh.dtype, dtype)
     if fresh.shape != matrix.data.shape:
         raise ValueError(f"{name} has shape {fresh.shape}; the pattern has {matrix.nnz} entries, in the order of `indices`")
     return fresh
-
-
-def options_struct(method: str = "auto", deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0,
-                   mixed: bool = False) -> _lib.Options:
-    """sptrsm_options from the keyword arguments that all solvers share."""
-    struct = _lib.sized(_lib.Options, _lib.lib.sptrsm_options_init_sized)
-    struct.method, struct.deterministic, struct.nrhs_hint, struct.memory_limit = method.encode(), deterministic, nrhs, memory_limit
-    struct.precision = _lib.MIXED if mixed else _lib.WORKING
-    return struct

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import Optional
+from typing import Any, Optional
 
 import numpy
 
@@ -11,32 +11,29 @@ from . import _arrays, _lib, _sparse
 from ._context import Device, Solver, as_device
 from ._errors import StructureError, check, fail
 from ._info import Info, plan_info
-from ._lib import OPERATIONS, Block, lib
+from ._lib import Block, lib
+from ._options import Options, flag, operation
 
 
 class _Plan:
     """A plan of one operation and the workspaces that no thread uses at the moment."""
 
-    def __init__(self, matrix: ctypes.c_void_p, options: _lib.Options, op: int):
-        self.handle, self.idle = None, []
+    def __init__(self, matrix: Optional[int], options: _lib.Options, op: int):
+        self.idle: list = []
         handle = ctypes.c_void_p()
         options.op = op
         check(lib.sptrsm_plan_create(handle, matrix, options))
-        self.handle = handle.value
+        self.handle: Any = handle.value
 
-    def take(self) -> int:
-        try:
-            return self.idle.pop()
-        except IndexError:
-            workspace = ctypes.c_void_p()
-            check(lib.sptrsm_workspace_create(workspace, self.handle, 0))
-            return workspace.value
+    def add_workspace(self) -> None:
+        workspace = ctypes.c_void_p()
+        check(lib.sptrsm_workspace_create(workspace, self.handle, 0))
+        self.idle.append(workspace.value)
 
     def free(self) -> None:
         for workspace in self.idle:
             lib.sptrsm_workspace_destroy(workspace)
         lib.sptrsm_plan_destroy(self.handle)
-        self.idle, self.handle = [], None
 
 
 def as_alpha(alpha, dtype: numpy.dtype) -> Optional[numpy.ndarray]:
@@ -52,32 +49,35 @@ def as_alpha(alpha, dtype: numpy.dtype) -> Optional[numpy.ndarray]:
 class Triangular(Solver):
     """A sparse triangular matrix T with its analysis; made by :func:`triangular`.
 
-    Several threads may solve with one object on the host at the same time.
+    Several threads may solve with one object on the host at the same time. A solve for which a new plan or workspace has to be made waits
+    until no other is at work, as the library's rule for threads demands (include/sptrsm.h).
 
     Attributes
     ----------
     indptr, indices, data : ndarray
-        T as the solver holds it, sorted, in `format` "csr" or "csc". Not to be written to; see `update_values`.
+        T as the solver holds it, sorted, in `format` "csr" or "csc". Read-only (CuPy: not to be written to); see `update_values`.
     shape, dtype, nnz : of T
     lower, unit_diagonal : bool
     device : str
         "cpu" or "cuda:0".
     """
 
-    def __init__(self, matrix: _sparse.Matrix, lower: bool, unit_diagonal: bool, device: Device, options: dict, threads: int):
-        self._matrix, self.lower, self.unit_diagonal = matrix, bool(lower), bool(unit_diagonal)
-        self._options, self._threads = options, threads
+    def __init__(self, matrix: _sparse.Matrix, lower: bool, unit_diagonal: bool, device: Device, options: Options):
+        self._matrix, self.lower, self.unit_diagonal = matrix, flag("lower", lower), flag("unit_diagonal", unit_diagonal)
+        _sparse.freeze(matrix.indptr, matrix.indices, matrix.data)
+        self._options = options
         self._n, self._dtype = matrix.n, numpy.dtype(matrix.data.dtype)
         self._code = _arrays.CODE[self._dtype]
         self._plans: dict = {}
         self._active = self._changing = 0
-        self._handle = None
-        self._open(device, threads)
-        self._use_stream_of(matrix.data)
+        self._handle: Optional[int] = None
+        self._open(device, options.threads)
+        context = self._use_stream_of(matrix.data)
         handle = ctypes.c_void_p()
-        check(lib.sptrsm_matrix_create(handle, self._context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
+        check(lib.sptrsm_matrix_create(handle, context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
         self._handle = handle.value
-        self._plan(_lib.OPERATIONS["N"])
+        with self._lock:
+            self._info = plan_info(self._plan(operation("N")).handle, self._dtype, self._n)
 
     def _open(self, device: Device, threads: int) -> None:
         super()._open(device, threads)
@@ -90,13 +90,14 @@ class Triangular(Solver):
         self._quiet, self._active, self._changing = threading.Condition(self._lock), 0, 0
 
     def _plan(self, op: int) -> _Plan:
-        with self._lock:
-            if self._context is None:
-                self._raise_closed()
-            plan = self._plans.get(op)
-            if plan is None:
-                plan = self._plans[op] = _Plan(self._handle, _sparse.options_struct(**self._options), op)
-            return plan
+        """The plan of an operation; the caller holds the lock."""
+        if op not in self._plans:
+            self._wait()
+        if self._context is None:
+            self._raise_closed()
+        if op not in self._plans:  # another thread may have made it during the wait
+            self._plans[op] = _Plan(self._handle, self._options.as_struct(), op)
+        return self._plans[op]
 
     def _wait(self) -> None:
         """Waits until no thread is solving, and keeps others from beginning meanwhile; the caller holds the lock."""
@@ -127,7 +128,11 @@ class Triangular(Solver):
                 if not self._on_host:  # a context serves one thread at a time
                     check(lib.sptrsm_solve(plan.handle, None, factor, B, X))
                     return
-                self._active, workspace = self._active + 1, plan.take()
+                if not plan.idle:
+                    self._wait()
+                    plan = self._plan(op)
+                    plan.add_workspace()
+                self._active, workspace = self._active + 1, plan.idle.pop()
             check(lib.sptrsm_solve(plan.handle, workspace, factor, B, X))
         finally:
             if workspace is not None:
@@ -165,10 +170,7 @@ class Triangular(Solver):
         >>> T.solve(numpy.array([2.0, 8.0]), trans="T")
         array([0., 2.])
         """
-        op = OPERATIONS.get(trans)
-        if op is None:
-            raise ValueError(f'trans={trans!r} is not "N", "T" or "H"')
-        factor = as_alpha(alpha, self._dtype)
+        op, factor = operation(trans), as_alpha(alpha, self._dtype)
         return _arrays.solve(self, B, out, stream, lambda b, x: self._run(op, factor, b, x))
 
     def update_values(self, values) -> None:
@@ -185,16 +187,14 @@ class Triangular(Solver):
         """
         fresh = _sparse.new_values(values, self._matrix)
         with self._values_lock, self._lock:
-            if self._context is None:
-                self._raise_closed()
             self._wait()
-            self._use_stream_of(fresh)
+            _sparse.freeze(fresh)
+            context = self._use_stream_of(fresh)
             check(lib.sptrsm_matrix_set_values(self._handle, _sparse.address(fresh)))
             if not self._on_host:
-                self._context.sync()
+                context.sync()
             self._matrix = self._matrix._replace(data=fresh)
 
-    matrix = property(lambda self: self._matrix)
     indptr = property(lambda self: self._matrix.indptr)
     indices = property(lambda self: self._matrix.indices)
     data = property(lambda self: self._matrix.data)
@@ -207,16 +207,12 @@ class Triangular(Solver):
     @property
     def info(self) -> Info:
         """What the analysis for trans="N" chose and found."""
-        with self._lock:
-            return plan_info(self._plan(0).handle, self._dtype, self._n)
+        if self._context is None:
+            self._raise_closed()
+        return self._info
 
-    def _repr_html_(self) -> str:
-        from ._show import level_profile
-
-        return self.info._repr_html_() + level_profile(self)
-
-    def __reduce__(self):
-        return Triangular, (_sparse.on_host(self._matrix), self.lower, self.unit_diagonal, self._device, self._options, self._threads)
+    def _arguments(self, device: Device) -> tuple:
+        return _sparse.on_host(self._matrix), self.lower, self.unit_diagonal, device, self._options
 
     def __repr__(self) -> str:
         name = f"<sptrsm.Triangular {'lower' if self.lower else 'upper'} n={self._n} nnz={self.nnz} {self._dtype.name} on {self._device}"
@@ -263,10 +259,9 @@ def triangular(T, lower: bool = True, unit_diagonal: bool = False, device=None, 
     >>> T.solve(numpy.ones((3, 2)))[0]
     array([0.5, 0.5])
     """
+    options = Options(method, deterministic, nrhs, memory_limit, threads)
     matrix = _sparse.canonical(T, dtype, "T")
-    where = _sparse.device_of(matrix) if device is None else as_device(device)
-    options = {"method": method, "deterministic": deterministic, "nrhs": nrhs, "memory_limit": memory_limit}
-    return Triangular(matrix, lower, unit_diagonal, where, options, threads)
+    return Triangular(matrix, lower, unit_diagonal, _sparse.device_of(matrix) if device is None else as_device(device), options)
 
 
 def spsolve_triangular(A, b, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False, unit_diagonal: bool = False):

@@ -6,6 +6,7 @@ on the host by jax.pure_callback, so arrays of a GPU go through host memory.
 """
 from __future__ import annotations
 
+import math
 from typing import Any, Optional, Sequence, Union
 
 import numpy
@@ -56,7 +57,7 @@ def _give_values(step: Substitution, values: numpy.ndarray) -> None:
 def _columns(step: Substitution, trans: str, B: numpy.ndarray) -> numpy.ndarray:
     """X for B of shape [batch, n, nrhs] by one solve with all columns of the batch."""
     by_row = numpy.moveaxis(B, -2, 0)
-    X = step.solve(by_row.reshape(len(by_row), -1), trans)
+    X = step.solve(by_row.reshape(len(by_row), math.prod(by_row.shape[1:])), trans)
     return numpy.moveaxis(X.reshape(by_row.shape), 0, -2)
 
 
@@ -98,7 +99,7 @@ def _product(step: Substitution, values: jax.Array, X: jax.Array) -> jax.Array:
 
 
 def _permute(step: Permutation, B: jax.Array) -> jax.Array:
-    return B[step.index] if step.scale is None else step.scale[:, None] * B[step.index]
+    return B[step.source] if step.scale is None else step.scale[:, None] * B[step.source]
 
 
 def solve(F: Union[Triangular, Factors], B: jax.Array, trans: str = "N", values: Optional[Values] = None) -> jax.Array:

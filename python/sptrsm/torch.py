@@ -107,7 +107,7 @@ class _Solve(torch.autograd.Function):
         batch, of_values, _ = in_dims
         if of_values is None:
             columns = B.movedim(batch, -1)
-            X = _Solve.apply(columns.reshape(len(columns), -1), values, system)
+            X = _Solve.apply(columns.flatten(1), values, system)
             return X.reshape(columns.shape), 2
         blocks = [B] * info.batch_size if batch is None else B.unbind(batch)
         every = zip(blocks, values.unbind(of_values))
@@ -147,7 +147,7 @@ def _products(left: torch.Tensor, right: torch.Tensor, rows: torch.Tensor, cols:
 
 
 def _permute(step: Permutation, B: torch.Tensor) -> torch.Tensor:
-    result = B.index_select(0, torch.from_numpy(step.index).to(B.device))
+    result = B.index_select(0, torch.from_numpy(step.source).to(B.device))
     return result if step.scale is None else torch.from_numpy(step.scale).to(B.device)[:, None] * result
 
 

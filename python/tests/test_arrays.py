@@ -1,7 +1,7 @@
 """Arrays in and out: layouts that are read in place, those that are copied, and those that are refused."""
 import numpy
 import pytest
-from conftest import close, random, triangle
+from conftest import close, general, random, triangle
 
 import sptrsm
 from sptrsm import _arrays
@@ -141,6 +141,52 @@ def test_dlpack_of_any_package(T):
         T.solve(Foreign(numpy.ones(N, numpy.int64)))
     with pytest.raises(TypeError, match="contiguous"):
         T.solve(Foreign(B[:, ::2]))
+
+
+class NotReturnable(Foreign):
+    """An array whose package has no way to make another one."""
+
+    __array_namespace__ = property()
+
+
+@pytest.mark.parametrize("make", (lambda: sptrsm.triangular(triangle(N)), lambda: sptrsm.splu(general(N))), ids=("T", "F"))
+def test_a_result_that_could_not_be_returned_is_refused_before_the_solve(make, monkeypatch):
+    solver, B = make(), random((N, 5), "float64")
+    runs, run = [], solver._run
+    monkeypatch.setattr(solver, "_run", lambda *arguments: runs.append(1) or run(*arguments))
+    with pytest.raises(TypeError, match="from_dlpack.*pass out="):
+        solver.solve(NotReturnable(B))
+    assert not runs
+    out = numpy.zeros_like(B)
+    target = NotReturnable(out)
+    assert solver.solve(NotReturnable(B), out=target) is target and (out == solver.solve(B)).all()
+
+
+def test_subclasses_of_tensors(T):
+    torch = pytest.importorskip("torch")
+
+    class Mine(torch.Tensor):
+        pass
+
+    B = torch.ones((N, 3), dtype=torch.float64)
+    X = T.solve(B.as_subclass(Mine))
+    assert isinstance(X, torch.Tensor) and (X == T.solve(B)).all()
+    assert (T.solve(torch.nn.Parameter(B, requires_grad=False)) == X).all()
+
+
+@pytest.mark.parametrize("bits,dtype", ((53, "float64"), (53, "complex128"), (24, "float32"), (24, "complex64")))
+def test_integers_keep_their_digits(bits, dtype):
+    T = sptrsm.triangular(triangle(N, dtype))
+    kept = numpy.full(N, 2**bits)
+    assert (T.solve(kept) == T.solve(kept.astype(dtype))).all()
+    for lost in (kept + 1, -kept - 1, (kept + 1).astype("uint64"), (kept + 1).tolist()):
+        with pytest.raises(TypeError, match=rf"integer {2**bits + 1}, .* 2\*\*{bits} .*astype"):
+            T.solve(lost)
+
+
+def test_a_type_that_no_solver_has_is_not_proposed(T):
+    with pytest.raises(TypeError, match="precision will do$"):
+        T.solve(numpy.ones(N, numpy.longdouble))
 
 
 def test_no_memory_beyond_the_result(T):

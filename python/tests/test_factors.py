@@ -178,3 +178,12 @@ def test_refinement_needs_the_matrix_of_the_present_factors():
         F.solve(b, refine=1)
     F.update_values(A=2 * F.A.data)
     assert F.refine(b, F.solve(b)).berr < 1e-15
+
+
+def test_the_arrays_of_a_factor_set_are_read_only():
+    F = sptrsm.from_factors(triangle(N, form="csc"), D=numpy.ones(N), p=numpy.arange(N)[::-1])
+    for G in (F, pickle.loads(pickle.dumps(F))):
+        G.update_values(D=2 * G.factors.D)
+        for array in (G.L.data, G.factors.L.indices, G.factors.D, G.factors.perm_row):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1

@@ -151,6 +151,12 @@ def test_vmap_in_vmap_is_a_loop_in_a_loop():
             numpy.testing.assert_allclose(found[k, m], by_both(T, "N")(blocks[k], values[m]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("n,nrhs", ((0, 2), (0, 0), (3, 0)))
+def test_vmap_over_nothing(n, nrhs):
+    T = sptrsm.triangular(scipy.sparse.eye_array(n, format="csr"))
+    assert jax.vmap(lambda B: sptrsm.jax.solve(T, B))(jnp.zeros((4, n, nrhs))).shape == (4, n, nrhs)
+
+
 def test_vmap_over_right_hand_sides_is_one_solve(monkeypatch):
     T = triangle("float64", "lower")
     widths = []

@@ -26,20 +26,15 @@ def both(check, F, B, trans, *values):
     return check(run, (leaf(B), *map(leaf, values)))
 
 
-@pytest.mark.parametrize("trans", TRANS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_derivatives_of_a_triangle(dtype, kind, trans):
-    T = triangle(dtype, kind)
-    assert both(gradcheck, T.solver, block(dtype, nrhs=3), trans, *T.data)
-    assert both(gradgradcheck, T.solver, block(dtype, nrhs=2), trans, *T.data)
+def case(dtype, kind):
+    return triangle(dtype, kind) if kind in KINDS else factors(dtype, kind)
 
 
 @pytest.mark.parametrize("trans", TRANS)
-@pytest.mark.parametrize("kind", FACTORS)
+@pytest.mark.parametrize("kind", KINDS + FACTORS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_derivatives_of_a_factor_set(dtype, kind, trans):
-    F = factors(dtype, kind)
+def test_derivatives(dtype, kind, trans):
+    F = case(dtype, kind)
     assert both(gradcheck, F.solver, block(dtype, nrhs=2), trans, *F.data)
     assert both(gradgradcheck, F.solver, block(dtype, nrhs=1), trans, *F.data)
 
@@ -49,7 +44,7 @@ def test_derivatives_of_a_factor_set(dtype, kind, trans):
 @pytest.mark.parametrize("with_values", [False, True])
 @pytest.mark.parametrize("kind", KINDS + FACTORS)
 def test_solution_and_gradient_of_b_are_those_of_a_dense_solve(kind, with_values, dtype, trans):
-    F, B = triangle(dtype, kind) if kind in KINDS else factors(dtype, kind), block(dtype, nrhs=4)
+    F, B = case(dtype, kind), block(dtype, nrhs=4)
     ours, theirs = leaf(B), leaf(B)
     X = sptrsm.torch.solve(F.solver, ours, trans, [torch.from_numpy(part) for part in F.data] if with_values else None)
     reference = torch.linalg.solve(torch.from_numpy(dense(F, trans)), theirs)
@@ -166,6 +161,13 @@ def test_vmap_is_a_loop(trans, dims):
     found = torch.func.vmap(lambda B, v: sptrsm.torch.solve(T.solver, B, trans, v), in_dims=dims)(B, v)
     loop = [sptrsm.torch.solve(T.solver, blocks[k * (dims[0] is not None)], trans, values[k * (dims[1] is not None)]) for k in range(3)]
     torch.testing.assert_close(found, torch.stack(loop))
+
+
+@pytest.mark.parametrize("n,nrhs", ((0, 2), (0, 0), (3, 0)))
+def test_vmap_over_nothing(n, nrhs):
+    T = sptrsm.triangular(scipy.sparse.eye_array(n, format="csr"))
+    B = torch.zeros((4, n, nrhs), dtype=torch.float64)
+    assert torch.func.vmap(lambda B: sptrsm.torch.solve(T, B))(B).shape == (4, n, nrhs)
 
 
 def test_vmap_over_right_hand_sides_is_one_solve(monkeypatch):

@@ -142,3 +142,36 @@ def test_a_matrix_with_too_few_values_is_refused():
 def test_alpha_that_is_no_number_of_the_type_is_refused(alpha):
     with pytest.raises(TypeError, match="alpha"):
         sptrsm.triangular(triangle(20)).solve(numpy.ones(20), alpha=alpha)
+
+
+def test_types_of_new_values():
+    T = sptrsm.triangular(triangle(20, "float32"))
+    T.update_values(T.data.tolist())
+    for values, message in ((T.data.astype("float64"), "float64"), (numpy.full(T.nnz, 2**24 + 1), "integer")):
+        with pytest.raises(TypeError, match=message):
+            T.update_values(values)
+    torch = pytest.importorskip("torch")
+    T.update_values(torch.tensor(T.data))
+    with pytest.raises(TypeError, match="values is float64 and the solver float32"):
+        T.update_values(torch.tensor(T.data, dtype=torch.float64))
+    with pytest.raises(TypeError, match="detach"):
+        T.update_values(torch.tensor(T.data, requires_grad=True))
+
+
+def test_the_arrays_of_a_solver_are_read_only():
+    A = triangle(20)
+    T = sptrsm.triangular(A)
+    for solver in (T, pickle.loads(pickle.dumps(T))):
+        solver.update_values(2 * solver.data)
+        for array in (solver.data, solver.indices, solver.indptr):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+    A.data *= 2
+
+
+def test_room_behind_the_last_entry_is_left_out():
+    A = triangle(20)
+    longer = scipy.sparse.csr_array((numpy.append(A.data, 7.0), numpy.append(A.indices, 0), A.indptr), shape=A.shape)
+    T = sptrsm.triangular(longer)
+    assert T.nnz == len(T.data) == A.nnz
+    T.update_values(A.data)
