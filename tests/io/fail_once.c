@@ -4,7 +4,7 @@
  *               reading), read (also pread), close, thread (pthread_create), malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT or SIGKILL: the signal is raised, then the
- *               call is made; SIGABRT: abort() instead of the call
+ *               call is made; SIGABRT: abort() instead of the call. Signals come to the process that began to count alone.
  *   FAIL_BY     whose allocations fail: program (default), ours (also those of this project's libraries and of Jansson), hdf5
  *   FAIL_AT     k: the count begins with main, as fail_once_arm(k) there would do
  *   FAIL_HIT    a file that is created when a call fails
@@ -33,6 +33,7 @@ enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, CLOSE, THREAD, ALLOC
 static volatile long remaining; /* 0: not armed */
 static volatile int hit, stays, chosen, code;
 static volatile int signal_number; /* 0: the call fails */
+static pid_t armed;                /* the process whose calls raise the signal: not a child that reads for it */
 
 /* ---- who calls ---- */
 
@@ -108,6 +109,7 @@ void fail_once_arm(long k) {
                   : strcmp(error, "SIGKILL") == 0 ? SIGKILL
                   : strcmp(error, "SIGABRT") == 0 ? SIGABRT
                                                   : 0;
+  armed = getpid();
   hit = 0;
   stays = k < 0;
   remaining = k < 0 ? -k : k;
@@ -121,7 +123,7 @@ static void leave_mark(void) {
 
 /* Several threads may call at once. */
 static int fails(int call) {
-  if (call != chosen) return 0;
+  if (call != chosen || (signal_number != 0 && getpid() != armed)) return 0;
   long before = __atomic_load_n(&remaining, __ATOMIC_RELAXED);
   do {
     if (before == 0) return 0;
