@@ -234,7 +234,7 @@ sptrsm_status spti_io_call_end(spti_io_call *c, spti_io_file *f) {
   f->lookup_failed = f->lookup_failed || c->lookup_failed;
   f->met_external = c->met_external;
   if (c->lacked_memory) spti_io_note_lack();
-  return c->status == SPTRSM_OK ? SPTRSM_OK : sptrsm_error_set(c->status, "%s", c->error);
+  return c->status == SPTRSM_OK ? SPTRSM_OK : sptrsm_error_set(c->status, "%.*s", SPTI_IO_TEXT - 1, c->error);
 }
 
 sptrsm_status spti_io_call_run(spti_io_call *c, spti_io_file *f) {
