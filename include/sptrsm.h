@@ -193,8 +193,9 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
 
 /* Solves op(T) X = alpha B.
  * alpha: one value of the plan's dtype in host memory; NULL: 1.
- * B, X: the same n, nrhs and dtype; each in any layout, with any ld, in host or device memory. X may be B (same data, ld and layout) but
- *   must not overlap it otherwise. Elements of X between nrhs (or n) and ld are not touched. NaN and Inf in a column of B stay there.
+ * B, X: the same n, nrhs and dtype; each in any layout, with any ld, in host memory or that of the context's device. X may be B (same
+ *   data, ld and layout) but must not overlap it otherwise. Elements of X between nrhs (or n) and ld are not touched. NaN and Inf in a
+ *   column of B stay there.
  * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
  * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
  *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.

@@ -190,7 +190,7 @@ int cli_second_begin(cli_second *s, const char *first, const char *path, bool fo
   char *target = realpath(path, NULL); /* of a symbolic link, the file it leads to is replaced */
   *s = (cli_second){.first = first, .old_first = inode_of(first), .force = force, .path = target ? target : strdup(path)};
   const char *slash = s->path ? strrchr(s->path, '/') : NULL, *name = slash ? slash + 1 : s->path;
-  if (s->path == NULL || asprintf(&s->held, "%.*s.%.200s.second", (int)(name - s->path), s->path, name) < 0) {
+  if (s->path == NULL || asprintf(&s->held, "%.*s.%.200s.%ld.second", (int)(name - s->path), s->path, name, (long)getpid()) < 0) {
     free(s->path);
     return cli_no_memory("a file name");
   }

@@ -102,7 +102,7 @@ def chain(F: Union[Triangular, Factors], trans: str, values: Optional[tuple]) ->
     if not isinstance(F, (Triangular, Factors)):
         raise TypeError(f"F is {type(F).__name__}; pass what sptrsm.triangular, from_splu or another constructor of sptrsm made")
     operation(trans)
-    parts = 1 if isinstance(F, Triangular) or F.U is None else 2
+    parts = 1 if isinstance(F, Triangular) or F._set.U is None else 2
     if values is not None and len(values) != parts:
         raise ValueError(f"values has {len(values)} parts, and the solver {parts}: pass " + ("values_L, values_U" if parts == 2 else "one"))
     if isinstance(F, Triangular):

@@ -37,7 +37,6 @@ class Factors(Solver):
         self._code = _arrays.CODE[self._dtype]
         self._handle: Optional[int] = None
         self._rows: Optional[Rows] = None
-        self._A_is_old = False  # the factors have values that A's were not factorised to
         self._systems: dict = {}
         self._open(device, options.threads)
         context = self._use_stream_of(factors.L.data)
@@ -154,7 +153,7 @@ class Factors(Solver):
         result.berr, result.ferr = (None if errors is None else _sparse.address(errors) for errors in (berr, ferr))
         if self._set.A is None:
             raise ValueError("refinement needs the matrix that was factorised; make the solver with A=")
-        if self._A_is_old:
+        if self._set.A_is_old:
             raise ValueError("the factors have new values; give those of their matrix, too: update_values(A=...)")
         factor = None if alpha is None else _sparse.address(alpha)
         check(lib.sptrsm_direct_refine(self._handle, system, op, factor, B, X, options, result))
@@ -206,8 +205,8 @@ class Factors(Solver):
             check(lib.sptrsm_direct_set_values(self._handle, *(None if a is None else _sparse.address(a) for a in arrays)))
             if "A" in changed:
                 check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(changed["A"])))
-            self._A_is_old = self._set.A is not None and "A" not in changed and (self._A_is_old or bool(changed))
-            self._set = replace(self._set, **changed)
+            old = self._set.A is not None and "A" not in changed and (self._set.A_is_old or bool(changed))
+            self._set = replace(self._set, A_is_old=old, **changed)
             self._forget_rows()
 
     def _matrix(self, name: str) -> _sparse.Matrix:

@@ -36,11 +36,16 @@ class FactorSet:
     row_op: str = "multiply"
     col_op: str = "multiply"
     A: Optional[_sparse.Matrix] = None  # all entries of the matrix that was factorised, for refinement
+    A_is_old: bool = False  # the factors have got values that A's were not factorised to
 
     def __post_init__(self) -> None:
         matrices = [matrix for matrix in (self.L, self.U, self.A) if matrix is not None]
         _sparse.freeze(*(part for matrix in matrices for part in (matrix.indptr, matrix.indices, matrix.data)), self.D, self.D_sub,
                        self.perm_row, self.perm_col, self.scale_row, self.scale_col)
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays come writable out of a pickle
 
     def as_struct(self) -> _lib.Factors:
         """The library's description. It points into the arrays of this object."""

@@ -302,7 +302,7 @@ def _write(root, factors: FactorSet) -> None:
     _write_matrix(root, "L", factors.L, "lower", factors.unit_L)
     if factors.U is not None:
         _write_matrix(root, "U", factors.U, "upper", factors.unit_U)
-    if factors.A is not None:
+    if factors.A is not None and not factors.A_is_old:
         _write_matrix(root, "A", factors.A, None, False)
     for name, attribute, value in (("D", None, None), ("D_sub", "hermitian", int(factors.D_hermitian)),
                                    ("perm_row", "convention", factors.row_convention), ("perm_col", "convention", factors.col_convention),

@@ -19,7 +19,8 @@ class Rows:
         request = _lib.sized(_lib.ReachRequest, lib.sptrsm_reach_request_init_sized)
         request.system, request.op, request.wanted, request.wanted_count = system, op, address(wanted), len(wanted)
         reach, part = ctypes.c_void_p(), _lib.sized(_lib.ReachPart)
-        check(lib.sptrsm_reach_create(reach, owner._set.on_host().as_struct(), request))
+        host = owner._set.on_host()  # the struct points into its arrays
+        check(lib.sptrsm_reach_create(reach, host.as_struct(), request))
         try:
             check(lib.sptrsm_reach_part_of(part, reach))
             self._n, self._b_rows = part.m, numpy.array(part.b_rows[:part.m], numpy.int64)

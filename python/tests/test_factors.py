@@ -187,3 +187,21 @@ def test_the_arrays_of_a_factor_set_are_read_only():
         for array in (G.L.data, G.factors.L.indices, G.factors.D, G.factors.perm_row):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
+
+
+def test_factors_keep_what_a_pickle_carries():
+    A = general(N)
+    F, b = sptrsm.splu(A), random(N, "float64")
+    F.update_values(L=F.L.data, U=2 * F.U.data)
+    for solver in (F, pickle.loads(pickle.dumps(F)), F.to("cpu")):
+        with pytest.raises(ValueError, match="A"):
+            solver.refine(b, solver.solve(b))
+        assert not solver.L.data.flags.writeable and not solver.factors.perm_row.flags.writeable
+
+
+def test_a_file_leaves_out_an_old_matrix(tmp_path):
+    pytest.importorskip("h5py")
+    F = sptrsm.splu(general(N))
+    F.update_values(L=F.L.data, U=2 * F.U.data)
+    sptrsm.save(F, tmp_path / "f.h5")
+    assert sptrsm.load(tmp_path / "f.h5").A is None

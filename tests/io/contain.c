@@ -305,3 +305,29 @@ Test(io_contain, blocks_in_parts) {
   };
   for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) same_numbers(&layouts[k]);
 }
+
+/* ---- ends of the program ---- */
+
+/* A program that is killed while its reader is idle takes the child along, although children of other files were forked later. The pipe
+ * that both inherit ends only when they are gone. */
+Test(io_contain, a_program_that_is_killed) {
+  int ends[2];
+  char byte, where[80];
+  write_matrix();
+  snprintf(where, sizeof where, "%s:/data", file);
+  cr_assert_eq(pipe(ends), 0);
+  pid_t program = fork();
+  if (program == 0) {
+    sptrsm_file_reader *one, *two;
+    close(ends[0]);
+    bool good = sptrsm_file_reader_open(&one, where, 3, NULL) == SPTRSM_OK && sptrsm_file_reader_open(&two, where, 3, NULL) == SPTRSM_OK;
+    if (write(ends[1], good ? "y" : "n", 1) == 1) pause();
+    _exit(1);
+  }
+  close(ends[1]);
+  cr_assert(read(ends[0], &byte, 1) == 1 && byte == 'y');
+  kill(program, SIGKILL);
+  cr_assert_eq(waitpid(program, NULL, 0), program);
+  cr_assert_eq(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
+}

@@ -66,13 +66,14 @@ static sptrsm_status check_device(sptrsm_context *context) {
 
 int spti_gpu_visit(const sptrsm_context *context) {
   int current = -1;
-  if (cudaGetDevice(&current) != cudaSuccess || current == context->device) return -1;
+  if (cudaGetDevice(&current) != cudaSuccess) (void)cudaGetLastError();
+  if (current == context->device) return -1;
   if (cudaSetDevice(context->device) != cudaSuccess) (void)cudaGetLastError(); /* no such device: what follows reports it */
   return current;
 }
 
 void spti_gpu_leave(int device) {
-  if (device >= 0) (void)cudaSetDevice(device);
+  if (device >= 0 && cudaSetDevice(device) != cudaSuccess) (void)cudaGetLastError(); /* not the caller's error */
 }
 
 /* ---- what is refused ---- */

@@ -24,6 +24,10 @@ int spti_gpu_visit(const sptrsm_context *context) {
   return -1;
 }
 void spti_gpu_leave(int device) { (void)device; }
+sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *context, const char *what) {
+  (void)context, (void)what;
+  return absent();
+}
 sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
   (void)context, (void)data, (void)name;
   return absent();

@@ -382,6 +382,7 @@ sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *m, const void *val) {
   if (!m || (!val && m->caller_nnz > 0)) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_set_values: matrix or val is NULL");
   SPTI_VISIT(m->context);
   new_values v;
+  if (m->context->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_refuse_capture(m->context, "new values"));
   SPTI_TRY(take_values(&v, m, val));
   sptrsm_status status = replace_values(m, &v);
   spti_host_free(v.copy);

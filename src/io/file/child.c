@@ -7,6 +7,7 @@
 #include "io/file/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ enum { PATIENCE = 10, WAITS = 6 };       /* seconds; times as long without compu
 enum { SLOWEST = 16 << 20, STEP = 100 }; /* bytes of a chunk per second; milliseconds between two looks at a busy child */
 
 struct spti_io_child {
-  pid_t id;
+  pid_t id, owner; /* owner: the process that forked it; a fork of that one has no use of it */
   int socket;
   int pending; /* calls begun and not ended */
   double patience;
@@ -32,7 +33,10 @@ struct spti_io_child {
 };
 
 sptrsm_status spti_io_child_dead(const spti_io_file *f) {
-  if (f->child == NULL || f->child->dead == SPTRSM_OK) return SPTRSM_OK;
+  if (f->child == NULL) return SPTRSM_OK;
+  if (f->child->owner != getpid())
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: was opened before a fork, by the other process; open it again here", f->name);
+  if (f->child->dead == SPTRSM_OK) return SPTRSM_OK;
   return sptrsm_error_set(f->child->dead, "%s", f->child->epitaph);
 }
 
@@ -46,54 +50,67 @@ static double read_patience(void) {
   return value > 0 ? value : PATIENCE;
 }
 
-static sptrsm_status no_child(const spti_io_file *f, const char *what) {
+static sptrsm_status no_child(const spti_io_file *f) {
   return sptrsm_error_set(
-      SPTRSM_ERR_IO, "%s: no %s for the process that reads it: %s; raise the limit (ulimit -u, -n, -v), or set in_process in the options",
-      f->name, what, strerror(errno));
+      SPTRSM_ERR_IO, "%s: no room for the process that reads it: %s; raise the limit (ulimit -u, -n, -v), or set in_process in the options",
+      f->name, strerror(errno));
 }
 
-/* No thread of this library is in HDF5 at the fork, where the child would find HDF5's own lock taken for ever. No signal handler of the
- * program runs in the child. */
-static pid_t fork_quietly(spti_io_file *f, spti_io_shared *shared, const int sockets[2]) {
+/* Descriptors above those of stdin, stdout and stderr, which the child gives to /dev/null. */
+static bool make_sockets(int sockets[2]) {
+  int made[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, made) != 0) return false;
+  for (int k = 0; k < 2; k++) sockets[k] = fcntl(made[k], F_DUPFD_CLOEXEC, 3);
+  int code = errno;
+  for (int k = 0; k < 2; k++) close(made[k]);
+  bool good = sockets[0] >= 0 && sockets[1] >= 0;
+  for (int k = 0; k < 2 && !good; k++)
+    if (sockets[k] >= 0) close(sockets[k]);
+  errno = code;
+  return good;
+}
+
+/* No thread of this library is in HDF5 at the fork, where the child would find HDF5's own lock taken for ever, and no child of another
+ * thread gets a copy of this child's end of the socket, which would hide that this child has ended. No signal handler of the program runs
+ * in the child. False, with errno: there is no child. */
+static bool fork_quietly(spti_io_file *f, spti_io_child *child) {
   spti_io_report report;
   sigset_t all, old;
+  int sockets[2];
   sigfillset(&all);
   spti_io_lock_hdf5(&report);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  pid_t id = fork();
-  if (id == 0) spti_io_serve(f, shared, sockets[1]);
+  bool good = make_sockets(sockets);
+  if (good) {
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    child->id = fork();
+    if (child->id == 0) {
+      close(sockets[0]);
+      spti_io_serve(f, child->shared, sockets[1]);
+    }
+    int code = errno;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    close(sockets[1]);
+    good = child->id > 0;
+    if (!good) close(sockets[0]);
+    child->socket = sockets[0];
+    errno = code;
+  }
   int code = errno;
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
   spti_io_unlock_hdf5(&report);
   errno = code;
-  return id;
+  return good;
 }
 
 sptrsm_status spti_io_child_start(spti_io_file *f) {
-  int sockets[2];
   spti_io_child *child;
   SPTI_IO_TRY(spti_io_allocate(&child, f->name, sizeof *child));
-  *child = (spti_io_child){.patience = read_patience()};
-  sptrsm_status status = SPTRSM_OK;
+  *child = (spti_io_child){.patience = read_patience(), .owner = getpid()};
   child->shared = mmap(NULL, sizeof *child->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (child->shared == MAP_FAILED) {
-    status = no_child(f, "memory");
-    goto fail;
-  }
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
-    status = no_child(f, "socket");
-    goto fail;
-  }
-  child->id = fork_quietly(f, child->shared, sockets);
-  if (child->id < 0) status = no_child(f, "room");
-  close(sockets[1]);
-  child->socket = sockets[0];
-  if (status == SPTRSM_OK) {
+  if (child->shared != MAP_FAILED && fork_quietly(f, child)) {
     f->child = child;
     return SPTRSM_OK;
   }
-  close(child->socket);
-fail:
+  sptrsm_status status = no_child(f);
   if (child->shared != MAP_FAILED) munmap(child->shared, sizeof *child->shared);
   free(child);
   return status;
@@ -107,11 +124,11 @@ static int reap(const spti_io_child *child) {
   return result;
 }
 
-/* shutdown, because another child may have a copy of this socket, so that closing it would not be seen. */
+/* shutdown, because a child that was forked later has a copy of this socket, so that closing it would not be seen. */
 void spti_io_child_end(spti_io_file *f) {
   spti_io_child *child = f->child;
   if (child == NULL) return;
-  if (child->dead == SPTRSM_OK) {
+  if (child->dead == SPTRSM_OK && child->owner == getpid()) {
     if (child->pending > 0) kill(child->id, SIGKILL);
     shutdown(child->socket, SHUT_RDWR);
     reap(child);
@@ -133,17 +150,33 @@ static double cpu_seconds(const spti_io_child *child) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits for one answer. Steps are counted rather than the clock read, because the program may be stopped meanwhile. */
+/* The socket does not tell of the end if a process that the program forked itself has a copy of the child's end. */
+static bool has_ended(const spti_io_child *child) {
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)child->id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child->id;
+}
+
+static double clock_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Waits for one answer. A look counts as one step of waiting at most, because the program may be stopped meanwhile. */
 static outcome await(const spti_io_child *child, size_t bytes) {
   struct pollfd p = {.fd = child->socket, .events = POLLIN};
   double most = child->patience + (double)bytes / SLOWEST, begin = cpu_seconds(child), idle = 0;
   unsigned seen = child->shared->progress;
   for (;;) {
     unsigned char slot;
-    int ready = poll(&p, 1, STEP);
+    double start = clock_seconds();
+    int ready = poll(&p, 1, STEP);                                           /* a signal ends it early */
+    if (ready == 0 && has_ended(child)) ready = poll(&p, 1, 0) > 0 ? 1 : -1; /* it may have answered just before */
     if (ready > 0) return recv(child->socket, &slot, 1, 0) == 1 ? ANSWERED : ENDED;
+    if (ready < 0 && has_ended(child)) return ENDED;
     double now = cpu_seconds(child);
-    idle += ready == 0 ? STEP / 1000.0 : 0;
+    double waited = clock_seconds() - start;
+    idle += waited < STEP / 1000.0 ? waited : STEP / 1000.0;
     if (child->shared->progress != seen) {
       seen = child->shared->progress;
       begin = now;

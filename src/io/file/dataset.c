@@ -139,7 +139,6 @@ static sptrsm_status check_storage(const spti_io_dataset *d) {
 /* A chunk with filters that does not fit HDF5's cache would be decompressed again for each part that is read. Then the dataset is opened
  * again with a cache for one chunk, which is memory that decompression takes anyway. */
 static sptrsm_status fit_cache(spti_io_dataset *d, const spti_io_file *f) {
-  spti_io_child_may_take(spti_io_add(d->chunk_bytes, d->filter_bytes));
   if (d->filter_bytes == 0 || d->chunk_bytes <= spti_io_cache_bytes(f)) return SPTRSM_OK;
   char name[SPTI_IO_TEXT];
   ssize_t length = H5Iget_name(d->id, name, sizeof name);

@@ -125,6 +125,7 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
   f->memory_limit = spti_io_memory_limit(o);
   f->allow_external = o->allow_external;
+  f->lacked_before = spti_io_lacked_memory();
   spti_io_clear_lack();
   sptrsm_status status = split(f, where);
   if (status == SPTRSM_OK) status = check_readable(f->name);
@@ -141,6 +142,7 @@ void spti_io_file_close(spti_io_file *f) {
   free(f->name);
   free(f->path);
   if (f->has_report) spti_io_give_report(&f->old_report);
+  if (f->lacked_before) spti_io_note_lack();
   *f = (spti_io_file){.id = -1, .lapl = -1};
 }
 

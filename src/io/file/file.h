@@ -57,6 +57,7 @@ typedef struct {
   bool lookup_failed; /* set when HDF5 could not say whether a name exists */
   bool met_external;  /* set when an external link was refused */
   bool matrix_market;
+  bool lacked_before;        /* memory was missing before, in the load that this one is a part of */
   bool has_report;           /* old_report is to be given back */
   spti_io_report old_report; /* the caller's, given back on close */
 } spti_io_file;
@@ -170,6 +171,8 @@ typedef struct { /* where the numbers lie */
   int fd;        /* descriptor of the dataset's file, which the caller closes; -1: there is none */
   off_t at;      /* byte offset of numbers that lie in that file exactly as they would in memory; -1: they do not */
   bool external; /* some of the numbers are in another file than the one opened */
+  dev_t device;  /* with inode: which file fd is */
+  ino_t inode;
 } spti_io_place;
 /* as: sptrsm_dtype or one of the above. */
 void spti_io_find_place(spti_io_place *, const spti_io_dataset *, int as);

@@ -3,7 +3,7 @@
  * HDF5 puts fill values or zeros in the place of numbers that lie in other files and are not there. So where other files are allowed
  * they are looked up here, in the folders where HDF5 looks, and a file that is missing, too short or without the dataset is an error.
  */
-#include "io/file/file.h"
+#include "io/file/child.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,7 +43,9 @@ static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t pl
   size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
   for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
   if (type >= 0) H5Tclose(type);
-  return spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit");
+  SPTI_IO_TRY(spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit"));
+  spti_io_child_may_take(H5Pget_nfilters(plist) > 0 ? 3 * bytes : bytes); /* in the cache; as stored and as numbers */
+  return SPTRSM_OK;
 }
 
 /* ---- numbers in other files ---- */

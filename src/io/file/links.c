@@ -5,7 +5,7 @@
  * is damaged. In a small group even native order makes it build that table; there, the look-up of a name that does not exist reads
  * all links before, and fails cleanly.
  */
-#include "io/file/file.h"
+#include "io/file/child.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,7 @@ static herr_t on_link(hid_t group, const char *name, const link_info *info, void
   collector *c = data;
   (void)group, (void)info;
   c->status = add_name(c, name);
+  spti_io_child_progress();
   return c->status == SPTRSM_OK ? 0 : -1;
 }
 

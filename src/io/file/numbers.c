@@ -60,6 +60,10 @@ static void find_place(spti_io_place *p, const spti_io_dataset *d, int as, const
   struct stat s;
   *p = (spti_io_place){.fd = file >= 0 ? descriptor(file) : -1, .at = -1};
   p->external = p->fd < 0 || p->fd != descriptor(f->id) || layout == H5D_VIRTUAL || layout == H5D_LAYOUT_ERROR || raw;
+  if (p->fd >= 0 && fstat(p->fd, &s) == 0) {
+    p->device = s.st_dev;
+    p->inode = s.st_ino;
+  }
   if (p->fd >= 0 && layout == H5D_CONTIGUOUS && !raw && as_in_memory(d, as) && fstat(p->fd, &s) == 0) {
     haddr_t at = H5Dget_offset(d->id);
     size_t bytes = spti_io_bytes(d->count, bytes_of(d, as));
@@ -74,9 +78,18 @@ static sptrsm_status place_job(spti_io_call *c, spti_io_file *f) {
   return SPTRSM_OK;
 }
 
-/* Where the child's file can't be opened once more (without /proc), nothing is said about the place. */
-void spti_io_find_place(spti_io_place *p, const spti_io_dataset *d, int as) {
+/* Opens the child's file once more. -1 without /proc, or with one that shows other processes under the same numbers. */
+static int open_again(const spti_io_file *f, const spti_io_place *p) {
   char path[64];
+  struct stat s;
+  snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)spti_io_child_id(f), p->fd);
+  int fd = p->fd >= 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0 || (fstat(fd, &s) == 0 && s.st_dev == p->device && s.st_ino == p->inode)) return fd;
+  close(fd);
+  return -1;
+}
+
+void spti_io_find_place(spti_io_place *p, const spti_io_dataset *d, int as) {
   if (d->file->child == NULL) {
     find_place(p, d, as, d->file);
     p->fd = p->fd >= 0 ? fcntl(p->fd, F_DUPFD_CLOEXEC, 3) : -1;
@@ -87,8 +100,7 @@ void spti_io_find_place(spti_io_place *p, const spti_io_dataset *d, int as) {
     *p = (spti_io_place){.fd = -1, .at = -1, .external = true};
     if (spti_io_call_run(c, d->file) != SPTRSM_OK) return;
     *p = c->place;
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)spti_io_child_id(d->file), c->place.fd);
-    p->fd = c->place.fd >= 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    p->fd = open_again(d->file, &c->place);
   }
   if (p->fd < 0) p->at = -1;
 }

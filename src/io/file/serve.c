@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum { SANITIZED = 1 }; /* reserves more addresses than any limit, and writes re
 enum { SANITIZED = 0 };
 #endif
 
+enum { IDLE = 1000 };      /* milliseconds between two looks whether the parent is there */
 enum { ROOM = 256 << 20 }; /* bytes that HDF5 may take for metadata and buffers, beside chunks and their cache */
 
 static spti_io_shared *shared; /* NULL outside of a child */
@@ -102,9 +104,12 @@ static void limit_memory(const spti_io_file *f) {
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
 
+/* The largest amount counts, not the sum: chunks are read one at a time. */
 void spti_io_child_may_take(size_t bytes) {
-  if (limit == 0) return;
-  limit = spti_io_add(limit, bytes);
+  static size_t largest;
+  if (limit == 0 || bytes <= largest) return;
+  limit = spti_io_add(limit - largest, bytes);
+  largest = bytes;
   set_limit();
 }
 
@@ -143,6 +148,9 @@ void spti_io_serve(spti_io_file *f, spti_io_shared *common, int socket) {
   limit_memory(f);
   if (atexit(on_exit_in_hdf5) != 0) leave();
   for (;;) {
+    int ready = poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, IDLE);
+    if (ready <= 0 && getppid() != parent) leave(); /* children that were forked later have copies of the parent's end of the socket */
+    if (ready <= 0) continue;
     ssize_t got = recv(socket, &slot, 1, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got != 1 || slot >= SPTI_IO_CALLS) leave();

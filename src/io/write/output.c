@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { WAITS_MOST = 2000 }; /* milliseconds, for a thread that creates a file, perhaps on a disk that does not answer */
+
 typedef struct {
   char path[4096];
   dev_t device; /* of the file; another one of that name is not removed */
@@ -52,7 +54,8 @@ void spti_io_release_signals(const sigset_t *old) {
  * crashed or called abort(), which no mask of signals prevents. */
 void sptrsm_file_abandon(void) {
   int kept = errno, self = this_thread();
-  for (int by = holder; by != 0 && by != self; by = holder) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  for (int by = holder, k = 0; by != 0 && by != self && k < WAITS_MOST; by = holder, k++)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   for (int k = 0; k < pending; k++) {
     const watched *f = &pending_file[k];
     struct stat s;
