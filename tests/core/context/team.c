@@ -127,7 +127,7 @@ static int threads_now(void) {
   return count;
 }
 
-Test(team, helpers_that_nobody_needs_end_and_come_again, .timeout = 300) {
+Test(team, helpers_that_nobody_needs_end_and_come_again) {
   enum { TEAMS = 4 };
   spti_team *team[TEAMS];
   const struct timespec pause = {.tv_nsec = 100000000};
