@@ -167,6 +167,7 @@ void fuzz_solve_triangle(const sptrsm_sparse *T, fuzz_bytes *in) {
 
 void fuzz_io_options(sptrsm_io_options *o, fuzz_bytes *in) {
   sptrsm_io_options_init(o);
+  o->in_process = 1; /* a child of a process with the threads of libFuzzer and AddressSanitizer could find their locks taken */
   const int flags = fuzz_below(in, 32), limit = fuzz_below(in, 8);
   o->memory_limit = limit < 6 ? (size_t)64 << 20 : (size_t)64 << 4 * fuzz_below(in, 5);
   o->tidy = flags & 1, o->take_triangle = flags >> 1 & 1, o->unit = flags >> 2 & 1, o->allow_external = flags >> 3 & 1;

@@ -80,22 +80,21 @@ static bool fork_quietly(spti_io_file *f, spti_io_child *child) {
   sigfillset(&all);
   spti_io_lock_hdf5(&report);
   bool good = make_sockets(sockets);
+  int code = errno;
   if (good) {
     pthread_sigmask(SIG_SETMASK, &all, &old);
     child->id = fork();
+    code = errno;
     if (child->id == 0) {
       close(sockets[0]);
       spti_io_serve(f, child->shared, sockets[1]);
     }
-    int code = errno;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(sockets[1]);
     good = child->id > 0;
-    if (!good) close(sockets[0]);
-    child->socket = sockets[0];
-    errno = code;
+    if (good) child->socket = sockets[0];
+    else close(sockets[0]);
   }
-  int code = errno;
   spti_io_unlock_hdf5(&report);
   errno = code;
   return good;

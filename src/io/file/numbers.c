@@ -57,14 +57,13 @@ static void find_place(spti_io_place *p, const spti_io_dataset *d, int as, const
   hid_t file = H5Iget_file_id(d->id), plist = H5Dget_create_plist(d->id);
   H5D_layout_t layout = plist >= 0 ? H5Pget_layout(plist) : H5D_LAYOUT_ERROR;
   bool raw = layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0;
-  struct stat s;
+  struct stat s = {0};
   *p = (spti_io_place){.fd = file >= 0 ? descriptor(file) : -1, .at = -1};
   p->external = p->fd < 0 || p->fd != descriptor(f->id) || layout == H5D_VIRTUAL || layout == H5D_LAYOUT_ERROR || raw;
-  if (p->fd >= 0 && fstat(p->fd, &s) == 0) {
-    p->device = s.st_dev;
-    p->inode = s.st_ino;
-  }
-  if (p->fd >= 0 && layout == H5D_CONTIGUOUS && !raw && as_in_memory(d, as) && fstat(p->fd, &s) == 0) {
+  bool known = p->fd >= 0 && fstat(p->fd, &s) == 0;
+  p->device = s.st_dev;
+  p->inode = s.st_ino;
+  if (known && layout == H5D_CONTIGUOUS && !raw && as_in_memory(d, as)) {
     haddr_t at = H5Dget_offset(d->id);
     size_t bytes = spti_io_bytes(d->count, bytes_of(d, as));
     if (at != HADDR_UNDEF && at <= INT64_MAX && bytes <= INT64_MAX - at && at + bytes <= (haddr_t)s.st_size) p->at = (off_t)at;
