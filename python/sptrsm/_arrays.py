@@ -17,6 +17,8 @@ from ._context import CPU, Device, current_stream, family_of, making_on, stream_
 from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
 
 CODE = {numpy.dtype(name): code for code, name in enumerate(_lib.DTYPES)}
+PYTHON = (list, tuple, int, float, complex)
+Casting = Literal["safe", "same_kind"]
 
 
 def fit(shape: tuple, strides: Optional[tuple]) -> Optional[tuple]:
@@ -74,7 +76,7 @@ def wrong_type(name: str, given: object, wanted: numpy.dtype) -> TypeError:
     return TypeError(f"{name} is {given} and the solver {wanted.name}; convert {name}, or make the solver with another dtype")
 
 
-def check_digits(name: str, given: ndarray, dtype: numpy.dtype, casting: Literal["safe", "same_kind"]) -> None:
+def check_digits(name: str, given: ndarray, dtype: numpy.dtype, casting: Casting) -> None:
     """Refuses numbers that would lose digits as `dtype`: integers by their size, others by their type and NumPy's rule `casting`."""
     if given.dtype.kind in "iu" and given.size:
         bits = numpy.finfo(dtype).nmant + 1
@@ -88,8 +90,10 @@ def check_digits(name: str, given: ndarray, dtype: numpy.dtype, casting: Literal
                         f"do{other}")
 
 
-def as_numpy(array, dtype: numpy.dtype, name: str) -> ndarray:
-    """An array of this dtype from an array on the host, a list or a number; a type that would lose digits is refused."""
+def as_numpy(array, dtype: numpy.dtype, name: str, casting: Casting = "safe") -> ndarray:
+    """An array of this dtype from an array on the host, a list or a number. A type that would lose digits is refused, unless `casting`
+    is "same_kind"; lists and numbers of Python have no precision of choice, so theirs may become less.
+    """
     if hasattr(array, "toarray"):
         raise TypeError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(array, numpy.ma.MaskedArray):
@@ -106,7 +110,7 @@ def as_numpy(array, dtype: numpy.dtype, name: str) -> ndarray:
         raise TypeError(f"{name} has dtype {given.dtype}; pass {name}.astype({dtype.name!r})")
     if family_of(array) not in ("", "numpy"):
         raise wrong_type(name, given.dtype.name, dtype)
-    check_digits(name, given, dtype, "safe" if isinstance(array, ndarray) else "same_kind")  # Python's numbers have no precision of choice
+    check_digits(name, given, dtype, "same_kind" if type(array) in PYTHON else casting)
     return given.astype(dtype)
 
 

@@ -66,7 +66,7 @@ class Substitution:
     def held(self) -> object:
         """The object that holds the values of S in the solver. New values are in another object."""
         if isinstance(self.solver, Factors) and self.part is None:
-            return self.solver._set.D if self.system == "D" else self.solver._set
+            return self.solver._set.D if self.system == "D" else self.solver._values
         return self.matrix().data
 
     def matrix(self) -> Matrix:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import weakref
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 
 import numpy
@@ -100,12 +100,13 @@ def current_stream(array):
     """The stream on which the array's package queues work at the moment, as an object of the package; None: the default stream."""
     family = family_of(array)
     if family == "cupy":
-        return sys.modules["cupy"].cuda.get_current_stream()
+        return sys.modules["cupy"].cuda.get_current_stream(array.device.id)
     if family == "torch" and array.is_cuda:
         return sys.modules["torch"].cuda.current_stream(array.device)
     return None
 
 
+@contextmanager
 def making_on(array, stream: Optional[int]):
     """A context in which the package of an array on a device makes other arrays on the CUDA stream `stream`.
 
@@ -113,9 +114,12 @@ def making_on(array, stream: Optional[int]):
     """
     family = family_of(array)
     if stream is None or family not in ("cupy", "torch") or stream == (stream_handle(current_stream(array)) or LEGACY_STREAM):
-        return nullcontext()
+        yield
+        return
     cuda = sys.modules[family].cuda
-    return cuda.ExternalStream(stream) if family == "cupy" else cuda.stream(cuda.ExternalStream(stream, array.device))
+    external = cuda.ExternalStream(stream) if family == "cupy" else cuda.stream(cuda.ExternalStream(stream, array.device))
+    with array.device if family == "cupy" else nullcontext(), external:  # CuPy's streams are those of the current device
+        yield
 
 
 class Context:

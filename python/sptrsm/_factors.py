@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from typing import NamedTuple, Optional
+from typing import Collection, NamedTuple, Optional
 
 import numpy
 
 from . import _arrays, _lib, _sparse
 from ._context import Device, Solver
-from ._errors import check, fail
+from ._errors import SptrsmError, check, fail
 from ._factorset import FactorSet, scipys_permutation, vector
 from ._info import FactorsInfo, direct_info
 from ._lib import Block, lib
@@ -38,6 +38,7 @@ class Factors(Solver):
         self._handle: Optional[int] = None
         self._rows: Optional[Rows] = None
         self._systems: dict = {}
+        self._values = object()  # another one when L, U or D get new values
         self._open(device, options.threads)
         context = self._use_stream_of(factors.L.data)
         handle = ctypes.c_void_p()
@@ -173,6 +174,8 @@ class Factors(Solver):
             For each column the componentwise backward error, and a bound of the forward error relative to the largest entry.
         """
         S, op = self._request(trans, system)
+        if X is None:
+            raise TypeError("X is None; pass the solutions of B, or let solve(B, refine=True) make them")
         steps = integer("steps", steps, -1, INT32_MAX)
         columns = numpy.shape(X)[1:]
         berr, ferr = numpy.zeros(columns), numpy.zeros(columns)
@@ -200,14 +203,25 @@ class Factors(Solver):
                 if values is not None:
                     changed[name] = vector(values, self._dtype, self._n, name)
             self._use_stream_of(*(matrix.data for matrix in changed.values() if isinstance(matrix, _sparse.Matrix)))
-            L, D, D_sub, U = (changed.get(name) for name in ("L", "D", "D_sub", "U"))
-            arrays = (L and L.data, D, D_sub, U and U.data)
-            check(lib.sptrsm_direct_set_values(self._handle, *(None if a is None else _sparse.address(a) for a in arrays)))
-            if "A" in changed:
-                check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(changed["A"])))
             old = self._set.A is not None and "A" not in changed and (self._set.A_is_old or bool(changed))
-            self._set = replace(self._set, A_is_old=old, **changed)
+            fresh = replace(self._set, A_is_old=old, **changed)
+            self._set_values(fresh, changed)
+            if "A" in changed:
+                try:
+                    check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(changed["A"])))
+                except SptrsmError:
+                    self._set_values(self._set, changed)
+                    raise
+            if changed.keys() - {"A"}:
+                self._values = object()
+            self._set = fresh
             self._forget_rows()
+
+    def _set_values(self, factors: FactorSet, names: Collection[str]) -> None:
+        """Gives the library those values of a factor set that are named."""
+        parts = [getattr(factors, name) if name in names else None for name in ("L", "D", "D_sub", "U")]
+        arrays = (part.data if isinstance(part, _sparse.Matrix) else part for part in parts)
+        check(lib.sptrsm_direct_set_values(self._handle, *(None if array is None else _sparse.address(array) for array in arrays)))
 
     def _matrix(self, name: str) -> _sparse.Matrix:
         matrix = getattr(self._set, name)

@@ -66,9 +66,9 @@ class FactorSet:
         return replace(self, **{name: _sparse.on_host(matrix) for name in ("L", "U", "A") if (matrix := getattr(self, name)) is not None})
 
 
-def vector(values, dtype: numpy.dtype, n: int, name: str) -> numpy.ndarray:
+def vector(values, dtype: numpy.dtype, n: int, name: str, casting: _arrays.Casting = "safe") -> numpy.ndarray:
     """A contiguous array [n] of its own."""
-    fresh: numpy.ndarray = numpy.array(_arrays.as_numpy(values, dtype, name))
+    fresh: numpy.ndarray = numpy.array(_arrays.as_numpy(values, dtype, name, casting))
     if fresh.shape != (n,):
         raise ValueError(f"{name} has shape {fresh.shape}, the factors are of order {n}")
     return fresh

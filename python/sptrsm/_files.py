@@ -5,6 +5,7 @@ Files in other forms (Binsparse alone, MATLAB, COO) are for the project's progra
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ ROWS = ("perm_row", "perm_r", "p")
 COLUMNS = ("perm_col", "perm_c", "q")
 MEANING = {"perm_r": "scatter", "perm_c": "gather", "p": "gather", "q": "scatter"}
 REFUSED = ("P", "Q", "R")
+ATTRIBUTE = 1 << 20  # most bytes of an attribute that is read
 MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -32,7 +34,7 @@ class _Group:
     """
 
     def __init__(self, group):
-        self._group, self.attrs = group, group.attrs
+        self._group, self.attrs, self.file, self.name = group, group.attrs, group.file, group.name
 
     def __iter__(self):
         return iter(self._group)
@@ -125,19 +127,34 @@ def _text(value):
     return value.decode() if isinstance(value, bytes) else value
 
 
-def _attribute(group, name: str):
-    """An attribute, or the scalar or small dataset of that name."""
-    if name in group.attrs:
-        return _text(group.attrs[name])
-    return _text(group[name][()]) if name in group else None
+def _attribute(item, name: str):
+    """An attribute of a group or dataset, or None."""
+    if name not in item.attrs:
+        return None
+    header = item.attrs.get_id(name)
+    if header.dtype.itemsize * math.prod(header.shape or ()) > ATTRIBUTE:
+        raise FormatError(f"{_place(item)}: attribute {name} says that it has {header.shape} elements of {header.dtype.itemsize} bytes, "
+                          f"more than {ATTRIBUTE} bytes; is the file whole?")
+    return _text(item.attrs[name])
+
+
+def _note(group, name: str):
+    """An attribute of a group, or else its dataset of that name, which is a scalar or small."""
+    value = _attribute(group, name)
+    if value is not None or name not in group:
+        return value
+    item = group[name]
+    if isinstance(item, _Group) or item.nbytes > ATTRIBUTE:
+        raise FormatError(f"{_place(group)}/{name}: is neither an attribute nor a small dataset")
+    return _text(item[()])
 
 
 def _notes(group, where: str) -> dict:
     """What the attributes say about the triangle: {"uplo": ..., "diag": ...}."""
-    own = _attribute(group, "sptrsm")
+    own = _note(group, "sptrsm")
     notes = json.loads(own) if own else {}
-    if own is None and "binsparse" in group.attrs:
-        notes = json.loads(group.attrs["binsparse"]).get("sptrsm", {})
+    if own is None:
+        notes = json.loads(_attribute(group, "binsparse") or "{}").get("sptrsm", {})
     if not isinstance(notes, dict):
         raise FormatError(f"{where}: its attribute sptrsm is not a JSON object such as {{\"uplo\": \"lower\"}}")
     return notes
@@ -155,7 +172,7 @@ def _stored(group, where: str) -> _Stored:
     if missing:
         raise FormatError(f"{where}: has no {missing[0]}; this package reads the form data, indices, indptr of SciPy and AnnData, "
                           "the program sptrsm-solve reads others")
-    form = _attribute(group, "encoding-type") or _attribute(group, "h5sparse_format") or _attribute(group, "format")
+    form = _note(group, "encoding-type") or _note(group, "h5sparse_format") or _note(group, "format")
     if form is None:
         raise FormatError(f"{where}: says neither csr nor csc; set its attribute format")
     form = str(form).replace("_matrix", "")
@@ -164,7 +181,7 @@ def _stored(group, where: str) -> _Stored:
     indptr, indices, data = _array(group, "indptr", where, "iu"), _array(group, "indices", where, "iu"), _array(group, "data", where)
     if len(indptr) == 0:
         raise FormatError(f"{where}/indptr: is empty; store n + 1 offsets")
-    shape = _attribute(group, "shape")
+    shape = _note(group, "shape")
     n = len(indptr) - 1
     return _Stored(data, indices, indptr, tuple(map(int, shape)) if shape is not None else (n, n), form)
 
@@ -177,7 +194,7 @@ def _permutation(root, names: tuple, n: int, where: str) -> dict:
     if not found:
         return {}
     name = found[0]
-    convention = _text(root[name].attrs.get("convention")) or MEANING.get(name)
+    convention = _attribute(root[name], "convention") or MEANING.get(name)
     if convention not in ("gather", "scatter"):
         raise FormatError(f"{where}/{name}: attribute convention is {convention!r}; set it to gather or scatter")
     values = _array(root, name, where, "iuf")
@@ -200,9 +217,10 @@ def _scaling(root, names: tuple, where: str) -> dict:
     for name in names:
         if name not in root:
             continue
-        op = _text(root[name].attrs.get("op"))
-        if op is None and "do_recip" in root[name].attrs:
-            op = "multiply" if root[name].attrs["do_recip"] else "divide"
+        op = _attribute(root[name], "op")
+        reciprocal = _attribute(root[name], "do_recip")
+        if op is None and reciprocal is not None:
+            op = "multiply" if reciprocal else "divide"
         if op not in ("multiply", "divide"):
             raise FormatError(f"{where}/{name}: attribute op is {op!r}; set it to multiply or divide")
         side = "col" if name == "scale_col" else "row"
@@ -227,7 +245,7 @@ def _read(root, where: str) -> dict:
             if name != "A":
                 unit[f"unit_{name}"] = notes.get("diag") in ("unit", "unit-implicit")
     n = parts["L"].shape[0]
-    upper = _attribute(root, "upper") if "upper" in root.attrs else None
+    upper = _attribute(root, "upper")
     if upper == "none":
         raise FormatError(f"{here}: says that there is no U; read L with h5py and pass it to triangular()")
     arguments = dict(parts, upper=upper, **unit, **_permutation(root, ROWS, n, where), **_permutation(root, COLUMNS, n, where),
@@ -240,7 +258,7 @@ def _read(root, where: str) -> dict:
             raise FormatError(f"{here}: has D_sub and no D; store the diagonal of LDL' as D")
         if len(arguments["D_sub"]) == n - 1:
             arguments["D_sub"] = numpy.append(arguments["D_sub"], 0)
-        arguments["hermitian_D"] = bool(root["D_sub"].attrs.get("hermitian", 0))
+        arguments["hermitian_D"] = bool(_attribute(root["D_sub"], "hermitian"))
     return arguments
 
 
@@ -265,7 +283,7 @@ def from_file(path, dtype=None, **options) -> Factors:
     SingularError
         The file is good, and a diagonal entry or a block of D is zero or not finite.
     """
-    h5py, name, inside = _h5py(), os.fspath(path), "/"
+    h5py, name, inside = _h5py(), os.fsdecode(path), "/"
     if not os.path.exists(name) and ":/" in name:
         name, _, inside = name.rpartition(":")
     solver_options(**options)
@@ -321,7 +339,7 @@ def save(factors: Factors, path, overwrite: bool = False) -> None:
     """
     if not isinstance(factors, Factors):
         raise TypeError(f"factors is {type(factors).__name__}, not sptrsm.Factors; save the matrix of a triangle by scipy.sparse.save_npz")
-    h5py, path = _h5py(), os.fspath(path)
+    h5py, path = _h5py(), os.fsdecode(path)
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it")
     handle, temporary = tempfile.mkstemp(prefix="." + os.path.basename(path), dir=os.path.dirname(path) or ".")

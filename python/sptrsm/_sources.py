@@ -100,7 +100,7 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     perm_col, col_convention = _one_permutation(q, perm_c, n, ("q", "perm_c"))
     if upper != "given" and perm_col is None:  # Cholesky and LDL': one permutation for both sides, gathered before and scattered after
         perm_col, col_convention = perm_row, "scatter" if row_convention == "gather" else "gather"
-    D, D_sub = (None if d is None else vector(d, kind, n, name) for d, name in ((D, "D"), (D_sub, "D_sub")))
+    D, D_sub = (None if d is None else vector(d, kind, n, name, "same_kind") for d, name in ((D, "D"), (D_sub, "D_sub")))
     row_scale, col_scale = (None if s is None else vector(s, numpy.dtype("float64"), n, name)
                             for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
     for name, op in (("row_op", row_op), ("col_op", col_op)):
@@ -170,9 +170,10 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     >>> lu.solve(numpy.array([5.0, 5.0]))
     array([1., 1.])
     """
+    from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu as factorise
 
     solver_options(**solver)  # refuses a wrong one before the long work
     dtype = None if dtype is None else _sparse.value_type(dtype)
     lu = factorise(A, permc_spec, diag_pivot_thresh, relax, panel_size, {} if options is None else options)
-    return from_splu(lu, A=A if hasattr(A, "tocsc") else None, dtype=dtype, **solver)
+    return from_splu(lu, A=A if hasattr(A, "tocsc") else csc_array(A), dtype=dtype, **solver)

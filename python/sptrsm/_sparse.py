@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 import numpy
 
 from . import _dlpack, _lib
-from ._arrays import CODE, as_numpy, wrong_type
+from ._arrays import CODE, as_numpy, check_digits, wrong_type
 from ._context import CPU, Device, family_of
 from ._options import INT32_MAX
 
@@ -121,15 +121,23 @@ def as_sparse(matrix: Optional[Matrix]):
     return form((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.n, matrix.n))
 
 
+def _values_of(A, matrix: Matrix, name: str):
+    """The values of a sparse matrix with the pattern of `matrix`, in its order."""
+    A = A.tocsr() if matrix.format == "csr" else A.tocsc()
+    if isinstance(A.data, numpy.ndarray):
+        check_digits(name, A.data, matrix.data.dtype, "safe")
+    other = canonical(A, A.dtype if A.dtype in CODE else matrix.data.dtype, name)
+    mine, theirs = on_host(matrix), on_host(other)
+    if not (numpy.array_equal(mine.indptr, theirs.indptr) and numpy.array_equal(mine.indices, theirs.indices)):
+        raise ValueError(f"{name} has another pattern than the solver; make a new solver")
+    return other.data
+
+
 def new_values(values, matrix: Matrix, name: str = "values"):
     """An array of its own for `update_values`, from one of the matrix' length or a sparse matrix with the same pattern."""
-    if hasattr(values, "tocsr"):
-        other = canonical(values.tocsr() if matrix.format == "csr" else values.tocsc(), matrix.data.dtype, name)
-        if other.n != matrix.n or other.nnz != matrix.nnz or bool((other.indptr != matrix.indptr).any()) or bool(
-                (other.indices != matrix.indices).any()):
-            raise ValueError(f"{name} has another pattern than the solver; make a new solver")
-        return other.data
     dtype = matrix.data.dtype
+    if hasattr(values, "tocsr"):
+        values = _values_of(values, matrix, name)
     if isinstance(matrix.data, numpy.ndarray):
         fresh = numpy.array(as_numpy(values, dtype, name))
     else:

@@ -8,6 +8,7 @@ import scipy.sparse.linalg
 from conftest import apply, close, general, random, triangle
 
 import sptrsm
+from sptrsm._lib import lib
 
 N = 40
 
@@ -205,3 +206,40 @@ def test_a_file_leaves_out_an_old_matrix(tmp_path):
     F.update_values(L=F.L.data, U=2 * F.U.data)
     sptrsm.save(F, tmp_path / "f.h5")
     assert sptrsm.load(tmp_path / "f.h5").A is None
+
+
+def test_new_values_are_all_taken_or_none(monkeypatch):
+    F, b = sptrsm.splu(general(N)), random(N, "float64")
+    x = F.solve(b)
+    with monkeypatch.context() as patch, pytest.raises(sptrsm.OutOfMemoryError):
+        patch.setattr(lib, "sptrsm_direct_set_original", lambda *_: -4)
+        F.update_values(U=2 * F.U.data, A=2 * F.A.data)
+    assert (F.solve(b) == x).all() and F.refine(b, x.copy()).berr <= 1e-14
+
+
+def test_new_values_of_a_sparse_matrix_keep_their_digits():
+    F = sptrsm.splu(general(N, "float32").astype("float32"))
+    with pytest.raises(TypeError, match="L is float64 and the solver float32"):
+        F.update_values(L=F.L.astype("float64"))
+    F.update_values(L=F.L.copy(), U=F.U.tocsr())
+    with pytest.raises(TypeError, match=r"2\*\*24"):
+        F.update_values(U=F.U.astype("int64") + 2**24 * scipy.sparse.eye_array(N, dtype="int64") + scipy.sparse.eye_array(N, dtype="int64"))
+
+
+def test_a_narrower_type_holds_for_all_parts():
+    L, D = triangle(N, form="csc"), numpy.arange(1.0, N + 1)
+    F = sptrsm.from_factors(L, D=D, unit_L=True, dtype="float32")
+    assert F.dtype == numpy.float32 and F.factors.D.dtype == numpy.float32
+    with pytest.raises(TypeError, match="D is complex128"):
+        sptrsm.from_factors(L, D=D * 1j, unit_L=True, dtype="float32")
+
+
+def test_refinement_needs_solutions():
+    with pytest.raises(TypeError, match="X is None"):
+        sptrsm.splu(general(N)).refine(numpy.ones(N), None)
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_splu_of_a_dense_array_keeps_it():
+    A, b = general(N).toarray(), random(N, "float64")
+    assert close(A @ sptrsm.splu(A).solve(b, refine=True), b, "float64")

@@ -1,4 +1,6 @@
 """Factor sets in HDF5 files, written here and as docs/formats.md says that others write them."""
+import os
+
 import numpy
 import pytest
 import scipy.sparse.linalg
@@ -85,6 +87,7 @@ def put(file, name, values):
     (lambda f: (put(f, "D", numpy.ones(30)), put(f, "D_sub", numpy.zeros(3))), r"D_sub has shape \(3,\)"),
     (lambda f: put(f, "L", 3), "/L: can't be read"),
     (lambda f: f.__setitem__("D", h5py.SoftLink("/nowhere")), "/D: can't be read|KeyError"),
+    (lambda f: put(f, "L/sptrsm", numpy.zeros(2**18)), "/L/sptrsm: is neither an attribute nor a small dataset"),
     (lambda f: f["L"].pop("data") and f["L"].create_dataset("data", (2**50,), "f8", chunks=(1024,)), "more than this machine's memory")])
 def test_bad_files(tmp_path, change, message):
     with h5py.File(tmp_path / "f.h5", "w") as file:
@@ -189,3 +192,18 @@ def test_no_file(tmp_path):
     (tmp_path / "text.h5").write_text("not HDF5")
     with pytest.raises(sptrsm.FormatError, match="text.h5"):
         sptrsm.from_file(tmp_path / "text.h5")
+
+
+def test_an_attribute_that_claims_to_be_huge(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w", libver="latest") as file:
+        write_scipy(file, scipy.sparse.linalg.splu(general(30)))
+        file["L"].attrs["sptrsm"] = numpy.zeros(2**18)
+    with pytest.raises(sptrsm.FormatError, match=r"/L: attribute sptrsm says that it has \(262144,\) elements of 8 bytes"):
+        sptrsm.from_file(tmp_path / "f.h5")
+
+
+def test_a_path_of_bytes(tmp_path):
+    name = os.fsencode(tmp_path / "f.h5")
+    F = sptrsm.splu(general(30))
+    sptrsm.save(F, name)
+    assert (sptrsm.from_file(name).solve(numpy.ones(30)) == F.solve(numpy.ones(30))).all()

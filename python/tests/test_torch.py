@@ -118,6 +118,14 @@ def test_a_graph_without_values_refuses_new_values():
         X.sum().backward()
 
 
+def test_a_graph_survives_a_new_matrix_for_refinement():
+    F, B = sptrsm.splu(scipy.sparse.csc_array(factors("float64").matrix)), leaf(block("float64", nrhs=2))
+    X = sptrsm.torch.solve(F, B)
+    expected = torch.autograd.grad(X.sum(), B, retain_graph=True)
+    F.update_values(A=2 * F.A.data)
+    torch.testing.assert_close(torch.autograd.grad(X.sum(), B), expected, rtol=0, atol=0)
+
+
 def test_values_changed_in_place_are_refused_by_torch():
     T = triangle("float64", "lower")
     values = leaf(T.data[0])
