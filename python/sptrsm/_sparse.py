@@ -126,9 +126,11 @@ def _values_of(A, matrix: Matrix, name: str):
     A = A.tocsr() if matrix.format == "csr" else A.tocsc()
     if isinstance(A.data, numpy.ndarray):
         check_digits(name, A.data, matrix.data.dtype, "safe")
+    elif A.dtype != matrix.data.dtype:
+        raise wrong_type(name, A.dtype, matrix.data.dtype)
     other = canonical(A, A.dtype if A.dtype in CODE else matrix.data.dtype, name)
-    mine, theirs = on_host(matrix), on_host(other)
-    if not (numpy.array_equal(mine.indptr, theirs.indptr) and numpy.array_equal(mine.indices, theirs.indices)):
+    mine, theirs = (matrix, other) if type(matrix.data) is type(other.data) else (on_host(matrix), on_host(other))
+    if mine.n != theirs.n or mine.nnz != theirs.nnz or bool((mine.indptr != theirs.indptr).any() or (mine.indices != theirs.indices).any()):
         raise ValueError(f"{name} has another pattern than the solver; make a new solver")
     return other.data
 

@@ -123,6 +123,13 @@ def test_matrices_of_cupy_and_new_values(cupy):
     assert close(T.solve(b), expected)
     T.update_values(2 * T.data)
     assert close(2 * T.solve(b), expected)
+    for scale, values in ((3, 3 * sparse.csr_matrix(LOWER)), (4, 4 * LOWER)):
+        T.update_values(values)
+        assert close(scale * T.solve(b), expected)
+    with pytest.raises(TypeError, match="float32"):
+        T.update_values(sparse.csr_matrix(LOWER).astype("float32"))
+    with pytest.raises(ValueError, match="another pattern"):
+        T.update_values(sparse.csr_matrix(LOWER.T.tocsr()))
 
 
 def test_gradients(torch):
