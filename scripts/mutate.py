@@ -7,7 +7,8 @@ N lines of the host code are drawn at random (300, seed 1), and one mutant of ea
 negated or always the same, a statement that is deleted, two arguments that are swapped. Mutants that do not compile, or that the compiler
 makes the same code of, are replaced by others. For each mutant only what depends on the line is built, and only the tests that execute
 the line are run, the quickest first, until one fails or SECONDS of tests (60) have passed; then once more with AddressSanitizer, but for
-the tests of the emulator. A test that takes five times its usual time has failed. What no test notices is printed as a diff.
+the tests of the emulator. A test that takes longer than SECONDS by itself is left out; a test that takes five times its usual time has
+failed. What no test notices is printed as a diff.
 
 Works in a copy of the tracked files in FOLDER (/dev/shm/sptrsm-mutation), which is kept: a run that was cut off goes on where it was, and
 the build and the lists of lines that each test executes serve the next run on the same sources. scripts/mutants.txt lists mutants that
@@ -228,15 +229,18 @@ def executed_lines(build):
     return found
 
 
-def survey(build):
-    """Runs every test alone: the tests with their seconds, and for each file its unit and its lines with the tests that execute them."""
+def survey(build, most):
+    """Runs every test alone, for `most` seconds: the tests with their times, and for each file its unit and its lines with the tests that
+    execute them.
+    """
     seconds, files = {}, {}
     for test in build.tests.values():
         shutil.rmtree(build.counts, ignore_errors=True)
         start = time.monotonic()
-        code = test.run(1000)
+        code = test.run(most)
         if code != 0:
-            print(f"{test.name} is left out: exit code {code} without a mutant", flush=True)
+            why = f"longer than {most:g} s" if code is None else f"exit code {code} without a mutant"
+            print(f"{test.name} is left out: {why}", flush=True)
             continue
         seconds[test.name] = time.monotonic() - start
         for (name, unit), (lines, executed) in executed_lines(build).items():
@@ -250,15 +254,15 @@ def survey(build):
     return {"seconds": seconds, "files": files}
 
 
-def surveyed(copy, digest):
-    """The survey of these sources, from the last run if there is one."""
+def surveyed(copy, digest, most):
+    """The survey of these sources by tests of at most `most` seconds, from the last run if there is one."""
     stored = copy.folder / "build/survey.json"
     if stored.exists():
         survey_of = json.loads(stored.read_text())
-        if survey_of["digest"] == digest:
+        if survey_of["digest"] == digest and survey_of["most"] == most:
             return survey_of
     print("running every test once to see which lines it executes", flush=True)
-    survey_of = {"digest": digest, **survey(copy.counting)}
+    survey_of = {"digest": digest, "most": most, **survey(copy.counting, most)}
     stored.write_text(json.dumps(survey_of))
     return survey_of
 
@@ -367,7 +371,7 @@ def main():
     if broken:
         print(f"the unchanged sources do not build: see {broken.folder}.log", file=sys.stderr)
         return 2
-    survivors, count = judge_all(copy, surveyed(copy, digest), arguments)
+    survivors, count = judge_all(copy, surveyed(copy, digest, arguments.seconds), arguments)
     for trial in survivors:
         print(f"\n{trial.diff()}\n  {len(trial.tests(arguments.seconds))} tests passed")
     rate = (count - len(survivors)) / count if count else 0
