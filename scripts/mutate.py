@@ -103,7 +103,8 @@ class Copy:
 
     def __init__(self, folder):
         self.folder = folder
-        self.counting = Build(folder, "coverage", ("example_",), "-DSPTRSM_COVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug")
+        self.counting = Build(folder, "coverage", ("example_",), "-DSPTRSM_COVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug",
+                              "-DCMAKE_CXX_FLAGS_DEBUG=-O2")  # kernels on the emulator: their lines are not counted
         self.checking = Build(folder, "sanitize", ("example_", "simt_"), "-DSPTRSM_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
 
     def prepare(self):

@@ -63,12 +63,12 @@ build() { # build FOLDER OPTION...
   cmake --build "$folder" --parallel "$JOBS" >>"$folder.log" 2>&1 || { tail -n 60 "$folder.log" >&2; die "building $folder failed (whole log: $folder.log)"; }
   echo "built in $((SECONDS - start)) s"
 }
-run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS"; }
+run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS" "${@:2}"; } # run_tests FOLDER OPTION...
 
 mkdir -p build
 check "rules of the sources" scripts/check-rules.sh
 build build/test "${cuda[@]}"
-check "tests of build/test" run_tests build/test
+check "tests of build/test" run_tests build/test ${all:+--label-exclude simt} # with --all the emulator's tests run below, with AddressSanitizer
 check "rules of the build" scripts/check-rules.sh --build build/test
 check "Python package" scripts/check-python.sh
 if [[ $all ]]; then
