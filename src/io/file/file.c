@@ -175,6 +175,19 @@ static void list_names(hid_t group, const char *where, char *out, size_t bytes) 
   spti_io_names_free(&list);
 }
 
+/* H5Lexists() of a path, which fails by itself where a group on the way is missing. */
+static htri_t path_exists(hid_t group, const char *path, hid_t lapl) {
+  char part[SPTI_IO_TEXT];
+  htri_t exists = 1;
+  for (size_t end = 0; exists > 0 && path[end] != '\0';) {
+    end += strspn(path + end, "/");
+    end += strcspn(path + end, "/");
+    bool fits = snprintf(part, sizeof part, "%.*s", (int)end, path) < (int)sizeof part;
+    exists = fits ? H5Lexists(group, part, lapl) : -1;
+  }
+  return exists;
+}
+
 /* o->where is known. */
 static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
   spti_io_file *f = o->file;
@@ -183,7 +196,7 @@ static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent
   o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
-  htri_t exists = H5Lexists(parent->id, name, f->lapl);
+  htri_t exists = path_exists(parent->id, name, f->lapl);
   char names[400] = "";
   if (exists == 0) list_names(parent->id, parent->where, names, sizeof names);
   if (f->met_external)
