@@ -6,9 +6,9 @@
  * NULL.
  *
  * HDF5 reads in a child process, which each function that opens an HDF5 file forks and ends again (a reader: when it is
- * closed). Where HDF5 crashes on a damaged file or hangs, this is an error like others: STRUCTURE. A hang means 10 s of
- * computing without progress; waiting for a disk may take 60 s, and ends as IO. SPTRSM_READ_TIMEOUT=SECONDS in the
- * environment replaces the 10. Threads may read at once, but none may write by HDF5 while another one opens a file.
+ * closed). Where HDF5 crashes on a damaged file or hangs, this is an error like others: IO. A hang means 10 s of
+ * computing without progress; waiting for a disk may take 60 s. SPTRSM_READ_TIMEOUT=SECONDS in the environment replaces
+ * the 10. Threads may read at once, but none may write by HDF5 while another one opens a file.
  */
 #ifndef SPTRSM_IO_H
 #define SPTRSM_IO_H

@@ -31,6 +31,15 @@ pid_t fork(void) {
   return no_forks ? -1 : real();
 }
 
+static bool crash_in_look_up;
+
+htri_t H5Lexists(hid_t group, const char *name, hid_t access) {
+  htri_t (*real)(hid_t, const char *, hid_t);
+  REAL("H5Lexists");
+  if (crash_in_look_up && strcmp(name, "B") == 0) raise(SIGSEGV);
+  return real(group, name, access);
+}
+
 /* ---- files ---- */
 
 static void prepare(void) {
@@ -53,6 +62,20 @@ static void write_numbers(const char *name, int rank, const hsize_t *dims, const
   cr_assert(d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
   H5Dclose(d), H5Sclose(space), H5Pclose(plist);
   cr_assert(H5Fclose(f) >= 0);
+}
+
+/* ---- a file is read once ---- */
+
+/* A file that crashed HDF5 is not given to a second child. */
+Test(io_child, a_crash_ends_the_reading) {
+  sptrsm_file_block *X;
+  write_numbers("C", 2, (hsize_t[]){4, 2}, NULL);
+  OK(sptrsm_file_block_load(&X, file, -1, NULL)); /* found by a listing */
+  sptrsm_file_block_free(X);
+  cr_assert_eq(forks, 1);
+  crash_in_look_up = true;
+  fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
+  cr_assert_eq(forks, 2);
 }
 
 /* ---- OUT that is there already ---- */

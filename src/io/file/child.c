@@ -190,7 +190,7 @@ static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *
   static const char advice[] = "the file is damaged; check it with h5ls or h5dump";
   int number = child->shared->crash;
   if (o == LOOPS)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: reading hangs inside HDF5, in %.0f s of computing without progress: %s", where,
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading hangs inside HDF5, in %.0f s of computing without progress: %s", where,
                             child->patience, advice);
   if (o == WAITS_TOO_LONG)
     return sptrsm_error_set(SPTRSM_ERR_IO,
@@ -201,8 +201,7 @@ static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *
     return sptrsm_error_set(SPTRSM_ERR_MEMORY,
                             "%s: no memory to read it; use a machine with more memory, or h5ls if the file may be damaged", where);
   if (number != 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number),
-                            advice);
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number), advice);
   return sptrsm_error_set(SPTRSM_ERR_IO,
                           "%s: the process that read it was ended (signal %d): by hand, or by the system for lack of memory? try again",
                           where, WIFSIGNALED(result) ? WTERMSIG(result) : 0);

@@ -189,16 +189,17 @@ static sptrsm_status candidates_job(spti_io_call *c, spti_io_file *f) {
   return SPTRSM_OK;
 }
 
-void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
+sptrsm_status spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
   if (group->file->child == NULL) {
     name_candidates(out, group, sets);
-    return;
+    return SPTRSM_OK;
   }
   spti_io_call *c = spti_io_call_object(group, NULL);
   c->job = candidates_job;
   c->found = sets;
-  bool good = spti_io_call_run(c, group->file) == SPTRSM_OK;
-  snprintf(out, 400, "%.399s", good ? c->name : "");
+  SPTI_IO_TRY(spti_io_call_run(c, group->file));
+  snprintf(out, 400, "%.399s", c->name);
+  return SPTRSM_OK;
 }
 
 /* ---- the list from the child ---- */
@@ -265,11 +266,27 @@ static sptrsm_status walk_in_child(walker *w) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
+/* Ends a walk: gives the list to the caller, or after a failure frees it. */
+static sptrsm_status give_list(sptrsm_file_listing *out, walker *w, sptrsm_status status) {
+  if (status == SPTRSM_OK) {
+    *out = w->list;
+    w->list = (sptrsm_file_listing){0};
+  }
+  walker_free(w);
+  return status;
+}
+
+sptrsm_status spti_io_list(sptrsm_file_listing *out, spti_io_file *f) {
+  walker w = {.file = f};
+  return give_list(out, &w, f->child != NULL ? walk_in_child(&w) : walk(&w));
+}
+
+static sptrsm_status list_market(sptrsm_file_listing *out, spti_io_file *f, const sptrsm_io_options *o) {
+  walker w = {.file = f};
   sptrsm_file_matrix *M;
   sptrsm_file_entry *e;
-  SPTI_IO_TRY(spti_io_mtx_load(&M, w->file, o));
-  sptrsm_status status = add_entry(&e, w, ":");
+  SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
+  sptrsm_status status = add_entry(&e, &w, ":");
   if (status == SPTRSM_OK) {
     static const char *const types[] = {"f32", "f64", "c64", "c128"};
     e->kind = "matrix";
@@ -280,25 +297,20 @@ static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
     snprintf(e->type, sizeof e->type, "%s", types[M->dtype]);
   }
   sptrsm_file_matrix_free(M);
-  return status;
+  return give_list(out, &w, status);
 }
 
 sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, const sptrsm_io_options *o) {
   sptrsm_io_options taken;
   spti_io_file f;
-  walker w = {.file = &f};
+  sptrsm_file_listing list = {0};
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
-  sptrsm_status status;
-  if (f.matrix_market) status = list_market(&w, o);
-  else status = f.child != NULL ? walk_in_child(&w) : walk(&w);
+  sptrsm_status status = f.matrix_market ? list_market(&list, &f, o) : spti_io_list(&list, &f);
   status = spti_io_file_end(&f, status);
-  if (status == SPTRSM_OK) {
-    *out = w.list;
-    w.list = (sptrsm_file_listing){0};
-  }
-  walker_free(&w);
+  if (status == SPTRSM_OK) *out = list;
+  else sptrsm_file_listing_free(&list);
   return status;
 }
 
