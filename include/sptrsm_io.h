@@ -179,7 +179,7 @@ SPTRSM_API void sptrsm_file_writer_close(sptrsm_file_writer *);
 typedef struct {
   char *path;              /* "/L" */
   const char *kind;        /* "matrix", "block", "vector" or "unknown"; static storage */
-  const char *rule;        /* which form matched; static storage */
+  const char *rule;        /* which form matched; valid until the listing is freed */
   int64_t rows, cols, nnz; /* -1 where unknown */
   char type[16];           /* "f64", "c128", "int32", ... as stored */
 } sptrsm_file_entry;

@@ -155,7 +155,7 @@ static sptrsm_status take_text(char **out, spti_io_call *c, spti_io_file *f) {
   if (!c->found) return SPTRSM_OK;
   size_t length = c->used < SPTI_JSON_BYTES ? c->used : SPTI_JSON_BYTES;
   SPTI_IO_TRY(spti_io_allocate(out, f->name, length + 1));
-  memcpy(*out, c->window, length);
+  memcpy(*out, spti_io_call_window(f, 0), length);
   (*out)[length] = '\0';
   return SPTRSM_OK;
 }

@@ -22,6 +22,8 @@
 enum { PATIENCE = 10, WAITS = 6 };       /* seconds; times as long without computing */
 enum { SLOWEST = 16 << 20, STEP = 100 }; /* bytes of a chunk per second; milliseconds between two looks at a busy child */
 
+static const char advice[] = "the file is damaged; check it with h5ls or h5dump";
+
 struct spti_io_child {
   pid_t id, owner; /* owner: the process that forked it; a fork of that one has no use of it */
   int socket;
@@ -187,7 +189,6 @@ static outcome await(const spti_io_child *child, size_t bytes) {
 }
 
 static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *child, const char *where) {
-  static const char advice[] = "the file is damaged; check it with h5ls or h5dump";
   int number = child->shared->crash;
   if (o == LOOPS)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading hangs inside HDF5, in %.0f s of computing without progress: %s", where,
@@ -225,9 +226,14 @@ static void set_text(spti_io_call *c, char to[SPTI_IO_TEXT], const char *text) {
 
 spti_io_call *spti_io_call_of(const spti_io_file *f, int slot) { return &f->child->shared->calls[slot]; }
 
+const char *spti_io_call_window(const spti_io_file *f, int slot) { return f->child->shared->windows[slot]; }
+
+sptrsm_status spti_io_call_refuse(const spti_io_file *f) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the process that reads it gave an impossible answer: %s", f->name, advice);
+}
+
 static spti_io_call *new_call(const spti_io_file *f, int slot, const char *where, const char *name) {
   spti_io_call *c = spti_io_call_of(f, slot);
-  c->window = f->child->shared->windows[slot];
   c->too_long = false;
   c->bytes = c->used = 0;
   set_text(c, c->where, where);

@@ -169,6 +169,21 @@ static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
 
 static sptrsm_status inspect_job(spti_io_call *c, spti_io_file *f) { return inspect(&c->dataset, f); }
 
+static bool ends(const char *text, size_t bytes) { return memchr(text, '\0', bytes) != NULL; }
+
+/* Whether a description from the child is one that inspect() may give. */
+static bool is_possible(const spti_io_dataset *d, size_t limit) {
+  const int64_t *dims = d->dims, *chunk = d->chunk;
+  const spti_io_number *n = &d->number;
+  bool shape = (d->rank == 2 || (d->rank == 1 && dims[1] == 1)) && dims[0] >= 0 && dims[1] >= 0;
+  bool count = shape && spti_io_bytes(dims[0], (size_t)dims[1]) == (size_t)d->count && d->count >= 0;
+  bool chunks = chunk[0] > 0 && chunk[1] > 0 && (d->rank == 2 || chunk[1] == 1) && d->chunk_bytes <= limit;
+  bool plain = chunk[0] == 0 && chunk[1] == 0 && d->chunk_bytes == 0 && d->filter_bytes == 0;
+  bool type = (int)n->dtype >= SPTRSM_F32 && n->dtype <= SPTRSM_C128 && spti_is_complex(n->dtype) == n->is_complex;
+  return count && (plain || chunks) && d->filter_bytes <= 2 * d->chunk_bytes && type && ends(n->re, sizeof n->re) &&
+         ends(n->im, sizeof n->im) && ends(n->name, sizeof n->name) && !d->pairs;
+}
+
 /* A failure may leave another identifier, which is to be closed too. */
 static sptrsm_status inspect_in_child(spti_io_dataset *d) {
   spti_io_call *c = spti_io_call_dataset(d, 0);
@@ -179,7 +194,7 @@ static sptrsm_status inspect_in_child(spti_io_dataset *d) {
   *d = c->dataset;
   d->where = where;
   d->file = f;
-  return status;
+  return status != SPTRSM_OK || is_possible(d, f->memory_limit) ? status : spti_io_call_refuse(f);
 }
 
 sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_object *o) {

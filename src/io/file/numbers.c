@@ -232,8 +232,9 @@ static sptrsm_status end_part(const selection *s, const part *p, int slot) {
   SPTI_IO_TRY(spti_io_call_end(c, s->d->file));
   size_t row = (size_t)s->cols * s->each, piece = (size_t)p->cols * s->each;
   char *to = s->out + (size_t)p->row * row + (size_t)p->col * s->each;
-  if (piece == row) memcpy(to, c->window, (size_t)p->rows * row);
-  for (int64_t i = 0; i < p->rows && piece < row; i++) memcpy(to + (size_t)i * row, c->window + (size_t)i * piece, piece);
+  const char *from = spti_io_call_window(s->d->file, slot);
+  if (piece == row) memcpy(to, from, (size_t)p->rows * row);
+  for (int64_t i = 0; i < p->rows && piece < row; i++) memcpy(to + (size_t)i * row, from + (size_t)i * piece, piece);
   return SPTRSM_OK;
 }
 
