@@ -41,6 +41,15 @@ htri_t H5Lexists(hid_t group, const char *name, hid_t access) {
   return real(group, name, access);
 }
 
+static bool crash_in_close;
+
+herr_t H5Oclose(hid_t object) {
+  herr_t (*real)(hid_t);
+  REAL("H5Oclose");
+  if (crash_in_close) raise(SIGSEGV);
+  return real(object);
+}
+
 /* ---- a child that lies ---- */
 
 static pid_t program;
@@ -103,6 +112,17 @@ Test(io_child, a_crash_ends_the_reading) {
   crash_in_look_up = true;
   fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
   cr_assert_eq(forks, 2);
+}
+
+/* A child that fails while objects are closed does not hide why they are closed; where nothing was wrong before, it is the error. */
+Test(io_child, the_first_failure_is_reported) {
+  sptrsm_file_block *X;
+  char where[80];
+  snprintf(where, sizeof where, "%s:/B", file);
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  crash_in_close = true;
+  fails(sptrsm_file_block_load(&X, where, 5, NULL), SPTRSM_ERR_STRUCTURE, "is 4 x 2, neither side is the order of the matrix, 5");
+  fails(sptrsm_file_block_load(&X, where, 4, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
 }
 
 /* ---- impossible answers ---- */

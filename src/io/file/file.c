@@ -217,16 +217,18 @@ static sptrsm_status close_job(spti_io_call *c, spti_io_file *f) {
   return SPTRSM_OK;
 }
 
-/* A child that has failed has closed everything. */
+/* A child that has failed has closed everything. One that fails here leaves the message of the error for which the object is closed. */
 void spti_io_id_close(spti_io_file *f, hid_t id) {
   if (id < 0) return;
   if (f->child == NULL) {
     H5Oclose(id);
     return;
   }
+  char earlier[SPTI_IO_TEXT];
+  snprintf(earlier, sizeof earlier, "%s", sptrsm_last_error());
   spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = id, .file = f}, NULL);
   c->job = close_job;
-  spti_io_call_run(c, f);
+  if (spti_io_call_run(c, f) != SPTRSM_OK) sptrsm_error_set(SPTRSM_OK, "%s", earlier);
 }
 
 static sptrsm_status object_job(spti_io_call *c, spti_io_file *f) {
