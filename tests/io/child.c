@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,12 +76,41 @@ ssize_t send(int socket, const void *data, size_t bytes, int flags) {
   return real(socket, data, bytes, flags);
 }
 
+/* ---- what a child tells the test, in shared memory ---- */
+
+static struct {
+  int sources, idle; /* opened; without progress since the one before */
+  unsigned progress;
+  hssize_t most; /* numbers read at once */
+} * told;
+
+hid_t H5Dopen2(hid_t group, const char *name, hid_t access) {
+  hid_t (*real)(hid_t, const char *, hid_t);
+  REAL("H5Dopen2");
+  if (getpid() != program) {
+    unsigned progress = find_shared()->progress;
+    told->idle += told->sources++ > 0 && progress == told->progress;
+    told->progress = progress;
+  }
+  return real(group, name, access);
+}
+
+herr_t H5Dread(hid_t dataset, hid_t type, hid_t memory, hid_t stored, hid_t plist, void *out) {
+  herr_t (*real)(hid_t, hid_t, hid_t, hid_t, hid_t, void *);
+  REAL("H5Dread");
+  hssize_t count = H5Sget_select_npoints(memory);
+  if (getpid() != program && told->most < count) told->most = count;
+  return real(dataset, type, memory, stored, plist, out);
+}
+
 /* ---- files ---- */
 
 static void prepare(void) {
   make_folder();
   forks = 0;
   program = getpid();
+  told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  cr_assert(told != MAP_FAILED);
 }
 
 TestSuite(io_child, .init = prepare, .fini = remove_folder);
@@ -91,7 +121,7 @@ static void fails(sptrsm_status status, sptrsm_status expected, const char *word
 }
 
 static void write_numbers(const char *name, int rank, const hsize_t *dims, const hsize_t *chunk) {
-  static const double data[64] = {1, 2, 3, 4};
+  static const double data[4096] = {1, 2, 3, 4};
   hid_t f = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
   if (chunk != NULL) cr_assert(H5Pset_chunk(plist, rank, chunk) >= 0 && H5Pset_deflate(plist, 1) >= 0);
   hid_t space = H5Screate_simple(rank, dims, NULL), d = H5Dcreate2(f, name, H5T_IEEE_F64BE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
@@ -123,6 +153,46 @@ Test(io_child, the_first_failure_is_reported) {
   crash_in_close = true;
   fails(sptrsm_file_block_load(&X, where, 5, NULL), SPTRSM_ERR_STRUCTURE, "is 4 x 2, neither side is the order of the matrix, 5");
   fails(sptrsm_file_block_load(&X, where, 4, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
+}
+
+/* ---- progress ---- */
+
+/* Each number is a chunk of its own. A part of so many chunks that a slow disk takes minutes for them would count as a hang. */
+Test(io_child, a_part_has_few_chunks) {
+  static const hsize_t dims[][2] = {{4096, 1}, {1, 4096}, {64, 64}};
+  sptrsm_file_block *X;
+  for (int k = 0; k < 3; k++) {
+    write_numbers("B", 2, dims[k], (hsize_t[]){1, 1});
+    told->most = 0;
+    OK(sptrsm_file_block_load(&X, file, -1, NULL));
+    cr_assert(((double *)X->block.data)[3] == 4 && ((double *)X->block.data)[4095] == 0);
+    sptrsm_file_block_free(X);
+    cr_assert(told->most > 256 && told->most <= 1024, "%lld numbers at once", (long long)told->most);
+  }
+}
+
+Test(io_child, each_source_is_progress) {
+  enum { SOURCES = 3 };
+  const hsize_t one = 1, all = SOURCES;
+  sptrsm_io_options o;
+  sptrsm_file_block *X;
+  write_numbers("C", 1, &one, NULL);
+  hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
+  hid_t space = H5Screate_simple(1, &all, NULL), from = H5Screate_simple(1, &one, NULL);
+  for (hsize_t k = 0; k < all; k++) {
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &k, NULL, &one, NULL);
+    cr_assert(H5Pset_virtual(plist, space, ".", "/C", from) >= 0);
+  }
+  H5Sselect_all(space);
+  hid_t d = H5Dcreate2(f, "B", H5T_IEEE_F64BE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  cr_assert(d >= 0);
+  H5Dclose(d), H5Sclose(space), H5Sclose(from), H5Pclose(plist), H5Fclose(f);
+  sptrsm_io_options_init(&o);
+  o.allow_external = 1;
+  OK(sptrsm_file_block_load(&X, file, -1, &o));
+  cr_assert(((double *)X->block.data)[2] == 1);
+  sptrsm_file_block_free(X);
+  cr_assert(told->sources >= SOURCES && told->idle == 0, "%d of %d without progress", told->idle, told->sources);
 }
 
 /* ---- impossible answers ---- */

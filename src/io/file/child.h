@@ -28,7 +28,7 @@ typedef struct spti_io_call {
   spti_io_slab slab;
   int64_t count;
   int as;
-  size_t bytes; /* of a chunk that the job may have to decompress: it may compute longer by this */
+  size_t bytes; /* of chunks that the job may have to decompress: it may compute longer by this */
   void *state;  /* of the child, for the next call */
   /* What it gives. */
   bool found;

@@ -140,6 +140,7 @@ static sptrsm_status guard(const spti_io_file *f, hid_t dataset, const char *whe
 
 static sptrsm_status check_source(const spti_io_file *f, hid_t plist, size_t i, hid_t dataset, const char *where, int depth) {
   char file[PATH_MAX] = "", name[PATH_MAX] = "";
+  spti_io_child_progress();
   if (H5Pget_virtual_filename(plist, i, file, sizeof file - 1) < 0 || H5Pget_virtual_dsetname(plist, i, name, sizeof name - 1) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its sources can't be read; the file is damaged", where);
   if (strchr(file, '%') != NULL || strchr(name, '%') != NULL)
@@ -166,6 +167,7 @@ static hid_t covered(hid_t plist, size_t count) {
     hid_t to = H5Pget_virtual_vspace(plist, i), before = all;
     bool part = to >= 0 && H5Sget_select_type(to) == H5S_SEL_HYPERSLABS;
     all = !part ? -1 : before < 0 ? H5Scopy(to) : H5Scombine_select(before, H5S_SELECT_OR, to);
+    spti_io_child_progress();
     if (to >= 0) H5Sclose(to);
     if (before >= 0) H5Sclose(before);
     if (all < 0) return -1;
