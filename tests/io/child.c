@@ -95,9 +95,14 @@ hid_t H5Dopen2(hid_t group, const char *name, hid_t access) {
   return real(group, name, access);
 }
 
+static volatile bool loop_in_read;
+static bool killed_in_read;
+
 herr_t H5Dread(hid_t dataset, hid_t type, hid_t memory, hid_t stored, hid_t plist, void *out) {
   herr_t (*real)(hid_t, hid_t, hid_t, hid_t, hid_t, void *);
   REAL("H5Dread");
+  while (loop_in_read) continue;
+  if (killed_in_read) raise(SIGKILL);
   hssize_t count = H5Sget_select_npoints(memory);
   if (getpid() != program && told->most < count) told->most = count;
   return real(dataset, type, memory, stored, plist, out);
@@ -121,7 +126,7 @@ static void fails(sptrsm_status status, sptrsm_status expected, const char *word
 }
 
 static void write_numbers(const char *name, int rank, const hsize_t *dims, const hsize_t *chunk) {
-  static const double data[4096] = {1, 2, 3, 4};
+  static const double data[1 << 18] = {1, 2, 3, 4};
   hid_t f = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
   if (chunk != NULL) cr_assert(H5Pset_chunk(plist, rank, chunk) >= 0 && H5Pset_deflate(plist, 1) >= 0);
   hid_t space = H5Screate_simple(rank, dims, NULL), d = H5Dcreate2(f, name, H5T_IEEE_F64BE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
@@ -169,6 +174,16 @@ Test(io_child, a_part_has_few_chunks) {
     sptrsm_file_block_free(X);
     cr_assert(told->most > 256 && told->most <= 1024, "%lld numbers at once", (long long)told->most);
   }
+}
+
+/* A chunk of 2 MiB that is to be unpacked, as stored and as numbers, may take a quarter of a second more. */
+Test(io_child, a_hang_is_reported_with_its_time) {
+  const hsize_t dims[] = {1 << 18, 1};
+  sptrsm_file_block *X;
+  setenv("SPTRSM_READ_TIMEOUT", "0.1", 1);
+  write_numbers("B", 2, dims, dims);
+  loop_in_read = true;
+  fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "in 0.35 s of computing without progress");
 }
 
 Test(io_child, each_source_is_progress) {

@@ -163,10 +163,11 @@ static double clock_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits for one answer. A look counts as one step of waiting at most, because the program may be stopped meanwhile. */
-static outcome await(const spti_io_child *child, size_t bytes) {
+/* Waits for one answer, without progress `most` seconds. A look counts as one step of waiting at most, because the program may be stopped
+ * meanwhile. */
+static outcome await(const spti_io_child *child, double most) {
   struct pollfd p = {.fd = child->socket, .events = POLLIN};
-  double most = child->patience + (double)bytes / SLOWEST, begin = cpu_seconds(child), idle = 0;
+  double begin = cpu_seconds(child), idle = 0;
   unsigned seen = child->shared->progress;
   for (;;) {
     unsigned char slot;
@@ -188,29 +189,31 @@ static outcome await(const spti_io_child *child, size_t bytes) {
   }
 }
 
-static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *child, const char *where) {
+/* result: as waitpid gives it; most: the seconds that the child had. */
+static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *child, double most, const char *where) {
   int number = child->shared->crash;
+  char by[80] = "";
   if (o == LOOPS)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading hangs inside HDF5, in %.0f s of computing without progress: %s", where,
-                            child->patience, advice);
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading hangs inside HDF5, in %.3g s of computing without progress: %s", where, most,
+                            advice);
   if (o == WAITS_TOO_LONG)
     return sptrsm_error_set(SPTRSM_ERR_IO,
-                            "%s: reading has waited for %.0f s without progress: does the disk or a server not answer, or is another file "
+                            "%s: reading has waited for %.3g s without progress: does the disk or a server not answer, or is another file "
                             "that it reads a pipe? SPTRSM_READ_TIMEOUT=SECONDS waits longer",
-                            where, WAITS * child->patience);
+                            where, WAITS * most);
   if (child->shared->no_memory)
     return sptrsm_error_set(SPTRSM_ERR_MEMORY,
                             "%s: no memory to read it; use a machine with more memory, or h5ls if the file may be damaged", where);
   if (number != 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number), advice);
+  if (WIFSIGNALED(result)) snprintf(by, sizeof by, " (signal %d)", WTERMSIG(result));
   return sptrsm_error_set(SPTRSM_ERR_IO,
-                          "%s: the process that read it was ended (signal %d): by hand, or by the system for lack of memory? try again",
-                          where, WIFSIGNALED(result) ? WTERMSIG(result) : 0);
+                          "%s: the process that read it was ended%s: by hand, or by the system for lack of memory? try again", where, by);
 }
 
-static sptrsm_status give_up(spti_io_child *child, outcome o, const char *where) {
+static sptrsm_status give_up(spti_io_child *child, outcome o, double most, const char *where) {
   if (o != ENDED) kill(child->id, SIGKILL);
-  child->dead = cause_of_death(o, reap(child), child, where);
+  child->dead = cause_of_death(o, reap(child), child, most, where);
   snprintf(child->epitaph, sizeof child->epitaph, "%s", sptrsm_last_error());
   return child->dead;
 }
@@ -265,8 +268,9 @@ sptrsm_status spti_io_call_begin(spti_io_call *c, spti_io_file *f) {
 sptrsm_status spti_io_call_end(spti_io_call *c, spti_io_file *f) {
   spti_io_child *child = f->child;
   SPTI_IO_TRY(spti_io_child_dead(f));
-  outcome o = await(child, c->bytes);
-  if (o != ANSWERED) return give_up(child, o, f->name);
+  double most = child->patience + (double)c->bytes / SLOWEST;
+  outcome o = await(child, most);
+  if (o != ANSWERED) return give_up(child, o, most, f->name);
   child->pending--;
   f->lookup_failed = f->lookup_failed || c->lookup_failed;
   f->met_external = c->met_external;

@@ -202,7 +202,7 @@ static bool next_part(part *p, selection *s) {
   if (p->row == 0) s->next.cols = to_chunk((int64_t)s->slab->start[1] + p->col, smaller(s->group, s->cols - p->col), s->d->chunk[1]);
   p->cols = s->next.cols;
   p->rows = larger((int64_t)(SPTI_IO_WINDOW / ((size_t)p->cols * s->each)), 1);
-  if (s->run > 0) p->rows = smaller(p->rows, larger(PART_CHUNKS / (p->cols / s->d->chunk[1] + 1) - 1, 1) * s->run);
+  if (s->run > 0) p->rows = smaller(p->rows, larger(PART_CHUNKS / ((p->cols - 1) / s->d->chunk[1] + 1) - 1, 1) * s->run);
   p->rows = smaller(p->rows, s->rows - p->row);
   if (s->slab->blocks[0] == 1) p->rows = p->row + p->rows < s->rows ? to_chunk(at, p->rows, s->d->chunk[0]) : p->rows;
   else if (p->row % block == 0 && p->rows >= block) p->rows -= p->rows % block;
@@ -237,7 +237,7 @@ static sptrsm_status begin_part(const selection *s, const part *p, int slot) {
   cut(&c->slab, 0, p->row, p->rows);
   if (s->d->rank == 2) cut(&c->slab, 1, p->col, p->cols);
   c->count = p->rows * p->cols;
-  int64_t chunks = s->run > 0 ? (p->rows / s->run + 1) * (p->cols / s->d->chunk[1] + 1) : 1;
+  int64_t chunks = s->run > 0 ? ((p->rows - 1) / s->run + 1) * ((p->cols - 1) / s->d->chunk[1] + 1) : 1;
   c->bytes = spti_io_bytes(chunks, s->d->filter_bytes);
   return spti_io_call_begin(c, s->d->file);
 }
