@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,15 @@ pid_t fork(void) {
   forks++;
   errno = EAGAIN;
   return no_forks ? -1 : real();
+}
+
+static int kills; /* by number */
+
+int kill(pid_t id, int signal_number) {
+  int (*real)(pid_t, int);
+  REAL("kill");
+  kills++;
+  return real(id, signal_number);
 }
 
 static bool crash_in_look_up;
@@ -208,6 +218,44 @@ Test(io_child, each_source_is_progress) {
   cr_assert(((double *)X->block.data)[2] == 1);
   sptrsm_file_block_free(X);
   cr_assert(told->sources >= SOURCES && told->idle == 0, "%d of %d without progress", told->idle, told->sources);
+}
+
+/* ---- a program that takes the status of any child ---- */
+
+static void take_any(int number) {
+  int code = errno;
+  (void)number;
+  while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+  errno = code;
+}
+
+static bool has_descriptors(void) {
+#ifdef SYS_pidfd_open
+  int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+#else
+  return false;
+#endif
+}
+
+/* The number of a child that ended means nothing then, or another process. */
+Test(io_child, others_take_the_status) {
+  struct sigaction action = {.sa_handler = take_any, .sa_flags = SA_RESTART};
+  sptrsm_file_block *X;
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  cr_assert(sigaction(SIGCHLD, &action, NULL) == 0);
+  OK(sptrsm_file_block_load(&X, file, -1, NULL));
+  sptrsm_file_block_free(X);
+  killed_in_read = true;
+  fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "the process that read it was ended");
+  cr_assert(strstr(sptrsm_last_error(), "signal 0") == NULL, "%s", sptrsm_last_error());
+  killed_in_read = false;
+  loop_in_read = true;
+  setenv("SPTRSM_READ_TIMEOUT", "0.1", 1);
+  kills = 0;
+  fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "hangs inside HDF5");
+  cr_assert(kills == 0 || !has_descriptors(), "killed by number");
 }
 
 /* ---- impossible answers ---- */
