@@ -1,25 +1,20 @@
-/* child.c -- the process that reads a file answers at random, can't be started, or is waited for by others: the program stays whole.
+/* child.c -- the process that reads a file can't be started, ends early, is slow, or is waited for by others.
  *
  * This program has functions of its own that the library calls in place of those of the system and of HDF5.
  */
-#include "fixture.h"
-#include "test_folder.h"
+#include "child_helpers.h"
 
 #include <criterion/criterion.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <io/file/child.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define REAL(name) (*(void **)&real = dlsym(RTLD_NEXT, name))
 
 /* ---- in place of the system's and HDF5's functions ---- */
 
@@ -32,6 +27,19 @@ pid_t fork(void) {
   forks++;
   errno = EAGAIN;
   return no_forks ? -1 : real();
+}
+
+static bool no_proc; /* the folder is empty */
+
+int open(const char *path, int flags, ...) {
+  int (*real)(const char *, int, ...);
+  REAL("open");
+  va_list values;
+  va_start(values, flags);
+  mode_t mode = (flags & O_CREAT) != 0 ? va_arg(values, mode_t) : 0;
+  va_end(values);
+  errno = ENOENT;
+  return no_proc && strncmp(path, "/proc/", 6) == 0 ? -1 : real(path, flags, mode);
 }
 
 static int kills; /* by number */
@@ -61,30 +69,7 @@ herr_t H5Oclose(hid_t object) {
   return real(object);
 }
 
-/* ---- a child that lies ---- */
-
 static pid_t program;
-static void (*lie)(spti_io_shared *); /* changes what the child has written before the program sees it */
-
-/* What a file shares with its child: the only mapping of that size that is shared and has no name. */
-static spti_io_shared *find_shared(void) {
-  char line[512];
-  uintptr_t begin = 0, end = 0;
-  FILE *maps = fopen("/proc/self/maps", "r");
-  while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
-    if (strstr(line, "/dev/zero") != NULL && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 &&
-        end - begin >= sizeof(spti_io_shared))
-      break;
-  if (maps != NULL) fclose(maps);
-  return (spti_io_shared *)begin;
-}
-
-ssize_t send(int socket, const void *data, size_t bytes, int flags) {
-  ssize_t (*real)(int, const void *, size_t, int);
-  REAL("send");
-  if (lie != NULL && getpid() != program) lie(find_shared());
-  return real(socket, data, bytes, flags);
-}
 
 /* ---- what a child tells the test, in shared memory ---- */
 
@@ -129,21 +114,6 @@ static void prepare(void) {
 }
 
 TestSuite(io_child, .init = prepare, .fini = remove_folder);
-
-static void fails(sptrsm_status status, sptrsm_status expected, const char *words) {
-  cr_assert_eq(status, expected, "status %d: %s", status, sptrsm_last_error());
-  cr_assert(strstr(sptrsm_last_error(), words) != NULL, "%s", sptrsm_last_error());
-}
-
-static void write_numbers(const char *name, int rank, const hsize_t *dims, const hsize_t *chunk) {
-  static const double data[1 << 18] = {1, 2, 3, 4};
-  hid_t f = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
-  if (chunk != NULL) cr_assert(H5Pset_chunk(plist, rank, chunk) >= 0 && H5Pset_deflate(plist, 1) >= 0);
-  hid_t space = H5Screate_simple(rank, dims, NULL), d = H5Dcreate2(f, name, H5T_IEEE_F64BE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-  cr_assert(d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  H5Dclose(d), H5Sclose(space), H5Pclose(plist);
-  cr_assert(H5Fclose(f) >= 0);
-}
 
 /* ---- a file is read once ---- */
 
@@ -258,80 +228,6 @@ Test(io_child, others_take_the_status) {
   cr_assert(kills == 0 || !has_descriptors(), "killed by number");
 }
 
-/* ---- impossible answers ---- */
-
-static spti_io_dataset wrong; /* fields that are not 0 take the place of those of the answer */
-
-static void describe_wrongly(spti_io_shared *s) {
-  spti_io_dataset *d = &s->calls[0].dataset;
-  if (d->rank == 0) return; /* not the answer of an inspection */
-  if (wrong.rank != 0) d->rank = wrong.rank;
-  if (wrong.count != 0) d->count = wrong.count;
-  if (wrong.number.dtype != 0) d->number.dtype = wrong.number.dtype;
-  if (wrong.chunk_bytes != 0) d->chunk_bytes = wrong.chunk_bytes;
-  if (wrong.filter_bytes != 0) d->filter_bytes = wrong.filter_bytes;
-  for (int k = 0; k < 2; k++) {
-    if (wrong.dims[k] != 0) d->dims[k] = wrong.dims[k];
-    if (wrong.chunk[k] != 0) d->chunk[k] = wrong.chunk[k] > 0 ? wrong.chunk[k] : 0;
-  }
-  memset(d->number.name, wrong.number.name[0] != 0 ? 'x' : 0, sizeof d->number.name);
-}
-
-Test(io_child, a_dataset_described_wrongly) {
-  const spti_io_dataset descriptions[] = {
-      {.rank = 3},     {.rank = 1},        {.count = 9},        {.count = -8},        {.dims = {-4, -2}},        {.dims = {1 << 30}},
-      {.chunk = {-1}}, {.chunk = {0, -1}}, {.number.dtype = 9}, {.number.name = "x"}, {.chunk_bytes = SIZE_MAX}, {.filter_bytes = SIZE_MAX},
-  };
-  sptrsm_file_block *X;
-  write_numbers("B", 2, (hsize_t[]){4, 2}, (hsize_t[]){2, 2});
-  lie = describe_wrongly;
-  OK(sptrsm_file_block_load(&X, file, -1, NULL));
-  sptrsm_file_block_free(X);
-  for (size_t k = 0; k < sizeof descriptions / sizeof *descriptions; k++) {
-    wrong = descriptions[k];
-    fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "an impossible answer");
-  }
-}
-
-static int change;
-
-/* A listing of one block begins with the number of its kind; its path "/B" follows sizes and type. */
-static void list_wrongly(spti_io_shared *s) {
-  spti_io_call *c = &s->calls[0];
-  char *window = s->windows[0];
-  int kind = 1 << 20;
-  c->window = NULL;
-  if (c->used == 0 || window[0] != 2) return; /* not the list */
-  switch (change) {
-  case 1: memcpy(window, &kind, sizeof kind); return;
-  case 2: kind = -1, memcpy(window, &kind, sizeof kind); return;
-  case 3: c->used = (size_t)1 << 40; return;
-  case 4: c->used = SPTI_IO_WINDOW + 1; return;
-  case 5: c->used--; return; /* the rule has no end */
-  case 6: c->used = 5; return;
-  case 7: memset(window + sizeof kind, 'x', c->used - sizeof kind); return;
-  default: return;
-  }
-}
-
-Test(io_child, a_list_with_impossible_entries) {
-  sptrsm_file_listing list;
-  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
-  lie = list_wrongly;
-  OK(sptrsm_file_list(&list, file, NULL));
-  cr_assert(list.count == 1 && list.entries[0].rows == 4 && list.entries[0].cols == 2 && list.entries[0].nnz == -1);
-  cr_assert_str_eq(list.entries[0].path, "/B");
-  cr_assert_str_eq(list.entries[0].kind, "block");
-  cr_assert_str_eq(list.entries[0].rule, "2-D dataset");
-  cr_assert_str_eq(list.entries[0].type, "f64");
-  sptrsm_file_listing_free(&list);
-  for (change = 1; change <= 7; change++) {
-    list = (sptrsm_file_listing){0};
-    fails(sptrsm_file_list(&list, file, NULL), SPTRSM_ERR_IO, "an impossible answer");
-    cr_assert(list.entries == NULL);
-  }
-}
-
 /* ---- OUT that is there already ---- */
 
 static sptrsm_status resume(sptrsm_file_writer **w, const char *path) {
@@ -342,18 +238,44 @@ static sptrsm_status resume(sptrsm_file_writer **w, const char *path) {
   return sptrsm_file_writer_resume(w, file, &shape, 0, &o);
 }
 
-/* A complete solution that can't be read now is not computed again. */
-Test(io_child, a_solution_that_cant_be_read_is_not_absent) {
+/* Writes a solution, of which a part or the whole is there then. */
+static void write_solution(bool whole) {
   sptrsm_file_writer *w;
   double data[8] = {1};
   sptrsm_block X = {.data = data, .n = 4, .nrhs = 2, .ld = 4, .dtype = SPTRSM_F64, .layout = SPTRSM_COL_MAJOR, .place = SPTRSM_HOST};
   sptrsm_save_options o;
   sptrsm_save_options_init(&o);
+  o.keep_partial = 1;
   OK(sptrsm_file_writer_create(&w, file, &X, 0, 2, "inputs", &o));
   OK(sptrsm_file_writer_write(w, 0, &X, NULL));
   OK(sptrsm_file_writer_checkpoint(w, 2, "all"));
-  OK(sptrsm_file_writer_finish(w, NULL));
+  if (whole) OK(sptrsm_file_writer_finish(w, NULL));
   sptrsm_file_writer_close(w);
+}
+
+/* Without /proc the program can't open the file of the child once more, but knows where its numbers lie. */
+Test(io_child, resumption_without_proc) {
+  sptrsm_file_writer *w;
+  for (int whole = 0; whole < 2; whole++) {
+    no_proc = false;
+    write_solution(whole);
+    no_proc = true;
+    OK(resume(&w, "X"));
+    cr_assert(w != NULL && sptrsm_file_writer_complete(w) == whole && sptrsm_file_writer_resumed(w, NULL) == 2);
+    if (!whole) OK(sptrsm_file_writer_finish(w, NULL));
+    sptrsm_file_writer_close(w);
+    sptrsm_file_block *X;
+    OK(sptrsm_file_block_load(&X, file, 4, NULL));
+    cr_assert(((double *)X->block.data)[0] == 1);
+    sptrsm_file_block_free(X);
+    cr_assert(remove(file) == 0);
+  }
+}
+
+/* A complete solution that can't be read now is not computed again. */
+Test(io_child, a_solution_that_cant_be_read_is_not_absent) {
+  sptrsm_file_writer *w;
+  write_solution(true);
   no_forks = true;
   fails(resume(&w, "X"), SPTRSM_ERR_IO, "no room for the process");
   no_forks = false;

@@ -99,9 +99,8 @@ void spti_io_find_place(spti_io_place *p, const spti_io_dataset *d, int as) {
     *p = (spti_io_place){.fd = -1, .at = -1, .external = true};
     if (spti_io_call_run(c, d->file) != SPTRSM_OK) return;
     *p = c->place;
-    p->fd = open_again(d->file, &c->place);
+    p->fd = open_again(d->file, p);
   }
-  if (p->fd < 0) p->at = -1;
 }
 
 /* ---- through HDF5 ---- */
@@ -284,7 +283,7 @@ static sptrsm_status read_numbers(const spti_io_dataset *d, const spti_io_slab *
   if (count == 0) return SPTRSM_OK;
   if (slab == NULL) spti_io_find_place(&place, d, as);
   sptrsm_status status;
-  if (place.at >= 0) status = spti_io_bytes_read(place.fd, place.at, (size_t)count * bytes_of(d, as), out, d->where);
+  if (place.fd >= 0 && place.at >= 0) status = spti_io_bytes_read(place.fd, place.at, (size_t)count * bytes_of(d, as), out, d->where);
   else if (d->file->child == NULL) status = read_here(d, slab != NULL ? slab : &all, count, as, out);
   else {
     selection s = begin_selection(d, slab != NULL ? slab : &all, as, out);

@@ -148,7 +148,7 @@ static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, con
   spti_io_find_place(&s->place, &s->d, (int)dtype);
   s->span = (spti_io_span){.fd = s->place.fd, .at = s->place.at, .each = sptrsm_dtype_bytes(dtype), .rows = s->rows, .cols = s->cols};
   s->span.layout = s->layout;
-  s->direct = s->place.at >= 0;
+  s->direct = s->place.fd >= 0 && s->place.at >= 0;
   return SPTRSM_OK;
 }
 
