@@ -60,6 +60,16 @@ htri_t H5Lexists(hid_t group, const char *name, hid_t access) {
   return real(group, name, access);
 }
 
+static bool fail_once_in_handler; /* setting one */
+
+herr_t H5Eset_auto2(hid_t stack, H5E_auto2_t handler, void *data) {
+  herr_t (*real)(hid_t, H5E_auto2_t, void *);
+  REAL("H5Eset_auto2");
+  bool fails = fail_once_in_handler;
+  fail_once_in_handler = false;
+  return fails ? -1 : real(stack, handler, data);
+}
+
 static bool crash_in_close;
 
 herr_t H5Oclose(hid_t object) {
@@ -138,6 +148,23 @@ Test(io_child, the_first_failure_is_reported) {
   crash_in_close = true;
   fails(sptrsm_file_block_load(&X, where, 5, NULL), SPTRSM_ERR_STRUCTURE, "is 4 x 2, neither side is the order of the matrix, 5");
   fails(sptrsm_file_block_load(&X, where, 4, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
+}
+
+static herr_t own_handler(hid_t stack, void *data) { return (void)stack, (void)data, 0; }
+
+/* The program's handler of HDF5's errors stays where the library could not take its place. */
+Test(io_child, the_handler_of_the_program_stays) {
+  sptrsm_file_block *X;
+  H5E_auto2_t handler = NULL;
+  void *data = NULL;
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  for (int k = 0; k < 2; k++) {
+    cr_assert(H5Eset_auto2(H5E_DEFAULT, own_handler, NULL) >= 0);
+    fail_once_in_handler = k == 1;
+    OK(sptrsm_file_block_load(&X, file, -1, NULL));
+    sptrsm_file_block_free(X);
+    cr_assert(!fail_once_in_handler && H5Eget_auto2(H5E_DEFAULT, &handler, &data) >= 0 && handler == own_handler);
+  }
 }
 
 /* ---- progress ---- */

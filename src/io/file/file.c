@@ -116,8 +116,8 @@ static sptrsm_status open_in_child(spti_io_file *f) {
 }
 
 static sptrsm_status open_here(spti_io_file *f) {
-  f->has_report = spti_io_take_report(&f->old_report);
-  return f->has_report ? open_hdf5(f) : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", f->name);
+  return spti_io_take_report(&f->old_report) ? open_hdf5(f)
+                                             : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", f->name);
 }
 
 sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm_io_options *o) {
@@ -141,7 +141,7 @@ void spti_io_file_close(spti_io_file *f) {
   spti_io_child_end(f);
   free(f->name);
   free(f->path);
-  if (f->has_report) spti_io_give_report(&f->old_report);
+  spti_io_give_report(&f->old_report);
   if (f->lacked_before) spti_io_note_lack();
   *f = (spti_io_file){.id = -1, .lapl = -1};
 }
