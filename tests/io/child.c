@@ -169,7 +169,7 @@ Test(io_child, the_handler_of_the_program_stays) {
 
 /* ---- progress ---- */
 
-/* Each number is a chunk of its own. A part of so many chunks that a slow disk takes minutes for them would count as a hang. */
+/* Each number is a chunk of its own. A slow disk may take minutes for a part of all of them, which would count as a hang. */
 Test(io_child, a_part_has_few_chunks) {
   static const hsize_t dims[][2] = {{4096, 1}, {1, 4096}, {64, 64}};
   sptrsm_file_block *X;
