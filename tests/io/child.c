@@ -87,7 +87,17 @@ static struct {
   int sources, idle; /* opened; without progress since the one before */
   unsigned progress;
   hssize_t most; /* numbers read at once */
+  int unpacked;  /* chunks */
 } * told;
+
+/* zlib's, which HDF5 calls for each chunk. */
+__attribute__((visibility("default"))) int inflateInit_(void *stream, const char *version, int bytes);
+int inflateInit_(void *stream, const char *version, int bytes) {
+  int (*real)(void *, const char *, int);
+  REAL("inflateInit_");
+  if (getpid() != program) told->unpacked++;
+  return real(stream, version, bytes);
+}
 
 hid_t H5Dopen2(hid_t group, const char *name, hid_t access) {
   hid_t (*real)(hid_t, const char *, hid_t);
@@ -193,27 +203,46 @@ Test(io_child, a_hang_is_reported_with_its_time) {
   fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "in 0.35 s of computing without progress");
 }
 
-Test(io_child, each_source_is_progress) {
-  enum { SOURCES = 3 };
-  const hsize_t one = 1, all = SOURCES;
-  sptrsm_io_options o;
-  sptrsm_file_block *X;
-  write_numbers("C", 1, &one, NULL);
+enum { SOURCES = 3 };
+
+/* A virtual dataset B that maps a dataset of `each` numbers three times. */
+static void write_virtual(hsize_t each, const hsize_t *chunk) {
+  const hsize_t all = SOURCES * each;
+  write_numbers("C", 1, &each, chunk);
   hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
-  hid_t space = H5Screate_simple(1, &all, NULL), from = H5Screate_simple(1, &one, NULL);
-  for (hsize_t k = 0; k < all; k++) {
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, &k, NULL, &one, NULL);
+  hid_t space = H5Screate_simple(1, &all, NULL), from = H5Screate_simple(1, &each, NULL);
+  for (hsize_t at = 0; at < all; at += each) {
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &each, NULL);
     cr_assert(H5Pset_virtual(plist, space, ".", "/C", from) >= 0);
   }
   H5Sselect_all(space);
   hid_t d = H5Dcreate2(f, "B", H5T_IEEE_F64BE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
   cr_assert(d >= 0);
   H5Dclose(d), H5Sclose(space), H5Sclose(from), H5Pclose(plist), H5Fclose(f);
+}
+
+static void load_virtual(size_t memory_limit, hsize_t each) {
+  sptrsm_io_options o;
+  sptrsm_file_block *X;
   sptrsm_io_options_init(&o);
   o.allow_external = 1;
+  o.memory_limit = memory_limit;
   OK(sptrsm_file_block_load(&X, file, -1, &o));
-  cr_assert(((double *)X->block.data)[2] == 1);
+  for (hsize_t at = 0; at < SOURCES * each; at += each) cr_assert(((double *)X->block.data)[at] == 1);
   sptrsm_file_block_free(X);
+}
+
+/* A chunk of 2 MiB is read in two parts. Its cache has an eighth of the limit unless it is made larger. */
+Test(io_child, chunks_of_sources_are_unpacked_once) {
+  const hsize_t each = 1 << 18;
+  write_virtual(each, &each);
+  load_virtual((size_t)15 << 20, each);
+  cr_assert_eq(told->unpacked, 1, "%d times", told->unpacked); /* the three sources are one dataset */
+}
+
+Test(io_child, each_source_is_progress) {
+  write_virtual(1, NULL);
+  load_virtual(0, 1);
   cr_assert(told->sources >= SOURCES && told->idle == 0, "%d of %d without progress", told->idle, told->sources);
 }
 

@@ -117,9 +117,13 @@ sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *whe
 
 /* ---- guard.c: whether a dataset may be read ---- */
 
+typedef struct {  /* the chunks with filters of a dataset, or of all sources of a virtual one, which HDF5 keeps open */
+  size_t largest; /* bytes, as numbers; 0: there are none */
+  size_t kept;    /* bytes that caches for at least one chunk of each source may hold */
+} spti_io_unpacked;
 /* Refuses external storage, virtual datasets and unknown filters; allowed external data that are not there. Comes before any other
  * query of a dataset: even asking for its dataspace may open other files. */
-sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
+sptrsm_status spti_io_dataset_guard(spti_io_unpacked *, const spti_io_file *, hid_t dataset, const char *where);
 
 /* ---- dataset.c: stored numbers and arrays ---- */
 
@@ -141,7 +145,7 @@ typedef struct {
   bool pairs;          /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
   int64_t chunk[2];    /* chunk[1] = 1 for rank 1; zeros: not in chunks */
   size_t chunk_bytes;  /* as stored numbers */
-  size_t filter_bytes; /* memory that HDF5 takes besides its cache for a chunk with filters, as stored and as numbers; 0: no filters */
+  size_t filter_bytes; /* memory that HDF5 takes besides its cache for a chunk with filters, also of a source, as stored and as numbers */
 } spti_io_dataset;
 
 typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */

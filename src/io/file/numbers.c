@@ -175,7 +175,7 @@ static selection begin_selection(const spti_io_dataset *d, const spti_io_slab *s
   s.rows = (int64_t)(slab->blocks[0] * slab->size[0]);
   s.cols = d->rank == 2 ? (int64_t)(slab->blocks[1] * slab->size[1]) : 1;
   s.group = larger(smaller(s.cols, (int64_t)(SPTI_IO_WINDOW / s.each)), 1);
-  if (d->filter_bytes > 0 && d->rank == 2) {
+  if (d->filter_bytes > 0 && d->chunk[1] > 0 && d->rank == 2) {
     int64_t chunks = larger((int64_t)(spti_io_cache_bytes(d->file) / 2 / larger((int64_t)d->chunk_bytes, 1)), 1);
     if (chunks < s.cols / d->chunk[1] + 1) s.group = smaller(s.group, chunks * d->chunk[1]);
   }
