@@ -197,10 +197,10 @@ Test(io_child, a_part_has_few_chunks) {
 Test(io_child, a_hang_is_reported_with_its_time) {
   const hsize_t dims[] = {1 << 18, 1};
   sptrsm_file_block *X;
-  setenv("SPTRSM_READ_TIMEOUT", "0.1", 1);
+  setenv("SPTRSM_READ_TIMEOUT", "0.5", 1);
   write_numbers("B", 2, dims, dims);
   loop_in_read = true;
-  fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "in 0.35 s of computing without progress");
+  fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "in 0.75 s of computing without progress");
 }
 
 enum { SOURCES = 3 };
@@ -278,7 +278,7 @@ Test(io_child, others_take_the_status) {
   cr_assert(strstr(sptrsm_last_error(), "signal 0") == NULL, "%s", sptrsm_last_error());
   killed_in_read = false;
   loop_in_read = true;
-  setenv("SPTRSM_READ_TIMEOUT", "0.1", 1);
+  setenv("SPTRSM_READ_TIMEOUT", "0.5", 1);
   kills = 0;
   fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "hangs inside HDF5");
   cr_assert(kills == 0 || !has_descriptors(), "killed by number");
