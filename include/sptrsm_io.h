@@ -6,9 +6,11 @@
  * NULL.
  *
  * HDF5 reads in a child process, which each function that opens an HDF5 file forks and ends again (a reader: when it is
- * closed). Where HDF5 crashes on a damaged file or hangs, this is an error like others: STRUCTURE. A hang means 10 s of
- * computing without progress; waiting for a disk may take 60 s, and ends as IO. SPTRSM_READ_TIMEOUT=SECONDS in the
- * environment replaces the 10. Threads may read at once, but none may write by HDF5 while another one opens a file.
+ * closed). Where HDF5 crashes on a damaged file or hangs, this is an error like others: IO. A hang means 10 s of
+ * computing without progress; waiting for a disk may take 60 s. SPTRSM_READ_TIMEOUT=SECONDS in the environment replaces
+ * the 10. The child has copies of the program's descriptors: a pipe whose writing end the program closes meanwhile ends
+ * for its reader when the child has ended. A program that waits for any child, as wait() does, needs Linux 5.4 or later.
+ * Threads may read at once, but none may write by HDF5 while another one opens a file, and one saves at a time.
  */
 #ifndef SPTRSM_IO_H
 #define SPTRSM_IO_H
@@ -32,7 +34,7 @@ typedef struct {
   int dtype;                  /* sptrsm_dtype to convert to, or AS_STORED (integers become F64) */
   int order;                  /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
   int64_t col_begin, col_end; /* columns [begin, end) of a dense block; end < 0: to the last */
-  int in_process;             /* call HDF5 in this process, for programs that may not fork; a damaged file may then crash or hang them */
+  int in_process;             /* call HDF5 here, where forks are forbidden: by one thread at a time, and a damaged file may crash it */
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
 static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }
@@ -179,7 +181,7 @@ SPTRSM_API void sptrsm_file_writer_close(sptrsm_file_writer *);
 typedef struct {
   char *path;              /* "/L" */
   const char *kind;        /* "matrix", "block", "vector" or "unknown"; static storage */
-  const char *rule;        /* which form matched; static storage */
+  const char *rule;        /* which form matched; valid until the listing is freed */
   int64_t rows, cols, nnz; /* -1 where unknown */
   char type[16];           /* "f64", "c128", "int32", ... as stored */
 } sptrsm_file_entry;

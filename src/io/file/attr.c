@@ -90,9 +90,11 @@ static sptrsm_status text_dataset(char **out, const spti_io_object *group, const
   *out = NULL;
   if (!spti_io_has(group, name)) return SPTRSM_OK;
   spti_io_object o;
+  spti_io_unpacked chunks;
   SPTI_IO_TRY(spti_io_object_open(&o, group, name));
   text_source s = {.id = o.id, .where = group->where, .name = name};
-  sptrsm_status status = o.type == H5I_DATASET ? spti_io_dataset_guard(group->file, o.id, o.where) : bad_text(&s, "is not a string");
+  sptrsm_status status =
+      o.type == H5I_DATASET ? spti_io_dataset_guard(&chunks, group->file, o.id, o.where) : bad_text(&s, "is not a string");
   if (status == SPTRSM_OK) status = read_text(out, &s);
   spti_io_object_close(&o);
   return status;
@@ -155,7 +157,7 @@ static sptrsm_status take_text(char **out, spti_io_call *c, spti_io_file *f) {
   if (!c->found) return SPTRSM_OK;
   size_t length = c->used < SPTI_JSON_BYTES ? c->used : SPTI_JSON_BYTES;
   SPTI_IO_TRY(spti_io_allocate(out, f->name, length + 1));
-  memcpy(*out, c->window, length);
+  memcpy(*out, spti_io_call_window(f, 0), length);
   (*out)[length] = '\0';
   return SPTRSM_OK;
 }

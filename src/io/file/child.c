@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,8 +23,11 @@
 enum { PATIENCE = 10, WAITS = 6 };       /* seconds; times as long without computing */
 enum { SLOWEST = 16 << 20, STEP = 100 }; /* bytes of a chunk per second; milliseconds between two looks at a busy child */
 
+static const char advice[] = "the file is damaged; check it with h5ls or h5dump";
+
 struct spti_io_child {
   pid_t id, owner; /* owner: the process that forked it; a fork of that one has no use of it */
+  int process;     /* a descriptor of it, which never means another process, as a number does that is free again; -1: there is none */
   int socket;
   int pending; /* calls begun and not ended */
   double patience;
@@ -70,6 +74,42 @@ static bool make_sockets(int sockets[2]) {
   return good;
 }
 
+enum { BY_DESCRIPTOR = 3 }; /* P_PIDFD of waitid, which older C libraries do not name */
+
+/* The number of a child is free again as soon as someone has taken its status, and this may be the program, where it waits for any child.
+ * -1: Linux before 5.4. */
+static int open_process(pid_t id) {
+  int fd = -1;
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
+  siginfo_t info;
+  fd = (int)syscall(SYS_pidfd_open, id, 0);
+  if (fd >= 0 && waitid((idtype_t)BY_DESCRIPTOR, (id_t)fd, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    close(fd);
+    fd = -1;
+  }
+#else
+  (void)id;
+#endif
+  return fd;
+}
+
+/* As waitid(): 0, or -1 where the status of the child was taken by others. */
+static int wait_for(const spti_io_child *child, siginfo_t *info, int options) {
+  *info = (siginfo_t){0};
+  if (child->process >= 0) return waitid((idtype_t)BY_DESCRIPTOR, (id_t)child->process, info, options);
+  return waitid(P_PID, (id_t)child->id, info, options);
+}
+
+static void end_by_force(const spti_io_child *child) {
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
+  if (child->process >= 0) {
+    syscall(SYS_pidfd_send_signal, child->process, SIGKILL, NULL, 0);
+    return;
+  }
+#endif
+  kill(child->id, SIGKILL);
+}
+
 /* No thread of this library is in HDF5 at the fork, where the child would find HDF5's own lock taken for ever, and no child of another
  * thread gets a copy of this child's end of the socket, which would hide that this child has ended. No signal handler of the program runs
  * in the child. False, with errno: there is no child. */
@@ -92,6 +132,7 @@ static bool fork_quietly(spti_io_file *f, spti_io_child *child) {
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(sockets[1]);
     good = child->id > 0;
+    if (good) child->process = open_process(child->id);
     if (good) child->socket = sockets[0];
     else close(sockets[0]);
   }
@@ -115,12 +156,12 @@ sptrsm_status spti_io_child_start(spti_io_file *f) {
   return status;
 }
 
-/* Waits until the child has ended. Returns its status, 0 where the program takes the status of its children itself. */
+/* Waits until the child has ended. Returns the signal that ended it; 0: none, or the program has taken the status itself. */
 static int reap(const spti_io_child *child) {
-  int result = 0;
-  while (waitpid(child->id, &result, 0) < 0)
+  siginfo_t info;
+  while (wait_for(child, &info, WEXITED) != 0)
     if (errno != EINTR) return 0;
-  return result;
+  return info.si_code == CLD_EXITED ? 0 : info.si_status;
 }
 
 /* shutdown, because a child that was forked later has a copy of this socket, so that closing it would not be seen. */
@@ -128,11 +169,12 @@ void spti_io_child_end(spti_io_file *f) {
   spti_io_child *child = f->child;
   if (child == NULL) return;
   if (child->dead == SPTRSM_OK && child->owner == getpid()) {
-    if (child->pending > 0) kill(child->id, SIGKILL);
+    if (child->pending > 0) end_by_force(child);
     shutdown(child->socket, SHUT_RDWR);
     reap(child);
   }
   close(child->socket);
+  if (child->process >= 0) close(child->process);
   munmap(child->shared, sizeof *child->shared);
   free(child);
   f->child = NULL;
@@ -151,8 +193,8 @@ static double cpu_seconds(const spti_io_child *child) {
 
 /* The socket does not tell of the end if a process that the program forked itself has a copy of the child's end. */
 static bool has_ended(const spti_io_child *child) {
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)child->id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child->id;
+  siginfo_t info;
+  return wait_for(child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child->id;
 }
 
 static double clock_seconds(void) {
@@ -161,10 +203,11 @@ static double clock_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits for one answer. A look counts as one step of waiting at most, because the program may be stopped meanwhile. */
-static outcome await(const spti_io_child *child, size_t bytes) {
+/* Waits for one answer, without progress `most` seconds. A look counts as one step of waiting at most, because the program may be stopped
+ * meanwhile. */
+static outcome await(const spti_io_child *child, double most) {
   struct pollfd p = {.fd = child->socket, .events = POLLIN};
-  double most = child->patience + (double)bytes / SLOWEST, begin = cpu_seconds(child), idle = 0;
+  double begin = cpu_seconds(child), idle = 0;
   unsigned seen = child->shared->progress;
   for (;;) {
     unsigned char slot;
@@ -186,31 +229,31 @@ static outcome await(const spti_io_child *child, size_t bytes) {
   }
 }
 
-static sptrsm_status cause_of_death(outcome o, int result, const spti_io_child *child, const char *where) {
-  static const char advice[] = "the file is damaged; check it with h5ls or h5dump";
+/* ended_by: as reap() gives it; most: the seconds that the child had. */
+static sptrsm_status cause_of_death(outcome o, int ended_by, const spti_io_child *child, double most, const char *where) {
   int number = child->shared->crash;
+  char by[80] = "";
   if (o == LOOPS)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: reading hangs inside HDF5, in %.0f s of computing without progress: %s", where,
-                            child->patience, advice);
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading hangs inside HDF5, in %.3g s of computing without progress: %s", where, most,
+                            advice);
   if (o == WAITS_TOO_LONG)
     return sptrsm_error_set(SPTRSM_ERR_IO,
-                            "%s: reading has waited for %.0f s without progress: does the disk or a server not answer, or is another file "
+                            "%s: reading has waited for %.3g s without progress: does the disk or a server not answer, or is another file "
                             "that it reads a pipe? SPTRSM_READ_TIMEOUT=SECONDS waits longer",
-                            where, WAITS * child->patience);
+                            where, WAITS * most);
   if (child->shared->no_memory)
     return sptrsm_error_set(SPTRSM_ERR_MEMORY,
                             "%s: no memory to read it; use a machine with more memory, or h5ls if the file may be damaged", where);
   if (number != 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number),
-                            advice);
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number), advice);
+  if (ended_by != 0) snprintf(by, sizeof by, " (signal %d)", ended_by);
   return sptrsm_error_set(SPTRSM_ERR_IO,
-                          "%s: the process that read it was ended (signal %d): by hand, or by the system for lack of memory? try again",
-                          where, WIFSIGNALED(result) ? WTERMSIG(result) : 0);
+                          "%s: the process that read it was ended%s: by hand, or by the system for lack of memory? try again", where, by);
 }
 
-static sptrsm_status give_up(spti_io_child *child, outcome o, const char *where) {
-  if (o != ENDED) kill(child->id, SIGKILL);
-  child->dead = cause_of_death(o, reap(child), child, where);
+static sptrsm_status give_up(spti_io_child *child, outcome o, double most, const char *where) {
+  if (o != ENDED) end_by_force(child);
+  child->dead = cause_of_death(o, reap(child), child, most, where);
   snprintf(child->epitaph, sizeof child->epitaph, "%s", sptrsm_last_error());
   return child->dead;
 }
@@ -226,9 +269,14 @@ static void set_text(spti_io_call *c, char to[SPTI_IO_TEXT], const char *text) {
 
 spti_io_call *spti_io_call_of(const spti_io_file *f, int slot) { return &f->child->shared->calls[slot]; }
 
+const char *spti_io_call_window(const spti_io_file *f, int slot) { return f->child->shared->windows[slot]; }
+
+sptrsm_status spti_io_call_refuse(const spti_io_file *f) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: the process that reads it gave an impossible answer: %s", f->name, advice);
+}
+
 static spti_io_call *new_call(const spti_io_file *f, int slot, const char *where, const char *name) {
   spti_io_call *c = spti_io_call_of(f, slot);
-  c->window = f->child->shared->windows[slot];
   c->too_long = false;
   c->bytes = c->used = 0;
   set_text(c, c->where, where);
@@ -260,8 +308,9 @@ sptrsm_status spti_io_call_begin(spti_io_call *c, spti_io_file *f) {
 sptrsm_status spti_io_call_end(spti_io_call *c, spti_io_file *f) {
   spti_io_child *child = f->child;
   SPTI_IO_TRY(spti_io_child_dead(f));
-  outcome o = await(child, c->bytes);
-  if (o != ANSWERED) return give_up(child, o, f->name);
+  double most = child->patience + (double)c->bytes / SLOWEST;
+  outcome o = await(child, most);
+  if (o != ANSWERED) return give_up(child, o, most, f->name);
   child->pending--;
   f->lookup_failed = f->lookup_failed || c->lookup_failed;
   f->met_external = c->met_external;

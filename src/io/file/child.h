@@ -3,7 +3,8 @@
  * Opening a file forks a child, which alone calls HDF5 for that file. A call is a plain struct in memory that both processes share: the
  * job, what it needs and what it gives. The child is a fork of the same program, so addresses of functions and constants mean the same in
  * both. The parent waits for an answer only as long as the child makes progress. A child that crashes, hangs or lacks memory is given up:
- * this is an error of the call, and of each later call for the same file.
+ * this is an error of the call, and of each later call for the same file. A damaged file may make the child write anything into the shared
+ * memory, so the parent takes no pointer from there, and checks numbers that it relies on.
  */
 #ifndef SPTI_IO_FILE_CHILD_H
 #define SPTI_IO_FILE_CHILD_H
@@ -18,8 +19,8 @@ enum { SPTI_IO_CALLS = 2 };        /* calls under way at a time: one is answered
 
 typedef struct spti_io_call {
   sptrsm_status (*job)(struct spti_io_call *, spti_io_file *); /* runs in the child */
-  char *window;
   /* What the job needs. In the child, `where` and `file` of object and dataset point to where and to the child's file. */
+  char *window; /* of the child: what the parent reads is spti_io_call_window() */
   spti_io_object object;
   spti_io_dataset dataset;
   char where[SPTI_IO_TEXT], name[SPTI_IO_TEXT];
@@ -27,7 +28,7 @@ typedef struct spti_io_call {
   spti_io_slab slab;
   int64_t count;
   int as;
-  size_t bytes; /* of a chunk that the job may have to decompress: it may compute longer by this */
+  size_t bytes; /* of chunks that the job may have to decompress: it may compute longer by this */
   void *state;  /* of the child, for the next call */
   /* What it gives. */
   bool found;
@@ -58,6 +59,8 @@ pid_t spti_io_child_id(const spti_io_file *);
 spti_io_call *spti_io_call_object(const spti_io_object *, const char *name);
 spti_io_call *spti_io_call_dataset(const spti_io_dataset *, int slot);
 spti_io_call *spti_io_call_of(const spti_io_file *, int slot);    /* the latest one with that slot */
+const char *spti_io_call_window(const spti_io_file *, int slot);  /* its window, SPTI_IO_WINDOW bytes */
+sptrsm_status spti_io_call_refuse(const spti_io_file *);          /* the error for an answer that can't be right */
 sptrsm_status spti_io_call_begin(spti_io_call *, spti_io_file *); /* hands the job to the child */
 sptrsm_status spti_io_call_end(spti_io_call *, spti_io_file *);   /* waits for it; calls end in the order in which they began */
 sptrsm_status spti_io_call_run(spti_io_call *, spti_io_file *);   /* both */

@@ -108,10 +108,6 @@ static sptrsm_status read_extent(spti_io_dataset *d) {
   return SPTRSM_OK;
 }
 
-static size_t filter_bytes(hid_t plist, size_t chunk_bytes) {
-  return H5Pget_nfilters(plist) > 0 ? spti_io_add(chunk_bytes, chunk_bytes) : 0;
-}
-
 static void read_chunks(spti_io_dataset *d) {
   hsize_t chunk[2] = {0, 1};
   hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
@@ -119,7 +115,6 @@ static void read_chunks(spti_io_dataset *d) {
     d->chunk[0] = (int64_t)chunk[0];
     d->chunk[1] = (int64_t)chunk[1];
     d->chunk_bytes = spti_io_bytes(d->chunk[0], spti_io_bytes(d->chunk[1], H5Tget_size(type)));
-    d->filter_bytes = filter_bytes(plist, d->chunk_bytes);
   }
   if (type >= 0) H5Tclose(type);
   if (plist >= 0) H5Pclose(plist);
@@ -137,16 +132,17 @@ static sptrsm_status check_storage(const spti_io_dataset *d) {
 }
 
 /* A chunk with filters that does not fit HDF5's cache would be decompressed again for each part that is read. Then the dataset is opened
- * again with a cache for one chunk, which is memory that decompression takes anyway. */
-static sptrsm_status fit_cache(spti_io_dataset *d, const spti_io_file *f) {
-  if (d->filter_bytes == 0 || d->chunk_bytes <= spti_io_cache_bytes(f)) return SPTRSM_OK;
+ * again with a cache for one chunk, which is memory that decompression takes anyway. Each source of a virtual dataset gets such a cache,
+ * unless all of them are too large for the memory limit. */
+static sptrsm_status fit_cache(spti_io_dataset *d, const spti_io_unpacked *chunks, const spti_io_file *f) {
+  if (chunks->largest <= spti_io_cache_bytes(f) || chunks->kept > f->memory_limit) return SPTRSM_OK;
   char name[SPTI_IO_TEXT];
   ssize_t length = H5Iget_name(d->id, name, sizeof name);
   hid_t file = H5Iget_file_id(d->id), access = H5Pcreate(H5P_DATASET_ACCESS), id = -1;
   H5Oclose(d->id);
   d->id = -1;
   if (file >= 0 && access >= 0 && length > 0 && (size_t)length < sizeof name &&
-      H5Pset_chunk_cache(access, 521, d->chunk_bytes, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
+      H5Pset_chunk_cache(access, 521, chunks->largest, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
     id = H5Dopen2(file, name, access);
   if (access >= 0) H5Pclose(access);
   if (file >= 0) H5Fclose(file);
@@ -155,19 +151,36 @@ static sptrsm_status fit_cache(spti_io_dataset *d, const spti_io_file *f) {
 }
 
 static sptrsm_status inspect(spti_io_dataset *d, const spti_io_file *f) {
-  SPTI_IO_TRY(spti_io_dataset_guard(f, d->id, d->where));
+  spti_io_unpacked chunks;
+  SPTI_IO_TRY(spti_io_dataset_guard(&chunks, f, d->id, d->where));
+  d->filter_bytes = spti_io_add(chunks.largest, chunks.largest);
   SPTI_IO_TRY(read_extent(d));
   read_chunks(d);
   SPTI_IO_TRY(check_storage(d));
   hid_t type = H5Dget_type(d->id);
   bool good = type >= 0 && number_of(&d->number, type);
   if (type >= 0) H5Tclose(type);
-  if (good) return fit_cache(d, f);
+  if (good) return fit_cache(d, &chunks, f);
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: not numbers; store floats, integers, or compounds {r,i}, {real,imag}, {re,im} of floats", d->where);
 }
 
 static sptrsm_status inspect_job(spti_io_call *c, spti_io_file *f) { return inspect(&c->dataset, f); }
+
+static bool ends(const char *text, size_t bytes) { return memchr(text, '\0', bytes) != NULL; }
+
+/* Whether a description from the child is one that inspect() may give. */
+static bool is_possible(const spti_io_dataset *d, size_t limit) {
+  const int64_t *dims = d->dims, *chunk = d->chunk;
+  const spti_io_number *n = &d->number;
+  bool shape = (d->rank == 2 || (d->rank == 1 && dims[1] == 1)) && dims[0] >= 0 && dims[1] >= 0;
+  bool count = shape && spti_io_bytes(dims[0], (size_t)dims[1]) == (size_t)d->count && d->count >= 0;
+  bool chunks = chunk[0] > 0 && chunk[1] > 0 && (d->rank == 2 || chunk[1] == 1) && d->chunk_bytes <= limit;
+  bool none = chunk[0] == 0 && chunk[1] == 0 && d->chunk_bytes == 0;
+  bool type = (int)n->dtype >= SPTRSM_F32 && n->dtype <= SPTRSM_C128 && spti_is_complex(n->dtype) == n->is_complex;
+  return count && (none || chunks) && d->filter_bytes / 2 <= limit && type && ends(n->re, sizeof n->re) && ends(n->im, sizeof n->im) &&
+         ends(n->name, sizeof n->name) && !d->pairs;
+}
 
 /* A failure may leave another identifier, which is to be closed too. */
 static sptrsm_status inspect_in_child(spti_io_dataset *d) {
@@ -179,7 +192,7 @@ static sptrsm_status inspect_in_child(spti_io_dataset *d) {
   *d = c->dataset;
   d->where = where;
   d->file = f;
-  return status;
+  return status != SPTRSM_OK || is_possible(d, f->memory_limit) ? status : spti_io_call_refuse(f);
 }
 
 sptrsm_status spti_io_dataset_of(spti_io_dataset *d, const spti_io_object *o) {

@@ -116,8 +116,8 @@ static sptrsm_status open_in_child(spti_io_file *f) {
 }
 
 static sptrsm_status open_here(spti_io_file *f) {
-  f->has_report = spti_io_take_report(&f->old_report);
-  return f->has_report ? open_hdf5(f) : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", f->name);
+  return spti_io_take_report(&f->old_report) ? open_hdf5(f)
+                                             : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: HDF5 has no memory to start", f->name);
 }
 
 sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm_io_options *o) {
@@ -141,7 +141,7 @@ void spti_io_file_close(spti_io_file *f) {
   spti_io_child_end(f);
   free(f->name);
   free(f->path);
-  if (f->has_report) spti_io_give_report(&f->old_report);
+  spti_io_give_report(&f->old_report);
   if (f->lacked_before) spti_io_note_lack();
   *f = (spti_io_file){.id = -1, .lapl = -1};
 }
@@ -175,6 +175,19 @@ static void list_names(hid_t group, const char *where, char *out, size_t bytes) 
   spti_io_names_free(&list);
 }
 
+/* H5Lexists() of a path, which fails by itself where a group on the way is missing. */
+static htri_t path_exists(hid_t group, const char *path, hid_t lapl) {
+  char part[SPTI_IO_TEXT];
+  htri_t exists = 1;
+  for (size_t end = 0; exists > 0 && path[end] != '\0';) {
+    end += strspn(path + end, "/");
+    end += strcspn(path + end, "/");
+    bool fits = snprintf(part, sizeof part, "%.*s", (int)end, path) < (int)sizeof part;
+    exists = fits ? H5Lexists(group, part, lapl) : -1;
+  }
+  return exists;
+}
+
 /* o->where is known. */
 static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent, const char *name, sptrsm_status absent) {
   spti_io_file *f = o->file;
@@ -183,7 +196,7 @@ static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent
   o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
-  htri_t exists = H5Lexists(parent->id, name, f->lapl);
+  htri_t exists = path_exists(parent->id, name, f->lapl);
   char names[400] = "";
   if (exists == 0) list_names(parent->id, parent->where, names, sizeof names);
   if (f->met_external)
@@ -204,16 +217,18 @@ static sptrsm_status close_job(spti_io_call *c, spti_io_file *f) {
   return SPTRSM_OK;
 }
 
-/* A child that has failed has closed everything. */
+/* A child that has failed has closed everything. One that fails here leaves the message of the error for which the object is closed. */
 void spti_io_id_close(spti_io_file *f, hid_t id) {
   if (id < 0) return;
   if (f->child == NULL) {
     H5Oclose(id);
     return;
   }
+  char earlier[SPTI_IO_TEXT];
+  snprintf(earlier, sizeof earlier, "%s", sptrsm_last_error());
   spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = id, .file = f}, NULL);
   c->job = close_job;
-  spti_io_call_run(c, f);
+  if (spti_io_call_run(c, f) != SPTRSM_OK) sptrsm_error_set(SPTRSM_OK, "%s", earlier);
 }
 
 static sptrsm_status object_job(spti_io_call *c, spti_io_file *f) {

@@ -30,9 +30,10 @@ enum { SPTI_IO_CHUNK_CACHE = 64 << 20 };                  /* bytes; reading a fe
 typedef struct {
   H5E_auto2_t handler;
   void *data;
+  bool taken;
   bool lacked_memory; /* what was seen before */
 } spti_io_report;
-/* Silences HDF5's error report in this thread until it is given back. False: HDF5 can't even start. */
+/* Silences HDF5's error report in this thread until it is given back. False: HDF5 can't even start, and its report stays as it is. */
 bool spti_io_take_report(spti_io_report *old);
 void spti_io_give_report(const spti_io_report *old);
 bool spti_io_lacked_memory(void); /* whether an allocation, of HDF5 or noted, has failed in this thread since the report was taken */
@@ -58,8 +59,7 @@ typedef struct {
   bool met_external;  /* set when an external link was refused */
   bool matrix_market;
   bool lacked_before;        /* memory was missing before, in the load that this one is a part of */
-  bool has_report;           /* old_report is to be given back */
-  spti_io_report old_report; /* the caller's, given back on close */
+  spti_io_report old_report; /* the caller's, given back on close; not taken where the file has a child */
 } spti_io_file;
 
 typedef struct { /* an open group or dataset */
@@ -117,9 +117,13 @@ sptrsm_status spti_io_parse_json(json_t **out, const char *text, const char *whe
 
 /* ---- guard.c: whether a dataset may be read ---- */
 
+typedef struct {  /* the chunks with filters of a dataset, or of all sources of a virtual one, which HDF5 keeps open */
+  size_t largest; /* bytes, as numbers; 0: there are none */
+  size_t kept;    /* bytes that caches for at least one chunk of each source may hold */
+} spti_io_unpacked;
 /* Refuses external storage, virtual datasets and unknown filters; allowed external data that are not there. Comes before any other
  * query of a dataset: even asking for its dataspace may open other files. */
-sptrsm_status spti_io_dataset_guard(const spti_io_file *, hid_t dataset, const char *where);
+sptrsm_status spti_io_dataset_guard(spti_io_unpacked *, const spti_io_file *, hid_t dataset, const char *where);
 
 /* ---- dataset.c: stored numbers and arrays ---- */
 
@@ -141,7 +145,7 @@ typedef struct {
   bool pairs;          /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
   int64_t chunk[2];    /* chunk[1] = 1 for rank 1; zeros: not in chunks */
   size_t chunk_bytes;  /* as stored numbers */
-  size_t filter_bytes; /* memory that HDF5 takes besides its cache for a chunk with filters, as stored and as numbers; 0: no filters */
+  size_t filter_bytes; /* memory that HDF5 takes besides its cache for a chunk with filters, also of a source, as stored and as numbers */
 } spti_io_dataset;
 
 typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
@@ -168,7 +172,7 @@ const char *spti_io_precision_note(sptrsm_dtype); /* end of messages about zeros
 enum { SPTI_AS_I32 = 16, SPTI_AS_I64 }; /* types in memory beside those of sptrsm_dtype */
 
 typedef struct { /* where the numbers lie */
-  int fd;        /* descriptor of the dataset's file, which the caller closes; -1: there is none */
+  int fd;        /* descriptor of the dataset's file, which the caller closes; -1: there is none, as without /proc */
   off_t at;      /* byte offset of numbers that lie in that file exactly as they would in memory; -1: they do not */
   bool external; /* some of the numbers are in another file than the one opened */
   dev_t device;  /* with inode: which file fd is */

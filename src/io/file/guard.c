@@ -14,6 +14,13 @@
 
 enum { SOURCES_DEPTH = 8 }; /* virtual datasets of virtual datasets */
 
+typedef struct { /* a dataset and the sources below it */
+  const spti_io_file *file;
+  const char *where;
+  int depth; /* of a source */
+  spti_io_unpacked chunks;
+} examination;
+
 /* ---- filters and chunks ---- */
 
 static sptrsm_status check_filters(hid_t plist, const char *where) {
@@ -36,15 +43,19 @@ static sptrsm_status check_filters(hid_t plist, const char *where) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status check_chunks(const spti_io_file *f, hid_t dataset, hid_t plist, const char *where) {
+static sptrsm_status check_chunks(examination *e, hid_t dataset, hid_t plist) {
   hsize_t chunk[H5S_MAX_RANK];
   int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
   hid_t type = H5Dget_type(dataset);
   size_t bytes = type >= 0 ? H5Tget_size(type) : SIZE_MAX;
   for (int i = 0; i < rank; i++) bytes = chunk[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)chunk[i], bytes);
   if (type >= 0) H5Tclose(type);
-  SPTI_IO_TRY(spti_io_check_memory(f->memory_limit, where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit"));
-  spti_io_child_may_take(H5Pget_nfilters(plist) > 0 ? 3 * bytes : bytes); /* in the cache; as stored and as numbers */
+  SPTI_IO_TRY(spti_io_check_memory(e->file->memory_limit, e->where, bytes, "rewrite it in smaller chunks (h5repack) or raise the limit"));
+  bool filtered = H5Pget_nfilters(plist) > 0;
+  size_t cache = spti_io_cache_bytes(e->file);
+  if (filtered && e->chunks.largest < bytes) e->chunks.largest = bytes;
+  if (filtered) e->chunks.kept = spti_io_add(e->chunks.kept, bytes > cache ? bytes : cache);
+  spti_io_child_may_take(filtered ? 3 * bytes : bytes); /* in the cache; as stored and as numbers */
   return SPTRSM_OK;
 }
 
@@ -136,10 +147,12 @@ static bool holds_selection(hid_t source, hid_t plist, size_t i) {
   return good;
 }
 
-static sptrsm_status guard(const spti_io_file *f, hid_t dataset, const char *where, int depth);
+static sptrsm_status examine(examination *e, hid_t dataset);
 
-static sptrsm_status check_source(const spti_io_file *f, hid_t plist, size_t i, hid_t dataset, const char *where, int depth) {
+static sptrsm_status check_source(examination *e, hid_t plist, size_t i, hid_t dataset) {
+  const char *where = e->where;
   char file[PATH_MAX] = "", name[PATH_MAX] = "";
+  spti_io_child_progress();
   if (H5Pget_virtual_filename(plist, i, file, sizeof file - 1) < 0 || H5Pget_virtual_dsetname(plist, i, name, sizeof name - 1) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its sources can't be read; the file is damaged", where);
   if (strchr(file, '%') != NULL || strchr(name, '%') != NULL)
@@ -150,7 +163,7 @@ static sptrsm_status check_source(const spti_io_file *f, hid_t plist, size_t i, 
   if (source < 0)
     status =
         sptrsm_error_set(SPTRSM_ERR_IO, "%s: its source %s:%s is missing or can't be opened; put it beside the file", where, file, name);
-  else status = guard(f, source, where, depth + 1);
+  else status = examine(e, source);
   if (status == SPTRSM_OK && !holds_selection(source, plist, i))
     status =
         sptrsm_error_set(SPTRSM_ERR_IO, "%s: its source %s:%s has another size than the part that is taken from it", where, file, name);
@@ -166,6 +179,7 @@ static hid_t covered(hid_t plist, size_t count) {
     hid_t to = H5Pget_virtual_vspace(plist, i), before = all;
     bool part = to >= 0 && H5Sget_select_type(to) == H5S_SEL_HYPERSLABS;
     all = !part ? -1 : before < 0 ? H5Scopy(to) : H5Scombine_select(before, H5S_SELECT_OR, to);
+    spti_io_child_progress();
     if (to >= 0) H5Sclose(to);
     if (before >= 0) H5Sclose(before);
     if (all < 0) return -1;
@@ -193,43 +207,52 @@ static sptrsm_status check_cover(hid_t plist, hid_t dataset, size_t count, const
                           where, (long long)missing, (unsigned long long)block[0], second);
 }
 
-static sptrsm_status check_sources(const spti_io_file *f, hid_t plist, hid_t dataset, const char *where, int depth) {
-  const char *prefix = getenv("HDF5_VDS_PREFIX");
+static sptrsm_status check_sources(examination *e, hid_t plist, hid_t dataset) {
+  const char *where = e->where, *prefix = getenv("HDF5_VDS_PREFIX");
   size_t count = 0;
   if (prefix && *prefix)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED,
                             "%s: HDF5_VDS_PREFIX is set, so HDF5 may read other sources than those checked here; unset it, and put the "
                             "sources beside the file",
                             where);
-  if (depth > SOURCES_DEPTH)
+  if (e->depth > SOURCES_DEPTH)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: virtual datasets of virtual datasets, more than %d deep", where, SOURCES_DEPTH);
   if (H5Pget_virtual_count(plist, &count) < 0)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its sources can't be read; the file is damaged", where);
-  for (size_t i = 0; i < count; i++) SPTI_IO_TRY(check_source(f, plist, i, dataset, where, depth));
+  e->depth++;
+  for (size_t i = 0; i < count; i++) SPTI_IO_TRY(check_source(e, plist, i, dataset));
+  e->depth--;
+  if (e->chunks.kept <= e->file->memory_limit) spti_io_child_may_take(spti_io_add(e->chunks.kept, 2 * e->chunks.largest));
   return check_cover(plist, dataset, count, where);
 }
 
 /* ---- all checks ---- */
 
-static sptrsm_status check_layout(const spti_io_file *f, hid_t plist, hid_t dataset, const char *where, int depth) {
+static sptrsm_status check_layout(examination *e, hid_t plist, hid_t dataset) {
+  const char *where = e->where;
   H5D_layout_t layout = H5Pget_layout(plist);
   bool raw = layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0;
-  if (!f->allow_external && layout == H5D_VIRTUAL)
+  if (!e->file->allow_external && layout == H5D_VIRTUAL)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: a virtual dataset reads other files; allow it with --allow-external", where);
-  if (!f->allow_external && raw)
+  if (!e->file->allow_external && raw)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
   SPTI_IO_TRY(check_filters(plist, where));
-  if (layout == H5D_CHUNKED) return check_chunks(f, dataset, plist, where);
-  if (layout == H5D_VIRTUAL) return check_sources(f, plist, dataset, where, depth);
+  if (layout == H5D_CHUNKED) return check_chunks(e, dataset, plist);
+  if (layout == H5D_VIRTUAL) return check_sources(e, plist, dataset);
   return raw ? check_raw_files(plist, dataset, where) : SPTRSM_OK;
 }
 
-static sptrsm_status guard(const spti_io_file *f, hid_t dataset, const char *where, int depth) {
+static sptrsm_status examine(examination *e, hid_t dataset) {
   hid_t plist = H5Dget_create_plist(dataset);
-  if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", where);
-  sptrsm_status status = check_layout(f, plist, dataset, where, depth);
+  if (plist < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its properties can't be read; the file is damaged", e->where);
+  sptrsm_status status = check_layout(e, plist, dataset);
   H5Pclose(plist);
   return status;
 }
 
-sptrsm_status spti_io_dataset_guard(const spti_io_file *f, hid_t dataset, const char *where) { return guard(f, dataset, where, 0); }
+sptrsm_status spti_io_dataset_guard(spti_io_unpacked *chunks, const spti_io_file *f, hid_t dataset, const char *where) {
+  examination e = {.file = f, .where = where};
+  sptrsm_status status = examine(&e, dataset);
+  *chunks = e.chunks;
+  return status;
+}

@@ -2,7 +2,7 @@
  *
  * Numbers that lie in the file exactly as they would in memory are read by this process. HDF5 reads all others (chunks, filters,
  * conversions, external or unallocated storage, other file drivers): in a child in parts that fit its window, two of which take turns.
- * Parts follow the chunks, so that a chunk is decompressed once.
+ * Parts follow the chunks, so that a chunk is decompressed once, and touch few of them, because a part that ends is progress.
  * HDF5 clips integers that do not fit: an index beyond 32 bits becomes INT32_MAX, which is no index of a matrix (order <= INT32_MAX) and
  * therefore fails the range check of the caller.
  */
@@ -99,9 +99,8 @@ void spti_io_find_place(spti_io_place *p, const spti_io_dataset *d, int as) {
     *p = (spti_io_place){.fd = -1, .at = -1, .external = true};
     if (spti_io_call_run(c, d->file) != SPTRSM_OK) return;
     *p = c->place;
-    p->fd = open_again(d->file, &c->place);
+    p->fd = open_again(d->file, p);
   }
-  if (p->fd < 0) p->at = -1;
 }
 
 /* ---- through HDF5 ---- */
@@ -144,6 +143,8 @@ static sptrsm_status read_here(const spti_io_dataset *d, const spti_io_slab *sla
 
 /* ---- in parts, by the child ---- */
 
+enum { PART_CHUNKS = 1024 }; /* that a part touches, if its first and last ones are whole */
+
 typedef struct { /* a part of a selection: its first row and column, and their number, in the order of memory */
   int64_t row, rows, col, cols;
 } part;
@@ -154,6 +155,7 @@ typedef struct {
   int as;
   int64_t rows, cols; /* of the selection */
   int64_t group;      /* columns that are read together: so few that a row of their chunks fits HDF5's cache */
+  int64_t run;        /* rows that lie in one chunk, or in less; 0: no chunks */
   size_t each;
   part next;
   char *out;
@@ -162,15 +164,24 @@ typedef struct {
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* Where rows come in blocks, a chunk has as many of them as their distances allow. */
+static int64_t rows_in_chunk(const spti_io_slab *slab, int64_t chunk) {
+  int64_t stride = (int64_t)slab->stride[0], block = (int64_t)slab->size[0];
+  return slab->blocks[0] == 1 ? chunk : smaller(chunk, larger(chunk / stride, 1) * block);
+}
+
 static selection begin_selection(const spti_io_dataset *d, const spti_io_slab *slab, int as, void *out) {
   selection s = {.d = d, .slab = slab, .as = as, .each = bytes_of(d, as), .out = out};
   s.rows = (int64_t)(slab->blocks[0] * slab->size[0]);
   s.cols = d->rank == 2 ? (int64_t)(slab->blocks[1] * slab->size[1]) : 1;
   s.group = larger(smaller(s.cols, (int64_t)(SPTI_IO_WINDOW / s.each)), 1);
-  if (d->filter_bytes > 0 && d->rank == 2) {
+  if (d->filter_bytes > 0 && d->chunk[1] > 0 && d->rank == 2) {
     int64_t chunks = larger((int64_t)(spti_io_cache_bytes(d->file) / 2 / larger((int64_t)d->chunk_bytes, 1)), 1);
     if (chunks < s.cols / d->chunk[1] + 1) s.group = smaller(s.group, chunks * d->chunk[1]);
   }
+  if (d->chunk[0] == 0) return s;
+  s.run = rows_in_chunk(slab, d->chunk[0]);
+  if (s.group / d->chunk[1] >= PART_CHUNKS) s.group = (PART_CHUNKS - 1) * d->chunk[1];
   return s;
 }
 
@@ -189,7 +200,9 @@ static bool next_part(part *p, selection *s) {
   int64_t block = (int64_t)s->slab->size[0], at = (int64_t)s->slab->start[0] + p->row;
   if (p->row == 0) s->next.cols = to_chunk((int64_t)s->slab->start[1] + p->col, smaller(s->group, s->cols - p->col), s->d->chunk[1]);
   p->cols = s->next.cols;
-  p->rows = smaller(larger((int64_t)(SPTI_IO_WINDOW / ((size_t)p->cols * s->each)), 1), s->rows - p->row);
+  p->rows = larger((int64_t)(SPTI_IO_WINDOW / ((size_t)p->cols * s->each)), 1);
+  if (s->run > 0) p->rows = smaller(p->rows, larger(PART_CHUNKS / ((p->cols - 1) / s->d->chunk[1] + 1) - 1, 1) * s->run);
+  p->rows = smaller(p->rows, s->rows - p->row);
   if (s->slab->blocks[0] == 1) p->rows = p->row + p->rows < s->rows ? to_chunk(at, p->rows, s->d->chunk[0]) : p->rows;
   else if (p->row % block == 0 && p->rows >= block) p->rows -= p->rows % block;
   else p->rows = smaller(p->rows, block - p->row % block);
@@ -223,7 +236,8 @@ static sptrsm_status begin_part(const selection *s, const part *p, int slot) {
   cut(&c->slab, 0, p->row, p->rows);
   if (s->d->rank == 2) cut(&c->slab, 1, p->col, p->cols);
   c->count = p->rows * p->cols;
-  c->bytes = s->d->filter_bytes;
+  int64_t chunks = s->run > 0 ? ((p->rows - 1) / s->run + 1) * ((p->cols - 1) / s->d->chunk[1] + 1) : 1;
+  c->bytes = spti_io_bytes(chunks, s->d->filter_bytes);
   return spti_io_call_begin(c, s->d->file);
 }
 
@@ -232,8 +246,9 @@ static sptrsm_status end_part(const selection *s, const part *p, int slot) {
   SPTI_IO_TRY(spti_io_call_end(c, s->d->file));
   size_t row = (size_t)s->cols * s->each, piece = (size_t)p->cols * s->each;
   char *to = s->out + (size_t)p->row * row + (size_t)p->col * s->each;
-  if (piece == row) memcpy(to, c->window, (size_t)p->rows * row);
-  for (int64_t i = 0; i < p->rows && piece < row; i++) memcpy(to + (size_t)i * row, c->window + (size_t)i * piece, piece);
+  const char *from = spti_io_call_window(s->d->file, slot);
+  if (piece == row) memcpy(to, from, (size_t)p->rows * row);
+  for (int64_t i = 0; i < p->rows && piece < row; i++) memcpy(to + (size_t)i * row, from + (size_t)i * piece, piece);
   return SPTRSM_OK;
 }
 
@@ -268,7 +283,7 @@ static sptrsm_status read_numbers(const spti_io_dataset *d, const spti_io_slab *
   if (count == 0) return SPTRSM_OK;
   if (slab == NULL) spti_io_find_place(&place, d, as);
   sptrsm_status status;
-  if (place.at >= 0) status = spti_io_bytes_read(place.fd, place.at, (size_t)count * bytes_of(d, as), out, d->where);
+  if (place.fd >= 0 && place.at >= 0) status = spti_io_bytes_read(place.fd, place.at, (size_t)count * bytes_of(d, as), out, d->where);
   else if (d->file->child == NULL) status = read_here(d, slab != NULL ? slab : &all, count, as, out);
   else {
     selection s = begin_selection(d, slab != NULL ? slab : &all, as, out);

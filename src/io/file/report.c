@@ -23,16 +23,17 @@ static herr_t look_at_causes(hid_t stack, void *data) {
 }
 
 bool spti_io_take_report(spti_io_report *old) {
-  old->lacked_memory = lacked_memory;
+  *old = (spti_io_report){.lacked_memory = lacked_memory};
   lacked_memory = false;
   errno = 0;
-  return H5Eget_auto2(H5E_DEFAULT, &old->handler, &old->data) >= 0 && H5Eset_auto2(H5E_DEFAULT, look_at_causes, NULL) >= 0;
+  old->taken = H5Eget_auto2(H5E_DEFAULT, &old->handler, &old->data) >= 0 && H5Eset_auto2(H5E_DEFAULT, look_at_causes, NULL) >= 0;
+  return old->taken;
 }
 
 /* A load inside another one leaves to that what it has seen itself. */
 void spti_io_give_report(const spti_io_report *old) {
   lacked_memory = lacked_memory || old->lacked_memory;
-  H5Eset_auto2(H5E_DEFAULT, old->handler, old->data);
+  if (old->taken) H5Eset_auto2(H5E_DEFAULT, old->handler, old->data);
 }
 
 bool spti_io_lacked_memory(void) { return lacked_memory; }

@@ -125,8 +125,10 @@ static void be_silent(void) {
   if (fd > 2) close(fd);
 }
 
-static void serve_call(spti_io_call *c, spti_io_file *f) {
+static void serve_call(int slot, spti_io_file *f) {
+  spti_io_call *c = &shared->calls[slot];
   spti_io_report none;
+  c->window = shared->windows[slot];
   c->object.where = c->dataset.where = c->where;
   c->object.file = c->dataset.file = f;
   f->met_external = f->lookup_failed = false;
@@ -154,7 +156,7 @@ void spti_io_serve(spti_io_file *f, spti_io_shared *common, int socket) {
     ssize_t got = recv(socket, &slot, 1, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got != 1 || slot >= SPTI_IO_CALLS) leave();
-    serve_call(&shared->calls[slot], f);
+    serve_call(slot, f);
     if (send(socket, &slot, 1, MSG_NOSIGNAL) != 1) leave();
   }
 }

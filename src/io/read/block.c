@@ -148,7 +148,7 @@ static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, con
   spti_io_find_place(&s->place, &s->d, (int)dtype);
   s->span = (spti_io_span){.fd = s->place.fd, .at = s->place.at, .each = sptrsm_dtype_bytes(dtype), .rows = s->rows, .cols = s->cols};
   s->span.layout = s->layout;
-  s->direct = s->place.at >= 0;
+  s->direct = s->place.fd >= 0 && s->place.at >= 0;
   return SPTRSM_OK;
 }
 
@@ -168,7 +168,7 @@ static sptrsm_status open_block(spti_io_block_source *s, sptrsm_file_block *X, s
 /* ---- which object ---- */
 
 /* Opens the block of a file named without a path: the root if it is a block itself, else B, else the only block of the file. */
-static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const sptrsm_io_options *options) {
+static sptrsm_status open_default(spti_io_object *o, spti_io_file *f) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_object_open_path(o, f, NULL));
   sptrsm_status status = spti_io_detect(&form, o);
@@ -177,7 +177,7 @@ static sptrsm_status open_default(spti_io_object *o, spti_io_file *f, const sptr
   spti_io_object_close(o);
   if (has_b) return spti_io_object_open_path(o, f, "B");
   sptrsm_file_listing list;
-  SPTI_IO_TRY(sptrsm_file_list(&list, f->name, options));
+  SPTI_IO_TRY(spti_io_list(&list, f));
   const char *only = NULL;
   int blocks = 0;
   for (int k = 0; k < list.count; k++)
@@ -195,7 +195,7 @@ sptrsm_status spti_io_block_open(spti_io_block_source *s, sptrsm_file_block *X, 
   *s = (spti_io_block_source){.file = f, .d.id = -1, .place.fd = -1};
   if (f->matrix_market)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: dense blocks are read from HDF5, not from Matrix Market", f->name);
-  sptrsm_status status = f->path != NULL ? spti_io_object_open_path(&object, f, f->path) : open_default(&object, f, o);
+  sptrsm_status status = f->path != NULL ? spti_io_object_open_path(&object, f, f->path) : open_default(&object, f);
   if (status == SPTRSM_OK) status = open_block(s, X, &object, n, o);
   spti_io_object_close(&object);
   return status;

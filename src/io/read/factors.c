@@ -78,7 +78,7 @@ static sptrsm_status decide_upper(stated_upper *out, const spti_io_object *group
   SPTI_IO_TRY(read_upper(out, group));
   if (!has_l && !has_u) {
     char candidates[400];
-    spti_io_name_candidates(candidates, group, true);
+    SPTI_IO_TRY(spti_io_name_candidates(candidates, group, true));
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a matrix nor a factor set (no L, no U)%s", group->where,
                             candidates[0] != '\0' ? candidates : "; name the object as FILE:/path, see sptrsm-info");
   }

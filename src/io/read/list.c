@@ -59,6 +59,8 @@ static void walker_free(walker *w) {
 
 /* ---- entries ---- */
 
+static const char *const kinds[] = {"unknown", "matrix", "block", "vector"};
+
 static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
   e->rows = d->dims[0];
   e->cols = d->rank == 2 ? d->dims[1] : 1;
@@ -92,13 +94,17 @@ static void describe_form(sptrsm_file_entry *e, const spti_io_object *group, con
   }
 }
 
-static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *path) {
+/* *out: an entry to be filled in. Its path and its rule lie in one allocation, that of the path. */
+static sptrsm_status add_entry(sptrsm_file_entry **out, walker *w, const char *path, const char *rule) {
   if (w->list.count >= LIST_ENTRIES)
     return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: more than %d objects; name one as FILE:/path", w->file->name, LIST_ENTRIES);
   SPTI_IO_TRY(spti_io_grow(&w->list.entries, &w->room, (size_t)w->list.count, sizeof *w->list.entries, w->file->name));
   sptrsm_file_entry *e = &w->list.entries[w->list.count];
-  *e = (sptrsm_file_entry){.kind = "unknown", .rule = "", .rows = -1, .cols = -1, .nnz = -1};
-  SPTI_IO_TRY(spti_io_copy(&e->path, path));
+  size_t length = strlen(path) + 1;
+  *e = (sptrsm_file_entry){.kind = kinds[0], .rows = -1, .cols = -1, .nnz = -1};
+  SPTI_IO_TRY(spti_io_allocate(&e->path, w->file->name, length + strlen(rule) + 1));
+  memcpy(e->path, path, length);
+  e->rule = strcpy(e->path + length, rule);
   w->list.count++;
   *out = e;
   return SPTRSM_OK;
@@ -118,7 +124,7 @@ static sptrsm_status visit_link(walker *w, const spti_io_object *group, const ch
   SPTI_IO_TRY(spti_io_join(&where, group->where, name));
   sptrsm_status status = SPTRSM_OK;
   if (spti_io_object_open(&child, group, name) == SPTRSM_OK) status = visit(w, &child, depth + 1);
-  else if ((status = add_entry(&e, w, path_of(w, where))) == SPTRSM_OK)
+  else if ((status = add_entry(&e, w, path_of(w, where), "")) == SPTRSM_OK)
     e->rule = w->file->met_external ? "external link, not followed" : "can't be opened";
   spti_io_object_close(&child);
   free(where);
@@ -145,12 +151,12 @@ static sptrsm_status visit(walker *w, spti_io_object *o, int depth) {
   if (o->type == H5I_GROUP) {
     sptrsm_status detected = spti_io_detect(&form, o);
     if (detected == SPTRSM_OK && form.kind == SPTI_NONE) return visit_group(w, o, depth);
-    SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where)));
+    SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where), ""));
     if (detected == SPTRSM_OK) describe_form(e, o, &form);
     else e->rule = "claims a known form, but breaks it";
     return SPTRSM_OK;
   }
-  SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where)));
+  SPTI_IO_TRY(add_entry(&e, w, path_of(w, o->where), ""));
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
   if (spti_io_dataset_of(&d, &taken) == SPTRSM_OK) describe_dataset(e, &d);
@@ -189,16 +195,17 @@ static sptrsm_status candidates_job(spti_io_call *c, spti_io_file *f) {
   return SPTRSM_OK;
 }
 
-void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
+sptrsm_status spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets) {
   if (group->file->child == NULL) {
     name_candidates(out, group, sets);
-    return;
+    return SPTRSM_OK;
   }
   spti_io_call *c = spti_io_call_object(group, NULL);
   c->job = candidates_job;
   c->found = sets;
-  bool good = spti_io_call_run(c, group->file) == SPTRSM_OK;
-  snprintf(out, 400, "%.399s", good ? c->name : "");
+  SPTI_IO_TRY(spti_io_call_run(c, group->file));
+  snprintf(out, 400, "%.399s", c->name);
+  return SPTRSM_OK;
 }
 
 /* ---- the list from the child ---- */
@@ -221,33 +228,68 @@ static sptrsm_status walk_job(spti_io_call *c, spti_io_file *f) {
   return status;
 }
 
-/* Puts entries from number c->count on into the window, each followed by its path, until the next one does not fit. */
+typedef struct { /* an entry in the window, followed by its path and its rule */
+  int kind;      /* in `kinds` */
+  int64_t rows, cols, nnz;
+  char type[16];
+} sent_entry;
+
+/* Puts entries from number c->count on into the window, until the next one does not fit. */
 static sptrsm_status entries_job(spti_io_call *c, spti_io_file *f) {
   const walker *w = c->state;
   (void)f;
   for (int64_t k = c->count; k < w->list.count; k++) {
     const sptrsm_file_entry *e = &w->list.entries[k];
-    size_t length = strlen(e->path) + 1;
-    if (sizeof *e + length > SPTI_IO_WINDOW - c->used) break;
-    memcpy(c->window + c->used, e, sizeof *e);
-    memcpy(c->window + c->used + sizeof *e, e->path, length);
-    c->used += sizeof *e + length;
+    sent_entry sent = {.rows = e->rows, .cols = e->cols, .nnz = e->nnz};
+    size_t path = strlen(e->path) + 1, rule = strlen(e->rule) + 1;
+    if (sizeof sent + path + rule > SPTI_IO_WINDOW - c->used) break;
+    while (strcmp(kinds[sent.kind], e->kind) != 0) sent.kind++;
+    memcpy(sent.type, e->type, sizeof sent.type);
+    memcpy(c->window + c->used, &sent, sizeof sent);
+    memcpy(c->window + c->used + sizeof sent, e->path, path);
+    memcpy(c->window + c->used + sizeof sent + path, e->rule, rule);
+    c->used += sizeof sent + path + rule;
   }
   return SPTRSM_OK;
 }
 
-/* Kinds and rules are constants, which have the same addresses in the child. */
-static sptrsm_status take_entries(walker *w, const spti_io_call *c) {
-  for (size_t at = 0; at < c->used;) {
-    sptrsm_file_entry *e = NULL, given;
-    const char *path = c->window + at + sizeof given;
-    memcpy(&given, c->window + at, sizeof given);
-    SPTI_IO_TRY(add_entry(&e, w, path));
-    given.path = e->path;
-    *e = given;
-    at += sizeof given + strlen(path) + 1;
-  }
+/* The text at *at, which then points behind it; NULL: it does not end before `end`. */
+static const char *next_text(const char **at, const char *end) {
+  const char *text = *at, *last = memchr(text, '\0', (size_t)(end - text));
+  *at = last != NULL ? last + 1 : end;
+  return last != NULL ? text : NULL;
+}
+
+static sptrsm_status take_entry(walker *w, const char **at, const char *end) {
+  sent_entry sent;
+  sptrsm_file_entry *e = NULL;
+  if ((size_t)(end - *at) < sizeof sent) return spti_io_call_refuse(w->file);
+  memcpy(&sent, *at, sizeof sent);
+  *at += sizeof sent;
+  const char *path = next_text(at, end), *rule = next_text(at, end);
+  bool known = sent.kind >= 0 && sent.kind < (int)(sizeof kinds / sizeof kinds[0]);
+  if (!known || path == NULL || rule == NULL || memchr(sent.type, '\0', sizeof sent.type) == NULL) return spti_io_call_refuse(w->file);
+  SPTI_IO_TRY(add_entry(&e, w, path, rule));
+  e->kind = kinds[sent.kind];
+  e->rows = sent.rows;
+  e->cols = sent.cols;
+  e->nnz = sent.nnz;
+  memcpy(e->type, sent.type, sizeof e->type);
   return SPTRSM_OK;
+}
+
+/* Takes the entries from a copy of the window, which the child can't change. */
+static sptrsm_status take_entries(walker *w, const spti_io_call *c) {
+  size_t used = c->used;
+  char *copy;
+  if (used == 0) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a path in it is too long", w->file->name);
+  if (used > SPTI_IO_WINDOW) return spti_io_call_refuse(w->file);
+  SPTI_IO_TRY(spti_io_allocate(&copy, w->file->name, used));
+  memcpy(copy, spti_io_call_window(w->file, 0), used);
+  sptrsm_status status = SPTRSM_OK;
+  for (const char *at = copy; at < copy + used && status == SPTRSM_OK;) status = take_entry(w, &at, copy + used);
+  free(copy);
+  return status;
 }
 
 static sptrsm_status walk_in_child(walker *w) {
@@ -260,16 +302,32 @@ static sptrsm_status walk_in_child(walker *w) {
     c->count = w->list.count;
     c->used = 0;
     SPTI_IO_TRY(spti_io_call_run(c, w->file));
-    SPTI_IO_TRY(c->used > 0 ? take_entries(w, c) : sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a path in it is too long", w->file->name));
+    SPTI_IO_TRY(take_entries(w, c));
   }
   return SPTRSM_OK;
 }
 
-static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
+/* Ends a walk: gives the list to the caller, or after a failure frees it. */
+static sptrsm_status give_list(sptrsm_file_listing *out, walker *w, sptrsm_status status) {
+  if (status == SPTRSM_OK) {
+    *out = w->list;
+    w->list = (sptrsm_file_listing){0};
+  }
+  walker_free(w);
+  return status;
+}
+
+sptrsm_status spti_io_list(sptrsm_file_listing *out, spti_io_file *f) {
+  walker w = {.file = f};
+  return give_list(out, &w, f->child != NULL ? walk_in_child(&w) : walk(&w));
+}
+
+static sptrsm_status list_market(sptrsm_file_listing *out, spti_io_file *f, const sptrsm_io_options *o) {
+  walker w = {.file = f};
   sptrsm_file_matrix *M;
   sptrsm_file_entry *e;
-  SPTI_IO_TRY(spti_io_mtx_load(&M, w->file, o));
-  sptrsm_status status = add_entry(&e, w, ":");
+  SPTI_IO_TRY(spti_io_mtx_load(&M, f, o));
+  sptrsm_status status = add_entry(&e, &w, ":", "");
   if (status == SPTRSM_OK) {
     static const char *const types[] = {"f32", "f64", "c64", "c128"};
     e->kind = "matrix";
@@ -280,25 +338,20 @@ static sptrsm_status list_market(walker *w, const sptrsm_io_options *o) {
     snprintf(e->type, sizeof e->type, "%s", types[M->dtype]);
   }
   sptrsm_file_matrix_free(M);
-  return status;
+  return give_list(out, &w, status);
 }
 
 sptrsm_status sptrsm_file_list(sptrsm_file_listing *out, const char *where, const sptrsm_io_options *o) {
   sptrsm_io_options taken;
   spti_io_file f;
-  walker w = {.file = &f};
+  sptrsm_file_listing list = {0};
   if (out == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_list: out is NULL");
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
-  sptrsm_status status;
-  if (f.matrix_market) status = list_market(&w, o);
-  else status = f.child != NULL ? walk_in_child(&w) : walk(&w);
+  sptrsm_status status = f.matrix_market ? list_market(&list, &f, o) : spti_io_list(&list, &f);
   status = spti_io_file_end(&f, status);
-  if (status == SPTRSM_OK) {
-    *out = w.list;
-    w.list = (sptrsm_file_listing){0};
-  }
-  walker_free(&w);
+  if (status == SPTRSM_OK) *out = list;
+  else sptrsm_file_listing_free(&list);
   return status;
 }
 

@@ -192,7 +192,7 @@ sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is a dense block (%s), a sparse matrix is needed", group->where, form.rule);
   if (form.kind == SPTI_NONE) {
     char candidates[400];
-    spti_io_name_candidates(candidates, group, false);
+    SPTI_IO_TRY(spti_io_name_candidates(candidates, group, false));
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: not a sparse matrix in a known form (Binsparse, MATLAB v7.3, data/indices/indptr, row/col/data)%s",
                             group->where, candidates[0] != '\0' ? candidates : "; name it as FILE:/path, see sptrsm-info");

@@ -55,8 +55,12 @@ sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_i
 
 /* ---- list.c ---- */
 
-/* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. */
-void spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets);
+/* What is in an open HDF5 file, or below its path. */
+sptrsm_status spti_io_list(sptrsm_file_listing *out, spti_io_file *);
+
+/* "; there is /L1, /L2: say which, as FILE:/path", or "" where the group holds no matrix. sets: /run1/L counts as /run1. An error: the
+ * child of the file has failed. */
+sptrsm_status spti_io_name_candidates(char out[400], const spti_io_object *group, bool sets);
 
 /* ---- block.c: dense blocks ---- */
 

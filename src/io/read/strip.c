@@ -1,8 +1,9 @@
 /* strip.c -- reads columns of a chunked block so that each chunk is unpacked once.
  *
  * HDF5 unpacks whole chunks, and its cache does not hold chunks that are larger than the cache. So columns that do not fill whole chunks
- * are taken from a strip: the columns of one chunk, all rows, as numbers in memory. Where a strip needs more memory than a quarter of the
- * limit, columns are read as they are asked for, and a chunk is unpacked as often as it is touched.
+ * are taken from a strip: the columns of one chunk, all rows, as numbers in memory. A chunk of a block in one dimension may end inside a
+ * column, and is then a part of two strips. Where a strip needs more memory than a quarter of the limit, columns are read as they are
+ * asked for, and a chunk is unpacked as often as it is touched.
  */
 #include "io/read/read.h"
 

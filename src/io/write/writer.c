@@ -193,19 +193,29 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
-/* Takes the digest of OUT in place of a journal; without one there are no records. */
-static sptrsm_status open_digest(sptrsm_file_writer *w) {
-  char *lines = NULL;
+/* *lines: the digest of OUT, which the caller frees; NULL: there is none. STRUCTURE: OUT is another kind of file. */
+static sptrsm_status read_digest(char **lines, const sptrsm_file_writer *w) {
   sptrsm_io_options o;
   spti_io_file f;
-  spti_io_object X;
+  spti_io_object root, X = {.id = -1};
+  *lines = NULL;
   sptrsm_io_options_init(&o);
-  if (spti_io_file_open(&f, w->out.final, &o) == SPTRSM_OK) {
-    if (spti_io_object_open_path(&X, &f, w->name) == SPTRSM_OK && spti_io_attr_text(&lines, &X, digest_name) != SPTRSM_OK) lines = NULL;
-    spti_io_object_close(&X);
-    spti_io_file_close(&f);
-  }
-  sptrsm_status status = spti_io_journal_of_lines(&w->journal, lines != NULL ? lines : "");
+  SPTI_IO_TRY(spti_io_file_open(&f, w->out.final, &o));
+  if (f.matrix_market) return spti_io_file_end(&f, SPTRSM_OK);
+  sptrsm_status status = spti_io_object_open_path(&root, &f, NULL);
+  if (status == SPTRSM_OK) status = spti_io_member_open(&X, &root, w->name);
+  if (status == SPTRSM_OK) status = spti_io_attr_text(lines, &X, digest_name);
+  spti_io_object_close(&X);
+  spti_io_object_close(&root);
+  return spti_io_file_end(&f, status);
+}
+
+/* Takes the digest of OUT in place of a journal; without one there are no records. An OUT that can't be read may be complete, so that is
+ * an error. */
+static sptrsm_status open_digest(sptrsm_file_writer *w) {
+  char *lines;
+  sptrsm_status status = read_digest(&lines, w);
+  if (status == SPTRSM_OK || status == SPTRSM_ERR_STRUCTURE) status = spti_io_journal_of_lines(&w->journal, lines != NULL ? lines : "");
   free(lines);
   return status;
 }
