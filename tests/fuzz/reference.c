@@ -60,7 +60,7 @@ static bool solve_triangle(number *x, const chain_link *link, int n, sptrsm_dtyp
   return true;
 }
 
-/* Blocks of two that are nearly singular or badly scaled are not tame: elimination bounds their residual by norms, not by components. */
+/* Blocks of two that are nearly singular are not tame. */
 static bool solve_diagonal(number *x, const chain_link *link, int n, sptrsm_dtype dtype) {
   for (int i = 0; i < n; i++) {
     const bool two = i + 1 < n && link->sub && element(link->sub, dtype, i) != 0;
@@ -70,7 +70,6 @@ static bool solve_diagonal(number *x, const chain_link *link, int n, sptrsm_dtyp
     if (link->transposed && link->hermitian) c = conjl(c), b = conjl(b);
     const number det = a * d - b * c, first = x[i], second = two ? x[i + 1] : 0;
     if (!is_tame(a, dtype) || !is_tame(c, dtype) || !is_tame(d, dtype) || cabsl(det) < 0.01L * (cabsl(a * d) + cabsl(b * c))) return false;
-    if (two && cabsl(a) + cabsl(d) > 10 * cabsl(c)) return false;
     x[i] = (d * first - b * second) / det;
     if (two) x[++i] = (a * second - c * first) / det;
   }

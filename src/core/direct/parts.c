@@ -128,9 +128,9 @@ static double complex value_at(const void *values, int64_t i, sptrsm_dtype dtype
   }
 }
 
-/* Eliminates [[a, u], [s, d]] with the larger of a and s as the pivot: false where the second pivot is no larger than rounding errors. */
+/* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s: false where the second pivot is no larger than rounding errors. */
 static bool block_is_regular(double complex a, double complex u, double complex s, double complex d, double eps) {
-  bool swap = cabs(s) > cabs(a);
+  bool swap = !(cabs(a) * cabs(d) > cabs(u) * cabs(s));
   double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   double complex product = r / p * q;
   double size = cabs(t) + cabs(product), pivot = cabs(t - product);

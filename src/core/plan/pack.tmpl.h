@@ -79,9 +79,10 @@ static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, cons
 }
 
 /* Solves with the 2x2 block [[a, u], [s, d]] of two rows w0 and w1 of W, where s = sub[i] and u is s or its
- * conjugate. Elimination with the larger of a and s as the first pivot, so that a small a does no harm. */
+ * conjugate. Elimination with the first pivot a if |a d| > |u s|, else s: what is subtracted for the second pivot is
+ * then no larger than the entry that it is subtracted from, so the relative backward error of every entry is small. */
 static void NAME(solve_2x2)(T *w0, T *w1, int32_t width, T a, T u, T s, T d) {
-  bool swap = NAME(size)(s) > NAME(size)(a);
+  bool swap = !(NAME(size)(a) * NAME(size)(d) > NAME(size)(u) * NAME(size)(s));
   T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   T factor = r / p, pivot = t - factor * q;
   for (int32_t k = 0; k < width; k++) {

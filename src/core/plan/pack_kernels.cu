@@ -87,13 +87,13 @@ template <typename T, bool ToWork> SPTI_KERNEL(PACK_THREADS) pack_kernel(pack_jo
 
 /* ---- D ---- */
 
-/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination, the larger of d0 and l as the first pivot; as pack.tmpl.h does on
- * the host. */
+/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination with the first pivot d0 if |d0 d1| > |u l|, else l; as pack.tmpl.h does
+ * on the host, and for the reason given there. */
 template <typename T> SPTI_DEVICE void solve_pair(const spti_diagonal_args &a, int64_t i, T s, T *row0, T *row1) {
   const T d0 = conj_if(a.conj, load_const((const T *)a.D + i)), d1 = conj_if(a.conj, load_const((const T *)a.D + i + 1));
   const bool transpose = a.transpose != 0, hermitian = a.hermitian != 0, conj = a.conj != 0;
   const T l = conj_if(conj != (hermitian && transpose), s), u = conj_if(conj != (hermitian && !transpose), s);
-  const bool swap = magnitude(l) > magnitude(d0);
+  const bool swap = !(magnitude(d0) * magnitude(d1) > magnitude(u) * magnitude(l));
   const T p = swap ? l : d0, q = swap ? d1 : u, r = swap ? d0 : l, t = swap ? u : d1;
   const T b0 = swap ? load(row1) : load(row0), b1 = swap ? load(row0) : load(row1);
   const T factor = quotient(r, p);

@@ -242,6 +242,45 @@ Test(direct, every_system_of_every_factor_set) {
     for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) try_recipe(&recipes[r], (sptrsm_dtype)t);
 }
 
+/* ---- pairs of D with entries and right-hand sides of very different sizes ---- */
+
+static void solve_pair(const double entries[3], const double right[2], sptrsm_dtype t, sptrsm_op op) {
+  static factor_set s;
+  static double complex b[N * NRHS_MAX];
+  enum { FIRST = 6 };
+  build_factor_set(&s, &recipes[RECIPES - 1], t);
+  mat *D = &s.dense.D;
+  D->a[FIRST][FIRST] = entries[0], D->a[FIRST + 1][FIRST + 1] = entries[2];
+  D->a[FIRST + 1][FIRST] = D->a[FIRST][FIRST + 1] = entries[1];
+  put(s.D, FIRST, t, entries[0]), put(s.D, FIRST + 1, t, entries[2]), put(s.D_sub, FIRST, t, entries[1]);
+  sptrsm_direct *d;
+  cr_assert_eq(sptrsm_direct_create(&d, context, &s.f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  B.b.dtype = X.b.dtype = t;
+  make_block(&B, SPTRSM_ROW_MAJOR, 1, 0, t), make_block(&X, SPTRSM_ROW_MAJOR, 1, 0, t);
+  for (int i = 0; i < N; i++) {
+    b[i * NRHS_MAX] = i == FIRST ? right[0] : i == FIRST + 1 ? right[1] : 1;
+    put(B.data, i, t, b[i * NRHS_MAX]);
+  }
+  check c = {.system = SPTRSM_SYS_D, .op = op, .alpha = 1, .what = "a pair of very different sizes"};
+  c.S = apply_op(*D, op), c.bound = apply_op(absolute(*D), op);
+  c.tolerance = 16 * (is_single(t) ? (double)FLT_EPSILON : DBL_EPSILON);
+  solve_blocks(d, &c, NULL, &B, &X, 0);
+  check_solution(&c, b, &X);
+  sptrsm_direct_destroy(d);
+}
+
+/* A residual that is small beside the norm of the pair is not enough: it has to be small in every row. All entries are exact. */
+Test(direct, pairs_of_any_scale) {
+  static const double large = 1 << 20, small = 1.0 / (1 << 20);
+  const double entries[][3] = {{1, 0.875, small}, {small, 0.875, 1},     {large, large - 1, 3},         {3, large - 1, large},
+                               {3, small, -5},    {small, large, small}, {large, 1, 3 * small},         {0, small, large},
+                               {large, small, 0}, {large, 1, large},     {-large, large - 1, 8 * small}};
+  const double right[][2] = {{large, 3}, {3, large}, {large * 3, small}, {small, large * 3}, {1, 0}, {0, 1}};
+  for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++)
+    for (size_t e = 0; e < sizeof entries / sizeof *entries; e++)
+      for (size_t r = 0; r < sizeof right / sizeof *right; r++) solve_pair(entries[e], right[r], (sptrsm_dtype)t, (sptrsm_op)((e + r) % 3));
+}
+
 /* ---- many rows: L = U = I leaves x = C Q P R b, exact with scales that are powers of two ---- */
 
 enum { MANY = 1000, WIDE = 45 };
