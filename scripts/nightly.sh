@@ -3,6 +3,7 @@
 #   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: all-major)
 #   busy           the tests pass five times while four other processes keep the machine busy
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
+#   kills          sptrsm-solve is killed 1,000 times: while it writes, and while it streams and resumes; the same bits in the end
 #   fuzz           each fuzz target for a minute (fuzz.sh)
 #   damage         100,000 damaged files (DAMAGE_COUNT): no crash, no hang, no sound file blamed, no number that is not in the file
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
@@ -41,6 +42,13 @@ part_failures() {
   [[ -d build/test ]] || scripts/test.sh
   FAILURES_STEP=1 ctest --test-dir build/test --output-on-failure --timeout 7200 -R '^cli_failures' >build/failures.log 2>&1 ||
     { grep -E '^FAIL|points|\*\*\*' build/failures.log | tail -n 60; return 1; }
+}
+
+part_kills() {
+  [[ -d build/test ]] || scripts/test.sh
+  KILLS=500 ctest --test-dir build/test --verbose --timeout 7200 -R '^cli_(kill|stream_resume)$' >build/kills.log 2>&1 ||
+    { grep -E 'FAIL|\*\*\*' build/kills.log | tail -n 60; return 1; }
+  grep -E 'killed [0-9]+ times|old output intact' build/kills.log
 }
 
 part_fuzz() { scripts/fuzz.sh 1; }
@@ -140,7 +148,7 @@ part_chroot() {
   return $code
 }
 
-all=(architectures busy failures fuzz damage tsan coverage mutation analyzer python bindings chroot)
+all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

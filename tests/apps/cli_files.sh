@@ -372,7 +372,7 @@ test_crash() {
   done
 }
 
-# Killed by SIGKILL at many moments: the output is the old one, unchanged, or the new one, complete; a temporary file may stay.
+# Killed by SIGKILL at KILLS moments: the output is the old one, unchanged, or the new one, complete; a temporary file may stay.
 test_kill() {
   system banded 3000 20 --nrhs 64
   echo precious >x.h5
@@ -382,7 +382,7 @@ test_kill() {
   run sptrsm-solve -q s.h5 s_rhs.h5 -o whole.h5
   code 0
   whole=$(($(date +%s%N) - begin))
-  for k in $(seq 40); do # from the beginning to twice the time of a whole run
+  for k in $(seq "${KILLS:-40}"); do # from the beginning to twice the time of a whole run
     killed_after "$(awk "BEGIN { print $whole * 1e-9 * $((k * 7 % 41)) / 20 }")"
   done
   killed_after 0
