@@ -2,10 +2,10 @@
 #include "core/direct/parts.h"
 
 #include <complex.h>
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "core/base/diagonal_block.h"
 #include "core/base/dtype.h"
 #include "core/base/sized.h"
 #include "core/context/alloc.h"
@@ -119,39 +119,20 @@ void spti_side_free(spti_side *s, const sptrsm_context *context) {
 
 /* ---- D ---- */
 
-static double complex value_at(const void *values, int64_t i, sptrsm_dtype dtype) {
-  switch (dtype) {
-  case SPTRSM_F32: return (double)((const float *)values)[i];
-  case SPTRSM_F64: return ((const double *)values)[i];
-  case SPTRSM_C64: return (double complex)((const float complex *)values)[i];
-  default: return ((const double complex *)values)[i];
-  }
-}
-
-/* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s: false where the second pivot is no larger than rounding errors. */
-static bool block_is_regular(double complex a, double complex u, double complex s, double complex d, double eps) {
-  bool swap = !(cabs(a) * cabs(d) > cabs(u) * cabs(s));
-  double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  double complex product = r / p * q;
-  double size = cabs(t) + cabs(product), pivot = cabs(t - product);
-  return isfinite(size) && isfinite(cabs(p)) && pivot > eps * size;
-}
-
 sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
   if (!val && sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
-  double eps = spti_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
-  if (sub && n > 0 && value_at(sub, n - 1, dtype) != 0)
+  if (sub && n > 0 && spti_value_at(sub, n - 1, dtype) != 0)
     return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] is not zero: the last row has no next one to couple with", n - 1);
   for (int32_t i = 0; val && i < n; i++) {
-    double complex a = value_at(val, i, dtype), s = sub ? value_at(sub, i, dtype) : 0;
+    double complex a = spti_value_at(val, i, dtype), s = sub ? spti_value_at(sub, i, dtype) : 0;
     if (s == 0) {
       double size = cabs(a);
       if (!(size > 0 && isfinite(size))) return spti_fail(SPTRSM_ERR_SINGULAR, "D[%d] is %s", i, size == 0 ? "zero" : "not finite");
       continue;
     }
-    if (value_at(sub, i + 1, dtype) != 0)
+    if (spti_value_at(sub, i + 1, dtype) != 0)
       return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] and D_sub[%d] are both nonzero: 2x2 blocks must not overlap", i, i + 1);
-    if (!block_is_regular(a, hermitian ? conj(s) : s, s, value_at(val, i + 1, dtype), eps))
+    if (!spti_block_is_regular(a, hermitian ? conj(s) : s, s, spti_value_at(val, i + 1, dtype), dtype))
       return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite", i, i + 1);
     i++;
   }

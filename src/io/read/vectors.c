@@ -9,11 +9,12 @@
 #include "io/read/read.h"
 
 #include <complex.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/base/diagonal_block.h"
 
 static void add_rule(spti_io_factor_reader *r, const char *name, const char *meaning, const char *source) {
   size_t used = strlen(r->rule);
@@ -295,24 +296,6 @@ static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int6
   return SPTRSM_OK;
 }
 
-static double complex value_at(sptrsm_dtype dtype, const void *val, int64_t i) {
-  switch (dtype) {
-  case SPTRSM_F32: return (double)((const float *)val)[i];
-  case SPTRSM_F64: return ((const double *)val)[i];
-  case SPTRSM_C64: return (double complex)((const float complex *)val)[i];
-  default: return ((const double complex *)val)[i];
-  }
-}
-
-/* Eliminates [[v0, v1], [v2, v3]] with pivoting, as the solve does. False: the second pivot is no more than rounding, or overflows. */
-static bool block_is_regular(const double complex v[4], sptrsm_dtype dtype) {
-  bool swap = cabs(v[2]) > cabs(v[0]);
-  const double complex *top = v + (swap ? 2 : 0), *low = v + (swap ? 0 : 2);
-  double complex product = low[0] / top[0] * top[1];
-  double size = cabs(low[1]) + cabs(product), eps = spti_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
-  return isfinite(size) && isfinite(cabs(top[0])) && cabs(low[1] - product) > eps * size;
-}
-
 static sptrsm_status refuse_block(const double complex v[4], int64_t i, sptrsm_dtype dtype, const char *where) {
   char text[4][64];
   for (int k = 0; k < 4; k++)
@@ -328,9 +311,10 @@ static sptrsm_status refuse_block(const double complex v[4], int64_t i, sptrsm_d
 static sptrsm_status check_regular(const sptrsm_factors *f, int64_t n, sptrsm_dtype dtype, const char *where) {
   for (int64_t i = 0; i < n; i++) {
     if (f->D_sub != NULL && !spti_io_zero(dtype, f->D_sub, i)) {
-      double complex below = value_at(dtype, f->D_sub, i);
-      double complex v[4] = {value_at(dtype, f->D, i), f->D_hermitian ? conj(below) : below, below, value_at(dtype, f->D, i + 1)};
-      if (!block_is_regular(v, dtype)) return refuse_block(v, i, dtype, where);
+      double complex below = spti_value_at(f->D_sub, i, dtype);
+      const double complex v[4] = {spti_value_at(f->D, i, dtype), f->D_hermitian ? conj(below) : below, below,
+                                   spti_value_at(f->D, i + 1, dtype)};
+      if (!spti_block_is_regular(v[0], v[1], v[2], v[3], dtype)) return refuse_block(v, i, dtype, where);
       i++;
     } else if (spti_io_zero(dtype, f->D, i)) {
       return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: [%lld] is zero%s; the matrix is singular", where, (long long)i,

@@ -1,0 +1,33 @@
+/* diagonal_block.h -- is a 2x2 block of the diagonal D regular? The files' readers and the solves must give one answer. */
+#ifndef SPTI_CORE_BASE_DIAGONAL_BLOCK_H
+#define SPTI_CORE_BASE_DIAGONAL_BLOCK_H
+
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/dtype.h"
+
+/* The value i of an array of this type. */
+static inline double complex spti_value_at(const void *values, int64_t i, sptrsm_dtype dtype) {
+  switch (dtype) {
+  case SPTRSM_F32: return (double)((const float *)values)[i];
+  case SPTRSM_F64: return ((const double *)values)[i];
+  case SPTRSM_C64: return (double complex)((const float complex *)values)[i];
+  default: return ((const double complex *)values)[i];
+  }
+}
+
+/* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s, as the solve does (core/plan/pack.tmpl.h). False where the
+ * second pivot is no larger than the rounding errors of this type, or overflows. */
+static inline bool spti_block_is_regular(double complex a, double complex u, double complex s, double complex d, sptrsm_dtype dtype) {
+  bool swap = !(cabs(a) * cabs(d) > cabs(u) * cabs(s));
+  double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
+  double complex product = r / p * q;
+  double size = cabs(t) + cabs(product), pivot = cabs(t - product);
+  return isfinite(size) && isfinite(cabs(p)) && pivot > (spti_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON) * size;
+}
+
+#endif
