@@ -26,7 +26,7 @@ struct sptrsm_context {
   void *sparse_handle;    /* cusparseHandle_t, or NULL until it is needed */
   int64_t *lost;          /* a word of host memory that kernels write: 1 + a row whose dependency never arrived; 0: none */
   int64_t *lost_device;   /* the same word as the device sees it */
-  int32_t spin_limit;     /* polls without any progress after which a kernel gives up waiting */
+  int32_t spin_limit;     /* polls without any progress after which a kernel naps between polls, and then gives up waiting */
   int64_t losses;         /* how many such rows spti_gpu_sync has reported: solves before that may have left workspaces unfinished */
   size_t shared_bytes;    /* shared memory that a thread block may ask for */
   bool reads_pageable;    /* the device reads and writes all host memory */

@@ -132,7 +132,7 @@ static sptrsm_status make_pool(sptrsm_context *context) {
 static int32_t spin_limit(void) {
   const char *value = getenv("SPTRSM_PATIENCE");
   const long times = value ? strtol(value, NULL, 10) : 1;
-  return times > INT32_MAX / SPTI_SPIN_LIMIT ? INT32_MAX : SPTI_SPIN_LIMIT * (int32_t)(times > 1 ? times : 1);
+  return times > INT32_MAX / 2 / SPTI_SPIN_LIMIT ? INT32_MAX / 2 : SPTI_SPIN_LIMIT * (int32_t)(times > 1 ? times : 1);
 }
 
 static sptrsm_status make_own_stream(sptrsm_context *context) {

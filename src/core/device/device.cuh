@@ -327,6 +327,9 @@ SPTI_DEVICE void mma(double (&c)[4], const double (&a)[4], const double (&a8)[4]
 
 /* Called between two polls. It does nothing: the latency of the load is pause enough, and sleeping was measured to gain nothing. */
 SPTI_DEVICE void spin_pause() {}
+/* A nap of about a millisecond, the longest sleep that the instruction knows, and how many of them a wait takes before it gives up. */
+SPTI_DEVICE void nap() { __nanosleep(1000000); }
+enum { NAPS = 2000 };
 
 enum { SHARED_WITHOUT_ASKING = 48 << 10 };
 

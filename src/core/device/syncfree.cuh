@@ -11,7 +11,9 @@
  *   value     Methods can do without counters: a word that is not yet published holds a sentinel (all bits set, a NaN that no operation
  *             produces), and readers poll the value itself. A result with these bits is stored as the ordinary NaN.
  *   lost      A wait gives up if spin_limit polls see no progress of its counter, of the tickets, or of the progress count that long
- *             work items advance. It writes 1 + row to the lost word and raises the abort flag, so that all other waits give up too.
+ *             work items advance, and NAPS further polls neither, with a nap of about a millisecond before each. Counts alone would
+ *             pass too quickly while page faults of managed memory hold up every other block, and time alone while another process
+ *             has the device. It writes 1 + row to the lost word and raises the abort flag, so that all other waits give up too.
  *             Patterns are checked beforehand, so this means a bug or a damaged device; the host gets an error instead of hanging. */
 #ifndef SPTI_CORE_DEVICE_SYNCFREE_CUH
 #define SPTI_CORE_DEVICE_SYNCFREE_CUH
@@ -45,7 +47,8 @@ struct spin_guard {
       const int32_t now = load_relaxed(s.control + SPTI_SYNCFREE_TICKET) + load_relaxed(s.control + SPTI_SYNCFREE_PROGRESS);
       if (now != ticket) polls = 0;
       ticket = now;
-      if (polls >= s.spin_limit) {
+      if (polls >= s.spin_limit) nap();
+      if (polls >= s.spin_limit + NAPS) {
         if (exchange(s.control + SPTI_SYNCFREE_ABORT, 1) == 0) store_system(s.lost, row + 1);
         return false;
       }

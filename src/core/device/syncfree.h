@@ -11,10 +11,10 @@ enum { SPTI_SYNCFREE_TICKET, SPTI_SYNCFREE_ABORT, SPTI_SYNCFREE_PROGRESS, SPTI_S
 typedef struct {
   int32_t *control;   /* device memory, [SPTI_SYNCFREE_CONTROL_WORDS], zero when the kernel starts */
   int64_t *lost;      /* mapped host memory: the first wait that gives up writes 1 + its row here */
-  int32_t spin_limit; /* a wait gives up after this many polls without any sign of progress */
+  int32_t spin_limit; /* polls without any sign of progress before a wait naps between polls, and then gives up */
 } spti_syncfree;
 
-/* The default of a context: about 0.2 s of polls on an H200, while real waits see progress within milliseconds. */
+/* The default of a context: about 0.2 s of polls on an H200, and 2 s of naps; real waits see progress within milliseconds. */
 #define SPTI_SPIN_LIMIT (1 << 19)
 
 #endif

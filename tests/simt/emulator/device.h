@@ -181,6 +181,8 @@ inline void mma(double (&c)[4], const double (&a)[4], const double (&a8)[4], con
 }
 
 inline void spin_pause() { simt::pause(); }
+inline void nap() { simt::pause(); }
+enum { NAPS = 20 }; /* fewer than on a device, since each costs the emulator as much as a poll */
 inline bool left_out(protocol_step step) { return simt::left_out_step == int(step); }
 
 template <typename Kernel> int find_code(Kernel) { return 0; }

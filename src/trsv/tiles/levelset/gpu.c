@@ -68,23 +68,13 @@ typedef struct {
 
 static int64_t blocks_of(const spti_tiles *t) { return (int64_t)t->tile_rows + t->parts; }
 
-/* A tile row of dense tiles takes tens of microseconds for 32 right-hand sides, and once all blocks have started, the last one
- * waits for as long as a chain of all that are resident takes: thousands of tile rows. */
-enum { PATIENCE = 4 };
-
-static spti_syncfree sync_of(const sptrsm_plan *plan, int32_t *control) {
-  spti_syncfree sync = spti_gpu_syncfree(plan->context, control);
-  sync.spin_limit = sync.spin_limit > INT32_MAX / PATIENCE ? INT32_MAX : PATIENCE * sync.spin_limit;
-  return sync;
-}
-
 static spti_tile_levelset_args args_of(const sptrsm_plan *plan, const workspace *w) {
   const state *s = plan->state;
   return (spti_tile_levelset_args){.tiles = s->tiles.arrays,
                                    .x = w->x,
                                    .blocks = blocks_of(&s->tiles.host),
                                    .steps = s->schedule.count,
-                                   .sync = sync_of(plan, w->control)};
+                                   .sync = spti_gpu_syncfree(plan->context, w->control)};
 }
 
 static int launch_items(const spti_tile_levelset_args *args, sptrsm_dtype dtype, void *stream) {
