@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cli.h"
-#include "common/residual.h"
+#include "common/residual/residual.h"
 
 enum { CHECKED_COLUMNS = 8 };
 

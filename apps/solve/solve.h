@@ -3,7 +3,7 @@
 #define APPS_SOLVE_SOLVE_H
 
 #include "common/problem.h"
-#include "common/residual.h"
+#include "common/residual/residual.h"
 #include "common/row_list.h"
 #include "solve/refine.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/problem.h"
-#include "common/residual.h"
+#include "common/residual/residual.h"
 
 static const char help[] = "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5   is X the solution?\n"
                            "sptrsm-verify f.h5:/L b.h5 x.h5:/X --trans T --max 10 --json\n"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/machine/machine.h"
-#include "common/residual.h"
+#include "common/residual/residual.h"
 
 static void compare_float(bench_difference *d, const float *x, const float *y, int64_t count) {
   for (int64_t e = 0; e < count; e++) {

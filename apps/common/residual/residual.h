@@ -1,4 +1,4 @@
-/* residual.h -- residuals and backward errors of a solution of op(S) X = alpha B, computed in the next higher precision.
+/* residual.h -- residuals and backward errors of a solution of op(S) X = alpha B, computed in a higher precision.
  *
  * For a column x with S = M[0] ... M[count-1], a = |M[0]| ... |M[count-1]| |x| and r = alpha b - S x:
  *   berr      max_i |r_i| / (a_i + |alpha b_i|)           componentwise backward error [oettli1964]
@@ -13,7 +13,7 @@
 
 #include "common/chain.h"
 
-enum { RESIDUAL_PANEL = 8 }; /* columns of B or X in C order that are read together, because they share cache lines */
+enum { RESIDUAL_PANEL = 8 }; /* columns that are worked on together: lanes of vectors; in C order they share cache lines */
 
 typedef struct {
   int64_t nrhs;
@@ -27,7 +27,8 @@ typedef struct {
 
 /* alpha: one value of the chain's type; NULL: 1. Shows progress on stderr. False: no memory. */
 bool residual_compute(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
-/* The same without progress; `width`, at most RESIDUAL_PANEL, columns are taken from B and X at a time: fewer save memory. */
+/* The same without progress. `width`, at most RESIDUAL_PANEL, columns are taken from B and X at a time; fewer save memory and take
+ * longer. */
 bool residual_of_panel(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width);
 /* Adds the maxima of a panel, whose first column is column `first` of the whole block, to those of the block; berr and normwise are not
  * copied. */

@@ -1,4 +1,4 @@
-/* residual.tmpl.h -- one column of a residual, included once per type by residual.c.
+/* column.tmpl.h -- one column of a residual, included once per type by residual.c.
  * TYPE: of the data; WORK: of the arithmetic; NAME(x): x with the type's ending; ABS, CONJ. No include guard: by design. */
 
 static TYPE *NAME(at)(const sptrsm_block *X, int64_t i, int64_t k) {

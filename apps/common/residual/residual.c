@@ -1,5 +1,8 @@
-/* residual.c -- residuals of whole blocks in extended precision, columns shared among threads. See residual.h. */
-#include "common/residual.h"
+/* residual.c -- residuals of whole blocks in extended precision, columns shared among threads. See residual.h.
+ *
+ * There are two ways. For one sparse matrix, which is the usual case, panel.c takes some columns at once. For products of matrices, for
+ * columns that panel.c leaves, and where memory is short, column.tmpl.h takes one column after another in long double. */
+#include "common/residual/residual.h"
 
 #include <complex.h>
 #include <float.h>
@@ -9,6 +12,7 @@
 #include <string.h>
 
 #include "common/cli.h"
+#include "common/residual/column.h"
 
 _Static_assert(LDBL_MANT_DIG >= 64, "residuals of double precision need a wider long double");
 
@@ -16,63 +20,53 @@ double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
 
 static double ratio(double above, double below) { return above == 0 && below == 0 ? 0 : above / below; }
 
-static double unit_roundoff(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
-
-/* Results of one column. */
-typedef struct {
-  double berr, normwise, g1, g2;
-  int64_t g1_row;
-} column_result;
-
-/* Input of all columns. */
-typedef struct {
-  const chain *S;
-  const void *alpha;
-  const sptrsm_block *B, *X;
-  double norm_f, norm_1;  /* of a single sparse matrix */
-  const int32_t *lengths; /* [n] entries of the rows of a triangle, else NULL */
-} job;
+double unit_roundoff(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
 
 #define TYPE    float
 #define WORK    long double
 #define NAME(x) x##_f32
 #define ABS(x)  fabs((double)(x))
 #define CONJ(x) (x)
-#include "common/residual.tmpl.h"
+#include "common/residual/column.tmpl.h"
 
 #define TYPE    double
 #define WORK    long double
 #define NAME(x) x##_f64
 #define ABS(x)  fabs((double)(x))
 #define CONJ(x) (x)
-#include "common/residual.tmpl.h"
+#include "common/residual/column.tmpl.h"
 
 #define TYPE    float complex
 #define WORK    long double complex
 #define NAME(x) x##_c64
 #define ABS(x)  cabs((double complex)(x))
 #define CONJ(x) conjl(x)
-#include "common/residual.tmpl.h"
+#include "common/residual/column.tmpl.h"
 
 #define TYPE    double complex
 #define WORK    long double complex
 #define NAME(x) x##_c128
 #define ABS(x)  cabs((double complex)(x))
 #define CONJ(x) conjl(x)
-#include "common/residual.tmpl.h"
+#include "common/residual/column.tmpl.h"
 
 #define BY_TYPE(dtype, f) ((dtype) == SPTRSM_F32 ? f##_f32 : (dtype) == SPTRSM_F64 ? f##_f64 : (dtype) == SPTRSM_C64 ? f##_c64 : f##_c128)
 
 /* ---- the block ---- */
 
+static bool uses_panel(const chain *S, int width) { return width == RESIDUAL_PANEL && panel_takes(S); }
+
 /* Of one thread, in whole cache lines, so that the next thread's is aligned, too. */
 static size_t workspace_bytes(const chain *S, int width) {
   const size_t line = 64, each = (S->dtype == SPTRSM_C64 || S->dtype == SPTRSM_C128) ? sizeof(long double complex) : sizeof(long double);
-  const size_t bytes = (size_t)S->n * 2 * (each + sizeof(double) + (size_t)width * sptrsm_dtype_bytes(S->dtype));
+  size_t bytes = (size_t)S->n * 2 * (each + sizeof(double) + (size_t)width * sptrsm_dtype_bytes(S->dtype));
+  if (uses_panel(S, width) && bytes < panel_work_bytes(S)) bytes = panel_work_bytes(S);
   return (bytes + line - 1) / line * line;
 }
 
-size_t residual_bytes(const chain *S, int width, int threads) { return workspace_bytes(S, width) * (size_t)threads; }
+size_t residual_bytes(const chain *S, int width, int threads) {
+  return workspace_bytes(S, width) * (size_t)threads + (uses_panel(S, width) ? panel_rows_bytes(S) : 0);
+}
 
 typedef struct {
   const job *job;
@@ -88,7 +82,11 @@ static void some_columns(void *argument, int64_t piece, int member) {
   columns_job *c = argument;
   const int64_t nrhs = c->job->X->nrhs, k = piece * c->width;
   const int count = nrhs - k < c->width ? (int)(nrhs - k) : c->width;
-  BY_TYPE(c->job->S->dtype, columns)(&c->results[k], c->job, k, count, c->work + c->bytes * (size_t)member);
+  void *work = c->work + c->bytes * (size_t)member;
+  unsigned left = c->job->rows.ptr ? panel_columns(&c->results[k], c->job, k, count, work) : 0;
+  if (!c->job->rows.ptr) BY_TYPE(c->job->S->dtype, columns)(&c->results[k], c->job, k, count, work);
+  for (int i = 0; left > 0; i++, left >>= 1)
+    if (left & 1) BY_TYPE(c->job->S->dtype, columns)(&c->results[k + i], c->job, k + i, 1, work);
   const int64_t now = atomic_fetch_add(&c->done, count) + count;
   if (c->progress && member == 0) cli_progress_step(c->progress, now, nrhs);
 }
@@ -100,7 +98,7 @@ static bool run_columns(const job *j, column_result *results, int width, bool sh
   if (threads == 0) return true;
   const int64_t share = (nrhs + threads - 1) / threads;
   columns_job c = {.job = j, .results = results, .width = share < width ? (int)share : width};
-  c.bytes = workspace_bytes(j->S, c.width);
+  c.bytes = workspace_bytes(j->S, width);
   c.work = c.bytes <= SIZE_MAX / (size_t)threads ? malloc(c.bytes * (size_t)threads + 1) : NULL;
   if (!c.work) return false;
   cli_progress progress;
@@ -139,9 +137,11 @@ static bool compute(residual *R, const chain *S, const void *alpha, const sptrsm
     BY_TYPE(S->dtype, measure)(&j, lengths, sums);
     if (S->is_triangle) j.lengths = lengths;
   }
+  if (uses_panel(S, width)) good = good && panel_rows_create(&j.rows, S);
   good = good && run_columns(&j, results, width, shows);
   if (good) gather(R, results);
   else residual_free(R);
+  panel_rows_free(&j.rows);
   free(results);
   free(lengths);
   free(sums);
