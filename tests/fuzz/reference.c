@@ -1,5 +1,5 @@
 /* reference.c -- a plain solve in long double, which tells what a solution must satisfy, and the check of a solution. */
-#include <common/residual.h>
+#include <common/residual/residual.h>
 #include <common/solver.h>
 #include <complex.h>
 #include <float.h>

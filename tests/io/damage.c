@@ -7,7 +7,7 @@
  * Exit code 1 if there was a crash, a hang above 10 s, more than 500 MB of memory, a sound file that was blamed, or numbers that differ
  * from those in the file. The last such file of each kind is kept as /tmp/sptrsm_damage_KIND.
  */
-#include <common/residual.h>
+#include <common/residual/residual.h>
 #include <hdf5.h>
 #include <inttypes.h>
 #include <math.h>

@@ -51,7 +51,7 @@ static void free_workspace(sptrsm_direct *d) {
 static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
   sptrsm_direct *d = owner;
   size_t total;
-  SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel, d->options.nrhs_hint));
+  SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel, &d->options));
   for (int s = 0; s < SLOTS; s++) {
     size_t work = 0;
     if (slot_at(d, s)->plan) SPTI_TRY(spti_work_bytes(&work, slot_at(d, s)->plan, panel));
@@ -258,7 +258,7 @@ static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_direct *d, const s
     out->stages[at].op = stage->op;
     out->stage_count++;
   }
-  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, d->options.nrhs_hint));
+  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
   for (int s = 0; s < out->stage_count; s++) {
     if (!used[s]) continue;
     SPTI_TRY(need_work(d, used[s]));

@@ -3,14 +3,21 @@
 
 #include "core/plan/method.h"
 
-enum { HOST_SLAB_BYTES = 5 << 19, HOST_SLAB_MIN = 8, HOST_SLAB_MAX = 32, GPU_PANEL_MAX = 512, GPU_PANEL_DEFAULT = 128, GPU_PANEL_MIN = 32 };
+enum {
+  HOST_SLAB_BYTES = 512 << 20,
+  HOST_SLAB_MIN = 8,
+  HOST_SLAB_MAX = 32,
+  GPU_PANEL_MAX = 512,
+  GPU_PANEL_DEFAULT = 128,
+  GPU_PANEL_MIN = 32
+};
 static const int64_t GPU_PANEL_BYTES = (int64_t)1 << 30;
 
 static int64_t column_bytes(const sptrsm_plan *plan) {
   return (int64_t)(plan->view.n > 0 ? plan->view.n : 1) * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
 }
 
-/* A slab of columns that stays in one core's cache: a power of two, since kernels are made for these. */
+/* Whole cache lines of row-major blocks, within a bounded share of memory: a power of two, since kernels are made for these. */
 static int32_t host_panel(const sptrsm_plan *plan, int64_t hint) {
   const int64_t column = column_bytes(plan);
   int32_t slab = HOST_SLAB_MIN;

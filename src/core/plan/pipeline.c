@@ -58,6 +58,8 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
+enum { NARROW = 16, NARROW_BYTES = 32 << 20 };
+
 /* A slab for each thread; where the number of right-hand sides is known, no more than one for every 8 of them. */
 static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
   if (context->place == SPTRSM_CUDA) return 1;
@@ -67,14 +69,21 @@ static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
 }
 
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
-                                int64_t nrhs_hint) {
-  int panels = context->place == SPTRSM_HOST ? slab_count(context, nrhs_hint) : 2; /* on a GPU the second is the staging panel */
+                                const sptrsm_options *options) {
+  int panels = context->place == SPTRSM_HOST ? slab_count(context, options->nrhs_hint) : 2; /* on a GPU the second is the staging panel */
   return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)panels, "panels of right-hand sides");
 }
 
+/* A column-major block is read and written by columns, so its slabs need not be wide, and narrower ones stay in nearer caches. */
+static int32_t narrow_panel(int32_t n, sptrsm_dtype dtype, int32_t panel, const sptrsm_options *options) {
+  const int64_t column = (int64_t)n * (int64_t)sptrsm_dtype_bytes(dtype);
+  const int32_t narrow = NARROW * column <= NARROW_BYTES ? NARROW : NARROW / 2;
+  return options->panel > 0 || panel < narrow ? panel : narrow;
+}
+
 sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
-                                 int64_t nrhs_hint) {
-  spti_panels panels = {.panel = panel, .slabs = slab_count(context, nrhs_hint)};
+                                 const sptrsm_options *options) {
+  spti_panels panels = {.panel = panel, .narrow = narrow_panel(n, dtype, panel, options), .slabs = slab_count(context, options->nrhs_hint)};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;
@@ -119,10 +128,10 @@ static int team(const spti_pipeline *pipe) {
 
 /* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of
  * slabs. */
-static int32_t slab_width(const spti_panels *panels, int64_t nrhs, int threads) {
-  int64_t rounds = (nrhs - 1) / ((int64_t)panels->panel * threads) + 1, slabs = rounds * threads;
+static int32_t slab_width(int32_t most, int64_t nrhs, int threads) {
+  int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, slabs = rounds * threads;
   int64_t share = ((nrhs - 1) / slabs + 8) / 8 * 8;
-  return share < panels->panel ? (int32_t)share : panels->panel;
+  return share < most ? (int32_t)share : most;
 }
 
 /* One solve: slabs of `width` columns, each packed, solved and unpacked in the panel of the thread that claimed it. */
@@ -161,7 +170,9 @@ static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *pane
   spti_team *threads = pipe->context->team;
   const int ready = work_of(pipe, B->nrhs) < SHARED_LEAST ? 1 : spti_team_ready(threads);
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
-  host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X, .width = slab_width(panels, B->nrhs, owners)};
+  const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;
+  host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
+  run.width = slab_width(by_columns ? panels->narrow : panels->panel, B->nrhs, owners);
   const int64_t slabs = (B->nrhs - 1) / run.width + 1;
   atomic_init(&run.result, SPTRSM_OK);
   if (slabs == 1 && team(pipe) > 1 && ready > 1) run.inside = threads; /* threads with slabs of their own are faster than such as share */

@@ -50,17 +50,18 @@ typedef struct {
  * on a GPU there is one panel, and a staging panel for blocks in host memory, made when the first of these comes. */
 typedef struct {
   int32_t panel;
-  int slabs; /* panels in W: up to one for each thread on the host, else 1 */
+  int32_t narrow; /* host: columns of a slab where B and X are column-major */
+  int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
   void *W;
   void *staging;        /* CUDA: one panel, or NULL */
   const void *known[2]; /* CUDA: data of the latest B and X, which are in reach of the device */
 } spti_panels;
 
-/* nrhs_hint 0: unknown; else there are no more slabs than that many right-hand sides fill. Solves may have any number
- * all the same. */
-sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
+/* Of the options, nrhs_hint (if it is known, there are no more slabs than that many right-hand sides fill; solves may have any number
+ * all the same) and panel (if it is given, no slab is narrower). */
+sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
 void spti_panels_free(spti_panels *, const sptrsm_context *);
-sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
+sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
 
 /* Checks B and X against order, type and place of the pipeline, and against each other. */
 sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);

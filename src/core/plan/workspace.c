@@ -20,7 +20,7 @@ sptrsm_status spti_work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pane
 
 sptrsm_status spti_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   size_t panels, work;
-  SPTI_TRY(spti_panels_bytes(&panels, plan->context, plan->view.n, plan->view.dtype, panel, plan->options.nrhs_hint));
+  SPTI_TRY(spti_panels_bytes(&panels, plan->context, plan->view.n, plan->view.dtype, panel, &plan->options));
   SPTI_TRY(spti_work_bytes(&work, plan, panel));
   *out = panels + work;
   return SPTRSM_OK;
@@ -43,7 +43,7 @@ sptrsm_status spti_workspace_make(sptrsm_workspace **out, const sptrsm_plan *pla
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
   *w = (sptrsm_workspace){.plan = plan};
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_panels_create(&w->panels, plan->context, plan->view.n, plan->view.dtype, panel, plan->options.nrhs_hint));
+  SPTI_TRY_GOTO(spti_panels_create(&w->panels, plan->context, plan->view.n, plan->view.dtype, panel, &plan->options));
   SPTI_TRY_GOTO(spti_work_create(&w->work, plan, panel));
   *out = w;
   return SPTRSM_OK;
