@@ -112,6 +112,7 @@ static void check_params(const char *text) {
   bool is_whole = name > 0 && text[name] == ':';
   for (const char *v = text + name; is_whole && *v; v += 1 + strcspn(v + 1, "+")) is_whole = v[1] != '\0' && v[1] != '+';
   if (!is_whole) cli_usage("--params: '%s' is not METHOD:VARIANT+VARIANT", text);
+  method_check("--params", text);
 }
 
 static double positive(const char *option, const char *text) {

@@ -58,7 +58,7 @@ typedef struct {
 static void take_argument(settings *s, const char *text) {
   if (s->spec.pattern.kind == NULL) {
     s->spec.pattern.kind = pattern_find(text);
-    if (s->spec.pattern.kind == NULL) cli_usage("unknown kind '%s'; one of %s", text, pattern_names());
+    if (s->spec.pattern.kind == NULL) cli_usage("unknown kind '%s'; one of %s%s", text, pattern_names(), pattern_suggestion(text).text);
     return;
   }
   if (s->size_count == s->spec.pattern.kind->sizes)

@@ -28,7 +28,12 @@ test_usage() {
     rejects 2 "option '--quiet' takes no value" sptrsm-$name --quiet=1
   done
   rejects 2 "unknown or ambiguous option '--methd'; did you mean --method?" sptrsm-solve a.h5 b.h5 --methd serial
-  rejects 2 "unknown or ambiguous option '--verison'; did you mean --version?" sptrsm-info --verison
+  for name in solve info gen verify bench $(built factor); do
+    rejects 2 "unknown or ambiguous option '--verison'; did you mean --version?" sptrsm-$name --verison
+  done
+  rejects 2 "unknown option '-o', or its value is missing" sptrsm-gen chain 3 -o
+  rejects 2 "unknown option '-x', or its value is missing" sptrsm-bench -H -x a.h5
+  rejects 2 "unknown option '-methd', or its value is missing; did you mean --method?" sptrsm-solve a.h5 b.h5 -methd serial
   rejects 2 "; did you mean D3N7?" sptrsm-solve a.h5 b.h5 --grid 4,4 --stencil D3N8
   rejects 2 "option '--device' needs a value" sptrsm-solve a.h5 b.h5 --device
   rejects 2 "give FACTORS and RHS" sptrsm-solve a.h5
@@ -40,8 +45,11 @@ test_usage() {
 --method  magic    --method: 'magic' is not one of auto, serial
 --method  serail   ; see sptrsm-info --methods; did you mean serial?
 --method  auto:p=1 auto has no parameters
+--device  cdua:1   ; did you mean cuda?
 --trans   X        --trans: 'X' is not one of N, T, C
+--trans   t        ; did you mean T?
 --sys     Z        unknown system "Z"
+--sys     pt_l     in front; did you mean Pt_L?
 --uplo    left     --uplo: 'left' is not one of lower, upper
 --dtype   f16      --dtype: 'f16' is not one of f32, f64, c64, c128
 --alpha   1,x      --alpha: '1,x' is not a number
@@ -61,6 +69,7 @@ END
     warns "this build has no CUDA, so no methods for a GPU"
   fi
   rejects 2 "unknown kind 'cube'" sptrsm-gen cube 3 -o x.h5
+  rejects 2 "; did you mean powerlaw?" sptrsm-gen powrlaw 3 -o x.h5
   rejects 2 "give D3N7 X Y Z" sptrsm-gen D3N7 3 3 -o x.h5
   rejects 2 "one argument too many: '4'" sptrsm-gen chain 3 4 -o x.h5
   rejects 2 "the order is above" sptrsm-gen D3N7 2000 2000 2000 -o x.h5
