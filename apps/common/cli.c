@@ -1,6 +1,8 @@
 /* cli.c -- start, option values and signals of the command-line programs. */
 #include "common/cli.h"
 
+#include "complete/completion.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -157,13 +159,14 @@ cli_text cli_suggestion(const char *word, size_t length, const char *const names
 
 /* ---- the command line ---- */
 
-enum { KEY_HELP = 1000, KEY_VERSION };
+enum { KEY_HELP = 1000, KEY_VERSION, KEY_COMPLETION };
 
 static const struct argp_option common_options[] = {
-    {"help", KEY_HELP, NULL, 0, "", 0},
-    {"version", KEY_VERSION, NULL, 0, "", 0},
-    {"quiet", 'q', NULL, 0, "", 0},
-    {"verbose", 'v', NULL, 0, "", 0},
+    {"help", KEY_HELP, NULL, 0, "show help", 0},
+    {"version", KEY_VERSION, NULL, 0, "show the version", 0},
+    {"completion", KEY_COMPLETION, "bash|zsh|fish", 0, "print a completion script", 0},
+    {"quiet", 'q', NULL, 0, "errors and warnings only", 0},
+    {"verbose", 'v', NULL, 0, "say what is done", 0},
     {0},
 };
 
@@ -215,11 +218,18 @@ static void explain_option(const struct argp_state *state) {
   cli_usage("option '--%s' %s", known->name, known->arg ? "needs a value" : "takes no value");
 }
 
+static int print_completion(const char *text) {
+  static const char *const shells[] = {"bash", "zsh", "fish"};
+  const struct argp_option *const tables[] = {program->options, common_options};
+  completion_print((completion_shell)cli_choice("--completion", text, shells, 3), program->name, tables);
+  return cli_flush();
+}
+
 static error_t parse_common(int key, char *text, struct argp_state *state) {
-  (void)text;
   switch (key) {
   case KEY_HELP: fputs(program->help, stdout); exit(cli_flush());
   case KEY_VERSION: printf("%s %s\n", program->name, sptrsm_version()); exit(cli_flush());
+  case KEY_COMPLETION: exit(print_completion(text));
   case 'q': cli_be_quiet(); return 0;
   case 'v': cli_be_verbose(); return 0;
   case ARGP_KEY_ERROR: explain_option(state); return 0;

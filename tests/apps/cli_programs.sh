@@ -90,6 +90,59 @@ END
   fi
 }
 
+# The completions of a program name the options of its manual page, and offer only values that it takes.
+test_completion() {
+  local name program option words word reply
+  for name in solve info gen verify bench $(built factor); do
+    program=sptrsm-$name
+    for shell in bash zsh fish; do
+      run $program --completion $shell
+      code 0
+      cp stdout $shell
+      check; cmp -s $shell "$bin/../completions/$shell-$program" || fail "the build has another completion of $program for $shell"
+      check; ! command -v $shell >/dev/null || $shell -n $shell || fail "$shell does not read it"
+    done
+    sed -n '/^\.Sh OPTIONS/,/^\.Sh [^O]/p' "$here/../../docs/man/$program.1" |
+      grep -E '^\.(It )?Fl ' | grep -oE 'Fl -[a-z-]+' | sed 's/Fl -//' | sort -u >documented
+    sed -nE 's/.* -l ([a-z-]+).*/\1/p' fish | sort -u >offered
+    check; [ "$(wc -l <offered)" -gt 5 ] && diff documented offered >difference || { fail "options of the manual page (<) and completions (>)"; cat difference; }
+    while read -r option; do
+      for shell in bash zsh; do check; grep -qE -- "[^a-z-]--$option[^a-z-]" $shell || fail "$shell lacks --$option of $program"; done
+    done <offered
+    while read -r option words; do
+      for word in $words; do
+        [ $option = completion ] || run $program --$option="$word"
+        check; grep -qE "is not one of|unknown" stderr && fail "$program does not take --$option=$word"
+      done
+    done < <(sed -nE "s/.* -l ([a-z-]+) .*-a '([^']*)'.*/\1 \2/p" fish)
+  done
+  run sptrsm-info --completion csh
+  rejects 2 "--completion: 'csh' is not one of bash, zsh, fish" sptrsm-info --completion csh
+  # What bash offers: a line for each word that is typed, and the replies.
+  sptrsm-bench --completion bash >bench.bash
+  while IFS='|' read -r typed reply; do
+    last="completion of: $typed"
+    equals "$(bash -c '. ./bench.bash; read -ra COMP_WORDS <<<"$1"; [[ $1 != *" " ]] || COMP_WORDS+=("")
+      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sptrsm_bench_complete; echo "${COMPREPLY[*]}"' - "$typed")" "$reply"
+  done <<'END'
+sptrsm-bench --dt|--dtype
+sptrsm-bench --tune|--tune --tune-out
+sptrsm-bench --dtype |f64 f32 c64 c128
+sptrsm-bench --dtype c|c64 c128
+sptrsm-bench --dtype = c|c64 c128
+sptrsm-bench --dtype =|f64 f32 c64 c128
+sptrsm-bench -m ser|serial
+sptrsm-bench --tune = s|syncfree-csc
+sptrsm-bench --tune s|
+sptrsm-bench --json |
+sptrsm-bench fi|
+END
+  if command -v fish >/dev/null; then
+    sptrsm-bench --completion fish >bench.fish
+    equals "$(fish --no-config -c 'source bench.fish; complete -C "sptrsm-bench --table l"' | cut -f 1 | sort | paste -sd' ')" "levels limits"
+  fi
+}
+
 test_info() {
   sptrsm-gen -q D2N5 4 3 -o grid.h5 --nrhs 2
   run sptrsm-info grid.h5 grid_rhs.h5
