@@ -175,7 +175,7 @@ part_packages() {
   tail -n 4 build/packages-first.log
   echo "$((SECONDS - start)) s from apt-get update to the end of the README's first solve"
   chroot "$run" bash -ec 'apt-get update -q && apt-get install -y -q --no-install-recommends gcc g++ libc6-dev pkg-config cmake make
-    libjansson-dev zlib1g-dev && cd /tmp
+    libhdf5-dev libjansson-dev zlib1g-dev && cd /tmp
     cc /sptrsm/examples/01_solve.c -o solve $(pkg-config --cflags --libs sptrsm) && ./solve
     cmake -S /sptrsm/tests/install/user -B user -DWITH_IO=ON && cmake --build user && user/user_io_shared /sptrsm/data/add32_splu.h5
     apt-get purge -y -q "libsptrsm*" sptrsm-tools && [[ -z $(find /usr /etc -name "*sptrsm*") ]]' >build/packages-use.log 2>&1 ||
