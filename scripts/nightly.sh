@@ -170,15 +170,22 @@ part_packages() {
   tail -n 8 build/packages-build.log
   cp -r "$build/packages" "$run/"
   start=$SECONDS
-  chroot "$run" bash -ec "${steps[1]}; mkdir -p /tmp/try/build && cd /tmp/try && ln -s /usr/share/doc/sptrsm-tools/examples data
+  chroot "$run" bash -ec "${steps[1]}
+    mkdir -p /tmp/try/build; cd /tmp/try; ln -s /usr/share/doc/sptrsm-tools/examples data
     $(sed -n '/^## First solve/,/^## /{/^```sh/,/^```/{/^```/!p}}' README.md)" >build/packages-first.log 2>&1 || code=1
   tail -n 4 build/packages-first.log
   echo "$((SECONDS - start)) s from apt-get update to the end of the README's first solve"
-  chroot "$run" bash -ec 'apt-get update -q && apt-get install -y -q --no-install-recommends gcc g++ libc6-dev pkg-config cmake make
-    libhdf5-dev libjansson-dev zlib1g-dev && cd /tmp
-    cc /sptrsm/examples/01_solve.c -o solve $(pkg-config --cflags --libs sptrsm) && ./solve
-    cmake -S /sptrsm/tests/install/user -B user -DWITH_IO=ON && cmake --build user && user/user_io_shared /sptrsm/data/add32_splu.h5
-    apt-get purge -y -q "libsptrsm*" sptrsm-tools && [[ -z $(find /usr /etc -name "*sptrsm*") ]]' >build/packages-use.log 2>&1 ||
+  chroot "$run" bash -ec 'cd /tmp
+    apt-get update -q
+    apt-get install -y -q --no-install-recommends gcc g++ libc6-dev pkg-config cmake make libhdf5-dev libjansson-dev zlib1g-dev
+    cc /sptrsm/examples/01_solve.c -o solve $(pkg-config --cflags --libs sptrsm)
+    ./solve
+    cmake -S /sptrsm/tests/install/user -B user -DWITH_IO=ON
+    cmake --build user
+    user/user_io_shared /sptrsm/data/add32_splu.h5
+    user/user_io_static /sptrsm/data/add32_splu.h5
+    apt-get purge -y -q "libsptrsm*" sptrsm-tools
+    [[ -z $(find /usr /etc -name "*sptrsm*") ]]' >build/packages-use.log 2>&1 ||
     { code=1; tail -n 20 build/packages-use.log; }
   leave_chroot "$build"
   leave_chroot "$run"
@@ -199,12 +206,15 @@ part_aarch64() {
   register_qemu || { echo "skipped: programs for ARM can't be run here (binfmt_misc)"; return 0; }
   root=$(mktemp -d)
   bare_debian "$root" || return 1
-  chroot "$root" bash -ec 'dpkg --add-architecture arm64 && apt-get update -q
+  chroot "$root" bash -ec 'dpkg --add-architecture arm64
+    apt-get update -q
     apt-get install -y -q --no-install-recommends cmake ninja-build pkg-config qemu-user-static gcc-aarch64-linux-gnu g++-aarch64-linux-gnu \
       libhdf5-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64 libcriterion-dev:arm64
     cd /sptrsm
     cmake -S . -B build/aarch64 -G Ninja --toolchain cmake/aarch64-linux-gnu.cmake -DSPTRSM_CUDA=OFF -DSPTRSM_WERROR=ON
-    cmake --build build/aarch64' >build/aarch64.log 2>&1 || code=1
+    cmake --build build/aarch64
+    aarch64-linux-gnu-objdump --disassemble=rows_4_4_f64 build/aarch64/src/libsptrsm.so | grep -q "fmul.*v[0-9]*\.2d" # NEON
+  ' >build/aarch64.log 2>&1 || code=1
   [[ $code -ne 0 ]] || chroot "$root" ctest --test-dir /sptrsm/build/aarch64 --output-on-failure --parallel "$JOBS" >build/aarch64.log 2>&1 || code=1
   tail -n 20 build/aarch64.log
   leave_chroot "$root"
