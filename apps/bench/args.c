@@ -112,6 +112,7 @@ static void check_params(const char *text) {
   bool is_whole = name > 0 && text[name] == ':';
   for (const char *v = text + name; is_whole && *v; v += 1 + strcspn(v + 1, "+")) is_whole = v[1] != '\0' && v[1] != '+';
   if (!is_whole) cli_usage("--params: '%s' is not METHOD:VARIANT+VARIANT", text);
+  method_check("--params", text);
 }
 
 static double positive(const char *option, const char *text) {
@@ -167,22 +168,22 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {GRID_OPTIONS,
-                                             {"nrhs", 'n', "LIST", 0, NULL, 0},
-                                             {"methods", 'm', "LIST", 0, NULL, 0},
-                                             {"dtype", 'd', "LIST", 0, NULL, 0},
-                                             {"op", KEY_OP, "LIST", 0, NULL, 0},
-                                             {"reps", 'r', "N", 0, NULL, 0},
-                                             {"threads", 't', "N", 0, NULL, 0},
-                                             {"host", 'H', NULL, 0, NULL, 0},
-                                             {"json", 'j', "FILE", 0, NULL, 0},
-                                             {"csv", KEY_CSV, "FILE", 0, NULL, 0},
-                                             {"force", 'f', NULL, 0, NULL, 0},
-                                             {"budget-s", KEY_BUDGET, "S", 0, NULL, 0},
-                                             {"limit-s", KEY_LIMIT, "S", 0, NULL, 0},
-                                             {"params", KEY_PARAMS, "M:V", 0, NULL, 0},
-                                             {"table", KEY_TABLE, "T", 0, NULL, 0},
-                                             {"tune", KEY_TUNE, "WHAT", OPTION_ARG_OPTIONAL, NULL, 0},
-                                             {"tune-out", KEY_TUNE_OUT, "FILE", 0, NULL, 0},
+                                             {"nrhs", 'n', "LIST", 0, "numbers of right-hand sides", 0},
+                                             {"methods", 'm', "METHOD", 0, "methods to measure", 0},
+                                             {"dtype", 'd', "f64|f32|c64|c128", 0, "types to measure", 0},
+                                             {"op", KEY_OP, "N|T|C", 0, "operations to measure", 0},
+                                             {"reps", 'r', "COUNT", 0, "timed repetitions", 0},
+                                             {"threads", 't', "COUNT", 0, "threads on the host", 0},
+                                             {"host", 'H', NULL, 0, "measure on the host", 0},
+                                             {"json", 'j', "FILE", 0, "write a report", 0},
+                                             {"csv", KEY_CSV, "FILE", 0, "write the table", 0},
+                                             {"force", 'f', NULL, 0, "replace existing files", 0},
+                                             {"budget-s", KEY_BUDGET, "SECONDS", 0, "time for all", 0},
+                                             {"limit-s", KEY_LIMIT, "SECONDS", 0, "time for one measurement", 0},
+                                             {"params", KEY_PARAMS, "VARIANTS", 0, "variants of a method to measure", 0},
+                                             {"table", KEY_TABLE, "solve|levels|preprocess|memory|limits", 0, "what is printed", 0},
+                                             {"tune", KEY_TUNE, "auto|syncfree-csc", OPTION_ARG_OPTIONAL, "find bounds for this device", 0},
+                                             {"tune-out", KEY_TUNE_OUT, "FILE", 0, "rewrite the table of bounds", 0},
                                              {0}};
 
 void bench_args_read(bench_args *a, int argc, char **argv) {

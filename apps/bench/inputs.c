@@ -57,7 +57,8 @@ static void parse_made(triangle_spec *spec, const char *name) {
   char *rest = text, *kind = strsep(&rest, ":"), *numbers = strsep(&rest, ":");
   *spec = (triangle_spec){.dtype = SPTRSM_F64, .pattern.seed = 1};
   spec->pattern.kind = pattern_find(kind);
-  if (spec->pattern.kind == NULL) cli_usage("%s: unknown kind '%s'; one of %s", name, kind, pattern_names());
+  if (spec->pattern.kind == NULL)
+    cli_usage("%s: unknown kind '%s'; one of %s%s", name, kind, pattern_names(), pattern_suggestion(kind).text);
   for (char *part; numbers && (part = strsep(&numbers, ","));) {
     if (count == spec->pattern.kind->sizes) count = INT32_MAX - 1;
     else sizes[count] = cli_integer("gen: size", part, 0, INT32_MAX);

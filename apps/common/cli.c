@@ -1,6 +1,9 @@
 /* cli.c -- start, option values and signals of the command-line programs. */
 #include "common/cli.h"
 
+#include "complete/completion.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -119,21 +122,27 @@ void cli_guard_end(void) {
 
 /* ---- suggestions ---- */
 
-/* Characters to insert, delete or replace to turn one word into the other (Levenshtein). */
+static bool alike(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
+
+static size_t least_of(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Characters to insert, delete, replace or swap with the next one to turn a word into the other (optimal string alignment); upper and lower
+ * case count as the same. */
 static size_t distance(const char *from, size_t length, const char *to) {
   enum { MOST = 64 };
-  size_t columns = strlen(to), row[MOST + 1];
+  size_t columns = strlen(to), rows[3][MOST + 1];
   if (columns > MOST) return columns;
-  for (size_t k = 0; k <= columns; k++) row[k] = k;
+  for (size_t k = 0; k <= columns; k++) rows[0][k] = k;
   for (size_t i = 0; i < length; i++) {
-    size_t corner = row[0]++;
+    const size_t *above = rows[i % 3], *second = rows[(i + 2) % 3]; /* the row above and, from i = 1 on, the one above that */
+    size_t *row = rows[(i + 1) % 3];
+    row[0] = i + 1;
     for (size_t k = 0; k < columns; k++) {
-      size_t replace = corner + (from[i] != to[k]), other = 1 + (row[k] < row[k + 1] ? row[k] : row[k + 1]);
-      corner = row[k + 1];
-      row[k + 1] = replace < other ? replace : other;
+      row[k + 1] = least_of(above[k] + !alike(from[i], to[k]), 1 + least_of(row[k], above[k + 1]));
+      if (i > 0 && k > 0 && alike(from[i], to[k - 1]) && alike(from[i - 1], to[k])) row[k + 1] = least_of(row[k + 1], second[k - 1] + 1);
     }
   }
-  return row[columns];
+  return rows[length % 3][columns];
 }
 
 cli_text cli_suggestion(const char *word, size_t length, const char *const names[], int count) {
@@ -150,13 +159,14 @@ cli_text cli_suggestion(const char *word, size_t length, const char *const names
 
 /* ---- the command line ---- */
 
-enum { KEY_HELP = 1000, KEY_VERSION };
+enum { KEY_HELP = 1000, KEY_VERSION, KEY_COMPLETION };
 
 static const struct argp_option common_options[] = {
-    {"help", KEY_HELP, NULL, 0, "", 0},
-    {"version", KEY_VERSION, NULL, 0, "", 0},
-    {"quiet", 'q', NULL, 0, "", 0},
-    {"verbose", 'v', NULL, 0, "", 0},
+    {"help", KEY_HELP, NULL, 0, "show help", 0},
+    {"version", KEY_VERSION, NULL, 0, "show the version", 0},
+    {"completion", KEY_COMPLETION, "bash|zsh|fish", 0, "print a completion script", 0},
+    {"quiet", 'q', NULL, 0, "errors and warnings only", 0},
+    {"verbose", 'v', NULL, 0, "say what is done", 0},
     {0},
 };
 
@@ -182,10 +192,25 @@ static cli_text suggest_option(const char *word, size_t length) {
   return cli_suggestion(word, length, names, count);
 }
 
-/* argp has found an option that it can't take: prints which one and why, and exits. */
+static bool is_flag(const struct argp_option *list, char letter) {
+  while ((list->name || list->key) && list->key != letter) list++;
+  return list->key == letter && list->arg == NULL;
+}
+
+/* A word such as -qv, of options that are known and take no value. */
+static bool is_understood(const char *word) {
+  const char *c = word + 1;
+  while (*c && (is_flag(program->options, *c) || is_flag(common_options, *c))) c++;
+  return word[0] == '-' && c > word + 1 && *c == '\0';
+}
+
+/* argp has found an option that it can't take: prints which one and why, and exits. It is the word before state->next, or the one at
+ * state->next where argp has not come to the end of a word of short options. */
 static void explain_option(const struct argp_state *state) {
-  const char *word = state->next > 0 ? state->argv[state->next - 1] : "";
-  if (strncmp(word, "--", 2) != 0) cli_usage("unknown option '%s', or its value is missing", word);
+  const char *word = state->next > 0 ? state->argv[state->next - 1] : "", *next = state->next < state->argc ? state->argv[state->next] : "";
+  if (next[0] == '-' && next[1] != '-' && (word[0] != '-' || is_understood(word))) word = next;
+  if (strncmp(word, "--", 2) != 0)
+    cli_usage("unknown option '%s', or its value is missing%s", word, suggest_option(word, strcspn(word, "=")).text);
   size_t length = strcspn(word + 2, "=");
   const struct argp_option *known = find_option(program->options, word + 2, length);
   if (known == NULL) known = find_option(common_options, word + 2, length);
@@ -193,11 +218,18 @@ static void explain_option(const struct argp_state *state) {
   cli_usage("option '--%s' %s", known->name, known->arg ? "needs a value" : "takes no value");
 }
 
+static int print_completion(const char *text) {
+  static const char *const shells[] = {"bash", "zsh", "fish"};
+  const struct argp_option *const tables[] = {program->options, common_options};
+  completion_print((completion_shell)cli_choice("--completion", text, shells, 3), program->name, tables);
+  return cli_flush();
+}
+
 static error_t parse_common(int key, char *text, struct argp_state *state) {
-  (void)text;
   switch (key) {
   case KEY_HELP: fputs(program->help, stdout); exit(cli_flush());
   case KEY_VERSION: printf("%s %s\n", program->name, sptrsm_version()); exit(cli_flush());
+  case KEY_COMPLETION: exit(print_completion(text));
   case 'q': cli_be_quiet(); return 0;
   case 'v': cli_be_verbose(); return 0;
   case ARGP_KEY_ERROR: explain_option(state); return 0;

@@ -187,6 +187,13 @@ const pattern_kind *pattern_find(const char *name) {
 
 const char *pattern_names(void) { return "D3N7, D3N13, D3N27, D3N33, D2N5, D2N9, random, banded, chain, arrow, powerlaw, dense"; }
 
+cli_text pattern_suggestion(const char *name) {
+  enum { COUNT = sizeof kinds / sizeof kinds[0] };
+  const char *names[COUNT];
+  for (int i = 0; i < COUNT; i++) names[i] = kinds[i].name;
+  return cli_suggestion(name, strlen(name), names, COUNT);
+}
+
 bool pattern_set_sizes(pattern *p, const int64_t *sizes) {
   int64_t n = 1;
   p->offset_count = 0;

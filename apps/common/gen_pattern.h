@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/cli.h"
+
 typedef struct pattern pattern;
 typedef int32_t (*pattern_row_function)(const pattern *, int32_t row, int32_t *columns);
 
@@ -35,6 +37,7 @@ struct pattern {
 
 const pattern_kind *pattern_find(const char *name); /* NULL: no kind has that name */
 const char *pattern_names(void);                    /* "D3N7, D3N13, ..." */
+cli_text pattern_suggestion(const char *name);      /* as cli_suggestion, among the kinds */
 /* Fills n, grid, width and offsets from the kind's sizes. False: out of range. */
 bool pattern_set_sizes(pattern *, const int64_t *sizes);
 /* Columns below the diagonal of a row of the lower triangle, ascending; room for [row]. Returns their number. */

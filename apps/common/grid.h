@@ -6,7 +6,9 @@
 
 enum { GRID_SIZES = 4500, GRID_STENCIL };
 #define GRID_OPTIONS                                                                                                                       \
-  {"grid", GRID_SIZES, "X,Y,Z", 0, "", 0}, { "stencil", GRID_STENCIL, "S", 0, "", 0 }
+  {"grid", GRID_SIZES, "SIZES", 0, "points of the grid along x, y and z", 0}, {                                                            \
+    "stencil", GRID_STENCIL, "D2N5|D2N9|D3N7|D3N13|D3N27|D3N33", 0, "neighbours of a grid point", 0                                        \
+  }
 
 typedef struct {
   bool has_grid, has_stencil; /* grid_check: both or none */

@@ -38,11 +38,17 @@ static void parse_alpha(problem_request *r, const char *text) {
     cli_usage("--alpha: '%s' is not a number x or re,im", text);
 }
 
+static sptrsm_system parse_system(const char *text) {
+  const char *names[SPTRSM_SYS_COUNT];
+  sptrsm_system system;
+  if (sptrsm_system_from_name(&system, text) == SPTRSM_OK) return system;
+  for (int s = 0; s < SPTRSM_SYS_COUNT; s++) names[s] = sptrsm_system_name((sptrsm_system)s);
+  cli_usage("--sys: %s%s", sptrsm_last_error(), cli_suggestion(text, strlen(text), names, SPTRSM_SYS_COUNT).text);
+}
+
 bool problem_parse(int key, const char *text, problem_request *r) {
   switch (key) {
-  case PROBLEM_SYS:
-    if (sptrsm_system_from_name(&r->system, text) != SPTRSM_OK) cli_usage("--sys: %s", sptrsm_last_error());
-    return true;
+  case PROBLEM_SYS: r->system = parse_system(text); return true;
   case PROBLEM_TRANS: r->op = (sptrsm_op)cli_choice("--trans", text, cli_ops, 3); return true;
   case PROBLEM_ALPHA: parse_alpha(r, text); return true;
   default: return problem_parse_io(key, text, &r->io);

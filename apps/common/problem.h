@@ -46,14 +46,23 @@ enum {
   PROBLEM_ALPHA
 };
 #define MATRIX_OPTIONS                                                                                                                     \
-  {"uplo", PROBLEM_UPLO, "SIDE", 0, "", 0}, {"unit", PROBLEM_UNIT, NULL, 0, "", 0}, {"take-triangle", PROBLEM_TAKE, NULL, 0, "", 0},       \
-      {"tidy", PROBLEM_TIDY, NULL, 0, "", 0}, {"memory-limit", PROBLEM_MEMORY, "S", 0, "", 0}, {                                           \
-    "allow-external", PROBLEM_EXTERNAL, NULL, 0, "", 0                                                                                     \
+  {"uplo", PROBLEM_UPLO, "lower|upper", 0, "take the matrix as this triangle", 0},                                                         \
+      {"unit", PROBLEM_UNIT, NULL, 0, "the diagonal is one", 0},                                                                           \
+      {"take-triangle", PROBLEM_TAKE, NULL, 0, "drop entries outside the triangle", 0},                                                    \
+      {"tidy", PROBLEM_TIDY, NULL, 0, "sort entries and sum duplicates", 0},                                                               \
+      {"memory-limit", PROBLEM_MEMORY, "SIZE", 0, "bytes that may be taken, such as 4G", 0}, {                                             \
+    "allow-external", PROBLEM_EXTERNAL, NULL, 0, "follow links to other files", 0                                                          \
   }
 #define BLOCK_OPTIONS                                                                                                                      \
-  {"dtype", PROBLEM_DTYPE, "T", 0, "", 0}, {"rhs-order", PROBLEM_ORDER, "O", 0, "", 0}, { "cols", PROBLEM_COLS, "A:B", 0, "", 0 }
+  {"dtype", PROBLEM_DTYPE, "f32|f64|c64|c128", 0, "type to read and compute in", 0},                                                       \
+      {"rhs-order", PROBLEM_ORDER, "C|F", 0, "order of the right-hand sides", 0}, {                                                        \
+    "cols", PROBLEM_COLS, "RANGE", 0, "columns of B, first and end", 0                                                                     \
+  }
 #define SYSTEM_OPTIONS                                                                                                                     \
-  {"sys", PROBLEM_SYS, "S", 0, "", 0}, {"trans", PROBLEM_TRANS, "OP", 0, "", 0}, { "alpha", PROBLEM_ALPHA, "X", 0, "", 0 }
+  {"sys", PROBLEM_SYS, "SYSTEM", 0, "the system to solve", 0},                                                                             \
+      {"trans", PROBLEM_TRANS, "N|T|C", 0, "as stored, transposed or Hermitian transposed", 0}, {                                          \
+    "alpha", PROBLEM_ALPHA, "NUMBER", 0, "factor of B", 0                                                                                  \
+  }
 
 /* Take one option. False: the key is none of theirs. */
 bool problem_parse_io(int key, const char *text, sptrsm_io_options *); /* options of matrices and blocks */

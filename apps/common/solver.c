@@ -10,12 +10,15 @@
 /* ---- device ---- */
 
 device_choice device_parse(const char *text) {
+  static const char *const names[] = {"auto", "cpu", "cuda"};
   device_choice d = {.text = text, .place = SPTRSM_HOST};
   if (strcmp(text, "auto") == 0) d.automatic = true;
   else if (strncmp(text, "cuda", 4) == 0 && (text[4] == '\0' || text[4] == ':')) {
     d.place = SPTRSM_CUDA;
     if (text[4] == ':') d.index = (int)cli_integer("--device", text + 5, 0, INT_MAX);
-  } else if (strcmp(text, "cpu") != 0) cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...", text);
+  } else if (strcmp(text, "cpu") != 0)
+    cli_usage("--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...%s", text,
+              cli_suggestion(text, strcspn(text, ":"), names, 3).text);
   return d;
 }
 

@@ -35,10 +35,18 @@ enum { KEY_UPLO = 2000, KEY_DTYPE, KEY_UNIT, KEY_ROW, KEY_DENSITY, KEY_SEED, KEY
 enum { SIZES_MAX = 3 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "", 0},    {"uplo", KEY_UPLO, "SIDE", 0, "", 0},      {"dtype", KEY_DTYPE, "T", 0, "", 0},
-    {"unit", KEY_UNIT, NULL, 0, "", 0},   {"row", KEY_ROW, "R", 0, "", 0},           {"density", KEY_DENSITY, "D", 0, "", 0},
-    {"seed", KEY_SEED, "S", 0, "", 0},    {"nrhs", KEY_NRHS, "K", 0, "", 0},         {"order", KEY_ORDER, "O", 0, "", 0},
-    {"force", KEY_FORCE, NULL, 0, "", 0}, {"compress", KEY_COMPRESS, "N", 0, "", 0}, {0},
+    {"output", 'o', "FILE", 0, "file of the triangle", 0},
+    {"uplo", KEY_UPLO, "lower|upper", 0, "which triangle", 0},
+    {"dtype", KEY_DTYPE, "f32|f64|c64|c128", 0, "type of the numbers", 0},
+    {"unit", KEY_UNIT, NULL, 0, "unit diagonal, not stored", 0},
+    {"row", KEY_ROW, "ENTRIES", 0, "average entries of a row", 0},
+    {"density", KEY_DENSITY, "SHARE", 0, "share of the triangle that is filled", 0},
+    {"seed", KEY_SEED, "NUMBER", 0, "seed of the random numbers", 0},
+    {"nrhs", KEY_NRHS, "COUNT", 0, "right-hand sides to make", 0},
+    {"order", KEY_ORDER, "C|F", 0, "order of the right-hand sides", 0},
+    {"force", KEY_FORCE, NULL, 0, "replace existing files", 0},
+    {"compress", KEY_COMPRESS, "0|1|2|3|4|5|6|7|8|9", 0, "compression of the output", 0},
+    {0},
 };
 
 typedef struct {
@@ -58,7 +66,7 @@ typedef struct {
 static void take_argument(settings *s, const char *text) {
   if (s->spec.pattern.kind == NULL) {
     s->spec.pattern.kind = pattern_find(text);
-    if (s->spec.pattern.kind == NULL) cli_usage("unknown kind '%s'; one of %s", text, pattern_names());
+    if (s->spec.pattern.kind == NULL) cli_usage("unknown kind '%s'; one of %s%s", text, pattern_names(), pattern_suggestion(text).text);
     return;
   }
   if (s->size_count == s->spec.pattern.kind->sizes)

@@ -25,9 +25,9 @@ static const char help[] = "sptrsm-info factors.h5              what is in the f
 enum { KEY_METHODS = 2000, KEY_JSON, KEY_TILES };
 
 static const struct argp_option options[] = {MATRIX_OPTIONS,
-                                             {"methods", KEY_METHODS, NULL, 0, "", 0},
-                                             {"json", KEY_JSON, NULL, 0, "", 0},
-                                             {"tiles", KEY_TILES, NULL, 0, "", 0},
+                                             {"methods", KEY_METHODS, NULL, 0, "list the methods of this build", 0},
+                                             {"json", KEY_JSON, NULL, 0, "report as JSON on stdout", 0},
+                                             {"tiles", KEY_TILES, NULL, 0, "triangles as 16 x 16 tiles", 0},
                                              {0}};
 
 typedef struct {

@@ -27,7 +27,10 @@ typedef struct {
 /* Options for argp. refine_parse takes one; false: the key is none of them. */
 enum { REFINE_STEPS = 5000, REFINE_FERR, REFINE_PRECISION };
 #define REFINE_OPTIONS                                                                                                                     \
-  {"refine", REFINE_STEPS, "N", 0, "", 0}, {"ferr", REFINE_FERR, NULL, 0, "", 0}, { "precision", REFINE_PRECISION, "P", 0, "", 0 }
+  {"refine", REFINE_STEPS, "STEPS", 0, "most steps of iterative refinement", 0},                                                           \
+      {"ferr", REFINE_FERR, NULL, 0, "estimate forward errors", 0}, {                                                                      \
+    "precision", REFINE_PRECISION, "working|mixed", 0, "mixed keeps the factors in single precision", 0                                    \
+  }
 bool refine_parse(int key, const char *text, refine_request *);
 
 /* Checks that the file holds A and that it belongs to the system. on_part: only a part of the factors is solved with. Returns an exit

@@ -28,8 +28,12 @@ static const char help[] = "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5   is
 
 enum { KEY_MAX = 2000, KEY_JSON };
 
-static const struct argp_option options[] = {
-    MATRIX_OPTIONS, BLOCK_OPTIONS, SYSTEM_OPTIONS, {"max", KEY_MAX, "G", 0, "", 0}, {"json", KEY_JSON, NULL, 0, "", 0}, {0}};
+static const struct argp_option options[] = {MATRIX_OPTIONS,
+                                             BLOCK_OPTIONS,
+                                             SYSTEM_OPTIONS,
+                                             {"max", KEY_MAX, "LIMIT", 0, "limit instead of the default one", 0},
+                                             {"json", KEY_JSON, NULL, 0, "report as JSON on stdout", 0},
+                                             {0}};
 
 static const double g2_limit = 30, normwise_limit = 30, far_off = 1e-2;
 

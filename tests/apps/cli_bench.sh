@@ -50,6 +50,9 @@ test_bench() {
   rejects 2 "--methods: 'levelst' is not one of auto, " sptrsm-bench "$data/add32_splu.h5:/L" --host --methods serial,levelst
   warns "; did you mean levelset?"
   check; grep -q machine stderr && fail "the machine is measured before the methods are checked"
+  rejects 2 "--params: 'levelst:isa=avx2' is not one of auto, " sptrsm-bench gen:chain:9 --host --params levelst:isa=avx2
+  warns "; did you mean levelset?"
+  rejects 2 "; did you mean chain?" sptrsm-bench gen:chian:9 --host
 }
 
 test_bench_inputs() {

@@ -28,7 +28,12 @@ test_usage() {
     rejects 2 "option '--quiet' takes no value" sptrsm-$name --quiet=1
   done
   rejects 2 "unknown or ambiguous option '--methd'; did you mean --method?" sptrsm-solve a.h5 b.h5 --methd serial
-  rejects 2 "unknown or ambiguous option '--verison'; did you mean --version?" sptrsm-info --verison
+  for name in solve info gen verify bench $(built factor); do
+    rejects 2 "unknown or ambiguous option '--verison'; did you mean --version?" sptrsm-$name --verison
+  done
+  rejects 2 "unknown option '-o', or its value is missing" sptrsm-gen chain 3 -o
+  rejects 2 "unknown option '-x', or its value is missing" sptrsm-bench -H -x a.h5
+  rejects 2 "unknown option '-methd', or its value is missing; did you mean --method?" sptrsm-solve a.h5 b.h5 -methd serial
   rejects 2 "; did you mean D3N7?" sptrsm-solve a.h5 b.h5 --grid 4,4 --stencil D3N8
   rejects 2 "option '--device' needs a value" sptrsm-solve a.h5 b.h5 --device
   rejects 2 "give FACTORS and RHS" sptrsm-solve a.h5
@@ -40,8 +45,11 @@ test_usage() {
 --method  magic    --method: 'magic' is not one of auto, serial
 --method  serail   ; see sptrsm-info --methods; did you mean serial?
 --method  auto:p=1 auto has no parameters
+--device  cdua:1   ; did you mean cuda?
 --trans   X        --trans: 'X' is not one of N, T, C
+--trans   t        ; did you mean T?
 --sys     Z        unknown system "Z"
+--sys     pt_l     in front; did you mean Pt_L?
 --uplo    left     --uplo: 'left' is not one of lower, upper
 --dtype   f16      --dtype: 'f16' is not one of f32, f64, c64, c128
 --alpha   1,x      --alpha: '1,x' is not a number
@@ -61,6 +69,7 @@ END
     warns "this build has no CUDA, so no methods for a GPU"
   fi
   rejects 2 "unknown kind 'cube'" sptrsm-gen cube 3 -o x.h5
+  rejects 2 "; did you mean powerlaw?" sptrsm-gen powrlaw 3 -o x.h5
   rejects 2 "give D3N7 X Y Z" sptrsm-gen D3N7 3 3 -o x.h5
   rejects 2 "one argument too many: '4'" sptrsm-gen chain 3 4 -o x.h5
   rejects 2 "the order is above" sptrsm-gen D3N7 2000 2000 2000 -o x.h5
@@ -78,6 +87,59 @@ END
     says "error: a.h5"
   else
     echo "skipped: colour on a terminal (no script, or no pseudo-terminals)"
+  fi
+}
+
+# The completions of a program name the options of its manual page, and offer only values that it takes.
+test_completion() {
+  local name program option words word reply
+  for name in solve info gen verify bench $(built factor); do
+    program=sptrsm-$name
+    for shell in bash zsh fish; do
+      run $program --completion $shell
+      code 0
+      cp stdout $shell
+      check; cmp -s $shell "$bin/../completions/$shell-$program" || fail "the build has another completion of $program for $shell"
+      check; ! command -v $shell >/dev/null || $shell -n $shell || fail "$shell does not read it"
+    done
+    sed -n '/^\.Sh OPTIONS/,/^\.Sh [^O]/p' "$here/../../docs/man/$program.1" |
+      grep -E '^\.(It )?Fl ' | grep -oE 'Fl -[a-z-]+' | sed 's/Fl -//' | sort -u >documented
+    sed -nE 's/.* -l ([a-z-]+).*/\1/p' fish | sort -u >offered
+    check; [ "$(wc -l <offered)" -gt 5 ] && diff documented offered >difference || { fail "options of the manual page (<) and completions (>)"; cat difference; }
+    while read -r option; do
+      for shell in bash zsh; do check; grep -qE -- "[^a-z-]--$option[^a-z-]" $shell || fail "$shell lacks --$option of $program"; done
+    done <offered
+    while read -r option words; do
+      for word in $words; do
+        [ $option = completion ] || run $program --$option="$word"
+        check; grep -qE "is not one of|unknown" stderr && fail "$program does not take --$option=$word"
+      done
+    done < <(sed -nE "s/.* -l ([a-z-]+) .*-a '([^']*)'.*/\1 \2/p" fish)
+  done
+  run sptrsm-info --completion csh
+  rejects 2 "--completion: 'csh' is not one of bash, zsh, fish" sptrsm-info --completion csh
+  # What bash offers: a line for each word that is typed, and the replies.
+  sptrsm-bench --completion bash >bench.bash
+  while IFS='|' read -r typed reply; do
+    last="completion of: $typed"
+    equals "$(bash -c '. ./bench.bash; read -ra COMP_WORDS <<<"$1"; [[ $1 != *" " ]] || COMP_WORDS+=("")
+      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sptrsm_bench_complete; echo "${COMPREPLY[*]}"' - "$typed")" "$reply"
+  done <<'END'
+sptrsm-bench --dt|--dtype
+sptrsm-bench --tune|--tune --tune-out
+sptrsm-bench --dtype |f64 f32 c64 c128
+sptrsm-bench --dtype c|c64 c128
+sptrsm-bench --dtype = c|c64 c128
+sptrsm-bench --dtype =|f64 f32 c64 c128
+sptrsm-bench -m ser|serial
+sptrsm-bench --tune = s|syncfree-csc
+sptrsm-bench --tune s|
+sptrsm-bench --json |
+sptrsm-bench fi|
+END
+  if command -v fish >/dev/null; then
+    sptrsm-bench --completion fish >bench.fish
+    equals "$(fish --no-config -c 'source bench.fish; complete -C "sptrsm-bench --table l"' | cut -f 1 | sort | paste -sd' ')" "levels limits"
   fi
 }
 

@@ -1,5 +1,5 @@
-# cmake -D SOURCE=project -D WORK=folder -D GENERATOR=... -D CRITERION=folder of its headers -P subproject_test.cmake
-# Configures, without building: this project inside another one, and this project where Criterion can't be found.
+# cmake -D SOURCE=project -D WORK=folder -D GENERATOR=... -D CRITERION=folder of its headers -D LAUNCHER=... -P subproject_test.cmake
+# Builds a project that takes this one in by FetchContent, and configures this project where Criterion can't be found.
 file(REMOVE_RECURSE ${WORK})
 function(configure what)
   execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -D SPTRSM_CUDA=OFF ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -9,14 +9,26 @@ function(configure what)
   set(said "${out}" PARENT_SCOPE)
 endfunction()
 
-configure("as a part of another project" -S ${SOURCE}/tests/install/subproject -B ${WORK}/part -D SPTRSM_SOURCE=${SOURCE})
-file(GLOB_RECURSE rules ${WORK}/part/sptrsm/*cmake_install.cmake)
+configure("as a part of another project" -S ${SOURCE}/tests/install/subproject -B ${WORK}/part -D SPTRSM_SOURCE=${SOURCE}
+  -D CMAKE_C_COMPILER_LAUNCHER=${LAUNCHER})
+file(GLOB_RECURSE rules ${WORK}/part/_deps/sptrsm-build/*cmake_install.cmake)
+if(NOT rules)
+  message(FATAL_ERROR "no install rules of the part to look at")
+endif()
 foreach(file IN LISTS rules)
   file(READ ${file} text)
   if(text MATCHES "file\\(INSTALL")
     message(FATAL_ERROR "${file} installs something")
   endif()
 endforeach()
+
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/part --target user RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+if(code EQUAL 0)
+  execute_process(COMMAND ${WORK}/part/user RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+endif()
+if(NOT code EQUAL 0 OR NOT out MATCHES "x = 1 2 3")
+  message(FATAL_ERROR "building and running the user of a part: ${out}")
+endif()
 
 # configure_bare(WHAT SAYS OPTION...): the library alone, where Criterion can't be found; what CMake says fits to SAYS.
 function(configure_bare what says)
