@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# run_page.sh PAGE PREFIX [OCTAVE-FOLDER] -- runs the code blocks of a Markdown page in their order, with the installation in PREFIX, in a
-# folder of its own that has the project's `data` and `examples`. A block that fails ends the run, and its page and line are printed.
+# run_page.sh PAGE PREFIX -- runs the code blocks of a Markdown page in their order, with the installation in PREFIX, in a
+# folder of its own that has the project's `data`, `examples`, `bindings` and `tests`. A block that fails ends the run, and its page and line are printed.
 #
 #   sh       run by bash, which stops at the first command that fails
 #   text     what the sh block above it prints; numbers may be others, and a line "..." stands for any lines
 #   c        written to the file that its first line names: /* heat.c -- ... */
-#   matlab   run by octave-cli with the functions in OCTAVE-FOLDER and in bindings/octave; a block sees the variables of those before it
+#   cmake    written to CMakeLists.txt
+#   matlab   run by octave-cli; a block sees the variables of those before it
 #   python   not run here but by python/tests/test_docs.py
 #
-# A comment <!-- needs NAME ... --> above a block names what it needs: programs, files, octave with the binding, or cuda for a device. Where
+# A comment <!-- needs NAME ... --> above a block names what it needs: programs, files, or cuda for a device. Where
 # one is missing, the block is left out, and a run in which no other fails ends with 77 (skipped). Any other language is an error.
 set -euo pipefail
-page=$(realpath "$1") prefix=$(realpath "$2") octave_folder=${3:+$(realpath "$3")}
+page=$(realpath "$1") prefix=$(realpath "$2")
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 work=$(mktemp -d "${TMPDIR:-/tmp}/page.XXXXXX")
 trap 'chmod -R u+w "$work"; rm -rf --one-file-system "$work"' EXIT
 mkdir "$work/blocks" "$work/here"
-ln -s "$root/data" "$root/examples" "$root/bindings" "$work/here"
+ln -s "$root/data" "$root/examples" "$root/bindings" "$root/tests" "$work/here"
 library=$(dirname "$(find "$prefix" -name sptrsm.pc)")
-export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$library LD_LIBRARY_PATH=${library%/pkgconfig} LC_ALL=C.UTF-8 OMP_NUM_THREADS=2
+export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$library LD_LIBRARY_PATH=${library%/pkgconfig} CMAKE_PREFIX_PATH=$prefix LC_ALL=C.UTF-8 OMP_NUM_THREADS=2
 
 # Block k of the page becomes blocks/00k.LANGUAGE, and 00k.line and 00k.needs beside it.
 awk -v folder="$work/blocks" '
@@ -39,7 +40,6 @@ missing() { # missing NAME...: prints those that are not here
   for name in "$@"; do
     case $name in
       cuda) [[ -e /dev/nvidia0 ]] || echo "$name" ;;
-      octave) [[ $octave_folder ]] || echo "$name" ;;
       *) command -v "$name" >/dev/null || [[ -e $name ]] || echo "$name" ;;
     esac
   done
@@ -56,9 +56,10 @@ run_block() { # run_block FILE: by its language
     *.sh) bash -euo pipefail "$1" >"$printed" 2>&1 ;;
     *.text) [[ $(numbers_apart "$printed") == $(as_pattern "$1") ]] || { echo "the page shows:"; cat "$1"; return 1; } ;;
     *.c) cp "$1" "$(sed -nE '1s|^/\* ([a-z0-9_]+\.c) -- .*|\1|p' "$1")" >"$printed" 2>&1 ;;
+    *.cmake) cp "$1" CMakeLists.txt ;;
     *.matlab)
       cat "$1" >>session.m
-      octave-cli --norc -p "$root/bindings/octave" -p "$octave_folder" session.m >"$printed" 2>&1
+      octave-cli --norc session.m >"$printed" 2>&1
       ;;
     *) echo "no one knows how to run this language"; return 1 ;;
   esac
