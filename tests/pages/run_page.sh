@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_page.sh PAGE PREFIX -- runs the code blocks of a Markdown page in their order, with the installation in PREFIX, in a
-# folder of its own that has the project's `data`, `examples`, `bindings` and `tests`. A block that fails ends the run, and its page and line are printed.
+# folder of its own that has the project's `data`, `examples`, `bindings`, `docs` and `tests`. A block that fails ends the run, and its page and line are printed.
 #
 #   sh       run by bash, which stops at the first command that fails
 #   text     what the sh block above it prints; numbers may be others, and a line "..." stands for any lines
@@ -17,7 +17,7 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 work=$(mktemp -d "${TMPDIR:-/tmp}/page.XXXXXX")
 trap 'chmod -R u+w "$work"; rm -rf --one-file-system "$work"' EXIT
 mkdir "$work/blocks" "$work/here"
-ln -s "$root/data" "$root/examples" "$root/bindings" "$root/tests" "$work/here"
+ln -s "$root/data" "$root/examples" "$root/bindings" "$root/docs" "$root/tests" "$work/here"
 library=$(dirname "$(find "$prefix" -name sptrsm.pc)")
 export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$library LD_LIBRARY_PATH=${library%/pkgconfig} CMAKE_PREFIX_PATH=$prefix LC_ALL=C.UTF-8 OMP_NUM_THREADS=2
 
