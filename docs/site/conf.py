@@ -1,9 +1,8 @@
 """Sphinx configuration of the documentation site; scripts/site.sh runs it with the root of the repository as source folder.
 
 The pages are the Markdown files of the repository where they are, so a link between two of them works here as it does in a checkout.
-A link to any other file (a source, a header, a script) becomes a download of that file.
+A link to any other file (a source, a script, data) becomes a download of that file.
 """
-import os
 import re
 from pathlib import Path
 
@@ -15,18 +14,15 @@ version = release = ".".join(re.findall(r"^#define SPTRSM_VERSION_(?:MAJOR|MINOR
 
 extensions = ["myst_parser", "breathe"]
 root_doc = "docs/README"
-include_patterns = ["*.md", "docs/**.md", "src/**.md", "apps/**.md", "bindings/**.md", "python/*.md", "data/*.md", "tests/**.md"]
-exclude_patterns = ["build*/**", "docs/site/contents.md"]
-
+include_patterns = ["*.md", "apps/**.md", "bindings/**.md", "data/*.md", "docs/**.md", "python/*.md", "src/**.md", "tests/**.md"]
+exclude_patterns = ["build*/**", "docs/site/**"]
 myst_heading_anchors = 6
-myst_enable_extensions = ["colon_fence"]
-suppress_warnings = ["myst.header"]  # some pages of notes go from # to ###
+suppress_warnings = ["myst.header"]  # pages of notes may go from # to ###
 
-breathe_projects = {"sptrsm": os.environ.get("SPTRSM_DOXYGEN_XML", str(ROOT / "build/api/xml"))}
+breathe_projects = {"sptrsm": str(ROOT / "build/api/xml")}  # by scripts/api-pages.sh
 breathe_default_project = "sptrsm"
 breathe_domain_by_extension = {"h": "c"}
 breathe_show_include = False
-c_extra_keywords = []
 
 html_theme = "furo"
 html_title = f"sptrsm {version}"
@@ -38,17 +34,20 @@ html_show_sphinx = False
 
 
 def add_contents(app, docname, source):
-    """The sidebar: contents.md has the toctrees, which would be noise in docs/README.md on a code host."""
+    """The sidebar. contents.md has its toctrees, which would be noise in docs/README.md where Markdown is all there is."""
     if docname == root_doc:
         source[0] += "\n" + (ROOT / "docs/site/contents.md").read_text()
 
 
-def leave_folders_plain(app, env, node, contnode):
-    """A link to a folder, or to a hidden file, which a code host shows and this site does not have."""
-    target = (ROOT / node.get("refdoc", "")).parent / node.get("reftarget", "")
-    return contnode if target.is_dir() or target.name.startswith(".") and target.exists() else None
+def mark(app, doctree):
+    """READMEs of folders and notes are found by links and by search, not in the sidebar; charts get a class, for site.css."""
+    docname = app.env.docname
+    if not docname.startswith("docs/") or docname.startswith(("docs/lab/", "docs/charts/")):
+        app.env.metadata[docname].setdefault("orphan", "")
+    for image in doctree.findall(lambda node: node.tagname == "image" and "/charts/" in "/" + node["uri"]):
+        image["classes"].append("chart")
 
 
 def setup(app):
     app.connect("source-read", add_contents)
-    app.connect("missing-reference", leave_folders_plain)
+    app.connect("doctree-read", mark)

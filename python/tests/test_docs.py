@@ -21,7 +21,7 @@ if not (DOCS / "python.md").exists():
     pytest.skip("the tests lie outside a checkout, which has docs/python.md", allow_module_level=True)
 
 
-PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
+PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md"), DOCS / "gallery.md", DOCS / "papers.md", DOCS / "README.md"])
 
 
 def blocks_of(text: str, begin: int = 0, end: Optional[int] = None) -> list:
@@ -69,6 +69,36 @@ def test_every_block_is_found():
         found = sum(len(blocks) for _, where, blocks in parts() if where == page)
         assert found == len(re.findall(r"^```python$", page.read_text(), re.MULTILINE)), page
     assert len(parts()) > 10
+
+
+def numbers(text: str) -> set:
+    return {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,.]*", text)}
+
+
+def section(target: str) -> str:
+    """The text of PAGE#SECTION, or of all of PAGE."""
+    page, _, name = target.partition("#")
+    text = (DOCS / page).read_text()
+    if not name:
+        return text
+    slugs = {re.sub(r"[^\w -]", "", part.split("\n", 1)[0].lower()).replace(" ", "-"): part for part in text.split("\n## ")[1:]}
+    return slugs[name]
+
+
+def test_figures_beside_the_papers_are_those_measured():
+    """In docs/papers.md every number in a cell of ours that links to measurements stands in the sections that it links to."""
+    text = (DOCS / "papers.md").read_text()
+    targets = dict(re.findall(r"^\[([a-z0-9-]+)\]: (\S+)$", text, re.MULTILINE))
+    checked = 0
+    for row in re.findall(r"^\|(?!---).*\|$", text, re.MULTILINE):
+        ours = row.strip("|").split("|")[-1]
+        pages = [targets[name] for name in re.findall(r"\[figures\]\[(.*?)\]", ours)] + re.findall(r"\]\((lab/[a-z-]+\.md)\)", ours)
+        words = re.sub(r"`[^`]*`|\]\([^)]*\)|\]\[[^]]*\]|\d+ x \d+ x \d+", " ", ours)  # neither code nor targets of links nor sizes of grids
+        known = set().union(*(numbers(section(page)) for page in pages))
+        for figure in numbers(re.sub(r"SpS[VM]|f64|f32", " ", words)) if pages else ():
+            assert figure in known, f"{figure} of the row {row[:60]}... is not in {pages}"
+            checked += 1
+    assert checked > 40
 
 
 def test_the_notebook_runs(tmp_path):
