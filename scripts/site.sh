@@ -10,7 +10,7 @@ need doxygen doxygen
 install_missing
 scripts/api-pages.sh build/api
 make_venv build/site/venv -r docs/site/requirements.txt || { echo "skipped: the site is not built"; exit 0; }
-rm -rf build/site/html
+rm -rf build/site/html build/site/doctrees
 build/site/venv/bin/sphinx-build -q -W --keep-going -j "$JOBS" -c docs/site -d build/site/doctrees . build/site/html
 build/site/venv/bin/python -B docs/site/check_links.py build/site/html
 echo "site: $ROOT/build/site/html/index.html"

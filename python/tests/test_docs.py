@@ -1,5 +1,7 @@
-"""The Python blocks of the documentation's pages and the notebook run. Blocks of one section of docs/python.md, and those of one tutorial or
-how-to page, run in their order in one namespace; others do not know each other. tests/pages runs the blocks in other languages.
+"""The Python blocks of the documentation's pages and the notebook run, and figures that a page repeats are those of the page it names.
+
+Blocks of one section of docs/python.md, and those of another page, run in their order in one namespace; others do not know each other.
+Blocks in other languages are run by tests/pages.
 
 A comment `<!-- needs NAME ... -->` above a block names what it needs: packages, or cuda for a device. Where one is missing, the block and
 those after it in its section are skipped.
@@ -93,7 +95,8 @@ def test_figures_beside_the_papers_are_those_measured():
     for row in re.findall(r"^\|(?!---).*\|$", text, re.MULTILINE):
         ours = row.strip("|").split("|")[-1]
         pages = [targets[name] for name in re.findall(r"\[figures\]\[(.*?)\]", ours)] + re.findall(r"\]\((lab/[a-z-]+\.md)\)", ours)
-        words = re.sub(r"`[^`]*`|\]\([^)]*\)|\]\[[^]]*\]|\d+ x \d+ x \d+", " ", ours)  # neither code nor targets of links nor sizes of grids
+        # Neither code nor targets of links nor sizes of grids.
+        words = re.sub(r"`[^`]*`|\]\([^)]*\)|\]\[[^]]*\]|\d+ x \d+ x \d+", " ", ours)
         known = set().union(*(numbers(section(page)) for page in pages))
         for figure in numbers(re.sub(r"SpS[VM]|f64|f32", " ", words)) if pages else ():
             assert figure in known, f"{figure} of the row {row[:60]}... is not in {pages}"
