@@ -66,6 +66,7 @@ run_block() { # run_block FILE: by its language
 }
 
 cd "$work/here"
+shopt -s nullglob
 run=0 left_out=
 for line in "$work"/blocks/*.line; do
   name=${line%.line}
@@ -81,4 +82,5 @@ for line in "$work"/blocks/*.line; do
   run=$((run + 1))
 done
 echo "$page: $run blocks"
+[[ $run -gt 0 || $left_out ]] || { echo "there is nothing to run"; exit 1; }
 [[ -z $left_out ]] || { echo "partly skipped: ${left_out%; }"; exit 77; }
