@@ -39,7 +39,7 @@ missing() { # missing NAME...: prints those that are not here
   local name
   for name in "$@"; do
     case $name in
-      cuda) [[ -e /dev/nvidia0 ]] || echo "$name" ;;
+      cuda) [[ -e /dev/nvidia0 ]] && grep -q '^cusparse' <(sptrsm-info --methods) || echo "$name" ;;
       *) command -v "$name" >/dev/null || [[ -e $name ]] || echo "$name" ;;
     esac
   done
@@ -78,6 +78,8 @@ for line in "$work"/blocks/*.line; do
     left_out+="line $(<"$line") needs $lacking; "
     continue
   fi
+  # Pages show what happens without a device, unless a block needs one.
+  if [[ " ${needs[*]} " == *" cuda "* ]]; then unset CUDA_VISIBLE_DEVICES; else export CUDA_VISIBLE_DEVICES=; fi
   run_block "$block" || { echo "$page:$(<"$line"): this block failed. Printed was:"; cat "$printed"; exit 1; }
   run=$((run + 1))
 done
