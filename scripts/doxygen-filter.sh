@@ -5,5 +5,6 @@ exec awk '
   FNR == 1 { sub(/^\/\* /, "/** @file\n * "); print; next }
   /^ *\/\* ----/ { print; next }
   /^ *\/\*/ { sub(/\/\*/, "/**"); print; next }
+  /^ \* [A-Za-z][A-Za-z, ]*: / { print " *" } # what such a line explains is a paragraph of its own
   /[;,{})].*\/\*/ && !/^#/ { sub(/\/\*/, "/**<"); print; next }
   { print }' "$1" | sed -E 's/([^\\])([@#<>])/\1\2/g'

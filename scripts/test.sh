@@ -6,7 +6,7 @@
 # --all adds what must hold before a change is merged; .ci/run calls it:
 #   3. AddressSanitizer + UBSan build of the host code; the same tests
 #   4. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
-#   5. format (clang-format), static analysis (clang-tidy), API pages (Doxygen), ABI beside the stored one (check-abi.sh)
+#   5. format (clang-format), static analysis (clang-tidy), the site with the API pages (site.sh), ABI beside the stored one (check-abi.sh)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -77,7 +77,7 @@ if [[ $all ]]; then
   check "fuzz targets" scripts/fuzz.sh --runs 1000
   check "format" scripts/check-format.sh
   check "static analysis" scripts/check-tidy.sh build/test
-  check "API pages" scripts/api-pages.sh build/api
+  check "site, with the API pages" scripts/site.sh
   check "ABI" scripts/check-abi.sh
 fi
 

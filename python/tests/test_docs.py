@@ -1,4 +1,7 @@
-"""docs/python.md and the notebook run. Blocks of one section run in their order in one namespace; sections do not know each other.
+"""The Python blocks of the documentation's pages and the notebook run, and figures that a page repeats are those of the page it names.
+
+Blocks of one section of docs/python.md, and those of another page, run in their order in one namespace; others do not know each other.
+Blocks in other languages are run by tests/pages.
 
 A comment `<!-- needs NAME ... -->` above a block names what it needs: packages, or cuda for a device. Where one is missing, the block and
 those after it in its section are skipped.
@@ -6,6 +9,7 @@ those after it in its section are skipped.
 import importlib.util
 import re
 from pathlib import Path
+from typing import Optional
 
 import pytest
 
@@ -19,31 +23,38 @@ if not (DOCS / "python.md").exists():
     pytest.skip("the tests lie outside a checkout, which has docs/python.md", allow_module_level=True)
 
 
-def sections() -> list:
-    """(title, [(needs, code, number of lines before it), ...]) for each section that has Python blocks."""
+PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md"), DOCS / "gallery.md", DOCS / "papers.md", DOCS / "README.md"])
+
+
+def blocks_of(text: str, begin: int = 0, end: Optional[int] = None) -> list:
+    """(needs, code, number of lines before it) for each Python block of text[begin:end]."""
+    return [((block[1] or "").split(), block[3], text.count("\n", 0, block.start(3)))
+            for block in BLOCK.finditer(text, begin, len(text) if end is None else end) if block[2] == "python"]
+
+
+def parts() -> list:
+    """(title, page, blocks) for each section of python.md and each other page that has Python blocks."""
     text = (DOCS / "python.md").read_text()
-    found = []
-    for part in re.finditer(r"^## (.*?)$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE):
-        blocks = [((block[1] or "").split(), block[3], text.count("\n", 0, part.start(2) + block.start(3)))
-                  for block in BLOCK.finditer(part[2]) if block[2] == "python"]
-        if blocks:
-            found.append((part[1], blocks))
-    return found
+    found = [(part[1], DOCS / "python.md", blocks_of(text, part.start(2), part.end(2)))
+             for part in re.finditer(r"^## (.*?)$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)]
+    found += [(str(page.relative_to(DOCS)), page, blocks_of(page.read_text())) for page in PAGES]
+    return [part for part in found if part[2]]
 
 
 def missing(needs: list) -> list:
     return [name for name in needs if (sptrsm.device_count() == 0 if name == "cuda" else importlib.util.find_spec(name) is None)]
 
 
-@pytest.mark.parametrize("title,blocks", [pytest.param(*section, id=section[0]) for section in sections()])
-def test_the_blocks_of_a_section_run(title, blocks, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page,blocks", [pytest.param(page, blocks, id=title) for title, page, blocks in parts()])
+def test_the_blocks_run(page, blocks, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").symlink_to(DOCS.parent / "data")
     namespace = {"__name__": "__main__"}
     for needs, code, lines in blocks:
         lacking = missing(needs)
         if lacking:
-            pytest.skip(f"line {lines} of docs/python.md needs " + ", ".join(lacking))
-        exec(compile("\n" * lines + code, str(DOCS / "python.md"), "exec"), namespace)
+            pytest.skip(f"line {lines} of {page.name} needs " + ", ".join(lacking))
+        exec(compile("\n" * lines + code, str(page), "exec"), namespace)
 
 
 def test_the_readme_solves(tmp_path, monkeypatch):
@@ -56,8 +67,41 @@ def test_the_readme_solves(tmp_path, monkeypatch):
 
 def test_every_block_is_found():
     """A block that the pattern missed would never run."""
-    text = (DOCS / "python.md").read_text()
-    assert sum(len(blocks) for _, blocks in sections()) == len(re.findall(r"^```python$", text, re.MULTILINE)) > 5
+    for page in [DOCS / "python.md", *PAGES]:
+        found = sum(len(blocks) for _, where, blocks in parts() if where == page)
+        assert found == len(re.findall(r"^```python$", page.read_text(), re.MULTILINE)), page
+    assert len(parts()) > 10
+
+
+def numbers(text: str) -> set:
+    return {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,.]*", text)}
+
+
+def section(target: str) -> str:
+    """The text of PAGE#SECTION, or of all of PAGE."""
+    page, _, name = target.partition("#")
+    text = (DOCS / page).read_text()
+    if not name:
+        return text
+    slugs = {re.sub(r"[^\w -]", "", part.split("\n", 1)[0].lower()).replace(" ", "-"): part for part in text.split("\n## ")[1:]}
+    return slugs[name]
+
+
+def test_figures_beside_the_papers_are_those_measured():
+    """In docs/papers.md every number in a cell of ours that links to measurements stands in the sections that it links to."""
+    text = (DOCS / "papers.md").read_text()
+    targets = dict(re.findall(r"^\[([a-z0-9-]+)\]: (\S+)$", text, re.MULTILINE))
+    checked = 0
+    for row in re.findall(r"^\|(?!---).*\|$", text, re.MULTILINE):
+        ours = row.strip("|").split("|")[-1]
+        pages = [targets[name] for name in re.findall(r"\[figures\]\[(.*?)\]", ours)] + re.findall(r"\]\((lab/[a-z-]+\.md)\)", ours)
+        # Neither code nor targets of links nor sizes of grids.
+        words = re.sub(r"`[^`]*`|\]\([^)]*\)|\]\[[^]]*\]|\d+ x \d+ x \d+", " ", ours)
+        known = set().union(*(numbers(section(page)) for page in pages))
+        for figure in numbers(re.sub(r"SpS[VM]|f64|f32", " ", words)) if pages else ():
+            assert figure in known, f"{figure} of the row {row[:60]}... is not in {pages}"
+            checked += 1
+    assert checked > 40
 
 
 def test_the_notebook_runs(tmp_path):
