@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
+import secrets
 from contextlib import contextmanager
 from typing import Optional
 
@@ -342,15 +342,15 @@ def save(factors: Factors, path, overwrite: bool = False) -> None:
     h5py, path = _h5py(), os.fsdecode(path)
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it")
-    handle, temporary = tempfile.mkstemp(prefix="." + os.path.basename(path), dir=os.path.dirname(path) or ".")
-    os.close(handle)
-    mask = os.umask(0)
-    os.umask(mask)
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}")
     try:
-        os.chmod(temporary, 0o666 & ~mask)  # as open() would have made it
-        with h5py.File(temporary, "w") as file:
+        with h5py.File(temporary, "x") as file:
             _write(file, factors.factors)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
         raise

@@ -186,6 +186,31 @@ def test_a_triangle_is_not_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="f.h5: there is no folder .*nowhere$"):
+        sptrsm.save(sptrsm.splu(general(5)), tmp_path / "nowhere" / "f.h5")
+
+
+@pytest.mark.parametrize("mask", (0o022, 0o077))
+def test_a_file_has_the_usual_permissions(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        sptrsm.save(sptrsm.splu(general(5)), tmp_path / "f.h5")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "f.h5").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_a_failing_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    path, F = tmp_path / "f.h5", sptrsm.splu(general(5))
+    sptrsm.save(F, path)
+    before = path.read_bytes()
+    monkeypatch.setattr(sptrsm._files, "_write_matrix", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        sptrsm.save(F, path, overwrite=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["f.h5"] and path.read_bytes() == before
+
+
 def test_no_file(tmp_path):
     with pytest.raises(sptrsm.FormatError, match="nothing.h5"):
         sptrsm.from_file(tmp_path / "nothing.h5")
