@@ -71,6 +71,8 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
     kind = value_type(dtype, A.dtype)
     if A.dtype.kind == "c" and kind.kind != "c":
         raise TypeError(f"{name} is {A.dtype}; values can't become {kind.name} without losing their imaginary part")
+    if isinstance(A.data, numpy.ndarray):
+        check_digits(name, A.data, kind, "unsafe")  # of integers alone: a narrower dtype is asked for by name
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
