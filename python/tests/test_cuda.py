@@ -130,7 +130,8 @@ def test_threads_with_streams_of_their_own(factors, cupy):
 
 
 def test_pickles_and_copies_know_their_device(factors):
-    for solver, device in ((pickle.loads(pickle.dumps(factors)), "cuda:0"), (factors.to("cpu"), "cpu"), (sptrsm.splu(A).to("cuda"), "cuda:0")):
+    on_device, on_host, from_host = pickle.loads(pickle.dumps(factors)), factors.to("cpu"), sptrsm.splu(A).to("cuda")
+    for solver, device in ((on_device, "cuda:0"), (on_host, "cpu"), (from_host, "cuda:0")):
         assert solver.device == device and close(solver.solve(B))
 
 

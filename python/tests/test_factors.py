@@ -92,6 +92,19 @@ def test_cholesky_of_scikit_sparse(kind, complex_type):
         sptrsm.from_cholesky(object())
 
 
+@pytest.mark.parametrize("dtype", ("float64", "complex128"))
+@pytest.mark.parametrize("mode", ("simplicial", "supernodal"))
+def test_cholesky_of_the_installed_scikit_sparse(mode, dtype):
+    cholmod = pytest.importorskip("sksparse.cholmod")
+    if not hasattr(cholmod, "cholesky"):
+        pytest.skip("needs scikit-sparse 0.4")
+    G = general(N, dtype)
+    A = scipy.sparse.csc_matrix(G @ G.conj().T)
+    F, b = sptrsm.from_cholesky(cholmod.cholesky(A, mode=mode), A=A), random((N, 2), dtype)
+    for trans in "NTH":
+        assert F.refine(b, F.solve(b, trans), trans, steps=0).berr.max() <= 1e-13
+
+
 def test_every_convention_and_scaling():
     lu = scipy.sparse.linalg.splu(general(N))
     b = random(N, "float64")
