@@ -2,7 +2,7 @@
 
     python python/benchmarks/cupy_superlu.py MATRIX ... [--nrhs 1,64] [--repeat 20]
 
-A MATRIX is a file as for splu.py, or random:SIZE for the matrix of the issue, half of whose entries are random numbers; there SIZE is 10000.
+A MATRIX is a file as for splu.py, or random:SIZE for the matrix of the issue, half of whose entries are random; there SIZE is 10000.
 SciPy factorises; both packages then solve with the same factors and the same right-hand sides on the device, in turns. Times are medians
 in milliseconds, from call to finished solution. Where torch is installed its profiler counts the copies between host and device that
 our solves made. Exit code 1 where a solution differs from CuPy's, or where a solve copies.
