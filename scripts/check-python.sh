@@ -11,7 +11,7 @@ python=$folder/venv/bin/python
 skip() { echo "skipped: the Python package is neither built nor tested"; exit 0; }
 
 # All that comes from the network, so that a failure below is one of the wheel.
-make_venv "$folder/venv" numpy scipy h5py hypothesis pytest "$@" || skip
+make_venv "$folder/venv" numpy scipy h5py hypothesis ipykernel matplotlib nbclient pytest "$@" || skip
 scripts/wheels.sh cpu || { [[ $? -eq 77 ]] && skip; exit 1; }
 
 say "python/tests with the installed wheel"

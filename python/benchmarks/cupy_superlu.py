@@ -2,7 +2,7 @@
 
     python python/benchmarks/cupy_superlu.py MATRIX ... [--nrhs 1,64] [--repeat 20]
 
-A MATRIX is a Matrix Market file, or random:SIZE for the matrix of the issue, half of whose entries are random numbers; there SIZE is 10000.
+A MATRIX is a file as for splu.py, or random:SIZE for the matrix of the issue, half of whose entries are random; there SIZE is 10000.
 SciPy factorises; both packages then solve with the same factors and the same right-hand sides on the device, in turns. Times are medians
 in milliseconds, from call to finished solution. Where torch is installed its profiler counts the copies between host and device that
 our solves made. Exit code 1 where a solution differs from CuPy's, or where a solve copies.
@@ -11,13 +11,14 @@ import argparse
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import cupy
 import numpy
-import scipy.io
 import scipy.sparse
 import scipy.sparse.linalg
 from cupyx.scipy.sparse.linalg import SuperLU
+from splu import read  # beside this file
 
 import sptrsm
 
@@ -48,7 +49,7 @@ def factorise(matrix: str):
     if kind == "random":
         A = scipy.sparse.random(int(size), int(size), density=0.5, random_state=2)
     else:
-        A = scipy.io.mmread(matrix)
+        A = read(Path(matrix))
     return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(A).astype(float))
 
 

@@ -18,7 +18,7 @@ from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
 
 CODE = {numpy.dtype(name): code for code, name in enumerate(_lib.DTYPES)}
 PYTHON = (list, tuple, int, float, complex)
-Casting = Literal["safe", "same_kind"]
+Casting = Literal["safe", "same_kind", "unsafe"]
 
 
 def fit(shape: tuple, strides: Optional[tuple]) -> Optional[tuple]:
@@ -205,8 +205,8 @@ def _device_result(shape: tuple, layout: int, family: str, like):
     return x.block_until_ready() if hasattr(x, "block_until_ready") else x
 
 
-def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
-    """Calls run(block of B, block of X) and returns X: `out`, or a new array of B's kind, shape and layout.
+def solve(solver, B, out, stream, run: Callable[[Block, Block], None], name: str = "out"):
+    """Calls run(block of B, block of X) and returns X: `out`, which errors call `name`, or a new array of B's kind, shape and layout.
 
     `solver` has _n, _dtype, _code, _device, _on_host, _lock and _context. Runs on the caller's stream. Waits only
     for arrays whose package knows no streams.
@@ -227,11 +227,11 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None]):
     finish = None
     if out is not None:
         if family_of(out) != (family or "numpy"):
-            raise TypeError(f"out is of {family_of(out) or type(out).__name__} and B of {family or 'numpy'}; pass arrays of one kind")
-        target, X = operand(out, solver._dtype, solver._n, "out", handle, writable=True), out
-        check_place("out", target.device, solver._device)
+            raise TypeError(f"{name} is of {family_of(out) or type(out).__name__} and B of {family or 'numpy'}; pass arrays of one kind")
+        target, X = operand(out, solver._dtype, solver._n, name, handle, writable=True), out
+        check_place(name, target.device, solver._device)
         if target.shape != given.shape:
-            raise ValueError(f"out has shape {target.shape}; pass one of B's shape {given.shape}")
+            raise ValueError(f"{name} has shape {target.shape}; pass one of B's shape {given.shape}")
     elif given.device.place == HOST:
         memory, X, finish = _host_result(given.shape, solver._dtype, given.block.layout, family, B)
         target = Operand(numpy_block(memory, solver._code), given.shape, CPU, memory)

@@ -119,12 +119,12 @@ class Factors(Solver):
             return self._locked(B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, steps, True))
         return self._locked(B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
 
-    def _locked(self, B, out, stream, run):
+    def _locked(self, B, out, stream, run, name: str = "out"):
         """_arrays.solve by one thread at a time. The lock is held from the start, so that no thread stops for it half-way through."""
         with self._lock:
             if self._handle is None:
                 self._raise_closed()
-            return _arrays.solve(self, B, out, stream, run)
+            return _arrays.solve(self, B, out, stream, run, name)
 
     def _solve_rows(self, B, system: int, op: int, alpha, out, stream, rows, refine: int):
         if out is not None or refine or stream is not None:
@@ -179,7 +179,7 @@ class Factors(Solver):
         steps = integer("steps", steps, -1, INT32_MAX)
         columns = numpy.shape(X)[1:]
         berr, ferr = numpy.zeros(columns), numpy.zeros(columns)
-        self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr))
+        self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr), "X")
         return Refined(berr, ferr)
 
     def update_values(self, L=None, U=None, D=None, D_sub=None, A=None) -> None:

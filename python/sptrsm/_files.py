@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
+import secrets
 from contextlib import contextmanager
 from typing import Optional
 
@@ -24,6 +24,7 @@ ROWS = ("perm_row", "perm_r", "p")
 COLUMNS = ("perm_col", "perm_c", "q")
 MEANING = {"perm_r": "scatter", "perm_c": "gather", "p": "gather", "q": "scatter"}
 REFUSED = ("P", "Q", "R")
+UNIT = ("unit", "unit-implicit")  # values of diag
 ATTRIBUTE = 1 << 20  # most bytes of an attribute that is read
 MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
@@ -47,6 +48,8 @@ class _Group:
         found = _follow(self._group, path)
         if hasattr(found, "keys"):
             return _Group(found)
+        if not hasattr(found, "is_virtual"):
+            raise FormatError(f"{_place(found)}: is neither a group nor a dataset")
         if found.is_virtual or found.external:
             raise FormatError(f"{_place(found)}: its numbers lie in another file; h5repack -l CONTI copies them into one file, and the "
                               "program sptrsm-solve reads them with --allow-external")
@@ -106,8 +109,8 @@ def _reading(where: str):
                           "holds") from error
 
 
-def _array(group, name: str, where: str, kinds: str = "biufc") -> numpy.ndarray:
-    """The numbers of a dataset as a vector. `kinds` are those of NumPy's dtype.kind that are taken."""
+def _array(group, name: str, where: str, kinds: str = "biufc", length: Optional[int] = None) -> numpy.ndarray:
+    """The numbers of a dataset as a vector, of `length` if that is given. `kinds` are those of NumPy's dtype.kind that are taken."""
     where = f"{where}/{name}"
     with _reading(where):
         item = group[name]
@@ -117,6 +120,9 @@ def _array(group, name: str, where: str, kinds: str = "biufc") -> numpy.ndarray:
             raise FormatError(f"{where}: has type {item.dtype}; store " + ("integers" if kinds == "iu" else "numbers"))
         if item.size != max(item.shape, default=1):
             raise FormatError(f"{where}: has shape {item.shape}; store a dataset with one dimension")
+        if length is not None and item.size != length:
+            raise FormatError(f"{where}: has {item.size} elements, and indptr ends at {length}; is the file whole?")
+        value_type(None, item.dtype)  # refuses what no solver takes
         if item.nbytes > MEMORY:
             raise OutOfMemoryError(f"{where}: has {item.nbytes} bytes, more than this machine's memory; is the file whole?")
         return numpy.ravel(item[()])
@@ -128,14 +134,20 @@ def _text(value):
 
 
 def _attribute(item, name: str):
-    """An attribute of a group or dataset, or None."""
+    """An attribute of a group or dataset, or None; `shape` is a vector, the others are one text or number."""
     if name not in item.attrs:
         return None
-    header = item.attrs.get_id(name)
+    where, header = f"{_place(item)}: attribute {name}", item.attrs.get_id(name)
     if header.dtype.itemsize * math.prod(header.shape or ()) > ATTRIBUTE:
-        raise FormatError(f"{_place(item)}: attribute {name} says that it has {header.shape} elements of {header.dtype.itemsize} bytes, "
+        raise FormatError(f"{where} says that it has {header.shape} elements of {header.dtype.itemsize} bytes, "
                           f"more than {ATTRIBUTE} bytes; is the file whole?")
-    return _text(item.attrs[name])
+    with _reading(where):
+        value = item.attrs[name]
+        if name != "shape" and numpy.ndim(value):
+            if numpy.size(value) != 1:
+                raise FormatError(f"{where} has {numpy.size(value)} elements; store one")
+            value = numpy.ravel(value)[0]
+        return _text(value)
 
 
 def _note(group, name: str):
@@ -157,6 +169,8 @@ def _notes(group, where: str) -> dict:
         notes = json.loads(_attribute(group, "binsparse") or "{}").get("sptrsm", {})
     if not isinstance(notes, dict):
         raise FormatError(f"{where}: its attribute sptrsm is not a JSON object such as {{\"uplo\": \"lower\"}}")
+    if notes.get("diag", "nonunit") not in ("nonunit", *UNIT):
+        raise FormatError(f'{where}: diag is {notes["diag"]!r}; use "nonunit", "unit" or "unit-implicit"')
     return notes
 
 
@@ -164,7 +178,10 @@ def _matrix(root, name: str, where: str) -> tuple:
     """(matrix, notes on it) of the group of that name."""
     where = f"{where}/{name}"
     with _reading(where):
-        return _stored(root[name], where), _notes(root[name], where)
+        group = root[name]
+        if not isinstance(group, _Group):
+            raise FormatError(f"{where}: is a dataset; store a group with data, indices and indptr")
+        return _stored(group, where), _notes(group, where)
 
 
 def _stored(group, where: str) -> _Stored:
@@ -178,12 +195,13 @@ def _stored(group, where: str) -> _Stored:
     form = str(form).replace("_matrix", "")
     if form not in ("csr", "csc"):
         raise FormatError(f"{where}: has format {form!r}, which is neither csr nor csc")
-    indptr, indices, data = _array(group, "indptr", where, "iu"), _array(group, "indices", where, "iu"), _array(group, "data", where)
+    indptr, shape = _array(group, "indptr", where, "iu"), _note(group, "shape")
     if len(indptr) == 0:
         raise FormatError(f"{where}/indptr: is empty; store n + 1 offsets")
-    shape = _note(group, "shape")
-    n = len(indptr) - 1
-    return _Stored(data, indices, indptr, tuple(map(int, shape)) if shape is not None else (n, n), form)
+    n, nnz = len(indptr) - 1, int(indptr[-1])
+    if shape is not None and tuple(map(int, shape)) != (n, n):
+        raise FormatError(f"{where}: has shape {tuple(map(int, shape))}; the {n + 1} offsets of indptr make it {(n, n)}")
+    return _Stored(_array(group, "data", where, length=nnz), _array(group, "indices", where, "iu", nnz), indptr, (n, n), form)
 
 
 def _permutation(root, names: tuple, n: int, where: str) -> dict:
@@ -240,10 +258,11 @@ def _read(root, where: str) -> dict:
         raise FormatError(f"{here}: has no group L; is it a factor set? It holds {', '.join(sorted(root)) or 'nothing'}")
     parts, unit = {}, {}
     for name in ("L", "U", "A"):
-        if name in root and (name != "A" or "indptr" in root[name]):  # a symmetric A is in another form, and not needed to solve
+        in_another_form = name == "A" and name in root and isinstance(root[name], _Group) and "indptr" not in root[name]
+        if name in root and not in_another_form:  # a symmetric A, which is not needed to solve
             parts[name], notes = _matrix(root, name, where)
             if name != "A":
-                unit[f"unit_{name}"] = notes.get("diag") in ("unit", "unit-implicit")
+                unit[f"unit_{name}"] = notes.get("diag") in UNIT
     n = parts["L"].shape[0]
     upper = _attribute(root, "upper")
     if upper == "none":
@@ -342,15 +361,15 @@ def save(factors: Factors, path, overwrite: bool = False) -> None:
     h5py, path = _h5py(), os.fsdecode(path)
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it")
-    handle, temporary = tempfile.mkstemp(prefix="." + os.path.basename(path), dir=os.path.dirname(path) or ".")
-    os.close(handle)
-    mask = os.umask(0)
-    os.umask(mask)
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}")
     try:
-        os.chmod(temporary, 0o666 & ~mask)  # as open() would have made it
-        with h5py.File(temporary, "w") as file:
+        with h5py.File(temporary, "x") as file:
             _write(file, factors.factors)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
         raise

@@ -50,9 +50,11 @@ def level_sizes(matrix: Matrix, lower: bool) -> numpy.ndarray:
 
 def _pictures(solver, draw) -> list:
     """A picture of each triangle of a solver, by draw(axis, name, matrix, lower)."""
-    import matplotlib.pyplot as pyplot
-
     parts = triangles(solver)
+    try:
+        import matplotlib.pyplot as pyplot
+    except ImportError as error:
+        raise ImportError("pictures need the package matplotlib; pip install matplotlib") from error
     axes = pyplot.subplots(1, len(parts), figsize=(5 * len(parts), 4), squeeze=False)[1][0]
     for axis, part in zip(axes, parts):
         draw(axis, *part)

@@ -8,7 +8,7 @@ from typing import Optional
 import numpy
 
 from . import _sparse
-from ._context import as_device
+from ._context import as_device, family_of
 from ._factors import Factors
 from ._factorset import FactorSet, vector
 from ._options import Options, check_keywords, flag
@@ -21,10 +21,12 @@ def solver_options(device=None, **options) -> tuple:
 
 
 def permutation(values, n: int, name: str) -> Optional[numpy.ndarray]:
-    """A permutation as the library takes it, int32 [n], or None; the library checks that it is one."""
+    """A permutation as the library takes it, int32 [n], or None; the library checks that it is one. It may be an array of CuPy, as those of
+    CuPy's own SuperLU are.
+    """
     if values is None:
         return None
-    given = numpy.asarray(values)
+    given = numpy.asarray(values.get() if family_of(values) == "cupy" else values)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ValueError(f"{name} has shape {given.shape} and type {given.dtype}; pass {n} integers")
     bad = numpy.flatnonzero((given < 0) | (given >= n))
@@ -117,7 +119,7 @@ def from_splu(lu, *, A=None, **options) -> Factors:
 
     Parameters
     ----------
-    lu : scipy.sparse.linalg.SuperLU
+    lu : scipy.sparse.linalg.SuperLU or cupyx.scipy.sparse.linalg.SuperLU
     A : sparse matrix, optional
         The matrix that was factorised, for refinement.
     **options
@@ -130,6 +132,8 @@ def from_splu(lu, *, A=None, **options) -> Factors:
     >>> sptrsm.from_splu(lu).solve(numpy.array([5.0, 5.0]))
     array([1., 1.])
     """
+    if not hasattr(lu, "perm_r"):
+        raise TypeError(f"lu is {type(lu).__name__}; pass what scipy.sparse.linalg.splu(A) returns, or call sptrsm.splu(A)")
     return from_factors(lu.L, lu.U, unit_L=True, perm_r=lu.perm_r, perm_c=lu.perm_c, A=A, **options)
 
 

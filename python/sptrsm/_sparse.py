@@ -64,13 +64,17 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
         raise ValueError(f"{name} must be a square matrix but its shape is {tuple(A.shape)}.")
     if A.shape[0] > INT32_MAX:
         raise ValueError(f"{name} has {A.shape[0]} rows; the library takes at most {INT32_MAX}")
+    if A.indptr.dtype.kind not in "iu" or A.indices.dtype.kind not in "iu":
+        raise TypeError(f"{name} has offsets of type {A.indptr.dtype} and indices of type {A.indices.dtype}; pass integers")
     lengths = len(A.indptr), len(A.indices), len(A.data)
-    if lengths[0] != A.shape[0] + 1 or min(lengths[1:]) < int(A.indptr[-1]) or A.data.ndim != 1:
+    if lengths[0] != A.shape[0] + 1 or min(lengths[1:]) < int(A.indptr[-1]) or A.data.ndim != 1 or A.indices.ndim != 1:
         raise ValueError(f"{name} is damaged: its {A.shape[0]} rows or columns need {A.shape[0] + 1} offsets, and as many indices and "
                          f"values as the last one says ({int(A.indptr[-1])}); it has {lengths[0]}, {lengths[1]} and {lengths[2]}")
     kind = value_type(dtype, A.dtype)
     if A.dtype.kind == "c" and kind.kind != "c":
         raise TypeError(f"{name} is {A.dtype}; values can't become {kind.name} without losing their imaginary part")
+    if isinstance(A.data, numpy.ndarray):
+        check_digits(name, A.data, kind, "unsafe")  # of integers alone: a narrower dtype is asked for by name
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()

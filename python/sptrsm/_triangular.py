@@ -63,7 +63,7 @@ class Triangular(Solver):
     """
 
     def __init__(self, matrix: _sparse.Matrix, lower: bool, unit_diagonal: bool, device: Device, options: Options):
-        self._matrix, self.lower, self.unit_diagonal = matrix, flag("lower", lower), flag("unit_diagonal", unit_diagonal)
+        self._matrix, self._lower, self._unit_diagonal = matrix, flag("lower", lower), flag("unit_diagonal", unit_diagonal)
         _sparse.freeze(matrix.indptr, matrix.indices, matrix.data)
         self._options = options
         self._n, self._dtype = matrix.n, numpy.dtype(matrix.data.dtype)
@@ -195,6 +195,8 @@ class Triangular(Solver):
                 context.sync()
             self._matrix = self._matrix._replace(data=fresh)
 
+    lower = property(lambda self: self._lower)
+    unit_diagonal = property(lambda self: self._unit_diagonal)
     indptr = property(lambda self: self._matrix.indptr)
     indices = property(lambda self: self._matrix.indices)
     data = property(lambda self: self._matrix.data)

@@ -1,9 +1,12 @@
 """Arrays of CuPy, torch and JAX on a device: solved in place on the caller's stream, or refused with the way out."""
 import os
+import pickle
+import threading
 
 import numpy
 import pytest
 import scipy.sparse
+import scipy.sparse.linalg
 
 import sptrsm
 
@@ -83,6 +86,71 @@ def test_stream_argument(factors, cupy):
         stream.synchronize()
         assert close(x)
     factors.solve(b)
+
+
+def test_copies_of_b_are_made_on_the_given_stream(factors, cupy):
+    """A copy of B that was made on the current stream, which is busy here, would be read before it is there."""
+    wide = cupy.asarray(numpy.repeat(B, 2, axis=1))
+    cupy.cuda.Device().synchronize()
+    stream, results = cupy.cuda.Stream(non_blocking=True), []
+    for _ in range(20):
+        busy = cupy.ones((1500, 1500)) @ cupy.ones((1500, 1500))
+        results.append(factors.solve(wide[:, ::2], stream=stream))
+        del busy
+    stream.synchronize()
+    assert all(map(close, results))
+
+
+def test_cupys_own_factors(cupy):
+    linalg = pytest.importorskip("cupyx.scipy.sparse.linalg")
+    F = sptrsm.from_splu(linalg.SuperLU(scipy.sparse.linalg.splu(A)))
+    assert F.device == "cuda:0" and close(F.solve(cupy.asarray(B)))
+
+
+def test_few_rows_of_cupy(factors, cupy):
+    assert close(factors.solve(cupy.asarray(B), rows=[7, 3]), X[[7, 3]])
+
+
+def test_threads_with_streams_of_their_own(factors, cupy):
+    right = []
+
+    def work():
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            x = solve_often(factors, cupy.asarray(B))
+        stream.synchronize()
+        right.append(close(x))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 4
+
+
+def test_pickles_and_copies_know_their_device(factors):
+    on_device, on_host, from_host = pickle.loads(pickle.dumps(factors)), factors.to("cpu"), sptrsm.splu(A).to("cuda")
+    for solver, device in ((on_device, "cuda:0"), (on_host, "cpu"), (from_host, "cuda:0")):
+        assert solver.device == device and close(solver.solve(B))
+
+
+def test_files_of_factors_on_a_device(factors, tmp_path):
+    pytest.importorskip("h5py")
+    sptrsm.save(factors, tmp_path / "f.h5")
+    assert close(sptrsm.load(tmp_path / "f.h5", device="cuda").solve(B))
+
+
+@pytest.mark.skipif(sptrsm.device_count() < 2, reason="needs two CUDA devices")
+def test_the_second_device(factors, cupy):
+    F = sptrsm.splu(A, device="cuda:1")
+    with cupy.cuda.Device(1):
+        b = cupy.asarray(B)
+    for _ in range(10):  # device 0 is the current one
+        x = F.solve(b)
+    assert x.device.id == 1 and close(x)
+    with pytest.raises(ValueError, match="device=.cuda:1"):
+        factors.solve(b)
 
 
 def test_torch(factors, torch):

@@ -92,6 +92,19 @@ def test_cholesky_of_scikit_sparse(kind, complex_type):
         sptrsm.from_cholesky(object())
 
 
+@pytest.mark.parametrize("dtype", ("float64", "complex128"))
+@pytest.mark.parametrize("mode", ("simplicial", "supernodal"))
+def test_cholesky_of_the_installed_scikit_sparse(mode, dtype):
+    cholmod = pytest.importorskip("sksparse.cholmod")
+    if hasattr(cholmod, "CholeskyFactor"):
+        pytest.skip("needs scikit-sparse 0.4")
+    G = general(N, dtype)
+    A = scipy.sparse.csc_matrix(G @ G.conj().T)
+    F, b = sptrsm.from_cholesky(cholmod.cholesky(A, mode=mode), A=A), random((N, 2), dtype)
+    for trans in "NTH":
+        assert F.refine(b, F.solve(b, trans), trans, steps=0).berr.max() <= 1e-13
+
+
 def test_every_convention_and_scaling():
     lu = scipy.sparse.linalg.splu(general(N))
     b = random(N, "float64")
@@ -232,6 +245,52 @@ def test_a_narrower_type_holds_for_all_parts():
     assert F.dtype == numpy.float32 and F.factors.D.dtype == numpy.float32
     with pytest.raises(TypeError, match="D is complex128"):
         sptrsm.from_factors(L, D=D * 1j, unit_L=True, dtype="float32")
+
+
+def test_permutations_of_cupy():
+    """Those of CuPy's SuperLU object are arrays of CuPy."""
+    lu = scipy.sparse.linalg.splu(general(N))
+
+    class Array:
+        __module__ = "cupy"
+        __dlpack__ = None
+
+        def __init__(self, array):
+            self.array = array
+
+        def get(self):
+            return self.array
+
+        def __array__(self, *_, **__):
+            raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    class Theirs:
+        L, U, perm_r, perm_c = lu.L, lu.U, Array(lu.perm_r), Array(lu.perm_c)
+
+    b = random(N, "float64")
+    assert close(sptrsm.from_splu(Theirs()).solve(b), lu.solve(b), "float64")
+
+
+@pytest.mark.parametrize("lu", (None, general(N)))
+def test_what_is_no_superlu_object(lu):
+    with pytest.raises(TypeError, match=rf"lu is {type(lu).__name__}; pass .*sptrsm.splu\(A\)"):
+        sptrsm.from_splu(lu)
+
+
+def test_errors_of_refine_name_its_arguments():
+    F, b = sptrsm.splu(general(N)), numpy.ones(N)
+    for X, error in ((b.astype("float32"), TypeError), (b.tolist(), TypeError), (numpy.ones((N, 1)), ValueError)):
+        with pytest.raises(error, match="^X "):
+            F.refine(b, X)
+
+
+def test_integers_of_a_matrix_keep_their_digits():
+    A = scipy.sparse.csc_array(numpy.diag([2**53, 1]))
+    assert sptrsm.triangular(A).data.tolist() == [2.0**53, 1.0]
+    A.data[0] += 1
+    for make in (sptrsm.triangular, sptrsm.from_factors):
+        with pytest.raises(TypeError, match=r"holds the integer 9007199254740993, .*astype"):
+            make(A)
 
 
 def test_refinement_needs_solutions():

@@ -77,7 +77,8 @@ def put(file, name, values):
     (lambda f: put(f, "perm_r", numpy.arange(30) + 5), r"perm_r\[25\]"),
     (lambda f: put(f, "perm_r", [b"a"] * 30), "/perm_r: has type"), (lambda f: put(f, "L/indptr", numpy.ones(31)), "L/indptr: has type"),
     (lambda f: put(f, "L/indptr", []), "L/indptr: has type"), (lambda f: put(f, "L/indptr", numpy.empty(0, int)), "L/indptr: is empty"),
-    (lambda f: put(f, "L/data", numpy.ones((5, 5))), r"L/data: has shape \(5, 5\)"), (lambda f: put(f, "L/data", [1.0]), "L is damaged"),
+    (lambda f: put(f, "L/data", numpy.ones((5, 5))), r"L/data: has shape \(5, 5\)"),
+    (lambda f: put(f, "L/data", [1.0]), "L/data: has 1 elements, and indptr ends at"),
     (lambda f: put(f, "L/indices", f["L/indices"][:][::-1]), "L: "), (lambda f: f["L"].attrs.update(shape="wide"), "/L: can't be read"),
     (lambda f: f["L"].attrs.update(sptrsm="{"), "/L: can't be read: JSON"),
     (lambda f: f["L"].attrs.update(sptrsm="[]"), "/L: .*JSON object"),
@@ -85,10 +86,18 @@ def put(file, name, values):
     (lambda f: put(f, "D", h5py.Empty("f8")), "/D: is no array"), (lambda f: put(f, "D", numpy.ones(29)), "D has shape"),
     (lambda f: put(f, "D_sub", numpy.zeros(30)), "D_sub and no D"),
     (lambda f: (put(f, "D", numpy.ones(30)), put(f, "D_sub", numpy.zeros(3))), r"D_sub has shape \(3,\)"),
-    (lambda f: put(f, "L", 3), "/L: can't be read"),
+    (lambda f: put(f, "L", 3), "/L: is a dataset"), (lambda f: put(f, "A", 3.0), "/A: is a dataset"),
+    (lambda f: put(f, "L", numpy.dtype("f8")), "/L: is neither"), (lambda f: put(f, "perm_r", numpy.dtype("f8")), "/perm_r: is neither"),
+    (lambda f: f["perm_r"].attrs.update(convention=[b"gather", b"scatter"]), "/perm_r: attribute convention has 2 elements"),
+    (lambda f: f["perm_r"].attrs.update(convention=numpy.bytes_(b"\xff")), "/perm_r: attribute convention: can't be read"),
+    (lambda f: f["L"].attrs.update(shape=[29, 29]), r"/L: has shape \(29, 29\); the 31 offsets"),
+    (lambda f: f["L"].attrs.update(sptrsm='{"diag": "none"}'), "/L: diag is 'none'; use"),
+    (lambda f: put(f, "U/data", f["U/data"][:].astype(numpy.longdouble)), "/U/data: .*not supported"),
     (lambda f: f.__setitem__("D", h5py.SoftLink("/nowhere")), "/D: can't be read|KeyError"),
     (lambda f: put(f, "L/sptrsm", numpy.zeros(2**18)), "/L/sptrsm: is neither an attribute nor a small dataset"),
-    (lambda f: f["L"].pop("data") and f["L"].create_dataset("data", (2**50,), "f8", chunks=(1024,)), "more than this machine's memory")])
+    (lambda f: f["L"].pop("data") and f["L"].create_dataset("data", (2**50,), "f8", chunks=(1024,)),
+    "L/data: has 1125899906842624 elements"),
+    (lambda f: f.create_dataset("D", (2**50,), "f8", chunks=(1024,)), "more than this machine's memory")])
 def test_bad_files(tmp_path, change, message):
     with h5py.File(tmp_path / "f.h5", "w") as file:
         write_scipy(file, scipy.sparse.linalg.splu(general(30)))
@@ -184,6 +193,31 @@ def test_a_triangle_is_not_saved(tmp_path):
     with pytest.raises(TypeError, match="Triangular.*save_npz"):
         sptrsm.save(sptrsm.triangular(triangle(5)), tmp_path / "f.h5")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="f.h5: there is no folder .*nowhere$"):
+        sptrsm.save(sptrsm.splu(general(5)), tmp_path / "nowhere" / "f.h5")
+
+
+@pytest.mark.parametrize("mask", (0o022, 0o077))
+def test_a_file_has_the_usual_permissions(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        sptrsm.save(sptrsm.splu(general(5)), tmp_path / "f.h5")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "f.h5").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_a_failing_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    path, F = tmp_path / "f.h5", sptrsm.splu(general(5))
+    sptrsm.save(F, path)
+    before = path.read_bytes()
+    monkeypatch.setattr(sptrsm._files, "_write_matrix", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        sptrsm.save(F, path, overwrite=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["f.h5"] and path.read_bytes() == before
 
 
 def test_no_file(tmp_path):

@@ -1,4 +1,6 @@
 """Level sets and pictures."""
+import sys
+
 import numpy
 import pytest
 import scipy.sparse
@@ -45,3 +47,10 @@ def test_a_large_solver_is_shown_without_a_walk_over_its_rows(monkeypatch):
     monkeypatch.setattr(_show, "level_sizes", None)  # would raise
     T = sptrsm.triangular(2 * scipy.sparse.eye_array(_show.SHOWN_ROWS + 1, format="csr"))
     assert len(T._repr_html_()) < 5000
+
+
+def test_missing_matplotlib_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        sptrsm.spy(sptrsm.splu(general(5)))

@@ -3,6 +3,11 @@
 benchmarks/steady.py measures the same over 100,000 solves, by the memory of the process.
 """
 import gc
+import os
+import platform
+import shutil
+import subprocess
+import sys
 import threading
 import tracemalloc
 from collections import Counter
@@ -41,6 +46,50 @@ def test_a_solve_allocates_x_and_a_few_small_objects(solver, B, order):
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < X.nbytes + 8192
+
+
+# An allocator that adds up the bytes that all code of a process asks for, that of libsptrsm, too.
+ALLOCATOR = """
+#include <errno.h>
+#include <stddef.h>
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+size_t asked;
+static size_t count(size_t size) { __atomic_add_fetch(&asked, size, __ATOMIC_RELAXED); return size; }
+void *malloc(size_t size) { return __libc_malloc(count(size)); }
+void *calloc(size_t number, size_t size) { count(number * size); return __libc_calloc(number, size); }
+void *realloc(void *old, size_t size) { return __libc_realloc(old, count(size)); }
+void *aligned_alloc(size_t align, size_t size) { return __libc_memalign(align, count(size)); }
+int posix_memalign(void **p, size_t align, size_t size) { *p = __libc_memalign(align, count(size)); return *p ? 0 : ENOMEM; }
+"""
+
+# Prints for each solver the bytes that a solve asked for beyond X.
+PROGRAM = """
+import ctypes, sys, numpy as np, scipy.sparse as sparse, sptrsm
+asked = ctypes.c_size_t.in_dll(ctypes.CDLL(sys.argv[1]), "asked")
+A = sparse.diags_array([-1.0, 4.0, -1.0], offsets=[-30, 0, 1], shape=(400, 400), format="csc")
+for threads in (1, 2):
+    for solver in (sptrsm.splu(A, threads=threads), sptrsm.triangular(sparse.tril(A, format="csr"), threads=threads)):
+        for order in "CF":
+            B = np.ones((400, 64), order=order)
+            solver.solve(B)
+            before = asked.value
+            X = solver.solve(B)
+            after = asked.value
+            assert after - before >= X.nbytes, "the allocator is not in use"
+            print(after - before - X.nbytes)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cc") or platform.libc_ver()[0] != "glibc", reason="needs a C compiler and glibc")
+def test_a_solve_asks_the_allocator_for_x_and_little_else(tmp_path):
+    source, allocator = tmp_path / "count.c", tmp_path / "count.so"
+    source.write_text(ALLOCATOR)
+    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", str(allocator), str(source)], check=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LD_PRELOAD": str(allocator)}
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, str(allocator)], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    beyond = list(map(int, ran.stdout.split()))
+    assert len(beyond) == 8 and max(beyond) < 8192, beyond
 
 
 @pytest.mark.parametrize("kind", KINDS)

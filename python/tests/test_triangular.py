@@ -175,3 +175,20 @@ def test_room_behind_the_last_entry_is_left_out():
     T = sptrsm.triangular(longer)
     assert T.nnz == len(T.data) == A.nnz
     T.update_values(A.data)
+
+
+def test_indices_that_are_no_integers():
+    A = triangle(20)
+    A.indices = A.indices + 0.5
+    with pytest.raises(TypeError, match="T has offsets of type int32 and indices of type float64; pass integers"):
+        sptrsm.triangular(A)
+    A = triangle(20)
+    A.indices = A.indices[:, None]
+    with pytest.raises(ValueError, match="T is damaged"):
+        sptrsm.triangular(A)
+
+
+@pytest.mark.parametrize("name", ("lower", "unit_diagonal", "data", "indptr", "dtype"))
+def test_what_a_solver_is_stays(name):
+    with pytest.raises(AttributeError):
+        setattr(sptrsm.triangular(triangle(5)), name, None)
