@@ -3,18 +3,19 @@
 # cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
 #
 #   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--bench-args "ARGS"]
-#                        [--parts LIST]
+#                        [--parts LIST] [--soak MINUTES]
 #
 #   --data    folder of triangles (.h5) to measure; default: data/
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
 #   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
 #   --parts   of build,test,sanitize,factors,bench; default: all
+#   --soak    random plans, solves, new values and captures on four threads for MINUTES, beside the parts; default: a few in the tests
 #   --out     where logs and bench.json go; default: the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=()
+data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() soak=
 while [ $# -gt 0 ]; do
   case $1 in
   --data) data=$2 ;;
@@ -25,7 +26,8 @@ while [ $# -gt 0 ]; do
   --methods) methods=$2 ;;
   --bench-args) read -ra bench_args <<<"$2" ;;
   --parts) parts=$2 ;;
-  -h | --help) sed -n '2,13p' "$0" && exit 0 ;;
+  --soak) soak=$2 ;;
+  -h | --help) sed -n '2,14p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
   esac
   shift 2
@@ -51,6 +53,14 @@ fi
 failed=0
 if has test; then
   ctest --test-dir $build -L gpu --output-on-failure --no-tests=error 2>&1 | tee "$out/ctest.log" | tail -40 || failed=1
+fi
+if [ -n "$soak" ]; then
+  log=$out/soak.log
+  if SOAK_SECONDS=$((60 * soak)) SOAK_SEED=${SOAK_SEED:-$(date +%s)} "$build/tests/core/test_soak" --timeout $((60 * soak + 600)) >"$log" 2>&1; then
+    echo "soak of $soak minutes: $(grep 'threads:' "$log")"
+  else
+    echo "soak: FAILED" && grep -vE '^\[====\]' "$log" | head -20 && failed=1
+  fi
 fi
 # Small systems: the tools slow kernels down a hundredfold. The tests that time how long giving up takes are left out. racecheck takes words in
 # shared memory that are their own flags, read and written by relaxed accesses without a barrier, for races: the three kernels that use

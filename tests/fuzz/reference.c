@@ -134,7 +134,11 @@ static void check_column(const chain *S, const void *alpha, const test_block *B,
   const sptrsm_block b = block_columns(&B->block, k, k + 1), x = block_columns(&X->block, k, k + 1);
   number reference[ORDER_MAX];
   residual r;
-  for (int i = 0; i < S->n; i++) reference[i] = (alpha ? element(alpha, S->dtype, 0) : 1) * block_element(B, i, k);
+  for (int i = 0; i < S->n; i++) {
+    reference[i] = block_element(B, i, k);
+    if (!is_tame(reference[i], S->dtype)) return; /* alpha 0 would hide it, but a scaling of rows comes before alpha */
+    if (alpha) reference[i] *= element(alpha, S->dtype, 0);
+  }
   if (alpha && !is_tame(element(alpha, S->dtype, 0), S->dtype)) return;
   if (!solve_column(S, reference)) return;
   FUZZ_CHECK(residual_of_panel(&r, S, alpha, &b, &x, 1), "no memory");

@@ -112,13 +112,13 @@ static void end_by_force(const spti_io_child *child) {
 
 /* No thread of this library is in HDF5 at the fork, where the child would find HDF5's own lock taken for ever, and no child of another
  * thread gets a copy of this child's end of the socket, which would hide that this child has ended. No signal handler of the program runs
- * in the child. False, with errno: there is no child. */
+ * in the child. HDF5 is not called here: where it has no memory for its own tables, it ends the process. False, with errno: there is no
+ * child. */
 static bool fork_quietly(spti_io_file *f, spti_io_child *child) {
-  spti_io_report report;
   sigset_t all, old;
   int sockets[2];
   sigfillset(&all);
-  spti_io_lock_hdf5(&report);
+  spti_io_exclude_hdf5();
   bool good = make_sockets(sockets);
   int code = errno;
   if (good) {
@@ -136,7 +136,7 @@ static bool fork_quietly(spti_io_file *f, spti_io_child *child) {
     if (good) child->socket = sockets[0];
     else close(sockets[0]);
   }
-  spti_io_unlock_hdf5(&report);
+  spti_io_include_hdf5();
   errno = code;
   return good;
 }
@@ -197,6 +197,17 @@ static bool has_ended(const spti_io_child *child) {
   return wait_for(child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child->id;
 }
 
+/* Whether it would compute if it were given a processor: "R" follows the name in parentheses. On a busy machine that is no waiting. */
+static bool is_ready_to_run(const spti_io_child *child) {
+  char path[32], text[128] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)child->id);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+  if (fd >= 0) close(fd);
+  const char *end = got > 0 ? strrchr(text, ')') : NULL;
+  return end != NULL && strncmp(end, ") R", 3) == 0;
+}
+
 static double clock_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -218,14 +229,14 @@ static outcome await(const spti_io_child *child, double most) {
     if (ready < 0 && has_ended(child)) return ENDED;
     double now = cpu_seconds(child);
     double waited = clock_seconds() - start;
-    idle += waited < STEP / 1000.0 ? waited : STEP / 1000.0;
+    if (!is_ready_to_run(child)) idle += waited < STEP / 1000.0 ? waited : STEP / 1000.0;
     if (child->shared->progress != seen) {
       seen = child->shared->progress;
       begin = now;
       idle = 0;
     }
     if (now - begin > most) return LOOPS;
-    if (idle - (now - begin) > WAITS * most) return WAITS_TOO_LONG;
+    if (idle > WAITS * most) return WAITS_TOO_LONG;
   }
 }
 

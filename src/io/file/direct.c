@@ -15,15 +15,19 @@
 
 static pthread_mutex_t hdf5_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+void spti_io_exclude_hdf5(void) { pthread_mutex_lock(&hdf5_mutex); }
+
+void spti_io_include_hdf5(void) { pthread_mutex_unlock(&hdf5_mutex); }
+
 /* A thread-safe build of HDF5 has one error report per thread, so each thread silences its own. */
 void spti_io_lock_hdf5(spti_io_report *old) {
-  pthread_mutex_lock(&hdf5_mutex);
+  spti_io_exclude_hdf5();
   spti_io_take_report(old);
 }
 
 void spti_io_unlock_hdf5(const spti_io_report *old) {
   spti_io_give_report(old);
-  pthread_mutex_unlock(&hdf5_mutex);
+  spti_io_include_hdf5();
 }
 
 /* ---- moving columns ---- */

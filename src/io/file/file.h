@@ -191,6 +191,9 @@ sptrsm_status spti_io_read_values(const spti_io_dataset *, const spti_io_slab *s
 /* Around calls of HDF5 while another thread may call it too: lets one thread in at a time and takes its error report. */
 void spti_io_lock_hdf5(spti_io_report *old);
 void spti_io_unlock_hdf5(const spti_io_report *old);
+/* Between them no thread of this library is in HDF5. They do not call it themselves. */
+void spti_io_exclude_hdf5(void);
+void spti_io_include_hdf5(void);
 
 /* Reads bytes that lie at an offset of an open file. */
 sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, const char *where);

@@ -148,6 +148,7 @@ void spti_io_serve(spti_io_file *f, spti_io_shared *common, int socket) {
   take_signals();
   be_silent();
   limit_memory(f);
+  H5dont_atexit(); /* refused if the program has called HDF5 before: then HDF5's handler comes last, otherwise it would come first */
   if (atexit(on_exit_in_hdf5) != 0) leave();
   for (;;) {
     int ready = poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, IDLE);
