@@ -15,7 +15,7 @@ static int check_outputs(const bench_session *s) {
   const char **read = calloc((size_t)count + 1, sizeof *read);
   int code = read ? CLI_OK : cli_no_memory("the list of files");
   for (int i = 0; read && i < count; i++) read[i] = i < a->name_count ? a->names[i] : s->inputs.list[i - a->name_count].file;
-  if (code == CLI_OK && a->json) code = cli_check_json(a->json, a->force, read, count);
+  if (code == CLI_OK && a->json) code = cli_check_json("--json", a->json, a->force, read, count);
   if (code == CLI_OK && a->csv) code = cli_check_output(a->csv, a->force, read, count);
   if (code == CLI_OK && a->tune_out) code = cli_check_output(a->tune_out, true, read, count);
   if (code == CLI_OK && a->json && a->csv && cli_same_output(a->json, a->csv)) cli_usage("--json and --csv name one file");

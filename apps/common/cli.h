@@ -75,11 +75,12 @@ const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
 /* Checks before any work that a file can be written. Refuses a file that exists, without force; a path that is no regular file; a folder
  * that is missing or not writable; and each of the inputs (named as FILE or FILE:/path). Returns an exit code. */
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
-/* Checks that the files which a stream keeps beside its output (PATH.part and its journals) are neither inputs nor the report; json may be
- * NULL. Returns an exit code. */
-int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count);
-/* The same for the report of --json: a file is replaced without force if it is empty or begins with { or [, as a report does. */
-int cli_check_json(const char *path, bool force, const char *const inputs[], int count);
+/* Checks that the files which a stream keeps beside its output (PATH.part and its journals) are neither inputs nor the report of an option;
+ * json may be NULL. Returns an exit code. */
+int cli_check_partial(const char *path, const char *option, const char *json, const char *const inputs[], int count);
+/* The same as cli_check_output for the report of an option: a file is replaced without force if it is empty or begins with { or [, as a
+ * report does. */
+int cli_check_json(const char *option, const char *path, bool force, const char *const inputs[], int count);
 bool cli_same_output(const char *a, const char *b); /* whether two names mean one file, which need not exist yet */
 char *cli_file_of(const char *where);               /* "f.h5" of "f.h5:/L"; the caller frees; NULL without memory */
 /* "dir/name.h5:/B" with ".solution.h5" gives "dir/name.solution.h5"; the caller frees; NULL without memory. */
@@ -91,12 +92,13 @@ void *cli_json_allocate(size_t bytes);
 bool cli_json_lacked_memory(void);
 /* The text of a report, by json_dumps; drops the reference; the caller frees. NULL: no memory for the text, or for a part of the report. */
 char *cli_json_dump(json_t *, size_t flags);
-/* Writes a whole report and drops the reference. path "-": stdout. Returns an exit code. */
-int cli_write_json(json_t *, const char *path);
-int cli_flush(void);                 /* flushes stdout; a message and an exit code if not all of it could be written */
-json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are replaced; null for NULL */
-json_t *cli_json_number(double);     /* a number; null for NaN and infinity, which JSON lacks */
-json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
+/* Writes a file that appears whole or not at all. path "-": stdout. Returns an exit code. */
+int cli_write_file(const void *data, size_t size, const char *path);
+int cli_write_json(json_t *, const char *path); /* the same with a report; drops the reference */
+int cli_flush(void);                            /* flushes stdout; a message and an exit code if not all of it could be written */
+json_t *cli_json_text(const char *);            /* a string; bytes that are not UTF-8 are replaced; null for NULL */
+json_t *cli_json_number(double);                /* a number; null for NaN and infinity, which JSON lacks */
+json_t *cli_json_error(int code);               /* {"status", "message", "exit_code"} of the latest cli_error */
 
 /* ---- files that are not complete yet: cli_output.c ---- */
 
@@ -136,12 +138,15 @@ void cli_status_done(int64_t done);
 
 void cli_use_threads(int threads); /* for the program's own work; 0: as many as the library has on the host */
 int cli_threads(void);
-/* Does one piece. member: the number of the thread, from 0 up to one below `threads`. */
+/* Does one piece. member: 0 for the thread that called cli_share, another number below `threads` for each helper. */
 typedef void cli_task(void *argument, int64_t piece, int member);
 /* Calls task(argument, piece, member) once for each piece from 0 to pieces - 1, by up to `threads` threads; returns when all are done. */
 void cli_share(int threads, int64_t pieces, cli_task *, void *argument);
+/* From now on, `watch` is called after each piece, by the thread that did it; begin: cli_now before the piece. */
+typedef void cli_watch(void *argument, double begin, int member);
+void cli_watch_pieces(cli_watch *watch, void *argument);
 
-/* ---- time, formatting: cli_output.c; progress: status.c ---- */
+/* ---- time, formatting: message.c; progress: status.c ---- */
 
 double cli_now(void); /* seconds, monotonic */
 

@@ -1,4 +1,4 @@
-/* cli_output.c -- output files, JSON reports and formatting for the command-line programs. */
+/* cli_output.c -- output files and JSON reports of the command-line programs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cli.h"
@@ -116,17 +115,17 @@ static bool looks_like_json(const char *path) {
   return got == 0 || (got == 1 && (first == '{' || first == '['));
 }
 
-int cli_check_json(const char *path, bool force, const char *const inputs[], int count) {
+int cli_check_json(const char *option, const char *path, bool force, const char *const inputs[], int count) {
   struct stat out;
   if (strcmp(path, "-") == 0) return CLI_OK;
   if (stat(path, &out) != 0) return check_folder(path);
   if (S_ISDIR(out.st_mode)) {
-    cli_error("%s: is a folder; --json needs a file or -", path);
+    cli_error("%s: is a folder; %s needs a file", path, option);
     return CLI_IO;
   }
   int code = check_inputs(path, &out, inputs, count);
   if (code != CLI_OK || force || !S_ISREG(out.st_mode) || looks_like_json(path)) return code;
-  cli_error("%s: exists and is no JSON report; replace it with --force or choose another file with --json", path);
+  cli_error("%s: exists and is no JSON report; replace it with --force or choose another file with %s", path, option);
   return CLI_IO;
 }
 
@@ -143,15 +142,15 @@ bool cli_same_output(const char *a, const char *b) {
 }
 
 /* Checks a file beside the output, which will be replaced. */
-static int check_beside(const char *path, const char *json, const char *const inputs[], int count) {
+static int check_beside(const char *path, const char *option, const char *json, const char *const inputs[], int count) {
   struct stat s;
   int code = stat(path, &s) == 0 ? check_inputs(path, &s, inputs, count) : CLI_OK;
   if (code != CLI_OK || json == NULL || strcmp(json, "-") == 0 || !cli_same_output(json, path)) return code;
-  cli_error("--json: %s belongs to the output; choose another file", json);
+  cli_error("%s: %s belongs to the output; choose another file", option, json);
   return CLI_USAGE;
 }
 
-int cli_check_partial(const char *path, const char *json, const char *const inputs[], int count) {
+int cli_check_partial(const char *path, const char *option, const char *json, const char *const inputs[], int count) {
   static const char *const endings[] = {".part", ".part.journal", ".part.journal.new"};
   int code = CLI_OK;
   char *target = realpath(path, NULL), *name; /* a symbolic link is followed: the files lie beside its target */
@@ -160,7 +159,7 @@ int cli_check_partial(const char *path, const char *json, const char *const inpu
       code = cli_no_memory("a file name");
       break;
     }
-    code = check_beside(name, json, inputs, count);
+    code = check_beside(name, option, json, inputs, count);
     free(name);
   }
   free(target);
@@ -281,10 +280,16 @@ char *cli_json_dump(json_t *report, size_t flags) {
   return NULL;
 }
 
-/* Writes a line and closes the file, unless that is stdout or stderr. False: not all of it is written; errno says why. */
-static bool put_line(const char *text, FILE *f) {
+/* What becomes a file. */
+typedef struct {
+  const void *data;
+  size_t size;
+} contents;
+
+/* Writes and closes the file, unless that is stdout or stderr. False: not all of it is written; errno says why. */
+static bool put(contents c, FILE *f) {
   errno = 0;
-  bool good = fputs(text, f) != EOF && fputc('\n', f) != EOF;
+  bool good = fwrite(c.data, 1, c.size, f) == c.size;
   int reason = errno;
   if ((f == stdout || f == stderr ? fflush(f) : fclose(f)) != 0) good = false;
   if (reason != 0) errno = reason;
@@ -302,8 +307,8 @@ static int make_temporary(char *name) {
   return fd;
 }
 
-/* Writes beside `target`, a regular file or none, and renames: the line appears whole or not at all. */
-static bool replace_by_line(const char *text, const char *target) {
+/* Writes beside `target`, a regular file or none, and renames: the contents appear whole or not at all. */
+static bool replace(contents c, const char *target) {
   struct stat s;
   char *folder = folder_of(target), *temp = NULL;
   mode_t mask = umask(0);
@@ -313,7 +318,7 @@ static bool replace_by_line(const char *text, const char *target) {
   mode_t mode = stat(target, &s) == 0 ? s.st_mode & 0777 : 0666 & ~mask;
   int fd = temp ? make_temporary(temp) : -1;
   FILE *f = fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
-  bool good = f && put_line(text, f) && rename(temp, target) == 0;
+  bool good = f && put(c, f) && rename(temp, target) == 0;
   int reason = errno;
   if (fd >= 0 && f == NULL) close(fd);
   if (fd >= 0 && !good) unlink(temp);
@@ -328,69 +333,43 @@ static bool is_stream(const struct stat *s, FILE *stream) {
   return fstat(fileno(stream), &of) == 0 && of.st_dev == s->st_dev && of.st_ino == s->st_ino;
 }
 
-static bool put_line_in(const char *text, const char *path) {
+static bool put_in(contents c, const char *path) {
   FILE *f = fopen(path, "w");
-  return f && put_line(text, f);
+  return f && put(c, f);
 }
 
 /* Devices and pipes are written to as they are, and so are links to nothing and files in a folder where no file can be made. The file
- * that stdout or stderr goes to (/dev/stdout) gets the line there. Of a symbolic link, the file it leads to is replaced. */
-static bool write_file(const char *text, const char *path) {
+ * that stdout or stderr goes to (/dev/stdout) gets them there. Of a symbolic link, the file it leads to is replaced. */
+static bool write_contents(contents c, const char *path) {
   struct stat s;
   const bool there = stat(path, &s) == 0;
-  if (there && is_stream(&s, stdout)) return put_line(text, stdout);
-  if (there && is_stream(&s, stderr)) return put_line(text, stderr);
-  if ((there && !S_ISREG(s.st_mode)) || (!there && lstat(path, &s) == 0)) return put_line_in(text, path);
+  if (there && is_stream(&s, stdout)) return put(c, stdout);
+  if (there && is_stream(&s, stderr)) return put(c, stderr);
+  if ((there && !S_ISREG(s.st_mode)) || (!there && lstat(path, &s) == 0)) return put_in(c, path);
   char *target = realpath(path, NULL);
-  bool good = replace_by_line(text, target ? target : path);
+  bool good = replace(c, target ? target : path);
   int reason = errno;
-  if (!good && there && (reason == EACCES || reason == EPERM || reason == EROFS)) good = put_line_in(text, path), reason = errno;
+  if (!good && there && (reason == EACCES || reason == EPERM || reason == EROFS)) good = put_in(c, path), reason = errno;
   free(target);
   errno = reason;
   return good;
 }
 
-int cli_write_json(json_t *report, const char *path) {
-  bool to_stdout = strcmp(path, "-") == 0;
-  char *text = cli_json_dump(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-  if (text == NULL) return cli_no_memory("the JSON report");
-  bool good = to_stdout ? put_line(text, stdout) : write_file(text, path);
-  int reason = errno;
-  free(text);
-  if (good) return CLI_OK;
+int cli_write_file(const void *data, size_t size, const char *path) {
+  const bool to_stdout = strcmp(path, "-") == 0;
+  const contents c = {data, size};
+  if (to_stdout ? put(c, stdout) : write_contents(c, path)) return CLI_OK;
+  const int reason = errno;
   cli_error("%s: can't write: %s", to_stdout ? "stdout" : path, strerror(reason));
   return reason == ENOMEM ? CLI_MEMORY : CLI_IO;
 }
 
-/* ---- time, formatting ---- */
-
-double cli_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-cli_text cli_bytes(double bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  int unit = 0;
-  for (; bytes >= 999.5 && unit < 6; unit++) bytes /= 1000;
-  cli_text t;
-  snprintf(t.text, sizeof t.text, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
-  return t;
-}
-
-cli_text cli_seconds(double s) {
-  cli_text t;
-  if (s < 0.9995e-3) snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
-  else if (s < 0.9995) snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
-  else if (s < 120) snprintf(t.text, sizeof t.text, "%.3g s", s);
-  else snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
-  return t;
-}
-
-cli_text cli_error_size(double value) {
-  cli_text t;
-  if (isnan(value)) snprintf(t.text, sizeof t.text, "not a number");
-  else snprintf(t.text, sizeof t.text, "%.2e", value);
-  return t;
+int cli_write_json(json_t *report, const char *path) {
+  char *text = cli_json_dump(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+  if (text == NULL) return cli_no_memory("the JSON report");
+  const size_t length = strlen(text);
+  text[length] = '\n'; /* in place of the zero byte, which is not written */
+  int code = cli_write_file(text, length + 1, path);
+  free(text);
+  return code;
 }

@@ -1,7 +1,9 @@
-/* message.c -- messages on stderr, exit codes, and how much a program says. */
+/* message.c -- messages on stderr, exit codes, and how much a program says; times and sizes as text. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cli.h"
@@ -108,4 +110,37 @@ int cli_fail(sptrsm_status status) {
 int cli_no_memory(const char *what) {
   cli_error("no memory for %s; take fewer columns (--cols) or a machine with more memory", what);
   return CLI_MEMORY;
+}
+
+/* ---- time, formatting ---- */
+
+double cli_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+cli_text cli_bytes(double bytes) {
+  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  int unit = 0;
+  for (; bytes >= 999.5 && unit < 6; unit++) bytes /= 1000;
+  cli_text t;
+  snprintf(t.text, sizeof t.text, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
+  return t;
+}
+
+cli_text cli_seconds(double s) {
+  cli_text t;
+  if (s < 0.9995e-3) snprintf(t.text, sizeof t.text, "%.3g us", 1e6 * s);
+  else if (s < 0.9995) snprintf(t.text, sizeof t.text, "%.3g ms", 1e3 * s);
+  else if (s < 120) snprintf(t.text, sizeof t.text, "%.3g s", s);
+  else snprintf(t.text, sizeof t.text, "%.0f min %.0f s", floor(s / 60), s - 60 * floor(s / 60));
+  return t;
+}
+
+cli_text cli_error_size(double value) {
+  cli_text t;
+  if (isnan(value)) snprintf(t.text, sizeof t.text, "not a number");
+  else snprintf(t.text, sizeof t.text, "%.2e", value);
+  return t;
 }

@@ -13,6 +13,14 @@ void cli_use_threads(int threads) { threads_asked = threads; }
 
 int cli_threads(void) { return threads_asked > 0 ? threads_asked : sptrsm_host_threads(); }
 
+static cli_watch *watch; /* NULL: nobody watches */
+static void *watch_argument;
+
+void cli_watch_pieces(cli_watch *function, void *argument) {
+  watch = function;
+  watch_argument = argument;
+}
+
 typedef struct {
   cli_task *task;
   void *argument;
@@ -21,11 +29,18 @@ typedef struct {
   atomic_int members;
 } job;
 
-static void *claim_pieces(void *argument) {
-  job *j = argument;
-  const int member = atomic_fetch_add(&j->members, 1);
+static void claim_pieces(job *j, int member) {
   int64_t piece;
-  while ((piece = atomic_fetch_add(&j->next, 1)) < j->pieces) j->task(j->argument, piece, member);
+  while ((piece = atomic_fetch_add(&j->next, 1)) < j->pieces) {
+    const double begin = watch ? cli_now() : 0;
+    j->task(j->argument, piece, member);
+    if (watch) watch(watch_argument, begin, member);
+  }
+}
+
+static void *help(void *argument) {
+  job *j = argument;
+  claim_pieces(j, atomic_fetch_add(&j->members, 1));
   return NULL;
 }
 
@@ -35,9 +50,9 @@ void cli_share(int threads, int64_t pieces, cli_task *task, void *argument) {
   pthread_t *helpers = most > 0 ? malloc((size_t)most * sizeof *helpers) : NULL;
   int64_t started = 0;
   atomic_init(&j.next, 0);
-  atomic_init(&j.members, 0);
-  while (helpers && started < most && pthread_create(&helpers[started], NULL, claim_pieces, &j) == 0) started++;
-  claim_pieces(&j);
+  atomic_init(&j.members, 1);
+  while (helpers && started < most && pthread_create(&helpers[started], NULL, help, &j) == 0) started++;
+  claim_pieces(&j, 0);
   for (int64_t h = 0; h < started; h++) pthread_join(helpers[h], NULL);
   free(helpers);
 }

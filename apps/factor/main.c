@@ -266,7 +266,7 @@ static int check_outputs(settings *s) {
   }
   if (code == CLI_OK && s->json) {
     if (s->rhs && cli_same_output(s->json, s->rhs)) cli_usage("--json: %s is the output of the right-hand sides too", s->json);
-    code = cli_check_json(s->json, s->force, inputs, 1);
+    code = cli_check_json("--json", s->json, s->force, inputs, 1);
     s->json_checked = code == CLI_OK;
   }
   return code == CLI_OK && s->rhs ? cli_check_output(s->rhs, s->force, inputs, 1) : code;

@@ -15,6 +15,18 @@ static void note_error(file_facts *f, sptrsm_status status) {
   snprintf(f->error, sizeof f->error, "%s", sptrsm_last_error());
 }
 
+/* Counts the rows of each level. */
+static sptrsm_status count_levels(triangle_facts *t, const sptrsm_matrix *matrix) {
+  const int32_t n = t->levels.n, count = t->levels.levels;
+  int32_t *level = malloc((size_t)n * sizeof *level + 1);
+  t->level_rows = (plot_levels){count, calloc((size_t)count + 1, sizeof *t->level_rows.rows)};
+  sptrsm_status status = level && t->level_rows.rows ? sptrsm_matrix_row_levels(level, matrix, SPTRSM_N)
+                                                     : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for %d levels", t->name, count);
+  for (int32_t i = 0; i < n && status == SPTRSM_OK; i++) t->level_rows.rows[level[i]]++;
+  free(level);
+  return status;
+}
+
 static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const char *name, const sptrsm_file_matrix *M,
                                   const sptrsm_sparse *T) {
   triangle_facts *t = &f->triangles[f->triangle_count];
@@ -24,12 +36,14 @@ static sptrsm_status add_triangle(file_facts *f, sptrsm_context *context, const 
   if (status != SPTRSM_OK) return status;
   status = sptrsm_matrix_levels(&t->levels, matrix, SPTRSM_N);
   if (status == SPTRSM_OK) status = sptrsm_matrix_stencil(t->stencil, t->grid, matrix);
+  if (status == SPTRSM_OK && f->plots->levels) status = count_levels(t, matrix);
   if (status == SPTRSM_OK && f->wants_tiles) {
     t->tiles.size = sizeof t->tiles;
     status = sptrsm_matrix_tiles(&t->tiles, matrix, SPTRSM_N);
   }
   sptrsm_matrix_destroy(matrix);
   if (status == SPTRSM_OK) f->triangle_count++;
+  else free(t->level_rows.rows);
   return status;
 }
 
@@ -103,6 +117,7 @@ void facts_load(file_facts *f, sptrsm_context *context, const sptrsm_io_options 
 }
 
 void facts_free(file_facts *f) {
+  for (int i = 0; i < f->triangle_count; i++) free(f->triangles[i].level_rows.rows);
   sptrsm_file_listing_free(&f->listing);
   sptrsm_file_factors_free(f->factors);
   sptrsm_file_matrix_free(f->general);

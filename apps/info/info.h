@@ -1,12 +1,20 @@
-/* info.h -- sptrsm-info: what is known about one file (facts.c), and how it is shown (report.c). */
+/* info.h -- sptrsm-info: what is known about one file (facts.c), and how it is shown (report.c, pictures.c). */
 #ifndef APPS_INFO_INFO_H
 #define APPS_INFO_INFO_H
 
 #include <sptrsm_inspect.h>
 
 #include "common/cli.h"
+#include "info/plot.h"
 
 enum { PANEL_COLUMNS = 64 }; /* right-hand sides of the panel whose memory is shown */
+
+/* Pictures that are asked for. */
+typedef struct {
+  bool spy, levels;
+  const char *spy_file, *levels_file; /* NULL: in the terminal, or, with json, in the report */
+  bool json;
+} plot_request;
 
 typedef struct {
   const char *name; /* "L" and "U" of a factor set; "T": a single triangle */
@@ -15,12 +23,14 @@ typedef struct {
   sptrsm_level_stats levels;
   char stencil[16]; /* the stencil that the pattern shows, or "" */
   int64_t grid[3];
+  plot_levels level_rows;  /* empty unless levels are to be drawn */
   sptrsm_tile_stats tiles; /* size is 0 unless --tiles is given */
 } triangle_facts;
 
 typedef struct {
   const char *where; /* FILE or FILE:/path, as given */
   bool wants_tiles;
+  const plot_request *plots;
   sptrsm_file_listing listing;
   sptrsm_file_factors *factors; /* a factor set or a single triangle, or NULL */
   sptrsm_file_matrix *general;  /* the only matrix of the file or path, if it is no triangle, or NULL */
@@ -45,5 +55,11 @@ void facts_text(const file_facts *);
 json_t *facts_json(const file_facts *);
 void methods_text(void);
 json_t *methods_json(void);
+
+/* ---- pictures.c ---- */
+
+/* Refuses pictures that this build or a call can't make; before any work. Exits with CLI_USAGE, or returns an exit code. */
+int pictures_check(const plot_request *, bool force, char **files, int count);
+int pictures_write(const file_facts *); /* as files; returns an exit code */
 
 #endif

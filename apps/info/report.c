@@ -57,13 +57,26 @@ static void print_triangle(const triangle_facts *t) {
   if (t->tiles.size > 0) print_tiles(&t->tiles);
 }
 
+/* Pictures in the terminal. A picture that there is no memory for is left out with a message. */
+static void print_spy(const plot_request *plots, plot_pattern A) {
+  if (plots->spy && plots->spy_file == NULL && !spy_text(&A, "     ")) cli_no_memory("a picture");
+}
+
+static void print_pictures(const plot_request *plots, const triangle_facts *t) {
+  print_spy(plots, pattern_of_triangle(&t->T));
+  if (plots->levels && plots->levels_file == NULL) levels_text(&t->level_rows, "     ");
+}
+
 static void print_factors(const file_facts *f) {
   const sptrsm_file_factors *F = f->factors;
   printf("%s: %s, n %d, %s\n", f->where, F->single ? "one triangle" : "factor set", F->L_tri.n, cli_dtypes[F->L_tri.dtype]);
   printf("  read as %s\n", F->rule);
   if (F->source) printf("  source: %s\n", F->source);
   if (!F->single) print_parts(&F->factors);
-  for (int i = 0; i < f->triangle_count; i++) print_triangle(&f->triangles[i]);
+  for (int i = 0; i < f->triangle_count; i++) {
+    print_triangle(&f->triangles[i]);
+    print_pictures(f->plots, &f->triangles[i]);
+  }
   if (f->triangle_count > 0) printf("  a panel of %d right-hand sides takes %s\n", PANEL_COLUMNS, cli_bytes(panel_bytes(&F->L_tri)).text);
 }
 
@@ -80,6 +93,7 @@ static void print_general(const file_facts *f) {
   const sptrsm_file_matrix *M = f->general;
   printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", f->where, kinds[M->symmetry], (long long)M->rows,
          (long long)M->cols, cli_dtypes[M->dtype], M->rule, f->error);
+  print_spy(f->plots, pattern_of_matrix(M));
 }
 
 static void print_block(const sptrsm_file_block *B) {
@@ -131,10 +145,22 @@ static json_t *tiles_json(const sptrsm_tile_stats *s) {
                    (json_int_t)s->compressed_bytes);
 }
 
+/* Null unless levels were asked for. */
+static json_t *histogram_json(const plot_levels *L) {
+  if (L->rows == NULL) return json_null();
+  plot_histogram h;
+  plot_count(&h, L);
+  json_t *list = json_array();
+  for (int b = 0; b < h.used; b++)
+    json_array_append_new(
+        list, json_pack("{s:I, s:i, s:I}", "least_rows", (json_int_t)1 << b, "levels", (int)h.levels[b], "rows", (json_int_t)h.rows[b]));
+  return list;
+}
+
 static json_t *triangle_json(const triangle_facts *t) {
   const sptrsm_level_stats *l = &t->levels;
-  json_t *levels = json_pack("{s:i, s:i, s:f, s:i}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows", l->average_rows,
-                             "max_rows", (int)l->max_rows);
+  json_t *levels = json_pack("{s:i, s:i, s:f, s:i, s:o}", "count", (int)l->levels, "min_rows", (int)l->min_rows, "average_rows",
+                             l->average_rows, "max_rows", (int)l->max_rows, "histogram", histogram_json(&t->level_rows));
   json_t *rows = json_pack("{s:i, s:f, s:i}", "min", (int)l->min_length, "average", l->average_length, "max", (int)l->max_length);
   return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:[I, I, I], s:o, s:[I, I, I]}", "name", t->name, "where",
                    cli_json_text(t->M->where), "rule", t->M->rule, "uplo", cli_uplos[t->T.uplo], "diag",

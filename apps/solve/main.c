@@ -32,7 +32,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --verify            residuals; done anyway where the file holds A, but not\n"
                            "                      with --no-verify\n"
                            "  --max-berr X        exit code 1 if a backward error is above X\n"
-                           "  --json FILE|-       full report;  --dry-run  neither solves nor writes\n"
+                           "  --json FILE|-       report;  --profile FILE  where time goes;  --dry-run\n"
                            "  -q, -v, --help, --version; more in the man page\n"
                            "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular,\n"
                            "      5 I/O, 6 memory, 7 device, 8 internal error, 130 interrupted\n";
@@ -56,7 +56,8 @@ enum {
   KEY_RESUME,
   KEY_KEEP_PARTIAL,
   KEY_DRY_RUN,
-  KEY_ROWS
+  KEY_ROWS,
+  KEY_PROFILE
 };
 
 static const struct argp_option options[] = {
@@ -85,6 +86,7 @@ static const struct argp_option options[] = {
     {"resume", KEY_RESUME, NULL, 0, "continue a partial solution", 0},
     {"keep-partial", KEY_KEEP_PARTIAL, NULL, 0, "keep a partial solution for --resume", 0},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "neither solve nor write", 0},
+    {"profile", KEY_PROFILE, "FILE", 0, "write what each thread did when", 0},
     {0},
 };
 
@@ -117,6 +119,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_RESUME: s->resume = true; return 0;
   case KEY_KEEP_PARTIAL: s->keep_partial = true; return 0;
   case KEY_JSON: s->json = text; return 0;
+  case KEY_PROFILE: s->profile = text; return 0;
   case KEY_VERIFY: s->verify = true; return 0;
   case KEY_NO_VERIFY: s->no_verify = true; return 0;
   case KEY_DRY_RUN: s->dry_run = true; return 0;
@@ -138,6 +141,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     if (s->rows && s->refine.on) cli_usage("--rows: refinement needs all rows of X; leave --refine, --ferr and --precision out, or --rows");
     if (s->rows && (s->verify || s->max_berr >= 0))
       cli_usage("--rows: a residual needs all rows of X; leave --verify and --max-berr out, or --rows");
+    if (s->profile && strcmp(s->profile, "-") == 0) cli_usage("--profile: give a file; stdout is for the summary");
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
     if ((s->resume || s->keep_partial) && (s->compress > 0 || s->checksum))
       cli_usage("--resume and --keep-partial: compressed and checksummed outputs can't be continued; compress the whole one (h5repack)");
@@ -156,17 +160,22 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ---- before any work ---- */
 
+/* A report beside the solution, if it is asked for: that of --json or --profile. */
+static int check_report(const settings *s, const char *option, const char *path, const char *const read[], int count) {
+  int code = cli_check_partial(s->out, option, path, read, count);
+  if (code != CLI_OK || path == NULL) return code;
+  if (strcmp(path, "-") != 0 && cli_same_output(path, s->out)) cli_usage("%s: %s is the output of the solution too", option, path);
+  return cli_check_json(option, path, s->force, read, count);
+}
+
 static int check_outputs(settings *s) {
   const char *const read[] = {s->problem.factors, s->problem.rhs, s->rows};
   const int count = s->rows && row_list_is_file(s->rows) ? 3 : 2;
-  int partial = cli_check_partial(s->out, s->json, read, count);
-  if (partial != CLI_OK) return partial;
-  if (s->json) {
-    if (strcmp(s->json, "-") != 0 && cli_same_output(s->json, s->out)) cli_usage("--json: %s is the output of the solution too", s->json);
-    int code = cli_check_json(s->json, s->force, read, count);
-    if (code != CLI_OK) return code;
-    s->json_checked = true;
-  }
+  int code = check_report(s, "--json", s->json, read, count);
+  s->json_checked = code == CLI_OK && s->json;
+  if (code == CLI_OK) code = check_report(s, "--profile", s->profile, read, count);
+  if (code != CLI_OK) return code;
+  if (s->profile && s->json && cli_same_output(s->profile, s->json)) cli_usage("--profile: %s is the report of --json too", s->profile);
   return cli_check_output(s->out, s->force || s->resume, read, count); /* stream.c tells what an output to resume is */
 }
 
@@ -176,7 +185,7 @@ static int open_problem(run *r) {
   double start = cli_now();
   cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
   int code = problem_open(&r->in, &r->set->problem);
-  r->seconds.read = cli_now() - start;
+  r->seconds.read = profile_span(r->profile, "read", start, 0, 0);
   if (code != CLI_OK) return code;
   r->x_path = problem_beside_B(&r->in, "X");
   r->part.on = r->set->rows || r->in.b_rows;
@@ -194,11 +203,12 @@ static int read_rhs(run *r) {
   r->in_place = !r->verified && !r->set->refine.on;
   r->stream.on = stream_wanted(r);
   int code = r->stream.on ? refine_check_stream(&r->set->refine) : problem_read(&r->in);
-  r->seconds.read += cli_now() - start;
+  r->seconds.read += profile_span(r->profile, "read", start, 0, 0);
   return code;
 }
 
 static int analyse(run *r) {
+  const double start = cli_now();
   solver_request request = r->set->solver;
   cli_phase("analysing");
   request.system = r->set->problem.system;
@@ -206,8 +216,10 @@ static int analyse(run *r) {
   request.options.nrhs_hint = r->in.B->block.nrhs;
   request.options.memory_limit = r->set->problem.io.memory_limit;
   request.options.precision = r->set->refine.mixed ? SPTRSM_MIXED : SPTRSM_WORKING;
-  int code = solver_create(&r->solver, r->in.factors, &request);
-  return code == CLI_OK ? refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint) : code;
+  int code = create_solver(r, r->in.factors, &request);
+  if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);
+  profile_span(r->profile, "analyse", start, 0, 0);
+  return code;
 }
 
 static int make_solution(run *r) {
@@ -252,7 +264,7 @@ static int check(run *r) {
   if (r->verified) cli_phase("computing residuals");
   r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
   if (r->verified && !residual_compute(&r->residual, &r->in.S, r->in.alpha, &r->in.B->block, &r->X)) return cli_no_memory("the residuals");
-  r->seconds.verify = cli_now() - start;
+  r->seconds.verify = profile_span(r->profile, "judge", start, 0, r->X.nrhs);
   refine_take(&r->refined, r->X.dtype, 0, r->X.nrhs);
   settle_exit(r);
   return CLI_OK;
@@ -297,7 +309,10 @@ static int report(run *r) {
   if (!cli_quiet()) report_text(r, json_is_stdout ? stderr : stdout);
   int code = cli_flush();
   if (code != CLI_OK) return code;
-  return json ? cli_write_json(report_json(r, false), json) : CLI_OK;
+  if (r->profile) code = profile_write(r->profile, r->set->profile);
+  if (json == NULL) return code;
+  int last = cli_write_json(report_json(r, false), json);
+  return code == CLI_OK ? last : code;
 }
 
 /* The report of a run that failed: why, and the exit code. */
@@ -314,6 +329,7 @@ static void run_free(run *r) {
   if (!r->in_place) free(r->X.data); /* streaming: NULL */
   free(r->x_path);
   row_list_free(&r->part.wanted);
+  profile_free(r->profile);
   refinement_free(&r->refined);
   residual_free(&r->residual);
   solver_free(&r->solver);
@@ -335,6 +351,7 @@ int main(int argc, char **argv) {
   double start = cli_now();
   method_check("--method", s.solver.options.method);
   int code = check_outputs(&s);
+  if (code == CLI_OK && s.profile) code = profile_create(&r.profile, s.problem.io.col_begin);
   if (code == CLI_OK) code = device_settle(&s.solver);
   if (code == CLI_OK) code = work(&r);
   r.seconds.total = cli_now() - start;

@@ -3,8 +3,18 @@
 
 #include "solve/solve.h"
 
+int create_solver(run *r, const sptrsm_file_factors *F, const solver_request *request) {
+  int code = solver_create(&r->solver, F, request);
+  if (code != CLI_OK || r->profile == NULL || request->device.place != SPTRSM_HOST) return code;
+  return cli_fail(sptrsm_context_set_trace(r->solver.context, profile_trace, r->profile));
+}
+
 sptrsm_status solve_columns(run *r, const solver_columns *c, int64_t first) {
-  return r->refined.on ? refine_run(&r->refined, &r->solver, c, first) : solver_run(&r->solver, c);
+  const double begin = cli_now();
+  profile_base(r->profile, r->refined.on ? -1 : first + c->begin); /* refinement solves for blocks of its own */
+  sptrsm_status status = r->refined.on ? refine_run(&r->refined, &r->solver, c, first) : solver_run(&r->solver, c);
+  profile_span(r->profile, "solve", begin, first + c->begin, c->end - c->begin);
+  return status;
 }
 
 void settle_exit(run *r) {
@@ -50,6 +60,6 @@ int write_solution(run *r) {
   sptrsm_status status = sptrsm_file_solution_save(s->out, &r->X, &save);
   cli_guard_end();
   free(text);
-  r->seconds.write = cli_now() - start;
+  r->seconds.write = profile_span(r->profile, "write", start, 0, r->X.nrhs);
   return cli_fail(status);
 }

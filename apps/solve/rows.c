@@ -103,7 +103,7 @@ static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptr
   request.options.nrhs_hint = r->in.B->block.nrhs;
   request.options.memory_limit = r->set->problem.io.memory_limit;
   sptrsm_file_factors as_file = {.L_tri = *part->factors->L, .factors = *part->factors};
-  return solver_create(&r->solver, &as_file, &request);
+  return create_solver(r, &as_file, &request);
 }
 
 static int analyse(run *r, sptrsm_reach **reach, sptrsm_reach_part *part) {
@@ -113,7 +113,7 @@ static int analyse(run *r, sptrsm_reach **reach, sptrsm_reach_part *part) {
   int code = view_of(&v, r->in.factors, r->set->problem.system);
   if (code == CLI_OK) code = analyse_view(r, &v, reach, part);
   free(v.no_entries);
-  r->solver.analyse_seconds = cli_now() - start; /* of the reach, too */
+  r->solver.analyse_seconds = profile_span(r->profile, "analyse", start, 0, 0); /* of the reach, too */
   return code;
 }
 
@@ -123,7 +123,7 @@ static int read_rows(run *r) {
   double start = cli_now();
   int code = problem_read(&r->in);
   if (code == CLI_OK && r->set->rows) code = row_list_load(&r->part.wanted, r->set->rows, r->in.factors->L_tri.n, &r->set->problem.io);
-  r->seconds.read += cli_now() - start;
+  r->seconds.read += profile_span(r->profile, "read", start, 0, 0);
   return code;
 }
 
@@ -136,7 +136,7 @@ static int run_columns(run *r, sptrsm_block *W) {
   cli_progress_count(&progress, "columns", 0, W->nrhs);
   for (int64_t begin = 0, end; begin < W->nrhs && status == SPTRSM_OK; begin = end) {
     end = W->nrhs - begin < STEP ? W->nrhs : begin + STEP;
-    status = solver_run(&r->solver, &(solver_columns){r->in.alpha, W, W, begin, end});
+    status = solve_columns(r, &(solver_columns){r->in.alpha, W, W, begin, end}, 0);
     cli_progress_step(&progress, end, W->nrhs);
   }
   cli_progress_end(&progress);
@@ -177,7 +177,7 @@ static int check(run *r) {
   double start = cli_now();
   r->odd.count = nonfinite_columns(&r->X, r->odd.columns, NAMED_COLUMNS);
   int code = r->verified ? measure(r) : CLI_OK;
-  r->seconds.verify = cli_now() - start;
+  r->seconds.verify = profile_span(r->profile, "judge", start, 0, 0);
   settle_exit(r);
   return code;
 }

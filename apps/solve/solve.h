@@ -5,6 +5,7 @@
 #include "common/problem.h"
 #include "common/residual/residual.h"
 #include "common/row_list.h"
+#include "solve/profile.h"
 #include "solve/refine.h"
 
 enum { NAMED_COLUMNS = 10 }; /* the most columns with NaN or infinity that are listed by number */
@@ -14,6 +15,7 @@ typedef struct {
   solver_request solver;
   refine_request refine;
   const char *out, *json; /* json NULL: none, "-": stdout */
+  const char *profile;    /* --profile; NULL: none */
   const char *rows;       /* --rows, as given; NULL: all rows of X */
   double max_berr;        /* negative: no threshold */
   int compress;
@@ -65,6 +67,7 @@ typedef struct {
   bool verified; /* residuals are computed */
   nonfinite odd; /* columns of X with NaN or infinity */
   phase_seconds seconds;
+  profile *profile; /* NULL: none was asked for */
   int exit_code;
 } run;
 
@@ -78,6 +81,7 @@ json_t *report_json(const run *, bool stored);
 
 /* ---- phases.c: what runs of all kinds share ---- */
 
+int create_solver(run *, const sptrsm_file_factors *, const solver_request *); /* as solver_create; profiled where that is asked for */
 /* Solves for columns of two blocks, and refines where that is asked for; their column 0 is column `first` of all that are taken of B. */
 sptrsm_status solve_columns(run *, const solver_columns *, int64_t first);
 void settle_exit(run *);   /* sets the exit code of a run whose solutions are checked */

@@ -167,8 +167,11 @@ static int64_t panel_of(sptrsm_block *out, const stream *s, int64_t item, void *
 static sptrsm_status read_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   sptrsm_block B;
+  const double begin = cli_now();
   int64_t first = panel_of(&B, s, item, s->B[slot]);
-  return sptrsm_file_reader_read(s->r->in.reader, first, &B);
+  sptrsm_status status = sptrsm_file_reader_read(s->r->in.reader, first, &B);
+  profile_span(s->r->profile, "read", begin, first, B.nrhs);
+  return status;
 }
 
 static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
@@ -183,13 +186,14 @@ static sptrsm_status check_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   run *r = s->r;
   sptrsm_block B, X;
-  panel_of(&B, s, item, s->B[slot]);
+  const double begin = cli_now();
+  const int64_t first = panel_of(&B, s, item, s->B[slot]);
   panel_of(&X, s, item, s->X[slot]);
   s->odd[slot].count = nonfinite_columns(&X, s->odd[slot].columns, NAMED_COLUMNS);
-  if (!r->verified) return SPTRSM_OK;
   residual_free(&s->errors[slot]);
-  if (residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X, r->stream.residual_width)) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
+  bool good = !r->verified || residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X, r->stream.residual_width);
+  profile_span(r->profile, "judge", begin, first, B.nrhs);
+  return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
 }
 
 static sptrsm_status checkpoint(stream *s, int64_t columns) {
@@ -198,8 +202,8 @@ static sptrsm_status checkpoint(stream *s, int64_t columns) {
   if (state == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the state of the partial solution");
   sptrsm_status status = sptrsm_file_writer_checkpoint(s->writer, columns, state);
   free(state);
-  s->synced = cli_now();
-  s->sync_seconds = s->synced - start;
+  s->sync_seconds = profile_span(s->r->profile, "checkpoint", start, 0, 0);
+  s->synced = start + s->sync_seconds;
   return status;
 }
 
@@ -213,6 +217,7 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   run *r = s->r;
   sptrsm_block X;
+  const double begin = cli_now();
   int64_t first = panel_of(&X, s, item, s->X[slot]), end = first + X.nrhs, all = r->in.B->block.nrhs;
   const double *berr = r->refined.on && !r->verified ? r->refined.berr + first : s->errors[slot].berr;
   sptrsm_status status = sptrsm_file_writer_write(s->writer, first, &X, berr);
@@ -222,6 +227,7 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot) {
   if (r->verified) residual_add(&r->residual, &s->errors[slot], first);
   bool due = cli_now() - s->synced >= fmax(sync_pause, s->sync_seconds / sync_share);
   if (due || end == all) status = checkpoint(s, end);
+  profile_span(r->profile, "write", begin, first, X.nrhs);
   cli_progress_step(&s->progress, end, all);
   return status;
 }
@@ -303,7 +309,7 @@ static int finish_output(stream *s) {
   cli_guard_end();
   int code = cli_fail(status);
   free(text);
-  s->r->seconds.write += cli_now() - start;
+  s->r->seconds.write += profile_span(s->r->profile, "write", start, 0, 0);
   return code;
 }
 

@@ -6,7 +6,7 @@
 # steady FILE: the text without times, speeds and sizes of memory, which differ from run to run
 steady() {
   without_times "$1" | sed -E 's/(peak memory|memory  ) [0-9.]+ [kMG]?B/\1 M/
-    s/"(read|analyse|solve|verify|write|total|analysis|numeric|check|[a-z_]*seconds|gflops|peak_bytes)": ?[0-9.e+-]+/"\1": T/g'
+    s/"(read|analyse|solve|verify|write|total|analysis|numeric|check|pid|tid|ts|dur|[a-z_]*seconds|gflops|peak_bytes)": ?[0-9.e+-]+/"\1": T/g'
 }
 # written_report FILE: the JSON report that the program has written into the file of the solution. Other bytes may follow it at once.
 written_report() { tr '\0' '\n' <"$1" | grep -aom1 '{"program":"sptrsm-solve".*"exit_code":[0-9]*}'; }
@@ -23,6 +23,7 @@ same_blocks() { "$helper" same "$1:$2" "reference.$1:$2" 2>/dev/null; }
 whole() {
   case $1 in
     *.json) steady "$1" | cmp -s - <(steady "reference.$1") ;;
+    *.svg) cmp -s "$1" "reference.$1" ;;
     x.h5) same_blocks x.h5 /X && written_report x.h5 | steady - | cmp -s - <(written_report reference.x.h5 | steady -) ;;
     *_rhs.h5) same_blocks "$1" /B && same_blocks "$1" /X_true ;;
     *.h5) same_blocks "$1" /L/values ;;
@@ -102,11 +103,14 @@ sweep_writers() {
   sweep "$@" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify
   sweep "$@" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify --json -
   sweep "$@" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
+  sweep "$@" "x.h5 p.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --profile p.json
+  sweep "$@" "p.svg l.svg" sptrsm-info a.h5 --spy=p.svg --levels-plot=l.svg --force
   sweep "$@" "g.h5 g_rhs.h5" sptrsm-gen banded 9 3 --nrhs 2 -o g.h5 --force
 }
 sweep_readers() {
   sweep "$@" "" sptrsm-info --tiles a.h5 a_rhs.h5
-  sweep "$@" "" sptrsm-info --json --methods a.h5 a_rhs.h5
+  sweep "$@" "" sptrsm-info --spy --levels-plot a.h5 a_rhs.h5
+  sweep "$@" "" sptrsm-info --json --methods --levels-plot a.h5 a_rhs.h5
   sweep "$@" "" sptrsm-verify a.h5 a_rhs.h5 a_x.h5
   sweep "$@" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
 }

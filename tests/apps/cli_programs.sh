@@ -217,6 +217,96 @@ END
   warns "row 2 has no diagonal entry"
 }
 
+# plot_of OPTION...: sptrsm-info of a small triangle, its text lines from the first picture on
+plot_of() { run sptrsm-info small.h5 "$@"; code 0; sed -n '/rows of each level\|[+┌]/,/panel of 64/p' stdout | sed '$d' >plot; }
+
+test_info_plots() {
+  export COLUMNS=60
+  sptrsm-gen -q arrow 5 -o small.h5 --nrhs 1
+  plot_of --spy --levels-plot
+  golden plot <<'END'
+     +----------+
+     |##        |
+     |####      |
+     |##  ##    |
+     |##    ##  |
+     |##########|
+     +----------+
+     .: up to 0.3 % of the positions hold entries, +: up to 3 %, x: up to 30 %, #: more
+     rows of each level, on a scale of logarithms up to 3
+     +---------------------------------------------------+
+     |                 #################                 |
+     |                 #################                 |
+     |                 #################                 |
+     |                 #################                 |
+     |###################################################|
+     |###################################################|
+     |###################################################|
+     |###################################################|
+     +---------------------------------------------------+
+      level 0                                           2
+           rows of a level     levels       rows
+                         1          2          2  ##########
+                       2-3          1          3  #####
+END
+  LC_ALL=C.UTF-8 plot_of --spy
+  golden plot <<'END'
+     ┌──────────┐
+     │██        │
+     │████      │
+     │██  ██    │
+     │██    ██  │
+     │██████████│
+     └──────────┘
+     ░: up to 0.3 % of the positions hold entries, ▒: up to 3 %, ▓: up to 30 %, █: more
+END
+  run sptrsm-info "$data/add32_splu.h5" --spy --levels-plot # no text line is wider than the terminal, but for the legend
+  code 0
+  check; [ "$(grep -c '^     [|+]' stdout)" -gt 60 ] || fail "no pictures"
+  check; [ "$(grep '^     [|+]' stdout | wc -L)" = 60 ] || fail "the pictures are $(grep '^     [|+]' stdout | wc -L) columns wide"
+  run sptrsm-info "$data/add32_splu.h5:/A" --spy # a matrix that is no triangle
+  code 0
+  check; [ "$(grep -c '^     |' stdout)" -gt 20 ] || fail "no picture of A"
+  run sptrsm-info small_rhs.h5 --spy --levels-plot # nothing to draw, and none of it asked for as a file
+  code 0
+  run sptrsm-info --json --levels-plot small.h5
+  code 0
+  equals "$(field stdout files 0 factors triangles 0 levels histogram 1 least_rows)" 2
+  equals "$(field stdout files 0 factors triangles 0 levels histogram 1 levels)" 1
+  equals "$(field stdout files 0 factors triangles 0 levels histogram 1 rows)" 3
+  run sptrsm-info --json small.h5
+  equals "$(field stdout files 0 factors triangles 0 levels histogram)" null
+
+  run sptrsm-info "$data/add32_splu.h5" --spy=spy.svg --levels-plot=levels.svg
+  code 0
+  check; grep -q '<text .*>U: n 4960, 14430 entries</text>' spy.svg || fail "spy.svg has no title of U"
+  check; [ "$(tail -n 1 levels.svg)" = "</svg>" ] || fail "levels.svg does not end"
+  check; grep -qE '^ +[|+]' stdout && fail "a picture in the terminal as well"
+  rejects 5 "spy.svg: exists; replace it with --force" sptrsm-info small.h5 --spy=spy.svg
+  run sptrsm-info small.h5 --spy=spy.svg --force
+  code 0
+  check; grep -q '<text .*>T: n 5, 12 entries</text>' spy.svg || fail "spy.svg was not replaced"
+  rejects 2 "'spy.jpg' ends neither in .svg nor in .png" sptrsm-info small.h5 --spy=spy.jpg
+  rejects 2 "is a picture of one FILE, not of 2" sptrsm-info small.h5 small_rhs.h5 --levels-plot=l.svg
+  rejects 2 "a.svg is the picture of --spy too" sptrsm-info small.h5 --spy=a.svg --levels-plot=./a.svg
+  rejects 2 "--spy: the report of --json is on stdout" sptrsm-info --json --spy small.h5
+  rejects 5 "there is no folder none" sptrsm-info small.h5 --spy=none/a.svg
+  run sptrsm-info small_rhs.h5 --spy=a.svg
+  code 3
+  warns "small_rhs.h5: holds no single matrix to draw"
+  run sptrsm-info "$data/add32_splu.h5:/A" --levels-plot=a.svg
+  code 3
+  warns "holds no triangle to draw"
+  missing a.svg
+  no_leftovers
+  run sptrsm-info "$data/add32_splu.h5" --spy=spy.png
+  if grep -q 'libpng was missing' stderr; then code 2; missing spy.png; return; fi
+  code 0
+  equals "$(head -c 8 spy.png | od -An -tx1 | tr -d ' \n')" 89504e470d0a1a0a
+  equals "$(od -An -tu1 -j16 -N8 spy.png | tr -s ' ')" " 0 0 4 72 0 0 2 88" # 1096 x 600, and its end is there
+  equals "$(tail -c 8 spy.png | od -An -tx1 | tr -d ' \n')" 49454e44ae426082
+}
+
 test_gen() {
   sptrsm-gen -q powerlaw 200 -o a.h5 --nrhs 3 --seed 7
   sptrsm-gen -q powerlaw 200 -o b.h5 --nrhs 3 --seed 7

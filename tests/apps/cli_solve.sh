@@ -189,3 +189,70 @@ END
   run sptrsm-verify -q real.h5 real_rhs.h5 x.h5
   code 1
 }
+
+# covered FILE STEP FROM TO: the columns of all spans of that name are FROM to TO - 1, each once
+covered() {
+  check
+  sed -nE "s/.*\"name\": \"$2\".*\"columns\": \"([0-9]+):([0-9]+)\".*/\1 \2/p" "$1" | sort -n |
+    awk -v at="$3" -v end="$4" '$1 != at { bad = 1 } { at = $2 } END { exit bad || at != end }' || fail "$1: $2 does not cover columns $3 to $4 once"
+}
+spans() { grep -c "\"ph\": \"X\", \"name\": \"$2\"" "$1"; } # spans FILE STEP
+# nested FILE: on each thread, spans lie inside of each other or apart
+nested() {
+  check
+  sed -nE 's/.*"ph": "X", "name": "([a-zB X]+)".*"tid": ([0-9]+), "ts": ([0-9.]+), "dur": ([0-9.]+).*/\2 \3 \4 \1/p' "$1" | sort -k1,1n -k2,2n -k3,3nr |
+    awk '$1 != thread { thread = $1; depth = 0 } { while (depth > 0 && ends[depth] <= $2 + 0.002) depth--; if (depth > 0 && $2 + $3 > ends[depth] + 0.002) bad = 1; ends[++depth] = $2 + $3 }
+      END { exit bad || NR == 0 }' || fail "$1: spans of a thread overlap"
+}
+
+test_profile() {
+  local file step
+  system D2N5 20 30 --nrhs 50
+  solves --device cpu --verify --profile plain.json
+  solves --device cpu --verify --profile stream.json --stream=7 --keep-partial
+  solves --device cpu --verify --profile some.json --cols 3:40
+  for file in plain stream; do
+    for step in solve "copy B" "forward solve" "copy X" judge write; do covered $file.json "$step" 0 50; done
+  done
+  for step in solve "copy B" "forward solve" "copy X" judge write; do covered some.json "$step" 3 40; done
+  covered stream.json read 0 50
+  for file in plain stream some; do
+    run field $file.json traceEvents 0 args name
+    code 0
+    nested $file.json
+    equals "$(field $file.json otherData lost_spans)" 0
+    equals "$(spans $file.json analyse)" 1
+    check; [ "$(spans $file.json residuals)" -ge 1 ] || fail "$file.json: no residuals"
+  done
+  equals "$(spans stream.json judge)" 8 # panels
+  equals "$(spans stream.json write)" 9 # and the end of the file
+  equals "$(spans plain.json read)" 2   # factors, right-hand sides
+  check; [ "$(spans stream.json checkpoint)" -ge 1 ] || fail "stream.json: no checkpoint"
+  # The threads of a stream have names.
+  equals "$(sed -nE 's/.*"thread_name".*"args": \{"name": "([a-z]+)".*/\1/p' stream.json | sort -u | grep -v solve | paste -sd,)" judge,main,read,write
+  solves --rows 0:3 --profile rows.json # a part of the factors
+  covered rows.json solve 0 50
+  run sptrsm-solve -q "$data/add32_splu.h5" "$data/add32_rhs.h5" -o r.h5 --device cpu --refine 2 --profile refine.json
+  code 0
+  check; [ "$(spans refine.json "backward solve")" -ge 1 ] || fail "refine.json: no backward solve"
+  check; grep '"backward solve"' refine.json | grep -q columns && fail "refine.json: columns of blocks that refinement made"
+  run sptrsm-solve s.h5 s_rhs.h5 --dry-run --force --profile dry.json
+  code 0
+  equals "$(spans dry.json solve)" 0
+  # Which files it may be.
+  run sptrsm-solve -q s.h5 s_rhs.h5 --force --profile plain.json # a report is replaced by one
+  code 0
+  echo notes >notes.txt
+  rejects 5 "notes.txt: exists and is no JSON report; replace it with --force or choose another file with --profile" \
+    sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --profile notes.txt
+  rejects 2 "--profile: give a file" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --profile -
+  rejects 2 "--profile: x.h5 is the output of the solution too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --profile x.h5
+  rejects 2 "--profile: x.h5.part belongs to the output" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --stream=7 --profile x.h5.part
+  touch x.h5.part
+  rejects 2 "--profile: x.h5.part belongs to the output" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --stream=7 --profile x.h5.part
+  rm x.h5.part
+  rejects 2 "--profile: ./r.json is the report of --json too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json r.json --profile ./r.json
+  rejects 2 "the output is the input" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --profile s_rhs.h5
+  missing x.h5
+  no_leftovers
+}

@@ -1,4 +1,4 @@
-/* api.c -- what sptrsm.h promises beside the solution itself: wrong calls, blocks, options, names, level sets. */
+/* api.c -- what sptrsm.h promises beside the solution itself: wrong calls, blocks, options, names, level sets, traces. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -62,6 +62,7 @@ Test(api, null_and_out_of_range_arguments) {
   sptrsm_workspace *w;
   size_t bytes;
   sptrsm_level_stats stats = {.size = sizeof stats};
+  int32_t level;
   sptrsm_info info = {.size = sizeof info};
   sptrsm_method_info method = {.size = sizeof method};
   WRONG(sptrsm_context_create(NULL, SPTRSM_HOST, 0, NULL), "out is NULL");
@@ -80,6 +81,10 @@ Test(api, null_and_out_of_range_arguments) {
   WRONG(sptrsm_matrix_levels(NULL, matrix, SPTRSM_N), "is NULL");
   WRONG(sptrsm_matrix_levels(&stats, NULL, SPTRSM_N), "is NULL");
   WRONG(sptrsm_matrix_levels(&stats, matrix, (sptrsm_op)4), "unknown op 4");
+  WRONG(sptrsm_matrix_row_levels(&level, NULL, SPTRSM_N), "matrix is NULL");
+  WRONG(sptrsm_matrix_row_levels(NULL, matrix, SPTRSM_N), "level is NULL");
+  WRONG(sptrsm_matrix_row_levels(&level, matrix, (sptrsm_op)4), "unknown op 4");
+  WRONG(sptrsm_context_set_trace(NULL, NULL, NULL), "context is NULL");
   stats.size = 0;
   WRONG(sptrsm_matrix_levels(&stats, matrix, SPTRSM_N), "sizeof(sptrsm_level_stats)");
   WRONG(sptrsm_plan_create(NULL, matrix, NULL), "is NULL");
@@ -410,4 +415,80 @@ Test(api, level_statistics_by_hand) {
   unit.ptr = chain_ptr, unit.idx = chain_idx;
   s = levels_of(&unit, SPTRSM_T);
   cr_assert(s.levels == 5 && s.min_rows == 1 && s.max_rows == 1 && s.average_rows == 1);
+}
+
+static void expect_row_levels(const sptrsm_sparse *t, sptrsm_op op, const int32_t *expected) {
+  sptrsm_matrix *m;
+  int32_t level[5] = {-1, -1, -1, -1, -1};
+  cr_assert_eq(sptrsm_matrix_create(&m, context, t, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_matrix_row_levels(level, m, op), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int32_t i = 0; i < t->n; i++) cr_assert_eq(level[i], expected[i], "op %d, row %d: level %d", (int)op, i, level[i]);
+  sptrsm_matrix_destroy(m);
+}
+
+Test(api, levels_of_rows_by_hand) {
+  sptrsm_sparse csc = T; /* the same arrays as CSC: L^T, an upper triangle */
+  csc.format = SPTRSM_CSC, csc.uplo = SPTRSM_UPPER;
+  expect_row_levels(&T, SPTRSM_N, (int32_t[]){0, 0, 1, 1, 2});
+  expect_row_levels(&T, SPTRSM_C, (int32_t[]){2, 2, 1, 1, 0});
+  expect_row_levels(&csc, SPTRSM_N, (int32_t[]){2, 2, 1, 1, 0});
+  expect_row_levels(&csc, SPTRSM_T, (int32_t[]){0, 0, 1, 1, 2});
+  sptrsm_sparse none = T;
+  sptrsm_matrix *m;
+  none.n = 0;
+  cr_assert_eq(sptrsm_matrix_create(&m, context, &none, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_matrix_row_levels(NULL, m, SPTRSM_N), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_matrix_destroy(m);
+}
+
+/* ---- what a solve tells of its steps ---- */
+
+enum { TRACED = 40, STEPS = 5 };
+
+/* How often each column was told of in each step, and what was wrong. */
+typedef struct {
+  pthread_mutex_t lock;
+  int times[STEPS][TRACED], unknown, wrong;
+} told;
+
+static void tell(void *user, const sptrsm_span *s) {
+  static const char *const steps[STEPS] = {"copy B", "forward solve", "diagonal", "backward solve", "copy X"};
+  told *t = user;
+  int step = 0;
+  while (step < STEPS && strcmp(steps[step], s->step) != 0) step++;
+  pthread_mutex_lock(&t->lock);
+  t->unknown += step == STEPS;
+  t->wrong += !(s->end >= s->begin) || s->first < 0 || s->nrhs < 1 || s->first + s->nrhs > TRACED;
+  for (int64_t k = s->first; step < STEPS && t->wrong == 0 && k < s->first + s->nrhs; k++) t->times[step][k]++;
+  pthread_mutex_unlock(&t->lock);
+}
+
+static void expect_told(const told *t, int copies, int forward, int backward) {
+  const int expected[STEPS] = {copies, forward, 0, backward, copies};
+  cr_assert(t->unknown == 0 && t->wrong == 0, "%d unknown steps, %d wrong spans", t->unknown, t->wrong);
+  for (int s = 0; s < STEPS; s++)
+    for (int k = 0; k < TRACED; k++) cr_assert_eq(t->times[s][k], expected[s], "step %d, column %d: %d times", s, k, t->times[s][k]);
+}
+
+Test(api, trace_tells_each_step_of_each_column_once) {
+  static double numbers[N * TRACED];
+  sptrsm_block many = block(numbers, TRACED);
+  sptrsm_factors factors;
+  sptrsm_direct *direct;
+  told t = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  sptrsm_factors_init(&factors);
+  factors.L = &T;
+  factors.u_kind = SPTRSM_U_IS_LT;
+  for (int i = 0; i < N * TRACED; i++) numbers[i] = i % 7;
+  cr_assert_eq(sptrsm_context_set_threads(context, 3), SPTRSM_OK);
+  cr_assert_eq(sptrsm_context_set_trace(context, tell, &t), SPTRSM_OK);
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &many, &many), SPTRSM_OK, "%s", sptrsm_last_error());
+  expect_told(&t, 1, 1, 0);
+  cr_assert_eq(sptrsm_direct_create(&direct, context, &factors, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_direct_solve(direct, SPTRSM_SYS_A, SPTRSM_N, NULL, &many, &many), SPTRSM_OK, "%s", sptrsm_last_error());
+  expect_told(&t, 2, 2, 1);
+  cr_assert_eq(sptrsm_context_set_trace(context, NULL, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &many, &many), SPTRSM_OK, "%s", sptrsm_last_error());
+  expect_told(&t, 2, 2, 1); /* nothing more */
+  sptrsm_direct_destroy(direct);
 }

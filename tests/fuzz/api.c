@@ -1,6 +1,7 @@
 /* api.c -- the input is a sequence of calls on a few contexts, matrices, plans and workspaces, which are used again, given new values and
  * destroyed in any order. Every solution is compared with the matrix that it belongs to.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <sptrsm_inspect.h>
@@ -128,6 +129,16 @@ static void set_values(fuzz_bytes *in, int slot) {
   if (good) m->T.val = val;
 }
 
+static void check_levels(const sptrsm_level_stats *levels, int slot, sptrsm_op op) {
+  const int32_t n = s.models[slot]->T.n;
+  int32_t *level = malloc((size_t)n * sizeof *level + 1), most = -1;
+  FUZZ_CHECK(levels->n == n && levels->levels <= n, "%d levels", levels->levels);
+  FUZZ_CHECK(level && sptrsm_matrix_row_levels(level, s.matrices[slot], op) == SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int32_t i = 0; i < n; i++) most = level[i] > most ? level[i] : most;
+  FUZZ_CHECK(most + 1 == levels->levels, "highest level %d of %d", most, levels->levels);
+  free(level);
+}
+
 static void inspect(fuzz_bytes *in, int slot) {
   sptrsm_level_stats levels = {.size = sizeof levels};
   sptrsm_tile_stats tiles = {.size = sizeof tiles};
@@ -135,8 +146,7 @@ static void inspect(fuzz_bytes *in, int slot) {
   char stencil[16];
   int64_t grid[3];
   const sptrsm_op op = (sptrsm_op)(fuzz_below(in, 5) - 1);
-  if (sptrsm_matrix_levels(&levels, s.matrices[slot], op) == SPTRSM_OK)
-    FUZZ_CHECK(levels.n == s.models[slot]->T.n && levels.levels <= levels.n, "%d levels", levels.levels);
+  if (sptrsm_matrix_levels(&levels, s.matrices[slot], op) == SPTRSM_OK) check_levels(&levels, slot, op);
   if (sptrsm_matrix_tiles(&tiles, s.matrices[slot], op) == SPTRSM_OK) FUZZ_CHECK(tiles.n == s.models[slot]->T.n, "order %d", tiles.n);
   sptrsm_matrix_stencil(stencil, grid, s.matrices[slot]);
   if (sptrsm_plan_info(&info, s.plans[slot]) == SPTRSM_OK) FUZZ_CHECK(info.op == s.ops[slot], "op %d", (int)info.op);

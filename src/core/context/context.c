@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include <sptrsm_inspect.h>
-
 #include "core/context/alloc.h"
 #include "core/context/cpus.h"
 #include "core/context/gpu.h"
@@ -52,6 +50,15 @@ sptrsm_status sptrsm_context_set_threads(sptrsm_context *context, int threads) {
   if (threads < 0 || threads > SPTI_THREADS_MAX)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_threads: %d is not in 0..%d", threads, SPTI_THREADS_MAX);
   spti_team_set_threads(context->team, threads);
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_context_set_trace(sptrsm_context *context, sptrsm_trace *trace, void *user) {
+  if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_trace: context is NULL");
+  if (context->place == SPTRSM_CUDA)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "sptrsm_context_set_trace: a CUDA context queues its steps; use a profiler of the GPU");
+  context->trace = trace;
+  context->trace_user = user;
   return SPTRSM_OK;
 }
 

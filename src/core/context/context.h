@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include <sptrsm_inspect.h>
+
 #include "core/base/error.h"
 #include "core/context/team.h"
 
@@ -17,6 +19,8 @@ struct sptrsm_context {
   sptrsm_place place;
   spti_team *team; /* host threads */
   char description[96];
+  sptrsm_trace *trace; /* NULL: nobody traces; see trace.h */
+  void *trace_user;
   /* CUDA only */
   int device;
   void *stream;           /* cudaStream_t */

@@ -84,15 +84,31 @@ static void row_lengths(sptrsm_level_stats *stats, const spti_view *v) {
   stats->average_length = v->n ? (double)v->nnz / v->n : 0;
 }
 
+static sptrsm_status check_op(sptrsm_op op, const char *function) {
+  if (op == SPTRSM_N || op == SPTRSM_T || op == SPTRSM_C) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown op %d", function, (int)op);
+}
+
+sptrsm_status sptrsm_matrix_row_levels(int32_t *level, const sptrsm_matrix *matrix, sptrsm_op op) {
+  if (!matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_row_levels: matrix is NULL");
+  SPTI_VISIT(matrix->context);
+  spti_view v;
+  SPTI_TRY(check_op(op, "sptrsm_matrix_row_levels"));
+  SPTI_TRY(spti_matrix_view(&v, matrix, spti_op_from(op), SPTI_ANY, SPTRSM_HOST));
+  if (v.n == 0) return SPTRSM_OK;
+  if (!level) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_row_levels: level is NULL");
+  sweep(&v, level);
+  return SPTRSM_OK;
+}
+
 sptrsm_status sptrsm_matrix_levels(sptrsm_level_stats *out, const sptrsm_matrix *matrix, sptrsm_op op) {
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: out or matrix is NULL");
   SPTI_VISIT(matrix->context);
   const size_t least = SPTI_SIZE_UP_TO(sptrsm_level_stats, average_length);
   SPTI_TRY(spti_sized_check(out, least, sizeof *out, "sptrsm_matrix_levels", "sptrsm_level_stats"));
-  if (op != SPTRSM_N && op != SPTRSM_T && op != SPTRSM_C)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_levels: unknown op %d", (int)op);
   spti_view v;
   spti_levels levels;
+  SPTI_TRY(check_op(op, "sptrsm_matrix_levels"));
   SPTI_TRY(spti_matrix_view(&v, matrix, spti_op_from(op), SPTI_PULL, SPTRSM_HOST));
   SPTI_TRY(spti_levels_build(&levels, &v));
   sptrsm_level_stats stats = {.size = sizeof stats, .n = v.n, .nnz = v.nnz, .levels = levels.count};

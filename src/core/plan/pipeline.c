@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "core/context/context.h"
+#include "core/context/trace.h"
 #include "core/plan/method.h"
 #include "core/plan/pack.h"
 
@@ -106,15 +106,25 @@ static int32_t padded_width(int32_t width, int32_t panel) {
   return padded < panel ? padded : panel;
 }
 
+static const char *step_of(const spti_stage *stage) {
+  if (!stage->plan) return "diagonal";
+  return stage->plan->view.backward ? "backward solve" : "forward solve";
+}
+
+/* Columns [first, first + W->width) of the solve. */
 static sptrsm_status run_slab(const spti_pipeline *pipe, const spti_panel *W, const spti_columns *B, const spti_columns *X,
-                              const void *alpha) {
+                              const void *alpha, int64_t first) {
+  double now = spti_trace_begin(pipe->context);
   spti_pack(W, pipe->n, pipe->dtype, B, &pipe->first, alpha);
+  now = spti_trace_step(pipe->context, "copy B", first, W->width, now);
   for (int s = 0; s < pipe->stage_count; s++) {
     const spti_stage *stage = &pipe->stages[s];
     if (stage->plan) SPTI_TRY(stage->plan->method->solve(stage->plan, stage->work, W));
     else spti_apply_diagonal(W, pipe->n, pipe->dtype, stage->diagonal, stage->op);
+    now = spti_trace_step(pipe->context, step_of(stage), first, W->width, now);
   }
   spti_unpack(X, pipe->n, pipe->dtype, W, &pipe->last);
+  spti_trace_step(pipe->context, "copy X", first, W->width, now);
   return SPTRSM_OK;
 }
 
@@ -154,7 +164,7 @@ static void run_one(void *argument, int64_t slab, int member) {
   W.width = (int32_t)(left < run->width ? left : run->width);
   W.ld = W.padded = padded_width(W.width, run->panels->panel);
   const spti_columns from = spti_block_columns(run->B, first), to = spti_block_columns(run->X, first);
-  const sptrsm_status status = run_slab(pipe, &W, &from, &to, run->alpha);
+  const sptrsm_status status = run_slab(pipe, &W, &from, &to, run->alpha, first);
   if (status != SPTRSM_OK) atomic_store(&run->result, status);
 }
 
