@@ -7,6 +7,8 @@
 
 #include <sptrsm.h>
 
+#include "core/base/isa.h"
+
 enum { SPTI_SCHUR_GROUP = 32, SPTI_SCHUR_VECTOR = 8 }; /* columns of a group at most; the widths of groups are multiples of the second */
 
 /* Rows that two groups have in common: `count` rows from row `left` of the one and row `right` of the other. */
@@ -20,7 +22,10 @@ typedef struct {
 typedef void spti_schur_product(void *tile, const void *left, int32_t left_ld, const void *right, int32_t right_ld,
                                 const spti_schur_segment *, int count, bool conj);
 
-extern spti_schur_product *const spti_schur_baseline[4]; /* by dtype */
+/* The kernels of an instruction set, by dtype; NULL where they were not built. */
+extern spti_schur_product *const *const spti_schur_products[SPTI_ISA_COUNT];
+
+extern spti_schur_product *const spti_schur_baseline[4];
 #ifdef SPTI_X86_KERNELS
 extern spti_schur_product *const spti_schur_avx2[4], *const spti_schur_avx512[4];
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/carve.h"
-#include "core/base/isa.h"
 #include "core/context/alloc.h"
 #include "core/plan/method.h"
 #include "core/plan/pack.h"
@@ -21,7 +20,7 @@ typedef struct {
 #define SPTI_TEMPLATE "core/schur/values.tmpl.h"
 #include "core/base/for_each_dtype.h"
 
-static spti_schur_product *const *const products[SPTI_ISA_COUNT] = {
+spti_schur_product *const *const spti_schur_products[SPTI_ISA_COUNT] = {
 #ifdef SPTI_X86_KERNELS
     [SPTI_ISA_AVX512] = spti_schur_avx512,
     [SPTI_ISA_AVX2] = spti_schur_avx2,
@@ -222,7 +221,7 @@ static void multiply_pair(void *argument, int64_t piece, int member) {
   if (s->symmetric && l > r) return;
   _Alignas(64) char tile[SPTI_SCHUR_GROUP * SPTI_SCHUR_GROUP * sizeof(double complex)];
   spti_schur_segment batch[SEGMENTS];
-  spti_schur_product *product = products[spti_isa_best()][right->dtype];
+  spti_schur_product *product = spti_schur_products[spti_isa_best()][right->dtype];
   run_place at_l = first_run(left, l), at_r = first_run(right, r);
   memset(tile, 0, (size_t)l->ld * (size_t)r->ld * sptrsm_dtype_bytes(right->dtype));
   int32_t done = 0;
