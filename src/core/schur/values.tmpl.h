@@ -21,14 +21,13 @@ static void NAME(conjugate)(void *values, int64_t count) {
   for (int64_t p = 0; p < count; p++) v[p] = CONJ(v[p]);
 }
 
-/* Element (a,b) of S' belongs to element (a,b) or (b,a) of S. In the symmetric form both sides are one, and of two positions of the same
- * group those with i <= j serve. */
+/* Element (a,b) of S' is element (a,b) or (b,a) of S. */
 static void NAME(write_tile)(const spti_schur_target *to, const void *tile, const spti_schur_group *left, const spti_schur_group *right) {
   const T *from = tile;
   T *s = to->S->data;
   const bool rows = to->S->layout == SPTRSM_ROW_MAJOR;
   for (int32_t i = 0; i < left->width; i++)
-    for (int32_t j = to->symmetric && left == right ? i : 0; j < right->width; j++) {
+    for (int32_t j = 0; j < right->width; j++) {
       int64_t a = to->left_order[left->first + i], b = to->right_order[right->first + j];
       T value = from[(int64_t)i * right->ld + j];
       const bool other = to->symmetric && (to->uplo == SPTRSM_LOWER ? a < b : a > b), swap = other || to->transposed;
