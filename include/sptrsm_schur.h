@@ -63,8 +63,9 @@ static inline void sptrsm_schur_request_init(sptrsm_schur_request *out) { sptrsm
 SPTRSM_API sptrsm_status sptrsm_schur_create(sptrsm_schur **out, sptrsm_direct *direct, const sptrsm_schur_request *);
 SPTRSM_API void sptrsm_schur_destroy(sptrsm_schur *);
 
-/* New values for the same patterns, of the lengths that they had at creation; NULL leaves that side unchanged. For new values of the factors
- * call sptrsm_direct_set_values: the next solve uses them. Errors: ARGUMENT (also for a side that is dense: write into its block). */
+/* New values for the same patterns, of the lengths that they had at creation; NULL leaves that side unchanged. After new values of the
+ * factors (sptrsm_direct_set_values) no call is needed: the next solve uses them. Errors: ARGUMENT (also for a side that is dense: write
+ * into its block). */
 SPTRSM_API sptrsm_status sptrsm_schur_set_values(sptrsm_schur *, const void *B_val, const void *C_val);
 
 /* Computes S, a block in host memory of the factors' type with as many rows (n) as C and columns (nrhs) as B, in any layout, with any ld.

@@ -48,17 +48,16 @@ static inline __attribute__((always_inline)) void AT_WIDTH(rows_)(const NAME(ope
       VECTOR y[COUNT];
 #pragma GCC unroll 8
       for (int c = 0; c < COUNT; c++) y[c] = ((const VECTOR *)b)[c];
-#pragma GCC unroll 8
-      for (int r = 0; r < ROWS; r++)
-#pragma GCC unroll 8
-        for (int c = 0; c < COUNT; c++) {
+#pragma GCC unroll 128
+      for (int v = 0; v < ROWS * COUNT; v++) {
+        const int r = v / COUNT, c = v % COUNT;
 #if SPTI_IS_COMPLEX
-          re[r][c] += __real__ a[r] * y[c];
-          im[r][c] += __imag__ a[r] * y[c];
+        re[r][c] += __real__ a[r] * y[c];
+        im[r][c] += __imag__ a[r] * y[c];
 #else
-          re[r][c] += a[r] * y[c];
+        re[r][c] += a[r] * y[c];
 #endif
-        }
+      }
     }
   }
 #pragma GCC unroll 8

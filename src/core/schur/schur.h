@@ -71,7 +71,8 @@ struct sptrsm_schur {
 
 /* Copies the caller's columns, which must be valid for n rows. The side is to be freed also after a failure. */
 sptrsm_status spti_schur_take_columns(spti_schur_side *, const sptrsm_schur_columns *, const sptrsm_direct *, const char *name);
-/* Sorts the columns by the first row that they reach and finds the groups and their rows; edge and plan are set. pairs: see sptrsm_schur. */
+/* Sorts the columns by the first row that they reach and finds the groups and their rows; edge and plan are set already. pairs: see
+ * sptrsm_schur. */
 sptrsm_status spti_schur_group_columns(spti_schur_side *, const unsigned char *pairs);
 void spti_schur_side_free(spti_schur_side *);
 

@@ -1,5 +1,5 @@
-/* solve.c -- the work of sptrsm_schur_solve: groups of columns are solved in the rows that they reach, then every two groups are
- * multiplied in the rows that both reach. Threads claim groups, then pairs of groups; each value is computed by one of them in one order. */
+/* solve.c -- the work of sptrsm_schur_solve: groups of columns are solved in the rows that they reach, then every two groups are multiplied
+ * in the rows that both reach. Threads claim groups, then pairs of groups; each value is computed by one of them in one order. */
 #include <stdatomic.h>
 #include <string.h>
 
