@@ -33,12 +33,12 @@ typedef struct sptrsm_schur sptrsm_schur;
  * Dense: `dense` is a block with n rows and `nrhs` columns, and the other members but size stay 0. The block is not copied: its data must
  * stay valid, and are read at each solve. */
 typedef struct {
-  size_t size;   /* sizeof(sptrsm_schur_columns), set by sptrsm_schur_columns_init */
-  int64_t count; /* columns, 0 <= count < 2^31 */
-  const int64_t *ptr;
-  const int32_t *idx;
-  const void *val;
-  const sptrsm_block *dense;
+  size_t size;               /* sizeof(sptrsm_schur_columns), set by sptrsm_schur_columns_init */
+  const sptrsm_block *dense; /* NULL: sparse */
+  int64_t count;             /* columns, 0 <= count < 2^31 */
+  const int64_t *ptr;        /* [count+1], ptr[0] = 0, not decreasing */
+  const int32_t *idx;        /* [ptr[count]] */
+  const void *val;           /* [ptr[count]] */
 } sptrsm_schur_columns;
 /* Defaults: no columns. */
 SPTRSM_API void sptrsm_schur_columns_init_sized(sptrsm_schur_columns *, size_t size);
@@ -55,11 +55,12 @@ typedef struct {
 SPTRSM_API void sptrsm_schur_request_init_sized(sptrsm_schur_request *, size_t size);
 static inline void sptrsm_schur_request_init(sptrsm_schur_request *out) { sptrsm_schur_request_init_sized(out, sizeof *out); }
 
-/* Finds the groups of columns and the rows that they reach, and makes the plans that are missing. The pass over the pattern of a triangle
- * costs for a group about a tenth of its solve. The schur keeps `direct` alive, and belongs to its context and its thread.
+/* Finds the groups of columns and the rows that they reach, and makes the plans that are missing. That costs less than one solve, most of
+ * it one pass over the pattern of a triangle for each group. The schur keeps `direct` alive, and belongs to its context and its thread.
  * Errors: ARGUMENT (members of the request; a factor set without U; the symmetric form of factors that are not symmetric, with the first
  * difference), STRUCTURE (ptr, or the first idx that is out of range or order), UNSUPPORTED (CUDA context; factors kept in single precision
- * by SPTRSM_MIXED), MEMORY (also where the workspace would exceed options.memory_limit of the solver). */
+ * by SPTRSM_MIXED), MEMORY (also where the workspace of one thread would exceed options.memory_limit of the solver; more threads work only
+ * where it allows them). */
 SPTRSM_API sptrsm_status sptrsm_schur_create(sptrsm_schur **out, sptrsm_direct *direct, const sptrsm_schur_request *);
 SPTRSM_API void sptrsm_schur_destroy(sptrsm_schur *);
 
@@ -69,9 +70,10 @@ SPTRSM_API void sptrsm_schur_destroy(sptrsm_schur *);
 SPTRSM_API sptrsm_status sptrsm_schur_set_values(sptrsm_schur *, const void *B_val, const void *C_val);
 
 /* Computes S, a block in host memory of the factors' type with as many rows (n) as C and columns (nrhs) as B, in any layout, with any ld.
- * Elements outside S, and in the symmetric form outside the triangle, are not touched. The diagonal of a Hermitian S is real. A column of B
- * or a row of C that is not finite harms only its own column and row of S. The first solve allocates the workspace, which the schur keeps;
- * later ones allocate nothing.
+ * S must not overlap dense B or C. Elements outside S, and in the symmetric form outside the triangle, are not touched. The diagonal of a
+ * Hermitian S is real. A column of B or a row of C that is not finite harms only its own column and row of S; entries of the factors that
+ * are not finite make this S undefined, and no later one. The first solve allocates the workspace, which the schur keeps; later ones
+ * allocate nothing, unless there are more threads.
  * Errors: ARGUMENT (S does not fit; 2x2 blocks of D in other places than at creation), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_schur_solve(sptrsm_schur *, sptrsm_block *S);
 
@@ -81,11 +83,11 @@ SPTRSM_API sptrsm_status sptrsm_schur_solve(sptrsm_schur *, sptrsm_block *S);
 SPTRSM_API sptrsm_status sptrsm_schur_solve_many(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S);
 
 typedef struct {
-  size_t size;           /* set to sizeof(sptrsm_schur_facts) by the caller */
-  int64_t rows, columns; /* of S */
-  int64_t groups;        /* of columns of B and, in the general form, rows of C */
-  double reached;        /* rows that the groups reach, as a share of all rows: 1 for dense columns, 0 without columns */
-  size_t workspace_bytes;
+  size_t size;             /* set to sizeof(sptrsm_schur_facts) by the caller */
+  int64_t rows, columns;   /* of S */
+  int64_t groups;          /* of columns of B and, in the general form, rows of C */
+  double reached;          /* rows that the groups reach, as a share of all rows: 1 for dense columns, 0 without columns */
+  size_t workspace_bytes;  /* of sptrsm_schur_solve */
   double analysis_seconds; /* of sptrsm_schur_create */
 } sptrsm_schur_facts;
 SPTRSM_API sptrsm_status sptrsm_schur_info(sptrsm_schur_facts *out, const sptrsm_schur *);

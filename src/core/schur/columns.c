@@ -63,7 +63,7 @@ static sptrsm_status copy_array(void *out /* T ** */, const void *from, int64_t 
 
 sptrsm_status spti_schur_take_columns(spti_schur_side *side, const sptrsm_schur_columns *given, const sptrsm_direct *d, const char *name) {
   sptrsm_schur_columns c;
-  SPTI_TRY(spti_sized_read(&c, sizeof c, given, SPTI_SIZE_UP_TO(sptrsm_schur_columns, dense), "sptrsm_schur_columns"));
+  SPTI_TRY(spti_sized_read(&c, sizeof c, given, SPTI_SIZE_UP_TO(sptrsm_schur_columns, val), "sptrsm_schur_columns"));
   side->name = name;
   side->dtype = d->dtype;
   if (c.dense) {

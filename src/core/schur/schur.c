@@ -173,6 +173,15 @@ sptrsm_status sptrsm_schur_set_values(sptrsm_schur *s, const void *B_val, const 
 
 /* ---- solving ---- */
 
+/* The threads that may work on S: all of the context, or as many as the memory limit allows. */
+static sptrsm_status fit_threads(int *out, size_t *bytes, sptrsm_schur *s) {
+  const size_t limit = s->direct->options.memory_limit;
+  *out = spti_team_threads(s->direct->context->team);
+  SPTI_TRY(spti_schur_work_bytes(bytes, &s, 1, *out));
+  while (*out > 1 && limit > 0 && *bytes > limit) SPTI_TRY(spti_schur_work_bytes(bytes, &s, 1, --*out));
+  return SPTRSM_OK;
+}
+
 static int64_t count_of(const sptrsm_schur *s, char name) {
   const spti_schur_side *side = side_named((sptrsm_schur *)s, name);
   return side ? side->count : s->side[SPTI_SCHUR_RIGHT].count;
@@ -195,13 +204,15 @@ static sptrsm_status check_solve(const sptrsm_schur *s, const sptrsm_block *S) {
 
 sptrsm_status sptrsm_schur_solve(sptrsm_schur *s, sptrsm_block *S) {
   if (!s || !S) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_solve: schur or S is NULL");
+  int threads;
+  size_t bytes;
   SPTI_TRY(check_solve(s, S));
-  spti_team *team = s->direct->context->team;
-  if (s->work.members < spti_team_threads(team)) {
+  SPTI_TRY(fit_threads(&threads, &bytes, s));
+  if (s->work.members < threads) {
     spti_schur_work_free(&s->work);
-    SPTI_TRY(spti_schur_work_create(&s->work, &s, 1, spti_team_threads(team)));
+    SPTI_TRY(spti_schur_work_create(&s->work, &s, 1, threads));
   }
-  return spti_schur_compute(s, &s->work, team, S);
+  return spti_schur_compute(s, &s->work, s->direct->context->team, S);
 }
 
 typedef struct {
@@ -271,7 +282,8 @@ sptrsm_status sptrsm_schur_info(sptrsm_schur_facts *out, const sptrsm_schur *s) 
       all += s->direct->n;
     }
   facts.reached = all > 0 ? rows / all : 0;
-  SPTI_TRY(spti_schur_work_bytes(&facts.workspace_bytes, (sptrsm_schur *const *)&s, 1, spti_team_threads(s->direct->context->team)));
+  int threads;
+  SPTI_TRY(fit_threads(&threads, &facts.workspace_bytes, (sptrsm_schur *)s));
   spti_sized_write(out, &facts, sizeof facts);
   return SPTRSM_OK;
 }

@@ -173,6 +173,27 @@ Test(schur_refusals, single_precision_and_limits) {
   refuse(SPTRSM_ERR_MEMORY, "the limit is 2000");
 }
 
+/* More threads work only where the limit allows it. */
+Test(schur_refusals, threads_keep_the_limit) {
+  double data[9];
+  sptrsm_block S = {data, 3, 3, 3, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST};
+  size_t bytes[2];
+  for (int limited = 0; limited < 2; limited++) {
+    sptrsm_options options;
+    sptrsm_schur_facts facts = {.size = sizeof facts};
+    sptrsm_options_init(&options);
+    options.memory_limit = limited ? 3 * bytes[0] : 0;
+    open_solver(5, SPTRSM_F64, &options);
+    sptrsm_schur *s = create();
+    cr_assert_eq(sptrsm_context_set_threads(context, limited ? 16 : 1), SPTRSM_OK);
+    cr_assert_eq(sptrsm_schur_info(&facts, s), SPTRSM_OK);
+    cr_assert_eq(sptrsm_schur_solve(s, &S), SPTRSM_OK, "%s", sptrsm_last_error());
+    bytes[limited] = facts.workspace_bytes;
+    sptrsm_schur_destroy(s);
+  }
+  cr_assert(bytes[1] > bytes[0] && bytes[1] <= 3 * bytes[0], "%zu bytes, %zu for one thread", bytes[1], bytes[0]);
+}
+
 /* ---- calls ---- */
 
 Test(schur_refusals, blocks) {
@@ -208,7 +229,17 @@ Test(schur_refusals, many) {
   items[1] = s;
   S[1].nrhs = 4;
   expect(sptrsm_schur_solve_many(items, 2, S), SPTRSM_ERR_ARGUMENT, "item 1: S is 3 x 4");
+  S[1].nrhs = 3;
+  sptrsm_context *other;
+  sptrsm_direct *elsewhere;
+  cr_assert_eq(sptrsm_context_create(&other, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_direct_create(&elsewhere, other, &set.f, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_schur_create(&items[1], elsewhere, &request), SPTRSM_OK);
+  expect(sptrsm_schur_solve_many(items, 2, S), SPTRSM_ERR_ARGUMENT, "item 1 has another context");
   for (int k = 0; k < 18; k++) cr_assert(data[k] == 0, "element %d was written", k);
+  sptrsm_schur_destroy(items[1]);
+  sptrsm_direct_destroy(elsewhere);
+  sptrsm_context_destroy(other);
   sptrsm_schur_destroy(s);
 }
 

@@ -408,7 +408,7 @@ Test(schur, bits_do_not_depend_on_threads_or_neighbours) {
 
 /* ---- values ---- */
 
-Test(schur, new_values_of_the_factors_and_of_B) {
+Test(schur, new_values_of_all_three) {
   static factor_set s;
   static columns B, C;
   build_factor_set(&s, &recipes[0], SPTRSM_F64);
@@ -420,24 +420,50 @@ Test(schur, new_values_of_the_factors_and_of_B) {
   sptrsm_schur_request_init(&q);
   q.B = &B.c, q.C = &C.c;
   cr_assert_eq(sptrsm_schur_create(&schur, d, &q), SPTRSM_OK);
-  double doubled[NNZ], values[2 * ENTRIES];
+  double doubled[NNZ], values[2 * ENTRIES], C_values[2 * ENTRIES];
   for (int64_t p = 0; p < s.U.ptr[N]; p++) doubled[p] = 2 * s.U.val[p];
   for (int64_t p = 0; p < B.ptr[COUNT]; p++) values[p] = 3 * B.val[p];
+  for (int64_t p = 0; p < C.ptr[9]; p++) C_values[p] = 5 * C.val[p];
   test_block S = test_block_make(9, COUNT, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0),
              before = test_block_make(9, COUNT, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
   cr_assert_eq(sptrsm_schur_solve(schur, &before.block), SPTRSM_OK);
   cr_assert_eq(sptrsm_direct_set_values(d, NULL, NULL, NULL, doubled), SPTRSM_OK);
   cr_assert_eq(sptrsm_schur_set_values(schur, values, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_schur_set_values(schur, NULL, C_values), SPTRSM_OK);
   cr_assert_eq(sptrsm_schur_solve(schur, &S.block), SPTRSM_OK);
   for (int32_t i = 0; i < 9; i++)
     for (int64_t k = 0; k < COUNT; k++) {
       double x, y, unused;
       test_block_get(&x, &unused, &before, i, k);
       test_block_get(&y, &unused, &S, i, k);
-      cr_assert(fabs(y - 1.5 * x) <= 1e-12 * (1 + fabs(x)), "S(%d,%lld) went from %g to %g", i, (long long)k, x, y);
+      cr_assert(fabs(y - 7.5 * x) <= 1e-12 * (1 + fabs(x)), "S(%d,%lld) went from %g to %g", i, (long long)k, x, y);
     }
   test_block_free(&S);
   test_block_free(&before);
+  sptrsm_schur_destroy(schur);
+  sptrsm_direct_destroy(d);
+}
+
+Test(schur, a_dense_block_is_read_at_each_solve) {
+  static factor_set s;
+  static columns B;
+  build_factor_set(&s, &recipes[5], SPTRSM_F64);
+  mirror(&s);
+  make_dense(&B, 4, N, SPTRSM_F64, SPTRSM_ROW_MAJOR);
+  sptrsm_direct *d = solver(&s.f, "block");
+  sptrsm_schur *schur = create(d, &B);
+  for (int32_t i = 0; i < N; i++)
+    for (int64_t k = 0; k < 4; k++) test_block_set(&B.block, i, k, 0, 0);
+  test_block S = test_block_make(4, 4, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  cr_assert_eq(sptrsm_schur_solve(schur, &S.block), SPTRSM_OK);
+  for (int32_t i = 0; i < 4; i++)
+    for (int64_t j = 0; j <= i; j++) {
+      double re, im;
+      test_block_get(&re, &im, &S, i, j);
+      cr_assert(re == 0, "S(%d,%lld) is %g of zero columns", i, (long long)j, re);
+    }
+  test_block_free(&S);
+  free_columns(&B);
   sptrsm_schur_destroy(schur);
   sptrsm_direct_destroy(d);
 }
