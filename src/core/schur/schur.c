@@ -109,8 +109,7 @@ static sptrsm_status fill(sptrsm_schur *s, const sptrsm_schur_request *q) {
   SPTI_TRY(spti_schur_work_bytes(&bytes, &s, 1, 1));
   if (d->options.memory_limit > 0 && bytes > d->options.memory_limit)
     return spti_fail(SPTRSM_ERR_MEMORY,
-                     "the solved columns of B and C take %zu bytes, the limit is %zu: raise options.memory_limit, or "
-                     "give fewer columns at once",
+                     "the solved columns of B and C take %zu bytes, the limit is %zu: raise options.memory_limit, or give fewer columns",
                      bytes, d->options.memory_limit);
   return SPTRSM_OK;
 }
@@ -193,12 +192,12 @@ static sptrsm_status check_solve(const sptrsm_schur *s, const sptrsm_block *S) {
     return spti_fail(SPTRSM_ERR_ARGUMENT, "S is %d x %lld, but C has %lld rows and B %lld columns", S->n, (long long)S->nrhs,
                      (long long)count_of(s, 'C'), (long long)count_of(s, 'B'));
   SPTI_TRY(spti_block_check(S, d->context, d->dtype, "S"));
+  if (s->hermitian) SPTI_TRY(check_symmetric_D(d));
   for (int32_t i = 0; s->pairs && i < d->n; i++)
     if (s->pairs[i] != couples(d, i))
       return spti_fail(SPTRSM_ERR_ARGUMENT,
-                       "D_sub[%d] is %s now; create the Schur complement again, which relies on the places of the 2x2 "
-                       "blocks",
-                       i, s->pairs[i] ? "zero" : "not zero");
+                       "D_sub[%d] is %s now; create the Schur complement again, since it relies on where the 2x2 blocks are", i,
+                       s->pairs[i] ? "zero" : "not zero");
   return SPTRSM_OK;
 }
 

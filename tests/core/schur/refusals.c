@@ -258,6 +258,17 @@ Test(schur_refusals, new_values) {
   sptrsm_schur_destroy(s);
 }
 
+Test(schur_refusals, D_that_is_no_longer_real) {
+  double data[18];
+  sptrsm_block S = {data, 3, 3, 3, SPTRSM_C128, SPTRSM_ROW_MAJOR, SPTRSM_HOST};
+  open_solver(4, SPTRSM_C128, NULL);
+  sptrsm_schur *s = create();
+  set.D[2 * 5 + 1] = 0.25;
+  cr_assert_eq(sptrsm_direct_set_values(direct, NULL, set.D, NULL, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  expect(sptrsm_schur_solve(s, &S), SPTRSM_ERR_ARGUMENT, "D[5] is not real");
+  sptrsm_schur_destroy(s);
+}
+
 Test(schur_refusals, other_2x2_blocks) {
   double data[9];
   sptrsm_block S = {data, 3, 3, 3, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST};
