@@ -10,6 +10,7 @@
 #include <sptrsm_inspect.h>
 #include <sptrsm_reach.h>
 #include <sptrsm_refine.h>
+#include <sptrsm_schur.h>
 
 #include "support/factor_set.h"
 
@@ -335,6 +336,56 @@ Test(memory, every_allocation_of_refinement_fails_once) {
     memset(y, 0, sizeof y);
     for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, 1 + i % 5);
     run_with_failures(&(scenario){.name = recipes[r].name, .steps = refine_steps, .end = end_direct, .bits = plan_bits});
+  }
+}
+
+/* ---- a Schur complement; columns[0] is sparse, columns[1] dense ---- */
+
+static sptrsm_schur *schur;
+static sptrsm_schur_columns columns[2];
+static double dense_columns[2 * N * NRHS];
+
+static sptrsm_status make_schur(void) {
+  static const int64_t starts[NRHS + 1] = {0, 2, 2, 3};
+  static const int32_t rows[] = {1, N - 1, 4};
+  static sptrsm_block dense;
+  sptrsm_schur_request request;
+  for (int c = 0; c < 2; c++) sptrsm_schur_columns_init(&columns[c]);
+  dense = block(dense_columns, N, dtype);
+  columns[0].count = NRHS, columns[0].ptr = starts, columns[0].idx = rows, columns[0].val = dense_columns;
+  columns[1].dense = &dense;
+  sptrsm_schur_request_init(&request);
+  request.B = &columns[0], request.C = &columns[1];
+  return sptrsm_schur_create(&schur, direct, &request);
+}
+
+static sptrsm_status solve_schur(void) {
+  sptrsm_block S = block(x, NRHS, dtype);
+  return sptrsm_schur_solve(schur, &S);
+}
+
+static sptrsm_status solve_schur_twice(void) {
+  sptrsm_schur *items[2] = {schur, schur};
+  sptrsm_block S[2] = {block(x, NRHS, dtype), block(y, NRHS, dtype)};
+  return sptrsm_schur_solve_many(items, 2, S);
+}
+
+static step *const schur_steps[] = {make_context, make_direct, make_schur, solve_schur, solve_schur_twice, NULL};
+
+static void end_schur(void) {
+  sptrsm_schur_destroy(schur);
+  end_direct();
+}
+
+Test(memory, every_allocation_of_a_schur_complement_fails_once) {
+  for (int r = 0; r < RECIPES; r++) {
+    if (!recipes[r].has_U) continue;
+    dtype = r % 2 ? SPTRSM_C128 : SPTRSM_F64;
+    build_factor_set(&factors, &recipes[r], dtype);
+    memset(x, 0, sizeof x);
+    memset(y, 0, sizeof y);
+    for (int i = 0; i < N * NRHS; i++) put(dense_columns, i, dtype, 1 + i % 5);
+    run_with_failures(&(scenario){.name = recipes[r].name, .steps = schur_steps, .end = end_schur, .bits = plan_bits});
   }
 }
 

@@ -1,9 +1,11 @@
-/* direct.c -- factor sets in memory: permutations, scalings, D, all systems, new values, refinement, and the part that few rows reach. */
+/* direct.c -- factor sets in memory: permutations, scalings, D, all systems, new values, refinement, the part that few rows reach, and
+ * Schur complements. */
 #include <math.h>
 #include <string.h>
 
 #include <sptrsm_reach.h>
 #include <sptrsm_refine.h>
+#include <sptrsm_schur.h>
 
 #include "fuzz.h"
 
@@ -161,6 +163,63 @@ static void reach(sptrsm_direct *direct, const factor_set *s, fuzz_bytes *in) {
   sptrsm_reach_destroy(r);
 }
 
+enum { COLUMNS_MAX = 40 }; /* more than a group */
+
+typedef struct {
+  sptrsm_schur_columns c;
+  int64_t ptr[COLUMNS_MAX + 1];
+  int32_t idx[2 * COLUMNS_MAX];
+  double val[4 * COLUMNS_MAX];
+} sparse_columns;
+
+/* Up to two entries a column, in order or, now and then, not. */
+static void draw_columns(sparse_columns *s, fuzz_bytes *in, int32_t n, sptrsm_dtype dtype) {
+  const int count = fuzz_below(in, COLUMNS_MAX + 1);
+  int64_t p = 0;
+  sptrsm_schur_columns_init(&s->c);
+  for (int k = 0; k < count; k++) {
+    int32_t row = fuzz_below(in, n + 2);
+    for (int e = fuzz_below(in, 3); e > 0 && (row < n || fuzz_below(in, 64) == 0);
+         e--, row += 1 + fuzz_below(in, 4) - (fuzz_below(in, 64) == 0))
+      s->idx[p++] = row;
+    s->ptr[k + 1] = p;
+  }
+  fuzz_values(in, s->val, dtype, p);
+  s->c.count = count, s->c.ptr = s->ptr, s->c.idx = s->idx, s->c.val = s->val;
+}
+
+/* What two threads make must be what one makes, and lie inside S. */
+static void schur(sptrsm_direct *direct, const factor_set *s, fuzz_bytes *in) {
+  const sptrsm_dtype dtype = s->F.L_tri.dtype;
+  static sparse_columns B, C;
+  sptrsm_schur *made = NULL;
+  sptrsm_schur_request request;
+  sptrsm_schur_request_init(&request);
+  draw_columns(&B, in, s->F.L_tri.n, dtype);
+  draw_columns(&C, in, s->F.L_tri.n, dtype);
+  request.B = &B.c, request.op = (sptrsm_op)fuzz_below(in, 3), request.uplo = (sptrsm_uplo)fuzz_below(in, 2);
+  if (fuzz_below(in, 2)) request.C = &C.c;
+  if (sptrsm_schur_create(&made, direct, &request) != SPTRSM_OK) return;
+  const sptrsm_schur_columns *rows = request.C ? &C.c : &B.c;
+  test_block S = test_block_make((int32_t)rows->count, B.c.count, dtype, (sptrsm_layout)fuzz_below(in, 2), 1);
+  for (int32_t i = 0; i < S.block.n; i++)
+    for (int64_t k = 0; k < S.block.nrhs; k++) test_block_set(&S, i, k, 0, 0);
+  test_block T = test_block_copy(&S);
+  FUZZ_CHECK(sptrsm_schur_solve(made, &S.block) == SPTRSM_OK, "%s", sptrsm_last_error());
+  FUZZ_CHECK(sptrsm_schur_solve_many(&made, 1, &T.block) == SPTRSM_OK, "%s", sptrsm_last_error());
+  FUZZ_CHECK(test_block_intact(&S) && test_block_intact(&T), "something was written outside of S");
+  for (int32_t i = 0; i < S.block.n; i++)
+    for (int64_t k = 0; k < S.block.nrhs; k++) {
+      double x[2], y[2];
+      test_block_get(&x[0], &x[1], &S, i, k);
+      test_block_get(&y[0], &y[1], &T, i, k);
+      for (int part = 0; part < 2; part++)
+        FUZZ_CHECK(x[part] == y[part] || !isfinite(x[part]), "S(%d,%d): %g, %g", i, (int)k, x[part], y[part]);
+    }
+  test_block_free(&S), test_block_free(&T);
+  sptrsm_schur_destroy(made);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static factor_set s;
   fuzz_bytes in = {data, size};
@@ -177,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (call < 4) solve_system(direct, &s, &in);
     if (call == 4 || call == 5) refine(direct, &s, &in);
     if (call == 6) reach(direct, &s, &in);
+    if (call == 7 && !s.F.factors.D) schur(direct, &s, &in);
     if (call == 7 && s.F.factors.D) {
       double D[2 * N_MAX];
       fuzz_values(&in, D, s.F.L_tri.dtype, s.F.L_tri.n);

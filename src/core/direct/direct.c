@@ -84,6 +84,13 @@ static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const s
   return status;
 }
 
+sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const spti_system_stage *stage) {
+  spti_direct_slot *slot;
+  SPTI_TRY(need_plan(&slot, d, stage));
+  *out = slot->plan;
+  return SPTRSM_OK;
+}
+
 static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
   if (s->work_made) return SPTRSM_OK;
   SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
@@ -140,6 +147,7 @@ sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context,
   sptrsm_direct *d;
   SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
   *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .given = f->L->dtype, .n = f->L->n};
+  atomic_init(&d->references, 1);
   d->place[L_MATRIX] = f->L->place;
   d->place[U_MATRIX] = f->U ? f->U->place : SPTRSM_HOST;
   d->has_U = f->U || f->u_kind != SPTRSM_U_GIVEN;
@@ -158,8 +166,10 @@ void spti_direct_drop_extension(sptrsm_direct *d) {
   d->extension = (spti_direct_extension){0};
 }
 
+void spti_direct_retain(sptrsm_direct *d) { atomic_fetch_add(&d->references, 1); }
+
 void sptrsm_direct_destroy(sptrsm_direct *d) {
-  if (!d) return;
+  if (!d || atomic_fetch_sub(&d->references, 1) > 1) return;
   SPTI_VISIT(d->context);
   spti_direct_drop_extension(d);
   free_workspace(d);
@@ -234,7 +244,7 @@ sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, cons
 
 /* ---- solving ---- */
 
-static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
+spti_edge spti_direct_edge(const sptrsm_direct *d, const spti_system_edge *e) {
   if (e->side == SPTI_NO_SIDE) return (spti_edge){0};
   const spti_side *s = e->side == SPTI_ROW_SIDE ? &d->row : &d->col;
   return (spti_edge){.map = e->transpose ? s->inverse : s->map,
@@ -246,8 +256,11 @@ static spti_edge edge_of(const sptrsm_direct *d, const spti_system_edge *e) {
 /* Plans are made before the panels, since a new plan may narrow the panel and free the workspace. */
 static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_direct *d, const spti_system_steps *steps) {
   spti_direct_slot *used[SPTI_STAGES_MAX];
-  *out = (spti_pipeline){
-      .context = d->context, .dtype = d->dtype, .n = d->n, .first = edge_of(d, &steps->first), .last = edge_of(d, &steps->last)};
+  *out = (spti_pipeline){.context = d->context,
+                         .dtype = d->dtype,
+                         .n = d->n,
+                         .first = spti_direct_edge(d, &steps->first),
+                         .last = spti_direct_edge(d, &steps->last)};
   for (int s = 0; s < steps->count; s++) {
     const spti_system_stage *stage = &steps->stages[s];
     int at = out->stage_count;

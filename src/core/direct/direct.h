@@ -4,6 +4,7 @@
 #define SPTI_CORE_DIRECT_DIRECT_H
 
 #include "core/direct/parts.h"
+#include "core/direct/systems.h"
 
 typedef struct {
   sptrsm_plan *plan; /* NULL until a system needs it */
@@ -19,6 +20,7 @@ typedef struct {
 } spti_direct_extension;
 
 struct sptrsm_direct {
+  atomic_int references;
   sptrsm_context *context;
   sptrsm_matrix *matrix[2]; /* L and U; the latter is NULL where U is L transposed, or absent */
   bool has_U;
@@ -39,5 +41,11 @@ struct sptrsm_direct {
 
 /* Frees the extension's state; the solver has none afterwards. */
 void spti_direct_drop_extension(sptrsm_direct *);
+
+/* For components that solve panels of their own (core/schur): the plan of a stage with L or U, made if there is none, which belongs to the
+ * solver; the permutation and scaling of an edge. */
+sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *, const spti_system_stage *);
+spti_edge spti_direct_edge(const sptrsm_direct *, const spti_system_edge *);
+void spti_direct_retain(sptrsm_direct *); /* sptrsm_direct_destroy releases */
 
 #endif

@@ -14,6 +14,10 @@ typedef struct {
   int64_t ld;
   int32_t width, padded;
   spti_team *team; /* host: the threads that the method may use; NULL: it works alone, since other threads have panels of their own */
+  /* The rows in which the solution may be nonzero, in solve order; the other rows hold zeros and keep them. NULL: all rows. A method on the
+   * host may leave out the other rows, or ignore this. */
+  const int32_t *rows;
+  int32_t row_count;
 } spti_panel;
 
 enum {

@@ -11,15 +11,14 @@
 
 /* ---- checks ---- */
 
-static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *block, const char *name) {
-  if (block->n != pipe->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, pipe->n);
+sptrsm_status spti_block_check(const sptrsm_block *block, const sptrsm_context *context, sptrsm_dtype dtype, const char *name) {
   if (block->nrhs < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: nrhs = %lld is negative", name, (long long)block->nrhs);
-  if (block->dtype != pipe->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
+  if (block->dtype != dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another dtype than the matrix", name);
   if (block->layout != SPTRSM_ROW_MAJOR && block->layout != SPTRSM_COL_MAJOR)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown layout %d", name, (int)block->layout);
   if (block->place != SPTRSM_HOST && block->place != SPTRSM_CUDA)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
-  if (block->place == SPTRSM_CUDA && pipe->context->place == SPTRSM_HOST)
+  if (block->place == SPTRSM_CUDA && context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in device memory, the context works on the host", name);
   int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (block->ld < least)
@@ -30,6 +29,11 @@ static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %lld %s of ld = %lld do not fit the address space", name, (long long)vectors,
                      block->layout == SPTRSM_ROW_MAJOR ? "rows" : "columns", (long long)block->ld);
   return SPTRSM_OK;
+}
+
+static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *block, const char *name) {
+  if (block->n != pipe->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, pipe->n);
+  return spti_block_check(block, pipe->context, pipe->dtype, name);
 }
 
 static size_t span_bytes(const sptrsm_block *b) {

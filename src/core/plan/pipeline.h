@@ -63,6 +63,9 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
 
+/* Checks a block against the context's place and the type, and that its layout, ld and data make sense; n is not compared with anything. */
+sptrsm_status spti_block_check(const sptrsm_block *, const sptrsm_context *, sptrsm_dtype, const char *name);
+
 /* Checks B and X against order, type and place of the pipeline, and against each other. */
 sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);
 

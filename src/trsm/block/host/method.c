@@ -92,13 +92,35 @@ static int32_t panel(const sptrsm_plan *plan) {
   return slab;
 }
 
+static int32_t place_of(const spti_nodes *s, int32_t row) { return s->reversed ? s->n - 1 - row : row; }
+
+/* Has the node one of the panel's rows? *at: where to look for the first of them. A GATHER node stands before the node that has its place,
+ * which may begin earlier. */
+static bool has_rows(const spti_nodes *s, const spti_node *node, const spti_panel *W, int32_t *at) {
+  int32_t a = *at;
+  while (a < W->row_count && place_of(s, W->rows[a]) < node->first) a++;
+  if (node->kind != SPTI_NODE_GATHER) *at = a;
+  return a < W->row_count && place_of(s, W->rows[a]) < node->first + node->width;
+}
+
+/* The first node from `node` on whose answer to has_rows is `wanted`, or the end. */
+static int32_t next_node(const spti_nodes *s, const spti_panel *W, int32_t node, bool wanted, int32_t *at) {
+  while (node < s->count && has_rows(s, &s->node[node], W, at) != wanted) node++;
+  return node;
+}
+
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   (void)work;
   const block_state *state = plan->state;
+  const spti_nodes *s = &state->nodes;
   const spti_view *v = &plan->view;
   const int64_t last = v->backward && v->n > 0 ? (v->n - 1) * W->ld : 0;
   char *data = (char *)W->data + (size_t)last * sptrsm_dtype_bytes(v->dtype);
-  state->kernels->solve[v->dtype](&state->nodes, state->val, 0, state->nodes.count, v->unit, data, v->backward ? -W->ld : W->ld, W->padded);
+  for (int32_t begin = 0, end, at = 0; begin < s->count; begin = end) {
+    if (W->rows) begin = next_node(s, W, begin, true, &at);
+    end = W->rows ? next_node(s, W, begin, false, &at) : s->count;
+    state->kernels->solve[v->dtype](s, state->val, begin, end, v->unit, data, v->backward ? -W->ld : W->ld, W->padded);
+  }
   return SPTRSM_OK;
 }
 

@@ -101,7 +101,8 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   const levelset_state *state = plan->state;
   const int ready = plan->team > 1 ? spti_team_ready(W->team) : 1, threads = ready < plan->team ? ready : plan->team;
   if (threads <= 1 || threads < state->schedule.least) {
-    kernels[state->isa][plan->view.dtype](&plan->view, NULL, 0, plan->view.n, W->data, W->ld, W->padded);
+    const int32_t count = W->rows ? W->row_count : plan->view.n;
+    kernels[state->isa][plan->view.dtype](&plan->view, W->rows, 0, count, W->data, W->ld, W->padded);
     return SPTRSM_OK;
   }
   shared_solve job = {.plan = plan, .W = W, .parts = threads};

@@ -1,0 +1,89 @@
+/* schur.h -- the inside of sptrsm_schur: columns in groups with the rows that they reach, and the memory of a solve.
+ *
+ * Every form becomes S' = left^T D^-1 right, where the right side goes through L and the left one through U^T:
+ *   op N   right = B, left = C^T, S = S'        op T   right = C^T, left = B, S = S'^T        op C   the same, B, C and S conjugated
+ * In the symmetric form there is one side, and left is right, or its conjugate where U = L^H. */
+#ifndef SPTI_CORE_SCHUR_SCHUR_H
+#define SPTI_CORE_SCHUR_SCHUR_H
+
+#include <sptrsm_schur.h>
+
+#include "core/direct/direct.h"
+#include "core/schur/kernels.h"
+
+typedef struct {
+  int32_t row, count;
+} spti_schur_run; /* consecutive rows */
+
+/* Columns that are solved together. A solved group is stored in its rows, one run after the other: row-major with leading dimension ld. */
+typedef struct {
+  int64_t first;     /* its columns are order[first .. first + width) */
+  int32_t width, ld; /* ld: width, rounded up for vectors */
+  int64_t run, runs; /* its runs in spti_schur_side.runs: the first one, and how many */
+  int64_t rows, at;  /* rows of all runs; offset of its values among those of the side */
+} spti_schur_group;
+
+typedef struct {
+  const char *name; /* "B" or "C" */
+  sptrsm_dtype dtype;
+  int64_t count;
+  bool conj;          /* values are conjugated when they are read */
+  sptrsm_block dense; /* the caller's block; data NULL: sparse */
+  bool is_dense;
+  int64_t *ptr; /* copies of the caller's arrays, where sparse */
+  int32_t *idx;
+  void *val;
+  spti_edge edge;          /* from rows of B or C^T to rows of the factors */
+  const sptrsm_plan *plan; /* of L or U^T; belongs to the solver */
+  int64_t *order;          /* [count] the column at each position */
+  spti_schur_group *groups;
+  int64_t group_count;
+  spti_schur_run *runs;
+  int64_t run_count, run_space;
+  int64_t stored; /* values of all groups */
+} spti_schur_side;
+
+enum { SPTI_SCHUR_RIGHT, SPTI_SCHUR_LEFT };
+
+/* For one solve at a time by up to `members` threads: each has a panel [n x SPTI_SCHUR_GROUP] and a list of rows. */
+typedef struct {
+  void *memory;
+  int members;
+  int32_t n; /* of the largest item that it is for */
+  char *panels;
+  size_t panel_bytes;
+  int32_t *rows;
+  void *solved[2]; /* the groups of both sides after D^-1 on the right; left is not used where it is the same as right */
+} spti_schur_work;
+
+struct sptrsm_schur {
+  sptrsm_direct *direct; /* retained */
+  spti_schur_side side[2];
+  bool symmetric, hermitian; /* hermitian: left is the conjugate of right */
+  bool transposed, conj;     /* S is S' transposed, conjugated */
+  sptrsm_uplo uplo;
+  unsigned char *pairs; /* [n] is row i coupled with row i+1 by a 2x2 block of D? NULL: D has none */
+  spti_schur_work work; /* made by the first solve */
+  double analysis_seconds;
+};
+
+/* ---- columns.c ---- */
+
+/* Copies the caller's columns, which must be valid for n rows. The side is to be freed also after a failure. */
+sptrsm_status spti_schur_take_columns(spti_schur_side *, const sptrsm_schur_columns *, const sptrsm_direct *, const char *name);
+/* Sorts the columns by the first row that they reach and finds the groups and their rows; edge and plan are set already. pairs: see
+ * sptrsm_schur. */
+sptrsm_status spti_schur_group_columns(spti_schur_side *, const unsigned char *pairs);
+void spti_schur_side_free(spti_schur_side *);
+
+/* ---- solve.c ---- */
+
+/* Memory for solving any of the items, and the bytes that it takes. */
+sptrsm_status spti_schur_work_create(spti_schur_work *, sptrsm_schur *const *items, int64_t count, int members);
+void spti_schur_work_free(spti_schur_work *);
+sptrsm_status spti_schur_work_bytes(size_t *out, sptrsm_schur *const *items, int64_t count, int members);
+
+/* Computes S, which was checked. team NULL: by the calling thread alone. */
+sptrsm_status spti_schur_compute(const sptrsm_schur *, const spti_schur_work *, spti_team *, const sptrsm_block *S);
+
+#endif
