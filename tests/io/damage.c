@@ -382,8 +382,8 @@ int main(int argc, char **argv) {
     run_case(number);
   }
   remove(damaged);
-  printf("%ld damaged files: %ld loaded, %ld of them not judged since the plain reading ended early; in HDF5 %ld crashes, %ld loops;", count,
-         loaded, unjudged, crashes, loops);
+  printf("%ld damaged files: %ld loaded, %ld of them not judged since the plain reading ended early; in HDF5 %ld crashes, %ld loops;",
+         count, loaded, unjudged, crashes, loops);
   for (int k = 0; k < KINDS; k++) bad += found[k], printf(" %s %ld%s", kinds[k], found[k], k + 1 < KINDS ? "," : "\n");
   return bad > 0;
 }
