@@ -5,7 +5,8 @@
  * was loaded must be what stands there. Everything follows from SEED and the number of the case.
  *
  * Exit code 1 if there was a crash, a call that took more than 15 s (the library gives up after 10 s of computing), more than 500 MB of
- * memory, a sound file that was blamed, or numbers that differ from those in the file. The last such file of each kind is kept as sptrsm_damage_KIND in TMPDIR (/tmp).
+ * memory, a sound file that was blamed, or numbers that differ from those in the file. The last such file of each kind is kept as
+ * sptrsm_damage_KIND in TMPDIR (/tmp).
  */
 #include <common/residual.h>
 #include <hdf5.h>
