@@ -5,7 +5,8 @@
  * was loaded must be what stands there. Everything follows from SEED and the number of the case.
  *
  * Exit code 1 if there was a crash, a call that took more than 15 s (the library gives up after 10 s of computing), more than 500 MB of
- * memory, a sound file that was blamed, or numbers that differ from those in the file. The last such file of each kind is kept as sptrsm_damage_KIND in TMPDIR (/tmp).
+ * memory, a sound file that was blamed, or numbers that differ from those in the file. The last such file of each kind is kept as
+ * sptrsm_damage_KIND in TMPDIR (/tmp).
  */
 #include <common/residual/residual.h>
 #include <hdf5.h>
@@ -382,8 +383,8 @@ int main(int argc, char **argv) {
     run_case(number);
   }
   remove(damaged);
-  printf("%ld damaged files: %ld loaded, %ld of them not judged since the plain reading ended early; in HDF5 %ld crashes, %ld loops;", count,
-         loaded, unjudged, crashes, loops);
+  printf("%ld damaged files: %ld loaded, %ld of them not judged since the plain reading ended early; in HDF5 %ld crashes, %ld loops;",
+         count, loaded, unjudged, crashes, loops);
   for (int k = 0; k < KINDS; k++) bad += found[k], printf(" %s %ld%s", kinds[k], found[k], k + 1 < KINDS ? "," : "\n");
   return bad > 0;
 }

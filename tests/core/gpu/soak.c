@@ -92,9 +92,7 @@ static void device_free(void *memory) { cudaFree(memory); }
 static bool transfer(void *to, const void *from, size_t bytes) {
   return cudaMemcpy(to, from, bytes, cudaMemcpyDefault) == cudaSuccess && cudaStreamSynchronize(cudaStreamLegacy) == cudaSuccess;
 }
-static bool make_stream(worker *w) {
-  return cudaStreamCreateWithFlags((cudaStream_t *)&w->stream, cudaStreamNonBlocking) == cudaSuccess;
-}
+static bool make_stream(worker *w) { return cudaStreamCreateWithFlags((cudaStream_t *)&w->stream, cudaStreamNonBlocking) == cudaSuccess; }
 static void destroy_stream(worker *w) { cudaStreamDestroy(w->stream); }
 
 /* Captures a solve in a graph, and runs the graph a few times. */
@@ -266,7 +264,8 @@ Test(soak, random_plans_solves_values_and_captures, .timeout = 7200) {
   static worker workers[THREADS];
   pthread_t threads[THREADS];
   long solves = 0, captures = 0, refusals = 0;
-  for (int t = 0; t < THREADS; t++) workers[t] = (worker){.number = t, .random = {.state = (uint64_t)(setting("SOAK_SEED", 1) * 100 + t + 1)}};
+  for (int t = 0; t < THREADS; t++)
+    workers[t] = (worker){.number = t, .random = {.state = (uint64_t)(setting("SOAK_SEED", 1) * 100 + t + 1)}};
   for (int t = 1; t < THREADS; t++) cr_assert_eq(pthread_create(&threads[t], NULL, work, &workers[t]), 0);
   work(&workers[0]);
   for (int t = 1; t < THREADS; t++) pthread_join(threads[t], NULL);
