@@ -1,9 +1,13 @@
-"""docs/python.md and the notebook run. Blocks of one section run in their order in one namespace; sections do not know each other.
+"""docs/python.md, the notebook and the examples of docstrings run.
+
+Blocks of one section of docs/python.md run in their order in one namespace; sections do not know each other.
 
 A comment `<!-- needs NAME ... -->` above a block names what it needs: packages, or cuda for a device. Where one is missing, the block and
 those after it in its section are skipped.
 """
+import doctest
 import importlib.util
+import pkgutil
 import re
 from pathlib import Path
 
@@ -44,6 +48,18 @@ def test_the_blocks_of_a_section_run(title, blocks, tmp_path, monkeypatch):
         if lacking:
             pytest.skip(f"line {lines} of docs/python.md needs " + ", ".join(lacking))
         exec(compile("\n" * lines + code, str(DOCS / "python.md"), "exec"), namespace)
+
+
+MODULES = ["sptrsm"] + [f"sptrsm.{module.name}" for module in pkgutil.iter_modules(sptrsm.__path__)]
+WITH_EXAMPLES = {"sptrsm", "sptrsm._factors", "sptrsm._show", "sptrsm._sources", "sptrsm._triangular", "sptrsm.jax", "sptrsm.torch"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_docstrings_run(name):
+    if name in ("sptrsm.torch", "sptrsm.jax"):
+        pytest.importorskip(name.partition(".")[2])
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0 and (result.attempted > 0) == (name in WITH_EXAMPLES)
 
 
 def test_the_readme_solves(tmp_path, monkeypatch):
