@@ -1,4 +1,5 @@
-"""The Python blocks of the documentation's pages and the notebook run, and figures that a page repeats are those of the page it names.
+"""The Python blocks of the documentation's pages, the notebook and the examples of docstrings run, and figures that a page repeats are
+those of the page it names.
 
 Blocks of one section of docs/python.md, and those of another page, run in their order in one namespace; others do not know each other.
 Blocks in other languages are run by tests/pages.
@@ -6,7 +7,9 @@ Blocks in other languages are run by tests/pages.
 A comment `<!-- needs NAME ... -->` above a block names what it needs: packages, or cuda for a device. Where one is missing, the block and
 those after it in its section are skipped.
 """
+import doctest
 import importlib.util
+import pkgutil
 import re
 from pathlib import Path
 from typing import Optional
@@ -55,6 +58,18 @@ def test_the_blocks_run(page, blocks, tmp_path, monkeypatch):
         if lacking:
             pytest.skip(f"line {lines} of {page.name} needs " + ", ".join(lacking))
         exec(compile("\n" * lines + code, str(page), "exec"), namespace)
+
+
+MODULES = ["sptrsm"] + [f"sptrsm.{module.name}" for module in pkgutil.iter_modules(sptrsm.__path__)]
+WITH_EXAMPLES = {"sptrsm", "sptrsm._factors", "sptrsm._show", "sptrsm._sources", "sptrsm._triangular", "sptrsm.jax", "sptrsm.torch"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_docstrings_run(name):
+    if name in ("sptrsm.torch", "sptrsm.jax"):
+        pytest.importorskip(name.partition(".")[2])
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0 and (result.attempted > 0) == (name in WITH_EXAMPLES)
 
 
 def test_the_readme_solves(tmp_path, monkeypatch):
