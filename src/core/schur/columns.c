@@ -200,7 +200,9 @@ sptrsm_status spti_schur_group_columns(spti_schur_side *side, const unsigned cha
   sptrsm_status status = SPTRSM_OK;
   SPTI_TRY(sort_columns(side));
   side->group_count = (side->count + SPTI_SCHUR_GROUP - 1) / SPTI_SCHUR_GROUP;
+  side->run_space = side->group_count;
   SPTI_TRY(spti_host_alloc(&side->groups, side->group_count, sizeof *side->groups, "groups of columns"));
+  SPTI_TRY(spti_host_alloc(&side->runs, side->run_space, sizeof *side->runs, "rows of groups"));
   SPTI_TRY(spti_host_alloc(&set, side->plan->view.n, sizeof *set, "set of rows"));
   if (side->plan->view.n > 0) memset(set, 0, (size_t)side->plan->view.n);
   for (int64_t g = 0; g < side->group_count && status == SPTRSM_OK; g++) {
