@@ -13,7 +13,7 @@
 
 Results whose status is not "ok" are left out.
 
-    scripts/plots.py docs/charts/*.json --out docs/charts --format svg
+    scripts/plots.py docs/charts/data/*.json --out docs/charts --format svg
 
 draws the charts of the documentation. Such a file describes one chart ("chart": "bars" or "lines", its groups and series) and says where
 its figures come from ("source"); see docs/charts/README.md.

@@ -4,6 +4,7 @@ The pages are the Markdown files of the repository where they are, so a link bet
 A link to any other file (a source, a script, data) becomes a download of that file.
 """
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -12,7 +13,7 @@ project = "sptrsm"
 author = copyright = "the sptrsm developers"
 version = release = ".".join(re.findall(r"^#define SPTRSM_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", (ROOT / "include/sptrsm.h").read_text(), re.M))
 
-extensions = ["myst_parser", "breathe"]
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/README"
 include_patterns = ["*.md", "apps/**.md", "bindings/**.md", "data/*.md", "docs/**.md", "python/*.md", "src/**.md", "tests/**.md"]
 exclude_patterns = ["build*/**", "docs/site/**"]
@@ -23,6 +24,11 @@ breathe_projects = {"sptrsm": str(ROOT / "build/api/xml")}  # by scripts/api-pag
 breathe_default_project = "sptrsm"
 breathe_domain_by_extension = {"h": "c"}
 breathe_show_include = False
+
+sys.path.insert(0, str(ROOT / "python"))
+autodoc_mock_imports = ["numpy", "torch", "jax", "sptrsm._lib"]  # so that the pages need neither these packages nor the library
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
 
 html_theme = "furo"
 html_title = f"sptrsm {version}"

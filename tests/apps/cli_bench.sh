@@ -308,7 +308,7 @@ test_bench_plots() {
     check; grep -q "</svg>" figures/$figure.svg || fail "$figure is not whole"
   done
   check; grep -q "magic" figures/*.svg && fail "a failed method is drawn"
-  run "$python" "$plots" "$here"/../../docs/charts/*.json --out charts --format svg
+  run "$python" "$plots" "$here"/../../docs/charts/data/*.json --out charts --format svg
   code 0
-  equals "$(ls charts | wc -l)" "$(ls "$here"/../../docs/charts/*.json | wc -l)"
+  equals "$(ls charts | wc -l)" "$(ls "$here"/../../docs/charts/data/*.json | wc -l)"
 }
