@@ -11,7 +11,7 @@
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
-#   bindings       the bindings with Octave, which test.sh does not install
+#   bindings       the bindings with Octave and PETSc, which test.sh does not install
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 #   packages       Debian packages, built in one such chroot, pass lintian and solve in another that has nothing else
 #   aarch64        the host code, compiled for 64-bit ARM in such a chroot, passes its tests under QEMU
@@ -128,6 +128,7 @@ part_python() {
 part_bindings() {
   need octave-cli octave
   need mkoctfile octave-dev
+  need_header petsc/petscmat.h petsc-dev
   install_missing
   scripts/test.sh >build/bindings-build.log 2>&1 || { tail -n 20 build/bindings-build.log; return 1; } # so that build/test has them
   ctest --test-dir build/test --output-on-failure -L bindings
