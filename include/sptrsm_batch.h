@@ -6,9 +6,10 @@
  *   sptrsm_batch_create_uniform(&batch, context, &values, options);          or sptrsm_batch_create_mixed
  *   sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, NULL);   as often as you like
  *
- * Each item stands for itself. An item with a singular or nonfinite diagonal harms no other: it is left out of solves, and its status says
- * which row is at fault. The bits of an item do not depend on the other items, their number, the mask, strides or threads; on the host they
- * are those of sptrsm_direct_solve with the same method. Memory that a solve needs has no term in count times nrhs.
+ * Each item stands for itself. An item with a singular or nonfinite diagonal harms no other: it is left out of solves, and its status
+ * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
+ * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. Memory that a solve
+ * needs has no term in count times nrhs.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
@@ -40,13 +41,15 @@ static inline void sptrsm_batch_values_init(sptrsm_batch_values *out) { sptrsm_b
 
 /* A uniform batch of values->count items with the pattern, permutations and conventions of `pattern`, whose value arrays serve where
  * `values` has none. The pattern is validated and analysed once. Everything is copied. values->first must be 0; count = 0 is allowed.
- * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED.
- * Errors: ARGUMENT (a stride that is negative, or shorter than its array without being 0; sizes beyond 64 bits), STRUCTURE (the pattern),
- * UNSUPPORTED, MEMORY, DEVICE. An item with a bad diagonal is no error here: see sptrsm_batch_item. */
+ * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED. On the host the method is levelset, with the items of a group in
+ * vector lanes; for another one make a mixed batch.
+ * Errors: ARGUMENT (a stride that is negative, or shorter than its array without being 0; sizes beyond 64 bits), STRUCTURE (the pattern, or
+ * 2x2 blocks of D that overlap), SINGULAR (the pattern lacks a diagonal entry), UNSUPPORTED, MEMORY, DEVICE. An item with a bad diagonal
+ * value is no error here: see sptrsm_batch_item. */
 SPTRSM_API sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *pattern,
                                                      const sptrsm_batch_values *values, const sptrsm_options *options);
 /* A mixed batch: items[i] is the factor set of item i, with an order and a pattern of its own; all have one dtype. Everything is copied.
- * Items with equal patterns share one analysis. Errors as above; STRUCTURE names the item. */
+ * Errors as above, with the item's number. */
 SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *const *items, int64_t count,
                                                    const sptrsm_options *options);
 SPTRSM_API void sptrsm_batch_destroy(sptrsm_batch *);
@@ -58,15 +61,15 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_values(sptrsm_batch *, const sptrsm_ba
 /* What became of an item. */
 typedef struct {
   int32_t status; /* sptrsm_status: OK, SINGULAR, or DEVICE if a dependency never arrived */
-  int32_t row;    /* row of the triangle or of D at fault, else -1 */
+  int32_t row;    /* row of the triangle, of D or of a scaling at fault, else -1 */
 } sptrsm_item_status;
 /* The item as its values left it: OK or SINGULAR. */
 SPTRSM_API sptrsm_status sptrsm_batch_item(sptrsm_item_status *out, const sptrsm_batch *, int64_t item);
 
-/* The blocks of all items. Item i has nrhs_of[i] columns, or nrhs where nrhs_of is NULL, and the leading dimension ld_of[i], or ld. Its data
- * begin at data_of[i], or at data + i * stride elements where data_of is NULL. Stride 0 lets all items of B share one block; X must not.
+/* The blocks of all items. Item i has nrhs_of[i] columns, or nrhs where nrhs_of is NULL, and the leading dimension ld_of[i], or ld. Its
+ * data begin at data_of[i], or at data + i * stride elements where data_of is NULL. Stride 0 lets all items of B share one block; X must not.
  * All blocks have one layout and place. The arrays nrhs_of, ld_of and data_of have `count` elements in host memory. data_of[i] may be NULL
- * for items that are masked out or have no columns. */
+ * for items that have no rows or columns, or that a mask in host memory leaves out. */
 typedef struct {
   size_t size; /* sizeof(sptrsm_batch_block), set by sptrsm_batch_block_init */
   void *data;
@@ -96,8 +99,8 @@ static inline void sptrsm_batch_run_init(sptrsm_batch_run *out) { sptrsm_batch_r
 /* Solves op(S_i) X_i = alpha B_i for all items i that the mask has, for one of the systems of sptrsm.h. alpha is one value for all items.
  * X_i may be B_i, but must not overlap it otherwise, nor any block of another item. X of a singular item is not touched, and the call
  * succeeds: look at run->status. run NULL: all items, no status.
- * On a CUDA context the work is queued as in sptrsm_solve, and the number of kernels does not grow with the number of items; once a solve of
- * this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be
+ * On a CUDA context the work is queued as in sptrsm_solve, and the number of kernels does not grow with the number of items; once a solve
+ * of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be
  * captured in a CUDA graph where the info says so.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
@@ -108,10 +111,10 @@ SPTRSM_API sptrsm_status sptrsm_batch_prepare(sptrsm_batch *, sptrsm_system, spt
 typedef struct {
   size_t size; /* set to sizeof(sptrsm_batch_facts) by the caller */
   int64_t count;
-  int64_t patterns; /* different patterns among the items, each analysed once */
+  int64_t patterns; /* how many patterns were analysed: 1 in a uniform batch; in a mixed one equal patterns may be analysed once or again */
   int64_t singular; /* items that solves leave out */
   int32_t n_most;   /* order of the largest item */
-  int32_t panel;    /* right-hand sides of an item that are worked on at once */
+  int32_t panel;    /* right-hand sides of the largest item that are worked on at once */
   char method[32];  /* of the largest item */
   char reason[160];
   int32_t deterministic, capturable;

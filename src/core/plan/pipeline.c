@@ -32,27 +32,30 @@ static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *
   return SPTRSM_OK;
 }
 
-static size_t span_bytes(const sptrsm_block *b) {
+size_t spti_block_span(const sptrsm_block *b) {
   int64_t vectors = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n;
-  return (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
+  return vectors > 0 && length > 0 ? (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype) : 0;
 }
 
-/* Are B and X different columns of one larger row-major block, or different rows of one column-major block? They have
- * the same ld then, and each lies in the padding of the other. */
-static bool lie_side_by_side(const sptrsm_block *B, const sptrsm_block *X) {
-  uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
-  size_t bytes = sptrsm_dtype_bytes(B->dtype), distance = b > x ? b - x : x - b;
-  if (B->layout != X->layout || B->ld != X->ld || distance % bytes != 0) return false;
-  int64_t length = B->layout == SPTRSM_ROW_MAJOR ? B->nrhs : B->n, shift = (int64_t)(distance / bytes) % B->ld;
-  return shift >= length && shift + length <= B->ld;
+/* Are these different columns of one larger row-major block, or different rows of one column-major block? They have the same ld then, and
+ * each lies in the padding of the other. `low` begins at the lower address. */
+static bool lie_side_by_side(const sptrsm_block *low, const sptrsm_block *high) {
+  const bool rows = low->layout == SPTRSM_ROW_MAJOR;
+  const size_t bytes = sptrsm_dtype_bytes(low->dtype), distance = (uintptr_t)high->data - (uintptr_t)low->data;
+  if (low->layout != high->layout || low->ld != high->ld || distance % bytes != 0) return false;
+  const int64_t shift = (int64_t)(distance / bytes) % low->ld, lower = rows ? low->nrhs : low->n, higher = rows ? high->nrhs : high->n;
+  return shift >= lower && shift + higher <= low->ld;
+}
+
+bool spti_blocks_overlap(const sptrsm_block *a, const sptrsm_block *b) {
+  const sptrsm_block *low = (uintptr_t)a->data <= (uintptr_t)b->data ? a : b, *high = low == a ? b : a;
+  if (a->place != b->place || spti_block_span(a) == 0 || spti_block_span(b) == 0) return false;
+  return (uintptr_t)low->data + spti_block_span(low) > (uintptr_t)high->data && !lie_side_by_side(low, high);
 }
 
 static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X) {
-  if (B->n == 0 || B->nrhs == 0 || B->place != X->place) return SPTRSM_OK;
-  if (B->data == X->data && B->ld == X->ld && B->layout == X->layout) return SPTRSM_OK;
-  if (lie_side_by_side(B, X)) return SPTRSM_OK;
-  uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
-  if (b + span_bytes(B) <= x || x + span_bytes(X) <= b) return SPTRSM_OK;
+  if (B->data == X->data && B->ld == X->ld && B->layout == X->layout && B->place == X->place) return SPTRSM_OK;
+  if (!spti_blocks_overlap(B, X)) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_ARGUMENT, "X overlaps B; it may be B itself (same data, ld and layout) or elsewhere");
 }
 

@@ -62,7 +62,11 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 
-/* Checks B and X against order, type and place of the pipeline, and against each other. */
+size_t spti_block_span(const sptrsm_block *); /* bytes from its first element to the end of its last one; 0 without elements */
+/* Do two blocks of one type have elements in common? Both have passed the checks of a pipeline. */
+bool spti_blocks_overlap(const sptrsm_block *, const sptrsm_block *);
+
+/* Checks B and X against order, type and place of the pipeline, and against each other. Reads context, dtype and n of the pipeline. */
 sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);
 
 /* Checks B and X, then runs. alpha NULL: 1. */
