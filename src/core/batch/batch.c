@@ -93,8 +93,7 @@ sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *co
   return SPTRSM_OK;
 }
 
-/* Puts "item 7: " in front of the latest message. */
-static sptrsm_status name_item(sptrsm_status status, int64_t item) {
+sptrsm_status spti_batch_name_item(sptrsm_status status, int64_t item) {
   char name[32];
   snprintf(name, sizeof name, "item %lld", (long long)item);
   return spti_name_object(status, name);
@@ -119,7 +118,7 @@ static sptrsm_status fill_mixed(sptrsm_batch *b, const sptrsm_factors *const *it
   SPTI_TRY_DONE(spti_host_alloc(&read, b->count, sizeof *read, "factor sets of the items"));
   SPTI_TRY_DONE(spti_host_alloc(&list, b->count, sizeof *list, "factor sets of the items"));
   for (int64_t i = 0; i < b->count; i++) {
-    SPTI_TRY_DONE(name_item(read_item(b, &read[i], items[i], i), i));
+    SPTI_TRY_DONE(spti_batch_name_item(read_item(b, &read[i], items[i], i), i));
     list[i] = &read[i];
   }
   status = run_create(b, &spti_batch_mixed_host, &(spti_batch_source){.items = list});

@@ -61,6 +61,8 @@ extern const spti_batch_engine spti_batch_uniform_host, spti_batch_mixed_host;
 
 static inline int32_t spti_batch_order(const sptrsm_batch *b, int64_t item) { return b->n_of ? b->n_of[item] : b->n; }
 
+sptrsm_status spti_batch_name_item(sptrsm_status, int64_t item); /* puts "item 7: " in front of the latest message, unless OK */
+
 /* Does the call solve this item, as far as the host can tell: is it in the mask, if that lies in host memory? */
 static inline bool spti_batch_wants(const spti_batch_call *call, int64_t item) {
   return !call->run->mask || call->run->mask_place != SPTRSM_HOST || call->run->mask[item];
@@ -80,6 +82,8 @@ const void *spti_batch_part(int64_t *stride, const sptrsm_batch_values *, int pa
 extern const char *const spti_batch_part_names[SPTI_PARTS]; /* "L", ... */
 /* lengths[] of a uniform batch with the pattern f. */
 sptrsm_status spti_batch_read_lengths(sptrsm_batch *, const sptrsm_factors *f);
+/* Sets the status of an item whose parts have these rows at fault, -1: none. D_sub is judged together with D. */
+void spti_batch_set_item(sptrsm_batch *, int64_t item, const int32_t fault[SPTI_PARTS]);
 /* Do the values fit the batch: items in range, parts that it has, strides neither negative nor too short? */
 sptrsm_status spti_batch_check_values(const sptrsm_batch *, const sptrsm_batch_values *);
 

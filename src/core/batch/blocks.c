@@ -2,7 +2,6 @@
  * itself and against its partner as in sptrsm_solve, then that no X touches a block of another item.
  * Where all items have one shape and strides, that takes one item and some arithmetic. Otherwise blocks are sorted by address, and those
  * whose ranges of addresses meet are compared. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/batch/batch.h"
@@ -23,13 +22,9 @@ sptrsm_block spti_batch_block_of(const sptrsm_batch *b, const sptrsm_batch_block
 /* ---- one item ---- */
 
 static sptrsm_status check_item(const sptrsm_batch *b, const spti_batch_call *call, int64_t item) {
-  char name[32];
   const sptrsm_block B = spti_batch_block_of(b, call->B, item), X = spti_batch_block_of(b, call->X, item);
   const spti_pipeline pipe = {.context = b->context, .dtype = b->dtype, .n = spti_batch_order(b, item)};
-  const sptrsm_status status = spti_pipeline_check(&pipe, &B, &X);
-  if (status == SPTRSM_OK) return status;
-  snprintf(name, sizeof name, "item %lld", (long long)item);
-  return spti_name_object(status, name);
+  return spti_batch_name_item(spti_pipeline_check(&pipe, &B, &X), item);
 }
 
 /* Do all items have blocks of one shape, at strides? */

@@ -55,3 +55,10 @@ sptrsm_status spti_batch_check_values(const sptrsm_batch *b, const sptrsm_batch_
   }
   return SPTRSM_OK;
 }
+
+void spti_batch_set_item(sptrsm_batch *b, int64_t item, const int32_t fault[SPTI_PARTS]) {
+  sptrsm_item_status *status = &b->items[item];
+  *status = (sptrsm_item_status){.status = SPTRSM_OK, .row = -1};
+  for (int part = SPTI_PARTS - 1; part >= 0; part--)
+    if (fault[part] >= 0) *status = (sptrsm_item_status){.status = SPTRSM_ERR_SINGULAR, .row = fault[part]};
+}

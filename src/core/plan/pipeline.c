@@ -161,7 +161,7 @@ static double work_of(const spti_pipeline *pipe, int64_t nrhs) {
 
 static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
-  spti_team *threads = pipe->context->team;
+  spti_team *threads = panels->lent ? NULL : pipe->context->team;
   const int ready = work_of(pipe, B->nrhs) < SHARED_LEAST ? 1 : spti_team_ready(threads);
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
   host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X, .width = slab_width(panels, B->nrhs, owners)};

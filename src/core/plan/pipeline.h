@@ -51,6 +51,7 @@ typedef struct {
 typedef struct {
   int32_t panel;
   int slabs; /* panels in W: up to one for each thread on the host, else 1 */
+  bool lent; /* host: to one thread of a job that solves with many pipelines; it works alone */
   void *W;
   void *staging;        /* CUDA: one panel, or NULL */
   const void *known[2]; /* CUDA: data of the latest B and X, which are in reach of the device */
