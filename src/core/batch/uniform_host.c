@@ -1,9 +1,456 @@
-/* uniform_host.c -- to come. */
-#include "core/batch/batch.h"
+/* uniform_host.c -- a batch of items with one pattern on the host. The values of a group of items lie side by side (items.h), and a method
+ * solves them together (spti_method.solve_items): every index is read once for the whole group, and every operation fills a vector
+ * register, even with one right-hand side.
+ * The pattern is a sptrsm_direct whose values are ones. It has the plans and the permutations; values, D and scalings come from the group.
+ * Threads take groups, and slabs of columns of them. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
-static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *s) {
-  (void)b, (void)s;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "uniform batches on the host are not part of this version");
+#include "core/batch/items.h"
+#include "core/batch/stand_in.h"
+#include "core/context/alloc.h"
+
+/* The values of one part: [groups][entries][items], or [entries][items] where all groups have the same. */
+typedef struct {
+  char *val; /* NULL: the batch has no such part */
+  int64_t entries;
+  bool shared;
+} uniform_part;
+
+typedef struct {
+  sptrsm_direct *pattern;
+  int items; /* of a group */
+  int64_t groups;
+  uniform_part parts[SPTI_PARTS];
+  const int64_t *sources[2]; /* of L and U: positions in the caller's arrays, in the order in which the values lie here; NULL: the same */
+  int64_t *at[2][2][2];      /* [matrix][transpose][conj], for plans that read another storage: where their entries lie here */
+  int32_t (*faults)[SPTI_PARTS]; /* [count] */
+  int32_t columns;               /* of an item, in a panel */
+  void *panels;
+  size_t panel_bytes;
+  int slabs; /* threads that have a panel */
+} uniform_state;
+
+/* ---- where values lie ---- */
+
+static size_t element_bytes(const sptrsm_batch *b, int part) {
+  return part >= SPTI_PART_SCALE_ROW ? sizeof(double) : sptrsm_dtype_bytes(b->dtype);
 }
 
-const spti_batch_engine spti_batch_uniform_host = {.create = create};
+static size_t group_bytes(const sptrsm_batch *b, int part) {
+  const uniform_state *s = b->state;
+  return (size_t)s->parts[part].entries * (size_t)s->items * element_bytes(b, part);
+}
+
+/* The values of a group; NULL: there are none. */
+static char *group_of(const sptrsm_batch *b, int part, int64_t group) {
+  const uniform_state *s = b->state;
+  const uniform_part *p = &s->parts[part];
+  return p->val && !p->shared ? p->val + group_bytes(b, part) * (size_t)group : p->val;
+}
+
+/* The first value of an item. */
+static const void *item_of(const sptrsm_batch *b, int part, int64_t item) {
+  const uniform_state *s = b->state;
+  const char *group = group_of(b, part, item / s->items);
+  return group ? group + (size_t)(item % s->items) * element_bytes(b, part) : NULL;
+}
+
+static const int64_t *source_of(const uniform_state *s, int part) { return part <= SPTI_PART_U ? s->sources[part] : NULL; }
+
+/* ---- the storages of a plan ---- */
+
+static const spti_storage *storage_of(const sptrsm_plan *plan) {
+  const spti_storage *natural = &plan->matrix->storage[SPTI_NATURAL][SPTRSM_HOST];
+  return plan->view.idx == natural->idx ? natural : &plan->matrix->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
+}
+
+static int matrix_of(const sptrsm_direct *d, const sptrsm_plan *plan) {
+  return plan->matrix == d->matrix[SPTI_PART_U] ? SPTI_PART_U : SPTI_PART_L;
+}
+
+/* For a plan that reads the storage in which the values do not lie: the place of each of its entries. */
+static sptrsm_status need_places(uniform_state *s, const sptrsm_plan *plan) {
+  const int matrix = matrix_of(s->pattern, plan);
+  const int64_t nnz = plan->view.nnz, *here = s->sources[matrix], *there = storage_of(plan)->source;
+  int64_t **at = &s->at[matrix][plan->op.transpose][plan->op.conj], *of_caller;
+  if (here == there || *at) return SPTRSM_OK;
+  SPTI_TRY(spti_host_alloc(&of_caller, plan->matrix->caller_nnz, sizeof **at, "places of values"));
+  const sptrsm_status status = spti_host_alloc(at, nnz, sizeof **at, "places of values");
+  for (int64_t p = 0; status == SPTRSM_OK && p < nnz; p++) of_caller[here ? here[p] : p] = p;
+  for (int64_t p = 0; status == SPTRSM_OK && p < nnz; p++) (*at)[p] = of_caller[there ? there[p] : p];
+  spti_host_free(of_caller);
+  return status;
+}
+
+/* ---- values ---- */
+
+/* One change of values, by threads over items and then over groups. */
+typedef struct {
+  sptrsm_batch *b;
+  const sptrsm_batch_values *v;
+  int32_t (*faults)[SPTI_PARTS]; /* [v->count], of the items as they will be */
+  atomic_llong refused;          /* an item whose D is no block diagonal, or -1 */
+} change;
+
+static const void *new_part(const change *c, int part, int64_t item) {
+  int64_t stride;
+  const char *values = spti_batch_part(&stride, c->v, part);
+  return values ? values + (size_t)((item - c->v->first) * stride) * element_bytes(c->b, part) : NULL;
+}
+
+static int32_t triangle_fault(const sptrsm_matrix *m, const void *val) {
+  sptrsm_sparse T = m->T;
+  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_HOST].ptr;
+  return spti_diagonal_fault(&T, val);
+}
+
+static sptrsm_status find_D_fault(int32_t *row, const change *c, int64_t item) {
+  const uniform_state *s = c->b->state;
+  const void *val = new_part(c, SPTI_PART_D, item), *sub = new_part(c, SPTI_PART_D_SUB, item);
+  spti_D_values D = {.val = val, .sub = sub, .val_step = 1, .sub_step = 1, .hermitian = s->pattern->D.apply.hermitian};
+  if (!val && !sub) return SPTRSM_OK;
+  if (!val) D.val = item_of(c->b, SPTI_PART_D, item), D.val_step = s->items;
+  if (!sub) D.sub = item_of(c->b, SPTI_PART_D_SUB, item), D.sub_step = s->items;
+  return spti_D_fault(row, &D, c->b->n, c->b->dtype);
+}
+
+static void find_faults(void *argument, int64_t piece, int member) {
+  change *c = argument;
+  const uniform_state *s = c->b->state;
+  const int64_t item = c->v->first + piece;
+  int32_t *fault = c->faults[piece];
+  (void)member;
+  for (int part = SPTI_PART_L; part <= SPTI_PART_U; part++)
+    if (new_part(c, part, item)) fault[part] = triangle_fault(s->pattern->matrix[part], new_part(c, part, item));
+  for (int part = SPTI_PART_SCALE_ROW; part <= SPTI_PART_SCALE_COL; part++)
+    if (new_part(c, part, item)) fault[part] = spti_scale_fault(new_part(c, part, item), c->b->n, c->b->dtype);
+  if (find_D_fault(&fault[SPTI_PART_D], c, item) != SPTRSM_OK) atomic_store(&c->refused, item);
+}
+
+static void store_group(void *argument, int64_t piece, int member) {
+  const change *c = argument;
+  const uniform_state *s = c->b->state;
+  const int64_t group = c->v->first / s->items + piece, begin = group * s->items, end = c->v->first + c->v->count;
+  (void)member;
+  for (int part = 0; part < SPTI_PARTS; part++) {
+    const void *from[SPTI_ITEMS_MOST] = {NULL};
+    if (!new_part(c, part, c->v->first) || (s->parts[part].shared && piece > 0)) continue;
+    for (int v = 0; v < s->items; v++) {
+      const int64_t item = begin + v, past = end == c->b->count && item >= end; /* lanes without an item repeat the last one */
+      if (item >= c->v->first && (item < end || past)) from[v] = new_part(c, part, past ? end - 1 : item);
+    }
+    spti_items_interleave(group_of(c->b, part, group), from, source_of(s, part), s->parts[part].entries, s->items,
+                          element_bytes(c->b, part));
+  }
+}
+
+/* Gives each group values of its own where new ones make the groups differ. */
+static sptrsm_status spread(sptrsm_batch *b, const sptrsm_batch_values *v) {
+  uniform_state *s = b->state;
+  for (int part = 0; part < SPTI_PARTS; part++) {
+    int64_t stride;
+    uniform_part *p = &s->parts[part];
+    if (!spti_batch_part(&stride, v, part) || !p->shared || (stride == 0 && v->count == b->count)) continue;
+    const size_t bytes = group_bytes(b, part);
+    char *val;
+    SPTI_TRY(spti_host_alloc(&val, s->groups, bytes, spti_batch_part_names[part]));
+    for (int64_t g = 0; g < s->groups; g++) memcpy(val + bytes * (size_t)g, p->val, bytes);
+    spti_host_free(p->val);
+    *p = (uniform_part){.val = val, .entries = p->entries};
+  }
+  return SPTRSM_OK;
+}
+
+static void run_over(const sptrsm_batch *b, int64_t pieces, spti_task *task, change *c) {
+  spti_team *team = b->context->team;
+  spti_team_run(team, spti_team_ready(team), pieces, task, c);
+}
+
+static sptrsm_status set_values(sptrsm_batch *b, const sptrsm_batch_values *v) {
+  uniform_state *s = b->state;
+  change c = {.b = b, .v = v};
+  sptrsm_status status;
+  atomic_init(&c.refused, -1);
+  SPTI_TRY(spti_host_alloc(&c.faults, v->count, sizeof *c.faults, "item statuses"));
+  memcpy(c.faults, s->faults + v->first, (size_t)v->count * sizeof *c.faults);
+  run_over(b, v->count, find_faults, &c);
+  const int64_t refused = atomic_load(&c.refused);
+  if (refused >= 0) { /* once more in this thread, for the message */
+    int32_t row;
+    SPTI_TRY_DONE(spti_batch_name_item(find_D_fault(&row, &c, refused), refused));
+  }
+  SPTI_TRY_DONE(spread(b, v));
+  run_over(b, (v->first + v->count - 1) / s->items - v->first / s->items + 1, store_group, &c);
+  memcpy(s->faults + v->first, c.faults, (size_t)v->count * sizeof *c.faults);
+  for (int64_t i = 0; i < v->count; i++) spti_batch_set_item(b, v->first + i, c.faults[i]);
+done:
+  spti_host_free(c.faults);
+  return status;
+}
+
+/* ---- creation ---- */
+
+static sptrsm_status check_method(const sptrsm_plan *plan) {
+  if (plan->method->solve_items) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s does not solve the items of a uniform batch together; use levelset, or a mixed batch",
+                   plan->method->name);
+}
+
+/* Batches have a limit of memory of their own, and panels too. */
+static sptrsm_status create_pattern(sptrsm_direct **out, const sptrsm_batch *b, const sptrsm_factors *f) {
+  spti_stand_in ones;
+  sptrsm_options options = b->options;
+  if (!options.method || strcmp(options.method, "auto") == 0) options.method = "levelset";
+  options.memory_limit = 0;
+  SPTI_TRY(spti_stand_in_create(&ones, f));
+  const sptrsm_status status = sptrsm_direct_create(out, b->context, &ones.f, &options);
+  spti_stand_in_free(&ones);
+  return status;
+}
+
+/* All values come from `values`, or from the pattern's factor set. */
+static sptrsm_batch_values complete(const sptrsm_batch_values *values, const sptrsm_factors *f) {
+  sptrsm_batch_values v = *values;
+  if (!v.L) v.L = f->L->val, v.L_stride = 0;
+  if (!v.U && f->U) v.U = f->U->val, v.U_stride = 0;
+  if (!v.D) v.D = f->D, v.D_stride = 0;
+  if (!v.D_sub) v.D_sub = f->D_sub, v.D_sub_stride = 0;
+  if (!v.scale_row) v.scale_row = f->scale_row, v.scale_row_stride = 0;
+  if (!v.scale_col) v.scale_col = f->scale_col, v.scale_col_stride = 0;
+  return v;
+}
+
+static sptrsm_status create_parts(sptrsm_batch *b, const sptrsm_batch_values *v) {
+  uniform_state *s = b->state;
+  for (int part = 0; part < SPTI_PARTS; part++) {
+    int64_t stride;
+    uniform_part *p = &s->parts[part];
+    if (b->lengths[part] < 0) continue;
+    if (!spti_batch_part(&stride, v, part) && b->lengths[part] > 0)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "values: %s is NULL, and so is that of the pattern", spti_batch_part_names[part]);
+    p->entries = part <= SPTI_PART_U ? s->pattern->matrix[part]->nnz : b->n;
+    p->shared = stride == 0;
+    SPTI_TRY(spti_host_alloc(&p->val, p->shared ? 1 : s->groups, group_bytes(b, part), spti_batch_part_names[part]));
+  }
+  return SPTRSM_OK;
+}
+
+static void choose_columns(sptrsm_batch *b);
+
+static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
+  uniform_state *s;
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "batch"));
+  *s = (uniform_state){.items = spti_items_of(b->dtype)};
+  s->groups = (b->count + s->items - 1) / s->items;
+  b->state = s; /* from here on the batch frees it */
+  SPTI_TRY(create_pattern(&s->pattern, b, source->items[0]));
+  for (int matrix = 0; matrix < 2; matrix++) {
+    const sptrsm_plan *plan = s->pattern->slots[matrix][0][0].plan;
+    if (!plan) continue;
+    SPTI_TRY(check_method(plan));
+    s->sources[matrix] = storage_of(plan)->source;
+  }
+  SPTI_TRY(spti_host_alloc(&s->faults, b->count, sizeof *s->faults, "item statuses"));
+  memset(s->faults, -1, (size_t)b->count * sizeof *s->faults);
+  choose_columns(b);
+  const sptrsm_batch_values v = complete(source->values, source->items[0]);
+  SPTI_TRY(create_parts(b, &v));
+  return b->count > 0 ? set_values(b, &v) : SPTRSM_OK;
+}
+
+static void free_state(sptrsm_batch *b) {
+  uniform_state *s = b->state;
+  sptrsm_direct_destroy(s->pattern);
+  for (int part = 0; part < SPTI_PARTS; part++) spti_host_free(s->parts[part].val);
+  for (int i = 0; i < 8; i++) spti_host_free(s->at[i >> 2][i >> 1 & 1][i & 1]);
+  spti_host_free(s->faults);
+  spti_host_free(s->panels);
+  spti_host_free(s);
+}
+
+/* ---- workspace ---- */
+
+enum { PANEL_BYTES = 1 << 20 }; /* of a thread: it stays in the core's cache */
+
+/* Right-hand sides of an item that are solved together. */
+static void choose_columns(sptrsm_batch *b) {
+  uniform_state *s = b->state;
+  const int64_t column = (int64_t)(b->n > 0 ? b->n : 1) * SPTI_ITEM_BYTES, hint = b->options.nrhs_hint;
+  int64_t columns = b->options.panel > 0 ? b->options.panel : PANEL_BYTES / column;
+  if (b->options.memory_limit > 0 && columns > (int64_t)(b->options.memory_limit / (size_t)column))
+    columns = (int64_t)(b->options.memory_limit / (size_t)column);
+  if (hint > 0 && columns > hint) columns = hint;
+  s->columns = columns < 1 ? 1 : columns > SPTI_ITEM_COLUMNS_MOST ? SPTI_ITEM_COLUMNS_MOST : (int32_t)columns;
+  if (b->options.panel == 0)
+    while (s->columns & (s->columns - 1)) s->columns &= s->columns - 1; /* kernels are made for powers of two */
+}
+
+/* A panel for each thread, for fewer threads where the limit of memory says so. */
+static void plan_workspace(size_t *panel_bytes, int *slabs, const sptrsm_batch *b) {
+  const uniform_state *s = b->state;
+  const size_t limit = b->options.memory_limit;
+  *panel_bytes = (size_t)b->n * (size_t)s->columns * SPTI_ITEM_BYTES;
+  *slabs = spti_team_threads(b->context->team);
+  if (limit > 0 && *panel_bytes > 0 && limit / *panel_bytes < (size_t)*slabs) *slabs = (int)(limit / *panel_bytes);
+}
+
+static sptrsm_status need_panels(sptrsm_batch *b) {
+  uniform_state *s = b->state;
+  size_t bytes;
+  int slabs;
+  plan_workspace(&bytes, &slabs, b);
+  if (slabs < 1)
+    return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes,
+                     b->options.memory_limit);
+  if (s->panels && slabs == s->slabs) return SPTRSM_OK;
+  spti_host_free(s->panels);
+  s->panels = NULL;
+  SPTI_TRY(spti_host_alloc(&s->panels, slabs, bytes, "panels of right-hand sides"));
+  s->panel_bytes = bytes;
+  s->slabs = slabs;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_batch *b, const spti_system_steps *steps) {
+  uniform_state *s = b->state;
+  SPTI_TRY(spti_direct_pipeline(out, s->pattern, steps));
+  for (int stage = 0; stage < out->stage_count; stage++)
+    if (out->stages[stage].plan) SPTI_TRY(need_places(s, out->stages[stage].plan));
+  return need_panels(b);
+}
+
+static sptrsm_status prepare(sptrsm_batch *b, const spti_system_steps *steps) {
+  spti_pipeline pipe;
+  return make_pipeline(&pipe, b, steps);
+}
+
+/* ---- solving ---- */
+
+enum { SHARED_LEAST = 1 << 18 /* multiply-adds: solves with less are over before other threads come */ };
+
+typedef struct {
+  const sptrsm_batch *b;
+  const spti_batch_call *call;
+  const spti_pipeline *pipe; /* of the pattern */
+  int64_t slabs;             /* of columns, in a group */
+} uniform_job;
+
+static int64_t nrhs_of(const spti_batch_call *call, int64_t item) { return call->X->nrhs_of ? call->X->nrhs_of[item] : call->X->nrhs; }
+
+/* The columns of the group's items from column `first` on. Returns the most that an item has. */
+static int32_t take_columns(spti_item_columns *B, spti_item_columns *X, const uniform_job *job, int64_t group, int64_t first) {
+  const sptrsm_batch *b = job->b;
+  const uniform_state *s = b->state;
+  int32_t most = 0;
+  for (int v = 0; v < s->items; v++) {
+    const int64_t item = group * s->items + v;
+    B[v].width = X[v].width = 0;
+    if (item >= b->count || !spti_batch_wants(job->call, item) || b->items[item].status != SPTRSM_OK) continue;
+    const int64_t left = nrhs_of(job->call, item) - first;
+    if (left <= 0) continue;
+    const sptrsm_block from = spti_batch_block_of(b, job->call->B, item), to = spti_batch_block_of(b, job->call->X, item);
+    B[v].block = spti_block_columns(&from, first);
+    X[v].block = spti_block_columns(&to, first);
+    B[v].width = X[v].width = (int32_t)(left < s->columns ? left : s->columns);
+    if (B[v].width > most) most = B[v].width;
+  }
+  return most;
+}
+
+static spti_edge edge_of(const uniform_job *job, const spti_edge *of_pattern, const spti_system_edge *edge, int64_t group) {
+  spti_edge e = *of_pattern;
+  const int part = edge->side == SPTI_ROW_SIDE ? SPTI_PART_SCALE_ROW : SPTI_PART_SCALE_COL;
+  if (e.scale) e.scale = (const double *)(void *)group_of(job->b, part, group);
+  return e;
+}
+
+static void run_stage(const uniform_job *job, const spti_stage *stage, int64_t group, const spti_panel *W) {
+  const uniform_state *s = job->b->state;
+  if (!stage->plan) {
+    const spti_diagonal D = {.val = group_of(job->b, SPTI_PART_D, group),
+                             .sub = group_of(job->b, SPTI_PART_D_SUB, group),
+                             .hermitian = stage->diagonal->hermitian};
+    spti_items_apply_diagonal(W, job->b->n, job->b->dtype, &D, stage->op);
+    return;
+  }
+  const sptrsm_plan *plan = stage->plan;
+  const int matrix = matrix_of(s->pattern, plan);
+  const spti_item_values values = {.val = group_of(job->b, matrix, group), .at = s->at[matrix][plan->op.transpose][plan->op.conj]};
+  plan->method->solve_items(plan, &values, W);
+}
+
+static void solve_slab(void *argument, int64_t piece, int member) {
+  const uniform_job *job = argument;
+  const uniform_state *s = job->b->state;
+  const spti_pipeline *pipe = job->pipe;
+  const int64_t group = piece / job->slabs, first = piece % job->slabs * s->columns;
+  spti_item_columns B[SPTI_ITEMS_MOST], X[SPTI_ITEMS_MOST];
+  const int32_t columns = take_columns(B, X, job, group, first);
+  if (columns == 0) return;
+  spti_panel W = {.data = (char *)s->panels + s->panel_bytes * (size_t)member};
+  W.ld = W.width = W.padded = columns * s->items;
+  const spti_edge from = edge_of(job, &pipe->first, &job->call->steps.first, group),
+                  to = edge_of(job, &pipe->last, &job->call->steps.last, group);
+  spti_items_pack(&W, pipe->n, pipe->dtype, B, &from, job->call->alpha);
+  for (int stage = 0; stage < pipe->stage_count; stage++) run_stage(job, &pipe->stages[stage], group, &W);
+  spti_items_unpack(X, pipe->n, pipe->dtype, &W, &to);
+}
+
+static double work_of(const uniform_job *job, int64_t *most) {
+  double columns = 0, entries = 2.0 * job->b->n; /* the first and the last pass */
+  *most = 0;
+  for (int stage = 0; stage < job->pipe->stage_count; stage++) {
+    const sptrsm_plan *plan = job->pipe->stages[stage].plan;
+    entries += plan ? (double)plan->view.nnz : job->b->n;
+  }
+  for (int64_t i = 0; i < job->b->count; i++) {
+    if (!spti_batch_wants(job->call, i)) continue;
+    const int64_t nrhs = nrhs_of(job->call, i);
+    columns += (double)nrhs;
+    if (nrhs > *most) *most = nrhs;
+  }
+  return entries * columns;
+}
+
+static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
+  uniform_state *s = b->state;
+  spti_team *team = b->context->team;
+  spti_pipeline pipe;
+  int64_t most;
+  SPTI_TRY(make_pipeline(&pipe, b, &call->steps));
+  uniform_job job = {.b = b, .call = call, .pipe = &pipe};
+  const int ready = work_of(&job, &most) < SHARED_LEAST ? 1 : spti_team_ready(team);
+  if (b->n == 0 || most == 0) return SPTRSM_OK;
+  job.slabs = (most - 1) / s->columns + 1;
+  spti_team_run(team, ready < s->slabs ? ready : s->slabs, s->groups * job.slabs, solve_slab, &job);
+  return SPTRSM_OK;
+}
+
+/* ---- information ---- */
+
+static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
+  const uniform_state *s = b->state;
+  const bool has_U = s->pattern->has_U;
+  sptrsm_info L = {.size = sizeof L}, U = {.size = sizeof U};
+  int slabs;
+  SPTI_TRY(sptrsm_direct_info(&L, has_U ? &U : NULL, s->pattern));
+  out->patterns = 1;
+  out->panel = s->columns;
+  out->deterministic = L.deterministic && (!has_U || U.deterministic);
+  out->analysis_seconds = L.analysis_seconds + (has_U ? U.analysis_seconds : 0);
+  snprintf(out->method, sizeof out->method, "%s", L.method);
+  snprintf(out->reason, sizeof out->reason, "%s", L.reason);
+  out->batch_bytes = sizeof *s + spti_direct_bytes(s->pattern) + (size_t)b->count * sizeof *s->faults;
+  for (int part = 0; part < SPTI_PARTS; part++)
+    if (s->parts[part].val) out->batch_bytes += group_bytes(b, part) * (size_t)(s->parts[part].shared ? 1 : s->groups);
+  for (int i = 0; i < 8; i++)
+    if (s->at[i >> 2][i >> 1 & 1][i & 1]) out->batch_bytes += (size_t)s->pattern->matrix[i >> 2]->nnz * sizeof ***s->at[0];
+  plan_workspace(&out->workspace_bytes, &slabs, b);
+  out->workspace_bytes *= (size_t)slabs;
+  return SPTRSM_OK;
+}
+
+const spti_batch_engine spti_batch_uniform_host = {
+    .create = create, .set_values = set_values, .prepare = prepare, .solve = solve, .info = info, .free = free_state};
