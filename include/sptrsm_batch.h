@@ -55,7 +55,8 @@ SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_co
 SPTRSM_API void sptrsm_batch_destroy(sptrsm_batch *);
 
 /* New values for some items, without a new analysis. In a mixed batch values->count must be 1. An item that was singular serves again once
- * its diagonal is good, and the other way round. Values in device memory do not pass through the host. Errors: ARGUMENT, MEMORY, DEVICE. */
+ * its diagonal is good, and the other way round. Values in device memory do not pass through the host. After an error the
+ * old values stay. Errors: ARGUMENT, STRUCTURE (2x2 blocks of D that overlap), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_set_values(sptrsm_batch *, const sptrsm_batch_values *values);
 
 /* What became of an item. */
