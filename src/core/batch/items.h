@@ -11,8 +11,6 @@
 
 enum { SPTI_ITEMS_MOST = 16, SPTI_ITEM_COLUMNS_MOST = 16 }; /* items of a group, right-hand sides of an item in a panel */
 
-static inline int spti_items_of(sptrsm_dtype dtype) { return (int)(SPTI_ITEM_BYTES / sptrsm_dtype_bytes(dtype)); }
-
 /* The right-hand sides of an item that a panel has. width 0: the item is not solved; its lanes get zeros, and nothing is written. */
 typedef struct {
   spti_columns block;

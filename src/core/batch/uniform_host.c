@@ -1,6 +1,7 @@
 /* uniform_host.c -- a batch of items with one pattern on the host. The values of a group of items lie side by side (items.h), and a method
  * solves them together (spti_method.solve_items): every index is read once for the whole group, and every operation fills a vector
- * register, even with one right-hand side.
+ * register, even with one right-hand side. Where 8 right-hand sides or more are expected, which fill the registers themselves, and where
+ * there are few items, a group has one item, whose panel stays in a nearer cache.
  * The pattern is a sptrsm_direct whose values are ones. It has the plans and the permutations; values, D and scalings come from the group.
  * Threads take groups, and slabs of columns of them. */
 #include <stdatomic.h>
@@ -27,9 +28,9 @@ typedef struct {
   int64_t *at[2][2][2];      /* [matrix][transpose][conj], for plans that read another storage: where their entries lie here */
   int32_t (*faults)[SPTI_PARTS]; /* [count] */
   int32_t columns;               /* of an item, in a panel */
-  void *panels;
-  size_t panel_bytes;
-  int slabs; /* threads that have a panel */
+  char *panels;
+  size_t panel_bytes; /* of a thread; behind the panel there is room for the values of an item, where they have to be gathered */
+  int slabs;          /* threads that have a panel */
 } uniform_state;
 
 /* ---- where values lie ---- */
@@ -239,10 +240,17 @@ static sptrsm_status create_parts(sptrsm_batch *b, const sptrsm_batch_values *v)
 
 static void choose_columns(sptrsm_batch *b);
 
+enum { WIDE = 8 /* right-hand sides that fill vector registers */ };
+
+static int choose_items(const sptrsm_batch *b) {
+  const int most = (int)(SPTI_ITEM_BYTES / sptrsm_dtype_bytes(b->dtype));
+  return b->options.nrhs_hint >= WIDE || 2 * b->count <= most ? 1 : most;
+}
+
 static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   uniform_state *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "batch"));
-  *s = (uniform_state){.items = spti_items_of(b->dtype)};
+  *s = (uniform_state){.items = choose_items(b)};
   s->groups = (b->count + s->items - 1) / s->items;
   b->state = s; /* from here on the batch frees it */
   SPTI_TRY(create_pattern(&s->pattern, b, source->items[0]));
@@ -272,28 +280,43 @@ static void free_state(sptrsm_batch *b) {
 
 /* ---- workspace ---- */
 
-enum { PANEL_BYTES = 1 << 20 }; /* of a thread: it stays in the core's cache */
+/* Bytes of a thread's panel, which stays in the core's cache, and its right-hand sides of an item. */
+enum { GROUP_BYTES = 1 << 20, SINGLE_BYTES = 5 << 19, SINGLE_LEAST = 8, SINGLE_MOST = 32 };
 
-/* Right-hand sides of an item that are solved together. */
+static size_t column_bytes(const sptrsm_batch *b) {
+  const uniform_state *s = b->state;
+  return (size_t)b->n * (size_t)s->items * sptrsm_dtype_bytes(b->dtype);
+}
+
+/* Right-hand sides of an item that are solved together: a power of two, since kernels are made for these. */
 static void choose_columns(sptrsm_batch *b) {
   uniform_state *s = b->state;
-  const int64_t column = (int64_t)(b->n > 0 ? b->n : 1) * SPTI_ITEM_BYTES, hint = b->options.nrhs_hint;
-  int64_t columns = b->options.panel > 0 ? b->options.panel : PANEL_BYTES / column;
-  if (b->options.memory_limit > 0 && columns > (int64_t)(b->options.memory_limit / (size_t)column))
-    columns = (int64_t)(b->options.memory_limit / (size_t)column);
-  if (hint > 0 && columns > hint) columns = hint;
-  s->columns = columns < 1 ? 1 : columns > SPTI_ITEM_COLUMNS_MOST ? SPTI_ITEM_COLUMNS_MOST : (int32_t)columns;
-  if (b->options.panel == 0)
-    while (s->columns & (s->columns - 1)) s->columns &= s->columns - 1; /* kernels are made for powers of two */
+  const bool single = s->items == 1;
+  const int64_t column = b->n > 0 ? (int64_t)column_bytes(b) : 1, bytes = single ? SINGLE_BYTES : GROUP_BYTES;
+  const int64_t most = single ? SINGLE_MOST : SPTI_ITEM_COLUMNS_MOST, hint = b->options.nrhs_hint;
+  int64_t columns = single ? SINGLE_LEAST : 1;
+  while (columns < most && 2 * columns * column <= bytes && (hint == 0 || columns < hint)) columns *= 2;
+  if (b->options.panel > 0) columns = b->options.panel < most ? b->options.panel : most;
+  while (columns > 1 && b->options.memory_limit > 0 && (size_t)(columns * column) > b->options.memory_limit) columns /= 2;
+  s->columns = (int32_t)columns;
+}
+
+/* Room for the values of one matrix of an item, for plans that read them in another order: zero if there is none. */
+static size_t gathered_bytes(const sptrsm_batch *b) {
+  const uniform_state *s = b->state;
+  int64_t most = 0;
+  for (int i = 0; i < 8 && s->items == 1; i++)
+    if (s->at[i >> 2][i >> 1 & 1][i & 1] && s->parts[i >> 2].entries > most) most = s->parts[i >> 2].entries;
+  return (size_t)most * sptrsm_dtype_bytes(b->dtype);
 }
 
 /* A panel for each thread, for fewer threads where the limit of memory says so. */
-static void plan_workspace(size_t *panel_bytes, int *slabs, const sptrsm_batch *b) {
+static void plan_workspace(size_t *thread_bytes, int *slabs, const sptrsm_batch *b) {
   const uniform_state *s = b->state;
   const size_t limit = b->options.memory_limit;
-  *panel_bytes = (size_t)b->n * (size_t)s->columns * SPTI_ITEM_BYTES;
+  *thread_bytes = column_bytes(b) * (size_t)s->columns + gathered_bytes(b);
   *slabs = spti_team_threads(b->context->team);
-  if (limit > 0 && *panel_bytes > 0 && limit / *panel_bytes < (size_t)*slabs) *slabs = (int)(limit / *panel_bytes);
+  if (limit > 0 && *thread_bytes > 0 && limit / *thread_bytes < (size_t)*slabs) *slabs = (int)(limit / *thread_bytes);
 }
 
 static sptrsm_status need_panels(sptrsm_batch *b) {
@@ -302,9 +325,8 @@ static sptrsm_status need_panels(sptrsm_batch *b) {
   int slabs;
   plan_workspace(&bytes, &slabs, b);
   if (slabs < 1)
-    return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes,
-                     b->options.memory_limit);
-  if (s->panels && slabs == s->slabs) return SPTRSM_OK;
+    return spti_fail(SPTRSM_ERR_MEMORY, "the workspace of one thread takes %zu bytes, the limit is %zu", bytes, b->options.memory_limit);
+  if (s->panels && slabs == s->slabs && bytes == s->panel_bytes) return SPTRSM_OK;
   spti_host_free(s->panels);
   s->panels = NULL;
   SPTI_TRY(spti_host_alloc(&s->panels, slabs, bytes, "panels of right-hand sides"));
@@ -366,36 +388,60 @@ static spti_edge edge_of(const uniform_job *job, const spti_edge *of_pattern, co
   return e;
 }
 
-static void run_stage(const uniform_job *job, const spti_stage *stage, int64_t group, const spti_panel *W) {
-  const uniform_state *s = job->b->state;
-  if (!stage->plan) {
-    const spti_diagonal D = {.val = group_of(job->b, SPTI_PART_D, group),
-                             .sub = group_of(job->b, SPTI_PART_D_SUB, group),
-                             .hermitian = stage->diagonal->hermitian};
-    spti_items_apply_diagonal(W, job->b->n, job->b->dtype, &D, stage->op);
+/* The panel of a thread, with the columns of one group. */
+typedef struct {
+  const uniform_job *job;
+  int64_t group;
+  spti_panel W;
+  char *gathered;
+} uniform_slab;
+
+static void apply_diagonal(const uniform_slab *at, const spti_stage *stage) {
+  const sptrsm_batch *b = at->job->b;
+  const uniform_state *s = b->state;
+  const spti_diagonal D = {
+      .val = group_of(b, SPTI_PART_D, at->group), .sub = group_of(b, SPTI_PART_D_SUB, at->group), .hermitian = stage->diagonal->hermitian};
+  if (s->items == 1) spti_apply_diagonal(&at->W, b->n, b->dtype, &D, stage->op);
+  else spti_items_apply_diagonal(&at->W, b->n, b->dtype, &D, stage->op);
+}
+
+static void run_stage(const uniform_slab *at, const spti_stage *stage) {
+  const sptrsm_batch *b = at->job->b;
+  const uniform_state *s = b->state;
+  const sptrsm_plan *plan = stage->plan;
+  if (!plan) {
+    apply_diagonal(at, stage);
     return;
   }
-  const sptrsm_plan *plan = stage->plan;
   const int matrix = matrix_of(s->pattern, plan);
-  const spti_item_values values = {.val = group_of(job->b, matrix, group), .at = s->at[matrix][plan->op.transpose][plan->op.conj]};
-  plan->method->solve_items(plan, &values, W);
+  const int64_t *places = s->at[matrix][plan->op.transpose][plan->op.conj];
+  spti_item_values values = {.items = s->items, .val = group_of(b, matrix, at->group), .at = places};
+  if (s->items == 1 && places) {
+    spti_storage_gather(at->gathered, values.val, places, plan->view.nnz, sptrsm_dtype_bytes(b->dtype));
+    values.val = at->gathered, values.at = NULL;
+  }
+  plan->method->solve_items(plan, &values, &at->W);
 }
 
 static void solve_slab(void *argument, int64_t piece, int member) {
   const uniform_job *job = argument;
   const uniform_state *s = job->b->state;
   const spti_pipeline *pipe = job->pipe;
-  const int64_t group = piece / job->slabs, first = piece % job->slabs * s->columns;
+  const int64_t first = piece % job->slabs * s->columns;
+  uniform_slab at = {.job = job, .group = piece / job->slabs, .W.data = s->panels + s->panel_bytes * (size_t)member};
   spti_item_columns B[SPTI_ITEMS_MOST], X[SPTI_ITEMS_MOST];
-  const int32_t columns = take_columns(B, X, job, group, first);
+  const int32_t columns = take_columns(B, X, job, at.group, first);
   if (columns == 0) return;
-  spti_panel W = {.data = (char *)s->panels + s->panel_bytes * (size_t)member};
-  W.ld = W.width = W.padded = columns * s->items;
-  const spti_edge from = edge_of(job, &pipe->first, &job->call->steps.first, group),
-                  to = edge_of(job, &pipe->last, &job->call->steps.last, group);
-  spti_items_pack(&W, pipe->n, pipe->dtype, B, &from, job->call->alpha);
-  for (int stage = 0; stage < pipe->stage_count; stage++) run_stage(job, &pipe->stages[stage], group, &W);
-  spti_items_unpack(X, pipe->n, pipe->dtype, &W, &to);
+  at.W.width = columns * s->items;
+  at.W.ld = at.W.padded = s->items == 1 ? spti_padded_width(columns, s->columns) : at.W.width;
+  at.gathered = (char *)at.W.data + column_bytes(job->b) * (size_t)s->columns;
+  const spti_edge from = edge_of(job, &pipe->first, &job->call->steps.first, at.group);
+  const spti_edge to = edge_of(job, &pipe->last, &job->call->steps.last, at.group);
+  if (s->items == 1) spti_pack(&at.W, pipe->n, pipe->dtype, &B[0].block, &from, job->call->alpha);
+  else spti_items_pack(&at.W, pipe->n, pipe->dtype, B, &from, job->call->alpha);
+  for (int stage = 0; stage < pipe->stage_count; stage++) run_stage(&at, &pipe->stages[stage]);
+  if (s->items == 1) spti_unpack(&X[0].block, pipe->n, pipe->dtype, &at.W, &to);
+  else spti_items_unpack(X, pipe->n, pipe->dtype, &at.W, &to);
 }
 
 static double work_of(const uniform_job *job, int64_t *most) {

@@ -94,8 +94,7 @@ void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
 
 enum { SHARED_LEAST = 1 << 18 /* of work_of: solves with less are over before other threads come */ };
 
-/* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
-static int32_t padded_width(int32_t width, int32_t panel) {
+int32_t spti_padded_width(int32_t width, int32_t panel) {
   int32_t padded = width <= 2 ? width : width <= 4 ? 4 : (width + 7) / 8 * 8;
   return padded < panel ? padded : panel;
 }
@@ -146,7 +145,7 @@ static void run_one(void *argument, int64_t slab, int member) {
   const size_t slab_bytes = (size_t)pipe->n * (size_t)run->panels->panel * sptrsm_dtype_bytes(pipe->dtype);
   spti_panel W = {.data = (char *)run->panels->W + slab_bytes * (size_t)member, .team = run->inside};
   W.width = (int32_t)(left < run->width ? left : run->width);
-  W.ld = W.padded = padded_width(W.width, run->panels->panel);
+  W.ld = W.padded = spti_padded_width(W.width, run->panels->panel);
   const spti_columns from = spti_block_columns(run->B, first), to = spti_block_columns(run->X, first);
   const sptrsm_status status = run_slab(pipe, &W, &from, &to, run->alpha);
   if (status != SPTRSM_OK) atomic_store(&run->result, status);

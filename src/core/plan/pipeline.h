@@ -63,6 +63,9 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, int64_t nrhs_hint);
 
+/* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
+int32_t spti_padded_width(int32_t width, int32_t panel);
+
 size_t spti_block_span(const sptrsm_block *); /* bytes from its first element to the end of its last one; 0 without elements */
 /* Do two blocks of one type have elements in common? Both have passed the checks of a pipeline. */
 bool spti_blocks_overlap(const sptrsm_block *, const sptrsm_block *);

@@ -369,7 +369,7 @@ Test(batch_refusals, limits_of_memory_hold) {
   memcpy(memory, before, sizeof memory);
   options.memory_limit = ORDER * 64 - 1;
   create();
-  expect(solve(), SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes 256 bytes, the limit is 255");
+  expect(solve(), SPTRSM_ERR_MEMORY, "the workspace of one thread takes 256 bytes, the limit is 255");
 }
 
 Test(batch_refusals, workspace_does_not_grow_with_items_or_right_hand_sides) {

@@ -10,7 +10,7 @@
  * begin-th to the end-th row in solve order where rows is NULL. Rows outside the list that they depend on must be solved already. */
 typedef void spti_levelset_rows(const spti_view *, const int32_t *rows, int32_t begin, int32_t end, void *w, int64_t ld, int32_t width);
 
-/* Solves all rows of a pull view for several items: see spti_method.solve_items. Reads no value of the view. */
+/* Solves all rows of a pull view for a group of several items: see spti_method.solve_items. Reads no value of the view. */
 typedef void spti_levelset_items(const spti_view *, const spti_item_values *, void *w, int64_t ld, int32_t width);
 
 extern spti_levelset_rows *const spti_levelset_baseline[4]; /* by dtype */

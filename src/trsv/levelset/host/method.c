@@ -116,7 +116,10 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
 
 static void solve_items(const sptrsm_plan *plan, const spti_item_values *values, const spti_panel *W) {
   const levelset_state *state = plan->state;
-  kernels[state->isa].items[plan->view.dtype](&plan->view, values, W->data, W->ld, W->width);
+  spti_view view = plan->view;
+  view.val = values->val;
+  if (values->items == 1) kernels[state->isa].rows[view.dtype](&view, NULL, 0, view.n, W->data, W->ld, W->padded);
+  else kernels[state->isa].items[view.dtype](&view, values, W->data, W->ld, W->padded);
 }
 
 const spti_method spti_method_levelset = {
