@@ -181,25 +181,32 @@ static sptrsm_factors factors_of(items *t, int64_t item) {
   return f;
 }
 
-static int create_solvers(items *t) {
-  sptrsm_factors f = factors_of(t, 0);
+/* The batch is told how many right-hand sides will come. */
+static int create_batch(items *t) {
+  const sptrsm_factors f = factors_of(t, 0);
   sptrsm_batch_values v;
+  sptrsm_options o;
+  sptrsm_options_init(&o);
+  o.nrhs_hint = t->nrhs;
+  sptrsm_batch_destroy(t->batch);
+  t->batch = NULL;
   sptrsm_batch_values_init(&v);
   v.count = t->s->count;
   v.L = t->L_val, v.L_stride = t->ptr[0][t->n];
   v.U = t->U_val, v.U_stride = t->ptr[1][t->n];
   v.scale_row = t->scale, v.scale_row_stride = t->n;
   double start = cli_now();
-  int code = cli_fail(sptrsm_batch_create_uniform(&t->batch, t->context, &f, &v, NULL));
+  int code = cli_fail(sptrsm_batch_create_uniform(&t->batch, t->context, &f, &v, &o));
   cli_phase("the batch was made in %.3f s", cli_now() - start);
+  return code;
+}
+
+static int create_direct(items *t) {
+  int code = CLI_OK;
   for (int64_t i = 0; i < t->s->direct && code == CLI_OK; i++) {
-    f = factors_of(t, i);
+    const sptrsm_factors f = factors_of(t, i);
     code = cli_fail(sptrsm_direct_create(&t->direct[i], t->context, &f, NULL));
   }
-  free(t->L_val);
-  free(t->U_val);
-  free(t->scale);
-  t->L_val = t->U_val = t->scale = NULL;
   return code;
 }
 
@@ -308,7 +315,7 @@ static int measure_width(items *t, int64_t nrhs) {
   const size_t values = (size_t)t->s->count * (size_t)nrhs * (size_t)t->n;
   t->nrhs = nrhs;
   t->B = malloc(values * sizeof(double)), t->X = calloc(values, sizeof(double)), t->Y = malloc(values * sizeof(double));
-  int code = t->B && t->X && t->Y ? CLI_OK : factor_no_memory("the right-hand sides");
+  int code = t->B && t->X && t->Y ? create_batch(t) : factor_no_memory("the right-hand sides");
   for (size_t p = 0; p < values && code == CLI_OK; p++) t->B[p] = 1 + (double)(p % 17) / 16;
   if (code == CLI_OK) code = measure(t);
   free(t->B);
@@ -325,7 +332,7 @@ static int compare(const settings *s, const factor_matrix *A) {
   if (code == CLI_OK) code = extract(&t);
   if (code == CLI_OK) code = cli_fail(sptrsm_context_create(&t.context, SPTRSM_HOST, 0, NULL));
   if (code == CLI_OK) code = cli_fail(sptrsm_context_set_threads(t.context, s->threads));
-  if (code == CLI_OK) code = create_solvers(&t);
+  if (code == CLI_OK) code = create_direct(&t);
   if (code == CLI_OK)
     printf("%s: n %d, %d entries in L, %d in U, %lld items\n%6s %10s %10s %10s %10s %8s %8s %8s %9s\n", A->where, A->n, t.numeric[0]->lnz,
            t.numeric[0]->unz, (long long)s->count, "nrhs", "KLU us", "shared us", "direct us", "batch us", "x KLU", "x shared", "x direct",
