@@ -1,7 +1,7 @@
 /* 13_batch_uniform.c -- one pattern, many sets of values: a chain of springs whose stiffness is uncertain.
  *
- * A is tridiagonal. Its factor L (A = L L') has the same pattern for all scenarios, so it is analysed once. All scenarios have one load, which
- * they share by the stride 0. One scenario has a broken spring: its status says so, and the others are solved. */
+ * A is tridiagonal. Its factor L (A = L L') has the same pattern for all scenarios, so it is analysed once. All scenarios have one load,
+ * which they share by the stride 0. One scenario has a broken spring: its status says so, and the others are solved. */
 #include <sptrsm_batch.h>
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* 14_batch_mixed.c -- subdomains of different size, each with a factor of its own and a number of right-hand sides of its own.
  *
- * The factors are bands of Cholesky factors; b is A times a vector of ones, so every x is one. A mask leaves out every third subdomain, as if
- * it had converged already: its x is not touched. */
+ * The factors are bands of Cholesky factors; b is A times a vector of ones, so every x is one. A mask leaves out every third subdomain, as
+ * if it had converged already: its x is not touched. */
 #include <sptrsm_batch.h>
 
 #include <math.h>

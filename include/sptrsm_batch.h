@@ -68,9 +68,9 @@ typedef struct {
 SPTRSM_API sptrsm_status sptrsm_batch_item(sptrsm_item_status *out, const sptrsm_batch *, int64_t item);
 
 /* The blocks of all items. Item i has nrhs_of[i] columns, or nrhs where nrhs_of is NULL, and the leading dimension ld_of[i], or ld. Its
- * data begin at data_of[i], or at data + i * stride elements where data_of is NULL. Stride 0 lets all items of B share one block; X must not.
- * All blocks have one layout and place. The arrays nrhs_of, ld_of and data_of have `count` elements in host memory. data_of[i] may be NULL
- * for items that have no rows or columns, or that a mask in host memory leaves out. */
+ * data begin at data_of[i], or at data + i * stride elements where data_of is NULL. Stride 0 lets all items of B share one block; X must
+ * not. All blocks have one layout and place. The arrays nrhs_of, ld_of and data_of have `count` elements in host memory. data_of[i] may be
+ * NULL for items that have no rows or columns, or that a mask in host memory leaves out. */
 typedef struct {
   size_t size; /* sizeof(sptrsm_batch_block), set by sptrsm_batch_block_init */
   void *data;

@@ -1,9 +1,9 @@
 /* batch.c -- compare_batch: a uniform batch beside loops over KLU's solve and over sptrsm_direct_solve, with the same factors.
  *
- * KLU factorises A, then refactorises it with perturbed values and the same pivots, once for each item. All solve the same blocks, which are
- * column-major: KLU in one thread, as it does, and with its items shared among threads by OpenMP; sptrsm_direct by its method auto, for as
- * many items as --direct says, since each of its solvers has an analysis of its own. KLU solves in place; the copy of B before is not timed.
- * Repetitions alternate between all of them and the shortest time of each is shown, per item. X of the batch is compared with KLU's.
+ * KLU factorises A, then refactorises it with perturbed values and the same pivots, once for each item. All solve the same blocks, which
+ * are column-major: KLU in one thread, as it does, and with its items shared among threads by OpenMP; sptrsm_direct by its method auto, for
+ * as many items as --direct says, since each of its solvers has an analysis of its own. KLU solves in place; the copy of B before is not
+ * timed. Repetitions alternate between all of them and the shortest time of each is shown, per item. X of the batch is compared with KLU's.
  * A development tool, which is not installed. */
 #include <klu.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* items.h -- the panel of a group of items, systems with one pattern whose values lie side by side, on the host: the first and the last pass
- * over it, and D^-1 between the triangles (core/plan/pack.h has these for one system, with the same bits).
+/* items.h -- the panel of a group of items, systems with one pattern whose values lie side by side, on the host: the first and the last
+ * pass over it, and D^-1 between the triangles (core/plan/pack.h has these for one system, with the same bits).
  *
  * A group has SPTI_ITEM_BYTES / sizeof(value) items. A row of its panel has the first right-hand side of each item, then the second and so
  * on: element (i, k) of item v is data[i * ld + k * items + v]. Scale factors and D lie likewise: those of row i are [i * items, ...). */

@@ -1,6 +1,6 @@
 /* items.tmpl.h -- bodies of items.c for one type T. */
 
-#include "core/plan/arithmetic.tmpl.h"
+#include "core/matrix/arithmetic.tmpl.h"
 
 #define ITEMS ((int)(SPTI_ITEM_BYTES / sizeof(T)))
 

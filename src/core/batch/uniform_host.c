@@ -4,61 +4,12 @@
  * there are few items, a group has one item, whose panel stays in a nearer cache.
  * The pattern is a sptrsm_direct whose values are ones. It has the plans and the permutations; values, D and scalings come from the group.
  * Threads take groups, and slabs of columns of them. */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/batch/items.h"
 #include "core/batch/stand_in.h"
+#include "core/batch/uniform.h"
 #include "core/context/alloc.h"
-
-/* The values of one part: [groups][entries][items], or [entries][items] where all groups have the same. */
-typedef struct {
-  char *val; /* NULL: the batch has no such part */
-  int64_t entries;
-  bool shared;
-} uniform_part;
-
-typedef struct {
-  sptrsm_direct *pattern;
-  int items; /* of a group */
-  int64_t groups;
-  uniform_part parts[SPTI_PARTS];
-  const int64_t *sources[2]; /* of L and U: positions in the caller's arrays, in the order in which the values lie here; NULL: the same */
-  int64_t *at[2][2][2];      /* [matrix][transpose][conj], for plans that read another storage: where their entries lie here */
-  int32_t (*faults)[SPTI_PARTS]; /* [count] */
-  int32_t columns;               /* of an item, in a panel */
-  char *panels;
-  size_t panel_bytes; /* of a thread; behind the panel there is room for the values of an item, where they have to be gathered */
-  int slabs;          /* threads that have a panel */
-} uniform_state;
-
-/* ---- where values lie ---- */
-
-static size_t element_bytes(const sptrsm_batch *b, int part) {
-  return part >= SPTI_PART_SCALE_ROW ? sizeof(double) : sptrsm_dtype_bytes(b->dtype);
-}
-
-static size_t group_bytes(const sptrsm_batch *b, int part) {
-  const uniform_state *s = b->state;
-  return (size_t)s->parts[part].entries * (size_t)s->items * element_bytes(b, part);
-}
-
-/* The values of a group; NULL: there are none. */
-static char *group_of(const sptrsm_batch *b, int part, int64_t group) {
-  const uniform_state *s = b->state;
-  const uniform_part *p = &s->parts[part];
-  return p->val && !p->shared ? p->val + group_bytes(b, part) * (size_t)group : p->val;
-}
-
-/* The first value of an item. */
-static const void *item_of(const sptrsm_batch *b, int part, int64_t item) {
-  const uniform_state *s = b->state;
-  const char *group = group_of(b, part, item / s->items);
-  return group ? group + (size_t)(item % s->items) * element_bytes(b, part) : NULL;
-}
-
-static const int64_t *source_of(const uniform_state *s, int part) { return part <= SPTI_PART_U ? s->sources[part] : NULL; }
 
 /* ---- the storages of a plan ---- */
 
@@ -72,7 +23,7 @@ static int matrix_of(const sptrsm_direct *d, const sptrsm_plan *plan) {
 }
 
 /* For a plan that reads the storage in which the values do not lie: the place of each of its entries. */
-static sptrsm_status need_places(uniform_state *s, const sptrsm_plan *plan) {
+static sptrsm_status need_places(spti_uniform *s, const sptrsm_plan *plan) {
   const int matrix = matrix_of(s->pattern, plan);
   const int64_t nnz = plan->view.nnz, *here = s->sources[matrix], *there = storage_of(plan)->source;
   int64_t **at = &s->at[matrix][plan->op.transpose][plan->op.conj], *of_caller;
@@ -82,112 +33,6 @@ static sptrsm_status need_places(uniform_state *s, const sptrsm_plan *plan) {
   for (int64_t p = 0; status == SPTRSM_OK && p < nnz; p++) of_caller[here ? here[p] : p] = p;
   for (int64_t p = 0; status == SPTRSM_OK && p < nnz; p++) (*at)[p] = of_caller[there ? there[p] : p];
   spti_host_free(of_caller);
-  return status;
-}
-
-/* ---- values ---- */
-
-/* One change of values, by threads over items and then over groups. */
-typedef struct {
-  sptrsm_batch *b;
-  const sptrsm_batch_values *v;
-  int32_t (*faults)[SPTI_PARTS]; /* [v->count], of the items as they will be */
-  atomic_llong refused;          /* an item whose D is no block diagonal, or -1 */
-} change;
-
-static const void *new_part(const change *c, int part, int64_t item) {
-  int64_t stride;
-  const char *values = spti_batch_part(&stride, c->v, part);
-  return values ? values + (size_t)((item - c->v->first) * stride) * element_bytes(c->b, part) : NULL;
-}
-
-static int32_t triangle_fault(const sptrsm_matrix *m, const void *val) {
-  sptrsm_sparse T = m->T;
-  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_HOST].ptr;
-  return spti_diagonal_fault(&T, val);
-}
-
-static sptrsm_status find_D_fault(int32_t *row, const change *c, int64_t item) {
-  const uniform_state *s = c->b->state;
-  const void *val = new_part(c, SPTI_PART_D, item), *sub = new_part(c, SPTI_PART_D_SUB, item);
-  spti_D_values D = {.val = val, .sub = sub, .val_step = 1, .sub_step = 1, .hermitian = s->pattern->D.apply.hermitian};
-  if (!val && !sub) return SPTRSM_OK;
-  if (!val) D.val = item_of(c->b, SPTI_PART_D, item), D.val_step = s->items;
-  if (!sub) D.sub = item_of(c->b, SPTI_PART_D_SUB, item), D.sub_step = s->items;
-  return spti_D_fault(row, &D, c->b->n, c->b->dtype);
-}
-
-static void find_faults(void *argument, int64_t piece, int member) {
-  change *c = argument;
-  const uniform_state *s = c->b->state;
-  const int64_t item = c->v->first + piece;
-  int32_t *fault = c->faults[piece];
-  (void)member;
-  for (int part = SPTI_PART_L; part <= SPTI_PART_U; part++)
-    if (new_part(c, part, item)) fault[part] = triangle_fault(s->pattern->matrix[part], new_part(c, part, item));
-  for (int part = SPTI_PART_SCALE_ROW; part <= SPTI_PART_SCALE_COL; part++)
-    if (new_part(c, part, item)) fault[part] = spti_scale_fault(new_part(c, part, item), c->b->n, c->b->dtype);
-  if (find_D_fault(&fault[SPTI_PART_D], c, item) != SPTRSM_OK) atomic_store(&c->refused, item);
-}
-
-static void store_group(void *argument, int64_t piece, int member) {
-  const change *c = argument;
-  const uniform_state *s = c->b->state;
-  const int64_t group = c->v->first / s->items + piece, begin = group * s->items, end = c->v->first + c->v->count;
-  (void)member;
-  for (int part = 0; part < SPTI_PARTS; part++) {
-    const void *from[SPTI_ITEMS_MOST] = {NULL};
-    if (!new_part(c, part, c->v->first) || (s->parts[part].shared && piece > 0)) continue;
-    for (int v = 0; v < s->items; v++) {
-      const int64_t item = begin + v, past = end == c->b->count && item >= end; /* lanes without an item repeat the last one */
-      if (item >= c->v->first && (item < end || past)) from[v] = new_part(c, part, past ? end - 1 : item);
-    }
-    spti_items_interleave(group_of(c->b, part, group), from, source_of(s, part), s->parts[part].entries, s->items,
-                          element_bytes(c->b, part));
-  }
-}
-
-/* Gives each group values of its own where new ones make the groups differ. */
-static sptrsm_status spread(sptrsm_batch *b, const sptrsm_batch_values *v) {
-  uniform_state *s = b->state;
-  for (int part = 0; part < SPTI_PARTS; part++) {
-    int64_t stride;
-    uniform_part *p = &s->parts[part];
-    if (!spti_batch_part(&stride, v, part) || !p->shared || (stride == 0 && v->count == b->count)) continue;
-    const size_t bytes = group_bytes(b, part);
-    char *val;
-    SPTI_TRY(spti_host_alloc(&val, s->groups, bytes, spti_batch_part_names[part]));
-    for (int64_t g = 0; g < s->groups; g++) memcpy(val + bytes * (size_t)g, p->val, bytes);
-    spti_host_free(p->val);
-    *p = (uniform_part){.val = val, .entries = p->entries};
-  }
-  return SPTRSM_OK;
-}
-
-static void run_over(const sptrsm_batch *b, int64_t pieces, spti_task *task, change *c) {
-  spti_team *team = b->context->team;
-  spti_team_run(team, spti_team_ready(team), pieces, task, c);
-}
-
-static sptrsm_status set_values(sptrsm_batch *b, const sptrsm_batch_values *v) {
-  uniform_state *s = b->state;
-  change c = {.b = b, .v = v};
-  sptrsm_status status;
-  atomic_init(&c.refused, -1);
-  SPTI_TRY(spti_host_alloc(&c.faults, v->count, sizeof *c.faults, "item statuses"));
-  memcpy(c.faults, s->faults + v->first, (size_t)v->count * sizeof *c.faults);
-  run_over(b, v->count, find_faults, &c);
-  const int64_t refused = atomic_load(&c.refused);
-  if (refused >= 0) { /* once more in this thread, for the message */
-    int32_t row;
-    SPTI_TRY_DONE(spti_batch_name_item(find_D_fault(&row, &c, refused), refused));
-  }
-  SPTI_TRY_DONE(spread(b, v));
-  run_over(b, (v->first + v->count - 1) / s->items - v->first / s->items + 1, store_group, &c);
-  memcpy(s->faults + v->first, c.faults, (size_t)v->count * sizeof *c.faults);
-  for (int64_t i = 0; i < v->count; i++) spti_batch_set_item(b, v->first + i, c.faults[i]);
-done:
-  spti_host_free(c.faults);
   return status;
 }
 
@@ -224,16 +69,16 @@ static sptrsm_batch_values complete(const sptrsm_batch_values *values, const spt
 }
 
 static sptrsm_status create_parts(sptrsm_batch *b, const sptrsm_batch_values *v) {
-  uniform_state *s = b->state;
+  spti_uniform *s = b->state;
   for (int part = 0; part < SPTI_PARTS; part++) {
     int64_t stride;
-    uniform_part *p = &s->parts[part];
+    spti_uniform_part *p = &s->parts[part];
     if (b->lengths[part] < 0) continue;
     if (!spti_batch_part(&stride, v, part) && b->lengths[part] > 0)
       return spti_fail(SPTRSM_ERR_ARGUMENT, "values: %s is NULL, and so is that of the pattern", spti_batch_part_names[part]);
     p->entries = part <= SPTI_PART_U ? s->pattern->matrix[part]->nnz : b->n;
     p->shared = stride == 0;
-    SPTI_TRY(spti_host_alloc(&p->val, p->shared ? 1 : s->groups, group_bytes(b, part), spti_batch_part_names[part]));
+    SPTI_TRY(spti_host_alloc(&p->val, p->shared ? 1 : s->groups, spti_uniform_group_bytes(b, part), spti_batch_part_names[part]));
   }
   return SPTRSM_OK;
 }
@@ -248,9 +93,9 @@ static int choose_items(const sptrsm_batch *b) {
 }
 
 static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
-  uniform_state *s;
+  spti_uniform *s;
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "batch"));
-  *s = (uniform_state){.items = choose_items(b)};
+  *s = (spti_uniform){.items = choose_items(b)};
   s->groups = (b->count + s->items - 1) / s->items;
   b->state = s; /* from here on the batch frees it */
   SPTI_TRY(create_pattern(&s->pattern, b, source->items[0]));
@@ -265,11 +110,11 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   choose_columns(b);
   const sptrsm_batch_values v = complete(source->values, source->items[0]);
   SPTI_TRY(create_parts(b, &v));
-  return b->count > 0 ? set_values(b, &v) : SPTRSM_OK;
+  return b->count > 0 ? spti_uniform_set_values(b, &v) : SPTRSM_OK;
 }
 
 static void free_state(sptrsm_batch *b) {
-  uniform_state *s = b->state;
+  spti_uniform *s = b->state;
   sptrsm_direct_destroy(s->pattern);
   for (int part = 0; part < SPTI_PARTS; part++) spti_host_free(s->parts[part].val);
   for (int i = 0; i < 8; i++) spti_host_free(s->at[i >> 2][i >> 1 & 1][i & 1]);
@@ -284,13 +129,13 @@ static void free_state(sptrsm_batch *b) {
 enum { GROUP_BYTES = 1 << 20, SINGLE_BYTES = 5 << 19, SINGLE_LEAST = 8, SINGLE_MOST = 32 };
 
 static size_t column_bytes(const sptrsm_batch *b) {
-  const uniform_state *s = b->state;
+  const spti_uniform *s = b->state;
   return (size_t)b->n * (size_t)s->items * sptrsm_dtype_bytes(b->dtype);
 }
 
 /* Right-hand sides of an item that are solved together: a power of two, since kernels are made for these. */
 static void choose_columns(sptrsm_batch *b) {
-  uniform_state *s = b->state;
+  spti_uniform *s = b->state;
   const bool single = s->items == 1;
   const int64_t column = b->n > 0 ? (int64_t)column_bytes(b) : 1, bytes = single ? SINGLE_BYTES : GROUP_BYTES;
   const int64_t most = single ? SINGLE_MOST : SPTI_ITEM_COLUMNS_MOST, hint = b->options.nrhs_hint;
@@ -303,7 +148,7 @@ static void choose_columns(sptrsm_batch *b) {
 
 /* Room for the values of one matrix of an item, for plans that read them in another order: zero if there is none. */
 static size_t gathered_bytes(const sptrsm_batch *b) {
-  const uniform_state *s = b->state;
+  const spti_uniform *s = b->state;
   int64_t most = 0;
   for (int i = 0; i < 8 && s->items == 1; i++)
     if (s->at[i >> 2][i >> 1 & 1][i & 1] && s->parts[i >> 2].entries > most) most = s->parts[i >> 2].entries;
@@ -312,7 +157,7 @@ static size_t gathered_bytes(const sptrsm_batch *b) {
 
 /* A panel for each thread, for fewer threads where the limit of memory says so. */
 static void plan_workspace(size_t *thread_bytes, int *slabs, const sptrsm_batch *b) {
-  const uniform_state *s = b->state;
+  const spti_uniform *s = b->state;
   const size_t limit = b->options.memory_limit;
   *thread_bytes = column_bytes(b) * (size_t)s->columns + gathered_bytes(b);
   *slabs = spti_team_threads(b->context->team);
@@ -320,7 +165,7 @@ static void plan_workspace(size_t *thread_bytes, int *slabs, const sptrsm_batch 
 }
 
 static sptrsm_status need_panels(sptrsm_batch *b) {
-  uniform_state *s = b->state;
+  spti_uniform *s = b->state;
   size_t bytes;
   int slabs;
   plan_workspace(&bytes, &slabs, b);
@@ -336,7 +181,7 @@ static sptrsm_status need_panels(sptrsm_batch *b) {
 }
 
 static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_batch *b, const spti_system_steps *steps) {
-  uniform_state *s = b->state;
+  spti_uniform *s = b->state;
   SPTI_TRY(spti_direct_pipeline(out, s->pattern, steps));
   for (int stage = 0; stage < out->stage_count; stage++)
     if (out->stages[stage].plan) SPTI_TRY(need_places(s, out->stages[stage].plan));
@@ -364,7 +209,7 @@ static int64_t nrhs_of(const spti_batch_call *call, int64_t item) { return call-
 /* The columns of the group's items from column `first` on. Returns the most that an item has. */
 static int32_t take_columns(spti_item_columns *B, spti_item_columns *X, const uniform_job *job, int64_t group, int64_t first) {
   const sptrsm_batch *b = job->b;
-  const uniform_state *s = b->state;
+  const spti_uniform *s = b->state;
   int32_t most = 0;
   for (int v = 0; v < s->items; v++) {
     const int64_t item = group * s->items + v;
@@ -384,7 +229,7 @@ static int32_t take_columns(spti_item_columns *B, spti_item_columns *X, const un
 static spti_edge edge_of(const uniform_job *job, const spti_edge *of_pattern, const spti_system_edge *edge, int64_t group) {
   spti_edge e = *of_pattern;
   const int part = edge->side == SPTI_ROW_SIDE ? SPTI_PART_SCALE_ROW : SPTI_PART_SCALE_COL;
-  if (e.scale) e.scale = (const double *)(void *)group_of(job->b, part, group);
+  if (e.scale) e.scale = (const double *)(void *)spti_uniform_group(job->b, part, group);
   return e;
 }
 
@@ -398,16 +243,17 @@ typedef struct {
 
 static void apply_diagonal(const uniform_slab *at, const spti_stage *stage) {
   const sptrsm_batch *b = at->job->b;
-  const uniform_state *s = b->state;
-  const spti_diagonal D = {
-      .val = group_of(b, SPTI_PART_D, at->group), .sub = group_of(b, SPTI_PART_D_SUB, at->group), .hermitian = stage->diagonal->hermitian};
+  const spti_uniform *s = b->state;
+  const spti_diagonal D = {.val = spti_uniform_group(b, SPTI_PART_D, at->group),
+                           .sub = spti_uniform_group(b, SPTI_PART_D_SUB, at->group),
+                           .hermitian = stage->diagonal->hermitian};
   if (s->items == 1) spti_apply_diagonal(&at->W, b->n, b->dtype, &D, stage->op);
   else spti_items_apply_diagonal(&at->W, b->n, b->dtype, &D, stage->op);
 }
 
 static void run_stage(const uniform_slab *at, const spti_stage *stage) {
   const sptrsm_batch *b = at->job->b;
-  const uniform_state *s = b->state;
+  const spti_uniform *s = b->state;
   const sptrsm_plan *plan = stage->plan;
   if (!plan) {
     apply_diagonal(at, stage);
@@ -415,7 +261,7 @@ static void run_stage(const uniform_slab *at, const spti_stage *stage) {
   }
   const int matrix = matrix_of(s->pattern, plan);
   const int64_t *places = s->at[matrix][plan->op.transpose][plan->op.conj];
-  spti_item_values values = {.items = s->items, .val = group_of(b, matrix, at->group), .at = places};
+  spti_item_values values = {.items = s->items, .val = spti_uniform_group(b, matrix, at->group), .at = places};
   if (s->items == 1 && places) {
     spti_storage_gather(at->gathered, values.val, places, plan->view.nnz, sptrsm_dtype_bytes(b->dtype));
     values.val = at->gathered, values.at = NULL;
@@ -425,7 +271,7 @@ static void run_stage(const uniform_slab *at, const spti_stage *stage) {
 
 static void solve_slab(void *argument, int64_t piece, int member) {
   const uniform_job *job = argument;
-  const uniform_state *s = job->b->state;
+  const spti_uniform *s = job->b->state;
   const spti_pipeline *pipe = job->pipe;
   const int64_t first = piece % job->slabs * s->columns;
   uniform_slab at = {.job = job, .group = piece / job->slabs, .W.data = s->panels + s->panel_bytes * (size_t)member};
@@ -461,7 +307,7 @@ static double work_of(const uniform_job *job, int64_t *most) {
 }
 
 static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
-  uniform_state *s = b->state;
+  spti_uniform *s = b->state;
   spti_team *team = b->context->team;
   spti_pipeline pipe;
   int64_t most;
@@ -477,7 +323,7 @@ static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
 /* ---- information ---- */
 
 static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
-  const uniform_state *s = b->state;
+  const spti_uniform *s = b->state;
   const bool has_U = s->pattern->has_U;
   sptrsm_info L = {.size = sizeof L}, U = {.size = sizeof U};
   int slabs;
@@ -490,7 +336,7 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   snprintf(out->reason, sizeof out->reason, "%s", L.reason);
   out->batch_bytes = sizeof *s + spti_direct_bytes(s->pattern) + (size_t)b->count * sizeof *s->faults;
   for (int part = 0; part < SPTI_PARTS; part++)
-    if (s->parts[part].val) out->batch_bytes += group_bytes(b, part) * (size_t)(s->parts[part].shared ? 1 : s->groups);
+    if (s->parts[part].val) out->batch_bytes += spti_uniform_group_bytes(b, part) * (size_t)(s->parts[part].shared ? 1 : s->groups);
   for (int i = 0; i < 8; i++)
     if (s->at[i >> 2][i >> 1 & 1][i & 1]) out->batch_bytes += (size_t)s->pattern->matrix[i >> 2]->nnz * sizeof ***s->at[0];
   plan_workspace(&out->workspace_bytes, &slabs, b);
@@ -499,4 +345,4 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
 }
 
 const spti_batch_engine spti_batch_uniform_host = {
-    .create = create, .set_values = set_values, .prepare = prepare, .solve = solve, .info = info, .free = free_state};
+    .create = create, .set_values = spti_uniform_set_values, .prepare = prepare, .solve = solve, .info = info, .free = free_state};

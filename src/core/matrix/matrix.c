@@ -166,19 +166,6 @@ sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context,
   return SPTRSM_OK;
 }
 
-static size_t storage_bytes(const sptrsm_matrix *m, const spti_storage *s) {
-  const size_t entry = sizeof *s->idx + sptrsm_dtype_bytes(m->T.dtype), nnz = (size_t)m->nnz;
-  const size_t owned = s->present && s->owned ? ((size_t)m->T.n + 1) * sizeof *s->ptr + nnz * entry : 0;
-  return owned + (s->source ? nnz * sizeof *s->source : 0);
-}
-
-size_t spti_matrix_bytes(const sptrsm_matrix *m) {
-  size_t bytes = m->caller_ptr ? ((size_t)m->T.n + 1) * sizeof *m->caller_ptr : 0;
-  for (int kind = 0; kind < 2; kind++)
-    for (int place = 0; place < 2; place++) bytes += storage_bytes(m, &m->storage[kind][place]);
-  return bytes;
-}
-
 void spti_matrix_retain(sptrsm_matrix *m) { atomic_fetch_add(&m->references, 1); }
 
 void sptrsm_matrix_destroy(sptrsm_matrix *m) {

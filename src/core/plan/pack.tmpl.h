@@ -1,6 +1,6 @@
 /* pack.tmpl.h -- bodies of pack.c for one type T. */
 
-#include "core/plan/arithmetic.tmpl.h"
+#include "core/matrix/arithmetic.tmpl.h"
 
 /* Copies columns [k0, k1) of rows [r0, r1) of B to rows to[r] of W, or r. At most STREAMS columns of a column-major
  * block at a time: more of them would thrash the TLB and the prefetcher. */

@@ -22,8 +22,8 @@ typedef struct {
 
 uint32_t draw(uint32_t below); /* a random number; every run draws the same */
 
-/* Draws the values of `count` items with the pattern of a set. Every part is the same for all items now and then. With 2x2 blocks some items
- * have them and some do not. */
+/* Draws the values of `count` items with the pattern of a set. Every part is the same for all items now and then. With 2x2 blocks some
+ * items have them and some do not. */
 void draw_items(batch_items *, const factor_set *, int64_t count);
 void free_items(batch_items *);
 /* Makes an item singular, by a zero or NaN on the diagonal of U, or of L where there is no U. Returns false if its values are shared or its

@@ -1,5 +1,5 @@
-/* refusals.c -- wrong calls of sptrsm_batch.h: each has its status and a message that names item, value and the way out, and writes nothing;
- * and what is allowed although it looks odd. */
+/* refusals.c -- wrong calls of sptrsm_batch.h: each has its status and a message that names item, value and the way out, and writes
+ * nothing; and what is allowed although it looks odd. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* arithmetic.tmpl.h -- what the passes over a panel do with the values of a row, for one type T. The panels of core/plan/pack.c and those
+/* arithmetic.tmpl.h -- what the passes over a panel do with its values, for one type T. The panels of core/plan/pack.c and those
  * of core/batch/items.c have different orders, and the same bits. */
 
 /* alpha * s * value, the scaling first. scale and alpha may be NULL: 1. */
