@@ -1,7 +1,6 @@
 /* batch.c -- the public functions of sptrsm_batch.h: they check what can be checked without an engine, and call it. */
 #include "core/batch/batch.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/sized.h"
@@ -91,12 +90,6 @@ sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *co
   }
   *out = b;
   return SPTRSM_OK;
-}
-
-sptrsm_status spti_batch_name_item(sptrsm_status status, int64_t item) {
-  char name[32];
-  snprintf(name, sizeof name, "item %lld", (long long)item);
-  return spti_name_object(status, name);
 }
 
 static sptrsm_status read_item(sptrsm_batch *b, sptrsm_factors *read, const sptrsm_factors *item, int64_t i) {

@@ -61,8 +61,6 @@ extern const spti_batch_engine spti_batch_uniform_host, spti_batch_mixed_host;
 
 static inline int32_t spti_batch_order(const sptrsm_batch *b, int64_t item) { return b->n_of ? b->n_of[item] : b->n; }
 
-sptrsm_status spti_batch_name_item(sptrsm_status, int64_t item); /* puts "item 7: " in front of the latest message, unless OK */
-
 /* Does the call solve this item, as far as the host can tell: is it in the mask, if that lies in host memory? */
 static inline bool spti_batch_wants(const spti_batch_call *call, int64_t item) {
   return !call->run->mask || call->run->mask_place != SPTRSM_HOST || call->run->mask[item];
@@ -76,6 +74,8 @@ sptrsm_block spti_batch_block_of(const sptrsm_batch *, const sptrsm_batch_block 
 sptrsm_status spti_batch_check_call(sptrsm_batch *, const spti_batch_call *);
 
 /* ---- values.c ---- */
+
+sptrsm_status spti_batch_name_item(sptrsm_status, int64_t item); /* puts "item 7: " in front of the latest message, unless OK */
 
 /* Part `part` of values, and its stride. */
 const void *spti_batch_part(int64_t *stride, const sptrsm_batch_values *, int part);

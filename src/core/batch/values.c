@@ -1,4 +1,6 @@
 /* values.c -- checks of sptrsm_batch_values: which items, which parts, and strides that are neither negative nor too short. */
+#include <stdio.h>
+
 #include "core/batch/batch.h"
 
 const char *const spti_batch_part_names[SPTI_PARTS] = {"L", "U", "D", "D_sub", "scale_row", "scale_col"};
@@ -61,4 +63,10 @@ void spti_batch_set_item(sptrsm_batch *b, int64_t item, const int32_t fault[SPTI
   *status = (sptrsm_item_status){.status = SPTRSM_OK, .row = -1};
   for (int part = SPTI_PARTS - 1; part >= 0; part--)
     if (fault[part] >= 0) *status = (sptrsm_item_status){.status = SPTRSM_ERR_SINGULAR, .row = fault[part]};
+}
+
+sptrsm_status spti_batch_name_item(sptrsm_status status, int64_t item) {
+  char name[32];
+  snprintf(name, sizeof name, "item %lld", (long long)item);
+  return spti_name_object(status, name);
 }
