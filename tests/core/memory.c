@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_batch.h>
 #include <sptrsm_inspect.h>
 #include <sptrsm_reach.h>
 #include <sptrsm_refine.h>
@@ -421,5 +422,71 @@ Test(memory, every_allocation_of_a_reach_fails_once) {
     build_factor_set(&factors, &recipes[r], dtype);
     memset(x, 0, sizeof x);
     run_with_failures(&(scenario){.name = recipes[r].name, .steps = reach_steps, .end = end_reach, .bits = reach_bits});
+  }
+}
+
+/* ---- batches ---- */
+
+static sptrsm_batch *batch;
+enum { BATCH = 3 };
+
+static sptrsm_status make_uniform(void) {
+  sptrsm_batch_values values;
+  sptrsm_batch_values_init(&values);
+  values.count = BATCH;
+  return sptrsm_batch_create_uniform(&batch, context, &factors.f, &values, NULL);
+}
+
+static sptrsm_status make_mixed_batch(void) {
+  const sptrsm_factors *items[BATCH] = {&factors.f, &factors.f, &factors.f};
+  return sptrsm_batch_create_mixed(&batch, context, items, BATCH, NULL);
+}
+
+/* Other values for item 1, which make its diagonal, D and scaling bad or good again. */
+static sptrsm_status change_item(bool bad) {
+  static double zero[2 * NNZ];
+  sptrsm_batch_values values;
+  sptrsm_batch_values_init(&values);
+  values.first = 1, values.count = 1;
+  values.L = factors.f.L->val;
+  if (factors.f.U) values.U = bad ? zero : factors.f.U->val;
+  if (factors.f.D) values.D = bad ? zero : factors.f.D;
+  if (factors.f.scale_row) values.scale_row = bad ? zero : factors.f.scale_row;
+  return sptrsm_batch_set_values(batch, &values);
+}
+static sptrsm_status spoil_item(void) { return change_item(true); }
+static sptrsm_status mend_item(void) { return change_item(false); }
+
+/* One after the other in both systems, so that plans of both operations are made. */
+static sptrsm_status solve_batch(void) {
+  void *from[BATCH] = {right, right, right}, *to[BATCH];
+  for (int i = 0; i < BATCH; i++) to[i] = y + i * 2 * N * NRHS;
+  sptrsm_batch_block B, X;
+  sptrsm_batch_block_init(&B);
+  B.data_of = from, B.nrhs = B.ld = NRHS, B.dtype = dtype;
+  X = B;
+  X.data_of = to;
+  sptrsm_status status = sptrsm_batch_solve(batch, SPTRSM_SYS_Lat, SPTRSM_N, NULL, &B, &X, NULL);
+  return status == SPTRSM_OK ? sptrsm_batch_solve(batch, SPTRSM_SYS_L, SPTRSM_N, NULL, &X, &X, NULL) : status;
+}
+
+static void end_batch(void) {
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  batch = NULL;
+  context = NULL;
+}
+
+static step *const uniform_steps[] = {make_context, make_uniform, spoil_item, mend_item, solve_batch, NULL};
+static step *const mixed_steps[] = {make_context, make_mixed_batch, spoil_item, mend_item, solve_batch, NULL};
+
+Test(memory, every_allocation_of_a_batch_fails_once) {
+  for (int r = 0; r < RECIPES; r++) {
+    dtype = r % 2 ? SPTRSM_C128 : SPTRSM_F64;
+    build_factor_set(&factors, &recipes[r], dtype);
+    memset(y, 0, sizeof y);
+    for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, 1 + i % 5);
+    run_with_failures(&(scenario){.name = recipes[r].name, .steps = uniform_steps, .end = end_batch, .bits = plan_bits});
+    run_with_failures(&(scenario){.name = recipes[r].name, .steps = mixed_steps, .end = end_batch, .bits = plan_bits});
   }
 }

@@ -11,7 +11,6 @@
 #include "core/base/sized.h"
 #include "core/context/alloc.h"
 #include "core/direct/single.h"
-#include "core/direct/systems.h"
 #include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
@@ -253,8 +252,8 @@ spti_edge spti_direct_edge(const sptrsm_direct *d, const spti_system_edge *e) {
                      .divide = s->divide};
 }
 
-/* Plans are made before the panels, since a new plan may narrow the panel and free the workspace. */
-static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_direct *d, const spti_system_steps *steps) {
+/* Plans are made before the work, since a new plan may narrow the panel and free the workspace. */
+sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *d, const spti_system_steps *steps) {
   spti_direct_slot *used[SPTI_STAGES_MAX];
   *out = (spti_pipeline){.context = d->context,
                          .dtype = d->dtype,
@@ -271,7 +270,6 @@ static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_direct *d, const s
     out->stages[at].op = stage->op;
     out->stage_count++;
   }
-  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
   for (int s = 0; s < out->stage_count; s++) {
     if (!used[s]) continue;
     SPTI_TRY(need_work(d, used[s]));
@@ -297,7 +295,8 @@ sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm
       return spti_fail(SPTRSM_ERR_ARGUMENT, "system %s needs U; the factors have only L (u_kind tells that U is L transposed)",
                        sptrsm_system_name(system));
   spti_pipeline pipeline;
-  SPTI_TRY(make_pipeline(&pipeline, d, &steps));
+  SPTI_TRY(spti_direct_pipeline(&pipeline, d, &steps));
+  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
   return spti_pipeline_run(&pipeline, &d->panels, alpha, B, X);
 }
 
@@ -319,6 +318,21 @@ sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_di
   if (U) SPTI_TRY(spti_sized_check(U, SPTI_SIZE_UP_TO(sptrsm_info, flops_per_rhs), sizeof *U, "sptrsm_direct_info", "sptrsm_info"));
   if (L) SPTI_TRY(factor_info(L, d, SPTI_L));
   return U ? factor_info(U, d, SPTI_U) : SPTRSM_OK;
+}
+
+size_t spti_direct_bytes(const sptrsm_direct *d) {
+  const size_t n = (size_t)d->n, value = sptrsm_dtype_bytes(d->dtype);
+  size_t bytes = sizeof *d + spti_matrix_bytes(d->matrix[L_MATRIX]);
+  if (d->matrix[U_MATRIX]) bytes += spti_matrix_bytes(d->matrix[U_MATRIX]);
+  for (int s = 0; s < SLOTS; s++) {
+    sptrsm_info info = {.size = sizeof info};
+    const sptrsm_plan *plan = slot_at((sptrsm_direct *)d, s)->plan;
+    if (plan && sptrsm_plan_info(&info, plan) == SPTRSM_OK) bytes += sizeof *plan + info.plan_bytes;
+  }
+  for (int part = 0; part < 2; part++) bytes += ((d->D.host[part] != NULL) + (d->D.device[part] != NULL)) * n * value;
+  const spti_side *sides[2] = {&d->row, &d->col};
+  for (int s = 0; s < 2; s++) bytes += n * ((sides[s]->map ? 2 * sizeof *sides[s]->map : 0) + (sides[s]->scale ? sizeof(double) : 0));
+  return bytes;
 }
 
 sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *d) {

@@ -1,5 +1,5 @@
 /* direct.h -- the inside of sptrsm_direct: a factor set, the plans that its systems need, and the panels that they share. For direct.c
- * and for what is built on a direct solver (core/refine). */
+ * and for what is built on a direct solver (core/refine, core/batch). */
 #ifndef SPTI_CORE_DIRECT_DIRECT_H
 #define SPTI_CORE_DIRECT_DIRECT_H
 
@@ -38,6 +38,11 @@ struct sptrsm_direct {
   spti_panels panels;              /* made at the first solve */
   spti_direct_extension extension;
 };
+
+/* The pipeline of a system's solve. Makes the plans and the work that it needs, but no panels: whoever runs it has some of d->panel
+ * columns. Where all of that was made before, nothing is written, so threads may do this and run the pipeline at the same time. */
+sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *, const spti_system_steps *);
+size_t spti_direct_bytes(const sptrsm_direct *); /* of the factors and the plans made so far */
 
 /* Frees the extension's state; the solver has none afterwards. */
 void spti_direct_drop_extension(sptrsm_direct *);

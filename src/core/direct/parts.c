@@ -87,21 +87,30 @@ done:
 }
 
 /* In single precision solves multiply by the scale factor rounded to float, so the rounded one must be usable too. */
+static bool is_usable(double scale, sptrsm_dtype dtype) {
+  const double s = spti_is_single(dtype) ? (double)(float)scale : scale;
+  return isfinite(s) && s != 0;
+}
+
+int32_t spti_scale_fault(const double *scale, int32_t n, sptrsm_dtype dtype) {
+  for (int32_t i = 0; scale && i < n; i++)
+    if (!is_usable(scale[i], dtype)) return i;
+  return -1;
+}
+
 sptrsm_status spti_scale_check(const double *scale, sptrsm_scale_op op, int32_t n, sptrsm_dtype given, sptrsm_dtype dtype,
                                const char *name) {
   if (op != SPTRSM_MULTIPLY && op != SPTRSM_DIVIDE)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown scale operation %d of %s", (int)op, name);
-  for (int32_t i = 0; scale && i < n; i++) {
-    double s = spti_is_single(dtype) ? (double)(float)scale[i] : scale[i];
-    if (isfinite(s) && s != 0) continue;
-    bool rounded = isfinite(scale[i]) && scale[i] != 0;
-    return spti_fail(rounded && given != dtype ? SPTRSM_ERR_UNSUPPORTED : SPTRSM_ERR_SINGULAR, "%s[%d] = %g is %s%s", name, i, scale[i],
-                     s == 0 ? "zero" : "not finite",
-                     !rounded         ? ""
-                     : given != dtype ? " in single precision; use working precision"
-                                      : " in single precision; use double factors");
-  }
-  return SPTRSM_OK;
+  const int32_t i = spti_scale_fault(scale, n, dtype);
+  if (i < 0) return SPTRSM_OK;
+  const double s = spti_is_single(dtype) ? (double)(float)scale[i] : scale[i];
+  const bool rounded = isfinite(scale[i]) && scale[i] != 0;
+  return spti_fail(rounded && given != dtype ? SPTRSM_ERR_UNSUPPORTED : SPTRSM_ERR_SINGULAR, "%s[%d] = %g is %s%s", name, i, scale[i],
+                   s == 0 ? "zero" : "not finite",
+                   !rounded         ? ""
+                   : given != dtype ? " in single precision; use working precision"
+                                    : " in single precision; use double factors");
 }
 
 sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context, const double *scale, sptrsm_scale_op op, int32_t n,
@@ -119,24 +128,32 @@ void spti_side_free(spti_side *s, const sptrsm_context *context) {
 
 /* ---- D ---- */
 
-sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
-  if (!val && sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
-  if (sub && n > 0 && spti_value_at(sub, n - 1, dtype) != 0)
+sptrsm_status spti_D_fault(int32_t *row, const spti_D_values *D, int32_t n, sptrsm_dtype dtype) {
+  *row = -1;
+  if (!D->val && D->sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
+  if (D->sub && n > 0 && spti_value_at(D->sub, (n - 1) * D->sub_step, dtype) != 0)
     return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] is not zero: the last row has no next one to couple with", n - 1);
-  for (int32_t i = 0; val && i < n; i++) {
-    double complex a = spti_value_at(val, i, dtype), s = sub ? spti_value_at(sub, i, dtype) : 0;
-    if (s == 0) {
-      double size = cabs(a);
-      if (!(size > 0 && isfinite(size))) return spti_fail(SPTRSM_ERR_SINGULAR, "D[%d] is %s", i, size == 0 ? "zero" : "not finite");
-      continue;
+  for (int32_t i = 0; D->val && i < n; i++) {
+    const double complex a = spti_value_at(D->val, i * D->val_step, dtype), s = D->sub ? spti_value_at(D->sub, i * D->sub_step, dtype) : 0;
+    bool regular = cabs(a) > 0 && isfinite(cabs(a));
+    if (s != 0) {
+      if (spti_value_at(D->sub, (i + 1) * D->sub_step, dtype) != 0)
+        return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] and D_sub[%d] are both nonzero: 2x2 blocks must not overlap", i, i + 1);
+      regular = spti_block_is_regular(a, D->hermitian ? conj(s) : s, s, spti_value_at(D->val, (i + 1) * D->val_step, dtype), dtype);
     }
-    if (spti_value_at(sub, i + 1, dtype) != 0)
-      return spti_fail(SPTRSM_ERR_STRUCTURE, "D_sub[%d] and D_sub[%d] are both nonzero: 2x2 blocks must not overlap", i, i + 1);
-    if (!spti_block_is_regular(a, hermitian ? conj(s) : s, s, spti_value_at(val, i + 1, dtype), dtype))
-      return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite", i, i + 1);
-    i++;
+    if (!regular && *row < 0) *row = i;
+    i += s != 0;
   }
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype dtype) {
+  int32_t i;
+  SPTI_TRY(spti_D_fault(&i, &(spti_D_values){.val = val, .sub = sub, .val_step = 1, .sub_step = 1, .hermitian = hermitian}, n, dtype));
+  if (i < 0) return SPTRSM_OK;
+  if (sub && spti_value_at(sub, i, dtype) != 0)
+    return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite", i, i + 1);
+  return spti_fail(SPTRSM_ERR_SINGULAR, "D[%d] is %s", i, spti_value_at(val, i, dtype) == 0 ? "zero" : "not finite");
 }
 
 void spti_direct_diagonal_free(spti_direct_diagonal *D, const sptrsm_context *context) {

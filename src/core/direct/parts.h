@@ -14,8 +14,18 @@ sptrsm_status spti_permutation_invert(int32_t *inverse, const int32_t *perm, int
 /* Every scale factor must be finite and nonzero, also when rounded to the precision of `dtype`, which the solves work in; `given` is the
  * type of the caller's factors. scale may be NULL. */
 sptrsm_status spti_scale_check(const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype given, sptrsm_dtype, const char *name);
+/* The first unusable factor, without a message; -1: none. */
+int32_t spti_scale_fault(const double *scale, int32_t n, sptrsm_dtype);
 /* D must be regular and its 2x2 blocks must not overlap. val may be NULL, but not with sub (D_sub) given. */
 sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int32_t n, sptrsm_dtype);
+
+/* The same for values that lie `step` elements apart, without a message for a singular D: *row is its first bad row, or -1. */
+typedef struct {
+  const void *val, *sub;
+  int64_t val_step, sub_step;
+  bool hermitian;
+} spti_D_values;
+sptrsm_status spti_D_fault(int32_t *row, const spti_D_values *, int32_t n, sptrsm_dtype);
 
 /* The row or the column side of the factors: a permutation and its transpose as gather maps, y[i] = x[map[i]], and a scaling. NULL stands
  * for the identity. */

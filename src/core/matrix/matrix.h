@@ -47,6 +47,7 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, s
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* the errors of set_values, before it is called */
+size_t spti_matrix_bytes(const sptrsm_matrix *);                                /* of the arrays that it owns */
 void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
 void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
 void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* one that was not added is ignored */
@@ -56,6 +57,8 @@ void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* o
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
 sptrsm_status spti_validate_description(const sptrsm_sparse *T); /* its first part, which does not look into the arrays */
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
+int32_t spti_diagonal_fault(const sptrsm_sparse *T,
+                            const void *val); /* the first row with a bad diagonal entry, without a message; -1: none */
 
 /* Copies between host and device memory, or within one. Waits for the device where the copy goes to the host. */
 sptrsm_status spti_copy_bytes(const sptrsm_context *, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,

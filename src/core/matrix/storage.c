@@ -110,3 +110,16 @@ sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, 
     for (int64_t q = 0; q < nnz; q++) out->source[q] = in->source[out->source[q]];
   return SPTRSM_OK;
 }
+
+static size_t storage_bytes(const sptrsm_matrix *m, const spti_storage *s) {
+  const size_t entry = sizeof *s->idx + sptrsm_dtype_bytes(m->T.dtype), nnz = (size_t)m->nnz;
+  const size_t owned = s->present && s->owned ? ((size_t)m->T.n + 1) * sizeof *s->ptr + nnz * entry : 0;
+  return owned + (s->source ? nnz * sizeof *s->source : 0);
+}
+
+size_t spti_matrix_bytes(const sptrsm_matrix *m) {
+  size_t bytes = m->caller_ptr ? ((size_t)m->T.n + 1) * sizeof *m->caller_ptr : 0;
+  for (int kind = 0; kind < 2; kind++)
+    for (int place = 0; place < 2; place++) bytes += storage_bytes(m, &m->storage[kind][place]);
+  return bytes;
+}

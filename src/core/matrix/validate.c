@@ -76,19 +76,32 @@ static double part_of(const void *val, int64_t p, int part, sptrsm_dtype dtype) 
   }
 }
 
-static sptrsm_status check_diagonal_value(const sptrsm_sparse *T, const void *val, int32_t i, int64_t p) {
-  bool complex = spti_is_complex(T->dtype);
-  double re = part_of(val, p, 0, T->dtype), im = complex ? part_of(val, p, 1, T->dtype) : 0;
-  if ((re != 0 || im != 0) && isfinite(re) && isfinite(im)) return SPTRSM_OK;
+static bool is_regular(const void *val, int64_t p, sptrsm_dtype dtype) {
+  const double re = part_of(val, p, 0, dtype), im = spti_is_complex(dtype) ? part_of(val, p, 1, dtype) : 0;
+  return (re != 0 || im != 0) && isfinite(re) && isfinite(im);
+}
+
+static int64_t diagonal_position(const sptrsm_sparse *T, int32_t i) {
+  return (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER) ? T->ptr[i] : T->ptr[i + 1] - 1;
+}
+
+int32_t spti_diagonal_fault(const sptrsm_sparse *T, const void *val) {
+  if (T->diag == SPTRSM_UNIT) return -1;
+  for (int32_t i = 0; i < T->n; i++)
+    if (!is_regular(val, diagonal_position(T, i), T->dtype)) return i;
+  return -1;
+}
+
+static sptrsm_status name_fault(const sptrsm_sparse *T, const void *val, int32_t i) {
+  const int64_t p = diagonal_position(T, i);
+  const bool zero = part_of(val, p, 0, T->dtype) == 0 && (!spti_is_complex(T->dtype) || part_of(val, p, 1, T->dtype) == 0);
   return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is %s; the system has no unique solution", i, i,
-                   re == 0 && im == 0 ? "zero" : "not finite");
+                   zero ? "zero" : "not finite");
 }
 
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
-  if (T->diag == SPTRSM_UNIT) return SPTRSM_OK;
-  bool diagonal_first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
-  for (int32_t i = 0; i < T->n; i++) SPTI_TRY(check_diagonal_value(T, val, i, diagonal_first ? T->ptr[i] : T->ptr[i + 1] - 1));
-  return SPTRSM_OK;
+  const int32_t i = spti_diagonal_fault(T, val);
+  return i < 0 ? SPTRSM_OK : name_fault(T, val, i);
 }
 
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
@@ -104,7 +117,7 @@ sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
     if (!diagonal)
       return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is missing; store it, or say that the diagonal is one (SPTRSM_UNIT)", i,
                        i);
-    SPTI_TRY(check_diagonal_value(T, T->val, i, diagonal_first ? T->ptr[i] : T->ptr[i + 1] - 1));
+    if (!is_regular(T->val, diagonal_position(T, i), T->dtype)) return name_fault(T, T->val, i);
   }
   *diagonals = stored;
   return SPTRSM_OK;

@@ -20,6 +20,15 @@ typedef struct {
   int32_t row_count;
 } spti_panel;
 
+/* Values of a group of items, systems with one pattern, on the host. */
+enum { SPTI_ITEM_BYTES = 64 };
+typedef struct {
+  int items; /* 1, or as many as SPTI_ITEM_BYTES hold: the values of an entry lie side by side */
+  const void *val;
+  const int64_t
+      *at; /* [entries of the view] where an entry of the plan's view is in val; NULL, and always with one item: in the same place */
+} spti_item_values;
+
 enum {
   SPTI_DETERMINISTIC = 1, /* same bits on every run, for every panel width, thread count and stream */
   SPTI_CAPTURABLE = 2,    /* solve may be captured in a CUDA graph */
@@ -56,6 +65,10 @@ typedef struct spti_method {
    * arrives, the content of X is undefined (NaN for methods that wait for the solutions in X themselves). */
   sptrsm_status (*solve)(const sptrsm_plan *plan, void *work, const spti_panel *W);
   sptrsm_status (*solve_between)(const sptrsm_plan *plan, void *work, const spti_transfer *);
+  /* Host: as solve, for a group of items: every row of the panel has the first right-hand side of all items, then the second and so on,
+   * W->padded in all. Values come from `values`; the analysis must rely on the pattern alone. Each item gets the bits that solve gives it.
+   * NULL: the method can't. */
+  void (*solve_items)(const sptrsm_plan *plan, const spti_item_values *values, const spti_panel *W);
   /* Can solve_between write `width` right-hand sides to this end? If not, it gets the core's panel instead, and one
    * more pass moves the solutions to X: for methods that read solutions again where they wrote them. NULL: it can
    * write to any. */

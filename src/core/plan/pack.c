@@ -3,7 +3,6 @@
  * whole cache lines. */
 #include "core/plan/pack.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -13,11 +12,6 @@ enum {
   AHEAD = 64,            /* rows by which a row-major block is prefetched: its rows are ld apart, which no hardware prefetcher follows */
   SHARED_LEAST = 1 << 19 /* elements of a panel from which on threads are worth their start */
 };
-
-static inline float size_f32(float x) { return fabsf(x); }
-static inline double size_f64(double x) { return fabs(x); }
-static inline float size_c64(float _Complex x) { return fabsf(__real__ x) + fabsf(__imag__ x); }
-static inline double size_c128(double _Complex x) { return fabs(__real__ x) + fabs(__imag__ x); }
 
 static inline int32_t tile_end(int32_t r0, int32_t n) { return n - r0 < TILE ? n : r0 + TILE; }
 

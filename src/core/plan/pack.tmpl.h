@@ -1,10 +1,6 @@
 /* pack.tmpl.h -- bodies of pack.c for one type T. */
 
-/* alpha * s(r) * value, the scaling of row r first. */
-static inline T NAME(scaled)(T value, int64_t r, const spti_edge *e, const void *alpha) {
-  if (e->scale) value = e->divide ? value / (R)e->scale[r] : value * (R)e->scale[r];
-  return alpha ? *(const T *)alpha * value : value;
-}
+#include "core/matrix/arithmetic.tmpl.h"
 
 /* Copies columns [k0, k1) of rows [r0, r1) of B to rows to[r] of W, or r. At most STREAMS columns of a column-major
  * block at a time: more of them would thrash the TLB and the prefetcher. */
@@ -53,7 +49,7 @@ static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const sp
   for (int32_t r = r0; r < r1; r++) {
     T *w = (T *)W->data + (to ? to[r] : r) * W->ld;
     if (e->scale || alpha)
-      for (int32_t k = 0; k < W->width; k++) w[k] = NAME(scaled)(w[k], r, e, alpha);
+      for (int32_t k = 0; k < W->width; k++) w[k] = NAME(scaled)(w[k], e->scale ? &e->scale[r] : NULL, e->divide, alpha);
     for (int32_t k = W->width; k < W->padded; k++) w[k] = 0;
   }
 }
@@ -74,42 +70,20 @@ static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, cons
   for (int32_t r = r0; r < r1; r++)
     for (int32_t k = 0; k < W->width; k++) {
       T *at = x + r * X->row_stride + k * X->col_stride;
-      *at = NAME(scaled)(*at, r, e, NULL);
+      *at = NAME(scaled)(*at, &e->scale[r], e->divide, NULL);
     }
-}
-
-/* Solves with the 2x2 block [[a, u], [s, d]] of two rows w0 and w1 of W, where s = sub[i] and u is s or its
- * conjugate. Elimination with the first pivot a if |a d| > |u s|, else s: what is subtracted for the second pivot is
- * then no larger than the entry that it is subtracted from, so the relative backward error of every entry is small. */
-static void NAME(solve_2x2)(T *w0, T *w1, int32_t width, T a, T u, T s, T d) {
-  bool swap = !(NAME(size)(a) * NAME(size)(d) > NAME(size)(u) * NAME(size)(s));
-  T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  T factor = r / p, pivot = t - factor * q;
-  for (int32_t k = 0; k < width; k++) {
-    T b0 = swap ? w1[k] : w0[k], b1 = swap ? w0[k] : w1[k];
-    T x1 = (b1 - factor * b0) / pivot;
-    w0[k] = (b0 - q * x1) / p;
-    w1[k] = x1;
-  }
 }
 
 static void NAME(apply_diagonal)(const spti_panel *W, int32_t n, const spti_diagonal *D, spti_op op) {
   const T *val = D->val, *sub = D->sub;
   for (int32_t i = 0; i < n; i++) {
     T *w = (T *)W->data + i * W->ld;
-    T a = op.conj ? CONJ(val[i]) : val[i];
     if (!sub || i + 1 == n || sub[i] == 0) {
+      const T a = op.conj ? CONJ(val[i]) : val[i];
       for (int32_t k = 0; k < W->padded; k++) w[k] = w[k] / a;
       continue;
     }
-    T below = sub[i], above = D->hermitian ? CONJ(below) : below, d = val[i + 1];
-    if (op.conj) {
-      below = CONJ(below);
-      above = CONJ(above);
-      d = CONJ(d);
-    }
-    if (op.transpose) NAME(solve_2x2)(w, w + W->ld, W->padded, a, below, above, d);
-    else NAME(solve_2x2)(w, w + W->ld, W->padded, a, above, below, d);
+    NAME(solve_2x2)(w, w + W->ld, W->padded, 1, val[i], sub[i], val[i + 1], D->hermitian, op);
     i++;
   }
 }

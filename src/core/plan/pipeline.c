@@ -36,27 +36,30 @@ static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *
   return spti_block_check(block, pipe->context, pipe->dtype, name);
 }
 
-static size_t span_bytes(const sptrsm_block *b) {
+size_t spti_block_span(const sptrsm_block *b) {
   int64_t vectors = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n;
-  return (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype);
+  return vectors > 0 && length > 0 ? (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype) : 0;
 }
 
-/* Are B and X different columns of one larger row-major block, or different rows of one column-major block? They have
- * the same ld then, and each lies in the padding of the other. */
-static bool lie_side_by_side(const sptrsm_block *B, const sptrsm_block *X) {
-  uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
-  size_t bytes = sptrsm_dtype_bytes(B->dtype), distance = b > x ? b - x : x - b;
-  if (B->layout != X->layout || B->ld != X->ld || distance % bytes != 0) return false;
-  int64_t length = B->layout == SPTRSM_ROW_MAJOR ? B->nrhs : B->n, shift = (int64_t)(distance / bytes) % B->ld;
-  return shift >= length && shift + length <= B->ld;
+/* Are these different columns of one larger row-major block, or different rows of one column-major block? They have the same ld then, and
+ * each lies in the padding of the other. `low` begins at the lower address. */
+static bool lie_side_by_side(const sptrsm_block *low, const sptrsm_block *high) {
+  const bool rows = low->layout == SPTRSM_ROW_MAJOR;
+  const size_t bytes = sptrsm_dtype_bytes(low->dtype), distance = (uintptr_t)high->data - (uintptr_t)low->data;
+  if (low->layout != high->layout || low->ld != high->ld || distance % bytes != 0) return false;
+  const int64_t shift = (int64_t)(distance / bytes) % low->ld, lower = rows ? low->nrhs : low->n, higher = rows ? high->nrhs : high->n;
+  return shift >= lower && shift + higher <= low->ld;
+}
+
+bool spti_blocks_overlap(const sptrsm_block *a, const sptrsm_block *b) {
+  const sptrsm_block *low = (uintptr_t)a->data <= (uintptr_t)b->data ? a : b, *high = low == a ? b : a;
+  if (a->place != b->place || spti_block_span(a) == 0 || spti_block_span(b) == 0) return false;
+  return (uintptr_t)low->data + spti_block_span(low) > (uintptr_t)high->data && !lie_side_by_side(low, high);
 }
 
 static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X) {
-  if (B->n == 0 || B->nrhs == 0 || B->place != X->place) return SPTRSM_OK;
-  if (B->data == X->data && B->ld == X->ld && B->layout == X->layout) return SPTRSM_OK;
-  if (lie_side_by_side(B, X)) return SPTRSM_OK;
-  uintptr_t b = (uintptr_t)B->data, x = (uintptr_t)X->data;
-  if (b + span_bytes(B) <= x || x + span_bytes(X) <= b) return SPTRSM_OK;
+  if (B->data == X->data && B->ld == X->ld && B->layout == X->layout && B->place == X->place) return SPTRSM_OK;
+  if (!spti_blocks_overlap(B, X)) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_ARGUMENT, "X overlaps B; it may be B itself (same data, ld and layout) or elsewhere");
 }
 
@@ -78,8 +81,7 @@ sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int3
   return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)panels, "panels of right-hand sides");
 }
 
-/* A column-major block is read and written by columns, so its slabs need not be wide, and narrower ones stay in nearer caches. */
-static int32_t narrow_panel(int32_t n, sptrsm_dtype dtype, int32_t panel, const sptrsm_options *options) {
+int32_t spti_narrow_panel(int32_t n, sptrsm_dtype dtype, int32_t panel, const sptrsm_options *options) {
   const int64_t column = (int64_t)n * (int64_t)sptrsm_dtype_bytes(dtype);
   const int32_t narrow = NARROW * column <= NARROW_BYTES ? NARROW : NARROW / 2;
   return options->panel > 0 || panel < narrow ? panel : narrow;
@@ -87,7 +89,8 @@ static int32_t narrow_panel(int32_t n, sptrsm_dtype dtype, int32_t panel, const 
 
 sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
                                  const sptrsm_options *options) {
-  spti_panels panels = {.panel = panel, .narrow = narrow_panel(n, dtype, panel, options), .slabs = slab_count(context, options->nrhs_hint)};
+  spti_panels panels = {
+      .panel = panel, .narrow = spti_narrow_panel(n, dtype, panel, options), .slabs = slab_count(context, options->nrhs_hint)};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;
@@ -104,8 +107,7 @@ void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
 
 enum { SHARED_LEAST = 1 << 18 /* of work_of: solves with less are over before other threads come */ };
 
-/* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
-static int32_t padded_width(int32_t width, int32_t panel) {
+int32_t spti_padded_width(int32_t width, int32_t panel) {
   int32_t padded = width <= 2 ? width : width <= 4 ? 4 : (width + 7) / 8 * 8;
   return padded < panel ? padded : panel;
 }
@@ -166,7 +168,7 @@ static void run_one(void *argument, int64_t slab, int member) {
   const size_t slab_bytes = (size_t)pipe->n * (size_t)run->panels->panel * sptrsm_dtype_bytes(pipe->dtype);
   spti_panel W = {.data = (char *)run->panels->W + slab_bytes * (size_t)member, .team = run->inside};
   W.width = (int32_t)(left < run->width ? left : run->width);
-  W.ld = W.padded = padded_width(W.width, run->panels->panel);
+  W.ld = W.padded = spti_padded_width(W.width, run->panels->panel);
   const spti_columns from = spti_block_columns(run->B, first), to = spti_block_columns(run->X, first);
   const sptrsm_status status = run_slab(pipe, &W, &from, &to, run->alpha, first);
   if (status != SPTRSM_OK) atomic_store(&run->result, status);
@@ -181,7 +183,7 @@ static double work_of(const spti_pipeline *pipe, int64_t nrhs) {
 
 static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
-  spti_team *threads = pipe->context->team;
+  spti_team *threads = panels->lent ? NULL : pipe->context->team;
   const int ready = work_of(pipe, B->nrhs) < SHARED_LEAST ? 1 : spti_team_ready(threads);
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
   const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;

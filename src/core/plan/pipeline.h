@@ -52,6 +52,7 @@ typedef struct {
   int32_t panel;
   int32_t narrow; /* host: columns of a slab where B and X are column-major */
   int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
+  bool lent;      /* host: to one thread of a job that solves with many pipelines; it works alone */
   void *W;
   void *staging;        /* CUDA: one panel, or NULL */
   const void *known[2]; /* CUDA: data of the latest B and X, which are in reach of the device */
@@ -60,13 +61,23 @@ typedef struct {
 /* Of the options, nrhs_hint (if it is known, there are no more slabs than that many right-hand sides fill; solves may have any number
  * all the same) and panel (if it is given, no slab is narrower). */
 sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
+/* spti_panels.narrow: a column-major block is read and written by columns, so its slabs need not be wide, and narrower ones stay in nearer
+ * caches. */
+int32_t spti_narrow_panel(int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
 
 /* Checks a block against the context's place and the type, and that its layout, ld and data make sense; n is not compared with anything. */
 sptrsm_status spti_block_check(const sptrsm_block *, const sptrsm_context *, sptrsm_dtype, const char *name);
 
-/* Checks B and X against order, type and place of the pipeline, and against each other. */
+/* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
+int32_t spti_padded_width(int32_t width, int32_t panel);
+
+size_t spti_block_span(const sptrsm_block *); /* bytes from its first element to the end of its last one; 0 without elements */
+/* Do two blocks of one type have elements in common? Both have passed the checks of a pipeline. */
+bool spti_blocks_overlap(const sptrsm_block *, const sptrsm_block *);
+
+/* Checks B and X against order, type and place of the pipeline, and against each other. Reads context, dtype and n of the pipeline. */
 sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);
 
 /* Checks B and X, then runs. alpha NULL: 1. */

@@ -5,3 +5,4 @@
 #include "core/base/for_each_dtype.h"
 
 spti_levelset_rows *const spti_levelset_baseline[4] = SPTI_BY_DTYPE(rows);
+spti_levelset_items *const spti_levelset_items_baseline[4] = SPTI_BY_DTYPE(items);

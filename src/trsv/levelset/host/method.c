@@ -20,12 +20,15 @@ typedef struct {
   spti_schedule schedule; /* without arrays where its team is 1 */
 } levelset_state;
 
-static spti_levelset_rows *const *const kernels[SPTI_ISA_COUNT] = {
+static const struct {
+  spti_levelset_rows *const *rows;
+  spti_levelset_items *const *items;
+} kernels[SPTI_ISA_COUNT] = {
 #ifdef SPTI_X86_KERNELS
-    [SPTI_ISA_AVX512] = spti_levelset_avx512,
-    [SPTI_ISA_AVX2] = spti_levelset_avx2,
+    [SPTI_ISA_AVX512] = {spti_levelset_avx512, spti_levelset_items_avx512},
+    [SPTI_ISA_AVX2] = {spti_levelset_avx2, spti_levelset_items_avx2},
 #endif
-    [SPTI_ISA_BASELINE] = spti_levelset_baseline,
+    [SPTI_ISA_BASELINE] = {spti_levelset_baseline, spti_levelset_items_baseline},
 };
 
 /* The instruction set that "levelset:isa=avx2" names, or the best that the CPU runs. */
@@ -92,7 +95,8 @@ static void solve_part(void *argument, int64_t piece, int member) {
   (void)member;
   spti_schedule_share(&begin, &end, &state->schedule, step, (int)(piece % job->parts), job->parts);
   for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
-  kernels[state->isa][job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, job->W->data, job->W->ld, job->W->padded);
+  kernels[state->isa].rows[job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, job->W->data, job->W->ld,
+                                                  job->W->padded);
   atomic_fetch_add(&job->done, 1);
 }
 
@@ -102,13 +106,21 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   const int ready = plan->team > 1 ? spti_team_ready(W->team) : 1, threads = ready < plan->team ? ready : plan->team;
   if (threads <= 1 || threads < state->schedule.least) {
     const int32_t count = W->rows ? W->row_count : plan->view.n;
-    kernels[state->isa][plan->view.dtype](&plan->view, W->rows, 0, count, W->data, W->ld, W->padded);
+    kernels[state->isa].rows[plan->view.dtype](&plan->view, W->rows, 0, count, W->data, W->ld, W->padded);
     return SPTRSM_OK;
   }
   shared_solve job = {.plan = plan, .W = W, .parts = threads};
   atomic_init(&job.done, 0);
   spti_team_run(W->team, threads, (int64_t)state->schedule.steps * threads, solve_part, &job);
   return SPTRSM_OK;
+}
+
+static void solve_items(const sptrsm_plan *plan, const spti_item_values *values, const spti_panel *W) {
+  const levelset_state *state = plan->state;
+  spti_view view = plan->view;
+  view.val = values->val;
+  if (values->items == 1) kernels[state->isa].rows[view.dtype](&view, NULL, 0, view.n, W->data, W->ld, W->padded);
+  else kernels[state->isa].items[view.dtype](&view, values, W->data, W->ld, W->padded);
 }
 
 const spti_method spti_method_levelset = {
@@ -122,4 +134,5 @@ const spti_method spti_method_levelset = {
     .free = free_state,
     .describe = describe,
     .solve = solve,
+    .solve_items = solve_items,
 };

@@ -1,11 +1,15 @@
 /* rows.tmpl.h -- the kernels of levelset on the host for one type T: for each row i of a list,
  *   x(i,:) = (b(i,:) - sum over j of t(i,j) x(j,:)) / t(i,i),
  * with the sums of WIDTH right-hand sides in vector registers (core/base/vector.tmpl.h). This file includes itself once for each WIDTH;
- * rows() divides the columns of a panel among these widths. */
+ * rows() divides the columns of a panel among these widths.
+ *
+ * With OF_ITEMS 1 the right-hand sides are those of ITEMS systems with one pattern: the vectors of a row hold the first right-hand side of
+ * each system, then the second, and t(i,j) is a vector of ITEMS values. Each lane does what it does with one system. */
 
 #ifndef WIDTH /* ---- once for each type ---- */
 
-#define WIDTH 1
+#define OF_ITEMS 0
+#define WIDTH    1
 #include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 2
 #include "trsv/levelset/host/rows.tmpl.h"
@@ -17,6 +21,20 @@
 #include "trsv/levelset/host/rows.tmpl.h"
 #define WIDTH 32
 #include "trsv/levelset/host/rows.tmpl.h"
+#undef OF_ITEMS
+
+#define OF_ITEMS 1
+#define WIDTH    4
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 8
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 16
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 32
+#include "trsv/levelset/host/rows.tmpl.h"
+#define WIDTH 64
+#include "trsv/levelset/host/rows.tmpl.h"
+#undef OF_ITEMS
 
 /* The largest width whose sums take at most half of the vector registers: 8 of 16 up to AVX2, 16 of 32 with AVX-512. A complex row has
  * two sums. */
@@ -40,30 +58,100 @@ static void NAME(rows)(const spti_view *v, const int32_t *rows, int32_t begin, i
   }
 }
 
+/* See spti_levelset_items. */
+static void NAME(items)(const spti_view *v, const spti_item_values *items, void *data, int64_t ld, int32_t width) {
+  T *w = data;
+  for (int32_t k = 0, step; k < width; k += step) {
+    int32_t left = width - k < WIDEST ? width - k : WIDEST;
+    step = left >= 64 ? 64 : left >= 32 ? 32 : left >= 16 ? 16 : left >= 8 ? 8 : 4;
+    switch (step) {
+    case 64: NAME(items_64)(v, items, w + k, ld); break;
+    case 32: NAME(items_32)(v, items, w + k, ld); break;
+    case 16: NAME(items_16)(v, items, w + k, ld); break;
+    case 8: NAME(items_8)(v, items, w + k, ld); break;
+    default: NAME(items_4)(v, items, w + k, ld);
+    }
+  }
+}
+
 #undef SUM_BYTES
 #undef WIDEST
 
 #else /* ---- once for each type and width ---- */
 
+#if OF_ITEMS
+#define AT_WIDTH(f) NAME(SPTI_CAT(SPTI_CAT(f, items_), WIDTH))
+#else
 #define AT_WIDTH(f) NAME(SPTI_CAT(f, WIDTH))
+#endif
 #include "core/base/vector.tmpl.h"
+
+/* What the vectors of right-hand sides are multiplied by: a number, or SPREAD vectors of the ITEMS values of an entry, of which vector c of
+ * a row takes the (c % SPREAD)-th. */
+#if OF_ITEMS
+#define ITEMS  ((int)(SPTI_ITEM_BYTES / sizeof(T)))
+#define SPREAD (WIDTH < ITEMS ? 1 : (int)(SPTI_ITEM_BYTES / BYTES))
+#define FACTOR VECTOR
+#else
+#define ITEMS  1
+#define SPREAD 1
+#define FACTOR R
+#endif
 
 #if SPTI_IS_COMPLEX
 
 /* sum / d after Smith (1962). Its scalars depend on the row alone: the quotient is (p sum + q (-i) sum) / e. */
-static inline void AT_WIDTH(divide_)(VECTOR *sum, T d) {
-  R re = __real__ d, im = __imag__ d;
+static inline void AT_WIDTH(smith_)(R *p, R *q, R *e, R re, R im) {
   bool upright = (re < 0 ? -re : re) < (im < 0 ? -im : im);
-  R p = upright ? re / im : 1, q = upright ? 1 : im / re, e = upright ? re * p + im : re + im * q;
-  for (int c = 0; c < COUNT; c++) sum[c] = (p * sum[c] + q * AT_WIDTH(turned_)(sum[c])) / e;
+  *p = upright ? re / im : 1, *q = upright ? 1 : im / re, *e = upright ? re * *p + im : re + im * *q;
+}
+
+static inline void AT_WIDTH(divide_)(VECTOR *sum, const T *d, bool conj) {
+#if OF_ITEMS
+  R scalars[3][SPREAD * LANES];
+  for (int l = 0; l < SPREAD * LANES; l += 2) {
+    R im = __imag__ d[l / 2];
+    AT_WIDTH(smith_)(&scalars[0][l], &scalars[1][l], &scalars[2][l], __real__ d[l / 2], conj ? -im : im);
+    for (int s = 0; s < 3; s++) scalars[s][l + 1] = scalars[s][l];
+  }
+  const VECTOR *p = (const VECTOR *)scalars[0], *q = (const VECTOR *)scalars[1], *e = (const VECTOR *)scalars[2];
+#else
+  R p[1], q[1], e[1];
+  AT_WIDTH(smith_)(p, q, e, __real__ * d, conj ? -__imag__ * d : __imag__ * d);
+#endif
+  for (int c = 0; c < COUNT; c++) sum[c] = (p[c % SPREAD] * sum[c] + q[c % SPREAD] * AT_WIDTH(turned_)(sum[c])) / e[c % SPREAD];
+}
+
+/* The real and the imaginary parts of the values of an entry. */
+static inline void AT_WIDTH(load_)(FACTOR *re, FACTOR *im, const T *val) {
+#if OF_ITEMS
+  for (int s = 0; s < SPREAD; s++) {
+    const VECTOR a = ((const VECTOR *)val)[s];
+    for (int l = 0; l < LANES; l += 2) {
+      re[s][l] = re[s][l + 1] = a[l];
+      im[s][l] = im[s][l + 1] = a[l + 1];
+    }
+  }
+#else
+  *re = __real__ * val, *im = __imag__ * val;
+#endif
 }
 
 #endif
 
 /* A row's entries are taken in solve order, so that the column solved last is needed last. Complex rows have two sums, of re(t) x and of
  * im(t) x, which are joined at the end of the row. */
+#if OF_ITEMS
+static void AT_WIDTH()(const spti_view *v, const spti_item_values *items, T *w, int64_t ld) {
+  const T *val = items->val;
+  const int32_t *rows = NULL;
+  const int32_t begin = 0, end = v->n;
+#define POSITION(p) ((items->at ? items->at[p] : (p)) * ITEMS)
+#else
 static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, T *w, int64_t ld) {
   const T *val = v->val;
+#define POSITION(p) (p)
+#endif
   const int32_t *idx = v->idx;
   int64_t step = v->backward ? -1 : 1;
   for (int32_t s = begin; s < end; s++) {
@@ -79,26 +167,31 @@ static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t beg
     for (int64_t left = last - first; left >= 0; left--, p += step) {
       const VECTOR *y = (const VECTOR *)(w + idx[p] * ld);
 #if SPTI_IS_COMPLEX
-      R re = __real__ val[p], im = __imag__ val[p];
-      for (int c = 0; c < COUNT; c++) sum[c] -= re * y[c], cross[c] += im * y[c];
+      FACTOR re[SPREAD], im[SPREAD];
+      AT_WIDTH(load_)(re, im, val + POSITION(p));
+      for (int c = 0; c < COUNT; c++) sum[c] -= re[c % SPREAD] * y[c], cross[c] += im[c % SPREAD] * y[c];
 #else
-      for (int c = 0; c < COUNT; c++) sum[c] -= val[p] * y[c];
+      const FACTOR *t = (const FACTOR *)(val + POSITION(p));
+      for (int c = 0; c < COUNT; c++) sum[c] -= t[c % SPREAD] * y[c];
 #endif
     }
-    T d = v->unit ? 1 : val[spti_view_diagonal(v, i)];
+    const T *d = v->unit ? NULL : val + POSITION(spti_view_diagonal(v, i));
 #if SPTI_IS_COMPLEX
     R sign = v->conj ? 1 : -1; /* sum - i cross without conjugation */
     for (int c = 0; c < COUNT; c++) sum[c] -= sign * AT_WIDTH(turned_)(cross[c]);
-    if (v->conj) d = CONJ(d);
-    if (!v->unit) AT_WIDTH(divide_)(sum, d);
+    if (d) AT_WIDTH(divide_)(sum, d, v->conj);
 #else
-    if (!v->unit)
-      for (int c = 0; c < COUNT; c++) sum[c] /= d;
+    if (d)
+      for (int c = 0; c < COUNT; c++) sum[c] /= ((const FACTOR *)d)[c % SPREAD];
 #endif
     for (int c = 0; c < COUNT; c++) x[c] = sum[c];
   }
 }
 
+#undef POSITION
+#undef ITEMS
+#undef SPREAD
+#undef FACTOR
 #undef AT_WIDTH
 #undef WIDTH
 #endif

@@ -1,0 +1,131 @@
+/* sptrsm_batch.h -- many systems in one call: the solve phase of `count` factor sets, each with right-hand sides of its own.
+ *
+ * There are two kinds of batches. In a uniform batch all items have one pattern and differ in their values (scenarios, time steps,
+ * one circuit with many parameters). In a mixed batch every item has a factor set of its own (subdomains, blocks of a preconditioner).
+ *
+ *   sptrsm_batch_create_uniform(&batch, context, &values, options);          or sptrsm_batch_create_mixed
+ *   sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, NULL);   as often as you like
+ *
+ * Each item stands for itself. An item with a singular or nonfinite diagonal harms no other: it is left out of solves, and its status
+ * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
+ * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. Memory that a solve
+ * needs has no term in count times nrhs.
+ * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
+ * transpose in CSC, so it is system L with op T.
+ */
+#ifndef SPTRSM_BATCH_H
+#define SPTRSM_BATCH_H
+
+#include <sptrsm.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sptrsm_batch sptrsm_batch;
+
+/* The values of the items [first, first + count) of a batch. Item first + i has its values at L + i * L_stride and so on; strides count
+ * elements. Stride 0: all these items have the same values. A pointer that is NULL leaves that part as it is (sptrsm_batch_set_values), or
+ * takes the factor set's own array with stride 0 (sptrsm_batch_create_uniform). L, D and D_sub lie where the arrays of L lie, U where those
+ * of U lie, the scalings in host memory. Lengths and types are those of the arrays of sptrsm_factors. */
+typedef struct {
+  size_t size; /* sizeof(sptrsm_batch_values), set by sptrsm_batch_values_init */
+  int64_t first, count;
+  const void *L, *U, *D, *D_sub;
+  const double *scale_row, *scale_col;
+  int64_t L_stride, U_stride, D_stride, D_sub_stride, scale_row_stride, scale_col_stride;
+} sptrsm_batch_values;
+/* Defaults: first 0, count 0, no arrays, strides 0. */
+SPTRSM_API void sptrsm_batch_values_init_sized(sptrsm_batch_values *, size_t size);
+static inline void sptrsm_batch_values_init(sptrsm_batch_values *out) { sptrsm_batch_values_init_sized(out, sizeof *out); }
+
+/* A uniform batch of values->count items with the pattern, permutations and conventions of `pattern`, whose value arrays serve where
+ * `values` has none. The pattern is validated and analysed once. Everything is copied. values->first must be 0; count = 0 is allowed.
+ * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED. On the host the method is levelset, with the items of a group in
+ * vector lanes; for another one make a mixed batch.
+ * Errors: ARGUMENT (a stride that is negative, or shorter than its array without being 0; sizes beyond 64 bits), STRUCTURE (the pattern, or
+ * 2x2 blocks of D that overlap), SINGULAR (the pattern lacks a diagonal entry), UNSUPPORTED, MEMORY, DEVICE. An item with a bad diagonal
+ * value is no error here: see sptrsm_batch_item. */
+SPTRSM_API sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *pattern,
+                                                     const sptrsm_batch_values *values, const sptrsm_options *options);
+/* A mixed batch: items[i] is the factor set of item i, with an order and a pattern of its own; all have one dtype. Everything is copied.
+ * Errors as above, with the item's number. */
+SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *const *items, int64_t count,
+                                                   const sptrsm_options *options);
+SPTRSM_API void sptrsm_batch_destroy(sptrsm_batch *);
+
+/* New values for some items, without a new analysis. In a mixed batch values->count must be 1. An item that was singular serves again once
+ * its diagonal is good, and the other way round. Values in device memory do not pass through the host. After an error the
+ * old values stay. Errors: ARGUMENT, STRUCTURE (2x2 blocks of D that overlap), MEMORY, DEVICE. */
+SPTRSM_API sptrsm_status sptrsm_batch_set_values(sptrsm_batch *, const sptrsm_batch_values *values);
+
+/* What became of an item. */
+typedef struct {
+  int32_t status; /* sptrsm_status: OK, SINGULAR, or DEVICE if a dependency never arrived */
+  int32_t row;    /* row of the triangle, of D or of a scaling at fault, else -1 */
+} sptrsm_item_status;
+/* The item as its values left it: OK or SINGULAR. */
+SPTRSM_API sptrsm_status sptrsm_batch_item(sptrsm_item_status *out, const sptrsm_batch *, int64_t item);
+
+/* The blocks of all items. Item i has nrhs_of[i] columns, or nrhs where nrhs_of is NULL, and the leading dimension ld_of[i], or ld. Its
+ * data begin at data_of[i], or at data + i * stride elements where data_of is NULL. Stride 0 lets all items of B share one block; X must
+ * not. All blocks have one layout and place. The arrays nrhs_of, ld_of and data_of have `count` elements in host memory. data_of[i] may be
+ * NULL for items that have no rows or columns, or that a mask in host memory leaves out. */
+typedef struct {
+  size_t size; /* sizeof(sptrsm_batch_block), set by sptrsm_batch_block_init */
+  void *data;
+  void *const *data_of;
+  int64_t stride, ld, nrhs;
+  const int64_t *ld_of, *nrhs_of;
+  sptrsm_dtype dtype;
+  sptrsm_layout layout;
+  sptrsm_place place;
+} sptrsm_batch_block;
+/* Defaults: f64, row-major, in host memory, everything else 0. */
+SPTRSM_API void sptrsm_batch_block_init_sized(sptrsm_batch_block *, size_t size);
+static inline void sptrsm_batch_block_init(sptrsm_batch_block *out) { sptrsm_batch_block_init_sized(out, sizeof *out); }
+
+/* Which items to solve, and where to say how it went. */
+typedef struct {
+  size_t size;         /* sizeof(sptrsm_batch_run), set by sptrsm_batch_run_init */
+  const uint8_t *mask; /* [count] 0: leave the item out, its X is not touched; NULL: all items */
+  sptrsm_place mask_place;
+  sptrsm_item_status *status; /* [count], written for all items but those masked out; NULL: not wanted */
+  sptrsm_place status_place;
+} sptrsm_batch_run;
+/* Defaults: all items, no status. */
+SPTRSM_API void sptrsm_batch_run_init_sized(sptrsm_batch_run *, size_t size);
+static inline void sptrsm_batch_run_init(sptrsm_batch_run *out) { sptrsm_batch_run_init_sized(out, sizeof *out); }
+
+/* Solves op(S_i) X_i = alpha B_i for all items i that the mask has, for one of the systems of sptrsm.h. alpha is one value for all items.
+ * X_i may be B_i, but must not overlap it otherwise, nor any block of another item. X of a singular item is not touched, and the call
+ * succeeds: look at run->status. run NULL: all items, no status.
+ * On a CUDA context the work is queued as in sptrsm_solve, and the number of kernels does not grow with the number of items; once a solve
+ * of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be
+ * captured in a CUDA graph where the info says so.
+ * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
+SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
+                                            sptrsm_batch_block *X, const sptrsm_batch_run *run);
+/* Makes the plans and the workspace that solves of this system need. */
+SPTRSM_API sptrsm_status sptrsm_batch_prepare(sptrsm_batch *, sptrsm_system, sptrsm_op op);
+
+typedef struct {
+  size_t size; /* set to sizeof(sptrsm_batch_facts) by the caller */
+  int64_t count;
+  int64_t patterns; /* how many patterns were analysed: 1 in a uniform batch; in a mixed one equal patterns may be analysed once or again */
+  int64_t singular; /* items that solves leave out */
+  int32_t n_most;   /* order of the largest item */
+  int32_t panel;    /* right-hand sides of the largest item that are worked on at once */
+  char method[32];  /* of the largest item */
+  char reason[160];
+  int32_t deterministic, capturable;
+  size_t batch_bytes;     /* factors and analyses of all items */
+  size_t workspace_bytes; /* what solves need beyond them, for the systems prepared so far */
+  double analysis_seconds;
+} sptrsm_batch_facts;
+SPTRSM_API sptrsm_status sptrsm_batch_info(sptrsm_batch_facts *out, const sptrsm_batch *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,332 @@
+/* mixed_host.c -- a batch of factor sets with patterns of their own, on the host: a sptrsm_direct for each item, without panels. A thread
+ * lends its panel, which is large enough for any item, to the item that it solves. So the workspace is a panel for each thread.
+ * Threads take whole items, those with most entries first. An item that has more than a thread's share of the work is solved by all
+ * threads, over its columns, before the others. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/batch/stand_in.h"
+#include "core/context/alloc.h"
+
+typedef struct {
+  sptrsm_direct *direct;     /* parts that are at fault have other values here */
+  int32_t fault[SPTI_PARTS]; /* first bad row of each part, -1: none */
+  void *refused[2];          /* D and D_sub as given where they are singular, else NULL */
+} mixed_item;
+
+typedef struct {
+  int64_t item, entries;
+} mixed_turn;
+
+typedef struct {
+  mixed_item *items; /* [count] */
+  mixed_turn *turns; /* [count], those with most entries first */
+  void *panels;      /* of all threads, or NULL */
+  size_t panel_bytes;
+  int slabs; /* threads that have a panel */
+} mixed_state;
+
+/* ---- values ---- */
+
+static int32_t triangle_fault(const sptrsm_matrix *m, const void *val) {
+  sptrsm_sparse T = m->T;
+  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_HOST].ptr; /* what stored unit diagonals are dropped from has none to be judged */
+  return spti_diagonal_fault(&T, val);
+}
+
+/* D and D_sub of an item with those that `v` changes. */
+static spti_D_values merged_D(const mixed_item *it, const sptrsm_batch_values *v) {
+  const spti_direct_diagonal *D = &it->direct->D;
+  return (spti_D_values){.val = v->D             ? v->D
+                                : it->refused[0] ? it->refused[0]
+                                                 : D->host[0],
+                         .sub = v->D_sub         ? v->D_sub
+                                : it->refused[1] ? it->refused[1]
+                                                 : D->host[1],
+                         .val_step = 1,
+                         .sub_step = 1,
+                         .hermitian = D->apply.hermitian};
+}
+
+/* The faults of an item with new values. */
+static sptrsm_status find_faults(int32_t fault[SPTI_PARTS], const mixed_item *it, const sptrsm_batch_values *v) {
+  const sptrsm_direct *d = it->direct;
+  const spti_D_values D = merged_D(it, v);
+  if (v->L) fault[SPTI_PART_L] = triangle_fault(d->matrix[0], v->L);
+  if (v->U) fault[SPTI_PART_U] = triangle_fault(d->matrix[1], v->U);
+  if (v->D || v->D_sub) SPTI_TRY(spti_D_fault(&fault[SPTI_PART_D], &D, d->n, d->dtype));
+  if (v->scale_row) fault[SPTI_PART_SCALE_ROW] = spti_scale_fault(v->scale_row, d->n, d->dtype);
+  if (v->scale_col) fault[SPTI_PART_SCALE_COL] = spti_scale_fault(v->scale_col, d->n, d->dtype);
+  return SPTRSM_OK;
+}
+
+/* What new values replace, allocated before anything is changed. */
+typedef struct {
+  double *scale[2];
+  void *refused[2];
+} fresh_values;
+
+static sptrsm_status copy_of(void *out, const void *values, int64_t n, size_t bytes, const char *what) {
+  void *copy;
+  SPTI_TRY(spti_host_alloc(&copy, n, bytes, what));
+  if (n > 0) memcpy(copy, values, (size_t)n * bytes);
+  memcpy(out, &copy, sizeof copy);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status prepare_values(fresh_values *out, const mixed_item *it, const sptrsm_batch_values *v,
+                                    const int32_t fault[SPTI_PARTS]) {
+  const sptrsm_direct *d = it->direct;
+  const spti_D_values D = merged_D(it, v);
+  const size_t bytes = sptrsm_dtype_bytes(d->dtype);
+  if (v->scale_row && fault[SPTI_PART_SCALE_ROW] < 0) SPTI_TRY(copy_of(&out->scale[0], v->scale_row, d->n, sizeof(double), "scale_row"));
+  if (v->scale_col && fault[SPTI_PART_SCALE_COL] < 0) SPTI_TRY(copy_of(&out->scale[1], v->scale_col, d->n, sizeof(double), "scale_col"));
+  if ((!v->D && !v->D_sub) || fault[SPTI_PART_D] < 0) return SPTRSM_OK;
+  SPTI_TRY(copy_of(&out->refused[0], D.val, d->n, bytes, "D"));
+  return D.sub ? copy_of(&out->refused[1], D.sub, d->n, bytes, "D_sub") : SPTRSM_OK;
+}
+
+static void swap(void *left, void *right) {
+  void *a, *b;
+  memcpy(&a, left, sizeof a);
+  memcpy(&b, right, sizeof b);
+  memcpy(left, &b, sizeof b);
+  memcpy(right, &a, sizeof a);
+}
+
+/* Stores the parts that are sound; a singular part leaves what was there, which no solve reads. */
+static sptrsm_status store(mixed_item *it, const sptrsm_batch_values *v, const int32_t fault[SPTI_PARTS], fresh_values *fresh) {
+  sptrsm_direct *d = it->direct;
+  const spti_D_values D = merged_D(it, v);
+  const bool any_D = v->D || v->D_sub, good_D = any_D && fault[SPTI_PART_D] < 0;
+  SPTI_TRY(sptrsm_direct_set_values(d, fault[SPTI_PART_L] < 0 ? v->L : NULL, good_D ? D.val : NULL, good_D ? D.sub : NULL,
+                                    fault[SPTI_PART_U] < 0 ? v->U : NULL));
+  if (fresh->scale[0]) swap(&d->row.scale, &fresh->scale[0]);
+  if (fresh->scale[1]) swap(&d->col.scale, &fresh->scale[1]);
+  for (int part = 0; any_D && part < 2; part++) swap(&it->refused[part], &fresh->refused[part]);
+  memcpy(it->fault, fault, sizeof it->fault);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status take_values(mixed_item *it, const sptrsm_batch_values *v) {
+  fresh_values fresh = {0};
+  int32_t fault[SPTI_PARTS];
+  sptrsm_status status;
+  memcpy(fault, it->fault, sizeof fault);
+  SPTI_TRY(find_faults(fault, it, v));
+  SPTI_TRY_DONE(prepare_values(&fresh, it, v, fault));
+  status = store(it, v, fault, &fresh);
+done:
+  for (int side = 0; side < 2; side++) spti_host_free(fresh.scale[side]);
+  for (int part = 0; part < 2; part++) spti_host_free(fresh.refused[part]);
+  return status;
+}
+
+static sptrsm_status check_parts(const sptrsm_direct *d, const sptrsm_batch_values *v) {
+  const void *has[SPTI_PARTS] = {d->matrix[0], d->matrix[1], d->D.host[0], d->D.host[1], d->row.scale, d->col.scale};
+  for (int part = 0; part < SPTI_PARTS; part++) {
+    int64_t stride;
+    const char *name = spti_batch_part_names[part];
+    if (spti_batch_part(&stride, v, part) && !has[part])
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: %s is given, but the factors have no %s", (long long)v->first, name, name);
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status set_values(sptrsm_batch *b, const sptrsm_batch_values *v) {
+  mixed_state *state = b->state;
+  mixed_item *it = &state->items[v->first];
+  SPTI_TRY(check_parts(it->direct, v));
+  SPTI_TRY(spti_batch_name_item(take_values(it, v), v->first));
+  spti_batch_set_item(b, v->first, it->fault);
+  return SPTRSM_OK;
+}
+
+/* ---- creation ---- */
+
+/* The item has a singular part, or a wrong pattern that this part has hidden so far. */
+static sptrsm_status create_singular(mixed_item *it, const sptrsm_batch *b, const sptrsm_factors *f) {
+  spti_stand_in s;
+  sptrsm_status status;
+  const sptrsm_batch_values v = {
+      .L = f->L->val, .U = f->U ? f->U->val : NULL, .D = f->D, .D_sub = f->D_sub, .scale_row = f->scale_row, .scale_col = f->scale_col};
+  SPTI_TRY(spti_stand_in_create(&s, f));
+  SPTI_TRY_DONE(sptrsm_direct_create(&it->direct, b->context, &s.f, &b->options));
+  status = take_values(it, &v);
+done:
+  spti_stand_in_free(&s);
+  return status;
+}
+
+static sptrsm_status create_item(mixed_item *it, const sptrsm_batch *b, const sptrsm_factors *f) {
+  const sptrsm_status status = sptrsm_direct_create(&it->direct, b->context, f, &b->options);
+  if (status == SPTRSM_ERR_SINGULAR) SPTI_TRY(create_singular(it, b, f));
+  else return status;
+  return SPTRSM_OK;
+}
+
+static int64_t entries_of(const sptrsm_direct *d) { return d->matrix[0]->nnz + (d->matrix[1] ? d->matrix[1]->nnz : 0) + d->n; }
+
+static int compare_entries(const void *left, const void *right) {
+  const mixed_turn *a = left, *b = right;
+  if (a->entries != b->entries) return a->entries < b->entries ? 1 : -1;
+  return (a->item > b->item) - (a->item < b->item);
+}
+
+static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
+  mixed_state *state;
+  SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "batch"));
+  *state = (mixed_state){0};
+  b->state = state; /* from here on the batch frees it */
+  SPTI_TRY(spti_host_alloc(&state->turns, b->count, sizeof *state->turns, "order of the items"));
+  SPTI_TRY(spti_host_alloc(&state->items, b->count, sizeof *state->items, "items"));
+  for (int64_t i = 0; i < b->count; i++) state->items[i] = (mixed_item){.fault = {-1, -1, -1, -1, -1, -1}};
+  for (int64_t i = 0; i < b->count; i++) {
+    mixed_item *it = &state->items[i];
+    SPTI_TRY(spti_batch_name_item(create_item(it, b, source->items[i]), i));
+    spti_batch_set_item(b, i, it->fault);
+    state->turns[i] = (mixed_turn){.item = i, .entries = entries_of(it->direct)};
+  }
+  qsort(state->turns, (size_t)b->count, sizeof *state->turns, compare_entries);
+  return SPTRSM_OK;
+}
+
+static void free_state(sptrsm_batch *b) {
+  mixed_state *state = b->state;
+  for (int64_t i = 0; state->items && i < b->count; i++) {
+    sptrsm_direct_destroy(state->items[i].direct);
+    for (int part = 0; part < 2; part++) spti_host_free(state->items[i].refused[part]);
+  }
+  spti_host_free(state->items);
+  spti_host_free(state->turns);
+  spti_host_free(state->panels);
+  spti_host_free(state);
+}
+
+/* ---- workspace ---- */
+
+/* A panel for each thread, for fewer threads where the limit of memory says so. */
+static void plan_workspace(size_t *panel_bytes, int *slabs, const sptrsm_batch *b) {
+  const mixed_state *state = b->state;
+  const size_t limit = b->options.memory_limit;
+  *panel_bytes = 0;
+  *slabs = spti_team_threads(b->context->team);
+  for (int64_t i = 0; i < b->count; i++) {
+    const sptrsm_direct *d = state->items[i].direct;
+    const size_t bytes = (size_t)d->n * (size_t)d->panel * sptrsm_dtype_bytes(b->dtype);
+    if (bytes > *panel_bytes) *panel_bytes = bytes;
+  }
+  if (limit > 0 && *panel_bytes > 0 && limit / *panel_bytes < (size_t)*slabs) *slabs = (int)(limit / *panel_bytes);
+  if (*slabs < 1) *slabs = 1; /* each item's plans have kept its panel within the limit */
+}
+
+static sptrsm_status need_panels(sptrsm_batch *b) {
+  mixed_state *state = b->state;
+  size_t bytes;
+  int slabs;
+  plan_workspace(&bytes, &slabs, b);
+  if (state->panels && bytes == state->panel_bytes && slabs == state->slabs) return SPTRSM_OK;
+  spti_host_free(state->panels);
+  state->panels = NULL;
+  SPTI_TRY(spti_host_alloc(&state->panels, slabs, bytes, "panels of right-hand sides"));
+  state->panel_bytes = bytes;
+  state->slabs = slabs;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status prepare(sptrsm_batch *b, const spti_system_steps *steps) {
+  const mixed_state *state = b->state;
+  spti_pipeline pipe;
+  for (int64_t i = 0; i < b->count; i++) SPTI_TRY(spti_batch_name_item(spti_direct_pipeline(&pipe, state->items[i].direct, steps), i));
+  return need_panels(b);
+}
+
+/* ---- solving ---- */
+
+enum { SHARED_LEAST = 1 << 18 /* of entries times right-hand sides: solves with less are over before other threads come */ };
+
+typedef struct {
+  sptrsm_batch *b;
+  const spti_batch_call *call;
+  int64_t first; /* the turn of piece 0 */
+  atomic_int result;
+} mixed_job;
+
+static bool is_solved(const sptrsm_batch *b, const spti_batch_call *call, int64_t item) {
+  return spti_batch_wants(call, item) && b->items[item].status == SPTRSM_OK;
+}
+
+static double work_of(const sptrsm_batch *b, const spti_batch_call *call, const mixed_turn *turn) {
+  if (!is_solved(b, call, turn->item)) return 0;
+  const int64_t nrhs = call->X->nrhs_of ? call->X->nrhs_of[turn->item] : call->X->nrhs;
+  return (double)turn->entries * (double)nrhs;
+}
+
+/* Solves an item in the panel of one thread, or in those of all if `member` is negative. */
+static sptrsm_status solve_item(const mixed_job *job, int64_t item, int member) {
+  const mixed_state *state = job->b->state;
+  sptrsm_direct *d = state->items[item].direct;
+  const sptrsm_block B = spti_batch_block_of(job->b, job->call->B, item), X = spti_batch_block_of(job->b, job->call->X, item);
+  spti_panels panels = {.panel = d->panel, .narrow = spti_narrow_panel(d->n, d->dtype, d->panel, &d->options)};
+  panels.slabs = member < 0 ? state->slabs : 1, panels.lent = member >= 0;
+  spti_pipeline pipe;
+  panels.W = (char *)state->panels + (member < 0 ? 0 : state->panel_bytes * (size_t)member);
+  SPTI_TRY(spti_direct_pipeline(&pipe, d, &job->call->steps));
+  return spti_pipeline_run(&pipe, &panels, job->call->alpha, &B, &X);
+}
+
+static void solve_turn(void *argument, int64_t piece, int member) {
+  mixed_job *job = argument;
+  const mixed_state *state = job->b->state;
+  const int64_t item = state->turns[job->first + piece].item;
+  if (!is_solved(job->b, job->call, item)) return;
+  const sptrsm_status status = solve_item(job, item, member);
+  if (status != SPTRSM_OK) atomic_store(&job->result, status);
+}
+
+static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
+  mixed_state *state = b->state;
+  mixed_job job = {.b = b, .call = call};
+  spti_team *team = b->context->team;
+  double work = 0;
+  SPTI_TRY(prepare(b, &call->steps));
+  for (int64_t t = 0; t < b->count; t++) work += work_of(b, call, &state->turns[t]);
+  const int ready = work < SHARED_LEAST ? 1 : spti_team_ready(team), threads = ready < state->slabs ? ready : state->slabs;
+  atomic_init(&job.result, SPTRSM_OK);
+  for (; threads > 1 && job.first < b->count; job.first++) {
+    const int64_t item = state->turns[job.first].item;
+    if (work_of(b, call, &state->turns[job.first]) * threads <= work) break;
+    SPTI_TRY(solve_item(&job, item, -1));
+  }
+  spti_team_run(team, threads, b->count - job.first, solve_turn, &job);
+  return (sptrsm_status)atomic_load(&job.result);
+}
+
+/* ---- information ---- */
+
+static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
+  const mixed_state *state = b->state;
+  sptrsm_info L = {.size = sizeof L}, U = {.size = sizeof U};
+  int slabs;
+  out->patterns = b->count;
+  out->deterministic = 1;
+  out->batch_bytes = (size_t)b->count * (sizeof *state->items + sizeof *state->turns);
+  for (int64_t t = b->count - 1; t >= 0; t--) { /* the largest item last: L describes it afterwards */
+    const sptrsm_direct *d = state->items[state->turns[t].item].direct;
+    SPTI_TRY(sptrsm_direct_info(&L, d->has_U ? &U : NULL, d));
+    out->analysis_seconds += L.analysis_seconds + (d->has_U ? U.analysis_seconds : 0);
+    out->deterministic &= L.deterministic && (!d->has_U || U.deterministic);
+    out->batch_bytes += spti_direct_bytes(d);
+  }
+  snprintf(out->method, sizeof out->method, "%s", b->count ? L.method : "");
+  snprintf(out->reason, sizeof out->reason, "%s", L.reason);
+  out->panel = L.panel;
+  plan_workspace(&out->workspace_bytes, &slabs, b);
+  out->workspace_bytes *= (size_t)slabs;
+  return SPTRSM_OK;
+}
+
+const spti_batch_engine spti_batch_mixed_host = {
+    .create = create, .set_values = set_values, .prepare = prepare, .solve = solve, .info = info, .free = free_state};
