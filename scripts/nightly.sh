@@ -133,12 +133,15 @@ part_bindings() {
   ctest --test-dir build/test --output-on-failure -L bindings
 }
 
-# bare_debian ROOT: a bare Debian 12 with this project's committed files in /sptrsm; leave_chroot ends it.
+# bare_debian ROOT...: bare systems of Debian 12 with this project's committed files in /sptrsm; leave_chroot ends each of them.
 bare_debian() {
+  local root
   need debootstrap debootstrap
   install_missing
   debootstrap --variant=minbase bookworm "$1" >build/debootstrap.log 2>&1 || { tail build/debootstrap.log; return 1; }
-  mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" && git clone -q . "$1/sptrsm"
+  git clone -q . "$1/sptrsm" || return 1
+  for root in "${@:2}"; do cp -a "$1/." "$root" || return 1; done
+  for root; do mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" || return 1; done
 }
 leave_chroot() {
   umount "$1/proc" "$1/dev"
@@ -164,7 +167,7 @@ part_packages() {
   mapfile -t steps < <(sed -n 's/^RUN //p' packaging/Dockerfile)
   [[ ${#steps[@]} -eq 2 ]] || { echo "packaging/Dockerfile has ${#steps[@]} RUN lines, not 2"; return 1; }
   build=$(mktemp -d) run=$(mktemp -d)
-  { bare_debian "$build" && bare_debian "$run"; } || return 1
+  bare_debian "$build" "$run" || return 1
   chroot "$build" bash -c "apt-get update -q && apt-get install -y -q --no-install-recommends lintian && cd /sptrsm && ${steps[0]}" \
     >build/packages-build.log 2>&1 || code=1
   tail -n 8 build/packages-build.log
