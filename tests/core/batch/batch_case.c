@@ -135,7 +135,7 @@ static void draw_side(batch_blocks *out, sptrsm_batch_block *block, int side, co
     if (span > most) most = span;
   }
   most += draw(GAP);
-  const size_t bytes = sptrsm_dtype_bytes(t), elements = (size_t)((count + 1) * (most + 1));
+  const size_t bytes = sptrsm_dtype_bytes(t), elements = (size_t)((count + 1) * (most + 1)) + 8; /* 7 are always there */
   out->bytes[side] = elements * bytes;
   out->memory[side] = malloc(elements * bytes);
   for (size_t p = 0; p < elements; p++) put(out->memory[side], (int64_t)p, t, number(t));
