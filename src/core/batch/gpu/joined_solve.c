@@ -19,7 +19,7 @@ static sptrsm_status need_panel(spti_joined_set *set, const sptrsm_batch *b) {
   const size_t bytes = sptrsm_dtype_bytes(b->dtype);
   if (set->panel && set->panel_width == d->panel) return SPTRSM_OK;
   drop_panel(set, b->context);
-  SPTI_TRY(spti_panels_create(&set->panels, b->context, d->n, d->dtype, d->panel, b->options.nrhs_hint));
+  SPTI_TRY(spti_panels_create(&set->panels, b->context, d->n, d->dtype, d->panel, &b->options));
   SPTI_TRY(spti_alloc(b->context, &set->panel, (int64_t)d->n * d->panel, bytes, "joined panel"));
   set->panel_width = d->panel;
   return SPTRSM_OK;
