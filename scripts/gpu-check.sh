@@ -3,18 +3,20 @@
 # cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
 #
 #   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--bench-args "ARGS"]
-#                        [--parts LIST]
+#                        [--parts LIST] [--batch-args "ARGS"]
 #
 #   --data    folder of triangles (.h5) to measure; default: data/
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
 #   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
-#   --parts   of build,test,sanitize,factors,bench; default: all
+#   --parts   of build,test,sanitize,factors,bench,batch; default: all but batch
+#   --batch-args for compare_batch_cuda, which the part batch runs after the tests of batches (with "batch" and without "build" and
+#             "test" it builds and tests no more than these): --cudss FILE and others, separated by blanks
 #   --out     where logs and bench.json go; default: the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=()
+data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() batch_args=()
 while [ $# -gt 0 ]; do
   case $1 in
   --data) data=$2 ;;
@@ -25,7 +27,8 @@ while [ $# -gt 0 ]; do
   --methods) methods=$2 ;;
   --bench-args) read -ra bench_args <<<"$2" ;;
   --parts) parts=$2 ;;
-  -h | --help) sed -n '2,13p' "$0" && exit 0 ;;
+  --batch-args) read -ra batch_args <<<"$2" ;;
+  -h | --help) sed -n '2,16p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
   esac
   shift 2
@@ -93,5 +96,13 @@ if has factors; then
 fi
 if has bench; then
   "$build/apps/sptrsm-bench" "$data" --nrhs "$nrhs" --methods "$methods" --json "$out/bench.json" --force "${bench_args[@]}" | tee "$out/bench.txt" || failed=1
+fi
+if has batch; then
+  if ! has build; then
+    cmake --preset gpu >"$out/configure.log" 2>&1 || { tail -30 "$out/configure.log"; exit 1; }
+    cmake --build --preset gpu --target gpu_present test_batch_gpu compare_batch_cuda >"$out/build.log" 2>&1 || { grep -E 'error|FAILED' -A5 "$out/build.log" | head -60; exit 1; }
+  fi
+  ctest --test-dir $build -R '^batch_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
+  "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
 fi
 exit $failed

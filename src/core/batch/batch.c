@@ -49,9 +49,9 @@ fail:
   return status;
 }
 
-static sptrsm_status run_create(sptrsm_batch *b, const spti_batch_engine *on_host, const spti_batch_source *source) {
-  if (b->context->place == SPTRSM_CUDA) return spti_fail(SPTRSM_ERR_UNSUPPORTED, "batches work on host contexts; this one is on a device");
-  b->engine = on_host;
+static sptrsm_status run_create(sptrsm_batch *b, const spti_batch_engine *on_host, const spti_batch_engine *on_device,
+                                const spti_batch_source *source) {
+  b->engine = b->context->place == SPTRSM_HOST ? on_host : on_device;
   return b->engine->create(b, source);
 }
 
@@ -66,7 +66,7 @@ static sptrsm_status fill_uniform(sptrsm_batch *b, const sptrsm_factors *pattern
   take_item(b, 0, pattern);
   SPTI_TRY(spti_batch_read_lengths(b, pattern));
   SPTI_TRY(spti_batch_check_values(b, values));
-  return run_create(b, &spti_batch_uniform_host, &(spti_batch_source){.items = items, .values = values});
+  return run_create(b, &spti_batch_uniform_host, &spti_batch_uniform_gpu, &(spti_batch_source){.items = items, .values = values});
 }
 
 sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *context, const sptrsm_factors *pattern,
@@ -114,7 +114,7 @@ static sptrsm_status fill_mixed(sptrsm_batch *b, const sptrsm_factors *const *it
     SPTI_TRY_DONE(spti_batch_name_item(read_item(b, &read[i], items[i], i), i));
     list[i] = &read[i];
   }
-  status = run_create(b, &spti_batch_mixed_host, &(spti_batch_source){.items = list});
+  status = run_create(b, &spti_batch_mixed_host, &spti_batch_mixed_gpu, &(spti_batch_source){.items = list});
 done:
   spti_host_free(read);
   spti_host_free(list);

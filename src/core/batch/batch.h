@@ -57,7 +57,7 @@ typedef struct spti_batch_engine {
   void (*free)(sptrsm_batch *);
 } spti_batch_engine;
 
-extern const spti_batch_engine spti_batch_uniform_host, spti_batch_mixed_host;
+extern const spti_batch_engine spti_batch_uniform_host, spti_batch_mixed_host, spti_batch_uniform_gpu, spti_batch_mixed_gpu;
 
 static inline int32_t spti_batch_order(const sptrsm_batch *b, int64_t item) { return b->n_of ? b->n_of[item] : b->n; }
 

@@ -15,7 +15,7 @@ static sptrsm_status count_entries(int64_t *most, const sptrsm_sparse *T, const 
   return SPTRSM_OK;
 }
 
-static void set_ones(void *values, int64_t count, sptrsm_dtype dtype) {
+void spti_batch_set_ones(void *values, int64_t count, sptrsm_dtype dtype) {
   for (int64_t i = 0; i < count; i++) switch (dtype) {
     case SPTRSM_F32: ((float *)values)[i] = 1; break;
     case SPTRSM_F64: ((double *)values)[i] = 1; break;
@@ -33,8 +33,8 @@ static sptrsm_status fill(spti_stand_in *s, const sptrsm_factors *f) {
   SPTI_TRY(spti_host_alloc(&s->ones, most, bytes, "values"));
   SPTI_TRY(spti_host_alloc(&s->zeros, n, bytes, "values"));
   SPTI_TRY(spti_host_alloc(&s->scale, n, sizeof(double), "values"));
-  set_ones(s->ones, most, f->L->dtype);
-  set_ones(s->scale, n, SPTRSM_F64);
+  spti_batch_set_ones(s->ones, most, f->L->dtype);
+  spti_batch_set_ones(s->scale, n, SPTRSM_F64);
   memset(s->zeros, 0, (size_t)n * bytes);
   s->f = *f;
   s->f.L = &s->T[0], s->T[0] = *f->L, s->T[0].val = s->ones;

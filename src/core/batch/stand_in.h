@@ -16,4 +16,6 @@ typedef struct {
 sptrsm_status spti_stand_in_create(spti_stand_in *out, const sptrsm_factors *f);
 void spti_stand_in_free(spti_stand_in *);
 
+void spti_batch_set_ones(void *values, int64_t count, sptrsm_dtype);
+
 #endif

@@ -40,7 +40,8 @@ enum class protocol_step {
   shared_acquire,
   shared_release,
   unpublish,
-  publishable
+  publishable,
+  level_barrier
 };
 
 template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };

@@ -2,17 +2,11 @@
  * pointers are wrong is not read. */
 #include "core/matrix/check_kernels.h"
 
-#include "core/device/device.cuh"
+#include "core/device/usable.cuh"
 
 namespace spti {
 
 enum { CHECK_THREADS = 256 };
-
-SPTI_DEVICE bool is_finite(float v) { return (float_bits(v) & 0x7f800000u) != 0x7f800000u; }
-SPTI_DEVICE bool is_finite(double v) { return (double_bits(v) & 0x7ff0000000000000ull) != 0x7ff0000000000000ull; }
-
-template <typename R> SPTI_DEVICE bool is_usable(R v) { return v != 0 && is_finite(v); }
-template <typename R> SPTI_DEVICE bool is_usable(complex_t<R> v) { return (v.re != 0 || v.im != 0) && is_finite(v.re) && is_finite(v.im); }
 
 /* Whole warp: are the entries [begin, end) of line i in range, in the triangle and ascending? *diagonal: whether the diagonal is there. */
 SPTI_DEVICE bool line_is_good(const spti_check_args &a, int64_t i, int64_t begin, int64_t end, bool *diagonal) {

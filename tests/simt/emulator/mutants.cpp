@@ -4,13 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/batch/gpu/interleaved_kernels.h"
 #include "core/device/device.cuh"
 #include "simt/trsm/syncfree_csc_case.h"
 #include "trsv/syncfree_csr/kernels.h"
 
 /* In the order of spti::protocol_step. */
 static const char *const steps[] = {"none",    "ticket",         "last_arrival",   "acquire",   "arrival_barrier", "update_barrier",
-                                    "release", "shared_acquire", "shared_release", "unpublish", "publishable"};
+                                    "release", "shared_acquire", "shared_release", "unpublish", "publishable",     "level_barrier"};
 
 static solve_case case_of(uint64_t seed, bool within_a_block) {
   static const shape patterns[] = {shape::dense, shape::random, shape::chain, shape::arrow};
@@ -63,6 +64,58 @@ static std::string run_values(uint64_t seed) {
   return "";
 }
 
+/* Levels of a batch: each row depends on all rows of the level before. The solution has to be right for every item, with work blocks in
+ * shared memory and, for half of the seeds, in device memory. */
+static std::string run_levels(uint64_t seed) {
+  const int32_t levels = 5, rows = 18, n = levels * rows, log_group = 1 + int32_t(seed % 2), group = 1 << log_group;
+  const int32_t entries = (levels - 1) * rows * rows;
+  std::vector<int32_t> level, row, start(1, 0), column;
+  for (int32_t l = 0; l <= levels; l++) level.push_back(l * rows);
+  for (int32_t i = 0; i < n; i++) {
+    row.push_back(i);
+    for (int32_t j = 0; j < rows && i >= rows; j++) column.push_back(i / rows * rows - rows + j);
+    start.push_back(int32_t(column.size()));
+  }
+  const std::vector<double> val = random_block<double>(int64_t(entries) * group, seed);
+  std::vector<double> diag(size_t(n * group), 4), X(size_t(n * group)), work(size_t(n * group)),
+      B = random_block<double>(n * group, seed + 1);
+  const std::vector<sptrsm_item_status> status(size_t(group), {SPTRSM_OK, -1});
+  spti_batch_solve_args a = {};
+  a.n = n;
+  a.log_group = log_group;
+  a.items.count = group;
+  a.items.nrhs = 1;
+  a.items.status = status.data();
+  a.from.place.data = B.data();
+  a.to.place.data = X.data();
+  a.from.place.stride = a.to.place.stride = a.from.place.ld = a.to.place.ld = n;
+  a.alpha[0] = 1;
+  a.work = seed % 4 < 2 ? work.data() : nullptr;
+  a.blocks = 1;
+  a.threads = 32 << seed % 3;
+  a.stage_count = 1;
+  a.stages[0].diag = diag.data();
+  a.stages[0].levels = levels;
+  a.stages[0].level = level.data();
+  a.stages[0].row = row.data();
+  a.stages[0].start = start.data();
+  a.stages[0].column = column.data();
+  a.stages[0].val = val.data();
+  a.stages[0].entries = entries;
+  simt::use(simt::schedule::from_seed(seed));
+  if (spti_batch_solve_launch(&a, SPTRSM_F64, nullptr)) return "solve: " + simt::error();
+  for (int32_t item = 0; item < group; item++) {
+    double *b = &B[size_t(item * n)];
+    for (int32_t i = 0; i < n; i++) {
+      for (int32_t p = start[size_t(i)]; p < start[size_t(i) + 1]; p++) b[i] -= val[size_t(p * group + item)] * b[column[size_t(p)]];
+      b[i] /= 4;
+      if (!(std::abs(b[i] - X[size_t(item * n + i)]) <= 1e-9 * (1 + std::abs(b[i]))))
+        return "item " + std::to_string(item) + ", row " + std::to_string(i) + " is wrong";
+    }
+  }
+  return "";
+}
+
 int main(int argc, char **argv) {
   int step = -1;
   for (int s = 0; s < int(sizeof steps / sizeof *steps); s++)
@@ -78,11 +131,15 @@ int main(int argc, char **argv) {
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     const solve_case c =
         case_of(seed, step >= int(spti::protocol_step::shared_acquire) && step <= int(spti::protocol_step::shared_release));
-    const bool values = step >= int(spti::protocol_step::unpublish) || (step == 0 && seed % 4 == 0);
-    const std::string failure = values ? run_values(seed) : run_case<double>(c, seed);
+    const bool levels = step == int(spti::protocol_step::level_barrier) || (step == 0 && seed % 4 == 1);
+    const bool values = !levels && (step >= int(spti::protocol_step::unpublish) || (step == 0 && seed % 4 == 0));
+    const std::string failure = levels ? run_levels(seed) : values ? run_values(seed) : run_case<double>(c, seed);
     if (failure.empty()) continue;
     printf("without step '%s': %s; %s; replay with SIMT_SEED=%llu\n", steps[step], failure.c_str(),
-           values ? "syncfree-csr" : c.name().c_str(), (unsigned long long)seed);
+           levels   ? "interleaved"
+           : values ? "syncfree-csr"
+                    : c.name().c_str(),
+           (unsigned long long)seed);
     return step == 0;
   }
   printf("without step '%s': nothing noticed in seeds %llu to %llu\n", steps[step], (unsigned long long)range.first,

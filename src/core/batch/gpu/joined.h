@@ -1,0 +1,79 @@
+/* joined.h -- mixed batches on a GPU: the items that have one form are joined into one factor set, which is block-diagonal, and one solver
+ * (sptrsm_direct) solves it. So every method serves unchanged, level sets of different items merge, and a solve takes as many launches as
+ * that of one system. For the files joined_*.c and mixed.c. */
+#ifndef SPTI_CORE_BATCH_GPU_JOINED_H
+#define SPTI_CORE_BATCH_GPU_JOINED_H
+
+#include "core/batch/gpu/device_call.h"
+#include "core/batch/gpu/joined_kernels.h"
+
+/* What the items of one joined set have in common. Permutations, D, D_sub and scalings that an item lacks become identities. */
+typedef struct {
+  sptrsm_format format[2];
+  sptrsm_diag diag[2];
+  bool has_U;
+  sptrsm_u_kind u_kind;
+  bool hermitian;
+  sptrsm_scale_op op[2];
+} spti_joined_form;
+
+enum { SPTI_HOST_PARTS = 4 }; /* D, D_sub and the scalings of rows and columns: SPTI_PART_D + 0, 1, 2, 3 */
+
+typedef struct {
+  spti_joined_form form;
+  sptrsm_direct *direct;
+  int64_t members;
+  int64_t *item;                /* [members], in the batch */
+  int32_t *first;               /* [members + 1]: rows */
+  int64_t *at[2];               /* [members + 1]: entries of L and U */
+  void *given[SPTI_HOST_PARTS]; /* host, [n]: as callers gave them; NULL: no member has that part */
+  bool *has[SPTI_HOST_PARTS];   /* [members] */
+  /* device */
+  spti_joined_rows rows;
+  int64_t *ptr[2];
+  int32_t *idx[2];
+  void *val[2]; /* as the solver got them */
+  int32_t *bad; /* [members] */
+  /* of solves */
+  spti_panels panels;
+  void *panel; /* [n][direct->panel] */
+  void *staging;
+  int32_t panel_width;
+} spti_joined_set;
+
+typedef struct {
+  spti_joined_set *sets;
+  int64_t set_count;
+  int64_t *set_of, *member_of;   /* [count] */
+  int32_t (*faults)[SPTI_PARTS]; /* [count]: first bad row of each part, -1: none */
+  sptrsm_place (*places)[2];     /* [count]: of L and U, as callers gave them */
+  spti_batch_device device;
+  bool chosen; /* the method is this engine's choice */
+  double seconds;
+} spti_joined;
+
+/* ---- joined_factors.c ---- */
+
+/* Sorts the items into sets, joins their arrays and makes the solvers. */
+sptrsm_status spti_joined_create(sptrsm_batch *, const spti_batch_source *);
+void spti_joined_set_free(spti_joined_set *, const sptrsm_context *);
+
+/* ---- joined_values.c ---- */
+
+/* Checks the diagonals of the members [begin, end) in triangle m on the device, and gives those that are bad the identity. */
+sptrsm_status spti_joined_check(sptrsm_batch *, spti_joined_set *, int m, int64_t begin, int64_t end);
+/* Checks D and the scalings of a member, as given. */
+sptrsm_status spti_joined_judge(sptrsm_batch *, const spti_joined_set *, int64_t member);
+/* A copy of part `part` for the solver, in which members with a fault have ones, or zeros for D_sub. NULL: there is none. The caller
+ * frees it. */
+sptrsm_status spti_joined_sound(void **out, const sptrsm_batch *, const spti_joined_set *, int part);
+sptrsm_status spti_joined_set_values(sptrsm_batch *, const sptrsm_batch_values *);
+/* Sets the statuses of the batch from the faults, and copies them to the device. */
+sptrsm_status spti_joined_tell(sptrsm_batch *);
+
+/* ---- joined_solve.c ---- */
+
+sptrsm_status spti_joined_prepare(sptrsm_batch *, const spti_system_steps *);
+sptrsm_status spti_joined_solve(sptrsm_batch *, const spti_batch_call *);
+
+#endif
