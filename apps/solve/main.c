@@ -214,7 +214,7 @@ static int analyse(run *r) {
   request.system = r->set->problem.system;
   request.op = r->set->problem.op;
   request.options.nrhs_hint = r->in.B->block.nrhs;
-  request.options.memory_limit = r->set->problem.io.memory_limit;
+  request.options.memory_limit = r->set->problem.io.memory_limit / 4; /* the rest is for factors, B and X */
   request.options.precision = r->set->refine.mixed ? SPTRSM_MIXED : SPTRSM_WORKING;
   int code = create_solver(r, r->in.factors, &request);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);

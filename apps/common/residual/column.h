@@ -2,6 +2,8 @@
 #ifndef APPS_COMMON_RESIDUAL_COLUMN_H
 #define APPS_COMMON_RESIDUAL_COLUMN_H
 
+#include <float.h>
+
 #include "common/residual/residual.h"
 
 /* Results of one column. */
@@ -27,7 +29,7 @@ typedef struct {
   const int32_t *lengths; /* [n] entries of the rows of a triangle, else NULL */
 } job;
 
-double unit_roundoff(sptrsm_dtype);
+static inline double unit_roundoff(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
 
 /* panel.c: RESIDUAL_PANEL columns at once. */
 bool panel_takes(const chain *);                        /* whether S is one sparse matrix */

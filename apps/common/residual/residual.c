@@ -20,8 +20,6 @@ double nan_max(double a, double b) { return isnan(a) || a >= b ? a : b; }
 
 static double ratio(double above, double below) { return above == 0 && below == 0 ? 0 : above / below; }
 
-double unit_roundoff(sptrsm_dtype t) { return t == SPTRSM_F32 || t == SPTRSM_C64 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
-
 #define TYPE    float
 #define WORK    long double
 #define NAME(x) x##_f32

@@ -56,6 +56,9 @@ static inline int64_t spti_batch_multiprocessors(const sptrsm_batch *b) { return
 
 /* ---- interleaved_pattern.c ---- */
 
+/* Memory for `groups` groups of `entries` entries an item; adds its size to state->bytes. */
+sptrsm_status spti_batch_interleaved_alloc(const sptrsm_batch *, void *out, int64_t entries, size_t bytes, const char *what);
+
 /* Checks the pattern and keeps a copy of it. */
 sptrsm_status spti_batch_triangle_create(spti_batch_triangle *, sptrsm_batch *, const sptrsm_sparse *T, const char *name);
 /* Makes of[transposed] with room for its values. */
@@ -76,8 +79,5 @@ sptrsm_status spti_batch_interleaved_look(sptrsm_batch *);
 sptrsm_status spti_batch_interleaved_solve(sptrsm_batch *, const spti_batch_call *);
 /* Fails if a stage's triangle was not made. */
 sptrsm_status spti_batch_interleaved_prepare(sptrsm_batch *, const spti_system_steps *);
-
-/* Memory for `groups` groups of `entries` entries an item; adds its size to state->bytes. */
-sptrsm_status spti_batch_interleaved_alloc(const sptrsm_batch *, void *out, int64_t entries, size_t bytes, const char *what);
 
 #endif

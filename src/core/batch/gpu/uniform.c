@@ -64,18 +64,6 @@ static sptrsm_status read_parameters(spti_batch_interleaved *s, const sptrsm_bat
 
 /* ---- creation ---- */
 
-sptrsm_status spti_batch_interleaved_alloc(const sptrsm_batch *b, void *out, int64_t entries, size_t bytes, const char *what) {
-  spti_batch_interleaved *s = b->state;
-  size_t item_bytes, total;
-  void *memory;
-  SPTI_TRY(spti_bytes(&item_bytes, entries, bytes, what));
-  SPTI_TRY(spti_bytes(&total, s->groups << s->log_group, item_bytes, what));
-  SPTI_TRY(spti_alloc(b->context, &memory, (int64_t)total, 1, what));
-  memcpy(out, &memory, sizeof memory);
-  s->bytes += total;
-  return spti_gpu_zero(b->context, memory, total); /* the last group may lack items */
-}
-
 static sptrsm_status make_state(sptrsm_batch *b, const sptrsm_factors *f) {
   spti_batch_interleaved *s = b->state;
   const size_t bytes = sptrsm_dtype_bytes(b->dtype);
