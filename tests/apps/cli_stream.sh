@@ -126,7 +126,7 @@ test_stream_memory() {
   code 0
   check; [ "$(field report stream panels)" -gt 1 ] || fail "too few panels for a stream"
   is_sanitized || at_most "$(field report memory peak_bytes)" 420e6
-  rejects 6 "raise --memory-limit" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 100M --threads 2
+  rejects 6 "raise --memory-limit" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 60M --threads 2
   no_parts
 }
 

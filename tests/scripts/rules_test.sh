@@ -34,7 +34,7 @@ sed -i 's|^src/core/matrix: .*|& src/core/plan|' scripts/layers.txt
   for ((line = 0; line < 100; line++)); do echo '  a += b;'; done
   printf '  for (;;) {\n    for (;;) {\n      for (;;) {\n        if (a) break;\n      }\n    }\n  }\n  return a;\n}\n'
 } >>src/core/base/isa.c
-printf '%0150d\n' 0 >>README.md
+printf '%0150d\n\n\n' 0 >>README.md
 for ((file = 0; file < 26; file++)); do echo "/* extra$file.h -- one too many. */" >src/core/base/extra$file.h; done
 {
   printf 'def long(a,\n         b):\n'
