@@ -8,8 +8,8 @@
  *
  * Each item stands for itself. An item with a singular or nonfinite diagonal harms no other: it is left out of solves, and its status
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
- * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. Memory that a solve
- * needs has no term in count times nrhs.
+ * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
+ * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
