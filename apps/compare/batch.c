@@ -326,8 +326,8 @@ static int measure_width(items *t, int64_t nrhs) {
 
 static int compare(const settings *s, const factor_matrix *A) {
   items t = {.s = s, .n = A->n};
-  t.numeric = calloc((size_t)s->count, sizeof *t.numeric);
-  t.direct = calloc((size_t)s->direct, sizeof *t.direct);
+  t.numeric = calloc((size_t)s->count, sizeof(void *));
+  t.direct = calloc((size_t)s->direct, sizeof(void *));
   int code = t.direct ? factorise(&t, A) : factor_no_memory("the items");
   if (code == CLI_OK) code = extract(&t);
   if (code == CLI_OK) code = cli_fail(sptrsm_context_create(&t.context, SPTRSM_HOST, 0, NULL));

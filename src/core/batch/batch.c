@@ -109,7 +109,7 @@ static sptrsm_status fill_mixed(sptrsm_batch *b, const sptrsm_factors *const *it
   sptrsm_status status;
   SPTI_TRY_DONE(spti_host_alloc(&b->n_of, b->count, sizeof *b->n_of, "orders of the items"));
   SPTI_TRY_DONE(spti_host_alloc(&read, b->count, sizeof *read, "factor sets of the items"));
-  SPTI_TRY_DONE(spti_host_alloc(&list, b->count, sizeof *list, "factor sets of the items"));
+  SPTI_TRY_DONE(spti_host_alloc(&list, b->count, sizeof(void *), "factor sets of the items"));
   for (int64_t i = 0; i < b->count; i++) {
     SPTI_TRY_DONE(spti_batch_name_item(read_item(b, &read[i], items[i], i), i));
     list[i] = &read[i];
