@@ -30,12 +30,6 @@ typedef struct {
 
 /* ---- values ---- */
 
-static int32_t triangle_fault(const sptrsm_matrix *m, const void *val) {
-  sptrsm_sparse T = m->T;
-  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_HOST].ptr; /* what stored unit diagonals are dropped from has none to be judged */
-  return spti_diagonal_fault(&T, val);
-}
-
 /* D and D_sub of an item with those that `v` changes. */
 static spti_D_values merged_D(const mixed_item *it, const sptrsm_batch_values *v) {
   const spti_direct_diagonal *D = &it->direct->D;
@@ -54,8 +48,8 @@ static spti_D_values merged_D(const mixed_item *it, const sptrsm_batch_values *v
 static sptrsm_status find_faults(int32_t fault[SPTI_PARTS], const mixed_item *it, const sptrsm_batch_values *v) {
   const sptrsm_direct *d = it->direct;
   const spti_D_values D = merged_D(it, v);
-  if (v->L) fault[SPTI_PART_L] = triangle_fault(d->matrix[0], v->L);
-  if (v->U) fault[SPTI_PART_U] = triangle_fault(d->matrix[1], v->U);
+  if (v->L) fault[SPTI_PART_L] = spti_diagonal_fault(d->matrix[0], v->L);
+  if (v->U) fault[SPTI_PART_U] = spti_diagonal_fault(d->matrix[1], v->U);
   if (v->D || v->D_sub) SPTI_TRY(spti_D_fault(&fault[SPTI_PART_D], &D, d->n, d->dtype));
   if (v->scale_row) fault[SPTI_PART_SCALE_ROW] = spti_scale_fault(v->scale_row, d->n, d->dtype);
   if (v->scale_col) fault[SPTI_PART_SCALE_COL] = spti_scale_fault(v->scale_col, d->n, d->dtype);

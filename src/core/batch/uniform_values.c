@@ -47,12 +47,6 @@ static const void *new_part(const change *c, int part, int64_t item) {
   return values ? values + (size_t)((item - c->v->first) * stride) * element_bytes(c->b, part) : NULL;
 }
 
-static int32_t triangle_fault(const sptrsm_matrix *m, const void *val) {
-  sptrsm_sparse T = m->T;
-  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_HOST].ptr;
-  return spti_diagonal_fault(&T, val);
-}
-
 static sptrsm_status find_D_fault(int32_t *row, const change *c, int64_t item) {
   const spti_uniform *s = c->b->state;
   const void *val = new_part(c, SPTI_PART_D, item), *sub = new_part(c, SPTI_PART_D_SUB, item);
@@ -70,7 +64,7 @@ static void find_faults(void *argument, int64_t piece, int member) {
   int32_t *fault = c->faults[piece];
   (void)member;
   for (int part = SPTI_PART_L; part <= SPTI_PART_U; part++)
-    if (new_part(c, part, item)) fault[part] = triangle_fault(s->pattern->matrix[part], new_part(c, part, item));
+    if (new_part(c, part, item)) fault[part] = spti_diagonal_fault(s->pattern->matrix[part], new_part(c, part, item));
   for (int part = SPTI_PART_SCALE_ROW; part <= SPTI_PART_SCALE_COL; part++)
     if (new_part(c, part, item)) fault[part] = spti_scale_fault(new_part(c, part, item), c->b->n, c->b->dtype);
   if (find_D_fault(&fault[SPTI_PART_D], c, item) != SPTRSM_OK) atomic_store(&c->refused, item);

@@ -57,8 +57,8 @@ void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* o
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
 sptrsm_status spti_validate_description(const sptrsm_sparse *T); /* its first part, which does not look into the arrays */
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
-int32_t spti_diagonal_fault(const sptrsm_sparse *T,
-                            const void *val); /* the first row with a bad diagonal entry, without a message; -1: none */
+/* The first row in which new values of a matrix in host memory have a bad diagonal entry, without a message; -1: none. */
+int32_t spti_diagonal_fault(const sptrsm_matrix *, const void *val);
 
 /* Copies between host and device memory, or within one. Waits for the device where the copy goes to the host. */
 sptrsm_status spti_copy_bytes(const sptrsm_context *, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,

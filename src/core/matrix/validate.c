@@ -85,11 +85,17 @@ static int64_t diagonal_position(const sptrsm_sparse *T, int32_t i) {
   return (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER) ? T->ptr[i] : T->ptr[i + 1] - 1;
 }
 
-int32_t spti_diagonal_fault(const sptrsm_sparse *T, const void *val) {
+static int32_t diagonal_fault(const sptrsm_sparse *T, const void *val) {
   if (T->diag == SPTRSM_UNIT) return -1;
   for (int32_t i = 0; i < T->n; i++)
     if (!is_regular(val, diagonal_position(T, i), T->dtype)) return i;
   return -1;
+}
+
+int32_t spti_diagonal_fault(const sptrsm_matrix *m, const void *val) {
+  sptrsm_sparse T = m->T;
+  T.ptr = m->storage[SPTI_NATURAL][SPTRSM_HOST].ptr; /* what stored unit diagonals are dropped from has none to be judged */
+  return diagonal_fault(&T, val);
 }
 
 static sptrsm_status name_fault(const sptrsm_sparse *T, const void *val, int32_t i) {
@@ -100,7 +106,7 @@ static sptrsm_status name_fault(const sptrsm_sparse *T, const void *val, int32_t
 }
 
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
-  const int32_t i = spti_diagonal_fault(T, val);
+  const int32_t i = diagonal_fault(T, val);
   return i < 0 ? SPTRSM_OK : name_fault(T, val, i);
 }
 
