@@ -25,7 +25,8 @@
 
 #define DATA(name) SPTRSM_TEST_DATA "/" name
 
-enum { SECONDS_MAX = 15, KILOBYTES_MAX = 500000, FILE_MAX = 1 << 18, HASHES = 24, DATASETS = 2048 };
+/* A call that computes for ten seconds inside HDF5 is ended by the library; on a busy machine these last longer than ten seconds. */
+enum { SECONDS_MAX = 60, KILOBYTES_MAX = 500000, FILE_MAX = 1 << 18, HASHES = 24, DATASETS = 2048 };
 
 typedef enum { MATRIX, FACTORS, BLOCK } load_kind;
 

@@ -2,7 +2,7 @@
  *
  * The records, in this order:
  *   format   version, size of the file, byte offsets of X and berr, shape, dataset
- *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr
+ *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr; none counts behind `inputs`
  *   inputs   the caller's text about what the solution depends on
  *   done     number of columns on the disk; first, count and checksum of the last columns written; the caller's state
  *   end      from here on HDF5 changes the skeleton, because it adds the report
@@ -158,6 +158,12 @@ static size_t read_piece(unsigned char piece[PIECE], off_t *at, const char *text
   return length;
 }
 
+/* The `bytes` record after another one, or the first. What stands behind `inputs` is no part of the skeleton. */
+static const char *next_piece(const spti_io_journal *j, const char *after) {
+  const char *text = spti_io_journal_next(j, "bytes", after), *inputs = spti_io_journal_next(j, "inputs", NULL);
+  return text != NULL && inputs != NULL && text > inputs ? NULL : text;
+}
+
 static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text) {
   unsigned char piece[PIECE];
   off_t at;
@@ -175,7 +181,7 @@ static sptrsm_status misfit(const sptrsm_file_writer *w) {
 static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
   unsigned char piece[PIECE], stored[PIECE];
   if (size != w->place.size) return misfit(w);
-  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) {
+  for (const char *text = NULL; (text = next_piece(&w->journal, text)) != NULL;) {
     off_t at;
     size_t length = read_piece(piece, &at, text);
     errno = 0;
@@ -245,7 +251,7 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   if (!ended) SPTI_IO_TRY(check_skeleton(w, size));
   SPTI_IO_TRY(check_columns(w, &done));
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);
-  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "bytes", text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
+  for (const char *text = NULL; (text = next_piece(&w->journal, text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
   return check_places(w, w->part);
 }
 
