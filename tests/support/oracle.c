@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const test_pattern_names[TEST_PATTERNS] = {"diagonal", "chain", "arrow", "dense-row", "grid", "random", "layered", "full"};
+const char *const test_pattern_names[TEST_PATTERNS] = {"diagonal", "chain",   "arrow", "dense-row", "grid",
+                                                       "random",   "layered", "tree",  "full"};
 const char *const test_diag_names[TEST_DIAGS] = {"nonunit", "unit-stored", "unit-implicit", "unit-mixed"};
 const char *const test_dtype_names[4] = {"f32", "f64", "c64", "c128"};
 
@@ -84,6 +85,13 @@ static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, in
       int32_t least = i / layer * layer - layer + part * third, room = layer - part * third < third ? layer - part * third : third;
       columns[count++] = least + test_random_below(r, room);
     }
+    break;
+  case TEST_TREE: /* node m > 0 has the children m - 1, m - 2, m - 4 ..., as many as m has trailing zero bits */
+    for (int32_t m = i / 4 + 1, bit = m & -m; bit > 1;) {
+      bit /= 2;
+      for (int32_t k = 0; k < 4; k++) columns[count++] = 4 * (m - bit - 1) + k;
+    }
+    for (int32_t j = i / 4 * 4; j < i; j++) columns[count++] = j;
     break;
   case TEST_FULL:
     for (int32_t j = 0; j < i; j++) columns[count++] = j;

@@ -5,19 +5,18 @@
  * entries, and a thread that has a panel to itself takes the rows in natural order, which reads the matrix from front to back.
  * Wins: the default on the host. Loses: fewer right-hand sides than threads and narrow levels, where all threads but one are idle.
  * Deterministic: yes; the terms of each sum have one order, whatever the width, the threads and the instruction set. */
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "core/base/isa.h"
 #include "core/base/variant.h"
 #include "core/context/alloc.h"
+#include "core/levels/schedule.h"
 #include "core/plan/method.h"
 #include "trsv/levelset/host/kernels.h"
-#include "trsv/levelset/host/schedule.h"
 
 typedef struct {
   spti_isa isa;
-  spti_schedule schedule; /* without arrays where its team is 1 */
+  spti_schedule schedule;
 } levelset_state;
 
 static const struct {
@@ -62,10 +61,8 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   sptrsm_status status = spti_schedule_build(&state->schedule, &plan->view, &levels);
   plan->levels = levels.count;
   spti_levels_free(&levels);
-  SPTI_TRY(status);
   plan->team = state->schedule.team;
-  if (plan->team == 1) spti_schedule_free(&state->schedule);
-  return SPTRSM_OK;
+  return status;
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
@@ -73,45 +70,34 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_schedule *s = &state->schedule;
   info->plan_bytes = sizeof *state + s->bytes;
   int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", spti_isa_names[state->isa], plan->team);
-  if (plan->team > 1) snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " steps=%d wide=%d", s->steps, s->wide);
+  if (plan->team > 1)
+    snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " %s=%d split=%d", s->trees ? "layers" : "steps", s->steps,
+             s->split);
 }
 
-/* A step is cut into one part for each thread. Piece p is part p % parts of step p / parts. */
 typedef struct {
   const sptrsm_plan *plan;
   const spti_panel *W;
-  int parts;
-  atomic_llong done; /* pieces */
 } shared_solve;
 
-/* Pieces are claimed in the order of the steps, so all parts of earlier steps are done or in work. Their solutions are visible here, since
- * each part is counted after it was written. A part without rows waits as well: it would otherwise be counted in place of a part of an
- * earlier step that is still in work. */
-static void solve_part(void *argument, int64_t piece, int member) {
-  shared_solve *job = argument;
+static void solve_rows(void *argument, int32_t begin, int32_t end) {
+  const shared_solve *job = argument;
   const levelset_state *state = job->plan->state;
-  const int32_t step = (int32_t)(piece / job->parts);
-  int32_t begin, end;
-  (void)member;
-  spti_schedule_share(&begin, &end, &state->schedule, step, (int)(piece % job->parts), job->parts);
-  for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
-  kernels[state->isa].rows[job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, job->W->data, job->W->ld,
-                                                  job->W->padded);
-  atomic_fetch_add(&job->done, 1);
+  const spti_panel *W = job->W;
+  kernels[state->isa].rows[job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, W->data, W->ld, W->padded);
 }
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
   (void)work;
   const levelset_state *state = plan->state;
-  const int ready = plan->team > 1 ? spti_team_ready(W->team) : 1, threads = ready < plan->team ? ready : plan->team;
-  if (threads <= 1 || threads < state->schedule.least) {
-    const int32_t count = W->rows ? W->row_count : plan->view.n;
-    kernels[state->isa].rows[plan->view.dtype](&plan->view, W->rows, 0, count, W->data, W->ld, W->padded);
+  const int threads = W->rows ? 1 : spti_schedule_threads(&state->schedule, W->team);
+  shared_solve job = {plan, W};
+  if (threads > 1) {
+    spti_schedule_run(&state->schedule, W->team, threads, solve_rows, &job);
     return SPTRSM_OK;
   }
-  shared_solve job = {.plan = plan, .W = W, .parts = threads};
-  atomic_init(&job.done, 0);
-  spti_team_run(W->team, threads, (int64_t)state->schedule.steps * threads, solve_part, &job);
+  const int32_t count = W->rows ? W->row_count : plan->view.n;
+  kernels[state->isa].rows[plan->view.dtype](&plan->view, W->rows, 0, count, W->data, W->ld, W->padded);
   return SPTRSM_OK;
 }
 

@@ -1,0 +1,233 @@
+/* schedule.c -- steps; for how many threads they are, by a model of the time of one right-hand side on a server core of 2024; the run.
+ * In tenths of a nanosecond a row costs ROW and an entry ENTRY, both twice as much in a wide level, where the rows that a thread reads are
+ * scattered; starting a team of threads costs START, and a barrier BARRIER and THREAD for each thread. The model prefers one thread,
+ * because sharing gains less than a busy machine can lose by it. */
+#include "core/levels/schedule.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/context/alloc.h"
+#include "core/levels/forest.h"
+
+enum { ROW = 80, ENTRY = 8, BARRIER = 20000, THREAD = 1000, START = 500000, TEAM_MAX = 64 };
+
+/* A schedule of levels, whose steps are many, must halve the time of one thread, one of trees save a quarter of it. */
+enum { LEVELS_PERCENT = 50, TREES_PERCENT = 75 };
+
+enum { PARTS_OF_TREES = 4 }; /* for each thread in a layer, since subtrees differ in cost */
+
+static const spti_schedule none_shared = {.least = 1, .team = 1};
+
+static int64_t barrier_cost(int threads) { return threads > 1 ? BARRIER + (int64_t)THREAD * threads : 0; }
+
+/* A level is wide if half of its cost is more than the barrier that splitting needs. */
+static bool is_wide(int64_t cost) { return cost > 2 * barrier_cost(2); }
+
+static sptrsm_status allocate(spti_schedule *s, int64_t n, int64_t steps, int64_t units) {
+  SPTI_TRY(spti_host_alloc(&s->ptr, steps + 1, sizeof *s->ptr, "steps"));
+  SPTI_TRY(spti_host_alloc(&s->unit, units + 1, sizeof *s->unit, "units of steps"));
+  SPTI_TRY(spti_host_alloc(&s->order, n, sizeof *s->order, "rows by step"));
+  SPTI_TRY(spti_host_alloc(&s->cost, units + 1, sizeof *s->cost, "costs of units"));
+  s->bytes = (size_t)(steps + units) * sizeof *s->ptr + (size_t)n * sizeof *s->order + (size_t)units * sizeof *s->cost;
+  return SPTRSM_OK;
+}
+
+/* Sets step_of[l] of each level, and whether it is wide: a wide level is a step of its own, consecutive narrow levels share one. */
+static int32_t assign_steps(int32_t *step_of, bool *wide, const spti_levels *levels, const int64_t *cost) {
+  int32_t steps = 0;
+  for (int32_t l = 0; l < levels->count; l++) {
+    int64_t sum = 0;
+    for (int32_t r = levels->ptr[l]; r < levels->ptr[l + 1]; r++) sum += cost[levels->order[r]];
+    wide[l] = is_wide(sum);
+    if (l == 0 || wide[l] || wide[l - 1]) steps++;
+    step_of[l] = steps - 1;
+  }
+  return steps;
+}
+
+/* Sorts the rows by step, by counting; within a step they keep the natural solve order. */
+static void sort_rows(spti_schedule *s, const spti_view *v, const int32_t *step_of_row, int32_t *next) {
+  memset(next, 0, ((size_t)s->steps + 1) * sizeof *next);
+  for (int32_t i = 0; i < v->n; i++) next[step_of_row[i] + 1]++;
+  for (int32_t t = 0; t < s->steps; t++) next[t + 1] += next[t];
+  for (int32_t r = 0; r < v->n; r++) {
+    const int32_t i = spti_view_line(v, r);
+    s->order[next[step_of_row[i]]++] = i;
+  }
+}
+
+static sptrsm_status of_levels(spti_schedule *s, const spti_view *v, const spti_levels *levels, const int64_t *cost) {
+  int32_t *step_of = NULL, *step_of_row = NULL, *next = NULL, units = 0;
+  bool *wide = NULL;
+  sptrsm_status status;
+  SPTI_TRY_DONE(spti_host_alloc(&step_of, levels->count, sizeof *step_of, "steps of levels"));
+  SPTI_TRY_DONE(spti_host_alloc(&wide, levels->count, sizeof *wide, "wide levels"));
+  SPTI_TRY_DONE(spti_host_alloc(&step_of_row, v->n, sizeof *step_of_row, "steps of rows"));
+  s->steps = assign_steps(step_of, wide, levels, cost);
+  SPTI_TRY_DONE(spti_host_alloc(&next, (int64_t)s->steps + 1, sizeof *next, "ends of steps"));
+  SPTI_TRY_DONE(allocate(s, v->n, s->steps, v->n));
+  for (int32_t l = 0, t = -1; l < levels->count; l++) {
+    const int32_t first = levels->ptr[l], last = levels->ptr[l + 1];
+    if (step_of[l] != t) s->ptr[t = step_of[l]] = units, s->unit[units++] = first; /* earlier steps have the rows before it */
+    if (wide[l])
+      for (int32_t r = first + 1; r < last; r++) s->unit[units++] = r;
+    for (int32_t r = first; r < last; r++) step_of_row[levels->order[r]] = t;
+  }
+  s->ptr[s->steps] = units;
+  s->unit[units] = v->n;
+  sort_rows(s, v, step_of_row, next);
+done:
+  spti_host_free(step_of);
+  spti_host_free(wide);
+  spti_host_free(step_of_row);
+  spti_host_free(next);
+  return status;
+}
+
+static sptrsm_status of_trees(spti_schedule *s, const spti_view *v, const int64_t *cost) {
+  spti_forest forest;
+  SPTI_TRY(spti_forest_build(&forest, v, cost));
+  sptrsm_status status = allocate(s, v->n, forest.layers, forest.trees);
+  if (status == SPTRSM_OK) {
+    s->trees = true;
+    s->steps = forest.layers;
+    memcpy(s->ptr, forest.ptr, ((size_t)forest.layers + 1) * sizeof *s->ptr);
+    memcpy(s->unit, forest.tree, ((size_t)forest.trees + 1) * sizeof *s->unit);
+    memcpy(s->order, forest.order, (size_t)v->n * sizeof *s->order);
+  }
+  spti_forest_free(&forest);
+  return status;
+}
+
+static void add_costs(spti_schedule *s, const int64_t *cost) {
+  s->cost[0] = 0;
+  for (int32_t u = 0; u < s->ptr[s->steps]; u++) {
+    s->cost[u + 1] = s->cost[u];
+    for (int32_t r = s->unit[u]; r < s->unit[u + 1]; r++) s->cost[u + 1] += cost[s->order[r]];
+  }
+  for (int32_t t = 0; t < s->steps; t++) s->split += s->ptr[t + 1] - s->ptr[t] > 1;
+}
+
+static int64_t time_with(const spti_schedule *s, int threads) {
+  int64_t time = threads > 1 ? START : 0;
+  for (int32_t t = 0; t < s->steps; t++) {
+    const int64_t cost = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]];
+    const bool split = s->ptr[t + 1] - s->ptr[t] > 1 && threads > 1;
+    time += (split ? cost * (s->trees ? 1 : 2) / threads : cost) + barrier_cost(threads);
+  }
+  return time;
+}
+
+/* The smallest team within a tenth of the best time; returns its time. */
+static int64_t choose_team(spti_schedule *s, const int64_t *row_cost) {
+  add_costs(s, row_cost);
+  const int64_t alone = time_with(s, 1), most = alone * (s->trees ? TREES_PERCENT : LEVELS_PERCENT) / 100;
+  int64_t best = alone;
+  for (int threads = 2; threads <= TEAM_MAX; threads++) {
+    const int64_t time = time_with(s, threads);
+    if (time < best) best = time;
+    if (s->least == 1 && time <= most) s->least = threads;
+  }
+  if (s->least == 1) return alone;
+  for (s->team = s->least; time_with(s, s->team) > best + best / 10;) s->team++;
+  return time_with(s, s->team);
+}
+
+static sptrsm_status row_costs(int64_t **out, const spti_view *v) {
+  SPTI_TRY(spti_host_alloc(out, v->n, sizeof **out, "costs of rows"));
+  for (int32_t i = 0; i < v->n; i++) (*out)[i] = ROW + ENTRY * (v->ptr[i + 1] - v->ptr[i]);
+  return SPTRSM_OK;
+}
+
+/* Hands out the schedule, without arrays if nothing is shared. */
+static void give(spti_schedule *out, spti_schedule *s) {
+  if (s->team == 1) spti_schedule_free(s);
+  *out = *s;
+  *s = none_shared;
+}
+
+sptrsm_status spti_schedule_trees(spti_schedule *out, const spti_view *v, const int64_t *cost) {
+  spti_schedule s = none_shared;
+  sptrsm_status status = of_trees(&s, v, cost);
+  if (status == SPTRSM_OK) {
+    choose_team(&s, cost);
+    give(out, &s);
+  }
+  spti_schedule_free(&s);
+  return status;
+}
+
+sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *v, const spti_levels *levels) {
+  spti_schedule by_levels = none_shared, by_trees = none_shared;
+  int64_t *cost = NULL;
+  sptrsm_status status;
+  SPTI_TRY_DONE(row_costs(&cost, v));
+  SPTI_TRY_DONE(of_levels(&by_levels, v, levels, cost));
+  SPTI_TRY_DONE(of_trees(&by_trees, v, cost));
+  give(out, choose_team(&by_trees, cost) < choose_team(&by_levels, cost) ? &by_trees : &by_levels);
+done:
+  spti_schedule_free(&by_levels);
+  spti_schedule_free(&by_trees);
+  spti_host_free(cost);
+  return status;
+}
+
+void spti_schedule_free(spti_schedule *s) {
+  spti_host_free(s->ptr);
+  spti_host_free(s->unit);
+  spti_host_free(s->order);
+  spti_host_free(s->cost);
+  *s = none_shared;
+}
+
+/* The first unit in [begin, end] with a cost of at least `work` before it. */
+static int32_t unit_at(const int64_t *cost, int32_t begin, int32_t end, int64_t work) {
+  while (begin < end) {
+    const int32_t middle = begin + (end - begin) / 2;
+    if (cost[middle] < work) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *s, int32_t step, int part, int parts) {
+  const int32_t first = s->ptr[step], last = s->ptr[step + 1];
+  const int64_t base = s->cost[first], work = s->cost[last] - base;
+  *begin = s->unit[unit_at(s->cost, first, last, base + work * part / parts)];
+  *end = s->unit[unit_at(s->cost, first, last, base + work * (part + 1) / parts)];
+}
+
+int spti_schedule_threads(const spti_schedule *s, const spti_team *team) {
+  const int ready = s->team > 1 ? spti_team_ready(team) : 1, threads = ready < s->team ? ready : s->team;
+  return threads < s->least ? 1 : threads;
+}
+
+/* Piece p is part p % parts of step p / parts. */
+typedef struct {
+  const spti_schedule *schedule;
+  spti_schedule_solve *solve;
+  void *argument;
+  int parts;
+  atomic_llong done; /* pieces */
+} shared_solve;
+
+/* Pieces are claimed in the order of the steps, so all parts of earlier steps are done or in work. Their solutions are visible here, since
+ * each part is counted after it was written. A part without rows waits as well: it would otherwise be counted in place of a part of an
+ * earlier step that is still in work. */
+static void solve_part(void *argument, int64_t piece, int member) {
+  shared_solve *job = argument;
+  const int32_t step = (int32_t)(piece / job->parts);
+  int32_t begin, end;
+  (void)member;
+  spti_schedule_share(&begin, &end, job->schedule, step, (int)(piece % job->parts), job->parts);
+  for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
+  job->solve(job->argument, begin, end);
+  atomic_fetch_add(&job->done, 1);
+}
+
+void spti_schedule_run(const spti_schedule *s, spti_team *team, int threads, spti_schedule_solve *solve, void *argument) {
+  shared_solve job = {.schedule = s, .solve = solve, .argument = argument, .parts = s->trees ? PARTS_OF_TREES * threads : threads};
+  atomic_init(&job.done, 0);
+  spti_team_run(team, threads, (int64_t)s->steps * job.parts, solve_part, &job);
+}

@@ -1,0 +1,209 @@
+/* schedule.c -- several threads that share a panel: schedules of levels and of trees, and the methods that use them. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/levels/schedule.h"
+#include "core/plan/method.h"
+#include "support/oracle.h"
+#include "support/solver.h"
+
+typedef struct {
+  test_system system;
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+} opened;
+
+static opened open_system(test_pattern pattern, int32_t n, sptrsm_dtype dtype, sptrsm_uplo uplo) {
+  opened o = {.system = test_system_make(pattern, n, SPTRSM_CSR, dtype, uplo, TEST_NONUNIT, 11)};
+  cr_assert_eq(sptrsm_context_create(&o.context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&o.matrix, o.context, &o.system.T, SPTRSM_BORROW), SPTRSM_OK, "%s", sptrsm_last_error());
+  return o;
+}
+
+static void close_system(opened *o) {
+  sptrsm_matrix_destroy(o->matrix);
+  sptrsm_context_destroy(o->context);
+  test_system_free(&o->system);
+}
+
+/* ---- the schedule ---- */
+
+/* Every row comes once, after all rows that it depends on: in an earlier step, or before it in its own unit. */
+static void check_order(const spti_schedule *s, const spti_view *v) {
+  int32_t *step_of = malloc((size_t)v->n * sizeof *step_of), *unit_of = malloc((size_t)v->n * sizeof *unit_of);
+  int32_t *place_of = malloc((size_t)v->n * sizeof *place_of);
+  cr_assert(step_of && unit_of && place_of);
+  memset(place_of, -1, (size_t)v->n * sizeof *place_of);
+  cr_assert_eq(s->ptr[0], 0);
+  cr_assert_eq(s->unit[0], 0);
+  cr_assert_eq(s->unit[s->ptr[s->steps]], v->n);
+  for (int32_t t = 0; t < s->steps; t++)
+    for (int32_t u = s->ptr[t]; u < s->ptr[t + 1]; u++)
+      for (int32_t r = s->unit[u]; r < s->unit[u + 1]; r++) {
+        cr_assert_eq(place_of[s->order[r]], -1, "row %d comes twice", s->order[r]);
+        place_of[s->order[r]] = r;
+        step_of[s->order[r]] = t;
+        unit_of[s->order[r]] = u;
+      }
+  for (int32_t i = 0; i < v->n; i++)
+    for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) {
+      int32_t j = v->idx[p];
+      bool earlier_step = step_of[j] < step_of[i], same_unit = unit_of[j] == unit_of[i] && place_of[j] < place_of[i];
+      cr_assert(earlier_step || same_unit, "row %d (step %d) needs row %d (step %d)", i, step_of[i], j, step_of[j]);
+    }
+  free(step_of);
+  free(unit_of);
+  free(place_of);
+}
+
+/* The parts of a step cover it without gap or overlap, and none has much more work than another. */
+static void check_shares(const spti_schedule *s, int parts) {
+  for (int32_t t = 0; t < s->steps; t++) {
+    int32_t next = s->unit[s->ptr[t]];
+    int64_t all = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]], heaviest = 0;
+    for (int32_t u = s->ptr[t]; u < s->ptr[t + 1]; u++)
+      if (s->cost[u + 1] - s->cost[u] > heaviest) heaviest = s->cost[u + 1] - s->cost[u];
+    for (int part = 0; part < parts; part++) {
+      int32_t begin, end, units = 0;
+      spti_schedule_share(&begin, &end, s, t, part, parts);
+      cr_assert_leq(begin, end);
+      if (begin == end) continue;
+      cr_assert_eq(begin, next, "step %d: part %d of %d begins at %d, not %d", t, part, parts, begin, next);
+      int64_t work = 0;
+      for (int32_t u = s->ptr[t]; u < s->ptr[t + 1]; u++)
+        if (begin <= s->unit[u] && s->unit[u + 1] <= end) units += s->unit[u + 1] - s->unit[u], work += s->cost[u + 1] - s->cost[u];
+      cr_assert_eq(units, end - begin, "step %d: part %d of %d cuts a unit", t, part, parts);
+      cr_assert_leq(work, all / parts + heaviest + 1);
+      next = end;
+    }
+    cr_assert_eq(next, s->unit[s->ptr[t + 1]], "step %d: %d parts leave rows from %d on", t, parts, next);
+  }
+}
+
+static void check_schedule(test_pattern pattern, int32_t n, sptrsm_uplo uplo, sptrsm_op op, int *by_levels, int *by_trees) {
+  opened o = open_system(pattern, n, SPTRSM_F64, uplo);
+  spti_view v;
+  spti_levels levels;
+  spti_schedule s;
+  cr_assert_eq(spti_matrix_view(&v, o.matrix, spti_op_from(op), SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
+  cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
+  cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
+  if (s.team > 1) {
+    cr_assert(s.least >= 2 && s.least <= s.team && s.split > 0);
+    check_order(&s, &v);
+    for (int parts = 1; parts <= 5; parts++) check_shares(&s, parts);
+    *(s.trees ? by_trees : by_levels) += 1;
+  } else {
+    cr_assert(s.least == 1 && s.order == NULL && s.bytes == 0);
+  }
+  spti_schedule_free(&s);
+  spti_levels_free(&levels);
+  close_system(&o);
+}
+
+Test(schedule, schedules_are_valid) {
+  static const int32_t orders[] = {0, 1, 33, 4000, 60000};
+  int by_levels = 0, by_trees = 0;
+  for (int pattern = 0; pattern < TEST_FULL; pattern++)
+    for (size_t c = 0; c < sizeof orders / sizeof orders[0]; c++)
+      for (int k = 0; k < 4; k++) {
+        if (pattern == TEST_RANDOM && orders[c] > 4000) continue; /* takes quadratic time to generate */
+        check_schedule((test_pattern)pattern, orders[c], k & 1 ? SPTRSM_UPPER : SPTRSM_LOWER, k & 2 ? SPTRSM_T : SPTRSM_N, &by_levels,
+                       &by_trees);
+      }
+  cr_assert_gt(by_levels, 3, "%d schedules of levels are no test", by_levels);
+  cr_assert_geq(by_trees, 2, "%d schedules of trees are no test", by_trees);
+}
+
+/* A panel solved by one thread has the same bits as one solved by a team of up to 8 threads. */
+static void check_teams(const char *method, test_pattern pattern, sptrsm_dtype dtype, sptrsm_uplo uplo, sptrsm_op op) {
+  const int32_t n = 60000, width = 8;
+  opened o = open_system(pattern, n, dtype, uplo);
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  options.op = op;
+  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(plan->team >= 3, "%s, %s: a team of %d is no test", method, test_pattern_names[pattern], plan->team);
+  test_block alone = test_block_make(n, width, dtype, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&alone, 2);
+  test_block start = test_block_copy(&alone);
+  spti_panel W = {.data = alone.block.data, .ld = width, .width = width, .padded = width};
+  cr_assert_eq(plan->method->solve(plan, NULL, &W), SPTRSM_OK);
+  for (int run = 0; run < 48; run++) {
+    test_block X = test_block_copy(&start);
+    const int threads = 2 + run % 7;
+    spti_team_set_threads(plan->context->team, threads);
+    W.data = X.block.data;
+    W.team = plan->context->team;
+    cr_assert_eq(plan->method->solve(plan, NULL, &W), SPTRSM_OK);
+    cr_assert(test_block_same_bits(&X, &alone), "%s, %s: %d threads give other bits than one", method, test_pattern_names[pattern],
+              threads);
+    test_block_free(&X);
+  }
+  test_block_free(&start);
+  test_block_free(&alone);
+  sptrsm_plan_destroy(plan);
+  close_system(&o);
+}
+
+Test(schedule, teams_give_the_bits_of_one_thread) {
+  check_teams("levelset", TEST_LAYERED, SPTRSM_F64, SPTRSM_LOWER, SPTRSM_N);
+  check_teams("levelset", TEST_LAYERED, SPTRSM_C64, SPTRSM_UPPER, SPTRSM_N);
+  check_teams("levelset", TEST_ARROW, SPTRSM_F32, SPTRSM_LOWER, SPTRSM_N);
+  check_teams("levelset", TEST_TREE, SPTRSM_F64, SPTRSM_LOWER, SPTRSM_N);
+  check_teams("levelset", TEST_TREE, SPTRSM_C128, SPTRSM_LOWER, SPTRSM_C);
+  check_teams("block", TEST_TREE, SPTRSM_F64, SPTRSM_LOWER, SPTRSM_T);
+  check_teams("block", TEST_TREE, SPTRSM_C64, SPTRSM_LOWER, SPTRSM_C);
+}
+
+/* Wide levels with a hub between them: a row that needs every fifth row of the level before it and that all rows after it need. Steps then
+ * alternate between parts for all threads and a part for one, and a thread that goes ahead too early reads rows that are not solved. */
+enum { HUB_LEVELS = 10, HUB_ROWS = 20000, HUB_STRIDE = 5, HUB_ORDER = HUB_LEVELS * (HUB_ROWS + 1) };
+
+static void fill_hubs(int64_t *ptr, int32_t *idx, double *val) {
+  int64_t e = 0;
+  int32_t i = 0;
+  for (int level = 0; level < HUB_LEVELS; level++) {
+    const int32_t first = i;
+    for (; i < first + HUB_ROWS; i++) {
+      ptr[i] = e;
+      if (first > 0) idx[e] = first - 1, val[e++] = 0.5;
+      idx[e] = i, val[e++] = 2;
+    }
+    ptr[i] = e;
+    for (int32_t j = first + HUB_STRIDE - 1; j < i; j += HUB_STRIDE) idx[e] = j, val[e++] = 1.0 / HUB_ROWS;
+    idx[e] = i, val[e++] = 2;
+    i++;
+  }
+  ptr[i] = e;
+}
+
+static void solve_hubs(double *x, const sptrsm_sparse *T, int threads) {
+  for (int32_t k = 0; k < HUB_ORDER; k++) x[k] = 1 + k % 7;
+  sptrsm_block block = {.data = x, .ld = HUB_ORDER, .n = HUB_ORDER, .nrhs = 1, .dtype = SPTRSM_F64, .layout = SPTRSM_COL_MAJOR};
+  test_solve(T, &(test_choice){.method = "levelset", .threads = threads}, &block, &block);
+}
+
+Test(schedule, no_thread_goes_ahead_of_a_step) {
+  int64_t *ptr = malloc((HUB_ORDER + 1) * sizeof *ptr);
+  int32_t *idx = malloc(3 * (size_t)HUB_ORDER * sizeof *idx);
+  double *val = malloc(3 * (size_t)HUB_ORDER * sizeof *val), *x = malloc(HUB_ORDER * sizeof *x), *alone = malloc(HUB_ORDER * sizeof *x);
+  cr_assert(ptr && idx && val && x && alone);
+  fill_hubs(ptr, idx, val);
+  const sptrsm_sparse T = {
+      .format = SPTRSM_CSR, .dtype = SPTRSM_F64, .uplo = SPTRSM_LOWER, .n = HUB_ORDER, .ptr = ptr, .idx = idx, .val = val};
+  solve_hubs(alone, &T, 1);
+  for (int round = 0; round < 8; round++) {
+    solve_hubs(x, &T, 8);
+    cr_assert(memcmp(x, alone, HUB_ORDER * sizeof *x) == 0, "round %d: other bits with 8 threads than with one", round);
+  }
+  free(ptr);
+  free(idx);
+  free(val);
+  free(x);
+  free(alone);
+}
