@@ -194,8 +194,8 @@ static int32_t unit_at(const int64_t *cost, int32_t begin, int32_t end, int64_t 
 void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *s, int32_t step, int part, int parts) {
   const int32_t first = s->ptr[step], last = s->ptr[step + 1];
   const int64_t base = s->cost[first], work = s->cost[last] - base;
-  *begin = s->unit[unit_at(s->cost, first, last, base + work * part / parts)];
-  *end = s->unit[unit_at(s->cost, first, last, base + work * (part + 1) / parts)];
+  *begin = unit_at(s->cost, first, last, base + work * part / parts);
+  *end = unit_at(s->cost, first, last, base + work * (part + 1) / parts);
 }
 
 int spti_schedule_threads(const spti_schedule *s, const spti_team *team) {
@@ -222,7 +222,7 @@ static void solve_part(void *argument, int64_t piece, int member) {
   (void)member;
   spti_schedule_share(&begin, &end, job->schedule, step, (int)(piece % job->parts), job->parts);
   for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
-  job->solve(job->argument, begin, end);
+  job->solve(job->argument, step, begin, end);
   atomic_fetch_add(&job->done, 1);
 }
 

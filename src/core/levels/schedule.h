@@ -29,14 +29,14 @@ sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *, const s
 sptrsm_status spti_schedule_trees(spti_schedule *out, const spti_view *, const int64_t *cost);
 void spti_schedule_free(spti_schedule *);
 
-/* Part `part` of the `parts` into which a step is cut at units, with about equal costs: the rows order[begin..end). */
+/* Part `part` of the `parts` into which a step is cut, with about equal costs: units [begin, end). */
 void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *, int32_t step, int part, int parts);
 
 /* How many threads of the team are to share a panel now; 1: the caller solves it alone. */
 int spti_schedule_threads(const spti_schedule *, const spti_team *);
 
-/* Calls solve(argument, begin, end) for the rows order[begin..end) of all parts of all steps, on up to `threads` threads. */
-typedef void spti_schedule_solve(void *argument, int32_t begin, int32_t end);
+/* Calls solve(argument, step, begin, end) for the units [begin, end) of all parts of all steps, on up to `threads` threads. */
+typedef void spti_schedule_solve(void *argument, int32_t step, int32_t begin, int32_t end);
 void spti_schedule_run(const spti_schedule *, spti_team *, int threads, spti_schedule_solve *solve, void *argument);
 
 #endif

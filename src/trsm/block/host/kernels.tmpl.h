@@ -18,4 +18,5 @@
 
 const spti_block_host_kernels SPTI_BLOCK_HOST_TABLE = {
     .solve = {[SPTRSM_F32] = solve_f32, [SPTRSM_F64] = solve_f64, [SPTRSM_C64] = solve_c64, [SPTRSM_C128] = solve_c128},
+    .push = {[SPTRSM_F32] = push_f32, [SPTRSM_F64] = push_f64, [SPTRSM_C64] = push_c64, [SPTRSM_C128] = push_c128},
 };

@@ -10,18 +10,17 @@
 #include "core/base/isa.h"
 #include "core/base/variant.h"
 #include "core/context/alloc.h"
-#include "core/levels/schedule.h"
 #include "core/plan/method.h"
 #include "trsm/block/host/kernels.h"
+#include "trsm/block/host/trees.h"
 
 enum { WIDTH_DEFAULT = 64, ZEROS_DEFAULT = 40, SLAB = 32 };
-enum { NODE = 300, VALUE = 5 }; /* tenths of a nanosecond, for one right-hand side on a server core of 2024 */
 
 typedef struct {
   const spti_block_host_kernels *kernels;
   spti_isa isa;
   spti_nodes nodes;
-  spti_schedule schedule; /* of PULL nodes: its row i is node count - 1 - i */
+  spti_node_trees trees;
   void *val;
 } block_state;
 
@@ -37,7 +36,7 @@ static void free_state(sptrsm_plan *plan) {
   block_state *state = plan->state;
   if (!state) return;
   spti_nodes_free(&state->nodes);
-  spti_schedule_free(&state->schedule);
+  spti_node_trees_free(&state->trees);
   spti_host_free(state->val);
   spti_host_free(state);
   plan->state = NULL;
@@ -56,46 +55,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-/* The nodes as rows of a pull view, numbered as backward substitution numbers rows: ptr[count+1], and idx, which has room for each place of
- * a list. */
-static void depend_on_nodes(int64_t *ptr, int32_t *idx, int32_t *node_of, int64_t *cost, const spti_nodes *s) {
-  const int32_t last = s->count - 1;
-  for (int32_t c = 0; c < s->count; c++)
-    for (int32_t k = 0; k < s->node[c].width; k++) node_of[s->node[c].first + k] = last - c;
-  ptr[0] = 0;
-  for (int32_t i = 0; i < s->count; i++) {
-    const spti_node *node = &s->node[last - i];
-    int64_t end = ptr[i];
-    for (int32_t k = 0; k < node->listed; k++) {
-      const int32_t needed = node_of[s->list[node->list + k]];
-      if (end == ptr[i] || idx[end - 1] != needed) idx[end++] = needed;
-    }
-    ptr[i + 1] = end;
-    cost[i] = NODE + VALUE * spti_node_size(node);
-  }
-}
-
-/* Pulled nodes write their own rows only, so threads may take nodes that do not depend on each other. */
-static sptrsm_status make_schedule(spti_schedule *out, const spti_nodes *s) {
-  spti_view v = {.n = s->count, .pull = true, .backward = true};
-  int64_t *ptr = NULL, *cost = NULL;
-  int32_t *idx = NULL, *node_of = NULL;
-  sptrsm_status status;
-  SPTI_TRY_DONE(spti_host_alloc(&ptr, (int64_t)s->count + 1, sizeof *ptr, "pointers of nodes"));
-  SPTI_TRY_DONE(spti_host_alloc(&cost, s->count, sizeof *cost, "costs of nodes"));
-  SPTI_TRY_DONE(spti_host_alloc(&idx, s->list_length, sizeof *idx, "nodes of nodes"));
-  SPTI_TRY_DONE(spti_host_alloc(&node_of, s->n, sizeof *node_of, "nodes of places"));
-  depend_on_nodes(ptr, idx, node_of, cost, s);
-  v.nnz = ptr[s->count], v.ptr = ptr, v.idx = idx;
-  status = spti_schedule_trees(out, &v, cost);
-done:
-  spti_host_free(ptr);
-  spti_host_free(cost);
-  spti_host_free(idx);
-  spti_host_free(node_of);
-  return status;
-}
-
 static sptrsm_status analyse(sptrsm_plan *plan) {
   int32_t isa = (int32_t)spti_isa_best();
   spti_node_limits limits = {.width = WIDTH_DEFAULT, .zeros = ZEROS_DEFAULT};
@@ -108,14 +67,14 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   block_state *state;
   spti_view v;
   SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "block plan"));
-  *state = (block_state){.kernels = kernels[isa], .isa = (spti_isa)isa, .schedule = {.least = 1, .team = 1}};
+  *state = (block_state){.kernels = kernels[isa], .isa = (spti_isa)isa, .trees = {.schedule = {.least = 1, .team = 1}}};
   plan->state = state; /* from here on the plan frees it */
   SPTI_TRY(oriented(&v, plan));
   SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
   SPTI_TRY(spti_host_alloc(&state->val, state->nodes.stored, sptrsm_dtype_bytes(v.dtype), "values of supernodes"));
   spti_nodes_pack(state->val, &state->nodes, &v);
-  if (state->nodes.pull && v.backward) SPTI_TRY(make_schedule(&state->schedule, &state->nodes));
-  plan->team = state->schedule.team;
+  SPTI_TRY(spti_node_trees_build(&state->trees, &state->nodes));
+  plan->team = state->trees.schedule.team;
   return SPTRSM_OK;
 }
 
@@ -124,7 +83,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const spti_nodes *s = &state->nodes;
   info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + s->n) * sizeof *s->list +
                      (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) + (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype) +
-                     state->schedule.bytes;
+                     state->trees.bytes;
   double cells = (double)(s->entries + s->added);
   snprintf(info->parameters, sizeof info->parameters, "isa=%s %s team=%d nodes=%d dense=%.0f%% zeros=%.1f%%", spti_isa_names[state->isa],
            s->pull ? "pull" : "push", plan->team, s->count, s->entries > 0 ? 100 * (double)s->dense / (double)s->entries : 0,
@@ -157,27 +116,20 @@ static int32_t next_node(const spti_nodes *s, const spti_panel *W, int32_t node,
 }
 
 typedef struct {
-  const sptrsm_plan *plan;
-  const spti_panel *W;
+  const block_state *state;
+  spti_block_host_panel panel;
+  sptrsm_dtype dtype;
 } shared_solve;
 
-static void solve_nodes(const shared_solve *job, int32_t begin, int32_t end) {
-  const block_state *state = job->plan->state;
-  const spti_view *v = &job->plan->view;
-  const spti_panel *W = job->W;
-  const int64_t last = v->backward && v->n > 0 ? (v->n - 1) * W->ld : 0;
-  char *data = (char *)W->data + (size_t)last * sptrsm_dtype_bytes(v->dtype);
-  state->kernels->solve[v->dtype](&state->nodes, state->val, begin, end, v->unit, data, v->backward ? -W->ld : W->ld, W->padded);
-}
-
-/* Runs of neighbouring nodes. */
-static void solve_scheduled(void *argument, int32_t begin, int32_t end) {
+static void solve_trees(void *argument, int32_t layer, int32_t begin, int32_t end) {
   const shared_solve *job = argument;
-  const block_state *state = job->plan->state;
-  const int32_t *order = state->schedule.order, last = state->nodes.count - 1;
-  for (int32_t r = begin, next; r < end; r = next) {
-    for (next = r + 1; next < end && order[next] == order[next - 1] - 1;) next++;
-    solve_nodes(job, last - order[r], last - order[next - 1] + 1);
+  const spti_node_trees *t = &job->state->trees;
+  const spti_block_host_kernels *kernel = job->state->kernels;
+  for (int64_t k = t->ptr[begin]; k < t->ptr[end]; k++) {
+    const bool own = t->visit[k] >= 0;
+    const int32_t node = own ? t->visit[k] : ~t->visit[k], *part = t->part ? &t->part[(int64_t)node * SPTI_FOREST_LAYERS + layer] : NULL;
+    if (own) kernel->solve[job->dtype](&job->panel, node, node + 1, part ? part[0] : 0);
+    else kernel->push[job->dtype](&job->panel, node, part[-1], part[0]);
   }
 }
 
@@ -185,16 +137,24 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   (void)work;
   const block_state *state = plan->state;
   const spti_nodes *s = &state->nodes;
-  const int threads = W->rows ? 1 : spti_schedule_threads(&state->schedule, W->team);
-  shared_solve job = {plan, W};
+  const spti_view *v = &plan->view;
+  const int64_t last = v->backward && v->n > 0 ? (v->n - 1) * W->ld : 0;
+  const int threads = W->rows ? 1 : spti_schedule_threads(&state->trees.schedule, W->team);
+  shared_solve job = {.state = state, .dtype = v->dtype};
+  job.panel = (spti_block_host_panel){.nodes = s,
+                                      .val = state->val,
+                                      .w = (char *)W->data + (size_t)last * sptrsm_dtype_bytes(v->dtype),
+                                      .step = v->backward ? -W->ld : W->ld,
+                                      .width = W->padded,
+                                      .unit = v->unit};
   if (threads > 1) {
-    spti_schedule_run(&state->schedule, W->team, threads, solve_scheduled, &job);
+    spti_schedule_run(&state->trees.schedule, W->team, threads, solve_trees, &job);
     return SPTRSM_OK;
   }
   for (int32_t begin = 0, end, at = 0; begin < s->count; begin = end) {
     if (W->rows) begin = next_node(s, W, begin, true, &at);
     end = W->rows ? next_node(s, W, begin, false, &at) : s->count;
-    solve_nodes(&job, begin, end);
+    state->kernels->solve[v->dtype](&job.panel, begin, end, INT32_MAX);
   }
   return SPTRSM_OK;
 }

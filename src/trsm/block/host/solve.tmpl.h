@@ -38,26 +38,29 @@ typedef struct {
 
 #define WIDEST ((int32_t)(ROW_VECTORS * VECTOR_BYTES / sizeof(T)))
 
-static void NAME(solve)(const spti_nodes *nodes, const void *val, int32_t begin, int32_t end, bool unit, void *data, int64_t step,
-                        int32_t width) {
-  for (int32_t c = begin; c < end; c++) {
-    const spti_node *node = &nodes->node[c];
-    T *w = data;
-    for (int32_t left = width; left > 0;) {
-      int32_t most = left < WIDEST ? left : WIDEST;
-      int32_t columns = most >= 32 ? 32 : most >= 16 ? 16 : most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
-      switch (columns) {
-      case 32: NAME(node_32)(nodes, node, val, unit, w, step); break;
-      case 16: NAME(node_16)(nodes, node, val, unit, w, step); break;
-      case 8: NAME(node_8)(nodes, node, val, unit, w, step); break;
-      case 4: NAME(node_4)(nodes, node, val, unit, w, step); break;
-      case 2: NAME(node_2)(nodes, node, val, unit, w, step); break;
-      default: NAME(node_1)(nodes, node, val, unit, w, step);
-      }
-      w += columns;
-      left -= columns;
+/* See node_ in width.tmpl.h. */
+static void NAME(node)(const spti_block_host_panel *p, int32_t c, bool solve, int32_t from, int32_t to) {
+  T *w = p->w;
+  for (int32_t left = p->width; left > 0;) {
+    int32_t most = left < WIDEST ? left : WIDEST;
+    int32_t columns = most >= 32 ? 32 : most >= 16 ? 16 : most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
+    switch (columns) {
+    case 32: NAME(node_32)(p, w, c, solve, from, to); break;
+    case 16: NAME(node_16)(p, w, c, solve, from, to); break;
+    case 8: NAME(node_8)(p, w, c, solve, from, to); break;
+    case 4: NAME(node_4)(p, w, c, solve, from, to); break;
+    case 2: NAME(node_2)(p, w, c, solve, from, to); break;
+    default: NAME(node_1)(p, w, c, solve, from, to);
     }
+    w += columns;
+    left -= columns;
   }
 }
+
+static void NAME(solve)(const spti_block_host_panel *p, int32_t begin, int32_t end, int32_t most) {
+  for (int32_t c = begin; c < end; c++) NAME(node)(p, c, true, 0, most < p->nodes->node[c].listed ? most : p->nodes->node[c].listed);
+}
+
+static void NAME(push)(const spti_block_host_panel *p, int32_t node, int32_t from, int32_t to) { NAME(node)(p, node, false, from, to); }
 
 #undef WIDEST

@@ -79,17 +79,17 @@ static void NAME(redo)(const NAME(operands) * o, const NAME(targets) * t, int ro
 
 #define MOST (SUM_VECTORS / COUNT / (SPTI_IS_COMPLEX ? 2 : 1))
 
-/* All strips of rows of a triangle (t.solve) or of a rectangle. False if a sum is not finite. */
-static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t rows) {
-  const T *a = o.a;
+/* The rows [from, to) of a triangle (t.solve) or of a rectangle that has `rows` rows. False if a sum is not finite. */
+static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t rows, int32_t from, int32_t to) {
   const int32_t *list = t.list;
-  const int32_t first = t.first;
+  const int32_t first = t.first, strip = from / SPTI_NODE_STRIP;
+  const T *a = o.a + spti_strip_start(strip, t.solve ? o.listed : o.listed + o.count, t.solve);
   bool finite = true;
-  for (int32_t done = 0; done < rows;) {
-    int32_t height = rows - done < SPTI_NODE_STRIP ? rows - done : SPTI_NODE_STRIP;
+  for (int32_t done = strip * SPTI_NODE_STRIP; done < to;) {
+    int32_t height = rows - done < SPTI_NODE_STRIP ? rows - done : SPTI_NODE_STRIP, end = to - done < height ? to - done : height;
     o.next = height;
-    for (int32_t r = 0; r < height;) {
-      int32_t left = height - r;
+    for (int32_t r = from > done ? from - done : 0; r < end;) {
+      int32_t left = end - r;
       o.a = a + r;
       t.first = first + done + r;
       if (list) t.list = list + done + r;
@@ -105,24 +105,26 @@ static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t 
   return finite;
 }
 
-static void AT_WIDTH(node_)(const spti_nodes *nodes, const spti_node *node, const T *val, bool unit, T *w, int64_t step) {
-  const int32_t *list = nodes->list + node->list;
-  NAME(operands) o = {.a = val + node->value, .next = 1, .first = node->first, .w = w, .step = step};
-  NAME(targets) t = {.first = node->first, .solve = node->kind != SPTI_NODE_GATHER, .unit = unit, .exact = node->exact};
+/* If solve is set, solves the node; then, if it is pushed, updates the places [from, to) of its list. */
+static void AT_WIDTH(node_)(const spti_block_host_panel *p, T *w, int32_t c, bool solve, int32_t from, int32_t to) {
+  const spti_node *node = &p->nodes->node[c];
+  const int32_t *list = p->nodes->list + node->list;
+  NAME(operands) o = {.a = (const T *)p->val + node->value, .next = 1, .first = node->first, .w = w, .step = p->step};
+  NAME(targets) t = {.first = node->first, .solve = node->kind != SPTI_NODE_GATHER, .unit = p->unit, .exact = node->exact};
   if (node->kind != SPTI_NODE_PUSH) {
     o.list = list;
     o.listed = node->listed;
     if (node->width == 1) AT_WIDTH(rows_1_)(&o, &t);
-    else AT_WIDTH(strips_)(o, t, node->width);
+    else AT_WIDTH(strips_)(o, t, node->width, 0, node->width);
     return;
   }
-  bool finite = AT_WIDTH(strips_)(o, t, node->width);
+  bool finite = solve && AT_WIDTH(strips_)(o, t, node->width, 0, node->width);
   o.a += spti_node_triangle_size(node);
   o.count = node->width;
   t.solve = false;
   t.exact = node->exact || finite;
   t.list = list;
-  AT_WIDTH(strips_)(o, t, node->listed);
+  AT_WIDTH(strips_)(o, t, node->listed, from, to);
 }
 
 #undef MOST

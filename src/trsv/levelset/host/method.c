@@ -80,11 +80,13 @@ typedef struct {
   const spti_panel *W;
 } shared_solve;
 
-static void solve_rows(void *argument, int32_t begin, int32_t end) {
+static void solve_units(void *argument, int32_t step, int32_t begin, int32_t end) {
   const shared_solve *job = argument;
   const levelset_state *state = job->plan->state;
+  const spti_schedule *s = &state->schedule;
   const spti_panel *W = job->W;
-  kernels[state->isa].rows[job->plan->view.dtype](&job->plan->view, state->schedule.order, begin, end, W->data, W->ld, W->padded);
+  (void)step;
+  kernels[state->isa].rows[job->plan->view.dtype](&job->plan->view, s->order, s->unit[begin], s->unit[end], W->data, W->ld, W->padded);
 }
 
 static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel *W) {
@@ -93,7 +95,7 @@ static sptrsm_status solve(const sptrsm_plan *plan, void *work, const spti_panel
   const int threads = W->rows ? 1 : spti_schedule_threads(&state->schedule, W->team);
   shared_solve job = {plan, W};
   if (threads > 1) {
-    spti_schedule_run(&state->schedule, W->team, threads, solve_rows, &job);
+    spti_schedule_run(&state->schedule, W->team, threads, solve_units, &job);
     return SPTRSM_OK;
   }
   const int32_t count = W->rows ? W->row_count : plan->view.n;
