@@ -5,6 +5,8 @@ import operator
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy
@@ -111,6 +113,19 @@ def test_spawn():
     T, b = sptrsm.triangular(triangle(N)), random(N, "float64")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert (pool.apply_async(operator.methodcaller("solve", b), (T,)).get(timeout=300) == T.solve(b)).all()
+
+
+AT_EXIT = """
+import numpy, scipy.sparse, sptrsm
+F, T = sptrsm.splu(2 * scipy.sparse.eye_array(3, format="csc")), sptrsm.triangular(scipy.sparse.eye_array(3))
+P, S = sptrsm.batch([F]), sptrsm.schur(F, numpy.ones((3, 1)), numpy.ones((1, 3)))
+"""
+
+
+def test_objects_may_live_until_python_ends():
+    """In free-threaded builds of Python they live longer than the names in their modules."""
+    code = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True)
+    assert (code.returncode, code.stderr) == (0, "")
 
 
 def test_threads_setting():
