@@ -116,9 +116,14 @@ def test_spawn():
 
 
 AT_EXIT = """
-import numpy, scipy.sparse, sptrsm
+import numpy, scipy.sparse, sptrsm, threading
 F, T = sptrsm.splu(2 * scipy.sparse.eye_array(3, format="csc")), sptrsm.triangular(scipy.sparse.eye_array(3))
 P, S = sptrsm.batch([F]), sptrsm.schur(F, numpy.ones((3, 1)), numpy.ones((1, 3)))
+def work():
+    F.solve(numpy.ones(3))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
 """
 
 

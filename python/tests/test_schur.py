@@ -113,6 +113,10 @@ def test_new_values_of_all():
             S.update_values(**wrong)
     dense = sptrsm.schur(F, B2.toarray(), C.toarray())
     array = B2.toarray()
+    given = array.copy()
+    kept = sptrsm.schur(F, given, C)
+    given[...] = 0
+    assert close(kept.solve(), F.schur(B2, C), "float64")
     dense.update_values(B=2 * array, C=C2.toarray())
     assert close(dense.solve(), F.schur(2 * B2, C2), "float64")
     with pytest.raises(ValueError, match="another shape"):
