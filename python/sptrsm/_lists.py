@@ -12,7 +12,7 @@ import numpy
 from . import _lib
 from ._arrays import Operand, changed, check_place, compact, new_target, operand, run_on, target_of
 from ._context import current_stream, family_of, making_on, stream_handle
-from ._lib import COL_MAJOR, CUDA, ROW_MAJOR, BatchBlock, Block, lib
+from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, BatchBlock, Block, lib
 from ._sparse import address
 
 
@@ -28,29 +28,25 @@ def leading_dimension(block: Block, layout: int) -> Optional[int]:
     return apart if apart >= length and (beside == 1 or length == 1) else None
 
 
-def _layout(operands: Sequence[Optional[Operand]]) -> int:
-    def all_in(layout: int) -> bool:
-        return all(one is None or leading_dimension(one.block, layout) is not None for one in operands)
+def _choose(operands: Sequence[Optional[Operand]]) -> tuple:
+    """The layout for all operands, and the leading dimension of each in it: None where it must be copied first."""
+    rows, columns = ([0 if one is None else leading_dimension(one.block, layout) for one in operands] for layout in (ROW_MAJOR, COL_MAJOR))
+    return (COL_MAJOR, columns) if None in rows and None not in columns else (ROW_MAJOR, rows)
 
-    return COL_MAJOR if all_in(COL_MAJOR) and not all_in(ROW_MAJOR) else ROW_MAJOR
 
-
-def _joined(operands: Sequence[Optional[Operand]], layout: int, code: int) -> tuple:
+def _joined(operands: Sequence[Optional[Operand]], layout: int, dimensions: Sequence[int], code: int) -> tuple:
     """(the blocks of all items, arrays that they point into). Items without an operand have no columns."""
-    numbers = numpy.zeros((3, len(operands)), numpy.int64)
-    place = 0
-    for i, one in enumerate(operands):
-        if one is not None:
-            place = one.block.place
-            numbers[:, i] = [one.block.data or 0, leading_dimension(one.block, layout) or 0, one.block.nrhs]
+    pointers = numpy.array([0 if one is None else one.block.data or 0 for one in operands], numpy.uint64)
+    numbers = numpy.array([dimensions, [0 if one is None else one.block.nrhs for one in operands]], numpy.int64)
     block = _lib.sized(BatchBlock, lib.sptrsm_batch_block_init_sized)
-    block.data_of, block.ld_of, block.nrhs_of = (address(row) for row in numbers)
-    block.dtype, block.layout, block.place = code, layout, place
-    return block, numbers
+    block.data_of, block.ld_of, block.nrhs_of = address(pointers), address(numbers[0]), address(numbers[1])
+    block.dtype, block.layout = code, layout
+    block.place = next((one.block.place for one in operands if one is not None), HOST)
+    return block, (pointers, numbers)
 
 
 def _read(B: Sequence, solver, orders: Sequence[int], stream: Optional[int], wanted) -> list:
-    """The operands of the right-hand sides, all in one place and in layouts that go together."""
+    """The operands of the right-hand sides, all in one place."""
     family = _family(B)
     given: list = [None] * len(B)
     for i, b in enumerate(B):
@@ -64,11 +60,6 @@ def _read(B: Sequence, solver, orders: Sequence[int], stream: Optional[int], wan
         check_place(name, given[i].device, solver._device)
         if given[i].device != next(one.device for one in given if one is not None):
             raise ValueError(f"{name} is on {given[i].device} and other arrays of B are not; copy it to where they are")
-    layout = _layout(given)
-    for i, one in enumerate(given):
-        if one is not None and leading_dimension(one.block, layout) is None:
-            with making_on(B[i], stream if one.device.place == CUDA else None):
-                given[i] = operand(compact(B[i], family, f"B[{i}]"), solver._dtype, orders[i], f"B[{i}]", stream)
     return given
 
 
@@ -77,16 +68,24 @@ def _family(B: Sequence) -> str:
     return next((family_of(b) for b in B if b is not None), "") or "numpy"
 
 
-def _check_layouts(targets: Sequence[Optional[Operand]]) -> None:
-    layout = _layout(targets)
-    for i, one in enumerate(targets):
-        if one is not None and leading_dimension(one.block, layout) is None:
-            raise ValueError(f"out[{i}] is in F order and other arrays of out are not; pass arrays in one order")
-
-
 def check_length(name: str, given: Any, count: int) -> None:
     if len(given) != count:
         raise ValueError(f"{name} has {len(given)} arrays, the batch {count} items; pass one for each")
+
+
+def _write(B: Sequence, given: Sequence[Optional[Operand]], solver, orders: Sequence[int], out: Optional[Sequence], stream: Optional[int],
+           fill: bool) -> tuple:
+    """(operands, arrays, finishes) for X, where an array is made by its finish if that is not None."""
+    family = _family(B)
+    targets: list = []
+    for i, one in enumerate(given):
+        if one is None:
+            targets.append((None, None if out is None else out[i], None))
+        elif out is not None:
+            targets.append((target_of(out[i], one, solver, family, f"out[{i}]", stream, orders[i], None), out[i], None))
+        else:
+            targets.append(new_target(B[i], one, solver, family, stream, orders[i], None, fill))
+    return tuple(zip(*targets)) if targets else ((), (), ())
 
 
 def solve(solver, orders: Sequence[int], B: Sequence, out: Optional[Sequence], stream, wanted, fill: bool,
@@ -96,28 +95,27 @@ def solve(solver, orders: Sequence[int], B: Sequence, out: Optional[Sequence], s
     wanted has the items to solve, None: all. B and X may be None where an item is not wanted. fill: new arrays are NaN at first.
     """
     check_length("B", B, len(orders))
-    like = next((b for b in B if b is not None), None)
-    family = _family(B)
-    if stream is None:
-        stream = current_stream(like)
-    handle = stream_handle(stream)
-    given = _read(B, solver, orders, handle, wanted)
-    results: list = [None] * len(B)
-    targets: list = [None] * len(B)
-    finishes: list = [None] * len(B)
     if out is not None:
         check_length("out", out, len(orders))
-        results = list(out)
-    for i, one in enumerate(given):
-        if one is None:
-            continue
-        if out is not None:
-            targets[i] = target_of(out[i], one, solver, family, f"out[{i}]", handle, orders[i], None)
-        else:
-            targets[i], results[i], finishes[i] = new_target(B[i], one, solver, family, handle, orders[i], None, fill)
-    _check_layouts(targets)
-    (b, keep_b), (x, keep_x) = (_joined(operands, _layout(operands), solver._code) for operands in (given, targets))
+    family = _family(B)
+    if stream is None:
+        stream = current_stream(next((b for b in B if b is not None), None))
+    handle = stream_handle(stream)
+    given = _read(B, solver, orders, handle, wanted)
+    layout, dimensions = _choose(given)
+    for i, dimension in enumerate(dimensions):
+        if dimension is None:
+            with making_on(B[i], handle if given[i].device.place == CUDA else None):
+                given[i] = operand(compact(B[i], family, f"B[{i}]"), solver._dtype, orders[i], f"B[{i}]", handle)
+            dimensions[i] = leading_dimension(given[i].block, layout)
+    targets, results, finishes = _write(B, given, solver, orders, out, handle, fill)
+    layout_of_X, dimensions_of_X = _choose(targets)
+    if None in dimensions_of_X:
+        raise ValueError(f"out[{dimensions_of_X.index(None)}] is in F order and other arrays of out are not; pass arrays in one order")
+    b, keep_b = _joined(given, layout, dimensions, solver._code)
+    x, keep_x = _joined(targets, layout_of_X, dimensions_of_X, solver._code)
     run_on(solver, stream, b.place == CUDA and family not in ("cupy", "torch"), lambda: run(b, x))
-    for one in results if out is not None else ():
-        changed(one, family)
+    for one in results:
+        if out is not None and one is not None:
+            changed(one, family)
     return [finish() if finish else result for finish, result in zip(finishes, results)]

@@ -1,12 +1,11 @@
 """Batches: each item is solved as it is alone, whatever its neighbours, its place and the form of the arrays."""
 import pickle
-import threading
 
 import numpy
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from conftest import apply, close, general, random, triangle
+from conftest import apply, close, general, in_threads, random, triangle
 
 import sptrsm
 
@@ -344,6 +343,8 @@ def test_arrays_of_torch():
     assert P.solve(b, out=out) is out and numpy.array_equal(out.numpy(), X)
     listed = P.solve(list(b), mask=torch.arange(COUNT) < 4)
     assert all(isinstance(x, torch.Tensor) for x in listed) and numpy.array_equal(listed[2], X[2]) and torch.isnan(listed[5]).all()
+    kept = P.solve([*b[:5], *[None] * 6], mask=torch.arange(COUNT) < 5, out=[*out[:5], *[None] * 6])
+    assert kept[10] is None and numpy.array_equal(kept[4], X[4])
     with pytest.raises(TypeError, match=r"B\[1\] is of numpy, and other arrays of B of torch"):
         P.solve([b[0], B[1], *b[2:]])
     with pytest.raises(TypeError, match="arrays of one kind"):
@@ -388,9 +389,5 @@ def test_threads_share_a_batch():
     def work(k):
         right.append(all(numpy.array_equal(P.solve(B[k]), wanted[k]) for _ in range(50)))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert right == [True] * 8

@@ -11,7 +11,7 @@ import threading
 
 import numpy
 import pytest
-from conftest import close, general, random, triangle
+from conftest import close, general, in_threads, random, triangle
 
 import sptrsm
 from sptrsm import _context, _lib
@@ -33,11 +33,7 @@ def test_threads_share_one_object(make):
             if not close(solver.solve(problems[k], trans), expected[k][trans], "float64"):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert wrong == []
 
 

@@ -1,11 +1,10 @@
 """Schur complements beside dense algebra: forms, kinds of B and C, new values, many at a time."""
 import pickle
-import threading
 
 import numpy
 import pytest
 import scipy.sparse
-from conftest import apply, close, general, random, triangle
+from conftest import apply, close, general, in_threads, random, triangle
 
 import sptrsm
 
@@ -243,9 +242,5 @@ def test_threads_with_common_factors_in_any_order():
             good = all(numpy.array_equal(S[j], wanted[i]) for j, i in enumerate(order))
             right.append(good and numpy.array_equal(items[k % 3].solve(), wanted[k % 3]))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert right == [True] * 240

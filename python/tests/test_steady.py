@@ -8,12 +8,12 @@ import platform
 import shutil
 import subprocess
 import sys
-import threading
 import tracemalloc
 from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import in_threads
 
 import sptrsm
 from sptrsm import _lib
@@ -201,9 +201,5 @@ def test_eight_threads_share_a_solver(solver, B):
     def work(k):
         right.append(all(np.array_equal(solver.solve(B[:, k]), wanted[k]) for _ in range(100)))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert right == [True] * 8
