@@ -3,10 +3,10 @@ factor set shared by eight threads.
 
     python/benchmarks/steady.py [--solves 100000] [--solvers 1000]
 
-Each part first runs a tenth of its length, then its resident memory is noted, and again at the end. The threads solve each with a
-right-hand side of its own and compare every result with the first, without a lock and with one lock around each solve, in turns, of
-which the shortest count. Exit code 1 where memory grew by more than a megabyte, a result differs, or the solves took a tenth longer
-without the lock.
+Each part first runs a tenth of its length, at least 1,000 calls, then its resident memory is noted, and again at the end. The threads
+solve each with a right-hand side of its own and compare every result with the first, without a lock and with one lock around each solve,
+in turns, of which the shortest count. Exit code 1 where memory grew by more than a megabyte, a result differs, or the solves took a tenth
+longer without the lock.
 """
 import argparse
 import importlib.util
@@ -40,8 +40,8 @@ def grid(side: int):
 
 
 def growth(work, count: int) -> int:
-    """Bytes by which the process grows over `count` calls, after a tenth of them."""
-    for _ in range(count // 10):
+    """Bytes by which the process grows over `count` calls, after a tenth of them or 1,000."""
+    for _ in range(max(count // 10, 1_000)):
         work()
     before = resident()
     for _ in range(count):
