@@ -77,9 +77,10 @@ SPTRSM_API sptrsm_status sptrsm_schur_set_values(sptrsm_schur *, const void *B_v
  * Errors: ARGUMENT (S does not fit; 2x2 blocks of D in other places than at creation; a Hermitian A whose D is no longer real), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_schur_solve(sptrsm_schur *, sptrsm_block *S);
 
-/* The same for `count` Schur complements of one context, S[i] of items[i]. Threads work on different items where there are as many items as
- * threads, so nothing is shared between them. A workspace for each thread, large enough for the largest item, lasts as long as the call.
- * All blocks are checked before any is written; the message begins with the number of the item. */
+/* The same for `count` Schur complements, S[i] of items[i]. The threads are those of the context of items[0]; no other thread may use a
+ * context of any item meanwhile. Threads work on different items where there are as many items as threads, so nothing is shared between
+ * them. A workspace for each thread, large enough for the largest item, lasts as long as the call. All blocks are checked before any is
+ * written; the message begins with the number of the item. */
 SPTRSM_API sptrsm_status sptrsm_schur_solve_many(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S);
 
 typedef struct {

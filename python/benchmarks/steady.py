@@ -1,11 +1,12 @@
-"""Memory and threads over a long run: 100,000 solves, 1,000 solvers made and freed, and one factor set shared by eight threads.
+"""Memory and threads over a long run: 100,000 solves, as many of batches and Schur complements, 1,000 solvers made and freed, and one
+factor set shared by eight threads.
 
     python/benchmarks/steady.py [--solves 100000] [--solvers 1000]
 
-Each part first runs a tenth of its length, then its resident memory is noted, and again at the end. The threads solve each with a
-right-hand side of its own and compare every result with the first, without a lock and with one lock around each solve, in turns, of
-which the shortest count. Exit code 1 where memory grew by more than a megabyte, a result differs, or the solves took a tenth longer
-without the lock.
+Each part first runs a tenth of its length, at least 1,000 calls, then its resident memory is noted, and again at the end. The threads
+solve each with a right-hand side of its own and compare every result with the first, without a lock and with one lock around each solve,
+in turns, of which the shortest count. Exit code 1 where memory grew by more than a megabyte, a result differs, or the solves took a tenth
+longer without the lock.
 """
 import argparse
 import importlib.util
@@ -39,8 +40,8 @@ def grid(side: int):
 
 
 def growth(work, count: int) -> int:
-    """Bytes by which the process grows over `count` calls, after a tenth of them."""
-    for _ in range(count // 10):
+    """Bytes by which the process grows over `count` calls, after a tenth of them or 1,000."""
+    for _ in range(max(count // 10, 1_000)):
         work()
     before = resident()
     for _ in range(count):
@@ -58,13 +59,25 @@ def solve_of_everything(F, B):
     return lambda: F.solve(kinds[next(turn) % len(kinds)])
 
 
+def solve_of_many(F, B):
+    """A batch with its blocks in an array, in one for all items and in a list, new values, and a Schur complement, one after the other."""
+    P, S = sptrsm.batch([F] * 4, threads=1), sptrsm.schur(F, B, B.T)
+    items, U = np.array([B] * 4), F.U.data
+    calls = [lambda: P.solve(items), lambda: P.solve(B[None]), lambda: P.solve(list(items), mask=[True, False, True, True]),
+             lambda: P.update_values(U=U, items=1), S.solve]
+    turn = iter(range(sys.maxsize))
+    return lambda: calls[next(turn) % len(calls)]()
+
+
 def make_and_free(A):
-    T = sparse.tril(A, format="csr")
+    T, B = sparse.tril(A, format="csr"), np.ones((A.shape[0], 2))
 
     def work():
         with sptrsm.triangular(T) as solver:
             solver.solve(np.ones(A.shape[0]))
-        sptrsm.splu(A).solve(np.ones(A.shape[0]))
+        F = sptrsm.splu(A)
+        F.schur(B, B.T)
+        sptrsm.batch([F, F]).solve(B[None])
     return work
 
 
@@ -103,6 +116,7 @@ def main() -> int:
     F = sptrsm.splu(A, threads=1)
     B = np.random.default_rng(2).standard_normal((200, 8))
     grown = {f"{arguments.solves} solves": growth(solve_of_everything(F, B), arguments.solves),
+             f"{arguments.solves} solves of batches": growth(solve_of_many(F, B), arguments.solves),
              f"{arguments.solvers} solvers": growth(make_and_free(A), arguments.solvers)}
     for name, size in grown.items():
         print(f"{name}: memory grew by {size / MEGABYTE:.2f} MiB")

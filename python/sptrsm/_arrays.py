@@ -1,20 +1,22 @@
 """Dense blocks from arrays of NumPy and, through DLPack, of other packages, and results of the same kind.
 
 What the library reads in place: vectors with any positive stride, and matrices in C or F order whose rows or columns lie at any distance
-(a leading dimension). What is copied first: negative strides, zero strides of broadcast arrays, and matrices with a stride in both
-directions. NumPy arrays are also copied where their type is narrower than the solver's or their bytes are swapped or unaligned.
+(a leading dimension). An array of a batch has the items in front, at any distance; at distance zero they share one block. What is copied
+first: negative strides, other zero strides of broadcast arrays, and matrices with a stride in both directions. NumPy arrays are also
+copied where their type is narrower than the solver's or their bytes are swapped or unaligned.
 """
 from __future__ import annotations
 
 import sys
-from typing import Callable, Literal, NamedTuple, Optional
+from contextlib import nullcontext
+from typing import Any, Callable, Literal, NamedTuple, Optional, Union
 
 import numpy
 from numpy import empty, ndarray
 
 from . import _dlpack, _lib
 from ._context import CPU, Device, current_stream, family_of, making_on, stream_handle
-from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, Block
+from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, BatchBlock, Block, lib
 
 CODE = {numpy.dtype(name): code for code, name in enumerate(_lib.DTYPES)}
 PYTHON = (list, tuple, int, float, complex)
@@ -56,13 +58,55 @@ def numpy_block(array: ndarray, code: int) -> Optional[Block]:
     return Block(pointer, found[1], shape[0], shape[1] if len(shape) == 2 else 1, code, found[0], HOST)
 
 
+def stack_block(pointer: int, shape: tuple, strides: Optional[tuple], count: int, code: int, place: int) -> Optional[BatchBlock]:
+    """The blocks of `count` items in an array (count, n) or (count, n, nrhs), or in one for all of them, (n,), (1, n) or (1, n, nrhs); None
+    where the array must be copied first. Strides are in elements.
+    """
+    if strides is None or 0 in shape:
+        strides = tuple(numpy.cumprod((1,) + shape[:0:-1])[::-1].tolist())
+    apart = strides[0] if len(shape) > 1 and shape[0] > 1 else 0
+    found = fit(shape[1:] or shape, strides[1:] or strides)
+    if found is None or apart < 0:
+        return None
+    block = _lib.sized(BatchBlock, lib.sptrsm_batch_block_init_sized)
+    block.data, block.stride, block.ld, block.nrhs = pointer, apart, found[1], shape[2] if len(shape) == 3 else 1
+    block.dtype, block.layout, block.place = code, found[0], place
+    return block
+
+
+def numpy_blocks(array: ndarray, code: int, count: Optional[int]) -> Union[Block, BatchBlock, None]:
+    """numpy_block, or stack_block where there is a count of items."""
+    if count is None:
+        return numpy_block(array, code)
+    size, pointer = array.itemsize, array.__array_interface__["data"][0]
+    if any(stride % size for stride in array.strides) or pointer % (size if code < 2 else size // 2):
+        return None
+    return stack_block(pointer, array.shape, tuple(stride // size for stride in array.strides), count, code, HOST)
+
+
 class Operand(NamedTuple):
     """An array as the library sees it. `keep` holds its memory."""
 
-    block: Block
+    block: Any  # Block, or BatchBlock of a batch
     shape: tuple
     device: Device
     keep: object
+
+
+def check_stack(name: str, shape: tuple, n: Optional[int], count: int, writable: bool) -> tuple:
+    """The shape of the blocks of all items that an array of this shape stands for."""
+    if n is None:
+        raise ValueError(f"{name} is one array and the items have different orders; pass a list of {count} arrays")
+    if len(shape) not in (1, 2, 3):
+        raise ValueError(f"{name} has {len(shape)} dimensions; pass an array ({count}, {n}) or ({count}, {n}, nrhs)")
+    whole = shape if len(shape) > 1 else (1,) + shape
+    if whole[0] != count and (writable or whole[0] != 1):
+        shared = f"; for one block that all items share pass {name}[None]" if not writable and whole[0] == n else ""
+        raise ValueError(f"{name} has shape {shape}, the batch {count} items of order {n}; pass an array ({count}, {n}) or "
+                         f"({count}, {n}, nrhs){shared}")
+    if whole[1] != n:
+        raise ValueError(f"{name} has blocks of {whole[1]} rows, the items have {n}; is {name} transposed?")
+    return (count,) + whole[1:]
 
 
 def check_shape(name: str, shape: tuple, n: int) -> None:
@@ -114,55 +158,77 @@ def as_numpy(array, dtype: numpy.dtype, name: str, casting: Casting = "safe") ->
     return given.astype(dtype)
 
 
-def _numpy_operand(array, dtype: numpy.dtype, n: int, name: str, writable: bool) -> Operand:
+def _whole_shape(name: str, shape: tuple, n: int, count: Optional[int], writable: bool) -> tuple:
+    """The shape that an array was checked to have or, in a batch, to stand for."""
+    if count is not None:
+        return check_stack(name, shape, n, count, writable)
+    check_shape(name, shape, n)
+    return shape
+
+
+def _numpy_operand(array, dtype: numpy.dtype, n: int, name: str, writable: bool, count: Optional[int]) -> Operand:
     if writable and (not isinstance(array, ndarray) or array.dtype != dtype):
         raise TypeError(f"{name} must be an array of {dtype.name}")
     if writable and not array.flags.writeable:
         raise ValueError(f"{name} is read-only; pass a writable array")
     array = as_numpy(array, dtype, name)
-    check_shape(name, array.shape, n)
-    block = numpy_block(array, CODE[dtype])
+    shape = _whole_shape(name, array.shape, n, count, writable)
+    block = numpy_blocks(array, CODE[dtype], count)
     if block is None and writable:
         raise ValueError(f"{name} has strides {array.strides} that the library can't write to; pass an array in C or F order")
     if block is None:
-        array = numpy.array(array, order="C")
-        block = numpy_block(array, CODE[dtype])
-    return Operand(block, array.shape, CPU, array)
+        array = numpy.array(array if count is None or array.strides[0] else array[:1], order="C")
+        block = numpy_blocks(array, CODE[dtype], count)
+    return Operand(block, shape, CPU, array)
 
 
-def _foreign_operand(array, family: str, dtype: numpy.dtype, n: int, name: str, stream: Optional[int], writable: bool) -> Operand:
+def _foreign_operand(array, family: str, dtype: numpy.dtype, n: int, name: str, stream: Optional[int], writable: bool,
+                     count: Optional[int]) -> Operand:
     if writable and family == "jax":
         raise TypeError(f"{name} is a JAX array, which can't be written to; leave {name} out and take the result")
     view = _dlpack.view(array, name, stream)
-    check_shape(name, view.shape, n)
+    shape = _whole_shape(name, view.shape, n, count, writable)
     if view.dtype != dtype.name:
         raise wrong_type(name, view.dtype, dtype)
-    found = fit(view.shape, view.strides)
-    if found is None and (writable or view.device.place == HOST and family == "jax"):
+    block = _foreign_block(view, CODE[dtype], count)
+    if block is None and (writable or view.device.place == HOST and family == "jax"):
         raise ValueError(f"{name} has strides {view.strides} (elements) that the library can't use; pass an array in C or F order")
-    if found is None:
+    if block is None:
+        shared = count is not None and view.strides is not None and view.strides[0] == 0
         with making_on(array, stream if view.device.place == CUDA else None):  # the view has ordered the stream behind the array
-            return _foreign_operand(_compact(array, family, name), family, dtype, n, name, stream, writable)
-    nrhs = view.shape[1] if len(view.shape) == 2 else 1
-    block = Block(view.pointer, found[1], n, nrhs, CODE[dtype], found[0], view.device.place)
-    return Operand(block, view.shape, view.device, (array, view.capsule))
+            return _foreign_operand(compact(array[:1] if shared else array, family, name), family, dtype, n, name, stream, writable, count)
+    return Operand(block, shape, view.device, (array, view.capsule))
 
 
-def _compact(array, family: str, name: str):
+def _foreign_block(view: _dlpack.View, code: int, count: Optional[int]) -> Union[Block, BatchBlock, None]:
+    if count is not None:
+        return stack_block(view.pointer, view.shape, view.strides, count, code, view.device.place)
+    found = fit(view.shape, view.strides)
+    if found is None:
+        return None
+    return Block(view.pointer, found[1], view.shape[0], view.shape[1] if len(view.shape) == 2 else 1, code, found[0], view.device.place)
+
+
+def compact(array, family: str, name: str):
     """A copy of the array in C order."""
+    if family == "numpy":
+        return numpy.array(array, order="C")
     if family == "torch":
         return array.contiguous()
     if family == "cupy":
         return sys.modules["cupy"].ascontiguousarray(array)
-    raise TypeError(f"{name} of {family} is strided in both directions; pass a contiguous copy")
+    raise TypeError(f"{name} of {family} is not in C order; pass a contiguous copy")
 
 
-def operand(array, dtype: numpy.dtype, n: int, name: str, stream: Optional[int] = None, writable: bool = False) -> Operand:
-    """The block of an array of any kind, checked; `writable`: it is written to, so it is never replaced by a copy."""
+def operand(array, dtype: numpy.dtype, n: int, name: str, stream: Optional[int] = None, writable: bool = False,
+            count: Optional[int] = None) -> Operand:
+    """The block of an array of any kind, checked, or those of `count` items. `writable`: it is written to, so it is never replaced by a
+    copy.
+    """
     family = family_of(array)
     if family in ("numpy", ""):
-        return _numpy_operand(array, dtype, n, name, writable)
-    return _foreign_operand(array, family, dtype, n, name, stream, writable)
+        return _numpy_operand(array, dtype, n, name, writable, count)
+    return _foreign_operand(array, family, dtype, n, name, stream, writable, count)
 
 
 def check_place(name: str, device: Device, solver: Device) -> None:
@@ -181,9 +247,16 @@ def _maker(like, family: str, function: str) -> Callable:
     return found
 
 
-def _host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like) -> tuple:
-    """Memory for a result on the host and how to hand it over as an array of `family`."""
-    x = empty(shape, dtype, "F" if layout == COL_MAJOR else "C")
+def _in_layout(make: Callable, shape: tuple, layout: int, count: Optional[int]):
+    """An array by make(shape), which makes it in C order, whose blocks have this layout."""
+    if layout != COL_MAJOR or len(shape) != (2 if count is None else 3):
+        return make(shape)
+    return make(shape[:-2] + shape[:-3:-1]).swapaxes(-1, -2)
+
+
+def host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like, count: Optional[int] = None, fill: bool = False) -> tuple:
+    """Memory for a result on the host and how to hand it over as an array of `family`. fill: it is NaN at first."""
+    x = _in_layout(lambda shape: numpy.full(shape, numpy.nan, dtype) if fill else empty(shape, dtype), shape, layout, count)
     if family in ("numpy", ""):
         return x, x, None
     if family == "torch":
@@ -192,17 +265,58 @@ def _host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, lik
     return x, None, lambda: from_dlpack(x)
 
 
-def _device_result(shape: tuple, layout: int, family: str, like):
-    """An array on the device of `like`, in the layout of the right-hand sides where its package has both orders."""
-    order = "F" if layout == COL_MAJOR and len(shape) == 2 else "C"
-    if family == "cupy":
-        with like.device:
-            return sys.modules["cupy"].empty(shape, like.dtype, order)
-    if family == "torch":
-        strides = (1, shape[0]) if order == "F" else (shape[1], 1) if len(shape) == 2 else (1,)
-        return sys.modules["torch"].empty_strided(shape, strides, dtype=like.dtype, device=like.device)
-    x = _maker(like, family, "empty")(shape, dtype=like.dtype, device=like.device)
+def _device_result(shape: tuple, layout: int, family: str, like, count: Optional[int] = None, fill: bool = False):
+    """An array on the device of `like`, in the layout of the right-hand sides where its package has both orders. fill: NaN at first."""
+    package = sys.modules[family] if family in ("cupy", "torch") else None
+    arguments: dict = {"dtype": like.dtype} if family == "cupy" else {"dtype": like.dtype, "device": like.device}
+
+    def make(shape):
+        function = getattr(package, "full" if fill else "empty") if package else _maker(like, family, "full" if fill else "empty")
+        return function(shape, numpy.nan, **arguments) if fill else function(shape, **arguments)
+
+    with like.device if family == "cupy" else nullcontext():
+        x = _in_layout(make, shape, layout if package else ROW_MAJOR, count)
     return x.block_until_ready() if hasattr(x, "block_until_ready") else x
+
+
+def target_of(out, given: Operand, solver, family: str, name: str, stream: Optional[int], n: int, count: Optional[int]) -> Operand:
+    """The operand of an array for X, which fits that of B."""
+    if family_of(out) != (family or "numpy"):
+        raise TypeError(f"{name} is of {family_of(out) or type(out).__name__} and B of {family or 'numpy'}; pass arrays of one kind")
+    target = operand(out, solver._dtype, n, name, stream, True, count)
+    check_place(name, target.device, solver._device)
+    if target.shape != given.shape:
+        raise ValueError(f"{name} has shape {target.shape}; pass one of B's shape {given.shape}")
+    return target
+
+
+def new_target(B, given: Operand, solver, family: str, stream: Optional[int], n: int, count: Optional[int], fill: bool) -> tuple:
+    """(operand, X, finish) of a new array for X, where finish makes X if it is not None."""
+    if given.device.place == HOST:
+        memory, X, finish = host_result(given.shape, solver._dtype, given.block.layout, family, B, count, fill)
+        return Operand(numpy_blocks(memory, solver._code, count), given.shape, CPU, memory), X, finish
+    with making_on(B, stream):
+        X = _device_result(given.shape, given.block.layout, family, B, count, fill)
+    return _foreign_operand(X, family, solver._dtype, n, "X", stream, False, count), X, None
+
+
+def run_on(solver, stream, wait: bool, run: Callable[[], None]) -> None:
+    """Calls run() on the caller's stream; wait: until it is done."""
+    if solver._on_host:
+        return run()
+    with solver._lock:
+        if solver._context is None:
+            solver._raise_closed()
+        solver._context.use_stream(stream)
+        run()
+        if wait:
+            solver._context.sync()
+
+
+def changed(out, family: str) -> None:
+    """Tells torch that a tensor was written to, so that a graph that saved the old values refuses to use them."""
+    if family == "torch":
+        sys.modules["torch"].autograd.graph.increment_version(out)
 
 
 def solve(solver, B, out, stream, run: Callable[[Block, Block], None], name: str = "out"):
@@ -218,37 +332,23 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None], name: str
             X = empty(B.shape, solver._dtype, "F" if block.layout else "C")
             run(block, numpy_block(X, solver._code))
             return X
+    return solve_any(solver, B, out, stream, run, name)
+
+
+def solve_any(solver, B, out, stream, run: Callable[[Any, Any], None], name: str = "out", count: Optional[int] = None, fill: bool = False):
+    """What `solve` does for arrays of every kind, or for those of `count` items. fill: a new X is NaN where `run` does not write."""
     family = family_of(B)
     if stream is None:
         stream = current_stream(B)
     handle = stream_handle(stream)
-    given = operand(B, solver._dtype, solver._n, "B", handle)
+    given = operand(B, solver._dtype, solver._n, "B", handle, False, count)
     check_place("B", given.device, solver._device)
     finish = None
     if out is not None:
-        if family_of(out) != (family or "numpy"):
-            raise TypeError(f"{name} is of {family_of(out) or type(out).__name__} and B of {family or 'numpy'}; pass arrays of one kind")
-        target, X = operand(out, solver._dtype, solver._n, name, handle, writable=True), out
-        check_place(name, target.device, solver._device)
-        if target.shape != given.shape:
-            raise ValueError(f"{name} has shape {target.shape}; pass one of B's shape {given.shape}")
-    elif given.device.place == HOST:
-        memory, X, finish = _host_result(given.shape, solver._dtype, given.block.layout, family, B)
-        target = Operand(numpy_block(memory, solver._code), given.shape, CPU, memory)
+        target, X = target_of(out, given, solver, family, name, handle, solver._n, count), out
     else:
-        with making_on(B, handle):
-            X = _device_result(given.shape, given.block.layout, family, B)
-        target = _foreign_operand(X, family, solver._dtype, solver._n, "X", handle, False)
-    if solver._on_host:
-        run(given.block, target.block)
-    else:
-        with solver._lock:
-            if solver._context is None:
-                solver._raise_closed()
-            solver._context.use_stream(stream)
-            run(given.block, target.block)
-            if given.device.place == CUDA and family not in ("cupy", "torch"):
-                solver._context.sync()
-    if out is not None and family == "torch":
-        sys.modules["torch"].autograd.graph.increment_version(out)  # so that a graph that saved the old values refuses to use them
+        target, X, finish = new_target(B, given, solver, family, handle, solver._n, count, fill)
+    run_on(solver, stream, given.device.place == CUDA and family not in ("cupy", "torch"), lambda: run(given.block, target.block))
+    if out is not None:
+        changed(out, family)
     return finish() if finish else X

@@ -153,8 +153,8 @@ class Context:
     def sync(self) -> None:
         check(lib.sptrsm_context_sync(self.handle))
 
-    def __del__(self):
-        if self.handle and self.usable:
+    def __del__(self, finalizing=sys.is_finalizing):
+        if not finalizing() and self.handle and self.usable:
             lib.sptrsm_context_destroy(self.handle)
             self.handle = None
 
@@ -163,7 +163,9 @@ Own = TypeVar("Own", bound="Solver")
 
 
 class Solver:
-    """What Triangular and Factors share: a context, a lock, an end, and how both come through a fork."""
+    """What Triangular, Factors and Batch share: a context, a lock, an end, and how they come through a fork."""
+
+    _handle: Optional[int]
 
     def _open(self, device: Device, threads: int) -> None:
         self._lock = threading.RLock()
@@ -191,6 +193,12 @@ class Solver:
                 if self._context.usable:
                     self._end()
                 self._context = None
+
+    def _open_handle(self) -> Any:
+        """The object in the library; the caller holds the lock."""
+        if self._handle is None:
+            self._raise_closed()
+        return self._handle
 
     def _raise_closed(self) -> NoReturn:
         raise ValueError(f"this {type(self).__name__} is closed")
@@ -220,8 +228,8 @@ class Solver:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self):
-        if getattr(self, "_context", None) is not None:
+    def __del__(self, finalizing=sys.is_finalizing):  # when Python ends, this module may have lost its names before its objects go
+        if not finalizing() and getattr(self, "_context", None) is not None:
             self.close()
 
 

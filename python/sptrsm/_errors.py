@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from typing import Optional
 
 import numpy
 
@@ -31,10 +32,13 @@ class SingularError(SptrsmError, numpy.linalg.LinAlgError):
     ----------
     index : int or None
         Row of the entry, from 0; None if the message names none.
+    item : int or None
+        In a batch, the number of the item.
     """
 
-    def __init__(self, message: str):
+    def __init__(self, message: str, item: Optional[int] = None):
         super().__init__(message)
+        self.item = item
         found = re.search(r"\((\d+),\d+\)|\[(\d+)\]|rows? (\d+)", message)
         self.index = next((int(number) for number in found.groups() if number), None) if found else None
 

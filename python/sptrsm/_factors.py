@@ -25,6 +25,16 @@ class Refined(NamedTuple):
     ferr: numpy.ndarray
 
 
+def system_number(known: dict, name: str) -> int:
+    """The library's number of a system; `known` has those that were asked for before."""
+    found = known.get(name)
+    if found is None:
+        value = ctypes.c_int()
+        check(lib.sptrsm_system_from_name(value, text("system", name, '"A", "L" or another name of sptrsm_system')))
+        found = known[name] = value.value
+    return found
+
+
 class Factors(Solver):
     """The factors of a direct solver with their analysis; made by from_splu, from_cholesky, from_factors, from_file or splu.
 
@@ -58,16 +68,8 @@ class Factors(Solver):
             self._rows.free()
             self._rows = None
 
-    def _system(self, name: str) -> int:
-        found = self._systems.get(name)
-        if found is None:
-            value = ctypes.c_int()
-            check(lib.sptrsm_system_from_name(value, text("system", name, '"A", "L" or another name of sptrsm_system')))
-            found = self._systems[name] = value.value
-        return found
-
     def _request(self, trans: str, system: str) -> tuple:
-        return self._system(system), operation(trans)
+        return system_number(self._systems, system), operation(trans)
 
     def _run(self, system: int, op: int, alpha, B: Block, X: Block) -> None:
         status = lib.sptrsm_direct_solve(self._handle, system, op, None if alpha is None else _sparse.address(alpha), B, X)
@@ -122,8 +124,7 @@ class Factors(Solver):
     def _locked(self, B, out, stream, run, name: str = "out"):
         """_arrays.solve by one thread at a time. The lock is held from the start, so that no thread stops for it half-way through."""
         with self._lock:
-            if self._handle is None:
-                self._raise_closed()
+            self._open_handle()
             return _arrays.solve(self, B, out, stream, run, name)
 
     def _solve_rows(self, B, system: int, op: int, alpha, out, stream, rows, refine: int):
@@ -140,8 +141,7 @@ class Factors(Solver):
             B = _arrays.as_numpy(B, self._dtype, "B")
         _arrays.check_shape("B", B.shape, self._n)
         with self._lock:
-            if self._handle is None:
-                self._raise_closed()
+            self._open_handle()
             if not self._rows or self._rows.key != (system, op, rows.tobytes()):
                 self._forget_rows()
                 self._rows = Rows(self, system, op, rows)
@@ -182,6 +182,33 @@ class Factors(Solver):
         self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr), "X")
         return Refined(berr, ferr)
 
+    def schur(self, B, C=None, trans: str = "N", *, lower: Optional[bool] = None, out=None):
+        """The Schur complement S = C op(A)^-1 B as a dense array; for repeated values see :func:`sptrsm.schur`.
+
+        Parameters
+        ----------
+        B, C, trans, lower
+            As in :func:`sptrsm.schur`. Dense arrays are read in place.
+        out : array on the host, shape (rows of C, columns of B), optional
+            Where S goes.
+
+        Returns
+        -------
+        S : array of the kind of B or C; of NumPy if both are sparse
+
+        Examples
+        --------
+        >>> import numpy, scipy.sparse, sptrsm
+        >>> F = sptrsm.splu(scipy.sparse.csc_array([[4.0, 1.0], [2.0, 3.0]]))
+        >>> B = scipy.sparse.csc_array([[1.0], [0.0]])
+        >>> F.schur(B, B.T)
+        array([[0.3]])
+        """
+        from ._schur import Schur
+
+        with Schur(self, B, C, trans, lower, keep=False) as S:
+            return S.solve(out)
+
     def update_values(self, L=None, U=None, D=None, D_sub=None, A=None) -> None:
         """New values for the same pattern, without a new analysis; what is None stays.
 
@@ -193,8 +220,7 @@ class Factors(Solver):
         Refinement needs the A of the present factors: give it together with them, or afterwards.
         """
         with self._lock:
-            if self._handle is None:
-                self._raise_closed()
+            self._open_handle()
             changed: dict = {}
             for name, values in (("L", L), ("U", U), ("A", A)):
                 if values is not None:
@@ -246,9 +272,7 @@ class Factors(Solver):
     def info(self) -> FactorsInfo:
         """What the analyses of L and U chose and found."""
         with self._lock:
-            if self._handle is None:
-                self._raise_closed()
-            return direct_info(self._handle, self._dtype, self._n, self._set.U is not None)
+            return direct_info(self._open_handle(), self._dtype, self._n, self._set.U is not None)
 
     def _arguments(self, device: Device) -> tuple:
         return self._set.on_host(), device, self._options

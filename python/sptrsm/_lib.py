@@ -83,6 +83,44 @@ class ReachPart(ctypes.Structure):
                 ("x_rows", POINTER(c_int32)), ("entries", c_int64), ("all_entries", c_int64)]
 
 
+class BatchValues(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("first", c_int64), ("count", c_int64), ("L", c_void_p), ("U", c_void_p), ("D", c_void_p),
+                ("D_sub", c_void_p), ("scale_row", c_void_p), ("scale_col", c_void_p), ("L_stride", c_int64), ("U_stride", c_int64),
+                ("D_stride", c_int64), ("D_sub_stride", c_int64), ("scale_row_stride", c_int64), ("scale_col_stride", c_int64)]
+
+
+class ItemStatus(ctypes.Structure):
+    _fields_ = [("status", c_int32), ("row", c_int32)]
+
+
+class BatchBlock(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("data", c_void_p), ("data_of", c_void_p), ("stride", c_int64), ("ld", c_int64), ("nrhs", c_int64),
+                ("ld_of", c_void_p), ("nrhs_of", c_void_p), ("dtype", c_int), ("layout", c_int), ("place", c_int)]
+
+
+class BatchRun(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("mask", c_void_p), ("mask_place", c_int), ("status", c_void_p), ("status_place", c_int)]
+
+
+class BatchFacts(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("count", c_int64), ("patterns", c_int64), ("singular", c_int64), ("n_most", c_int32),
+                ("panel", c_int32), ("method", c_char * 32), ("reason", c_char * 160), ("deterministic", c_int32), ("capturable", c_int32),
+                ("batch_bytes", c_size_t), ("workspace_bytes", c_size_t), ("analysis_seconds", c_double)]
+
+
+class SchurColumns(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("dense", POINTER(Block)), ("count", c_int64), ("ptr", c_void_p), ("idx", c_void_p), ("val", c_void_p)]
+
+
+class SchurRequest(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("B", POINTER(SchurColumns)), ("C", POINTER(SchurColumns)), ("op", c_int), ("uplo", c_int)]
+
+
+class SchurFacts(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("rows", c_int64), ("columns", c_int64), ("groups", c_int64), ("reached", c_double),
+                ("workspace_bytes", c_size_t), ("analysis_seconds", c_double)]
+
+
 HANDLE, OUT, TEXT = c_void_p, POINTER(c_void_p), c_char_p
 
 # name: (type of the result, types of the arguments); c_int is a status unless the comment says otherwise.
@@ -122,6 +160,24 @@ FUNCTIONS = {
     "sptrsm_reach_create": (c_int, [OUT, POINTER(Factors), POINTER(ReachRequest)]),
     "sptrsm_reach_destroy": (None, [HANDLE]),
     "sptrsm_reach_part_of": (c_int, [POINTER(ReachPart), HANDLE]),
+    "sptrsm_batch_values_init_sized": (None, [POINTER(BatchValues), c_size_t]),
+    "sptrsm_batch_block_init_sized": (None, [POINTER(BatchBlock), c_size_t]),
+    "sptrsm_batch_run_init_sized": (None, [POINTER(BatchRun), c_size_t]),
+    "sptrsm_batch_create_uniform": (c_int, [OUT, HANDLE, POINTER(Factors), POINTER(BatchValues), POINTER(Options)]),
+    "sptrsm_batch_create_mixed": (c_int, [OUT, HANDLE, POINTER(POINTER(Factors)), c_int64, POINTER(Options)]),
+    "sptrsm_batch_destroy": (None, [HANDLE]),
+    "sptrsm_batch_set_values": (c_int, [HANDLE, POINTER(BatchValues)]),
+    "sptrsm_batch_item": (c_int, [POINTER(ItemStatus), HANDLE, c_int64]),
+    "sptrsm_batch_solve": (c_int, [HANDLE, c_int, c_int, c_void_p, POINTER(BatchBlock), POINTER(BatchBlock), POINTER(BatchRun)]),
+    "sptrsm_batch_info": (c_int, [POINTER(BatchFacts), HANDLE]),
+    "sptrsm_schur_columns_init_sized": (None, [POINTER(SchurColumns), c_size_t]),
+    "sptrsm_schur_request_init_sized": (None, [POINTER(SchurRequest), c_size_t]),
+    "sptrsm_schur_create": (c_int, [OUT, HANDLE, POINTER(SchurRequest)]),
+    "sptrsm_schur_destroy": (None, [HANDLE]),
+    "sptrsm_schur_set_values": (c_int, [HANDLE, c_void_p, c_void_p]),
+    "sptrsm_schur_solve": (c_int, [HANDLE, POINTER(Block)]),
+    "sptrsm_schur_solve_many": (c_int, [OUT, c_int64, POINTER(Block)]),
+    "sptrsm_schur_info": (c_int, [POINTER(SchurFacts), HANDLE]),
 }
 
 

@@ -112,6 +112,6 @@ def as_html(solver) -> str:
         table = solver.info._repr_html_()
     except ValueError:
         return f"<pre>{escape(repr(solver))}</pre>"
-    if solver.nnz > SHOWN_ENTRIES or solver.shape[0] > SHOWN_ROWS:
+    if not isinstance(solver, (Triangular, Factors)) or solver.nnz > SHOWN_ENTRIES or solver.shape[0] > SHOWN_ROWS:
         return table
     return table + "".join(_level_bars(*part) for part in triangles(solver))

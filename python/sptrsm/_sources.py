@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from inspect import signature
-from typing import Optional
+from typing import Mapping, Optional
 
 import numpy
 
@@ -42,6 +42,39 @@ def _one_permutation(scatter, gather, n: int, names: tuple) -> tuple:
     if gather is not None:
         return permutation(gather, n, names[1]), "gather"
     return permutation(scatter, n, names[0]), "scatter"
+
+
+def factor_set(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, unit_L: bool = False, unit_U: bool = False,
+               hermitian_D: bool = False, perm_r=None, perm_c=None, p=None, q=None, row_scale=None, col_scale=None,
+               row_op: str = "multiply", col_op: str = "multiply", A=None, dtype=None) -> FactorSet:
+    """The checked arrays of a solver; the parameters are those of from_factors."""
+    if upper is None:
+        upper = "given" if U is not None else "conjugate-transpose"
+    if upper not in ("given", "transpose", "conjugate-transpose") or (upper == "given") != (U is not None):
+        raise ValueError(f'upper={upper!r} with U {"missing" if U is None else "given"}; pass U, or upper="transpose" or '
+                         '"conjugate-transpose" without it')
+    if dtype is None:
+        types = [F.dtype if hasattr(F, "dtype") else numpy.asarray(F).dtype for F in (L, U, D, D_sub) if F is not None]
+        dtype = _sparse.value_type(None, numpy.result_type(*types))
+    L = _sparse.canonical(L, dtype, "L")
+    n, kind = L.n, L.data.dtype
+    U, A = (None if M is None else _sparse.canonical(M, kind, name) for M, name in ((U, "U"), (A, "A")))
+    for M, name in ((U, "U"), (A, "A")):
+        if M is not None and M.n != n:
+            raise ValueError(f"{name} is of order {M.n}, L of order {n}")
+    perm_row, row_convention = _one_permutation(perm_r, p, n, ("perm_r", "p"))
+    perm_col, col_convention = _one_permutation(q, perm_c, n, ("q", "perm_c"))
+    if upper != "given" and perm_col is None:  # Cholesky and LDL': one permutation for both sides, gathered before and scattered after
+        perm_col, col_convention = perm_row, "scatter" if row_convention == "gather" else "gather"
+    D, D_sub = (None if d is None else vector(d, kind, n, name, "same_kind") for d, name in ((D, "D"), (D_sub, "D_sub")))
+    row_scale, col_scale = (None if s is None else vector(s, numpy.dtype("float64"), n, name)
+                            for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
+    for name, op in (("row_op", row_op), ("col_op", col_op)):
+        if op not in ("multiply", "divide"):
+            raise ValueError(f'{name}={op!r} is not "multiply" or "divide"')
+    unit_L, unit_U, hermitian_D = flag("unit_L", unit_L), flag("unit_U", unit_U), flag("hermitian_D", hermitian_D)
+    return FactorSet(L, U, upper, unit_L, unit_U, D, D_sub, hermitian_D, perm_row, perm_col, row_convention, col_convention, row_scale,
+                     col_scale, row_op, col_op, A)
 
 
 def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, unit_L: bool = False, unit_U: bool = False,
@@ -84,34 +117,43 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     array([4., 2.])
     """
     device, checked = solver_options(**options)
-    if upper is None:
-        upper = "given" if U is not None else "conjugate-transpose"
-    if upper not in ("given", "transpose", "conjugate-transpose") or (upper == "given") != (U is not None):
-        raise ValueError(f'upper={upper!r} with U {"missing" if U is None else "given"}; pass U, or upper="transpose" or '
-                         '"conjugate-transpose" without it')
-    if dtype is None:
-        types = [F.dtype if hasattr(F, "dtype") else numpy.asarray(F).dtype for F in (L, U, D, D_sub) if F is not None]
-        dtype = _sparse.value_type(None, numpy.result_type(*types))
-    L = _sparse.canonical(L, dtype, "L")
-    n, kind = L.n, L.data.dtype
-    U, A = (None if M is None else _sparse.canonical(M, kind, name) for M, name in ((U, "U"), (A, "A")))
-    for M, name in ((U, "U"), (A, "A")):
-        if M is not None and M.n != n:
-            raise ValueError(f"{name} is of order {M.n}, L of order {n}")
-    perm_row, row_convention = _one_permutation(perm_r, p, n, ("perm_r", "p"))
-    perm_col, col_convention = _one_permutation(q, perm_c, n, ("q", "perm_c"))
-    if upper != "given" and perm_col is None:  # Cholesky and LDL': one permutation for both sides, gathered before and scattered after
-        perm_col, col_convention = perm_row, "scatter" if row_convention == "gather" else "gather"
-    D, D_sub = (None if d is None else vector(d, kind, n, name, "same_kind") for d, name in ((D, "D"), (D_sub, "D_sub")))
-    row_scale, col_scale = (None if s is None else vector(s, numpy.dtype("float64"), n, name)
-                            for s, name in ((row_scale, "row_scale"), (col_scale, "col_scale")))
-    for name, op in (("row_op", row_op), ("col_op", col_op)):
-        if op not in ("multiply", "divide"):
-            raise ValueError(f'{name}={op!r} is not "multiply" or "divide"')
-    unit_L, unit_U, hermitian_D = flag("unit_L", unit_L), flag("unit_U", unit_U), flag("hermitian_D", hermitian_D)
-    factors = FactorSet(L, U, upper, unit_L, unit_U, D, D_sub, hermitian_D, perm_row, perm_col, row_convention, col_convention, row_scale,
-                        col_scale, row_op, col_op, A)
-    return Factors(factors, _sparse.device_of(L) if device is None else device, checked)
+    factors = factor_set(L, U, D, D_sub, upper=upper, unit_L=unit_L, unit_U=unit_U, hermitian_D=hermitian_D, perm_r=perm_r, perm_c=perm_c,
+                         p=p, q=q, row_scale=row_scale, col_scale=col_scale, row_op=row_op, col_op=col_op, A=A, dtype=dtype)
+    return Factors(factors, _sparse.device_of(factors.L) if device is None else device, checked)
+
+
+def _parts_of_splu(lu) -> dict:
+    """The arguments of from_factors for a SuperLU object."""
+    return {"L": lu.L, "U": lu.U, "unit_L": True, "perm_r": lu.perm_r, "perm_c": lu.perm_c}
+
+
+def _parts_of_cholesky(factor) -> dict:
+    """The arguments of from_factors for a factor of scikit-sparse."""
+    if hasattr(factor, "perm"):  # 0.5 has attributes
+        L, p, D = factor.L, factor.perm, None if factor.is_ll else factor.D.diagonal()
+    elif hasattr(factor, "L_D"):  # 0.4 has methods, and gives L D L' of any factor
+        (L, D), p = factor.L_D(), factor.P()
+        D = D.diagonal()
+    else:
+        raise TypeError(f"factor is {type(factor).__name__}; pass a factor of sksparse.cholmod, or L, D and p to from_factors")
+    return {"L": L, "D": D, "p": p, "unit_L": D is not None}
+
+
+def as_factor_set(item, name: str) -> FactorSet:
+    """The arrays of an item of a batch: a solver, an object that from_splu or from_cholesky takes, or the arguments of from_factors."""
+    if isinstance(item, Factors):
+        return item.factors
+    if isinstance(item, FactorSet):
+        return item
+    if isinstance(item, Mapping):
+        check_keywords(item, list(signature(factor_set).parameters), ())
+        return factor_set(**item)
+    if hasattr(item, "perm_r"):
+        return factor_set(**_parts_of_splu(item))
+    if hasattr(item, "perm") or hasattr(item, "L_D"):
+        return factor_set(**_parts_of_cholesky(item))
+    raise TypeError(f"{name} is {type(item).__name__}; pass sptrsm.Factors, what from_splu or from_cholesky takes, or a dict with the "
+                    "arguments of from_factors, for instance dict(L=T) for a triangle T, which is solved as system=\"L\"")
 
 
 def from_splu(lu, *, A=None, **options) -> Factors:
@@ -134,7 +176,7 @@ def from_splu(lu, *, A=None, **options) -> Factors:
     """
     if not hasattr(lu, "perm_r"):
         raise TypeError(f"lu is {type(lu).__name__}; pass what scipy.sparse.linalg.splu(A) returns, or call sptrsm.splu(A)")
-    return from_factors(lu.L, lu.U, unit_L=True, perm_r=lu.perm_r, perm_c=lu.perm_c, A=A, **options)
+    return from_factors(**_parts_of_splu(lu), A=A, **options)
 
 
 def from_cholesky(factor, *, A=None, **options) -> Factors:
@@ -148,14 +190,7 @@ def from_cholesky(factor, *, A=None, **options) -> Factors:
     **options
         As in :func:`from_factors`.
     """
-    if hasattr(factor, "perm"):  # 0.5 has attributes
-        L, p, D = factor.L, factor.perm, None if factor.is_ll else factor.D.diagonal()
-    elif hasattr(factor, "L_D"):  # 0.4 has methods, and gives L D L' of any factor
-        (L, D), p = factor.L_D(), factor.P()
-        D = D.diagonal()
-    else:
-        raise TypeError(f"factor is {type(factor).__name__}; pass a factor of sksparse.cholmod, or L, D and p to from_factors")
-    return from_factors(L, D=D, p=p, unit_L=D is not None, A=A, **options)
+    return from_factors(**_parts_of_cholesky(factor), A=A, **options)
 
 
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, *, dtype=None,

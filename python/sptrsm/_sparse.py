@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 import numpy
 
 from . import _dlpack, _lib
-from ._arrays import CODE, as_numpy, check_digits, wrong_type
+from ._arrays import CODE, Casting, as_numpy, check_digits, wrong_type
 from ._context import CPU, Device, family_of
 from ._options import INT32_MAX
 
@@ -62,19 +62,25 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
     A = _compressed(A, name)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"{name} must be a square matrix but its shape is {tuple(A.shape)}.")
-    if A.shape[0] > INT32_MAX:
-        raise ValueError(f"{name} has {A.shape[0]} rows; the library takes at most {INT32_MAX}")
+    return lines_of(A, dtype, name, "unsafe")  # a narrower dtype is asked for by name
+
+
+def lines_of(A, dtype, name: str, casting: Casting) -> Matrix:
+    """The rows of a CSR or the columns of a CSC matrix of any shape, as `canonical` has them; n is their number."""
+    lines = A.shape[A.format == "csc"]
+    if max(A.shape) > INT32_MAX:
+        raise ValueError(f"{name} has shape {tuple(A.shape)}; the library takes at most {INT32_MAX} rows and columns")
     if A.indptr.dtype.kind not in "iu" or A.indices.dtype.kind not in "iu":
         raise TypeError(f"{name} has offsets of type {A.indptr.dtype} and indices of type {A.indices.dtype}; pass integers")
     lengths = len(A.indptr), len(A.indices), len(A.data)
-    if lengths[0] != A.shape[0] + 1 or min(lengths[1:]) < int(A.indptr[-1]) or A.data.ndim != 1 or A.indices.ndim != 1:
-        raise ValueError(f"{name} is damaged: its {A.shape[0]} rows or columns need {A.shape[0] + 1} offsets, and as many indices and "
+    if lengths[0] != lines + 1 or min(lengths[1:]) < int(A.indptr[-1]) or A.data.ndim != 1 or A.indices.ndim != 1:
+        raise ValueError(f"{name} is damaged: its {lines} rows or columns need {lines + 1} offsets, and as many indices and "
                          f"values as the last one says ({int(A.indptr[-1])}); it has {lengths[0]}, {lengths[1]} and {lengths[2]}")
     kind = value_type(dtype, A.dtype)
     if A.dtype.kind == "c" and kind.kind != "c":
         raise TypeError(f"{name} is {A.dtype}; values can't become {kind.name} without losing their imaginary part")
     if isinstance(A.data, numpy.ndarray):
-        check_digits(name, A.data, kind, "unsafe")  # of integers alone: a narrower dtype is asked for by name
+        check_digits(name, A.data, kind, casting)
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
@@ -83,7 +89,7 @@ def canonical(A, dtype=None, name: str = "A") -> Matrix:
             if not -1 < index <= INT32_MAX:
                 raise ValueError(f"{name} has column or row index {index}, outside its shape {tuple(A.shape)}")
     used = slice(int(A.indptr[-1]))  # SciPy's arrays may be longer than that
-    return Matrix(A.format, A.shape[0], A.indptr.astype(numpy.int64), A.indices[used].astype(numpy.int32), A.data[used].astype(kind))
+    return Matrix(A.format, lines, A.indptr.astype(numpy.int64), A.indices[used].astype(numpy.int32), A.data[used].astype(kind))
 
 
 def freeze(*arrays) -> None:
@@ -132,7 +138,7 @@ def _values_of(A, matrix: Matrix, name: str):
         check_digits(name, A.data, matrix.data.dtype, "safe")
     elif A.dtype != matrix.data.dtype:
         raise wrong_type(name, A.dtype, matrix.data.dtype)
-    other = canonical(A, A.dtype if A.dtype in CODE else matrix.data.dtype, name)
+    other = lines_of(A, A.dtype if A.dtype in CODE else matrix.data.dtype, name, "unsafe")
     mine, theirs = (matrix, other) if type(matrix.data) is type(other.data) else (on_host(matrix), on_host(other))
     if mine.n != theirs.n or mine.nnz != theirs.nnz or bool((mine.indptr != theirs.indptr).any() or (mine.indices != theirs.indices).any()):
         raise ValueError(f"{name} has another pattern than the solver; make a new solver")

@@ -1,4 +1,6 @@
 """What the tests share: matrices of every type, and reference solutions by dense algebra."""
+import threading
+
 import numpy
 import pytest
 import scipy.sparse
@@ -38,6 +40,15 @@ def close(x, y, dtype):
     """NaN fails."""
     x, y = numpy.asarray(x), numpy.asarray(y)
     return x.shape == y.shape and (x.size == 0 or bool(abs(x - y).max() <= tolerance(dtype) * max(1, abs(y).max())))
+
+
+def in_threads(work, count=8):
+    """work(0) to work(count - 1), each in a thread of its own."""
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @pytest.fixture(params=DTYPES)

@@ -213,6 +213,77 @@ def test_gradients(torch):
         numpy.testing.assert_allclose(device, host, rtol=1e-12, atol=1e-12)
 
 
+COUNT = 5
+
+
+@pytest.fixture(scope="module", params=["uniform", "mixed"])
+def batch(request):
+    """Items with the matrices (i + 1) A, in which U differs."""
+    F = sptrsm.splu(A)
+    sets = [dict(L=F.L, U=(i + 1) * F.U, unit_L=True, perm_r=F.perm_r, perm_c=F.perm_c) for i in range(COUNT)]
+    return sptrsm.batch(sets, uniform=request.param == "uniform", device="cuda")
+
+
+ITEMS = numpy.array([(i + 1) * B for i in range(COUNT)])  # each item has the solution X
+SOLVED = numpy.array([X] * COUNT)
+
+
+def test_batches_of_arrays_of_the_host(batch):
+    assert batch.device == "cuda:0" and close(batch.solve(ITEMS), SOLVED)
+    assert all(close(x) for x in batch.solve(list(ITEMS)))
+    out = numpy.full(ITEMS.shape, 7.0)
+    batch.solve(ITEMS, mask=[True, False, True, True, False], out=out)
+    assert close(out[[0, 2, 3]], SOLVED[:3]) and (out[[1, 4]] == 7).all()
+
+
+def test_batches_of_cupy(batch, cupy):
+    b = cupy.asarray(ITEMS)
+    x = batch.solve(b)
+    assert isinstance(x, cupy.ndarray) and close(x, SOLVED)
+    assert close(batch.solve(b.swapaxes(1, 2).copy().swapaxes(1, 2)), SOLVED)
+    assert close(batch.solve(cupy.asarray(B)[None])[1], X / 2)
+    assert all(close(x) for x in batch.solve([b[0], cupy.asfortranarray(b[1]), *b[2:]]))
+    assert batch.solve(b, out=b) is b and close(b, SOLVED)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        x = solve_often(batch, cupy.asarray(ITEMS))
+    stream.synchronize()
+    assert close(x, SOLVED)
+
+
+def test_masks_of_batches_in_device_memory(batch, cupy):
+    mask = cupy.asarray([True, False, True, True, False])
+    for given in (mask, mask.get()):
+        x = batch.solve(cupy.asarray(ITEMS), mask=given).get()
+        assert close(x[[0, 2, 3]], SOLVED[:3]) and numpy.isnan(x[[1, 4]]).all()
+    with pytest.raises(ValueError, match="5 booleans"):
+        batch.solve(cupy.asarray(ITEMS), mask=mask[1:])
+
+
+def test_batches_of_torch(batch, torch):
+    b = torch.from_numpy(ITEMS).cuda()
+    x = batch.solve(b)
+    assert x.is_cuda and close(x, SOLVED) and close(batch.solve(b.transpose(1, 2).contiguous().transpose(1, 2)), SOLVED)
+    assert torch.isnan(batch.solve(b, mask=torch.arange(COUNT).cuda() < 2)[2:]).all()
+
+
+def test_new_values_of_a_batch_in_device_memory(cupy):
+    sparse = pytest.importorskip("cupyx.scipy.sparse")
+    P = sptrsm.batch(dict(L=sparse.csr_matrix(LOWER)), L=cupy.asarray(numpy.array([LOWER.data] * COUNT)))
+    expected = numpy.array([sptrsm.triangular(LOWER).solve(B)] * COUNT)
+    assert P.device == "cuda:0" and close(P.solve(cupy.asarray(B)[None], system="L"), expected)
+    broken = cupy.asarray(LOWER.data)
+    broken[LOWER.indptr[8] - 1] = 0
+    P.update_values(L=broken, items=3)
+    assert not P.status.ok[3] and P.status.row[3] == 7 and P.status.ok.sum() == COUNT - 1
+    with pytest.raises(sptrsm.SingularError, match="item 3"):
+        P.solve(cupy.asarray(B)[None], system="L")
+    x = P.solve(cupy.asarray(B)[None], system="L", singular="ignore").get()
+    assert numpy.isnan(x[3]).all() and close(numpy.delete(x, 3, 0), expected[1:])
+    P.update_values(L=2 * cupy.asarray(LOWER.data))
+    assert P.status.ok.all() and close(2 * P.solve(cupy.asarray(B)[None], system="L"), expected)
+
+
 def test_refinement(factors, cupy):
     b = cupy.asarray(B)
     assert factors.refine(b, factors.solve(b)).berr.max() < 1e-15

@@ -61,7 +61,8 @@ def test_the_blocks_run(page, blocks, tmp_path, monkeypatch):
 
 
 MODULES = ["sptrsm"] + [f"sptrsm.{module.name}" for module in pkgutil.iter_modules(sptrsm.__path__)]
-WITH_EXAMPLES = {"sptrsm", "sptrsm._factors", "sptrsm._show", "sptrsm._sources", "sptrsm._triangular", "sptrsm.jax", "sptrsm.torch"}
+WITH_EXAMPLES = {"sptrsm", "sptrsm._batch", "sptrsm._factors", "sptrsm._schur", "sptrsm._show", "sptrsm._sources", "sptrsm._triangular",
+                 "sptrsm.jax", "sptrsm.torch"}
 
 
 @pytest.mark.parametrize("name", MODULES)

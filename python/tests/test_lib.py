@@ -12,9 +12,13 @@ import pytest
 from sptrsm import _dlpack, _lib
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
+HEADERS = ["sptrsm.h", "sptrsm_refine.h", "sptrsm_reach.h", "sptrsm_batch.h", "sptrsm_schur.h"]
 STRUCTS = {"sptrsm_sparse": _lib.Sparse, "sptrsm_square": _lib.Square, "sptrsm_block": _lib.Block, "sptrsm_options": _lib.Options,
            "sptrsm_info": _lib.Info, "sptrsm_factors": _lib.Factors, "sptrsm_refine_options": _lib.RefineOptions,
-           "sptrsm_refine_result": _lib.RefineResult, "sptrsm_reach_request": _lib.ReachRequest, "sptrsm_reach_part": _lib.ReachPart}
+           "sptrsm_refine_result": _lib.RefineResult, "sptrsm_reach_request": _lib.ReachRequest, "sptrsm_reach_part": _lib.ReachPart,
+           "sptrsm_batch_values": _lib.BatchValues, "sptrsm_item_status": _lib.ItemStatus, "sptrsm_batch_block": _lib.BatchBlock,
+           "sptrsm_batch_run": _lib.BatchRun, "sptrsm_batch_facts": _lib.BatchFacts, "sptrsm_schur_columns": _lib.SchurColumns,
+           "sptrsm_schur_request": _lib.SchurRequest, "sptrsm_schur_facts": _lib.SchurFacts}
 CONSTANTS = {"SPTRSM_CUDA": _lib.CUDA, "SPTRSM_CSC": _lib.CSC, "SPTRSM_UPPER": _lib.UPPER, "SPTRSM_UNIT": _lib.UNIT,
              "SPTRSM_COL_MAJOR": _lib.COL_MAJOR, "SPTRSM_BORROW": _lib.BORROW, "SPTRSM_SCATTER": _lib.SCATTER, "SPTRSM_DIVIDE": _lib.DIVIDE,
              "SPTRSM_U_IS_LT": _lib.U_IS_LT, "SPTRSM_U_IS_LH": _lib.U_IS_LH, "SPTRSM_SKEW": _lib.SKEW, "SPTRSM_MIXED": _lib.MIXED,
@@ -41,7 +45,7 @@ def test_structs_and_constants_are_those_of_the_headers(tmp_path):
         for member, *_ in struct._fields_:
             expressions[f"{name}.{member}"] = f"offsetof({name}, {member})"
             expected[f"{name}.{member}"] = getattr(struct, member).offset
-    assert printed(tmp_path, INCLUDE, ["sptrsm.h", "sptrsm_refine.h", "sptrsm_reach.h"], expressions) == expected
+    assert printed(tmp_path, INCLUDE, HEADERS, expressions) == expected
 
 
 def test_the_layout_of_dlpack(tmp_path):

@@ -5,11 +5,13 @@ import operator
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy
 import pytest
-from conftest import close, general, random, triangle
+from conftest import close, general, in_threads, random, triangle
 
 import sptrsm
 from sptrsm import _context, _lib
@@ -31,11 +33,7 @@ def test_threads_share_one_object(make):
             if not close(solver.solve(problems[k], trans), expected[k][trans], "float64"):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert wrong == []
 
 
@@ -111,6 +109,24 @@ def test_spawn():
     T, b = sptrsm.triangular(triangle(N)), random(N, "float64")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert (pool.apply_async(operator.methodcaller("solve", b), (T,)).get(timeout=300) == T.solve(b)).all()
+
+
+AT_EXIT = """
+import numpy, scipy.sparse, sptrsm, threading
+F, T = sptrsm.splu(2 * scipy.sparse.eye_array(3, format="csc")), sptrsm.triangular(scipy.sparse.eye_array(3))
+P, S = sptrsm.batch([F]), sptrsm.schur(F, numpy.ones((3, 1)), numpy.ones((1, 3)))
+def work():
+    F.solve(numpy.ones(3))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+def test_objects_may_live_until_python_ends():
+    """In free-threaded builds of Python they live longer than the names in their modules."""
+    code = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True)
+    assert (code.returncode, code.stderr) == (0, "")
 
 
 def test_threads_setting():

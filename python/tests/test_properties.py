@@ -235,3 +235,36 @@ def test_triangles_are_read_or_refused_whatever_their_form(data):
     dense = A.toarray()
     assert np.array_equal(dense, np.tril(dense) if lower else np.triu(dense))
     assert_solves(dense.astype(T.dtype), "N", b, x)
+
+
+@st.composite
+def stacks(draw, count, n):
+    """Right-hand sides of items in one array, whose axes lie in memory in any order, at any distance and in any direction."""
+    shape = (count, n) + draw(st.sampled_from([(), (0,), (1,), (2,), (9,)]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    axes = draw(st.permutations(range(len(shape))))
+    B = rng.standard_normal([shape[axis] for axis in axes]).transpose(np.argsort(axes))
+    B = widened(B, {axis for axis in range(B.ndim) if draw(st.booleans())})
+    B = B[tuple(slice(None, None, draw(st.sampled_from([1, 1, -1]))) for _ in shape)]
+    return draw(st.sampled_from([B, B, B, np.broadcast_to(B[:1], B.shape) if count else B, read_only(B)]))
+
+
+@given(st.data())
+def test_items_of_a_batch_have_the_bits_that_they_have_alone(data):
+    n, count, uniform = data.draw(st.integers(0, 9)), data.draw(st.integers(1, 10)), data.draw(st.booleans())
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    pattern = np.tril(rng.random((n, n)) < 0.4) | np.eye(n, dtype=bool)
+    sets = [sparse.csr_array(pattern * rng.uniform(1, 2, (n, n))) for _ in range(count)]
+    P = sptrsm.batch([{"L": L} for L in sets], uniform=uniform, threads=1)
+    B = data.draw(stacks(count, n))
+    trans, mask = data.draw(st.sampled_from("NTH")), np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool)
+    whole, before = P.solve(B, trans), B.copy()
+    listed = P.solve([B[i] if mask[i] else None for i in range(count)], trans, mask=mask)
+    out = np.full(B.shape, 7.0)
+    P.solve(B, trans, mask=mask, out=out)
+    assert np.array_equal(B, before), "B has changed"
+    for i in range(count):
+        x = sptrsm.from_factors(sets[i], threads=1, **({"method": "levelset"} if uniform else {})).solve(B[i], trans)
+        assert np.array_equal(whole[i], x)
+        assert np.array_equal(out[i], x if mask[i] else np.full_like(x, 7))
+        assert not mask[i] or np.array_equal(listed[i], x)

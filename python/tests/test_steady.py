@@ -8,12 +8,12 @@ import platform
 import shutil
 import subprocess
 import sys
-import threading
 import tracemalloc
 from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import in_threads
 
 import sptrsm
 from sptrsm import _lib
@@ -110,6 +110,32 @@ def test_solves_leave_no_memory_of_python_behind(solver, B, kind):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("listed", (False, True))
+def test_batches_and_schur_complements_leave_no_memory_of_python_behind(B, listed):
+    F = sptrsm.splu(A, threads=1)
+    P, S = sptrsm.batch([F] * 4, threads=1), sptrsm.schur(F, B, B.T)
+    blocks = [B] * 4 if listed else np.array([B] * 4)
+
+    def use():
+        P.solve(blocks, mask=[True, False, True, True])
+        P.update_values(L=F.L.data, items=2)
+        S.solve()
+        S.update_values(B=B)
+
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            use()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(4000):  # Python's own lists of free objects grow for a while
+            use()
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 4000 * 16
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.fixture
 def alive(monkeypatch):
     """Counts objects of the library by kind: what was created and not yet destroyed."""
@@ -124,7 +150,7 @@ def alive(monkeypatch):
         return call
 
     for name in _lib.FUNCTIONS:
-        kind, _, verb = name.rpartition("_")
+        kind, _, verb = name.replace("_uniform", "").replace("_mixed", "").rpartition("_")
         if verb in ("create", "destroy"):
             monkeypatch.setattr(_lib.lib, name, counted(getattr(_lib.lib, name), kind, 1 if verb == "create" else -1))
     return counts
@@ -138,7 +164,13 @@ def test_solvers_free_all_that_they_created(alive, B, ending):
             solver.solve(B, trans="T")
         made[0].solve(B, rows=[3, 5])
         assert alive["sptrsm_context"] == 2 and alive["sptrsm_plan"] == 2 and alive["sptrsm_workspace"] == 1
-        for solver in made:
+        made += [sptrsm.batch(made[:1] * 3), sptrsm.batch(made[:1], uniform=False), sptrsm.schur(made[0], B, B.T)]
+        made[2].solve(B[None])
+        made[3].solve([B])
+        made[4].solve()
+        made[0].schur(B, B.T)
+        assert alive["sptrsm_batch"] == 2 and alive["sptrsm_schur"] == 1
+        for solver in reversed(made):
             if ending == "close":
                 solver.close()
             elif ending == "with":
@@ -154,6 +186,10 @@ def test_a_refused_matrix_leaves_nothing_behind(alive):
         sptrsm.triangular(sparse.csr_array(np.diag([1.0, 0.0])))
     with pytest.raises(ValueError):
         sptrsm.triangular(sparse.eye_array(3, format="csr"), method="none such")
+    with pytest.raises(ValueError):
+        sptrsm.batch([{"L": sparse.eye_array(3)}], method="none such")
+    with sptrsm.splu(A) as F, pytest.raises(ValueError):
+        F.schur(np.ones((3, 2)), np.ones((2, 3)))
     gc.collect()
     assert not +alive, +alive
 
@@ -165,9 +201,5 @@ def test_eight_threads_share_a_solver(solver, B):
     def work(k):
         right.append(all(np.array_equal(solver.solve(B[:, k]), wanted[k]) for _ in range(100)))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert right == [True] * 8

@@ -246,8 +246,6 @@ static sptrsm_status check_items(sptrsm_schur *const *items, int64_t count, cons
     char name[32];
     snprintf(name, sizeof name, "item %lld", (long long)i);
     if (!items[i]) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is NULL", name);
-    if (items[i]->direct->context != items[0]->direct->context)
-      return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another context than item 0", name);
     SPTI_TRY(spti_name_object(check_solve(items[i], &S[i]), name));
   }
   return SPTRSM_OK;
