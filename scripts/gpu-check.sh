@@ -3,21 +3,22 @@
 # cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
 #
 #   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--bench-args "ARGS"]
-#                        [--parts LIST] [--soak MINUTES] [--batch-args "ARGS"]
+#                        [--parts LIST] [--soak MINUTES] [--batch-args "ARGS"] [--schur-args "ARGS"]
 #
 #   --data    folder of triangles (.h5) to measure; default: data/
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
 #   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
-#   --parts   of build,test,sanitize,factors,bench,batch; default: all but batch
+#   --parts   of build,test,sanitize,factors,bench,batch,schur; default: all but the last two
 #   --soak    random plans, solves, new values and captures on four threads for MINUTES, beside the parts; default: a few in the tests
 #   --batch-args for compare_batch_cuda, which the part batch runs after the tests of batches (with "batch" and without "build" and
 #             "test" it builds and tests no more than these): --cudss FILE and others, separated by blanks
+#   --schur-args for compare_schur_cuda, which the part schur runs after the tests of Schur complements and memcheck on them; likewise
 #   --out     where logs and bench.json go; default: the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() batch_args=() soak=
+data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() batch_args=() schur_args=() soak=
 while [ $# -gt 0 ]; do
   case $1 in
   --data) data=$2 ;;
@@ -30,7 +31,8 @@ while [ $# -gt 0 ]; do
   --parts) parts=$2 ;;
   --soak) soak=$2 ;;
   --batch-args) read -ra batch_args <<<"$2" ;;
-  -h | --help) sed -n '2,17p' "$0" && exit 0 ;;
+  --schur-args) read -ra schur_args <<<"$2" ;;
+  -h | --help) sed -n '2,18p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
   esac
   shift 2
@@ -107,12 +109,26 @@ fi
 if has bench; then
   "$build/apps/sptrsm-bench" "$data" --nrhs "$nrhs" --methods "$methods" --json "$out/bench.json" --force "${bench_args[@]}" | tee "$out/bench.txt" || failed=1
 fi
+# Builds what a part needs, unless everything is built.
+build_targets() {
+  if has build; then return; fi
+  cmake --preset gpu >"$out/configure.log" 2>&1 || { tail -30 "$out/configure.log"; exit 1; }
+  cmake --build --preset gpu --target gpu_present "$@" >"$out/build.log" 2>&1 || { grep -E 'error|FAILED' -A5 "$out/build.log" | head -60; exit 1; }
+}
 if has batch; then
-  if ! has build; then
-    cmake --preset gpu >"$out/configure.log" 2>&1 || { tail -30 "$out/configure.log"; exit 1; }
-    cmake --build --preset gpu --target gpu_present test_batch_gpu compare_batch_cuda >"$out/build.log" 2>&1 || { grep -E 'error|FAILED' -A5 "$out/build.log" | head -60; exit 1; }
-  fi
+  build_targets test_batch_gpu compare_batch_cuda
   ctest --test-dir $build -R '^batch_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
   "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
+fi
+if has schur; then
+  build_targets test_schur_gpu compare_schur_cuda
+  ctest --test-dir $build -R '^schur_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/schur-test.log" | tail -20 || failed=1
+  if timeout 240 compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all "$build/tests/core/test_schur_gpu" --jobs 1 \
+      --filter 'schur/@(new_values|a_dense|a_bad)*' >"$out/schur-memcheck.log" 2>&1; then
+    echo "compute-sanitizer memcheck: $(grep -E 'SUMMARY' "$out/schur-memcheck.log" | tail -1)"
+  else
+    echo "compute-sanitizer memcheck: FAILED" && grep -E '=========|FAIL|Assert' "$out/schur-memcheck.log" | head -20 && failed=1
+  fi
+  "$build/apps/compare_schur_cuda" "${schur_args[@]}" | tee "$out/schur.txt" || failed=1
 fi
 exit $failed

@@ -28,6 +28,7 @@ struct sptrsm_context {
   void *beside, *passed;  /* cudaStream_t of spti_gpu_fork; cudaEvent_t by which the two streams wait for each other */
   void *pool;             /* cudaMemPool_t */
   void *sparse_handle;    /* cusparseHandle_t, or NULL until it is needed */
+  void *dense;            /* cuBLAS, or NULL until it is needed (gpu_dense.c) */
   int64_t *lost;          /* a word of host memory that kernels write: 1 + a row whose dependency never arrived; 0: none */
   int64_t *lost_device;   /* the same word as the device sees it */
   int32_t spin_limit;     /* polls without any progress after which a kernel naps between polls, and then gives up waiting */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/context/gpu_dense.h"
 #include "core/device/syncfree.h"
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
@@ -167,6 +168,7 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
 void spti_gpu_close(sptrsm_context *context) {
   if (context->stream) (void)cudaStreamSynchronize((cudaStream_t)context->stream);
   spti_gpu_close_sparse(context);
+  spti_gpu_close_dense(context);
   if (context->own_stream) (void)cudaStreamDestroy((cudaStream_t)context->own_stream);
   if (context->beside) (void)cudaStreamDestroy((cudaStream_t)context->beside);
   if (context->passed) (void)cudaEventDestroy((cudaEvent_t)context->passed);

@@ -37,6 +37,39 @@ enum {
   SPTI_REFERENCE = 16,    /* kept to compare with: a published algorithm, a vendor's library or plain loops; `auto` never takes it */
 };
 
+/* Groups of sparse right-hand sides on a GPU, each solved in the rows that it reaches and no others. A plan's places are its rows in solve
+ * order. A method cuts them into runs, and a group reaches a run as a whole or not at all. What a group reaches is a triangle of its own;
+ * the triangles of all groups are solved side by side, by one launch, and share the values of the plan. The grouped block has the runs of
+ * the first group, then those of the second and so on, and as many columns as the widest group.
+ * spti_group_entries: where the right-hand sides of each group have entries. */
+typedef struct {
+  int32_t count;
+  const int64_t *start; /* [count+1] */
+  const int32_t *place; /* [start[count]], in any order */
+} spti_group_entries;
+
+typedef struct {
+  int32_t groups, runs;
+  int32_t rows;            /* of the grouped block */
+  int32_t *first;          /* host, [runs+1]: run r has the places [first[r], first[r+1]) */
+  int32_t *at;             /* host, [groups][runs]: row of the grouped block of the run's first place; -1: the group does not reach it */
+  const int32_t *run_of;   /* device, [n] */
+  const int32_t *first_on; /* device: first and at */
+  const int32_t *at_on;
+  void *state; /* the method's */
+} spti_grouped;
+
+/* What a method needs for it (spti_method.grouping). New values of the plan need no new grouping. */
+typedef struct {
+  /* UNSUPPORTED or MEMORY: the caller solves the plan's whole triangle instead. Waits for the device. */
+  sptrsm_status (*create)(spti_grouped *out, const sptrsm_plan *, const spti_group_entries *);
+  void (*free)(spti_grouped *, const sptrsm_plan *);
+  /* Memory that a solve of `width` columns writes beside its block. One memory may serve many groupings. */
+  sptrsm_status (*work_bytes)(size_t *out, const spti_grouped *, const sptrsm_plan *, int32_t width);
+  /* Solves in place: `block` is row-major without gaps. Queues its work, allocates nothing. */
+  sptrsm_status (*solve)(const spti_grouped *, const sptrsm_plan *, void *work, void *block, int32_t width);
+} spti_grouping;
+
 typedef struct spti_method {
   const char *name, *summary, *cite; /* cite: key in docs/references.bib */
   sptrsm_place place;
@@ -73,6 +106,7 @@ typedef struct spti_method {
    * more pass moves the solutions to X: for methods that read solutions again where they wrote them. NULL: it can
    * write to any. */
   bool (*writes_to)(const sptrsm_plan *plan, const spti_end *to, int32_t width);
+  const spti_grouping *grouping; /* CUDA: sparse right-hand sides in the rows that they reach ; NULL: the method can't */
 } spti_method;
 
 /* The same end from right-hand side `column` on, for methods that solve a transfer in parts. */

@@ -6,7 +6,7 @@
  * rows as fit. The lanes of a warp run along the columns where both sides are row-major. A column-major block is
  * accessed with lanes along its rows, and the tile is transposed in shared memory. So both sides are accessed in full
  * sectors, except where a row map scatters them. Deterministic. */
-#include "core/device/device.cuh"
+#include "core/device/diagonal_pair.cuh"
 #include "core/plan/pack_kernels.h"
 
 namespace spti {
@@ -87,21 +87,6 @@ template <typename T, bool ToWork> SPTI_KERNEL(PACK_THREADS) pack_kernel(pack_jo
 
 /* ---- D ---- */
 
-/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination with the first pivot d0 if |d0 d1| > |u l|, else l; as pack.tmpl.h does
- * on the host, and for the reason given there. */
-template <typename T> SPTI_DEVICE void solve_pair(const spti_diagonal_args &a, int64_t i, T s, T *row0, T *row1) {
-  const T d0 = conj_if(a.conj, load_const((const T *)a.D + i)), d1 = conj_if(a.conj, load_const((const T *)a.D + i + 1));
-  const bool transpose = a.transpose != 0, hermitian = a.hermitian != 0, conj = a.conj != 0;
-  const T l = conj_if(conj != (hermitian && transpose), s), u = conj_if(conj != (hermitian && !transpose), s);
-  const bool swap = !(magnitude(d0) * magnitude(d1) > magnitude(u) * magnitude(l));
-  const T p = swap ? l : d0, q = swap ? d1 : u, r = swap ? d0 : l, t = swap ? u : d1;
-  const T b0 = swap ? load(row1) : load(row0), b1 = swap ? load(row0) : load(row1);
-  const T factor = quotient(r, p);
-  const T x1 = quotient(b1 - factor * b0, t - factor * q);
-  store(row0, quotient(b0 - q * x1, p));
-  store(row1, x1);
-}
-
 struct diagonal_job {
   spti_diagonal_args a;
   int log_k;
@@ -118,7 +103,14 @@ template <typename T> SPTI_KERNEL(PACK_THREADS) diagonal_kernel(diagonal_job job
   if (sub && i > 0 && !is_zero(load_const(sub + i - 1))) return; /* second row of a pair */
   const T s = sub && i + 1 < a.n ? load_const(sub + i) : from_reals<T>::make(0, 0);
   if (is_zero(s)) store(w, quotient(load(w), conj_if(a.conj, load_const((const T *)a.D + i))));
-  else solve_pair(a, i, s, w, w + a.ld);
+  else {
+    const diagonal_pair<T> D(load_const((const T *)a.D + i), load_const((const T *)a.D + i + 1), s,
+                             {a.transpose != 0, a.conj != 0, a.hermitian != 0});
+    T x[2];
+    D.solve(x, load(w), load(w + a.ld));
+    store(w, x[0]);
+    store(w + a.ld, x[1]);
+  }
 }
 
 /* ---- launchers ---- */

@@ -92,7 +92,7 @@ void spti_schur_side_free(spti_schur_side *side) {
 
 /* ---- order ---- */
 
-static int32_t row_of(const spti_schur_side *side, int64_t p) {
+int32_t spti_schur_row_of(const spti_schur_side *side, int64_t p) {
   return side->edge.inverse ? side->edge.inverse[side->idx[p]] : side->idx[p];
 }
 
@@ -112,11 +112,11 @@ static int32_t first_row(const spti_schur_side *side, int64_t k) {
   int32_t first = INT32_MAX;
   if (side->is_dense) return 0;
   for (int64_t p = side->ptr[k]; p < side->ptr[k + 1]; p++)
-    if (row_of(side, p) < first) first = row_of(side, p);
+    if (spti_schur_row_of(side, p) < first) first = spti_schur_row_of(side, p);
   return first;
 }
 
-static sptrsm_status sort_columns(spti_schur_side *side) {
+sptrsm_status spti_schur_sort_columns(spti_schur_side *side) {
   sort_key *keys;
   SPTI_TRY(spti_host_alloc(&side->order, side->count, sizeof *side->order, "order of columns"));
   SPTI_TRY(spti_host_alloc(&keys, side->count, sizeof *keys, "order of columns"));
@@ -184,7 +184,7 @@ static sptrsm_status find_rows(spti_schur_side *side, spti_schur_group *g, const
   int32_t first = n;
   for (int64_t k = g->first; k < g->first + g->width; k++)
     for (int64_t p = side->ptr[side->order[k]]; p < side->ptr[side->order[k] + 1]; p++) {
-      const int32_t row = row_of(side, p);
+      const int32_t row = spti_schur_row_of(side, p);
       set[row] = 1;
       if (row < first) first = row;
     }
@@ -198,7 +198,7 @@ static int32_t padded(int32_t width) { return (width + SPTI_SCHUR_VECTOR - 1) / 
 sptrsm_status spti_schur_group_columns(spti_schur_side *side, const unsigned char *pairs) {
   unsigned char *set;
   sptrsm_status status = SPTRSM_OK;
-  SPTI_TRY(sort_columns(side));
+  SPTI_TRY(spti_schur_sort_columns(side));
   side->group_count = (side->count + SPTI_SCHUR_GROUP - 1) / SPTI_SCHUR_GROUP;
   side->run_space = side->group_count;
   SPTI_TRY(spti_host_alloc(&side->groups, side->group_count, sizeof *side->groups, "groups of columns"));

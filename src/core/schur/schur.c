@@ -3,12 +3,15 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/diagonal_block.h"
 #include "core/base/dtype.h"
 #include "core/base/sized.h"
 #include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/schur/gpu/gpu.h"
 
 void sptrsm_schur_columns_init_sized(sptrsm_schur_columns *columns, size_t size) {
   spti_sized_init(columns, size, &(sptrsm_schur_columns){0}, sizeof *columns);
@@ -17,6 +20,8 @@ void sptrsm_schur_columns_init_sized(sptrsm_schur_columns *columns, size_t size)
 void sptrsm_schur_request_init_sized(sptrsm_schur_request *request, size_t size) {
   spti_sized_init(request, size, &(sptrsm_schur_request){0}, sizeof *request);
 }
+
+static bool on_host(const sptrsm_schur *s) { return s->direct->context->place == SPTRSM_HOST; }
 
 /* ---- which forms the factors allow ---- */
 
@@ -30,8 +35,6 @@ static sptrsm_status check_request(const sptrsm_direct *d, const sptrsm_schur_re
     return spti_fail(SPTRSM_ERR_ARGUMENT, "schur: S = C A^-1 B needs U; the factors have only L (u_kind tells that U is L transposed)");
   if (d->dtype != d->given)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "schur: the factors are kept in single precision; create the solver in working precision");
-  if (d->context->place != SPTRSM_HOST)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "schur: the solver is on a CUDA device; create it on a host context");
   return SPTRSM_OK;
 }
 
@@ -80,33 +83,64 @@ static sptrsm_status find_pairs(sptrsm_schur *s) {
 }
 
 static sptrsm_status make_side(sptrsm_schur *s, int which, const sptrsm_schur_columns *columns, const char *name) {
-  static const spti_system_stage stages[2] = {
-      [SPTI_SCHUR_RIGHT] = {.factor = SPTI_L}, [SPTI_SCHUR_LEFT] = {.factor = SPTI_U, .op.transpose = true}};
   spti_schur_side *side = &s->side[which];
   SPTI_TRY(spti_schur_take_columns(side, columns, s->direct, name));
-  SPTI_TRY(spti_direct_plan(&side->plan, s->direct, &stages[which]));
+  SPTI_TRY(spti_direct_plan(&side->plan, s->direct, which == SPTI_SCHUR_RIGHT ? &spti_schur_right_stage : &spti_schur_left_stage));
   side->conj = s->conj;
-  return spti_schur_group_columns(side, s->pairs);
+  return on_host(s) ? spti_schur_group_columns(side, s->pairs) : SPTRSM_OK;
+}
+
+/* Copies an array of n values to host memory, unless it is absent or there already. copies: all copies, to be freed. */
+static sptrsm_status to_host(const void *at /* const T ** */, void **copy, const sptrsm_schur *s, size_t bytes) {
+  const void *from;
+  memcpy(&from, at, sizeof from);
+  if (!from || on_host(s)) return SPTRSM_OK;
+  SPTI_TRY(spti_host_alloc(copy, s->direct->n, bytes, "permutations and scalings"));
+  SPTI_TRY(spti_copy_bytes(s->direct->context, *copy, SPTRSM_HOST, from, SPTRSM_CUDA, (size_t)s->direct->n * bytes));
+  memcpy((void *)at, copy, sizeof from);
+  return SPTRSM_OK;
+}
+
+enum { EDGE_ARRAYS = 6 }; /* of both sides: map, inverse, scale */
+
+static sptrsm_status edges_on_host(sptrsm_schur *s, void *copies[EDGE_ARRAYS]) {
+  for (int which = 0; which < 2; which++) {
+    spti_edge *e = &s->side[which].edge;
+    *e = spti_schur_edge(s->direct, which);
+    SPTI_TRY(to_host(&e->map, &copies[3 * which], s, sizeof *e->map));
+    SPTI_TRY(to_host(&e->inverse, &copies[3 * which + 1], s, sizeof *e->inverse));
+    SPTI_TRY(to_host(&e->scale, &copies[3 * which + 2], s, sizeof *e->scale));
+  }
+  return SPTRSM_OK;
+}
+
+/* The edges of both sides are in host memory. */
+static sptrsm_status make_sides(sptrsm_schur *s, const sptrsm_schur_request *q) {
+  if (s->symmetric) SPTI_TRY(check_symmetric(s->direct, q, &s->side[SPTI_SCHUR_RIGHT].edge, &s->side[SPTI_SCHUR_LEFT].edge));
+  SPTI_TRY(find_pairs(s));
+  SPTI_TRY(make_side(s, SPTI_SCHUR_RIGHT, s->transposed ? q->C : q->B, s->transposed ? "C" : "B"));
+  if (!s->symmetric) SPTI_TRY(make_side(s, SPTI_SCHUR_LEFT, s->transposed ? q->B : q->C, s->transposed ? "B" : "C"));
+  return on_host(s) ? SPTRSM_OK : spti_schur_gpu_create(s);
+}
+
+static sptrsm_status least_bytes(size_t *out, sptrsm_schur *s) {
+  return on_host(s) ? spti_schur_work_bytes(out, &s, 1, 1) : spti_schur_gpu_work_bytes(out, &s, 1, false);
 }
 
 static sptrsm_status fill(sptrsm_schur *s, const sptrsm_schur_request *q) {
-  const spti_system_edge rows = {.side = SPTI_ROW_SIDE, .scaled = true},
-                         columns = {.side = SPTI_COL_SIDE, .transpose = true, .scaled = true};
-  sptrsm_direct *d = s->direct;
-  const spti_edge right = spti_direct_edge(d, &rows), left = spti_direct_edge(d, &columns);
-  s->side[SPTI_SCHUR_RIGHT].edge = right;
-  s->side[SPTI_SCHUR_LEFT].edge = left;
+  const sptrsm_direct *d = s->direct;
+  void *copies[EDGE_ARRAYS] = {NULL};
   s->transposed = q->op != SPTRSM_N;
   s->conj = q->op == SPTRSM_C && spti_is_complex(d->dtype);
   s->symmetric = !q->C;
   s->hermitian = s->symmetric && d->u_kind == SPTRSM_U_IS_LH && spti_is_complex(d->dtype);
   s->uplo = q->uplo;
-  if (s->symmetric) SPTI_TRY(check_symmetric(d, q, &right, &left));
-  SPTI_TRY(find_pairs(s));
-  SPTI_TRY(make_side(s, SPTI_SCHUR_RIGHT, s->transposed ? q->C : q->B, s->transposed ? "C" : "B"));
-  if (!s->symmetric) SPTI_TRY(make_side(s, SPTI_SCHUR_LEFT, s->transposed ? q->B : q->C, s->transposed ? "B" : "C"));
+  sptrsm_status status = edges_on_host(s, copies);
+  if (status == SPTRSM_OK) status = make_sides(s, q);
+  for (int k = 0; k < EDGE_ARRAYS; k++) spti_host_free(copies[k]);
+  if (status != SPTRSM_OK) return status;
   size_t bytes;
-  SPTI_TRY(spti_schur_work_bytes(&bytes, &s, 1, 1));
+  SPTI_TRY(least_bytes(&bytes, s));
   if (d->options.memory_limit > 0 && bytes > d->options.memory_limit)
     return spti_fail(SPTRSM_ERR_MEMORY,
                      "the solved columns of B and C take %zu bytes, the limit is %zu: raise options.memory_limit, or give fewer columns",
@@ -137,6 +171,8 @@ sptrsm_status sptrsm_schur_create(sptrsm_schur **out, sptrsm_direct *direct, con
 
 void sptrsm_schur_destroy(sptrsm_schur *s) {
   if (!s) return;
+  SPTI_VISIT(s->direct->context);
+  spti_schur_gpu_free(s);
   spti_schur_work_free(&s->work);
   for (int which = 0; which < 2; which++) spti_schur_side_free(&s->side[which]);
   spti_host_free(s->pairs);
@@ -146,10 +182,10 @@ void sptrsm_schur_destroy(sptrsm_schur *s) {
 
 /* ---- new values ---- */
 
-static spti_schur_side *side_named(sptrsm_schur *s, char name) {
+static int side_named(const sptrsm_schur *s, char name) {
   for (int which = 0; which < 2; which++)
-    if (s->side[which].name && s->side[which].name[0] == name) return &s->side[which];
-  return NULL;
+    if (s->side[which].name && s->side[which].name[0] == name) return which;
+  return -1;
 }
 
 static sptrsm_status check_side_values(const spti_schur_side *side, char name) {
@@ -161,12 +197,19 @@ static sptrsm_status check_side_values(const spti_schur_side *side, char name) {
 
 sptrsm_status sptrsm_schur_set_values(sptrsm_schur *s, const void *B_val, const void *C_val) {
   if (!s) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_set_values: schur is NULL");
-  spti_schur_side *sides[2] = {side_named(s, 'B'), side_named(s, 'C')};
+  SPTI_VISIT(s->direct->context);
   const void *const values[2] = {B_val, C_val};
-  for (int k = 0; k < 2; k++)
-    if (values[k]) SPTI_TRY(check_side_values(sides[k], "BC"[k]));
-  for (int k = 0; k < 2; k++)
-    if (values[k]) memcpy(sides[k]->val, values[k], (size_t)sides[k]->ptr[sides[k]->count] * sptrsm_dtype_bytes(sides[k]->dtype));
+  for (int k = 0; k < 2; k++) {
+    const int which = side_named(s, "BC"[k]);
+    if (values[k]) SPTI_TRY(check_side_values(which < 0 ? NULL : &s->side[which], "BC"[k]));
+  }
+  for (int k = 0; k < 2; k++) {
+    const int which = side_named(s, "BC"[k]);
+    if (!values[k]) continue;
+    spti_schur_side *side = &s->side[which];
+    memcpy(side->val, values[k], (size_t)side->ptr[side->count] * sptrsm_dtype_bytes(side->dtype));
+    if (!on_host(s)) SPTI_TRY(spti_schur_gpu_set_values(s, which));
+  }
   return SPTRSM_OK;
 }
 
@@ -182,8 +225,8 @@ static sptrsm_status fit_threads(int *out, size_t *bytes, sptrsm_schur *s) {
 }
 
 static int64_t count_of(const sptrsm_schur *s, char name) {
-  const spti_schur_side *side = side_named((sptrsm_schur *)s, name);
-  return side ? side->count : s->side[SPTI_SCHUR_RIGHT].count;
+  const int which = side_named(s, name);
+  return s->side[which < 0 ? SPTI_SCHUR_RIGHT : which].count;
 }
 
 static sptrsm_status check_solve(const sptrsm_schur *s, const sptrsm_block *S) {
@@ -192,6 +235,7 @@ static sptrsm_status check_solve(const sptrsm_schur *s, const sptrsm_block *S) {
     return spti_fail(SPTRSM_ERR_ARGUMENT, "S is %d x %lld, but C has %lld rows and B %lld columns", S->n, (long long)S->nrhs,
                      (long long)count_of(s, 'C'), (long long)count_of(s, 'B'));
   SPTI_TRY(spti_block_check(S, d->context, d->dtype, "S"));
+  if (S->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(d->context, S->data, "S"));
   if (s->hermitian) SPTI_TRY(check_symmetric_D(d));
   for (int32_t i = 0; s->pairs && i < d->n; i++)
     if (s->pairs[i] != couples(d, i))
@@ -203,9 +247,11 @@ static sptrsm_status check_solve(const sptrsm_schur *s, const sptrsm_block *S) {
 
 sptrsm_status sptrsm_schur_solve(sptrsm_schur *s, sptrsm_block *S) {
   if (!s || !S) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_solve: schur or S is NULL");
+  SPTI_VISIT(s->direct->context);
   int threads;
   size_t bytes;
   SPTI_TRY(check_solve(s, S));
+  if (!on_host(s)) return spti_schur_gpu_solve(&s, 1, S);
   SPTI_TRY(fit_threads(&threads, &bytes, s));
   if (s->work.members < threads) {
     spti_schur_work_free(&s->work);
@@ -246,6 +292,9 @@ static sptrsm_status check_items(sptrsm_schur *const *items, int64_t count, cons
     char name[32];
     snprintf(name, sizeof name, "item %lld", (long long)i);
     if (!items[i]) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is NULL", name);
+    const sptrsm_context *context = items[i]->direct->context, *first = items[0]->direct->context;
+    if (context != first && (context->place == SPTRSM_CUDA || first->place == SPTRSM_CUDA))
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another context than item 0; on a device all items must have one", name);
     SPTI_TRY(spti_name_object(check_solve(items[i], &S[i]), name));
   }
   return SPTRSM_OK;
@@ -255,7 +304,9 @@ sptrsm_status sptrsm_schur_solve_many(sptrsm_schur *const *items, int64_t count,
   if (count < 0 || (count > 0 && (!items || !S)))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_solve_many: %lld items, items or S is NULL", (long long)count);
   if (count == 0) return SPTRSM_OK;
+  SPTI_VISIT(items[0] ? items[0]->direct->context : NULL);
   SPTI_TRY(check_items(items, count, S));
+  if (!on_host(items[0])) return spti_schur_gpu_solve(items, count, S);
   spti_schur_work *works;
   int made = 0;
   SPTI_TRY(spti_host_alloc(&works, spti_team_threads(items[0]->direct->context->team), sizeof *works, "workspaces of threads"));
@@ -267,20 +318,30 @@ sptrsm_status sptrsm_schur_solve_many(sptrsm_schur *const *items, int64_t count,
 
 /* ---- information ---- */
 
+static void host_facts(sptrsm_schur_facts *out, const sptrsm_schur *s) {
+  double rows = 0, all = 0;
+  for (int which = 0; which < 2; which++)
+    for (int64_t g = 0; g < s->side[which].group_count; g++, out->groups++) {
+      rows += (double)s->side[which].groups[g].rows;
+      all += s->direct->n;
+    }
+  out->reached = all > 0 ? rows / all : 0;
+}
+
 sptrsm_status sptrsm_schur_info(sptrsm_schur_facts *out, const sptrsm_schur *s) {
   if (!s) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_info: schur is NULL");
   SPTI_TRY(
       spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_schur_facts, analysis_seconds), sizeof *out, "sptrsm_schur_info", "sptrsm_schur_facts"));
   sptrsm_schur_facts facts = {.rows = count_of(s, 'C'), .columns = count_of(s, 'B'), .analysis_seconds = s->analysis_seconds};
-  double rows = 0, all = 0;
-  for (int which = 0; which < 2; which++)
-    for (int64_t g = 0; g < s->side[which].group_count; g++, facts.groups++) {
-      rows += (double)s->side[which].groups[g].rows;
-      all += s->direct->n;
-    }
-  facts.reached = all > 0 ? rows / all : 0;
-  int threads;
-  SPTI_TRY(fit_threads(&threads, &facts.workspace_bytes, (sptrsm_schur *)s));
+  if (on_host(s)) {
+    int threads;
+    host_facts(&facts, s);
+    SPTI_TRY(fit_threads(&threads, &facts.workspace_bytes, (sptrsm_schur *)s));
+  } else {
+    sptrsm_schur *item = (sptrsm_schur *)s;
+    spti_schur_gpu_facts(&facts, s);
+    SPTI_TRY(spti_schur_gpu_work_bytes(&facts.workspace_bytes, &item, 1, false));
+  }
   spti_sized_write(out, &facts, sizeof facts);
   return SPTRSM_OK;
 }

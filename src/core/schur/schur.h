@@ -33,7 +33,7 @@ typedef struct {
   int64_t *ptr; /* copies of the caller's arrays, where sparse */
   int32_t *idx;
   void *val;
-  spti_edge edge;          /* from rows of B or C^T to rows of the factors */
+  spti_edge edge;          /* from rows of B or C^T to rows of the factors, in host memory */
   const sptrsm_plan *plan; /* of L or U^T; belongs to the solver */
   int64_t *order;          /* [count] the column at each position */
   spti_schur_group *groups;
@@ -44,6 +44,15 @@ typedef struct {
 } spti_schur_side;
 
 enum { SPTI_SCHUR_RIGHT, SPTI_SCHUR_LEFT };
+static const spti_system_stage spti_schur_right_stage = {.factor = SPTI_L},
+                               spti_schur_left_stage = {.factor = SPTI_U, .op.transpose = true};
+
+/* Permutation and scaling from rows of B or C^T to rows of the factors, in the memory of the context's place. */
+static inline spti_edge spti_schur_edge(const sptrsm_direct *d, int which) {
+  const spti_system_edge rows = {.side = SPTI_ROW_SIDE, .scaled = true},
+                         columns = {.side = SPTI_COL_SIDE, .transpose = true, .scaled = true};
+  return spti_direct_edge(d, which == SPTI_SCHUR_RIGHT ? &rows : &columns);
+}
 
 /* For one solve at a time by up to `members` threads: each has a panel [n x SPTI_SCHUR_GROUP] and a list of rows. */
 typedef struct {
@@ -62,8 +71,9 @@ struct sptrsm_schur {
   bool symmetric, hermitian; /* hermitian: left is the conjugate of right */
   bool transposed, conj;     /* S is S' transposed, conjugated */
   sptrsm_uplo uplo;
-  unsigned char *pairs; /* [n] is row i coupled with row i+1 by a 2x2 block of D? NULL: D has none */
-  spti_schur_work work; /* made by the first solve */
+  unsigned char *pairs;       /* [n] is row i coupled with row i+1 by a 2x2 block of D? NULL: D has none */
+  spti_schur_work work;       /* host: made by the first solve */
+  struct spti_schur_gpu *gpu; /* CUDA (gpu/gpu.h) */
   double analysis_seconds;
 };
 
@@ -71,7 +81,9 @@ struct sptrsm_schur {
 
 /* Copies the caller's columns, which must be valid for n rows. The side is to be freed also after a failure. */
 sptrsm_status spti_schur_take_columns(spti_schur_side *, const sptrsm_schur_columns *, const sptrsm_direct *, const char *name);
-/* Sorts the columns by the first row that they reach and finds the groups and their rows; edge and plan are set already. pairs: see
+int32_t spti_schur_row_of(const spti_schur_side *, int64_t p); /* row of the factors of entry p */
+sptrsm_status spti_schur_sort_columns(spti_schur_side *);      /* by the first row that they reach; sets order */
+/* Sorts the columns and finds the groups and their rows; edge and plan are set already. pairs: see
  * sptrsm_schur. */
 sptrsm_status spti_schur_group_columns(spti_schur_side *, const unsigned char *pairs);
 void spti_schur_side_free(spti_schur_side *);

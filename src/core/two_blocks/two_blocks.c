@@ -43,14 +43,20 @@ static sptrsm_status make_whole(spti_two_blocks *w, const sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
-  size_t bytes;
-  spti_two_blocks *w;
+sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel) {
   if (ld_of(panel) > LD_MOST)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "work blocks: rows of %d right-hand sides, more than %d; use smaller panels", panel, LD_MOST);
+  *out = (spti_two_blocks){.memory = memory, .rows = rows, .ld = ld_of(panel), .losses = -1};
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
+  size_t bytes;
+  spti_two_blocks made, *w;
+  SPTI_TRY(spti_two_blocks_place(&made, NULL, rows, panel));
   SPTI_TRY(spti_two_blocks_bytes(&bytes, plan, rows, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
-  *w = (spti_two_blocks){.rows = rows, .ld = ld_of(panel)};
+  *w = made;
   sptrsm_status status;
   SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "work blocks"));
   SPTI_TRY_GOTO(make_whole(w, plan));

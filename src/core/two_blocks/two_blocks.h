@@ -20,6 +20,9 @@ sptrsm_status spti_two_blocks_bytes(size_t *out, const sptrsm_plan *, int64_t ro
 /* Creates a method's workspace; *out is a spti_two_blocks. Fails with UNSUPPORTED if a row has more bytes than kernels count in 32 bits. */
 sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *, int64_t rows, int32_t panel);
 void spti_two_blocks_free(void *work, const sptrsm_plan *);
+/* The same in the caller's memory, of spti_two_blocks_bytes, which may have had other work blocks before: the next spti_two_blocks_ready
+ * fills it. Nothing is to be freed. */
+sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel);
 /* To be called before a solve: fills the blocks anew if a dependency was lost since they were filled. *out is for the solve's kernel. */
 sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *, const sptrsm_plan *);
 

@@ -3,6 +3,7 @@
 #define SPTI_TRSM_BLOCK_GPU_BLOCK_H
 
 #include "core/plan/method.h"
+#include "core/two_blocks/two_blocks.h"
 #include "trsm/block/gpu/kernels.h"
 
 /* plan->state begins with this. */
@@ -11,11 +12,18 @@ typedef struct {
   int64_t tiles;  /* of the matrix, without those of diagonal blocks */
   int32_t levels; /* of panels: length of the longest chain of panels that wait for each other */
   int32_t tile;   /* right-hand sides of a thread block: 8, 16, 32; 0: by the width of the solve */
+  int64_t steps;
+  const int32_t *panel_of; /* device, [n]: panel of each place */
 } spti_block_state;
 
 /* Members of the method (core/plan/method.h). */
 sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_block_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);
+extern const spti_grouping spti_block_grouping; /* grouped.c */
+
+/* Queues a solve with panels that may be those of a plan's state or others made of them (grouped.c). */
+sptrsm_status spti_block_solve_panels(const spti_block_state *, bool backward, const sptrsm_plan *, spti_two_blocks *,
+                                      const spti_transfer *);
 
 #endif

@@ -144,7 +144,7 @@ typedef struct {
   int32_t *herald;
 } herald_args;
 
-/* The last column of a step, which is ready last. */
+/* The last column of a step, which is ready last; -1: it has none (grouped.c). */
 SPTI_DEVICE int32_t last_column(const spti_block_panels &p, int64_t step) {
   int32_t c = -1;
   for (int i = SPTI_BLOCK_STEP - 1; i >= 0 && c < 0; i--) c = load_const(p.col + step * SPTI_BLOCK_STEP + i);
@@ -164,7 +164,12 @@ SPTI_DEVICE int32_t panel_of(const spti_block_panels &p, int32_t place) {
 SPTI_KERNEL(HERALD_THREADS) block_herald_kernel(herald_args a) {
   const int64_t step = int64_t(block_in_grid()) * HERALD_THREADS + thread_in_block();
   if (step >= a.steps) return;
-  const int32_t panel = panel_of(a.panels, last_column(a.panels, step));
+  const int32_t column = last_column(a.panels, step);
+  if (column < 0) {
+    store(a.herald + step, -1);
+    return;
+  }
+  const int32_t panel = panel_of(a.panels, column);
   const int32_t begin = load_const(a.panels.step_start + panel), end = load_const(a.panels.step_start + panel + 1);
   store(a.herald + step, begin < end ? last_column(a.panels, end - 1) : -1);
 }

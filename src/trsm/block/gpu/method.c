@@ -55,8 +55,12 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   plan->state = s;
   SPTI_TRY(spti_block_analysis_make(&s->analysis, plan, &set));
   spti_plan_drop_levels(plan); /* which auto looked at */
-  s->shared = (spti_block_state){
-      .panels = s->analysis.panels, .tiles = s->analysis.totals[SPTI_BLOCK_TILES], .levels = s->analysis.levels, .tile = tile};
+  s->shared = (spti_block_state){.panels = s->analysis.panels,
+                                 .tiles = s->analysis.totals[SPTI_BLOCK_TILES],
+                                 .levels = s->analysis.levels,
+                                 .tile = tile,
+                                 .steps = s->analysis.totals[SPTI_BLOCK_STEPS],
+                                 .panel_of = s->analysis.found.panel};
   return SPTRSM_OK;
 }
 
@@ -100,4 +104,5 @@ const spti_method spti_method_block = {
     .work_create = spti_block_work_create,
     .work_free = spti_two_blocks_free,
     .solve_between = spti_block_solve_between,
+    .grouping = &spti_block_grouping,
 };

@@ -32,11 +32,10 @@ static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t w
   return best;
 }
 
-sptrsm_status spti_block_solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  const spti_block_state *s = plan->state;
-  spti_two_blocks *w = work;
+sptrsm_status spti_block_solve_panels(const spti_block_state *s, bool backward, const sptrsm_plan *plan, spti_two_blocks *w,
+                                      const spti_transfer *between) {
   spti_block_solve_args args = {.panels = s->panels,
-                                .backward = plan->view.backward,
+                                .backward = backward,
                                 .between = *between,
                                 .work = w->memory,
                                 .ld = w->ld,
@@ -47,4 +46,8 @@ sptrsm_status spti_block_solve_between(const sptrsm_plan *plan, void *work, cons
   SPTI_TRY(spti_two_blocks_ready(&args.sync, w, plan));
   SPTI_CUDA(spti_block_solve_launch(&args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_block_solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
+  return spti_block_solve_panels(plan->state, plan->view.backward, plan, work, between);
 }

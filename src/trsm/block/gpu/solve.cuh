@@ -65,6 +65,7 @@ SPTI_DEVICE W entries_of_step(const spti_block_solve_args &a, const block_task<T
     const T v = load_const(tile + place_in_tile(i % SPTI_BLOCK_STRIP, j));
     if (!is_entry(v)) continue;
     const int64_t place = load_const(panels.col + int64_t(step) * SPTI_BLOCK_STEP + j);
+    if (place < 0) continue; /* a column that the group does not reach (grouped.c) */
     sum = sum + widen(v) * widen(seen_by_others(a, t, t.now + place * a.ld + k));
   }
   return sum;
