@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from contextlib import ExitStack
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy
 

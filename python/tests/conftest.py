@@ -42,13 +42,23 @@ def close(x, y, dtype):
     return x.shape == y.shape and (x.size == 0 or bool(abs(x - y).max() <= tolerance(dtype) * max(1, abs(y).max())))
 
 
-def in_threads(work, count=8):
-    """work(0) to work(count - 1), each in a thread of its own."""
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(count)]
+def in_threads(*works) -> None:
+    """Runs the functions at the same time; the first exception of one is raised here."""
+    errors = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:  # to be raised by the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if errors:
+        raise errors[0]
 
 
 @pytest.fixture(params=DTYPES)

@@ -389,5 +389,5 @@ def test_threads_share_a_batch():
     def work(k):
         right.append(all(numpy.array_equal(P.solve(B[k]), wanted[k]) for _ in range(50)))
 
-    in_threads(work)
+    in_threads(*(lambda k=k: work(k) for k in range(8)))
     assert right == [True] * 8

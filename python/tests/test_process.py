@@ -33,7 +33,7 @@ def test_threads_share_one_object(make):
             if not close(solver.solve(problems[k], trans), expected[k][trans], "float64"):
                 wrong.append(k)
 
-    in_threads(work)
+    in_threads(*(lambda k=k: work(k) for k in range(8)))
     assert wrong == []
 
 
@@ -163,25 +163,6 @@ def test_memory_stays():
     rounds(300)
     assert resident() - before <= 2**20
     assert not [solver for solver in _context._live if solver._context is not None and solver._n == 60]
-
-
-def in_threads(*works) -> None:
-    """Runs the functions at the same time; the first exception of one is raised here."""
-    errors = []
-
-    def guarded(work):
-        try:
-            work()
-        except BaseException as error:  # to be raised by the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_values_stay_while_their_owner_solves():

@@ -242,5 +242,5 @@ def test_threads_with_common_factors_in_any_order():
             good = all(numpy.array_equal(S[j], wanted[i]) for j, i in enumerate(order))
             right.append(good and numpy.array_equal(items[k % 3].solve(), wanted[k % 3]))
 
-    in_threads(work)
+    in_threads(*(lambda k=k: work(k) for k in range(8)))
     assert right == [True] * 240

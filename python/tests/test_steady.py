@@ -201,5 +201,5 @@ def test_eight_threads_share_a_solver(solver, B):
     def work(k):
         right.append(all(np.array_equal(solver.solve(B[:, k]), wanted[k]) for _ in range(100)))
 
-    in_threads(work)
+    in_threads(*(lambda k=k: work(k) for k in range(8)))
     assert right == [True] * 8
