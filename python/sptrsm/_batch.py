@@ -54,10 +54,9 @@ class Batch(Solver):
 
     Attributes
     ----------
-    count : int
-    shape : (count, n, n); n is None where the orders of the items differ
+    shape, dtype, count : of all items together
+        shape is (count, n, n), where n is None if the orders of the items differ.
     orders : list of int
-    dtype : of all items
     device : str
         "cpu" or "cuda:0".
     """

@@ -74,12 +74,7 @@ class Schur:
     """S = C op(A)^-1 B with its analysis, for repeated values; made by :func:`schur`.
 
     It keeps copies of B and C and follows `update_values` of the factors. Calls of a thread wait for those of others that use the same
-    factors. It is not pickled: pickle the factors, B and C.
-
-    Attributes
-    ----------
-    shape : (rows of C, columns of B)
-    dtype : of the factors
+    factors. It is not pickled: pickle the factors, B and C. Its shape and dtype are those of S.
     """
 
     def __init__(self, F: Factors, B, C, trans: str, lower: Optional[bool], keep: bool):
