@@ -140,8 +140,8 @@ typedef enum {
   SPTRSM_BATCH_UNIFORM, /* a factor set or a triangle whose arrays of values have one axis more, [count, length] */
   SPTRSM_BATCH_MIXED    /* the groups below one group, in natural order of their names: a factor set or a triangle each */
 } sptrsm_batch_kind;
-/* What `where` names. A mixed batch is FILE:/group with a slash and a star behind it, or a group `items`, also where its parent is named that has neither L
- * nor U. count: items in the file. */
+/* What `where` names. A mixed batch is FILE:/group with a slash and a star behind it, or a group `items`, also where its parent is named,
+ * which then has neither L nor U. count: items in the file. */
 SPTRSM_API sptrsm_status sptrsm_file_batch_find(sptrsm_batch_kind *kind, int64_t *count, const char *where, const sptrsm_io_options *);
 
 typedef struct {
@@ -153,8 +153,9 @@ typedef struct {
   int64_t A_stride;                 /* likewise: A of item i has its values at A->val + i * A_stride elements */
   char *where;
 } sptrsm_file_batch;
-/* Items [begin, end); end < 0: to the last. All have one dtype. Patterns, permutations and shapes are checked as by sptrsm_file_factors_load,
- * but values are not, so that a bad one harms its item alone: sptrsm_batch_item tells which rows are bad. memory_limit is for all items. */
+/* Items [begin, end); end < 0: to the last. All have one dtype. Patterns, permutations and shapes are checked as by
+ * sptrsm_file_factors_load, but values are not, so that a bad one harms its item alone: sptrsm_batch_item tells which rows are bad.
+ * memory_limit is for all items. */
 SPTRSM_API sptrsm_status sptrsm_file_batch_load(sptrsm_file_batch **out, const char *where, int64_t begin, int64_t end,
                                                 const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_batch_free(sptrsm_file_batch *);
@@ -185,6 +186,11 @@ SPTRSM_API sptrsm_status sptrsm_file_batch_save_mixed(const char *path, int64_t 
                                                       const sptrsm_factors *const items[], const sptrsm_file_matrix *const A[],
                                                       const sptrsm_file_matrix *const B[], const sptrsm_save_options *);
 
+/* Several arrays of blocks in one file, e.g. B and X_true: dataset names[k] of blocks[k], which has `items` blocks of n rows, one behind
+ * the other with the smallest ld. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_blocks_save(const char *path, int64_t items, int32_t n, int count, const char *const names[],
+                                                       const sptrsm_batch_block *const blocks[], const sptrsm_save_options *);
+
 typedef struct {
   size_t size;                      /* sizeof(sptrsm_file_batch_solution), set by the caller */
   int64_t count, first;             /* items, number of the first one */
@@ -194,8 +200,8 @@ typedef struct {
   const sptrsm_item_status *status; /* [count] datasets `status` and `row` beside the array, or attributes of the datasets; NULL: none */
   const double *berr;               /* backward errors of all columns, item by item: dataset(s) `berr`; NULL: none */
 } sptrsm_file_batch_solution;
-/* Writes the solutions of a batch: an array [count, n, nrhs], or [count, nrhs, n] for column-major blocks, with dataset `items`, the numbers
- * of the items; or a dataset for each item. The array, or the first dataset, has the report. */
+/* Writes the solutions of a batch: an array [count, n, nrhs], or [count, nrhs, n] for column-major blocks, with dataset `item`, the
+ * numbers of the items; or a dataset for each item. The array, or the first dataset, has the report. */
 SPTRSM_API sptrsm_status sptrsm_file_batch_solution_save(const char *path, const sptrsm_file_batch_solution *, const sptrsm_save_options *);
 
 /* ---- dense blocks in parts: those larger than memory ---- */

@@ -44,7 +44,12 @@ sptrsm_status spti_io_items_open(spti_io_object *out, spti_io_object *object, sp
     *object = (spti_io_object){.id = -1, .file = f};
     return SPTRSM_OK;
   }
-  return spti_io_has(object, "items") ? spti_io_object_open(out, object, "items") : SPTRSM_OK;
+  if (!spti_io_has(object, "items")) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_object_open(out, object, "items"));
+  if (out->type == H5I_GROUP) return SPTRSM_OK;
+  spti_io_object_close(out);
+  out->file = f;
+  return SPTRSM_OK;
 }
 
 sptrsm_status spti_io_check_items(int64_t begin, int64_t *end, int64_t count, const char *where) {
@@ -149,6 +154,7 @@ sptrsm_status sptrsm_file_batch_find(sptrsm_batch_kind *kind, int64_t *count, co
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = find(&s, &f);
+  if (status == SPTRSM_ERR_STRUCTURE && s.kind == SPTRSM_BATCH_NONE) status = SPTRSM_OK; /* who loads it says what is wrong */
   source_free(&s);
   status = spti_io_file_end(&f, status);
   if (status != SPTRSM_OK) return status;

@@ -73,7 +73,7 @@ static sptrsm_status load_array(blocks_reader *r, const spti_io_dataset *d) {
   s.d.rank = 2;
   s.d.dims[0] = d->axes[1]; /* of one item */
   SPTI_IO_TRY(spti_io_block_order(&s, n, r->options->order));
-  if (n >= 0 && s.rows != n)
+  if (n >= 0 && s.rows != n && d->axes[0] > 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: has blocks of %lld rows (%s), the items have order %d; is this the right file, or is "
                             "--rhs-order needed?",
@@ -241,10 +241,15 @@ static sptrsm_status load_groups(blocks_reader *r, const spti_io_object *items, 
 
 /* ---- which object ---- */
 
+static sptrsm_status note_place(blocks_reader *r, const spti_io_object *o) {
+  SPTI_IO_TRY(spti_io_copy(&r->out->where, o->where));
+  return spti_io_copy(&r->out->path, o->where + strlen(r->file->name) + 1);
+}
+
 static sptrsm_status load_dataset(blocks_reader *r, spti_io_object *o) {
   spti_io_dataset d;
   spti_io_object taken = *o;
-  SPTI_IO_TRY(spti_io_copy(&r->out->path, o->where + strlen(r->file->name) + 1));
+  SPTI_IO_TRY(note_place(r, o));
   *o = (spti_io_object){.id = -1, .file = r->file};
   SPTI_IO_TRY(spti_io_dataset_of(&d, &taken));
   sptrsm_status status;
@@ -264,7 +269,7 @@ static sptrsm_status load_object(blocks_reader *r, spti_io_object *o) {
   if (o->type == H5I_DATASET) return load_dataset(r, o);
   SPTI_IO_TRY(spti_io_detect(&form, o));
   if (form.kind != SPTI_NONE) {
-    SPTI_IO_TRY(spti_io_copy(&r->out->path, o->where + strlen(r->file->name) + 1));
+    SPTI_IO_TRY(note_place(r, o));
     return load_shared(r, o);
   }
   if (!spti_io_has(o, r->member))
@@ -273,7 +278,7 @@ static sptrsm_status load_object(blocks_reader *r, spti_io_object *o) {
   SPTI_IO_TRY(spti_io_object_open(&member, o, r->member));
   sptrsm_status status = member.type == H5I_DATASET ? load_dataset(r, &member) : SPTRSM_OK;
   if (status == SPTRSM_OK && member.type == H5I_GROUP) {
-    status = spti_io_copy(&r->out->path, member.where + strlen(r->file->name) + 1);
+    status = note_place(r, &member);
     if (status == SPTRSM_OK) status = load_shared(r, &member);
   }
   spti_io_object_close(&member);
@@ -286,7 +291,7 @@ static sptrsm_status load(blocks_reader *r) {
   sptrsm_status status = spti_io_items_open(&items, &object, r->file);
   const bool has_member = status == SPTRSM_OK && object.id >= 0 && object.type == H5I_GROUP && spti_io_has(&object, r->member);
   const bool groups = status == SPTRSM_OK && items.id >= 0 && !has_member;
-  if (status == SPTRSM_OK) status = spti_io_copy(&r->out->where, groups ? items.where : object.where);
+  if (status == SPTRSM_OK && groups) status = spti_io_copy(&r->out->where, items.where);
   if (status == SPTRSM_OK && groups) status = spti_io_names_of(&names, &items);
   if (status == SPTRSM_OK) status = groups ? load_groups(r, &items, &names) : load_object(r, &object);
   spti_io_names_free(&names);

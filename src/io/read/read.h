@@ -120,7 +120,8 @@ typedef struct {
 } spti_io_batch_reader;
 /* Refuses an array that holds neither `length` numbers nor that many for each item. */
 sptrsm_status spti_io_check_axes(const spti_io_batch_reader *, const spti_io_dataset *, int64_t length);
-/* Reads a vector, or that of each item, with `room` numbers each; the last ones are zero where fewer are stored. *stride: 0 for one vector. */
+/* Reads a vector, or that of each item, with `room` numbers each; the last ones are zero where fewer are stored. *stride: 0 for one
+ * vector. */
 sptrsm_status spti_io_read_vectors(void **out, int64_t *stride, spti_io_batch_reader *, const spti_io_dataset *, int64_t room,
                                    sptrsm_dtype);
 /* Gives M, a pattern whose values are places (spti_io_file.positions), the values of its group for all items. */

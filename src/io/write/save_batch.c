@@ -93,11 +93,9 @@ sptrsm_status sptrsm_file_batch_save_mixed(const char *path, int64_t count, cons
 
 /* ---- solutions ---- */
 
-/* The block of item i; of an array, whatever its order. */
-static sptrsm_block block_of(const sptrsm_file_batch_solution *s, int64_t i) {
-  const sptrsm_batch_block *X = s->X;
+static sptrsm_block block_of(const sptrsm_batch_block *X, int32_t n, int64_t i) {
   sptrsm_block out = {.ld = X->ld_of ? X->ld_of[i] : X->ld,
-                      .n = s->n[i],
+                      .n = n,
                       .nrhs = X->nrhs_of ? X->nrhs_of[i] : X->nrhs,
                       .dtype = X->dtype,
                       .layout = X->layout,
@@ -107,32 +105,46 @@ static sptrsm_block block_of(const sptrsm_file_batch_solution *s, int64_t i) {
   return out;
 }
 
-static sptrsm_status check_solution(const sptrsm_file_batch_solution *s) {
+static sptrsm_status check_item(const sptrsm_batch_block *X, int32_t n, int64_t i) {
   char name[32];
-  const sptrsm_batch_block *X = s->X;
-  if (s->count < 0 || X == NULL || (s->count > 0 && s->n == NULL))
+  const sptrsm_block b = block_of(X, n, i);
+  snprintf(name, sizeof name, "item %lld", (long long)i);
+  return spti_io_check_block(&b, name);
+}
+
+/* Blocks of one shape that lie one behind the other. */
+static sptrsm_status check_dense(const sptrsm_batch_block *X, int64_t count, int32_t n) {
+  const int64_t ld = X->layout == SPTRSM_ROW_MAJOR ? X->nrhs : n;
+  if (count > 0) SPTI_IO_TRY(check_item(X, n, 0));
+  if (!X->data_of && !X->nrhs_of && !X->ld_of && (count == 0 || (X->stride == n * X->nrhs && X->ld == (ld > 0 ? ld : 1)))) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "an array takes blocks of one shape that lie one behind the other, with the smallest ld");
+}
+
+static sptrsm_status check_solution(const sptrsm_file_batch_solution *s) {
+  if (s->count < 0 || s->X == NULL || (s->count > 0 && s->n == NULL))
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_batch_solution: a negative count, or no orders or blocks");
+  if (s->paths == NULL) {
+    SPTI_IO_TRY(check_dense(s->X, s->count, s->count > 0 ? s->n[0] : 0));
+    for (int64_t i = 1; i < s->count; i++)
+      if (s->n[i] != s->n[0])
+        return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "item %lld has order %d, item 0 has %d; an array takes blocks of one shape",
+                                (long long)i, s->n[i], s->n[0]);
+    return SPTRSM_OK;
+  }
   for (int64_t i = 0; i < s->count; i++) {
-    const sptrsm_block b = block_of(s, i);
-    snprintf(name, sizeof name, "item %lld", (long long)i);
-    SPTI_IO_TRY(spti_io_check_block(&b, name));
-    if (s->paths != NULL && (s->paths[i] == NULL || s->paths[i][0] == '\0'))
-      return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: has no path", name);
-    const int64_t ld = b.layout == SPTRSM_ROW_MAJOR ? b.nrhs : b.n, least = ld > 0 ? ld : 1;
-    bool dense = !X->data_of && !X->nrhs_of && !X->ld_of && b.n == s->n[0] && X->stride == b.n * b.nrhs && b.ld == least;
-    if (s->paths == NULL && !dense)
-      return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: an array takes blocks of one shape that lie one behind the other", name);
+    SPTI_IO_TRY(check_item(s->X, s->n[i], i));
+    if (s->paths[i] == NULL || s->paths[i][0] == '\0') return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "item %lld has no path", (long long)i);
   }
   return SPTRSM_OK;
 }
 
-/* One dimension of blocks that are written together; chunks of about 2 MB. */
-static spti_io_array array_of(const sptrsm_file_batch_solution *s, const char *name, hid_t type, const sptrsm_save_options *o) {
+/* Chunks of at most 2 MB of f64. */
+static spti_io_array array_of(const sptrsm_batch_block *X, int64_t count, int32_t order, const char *name, const sptrsm_save_options *o) {
   enum { CHUNK = 262144 };
-  const bool rows = s->X->layout == SPTRSM_ROW_MAJOR;
-  const hsize_t n = s->count > 0 ? (hsize_t)s->n[0] : 0, nrhs = (hsize_t)s->X->nrhs, one = n * nrhs;
-  spti_io_array a = {.name = name, .type = type, .rank = 3, .dims = {(hsize_t)s->count, rows ? n : nrhs, rows ? nrhs : n}};
-  if ((o->compress == 0 && !o->checksum) || one == 0 || s->count == 0) return a;
+  const bool rows = X->layout == SPTRSM_ROW_MAJOR;
+  const hsize_t n = (hsize_t)order, nrhs = (hsize_t)X->nrhs;
+  spti_io_array a = {.name = name, .type = -1, .rank = 3, .dims = {(hsize_t)count, rows ? n : nrhs, rows ? nrhs : n}};
+  if ((o->compress == 0 && !o->checksum) || n == 0 || nrhs == 0 || count == 0) return a;
   a.chunk[2] = a.dims[2] < CHUNK ? a.dims[2] : CHUNK;
   a.chunk[1] = a.dims[1] < CHUNK / a.chunk[2] ? a.dims[1] : CHUNK / a.chunk[2];
   a.chunk[0] = CHUNK / (a.chunk[1] * a.chunk[2]);
@@ -140,16 +152,29 @@ static spti_io_array array_of(const sptrsm_file_batch_solution *s, const char *n
   return a;
 }
 
-static sptrsm_status label(hid_t dataset, const sptrsm_file_batch_solution *s, const sptrsm_save_options *o, const char *where) {
-  SPTI_IO_TRY(spti_io_write_text(dataset, "order", s->X->layout == SPTRSM_ROW_MAJOR ? "C" : "F", where));
-  return o->report != NULL ? spti_io_write_text(dataset, "sptrsm_report", o->report, where) : SPTRSM_OK;
+/* Writes blocks that lie one behind the other as one array, with its order and the report, if there is one. */
+static sptrsm_status write_array(spti_io_output *out, const char *name, const sptrsm_batch_block *X, int64_t count, int32_t n,
+                                 const sptrsm_save_options *o) {
+  hid_t dataset;
+  spti_io_array a = array_of(X, count, n, name, o);
+  SPTI_IO_TRY(spti_io_value_type(&a.type, X->dtype, out->final));
+  sptrsm_status status = spti_io_create_array(&dataset, out->id, &a, o, out->final);
+  if (status == SPTRSM_OK) {
+    const bool empty = a.dims[0] == 0 || a.dims[1] == 0 || a.dims[2] == 0;
+    if (!empty && H5Dwrite(dataset, a.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, X->data) < 0) status = spti_io_write_failed(out->final, name);
+    if (status == SPTRSM_OK) status = spti_io_write_text(dataset, "order", X->layout == SPTRSM_ROW_MAJOR ? "C" : "F", out->final);
+    if (status == SPTRSM_OK && o->report != NULL) status = spti_io_write_text(dataset, "sptrsm_report", o->report, out->final);
+    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, name);
+  }
+  H5Tclose(a.type);
+  return status;
 }
 
 /* Datasets beside the array. */
 static sptrsm_status write_beside(spti_io_output *out, const char *path, const sptrsm_file_batch_solution *s,
                                   const sptrsm_save_options *o) {
   int32_t *numbers;
-  const spti_io_array items = spti_io_vector("items", H5T_NATIVE_INT64, s->count);
+  const spti_io_array items = spti_io_vector("item", H5T_NATIVE_INT64, s->count);
   const spti_io_array status = spti_io_vector("status", H5T_NATIVE_INT32, s->count),
                       row = spti_io_vector("row", H5T_NATIVE_INT32, s->count);
   const spti_io_array berr = {.name = "berr", .type = H5T_NATIVE_DOUBLE, .rank = 2, .dims = {(hsize_t)s->count, (hsize_t)s->X->nrhs}};
@@ -167,22 +192,6 @@ static sptrsm_status write_beside(spti_io_output *out, const char *path, const s
   return spti_io_write_beside(out, path, &berr, s->berr, &plain);
 }
 
-static sptrsm_status write_array(spti_io_output *out, const sptrsm_file_batch_solution *s, const sptrsm_save_options *o) {
-  const char *name = o->path != NULL ? o->path : "X";
-  hid_t type, dataset;
-  SPTI_IO_TRY(spti_io_value_type(&type, s->X->dtype, out->final));
-  const spti_io_array a = array_of(s, name, type, o);
-  sptrsm_status status = spti_io_create_array(&dataset, out->id, &a, o, out->final);
-  if (status == SPTRSM_OK) {
-    bool empty = a.dims[0] == 0 || a.dims[1] == 0 || a.dims[2] == 0;
-    bool good = empty || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, s->X->data) >= 0;
-    status = good ? label(dataset, s, o, out->final) : spti_io_write_failed(out->final, name);
-    if (H5Dclose(dataset) < 0 && status == SPTRSM_OK) status = spti_io_write_failed(out->final, name);
-  }
-  H5Tclose(type);
-  return status == SPTRSM_OK ? write_beside(out, name, s, o) : status;
-}
-
 static sptrsm_status mark_item(const spti_io_output *out, const char *path, const sptrsm_item_status *status) {
   const int64_t numbers[2] = {status->status, status->row};
   hid_t dataset = H5Oopen(out->id, path, H5P_DEFAULT);
@@ -197,7 +206,7 @@ static sptrsm_status mark_item(const spti_io_output *out, const char *path, cons
 static sptrsm_status write_groups(spti_io_output *out, const sptrsm_file_batch_solution *s, const sptrsm_save_options *o) {
   const double *berr = s->berr;
   for (int64_t i = 0; i < s->count; i++) {
-    const sptrsm_block X = block_of(s, i);
+    const sptrsm_block X = block_of(s->X, s->n[i], i);
     const spti_io_array vector = spti_io_vector("berr", H5T_NATIVE_DOUBLE, X.nrhs);
     const char *last = strrchr(s->paths[i], '/');
     SPTI_IO_TRY(spti_io_write_block(out, s->paths[i], &X, o, i == 0 ? o->report : NULL));
@@ -217,5 +226,28 @@ sptrsm_status sptrsm_file_batch_solution_save(const char *path, const sptrsm_fil
   SPTI_IO_TRY(spti_sized_read(&in, sizeof in, s, SPTI_SIZE_UP_TO(sptrsm_file_batch_solution, berr), "sptrsm_file_batch_solution"));
   SPTI_IO_TRY(check_solution(&in));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
-  return spti_io_output_finish(&out, in.paths ? write_groups(&out, &in, o) : write_array(&out, &in, o));
+  sptrsm_status status = SPTRSM_OK;
+  const char *name = o->path != NULL ? o->path : "X";
+  if (in.paths != NULL) status = write_groups(&out, &in, o);
+  else status = write_array(&out, name, in.X, in.count, in.count > 0 ? in.n[0] : 0, o);
+  if (status == SPTRSM_OK && in.paths == NULL) status = write_beside(&out, name, &in, o);
+  return spti_io_output_finish(&out, status);
+}
+
+sptrsm_status sptrsm_file_batch_blocks_save(const char *path, int64_t items, int32_t n, int count, const char *const names[],
+                                            const sptrsm_batch_block *const blocks[], const sptrsm_save_options *o) {
+  sptrsm_save_options taken;
+  spti_io_output out;
+  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
+  if (count < 0 || items < 0 || (count > 0 && (names == NULL || blocks == NULL)))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_batch_blocks_save: a negative count, no names or no blocks");
+  for (int k = 0; k < count; k++) {
+    if (names[k] == NULL || names[k][0] == '\0' || blocks[k] == NULL)
+      return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_batch_blocks_save: block %d is NULL or has no name", k);
+    SPTI_IO_TRY(check_dense(blocks[k], items, n));
+  }
+  SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
+  sptrsm_status status = SPTRSM_OK;
+  for (int k = 0; k < count && status == SPTRSM_OK; k++) status = write_array(&out, names[k], blocks[k], items, n, o);
+  return spti_io_output_finish(&out, status);
 }
