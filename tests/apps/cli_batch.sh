@@ -146,6 +146,20 @@ test_batch_mixed() {
   no_leftovers
 }
 
+test_batch_bench() {
+  run sptrsm-bench gen:random:200 gen:random:90:uplo=upper --host --batch 9 --nrhs 1,3 --op N,C --dtype f64,c64 --methods levelset,block,auto \
+    --reps 2 --json out.json
+  code 0
+  says "batch: each solve is that of 9 items with one pattern"
+  equals "$(field out.json batch)" 9
+  check; [ "$(grep -c '"status": "ok"' out.json)" = 48 ] || fail "not all measurements are ok"
+  equals "$(field out.json results 0 chosen) $(field out.json results 0 params)" "levelset uniform"
+  equals "$(field out.json results 1 chosen) $(field out.json results 1 params)" "block mixed"
+  rejects 2 "--batch: '0' is not a whole number from 1" sptrsm-bench gen:chain:9 --host --batch 0
+  rejects 2 "--batch: table levels has no solves" sptrsm-bench gen:chain:9 --host --batch 2 --table levels
+  rejects 2 "--tune measures single systems" sptrsm-bench gen:chain:9 --host --batch 2 --tune
+}
+
 test_batch_bad() {
   batch 4 random 40 --nrhs 2
   for option in --stream --resume --keep-partial --ferr "--refine 2" "--precision mixed" "--profile p.json" "--rows 0:3" "--grid 2,2,10 --stencil D3N7"; do
