@@ -49,7 +49,7 @@ static sptrsm_status create_uniform(measurement *m, const bench_case *c, const s
 }
 
 static sptrsm_status create_mixed(measurement *m, const bench_case *c, const sptrsm_options *options) {
-  const sptrsm_factors **items = calloc((size_t)c->batch, sizeof *items);
+  const sptrsm_factors **items = calloc((size_t)c->batch, sizeof(void *));
   if (items == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for %lld items", (long long)c->batch);
   for (int64_t i = 0; i < c->batch; i++) items[i] = &m->set;
   sptrsm_status status = sptrsm_batch_create_mixed(&m->batch, m->context, items, c->batch, options);

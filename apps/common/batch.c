@@ -155,6 +155,16 @@ static int note_orders(batch_problem *p) {
   return CLI_OK;
 }
 
+static void note_dropped(const batch_problem *p) {
+  const sptrsm_file_batch *b = p->factors;
+  int64_t dropped = 0;
+  for (int64_t i = 0; i < (b->kind == SPTRSM_BATCH_UNIFORM ? 1 : b->count); i++)
+    dropped += b->items[i]->L->dropped + (b->items[i]->U ? b->items[i]->U->dropped : 0);
+  if (dropped > 0)
+    cli_note("%s: dropped %lld %s outside the triangle%s (--take-triangle)", p->request.factors, (long long)dropped,
+             dropped == 1 ? "entry" : "entries", b->kind == SPTRSM_BATCH_UNIFORM ? " from each item" : "s");
+}
+
 int batch_load(batch_problem *p, const problem_request *request, const batch_request *r) {
   *p = (batch_problem){.request = *request};
   p->system.request = &p->request;
@@ -162,7 +172,9 @@ int batch_load(batch_problem *p, const problem_request *request, const batch_req
   if (code == CLI_OK) code = note_orders(p);
   if (code == CLI_OK && p->factors->count > 0) code = problem_check_system(&p->request, p->factors->items[0]);
   if (code == CLI_OK) code = problem_settle_alpha(&p->system, type_of(p));
-  return code == CLI_OK ? load_mask(p, r->mask) : code;
+  if (code == CLI_OK) code = load_mask(p, r->mask);
+  if (code == CLI_OK) note_dropped(p);
+  return code;
 }
 
 void batch_free(batch_problem *p) {

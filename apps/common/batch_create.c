@@ -19,7 +19,7 @@ static bool views_allocate(views *v) {
   for (int64_t i = 0; i < v->count; i++)
     if (v->batch->items[i]->L_tri.n > most) most = v->batch->items[i]->L_tri.n;
   v->sets = calloc((size_t)v->count + 1, sizeof *v->sets);
-  v->items = calloc((size_t)v->count + 1, sizeof *v->items);
+  v->items = calloc((size_t)v->count + 1, sizeof(void *));
   v->identity = calloc((size_t)v->count + 1, sizeof *v->identity);
   v->no_entries = calloc((size_t)most + 1, sizeof *v->no_entries);
   return v->sets && v->items && v->identity && v->no_entries;

@@ -90,11 +90,7 @@ static int write_both(const made_batch *b, const settings *s) {
   char source[160];
   sptrsm_save_options save;
   cli_second rhs;
-  source_text(source, s);
-  sptrsm_save_options_init(&save);
-  save.force = s->force;
-  save.compress = s->compress;
-  save.source = source;
+  save_options(&save, source, s);
   int code = s->nrhs > 0 ? cli_second_begin(&rhs, s->out, s->rhs, s->force) : CLI_OK;
   if (code != CLI_OK) return code;
   if (s->nrhs > 0) code = write_rhs(b, s, rhs.held, save);

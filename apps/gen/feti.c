@@ -115,9 +115,9 @@ static int make(subdomains *d, const settings *s) {
   d->B = calloc(room, sizeof *d->B);
   d->names = calloc(room, sizeof *d->names);
   d->name_of = calloc(room, sizeof *d->name_of);
-  d->factors = calloc(room, sizeof *d->factors);
-  d->A_of = calloc(room, sizeof *d->A_of);
-  d->B_of = calloc(room, sizeof *d->B_of);
+  d->factors = calloc(room, sizeof(void *));
+  d->A_of = calloc(room, sizeof(void *));
+  d->B_of = calloc(room, sizeof(void *));
   if (!d->B || !d->names || !d->name_of || !d->factors || !d->A_of || !d->B_of || !laplacian(&d->K, side))
     return cli_no_memory("the subdomains");
   int code = factorise(d);
@@ -161,11 +161,7 @@ int feti_write(const settings *s) {
   sptrsm_save_options save;
   int code = make(&d, s);
   if (code == CLI_OK) {
-    source_text(source, s);
-    sptrsm_save_options_init(&save);
-    save.force = s->force;
-    save.compress = s->compress;
-    save.source = source;
+    save_options(&save, source, s);
     cli_guard_write(s->out);
     sptrsm_status status = sptrsm_file_batch_save_mixed(s->out, d.count, d.name_of, d.factors, d.A_of, d.B_of, &save);
     cli_guard_end();

@@ -23,7 +23,8 @@ typedef struct {
 
 /* ---- source.c ---- */
 
-void source_text(char out[160], const settings *); /* "sptrsm-gen random 100, seed 1" */
+/* source: room for the attribute that the options refer to, "sptrsm-gen random 100, seed 1". */
+void save_options(sptrsm_save_options *, char source[160], const settings *);
 
 /* ---- rhs.c: X_true and B = T X_true ---- */
 

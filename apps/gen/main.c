@@ -124,11 +124,7 @@ static int write_files(const settings *s, const triangle *t) {
   char source[160];
   sptrsm_save_options save;
   sptrsm_factors factors;
-  source_text(source, s);
-  sptrsm_save_options_init(&save);
-  save.force = s->force;
-  save.compress = s->compress;
-  save.source = source;
+  save_options(&save, source, s);
   save.grid = s->spec.pattern.kind->dimensions > 0 ? s->spec.pattern.grid : NULL;
   save.stencil = s->spec.pattern.kind->dimensions > 0 ? s->spec.pattern.kind->name : NULL;
   sptrsm_factors_init(&factors);

@@ -261,7 +261,7 @@ static sptrsm_status load(sptrsm_file_batch *b, batch_source *s, int64_t begin, 
   b->count = end - begin;
   b->file_count = s->count;
   const int64_t sets = b->kind == SPTRSM_BATCH_UNIFORM ? 1 : b->count;
-  SPTI_IO_TRY(spti_io_allocate(&b->items, b->where, spti_io_bytes(sets, sizeof *b->items)));
+  SPTI_IO_TRY(spti_io_allocate(&b->items, b->where, spti_io_bytes(sets, sizeof(void *))));
   for (int64_t i = 0; i < sets; i++) b->items[i] = NULL;
   s->file->positions = true;
   return b->kind == SPTRSM_BATCH_UNIFORM ? load_uniform(b, s, o) : load_mixed(b, s, o);
