@@ -15,7 +15,7 @@
 #ifndef SPTRSM_IO_H
 #define SPTRSM_IO_H
 
-#include <sptrsm.h>
+#include <sptrsm_batch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -133,6 +133,77 @@ SPTRSM_API sptrsm_status sptrsm_file_solution_save(const char *path, const sptrs
 SPTRSM_API sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[],
                                                  const sptrsm_save_options *);
 
+/* ---- batches: the systems of sptrsm_batch.h ---- */
+
+typedef enum {
+  SPTRSM_BATCH_NONE,    /* one factor set or triangle, or something else */
+  SPTRSM_BATCH_UNIFORM, /* a factor set or a triangle whose arrays of values have one axis more, [count, length] */
+  SPTRSM_BATCH_MIXED    /* the groups below one group, in natural order of their names: a factor set or a triangle each */
+} sptrsm_batch_kind;
+/* What `where` names. A mixed batch is FILE:/group with a slash and a star behind it, or a group `items`, also where its parent is named,
+ * which then has neither L nor U. count: items in the file. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_find(sptrsm_batch_kind *kind, int64_t *count, const char *where, const sptrsm_io_options *);
+
+typedef struct {
+  sptrsm_batch_kind kind;
+  int64_t count, first, file_count; /* items that were read, number of the first one, items in the file */
+  sptrsm_file_factors **items;      /* [count] of a mixed batch, [1] of a uniform one: the pattern, and what all items share */
+  char **names;                     /* [count] of a mixed batch: the groups, else NULL */
+  sptrsm_batch_values values;       /* of a uniform batch: what is not shared, for sptrsm_batch_create_uniform; arrays of items[0] */
+  int64_t A_stride;                 /* likewise: A of item i has its values at A->val + i * A_stride elements */
+  char *where;
+} sptrsm_file_batch;
+/* Items [begin, end); end < 0: to the last. All have one dtype. Patterns, permutations and shapes are checked as by
+ * sptrsm_file_factors_load, but values are not, so that a bad one harms its item alone: sptrsm_batch_item tells which rows are bad.
+ * memory_limit is for all items. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_load(sptrsm_file_batch **out, const char *where, int64_t begin, int64_t end,
+                                                const sptrsm_io_options *);
+SPTRSM_API void sptrsm_file_batch_free(sptrsm_file_batch *);
+
+typedef struct {
+  sptrsm_batch_block block; /* for sptrsm_batch_solve; arrays owned by this object */
+  int64_t count;            /* items */
+  int64_t file_nrhs;        /* most columns of a block in the file, before a column range */
+  char *where;              /* "rhs.h5:/B", "rhs.h5:/items" */
+  char *path;               /* "/B": of the array or of the block that all items share; NULL: groups */
+  char **paths;             /* [count] "/items/item2/B": of each block, in groups; else NULL */
+  int members;              /* in groups: the blocks are members of the groups, not these themselves */
+  const char *rule;         /* form and order as decided; static storage */
+} sptrsm_file_blocks;
+/* The blocks of a batch: an array [count, n, nrhs] (C order) or [count, nrhs, n] (F order); the groups of a mixed batch, or those below a
+ * group in natural order, each with a dense or sparse block `member`; or one block [n, nrhs] for all items (stride 0). An array has all
+ * items of the file, or those that were read. member: "B" or "X". Sparse ones are filled up with zeros. */
+SPTRSM_API sptrsm_status sptrsm_file_blocks_load(sptrsm_file_blocks **out, const char *where, const char *member, const sptrsm_file_batch *,
+                                                 const sptrsm_io_options *);
+SPTRSM_API void sptrsm_file_blocks_free(sptrsm_file_blocks *);
+
+/* Writes a uniform batch: the factor set, but with an axis more for the arrays that `values` has, and attribute `batch`, the count. A part
+ * with stride 0 is written once. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_save_uniform(const char *path, const sptrsm_factors *pattern, const sptrsm_batch_values *values,
+                                                        const sptrsm_save_options *);
+/* Writes a mixed batch: /items/NAME for each item. A and B: [count] each or NULL; elements may be NULL. B is stored as a sparse matrix. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_save_mixed(const char *path, int64_t count, const char *const names[],
+                                                      const sptrsm_factors *const items[], const sptrsm_file_matrix *const A[],
+                                                      const sptrsm_file_matrix *const B[], const sptrsm_save_options *);
+
+/* Several arrays of blocks in one file, e.g. B and X_true: dataset names[k] of blocks[k], which has `items` blocks of n rows, one behind
+ * the other with the smallest ld. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_blocks_save(const char *path, int64_t items, int32_t n, int count, const char *const names[],
+                                                       const sptrsm_batch_block *const blocks[], const sptrsm_save_options *);
+
+typedef struct {
+  size_t size;                      /* sizeof(sptrsm_file_batch_solution), set by the caller */
+  int64_t count, first;             /* items, number of the first one */
+  const int32_t *n;                 /* [count] orders */
+  const sptrsm_batch_block *X;      /* an array: the blocks lie one behind the other with the smallest ld */
+  const char *const *paths;         /* [count] the dataset of each item; NULL: one array, named by save_options.path */
+  const sptrsm_item_status *status; /* [count] datasets `status` and `row` beside the array, or attributes of the datasets; NULL: none */
+  const double *berr;               /* backward errors of all columns, item by item: dataset(s) `berr`; NULL: none */
+} sptrsm_file_batch_solution;
+/* Writes the solutions of a batch: an array [count, n, nrhs], or [count, nrhs, n] for column-major blocks, with dataset `item`, the
+ * numbers of the items; or a dataset for each item. The array, or the first dataset, has the report. */
+SPTRSM_API sptrsm_status sptrsm_file_batch_solution_save(const char *path, const sptrsm_file_batch_solution *, const sptrsm_save_options *);
+
 /* ---- dense blocks in parts: those larger than memory ---- */
 
 /* Columns read when asked for. A reader and a writer each belong to one thread at a time, but may work in two at once: their
@@ -180,7 +251,7 @@ SPTRSM_API void sptrsm_file_writer_close(sptrsm_file_writer *);
 
 typedef struct {
   char *path;              /* "/L" */
-  const char *kind;        /* "matrix", "block", "vector" or "unknown"; static storage */
+  const char *kind;        /* "matrix", "block", "blocks" (of a batch), "vector" or "unknown"; static storage */
   const char *rule;        /* which form matched; valid until the listing is freed */
   int64_t rows, cols, nnz; /* -1 where unknown */
   char type[16];           /* "f64", "c128", "int32", ... as stored */

@@ -11,7 +11,7 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "\n"
                            "usage: sptrsm-bench INPUT... [options]\n"
                            "INPUT: FILE, FILE:/path, a folder, or gen:KIND:SIZES[:key=value,...]\n"
-                           "  --nrhs LIST      right-hand sides, default 1,8,32,128,512\n"
+                           "  --nrhs LIST      right-hand sides, default 1,8,32,128,512;  --batch COUNT\n"
                            "  --methods LIST|all   name[:key=value,...][/rhs|/column|/p=P,q=Q], default all;\n"
                            "                   cublas too: TRSM on the dense triangle\n"
                            "  --grid X,Y,Z --stencil S   of files that do not say it\n"
@@ -30,7 +30,7 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "exit: 0 ok, 1 a wrong solution or a time limit, 2 usage, 3 bad input,\n"
                            "      4 singular, 5 I/O, 6 memory, 7 device, 8 a method crashed\n";
 
-enum { KEY_OP = 4000, KEY_CSV, KEY_BUDGET, KEY_LIMIT, KEY_PARAMS, KEY_TABLE, KEY_TUNE, KEY_TUNE_OUT };
+enum { KEY_OP = 4000, KEY_CSV, KEY_BUDGET, KEY_LIMIT, KEY_PARAMS, KEY_TABLE, KEY_TUNE, KEY_TUNE_OUT, KEY_BATCH };
 static const char *const tunable[] = {"auto", "syncfree-csc"};
 static const char *const tables[] = {"solve", "levels", "preprocess", "memory", "limits"};
 
@@ -159,6 +159,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_TABLE: a->table = (bench_table_kind)cli_choice("--table", text, tables, 5); return 0;
   case KEY_TUNE: a->tune = text ? (bench_tune_kind)(TUNE_AUTO + cli_choice("--tune", text, tunable, 2)) : TUNE_AUTO; return 0;
   case KEY_TUNE_OUT: a->tune_out = text; return 0;
+  case KEY_BATCH: a->batch = cli_integer("--batch", text, 1, 1 << 20); return 0;
   case ARGP_KEY_ARGS:
     a->names = state->argv + state->next;
     a->name_count = state->argc - state->next;
@@ -171,6 +172,7 @@ static const struct argp_option options[] = {GRID_OPTIONS,
                                              {"nrhs", 'n', "LIST", 0, "numbers of right-hand sides", 0},
                                              {"methods", 'm', "METHOD", 0, "methods to measure", 0},
                                              {"dtype", 'd', "f64|f32|c64|c128", 0, "types to measure", 0},
+                                             {"batch", KEY_BATCH, "COUNT", 0, "items of a batch that is solved at once", 0},
                                              {"op", KEY_OP, "N|T|C", 0, "operations to measure", 0},
                                              {"reps", 'r', "COUNT", 0, "timed repetitions", 0},
                                              {"threads", 't', "COUNT", 0, "threads on the host", 0},
@@ -201,6 +203,9 @@ void bench_args_read(bench_args *a, int argc, char **argv) {
   grid_check(&a->grid);
   if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
   if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune says what is measured; leave --methods and --params out");
+  if (a->tune && a->batch > 0) cli_usage("--tune measures single systems; leave --batch out");
+  if (a->batch > 0 && (a->table == TABLE_LEVELS || a->table == TABLE_LIMITS))
+    cli_usage("--batch: table %s has no solves", tables[a->table]);
   if (a->csv && strcmp(a->csv, "-") == 0) cli_usage("--csv needs a file; only --json takes -");
 }
 

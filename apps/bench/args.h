@@ -26,6 +26,7 @@ typedef struct {
   sptrsm_op ops[3];
   int op_count;
   int reps, threads;
+  int64_t batch;            /* items of the batch that each measurement solves; 0: one system */
   double budget_s, limit_s; /* seconds for the whole run (0: no limit) and for one measurement */
   bench_table_kind table;
   const char *json, *csv, *tune_out;

@@ -73,7 +73,7 @@ static void parse_made(triangle_spec *spec, const char *name) {
 static void add_made(bench_inputs *s, const char *name) {
   triangle_spec spec;
   parse_made(&spec, name);
-  int code = spec_check_memory(&spec, 1);
+  int code = spec_check_memory(&spec, 1, 1);
   if (code != CLI_OK) {
     note(s, code);
     return;

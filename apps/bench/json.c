@@ -125,9 +125,9 @@ json_t *bench_json(const bench_session *s) {
   const bench_auto chosen = bench_auto_of(s);
   json_t *results = json_array();
   for (int index = 0; index < s->count; index++) json_array_append_new(results, json_of(s, index));
-  return json_pack("{s:i s:o s:o s:s s:o s:o s:{s:i s:i s:i}}", "schema", 1, "machine", machine_of(s), "limits",
-                   limits_of(&s->machine.limits), "baseline", s->args.methods[0], "results", results, "means", means_of(s), "auto", "cases",
-                   chosen.cases, "within_10", chosen.within_10, "within_25", chosen.within_25);
+  return json_pack("{s:i s:o s:o s:I s:s s:o s:o s:{s:i s:i s:i}}", "schema", 1, "machine", machine_of(s), "limits",
+                   limits_of(&s->machine.limits), "batch", (json_int_t)s->args.batch, "baseline", s->args.methods[0], "results", results,
+                   "means", means_of(s), "auto", "cases", chosen.cases, "within_10", chosen.within_10, "within_25", chosen.within_25);
 }
 
 /* ---- CSV: the same keys in the same order, a text line for each measurement ---- */

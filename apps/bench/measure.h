@@ -8,10 +8,12 @@ typedef struct {
   const sptrsm_sparse *T; /* host */
   sptrsm_op op;
   int64_t nrhs;
+  int64_t batch; /* items of a batch, solved by one call, which all have the triangle's pattern and numbers; 0: one system */
   int reps;
-  const void *B; /* host, row-major, ld = nrhs */
+  const void *B; /* host, row-major, ld = nrhs; of a batch: those of all items, one behind the other */
   void *X;       /* host, room for a solution */
 } bench_case;
+int64_t bench_items(const bench_case *); /* how many systems: at least 1 */
 
 /* The result of a measurement: plain data, because the worker sends it through a pipe. */
 typedef struct {
@@ -50,11 +52,14 @@ typedef sptrsm_status (*bench_solve)(void *self);
 sptrsm_status bench_repeat(bench_result *, bench_blocks *, sptrsm_layout, bench_solve, void *self);
 double bench_median(double *, int count); /* count > 0; sorts the numbers */
 
-/* ---- what is measured: measure.c, cusparse.c, cublas.c ---- */
+/* ---- what is measured: measure.c, batch.c, cusparse.c, cublas.c ---- */
 
 /* Measures a method of the library on a context that works in `place` on `stream`. */
 sptrsm_status bench_method(bench_result *out, const bench_case *, sptrsm_place place, void *stream, sptrsm_context *,
                            const sptrsm_options *);
+/* The same of a batch: uniform where the method has that, else mixed. */
+sptrsm_status bench_batch(bench_result *out, const bench_case *, sptrsm_place place, void *stream, sptrsm_context *,
+                          const sptrsm_options *);
 /* Measures cuSPARSE by direct calls: SpSV for one right-hand side, else the faster one of SpSM in row- and in column-major order.
  * UNSUPPORTED without CUDA. */
 sptrsm_status bench_cusparse(bench_result *better, const bench_case *, void *stream);

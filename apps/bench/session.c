@@ -69,9 +69,11 @@ double bench_limit_ms(const bench_session *s, int index, bench_limit which) {
   const bench_features *f = bench_features_of(s, index);
   const sptrsm_dtype dtype = s->args.dtypes[id.dtype];
   const double rate = l->flops_per_s[dtype == SPTRSM_F32 || dtype == SPTRSM_C64];
-  const double block = (double)f->n * (double)s->args.nrhs[id.nrhs] * (double)sptrsm_dtype_bytes(dtype);
+  const double items = s->args.batch > 0 ? (double)s->args.batch : 1, each = (double)sptrsm_dtype_bytes(dtype);
+  const double block = (double)f->n * (double)s->args.nrhs[id.nrhs] * each * items;
+  const double values = (double)f->nnz * each * (items - 1); /* of the other items of a batch, which share the pattern */
   switch (which) {
-  case LIMIT_BANDWIDTH: return 1e3 * ((double)f->matrix_bytes + 2 * block) / l->copy_bytes_per_s;
+  case LIMIT_BANDWIDTH: return 1e3 * ((double)f->matrix_bytes + values + 2 * block) / l->copy_bytes_per_s;
   case LIMIT_HOPS: return s->machine.place == SPTRSM_CUDA && l->hop_s > 0 ? 1e3 * bench_chain(s, index) * l->hop_s : 0;
   case LIMIT_FLOPS: return rate > 0 ? 1e3 * s->results[index].flops / rate : 0;
   case LIMITS: break;

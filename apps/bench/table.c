@@ -45,6 +45,7 @@ void bench_table_begin(const bench_session *s) {
   static const char who[] = "triangle                  method                    type op nrhs ";
   fprintf(s->table, "machine: %s; %s\n", s->machine.device, s->machine.software);
   print_limits(s);
+  if (s->args.batch > 0) fprintf(s->table, "batch: each solve is that of %lld items with one pattern\n", (long long)s->args.batch);
   if (s->args.table == TABLE_SOLVE || s->args.table == TABLE_PREPROCESS)
     fprintf(s->table, "median and minimum of %d repetitions, times in ms; ratio: time of %s over this one\n", s->args.reps,
             s->args.methods[0]);

@@ -146,8 +146,9 @@ static sptrsm_status make_blocks(worker *w, int64_t nrhs) {
   if (w->block_nrhs == nrhs) return SPTRSM_OK;
   forget_blocks(w);
   const sptrsm_sparse *T = &w->triangle.T;
+  const int64_t columns = nrhs * (w->args->batch > 0 ? w->args->batch : 1); /* nrhs and batch are at most 2^20 */
   size_t bytes = 0;
-  if (__builtin_mul_overflow((size_t)T->n * sptrsm_dtype_bytes(T->dtype), (size_t)nrhs, &bytes)) bytes = SIZE_MAX - 1;
+  if (__builtin_mul_overflow((size_t)T->n * sptrsm_dtype_bytes(T->dtype), (size_t)columns, &bytes)) bytes = SIZE_MAX - 1;
   w->B = malloc(bytes + 1);
   w->X = malloc(bytes + 1);
   if (w->B == NULL || w->X == NULL) {
@@ -155,7 +156,7 @@ static sptrsm_status make_blocks(worker *w, int64_t nrhs) {
     return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for two blocks of %zu bytes on the host", bytes);
   }
   w->block_nrhs = nrhs;
-  bench_fill(w->B, T->n, nrhs, T->dtype);
+  bench_fill(w->B, T->n, columns, T->dtype);
   return SPTRSM_OK;
 }
 
@@ -168,12 +169,15 @@ static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   sptrsm_options options;
   sptrsm_status status = make_blocks(w, a->nrhs[id->nrhs]);
   if (status != SPTRSM_OK) return status;
-  bench_case c = {.T = &w->triangle.T, .op = a->ops[id->op], .nrhs = a->nrhs[id->nrhs], .reps = a->reps, .B = w->B, .X = w->X};
+  bench_case c = {
+      .T = &w->triangle.T, .op = a->ops[id->op], .nrhs = a->nrhs[id->nrhs], .batch = a->batch, .reps = a->reps, .B = w->B, .X = w->X};
+  const bool is_peer = bench_is_cusparse(spec, w->place) || bench_is_cublas(spec, w->place);
+  if (is_peer && a->batch > 0) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "--batch is measured with methods of the library");
   if (bench_is_cusparse(spec, w->place)) return bench_cusparse(out, &c, w->stream);
   if (bench_is_cublas(spec, w->place)) return bench_cublas(out, &c, w->stream);
   bench_method_options(&options, name, sizeof name, spec);
   settle_grid(w, &options);
-  return bench_method(out, &c, w->place, w->stream, w->context, &options);
+  return (a->batch > 0 ? bench_batch : bench_method)(out, &c, w->place, w->stream, w->context, &options);
 }
 
 /* After a device error nothing works any more in this process: it ends, and the parent starts another worker for the next measurement. */

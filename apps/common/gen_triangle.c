@@ -23,10 +23,10 @@ void spec_parse_fill(triangle_spec *s, bool is_row, const char *text) {
   *(is_row ? &s->pattern.entries : &s->pattern.density) = value;
 }
 
-int spec_check_memory(const triangle_spec *s, int64_t nrhs) {
+int spec_check_memory(const triangle_spec *s, int64_t nrhs, int64_t items) {
   double value = (double)sptrsm_dtype_bytes(s->dtype), n = s->pattern.n, threads = cli_threads();
-  double entries = pattern_entries(&s->pattern) + n, blocks = 2 * n * (double)nrhs * value;
-  double bytes = entries * (value + sizeof(int32_t)) + n * (sizeof(int64_t) + threads * sizeof(int32_t)) + blocks;
+  double entries = pattern_entries(&s->pattern) + n, blocks = 2 * n * (double)nrhs * value * (double)items;
+  double bytes = entries * (value * (double)items + sizeof(int32_t)) + n * (sizeof(int64_t) + threads * sizeof(int32_t)) + blocks;
   double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (!(memory > 0) || bytes <= memory) return CLI_OK;
   cli_error("n %d with about %.2g entries and %lld right-hand sides takes %s, this machine has %s; choose a smaller size, --row, --density "
@@ -68,7 +68,7 @@ static void fill_row(triangle *t, const triangle_spec *s, int32_t lower, int32_t
   if (is_upper && stores_diagonal) p++;
   for (int32_t e = 0; e < count; e++, p++) {
     int32_t column = is_upper ? n - 1 - columns[count - 1 - e] : columns[e];
-    uint64_t bits = mix(s->pattern.seed ^ 0x5eed, (uint64_t)row, (uint64_t)column);
+    uint64_t bits = mix((s->pattern.seed + s->item) ^ 0x5eed, (uint64_t)row, (uint64_t)column);
     double re = shrink * eighths(bits), im = is_complex(s->dtype) ? shrink * eighths(bits >> 3) : 0;
     t->idx[p] = column;
     put_value(t->val, s->dtype, p, re + im * I);

@@ -18,6 +18,7 @@ typedef struct {
   sptrsm_uplo uplo;
   sptrsm_dtype dtype;
   bool unit;
+  uint64_t item; /* of a batch: changes the values, but not the pattern; 0: none */
 } triangle_spec;
 
 typedef struct {
@@ -30,9 +31,9 @@ typedef struct {
 /* Takes the value of --row (is_row) or --density; checks that the options suit the kind. Both exit with CLI_USAGE where not. */
 void spec_parse_fill(triangle_spec *, bool is_row, const char *text);
 void spec_check(const triangle_spec *);
-/* Is there memory for the triangle and two blocks of nrhs columns? Estimated before any row is counted, because counting alone takes
- * minutes for an order in the billions. Returns an exit code. */
-int spec_check_memory(const triangle_spec *, int64_t nrhs);
+/* Is there memory for `items` triangles with one pattern, and for two blocks of nrhs columns of each? Estimated before any row is counted,
+ * because counting alone takes minutes for an order in the billions. Returns an exit code. */
+int spec_check_memory(const triangle_spec *, int64_t nrhs, int64_t items);
 bool triangle_make(triangle *, const triangle_spec *); /* false: no memory; triangle_free is needed in both cases */
 void triangle_free(triangle *);
 

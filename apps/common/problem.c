@@ -64,7 +64,7 @@ void problem_request_init(problem_request *r) {
 
 static bool is_complex(sptrsm_dtype t) { return t == SPTRSM_C64 || t == SPTRSM_C128; }
 
-static sptrsm_dtype wider(sptrsm_dtype a, sptrsm_dtype b) {
+sptrsm_dtype problem_wider(sptrsm_dtype a, sptrsm_dtype b) {
   bool is_double = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
   if (is_complex(a) || is_complex(b)) return is_double ? SPTRSM_C128 : SPTRSM_C64;
   return is_double ? SPTRSM_F64 : SPTRSM_F32;
@@ -109,7 +109,7 @@ static sptrsm_status load(problem *p) {
   sptrsm_status status = sptrsm_file_factors_load(&p->factors, r->factors, &r->io);
   if (status == SPTRSM_OK) status = open_rhs(p, r->io.dtype);
   if (status != SPTRSM_OK) return status;
-  sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = wider(of_factors, of_B);
+  sptrsm_dtype of_factors = p->factors->L_tri.dtype, of_B = p->B->block.dtype, both = problem_wider(of_factors, of_B);
   if (of_factors == of_B) return SPTRSM_OK;
   snprintf(p->conversion, sizeof p->conversion, "factors are %s, right-hand sides %s: both taken as %s (--dtype chooses)",
            cli_dtypes[of_factors], cli_dtypes[of_B], cli_dtypes[both]);
@@ -132,24 +132,22 @@ int problem_read(problem *p) {
 /* ---- the system ---- */
 
 /* A single triangle has no partial systems, but --sys may call it by its own name, L or U. */
-static int check_system(const problem *p) {
-  const sptrsm_file_factors *F = p->factors;
-  if (!F->single && p->request->io.uplo != SPTRSM_AS_STORED) {
+int problem_check_system(const problem_request *r, const sptrsm_file_factors *F) {
+  if (!F->single && r->io.uplo != SPTRSM_AS_STORED) {
     cli_error("%s: --uplo is for single triangles, this is a factor set; name one triangle of it (FILE:/path) or leave --uplo out",
-              p->request->factors);
+              r->factors);
     return CLI_USAGE;
   }
-  sptrsm_system system = p->request->system, own = F->L_tri.uplo == SPTRSM_LOWER ? SPTRSM_SYS_L : SPTRSM_SYS_U;
+  sptrsm_system system = r->system, own = F->L_tri.uplo == SPTRSM_LOWER ? SPTRSM_SYS_L : SPTRSM_SYS_U;
   if (!F->single || system == SPTRSM_SYS_A || system == own) return CLI_OK;
-  cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", p->request->factors,
+  cli_error("%s: --sys %s needs a factor set, this is one %s triangle; use --trans for its transpose", r->factors,
             sptrsm_system_name(system), cli_uplos[F->L_tri.uplo]);
   return CLI_USAGE;
 }
 
 /* Converts alpha to the type of the data. */
-static int settle_alpha(problem *p) {
+int problem_settle_alpha(problem *p, sptrsm_dtype dtype) {
   const double *alpha = p->request->alpha;
-  sptrsm_dtype dtype = p->B->block.dtype;
   if (alpha[1] != 0 && !is_complex(dtype)) {
     cli_error("--alpha %g,%g is complex, but the data are %s; add --dtype %s", alpha[0], alpha[1], cli_dtypes[dtype],
               dtype == SPTRSM_F32 ? "c64" : "c128");
@@ -171,8 +169,8 @@ int64_t problem_dropped(const problem *p) {
 int problem_open(problem *p, const problem_request *r) {
   *p = (problem){.request = r};
   int code = cli_fail(load(p));
-  if (code == CLI_OK) code = check_system(p);
-  if (code == CLI_OK) code = settle_alpha(p);
+  if (code == CLI_OK) code = problem_check_system(r, p->factors);
+  if (code == CLI_OK) code = problem_settle_alpha(p, p->B->block.dtype);
   if (code == CLI_OK) chain_build(&p->S, p->factors, r->system, r->op);
   if (code == CLI_OK && problem_dropped(p) > 0)
     cli_note("%s: dropped %lld %s outside the triangle (--take-triangle)", r->factors, (long long)problem_dropped(p),

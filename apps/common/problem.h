@@ -72,9 +72,14 @@ void problem_request_init(problem_request *);
 /* Reads the factors and finds the right-hand sides. Without io.dtype both are taken in the wider type of the two, complex if one is.
  * Returns an exit code; problem_free is due in any case. */
 int problem_open(problem *, const problem_request *);
-int problem_read(problem *);                          /* all right-hand sides, after problem_open */
-int problem_load(problem *, const problem_request *); /* problem_open and problem_read */
-int64_t problem_dropped(const problem *);             /* entries outside the triangles */
+/* The two checks of problem_open, for programs that read batches: an exit code after a message. problem_settle_alpha sets alpha of p, whose
+ * request is set, for data of this type. */
+int problem_check_system(const problem_request *, const sptrsm_file_factors *);
+int problem_settle_alpha(problem *p, sptrsm_dtype);
+sptrsm_dtype problem_wider(sptrsm_dtype, sptrsm_dtype); /* the type that holds both */
+int problem_read(problem *);                            /* all right-hand sides, after problem_open */
+int problem_load(problem *, const problem_request *);   /* problem_open and problem_read */
+int64_t problem_dropped(const problem *);               /* entries outside the triangles */
 void problem_free(problem *);
 /* "/run/B" and "X" give "/run/X", the path of a block that belongs beside B; the caller frees; NULL without memory. */
 char *problem_beside_B(const problem *, const char *name);

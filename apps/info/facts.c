@@ -98,12 +98,28 @@ static bool load_broken(file_facts *f, const sptrsm_io_options *io) {
   return status != SPTRSM_OK;
 }
 
+/* A path that ends with a star names what is below a group. */
+static sptrsm_status list(file_facts *f, const sptrsm_io_options *io) {
+  const size_t length = strlen(f->where);
+  char *group = strdup(f->where);
+  if (group == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for a name", f->where);
+  if (length > 2 && strcmp(group + length - 2, "/*") == 0) group[length - (group[length - 3] == ':' ? 1 : 2)] = '\0';
+  sptrsm_status status = sptrsm_file_list(&f->listing, group, io);
+  free(group);
+  return status;
+}
+
 void facts_load(file_facts *f, sptrsm_context *context, const sptrsm_io_options *io) {
-  sptrsm_status status = sptrsm_file_list(&f->listing, f->where, io);
+  sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
+  int64_t count;
+  sptrsm_status status = list(f, io);
+  if (status == SPTRSM_OK) status = sptrsm_file_batch_find(&kind, &count, f->where, io);
+  if (status == SPTRSM_OK && kind != SPTRSM_BATCH_NONE) status = batch_facts_load(f, context, io);
   if (status != SPTRSM_OK) {
     note_error(f, status);
     return;
   }
+  if (kind != SPTRSM_BATCH_NONE) return;
   int matrices = count_kind(&f->listing, "matrix");
   if (matrices > 0) {
     status = load_factors(f, context, io);
@@ -120,6 +136,7 @@ void facts_free(file_facts *f) {
   for (int i = 0; i < f->triangle_count; i++) free(f->triangles[i].level_rows.rows);
   sptrsm_file_listing_free(&f->listing);
   sptrsm_file_factors_free(f->factors);
+  sptrsm_file_batch_free(f->batch);
   sptrsm_file_matrix_free(f->general);
   sptrsm_file_reader_close(f->reader);
 }

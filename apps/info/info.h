@@ -4,10 +4,12 @@
 
 #include <sptrsm_inspect.h>
 
-#include "common/cli.h"
+#include "common/batch.h"
 #include "info/plot.h"
 
 enum { PANEL_COLUMNS = 64 }; /* right-hand sides of the panel whose memory is shown */
+
+enum { SINGULAR_NAMED = 10 }; /* the most singular items of a batch that are listed */
 
 /* Pictures that are asked for. */
 typedef struct {
@@ -35,6 +37,11 @@ typedef struct {
   sptrsm_file_factors *factors; /* a factor set or a single triangle, or NULL */
   sptrsm_file_matrix *general;  /* the only matrix of the file or path, if it is no triangle, or NULL */
   sptrsm_file_reader *reader;   /* a dense block, alone in the file or named by its path, or NULL */
+  sptrsm_file_batch *batch;     /* the file holds a batch, or NULL */
+  sptrsm_batch_facts batch_facts;
+  int64_t batch_entries;            /* of the triangles of all sets; of a uniform batch: of its pattern */
+  int64_t singular[SINGULAR_NAMED]; /* the first items with a bad diagonal, and their rows */
+  int32_t singular_rows[SINGULAR_NAMED];
   triangle_facts triangles[2];
   int triangle_count;
   int code;         /* exit code of this file */
@@ -48,6 +55,13 @@ void facts_load(file_facts *f, sptrsm_context *, const sptrsm_io_options *);
 void facts_free(file_facts *);
 double triangle_bytes(const sptrsm_sparse *); /* of the arrays ptr, idx and val */
 double panel_bytes(const sptrsm_sparse *);    /* of a block of PANEL_COLUMNS right-hand sides */
+
+/* ---- batch.c: the same of a batch ---- */
+
+sptrsm_status batch_facts_load(file_facts *f, sptrsm_context *, const sptrsm_io_options *);
+void batch_facts_text(const file_facts *);
+json_t *batch_facts_json(const file_facts *);           /* null where the file holds no batch */
+bool batch_hides(const file_facts *, const char *path); /* whether an object is a part of an item, of which there may be thousands */
 
 /* ---- report.c: for people, and as JSON ---- */
 

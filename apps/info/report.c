@@ -102,11 +102,13 @@ static void print_block(const sptrsm_file_block *B) {
 }
 
 void facts_text(const file_facts *f) {
-  if (f->factors) print_factors(f);
+  if (f->batch) batch_facts_text(f);
+  else if (f->factors) print_factors(f);
   else if (f->general) print_general(f);
   else if (f->reader) print_block(sptrsm_file_reader_block(f->reader));
   else printf("%s:\n", f->where);
-  for (int i = 0; i < f->listing.count; i++) print_entry(&f->listing.entries[i]);
+  for (int i = 0; i < f->listing.count; i++)
+    if (!batch_hides(f, f->listing.entries[i].path)) print_entry(&f->listing.entries[i]);
 }
 
 static void print_methods(bool reference) {
@@ -199,8 +201,8 @@ static json_t *listing_json(const sptrsm_file_listing *list) {
 }
 
 json_t *facts_json(const file_facts *f) {
-  return json_pack("{s:o, s:i, s:o, s:o, s:o}", "where", cli_json_text(f->where), "exit_code", f->code, "error", text_or_null(f->error),
-                   "factors", factors_json(f), "contents", listing_json(&f->listing));
+  return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o}", "where", cli_json_text(f->where), "exit_code", f->code, "error",
+                   text_or_null(f->error), "factors", factors_json(f), "batch", batch_facts_json(f), "contents", listing_json(&f->listing));
 }
 
 json_t *methods_json(void) {

@@ -4,7 +4,7 @@
  * it gets its name, complete, at the end of the last. Blocks that are too large for memory go through stream.c, sparse right-hand sides and
  * selected rows through rows.c.
  */
-#include "solve/solve.h"
+#include "solve/batch.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,6 +21,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
                            "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
                            "  --cols a:b          columns a to b-1 of B;  --rows a:b or FILE:/path  of X\n"
+                           "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
                            "  --uplo lower|upper, --unit             which triangle; its diagonal is one\n"
                            "  --take-triangle, --tidy                drop the rest; sort, sum duplicates\n"
@@ -29,8 +30,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --memory-limit S    4G; larger blocks are streamed;  --stream[=COLUMNS]\n"
                            "  --refine N, --ferr, --precision mixed  refine; error estimates; f32 factors\n"
-                           "  --verify            residuals; done anyway where the file holds A, but not\n"
-                           "                      with --no-verify\n"
+                           "  --verify            residuals; done anyway where the file holds A; --no-verify\n"
                            "  --max-berr X        exit code 1 if a backward error is above X\n"
                            "  --json FILE|-       report;  --profile FILE  where time goes;  --dry-run\n"
                            "  -q, -v, --help, --version; more in the man page\n"
@@ -66,6 +66,7 @@ static const struct argp_option options[] = {
     SYSTEM_OPTIONS,
     GRID_OPTIONS,
     REFINE_OPTIONS,
+    BATCH_OPTIONS,
     {"output", 'o', "FILE", 0, "file of the solution", 0},
     {"device", KEY_DEVICE, "auto|cpu|cuda", 0, "where to solve", 0},
     {"method", KEY_METHOD, "METHOD", 0, "how to solve", 0},
@@ -152,8 +153,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
-  return parse_solver(key, text, &s->solver) || grid_parse(key, text, &s->solver.grid) || refine_parse(key, text, &s->refine) ||
-                 problem_parse(key, text, &s->problem)
+  return parse_solver(key, text, &s->solver) || batch_parse(key, text, &s->batch) || grid_parse(key, text, &s->solver.grid) ||
+                 refine_parse(key, text, &s->refine) || problem_parse(key, text, &s->problem)
              ? 0
              : parse_rest(key, text, state);
 }
@@ -169,8 +170,10 @@ static int check_report(const settings *s, const char *option, const char *path,
 }
 
 static int check_outputs(settings *s) {
-  const char *const read[] = {s->problem.factors, s->problem.rhs, s->rows};
-  const int count = s->rows && row_list_is_file(s->rows) ? 3 : 2;
+  const char *read[4] = {s->problem.factors, s->problem.rhs};
+  int count = 2;
+  if (s->rows && row_list_is_file(s->rows)) read[count++] = s->rows;
+  if (s->batch.mask) read[count++] = s->batch.mask;
   int code = check_report(s, "--json", s->json, read, count);
   s->json_checked = code == CLI_OK && s->json;
   if (code == CLI_OK) code = check_report(s, "--profile", s->profile, read, count);
@@ -350,14 +353,19 @@ int main(int argc, char **argv) {
   run r = {.set = &s};
   double start = cli_now();
   method_check("--method", s.solver.options.method);
+  sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
+  batch_run batch = {.set = &s, .worst_item = -1, .worst_column = -1};
   int code = check_outputs(&s);
   if (code == CLI_OK && s.profile) code = profile_create(&r.profile, s.problem.io.col_begin);
   if (code == CLI_OK) code = device_settle(&s.solver);
-  if (code == CLI_OK) code = work(&r);
-  r.seconds.total = cli_now() - start;
+  if (code == CLI_OK) code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
+  const bool is_batch = kind != SPTRSM_BATCH_NONE;
+  if (code == CLI_OK) code = is_batch ? batch_work(&batch) : work(&r);
+  r.seconds.total = batch.seconds.total = cli_now() - start;
   if (code != CLI_OK) report_failure(&s, code);
-  if (code == CLI_OK) code = report(&r);
-  if (code == CLI_OK) code = r.exit_code;
+  if (code == CLI_OK) code = is_batch ? batch_report(&batch) : report(&r);
+  if (code == CLI_OK) code = is_batch ? batch.exit_code : r.exit_code;
+  batch_run_free(&batch);
   run_free(&r);
   free(default_out);
   return cli_end(code);

@@ -2,7 +2,7 @@
 #ifndef APPS_SOLVE_SOLVE_H
 #define APPS_SOLVE_SOLVE_H
 
-#include "common/problem.h"
+#include "common/batch.h"
 #include "common/residual/residual.h"
 #include "common/row_list.h"
 #include "solve/profile.h"
@@ -14,6 +14,7 @@ typedef struct {
   problem_request problem;
   solver_request solver;
   refine_request refine;
+  batch_request batch;
   const char *out, *json; /* json NULL: none, "-": stdout */
   const char *profile;    /* --profile; NULL: none */
   const char *rows;       /* --rows, as given; NULL: all rows of X */

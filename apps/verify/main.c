@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/problem.h"
-#include "common/residual/residual.h"
+#include "verify/verify.h"
 
 static const char help[] = "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5   is X the solution?\n"
                            "sptrsm-verify f.h5:/L b.h5 x.h5:/X --trans T --max 10 --json\n"
@@ -13,6 +12,7 @@ static const char help[] = "sptrsm-verify factors.h5 rhs.h5 rhs.solution.h5   is
                            "  --sys S, --trans N|T|C, --alpha X      the system, as given to sptrsm-solve\n"
                            "  --uplo lower|upper, --unit, --take-triangle, --tidy, --dtype T, --cols a:b,\n"
                            "  --rhs-order C|F, --memory-limit S, --allow-external    as in sptrsm-solve\n"
+                           "  --items a:b, --mask FILE   of a batch; --items 3: one item\n"
                            "  --max G              limit instead of the default one\n"
                            "  --json               report on stdout\n"
                            "  -q, -v, --help, --version\n"
@@ -31,36 +31,15 @@ enum { KEY_MAX = 2000, KEY_JSON };
 static const struct argp_option options[] = {MATRIX_OPTIONS,
                                              BLOCK_OPTIONS,
                                              SYSTEM_OPTIONS,
+                                             BATCH_OPTIONS,
                                              {"max", KEY_MAX, "LIMIT", 0, "limit instead of the default one", 0},
                                              {"json", KEY_JSON, NULL, 0, "report as JSON on stdout", 0},
                                              {0}};
 
-static const double g2_limit = 30, normwise_limit = 30, far_off = 1e-2;
-
-typedef struct {
-  problem_request problem;
-  const char *solution;
-  double max; /* negative: the default limit */
-  bool json;
-} settings;
-
-typedef struct {
-  problem problem;
-  sptrsm_file_block *X;
-  residual residual;
-  double figure, limit; /* the residual that decides, relative to its unit, and its limit */
-  const char *figure_name;
-  bool has_error; /* the file of B holds X_true */
-  double error;   /* max |X - X_true| */
-  double size;    /* max |X_true| */
-  bool within;
-  bool far_off; /* X solves the system, but is far from X_true */
-} verdict;
-
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   const char **names[] = {&s->problem.factors, &s->problem.rhs, &s->solution};
-  if (problem_parse(key, text, &s->problem)) return 0;
+  if (problem_parse(key, text, &s->problem) || batch_parse(key, text, &s->batch)) return 0;
   switch (key) {
   case KEY_MAX:
     s->max = cli_number("--max", text);
@@ -168,22 +147,7 @@ static int compare_with_truth(verdict *v) {
   return code;
 }
 
-/* ---- judgement and report ---- */
-
-static void judge(verdict *v, const settings *s) {
-  const residual *r = &v->residual;
-  sptrsm_dtype dtype = v->problem.S.dtype;
-  bool is_complex = dtype == SPTRSM_C64 || dtype == SPTRSM_C128;
-  double u = dtype == SPTRSM_F32 || dtype == SPTRSM_C64 ? 0x1p-24 : 0x1p-53;
-  v->figure = r->is_triangle ? r->g1 : r->max_normwise / u;
-  v->figure_name = r->is_triangle ? "componentwise residual over its bound" : "normwise residual over u";
-  v->limit = s->max >= 0 ? s->max : !r->is_triangle ? normwise_limit : is_complex ? 4 : 1;
-  v->within = v->figure <= v->limit && (!r->is_triangle || r->g2 < g2_limit); /* NaN is not within */
-  /* X_true belongs to A x = b: a transposed, scaled or partial system has another solution. */
-  const problem_request *p = &s->problem;
-  bool is_plain = p->system == SPTRSM_SYS_A && p->op == SPTRSM_N && p->alpha[0] == 1 && p->alpha[1] == 0;
-  v->far_off = v->has_error && is_plain && v->within && !(v->error <= far_off * v->size);
-}
+/* ---- report ---- */
 
 static void report_text(const verdict *v, const settings *s) {
   const residual *r = &v->residual;
@@ -239,7 +203,9 @@ int main(int argc, char **argv) {
   verdict v = {0};
   problem_request_init(&s.problem);
   cli_start(&program, argc, argv, &s);
-  int code = verify(&v, &s);
+  sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
+  int code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
+  if (code == CLI_OK) code = kind == SPTRSM_BATCH_NONE ? verify(&v, &s) : verify_batch(&s);
   residual_free(&v.residual);
   sptrsm_file_block_free(v.X);
   problem_free(&v.problem);

@@ -8,6 +8,10 @@
  *   cli_helper list OUT x ...            dataset rows with these numbers
  *   cli_helper rows PART WHOLE           rows of X in PART, and their largest difference to those in WHOLE
  *   cli_helper same A B                  are the two blocks (FILE:/path) the same to the last bit?
+ *   cli_helper poke BATCH OUT I P x      copies a uniform batch of f64, with x for value P of L of item I
+ *   cli_helper item BATCH I OUT          item I of a uniform batch as a factor set
+ *   cli_helper block BATCH WHERE M I OUT block I of the batch's blocks M (B or X) in WHERE, as dataset B
+ *   cli_helper mixed OUT                 a mixed batch of orders 3, 5 and 4; /items/b is singular in row 2; B are columns of the identity
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
 #include <complex.h>
@@ -145,6 +149,83 @@ static int make_list(const char *path, int count, char **values) {
   return code;
 }
 
+/* ---- batches ---- */
+
+static int poke(const char *in, const char *out, int item, int p, const char *value) {
+  sptrsm_file_batch *b = NULL;
+  sptrsm_save_options save;
+  sptrsm_save_options_init(&save);
+  save.force = 1;
+  if (sptrsm_file_batch_load(&b, in, 0, -1, NULL) != SPTRSM_OK) return fail(in);
+  ((double *)b->values.L)[item * b->values.L_stride + p] = atof(value);
+  int code = sptrsm_file_batch_save_uniform(out, &b->items[0]->factors, &b->values, &save) == SPTRSM_OK ? 0 : fail(out);
+  sptrsm_file_batch_free(b);
+  return code;
+}
+
+static int take_item(const char *in, int item, const char *out) {
+  sptrsm_file_batch *b = NULL;
+  sptrsm_save_options save;
+  sptrsm_save_options_init(&save);
+  save.force = 1;
+  if (sptrsm_file_batch_load(&b, in, item, item + 1, NULL) != SPTRSM_OK) return fail(in);
+  int code = sptrsm_file_factors_save(out, &b->items[0]->factors, NULL, &save) == SPTRSM_OK ? 0 : fail(out);
+  sptrsm_file_batch_free(b);
+  return code;
+}
+
+static int take_block(char **arguments) {
+  const char *const names[] = {"B"};
+  const int item = atoi(arguments[3]);
+  sptrsm_file_batch *b = NULL;
+  sptrsm_file_blocks *X = NULL;
+  sptrsm_save_options save;
+  sptrsm_save_options_init(&save);
+  save.force = 1;
+  if (sptrsm_file_batch_load(&b, arguments[0], 0, -1, NULL) != SPTRSM_OK) return fail(arguments[0]);
+  if (sptrsm_file_blocks_load(&X, arguments[1], arguments[2], b, NULL) != SPTRSM_OK) return fail(arguments[1]);
+  const sptrsm_batch_block *all = &X->block;
+  sptrsm_block one = {.ld = all->ld, .nrhs = all->nrhs, .dtype = all->dtype, .layout = all->layout};
+  one.n = b->items[b->kind == SPTRSM_BATCH_UNIFORM ? 0 : item]->L_tri.n;
+  if (all->data_of) one.data = all->data_of[item], one.ld = all->ld_of[item], one.nrhs = all->nrhs_of[item];
+  else one.data = (char *)all->data + (size_t)(item * all->stride) * sptrsm_dtype_bytes(all->dtype);
+  const sptrsm_block *const blocks[] = {&one};
+  int code = sptrsm_file_blocks_save(arguments[4], 1, names, blocks, &save) == SPTRSM_OK ? 0 : fail(arguments[4]);
+  sptrsm_file_blocks_free(X);
+  sptrsm_file_batch_free(b);
+  return code;
+}
+
+/* Diagonal matrices with the numbers 2, 3, ... */
+static int make_mixed(const char *path) {
+  enum { ITEMS = 3, MOST = 5 };
+  static const char *const names[ITEMS] = {"a", "b", "c"};
+  static const int orders[ITEMS] = {3, 5, 4};
+  int64_t ptr[MOST + 1];
+  int32_t idx[MOST];
+  double val[ITEMS][MOST], ones[MOST];
+  sptrsm_sparse L[ITEMS];
+  sptrsm_factors sets[ITEMS];
+  sptrsm_file_matrix B[ITEMS];
+  const sptrsm_factors *items[ITEMS];
+  const sptrsm_file_matrix *B_of[ITEMS];
+  for (int i = 0; i <= MOST; i++) ptr[i] = i;
+  for (int i = 0; i < MOST; i++) idx[i] = i, ones[i] = 1;
+  for (int k = 0; k < ITEMS; k++) {
+    for (int i = 0; i < MOST; i++) val[k][i] = i + 2;
+    L[k] = (sptrsm_sparse){.n = orders[k], .dtype = SPTRSM_F64, .ptr = ptr, .idx = idx, .val = val[k]};
+    sptrsm_factors_init(&sets[k]);
+    sets[k].L = &L[k];
+    sets[k].u_kind = SPTRSM_U_IS_LT;
+    B[k] =
+        (sptrsm_file_matrix){.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .rows = orders[k], .cols = 2, .ptr = ptr, .idx = idx, .val = ones};
+    items[k] = &sets[k];
+    B_of[k] = &B[k];
+  }
+  val[1][2] = 0;
+  return sptrsm_file_batch_save_mixed(path, ITEMS, names, items, NULL, B_of, NULL) == SPTRSM_OK ? 0 : fail(path);
+}
+
 static double complex entry(const sptrsm_block *b, int64_t i, int64_t k) {
   int64_t at = b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld;
   const double *d = b->data;
@@ -218,6 +299,10 @@ int main(int argc, char **argv) {
   if (argc >= 3 && strcmp(argv[1], "list") == 0) return make_list(argv[2], argc - 3, argv + 3);
   if (argc == 4 && strcmp(argv[1], "rows") == 0) return compare_rows(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "same") == 0) return compare(argv[2], argv[3]);
+  if (argc == 7 && strcmp(argv[1], "poke") == 0) return poke(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]), argv[6]);
+  if (argc == 5 && strcmp(argv[1], "item") == 0) return take_item(argv[2], atoi(argv[3]), argv[4]);
+  if (argc == 7 && strcmp(argv[1], "block") == 0) return take_block(argv + 2);
+  if (argc == 3 && strcmp(argv[1], "mixed") == 0) return make_mixed(argv[2]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
   fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "
                   "B | json FILE [key ...]\n");

@@ -73,6 +73,29 @@ static void use_factors(const char *where, const sptrsm_io_options *o, fuzz_byte
   sptrsm_file_factors_free(F);
 }
 
+/* A batch, its blocks from the same file, and what the library makes of it. */
+static void use_batch(const char *where, const sptrsm_io_options *o) {
+  sptrsm_file_batch *b = NULL;
+  sptrsm_file_blocks *B = NULL;
+  sptrsm_batch *batch = NULL;
+  sptrsm_batch_kind kind;
+  int64_t count;
+  if (sptrsm_file_batch_find(&kind, &count, where, o) != SPTRSM_OK || kind == SPTRSM_BATCH_NONE) return;
+  if (sptrsm_file_batch_load(&b, where, 0, count < 8 ? count : 8, o) != SPTRSM_OK) {
+    FUZZ_CHECK(sptrsm_last_error()[0] != '\0', "%s: no message", where);
+    return;
+  }
+  const sptrsm_file_factors *first = b->count > 0 ? b->items[0] : NULL;
+  if (first && first->L_tri.n <= 64 && b->kind == SPTRSM_BATCH_UNIFORM && (!first->single || first->L_tri.uplo == SPTRSM_LOWER))
+    (void)sptrsm_batch_create_uniform(&batch, fuzz_context(), &first->factors, &b->values, NULL);
+  sptrsm_batch_destroy(batch);
+  if (sptrsm_file_blocks_load(&B, fuzz_file(), "B", b, o) == SPTRSM_OK) {
+    FUZZ_CHECK(B->count == b->count, "%s: %lld blocks", where, (long long)B->count);
+    sptrsm_file_blocks_free(B);
+  }
+  sptrsm_file_batch_free(b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_bytes in = {data, size};
   sptrsm_file_listing list = {0};
@@ -91,5 +114,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   use_matrix(where, &o, &again);
   use_block(where, n, &o);
   use_factors(where, &o, &again);
+  use_batch(where, &o);
   return 0;
 }

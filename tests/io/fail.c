@@ -291,6 +291,64 @@ Test(io_fail, allocations_of_a_block_and_a_listing) {
   cr_assert(k > 10 && !hit);
 }
 
+/* A mixed batch with a sparse B in each group, and a uniform one with an array: two items of order 2. */
+static void save_batches(const char *mixed, const char *uniform, const char *array) {
+  static const int64_t ptr[3] = {0, 1, 2};
+  static const int32_t idx[2] = {0, 1};
+  static const double val[4] = {1, 2, 3, 4};
+  static const char *const names[2] = {"a", "b"}, *const blocks[1] = {"B"};
+  const sptrsm_sparse L = {.n = 2, .dtype = SPTRSM_F64, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_file_matrix B = {.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .rows = 2, .cols = 2, .ptr = (int64_t *)ptr, .idx = (int32_t *)idx};
+  sptrsm_factors f;
+  sptrsm_batch_values v;
+  sptrsm_batch_block X;
+  B.val = (double *)val;
+  sptrsm_factors_init(&f);
+  sptrsm_batch_values_init(&v);
+  sptrsm_batch_block_init(&X);
+  f.L = &L, f.u_kind = SPTRSM_U_IS_LT, f.D = val;
+  v.count = 2, v.L = val, v.L_stride = 2;
+  X.data = (double *)val, X.stride = 2, X.nrhs = X.ld = 1;
+  const sptrsm_factors *const items[2] = {&f, &f};
+  const sptrsm_file_matrix *const B_of[2] = {&B, &B};
+  const sptrsm_batch_block *const X_of[1] = {&X};
+  OK(sptrsm_file_batch_save_mixed(mixed, 2, names, items, NULL, B_of, NULL));
+  OK(sptrsm_file_batch_save_uniform(uniform, &f, &v, NULL));
+  OK(sptrsm_file_batch_blocks_save(array, 2, 2, 1, blocks, X_of, NULL));
+}
+
+/* Every failure is clean, and gives either nothing or the whole. */
+static void fail_batch(const char *where, const char *rhs) {
+  long k;
+  int hit = 1;
+  for (k = 1; k < 20000 && hit; k++) {
+    sptrsm_file_batch *b = NULL;
+    sptrsm_file_blocks *B = NULL;
+    arm(k);
+    sptrsm_status status = sptrsm_file_batch_load(&b, where, 0, -1, NULL);
+    if (status == SPTRSM_OK) status = sptrsm_file_blocks_load(&B, rhs, "B", b, NULL);
+    hit = was_hit();
+    arm(0);
+    cr_assert(status == SPTRSM_OK || is_clean(status), "malloc %ld: status %d", k, status);
+    cr_assert((status == SPTRSM_OK) == (B != NULL) && (hit || status == SPTRSM_OK), "malloc %ld: status %d", k, status);
+    if (B != NULL) cr_assert(b->count == 2 && B->count == 2 && ((const double *)b->items[0]->L_tri.val)[1] == 2, "malloc %ld", k);
+    sptrsm_file_blocks_free(B);
+    sptrsm_file_batch_free(b);
+  }
+  cr_assert(k > 10 && !hit);
+}
+
+Test(io_fail, allocations_of_a_batch) {
+  char uniform[80], array[80];
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  snprintf(uniform, sizeof uniform, "%s/uniform.h5", folder);
+  snprintf(array, sizeof array, "%s/array.h5", folder);
+  save_batches(file, uniform, array);
+  cr_assert(setenv("FAIL_CALL", "malloc", 1) == 0);
+  fail_batch(file, file);
+  fail_batch(uniform, array);
+}
+
 Test(io_fail, allocations_of_a_sparse_block) {
   if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
   long k;

@@ -34,5 +34,5 @@ Test(io_vectors, one_row_or_one_column_only) {
   cr_assert(load(1, 4) == SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(load(4, 1) == SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(load(2, 2) == SPTRSM_ERR_STRUCTURE);
-  cr_assert(strstr(sptrsm_last_error(), "/data: is 2 x 2, a vector is needed") != NULL, "%s", sptrsm_last_error());
+  cr_assert(strstr(sptrsm_last_error(), "/data: is 2 x 2, but one matrix with the entries of ") != NULL, "%s", sptrsm_last_error());
 }

@@ -89,44 +89,69 @@ hid_t spti_io_memory_type(const spti_io_number *n, sptrsm_dtype dtype) {
 
 /* ---- opening ---- */
 
-static sptrsm_status read_extent(spti_io_dataset *d) {
+/* The extent of rank 1 to 3; unused axes are 1. */
+static sptrsm_status read_axes(int *rank, hsize_t axes[3], const spti_io_dataset *d) {
   hid_t space = H5Dget_space(d->id);
-  int rank = space >= 0 && H5Sget_simple_extent_type(space) == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
-  hsize_t dims[2] = {0, 1};
-  if (rank == 1 || rank == 2) H5Sget_simple_extent_dims(space, dims, NULL);
+  int ndims = space >= 0 && H5Sget_simple_extent_type(space) == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+  axes[0] = axes[1] = axes[2] = 1;
+  if (ndims >= 1 && ndims <= 3) H5Sget_simple_extent_dims(space, axes, NULL);
   if (space >= 0) H5Sclose(space);
-  if (rank != 1 && rank != 2)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector or a 2-D array is needed", d->where,
-                            rank == 0 ? "a scalar or empty" : "an array of three or more dimensions");
-  if (dims[0] > INT64_MAX || dims[1] > INT64_MAX || spti_io_bytes((int64_t)dims[0], (size_t)dims[1]) > INT64_MAX)
-    return sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: %llu x %llu numbers are more than any memory holds", d->where,
-                            (unsigned long long)dims[0], (unsigned long long)dims[1]);
-  d->rank = rank;
-  d->dims[0] = (int64_t)dims[0];
-  d->dims[1] = (int64_t)dims[1];
-  d->count = d->dims[0] * d->dims[1];
+  *rank = ndims;
+  if (ndims >= 1 && ndims <= 3) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector or a 2-D array is needed", d->where,
+                          ndims == 0 ? "a scalar or empty" : "an array of more than three dimensions");
+}
+
+static sptrsm_status read_extent(spti_io_dataset *d) {
+  hsize_t axes[3];
+  SPTI_IO_TRY(read_axes(&d->rank, axes, d));
+  size_t count = 1;
+  for (int i = 0; i < 3; i++) count = axes[i] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)axes[i], count);
+  size_t rows = axes[0] > INT64_MAX ? SIZE_MAX : spti_io_bytes((int64_t)axes[0], (size_t)axes[1]);
+  if (count > INT64_MAX || (d->rank == 3 && rows > INT64_MAX))
+    return sptrsm_error_set(SPTRSM_ERR_MEMORY,
+                            d->rank == 3 ? "%s: %llu x %llu x %llu numbers are more than any memory holds"
+                                         : "%s: %llu x %llu numbers are more than any memory holds",
+                            d->where, (unsigned long long)axes[0], (unsigned long long)axes[1], (unsigned long long)axes[2]);
+  d->dims[0] = (int64_t)(d->rank == 3 ? axes[0] * axes[1] : axes[0]);
+  d->dims[1] = (int64_t)(d->rank == 3 ? axes[2] : axes[1]);
+  d->count = (int64_t)count;
+  if (d->rank == 3) d->axes[0] = (int64_t)axes[0], d->axes[1] = (int64_t)axes[1];
   return SPTRSM_OK;
 }
 
+/* A chunk of rank 3 that spans several items counts as one of all their rows. */
 static void read_chunks(spti_io_dataset *d) {
-  hsize_t chunk[2] = {0, 1};
+  hsize_t chunk[3] = {0, 1, 1};
   hid_t plist = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
-  if (plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 2, chunk) == d->rank) {
-    d->chunk[0] = (int64_t)chunk[0];
-    d->chunk[1] = (int64_t)chunk[1];
-    d->chunk_bytes = spti_io_bytes(d->chunk[0], spti_io_bytes(d->chunk[1], H5Tget_size(type)));
+  if (plist >= 0 && type >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 3, chunk) == d->rank) {
+    d->chunk[0] = (int64_t)(d->rank < 3 ? chunk[0] : chunk[0] == 1 ? chunk[1] : chunk[0] * (hsize_t)d->axes[1]);
+    d->chunk[1] = (int64_t)chunk[d->rank == 3 ? 2 : 1];
+    if (d->chunk[0] == 0) d->chunk[0] = 1;
+    d->chunk_bytes =
+        spti_io_bytes((int64_t)chunk[0], spti_io_bytes((int64_t)chunk[1], spti_io_bytes((int64_t)chunk[2], H5Tget_size(type))));
   }
   if (type >= 0) H5Tclose(type);
   if (plist >= 0) H5Pclose(plist);
 }
 
+/* Chunks that the dataset has if all are stored. */
+static double count_chunks(const spti_io_dataset *d) {
+  hsize_t axes[3], chunk[3] = {1, 1, 1};
+  double count = 1;
+  int rank;
+  hid_t plist = H5Dget_create_plist(d->id);
+  bool known = plist >= 0 && H5Pget_chunk(plist, 3, chunk) > 0 && read_axes(&rank, axes, d) == SPTRSM_OK;
+  if (plist >= 0) H5Pclose(plist);
+  for (int i = 0; i < 3 && known; i++) count *= ceil((double)axes[i] / (double)chunk[i]);
+  return count;
+}
+
 /* Refuses decompression bombs. Filters are skipped for a chunk that they do not shrink, so where the stored data are larger than the
  * numbers, some chunk inflates beyond its size, and HDF5 would allocate that without a limit. */
 static sptrsm_status check_storage(const spti_io_dataset *d) {
-  double bytes = (double)d->chunk_bytes, count = 1;
-  if (d->chunk_bytes == 0) return SPTRSM_OK;
-  for (int i = 0; i < d->rank; i++) count *= ceil((double)d->dims[i] / (double)d->chunk[i]);
-  if ((double)H5Dget_storage_size(d->id) <= count * (bytes * 1.02 + 1024)) return SPTRSM_OK;
+  double bytes = (double)d->chunk_bytes;
+  if (d->chunk_bytes == 0 || (double)H5Dget_storage_size(d->id) <= count_chunks(d) * (bytes * 1.02 + 1024)) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_MEMORY,
                           "%s: its compressed data are larger than its numbers: a decompression bomb; rewrite it with h5repack", d->where);
 }
@@ -171,11 +196,13 @@ static bool ends(const char *text, size_t bytes) { return memchr(text, '\0', byt
 
 /* Whether a description from the child is one that inspect() may give. */
 static bool is_possible(const spti_io_dataset *d, size_t limit) {
-  const int64_t *dims = d->dims, *chunk = d->chunk;
+  const int64_t *dims = d->dims, *chunk = d->chunk, *axes = d->axes;
   const spti_io_number *n = &d->number;
-  bool shape = (d->rank == 2 || (d->rank == 1 && dims[1] == 1)) && dims[0] >= 0 && dims[1] >= 0;
+  bool joined = axes[0] >= 0 && axes[1] >= 0 && spti_io_bytes(axes[0], (size_t)axes[1]) == (size_t)dims[0];
+  bool plain = axes[0] == 0 && axes[1] == 0 && (d->rank == 2 || (d->rank == 1 && dims[1] == 1));
+  bool shape = (d->rank == 3 ? joined : plain) && dims[0] >= 0 && dims[1] >= 0;
   bool count = shape && spti_io_bytes(dims[0], (size_t)dims[1]) == (size_t)d->count && d->count >= 0;
-  bool chunks = chunk[0] > 0 && chunk[1] > 0 && (d->rank == 2 || chunk[1] == 1) && d->chunk_bytes <= limit;
+  bool chunks = chunk[0] > 0 && chunk[1] > 0 && (d->rank >= 2 || chunk[1] == 1) && d->chunk_bytes <= limit;
   bool none = chunk[0] == 0 && chunk[1] == 0 && d->chunk_bytes == 0;
   bool type = (int)n->dtype >= SPTRSM_F32 && n->dtype <= SPTRSM_C128 && spti_is_complex(n->dtype) == n->is_complex;
   return count && (none || chunks) && d->filter_bytes / 2 <= limit && type && ends(n->re, sizeof n->re) && ends(n->im, sizeof n->im) &&
@@ -211,11 +238,26 @@ sptrsm_status spti_io_dataset_open(spti_io_dataset *d, const spti_io_object *gro
   return spti_io_dataset_of(d, &o);
 }
 
+void spti_io_shape_text(char out[72], const spti_io_dataset *d) {
+  const long long first = d->rank == 3 ? d->axes[0] : d->dims[0], last = d->dims[1];
+  if (d->rank == 1) snprintf(out, 72, "%lld", first);
+  else if (d->rank == 2) snprintf(out, 72, "%lld x %lld", first, last);
+  else snprintf(out, 72, "%lld x %lld x %lld", first, (long long)d->axes[1], last);
+}
+
+/* MATLAB's empty arrays are 0 x 0. */
+bool spti_io_is_vector(const spti_io_dataset *d) {
+  bool flat = d->dims[0] == 1 || d->dims[1] == 1 || (d->dims[0] == 0 && d->dims[1] == 0);
+  return d->rank == 1 || (d->rank == 2 && flat);
+}
+
 sptrsm_status spti_io_vector_open(spti_io_dataset *d, const spti_io_object *group, const char *name) {
+  char shape[72];
   SPTI_IO_TRY(spti_io_dataset_open(d, group, name));
-  if (d->rank == 1 || d->count == 0 || d->dims[0] == 1 || d->dims[1] == 1) return SPTRSM_OK;
-  sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a vector is needed; store it in one dimension",
-                                          d->where, (long long)d->dims[0], (long long)d->dims[1]);
+  if (spti_io_is_vector(d)) return SPTRSM_OK;
+  spti_io_shape_text(shape, d);
+  sptrsm_status status =
+      sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector is needed; store it in one dimension", d->where, shape);
   spti_io_dataset_close(d);
   return status;
 }

@@ -58,7 +58,8 @@ typedef struct {
   bool lookup_failed; /* set when HDF5 could not say whether a name exists */
   bool met_external;  /* set when an external link was refused */
   bool matrix_market;
-  bool lacked_before;        /* memory was missing before, in the load that this one is a part of */
+  bool positions;     /* values are not read with a pattern: each entry holds its place in the values array, from 1 on (read/batch.c) */
+  bool lacked_before; /* memory was missing before, in the load that this one is a part of */
   spti_io_report old_report; /* the caller's, given back on close; not taken where the file has a child */
 } spti_io_file;
 
@@ -105,6 +106,8 @@ typedef struct {
   size_t count;
 } spti_io_names;
 sptrsm_status spti_io_names_read(spti_io_names *, hid_t group, const char *where);
+/* The same of an open group, in natural order: numbers in names count as numbers, so item2 comes before item10. */
+sptrsm_status spti_io_names_of(spti_io_names *, const spti_io_object *group);
 void spti_io_names_free(spti_io_names *);
 
 /* ---- attr.c: attributes, text and JSON ---- */
@@ -138,24 +141,29 @@ typedef struct {
   hid_t id;
   char *where;
   spti_io_file *file;
-  int rank;        /* 1 or 2 */
-  int64_t dims[2]; /* dims[1] = 1 for rank 1 */
+  int rank;        /* 1, 2 or 3 */
+  int64_t dims[2]; /* dims[1] = 1 for rank 1; of rank 3: the first two axes joined, and the last one */
+  int64_t axes[2]; /* of rank 3: the first two axes, else zeros */
   int64_t count;   /* dims[0] * dims[1] */
   spti_io_number number;
   bool pairs;          /* complex values stored as interleaved reals; only a form says so, hence set by the caller after opening */
-  int64_t chunk[2];    /* chunk[1] = 1 for rank 1; zeros: not in chunks */
+  int64_t chunk[2];    /* as dims; zeros: not in chunks */
   size_t chunk_bytes;  /* as stored numbers */
   size_t filter_bytes; /* memory that HDF5 takes besides its cache for a chunk with filters, also of a source, as stored and as numbers */
 } spti_io_dataset;
 
-typedef struct { /* a selection of a dataset, as H5Sselect_hyperslab takes it */
+/* A selection of a dataset, as H5Sselect_hyperslab takes it; of rank 3: of its joined axes. There, blocks of rows must not reach beyond an
+ * item, unless there is one block. */
+typedef struct {
   hsize_t start[2], stride[2], blocks[2], size[2];
 } spti_io_slab;
 
-/* Opens a numeric dataset of rank 1 or 2, after spti_io_dataset_guard(). */
+/* Opens a numeric dataset of rank 1 to 3, after spti_io_dataset_guard(). */
 sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
 /* The same of a vector, which may be stored as one row or one column (MATLAB). */
 sptrsm_status spti_io_vector_open(spti_io_dataset *, const spti_io_object *group, const char *name);
+bool spti_io_is_vector(const spti_io_dataset *);
+void spti_io_shape_text(char out[72], const spti_io_dataset *); /* "4 x 2" */
 /* As spti_io_dataset_open() of an open object, which belongs to the dataset afterwards, also after a failure. */
 sptrsm_status spti_io_dataset_of(spti_io_dataset *, const spti_io_object *);
 void spti_io_dataset_close(spti_io_dataset *);

@@ -61,6 +61,90 @@ sptrsm_status spti_io_names_read(spti_io_names *out, hid_t group, const char *wh
   return c.status;
 }
 
+/* ---- the names from the child, in natural order ---- */
+
+/* Compares runs of digits by their value, without leading zeros; all else byte by byte. */
+static int natural(const char *a, const char *b) {
+  static const char digits[] = "0123456789";
+  while (*a != '\0' && *b != '\0') {
+    size_t m = strspn(a, digits), k = strspn(b, digits);
+    if (m == 0 || k == 0) {
+      if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+      a++, b++;
+      continue;
+    }
+    size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
+    size_t from_a = zeros_a < m ? zeros_a : m, from_b = zeros_b < k ? zeros_b : k;
+    if (m - from_a != k - from_b) return m - from_a < k - from_b ? -1 : 1;
+    int order = memcmp(a + from_a, b + from_b, m - from_a);
+    if (order != 0) return order;
+    a += m, b += k;
+  }
+  return *a == *b ? 0 : *a == '\0' ? -1 : 1;
+}
+
+static int by_number(const void *a, const void *b) {
+  int order = natural(*(char *const *)a, *(char *const *)b);
+  return order != 0 ? order : by_name(a, b); /* item01 and item1 */
+}
+
+/* Puts the names from number c->count on into the window, each ended by a NUL, until the next one does not fit. */
+static sptrsm_status names_job(spti_io_call *c, spti_io_file *f) {
+  spti_io_names names;
+  (void)f;
+  SPTI_IO_TRY(spti_io_names_read(&names, c->object.id, c->object.where));
+  for (size_t k = (size_t)c->count; k < names.count; k++) {
+    size_t bytes = strlen(names.names[k]) + 1;
+    if (bytes > SPTI_IO_WINDOW - c->used) break;
+    memcpy(c->window + c->used, names.names[k], bytes);
+    c->used += bytes;
+  }
+  c->count = (int64_t)names.count;
+  spti_io_names_free(&names);
+  return SPTRSM_OK;
+}
+
+/* Takes the names of a copy of the window, which the child can't change. */
+static sptrsm_status take_names(collector *c, const char *copy, size_t used, const spti_io_file *f) {
+  for (size_t at = 0; at < used;) {
+    const char *end = memchr(copy + at, '\0', used - at);
+    if (end == NULL) return spti_io_call_refuse(f);
+    SPTI_IO_TRY(add_name(c, copy + at));
+    at = (size_t)(end - copy) + 1;
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status names_in_child(collector *c, const spti_io_object *group) {
+  spti_io_file *f = group->file;
+  char *copy;
+  SPTI_IO_TRY(spti_io_allocate(&copy, c->where, SPTI_IO_WINDOW));
+  sptrsm_status status = SPTRSM_OK;
+  for (bool more = true; more && status == SPTRSM_OK;) {
+    spti_io_call *call = spti_io_call_object(group, NULL);
+    call->job = names_job;
+    call->count = (int64_t)c->out->count;
+    status = spti_io_call_run(call, f);
+    size_t used = call->used, all = (size_t)call->count;
+    if (status == SPTRSM_OK && used > SPTI_IO_WINDOW) status = spti_io_call_refuse(f);
+    if (status != SPTRSM_OK) break;
+    memcpy(copy, spti_io_call_window(f, 0), used);
+    status = take_names(c, copy, used, f);
+    more = used > 0 && c->out->count < all;
+  }
+  free(copy);
+  return status;
+}
+
+sptrsm_status spti_io_names_of(spti_io_names *out, const spti_io_object *group) {
+  collector c = {.out = out, .where = group->where};
+  *out = (spti_io_names){0};
+  sptrsm_status status = group->file->child != NULL ? names_in_child(&c, group) : spti_io_names_read(out, group->id, group->where);
+  if (status != SPTRSM_OK) spti_io_names_free(out);
+  else if (out->count > 0) qsort(out->names, out->count, sizeof *out->names, by_number);
+  return status;
+}
+
 void spti_io_names_free(spti_io_names *n) {
   for (size_t k = 0; k < n->count; k++) free(n->names[k]);
   free(n->names);

@@ -105,13 +105,38 @@ void spti_io_find_place(spti_io_place *p, const spti_io_dataset *d, int as) {
 
 /* ---- through HDF5 ---- */
 
+/* Adds the rows [first, first + rows) of the joined axes to a selection of rank 3; they lie in one item, or are all rows of some. */
+static bool add_rows(hid_t space, H5S_seloper_t how, const spti_io_dataset *d, const spti_io_slab *slab, hsize_t first, hsize_t rows) {
+  const hsize_t height = (hsize_t)d->axes[1], items = rows > height ? rows / height : 1;
+  const hsize_t start[3] = {first / height, first % height, slab->start[1]}, stride[3] = {1, 1, slab->stride[1]};
+  const hsize_t blocks[3] = {1, 1, slab->blocks[1]}, size[3] = {items, rows / items, slab->size[1]};
+  return rows == 0 || H5Sselect_hyperslab(space, how, start, stride, blocks, size) >= 0;
+}
+
+/* Selects in a dataset of rank 3: the same rows of several items, or one block of rows, which is cut into the rest of an item, whole items,
+ * and the begin of another one. */
+static bool select_joined(hid_t space, const spti_io_dataset *d, const spti_io_slab *slab) {
+  const hsize_t height = (hsize_t)d->axes[1], first = slab->start[0], rows = slab->size[0];
+  if (height == 0) return false;
+  if (slab->blocks[0] > 1) {
+    const hsize_t start[3] = {first / height, first % height, slab->start[1]}, stride[3] = {1, 1, slab->stride[1]};
+    const hsize_t blocks[3] = {slab->blocks[0], 1, slab->blocks[1]}, size[3] = {1, rows, slab->size[1]};
+    return slab->stride[0] == height && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, blocks, size) >= 0;
+  }
+  const hsize_t rest = (height - first % height) % height, head = rest < rows ? rest : rows, tail = (rows - head) % height;
+  return H5Sselect_none(space) >= 0 && add_rows(space, H5S_SELECT_OR, d, slab, first, head) &&
+         add_rows(space, H5S_SELECT_OR, d, slab, first + head, rows - head - tail) &&
+         add_rows(space, H5S_SELECT_OR, d, slab, first + rows - tail, tail);
+}
+
 /* Reads count stored numbers into out. The memory space has the shape of the selection; with another shape HDF5 copies element by
  * element. */
 static sptrsm_status read_selection(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, hid_t type, void *out) {
-  hsize_t shape[2] = {slab->blocks[0] * slab->size[0], d->rank == 2 ? slab->blocks[1] * slab->size[1] : 1};
-  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(d->rank, shape, NULL);
+  hsize_t shape[2] = {slab->blocks[0] * slab->size[0], d->rank >= 2 ? slab->blocks[1] * slab->size[1] : 1};
+  hid_t from = H5Dget_space(d->id), to = H5Screate_simple(d->rank == 1 ? 1 : 2, shape, NULL);
   bool good = from >= 0 && to >= 0;
-  good = good && H5Sselect_hyperslab(from, H5S_SELECT_SET, slab->start, slab->stride, slab->blocks, slab->size) >= 0;
+  if (d->rank == 3) good = good && select_joined(from, d, slab);
+  else good = good && H5Sselect_hyperslab(from, H5S_SELECT_SET, slab->start, slab->stride, slab->blocks, slab->size) >= 0;
   good = good && H5Sget_select_npoints(from) == (hssize_t)count && H5Dread(d->id, type, to, from, H5P_DEFAULT, out) >= 0;
   if (from >= 0) H5Sclose(from);
   if (to >= 0) H5Sclose(to);
@@ -173,9 +198,9 @@ static int64_t rows_in_chunk(const spti_io_slab *slab, int64_t chunk) {
 static selection begin_selection(const spti_io_dataset *d, const spti_io_slab *slab, int as, void *out) {
   selection s = {.d = d, .slab = slab, .as = as, .each = bytes_of(d, as), .out = out};
   s.rows = (int64_t)(slab->blocks[0] * slab->size[0]);
-  s.cols = d->rank == 2 ? (int64_t)(slab->blocks[1] * slab->size[1]) : 1;
+  s.cols = d->rank >= 2 ? (int64_t)(slab->blocks[1] * slab->size[1]) : 1;
   s.group = larger(smaller(s.cols, (int64_t)(SPTI_IO_WINDOW / s.each)), 1);
-  if (d->filter_bytes > 0 && d->chunk[1] > 0 && d->rank == 2) {
+  if (d->filter_bytes > 0 && d->chunk[1] > 0 && d->rank >= 2) {
     int64_t chunks = larger((int64_t)(spti_io_cache_bytes(d->file) / 2 / larger((int64_t)d->chunk_bytes, 1)), 1);
     if (chunks < s.cols / d->chunk[1] + 1) s.group = smaller(s.group, chunks * d->chunk[1]);
   }
@@ -234,7 +259,7 @@ static sptrsm_status begin_part(const selection *s, const part *p, int slot) {
   c->as = s->as;
   c->slab = *s->slab;
   cut(&c->slab, 0, p->row, p->rows);
-  if (s->d->rank == 2) cut(&c->slab, 1, p->col, p->cols);
+  if (s->d->rank >= 2) cut(&c->slab, 1, p->col, p->cols);
   c->count = p->rows * p->cols;
   int64_t chunks = s->run > 0 ? ((p->rows - 1) / s->run + 1) * ((p->cols - 1) / s->d->chunk[1] + 1) : 1;
   c->bytes = spti_io_bytes(chunks, s->d->filter_bytes);
@@ -276,17 +301,26 @@ static sptrsm_status read_in_parts(selection *s) {
 
 /* ---- reading ---- */
 
+/* Whether a selection is all of some neighbouring rows. */
+static bool is_run_of_rows(const spti_io_dataset *d, const spti_io_slab *s) {
+  return s->blocks[0] == 1 && s->blocks[1] == 1 && s->start[1] == 0 && s->size[1] == (hsize_t)d->dims[1];
+}
+
 /* count: stored numbers; slab NULL: all. */
 static sptrsm_status read_numbers(const spti_io_dataset *d, const spti_io_slab *slab, int64_t count, int as, void *out) {
   spti_io_slab all = {{0, 0}, {1, 1}, {1, 1}, {(hsize_t)d->dims[0], (hsize_t)d->dims[1]}};
   spti_io_place place = {.fd = -1, .at = -1};
   if (count == 0) return SPTRSM_OK;
-  if (slab == NULL) spti_io_find_place(&place, d, as);
+  if (slab == NULL) slab = &all;
+  if (is_run_of_rows(d, slab)) spti_io_find_place(&place, d, as);
   sptrsm_status status;
-  if (place.fd >= 0 && place.at >= 0) status = spti_io_bytes_read(place.fd, place.at, (size_t)count * bytes_of(d, as), out, d->where);
-  else if (d->file->child == NULL) status = read_here(d, slab != NULL ? slab : &all, count, as, out);
-  else {
-    selection s = begin_selection(d, slab != NULL ? slab : &all, as, out);
+  if (place.fd >= 0 && place.at >= 0) {
+    const size_t each = bytes_of(d, as), before = (size_t)slab->start[0] * (size_t)d->dims[1] * each; /* less than the file has */
+    status = spti_io_bytes_read(place.fd, place.at + (off_t)before, (size_t)count * each, out, d->where);
+  } else if (d->file->child == NULL) {
+    status = read_here(d, slab, count, as, out);
+  } else {
+    selection s = begin_selection(d, slab, as, out);
     status = read_in_parts(&s);
   }
   if (place.fd >= 0) close(place.fd);

@@ -42,7 +42,7 @@ static sptrsm_status by_shape(spti_io_block_source *s, int32_t n) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status decide_order(spti_io_block_source *s, int32_t n, int wish) {
+sptrsm_status spti_io_block_order(spti_io_block_source *s, int32_t n, int wish) {
   int attribute;
   bool is_matlab;
   const spti_io_object o = spti_io_object_of(&s->d);
@@ -100,7 +100,15 @@ static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int
   spti_io_object taken = *o;
   *o = (spti_io_object){.id = -1};
   SPTI_IO_TRY(spti_io_dataset_of(&s->d, &taken));
-  if (s->d.rank == 2) return decide_order(s, n, options->order);
+  if (s->d.rank == 3) {
+    char shape[72];
+    spti_io_shape_text(shape, &s->d);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: is %s, the blocks of a batch, but one block of two dimensions is needed; store the block of one item, or "
+                            "give a batch of factors",
+                            s->d.where, shape);
+  }
+  if (s->d.rank == 2) return spti_io_block_order(s, n, options->order);
   s->rows = s->d.count;
   s->cols = 1;
   s->layout = SPTRSM_COL_MAJOR;
@@ -110,7 +118,7 @@ static sptrsm_status open_source(spti_io_block_source *s, spti_io_object *o, int
 
 /* ---- reading ---- */
 
-static sptrsm_status check_columns(const spti_io_block_source *s, const sptrsm_io_options *o, int64_t *begin, int64_t *end) {
+sptrsm_status spti_io_block_columns(const spti_io_block_source *s, const sptrsm_io_options *o, int64_t *begin, int64_t *end) {
   *begin = o->col_begin;
   *end = o->col_end < 0 ? s->cols : o->col_end;
   if (*begin >= 0 && *begin <= *end && *end <= s->cols) return SPTRSM_OK;
@@ -137,7 +145,7 @@ sptrsm_status spti_io_block_read(const spti_io_block_source *s, int64_t begin, i
 /* Fills X except for its data. */
 static sptrsm_status describe(sptrsm_file_block *X, spti_io_block_source *s, const sptrsm_io_options *o) {
   int64_t end;
-  SPTI_IO_TRY(check_columns(s, o, &s->begin, &end));
+  SPTI_IO_TRY(spti_io_block_columns(s, o, &s->begin, &end));
   sptrsm_dtype stored = s->d.pairs ? spti_io_complex_of(s->d.number.dtype) : s->d.number.dtype, dtype;
   SPTI_IO_TRY(spti_io_choose_dtype(&dtype, stored, o->dtype, s->d.where));
   X->block = (sptrsm_block){.n = (int32_t)s->rows, .nrhs = end - s->begin, .dtype = dtype, .layout = s->layout, .place = SPTRSM_HOST};
@@ -212,7 +220,7 @@ sptrsm_status spti_io_block_new(sptrsm_file_block **out, const char *where) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status load_block(sptrsm_file_block *X, spti_io_file *f, int32_t n, const sptrsm_io_options *o) {
+sptrsm_status spti_io_block_load(sptrsm_file_block *X, spti_io_file *f, int32_t n, const sptrsm_io_options *o) {
   spti_io_block_source s;
   sptrsm_status status = spti_io_block_open(&s, X, f, n, o);
   if (status == SPTRSM_OK) {
@@ -234,7 +242,7 @@ sptrsm_status sptrsm_file_block_load(sptrsm_file_block **out, const char *where,
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = spti_io_block_new(&X, where);
-  if (status == SPTRSM_OK) status = load_block(X, &f, n, o);
+  if (status == SPTRSM_OK) status = spti_io_block_load(X, &f, n, o);
   status = spti_io_file_end(&f, status);
   if (status == SPTRSM_OK) *out = X;
   else sptrsm_file_block_free(X);

@@ -33,6 +33,55 @@ static sptrsm_status load_member(sptrsm_file_matrix **out, spti_io_factor_reader
   return status;
 }
 
+/* ---- values of a batch ---- */
+
+static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
+  bool wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
+  sptrsm_dtype real = wide ? SPTRSM_F64 : SPTRSM_F32;
+  return spti_is_complex(a) || spti_is_complex(b) ? spti_io_complex_of(real) : real;
+}
+
+/* name NULL: the group of the reader itself. */
+static sptrsm_status open_member(spti_io_object *out, const spti_io_factor_reader *r, const char *name) {
+  return name ? spti_io_object_open(out, r->group, name) : spti_io_object_open(out, r->group, ".");
+}
+
+static sptrsm_status member_type(sptrsm_dtype *out, const spti_io_factor_reader *r, const char *name) {
+  spti_io_object group;
+  SPTI_IO_TRY(open_member(&group, r, name));
+  sptrsm_status status = spti_io_stored_type(out, &group);
+  spti_io_object_close(&group);
+  return status;
+}
+
+static sptrsm_status take_member(sptrsm_file_matrix *M, int64_t *stride, spti_io_factor_reader *r, const char *name, sptrsm_dtype dtype) {
+  spti_io_object group;
+  SPTI_IO_TRY(open_member(&group, r, name));
+  sptrsm_status status = spti_io_take_values(M, stride, r->batch, &group, dtype);
+  spti_io_object_close(&group);
+  return status;
+}
+
+/* Gives the triangles, which are patterns so far, their values. */
+static sptrsm_status take_values(spti_io_factor_reader *r, const char *lower, const char *upper, const sptrsm_io_options *o) {
+  sptrsm_file_factors *F = r->F;
+  sptrsm_dtype stored, other;
+  SPTI_IO_TRY(member_type(&stored, r, lower));
+  if (upper) {
+    SPTI_IO_TRY(member_type(&other, r, upper));
+    stored = common_dtype(stored, other);
+  }
+  SPTI_IO_TRY(spti_io_choose_dtype(&stored, stored, o->dtype, F->L->where));
+  SPTI_IO_TRY(take_member(F->L, &r->batch->values.L_stride, r, lower, stored));
+  F->L_tri.val = F->L->val;
+  F->L_tri.dtype = stored;
+  if (upper == NULL) return SPTRSM_OK;
+  SPTI_IO_TRY(take_member(F->U, &r->batch->values.U_stride, r, upper, stored));
+  F->U_tri.val = F->U->val;
+  F->U_tri.dtype = stored;
+  return SPTRSM_OK;
+}
+
 /* ---- one triangle ---- */
 
 static sptrsm_status take_single(spti_io_factor_reader *r, const sptrsm_io_options *o, const char *name) {
@@ -40,6 +89,7 @@ static sptrsm_status take_single(spti_io_factor_reader *r, const sptrsm_io_optio
   F->single = 1;
   SPTI_IO_TRY(sptrsm_file_matrix_triangle(&F->L_tri, F->L, o));
   F->factors.L = &F->L_tri;
+  if (r->batch) SPTI_IO_TRY(take_values(r, name[0] != '\0' ? name + 2 : NULL, NULL, o));
   snprintf(r->rule, sizeof r->rule, "one %s triangle%s (%s)", F->L_tri.uplo == SPTRSM_LOWER ? "lower" : "upper", name, F->L->rule);
   return SPTRSM_OK;
 }
@@ -112,6 +162,7 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
   for (int k = 0; k < 4; k++) {
     bool matrix = true;
     if (!spti_io_has(r->group, names[k])) continue;
+    if (strcmp(names[k], "D") == 0 && r->batch) continue; /* its shape is checked where it is read */
     if (strcmp(names[k], "D") == 0) SPTI_IO_TRY(is_matrix(&matrix, r->group, "D"));
     if (!matrix) continue;
     return sptrsm_error_set(
@@ -124,12 +175,6 @@ static sptrsm_status refuse_matrices(const spti_io_factor_reader *r) {
 }
 
 /* ---- a set ---- */
-
-static sptrsm_dtype common_dtype(sptrsm_dtype a, sptrsm_dtype b) {
-  bool wide = a == SPTRSM_F64 || a == SPTRSM_C128 || b == SPTRSM_F64 || b == SPTRSM_C128;
-  sptrsm_dtype real = wide ? SPTRSM_F64 : SPTRSM_F32;
-  return spti_is_complex(a) || spti_is_complex(b) ? spti_io_complex_of(real) : real;
-}
 
 static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper, const sptrsm_io_options *o) {
   sptrsm_file_factors *F = r->F;
@@ -146,6 +191,7 @@ static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper
   }
   SPTI_IO_TRY(spti_io_triangle(&F->L_tri, F->L, F->U != NULL ? SPTI_L_WITH_U : SPTI_L_OF_SET, &lower_options));
   F->factors.L = &F->L_tri;
+  if (F->U == NULL && r->batch) SPTI_IO_TRY(take_values(r, "L", NULL, o));
   if (F->U == NULL) {
     F->factors.u_kind = upper == UPPER_CONJUGATE && spti_is_complex(F->L->dtype) ? SPTRSM_U_IS_LH : SPTRSM_U_IS_LT;
     snprintf(r->rule, sizeof r->rule, "L, U = %s (%s)", F->factors.u_kind == SPTRSM_U_IS_LH ? "conjugate transpose of L" : "transpose of L",
@@ -156,6 +202,7 @@ static sptrsm_status load_triangles(spti_io_factor_reader *r, stated_upper upper
   if (F->L_tri.n != F->U_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: order %d, but %s has order %d", F->L->where, F->L_tri.n, F->U->where, F->U_tri.n);
   F->factors.U = &F->U_tri;
+  if (r->batch) SPTI_IO_TRY(take_values(r, "L", "U", o));
   snprintf(r->rule, sizeof r->rule, "L and U (%s)", F->L->rule);
   return SPTRSM_OK;
 }
@@ -170,7 +217,7 @@ static sptrsm_status load_original(spti_io_factor_reader *r, const sptrsm_io_opt
   if (F->A->rows != F->L_tri.n || F->A->cols != F->L_tri.n)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, but the factors have order %d", F->A->where, (long long)F->A->rows,
                             (long long)F->A->cols, F->L_tri.n);
-  return spti_io_check_finite(F->A, true);
+  return r->batch ? take_member(F->A, &r->batch->A_stride, r, "A", F->L->dtype) : spti_io_check_finite(F->A, true);
 }
 
 static sptrsm_status check_layout(const spti_io_factor_reader *r) {
@@ -207,7 +254,7 @@ static sptrsm_status load_set(spti_io_factor_reader *r, const sptrsm_io_options 
   return load_original(r, o);
 }
 
-static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_options *o) {
+sptrsm_status spti_io_load_factors(spti_io_factor_reader *r, const sptrsm_io_options *o) {
   spti_io_form form;
   SPTI_IO_TRY(spti_io_detect(&form, r->group));
   if (form.kind == SPTI_NONE && r->group->type == H5I_GROUP) SPTI_IO_TRY(load_set(r, o));
@@ -221,16 +268,21 @@ static sptrsm_status load_object(spti_io_factor_reader *r, const sptrsm_io_optio
   return SPTRSM_OK;
 }
 
-static sptrsm_status load_any(spti_io_factor_reader *r, const char *where, const sptrsm_io_options *o) {
+sptrsm_status spti_io_new_factors(spti_io_factor_reader *r, const char *where) {
   SPTI_IO_TRY(spti_io_allocate(&r->F, where, sizeof *r->F));
   *r->F = (sptrsm_file_factors){0};
   sptrsm_factors_init(&r->F->factors);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status load_any(spti_io_factor_reader *r, const char *where, const sptrsm_io_options *o) {
+  SPTI_IO_TRY(spti_io_new_factors(r, where));
   if (r->file->matrix_market) {
     SPTI_IO_TRY(spti_io_mtx_load(&r->F->L, r->file, o));
     SPTI_IO_TRY(take_single(r, o, ""));
   } else {
     SPTI_IO_TRY(spti_io_object_open_path(r->group, r->file, r->file->path));
-    SPTI_IO_TRY(load_object(r, o));
+    SPTI_IO_TRY(spti_io_load_factors(r, o));
   }
   return spti_io_copy(&r->F->rule, r->rule);
 }

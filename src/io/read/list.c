@@ -59,13 +59,15 @@ static void walker_free(walker *w) {
 
 /* ---- entries ---- */
 
-static const char *const kinds[] = {"unknown", "matrix", "block", "vector"};
+static const char *const kinds[] = {"unknown", "matrix", "block", "vector", "blocks"};
 
 static void describe_dataset(sptrsm_file_entry *e, const spti_io_dataset *d) {
-  e->rows = d->dims[0];
-  e->cols = d->rank == 2 ? d->dims[1] : 1;
-  e->kind = d->rank == 2 ? "block" : "vector";
-  e->rule = d->rank == 2 ? "2-D dataset" : "1-D dataset";
+  static const char *const kind[] = {"vector", "block", "blocks"}, *const rule[] = {"1-D dataset", "2-D dataset",
+                                                                                    "3-D dataset, a block for each item of a batch"};
+  e->rows = d->rank == 3 ? d->axes[1] : d->dims[0];
+  e->cols = d->dims[1];
+  e->kind = kind[d->rank - 1];
+  e->rule = rule[d->rank - 1];
   if (d->rank == 2 && H5Aexists(d->id, "MATLAB_class") > 0) { /* an error counts as absent: this is only a listing */
     e->rows = d->dims[1];
     e->cols = d->dims[0];

@@ -19,7 +19,8 @@ typedef struct { /* the state of one load */
 /* ---- values ---- */
 
 static sptrsm_status open_values(matrix_reader *r) {
-  SPTI_IO_TRY(spti_io_vector_open(&r->val, r->group, r->form->val));
+  if (r->group->file->positions) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_dataset_open(&r->val, r->group, r->form->val));
   r->val.pairs = r->form->pairs;
   return SPTRSM_OK;
 }
@@ -28,8 +29,15 @@ static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
   if (r->form->nnz >= 0 && r->form->nnz != nnz)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: declares %lld stored values, but %s has %lld; correct number_of_stored_values",
                             r->group->where, (long long)r->form->nnz, r->b.where, (long long)nnz);
+  if (r->group->file->positions) return SPTRSM_OK;
   int64_t need = r->form->iso ? 1 : nnz;
   if (r->val.pairs) need *= 2;
+  if (!spti_io_is_vector(&r->val)) {
+    char shape[72];
+    spti_io_shape_text(shape, &r->val);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, but one matrix with the entries of %s needs a vector of %lld values%s",
+                            r->val.where, shape, r->b.where, (long long)need, spti_io_batch_hint(&r->val, need));
+  }
   if (r->val.count != need)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, but %s has %lld entries, which need %lld", r->val.where,
                             (long long)r->val.count, r->b.where, (long long)nnz, (long long)need);
@@ -40,7 +48,16 @@ static sptrsm_status check_stored_count(const matrix_reader *r, int64_t nnz) {
   return SPTRSM_OK;
 }
 
+const char *spti_io_batch_hint(const spti_io_dataset *d, int64_t length) {
+  return d->rank == 2 && d->dims[1] == length
+             ? "; these are the values of a batch, one item in each row: store those of one item, or solve "
+               "the whole batch (sptrsm-solve, sptrsm_file_batch_load)"
+             : "; store it in one dimension, or a batch as count x values of an item";
+}
+
 static sptrsm_status choose_value_type(matrix_reader *r) {
+  r->M->dtype = SPTRSM_F64;
+  if (r->group->file->positions) return SPTRSM_OK;
   sptrsm_dtype stored = r->val.number.dtype;
   if (r->val.pairs) stored = spti_io_complex_of(stored);
   return spti_io_choose_dtype(&r->M->dtype, stored, r->options->dtype, r->val.where);
@@ -50,6 +67,8 @@ static sptrsm_status read_matrix_values(matrix_reader *r, void **out, int64_t nn
   size_t each = sptrsm_dtype_bytes(r->M->dtype);
   SPTI_IO_TRY(spti_io_allocate(out, r->val.where, spti_io_bytes(nnz > 0 ? nnz : 1, each)));
   if (nnz == 0) return SPTRSM_OK;
+  for (int64_t p = 0; r->group->file->positions && p < nnz; p++) ((double *)*out)[p] = r->form->iso ? 1 : (double)p + 1;
+  if (r->group->file->positions) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_read_values(&r->val, NULL, r->form->iso ? 1 : nnz, r->M->dtype, *out));
   for (int64_t p = 1; r->form->iso && p < nnz; p++) memcpy((char *)*out + (size_t)p * each, *out, each);
   return SPTRSM_OK;

@@ -48,6 +48,9 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
 sptrsm_status spti_io_mtx_load(sptrsm_file_matrix **out, const spti_io_file *, const sptrsm_io_options *);
 sptrsm_status spti_io_matrix_load(sptrsm_file_matrix **out, const spti_io_object *, const sptrsm_io_options *);
 
+/* The end of a message about values that are no vector of `length`: what to do where they are those of a batch. Static storage. */
+const char *spti_io_batch_hint(const spti_io_dataset *, int64_t length);
+
 /* ---- triangle.c ---- */
 
 typedef enum { SPTI_ALONE, SPTI_L_OF_SET, SPTI_L_WITH_U, SPTI_U_WITH_L } spti_io_role; /* decides what a message can advise */
@@ -82,6 +85,12 @@ sptrsm_status spti_io_block_open(spti_io_block_source *, sptrsm_file_block *X, s
 /* Columns [begin, begin + width) of the dataset, densely in its order. */
 sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, int64_t width, sptrsm_dtype, void *out);
 void spti_io_block_close(spti_io_block_source *);
+/* Fills rows, cols, layout and rule from the two dimensions in s->d and the order n of the matrix. */
+sptrsm_status spti_io_block_order(spti_io_block_source *, int32_t n, int wish);
+/* The columns that the options ask for. */
+sptrsm_status spti_io_block_columns(const spti_io_block_source *, const sptrsm_io_options *, int64_t *begin, int64_t *end);
+/* Loads the block that the open file's path names. */
+sptrsm_status spti_io_block_load(sptrsm_file_block *X, spti_io_file *, int32_t n, const sptrsm_io_options *);
 
 /* ---- strip.c: a few columns at a time of a chunked block ---- */
 
@@ -98,16 +107,52 @@ void spti_io_strip_plan(spti_io_strip *, const spti_io_block_source *, sptrsm_dt
 sptrsm_status spti_io_strip_read(spti_io_strip *, const spti_io_block_source *, int64_t begin, int64_t width, void *out);
 void spti_io_strip_free(spti_io_strip *);
 
+/* ---- values.c: the values of a batch ---- */
+
+typedef struct {
+  bool uniform;               /* arrays of values may have an axis more */
+  int64_t file_count;         /* its length */
+  const char *counted;        /* the array that says so, for messages */
+  int64_t first, count;       /* items that are read */
+  size_t bytes;               /* of the values so far */
+  sptrsm_batch_values values; /* the strides, as they become known */
+  int64_t A_stride;
+} spti_io_batch_reader;
+/* Refuses an array that holds neither `length` numbers nor that many for each item. */
+sptrsm_status spti_io_check_axes(const spti_io_batch_reader *, const spti_io_dataset *, int64_t length);
+/* Reads a vector, or that of each item, with `room` numbers each; the last ones are zero where fewer are stored. *stride: 0 for one
+ * vector. */
+sptrsm_status spti_io_read_vectors(void **out, int64_t *stride, spti_io_batch_reader *, const spti_io_dataset *, int64_t room,
+                                   sptrsm_dtype);
+/* Gives M, a pattern whose values are places (spti_io_file.positions), the values of its group for all items. */
+sptrsm_status spti_io_take_values(sptrsm_file_matrix *M, int64_t *stride, spti_io_batch_reader *, const spti_io_object *group,
+                                  sptrsm_dtype);
+sptrsm_status spti_io_stored_type(sptrsm_dtype *out, const spti_io_object *group); /* of the values of a matrix */
+
 /* ---- vectors.c: permutations, scalings and D of a factor set ---- */
 
 typedef struct {
   spti_io_file *file;
   spti_io_object *group;
   sptrsm_file_factors *F;
-  char rule[320]; /* becomes F->rule */
+  spti_io_batch_reader *batch; /* NULL: one factor set, whose values are checked */
+  char rule[320];              /* becomes F->rule */
 } spti_io_factor_reader;
 sptrsm_status spti_io_read_permutations(spti_io_factor_reader *);
 sptrsm_status spti_io_read_scalings(spti_io_factor_reader *);
 sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *);
+
+/* ---- batch.c: where a batch is ---- */
+
+/* The group that holds the items of a mixed batch; out->id -1: `where` of the file names none. *object: what it names instead, open. */
+sptrsm_status spti_io_items_open(spti_io_object *out, spti_io_object *object, spti_io_file *);
+/* Refuses a range beyond the items; *end < 0 becomes the last one. */
+sptrsm_status spti_io_check_items(int64_t begin, int64_t *end, int64_t count, const char *where);
+
+/* ---- factors.c: a factor set or a triangle in an open file ---- */
+
+/* r->group is open, r->F is new. After a failure, too, r->F is to be freed. */
+sptrsm_status spti_io_new_factors(spti_io_factor_reader *r, const char *where);
+sptrsm_status spti_io_load_factors(spti_io_factor_reader *r, const sptrsm_io_options *);
 
 #endif

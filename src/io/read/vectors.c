@@ -21,13 +21,32 @@ static void add_rule(spti_io_factor_reader *r, const char *name, const char *mea
   snprintf(r->rule + used, sizeof r->rule - used, "; %s %s%s", name, meaning, source);
 }
 
+static sptrsm_status check_vector(const spti_io_dataset *d, const spti_io_factor_reader *r, int64_t n) {
+  char shape[72];
+  if (d->count == n && spti_io_is_vector(d)) return SPTRSM_OK;
+  if (d->rank == 1)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, the factors have order %lld", d->where, (long long)d->count,
+                            (long long)n);
+  spti_io_shape_text(shape, d);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, but one factor set of order %lld needs a vector of %lld values%s", d->where,
+                          shape, (long long)n, (long long)n,
+                          r->batch ? "; items with permutations of their own are groups" : spti_io_batch_hint(d, n));
+}
+
 /* Opens a vector of n numbers. */
 static sptrsm_status open_vector(spti_io_dataset *d, spti_io_factor_reader *r, const char *name, int64_t n) {
   SPTI_IO_TRY(spti_io_dataset_open(d, r->group, name));
-  if (d->count == n && (d->rank == 1 || d->dims[0] == n || d->dims[1] == n)) return SPTRSM_OK;
-  sptrsm_status status = sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, the factors have order %lld", d->where,
-                                          (long long)d->count, (long long)n);
-  spti_io_dataset_close(d);
+  sptrsm_status status = check_vector(d, r, n);
+  if (status != SPTRSM_OK) spti_io_dataset_close(d);
+  return status;
+}
+
+/* The same of values, of which a batch may have n for each item. */
+static sptrsm_status open_values(spti_io_dataset *d, spti_io_factor_reader *r, const char *name, int64_t n) {
+  if (r->batch == NULL) return open_vector(d, r, name, n);
+  SPTI_IO_TRY(spti_io_dataset_open(d, r->group, name));
+  sptrsm_status status = spti_io_check_axes(r->batch, d, n);
+  if (status != SPTRSM_OK) spti_io_dataset_close(d);
   return status;
 }
 
@@ -220,17 +239,22 @@ static sptrsm_status load_scaling(double **out, const spti_io_dataset *d, int64_
   return status;
 }
 
-static sptrsm_status read_scaling(spti_io_factor_reader *r, const char *name, const double **out, sptrsm_scale_op *op) {
+static sptrsm_status read_scaling(spti_io_factor_reader *r, const char *name, const double **out, int64_t *stride, sptrsm_scale_op *op) {
   spti_io_dataset d;
   double *s = NULL;
+  void *all = NULL;
   if (name == NULL) return SPTRSM_OK;
   int64_t n = r->F->L_tri.n;
-  SPTI_IO_TRY(open_vector(&d, r, name, n));
+  SPTI_IO_TRY(open_values(&d, r, name, n));
   sptrsm_status status = read_scale_op(op, &d);
-  if (status == SPTRSM_OK) status = load_scaling(&s, &d, n);
+  if (status == SPTRSM_OK && r->batch) status = spti_io_read_vectors(&all, stride, r->batch, &d, n, SPTRSM_F64);
+  else if (status == SPTRSM_OK) status = load_scaling(&s, &d, n);
   spti_io_dataset_close(&d);
-  if (status != SPTRSM_OK) return status;
-  *out = s;
+  if (status != SPTRSM_OK) {
+    free(all);
+    return status;
+  }
+  *out = r->batch ? all : s;
   add_rule(r, name, *op == SPTRSM_MULTIPLY ? "multiply" : "divide", "");
   return SPTRSM_OK;
 }
@@ -239,10 +263,11 @@ sptrsm_status spti_io_read_scalings(spti_io_factor_reader *r) {
   static const char *const rows[] = {"scale_row", "Rs"}, *const cols[] = {"scale_col"};
   const char *name;
   sptrsm_factors *f = &r->F->factors;
+  sptrsm_batch_values none, *v = r->batch ? &r->batch->values : &none;
   SPTI_IO_TRY(pick(&name, r, rows, 2));
-  SPTI_IO_TRY(read_scaling(r, name, &f->scale_row, &f->row_op));
+  SPTI_IO_TRY(read_scaling(r, name, &f->scale_row, &v->scale_row_stride, &f->row_op));
   SPTI_IO_TRY(pick(&name, r, cols, 1));
-  return read_scaling(r, name, &f->scale_col, &f->col_op);
+  return read_scaling(r, name, &f->scale_col, &v->scale_col_stride, &f->col_op);
 }
 
 /* ---- D ---- */
@@ -273,21 +298,30 @@ static sptrsm_status check_blocks(const void *sub, int64_t n, sptrsm_dtype dtype
   return SPTRSM_OK;
 }
 
+/* One entry may be missing, the last one, which is zero. */
+static sptrsm_status load_sub(void **out, const spti_io_dataset *d, spti_io_factor_reader *r, sptrsm_dtype dtype, int64_t n) {
+  if (r->batch) {
+    SPTI_IO_TRY(spti_io_check_axes(r->batch, d, d->dims[d->rank == 2 ? 1 : 0] == n - 1 ? n - 1 : n));
+    return spti_io_read_vectors(out, &r->batch->values.D_sub_stride, r->batch, d, n, dtype);
+  }
+  if (!spti_io_is_vector(d)) return check_vector(d, r, n);
+  if (d->count != n && d->count != n - 1)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d->where, (long long)d->count,
+                            (long long)n);
+  SPTI_IO_TRY(load_values(out, d, n, dtype));
+  return check_blocks(*out, n, dtype, d->where);
+}
+
 static sptrsm_status read_sub(spti_io_factor_reader *r, sptrsm_dtype dtype, int64_t n) {
   spti_io_dataset d;
   void *sub = NULL;
   bool found;
   int64_t hermitian = 0;
   if (!spti_io_has(r->group, "D_sub")) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_vector_open(&d, r->group, "D_sub"));
+  SPTI_IO_TRY(spti_io_dataset_open(&d, r->group, "D_sub"));
   const spti_io_object o = spti_io_object_of(&d);
-  sptrsm_status status = d.count == n || d.count == n - 1
-                             ? SPTRSM_OK
-                             : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has %lld values, needs %lld (or one less)", d.where,
-                                                (long long)d.count, (long long)n);
-  if (status == SPTRSM_OK) status = load_values(&sub, &d, n, dtype);
-  if (status == SPTRSM_OK) r->F->factors.D_sub = sub;
-  if (status == SPTRSM_OK) status = check_blocks(sub, n, dtype, d.where);
+  sptrsm_status status = load_sub(&sub, &d, r, dtype, n);
+  r->F->factors.D_sub = sub;
   if (status == SPTRSM_OK) status = spti_io_attr_integers(&found, &hermitian, 1, &o, "hermitian");
   spti_io_dataset_close(&d);
   if (status != SPTRSM_OK) return status;
@@ -334,11 +368,12 @@ sptrsm_status spti_io_read_diagonal(spti_io_factor_reader *r) {
       return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: has D_sub but no D; store the diagonal of D as D", r->group->where);
     return SPTRSM_OK;
   }
-  SPTI_IO_TRY(open_vector(&d, r, "D", n));
-  sptrsm_status status = load_values(&v, &d, n, dtype);
-  if (status == SPTRSM_OK) r->F->factors.D = v;
+  SPTI_IO_TRY(open_values(&d, r, "D", n));
+  sptrsm_status status =
+      r->batch ? spti_io_read_vectors(&v, &r->batch->values.D_stride, r->batch, &d, n, dtype) : load_values(&v, &d, n, dtype);
+  r->F->factors.D = v;
   if (status == SPTRSM_OK) status = read_sub(r, dtype, n);
-  if (status == SPTRSM_OK) status = check_regular(&r->F->factors, n, dtype, d.where);
+  if (status == SPTRSM_OK && r->batch == NULL) status = check_regular(&r->F->factors, n, dtype, d.where);
   spti_io_dataset_close(&d);
   return status;
 }

@@ -40,10 +40,16 @@ spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count) {
   return (spti_io_array){.name = name, .type = type, .rank = 1, .dims = {(hsize_t)count}};
 }
 
+static bool is_empty(const spti_io_array *a) {
+  bool empty = false;
+  for (int k = 0; k < a->rank; k++) empty = empty || a->dims[k] == 0;
+  return empty;
+}
+
 /* Sets chunks and filters. No fill values, because everything is written; no time stamps, so that equal inputs give equal files. */
 static bool set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
-  hsize_t chunk[2] = {a->chunk[0], a->chunk[1]};
-  bool filtered = options->compress > 0 || options->checksum, empty = a->dims[0] == 0 || (a->rank == 2 && a->dims[1] == 0);
+  hsize_t chunk[3] = {a->chunk[0], a->chunk[1], a->chunk[2]};
+  bool filtered = options->compress > 0 || options->checksum, empty = is_empty(a);
   if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return false;
   if (a->early && H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) < 0) return false;
   if (empty || (chunk[0] == 0 && !filtered)) return true;
@@ -73,4 +79,28 @@ sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const voi
   bool good = a->dims[0] == 0 || H5Dwrite(dataset, a->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
   if (H5Dclose(dataset) < 0) good = false;
   return good ? SPTRSM_OK : spti_io_write_failed(where, a->name);
+}
+
+static hsize_t smaller(hsize_t a, hsize_t b) { return a < b ? a : b; }
+
+sptrsm_status spti_io_write_rows(hid_t group, const char *name, hid_t type, const spti_io_rows *rows, const void *data,
+                                 const sptrsm_save_options *options, const char *where) {
+  enum { CHUNK = 262144 };
+  const hsize_t count = (hsize_t)rows->count, length = (hsize_t)rows->length, held[2] = {count, (hsize_t)rows->stride}, origin[2] = {0, 0};
+  spti_io_array a = {.name = name, .type = type, .rank = 2, .dims = {count, length}};
+  hid_t dataset, memory = -1;
+  if ((options->compress > 0 || options->checksum) && !is_empty(&a)) {
+    a.chunk[1] = smaller(length, CHUNK);
+    a.chunk[0] = smaller(count, CHUNK / a.chunk[1]);
+  }
+  SPTI_IO_TRY(spti_io_create_array(&dataset, group, &a, options, where));
+  bool good = true;
+  if (!is_empty(&a)) {
+    memory = H5Screate_simple(2, held, NULL);
+    good = memory >= 0 && H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, a.dims, NULL) >= 0;
+    good = good && H5Dwrite(dataset, type, memory, H5S_ALL, H5P_DEFAULT, data) >= 0;
+  }
+  if (memory >= 0) H5Sclose(memory);
+  if (H5Dclose(dataset) < 0) good = false;
+  return good ? SPTRSM_OK : spti_io_write_failed(where, name);
 }

@@ -78,7 +78,7 @@ sptrsm_status spti_io_write_columns(const spti_io_target *to, const sptrsm_block
   return good ? SPTRSM_OK : spti_io_write_failed(to->where, to->name);
 }
 
-static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
+sptrsm_status spti_io_check_block(const sptrsm_block *X, const char *name) {
   if (X == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is NULL", name);
   if (X->place != SPTRSM_HOST)
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: the block is in device memory; copy it to the host first", name);
@@ -91,8 +91,8 @@ static sptrsm_status check_block(const sptrsm_block *X, const char *name) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status write_block(spti_io_output *out, const char *name, const sptrsm_block *X, const sptrsm_save_options *o,
-                                 const char *report) {
+sptrsm_status spti_io_write_block(spti_io_output *out, const char *name, const sptrsm_block *X, const sptrsm_save_options *o,
+                                  const char *report) {
   sptrsm_layout layout = o->layout == SPTRSM_AS_STORED ? X->layout : (sptrsm_layout)o->layout;
   hid_t type, dataset;
   SPTI_IO_TRY(spti_io_value_type(&type, X->dtype, out->final));
@@ -130,7 +130,7 @@ sptrsm_status spti_io_write_beside(spti_io_output *out, const char *path, const 
   return status;
 }
 
-static sptrsm_status finish(spti_io_output *out, sptrsm_status status) {
+sptrsm_status spti_io_output_finish(spti_io_output *out, sptrsm_status status) {
   if (status == SPTRSM_OK) return spti_io_output_commit(out);
   spti_io_output_discard(out);
   return status;
@@ -141,15 +141,15 @@ sptrsm_status sptrsm_file_solution_save(const char *path, const sptrsm_block *X,
   spti_io_output out;
   SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
   const char *name = o->path != NULL ? o->path : "X";
-  SPTI_IO_TRY(check_block(X, "X"));
+  SPTI_IO_TRY(spti_io_check_block(X, "X"));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
   spti_io_array berr = spti_io_vector("berr", H5T_NATIVE_DOUBLE, X->nrhs), ferr = spti_io_vector("ferr", H5T_NATIVE_DOUBLE, X->nrhs);
   spti_io_array rows = spti_io_vector("rows", H5T_NATIVE_INT32, X->n);
-  sptrsm_status status = write_block(&out, name, X, o, o->report);
+  sptrsm_status status = spti_io_write_block(&out, name, X, o, o->report);
   if (status == SPTRSM_OK && o->berr != NULL) status = spti_io_write_beside(&out, name, &berr, o->berr, o);
   if (status == SPTRSM_OK && o->ferr != NULL) status = spti_io_write_beside(&out, name, &ferr, o->ferr, o);
   if (status == SPTRSM_OK && o->rows != NULL) status = spti_io_write_beside(&out, name, &rows, o->rows, o);
-  return finish(&out, status);
+  return spti_io_output_finish(&out, status);
 }
 
 sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *const names[], const sptrsm_block *const blocks[],
@@ -162,10 +162,10 @@ sptrsm_status sptrsm_file_blocks_save(const char *path, int count, const char *c
   for (int k = 0; k < count; k++) {
     if (names[k] == NULL || names[k][0] == '\0')
       return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_blocks_save: block %d has no name", k);
-    SPTI_IO_TRY(check_block(blocks[k], names[k]));
+    SPTI_IO_TRY(spti_io_check_block(blocks[k], names[k]));
   }
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
   sptrsm_status status = SPTRSM_OK;
-  for (int k = 0; k < count && status == SPTRSM_OK; k++) status = write_block(&out, names[k], blocks[k], o, NULL);
-  return finish(&out, status);
+  for (int k = 0; k < count && status == SPTRSM_OK; k++) status = spti_io_write_block(&out, names[k], blocks[k], o, NULL);
+  return spti_io_output_finish(&out, status);
 }

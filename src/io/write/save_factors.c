@@ -20,6 +20,8 @@ typedef struct {                              /* L, U or A, as it is written */
   const int64_t *ptr;
   const int32_t *idx;
   const void *val;
+  const int64_t *stride; /* of a batch: between the values of two items; NULL: one set of values */
+  int64_t count;         /* of a batch: items */
 } outgoing;
 
 static const char *dtype_name(sptrsm_dtype t) {
@@ -52,14 +54,15 @@ static json_t *binsparse_description(const outgoing *m, int64_t nnz) {
 }
 
 static sptrsm_status write_description(hid_t group, const outgoing *m, int64_t nnz, const char *where) {
-  bool real = !spti_is_complex(m->dtype);
+  bool real = !spti_is_complex(m->dtype) && m->stride == NULL; /* Binsparse and AnnData have no batches */
   json_t *root = real ? binsparse_description(m, nnz) : own_description(m);
   char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
   sptrsm_status status = text != NULL ? spti_io_write_text(group, real ? "binsparse" : "sptrsm", text, where)
                                       : sptrsm_error_set(SPTRSM_ERR_MEMORY, "%s: no memory for the description of %s", where, m->name);
   free(text);
   json_decref(root);
-  if (status == SPTRSM_OK && !real && m->structure != NULL) /* without it the arrays would be read as CSR */
+  if (status == SPTRSM_OK && m->stride != NULL) status = spti_io_write_integers(group, "shape", (int64_t[]){m->rows, m->cols}, 2, where);
+  if (status == SPTRSM_OK && !real && (m->structure != NULL || m->stride != NULL)) /* without it the arrays would be read as CSR */
     return spti_io_write_text(group, "format", m->format == SPTRSM_CSR ? "csr" : "csc", where);
   if (status != SPTRSM_OK || m->structure != NULL) return status;
   int64_t shape[2] = {m->rows, m->cols};
@@ -78,8 +81,15 @@ static sptrsm_status link_names(hid_t group, const char *where) {
   return SPTRSM_OK;
 }
 
+static sptrsm_status write_values(hid_t group, const char *name, hid_t type, const outgoing *m, int64_t nnz, const sptrsm_save_options *o,
+                                  const char *where) {
+  spti_io_array val = spti_io_vector(name, type, nnz);
+  if (m->stride == NULL) return spti_io_write_array(group, &val, m->val, o, where);
+  return spti_io_write_rows(group, name, type, &(spti_io_rows){m->count, nnz, *m->stride}, m->val, o, where);
+}
+
 static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm_save_options *o, const char *where) {
-  bool real = !spti_is_complex(m->dtype);
+  bool real = !spti_is_complex(m->dtype) && m->stride == NULL;
   int64_t major = m->format == SPTRSM_CSR ? m->rows : m->cols, nnz = m->ptr[major];
   hid_t type;
   SPTI_IO_TRY(write_description(group, m, nnz, where));
@@ -88,8 +98,7 @@ static sptrsm_status write_contents(hid_t group, const outgoing *m, const sptrsm
   SPTI_IO_TRY(spti_io_write_array(group, &ptr, m->ptr, o, where));
   SPTI_IO_TRY(spti_io_write_array(group, &idx, m->idx, o, where));
   SPTI_IO_TRY(spti_io_value_type(&type, m->dtype, where));
-  spti_io_array val = spti_io_vector(real ? "values" : "data", type, nnz);
-  sptrsm_status status = spti_io_write_array(group, &val, m->val, o, where);
+  sptrsm_status status = write_values(group, real ? "values" : "data", type, m, nnz, o, where);
   H5Tclose(type);
   return status == SPTRSM_OK && real && m->structure == NULL ? link_names(group, where) : status;
 }
@@ -138,12 +147,23 @@ typedef struct {
   hid_t type;
   const void *data;              /* [n] of the factors; NULL: nothing is written */
   const char *attribute, *value; /* says how the vector is meant; NULL: no attribute */
+  int64_t count, stride;         /* of a batch: vectors; else zeros */
 } outgoing_vector;
+
+/* Takes the vectors of a batch, if it has some. */
+static void take_part(outgoing_vector *v, const sptrsm_batch_values *values, const void *part, int64_t stride) {
+  if (values == NULL || part == NULL || stride == 0) return;
+  v->data = part;
+  v->count = values->count;
+  v->stride = stride;
+}
 
 static sptrsm_status write_vector(spti_io_output *out, const outgoing_vector *v, int64_t n, const sptrsm_save_options *o) {
   if (v->data == NULL) return SPTRSM_OK;
   spti_io_array array = spti_io_vector(v->name, v->type, n);
-  SPTI_IO_TRY(spti_io_write_array(out->id, &array, v->data, o, out->final));
+  const spti_io_rows rows = {v->count, n, v->stride};
+  if (v->stride > 0) SPTI_IO_TRY(spti_io_write_rows(out->id, v->name, v->type, &rows, v->data, o, out->final));
+  else SPTI_IO_TRY(spti_io_write_array(out->id, &array, v->data, o, out->final));
   if (v->attribute == NULL) return SPTRSM_OK;
   hid_t dataset = H5Oopen(out->id, v->name, H5P_DEFAULT);
   if (dataset < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be opened again", out->final, v->name);
@@ -169,26 +189,36 @@ static sptrsm_status write_permutation(spti_io_output *out, const outgoing_vecto
 static const char *convention(sptrsm_convention c) { return c == SPTRSM_GATHER ? "gather" : "scatter"; }
 
 static sptrsm_status write_permutations(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
-  outgoing_vector row = {"perm_row", H5T_NATIVE_INT64, f->perm_row, "convention", convention(f->row_convention)};
-  outgoing_vector col = {"perm_col", H5T_NATIVE_INT64, f->perm_col, "convention", convention(f->col_convention)};
+  outgoing_vector row = {
+      .name = "perm_row", .type = H5T_NATIVE_INT64, .data = f->perm_row, .attribute = "convention", .value = convention(f->row_convention)};
+  outgoing_vector col = {
+      .name = "perm_col", .type = H5T_NATIVE_INT64, .data = f->perm_col, .attribute = "convention", .value = convention(f->col_convention)};
   SPTI_IO_TRY(write_permutation(out, &row, f->L->n, o));
   return write_permutation(out, &col, f->L->n, o);
 }
 
 static const char *scaling(sptrsm_scale_op op) { return op == SPTRSM_MULTIPLY ? "multiply" : "divide"; }
 
-static sptrsm_status write_scalings(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
-  outgoing_vector row = {"scale_row", H5T_NATIVE_DOUBLE, f->scale_row, "op", scaling(f->row_op)};
-  outgoing_vector col = {"scale_col", H5T_NATIVE_DOUBLE, f->scale_col, "op", scaling(f->col_op)};
+static sptrsm_status write_scalings(spti_io_output *out, const sptrsm_factors *f, const sptrsm_batch_values *b,
+                                    const sptrsm_save_options *o) {
+  outgoing_vector row = {
+      .name = "scale_row", .type = H5T_NATIVE_DOUBLE, .data = f->scale_row, .attribute = "op", .value = scaling(f->row_op)};
+  outgoing_vector col = {
+      .name = "scale_col", .type = H5T_NATIVE_DOUBLE, .data = f->scale_col, .attribute = "op", .value = scaling(f->col_op)};
+  if (b) take_part(&row, b, b->scale_row, b->scale_row_stride);
+  if (b) take_part(&col, b, b->scale_col, b->scale_col_stride);
   SPTI_IO_TRY(write_vector(out, &row, f->L->n, o));
   return write_vector(out, &col, f->L->n, o);
 }
 
-static sptrsm_status write_diagonal(spti_io_output *out, const sptrsm_factors *f, const sptrsm_save_options *o) {
+static sptrsm_status write_diagonal(spti_io_output *out, const sptrsm_factors *f, const sptrsm_batch_values *b,
+                                    const sptrsm_save_options *o) {
   hid_t type;
   int64_t hermitian = 1;
   SPTI_IO_TRY(spti_io_value_type(&type, f->L->dtype, out->final));
   outgoing_vector D = {.name = "D", .type = type, .data = f->D}, D_sub = {.name = "D_sub", .type = type, .data = f->D_sub};
+  if (b) take_part(&D, b, b->D, b->D_stride);
+  if (b) take_part(&D_sub, b, b->D_sub, b->D_sub_stride);
   sptrsm_status status = write_vector(out, &D, f->L->n, o);
   if (status == SPTRSM_OK) status = write_vector(out, &D_sub, f->L->n, o);
   H5Tclose(type);
@@ -215,8 +245,7 @@ static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
   return SPTRSM_OK;
 }
 
-/* f = the caller's factor set. */
-static sptrsm_status read_factors(sptrsm_factors *f, const sptrsm_factors *in, const sptrsm_file_matrix *A) {
+sptrsm_status spti_io_take_factors(sptrsm_factors *f, const sptrsm_factors *in, const sptrsm_file_matrix *A) {
   sptrsm_factors_init(f);
   if (in == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "factors: L is required");
   SPTI_IO_TRY(spti_sized_read(f, sizeof *f, in, SPTI_SIZE_UP_TO(sptrsm_factors, col_op), "sptrsm_factors"));
@@ -248,21 +277,35 @@ static sptrsm_status write_root(spti_io_output *out, const sptrsm_factors *f, co
   return o->source != NULL ? spti_io_write_text(out->id, "source", o->source, out->final) : SPTRSM_OK;
 }
 
-static sptrsm_status write_set(spti_io_output *out, const sptrsm_factors *f, const sptrsm_file_matrix *A, const sptrsm_save_options *o) {
-  outgoing m = from_triangle(f->L, "L");
+/* A triangle with its values, or with those of all items of a batch. */
+static sptrsm_status write_triangle(spti_io_output *out, const sptrsm_sparse *T, const char *name, const sptrsm_batch_values *b,
+                                    const sptrsm_save_options *o) {
+  outgoing m = from_triangle(T, name);
+  const bool is_l = strcmp(name, "L") == 0;
+  const void *part = b == NULL ? NULL : is_l ? b->L : b->U;
+  if (part != NULL) {
+    m.val = part;
+    m.count = b->count;
+    m.stride = is_l ? &b->L_stride : &b->U_stride;
+  }
+  return write_matrix(out, &m, o);
+}
+
+sptrsm_status spti_io_write_sparse(spti_io_output *out, const char *name, const sptrsm_file_matrix *M, const sptrsm_save_options *o) {
+  outgoing m = from_matrix(M);
+  m.name = name;
+  return write_matrix(out, &m, o);
+}
+
+sptrsm_status spti_io_write_set(spti_io_output *out, const sptrsm_factors *f, const sptrsm_file_matrix *A, const sptrsm_batch_values *b,
+                                const sptrsm_save_options *o) {
   SPTI_IO_TRY(write_root(out, f, o));
-  SPTI_IO_TRY(write_matrix(out, &m, o));
-  if (f->U != NULL) {
-    m = from_triangle(f->U, "U");
-    SPTI_IO_TRY(write_matrix(out, &m, o));
-  }
-  if (A != NULL) {
-    m = from_matrix(A);
-    SPTI_IO_TRY(write_matrix(out, &m, o));
-  }
-  SPTI_IO_TRY(write_diagonal(out, f, o));
+  SPTI_IO_TRY(write_triangle(out, f->L, "L", b, o));
+  if (f->U != NULL) SPTI_IO_TRY(write_triangle(out, f->U, "U", b, o));
+  if (A != NULL) SPTI_IO_TRY(spti_io_write_sparse(out, "A", A, o));
+  SPTI_IO_TRY(write_diagonal(out, f, b, o));
   SPTI_IO_TRY(write_permutations(out, f, o));
-  return write_scalings(out, f, o);
+  return write_scalings(out, f, b, o);
 }
 
 sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *factors, const sptrsm_file_matrix *A,
@@ -271,10 +314,7 @@ sptrsm_status sptrsm_file_factors_save(const char *path, const sptrsm_factors *f
   sptrsm_factors f;
   spti_io_output out;
   SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
-  SPTI_IO_TRY(read_factors(&f, factors, A));
+  SPTI_IO_TRY(spti_io_take_factors(&f, factors, A));
   SPTI_IO_TRY(spti_io_output_begin(&out, path, o));
-  sptrsm_status status = write_set(&out, &f, A, o);
-  if (status == SPTRSM_OK) return spti_io_output_commit(&out);
-  spti_io_output_discard(&out);
-  return status;
+  return spti_io_output_finish(&out, spti_io_write_set(&out, &f, A, NULL, o));
 }

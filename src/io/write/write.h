@@ -35,9 +35,9 @@ sptrsm_status spti_io_write_failed(const char *where, const char *name); /* name
 
 typedef struct {
   const char *name;
-  hid_t type; /* in memory and in the file */
-  int rank;
-  hsize_t dims[2], chunk[2]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
+  hid_t type;                /* in memory and in the file */
+  int rank;                  /* 1 to 3 */
+  hsize_t dims[3], chunk[3]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
   bool early;                /* gets its place in the file when it is created */
 } spti_io_array;
 spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count);
@@ -48,6 +48,12 @@ sptrsm_status spti_io_value_type(hid_t *out, sptrsm_dtype, const char *where);
 /* Creates a dataset with the filters of the options; the caller closes *out. */
 sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array *, const sptrsm_save_options *, const char *where);
 sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *, const void *data, const sptrsm_save_options *, const char *where);
+/* The values of a batch: `count` rows of `length` numbers, at a stride in memory. */
+typedef struct {
+  int64_t count, length, stride;
+} spti_io_rows;
+sptrsm_status spti_io_write_rows(hid_t group, const char *name, hid_t type, const spti_io_rows *, const void *data,
+                                 const sptrsm_save_options *, const char *where);
 
 /* ---- save_block.c: dense blocks ---- */
 
@@ -65,6 +71,23 @@ sptrsm_status spti_io_beside(char **out, const char *path, const char *name, con
 /* Writes a vector beside the solution: into the group that holds `path`, under the array's name. */
 sptrsm_status spti_io_write_beside(spti_io_output *, const char *path, const spti_io_array *, const void *data,
                                    const sptrsm_save_options *);
+
+/* Refuses what can't be a block in host memory. */
+sptrsm_status spti_io_check_block(const sptrsm_block *X, const char *name);
+/* Writes a block as dataset `name`, with its order and the report, if there is one. */
+sptrsm_status spti_io_write_block(spti_io_output *, const char *name, const sptrsm_block *X, const sptrsm_save_options *,
+                                  const char *report);
+/* Commits, or after a failure discards. */
+sptrsm_status spti_io_output_finish(spti_io_output *, sptrsm_status);
+
+/* ---- save_factors.c: factor sets ---- */
+
+/* f = the caller's factor set, checked. */
+sptrsm_status spti_io_take_factors(sptrsm_factors *f, const sptrsm_factors *in, const sptrsm_file_matrix *A);
+/* Writes a factor set into the group out->id. values: what a batch has of its own for each item; NULL: nothing. */
+sptrsm_status spti_io_write_set(spti_io_output *out, const sptrsm_factors *, const sptrsm_file_matrix *A, const sptrsm_batch_values *values,
+                                const sptrsm_save_options *);
+sptrsm_status spti_io_write_sparse(spti_io_output *out, const char *name, const sptrsm_file_matrix *, const sptrsm_save_options *);
 
 /* ---- journal.c: an append-only file of records ---- */
 

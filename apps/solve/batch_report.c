@@ -1,0 +1,192 @@
+/* batch_report.c -- the summary and the JSON report of sptrsm-solve with a batch (fields: sptrsm-solve(1)). */
+#include <sys/resource.h>
+
+#include "solve/batch.h"
+
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
+static int64_t entries_of(const sptrsm_sparse *T) { return T->n > 0 ? T->ptr[T->n] : 0; }
+
+/* Entries of the triangles of all sets that were read: of a uniform batch, those of its pattern. */
+static int64_t entries(const sptrsm_file_batch *b) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < (b->kind == SPTRSM_BATCH_UNIFORM ? 1 : b->count); i++) {
+    const sptrsm_file_factors *F = b->items[i];
+    sum += entries_of(&F->L_tri) + (F->U ? entries_of(&F->U_tri) : 0);
+  }
+  return sum;
+}
+
+static const char *kind_name(const sptrsm_file_batch *b) { return b->kind == SPTRSM_BATCH_UNIFORM ? "uniform" : "mixed"; }
+
+static const sptrsm_file_factors *first_of(const sptrsm_file_batch *b) {
+  return b->kind == SPTRSM_BATCH_UNIFORM || b->count > 0 ? b->items[0] : NULL;
+}
+
+static void column_range(const batch_run *r, int64_t *least, int64_t *most) {
+  *least = *most = r->in.B->block.nrhs_of ? 0 : r->in.B->block.nrhs;
+  for (int64_t i = 0; r->in.B->block.nrhs_of && i < r->in.B->count; i++) {
+    const int64_t nrhs = r->in.B->block.nrhs_of[i];
+    if (i == 0 || nrhs < *least) *least = nrhs;
+    if (nrhs > *most) *most = nrhs;
+  }
+}
+
+static double peak_bytes(void) {
+  struct rusage use;
+  return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
+}
+
+static const char *outcome(const sptrsm_item_status *s) { return s->status == SPTRSM_ERR_DEVICE ? "lost on the device" : "singular"; }
+
+/* ---- for people ---- */
+
+void batch_warn(const batch_run *r) {
+  const sptrsm_file_batch *b = r->in.factors;
+  int64_t named = 0;
+  for (int64_t i = 0; i < b->count && named < NAMED_COLUMNS; i++) {
+    const sptrsm_item_status *s = &r->status[i];
+    if (s->status == SPTRSM_OK || s->status == ITEM_LEFT_OUT) continue;
+    cli_warning("%s is %s: row %d %s; its solution is NaN", batch_name(b, i).text, outcome(s), s->row,
+                s->status == SPTRSM_ERR_DEVICE ? "never got what it waits for" : "has a zero or nonfinite diagonal");
+    named++;
+  }
+  const int64_t more = r->singular + r->lost - named;
+  if (more > 0) cli_warning("%lld more items have no solution; all are in the report (--json)", (long long)more);
+  if (r->odd > 0)
+    cli_warning("solutions of %lld item%s are not finite, the first is %s", (long long)r->odd, plural(r->odd),
+                batch_name(b, r->odd_items[0]).text);
+  if (r->set->max_berr >= 0 && r->worst_item >= 0 && !(r->max_berr <= r->set->max_berr))
+    cli_warning("backward error %s of %s, column %lld, is above --max-berr %g", cli_error_size(r->max_berr).text,
+                batch_name(b, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column), r->set->max_berr);
+}
+
+static void print_inputs(const batch_run *r, FILE *f) {
+  const sptrsm_file_batch *b = r->in.factors;
+  const sptrsm_file_factors *F = first_of(b);
+  int64_t least, most;
+  fprintf(f, "factors  %s: %s batch of %lld item%s", b->where, kind_name(b), (long long)b->count, plural(b->count));
+  if (b->count != b->file_count) fprintf(f, " (of %lld, from item %lld)", (long long)b->file_count, (long long)b->first);
+  if (r->in.n_least == r->in.n_most) fprintf(f, ", n %d", r->in.n_most);
+  else fprintf(f, ", n %d to %d", r->in.n_least, r->in.n_most);
+  fprintf(f, ", %lld entries%s", (long long)entries(b), b->kind == SPTRSM_BATCH_UNIFORM ? " each" : "");
+  if (F) fprintf(f, ", %s\n         read as %s", cli_dtypes[F->L_tri.dtype], F->rule);
+  column_range(r, &least, &most);
+  fprintf(f, "\nrhs      %s: ", r->in.B->where);
+  if (least == most)
+    fprintf(f, "%lld column%s%s, %s", (long long)most, plural(most),
+            r->in.B->path && r->in.B->block.stride == 0 && b->count > 1 ? " for all items" : " an item", r->in.B->rule);
+  else fprintf(f, "%lld to %lld columns, %s", (long long)least, (long long)most, r->in.B->rule);
+  fprintf(f, "\n%s%s%s", r->in.system.conversion[0] ? "         " : "", r->in.system.conversion, r->in.system.conversion[0] ? "\n" : "");
+}
+
+static void print_outcome(const batch_run *r, FILE *f) {
+  const phase_seconds *t = &r->seconds;
+  const size_t bytes = r->facts.batch_bytes + r->facts.workspace_bytes;
+  fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->analyse_seconds).text);
+  if (r->set->dry_run) {
+    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s\n", cli_bytes((double)bytes).text, r->set->out);
+    return;
+  }
+  fprintf(f, "solve %s", cli_seconds(t->solve).text);
+  if (r->verified) fprintf(f, ", verify %s", cli_seconds(t->verify).text);
+  fprintf(f, ", write %s\nmemory   %s\n", cli_seconds(t->write).text, cli_bytes((double)bytes).text);
+  fprintf(f, "items    %lld solved, %lld singular, %lld left out", (long long)r->solved, (long long)r->singular, (long long)r->left_out);
+  if (r->lost > 0) fprintf(f, ", %lld lost on the device", (long long)r->lost);
+  fputc('\n', f);
+  if (r->worst_item >= 0)
+    fprintf(f, "error    componentwise %s (%s, column %lld), normwise %s, against %s\n", cli_error_size(r->max_berr).text,
+            batch_name(r->in.factors, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column),
+            cli_error_size(r->max_normwise).text, r->against);
+  const int64_t count = r->in.factors->count;
+  fprintf(f, "output   %s:%s", r->set->out, r->x_path ? r->x_path : count > 0 ? r->x_paths[0] : "/");
+  if (r->x_path == NULL && count > 1) fprintf(f, " and %lld more", (long long)count - 1);
+  fputc('\n', f);
+}
+
+void batch_report_text(const batch_run *r, FILE *f) {
+  const problem_request *p = &r->set->problem;
+  const sptrsm_file_factors *F = first_of(r->in.factors);
+  print_inputs(r, f);
+  fprintf(f, "system   %s%s\n", F && F->single ? "T" : sptrsm_system_name(p->system),
+          p->op == SPTRSM_N   ? ""
+          : p->op == SPTRSM_T ? ", transposed"
+                              : ", conjugate transposed");
+  fprintf(f, "device   %s (%s)\n", sptrsm_context_describe(r->context), r->set->solver.reason);
+  fprintf(f, "method   %s (%s), panel %d, %lld pattern%s\n", r->facts.method, r->facts.reason, r->facts.panel, (long long)r->facts.patterns,
+          plural(r->facts.patterns));
+  print_outcome(r, f);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_factors(const batch_run *r) {
+  const sptrsm_file_batch *b = r->in.factors;
+  const sptrsm_file_factors *F = first_of(b);
+  return json_pack("{s:o, s:s, s:o, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:b, s:b, s:I, s:I}", "where", cli_json_text(b->where), "kind",
+                   kind_name(b), "rule", cli_json_text(F ? F->rule : NULL), "count", (json_int_t)b->count, "first", (json_int_t)b->first,
+                   "file_count", (json_int_t)b->file_count, "n_least", (int)r->in.n_least, "n_most", (int)r->in.n_most, "source",
+                   cli_json_text(F ? F->source : NULL), "dtype", cli_json_text(F ? cli_dtypes[F->L_tri.dtype] : NULL), "single",
+                   F ? F->single : 0, "has_A", F && F->A, "nnz", (json_int_t)entries(b), "patterns", (json_int_t)r->facts.patterns);
+}
+
+static json_t *json_rhs(const batch_run *r) {
+  const sptrsm_file_blocks *B = r->in.B;
+  int64_t least, most;
+  column_range(r, &least, &most);
+  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:b, s:s}", "where", cli_json_text(B->where), "rule", B->rule, "nrhs_least",
+                   (json_int_t)least, "nrhs_most", (json_int_t)most, "file_nrhs", (json_int_t)B->file_nrhs, "shared",
+                   B->paths == NULL && B->block.stride == 0, "order", cli_orders[B->block.layout]);
+}
+
+static json_t *json_failures(const batch_run *r) {
+  const sptrsm_file_batch *b = r->in.factors;
+  json_t *list = json_array();
+  for (int64_t i = 0; i < b->count; i++) {
+    const sptrsm_item_status *s = &r->status[i];
+    if (s->status == SPTRSM_OK || s->status == ITEM_LEFT_OUT) continue;
+    json_array_append_new(list, json_pack("{s:I, s:o, s:s, s:i}", "item", (json_int_t)(b->first + i), "name",
+                                          cli_json_text(b->names ? b->names[i] : NULL), "status", outcome(s), "row", (int)s->row));
+  }
+  return list;
+}
+
+static json_t *json_items(const batch_run *r) {
+  json_t *first = json_array();
+  for (int64_t i = 0; i < r->odd && i < NAMED_COLUMNS; i++)
+    json_array_append_new(first, json_integer((json_int_t)(r->in.factors->first + r->odd_items[i])));
+  return json_pack("{s:I, s:I, s:I, s:o, s:{s:I, s:o}}", "solved", (json_int_t)r->solved, "singular", (json_int_t)r->singular, "left_out",
+                   (json_int_t)r->left_out, "failures", json_failures(r), "nonfinite", "count", (json_int_t)r->odd, "first", first);
+}
+
+static json_t *json_residual(const batch_run *r) {
+  if (!r->verified || r->worst_item < 0) return json_null();
+  return json_pack("{s:s, s:o, s:o, s:I, s:I}", "against", r->against, "max_berr", cli_json_number(r->max_berr), "max_normwise",
+                   cli_json_number(r->max_normwise), "worst_item", (json_int_t)(r->in.factors->first + r->worst_item), "worst_column",
+                   (json_int_t)(r->set->problem.io.col_begin + r->worst_column));
+}
+
+static json_t *json_seconds(const batch_run *r, bool stored) {
+  const phase_seconds *t = &r->seconds;
+  json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->analyse_seconds, "solve", t->solve, "verify", t->verify);
+  if (stored) return o;
+  json_object_set_new(o, "write", json_real(t->write));
+  json_object_set_new(o, "total", json_real(t->total));
+  return o;
+}
+
+json_t *batch_report_json(const batch_run *r, bool stored) {
+  const settings *s = r->set;
+  json_t *device = json_pack("{s:s, s:s, s:s}", "place", s->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
+                             sptrsm_context_describe(r->context), "reason", s->solver.reason);
+  json_t *method = json_pack("{s:s, s:s, s:i, s:b}", "method", r->facts.method, "reason", r->facts.reason, "panel", (int)r->facts.panel,
+                             "deterministic", r->facts.deterministic);
+  json_t *memory = json_pack("{s:I, s:I, s:I}", "batch_bytes", (json_int_t)r->facts.batch_bytes, "workspace_bytes",
+                             (json_int_t)r->facts.workspace_bytes, "peak_bytes", (json_int_t)peak_bytes());
+  return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f], s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "program",
+                   "sptrsm-solve", "version", sptrsm_version(), "batch", json_factors(r), "rhs", json_rhs(r), "conversion",
+                   r->in.system.conversion, "system", sptrsm_system_name(s->problem.system), "op", cli_ops[s->problem.op], "alpha",
+                   s->problem.alpha[0], s->problem.alpha[1], "device", device, "plan", method, "memory", memory, "seconds",
+                   json_seconds(r, stored), "items", json_items(r), "residual", json_residual(r), "output", cli_json_text(s->out),
+                   "dataset", cli_json_text(r->x_path), "dry_run", s->dry_run, "exit_code", r->exit_code);
+}
