@@ -78,8 +78,7 @@ SPTRSM_API sptrsm_status sptrsm_schur_set_values(sptrsm_schur *, const void *B_v
  * its own column and row of S; entries of the factors that are not finite make this S undefined, and no later one. The first solve
  * allocates the workspace, which the schur keeps; later ones allocate nothing, unless there are more threads, or S is in host memory and
  * the context on a device. On a device the work is queued on the context's stream; where S is in host memory the call waits for it.
- * Errors: ARGUMENT (S does not fit; 2x2 blocks of D in other places than at creation; a Hermitian A whose D is no longer real), MEMORY.
- * */
+ * Errors: ARGUMENT (S does not fit; 2x2 blocks of D in other places than at creation; a Hermitian A whose D is no longer real), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_schur_solve(sptrsm_schur *, sptrsm_block *S);
 
 /* The same for `count` Schur complements, S[i] of items[i]. All blocks are checked before any is written; the message begins with the

@@ -14,6 +14,9 @@
 #ifndef SCHUR_PLACE
 #define SCHUR_PLACE SPTRSM_HOST
 #endif
+#ifndef SCHUR_ORDER /* less for the emulator, which is slow; no multiple of 7 */
+#define SCHUR_ORDER 600
+#endif
 enum { ON_HOST = SCHUR_PLACE == SPTRSM_HOST };
 
 static sptrsm_context *context;
@@ -221,6 +224,7 @@ Test(schur, general_form_of_every_factor_set) {
       for (int op = SPTRSM_N; op <= SPTRSM_C && recipes[r].has_U; op++) {
         static columns B, C;
         char what[128];
+        if (SCHUR_ORDER < 600 && (r + t + op) % 2) continue; /* half of them on the emulator */
         snprintf(what, sizeof what, "%s, type %d, op %d", recipes[r].name, t, op);
         build_factor_set(&s, &recipes[r], (sptrsm_dtype)t);
         if (op == SPTRSM_T) make_dense(&B, 41, N, (sptrsm_dtype)t, SPTRSM_ROW_MAJOR);
@@ -267,7 +271,7 @@ Test(schur, symmetric_form_of_cholesky_and_ldl) {
 
 /* ---- a larger factor, whose columns reach few rows ---- */
 
-enum { ORDER = 600 };
+enum { ORDER = SCHUR_ORDER };
 
 typedef struct {
   sptrsm_factors f;
@@ -293,7 +297,7 @@ static void make_tree(tree_factor *t, sptrsm_dtype dtype) {
       t->idx[p] = i;
       put(t->val, p++, dtype, number(dtype) / 4);
     }
-    t->perm[j] = (int32_t)((j * (int64_t)7) % ORDER); /* 7 and 600 have no common factor */
+    t->perm[j] = (int32_t)((j * (int64_t)7) % ORDER); /* 7 and ORDER have no common factor */
   }
   t->ptr[ORDER] = p;
   t->L = (sptrsm_sparse){.format = SPTRSM_CSC, .dtype = dtype, .n = ORDER, .ptr = t->ptr, .idx = t->idx, .val = t->val};
@@ -410,9 +414,9 @@ Test(schur, bits_do_not_depend_on_threads_or_neighbours) {
     cr_assert_eq(sptrsm_schur_solve(items[i], &expected[i].block), SPTRSM_OK);
   }
   static const int threads[] = {1, 2, 3, 5, 16};
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < (ON_HOST ? 5 : 1); k++) {
     cr_assert_eq(sptrsm_context_set_threads(context, threads[k]), SPTRSM_OK);
-    for (int repeat = 0; repeat < 5; repeat++) {
+    for (int repeat = 0; repeat < (ON_HOST ? 5 : 2); repeat++) {
       test_block_fill(&blocks[repeat], 1); /* only the lower triangle is written again */
       cr_assert_eq(sptrsm_schur_solve(items[repeat], &S[repeat]), SPTRSM_OK);
       expect_bits(&blocks[repeat], &expected[repeat % 3], threads[k]);
