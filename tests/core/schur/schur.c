@@ -341,6 +341,7 @@ Test(schur, sparse_columns_give_what_dense_ones_give) {
   static columns B;
   for (int t = SPTRSM_F64; t <= SPTRSM_C128; t += 2)
     for (int m = 0; m < METHODS; m++) {
+      if (SCHUR_ORDER < 600 && (m + t / 2) % 2) continue; /* half of them on the emulator */
       make_tree(&f, (sptrsm_dtype)t);
       make_sparse(&B, COUNT, ORDER, (sptrsm_dtype)t);
       sptrsm_direct *d = solver(&f.f, methods[ON_HOST][m]);
@@ -416,7 +417,7 @@ Test(schur, bits_do_not_depend_on_threads_or_neighbours) {
   static const int threads[] = {1, 2, 3, 5, 16};
   for (int k = 0; k < (ON_HOST ? 5 : 1); k++) {
     cr_assert_eq(sptrsm_context_set_threads(context, threads[k]), SPTRSM_OK);
-    for (int repeat = 0; repeat < (ON_HOST ? 5 : 2); repeat++) {
+    for (int repeat = 0; repeat < (ON_HOST ? 5 : 1); repeat++) {
       test_block_fill(&blocks[repeat], 1); /* only the lower triangle is written again */
       cr_assert_eq(sptrsm_schur_solve(items[repeat], &S[repeat]), SPTRSM_OK);
       expect_bits(&blocks[repeat], &expected[repeat % 3], threads[k]);
