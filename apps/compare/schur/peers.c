@@ -134,12 +134,14 @@ static int upload_rows(item *e, const schur_factor *f) {
   return code;
 }
 
-static int describe_L(item *e, const schur_factor *f) {
+/* SpSM wants to be told that L is a triangle, and the conversion to a dense matrix refuses to be told so. */
+static int describe_L(item *e, const schur_factor *f, bool as_triangle) {
   cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
   cusparseDiagType_t diag = CUSPARSE_DIAG_TYPE_NON_UNIT;
   int code = sparse_ok(cusparseCreateCsr(&e->L, f->n, f->n, f->ptr[f->n], e->ptr, e->idx, e->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
                                          CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-  if (code == CLI_OK) code = sparse_ok(cusparseSpMatSetAttribute(e->L, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
+  if (code != CLI_OK || !as_triangle) return code;
+  code = sparse_ok(cusparseSpMatSetAttribute(e->L, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
   return code == CLI_OK ? sparse_ok(cusparseSpMatSetAttribute(e->L, CUSPARSE_SPMAT_DIAG_TYPE, &diag, sizeof diag)) : code;
 }
 
@@ -187,7 +189,7 @@ static int begin_item(peer *p, const schur_case *c, int64_t i, schur_way *way) {
   item *e = &p->each[i];
   e->n = f->n;
   int code = upload_rows(e, f);
-  if (code == CLI_OK) code = describe_L(e, f);
+  if (code == CLI_OK) code = describe_L(e, f, !p->by_trsm);
   if (code == CLI_OK) code = schur_dense_columns(&e->B, c, i, true);
   if (code == CLI_OK) code = cli_fail(bench_memory((void **)&e->S, SPTRSM_CUDA, (size_t)(c->count * c->count) * sizeof *e->S, NULL));
   return code == CLI_OK && !p->by_trsm ? analyse(p, e, &way->workspace) : code;
