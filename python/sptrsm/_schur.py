@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 import numpy
 
 from . import _arrays, _lib, _sparse
-from ._context import family_of
+from ._context import CPU, family_of
 from ._errors import check
 from ._factors import Factors
 from ._info import SchurInfo, schur_info
@@ -56,7 +56,7 @@ def _side(given, name: str, F: Factors, keep: bool) -> _Side:
     if family_of(given) == "" and hasattr(given, "tocsr"):
         compressed = given.tocsc() if name == "B" else given.tocsr()
         if not isinstance(compressed.data, numpy.ndarray):
-            raise TypeError(f"{name} is in device memory, and Schur complements are made on the host; pass {name}.get()")
+            raise TypeError(f"{name} is in device memory, and a Schur complement takes matrices of the host; pass {name}.get()")
         shape = compressed.shape
         matrix = None if len(shape) != 2 else _sparse.lines_of(compressed, F.dtype, name, "safe")
         side = _Side(matrix, None, None, 0 if matrix is None else matrix.n)
@@ -99,6 +99,7 @@ class Schur:
         request.op, request.uplo = op, _lib.UPPER if lower is False else _lib.LOWER
         with F._lock:
             handle = ctypes.c_void_p()
+            F._use_stream_of()
             check(lib.sptrsm_schur_create(handle, F._open_handle(), request))
             self._handle = handle.value
 
@@ -137,7 +138,7 @@ class Schur:
 
     def _open_handle(self) -> Any:
         """The object in the library; the caller holds the lock of the factors."""
-        self._F._open_handle()
+        self._F._use_stream_of()
         if self._handle is None:
             raise ValueError("this Schur is closed")
         return self._handle
@@ -149,9 +150,10 @@ class Schur:
             memory, S, finish = _arrays.host_result(self.shape, F.dtype, _lib.ROW_MAJOR, family_of(self._like), self._like)
             if self._symmetric and self._lower is not None:
                 memory[...] = 0
-            return _arrays.Operand(_arrays.numpy_block(memory, _arrays.CODE[F.dtype]), self.shape, F._device, memory), S, finish
+            return _arrays.Operand(_arrays.numpy_block(memory, _arrays.CODE[F.dtype]), self.shape, CPU, memory), S, finish
         target = _arrays.operand(out, F.dtype, self.shape[0], name, None, True)
-        _arrays.check_place(name, target.device, F._device)
+        if target.device != CPU:
+            raise ValueError(f"{name} is on {target.device}, and a Schur complement goes to an array of the host; leave {name} out")
         if target.shape != self.shape:
             raise ValueError(f"{name} has shape {target.shape}; pass one of the shape {self.shape} of S")
         for side in (self._B, self._C):
@@ -248,7 +250,7 @@ def schur(F: Factors, B, C=None, trans: str = "N", *, lower: Optional[bool] = No
     Parameters
     ----------
     F : Factors
-        On the host.
+        On the host or a device; B, C and S are on the host.
     B : sparse matrix or array, shape (n, columns)
     C : sparse matrix or array, shape (rows, n), optional
         Default, for factors with U = L^T or L^H: the transpose of B or, where U is L^H, its conjugate transpose. S is symmetric then.
@@ -299,6 +301,10 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None) -> list:
             locks.enter_context(F._lock)
         handles = (ctypes.c_void_p * len(items))(*(one._open_handle() for one in items))
         targets = [one._target(result, f"out[{i}]") for i, (one, result) in enumerate(zip(items, results))]
-        blocks = (_lib.Block * len(items))(*(target.block for target, _, _ in targets))
-        check(lib.sptrsm_schur_solve_many(handles, len(items), blocks))
+        if all(one._F._on_host for one in items):
+            blocks = (_lib.Block * len(items))(*(target.block for target, _, _ in targets))
+            check(lib.sptrsm_schur_solve_many(handles, len(items), blocks))
+        else:  # on devices they follow one another, and each solver has a stream of its own
+            for handle, (target, _, _) in zip(handles, targets):
+                check(lib.sptrsm_schur_solve(handle, target.block))
         return [one._finished(*target) for one, target in zip(items, targets)]

@@ -284,6 +284,21 @@ def test_new_values_of_a_batch_in_device_memory(cupy):
     assert P.status.ok.all() and close(2 * P.solve(cupy.asarray(B)[None], system="L"), expected)
 
 
+def test_schur_complements(factors):
+    """Where cuBLAS is found, as include/sptrsm_schur.h says."""
+    columns = scipy.sparse.csc_matrix(scipy.sparse.random(N, 100, 0.02, random_state=0))
+    try:
+        S = sptrsm.schur(factors, columns, B.T)
+    except sptrsm.UnsupportedError as error:
+        pytest.skip(str(error))
+    expected = sptrsm.splu(A).schur(columns, B.T)
+    host = sptrsm.schur(sptrsm.splu(A), columns, B.T)
+    for s in (S.solve(), factors.schur(columns.toarray(), B.T), *sptrsm.schur_many([S, host, S])):
+        assert isinstance(s, numpy.ndarray) and close(s, expected)
+    with pytest.raises(ValueError, match="out is on cuda:0"):
+        S.solve(out=pytest.importorskip("cupy").zeros(expected.shape))
+
+
 def test_refinement(factors, cupy):
     b = cupy.asarray(B)
     assert factors.refine(b, factors.solve(b)).berr.max() < 1e-15
