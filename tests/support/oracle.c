@@ -58,6 +58,28 @@ static int32_t space_columns(int32_t *columns, int32_t i) {
   return count;
 }
 
+/* Row i's columns in node `from`: all three, or in a node that is no supernode every other one. */
+static int32_t node_columns(int32_t *columns, int32_t from, int32_t i) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < 3; k++)
+    if (from % 7 != 3 || (k + i) % 2 == 0) columns[count++] = 3 * (from - 1) + k;
+  return count;
+}
+
+/* Node m > 0 has the children m - 1, m - 2, m - 4 ..., as many as m has trailing zero bits; it depends on them and on most of their
+ * children, so a node updates several of the nodes above it. */
+static int32_t tree_columns(int32_t *columns, int32_t i) {
+  const int32_t m = i / 3 + 1;
+  int32_t count = 0;
+  for (int32_t bit = (m & -m) / 2; bit > 0; bit /= 2) {
+    for (int32_t below = bit / 2; below > 0; below /= 2)
+      if ((m + bit + below) % 3 != 0) count += node_columns(columns + count, m - bit - below, i);
+    count += node_columns(columns + count, m - bit, i);
+  }
+  for (int32_t j = 3 * (m - 1); m % 7 != 3 && j < i; j++) columns[count++] = j;
+  return count;
+}
+
 /* Columns below the diagonal of row i of a lower triangle, ascending. Returns their number. */
 static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, int32_t i, test_random *r) {
   int32_t count = 0, side = (int32_t)sqrt((double)n);
@@ -86,13 +108,7 @@ static int32_t row_columns(int32_t *columns, test_pattern pattern, int32_t n, in
       columns[count++] = least + test_random_below(r, room);
     }
     break;
-  case TEST_TREE: /* node m > 0 has the children m - 1, m - 2, m - 4 ..., as many as m has trailing zero bits */
-    for (int32_t m = i / 4 + 1, bit = m & -m; bit > 1;) {
-      bit /= 2;
-      for (int32_t k = 0; k < 4; k++) columns[count++] = 4 * (m - bit - 1) + k;
-    }
-    for (int32_t j = i / 4 * 4; j < i; j++) columns[count++] = j;
-    break;
+  case TEST_TREE: return tree_columns(columns, i);
   case TEST_FULL:
     for (int32_t j = 0; j < i; j++) columns[count++] = j;
     break;

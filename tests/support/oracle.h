@@ -27,7 +27,7 @@ typedef enum {
   TEST_GRID,      /* five points in the plane; of order 1025, 33 points in space (D3N33) on 5 x 41 x 5 */
   TEST_RANDOM,    /* about four entries per row, no symmetry */
   TEST_LAYERED,   /* six layers; a row depends on three rows of the layer before */
-  TEST_TREE,      /* supernodes of four rows, which depend on those of their children in a tree, as in a factor */
+  TEST_TREE,      /* nodes of three rows, most of them supernodes, which depend on nodes below them in a tree, as in a factor */
   TEST_FULL,      /* all entries below the diagonal */
   TEST_PATTERNS
 } test_pattern;

@@ -24,12 +24,11 @@ static int64_t barrier_cost(int threads) { return threads > 1 ? BARRIER + (int64
 /* A level is wide if half of its cost is more than the barrier that splitting needs. */
 static bool is_wide(int64_t cost) { return cost > 2 * barrier_cost(2); }
 
-static sptrsm_status allocate(spti_schedule *s, int64_t n, int64_t steps, int64_t units) {
+static sptrsm_status allocate(spti_schedule *s, int64_t steps, int64_t units) {
   SPTI_TRY(spti_host_alloc(&s->ptr, steps + 1, sizeof *s->ptr, "steps"));
-  SPTI_TRY(spti_host_alloc(&s->unit, units + 1, sizeof *s->unit, "units of steps"));
-  SPTI_TRY(spti_host_alloc(&s->order, n, sizeof *s->order, "rows by step"));
   SPTI_TRY(spti_host_alloc(&s->cost, units + 1, sizeof *s->cost, "costs of units"));
-  s->bytes = (size_t)(steps + units) * sizeof *s->ptr + (size_t)n * sizeof *s->order + (size_t)units * sizeof *s->cost;
+  SPTI_TRY(spti_host_alloc(&s->heaviest, steps, sizeof *s->heaviest, "costs of steps"));
+  s->bytes = (size_t)steps * (sizeof *s->ptr + sizeof *s->heaviest) + (size_t)units * sizeof *s->cost;
   return SPTRSM_OK;
 }
 
@@ -66,7 +65,10 @@ static sptrsm_status of_levels(spti_schedule *s, const spti_view *v, const spti_
   SPTI_TRY_DONE(spti_host_alloc(&step_of_row, v->n, sizeof *step_of_row, "steps of rows"));
   s->steps = assign_steps(step_of, wide, levels, cost);
   SPTI_TRY_DONE(spti_host_alloc(&next, (int64_t)s->steps + 1, sizeof *next, "ends of steps"));
-  SPTI_TRY_DONE(allocate(s, v->n, s->steps, v->n));
+  SPTI_TRY_DONE(allocate(s, s->steps, v->n));
+  SPTI_TRY_DONE(spti_host_alloc(&s->unit, (int64_t)v->n + 1, sizeof *s->unit, "units of steps"));
+  SPTI_TRY_DONE(spti_host_alloc(&s->order, v->n, sizeof *s->order, "rows by step"));
+  s->bytes += (size_t)v->n * (sizeof *s->unit + sizeof *s->order);
   for (int32_t l = 0, t = -1; l < levels->count; l++) {
     const int32_t first = levels->ptr[l], last = levels->ptr[l + 1];
     if (step_of[l] != t) s->ptr[t = step_of[l]] = units, s->unit[units++] = first; /* earlier steps have the rows before it */
@@ -85,16 +87,43 @@ done:
   return status;
 }
 
+/* Can trees save what they must? Not if all rows take less than a team costs, nor if a chain of rows that depend on each other takes nearly
+ * all of the time. */
+static sptrsm_status may_pay(bool *out, const spti_view *v, const int64_t *cost) {
+  int64_t *chain, total = 0, longest = 0;
+  *out = false;
+  for (int32_t i = 0; i < v->n; i++) total += cost[i];
+  const int64_t most = total / 100 * TREES_PERCENT;
+  if (total - most <= START + SPTI_FOREST_LAYERS * barrier_cost(2)) return SPTRSM_OK;
+  SPTI_TRY(spti_host_alloc(&chain, v->n, sizeof *chain, "costs of chains"));
+  for (int32_t r = 0; r < v->n && longest <= most; r++) {
+    const int32_t i = spti_view_line(v, r);
+    int64_t before = 0;
+    for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++)
+      if (chain[v->idx[p]] > before) before = chain[v->idx[p]];
+    chain[i] = before + cost[i];
+    if (chain[i] > longest) longest = chain[i];
+  }
+  spti_host_free(chain);
+  *out = longest <= most;
+  return SPTRSM_OK;
+}
+
+/* Leaves s without arrays if trees can't pay. */
 static sptrsm_status of_trees(spti_schedule *s, const spti_view *v, const int64_t *cost) {
+  bool worth;
   spti_forest forest;
+  SPTI_TRY(may_pay(&worth, v, cost));
+  if (!worth) return SPTRSM_OK;
   SPTI_TRY(spti_forest_build(&forest, v, cost));
-  sptrsm_status status = allocate(s, v->n, forest.layers, forest.trees);
+  sptrsm_status status = allocate(s, forest.layers, forest.trees);
   if (status == SPTRSM_OK) {
     s->trees = true;
     s->steps = forest.layers;
     memcpy(s->ptr, forest.ptr, ((size_t)forest.layers + 1) * sizeof *s->ptr);
-    memcpy(s->unit, forest.tree, ((size_t)forest.trees + 1) * sizeof *s->unit);
-    memcpy(s->order, forest.order, (size_t)v->n * sizeof *s->order);
+    s->unit = forest.tree, s->order = forest.order;
+    s->bytes += (size_t)forest.trees * sizeof *s->unit + (size_t)v->n * sizeof *s->order;
+    forest.tree = forest.order = NULL;
   }
   spti_forest_free(&forest);
   return status;
@@ -102,25 +131,33 @@ static sptrsm_status of_trees(spti_schedule *s, const spti_view *v, const int64_
 
 static void add_costs(spti_schedule *s, const int64_t *cost) {
   s->cost[0] = 0;
-  for (int32_t u = 0; u < s->ptr[s->steps]; u++) {
-    s->cost[u + 1] = s->cost[u];
-    for (int32_t r = s->unit[u]; r < s->unit[u + 1]; r++) s->cost[u + 1] += cost[s->order[r]];
+  for (int32_t t = 0; t < s->steps; t++) {
+    s->heaviest[t] = 0;
+    s->split += s->ptr[t + 1] - s->ptr[t] > 1;
+    for (int32_t u = s->ptr[t]; u < s->ptr[t + 1]; u++) {
+      int64_t sum = 0;
+      for (int32_t r = s->unit[u]; r < s->unit[u + 1]; r++) sum += cost[s->order[r]];
+      s->cost[u + 1] = s->cost[u] + sum;
+      if (sum > s->heaviest[t]) s->heaviest[t] = sum;
+    }
   }
-  for (int32_t t = 0; t < s->steps; t++) s->split += s->ptr[t + 1] - s->ptr[t] > 1;
 }
 
+/* A step takes the time of its heaviest unit at least. */
 static int64_t time_with(const spti_schedule *s, int threads) {
-  int64_t time = threads > 1 ? START : 0;
+  if (threads == 1) return s->cost[s->ptr[s->steps]];
+  int64_t time = START;
   for (int32_t t = 0; t < s->steps; t++) {
-    const int64_t cost = s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]];
-    const bool split = s->ptr[t + 1] - s->ptr[t] > 1 && threads > 1;
-    time += (split ? cost * (s->trees ? 1 : 2) / threads : cost) + barrier_cost(threads);
+    const int64_t scattered = s->trees || s->ptr[t + 1] - s->ptr[t] == 1 ? 1 : 2;
+    const int64_t share = (s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]]) * scattered / threads, least = s->heaviest[t] * scattered;
+    time += (share > least ? share : least) + barrier_cost(threads);
   }
   return time;
 }
 
 /* The smallest team within a tenth of the best time; returns its time. */
 static int64_t choose_team(spti_schedule *s, const int64_t *row_cost) {
+  if (!s->ptr) return INT64_MAX;
   add_costs(s, row_cost);
   const int64_t alone = time_with(s, 1), most = alone * (s->trees ? TREES_PERCENT : LEVELS_PERCENT) / 100;
   int64_t best = alone;
@@ -178,6 +215,7 @@ void spti_schedule_free(spti_schedule *s) {
   spti_host_free(s->unit);
   spti_host_free(s->order);
   spti_host_free(s->cost);
+  spti_host_free(s->heaviest);
   *s = none_shared;
 }
 

@@ -17,7 +17,8 @@ typedef struct {
   int32_t *ptr;         /* [steps+1]: the units of step s are ptr[s] .. ptr[s+1] */
   int32_t *unit;        /* [units+1]: the rows of unit u are order[unit[u] .. unit[u+1]) */
   int32_t *order;       /* [n] */
-  int64_t *cost;        /* [units+1]: cost of all units before unit u, in the units of the model (schedule.c) */
+  int64_t *cost;        /* [units+1]: cost of all units before unit u, in tenths of a nanosecond (schedule.c) */
+  int64_t *heaviest;    /* [steps]: the largest cost of a unit of each step */
   int least, team;      /* fewest and most threads for which sharing a panel pays; 1 and 1: it never does */
   size_t bytes;
 } spti_schedule;

@@ -113,6 +113,38 @@ Test(schedule, schedules_are_valid) {
   cr_assert_geq(by_trees, 2, "%d schedules of trees are no test", by_trees);
 }
 
+/* Two chains that do not depend on each other, one with `first` of 100,000 rows. */
+static int team_of_chains(int32_t first) {
+  enum { ROWS = 100000 };
+  int64_t *ptr = malloc((ROWS + 1) * sizeof *ptr), e = 0;
+  int32_t *idx = malloc(2 * (size_t)ROWS * sizeof *idx);
+  spti_levels levels;
+  spti_schedule s;
+  cr_assert(ptr && idx);
+  for (int32_t i = 0; i < ROWS; i++) {
+    ptr[i] = e;
+    if (i > 0 && i != first) idx[e++] = i - 1;
+    idx[e++] = i;
+  }
+  ptr[ROWS] = e;
+  const spti_view v = {.n = ROWS, .nnz = e, .ptr = ptr, .idx = idx, .tail = 1, .pull = true};
+  cr_assert_eq(spti_levels_build(&levels, &v), SPTRSM_OK);
+  cr_assert_eq(spti_schedule_build(&s, &v, &levels), SPTRSM_OK);
+  const int team = s.team;
+  cr_assert(team == 1 || s.trees);
+  spti_schedule_free(&s);
+  spti_levels_free(&levels);
+  free(ptr);
+  free(idx);
+  return team;
+}
+
+/* No more threads than there are chains, and none where one chain has most of the rows. */
+Test(schedule, teams_are_as_large_as_the_work_allows) {
+  cr_assert_eq(team_of_chains(50000), 2);
+  cr_assert_eq(team_of_chains(90000), 1);
+}
+
 /* A panel solved by one thread has the same bits as one solved by a team of up to 8 threads. */
 static void check_teams(const char *method, test_pattern pattern, sptrsm_dtype dtype, sptrsm_uplo uplo, sptrsm_op op) {
   const int32_t n = 60000, width = 8;

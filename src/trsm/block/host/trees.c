@@ -23,7 +23,8 @@ static void find_items(items *s) {
   const spti_nodes *nodes = s->nodes;
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
-    s->count += c == 0 || nodes->node[c - 1].kind != SPTI_NODE_GATHER;
+    if (node->kind == SPTI_NODE_GATHER) continue; /* the next pushed node has its place */
+    s->count++;
     for (int32_t k = 0; k < node->width; k++) s->item_of[node->first + k] = s->count - 1;
   }
 }
@@ -89,8 +90,9 @@ static sptrsm_status find_parts(spti_node_trees *t, const items *s) {
   SPTI_TRY(spti_host_alloc(&t->part, (int64_t)s->nodes->count * SPTI_FOREST_LAYERS, sizeof *t->part, "parts of lists"));
   for (int32_t c = 0; c < s->nodes->count; c++) {
     const spti_node *node = &s->nodes->node[c];
+    const int32_t listed = node->kind == SPTI_NODE_PUSH ? node->listed : 0;
     for (int32_t layer = 0, k = 0; layer < SPTI_FOREST_LAYERS; layer++) {
-      while (k < node->listed && s->layer_of[tree_at(s, node, k)] <= layer) k++;
+      while (k < listed && s->layer_of[tree_at(s, node, k)] <= layer) k++;
       t->part[(int64_t)c * SPTI_FOREST_LAYERS + layer] = k;
     }
   }
@@ -104,7 +106,7 @@ static void go_through_visits(spti_node_trees *t, const items *s, int64_t *ptr, 
     const int32_t own = s->tree_of[s->item_of[node->first]], *part = t->part ? &t->part[(int64_t)c * SPTI_FOREST_LAYERS] : NULL;
     if (write) t->visit[ptr[own]++] = c;
     else ptr[own + 1]++;
-    for (int32_t layer = s->layer_of[own] + 1; part && node->kind == SPTI_NODE_PUSH && layer < SPTI_FOREST_LAYERS; layer++) {
+    for (int32_t layer = s->layer_of[own] + 1; part && layer < SPTI_FOREST_LAYERS; layer++) {
       if (part[layer] == part[layer - 1]) continue;
       const int32_t above = tree_at(s, node, part[layer - 1]);
       if (write) t->visit[ptr[above]++] = ~c;

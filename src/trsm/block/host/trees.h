@@ -4,7 +4,7 @@
  * at most one tree of each later layer, since these are above it: so its list falls into one part for each layer. The thread that takes a
  * tree goes through its nodes and through those below it with a part in the tree, in the order in which one thread would solve them all:
  * it solves the former, and of the latter, which are solved, it applies that part. So each row gets its updates in one order, and the bits
- * are those of one thread. */
+ * are those of one thread. Pushed nodes are solved forward, so that what a node updates lies on one path from it to the root. */
 #ifndef SPTI_TRSM_BLOCK_HOST_TREES_H
 #define SPTI_TRSM_BLOCK_HOST_TREES_H
 

@@ -105,26 +105,43 @@ static inline bool AT_WIDTH(strips_)(NAME(operands) o, NAME(targets) t, int32_t 
   return finite;
 }
 
-/* If solve is set, solves the node; then, if it is pushed, updates the places [from, to) of its list. */
-static void AT_WIDTH(node_)(const spti_block_host_panel *p, T *w, int32_t c, bool solve, int32_t from, int32_t to) {
-  const spti_node *node = &p->nodes->node[c];
-  const int32_t *list = p->nodes->list + node->list;
-  NAME(operands) o = {.a = (const T *)p->val + node->value, .next = 1, .first = node->first, .w = w, .step = p->step};
-  NAME(targets) t = {.first = node->first, .solve = node->kind != SPTI_NODE_GATHER, .unit = p->unit, .exact = node->exact};
-  if (node->kind != SPTI_NODE_PUSH) {
-    o.list = list;
-    o.listed = node->listed;
-    if (node->width == 1) AT_WIDTH(rows_1_)(&o, &t);
-    else AT_WIDTH(strips_)(o, t, node->width, 0, node->width);
-    return;
+/* Are the solutions of a node finite? */
+static inline bool AT_WIDTH(solved_finite_)(const T *w, int64_t step, const spti_node *node) {
+  VECTOR zero = {0};
+  for (int32_t k = 0; k < node->width; k++) {
+    const VECTOR *x = (const VECTOR *)(w + (node->first + k) * step);
+    for (int c = 0; c < COUNT; c++) zero += x[c] - x[c];
   }
-  bool finite = solve && AT_WIDTH(strips_)(o, t, node->width, 0, node->width);
+  return AT_WIDTH(finite_)(zero);
+}
+
+/* A pushed node: a function of its own, since it would slow down the many nodes of one row. */
+static __attribute__((noinline)) void AT_WIDTH(push_)(const spti_block_host_panel *p, T *w, const spti_node *node, bool solve, int32_t from,
+                                                      int32_t to) {
+  NAME(operands) o = {.a = (const T *)p->val + node->value, .next = 1, .first = node->first, .w = w, .step = p->step};
+  NAME(targets) t = {.first = node->first, .solve = true, .unit = p->unit, .exact = node->exact};
+  bool finite = solve ? AT_WIDTH(strips_)(o, t, node->width, 0, node->width) : AT_WIDTH(solved_finite_)(w, p->step, node);
   o.a += spti_node_triangle_size(node);
   o.count = node->width;
   t.solve = false;
   t.exact = node->exact || finite;
-  t.list = list;
+  t.list = p->nodes->list + node->list;
   AT_WIDTH(strips_)(o, t, node->listed, from, to);
+}
+
+/* If solve is set, solves the node; then, if it is pushed, updates the places [from, to) of its list. */
+static void AT_WIDTH(node_)(const spti_block_host_panel *p, T *w, int32_t c, bool solve, int32_t from, int32_t to) {
+  const spti_node *node = &p->nodes->node[c];
+  if (node->kind == SPTI_NODE_PUSH) {
+    AT_WIDTH(push_)(p, w, node, solve, from, to);
+    return;
+  }
+  NAME(operands) o = {.a = (const T *)p->val + node->value, .next = 1, .first = node->first, .w = w, .step = p->step};
+  NAME(targets) t = {.first = node->first, .solve = node->kind != SPTI_NODE_GATHER, .unit = p->unit, .exact = node->exact};
+  o.list = p->nodes->list + node->list;
+  o.listed = node->listed;
+  if (node->width == 1) AT_WIDTH(rows_1_)(&o, &t);
+  else AT_WIDTH(strips_)(o, t, node->width, 0, node->width);
 }
 
 #undef MOST

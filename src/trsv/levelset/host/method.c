@@ -1,9 +1,10 @@
 /* method.c -- levelset on the host: substitution by rows, with the right-hand sides of a panel in vector lanes.
- * The core gives each thread panels of its own. Where there are fewer panels than threads, several threads share one panel, level set
- * by level set: the rows of a level depend only on rows of earlier levels.
- * Source: [anderson1989, saltz1990]. Differs: one thread solves a run of narrow levels without barriers, a wide level is split by
+ * The core gives each thread panels of its own. Where there are fewer panels than threads, several threads share one panel, by level sets
+ * or by subtrees of the elimination tree (core/levels/schedule.h).
+ * Source: [anderson1989, saltz1990, liu1990]. Differs: one thread solves a run of narrow levels without barriers, a wide level is split by
  * entries, and a thread that has a panel to itself takes the rows in natural order, which reads the matrix from front to back.
- * Wins: the default on the host. Loses: fewer right-hand sides than threads and narrow levels, where all threads but one are idle.
+ * Wins: the default on the host. Loses: fewer right-hand sides than threads, narrow levels and no subtrees, where all threads but one are
+ * idle.
  * Deterministic: yes; the terms of each sum have one order, whatever the width, the threads and the instruction set. */
 #include <stdio.h>
 
@@ -71,8 +72,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   info->plan_bytes = sizeof *state + s->bytes;
   int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", spti_isa_names[state->isa], plan->team);
   if (plan->team > 1)
-    snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " %s=%d split=%d", s->trees ? "layers" : "steps", s->steps,
-             s->split);
+    snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " shares=%s steps=%d split=%d", s->trees ? "trees" : "levels",
+             s->steps, s->split);
 }
 
 typedef struct {
