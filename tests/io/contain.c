@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Sanitizers reserve more addresses than any limit, and QEMU does not pass on limits of addresses. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TEST_EMULATED)
 enum { LIMITS_MEMORY = 0 };
 #else
 enum { LIMITS_MEMORY = 1 };
@@ -184,7 +185,7 @@ Test(io_contain, a_wait) {
 }
 
 Test(io_contain, all_memory) {
-  if (!LIMITS_MEMORY) cr_skip_test("the sanitizer reserves more addresses than any limit");
+  if (!LIMITS_MEMORY) cr_skip_test("no limit of addresses holds here");
   fails_alone(EATS_MEMORY, SPTRSM_ERR_MEMORY, "no memory");
 }
 
