@@ -35,11 +35,12 @@ message(STATUS "sptrsm: CUDA methods: ${SPTRSM_WITH_CUDA}")
 include(CheckCCompilerFlag)
 set(SPTRSM_EXACT_FLAGS -ffp-contract=off)
 
-# Every product is fused with its sum. Tunings of GCC for some processors, and GCC 13 for all, leave long chains of sums unfused, and then
-# the bits of a row would depend on how many rows a kernel takes at once.
+# Every product is fused with its sum, or the bits of a row would depend on how many rows and columns a kernel takes at once. GCC leaves
+# products unfused where it puts those of a loop into vectors of its own (the kernels have vectors already), and, in tunings for some
+# processors and in GCC 13 for all, in long chains of sums.
 set(SPTRSM_FUSED_FLAGS -ffp-contract=fast -mfma)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  list(APPEND SPTRSM_FUSED_FLAGS --param=avoid-fma-max-bits=0)
+  list(APPEND SPTRSM_FUSED_FLAGS -fno-tree-loop-vectorize --param=avoid-fma-max-bits=0)
 endif()
 
 # Warnings and instrumentation for a target of this project.

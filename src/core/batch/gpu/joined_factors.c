@@ -279,6 +279,16 @@ static sptrsm_sparse joined_triangle(const spti_joined_set *set, const sptrsm_ba
                          .val = set->val[t]};
 }
 
+/* Columns of the joined panel, unless options.panel says them: as many as fit into PANEL_BYTES, from 8 to 256. All items have their rows in
+ * it, and a solve keeps several such blocks. */
+enum { PANEL_BYTES = 1 << 28, PANEL_LEAST = 8, PANEL_MOST = 256 };
+
+static int32_t joined_panel(int32_t rows, sptrsm_dtype dtype) {
+  int32_t columns = PANEL_MOST;
+  while (columns > PANEL_LEAST && (int64_t)rows * columns * (int64_t)sptrsm_dtype_bytes(dtype) > PANEL_BYTES) columns /= 2;
+  return columns;
+}
+
 static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, const joined_arrays *a) {
   const sptrsm_sparse L = joined_triangle(set, b, 0), U = joined_triangle(set, b, 1);
   void *sound[SPTI_HOST_PARTS] = {NULL};
@@ -296,7 +306,9 @@ static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, 
   f.scale_col = sound[3], f.col_op = set->form.op[1];
   if (a->permuted[0]) f.perm_row = a->perm[0];
   if (a->permuted[1]) f.perm_col = a->perm[1];
-  SPTI_TRY_DONE(sptrsm_direct_create(&set->direct, b->context, &f, &b->options));
+  sptrsm_options options = b->options;
+  if (options.panel == 0) options.panel = joined_panel(set->rows.n, b->dtype);
+  SPTI_TRY_DONE(sptrsm_direct_create(&set->direct, b->context, &f, &options));
 done:
   for (int p = 0; p < SPTI_HOST_PARTS; p++) spti_host_free(sound[p]);
   return status;
