@@ -11,7 +11,6 @@
 #include "gen/gen.h"
 
 enum { CUTS_MAX = 100, SIDE_MAX = 128 };
-static const double mass = 1e-2;
 
 void feti_check(const settings *s) {
   if (s->size_count < 2) cli_usage("give feti CUTS SIDE");
@@ -24,6 +23,8 @@ void feti_check(const settings *s) {
 }
 
 #ifdef WITH_CHOLMOD
+
+static const double mass = 1e-2; /* on the diagonal of K */
 
 static bool allocate(sptrsm_file_matrix *M, int64_t rows, int64_t cols, int64_t most) {
   *M = (sptrsm_file_matrix){.format = SPTRSM_CSC, .dtype = SPTRSM_F64, .rows = rows, .cols = cols, .uplo = SPTRSM_LOWER, .where = "K"};
