@@ -18,6 +18,8 @@ typedef struct {
   const char *out, *json; /* json NULL: none, "-": stdout */
   const char *profile;    /* --profile; NULL: none */
   const char *rows;       /* --rows, as given; NULL: all rows of X */
+  const char *schur;      /* --schur, the columns B; NULL: X is wanted */
+  const char *schur_rows; /* --schur-rows, the rows of C as columns; NULL: the symmetric form */
   double max_berr;        /* negative: no threshold */
   int compress;
   int64_t stream_columns; /* --stream: columns of a panel; 0: not asked for; -1: the program chooses */
