@@ -157,6 +157,7 @@ static int analyse(schur_run *r) {
   r->rows = calloc(room, sizeof *r->rows);
   r->status = calloc(room, sizeof *r->status);
   if (!r->items || !r->rows || !r->status) return cli_no_memory("the items");
+  r->rows[0] = (int32_t)(r->C.where ? r->C.most : r->B.most); /* also where there are no items */
   sptrsm_status status = sptrsm_context_create(&r->context, d->place, d->index, NULL);
   if (status != SPTRSM_OK) return d->place == SPTRSM_CUDA ? (cli_fail(status), CLI_DEVICE) : cli_fail(status);
   if (d->place == SPTRSM_HOST) status = sptrsm_context_set_threads(r->context, s->solver.threads);
@@ -309,14 +310,15 @@ static sptrsm_status write_groups(schur_run *r, sptrsm_file_batch_solution *solu
 }
 
 static sptrsm_status write_batch(schur_run *r, const sptrsm_save_options *save) {
+  const sptrsm_block *first = r->batch->count > 0 ? &r->items[0].S : NULL;
   sptrsm_batch_block S;
   sptrsm_batch_block_init(&S);
-  if (r->batch->count > 0) {
-    const sptrsm_block *first = &r->items[0].S;
-    S.data = r->numbers, S.dtype = first->dtype, S.nrhs = first->nrhs, S.ld = first->ld;
-    S.stride = first->n * first->nrhs;
-  }
   S.layout = SPTRSM_ROW_MAJOR;
+  S.data = r->numbers;
+  S.dtype = first ? first->dtype : SPTRSM_F64;
+  S.nrhs = first ? first->nrhs : r->B.most;
+  S.ld = S.nrhs > 0 ? S.nrhs : 1;
+  S.stride = r->rows[0] * S.nrhs;
   sptrsm_file_batch_solution solution = {
       .size = sizeof solution, .count = r->batch->count, .first = r->batch->first, .n = r->rows, .X = &S, .status = r->status};
   return r->B.grouped || r->C.grouped ? write_groups(r, &solution, save) : sptrsm_file_batch_solution_save(r->set->out, &solution, save);

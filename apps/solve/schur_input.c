@@ -15,7 +15,7 @@ static char *groups_of(int *code, const char *where, const sptrsm_io_options *io
   int64_t count;
   *code = file ? CLI_OK : cli_no_memory("a file name");
   if (file == NULL) return NULL;
-  const char *path = where + strlen(file), *star = strchr(path, '*'), *last = strrchr(path, '/');
+  const char *path = where + strlen(file), *star = strrchr(path, '*'), *last = strrchr(path, '/');
   if (star == NULL) *code = cli_fail(sptrsm_file_batch_find(&kind, &count, where, io));
   const bool grouped = *code == CLI_OK && (star || kind == SPTRSM_BATCH_MIXED);
   const bool is_items = last && strcmp(last, "/items") == 0, ends = last && last[1] == '\0';
@@ -141,7 +141,7 @@ static int check_orders(const schur_input *in, const schur_run *r) {
 /* Side i of a batch in groups: the star stands for the name of the item. */
 static int load_group(schur_input *in, const char *pattern, const schur_run *r, int64_t i) {
   const sptrsm_file_factors *F = r->batch->items[i];
-  const char *star = strchr(pattern, '*');
+  const char *star = strrchr(pattern, '*'); /* the name of a file may have one, too */
   char *where;
   if (asprintf(&where, "%.*s%s%s", (int)(star - pattern), pattern, r->batch->names[i], star + 1) < 0) return cli_no_memory("a name");
   int code = take_side(&in->sides[i], in, where, F->L_tri.n, &r->set->problem.io, F->L_tri.dtype);

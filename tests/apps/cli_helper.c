@@ -14,6 +14,7 @@
  *   cli_helper item BATCH I OUT          item I of a uniform batch as a factor set
  *   cli_helper block BATCH WHERE M I OUT block I of the batch's blocks M (B or X) in WHERE, as dataset B
  *   cli_helper mixed OUT                 a mixed batch of orders 3, 5 and 4; /items/b is singular in row 2; B are columns of the identity
+ *   cli_helper uniform SET OUT N         a uniform batch of N items with the factors of SET, f64, but L of item i is multiplied by i + 1
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
 #include <complex.h>
@@ -232,6 +233,21 @@ static int make_mixed(const char *path) {
   return sptrsm_file_batch_save_mixed(path, ITEMS, names, items, NULL, B_of, NULL) == SPTRSM_OK ? 0 : fail(path);
 }
 
+static int make_uniform(const char *in, const char *out, int count) {
+  sptrsm_file_factors *F = NULL;
+  sptrsm_batch_values values;
+  sptrsm_batch_values_init(&values);
+  if (sptrsm_file_factors_load(&F, in, NULL) != SPTRSM_OK) return fail(in);
+  const int64_t entries = F->L_tri.ptr[F->L_tri.n];
+  double *L = malloc((size_t)(entries * count) * sizeof *L);
+  for (int64_t p = 0; L && p < entries * count; p++) L[p] = ((const double *)F->L_tri.val)[p % entries] * (double)(p / entries + 1);
+  values.L = L, values.L_stride = entries, values.count = count;
+  int code = L && sptrsm_file_batch_save_uniform(out, &F->factors, &values, NULL) == SPTRSM_OK ? 0 : fail(out);
+  sptrsm_file_factors_free(F);
+  free(L);
+  return code;
+}
+
 static double complex entry(const sptrsm_block *b, int64_t i, int64_t k) {
   int64_t at = b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld;
   const double *d = b->data;
@@ -343,6 +359,7 @@ int main(int argc, char **argv) {
   if (argc == 5 && strcmp(argv[1], "item") == 0) return take_item(argv[2], atoi(argv[3]), argv[4]);
   if (argc == 7 && strcmp(argv[1], "block") == 0) return take_block(argv + 2);
   if (argc == 3 && strcmp(argv[1], "mixed") == 0) return make_mixed(argv[2]);
+  if (argc == 5 && strcmp(argv[1], "uniform") == 0) return make_uniform(argv[2], argv[3], atoi(argv[4]));
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
   fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "
                   "B | json FILE [key ...]\n");

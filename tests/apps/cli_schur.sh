@@ -83,6 +83,9 @@ test_schur_batch() {
   equals "$(field report items failures 0)" '{"item":1,"name":"b","status":"singular","row":2}'
   run sptrsm-solve -q m.h5 m.h5 -o x.h5
   for item in a c; do as_solved S.h5:/items/$item/S m.h5:/items/$item/B x.h5:/items/$item/X T 1e-16; done
+  run "$helper" block m.h5 m.h5 B 1 B.h5
+  run "$helper" schur S.h5:/items/b/S B.h5:/B B.h5:/B T
+  equals "$(tr -d - <stdout)" nan
   run sptrsm-solve -q m.h5:/items/c --schur m.h5:/items/c/B -o one.h5
   code 0
   run "$helper" same one.h5:/S S.h5:/items/c/S
@@ -99,12 +102,45 @@ test_schur_batch() {
   code 0
   says "items    2 solved, 0 singular, 1 left out"
   # One block for all items is for one order; then S is an array.
-  run "$helper" empty none.h5 5
-  rejects 3 "is one matrix for all items, but they have orders 3 and 5" sptrsm-solve m.h5 --schur none.h5 -o z.h5
+  run "$helper" empty five.h5 5
+  rejects 3 "is one matrix for all items, but they have orders 3 and 5" sptrsm-solve m.h5 --schur five.h5 -o z.h5
   market e.mtx general "4 2 2" "1 1 1" "2 2 1"
   schur m.h5 --schur e.mtx --items 2
   code 0
   says "output   S.h5:/S"
+  missing z.h5
+  # A uniform batch: an array of S, each as alone; a singular item is NaN. S has n rows here, so that it is read as a block of the batch.
+  market square.mtx general "37 37 3" "1 1 2" "30 2 1" "4 37 -1"
+  factor_set s f64 4
+  run "$helper" uniform s.h5 u.h5 4
+  code 0
+  run "$helper" poke u.h5 u.h5 1 0 0
+  code 0
+  schur u.h5 --schur square.mtx --max-berr 1e-13
+  code 4
+  warns "item 1 is singular: row 0"
+  says "uniform batch of 4 items, n 37"
+  says "output   S.h5:/S"
+  for i in 0 3; do
+    run "$helper" item u.h5 $i one.h5
+    run sptrsm-solve -q one.h5 --schur square.mtx -o one_S.h5 --force --device cpu
+    code 0
+    run "$helper" block u.h5 S.h5 S $i item_S.h5
+    code 0
+    run "$helper" same one_S.h5:/S item_S.h5:/B
+    code 0
+  done
+  run "$helper" list mask.h5 0 0 0 1
+  schur u.h5 --schur square.mtx --mask mask.h5
+  code 0
+  equals "$(field report items solved) $(field report items left_out) $(field report dataset)" "1 3 /S"
+  rejects 3 "has a matrix for each item of a mixed batch, but u.h5:/ is a uniform batch" sptrsm-solve u.h5 --schur m.h5 -o z.h5
+  run "$helper" uniform s.h5 none.h5 0
+  schur none.h5 --schur square.mtx
+  code 0
+  says "items    0 solved"
+  batch 3 random 37
+  rejects 2 "b.h5: --schur needs a factor set, this is one triangle" sptrsm-solve b.h5 --schur square.mtx -o z.h5
   missing z.h5
   no_leftovers
 }
