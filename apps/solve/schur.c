@@ -331,11 +331,7 @@ static int write_output(schur_run *r) {
   cli_phase("writing %s", s->out);
   char *text = cli_json_dump(schur_json(r, true), JSON_COMPACT);
   if (text == NULL) return cli_no_memory("the report");
-  sptrsm_save_options_init(&save);
-  save.force = s->force;
-  save.compress = s->compress;
-  save.checksum = s->checksum;
-  save.report = text;
+  save_options_of(&save, s, text);
   save.path = "/S";
   cli_guard_write(s->out);
   sptrsm_status status = r->is_batch ? write_batch(r, &save) : sptrsm_file_solution_save(s->out, &r->items[0].S, &save);

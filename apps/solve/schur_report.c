@@ -1,14 +1,7 @@
 /* schur_report.c -- the summary and the JSON report of sptrsm-solve --schur (fields: sptrsm-solve(1)). */
-#include <sys/resource.h>
-
 #include "solve/schur.h"
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
-
-static double peak_bytes(void) {
-  struct rusage use;
-  return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
-}
 
 static const sptrsm_file_factors *first_of(const schur_run *r) {
   return r->batch->kind == SPTRSM_BATCH_UNIFORM || r->batch->count > 0 ? r->batch->items[0] : NULL;
@@ -122,7 +115,7 @@ static void print_outcome(const schur_run *r, const totals *t, FILE *f) {
   }
   fprintf(f, "memory   S %s, workspace %s", cli_bytes((double)r->S_bytes).text, cli_bytes((double)t->workspace).text);
   if (r->is_batch) fprintf(f, "%s", r->set->solver.device.place == SPTRSM_HOST ? " of a thread" : " for all items");
-  fprintf(f, ", peak %s\n", cli_bytes(peak_bytes()).text);
+  fprintf(f, ", peak %s\n", cli_bytes(cli_peak_bytes()).text);
   if (r->is_batch && !r->set->dry_run)
     fprintf(f, "items    %lld solved, %lld singular, %lld left out\n", (long long)r->solved, (long long)r->singular,
             (long long)r->left_out);
@@ -190,15 +183,6 @@ static json_t *json_check(const schur_run *r) {
   return json_pack("{s:o, s:I}", "difference", cli_json_number(r->difference), "worst_item", (json_int_t)(r->batch->first + r->worst));
 }
 
-static json_t *json_seconds(const schur_run *r, bool stored) {
-  const phase_seconds *t = &r->seconds;
-  json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->analyse_seconds, "solve", t->solve, "verify", t->verify);
-  if (stored) return o;
-  json_object_set_new(o, "write", json_real(t->write));
-  json_object_set_new(o, "total", json_real(t->total));
-  return o;
-}
-
 json_t *schur_json(const schur_run *r, bool stored) {
   const settings *s = r->set;
   const totals t = sum_up(r);
@@ -208,10 +192,11 @@ json_t *schur_json(const schur_run *r, bool stored) {
                             (json_int_t)t.rows_most, "columns_least", (json_int_t)r->B.least, "columns_most", (json_int_t)r->B.most,
                             "groups", (json_int_t)t.groups, "reached", t.reached);
   json_t *memory = json_pack("{s:I, s:I, s:I}", "S_bytes", (json_int_t)r->S_bytes, "workspace_bytes", (json_int_t)t.workspace, "peak_bytes",
-                             (json_int_t)peak_bytes());
+                             (json_int_t)cli_peak_bytes());
   return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "program", "sptrsm-solve", "version",
                    sptrsm_version(), r->is_batch ? "batch" : "factors", json_factors(r, &t), "B", json_side(&r->B), "C", json_side(&r->C),
                    "schur", schur, "device", device, "method", cli_json_text(r->method.method), "memory", memory, "seconds",
-                   json_seconds(r, stored), "items", json_items(r), "check", json_check(r), "output", cli_json_text(s->out), "dataset",
-                   cli_json_text(r->B.grouped || r->C.grouped ? NULL : "/S"), "dry_run", s->dry_run, "exit_code", r->exit_code);
+                   seconds_json(&r->seconds, r->analyse_seconds, stored), "items", json_items(r), "check", json_check(r), "output",
+                   cli_json_text(s->out), "dataset", cli_json_text(r->B.grouped || r->C.grouped ? NULL : "/S"), "dry_run", s->dry_run,
+                   "exit_code", r->exit_code);
 }
