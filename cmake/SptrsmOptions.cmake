@@ -40,7 +40,7 @@ set(SPTRSM_EXACT_FLAGS -ffp-contract=off)
 # processors and in GCC 13 for all, in long chains of sums.
 set(SPTRSM_FUSED_FLAGS -ffp-contract=fast -mfma)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  list(APPEND SPTRSM_FUSED_FLAGS -fno-tree-loop-vectorize --param=avoid-fma-max-bits=0)
+  list(APPEND SPTRSM_FUSED_FLAGS -fno-tree-vectorize -ftree-slp-vectorize --param=avoid-fma-max-bits=0)
 endif()
 
 # Warnings and instrumentation for a target of this project.

@@ -128,12 +128,14 @@ static sptrsm_status load_rhs(batch_problem *p, int dtype) {
 /* The type of the factors; without items that of B, if it has one. */
 static sptrsm_dtype type_of(const batch_problem *p) {
   const sptrsm_file_batch *b = p->factors;
-  return b->kind == SPTRSM_BATCH_UNIFORM || b->count > 0 ? b->items[0]->L_tri.dtype : p->B->block.dtype;
+  if (b->kind == SPTRSM_BATCH_UNIFORM || b->count > 0) return b->items[0]->L_tri.dtype;
+  return p->B ? p->B->block.dtype : SPTRSM_F64;
 }
 
 static sptrsm_status load_both(batch_problem *p, const batch_request *r) {
   sptrsm_status status = load_factors(p, r, p->request.io.dtype);
-  if (status == SPTRSM_OK) status = load_rhs(p, p->request.io.dtype);
+  if (status != SPTRSM_OK || p->request.rhs == NULL) return status;
+  status = load_rhs(p, p->request.io.dtype);
   if (status != SPTRSM_OK) return status;
   const sptrsm_dtype of_factors = type_of(p), of_B = p->B->block.dtype, both = problem_wider(of_factors, of_B);
   if (of_factors == of_B || p->factors->count == 0) return SPTRSM_OK;

@@ -28,7 +28,8 @@ bool batch_parse(int key, const char *text, batch_request *);
 
 /* Whether the factors are a batch. Options for batches are an error where they are not. Returns an exit code. */
 int batch_find(sptrsm_batch_kind *kind, const char *factors, const batch_request *, const sptrsm_io_options *);
-/* Reads factors, right-hand sides and mask; types as problem_open. batch_free is due in any case. Returns an exit code. */
+/* Reads factors, right-hand sides (unless request.rhs is NULL) and mask; types as problem_open. batch_free is due in any case. Returns an
+ * exit code. */
 int batch_load(batch_problem *, const problem_request *, const batch_request *);
 void batch_free(batch_problem *);
 /* The number of an item in the file, and its name: "item 3", "item sub3 (3)". */

@@ -148,7 +148,8 @@ void cli_watch_pieces(cli_watch *watch, void *argument);
 
 /* ---- time, formatting: message.c; progress: status.c ---- */
 
-double cli_now(void); /* seconds, monotonic */
+double cli_now(void);        /* seconds, monotonic */
+double cli_peak_bytes(void); /* the most memory that the program has had */
 
 typedef struct {
   const char *what;

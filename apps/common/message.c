@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,12 +113,17 @@ int cli_no_memory(const char *what) {
   return CLI_MEMORY;
 }
 
-/* ---- time, formatting ---- */
+/* ---- time, memory, formatting ---- */
 
 double cli_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double cli_peak_bytes(void) {
+  struct rusage use;
+  return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
 }
 
 cli_text cli_bytes(double bytes) {

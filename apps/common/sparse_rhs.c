@@ -22,7 +22,7 @@ sptrsm_status sparse_rhs_find(sparse_rhs *out, const char *where, const sptrsm_i
   sptrsm_file_listing list;
   *out = (sparse_rhs){0};
   sptrsm_status listed = sptrsm_file_list(&list, where, io);
-  if (listed == SPTRSM_ERR_IO || listed == SPTRSM_ERR_MEMORY) return listed;
+  if (listed == SPTRSM_ERR_IO || listed == SPTRSM_ERR_STRUCTURE || listed == SPTRSM_ERR_MEMORY) return listed;
   if (listed != SPTRSM_OK) return SPTRSM_OK;
   char *file = cli_file_of(where);
   bool good = file != NULL;

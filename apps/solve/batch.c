@@ -250,13 +250,9 @@ static int write_solutions(batch_run *r) {
                                                .status = r->status,
                                                .berr = r->berr};
   cli_phase("writing %s", s->out);
-  sptrsm_save_options_init(&save);
   char *text = cli_json_dump(batch_report_json(r, true), JSON_COMPACT);
   if (text == NULL) return cli_no_memory("the report");
-  save.force = s->force;
-  save.compress = s->compress;
-  save.checksum = s->checksum;
-  save.report = text;
+  save_options_of(&save, s, text);
   save.path = r->x_path;
   cli_guard_write(s->out);
   sptrsm_status status = sptrsm_file_batch_solution_save(s->out, &solution, &save);

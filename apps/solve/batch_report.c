@@ -1,6 +1,4 @@
 /* batch_report.c -- the summary and the JSON report of sptrsm-solve with a batch (fields: sptrsm-solve(1)). */
-#include <sys/resource.h>
-
 #include "solve/batch.h"
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
@@ -30,11 +28,6 @@ static void column_range(const batch_run *r, int64_t *least, int64_t *most) {
     if (i == 0 || nrhs < *least) *least = nrhs;
     if (nrhs > *most) *most = nrhs;
   }
-}
-
-static double peak_bytes(void) {
-  struct rusage use;
-  return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
 }
 
 static const char *outcome(const sptrsm_item_status *s) { return s->status == SPTRSM_ERR_DEVICE ? "lost on the device" : "singular"; }
@@ -166,15 +159,6 @@ static json_t *json_residual(const batch_run *r) {
                    (json_int_t)(r->set->problem.io.col_begin + r->worst_column));
 }
 
-static json_t *json_seconds(const batch_run *r, bool stored) {
-  const phase_seconds *t = &r->seconds;
-  json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->analyse_seconds, "solve", t->solve, "verify", t->verify);
-  if (stored) return o;
-  json_object_set_new(o, "write", json_real(t->write));
-  json_object_set_new(o, "total", json_real(t->total));
-  return o;
-}
-
 json_t *batch_report_json(const batch_run *r, bool stored) {
   const settings *s = r->set;
   json_t *device = json_pack("{s:s, s:s, s:s}", "place", s->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
@@ -182,11 +166,11 @@ json_t *batch_report_json(const batch_run *r, bool stored) {
   json_t *method = json_pack("{s:s, s:s, s:i, s:b}", "method", r->facts.method, "reason", r->facts.reason, "panel", (int)r->facts.panel,
                              "deterministic", r->facts.deterministic);
   json_t *memory = json_pack("{s:I, s:I, s:I}", "batch_bytes", (json_int_t)r->facts.batch_bytes, "workspace_bytes",
-                             (json_int_t)r->facts.workspace_bytes, "peak_bytes", (json_int_t)peak_bytes());
+                             (json_int_t)r->facts.workspace_bytes, "peak_bytes", (json_int_t)cli_peak_bytes());
   return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f], s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "program",
                    "sptrsm-solve", "version", sptrsm_version(), "batch", json_factors(r), "rhs", json_rhs(r), "conversion",
                    r->in.system.conversion, "system", sptrsm_system_name(s->problem.system), "op", cli_ops[s->problem.op], "alpha",
                    s->problem.alpha[0], s->problem.alpha[1], "device", device, "plan", method, "memory", memory, "seconds",
-                   json_seconds(r, stored), "items", json_items(r), "residual", json_residual(r), "output", cli_json_text(s->out),
-                   "dataset", cli_json_text(r->x_path), "dry_run", s->dry_run, "exit_code", r->exit_code);
+                   seconds_json(&r->seconds, r->analyse_seconds, stored), "items", json_items(r), "residual", json_residual(r), "output",
+                   cli_json_text(s->out), "dataset", cli_json_text(r->x_path), "dry_run", s->dry_run, "exit_code", r->exit_code);
 }

@@ -4,7 +4,7 @@
  * it gets its name, complete, at the end of the last. Blocks that are too large for memory go through stream.c, sparse right-hand sides and
  * selected rows through rows.c.
  */
-#include "solve/batch.h"
+#include "solve/schur.h"
 
 #include <limits.h>
 #include <math.h>
@@ -22,9 +22,9 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
                            "  --cols a:b          columns a to b-1 of B;  --rows a:b or FILE:/path  of X\n"
                            "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
+                           "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
-                           "  --uplo lower|upper, --unit             which triangle; its diagonal is one\n"
-                           "  --take-triangle, --tidy                drop the rest; sort, sum duplicates\n"
+                           "  --uplo lower|upper, --unit, --take-triangle, --tidy  how triangles are read\n"
                            "  --device D          auto, cpu, cuda, cuda:1, ...;  --threads N  on the host\n"
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
@@ -57,7 +57,9 @@ enum {
   KEY_KEEP_PARTIAL,
   KEY_DRY_RUN,
   KEY_ROWS,
-  KEY_PROFILE
+  KEY_PROFILE,
+  KEY_SCHUR,
+  KEY_SCHUR_ROWS
 };
 
 static const struct argp_option options[] = {
@@ -87,6 +89,8 @@ static const struct argp_option options[] = {
     {"resume", KEY_RESUME, NULL, 0, "continue a partial solution", 0},
     {"keep-partial", KEY_KEEP_PARTIAL, NULL, 0, "keep a partial solution for --resume", 0},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "neither solve nor write", 0},
+    {"schur", KEY_SCHUR, "FILE", 0, "make S = C A^-1 B of these columns B", 0},
+    {"schur-rows", KEY_SCHUR_ROWS, "FILE", 0, "rows of C, as columns", 0},
     {"profile", KEY_PROFILE, "FILE", 0, "write what each thread did when", 0},
     {0},
 };
@@ -121,6 +125,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_KEEP_PARTIAL: s->keep_partial = true; return 0;
   case KEY_JSON: s->json = text; return 0;
   case KEY_PROFILE: s->profile = text; return 0;
+  case KEY_SCHUR: s->schur = text; return 0;
+  case KEY_SCHUR_ROWS: s->schur_rows = text; return 0;
   case KEY_VERIFY: s->verify = true; return 0;
   case KEY_NO_VERIFY: s->no_verify = true; return 0;
   case KEY_DRY_RUN: s->dry_run = true; return 0;
@@ -137,7 +143,9 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     *(state->arg_num == 0 ? &s->problem.factors : &s->problem.rhs) = text;
     return 0;
   case ARGP_KEY_END:
-    if (state->arg_num < 2) cli_usage("give FACTORS and RHS, the files to read");
+    if (s->schur_rows && !s->schur) cli_usage("--schur-rows: the rows of C are for S = C A^-1 B; give B as --schur FILE");
+    if (s->schur && state->arg_num > 0) schur_check_options(s);
+    if (state->arg_num < (s->schur ? 1 : 2)) cli_usage("give FACTORS%s to read", s->schur ? ", the file" : " and RHS, the files");
     grid_check(&s->solver.grid);
     if (s->rows && s->refine.on) cli_usage("--rows: refinement needs all rows of X; leave --refine, --ferr and --precision out, or --rows");
     if (s->rows && (s->verify || s->max_berr >= 0))
@@ -170,8 +178,9 @@ static int check_report(const settings *s, const char *option, const char *path,
 }
 
 static int check_outputs(settings *s) {
-  const char *read[4] = {s->problem.factors, s->problem.rhs};
+  const char *read[4] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
   int count = 2;
+  if (s->schur_rows) read[count++] = s->schur_rows;
   if (s->rows && row_list_is_file(s->rows)) read[count++] = s->rows;
   if (s->batch.mask) read[count++] = s->batch.mask;
   int code = check_report(s, "--json", s->json, read, count);
@@ -323,8 +332,8 @@ static void report_failure(const settings *s, int code) {
   if (!s->json_checked) return;
   (void)cli_json_lacked_memory(); /* this report is a new one */
   cli_write_json(json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
-                           cli_json_text(s->problem.factors), "rhs", cli_json_text(s->problem.rhs), "error", cli_json_error(code),
-                           "exit_code", code),
+                           cli_json_text(s->problem.factors), s->schur ? "B" : "rhs", cli_json_text(s->schur ? s->schur : s->problem.rhs),
+                           "error", cli_json_error(code), "exit_code", code),
                  s->json);
 }
 
@@ -346,7 +355,7 @@ int main(int argc, char **argv) {
   s.problem.pack_rhs = true;
   sptrsm_options_init(&s.solver.options);
   cli_start(&program, argc, argv, &s);
-  char *default_out = s.out ? NULL : cli_sibling(s.problem.rhs, ".solution.h5");
+  char *default_out = s.out ? NULL : s.schur ? cli_sibling(s.schur, ".schur.h5") : cli_sibling(s.problem.rhs, ".solution.h5");
   if (s.out == NULL) s.out = default_out;
   if (s.out == NULL) return cli_no_memory("a file name");
   cli_use_threads(s.solver.threads);
@@ -355,16 +364,18 @@ int main(int argc, char **argv) {
   method_check("--method", s.solver.options.method);
   sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
   batch_run batch = {.set = &s, .worst_item = -1, .worst_column = -1};
+  schur_run schur = {.set = &s, .worst = -1};
   int code = check_outputs(&s);
   if (code == CLI_OK && s.profile) code = profile_create(&r.profile, s.problem.io.col_begin);
   if (code == CLI_OK) code = device_settle(&s.solver);
   if (code == CLI_OK) code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
   const bool is_batch = kind != SPTRSM_BATCH_NONE;
-  if (code == CLI_OK) code = is_batch ? batch_work(&batch) : work(&r);
-  r.seconds.total = batch.seconds.total = cli_now() - start;
+  if (code == CLI_OK) code = s.schur ? schur_work(&schur, kind) : is_batch ? batch_work(&batch) : work(&r);
+  r.seconds.total = batch.seconds.total = schur.seconds.total = cli_now() - start;
   if (code != CLI_OK) report_failure(&s, code);
-  if (code == CLI_OK) code = is_batch ? batch_report(&batch) : report(&r);
-  if (code == CLI_OK) code = is_batch ? batch.exit_code : r.exit_code;
+  if (code == CLI_OK) code = s.schur ? schur_report(&schur) : is_batch ? batch_report(&batch) : report(&r);
+  if (code == CLI_OK) code = s.schur ? schur.exit_code : is_batch ? batch.exit_code : r.exit_code;
+  schur_run_free(&schur);
   batch_run_free(&batch);
   run_free(&r);
   free(default_out);

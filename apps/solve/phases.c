@@ -1,4 +1,4 @@
-/* phases.c -- steps that a run in memory (main.c), by rows (rows.c) and in panels (stream.c) have in common. */
+/* phases.c -- steps that a run in memory (main.c), by rows (rows.c) and in panels (stream.c) have in common, and options of all outputs. */
 #include <stdlib.h>
 
 #include "solve/solve.h"
@@ -36,6 +36,14 @@ static bool empty_is_there(const run *r) {
   return same;
 }
 
+void save_options_of(sptrsm_save_options *save, const settings *s, const char *report) {
+  sptrsm_save_options_init(save);
+  save->force = s->force;
+  save->compress = s->compress;
+  save->checksum = s->checksum;
+  save->report = report;
+}
+
 int write_solution(run *r) {
   const settings *s = r->set;
   if (empty_is_there(r)) {
@@ -45,13 +53,9 @@ int write_solution(run *r) {
   double start = cli_now();
   cli_phase("writing %s", s->out);
   sptrsm_save_options save;
-  sptrsm_save_options_init(&save);
   char *text = cli_json_dump(report_json(r, true), JSON_COMPACT);
   if (text == NULL) return cli_no_memory("the report");
-  save.force = s->force;
-  save.compress = s->compress;
-  save.checksum = s->checksum;
-  save.report = text;
+  save_options_of(&save, s, text);
   save.berr = r->verified ? r->residual.berr : r->refined.berr;
   save.ferr = r->refined.ferr;
   save.path = r->x_path;

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "solve/solve.h"
 
@@ -78,11 +77,6 @@ static void print_part(const run *r, FILE *f) {
   fputc('\n', f);
 }
 
-static double peak_bytes(void) {
-  struct rusage use;
-  return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
-}
-
 static void print_stream(const run *r, FILE *f) {
   const stream_summary *s = &r->stream;
   if (!s->on) return;
@@ -90,8 +84,8 @@ static void print_stream(const run *r, FILE *f) {
           cli_bytes((double)s->bytes).text);
   if (r->set->dry_run) fprintf(f, "\n");
   else
-    fprintf(f, ", peak memory %s\n         %lld panel%s in %s, read %s, written %s\n", cli_bytes(peak_bytes()).text, (long long)s->panels,
-            s->panels == 1 ? "" : "s", cli_seconds(s->seconds).text, s->direct_read ? "directly" : "by HDF5",
+    fprintf(f, ", peak memory %s\n         %lld panel%s in %s, read %s, written %s\n", cli_bytes(cli_peak_bytes()).text,
+            (long long)s->panels, s->panels == 1 ? "" : "s", cli_seconds(s->seconds).text, s->direct_read ? "directly" : "by HDF5",
             s->direct_write ? "directly" : "by HDF5");
   if (s->resumed > 0) fprintf(f, "         resumed behind %lld columns\n", (long long)s->resumed);
 }
@@ -191,16 +185,6 @@ static json_t *json_nonfinite(const run *r) {
   return json_pack("{s:I, s:o}", "count", (json_int_t)r->odd.count, "first", first);
 }
 
-static json_t *json_seconds(const run *r, bool stored) {
-  const phase_seconds *t = &r->seconds;
-  json_t *o =
-      json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", r->solver.analyse_seconds, "solve", t->solve, "verify", t->verify);
-  if (stored) return o; /* before the output is written */
-  json_object_set_new(o, "write", json_real(t->write));
-  json_object_set_new(o, "total", json_real(t->total));
-  return o;
-}
-
 static json_t *json_part(const run *r) {
   const part_summary *p = &r->part;
   if (!p->on) return json_null();
@@ -216,23 +200,32 @@ static json_t *json_stream(const run *r) {
                    s->direct_write ? "direct" : "hdf5", "resumed", (json_int_t)s->resumed, "seconds", s->seconds);
 }
 
+json_t *seconds_json(const phase_seconds *t, double analyse_seconds, bool stored) {
+  json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "read", t->read, "analyse", analyse_seconds, "solve", t->solve, "verify", t->verify);
+  if (stored) return o;
+  json_object_set_new(o, "write", json_real(t->write));
+  json_object_set_new(o, "total", json_real(t->total));
+  return o;
+}
+
 json_t *report_json(const run *r, bool stored) {
   const solver *s = &r->solver;
   json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
                              sptrsm_context_describe(s->context), "reason", r->set->solver.reason);
   json_t *memory = json_pack("{s:I, s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes,
-                             "peak_bytes", (json_int_t)peak_bytes());
+                             "peak_bytes", (json_int_t)cli_peak_bytes());
   json_t *report =
       json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
                 json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
   json_t *refined = refine_json(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin,
                                 !stored && !r->set->dry_run && !r->stream.on);
-  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "device", device, "plans",
-                           json_plans(r), "memory", memory, "stream", json_stream(r), "seconds", json_seconds(r, stored), "flops_per_rhs",
-                           s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored),
-                           "refinement", refined, "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset",
-                           cli_json_text(r->x_path), "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+  json_t *rest =
+      json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "device", device, "plans", json_plans(r),
+                "memory", memory, "stream", json_stream(r), "seconds", seconds_json(&r->seconds, r->solver.analyse_seconds, stored),
+                "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored),
+                "refinement", refined, "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset",
+                cli_json_text(r->x_path), "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

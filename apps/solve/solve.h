@@ -18,6 +18,8 @@ typedef struct {
   const char *out, *json; /* json NULL: none, "-": stdout */
   const char *profile;    /* --profile; NULL: none */
   const char *rows;       /* --rows, as given; NULL: all rows of X */
+  const char *schur;      /* --schur, the columns B; NULL: X is wanted */
+  const char *schur_rows; /* --schur-rows, the rows of C as columns; NULL: the symmetric form */
   double max_berr;        /* negative: no threshold */
   int compress;
   int64_t stream_columns; /* --stream: columns of a panel; 0: not asked for; -1: the program chooses */
@@ -79,13 +81,16 @@ size_t run_bytes(const run *); /* factors, B, X and workspace */
 void report_text(const run *, FILE *);
 /* stored: the report that goes into the output file, without lists per column and without the time of writing. NULL without memory. */
 json_t *report_json(const run *, bool stored);
+json_t *seconds_json(const phase_seconds *, double analyse_seconds, bool stored); /* of runs of all kinds; stored: likewise */
 
 /* ---- phases.c: what runs of all kinds share ---- */
 
 int create_solver(run *, const sptrsm_file_factors *, const solver_request *); /* as solver_create; profiled where that is asked for */
 /* Solves for columns of two blocks, and refines where that is asked for; their column 0 is column `first` of all that are taken of B. */
 sptrsm_status solve_columns(run *, const solver_columns *, int64_t first);
-void settle_exit(run *);   /* sets the exit code of a run whose solutions are checked */
+void settle_exit(run *); /* sets the exit code of a run whose solutions are checked */
+/* What the options and the report say of an output; path and lists are the caller's. */
+void save_options_of(sptrsm_save_options *, const settings *, const char *report);
 int write_solution(run *); /* the last phase; returns an exit code */
 
 /* ---- rows.c: the phases after opening, for some rows of X or sparse right-hand sides ---- */

@@ -235,10 +235,7 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot) {
 /* ---- the output ---- */
 
 static void save_options(sptrsm_save_options *o, const run *r) {
-  sptrsm_save_options_init(o);
-  o->force = r->set->force;
-  o->compress = r->set->compress;
-  o->checksum = r->set->checksum;
+  save_options_of(o, r->set, NULL);
   o->path = r->x_path;
   o->keep_partial = r->set->resume || r->set->keep_partial;
 }

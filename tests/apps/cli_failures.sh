@@ -25,6 +25,7 @@ whole() {
     *.json) steady "$1" | cmp -s - <(steady "reference.$1") ;;
     *.svg) cmp -s "$1" "reference.$1" ;;
     x.h5) same_blocks x.h5 /X && written_report x.h5 | steady - | cmp -s - <(written_report reference.x.h5 | steady -) ;;
+    S.h5) same_blocks S.h5 /S && written_report S.h5 | steady - | cmp -s - <(written_report reference.S.h5 | steady -) ;;
     *_rhs.h5) same_blocks "$1" /B && same_blocks "$1" /X_true ;;
     *.h5) same_blocks "$1" /L/values ;;
   esac
@@ -122,6 +123,8 @@ test_failures() {
   sweep_readers malloc ours 40 6
   sweep malloc ours 40 6 "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --refine 2 --ferr --json r.json
   [ -z "$(built factor)" ] || sweep malloc ours 40 6 "f.h5 f_rhs.h5 r.json" sptrsm-factor a.mtx -o f.h5 --force --nrhs 2 --json r.json
+  [ -z "$(built factor)" ] ||
+    sweep malloc ours 40 6 "S.h5 r.json" sptrsm-solve -q a.h5 --schur a_rhs.h5 --schur-rows a_rhs.h5 -o S.h5 --force --json r.json
   end_failures
 }
 

@@ -1,17 +1,20 @@
 /* cli_helper.c -- makes the files that the command-line tests need and no program makes, and reads JSON reports.
  *
- *   cli_helper set OUT f64|c128 0..3     factor set with permutations, scalings and D; OUT's sibling NAME_rhs.h5 with B.
+ *   cli_helper set OUT f64|c128 0..4     factor set with permutations, scalings and D; OUT's sibling NAME_rhs.h5 with B.
  *                                        0: L D U, gather/scatter, multiply/divide; 1: the other conventions;
- *                                        2: L and 2x2 blocks, U = L'; 3: as 2 with the conjugate transpose
+ *                                        2: L and 2x2 blocks, U = L'; 3: as 2 with the conjugate transpose;
+ *                                        4: as 3, but with one permutation and no scaling, so that A is Hermitian
  *   cli_helper nonfinite OUT N           B of N rows and 4 columns: a NaN in column 1, an infinity in column 3
  *   cli_helper empty OUT N               B of N rows and no columns
  *   cli_helper list OUT x ...            dataset rows with these numbers
  *   cli_helper rows PART WHOLE           rows of X in PART, and their largest difference to those in WHOLE
+ *   cli_helper schur S C X T|C           the largest difference of S and C^T X or C^H X, relative to the largest element of S
  *   cli_helper same A B                  are the two blocks (FILE:/path) the same to the last bit?
  *   cli_helper poke BATCH OUT I P x      copies a uniform batch of f64, with x for value P of L of item I
  *   cli_helper item BATCH I OUT          item I of a uniform batch as a factor set
  *   cli_helper block BATCH WHERE M I OUT block I of the batch's blocks M (B or X) in WHERE, as dataset B
  *   cli_helper mixed OUT                 a mixed batch of orders 3, 5 and 4; /items/b is singular in row 2; B are columns of the identity
+ *   cli_helper uniform SET OUT N         a uniform batch of N items with the factors of SET, f64, but L of item i is multiplied by i + 1
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
 #include <complex.h>
@@ -81,7 +84,7 @@ static int make_set(const char *path, int complex_type, int variant) {
   static double real_D[N], real_sub[N], scale_row[N], scale_col[N];
   static int32_t perm_row[N], perm_col[N];
   for (int i = 0; i < N; i++) {
-    real_D[i] = creal(D[i] = variant == 3 ? 2 + i % 5 : 2 + i % 5 + (i % 3) * I); /* Hermitian blocks have a real diagonal */
+    real_D[i] = creal(D[i] = variant >= 3 ? 2 + i % 5 : 2 + i % 5 + (i % 3) * I); /* Hermitian blocks have a real diagonal */
     real_sub[i] = creal(sub[i] = i % 4 == 1 && i + 1 < N ? 0.5 + 0.25 * I : 0);
     perm_row[i] = (i * 5 + 3) % N; /* 37 is prime: permutations that are not their own inverse */
     perm_col[i] = (i * 8 + 1) % N;
@@ -94,7 +97,7 @@ static int make_set(const char *path, int complex_type, int variant) {
   f.L = &L;
   f.D = complex_type ? (void *)D : real_D;
   f.D_sub = variant < 2 ? NULL : complex_type ? (void *)sub : real_sub;
-  f.D_hermitian = variant == 3;
+  f.D_hermitian = variant >= 3;
   f.U = variant < 2 ? &U : NULL;
   f.u_kind = variant < 2 ? SPTRSM_U_GIVEN : variant == 2 ? SPTRSM_U_IS_LT : SPTRSM_U_IS_LH;
   f.perm_row = perm_row;
@@ -104,6 +107,10 @@ static int make_set(const char *path, int complex_type, int variant) {
   f.row_convention = f.col_convention = variant % 2 ? SPTRSM_SCATTER : SPTRSM_GATHER;
   f.row_op = variant % 2 ? SPTRSM_DIVIDE : SPTRSM_MULTIPLY;
   f.col_op = variant % 2 ? SPTRSM_MULTIPLY : SPTRSM_DIVIDE;
+  if (variant == 4) {
+    f.perm_col = perm_row, f.col_convention = SPTRSM_SCATTER;
+    f.scale_row = f.scale_col = NULL;
+  }
   if (sptrsm_file_factors_save(path, &f, NULL, NULL) != SPTRSM_OK) return fail(path);
   return write_rhs(path, complex_type);
 }
@@ -226,6 +233,21 @@ static int make_mixed(const char *path) {
   return sptrsm_file_batch_save_mixed(path, ITEMS, names, items, NULL, B_of, NULL) == SPTRSM_OK ? 0 : fail(path);
 }
 
+static int make_uniform(const char *in, const char *out, int count) {
+  sptrsm_file_factors *F = NULL;
+  sptrsm_batch_values values;
+  sptrsm_batch_values_init(&values);
+  if (sptrsm_file_factors_load(&F, in, NULL) != SPTRSM_OK) return fail(in);
+  const int64_t entries = F->L_tri.ptr[F->L_tri.n];
+  double *L = malloc((size_t)(entries * count) * sizeof *L);
+  for (int64_t p = 0; L && p < entries * count; p++) L[p] = ((const double *)F->L_tri.val)[p % entries] * (double)(p / entries + 1);
+  values.L = L, values.L_stride = entries, values.count = count;
+  int code = L && sptrsm_file_batch_save_uniform(out, &F->factors, &values, NULL) == SPTRSM_OK ? 0 : fail(out);
+  sptrsm_file_factors_free(F);
+  free(L);
+  return code;
+}
+
 static double complex entry(const sptrsm_block *b, int64_t i, int64_t k) {
   int64_t at = b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld;
   const double *d = b->data;
@@ -254,6 +276,39 @@ static int compare_rows(const char *part, const char *whole) {
   sptrsm_file_block_free(rows);
   sptrsm_file_block_free(Y);
   return status == SPTRSM_OK ? 0 : fail(part);
+}
+
+/* ---- Schur complements ---- */
+
+/* A block, or a sparse matrix as a block with all rows. */
+static sptrsm_status load_columns(sptrsm_file_block **out, const char *where) {
+  sptrsm_file_matrix *M = NULL;
+  if (sptrsm_file_matrix_load(&M, where, NULL) != SPTRSM_OK) return sptrsm_file_block_load(out, where, -1, NULL);
+  sptrsm_status status = sptrsm_file_block_of_matrix(out, NULL, M, "C", NULL);
+  sptrsm_file_matrix_free(M);
+  return status;
+}
+
+static int compare_schur(const char *s, const char *c, const char *x, int conjugated) {
+  sptrsm_file_block *S = NULL, *C = NULL, *X = NULL;
+  if (sptrsm_file_block_load(&S, s, -1, NULL) != SPTRSM_OK) return fail(s);
+  if (load_columns(&C, c) != SPTRSM_OK) return fail(c);
+  if (sptrsm_file_block_load(&X, x, -1, NULL) != SPTRSM_OK) return fail(x);
+  const int fits = S->block.n == C->block.nrhs && S->block.nrhs == X->block.nrhs && C->block.n == X->block.n;
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; fits && i < S->block.n; i++)
+    for (int64_t j = 0; j < S->block.nrhs; j++) {
+      double complex sum = -entry(&S->block, i, j);
+      if (cabs(sum) > largest) largest = cabs(sum);
+      for (int64_t l = 0; l < X->block.n; l++)
+        sum += (conjugated ? conj(entry(&C->block, l, i)) : entry(&C->block, l, i)) * entry(&X->block, l, j);
+      if (!(cabs(sum) <= worst)) worst = cabs(sum);
+    }
+  if (fits) printf("%.3g\n", worst / largest);
+  sptrsm_file_block_free(S);
+  sptrsm_file_block_free(C);
+  sptrsm_file_block_free(X);
+  return !fits;
 }
 
 /* ---- two blocks ---- */
@@ -298,11 +353,13 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "empty") == 0) return make_empty(argv[2], atoi(argv[3]));
   if (argc >= 3 && strcmp(argv[1], "list") == 0) return make_list(argv[2], argc - 3, argv + 3);
   if (argc == 4 && strcmp(argv[1], "rows") == 0) return compare_rows(argv[2], argv[3]);
+  if (argc == 6 && strcmp(argv[1], "schur") == 0) return compare_schur(argv[2], argv[3], argv[4], strcmp(argv[5], "C") == 0);
   if (argc == 4 && strcmp(argv[1], "same") == 0) return compare(argv[2], argv[3]);
   if (argc == 7 && strcmp(argv[1], "poke") == 0) return poke(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]), argv[6]);
   if (argc == 5 && strcmp(argv[1], "item") == 0) return take_item(argv[2], atoi(argv[3]), argv[4]);
   if (argc == 7 && strcmp(argv[1], "block") == 0) return take_block(argv + 2);
   if (argc == 3 && strcmp(argv[1], "mixed") == 0) return make_mixed(argv[2]);
+  if (argc == 5 && strcmp(argv[1], "uniform") == 0) return make_uniform(argv[2], argv[3], atoi(argv[4]));
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
   fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "
                   "B | json FILE [key ...]\n");

@@ -112,8 +112,8 @@ int schur_own_begin(schur_way *way, const schur_case *c, int64_t items, bool den
   if (!o) return cli_no_memory("Schur complements");
   *way = (schur_way){.self = o, .run = run, .end = end, .items = items};
   o->items = items;
-  o->direct = calloc((size_t)items, sizeof *o->direct);
-  o->schur = calloc((size_t)items, sizeof *o->schur);
+  o->direct = calloc((size_t)items, sizeof(sptrsm_direct *));
+  o->schur = calloc((size_t)items, sizeof(sptrsm_schur *));
   o->S = calloc((size_t)items, sizeof *o->S);
   o->dense = calloc((size_t)items, sizeof *o->dense);
   if (!o->direct || !o->schur || !o->S || !o->dense) return cli_no_memory("Schur complements");

@@ -3,9 +3,8 @@
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "core/context/alloc.h"
 
 #define TEXT_OF(x)  #x
 #define AS_TEXT(x)  TEXT_OF(x)
@@ -64,9 +63,8 @@ static sptrsm_status load(dense *d) {
 sptrsm_status spti_gpu_open_dense(sptrsm_context *context) {
   dense *d = context->dense;
   if (!d) {
-    SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "cuBLAS"));
-    *d = (dense){0};
-    context->dense = d;
+    context->dense = d = calloc(1, sizeof *d);
+    if (!d) return spti_fail(SPTRSM_ERR_MEMORY, "cuBLAS: no host memory");
     const sptrsm_status status = load(d);
     if (status != SPTRSM_OK) {
       spti_gpu_close_dense(context);
@@ -79,7 +77,7 @@ sptrsm_status spti_gpu_open_dense(sptrsm_context *context) {
 void spti_gpu_close_dense(sptrsm_context *context) {
   dense *d = context->dense;
   if (d && d->handle) (void)d->cublasDestroy_v2(d->handle);
-  spti_host_free(d);
+  free(d);
   context->dense = NULL;
 }
 
