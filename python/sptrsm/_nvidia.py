@@ -1,8 +1,8 @@
-"""Finds cuSPARSE for a libsptrsm with CUDA methods.
+"""Finds cuSPARSE for a libsptrsm with CUDA methods, and cuBLAS for Schur complements on a device.
 
-libsptrsm holds the CUDA runtime itself and needs no other library of NVIDIA but cuSPARSE. The dynamic loader finds that where CUDA is
-installed in the system, or where another package has loaded it before. The wheel nvidia-cusparse puts it into the folder
-``nvidia/cu13/lib`` of an entry of ``sys.path``, which the loader does not know; it has to be loaded from there first.
+libsptrsm holds the CUDA runtime itself and needs no other libraries of NVIDIA. The dynamic loader finds these where CUDA is installed in
+the system, or where another package has loaded them before. The wheels nvidia-cusparse and nvidia-cublas put them into the folder
+``nvidia/cu13/lib`` of an entry of ``sys.path``, which the loader does not know; they have to be loaded from there first.
 """
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import ctypes
 import os
 import sys
 
-CUSPARSE = os.path.join("nvidia", "cu13", "lib", "libcusparse.so.12")
+FOLDER = os.path.join("nvidia", "cu13", "lib")
+CUSPARSE, CUBLAS = "libcusparse.so.12", "libcublas.so.13"
 
 
 def load(path: str) -> ctypes.CDLL:
@@ -26,15 +27,15 @@ def load(path: str) -> ctypes.CDLL:
     except OSError as error:
         if "cusparse" not in str(error):
             raise
-        if not preload():
+        if not preload(CUSPARSE):
             raise OSError(f"{error}; its wheel is not installed either: pip install 'nvidia-cusparse>=12.6,<13'") from error
     return ctypes.CDLL(path)
 
 
-def preload() -> bool:
-    """Load the cuSPARSE of NVIDIA's wheel, and say whether there is one."""
+def preload(name: str) -> bool:
+    """Load a library of NVIDIA's wheels, and say whether there is one."""
     for entry in sys.path:
-        path = os.path.join(entry, CUSPARSE)
+        path = os.path.join(entry, FOLDER, name)
         if os.path.exists(path):
             ctypes.CDLL(path)
             return True

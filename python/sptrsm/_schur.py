@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy
 
-from . import _arrays, _lib, _sparse
+from . import _arrays, _lib, _nvidia, _sparse
 from ._context import CPU, family_of
 from ._errors import check
 from ._factors import Factors
@@ -97,6 +97,8 @@ class Schur:
         if self._C is not None:
             request.C = ctypes.pointer(self._C.as_struct())
         request.op, request.uplo = op, _lib.UPPER if lower is False else _lib.LOWER
+        if not F._on_host:
+            _nvidia.preload(_nvidia.CUBLAS)
         with F._lock:
             handle = ctypes.c_void_p()
             F._use_stream_of()

@@ -1,4 +1,4 @@
-"""sptrsm._nvidia: cuSPARSE comes from NVIDIA's wheel where the dynamic loader has none, and only then."""
+"""sptrsm._nvidia: cuSPARSE comes from NVIDIA's wheel where the dynamic loader has none, and only then; cuBLAS where it is needed."""
 import ctypes
 
 import pytest
@@ -40,3 +40,12 @@ def test_without_the_wheel_the_error_says_how_to_install_it(loader, monkeypatch)
 def test_other_errors_stay_as_they_are():
     with pytest.raises(OSError, match="^/nonexistent/libsptrsm.so: "):
         _nvidia.load("/nonexistent/libsptrsm.so")
+
+
+def test_cublas_of_the_wheel(loader, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    assert not _nvidia.preload(_nvidia.CUBLAS) and loader == []
+    cublas = tmp_path / "nvidia" / "cu13" / "lib" / "libcublas.so.13"
+    cublas.parent.mkdir(parents=True)
+    cublas.touch()
+    assert _nvidia.preload(_nvidia.CUBLAS) and loader == [str(cublas)]
