@@ -65,7 +65,7 @@ bool batch_hides(const file_facts *, const char *path); /* whether an object is 
 
 /* ---- report.c: for people, and as JSON ---- */
 
-void facts_text(const file_facts *);
+int facts_text(const file_facts *); /* exit code */
 json_t *facts_json(const file_facts *);
 void methods_text(void);
 json_t *methods_json(void);

@@ -74,13 +74,14 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
   file_facts f = {.where = where, .wants_tiles = s->tiles, .plots = &s->plots};
+  int shown = CLI_OK;
   facts_load(&f, context, &s->io);
   if (s->plots.json) json_array_append_new(report, facts_json(&f));
-  else if (f.listing.count > 0) facts_text(&f);
+  else if (f.listing.count > 0) shown = facts_text(&f);
   if (f.code != CLI_OK) cli_error("%s", f.error);
   int code = f.code == CLI_OK ? pictures_write(&f) : f.code;
   facts_free(&f);
-  return code;
+  return code > shown ? code : shown;
 }
 
 int main(int argc, char **argv) {

@@ -57,27 +57,31 @@ static void print_triangle(const triangle_facts *t) {
   if (t->tiles.size > 0) print_tiles(&t->tiles);
 }
 
-/* Pictures in the terminal. A picture that there is no memory for is left out with a message. */
-static void print_spy(const plot_request *plots, plot_pattern A) {
-  if (plots->spy && plots->spy_file == NULL && !spy_text(&A, "     ")) cli_no_memory("a picture");
+/* Pictures in the terminal. A picture that there is no memory for is left out with a message, and an exit code says so. */
+static int print_spy(const plot_request *plots, plot_pattern A) {
+  return plots->spy && plots->spy_file == NULL && !spy_text(&A, "     ") ? cli_no_memory("a picture") : CLI_OK;
 }
 
-static void print_pictures(const plot_request *plots, const triangle_facts *t) {
-  print_spy(plots, pattern_of_triangle(&t->T));
+static int print_pictures(const plot_request *plots, const triangle_facts *t) {
+  const int code = print_spy(plots, pattern_of_triangle(&t->T));
   if (plots->levels && plots->levels_file == NULL) levels_text(&t->level_rows, "     ");
+  return code;
 }
 
-static void print_factors(const file_facts *f) {
+static int print_factors(const file_facts *f) {
   const sptrsm_file_factors *F = f->factors;
+  int code = CLI_OK;
   printf("%s: %s, n %d, %s\n", f->where, F->single ? "one triangle" : "factor set", F->L_tri.n, cli_dtypes[F->L_tri.dtype]);
   printf("  read as %s\n", F->rule);
   if (F->source) printf("  source: %s\n", F->source);
   if (!F->single) print_parts(&F->factors);
   for (int i = 0; i < f->triangle_count; i++) {
     print_triangle(&f->triangles[i]);
-    print_pictures(f->plots, &f->triangles[i]);
+    const int shown = print_pictures(f->plots, &f->triangles[i]);
+    if (shown > code) code = shown;
   }
   if (f->triangle_count > 0) printf("  a panel of %d right-hand sides takes %s\n", PANEL_COLUMNS, cli_bytes(panel_bytes(&F->L_tri)).text);
+  return code;
 }
 
 static void print_entry(const sptrsm_file_entry *e) {
@@ -88,12 +92,12 @@ static void print_entry(const sptrsm_file_entry *e) {
   printf(" (%s)\n", e->rule);
 }
 
-static void print_general(const file_facts *f) {
+static int print_general(const file_facts *f) {
   static const char *const kinds[] = {"general", "symmetric", "Hermitian", "skew-symmetric"};
   const sptrsm_file_matrix *M = f->general;
   printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", f->where, kinds[M->symmetry], (long long)M->rows,
          (long long)M->cols, cli_dtypes[M->dtype], M->rule, f->error);
-  print_spy(f->plots, pattern_of_matrix(M));
+  return print_spy(f->plots, pattern_of_matrix(M));
 }
 
 static void print_block(const sptrsm_file_block *B) {
@@ -101,14 +105,16 @@ static void print_block(const sptrsm_file_block *B) {
          cli_dtypes[B->block.dtype], B->rule);
 }
 
-void facts_text(const file_facts *f) {
+int facts_text(const file_facts *f) {
+  int code = CLI_OK;
   if (f->batch) batch_facts_text(f);
-  else if (f->factors) print_factors(f);
-  else if (f->general) print_general(f);
+  else if (f->factors) code = print_factors(f);
+  else if (f->general) code = print_general(f);
   else if (f->reader) print_block(sptrsm_file_reader_block(f->reader));
   else printf("%s:\n", f->where);
   for (int i = 0; i < f->listing.count; i++)
     if (!batch_hides(f, f->listing.entries[i].path)) print_entry(&f->listing.entries[i]);
+  return code;
 }
 
 static void print_methods(bool reference) {
