@@ -91,6 +91,7 @@ END
   run sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o x.h5 --force --no-verify --json report
   code 0
   equals "$(field report residual)" null
+  check; ! grep -q "verify" stdout || fail "a time of verifying, though nothing was verified"
   # The summary fits 100 columns with the default method; -v says more.
   check; [ "$(grep '^method' stdout | awk '{ if (length > most) most = length } END { print most }')" -le 100 ] || fail "a method line is too long"
   run sptrsm-solve -v "$data/add32_splu.h5" "$data/add32_rhs.h5" -o x.h5 --force --device cpu --p 3

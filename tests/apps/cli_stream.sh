@@ -232,6 +232,7 @@ test_stream_resume() {
   printf 'torn' >>x.h5.part.journal
   run resume --verify --threads 2
   code 0
+  says "resumed behind"
   same_block whole.h5:/X x.h5:/X
   same_block whole.h5:/berr x.h5:/berr
   # What is complete is recognised and left as it is.

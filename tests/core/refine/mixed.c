@@ -224,3 +224,25 @@ Test(refine_mixed, single_factors_follow_new_values) {
   expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &X.b), "single precision");
   sptrsm_direct_destroy(d);
 }
+
+/* Recipe 0 has a U of its own: twice U, and A doubles. */
+Test(refine_mixed, a_single_U_follows_new_values) {
+  static factor_set s;
+  static original A, doubled;
+  static block B, X;
+  double U[NNZ], berr[NRHS];
+  build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSR, 0);
+  sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
+  for (int64_t p = 0; p < s.U.ptr[N]; p++) U[p] = 2 * s.U.val[p];
+  OK(sptrsm_direct_set_values(d, NULL, NULL, NULL, U));
+  mat whole = A.dense;
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) whole.a[i][j] *= 2;
+  memset(&doubled, 0, sizeof doubled);
+  store_original(&doubled, &whole, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
+  OK(sptrsm_direct_set_original(d, &doubled.A));
+  draw_right_hand_sides(&B);
+  (void)solve_and_refine(d, &B, &X, berr);
+  check_columns(&doubled.dense, 1, &B, &X, berr, 10 * u_of(SPTRSM_F64), "new values of U");
+  sptrsm_direct_destroy(d);
+}
