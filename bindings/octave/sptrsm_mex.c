@@ -11,6 +11,7 @@
 #include <sptrsm.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct factor_set {
   struct factor_set *next;
@@ -23,6 +24,17 @@ typedef struct factor_set {
 static sptrsm_context *context;
 static factor_set *sets;
 static double last_id;
+
+/* A number that no set has or had. The first one is the time in microseconds, since after `clear sptrsm_mex` all begins anew, and an old
+ * handle must not reach a new set. */
+static double next_id(void) {
+  struct timespec now;
+  if (last_id == 0) {
+    timespec_get(&now, TIME_UTC);
+    last_id = (double)now.tv_sec * 1e6 + (double)(now.tv_nsec / 1000);
+  }
+  return ++last_id;
+}
 
 static void check(sptrsm_status status) {
   if (status != SPTRSM_OK) mexErrMsgIdAndTxt("sptrsm:error", "%s", sptrsm_last_error());
@@ -136,7 +148,7 @@ static mxArray *create(const mxArray *arguments[]) {
     sptrsm_direct_destroy(direct);
     mexErrMsgIdAndTxt("sptrsm:memory", "no memory for a factor set");
   }
-  *set = (factor_set){sets, ++last_id, L.n, as_complex, direct};
+  *set = (factor_set){sets, next_id(), L.n, as_complex, direct};
   sets = set;
   return mxCreateDoubleScalar(set->id);
 }

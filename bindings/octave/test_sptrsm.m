@@ -41,6 +41,9 @@ function test_sptrsm()
   F.delete(); % again: nothing
   clear sptrsm_mex
   refuse('cleared', @() G.solve(B));
+  K = arrayfun(@(k) sptrsm(R', [], q, q), 1:20, 'UniformOutput', false);
+  refuse('cleared', @() G.solve(B)); % not solved with a set that was made since
+  cellfun(@(k) k.delete(), K);
   disp('all passed');
 end
 
