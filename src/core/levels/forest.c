@@ -64,8 +64,7 @@ static void number_trees(spti_forest *f, int32_t *tree_of, const int8_t *layer, 
     for (int32_t i = f->n - 1; i >= 0; i--) /* parents before children */
       if (layer[i] == wanted) tree_of[i] = parent[i] >= 0 && layer[parent[i]] == wanted ? tree_of[parent[i]] : f->trees++;
   }
-  f->layers = SPTI_FOREST_LAYERS;
-  f->ptr[f->layers] = f->trees;
+  f->ptr[SPTI_FOREST_LAYERS] = f->trees;
 }
 
 /* Sorts the rows by tree, by counting. */

@@ -15,7 +15,7 @@
 enum { SPTI_FOREST_LAYERS = 4 };
 
 typedef struct {
-  int32_t n, layers, trees;
+  int32_t n, trees;
   int32_t ptr[SPTI_FOREST_LAYERS + 1]; /* trees of layer l, layers in the order of substitution: ptr[l] .. ptr[l+1] */
   int32_t *tree;                       /* [trees+1]: the rows of tree t are order[tree[t] .. tree[t+1]), in solve order */
   int32_t *order;                      /* [n] */

@@ -116,11 +116,11 @@ static sptrsm_status of_trees(spti_schedule *s, const spti_view *v, const int64_
   SPTI_TRY(may_pay(&worth, v, cost));
   if (!worth) return SPTRSM_OK;
   SPTI_TRY(spti_forest_build(&forest, v, cost));
-  sptrsm_status status = allocate(s, forest.layers, forest.trees);
+  sptrsm_status status = allocate(s, SPTI_FOREST_LAYERS, forest.trees);
   if (status == SPTRSM_OK) {
     s->trees = true;
-    s->steps = forest.layers;
-    memcpy(s->ptr, forest.ptr, ((size_t)forest.layers + 1) * sizeof *s->ptr);
+    s->steps = SPTI_FOREST_LAYERS;
+    memcpy(s->ptr, forest.ptr, sizeof forest.ptr);
     s->unit = forest.tree, s->order = forest.order;
     s->bytes += (size_t)forest.trees * sizeof *s->unit + (size_t)v->n * sizeof *s->order;
     forest.tree = forest.order = NULL;

@@ -52,7 +52,7 @@ static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_directi
   return spti_gpu_copy(pipe->context, host, pitch, s->columns.data, vector_bytes, vector_bytes, vectors, direction);
 }
 
-static void split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
+void spti_split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
   parts[0] = 1;
   parts[1] = 0;
   if (!alpha) return;
@@ -197,7 +197,7 @@ sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *pane
   double parts[2];
   SPTI_TRY(check_capture(pipe));
   SPTI_TRY(check_places(pipe, panels, B, X));
-  split_alpha(parts, alpha, pipe->dtype);
+  spti_split_alpha(parts, alpha, pipe->dtype);
   if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(pipe, panels));
   bool direct = works_in_x(pipe, B, X);
   for (int64_t first = 0; first < B->nrhs; first += panels->panel) {

@@ -124,12 +124,3 @@ sptrsm_status spti_batch_device_move(const sptrsm_batch *b, const sptrsm_batch_b
   if (direction == SPTI_TO_DEVICE) return spti_gpu_copy(b->context, buffer, buffer_pitch, host, pitch, length, vectors, direction);
   return spti_gpu_copy(b->context, host, pitch, buffer, buffer_pitch, length, vectors, direction);
 }
-
-void spti_batch_split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
-  parts[0] = 1;
-  parts[1] = 0;
-  if (!alpha) return;
-  const bool single = spti_is_single(dtype);
-  parts[0] = single ? (double)*(const float *)alpha : *(const double *)alpha;
-  if (spti_is_complex(dtype)) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
-}

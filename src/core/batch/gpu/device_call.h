@@ -38,6 +38,4 @@ static inline bool spti_batch_is_shared(const sptrsm_batch_block *block) { retur
 sptrsm_status spti_batch_device_move(const sptrsm_batch *, const sptrsm_batch_block *, int64_t item, int64_t column, int64_t width,
                                      void *buffer, spti_direction);
 
-void spti_batch_split_alpha(double parts[2], const void *alpha, sptrsm_dtype);
-
 #endif

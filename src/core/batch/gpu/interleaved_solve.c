@@ -4,6 +4,7 @@
 #include "core/batch/gpu/interleaved.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
+#include "core/plan/pipeline.h"
 
 enum { STAGING_BYTES = 64 << 20, WORK_BYTES = 1 << 30 };
 
@@ -155,7 +156,7 @@ static void make_args(spti_batch_solve_args *a, const sptrsm_batch *b, const spt
                                .from = end_of(s, &call->steps.first, true),
                                .to = end_of(s, &call->steps.last, false)};
   choose_panel(a, b);
-  spti_batch_split_alpha(a->alpha, call->alpha, b->dtype);
+  spti_split_alpha(a->alpha, call->alpha, b->dtype);
   for (int i = 0; i < call->steps.count; i++) {
     if (call->steps.stages[i].factor == SPTI_D && !s->D[0]) continue; /* the identity */
     a->stages[a->stage_count++] = stage_of(s, &call->steps.stages[i], spti_is_complex(b->dtype));
