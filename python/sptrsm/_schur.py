@@ -101,7 +101,7 @@ class Schur:
             _nvidia.preload(_nvidia.CUBLAS)
         with F._lock:
             handle = ctypes.c_void_p()
-            F._use_stream_of()
+            self._context = F._use_stream_of()
             check(lib.sptrsm_schur_create(handle, F._open_handle(), request))
             self._handle = handle.value
 
@@ -209,12 +209,10 @@ class Schur:
     def close(self) -> None:
         """Frees the memory of the object now rather than when Python collects it."""
         with self._F._lock:
-            self._free()
-
-    def _free(self) -> None:
-        if self._handle:
-            lib.sptrsm_schur_destroy(self._handle)
+            if self._handle is not None and self._context.usable:
+                lib.sptrsm_schur_destroy(self._handle)
             self._handle = None
+
 
     shape = property(lambda self: ((self._C or self._B).lines, self._B.lines))
     dtype = property(lambda self: self._F.dtype)
@@ -237,7 +235,7 @@ class Schur:
 
     def __del__(self, finalizing=sys.is_finalizing):
         if not finalizing() and getattr(self, "_handle", None):
-            self._free()
+            self.close()
 
     def __repr__(self) -> str:
         form = "B^T A^-1 B" if self._symmetric and self._F.factors.upper == "transpose" else "B^H A^-1 B" if self._symmetric else "C A^-1 B"
@@ -303,6 +301,10 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None) -> list:
             locks.enter_context(F._lock)
         handles = (ctypes.c_void_p * len(items))(*(one._open_handle() for one in items))
         targets = [one._target(result, f"out[{i}]") for i, (one, result) in enumerate(zip(items, results))]
+        first: dict = {}
+        for i, result in enumerate(results):
+            if result is not None and first.setdefault(id(result), i) != i:
+                raise ValueError(f"out[{i}] is out[{first[id(result)]}]; pass an array of its own for each item")
         if all(one._F._on_host for one in items):
             blocks = (_lib.Block * len(items))(*(target.block for target, _, _ in targets))
             check(lib.sptrsm_schur_solve_many(handles, len(items), blocks))

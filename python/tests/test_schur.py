@@ -145,6 +145,8 @@ def test_many():
             sptrsm.schur_many(wrong)
     with pytest.raises(ValueError, match=r"out\[1\] has"):
         sptrsm.schur_many(items[:2], [S[0], S[0]])
+    with pytest.raises(ValueError, match=r"out\[1\] is out\[0\]; pass an array of its own"):
+        sptrsm.schur_many([items[0], items[0]], [S[0], S[0]])
     with pytest.raises(ValueError, match="out has 1 arrays"):
         sptrsm.schur_many(items[:2], [S[0]])
     items[1].close()
