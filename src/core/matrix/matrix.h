@@ -55,6 +55,7 @@ void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* o
 /* validate.c: checks everything that kernels rely on. T is in host memory. *diagonals: how many lines store their
  * diagonal. */
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
+sptrsm_status spti_validate_pattern(const sptrsm_sparse *T);     /* the same but for the values, which are not read */
 sptrsm_status spti_validate_description(const sptrsm_sparse *T); /* its first part, which does not look into the arrays */
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
 /* The first row in which new values of a matrix in host memory have a bad diagonal entry, without a message; -1: none. */

@@ -22,7 +22,7 @@ sptrsm_status spti_validate_description(const sptrsm_sparse *T) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status check_pointers(const sptrsm_sparse *T) {
+static sptrsm_status check_pointers(const sptrsm_sparse *T, bool values) {
   if (T->ptr[0] != 0) return spti_fail(SPTRSM_ERR_STRUCTURE, "ptr[0] is %lld, not 0 (1-based indices? subtract 1)", (long long)T->ptr[0]);
   for (int32_t i = 0; i < T->n; i++) {
     if (T->ptr[i + 1] < T->ptr[i])
@@ -32,8 +32,8 @@ static sptrsm_status check_pointers(const sptrsm_sparse *T) {
     if (length > T->n)
       return spti_fail(SPTRSM_ERR_STRUCTURE, "%s %d has %lld entries, more than n = %d", line_word(T), i, (long long)length, T->n);
   }
-  if (T->ptr[T->n] > 0 && (!T->idx || !T->val))
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx or val is NULL with %lld entries", (long long)T->ptr[T->n]);
+  if (T->ptr[T->n] > 0 && (!T->idx || (values && !T->val)))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "matrix: idx%s is NULL with %lld entries", values ? " or val" : "", (long long)T->ptr[T->n]);
   return SPTRSM_OK;
 }
 
@@ -110,9 +110,9 @@ sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
   return i < 0 ? SPTRSM_OK : name_fault(T, val, i);
 }
 
-sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
+static sptrsm_status validate(const sptrsm_sparse *T, bool values, int64_t *diagonals) {
   SPTI_TRY(spti_validate_description(T));
-  SPTI_TRY(check_pointers(T));
+  SPTI_TRY(check_pointers(T, values));
   bool diagonal_first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
   int64_t stored = 0;
   for (int32_t i = 0; i < T->n; i++) {
@@ -123,8 +123,15 @@ sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) {
     if (!diagonal)
       return spti_fail(SPTRSM_ERR_SINGULAR, "diagonal entry (%d,%d) is missing; store it, or say that the diagonal is one (SPTRSM_UNIT)", i,
                        i);
-    if (!is_regular(T->val, diagonal_position(T, i), T->dtype)) return name_fault(T, T->val, i);
+    if (values && !is_regular(T->val, diagonal_position(T, i), T->dtype)) return name_fault(T, T->val, i);
   }
   *diagonals = stored;
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) { return validate(T, true, diagonals); }
+
+sptrsm_status spti_validate_pattern(const sptrsm_sparse *T) {
+  int64_t diagonals;
+  return validate(T, false, &diagonals);
 }

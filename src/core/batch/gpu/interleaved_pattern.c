@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/batch/gpu/interleaved.h"
-#include "core/batch/gpu/pattern.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 #include "core/levels/levels.h"
@@ -62,7 +61,7 @@ sptrsm_status spti_batch_triangle_create(spti_batch_triangle *t, sptrsm_batch *b
                      INT32_MAX);
   SPTI_TRY(copy_array(&t->T.ptr, b, T->ptr, T->place, (int64_t)T->n + 1, sizeof *T->ptr));
   SPTI_TRY(copy_array(&t->T.idx, b, T->idx, T->place, nnz, sizeof *T->idx));
-  SPTI_TRY(spti_name_object(spti_batch_check_pattern(&t->T), name));
+  SPTI_TRY(spti_name_object(spti_validate_pattern(&t->T), name));
   return find_diagonal(t, b);
 }
 

@@ -1,0 +1,290 @@
+/* joined_arrays.c -- items on their way to the device, where each becomes a diagonal block of the joined factors. The items that fit into a
+ * page-locked buffer are checked, shifted and copied there by the context's host threads, and sent together. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/batch/gpu/joined.h"
+#include "core/batch/stand_in.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+
+/* Bytes of the buffer, if no item needs more. */
+#ifndef SPTI_JOINED_STAGE
+#define SPTI_JOINED_STAGE ((size_t)8 << 20)
+#endif
+
+typedef struct {
+  spti_joined_set *set;
+  const sptrsm_batch *b;
+  const spti_batch_source *source;
+  int32_t **perm;
+  size_t value_bytes;
+  int64_t begin, end; /* the members that are in the buffer */
+  int64_t *ptr[2];    /* where the buffer has their lines' ends, */
+  int32_t *idx[2];    /* indices */
+  char *val[2];       /* and values; triangles in device memory have theirs there */
+  atomic_bool bad;    /* a member on the host has a fault */
+} joined_stage;
+
+static const sptrsm_factors *factors_of(const joined_stage *s, int64_t m) { return s->source->items[s->set->item[m]]; }
+static const sptrsm_sparse *triangle_of(const joined_stage *s, int64_t m, int t) { return t ? factors_of(s, m)->U : factors_of(s, m)->L; }
+static int triangles(const joined_stage *s) { return 1 + s->set->form.has_U; }
+static int64_t entries_of(const joined_stage *s, int64_t m, int t) { return s->set->at[t][m + 1] - s->set->at[t][m]; }
+static int32_t order_of(const joined_stage *s, int64_t m) { return s->set->first[m + 1] - s->set->first[m]; }
+
+static bool is_on_host(const joined_stage *s, int64_t m) {
+  for (int t = 0; t < triangles(s); t++)
+    if (triangle_of(s, m, t)->place != SPTRSM_HOST) return false;
+  return true;
+}
+
+const void *spti_joined_host_part(const sptrsm_factors *f, int part) {
+  const void *const parts[SPTI_HOST_PARTS] = {f->D, f->D_sub, f->scale_row, f->scale_col};
+  return parts[part];
+}
+
+/* ---- one member, from the caller's arrays to the buffer ---- */
+
+/* Checks a pattern in host memory, then copies and shifts it. */
+static sptrsm_status stage_pattern(joined_stage *s, int64_t m, int t, const int64_t *ptr, const int32_t *idx) {
+  const spti_joined_set *set = s->set;
+  const int32_t n = order_of(s, m), first = set->first[m];
+  const int64_t at = set->at[t][m], nnz = entries_of(s, m, t);
+  sptrsm_sparse T = *triangle_of(s, m, t);
+  T.place = SPTRSM_HOST, T.ptr = ptr, T.idx = idx;
+  SPTI_TRY(spti_validate_pattern(&T));
+  int64_t *to = s->ptr[t] + (first - set->first[s->begin]);
+  int32_t *to_idx = s->idx[t] + (at - set->at[t][s->begin]);
+  for (int32_t i = 0; i < n; i++) to[i] = ptr[i + 1] + at;
+  for (int64_t p = 0; p < nnz; p++) to_idx[p] = idx[p] + first;
+  return SPTRSM_OK;
+}
+
+/* The pattern of a triangle in device memory is checked on the host, too. */
+static sptrsm_status stage_fetched_pattern(joined_stage *s, int64_t m, int t) {
+  const sptrsm_sparse *T = triangle_of(s, m, t);
+  const int64_t nnz = entries_of(s, m, t), lines = (int64_t)T->n + 1;
+  int64_t *ptr = NULL;
+  int32_t *idx = NULL;
+  sptrsm_status status;
+  SPTI_TRY_DONE(spti_host_alloc(&ptr, lines, sizeof *ptr, "pattern of an item"));
+  SPTI_TRY_DONE(spti_host_alloc(&idx, nnz, sizeof *idx, "pattern of an item"));
+  SPTI_TRY_DONE(spti_copy_bytes(s->b->context, ptr, SPTRSM_HOST, T->ptr, T->place, (size_t)lines * sizeof *ptr));
+  SPTI_TRY_DONE(spti_copy_bytes(s->b->context, idx, SPTRSM_HOST, T->idx, T->place, (size_t)nnz * sizeof *idx));
+  status = stage_pattern(s, m, t, ptr, idx);
+done:
+  spti_host_free(ptr);
+  spti_host_free(idx);
+  return status;
+}
+
+static sptrsm_status stage_triangle(joined_stage *s, int64_t m, int t) {
+  const sptrsm_sparse *T = triangle_of(s, m, t);
+  const int64_t nnz = entries_of(s, m, t), before = s->set->at[t][m] - s->set->at[t][s->begin];
+  SPTI_TRY(T->place == SPTRSM_HOST ? stage_pattern(s, m, t, T->ptr, T->idx) : stage_fetched_pattern(s, m, t));
+  if (nnz > 0 && !T->val) return spti_fail(SPTRSM_ERR_ARGUMENT, "val is NULL with %lld entries", (long long)nnz);
+  if (T->place == SPTRSM_HOST && nnz > 0) memcpy(s->val[t] + (size_t)before * s->value_bytes, T->val, (size_t)nnz * s->value_bytes);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status join_permutation(const joined_stage *s, const int32_t *perm, sptrsm_convention convention, int side, int64_t m) {
+  const int32_t first = s->set->first[m], n = order_of(s, m);
+  const char *name = side ? "perm_col" : "perm_row";
+  if (!s->perm[side]) return SPTRSM_OK;
+  int32_t *out = s->perm[side] + first;
+  if (perm && convention != SPTRSM_GATHER && convention != SPTRSM_SCATTER)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown convention %d of %s", (int)convention, name);
+  if (!perm)
+    for (int32_t i = 0; i < n; i++) out[i] = i;
+  else SPTI_TRY(spti_permutation_invert(out, perm, n, name)); /* checks it */
+  if (perm && convention == SPTRSM_GATHER) memcpy(out, perm, (size_t)n * sizeof *out);
+  for (int32_t i = 0; i < n; i++) out[i] += first;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_scale_ops(const sptrsm_factors *f) {
+  const sptrsm_dtype dtype = f->L->dtype;
+  if (!f->D && f->D_sub) return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: D_sub without D");
+  SPTI_TRY(spti_scale_check(NULL, f->row_op, 0, dtype, dtype, "scale_row"));
+  return spti_scale_check(NULL, f->col_op, 0, dtype, dtype, "scale_col");
+}
+
+static sptrsm_status stage_member(joined_stage *s, int64_t m) {
+  const sptrsm_factors *f = factors_of(s, m);
+  const size_t first = (size_t)s->set->first[m], n = (size_t)order_of(s, m);
+  SPTI_TRY(check_scale_ops(f));
+  for (int t = 0; t < triangles(s); t++) SPTI_TRY(spti_name_object(stage_triangle(s, m, t), t ? "U" : "L"));
+  SPTI_TRY(join_permutation(s, f->perm_row, f->row_convention, 0, m));
+  SPTI_TRY(join_permutation(s, f->perm_col, f->col_convention, 1, m));
+  for (int p = 0; p < SPTI_HOST_PARTS; p++) {
+    const size_t bytes = p < 2 ? s->value_bytes : sizeof(double);
+    if (s->set->has[p][m] && n > 0) memcpy((char *)s->set->given[p] + first * bytes, spti_joined_host_part(f, p), n * bytes);
+  }
+  return SPTRSM_OK;
+}
+
+/* ---- the members that the buffer holds ---- */
+
+static void stage_on_host(void *argument, int64_t piece, int thread) {
+  joined_stage *s = argument;
+  const int64_t m = s->begin + piece;
+  (void)thread;
+  if (is_on_host(s, m) && stage_member(s, m) != SPTRSM_OK) atomic_store(&s->bad, true);
+}
+
+/* Host threads take the members in host memory, the caller those on the device. After a fault the caller goes through all members again,
+ * since the first one at fault is to be named, and by the caller's thread. */
+static sptrsm_status stage_members(joined_stage *s) {
+  spti_team *team = s->b->context->team;
+  atomic_store(&s->bad, false);
+  spti_team_run(team, spti_team_ready(team), s->end - s->begin, stage_on_host, s);
+  const bool bad = atomic_load(&s->bad);
+  for (int64_t m = s->begin; m < s->end; m++)
+    if (bad || !is_on_host(s, m)) SPTI_TRY(spti_batch_name_item(stage_member(s, m), s->set->item[m]));
+  return SPTRSM_OK;
+}
+
+/* Values in device memory go straight to their places. */
+static sptrsm_status copy_device_values(const joined_stage *s, int64_t m, int t) {
+  const sptrsm_sparse *T = triangle_of(s, m, t);
+  const int64_t nnz = entries_of(s, m, t);
+  if (T->place == SPTRSM_HOST || nnz == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_batch_name_item(spti_gpu_check_pointer(s->b->context, T->val, t ? "U" : "L"), s->set->item[m]));
+  return spti_copy_bytes(s->b->context, (char *)s->set->val[t] + (size_t)s->set->at[t][m] * s->value_bytes, SPTRSM_CUDA, T->val,
+                         SPTRSM_CUDA, (size_t)nnz * s->value_bytes);
+}
+
+static sptrsm_status send_triangle(const joined_stage *s, int t) {
+  const spti_joined_set *set = s->set;
+  const int32_t row = set->first[s->begin];
+  const int64_t at = set->at[t][s->begin];
+  const size_t lines = (size_t)(set->first[s->end] - row), entries = (size_t)(set->at[t][s->end] - at);
+  const sptrsm_context *context = s->b->context;
+  SPTI_TRY(spti_copy_bytes(context, set->ptr[t] + row + 1, SPTRSM_CUDA, s->ptr[t], SPTRSM_HOST, lines * sizeof *s->ptr[t]));
+  SPTI_TRY(spti_copy_bytes(context, set->idx[t] + at, SPTRSM_CUDA, s->idx[t], SPTRSM_HOST, entries * sizeof *s->idx[t]));
+  SPTI_TRY(spti_copy_bytes(context, (char *)set->val[t] + (size_t)at * s->value_bytes, SPTRSM_CUDA, s->val[t], SPTRSM_HOST,
+                           entries * s->value_bytes));
+  for (int64_t m = s->begin; m < s->end; m++) SPTI_TRY(copy_device_values(s, m, t));
+  return SPTRSM_OK;
+}
+
+/* ---- the buffer ---- */
+
+static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* What the members [begin, end) take in the buffer. With a buffer: also says where. */
+static size_t lay_out(joined_stage *s, char *buffer, int64_t begin, int64_t end) {
+  size_t used = 0;
+  for (int t = 0; t < triangles(s); t++) {
+    const size_t lines = (size_t)(s->set->first[end] - s->set->first[begin]), entries = (size_t)(s->set->at[t][end] - s->set->at[t][begin]);
+    const size_t bytes[] = {lines * sizeof **s->ptr, entries * sizeof **s->idx, entries * s->value_bytes};
+    void *at[3];
+    for (int a = 0; a < 3; used += aligned(bytes[a++])) at[a] = buffer ? buffer + used : NULL;
+    s->ptr[t] = at[0], s->idx[t] = at[1], s->val[t] = at[2];
+  }
+  return used;
+}
+
+static sptrsm_status alloc_buffer(void **out, size_t *bytes, joined_stage *s) {
+  size_t largest = 0;
+  for (int64_t m = 0; m < s->set->members; m++) {
+    const size_t taken = lay_out(s, NULL, m, m + 1);
+    if (taken > largest) largest = taken;
+  }
+  const size_t all = lay_out(s, NULL, 0, s->set->members);
+  *bytes = all < SPTI_JOINED_STAGE ? all : SPTI_JOINED_STAGE;
+  if (*bytes < largest) *bytes = largest;
+  return spti_gpu_host_alloc(s->b->context, out, *bytes + 64);
+}
+
+static sptrsm_status send_all(joined_stage *s) {
+  void *buffer = NULL;
+  size_t bytes;
+  sptrsm_status status;
+  SPTI_TRY(alloc_buffer(&buffer, &bytes, s));
+  for (s->begin = 0; s->begin < s->set->members; s->begin = s->end) {
+    s->end = s->begin + 1;
+    while (s->end < s->set->members && lay_out(s, NULL, s->begin, s->end + 1) <= bytes) s->end++;
+    lay_out(s, buffer, s->begin, s->end);
+    SPTI_TRY_DONE(stage_members(s));
+    for (int t = 0; t < triangles(s); t++) SPTI_TRY_DONE(send_triangle(s, t));
+  }
+  status = SPTRSM_OK;
+done:
+  spti_gpu_host_free(buffer);
+  return status;
+}
+
+/* ---- all members ---- */
+
+/* Room for D and scalings, with identities where members have none. */
+static sptrsm_status alloc_given(spti_joined_set *set, const sptrsm_batch *b) {
+  const int64_t n = set->first[set->members];
+  for (int p = 0; p < SPTI_HOST_PARTS; p++) {
+    bool any = false;
+    const sptrsm_dtype dtype = p < 2 ? b->dtype : SPTRSM_F64;
+    const size_t bytes = sptrsm_dtype_bytes(dtype);
+    for (int64_t m = 0; m < set->members; m++) any = any || set->has[p][m];
+    if (!any) continue;
+    SPTI_TRY(spti_host_alloc(&set->given[p], n, bytes, "joined items"));
+    if (p == 1) memset(set->given[p], 0, (size_t)n * bytes);
+    else spti_batch_set_ones(set->given[p], n, dtype);
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status alloc_permutations(joined_stage *s) {
+  bool any[2] = {false};
+  for (int64_t m = 0; m < s->set->members; m++) {
+    any[0] = any[0] || factors_of(s, m)->perm_row;
+    any[1] = any[1] || factors_of(s, m)->perm_col;
+  }
+  for (int side = 0; side < 2; side++)
+    if (any[side]) SPTI_TRY(spti_host_alloc(&s->perm[side], s->set->first[s->set->members], sizeof *s->perm[side], "joined items"));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status alloc_triangles(const joined_stage *s) {
+  spti_joined_set *set = s->set;
+  const sptrsm_context *context = s->b->context;
+  for (int t = 0; t < triangles(s); t++) {
+    const int64_t nnz = set->at[t][set->members];
+    SPTI_TRY(spti_alloc(context, &set->ptr[t], (int64_t)set->first[set->members] + 1, sizeof *set->ptr[t], "joined items"));
+    SPTI_TRY(spti_alloc(context, &set->idx[t], nnz, sizeof *set->idx[t], "joined items"));
+    SPTI_TRY(spti_alloc(context, &set->val[t], nnz, s->value_bytes, "joined items"));
+    SPTI_TRY(spti_gpu_zero(context, set->ptr[t], sizeof *set->ptr[t])); /* the first line begins at 0; the buffer has where lines end */
+  }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status upload(void *out, const sptrsm_batch *b, const void *from, int64_t count, size_t bytes) {
+  void *memory;
+  SPTI_TRY(spti_alloc(b->context, &memory, count, bytes, "joined items"));
+  memcpy(out, &memory, sizeof memory);
+  return spti_copy_bytes(b->context, memory, SPTRSM_CUDA, from, SPTRSM_HOST, (size_t)count * bytes);
+}
+
+static sptrsm_status upload_rows(spti_joined_set *set, const sptrsm_batch *b) {
+  int32_t *member;
+  const int64_t n = set->first[set->members];
+  SPTI_TRY(spti_host_alloc(&member, n, sizeof *member, "joined items"));
+  for (int64_t m = 0; m < set->members; m++)
+    for (int32_t r = set->first[m]; r < set->first[m + 1]; r++) member[r] = (int32_t)m;
+  set->rows.n = (int32_t)n;
+  sptrsm_status status;
+  SPTI_TRY_DONE(upload(&set->rows.row_member, b, member, n, sizeof *member));
+  SPTI_TRY_DONE(upload(&set->rows.first, b, set->first, set->members + 1, sizeof *set->first));
+  SPTI_TRY_DONE(upload(&set->rows.item, b, set->item, set->members, sizeof *set->item));
+done:
+  spti_host_free(member);
+  return status;
+}
+
+sptrsm_status spti_joined_upload(spti_joined_set *set, int32_t *perm[2], const sptrsm_batch *b, const spti_batch_source *source) {
+  joined_stage s = {.set = set, .b = b, .source = source, .perm = perm, .value_bytes = sptrsm_dtype_bytes(b->dtype)};
+  SPTI_TRY(alloc_given(set, b));
+  SPTI_TRY(alloc_permutations(&s));
+  SPTI_TRY(alloc_triangles(&s));
+  SPTI_TRY(send_all(&s));
+  return upload_rows(set, b);
+}
