@@ -271,6 +271,12 @@ sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void
 
 enum { PITCH_MAX = INT32_MAX }; /* of cudaMemcpy2D */
 
+sptrsm_status spti_gpu_send(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+  SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
+  if (bytes > 0) SPTI_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, (cudaStream_t)context->stream));
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
   static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};

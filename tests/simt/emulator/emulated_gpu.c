@@ -24,8 +24,24 @@ void spti_gpu_leave(int device) {
   if (device >= 0) emulated_gpu_current = device;
 }
 
+/* What was queued by spti_gpu_send: done as late as a stream allows, so that memory that is changed too early is noticed. */
+static struct {
+  void *to;
+  const void *from;
+  size_t bytes;
+} sent[64];
+static int sent_count;
+
+static void finish_sent(void) {
+  for (int i = 0; i < sent_count; i++) memcpy(sent[i].to, sent[i].from, sent[i].bytes);
+  sent_count = 0;
+}
+
 /* Every call on the device begins with this. */
-static void enter(const sptrsm_context *context) { emulated_gpu_strays += emulated_gpu_current != context->device; }
+static void enter(const sptrsm_context *context) {
+  emulated_gpu_strays += emulated_gpu_current != context->device;
+  finish_sent();
+}
 
 sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *context, const char *what) {
   enter(context);
@@ -62,6 +78,15 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   if (direction != SPTI_ON_DEVICE) emulated_gpu_moved += row_bytes * rows;
   for (size_t r = 0; r < rows; r++) memcpy((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes);
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_send(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+  if (sent_count == sizeof sent / sizeof *sent) finish_sent();
+  emulated_gpu_strays += emulated_gpu_current != context->device;
+  emulated_gpu_moved += bytes;
+  sent[sent_count].to = to, sent[sent_count].from = from, sent[sent_count].bytes = bytes;
+  sent_count += bytes > 0;
+  return emulated_gpu_captures ? spti_fail(SPTRSM_ERR_ARGUMENT, "copies: the stream is being captured") : SPTRSM_OK;
 }
 
 /* Always overwrites the pinned words, also if the copy does not go through them, so that no caller relies on their old content. */

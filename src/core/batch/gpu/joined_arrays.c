@@ -1,5 +1,5 @@
 /* joined_arrays.c -- items on their way to the device, where each becomes a diagonal block of the joined factors. The items that fit into a
- * page-locked buffer are checked, shifted and copied there by the context's host threads, and sent together. */
+ * half of a page-locked buffer are checked, shifted and copied there by the context's host threads, while the other half is sent. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
 
-/* Bytes of the buffer, if no item needs more. */
+/* Bytes of half a buffer, if no item needs more. */
 #ifndef SPTI_JOINED_STAGE
-#define SPTI_JOINED_STAGE ((size_t)8 << 20)
+#define SPTI_JOINED_STAGE ((size_t)4 << 20)
 #endif
 
 typedef struct {
@@ -19,8 +19,8 @@ typedef struct {
   const spti_batch_source *source;
   int32_t **perm;
   size_t value_bytes;
-  int64_t begin, end; /* the members that are in the buffer */
-  int64_t *ptr[2];    /* where the buffer has their lines' ends, */
+  int64_t begin, end; /* the members that are in half a buffer */
+  int64_t *ptr[2];    /* where it has their lines' ends, */
   int32_t *idx[2];    /* indices */
   char *val[2];       /* and values; triangles in device memory have theirs there */
   atomic_bool bad;    /* a member on the host has a fault */
@@ -123,7 +123,7 @@ static sptrsm_status stage_member(joined_stage *s, int64_t m) {
   return SPTRSM_OK;
 }
 
-/* ---- the members that the buffer holds ---- */
+/* ---- the members that half a buffer holds ---- */
 
 static void stage_on_host(void *argument, int64_t piece, int thread) {
   joined_stage *s = argument;
@@ -160,10 +160,9 @@ static sptrsm_status send_triangle(const joined_stage *s, int t) {
   const int64_t at = set->at[t][s->begin];
   const size_t lines = (size_t)(set->first[s->end] - row), entries = (size_t)(set->at[t][s->end] - at);
   const sptrsm_context *context = s->b->context;
-  SPTI_TRY(spti_copy_bytes(context, set->ptr[t] + row + 1, SPTRSM_CUDA, s->ptr[t], SPTRSM_HOST, lines * sizeof *s->ptr[t]));
-  SPTI_TRY(spti_copy_bytes(context, set->idx[t] + at, SPTRSM_CUDA, s->idx[t], SPTRSM_HOST, entries * sizeof *s->idx[t]));
-  SPTI_TRY(spti_copy_bytes(context, (char *)set->val[t] + (size_t)at * s->value_bytes, SPTRSM_CUDA, s->val[t], SPTRSM_HOST,
-                           entries * s->value_bytes));
+  SPTI_TRY(spti_gpu_send(context, set->ptr[t] + row + 1, s->ptr[t], lines * sizeof *s->ptr[t]));
+  SPTI_TRY(spti_gpu_send(context, set->idx[t] + at, s->idx[t], entries * sizeof *s->idx[t]));
+  SPTI_TRY(spti_gpu_send(context, (char *)set->val[t] + (size_t)at * s->value_bytes, s->val[t], entries * s->value_bytes));
   for (int64_t m = s->begin; m < s->end; m++) SPTI_TRY(copy_device_values(s, m, t));
   return SPTRSM_OK;
 }
@@ -172,7 +171,7 @@ static sptrsm_status send_triangle(const joined_stage *s, int t) {
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* What the members [begin, end) take in the buffer. With a buffer: also says where. */
+/* What the members [begin, end) take in a buffer. With a buffer: also says where. */
 static size_t lay_out(joined_stage *s, char *buffer, int64_t begin, int64_t end) {
   size_t used = 0;
   for (int t = 0; t < triangles(s); t++) {
@@ -185,33 +184,36 @@ static size_t lay_out(joined_stage *s, char *buffer, int64_t begin, int64_t end)
   return used;
 }
 
-static sptrsm_status alloc_buffer(void **out, size_t *bytes, joined_stage *s) {
+/* Bytes of half a buffer. */
+static size_t half_bytes(joined_stage *s) {
   size_t largest = 0;
   for (int64_t m = 0; m < s->set->members; m++) {
     const size_t taken = lay_out(s, NULL, m, m + 1);
     if (taken > largest) largest = taken;
   }
-  const size_t all = lay_out(s, NULL, 0, s->set->members);
-  *bytes = all < SPTI_JOINED_STAGE ? all : SPTI_JOINED_STAGE;
-  if (*bytes < largest) *bytes = largest;
-  return spti_gpu_host_alloc(s->b->context, out, *bytes + 64);
+  const size_t all = lay_out(s, NULL, 0, s->set->members), most = all < SPTI_JOINED_STAGE ? all : SPTI_JOINED_STAGE;
+  return most > largest ? most : largest;
 }
 
 static sptrsm_status send_all(joined_stage *s) {
-  void *buffer = NULL;
-  size_t bytes;
+  const size_t bytes = half_bytes(s);
+  char *halves[2] = {NULL, NULL};
   sptrsm_status status;
-  SPTI_TRY(alloc_buffer(&buffer, &bytes, s));
-  for (s->begin = 0; s->begin < s->set->members; s->begin = s->end) {
+  SPTI_TRY(spti_gpu_host_alloc(s->b->context, (void **)&halves[0], 2 * bytes + 1));
+  halves[1] = halves[0] + bytes;
+  int half = 0;
+  for (s->begin = 0; s->begin < s->set->members; s->begin = s->end, half = 1 - half) {
     s->end = s->begin + 1;
     while (s->end < s->set->members && lay_out(s, NULL, s->begin, s->end + 1) <= bytes) s->end++;
-    lay_out(s, buffer, s->begin, s->end);
+    lay_out(s, halves[half], s->begin, s->end);
     SPTI_TRY_DONE(stage_members(s));
+    SPTI_TRY_DONE(spti_gpu_wait(s->b->context)); /* for the other half */
     for (int t = 0; t < triangles(s); t++) SPTI_TRY_DONE(send_triangle(s, t));
   }
   status = SPTRSM_OK;
 done:
-  spti_gpu_host_free(buffer);
+  if (spti_gpu_wait(s->b->context) != SPTRSM_OK) status = SPTRSM_ERR_DEVICE; /* what was queued reads the buffer */
+  spti_gpu_host_free(halves[0]);
   return status;
 }
 
