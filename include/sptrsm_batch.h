@@ -41,8 +41,8 @@ static inline void sptrsm_batch_values_init(sptrsm_batch_values *out) { sptrsm_b
 
 /* A uniform batch of values->count items with the pattern, permutations and conventions of `pattern`, whose value arrays serve where
  * `values` has none. The pattern is validated and analysed once. Everything is copied. values->first must be 0; count = 0 is allowed.
- * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED. On the host the method is levelset, with the items of a group in
- * vector lanes; for another one make a mixed batch.
+ * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED. `auto` is levelset, which solves the items of a group together. With
+ * any other method each item is prepared and kept by itself, as in a mixed batch.
  * Errors: ARGUMENT (a stride that is negative, or shorter than its array without being 0; sizes beyond 64 bits), STRUCTURE (the pattern, or
  * 2x2 blocks of D that overlap), SINGULAR (the pattern lacks a diagonal entry), UNSUPPORTED, MEMORY, DEVICE. An item with a bad diagonal
  * value is no error here: see sptrsm_batch_item. */
@@ -55,8 +55,9 @@ SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_co
 SPTRSM_API void sptrsm_batch_destroy(sptrsm_batch *);
 
 /* New values for some items, without a new analysis. In a mixed batch values->count must be 1. An item that was singular serves again once
- * its diagonal is good, and the other way round. Values in device memory do not pass through the host. After an error the
- * old values stay. Errors: ARGUMENT, STRUCTURE (2x2 blocks of D that overlap), MEMORY, DEVICE. */
+ * its diagonal is good, and the other way round. Values in device memory do not pass through the host. After an error the old values stay;
+ * in a uniform batch by another method than levelset, items before the one at fault may have new ones.
+ * Errors: ARGUMENT, STRUCTURE (2x2 blocks of D that overlap), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_set_values(sptrsm_batch *, const sptrsm_batch_values *values);
 
 /* What became of an item. */
@@ -112,7 +113,7 @@ SPTRSM_API sptrsm_status sptrsm_batch_prepare(sptrsm_batch *, sptrsm_system, spt
 typedef struct {
   size_t size; /* set to sizeof(sptrsm_batch_facts) by the caller */
   int64_t count;
-  int64_t patterns; /* how many patterns were analysed: 1 in a uniform batch; in a mixed one equal patterns may be analysed once or again */
+  int64_t patterns; /* how many patterns were analysed: 1 in a uniform batch by levelset, else equal ones may count once or again */
   int64_t singular; /* items that solves leave out */
   int32_t n_most;   /* order of the largest item */
   int32_t panel;    /* right-hand sides of the largest item that are worked on at once */

@@ -60,12 +60,75 @@ static void take_item(sptrsm_batch *b, int64_t item, const sptrsm_factors *f) {
   if (!f->U && f->u_kind == SPTRSM_U_GIVEN && b->lacks_U < 0) b->lacks_U = item;
 }
 
+/* ---- one pattern ---- */
+
+/* `levelset` solves the items of a group together; with any other method each item is a factor set of its own. */
+static bool solves_together(const sptrsm_batch *b) {
+  const char *method = b->options.method;
+  return !method || strcmp(method, "auto") == 0 || strcmp(method, "levelset") == 0 || strncmp(method, "levelset:", 9) == 0;
+}
+
+/* The values of one item, number `i` of these. */
+static sptrsm_batch_values values_of(const sptrsm_batch *b, const sptrsm_batch_values *v, int64_t i) {
+  const int64_t bytes = (int64_t)sptrsm_dtype_bytes(b->dtype);
+  sptrsm_batch_values one = *v;
+  one.first += i;
+  one.count = 1;
+  if (v->L) one.L = (const char *)v->L + i * v->L_stride * bytes;
+  if (v->U) one.U = (const char *)v->U + i * v->U_stride * bytes;
+  if (v->D) one.D = (const char *)v->D + i * v->D_stride * bytes;
+  if (v->D_sub) one.D_sub = (const char *)v->D_sub + i * v->D_sub_stride * bytes;
+  if (v->scale_row) one.scale_row = v->scale_row + i * v->scale_row_stride;
+  if (v->scale_col) one.scale_col = v->scale_col + i * v->scale_col_stride;
+  return one;
+}
+
+typedef struct {
+  sptrsm_factors f;
+  sptrsm_sparse L, U;
+} item_set;
+
+/* The factor set of one item: the pattern with its values. */
+static void set_of(item_set *out, const sptrsm_batch *b, const sptrsm_factors *pattern, const sptrsm_batch_values *values, int64_t i) {
+  const sptrsm_batch_values v = values_of(b, values, i);
+  *out = (item_set){.f = *pattern, .L = *pattern->L};
+  out->f.L = &out->L;
+  if (pattern->U) out->U = *pattern->U, out->f.U = &out->U;
+  if (v.L) out->L.val = v.L;
+  if (v.U) out->U.val = v.U;
+  if (v.D) out->f.D = v.D;
+  if (v.D_sub) out->f.D_sub = v.D_sub;
+  if (v.scale_row) out->f.scale_row = v.scale_row;
+  if (v.scale_col) out->f.scale_col = v.scale_col;
+}
+
+static sptrsm_status fill_apart(sptrsm_batch *b, const sptrsm_factors *pattern, const sptrsm_batch_values *values) {
+  item_set *sets = NULL;
+  const sptrsm_factors **list = NULL;
+  sptrsm_status status;
+  SPTI_TRY_DONE(spti_host_alloc(&b->n_of, b->count, sizeof *b->n_of, "orders of the items"));
+  SPTI_TRY_DONE(spti_host_alloc(&sets, b->count, sizeof *sets, "factor sets of the items"));
+  SPTI_TRY_DONE(spti_host_alloc(&list, b->count, sizeof(void *), "factor sets of the items"));
+  for (int64_t i = 0; i < b->count; i++) {
+    set_of(&sets[i], b, pattern, values, i);
+    list[i] = &sets[i].f;
+    b->n_of[i] = b->n;
+  }
+  status = run_create(b, &spti_batch_mixed_host, &spti_batch_mixed_gpu, &(spti_batch_source){.items = list});
+done:
+  spti_host_free(sets);
+  spti_host_free(list);
+  return status;
+}
+
 static sptrsm_status fill_uniform(sptrsm_batch *b, const sptrsm_factors *pattern, const sptrsm_batch_values *values) {
   const sptrsm_factors *const items[1] = {pattern};
+  b->uniform = true;
   b->dtype = pattern->L->dtype;
   take_item(b, 0, pattern);
   SPTI_TRY(spti_batch_read_lengths(b, pattern));
   SPTI_TRY(spti_batch_check_values(b, values));
+  if (!solves_together(b)) return fill_apart(b, pattern, values);
   return run_create(b, &spti_batch_uniform_host, &spti_batch_uniform_gpu, &(spti_batch_source){.items = items, .values = values});
 }
 
@@ -91,6 +154,8 @@ sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *co
   *out = b;
   return SPTRSM_OK;
 }
+
+/* ---- a factor set for each item ---- */
 
 static sptrsm_status read_item(sptrsm_batch *b, sptrsm_factors *read, const sptrsm_factors *item, int64_t i) {
   if (!item) return spti_fail(SPTRSM_ERR_ARGUMENT, "the factor set is NULL");
@@ -138,6 +203,8 @@ sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_context *cont
   return SPTRSM_OK;
 }
 
+/* ---- end ---- */
+
 void sptrsm_batch_destroy(sptrsm_batch *b) {
   if (!b) return;
   SPTI_VISIT(b->context);
@@ -156,11 +223,16 @@ sptrsm_status sptrsm_batch_set_values(sptrsm_batch *b, const sptrsm_batch_values
   SPTI_VISIT(b->context);
   sptrsm_batch_values v;
   SPTI_TRY(read_values(&v, values));
-  if (b->n_of && v.count != 1)
+  if (!b->uniform && v.count != 1)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_batch_set_values: count = %lld; a mixed batch takes new values for one item at a time",
                      (long long)v.count);
   SPTI_TRY(spti_batch_check_values(b, &v));
-  return v.count > 0 ? b->engine->set_values(b, &v) : SPTRSM_OK;
+  if (!b->n_of) return v.count > 0 ? b->engine->set_values(b, &v) : SPTRSM_OK;
+  for (int64_t i = 0; i < v.count; i++) {
+    const sptrsm_batch_values one = values_of(b, &v, i);
+    SPTI_TRY(b->engine->set_values(b, &one));
+  }
+  return SPTRSM_OK;
 }
 
 static sptrsm_status look(const sptrsm_batch *b) { return b->engine->look ? b->engine->look((sptrsm_batch *)b) : SPTRSM_OK; }

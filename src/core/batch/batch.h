@@ -1,5 +1,6 @@
 /* batch.h -- the inside of sptrsm_batch. batch.c, values.c and blocks.c check what callers give; an engine does the work. There is one
- * engine for each kind of batch and each place. It may rely on all that this file says was checked. */
+ * engine for each kind of batch and each place; a uniform batch with another method than `levelset` is a mixed one to them. An engine may
+ * rely on all that this file says was checked. */
 #ifndef SPTI_CORE_BATCH_BATCH_H
 #define SPTI_CORE_BATCH_BATCH_H
 
@@ -20,7 +21,8 @@ struct sptrsm_batch {
   int64_t count;
   sptrsm_dtype dtype;
   int32_t n;                   /* order of all items, in a mixed batch of the largest one */
-  int32_t *n_of;               /* [count] in a mixed batch, else NULL */
+  bool uniform;                /* made by sptrsm_batch_create_uniform */
+  int32_t *n_of;               /* [count] where each item is a factor set of its own, also in a uniform batch; else NULL */
   int64_t lacks_U;             /* an item without U, -1: there is none */
   int64_t lengths[SPTI_PARTS]; /* uniform: elements of each part of an item, -1: the batch has no such part */
   sptrsm_options options;      /* op is N */

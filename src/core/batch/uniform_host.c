@@ -38,12 +38,6 @@ static sptrsm_status need_places(spti_uniform *s, const sptrsm_plan *plan) {
 
 /* ---- creation ---- */
 
-static sptrsm_status check_method(const sptrsm_plan *plan) {
-  if (plan->method->solve_items) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s does not solve the items of a uniform batch together; use levelset, or a mixed batch",
-                   plan->method->name);
-}
-
 /* Batches have a limit of memory of their own, and panels too. */
 static sptrsm_status create_pattern(sptrsm_direct **out, const sptrsm_batch *b, const sptrsm_factors *f) {
   spti_stand_in ones;
@@ -101,9 +95,7 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   SPTI_TRY(create_pattern(&s->pattern, b, source->items[0]));
   for (int matrix = 0; matrix < 2; matrix++) {
     const sptrsm_plan *plan = s->pattern->slots[matrix][0][0].plan;
-    if (!plan) continue;
-    SPTI_TRY(check_method(plan));
-    s->sources[matrix] = storage_of(plan)->source;
+    if (plan) s->sources[matrix] = storage_of(plan)->source;
   }
   SPTI_TRY(spti_host_alloc(&s->faults, b->count, sizeof *s->faults, "item statuses"));
   memset(s->faults, -1, (size_t)b->count * sizeof *s->faults);

@@ -51,7 +51,7 @@ sptrsm_status spti_batch_check_values(const sptrsm_batch *b, const sptrsm_batch_
     int64_t stride;
     const char *name = spti_batch_part_names[part];
     if (!spti_batch_part(&stride, v, part)) continue;
-    if (b->n_of) SPTI_TRY(check_stride(stride, 0, v->count, name));
+    if (!b->uniform) SPTI_TRY(check_stride(stride, 0, v->count, name));
     else if (b->lengths[part] < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "values: %s is given, but the factors have no %s", name, name);
     else SPTI_TRY(check_stride(stride, b->lengths[part], v->count, name));
   }

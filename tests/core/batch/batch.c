@@ -34,7 +34,7 @@ static const int32_t orders_N[COUNT_MOST] = {N, N, N, N, N, N, N, N, N, N, N, N,
 
 /* ---- uniform batches ---- */
 
-static void new_values(sptrsm_batch *batch, sptrsm_direct **alone, batch_items *items, const factor_set *s) {
+static void new_values(sptrsm_batch *batch, sptrsm_direct **alone, batch_items *items, const factor_set *s, const char *method) {
   static batch_items fresh;
   const int64_t first = draw((uint32_t)items->count), count = 1 + draw((uint32_t)(items->count - first));
   draw_items(&fresh, s, count);
@@ -43,19 +43,21 @@ static void new_values(sptrsm_batch *batch, sptrsm_direct **alone, batch_items *
   for (int64_t i = 0; i < count; i++) {
     sptrsm_direct_destroy(alone[first + i]);
     cr_assert_eq(sptrsm_direct_create(&alone[first + i], context, &fresh.items[i],
-                                      &(sptrsm_options){.size = sizeof(sptrsm_options), .method = "levelset"}),
+                                      &(sptrsm_options){.size = sizeof(sptrsm_options), .method = method}),
                  SPTRSM_OK, "%s", sptrsm_last_error());
   }
   free_items(&fresh);
 }
 
-static void try_uniform(const recipe *r, sptrsm_dtype t) {
+/* method: of the items alone, and of the batch, unless levelset, which is what `auto` takes. */
+static void try_uniform(const recipe *r, sptrsm_dtype t, const char *method) {
   static factor_set s;
   static batch_items items;
   sptrsm_direct *alone[COUNT_MOST];
   sptrsm_batch *batch;
   sptrsm_options o;
   sptrsm_options_init(&o);
+  if (strcmp(method, "levelset") != 0) o.method = method;
   if (draw(3) == 0) o.panel = 1 + (int32_t)draw(9);
   if (draw(3) == 0) o.nrhs_hint = 1 + draw(9);
   build_factor_set(&s, r, t);
@@ -63,11 +65,11 @@ static void try_uniform(const recipe *r, sptrsm_dtype t) {
   for (int64_t i = 0; i < items.count; i++)
     if (draw(6) == 0) spoil_item(&items, i);
   cr_assert_eq(sptrsm_context_set_threads(context, 1 + (int)draw(4)), SPTRSM_OK);
-  create_alone(alone, context, &items, "levelset");
+  create_alone(alone, context, &items, method);
   cr_assert_eq(sptrsm_batch_create_uniform(&batch, context, &items.pattern, &items.values, &o), SPTRSM_OK, "%s: %s", r->name,
                sptrsm_last_error());
   for (int round = 0; round < 6; round++) solve_random(batch, alone, orders_N, items.count, t, r->has_U);
-  new_values(batch, alone, &items, &s);
+  new_values(batch, alone, &items, &s, method);
   cr_assert_eq(sptrsm_context_set_threads(context, 1 + (int)draw(4)), SPTRSM_OK);
   for (int round = 0; round < 4; round++) solve_random(batch, alone, orders_N, items.count, t, r->has_U);
   destroy_alone(alone, items.count);
@@ -78,7 +80,12 @@ static void try_uniform(const recipe *r, sptrsm_dtype t) {
 Test(batch, items_of_uniform_batches_have_the_bits_they_have_alone) {
   for (int round = 0; round < 4; round++)
     for (int r = 0; r < RECIPES; r++)
-      for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) try_uniform(&recipes[r], (sptrsm_dtype)t);
+      for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) try_uniform(&recipes[r], (sptrsm_dtype)t, "levelset");
+}
+
+Test(batch, uniform_batches_take_any_method) {
+  for (int r = 0; r < RECIPES; r++)
+    for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) try_uniform(&recipes[r], (sptrsm_dtype)t, r % 2 ? "block" : "serial");
 }
 
 /* Each system and operation once for every type and recipe. */

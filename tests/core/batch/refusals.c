@@ -99,9 +99,7 @@ Test(batch_refusals, of_uniform_batches) {
   expect(try_uniform(), SPTRSM_ERR_ARGUMENT, "count = -1");
   values.count = COUNT, values.size = 0;
   expect(try_uniform(), SPTRSM_ERR_ARGUMENT, "sptrsm_batch_values_init");
-  values.size = sizeof values, options.method = "block";
-  expect(try_uniform(), SPTRSM_ERR_UNSUPPORTED, "method block does not solve the items of a uniform batch together");
-  options.method = "wavelet";
+  values.size = sizeof values, options.method = "wavelet";
   expect(try_uniform(), SPTRSM_ERR_ARGUMENT, "unknown method \"wavelet\"");
   options.method = NULL, options.precision = SPTRSM_MIXED;
   expect(try_uniform(), SPTRSM_ERR_UNSUPPORTED, "working precision");
@@ -114,6 +112,9 @@ Test(batch_refusals, of_uniform_batches) {
   expect(try_uniform(), SPTRSM_ERR_STRUCTURE, "L: row 1");
   L.idx = missing;
   expect(try_uniform(), SPTRSM_ERR_SINGULAR, "L: diagonal entry (3,3) is missing");
+  options.method = "block";
+  expect(try_uniform(), SPTRSM_ERR_SINGULAR, "item 0: L: diagonal entry (3,3) is missing");
+  options.method = NULL;
   L.idx = idx, D_sub[3 * ORDER] = D_sub[3 * ORDER + 1] = 1;
   expect(try_uniform(), SPTRSM_ERR_STRUCTURE, "item 3: D_sub[0] and D_sub[1] are both nonzero");
   expect(sptrsm_batch_create_uniform(NULL, context, &factors, &values, NULL), SPTRSM_ERR_ARGUMENT, "is NULL");
@@ -337,7 +338,12 @@ static void come_and_go(void) {
   cr_assert(memcmp(memory + ROOM / 2, memory + ROOM / 2 + 2 * SPAN, SPAN * sizeof *memory) == 0, "item 2 has other values than item 0");
 }
 
-Test(batch_refusals, singular_items_of_a_uniform_batch_come_and_go) { come_and_go(); }
+Test(batch_refusals, singular_items_of_a_uniform_batch_come_and_go) {
+  come_and_go();
+  options.method = "block";
+  cr_assert_eq(try_uniform(), SPTRSM_OK, "%s", sptrsm_last_error());
+  come_and_go();
+}
 
 Test(batch_refusals, singular_items_of_a_mixed_batch_come_and_go) {
   sptrsm_factors sets[COUNT];

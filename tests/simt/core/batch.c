@@ -336,7 +336,8 @@ static void check_call(sptrsm_batch *batch, sptrsm_context *context, test_batch 
   compare(t, room, k->X, true);
 }
 
-static void check_batch(int r, sptrsm_dtype dtype, uint64_t seed) {
+/* other: a method that does not solve the items together; NULL: levelset with drawn parameters. */
+static void check_batch(int r, sptrsm_dtype dtype, const char *other, uint64_t seed) {
   static factor_set pattern;
   static test_batch t;
   static test_blocks k;
@@ -351,6 +352,7 @@ static void check_batch(int r, sptrsm_dtype dtype, uint64_t seed) {
   draw_batch(&t, &pattern, r, dtype, &d);
   snprintf(method, sizeof method, "levelset:group=%d,threads=%d,panel=%d,shared=%d", 1 << below(&d, 4), 32 << below(&d, 3),
            1 + below(&d, 9), below(&d, 2));
+  if (other) snprintf(method, sizeof method, "%s", other), t.keeps_bits = false;
   snprintf(t.name, sizeof t.name, "%s, type %d, %d items, %s, seed %d", recipes[r].name, (int)dtype, t.count, method, (int)seed);
   sptrsm_options_init(&options);
   options.method = method;
@@ -379,7 +381,8 @@ static void check_batch(int r, sptrsm_dtype dtype, uint64_t seed) {
 
 static void check_all(sptrsm_dtype dtype, uint64_t first) {
   for (int r = 0; r < RECIPES; r++)
-    for (uint64_t copy = 0; copy < COPIES; copy++) check_batch(r, dtype, first + (uint64_t)r * 10 + copy);
+    for (uint64_t copy = 0; copy < COPIES; copy++) check_batch(r, dtype, NULL, first + (uint64_t)r * 10 + copy);
+  for (int r = 0; r < RECIPES; r++) check_batch(r, dtype, r % 2 ? "block" : "gather", first + (uint64_t)r * 10 + COPIES);
 }
 
 /* Items of different forms, which need sets of their own. */

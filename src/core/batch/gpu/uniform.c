@@ -45,14 +45,7 @@ static sptrsm_status read_parameters(spti_batch_interleaved *s, const sptrsm_bat
                                 {.key = "threads", .target = &s->threads, .least = 32, .most = SPTI_BATCH_THREADS_MOST},
                                 {.key = "shared", .target = &s->shared, .least = 0, .most = 1},
                                 {.key = "panel", .target = &s->panel, .least = 1, .most = 1 << SPTI_BATCH_LOG_PANEL_MOST}};
-  const char *method = b->options.method ? b->options.method : "auto", *colon = strchr(method, ':');
-  const size_t length = colon ? (size_t)(colon - method) : strlen(method);
-  const bool own = length == strlen(name) && memcmp(method, name, length) == 0;
-  if (!own && strcmp(method, "auto") != 0) {
-    if (!spti_method_find(method, length, SPTRSM_CUDA)) return spti_fail(SPTRSM_ERR_ARGUMENT, "unknown method \"%s\"", method);
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "method %s does not solve the items of a uniform batch together; use %s, or a mixed batch",
-                     method, name);
-  }
+  const char *colon = b->options.method ? strchr(b->options.method, ':') : NULL;
   s->panel = b->options.panel;
   if (colon) SPTI_TRY(spti_variant_parse(name, colon + 1, known, sizeof known / sizeof *known));
   s->threads = s->threads / 32 * 32;
