@@ -134,12 +134,12 @@ if has schur; then
 fi
 # No page may be left out for want of a device, or lack all that it needs.
 if has pages; then
-  build_targets all
+  build_targets src/all apps/all
   ctest --test-dir $build -L device --output-on-failure --no-tests=error --verbose >"$out/pages.log" 2>&1 || failed=1
   grep -E ': [0-9]+ blocks|partly skipped|this block failed|tests passed|\(Failed\)' "$out/pages.log" || failed=1
   if grep -E 'needs [^;]*cuda' "$out/pages.log"; then failed=1; fi
   if python3 -c 'import numpy, scipy, pytest' 2>/dev/null; then
-    SPTRSM_LIBRARY=$PWD/$build/src/libsptrsm.so PYTHONPATH=python python3 -B -m pytest -q -rs -p no:cacheprovider -k blocks_run python/tests/test_docs.py |
+    SPTRSM_LIBRARY=$PWD/$build/src/libsptrsm.so PYTHONPATH=python XLA_PYTHON_CLIENT_PREALLOCATE=false python3 -B -m pytest -q -rs -p no:cacheprovider -k blocks_run python/tests/test_docs.py |
       tee "$out/pages-python.log" || failed=1
   else
     echo "blocks in Python: skipped, since Python has not NumPy, SciPy and pytest"

@@ -127,8 +127,8 @@ ln -s "$root/data" "$root/examples" "$root/bindings" "$root/docs" "$root/tests" 
 ln -s "$(realpath "$3")" "$work/here/build/test"
 ln -s "$prefix" "$work/home/.local"
 library=$(dirname "$(find "$prefix" -name sptrsm.pc)")
-export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$library LD_LIBRARY_PATH=${library%/pkgconfig} CMAKE_PREFIX_PATH=$prefix LC_ALL=C.UTF-8
-export HOME=$work/home OMP_NUM_THREADS=2
+export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$library${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} HOME=$work/home OMP_NUM_THREADS=2 LC_ALL=C.UTF-8
+export LD_LIBRARY_PATH=${library%/pkgconfig}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} CMAKE_PREFIX_PATH=$prefix${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
 cd "$work/here"
 run_page "$page" ''
 echo "$page: $run blocks"
