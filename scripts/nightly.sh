@@ -23,6 +23,9 @@ set -euo pipefail
 cd "$ROOT"
 mkdir -p build
 
+# A folder for temporary files that the caller has chosen is not there in a chroot.
+chroot() { command chroot "$1" env -u TMPDIR "${@:2}"; }
+
 # blocks_of "scripts/nightly.sh PART" [CHROOT]: runs the code blocks of pages that are left to this part (tests/pages/run_page.sh).
 blocks_of() {
   local pages command
