@@ -9,7 +9,8 @@
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
 #   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
-#   --parts   of build,test,sanitize,factors,bench,batch,schur; default: all but the last two
+#   --parts   of build,test,sanitize,factors,bench,batch,schur,pages; default: all but the last three. pages: the code blocks of documentation
+#             that need a device, in Python where it has NumPy, SciPy and pytest
 #   --soak    random plans, solves, new values and captures on four threads for MINUTES, beside the parts; default: a few in the tests
 #   --batch-args for compare_batch_cuda, which the part batch runs after the tests of batches (with "batch" and without "build" and
 #             "test" it builds and tests no more than these): --cudss FILE and others, separated by blanks
@@ -32,7 +33,7 @@ while [ $# -gt 0 ]; do
   --soak) soak=$2 ;;
   --batch-args) read -ra batch_args <<<"$2" ;;
   --schur-args) read -ra schur_args <<<"$2" ;;
-  -h | --help) sed -n '2,18p' "$0" && exit 0 ;;
+  -h | --help) sed -n '2,19p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
   esac
   shift 2
@@ -130,5 +131,18 @@ if has schur; then
     echo "compute-sanitizer memcheck: FAILED" && grep -E '=========|FAIL|Assert' "$out/schur-memcheck.log" | head -20 && failed=1
   fi
   "$build/apps/compare_schur_cuda" "${schur_args[@]}" | tee "$out/schur.txt" || failed=1
+fi
+# No page may be left out for want of a device, or lack all that it needs.
+if has pages; then
+  build_targets src/all apps/all
+  ctest --test-dir $build -L device --output-on-failure --no-tests=error --verbose >"$out/pages.log" 2>&1 || failed=1
+  grep -E ': [0-9]+ blocks|partly skipped|this block failed|tests passed|\(Failed\)' "$out/pages.log" || failed=1
+  if grep -E 'needs [^;]*cuda' "$out/pages.log"; then failed=1; fi
+  if python3 -c 'import numpy, scipy, pytest' 2>/dev/null; then
+    SPTRSM_LIBRARY=$PWD/$build/src/libsptrsm.so PYTHONPATH=python XLA_PYTHON_CLIENT_PREALLOCATE=false python3 -B -m pytest -q -rs -p no:cacheprovider -k blocks_run python/tests/test_docs.py |
+      tee "$out/pages-python.log" || failed=1
+  else
+    echo "blocks in Python: skipped, since Python has not NumPy, SciPy and pytest"
+  fi
 fi
 exit $failed

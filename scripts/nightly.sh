@@ -11,15 +11,28 @@
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
-#   bindings       the bindings with Octave and PETSc, which test.sh does not install
+#   bindings       the bindings with Octave and PETSc, which test.sh does not install, and the pages that show them; none is skipped
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 #   packages       Debian packages, built in one such chroot, pass lintian and solve in another that has nothing else
+#   packages-cuda  those with the CUDA methods, built with nvcc here, pass lintian and, unpacked beside CUDA, solve on the host
 #   aarch64        the host code, compiled for 64-bit ARM in such a chroot, passes its tests under QEMU
+#   links          links of the site to other hosts lead somewhere, where there is a network
 #   recipes        hadolint, rattler-build and flake8 have nothing to say about the Dockerfile and the recipes
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$ROOT"
 mkdir -p build
+
+# A folder for temporary files that the caller has chosen is not there in a chroot.
+chroot() { command chroot "$1" env -u TMPDIR "${@:2}"; }
+
+# blocks_of "scripts/nightly.sh PART" [CHROOT]: runs the code blocks of pages that are left to this part (tests/pages/run_page.sh).
+blocks_of() {
+  local pages command
+  mapfile -t pages < <(grep -rlxF --include='*.md' "<!-- run by $1 -->" README.md docs)
+  command=(tests/pages/run_page.sh --by "$1" "${pages[@]}")
+  if [[ ${2:-} ]]; then chroot "$2" bash -c 'cd /sptrsm && exec "$@"' - "${command[@]}"; else "${command[@]}"; fi
+}
 
 part_architectures() {
   find_nvcc || { echo "skipped: no nvcc"; return 0; }
@@ -116,12 +129,17 @@ print("sptrsm", sptrsm.__version__, "devices:", sptrsm.device_count())'
 }
 
 part_python() {
-  local wheel wheels=(cpu)
+  local wheel
   python_works || { echo "skipped: no Python >= 3.9 with venv"; return 0; }
   # PyTorch's own index has a build without CUDA, a tenth as large as the one on PyPI.
   PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL-https://download.pytorch.org/whl/cpu} scripts/check-python.sh torch jax || return 1
-  if find_nvcc; then wheels+=(cu13); else echo "skipped: sptrsm-cu13, since there is no nvcc"; fi
-  scripts/wheels.sh "${wheels[@]}" || return 1
+  if find_nvcc; then
+    make_venv build/python/page pip || return 1
+    PATH=$PWD/build/python/page/bin:$PATH blocks_of "scripts/nightly.sh python" >build/python-page.log 2>&1 || { tail -n 40 build/python-page.log; return 1; }
+  else
+    echo "skipped: sptrsm-cu13 and the commands of docs/install.md, since there is no nvcc"
+    scripts/wheels.sh cpu || return 1
+  fi
   for wheel in build/wheels/*.whl; do wheel_solves "$wheel" || return 1; done
 }
 
@@ -131,7 +149,8 @@ part_bindings() {
   need_header petsc/petscmat.h petsc-dev
   install_missing
   scripts/test.sh >build/bindings-build.log 2>&1 || { tail -n 20 build/bindings-build.log; return 1; } # so that build/test has them
-  ctest --test-dir build/test --output-on-failure -L bindings
+  ctest --test-dir build/test --output-on-failure -R 'bindings|pages_tutorials_matlab' | tee build/bindings.log || return 1
+  ! grep -F '(Skipped)' build/bindings.log
 }
 
 # bare_debian ROOT...: bare systems of Debian 12 with this project's committed files in /sptrsm; leave_chroot ends each of them.
@@ -150,19 +169,21 @@ leave_chroot() {
 }
 
 part_chroot() {
-  local root code=0 command
+  local root code=0
   root=$(mktemp -d)
   bare_debian "$root" || return 1
-  for command in scripts/demo.sh scripts/test.sh; do
-    chroot "$root" bash -c "cd /sptrsm && $command" >"build/chroot-$(basename "$command").log" 2>&1 || code=1
-    tail -n 8 "build/chroot-$(basename "$command").log"
-  done
+  blocks_of "scripts/nightly.sh chroot" "$root" >build/chroot.log 2>&1 || code=1
+  tail -n 30 build/chroot.log
   leave_chroot "$root"
   return $code
 }
 
+# The commands of the README's first solve.
+first_solve() { sed -n '/^## First solve/,/^## /{/^```sh/,/^```/{/^```/!p}}' README.md; }
+
 # The two RUN lines of the Dockerfile, one in a chroot that builds the packages, the other in one that has nothing but them; there the
-# README's first solve is tried, then what CMake's users and those of pkg-config need, then that nothing is left behind.
+# README's first solve is tried, then what CMake's users and those of pkg-config need, then that nothing is left behind. The first chroot
+# also runs the commands of docs/install.md.
 part_packages() {
   local build run code=0 steps start
   mapfile -t steps < <(sed -n 's/^RUN //p' packaging/Dockerfile)
@@ -171,12 +192,15 @@ part_packages() {
   bare_debian "$build" "$run" || return 1
   chroot "$build" bash -c "apt-get update -q && apt-get install -y -q --no-install-recommends lintian && cd /sptrsm && ${steps[0]}" \
     >build/packages-build.log 2>&1 || code=1
+  echo 'APT::Get::Assume-Yes "true";' >"$build/etc/apt/apt.conf.d/90yes"
+  blocks_of "scripts/nightly.sh packages" "$build" >>build/packages-build.log 2>&1 || code=1
   tail -n 8 build/packages-build.log
   cp -r "$build/packages" "$run/"
   start=$SECONDS
   chroot "$run" bash -ec "${steps[1]}
     mkdir -p /tmp/try/build; cd /tmp/try; ln -s /usr/share/doc/sptrsm-tools/examples data
-    $(sed -n '/^## First solve/,/^## /{/^```sh/,/^```/{/^```/!p}}' README.md)" >build/packages-first.log 2>&1 || code=1
+    $(first_solve)
+    sptrsm-info data/sherman5_splu.h5 --spy=L.png; grep -q PNG L.png" >build/packages-first.log 2>&1 || code=1
   tail -n 4 build/packages-first.log
   echo "$((SECONDS - start)) s from apt-get update to the end of the README's first solve"
   chroot "$run" bash -ec 'cd /tmp
@@ -193,6 +217,30 @@ part_packages() {
     { code=1; tail -n 20 build/packages-use.log; }
   leave_chroot "$build"
   leave_chroot "$run"
+  return $code
+}
+
+# apt can't install them, since Debian has no cuSPARSE of CUDA 13.
+part_packages-cuda() {
+  local root package code=0
+  find_nvcc || { echo "skipped: no nvcc"; return 0; }
+  need lintian lintian
+  install_missing
+  rm -rf build/packages-cuda-out
+  SPTRSM_CUDA=ON SPTRSM_ARCHITECTURES=${SPTRSM_ARCHITECTURES:-90} scripts/packages.sh build/packages-cuda-out >build/packages-cuda-script.log 2>&1 || code=1
+  tail -n 12 build/packages-cuda-script.log
+  root=$(mktemp -d)
+  for package in build/packages-cuda-out/*.deb; do dpkg-deb -x "$package" "$root" || code=1; done
+  mkdir -p "$root/try/build"
+  ln -s "$root/usr/share/doc/sptrsm-tools-cuda/examples" "$root/try/data"
+  (
+    cd "$root/try"
+    export PATH=$root/usr/bin:$PATH LD_LIBRARY_PATH=$(echo "$root"/usr/lib/*-linux-gnu):$(dirname "$(dirname "$(command -v nvcc)")")/lib64
+    bash -ec "$(first_solve)
+      sptrsm-info --methods | grep cusparse"
+  ) >build/packages-cuda-solve.log 2>&1 || code=1
+  tail -n 5 build/packages-cuda-solve.log
+  rm -rf --one-file-system "$root"
   return $code
 }
 
@@ -216,11 +264,13 @@ part_aarch64() {
     apt-get update -q
     apt-get install -y -q --no-install-recommends cmake ninja-build pkg-config qemu-user-static gcc-aarch64-linux-gnu g++-aarch64-linux-gnu \
       libhdf5-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64 libcriterion-dev:arm64
-    cd /sptrsm
-    cmake -S . -B build/aarch64 -G Ninja --toolchain cmake/aarch64-linux-gnu.cmake -DSPTRSM_CUDA=OFF -DSPTRSM_WERROR=ON
+  ' >build/aarch64.log 2>&1 &&
+    CMAKE_GENERATOR=Ninja blocks_of "scripts/nightly.sh aarch64" "$root" >>build/aarch64.log 2>&1 &&
+    chroot "$root" bash -ec 'cd /sptrsm
+    cmake -DSPTRSM_WERROR=ON build/aarch64
     cmake --build build/aarch64
     aarch64-linux-gnu-objdump --disassemble=rows_4_4_f64 build/aarch64/src/libsptrsm.so | grep -q "fmul.*v[0-9]*\.2d" # NEON
-  ' >build/aarch64.log 2>&1 || code=1
+  ' >>build/aarch64.log 2>&1 || code=1
   [[ $code -ne 0 ]] || PROPERTY_CASES=3000 chroot "$root" ctest --test-dir /sptrsm/build/aarch64 --output-on-failure \
     --parallel "$JOBS" --label-exclude 'simt|install|rules|pages' >build/aarch64.log 2>&1 || code=1
   tail -n 20 build/aarch64.log
@@ -240,7 +290,13 @@ assert r.Stage0Recipe.from_file("packaging/conda/recipe.yaml").render(variants)'
     echo "Dockerfile, conda and Spack recipes: no finding"
 }
 
-all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot packages aarch64 recipes)
+part_links() {
+  scripts/site.sh >build/links.log 2>&1 || { tail -n 20 build/links.log; return 1; }
+  [[ -d build/site/html ]] || { tail -n 2 build/links.log; return 0; }
+  build/site/venv/bin/python -B docs/site/check_links.py build/site/html --follow
+}
+
+all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

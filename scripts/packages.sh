@@ -13,6 +13,7 @@ need file file
 install_missing
 want_header suitesparse/umfpack.h libsuitesparse-dev # for sptrsm-factor
 want_header superlu/slu_ddefs.h libsuperlu-dev
+want_header png.h libpng-dev # for pictures of sptrsm-info as PNG
 install_wanted
 
 build=build/packages-cpu

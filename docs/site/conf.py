@@ -40,7 +40,9 @@ html_show_sphinx = False
 
 
 def add_contents(app, docname, source):
-    """The sidebar. contents.md has its toctrees, which would be noise in docs/README.md where Markdown is all there is."""
+    """The sidebar. contents.md has its toctrees, which would be noise in docs/README.md where Markdown is all there is. And the reasons why
+    code blocks are not run by the tests, which are comments in Markdown."""
+    source[0] = re.sub(r"^<!-- not run: (.*) -->$", r"*Not run by the tests: \1.*\n", source[0], flags=re.M)
     if docname == root_doc:
         source[0] += "\n" + (ROOT / "docs/site/contents.md").read_text()
 

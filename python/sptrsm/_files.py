@@ -282,7 +282,7 @@ def _read(root, where: str) -> dict:
 
 
 def from_file(path, dtype=None, **options) -> Factors:
-    """A solver with the factor set of an HDF5 file, "FILE" or "FILE:/group"; needs h5py.
+    """A solver with the factor set of an HDF5 file, ``FILE`` or ``FILE:/group``; needs h5py.
 
     Other files are never read: links, virtual datasets and external storage that lead to one are errors. A file that was damaged on purpose
     can end the process within HDF5; give those of strangers to the program `sptrsm-solve`, which then ends with a message of its own.

@@ -26,7 +26,10 @@ if not (DOCS / "python.md").exists():
     pytest.skip("the tests lie outside a checkout, which has docs/python.md", allow_module_level=True)
 
 
-PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md"), DOCS / "gallery.md", DOCS / "papers.md", DOCS / "README.md"])
+ROOT = DOCS.parent
+# All pages of the site but docs/python.md, which comes in sections.
+PAGES = sorted({*ROOT.glob("*.md"), *(page for folder in ("apps", "bindings", "data", "docs", "python", "src", "tests")
+                                      for page in (ROOT / folder).rglob("*.md"))} - {DOCS / "python.md"})
 
 
 def blocks_of(text: str, begin: int = 0, end: Optional[int] = None) -> list:
@@ -40,7 +43,7 @@ def parts() -> list:
     text = (DOCS / "python.md").read_text()
     found = [(part[1], DOCS / "python.md", blocks_of(text, part.start(2), part.end(2)))
              for part in re.finditer(r"^## (.*?)$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)]
-    found += [(str(page.relative_to(DOCS)), page, blocks_of(page.read_text())) for page in PAGES]
+    found += [(str(page.relative_to(ROOT)), page, blocks_of(page.read_text())) for page in PAGES]
     return [part for part in found if part[2]]
 
 
@@ -48,11 +51,25 @@ def missing(needs: list) -> list:
     return [name for name in needs if (sptrsm.device_count() == 0 if name == "cuda" else importlib.util.find_spec(name) is None)]
 
 
+def given(page: Path) -> dict:
+    """What the text of a page of reference takes as known: a matrix A and its triangle L, right-hand sides B, C, factors F0, F1, F2."""
+    if page not in (ROOT / "README.md", ROOT / "data/README.md", ROOT / "python/README.md", DOCS / "formats.md"):
+        return {}
+    h5py = pytest.importorskip("h5py")
+    import numpy
+    import scipy.sparse.linalg
+    A = scipy.sparse.csc_array([[4.0, 1.0, 0.0], [2.0, 5.0, 1.0], [0.0, 1.0, 3.0]])
+    F0, F1, F2 = (sptrsm.splu(A * scale) for scale in (1.0, 2.0, 3.0))
+    B = scipy.sparse.csc_array(numpy.ones((3, 2))) if page.name == "formats.md" else numpy.ones((3, 2))
+    return dict(A=A, B=B, C=numpy.ones((2, 3)), F0=F0, F1=F1, F2=F2, L=scipy.sparse.tril(A).tocsc(), X_true=numpy.ones((3, 2)),
+                scipy=scipy, h5py=h5py)
+
+
 @pytest.mark.parametrize("page,blocks", [pytest.param(page, blocks, id=title) for title, page, blocks in parts()])
 def test_the_blocks_run(page, blocks, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").symlink_to(DOCS.parent / "data")
-    namespace = {"__name__": "__main__"}
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    namespace = {"__name__": "__main__", **given(page)}
     for needs, code, lines in blocks:
         lacking = missing(needs)
         if lacking:
@@ -71,14 +88,6 @@ def test_the_examples_of_docstrings_run(name):
         pytest.importorskip(name.partition(".")[2])
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0 and (result.attempted > 0) == (name in WITH_EXAMPLES)
-
-
-def test_the_readme_solves(tmp_path, monkeypatch):
-    numpy, sparse = pytest.importorskip("numpy"), pytest.importorskip("scipy.sparse")
-    code = re.search(r"```python\n(import sptrsm.*?)```", (DOCS.parent / "README.md").read_text(), re.DOTALL)[1]
-    namespace = {"A": sparse.eye_array(3, format="csc") * 2, "B": numpy.ones((3, 2))}
-    exec(code, namespace)
-    assert numpy.array_equal(namespace["X"], numpy.full((3, 2), 0.5))
 
 
 def test_every_block_is_found():

@@ -28,6 +28,7 @@ class Sptrsm(CMakePackage, CudaPackage):
     depends_on("hdf5@1.10:~mpi", when="+tools")
     depends_on("jansson@2.10:", when="+tools")
     depends_on("zlib-api", when="+tools")
+    depends_on("libpng", when="+tools")
     depends_on("suite-sparse", when="+factor")
     depends_on("superlu", when="+factor")
     depends_on("cuda@12:", when="+cuda")
