@@ -111,8 +111,8 @@ class Schur:
             _nvidia.preload(_nvidia.CUBLAS)
         with F._lock:
             self._context = F._use_stream_of(B, C, stream=stream)
-            self._sides = {name: _side(given, name, F, keep, self._context.stream)
-                           for name, given in (("B", B), ("C", C)) if given is not None}
+            given = {"B": B} if C is None else {"B": B, "C": C}
+            self._sides = {name: _side(one, name, F, keep, self._context.stream) for name, one in given.items()}
             self.shape = self._sides["B" if C is None else "C"].lines, self._sides["B"].lines
             self._create(op)
 
