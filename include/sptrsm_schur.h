@@ -80,7 +80,7 @@ SPTRSM_API sptrsm_status sptrsm_schur_set_blocks(sptrsm_schur *, const sptrsm_bl
 
 /* Computes S, a block of the factors' type with as many rows (n) as C and columns (nrhs) as B, in any layout, with any ld, in host
  * memory or, with a CUDA context, in that of the device. S must not overlap dense B or C. Elements outside S are not touched, nor are those
- * outside the triangle in the symmetric form, unless the request says `whole`. The diagonal of a Hermitian S is real. A column of B or a row
+ * outside the triangle in the symmetric form unless the request says `whole`. The diagonal of a Hermitian S is real. A column of B or a row
  * of C that is not finite harms only its own column and row of S; entries of the factors that are not finite make this S undefined, and no
  * later one. The first solve allocates the workspace, which the schur keeps; later ones allocate nothing, unless there are more threads, or
  * S is in host memory and the context on a device. On a device the work is queued on the context's stream; where S is in host memory the

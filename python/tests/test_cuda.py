@@ -236,8 +236,10 @@ def test_a_mask_is_waited_for_by_the_stream_of_the_solve(batch, cupy):
     """It is late on the current stream of its package, on which nothing of the solve runs."""
     making, stream = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
     b = cupy.asarray(ITEMS)
-    cupy.cuda.Device().synchronize()
     for B, how in ((ITEMS, {}), (b, {"stream": stream}), (list(b), {"stream": stream})):
+        batch.solve(B, mask=cupy.ones(COUNT, bool), **how)  # the first launch of a kernel waits for the whole device
+        busy(cupy)
+        cupy.cuda.Device().synchronize()
         with making:
             mask = cupy.zeros(COUNT, bool)
             busy(cupy)

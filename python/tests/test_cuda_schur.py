@@ -103,6 +103,7 @@ def test_schur_complements_on_streams(eliminating, cupy):
                 kept = sptrsm.schur(eliminating, B, C) if turn % 2 else None
                 how = {} if given == "current" else {"stream": stream}
                 results.append(kept.solve(**how) if kept else eliminating.schur(B, C, **how))
+                assert eliminating._context.stream == (making if given == "current" else stream).ptr
         (making if given == "current" else stream).synchronize()
         assert all(close(s, S) for s in results)
         making.synchronize()
