@@ -6,7 +6,8 @@
  *
  * With A^-1 = (C_s Q U^-1) D^-1 (L^-1 P R) no system is solved with both triangles, and no solution A^-1 B is ever made:
  *   Y = L^-1 P R B,   Z = U^-T Q^T C_s C^T,   S = Z^T D^-1 Y.
- * In the symmetric form, C = B^T with U = L^T or C = B^H with U = L^H, Z is Y or its conjugate, and one triangle of S is made.
+ * In the symmetric form, C = B^T with U = L^T or C = B^H with U = L^H, Z is Y or its conjugate, and one triangle of S is made; the other
+ * one is a copy of it.
  *
  * Sparse columns make only few rows of Y nonzero: those that they reach in L [gilbert1988]. Columns that begin near to each other are
  * solved in groups of 32. A group is solved and kept in the rows that it reaches, and the product of two groups runs over the rows that
@@ -52,8 +53,9 @@ typedef struct {
   const sptrsm_schur_columns *C; /* NULL: the symmetric form, C = B^T where U = L^T and C = B^H where U = L^H */
   sptrsm_op op;                  /* N in the symmetric form */
   sptrsm_uplo uplo;              /* symmetric form: the triangle of S to be made, its diagonal included */
+  int32_t whole;                 /* symmetric form: not zero: both triangles are written; uplo says nothing then */
 } sptrsm_schur_request;
-/* Defaults: no B, symmetric form, op N, the lower triangle. */
+/* Defaults: no B, symmetric form, op N, the lower triangle alone. */
 SPTRSM_API void sptrsm_schur_request_init_sized(sptrsm_schur_request *, size_t size);
 static inline void sptrsm_schur_request_init(sptrsm_schur_request *out) { sptrsm_schur_request_init_sized(out, sizeof *out); }
 
@@ -69,16 +71,21 @@ SPTRSM_API void sptrsm_schur_destroy(sptrsm_schur *);
 
 /* New values for the same patterns, of the lengths that they had at creation; NULL leaves that side unchanged. After new values of the
  * factors (sptrsm_direct_set_values) no call is needed: the next solve uses them. Errors: ARGUMENT (also for a side that is dense: write
- * into its block), on a device also what copies give. */
+ * into its block, or set another one), on a device also what copies give. */
 SPTRSM_API sptrsm_status sptrsm_schur_set_values(sptrsm_schur *, const void *B_val, const void *C_val);
+/* Other blocks in place of those of dense sides, from the next solve on: of the same order and number of columns, in any layout and with
+ * any ld, in host memory or where the context is. NULL leaves that side unchanged; after an error both are as they were. Errors: ARGUMENT
+ * (also for a side that is sparse). */
+SPTRSM_API sptrsm_status sptrsm_schur_set_blocks(sptrsm_schur *, const sptrsm_block *B, const sptrsm_block *C);
 
 /* Computes S, a block of the factors' type with as many rows (n) as C and columns (nrhs) as B, in any layout, with any ld, in host
- * memory or, with a CUDA context, in that of the device. S must not overlap dense B or C. Elements outside S, and in the symmetric form
- * outside the triangle, are not touched. The diagonal of a Hermitian S is real. A column of B or a row of C that is not finite harms only
- * its own column and row of S; entries of the factors that are not finite make this S undefined, and no later one. The first solve
- * allocates the workspace, which the schur keeps; later ones allocate nothing, unless there are more threads, or S is in host memory and
- * the context on a device. On a device the work is queued on the context's stream; where S is in host memory the call waits for it.
- * Errors: ARGUMENT (S does not fit; 2x2 blocks of D in other places than at creation; a Hermitian A whose D is no longer real), MEMORY. */
+ * memory or, with a CUDA context, in that of the device. S must not overlap dense B or C. Elements outside S are not touched, nor are those
+ * outside the triangle in the symmetric form unless the request says `whole`. The diagonal of a Hermitian S is real. A column of B or a row
+ * of C that is not finite harms only its own column and row of S; entries of the factors that are not finite make this S undefined, and no
+ * later one. The first solve allocates the workspace, which the schur keeps; later ones allocate nothing, unless there are more threads, or
+ * S is in host memory and the context on a device. On a device the work is queued on the context's stream; where S is in host memory the
+ * call waits for it. Errors: ARGUMENT (S does not fit; 2x2 blocks of D in other places than at creation; a Hermitian A whose D is no longer
+ * real), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_schur_solve(sptrsm_schur *, sptrsm_block *S);
 
 /* The same for `count` Schur complements, S[i] of items[i]. All blocks are checked before any is written; the message begins with the

@@ -90,6 +90,7 @@ static sptrsm_status create_item(schur_run *r, int64_t i, const sptrsm_options *
   sptrsm_schur_request request;
   sptrsm_schur_request_init(&request);
   request.op = r->set->problem.op;
+  request.whole = 1;
   request.B = &schur_side_of(&r->B, i)->columns;
   if (r->C.where) request.C = &schur_side_of(&r->C, i)->columns;
   o.nrhs_hint = item->S.nrhs + (r->C.where ? item->S.n : 0);
@@ -202,30 +203,6 @@ static int make_blocks(schur_run *r) {
   return CLI_OK;
 }
 
-static void conjugate(void *number, sptrsm_dtype dtype) {
-  if (dtype == SPTRSM_C64) ((float *)number)[1] *= -1;
-  if (dtype == SPTRSM_C128) ((double *)number)[1] *= -1;
-}
-
-enum { TILE = 64 }; /* elements in a row of a square that is mirrored while it is in the cache */
-
-/* The upper elements in rows [row, row + TILE), columns [column, column + TILE), from the lower ones. */
-static void mirror_tile(const sptrsm_block *S, int64_t row, int64_t column, bool conjugated) {
-  const size_t each = sptrsm_dtype_bytes(S->dtype);
-  for (int64_t i = row; i < row + TILE && i < S->n; i++)
-    for (int64_t j = column > i ? column : i + 1; j < column + TILE && j < S->n; j++) {
-      char *to = (char *)S->data + (size_t)(i * S->ld + j) * each;
-      memcpy(to, (char *)S->data + (size_t)(j * S->ld + i) * each, each);
-      if (conjugated) conjugate(to, S->dtype);
-    }
-}
-
-static void mirror(const schur_item *item) {
-  const bool conjugated = item->factors.F.factors.u_kind == SPTRSM_U_IS_LH;
-  for (int64_t row = 0; row < item->S.n; row += TILE)
-    for (int64_t column = row; column < item->S.n; column += TILE) mirror_tile(&item->S, row, column, conjugated);
-}
-
 /* Items without a Schur complement are left out of the call. */
 static int solve_items(schur_run *r, sptrsm_schur **of, sptrsm_block *S) {
   int64_t count = 0;
@@ -233,8 +210,6 @@ static int solve_items(schur_run *r, sptrsm_schur **of, sptrsm_block *S) {
     if (r->status[i].status == SPTRSM_OK) of[count] = r->items[i].schur, S[count++] = r->items[i].S;
   sptrsm_status status = count > 0 ? sptrsm_schur_solve_many(of, count, S) : SPTRSM_OK;
   if (status == SPTRSM_OK) status = sptrsm_context_sync(r->context);
-  for (int64_t i = 0; status == SPTRSM_OK && !r->C.where && i < r->batch->count; i++)
-    if (r->status[i].status == SPTRSM_OK) mirror(&r->items[i]);
   return solver_fail(status);
 }
 

@@ -158,15 +158,18 @@ def as_numpy(array, dtype: numpy.dtype, name: str, casting: Casting = "safe") ->
     return given.astype(dtype)
 
 
-def _whole_shape(name: str, shape: tuple, n: int, count: Optional[int], writable: bool) -> tuple:
-    """The shape that an array was checked to have or, in a batch, to stand for."""
+def _whole_shape(name: str, shape: tuple, n: Optional[int], count: Optional[int], writable: bool) -> tuple:
+    """The shape that an array was checked to have or, in a batch, to stand for. n None: a matrix with any number of rows."""
     if count is not None:
         return check_stack(name, shape, n, count, writable)
-    check_shape(name, shape, n)
+    if n is not None:
+        check_shape(name, shape, n)
+    elif len(shape) != 2:
+        raise ValueError(f"{name} has {len(shape)} dimensions; pass a matrix, for a vector {name}[:, None] or {name}[None]")
     return shape
 
 
-def _numpy_operand(array, dtype: numpy.dtype, n: int, name: str, writable: bool, count: Optional[int]) -> Operand:
+def _numpy_operand(array, dtype: numpy.dtype, n: Optional[int], name: str, writable: bool, count: Optional[int]) -> Operand:
     if writable and (not isinstance(array, ndarray) or array.dtype != dtype):
         raise TypeError(f"{name} must be an array of {dtype.name}")
     if writable and not array.flags.writeable:
@@ -182,7 +185,7 @@ def _numpy_operand(array, dtype: numpy.dtype, n: int, name: str, writable: bool,
     return Operand(block, shape, CPU, array)
 
 
-def _foreign_operand(array, family: str, dtype: numpy.dtype, n: int, name: str, stream: Optional[int], writable: bool,
+def _foreign_operand(array, family: str, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int], writable: bool,
                      count: Optional[int]) -> Operand:
     if writable and family == "jax":
         raise TypeError(f"{name} is a JAX array, which can't be written to; leave {name} out and take the result")
@@ -220,10 +223,42 @@ def compact(array, family: str, name: str):
     raise TypeError(f"{name} of {family} is not in C order; pass a contiguous copy")
 
 
-def operand(array, dtype: numpy.dtype, n: int, name: str, stream: Optional[int] = None, writable: bool = False,
+def own_copy(array, family: str, name: str):
+    """A copy of an array on a device, which nobody else can write to."""
+    if family == "cupy":
+        return array.copy("K")
+    if family == "torch":
+        return array.clone()
+    return _maker(array, family, "array", name)(array, copy=True)
+
+
+def on_device(array, name: str) -> bool:
+    return family_of(array) not in ("", "numpy") and _dlpack.device(array, name).place == CUDA
+
+
+def brought_to_host(array, name: str):
+    """An array or a sparse matrix on a device as one on the host; anything else as it is."""
+    if not on_device(getattr(array, "data", None) if hasattr(array, "tocsr") else array, name):
+        return array
+    return array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else numpy.asarray(array)
+
+
+def overlap(a: Block, b: Block) -> bool:
+    """Whether the memory from the first element of a block to its last one meets that of another."""
+    (a_begin, a_end), (b_begin, b_end) = map(_extent, (a, b))
+    return a_begin < b_end and b_begin < a_end
+
+
+def _extent(block: Block) -> tuple:
+    lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
+    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
+    return begin, begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
+
+
+def operand(array, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int] = None, writable: bool = False,
             count: Optional[int] = None) -> Operand:
-    """The block of an array of any kind, checked, or those of `count` items. `writable`: it is written to, so it is never replaced by a
-    copy.
+    """The block of an array of any kind with n rows, checked, or those of `count` items. n None: of a matrix. `writable`: it is written
+    to, so it is never replaced by a copy.
     """
     family = family_of(array)
     if family in ("numpy", ""):
@@ -237,13 +272,15 @@ def check_place(name: str, device: Device, solver: Device) -> None:
         raise ValueError(f"{name} is on {device} and the solver on {solver}; copy {name}, or make the solver with device=\"{device}\"")
 
 
-def _maker(like, family: str, function: str) -> Callable:
-    """`function` of the package of an array: its from_dlpack or empty. Asked for before a solve, so that none is made in vain."""
+def _maker(like, family: str, function: str, name: str = "B") -> Callable:
+    """`function` of the package of an array, for instance its from_dlpack or empty. Asked for before a solve, so that none is made in
+    vain.
+    """
     package = like.__array_namespace__() if hasattr(like, "__array_namespace__") else sys.modules.get(family)
     found = getattr(package, function, None)
     if found is None:
-        raise TypeError(f"B is of the package {family}, which has no {function} to make the result by; pass out=, or copy B to an array of "
-                        "NumPy, CuPy, torch or JAX")
+        raise TypeError(f"{name} is of the package {family}, which has no {function} to make arrays by; pass out=, or copy {name} to an "
+                        "array of NumPy, CuPy, torch or JAX")
     return found
 
 
@@ -254,9 +291,9 @@ def _in_layout(make: Callable, shape: tuple, layout: int, count: Optional[int]):
     return make(shape[:-2] + shape[:-3:-1]).swapaxes(-1, -2)
 
 
-def host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like, count: Optional[int] = None, fill: bool = False) -> tuple:
-    """Memory for a result on the host and how to hand it over as an array of `family`. fill: it is NaN at first."""
-    x = _in_layout(lambda shape: numpy.full(shape, numpy.nan, dtype) if fill else empty(shape, dtype), shape, layout, count)
+def _host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like, count: Optional[int], fill: Optional[float]) -> tuple:
+    """Memory for a result on the host and how to hand it over as an array of `family`. fill: what it holds at first."""
+    x = _in_layout(lambda shape: empty(shape, dtype) if fill is None else numpy.full(shape, fill, dtype), shape, layout, count)
     if family in ("numpy", ""):
         return x, x, None
     if family == "torch":
@@ -265,14 +302,15 @@ def host_result(shape: tuple, dtype: numpy.dtype, layout: int, family: str, like
     return x, None, lambda: from_dlpack(x)
 
 
-def _device_result(shape: tuple, layout: int, family: str, like, count: Optional[int] = None, fill: bool = False):
-    """An array on the device of `like`, in the layout of the right-hand sides where its package has both orders. fill: NaN at first."""
+def _device_result(shape: tuple, layout: int, family: str, like, count: Optional[int], fill: Optional[float]):
+    """An array on the device of `like`, in this layout where its package has both orders. fill: what it holds at first."""
     package = sys.modules[family] if family in ("cupy", "torch") else None
     arguments: dict = {"dtype": like.dtype} if family == "cupy" else {"dtype": like.dtype, "device": like.device}
+    name = "empty" if fill is None else "full"
 
     def make(shape):
-        function = getattr(package, "full" if fill else "empty") if package else _maker(like, family, "full" if fill else "empty")
-        return function(shape, numpy.nan, **arguments) if fill else function(shape, **arguments)
+        function = getattr(package, name) if package else _maker(like, family, name)
+        return function(shape, **arguments) if fill is None else function(shape, fill, **arguments)
 
     with like.device if family == "cupy" else nullcontext():
         x = _in_layout(make, shape, layout if package else ROW_MAJOR, count)
@@ -290,14 +328,16 @@ def target_of(out, given: Operand, solver, family: str, name: str, stream: Optio
     return target
 
 
-def new_target(B, given: Operand, solver, family: str, stream: Optional[int], n: int, count: Optional[int], fill: bool) -> tuple:
-    """(operand, X, finish) of a new array for X, where finish makes X if it is not None."""
-    if given.device.place == HOST:
-        memory, X, finish = host_result(given.shape, solver._dtype, given.block.layout, family, B, count, fill)
-        return Operand(numpy_blocks(memory, solver._code, count), given.shape, CPU, memory), X, finish
-    with making_on(B, stream):
-        X = _device_result(given.shape, given.block.layout, family, B, count, fill)
-    return _foreign_operand(X, family, solver._dtype, n, "X", stream, False, count), X, None
+def new_target(like, shape: tuple, layout: int, place: int, solver, stream: Optional[int], count: Optional[int] = None,
+               fill: Optional[float] = None) -> tuple:
+    """(operand, X, finish) of a new array of the kind of `like`, where finish makes X if it is not None. fill: what X holds at first."""
+    family = family_of(like)
+    if place == HOST:
+        memory, X, finish = _host_result(shape, solver._dtype, layout, family, like, count, fill)
+        return Operand(numpy_blocks(memory, solver._code, count), shape, CPU, memory), X, finish
+    with making_on(like, stream):
+        X = _device_result(shape, layout, family, like, count, fill)
+    return _foreign_operand(X, family, solver._dtype, shape[0 if count is None else 1], "X", stream, False, count), X, None
 
 
 def run_on(solver, stream, wait: bool, run: Callable[[], None]) -> None:
@@ -311,6 +351,11 @@ def run_on(solver, stream, wait: bool, run: Callable[[], None]) -> None:
         run()
         if wait:
             solver._context.sync()
+
+
+def must_wait(place: int, family: str) -> bool:
+    """Whether a call that writes an array there has to wait, since the array's package knows no streams."""
+    return place == CUDA and family not in ("cupy", "torch")
 
 
 def changed(out, family: str) -> None:
@@ -335,8 +380,9 @@ def solve(solver, B, out, stream, run: Callable[[Block, Block], None], name: str
     return solve_any(solver, B, out, stream, run, name)
 
 
-def solve_any(solver, B, out, stream, run: Callable[[Any, Any], None], name: str = "out", count: Optional[int] = None, fill: bool = False):
-    """What `solve` does for arrays of every kind, or for those of `count` items. fill: a new X is NaN where `run` does not write."""
+def solve_any(solver, B, out, stream, run: Callable[[Any, Any], None], name: str = "out", count: Optional[int] = None,
+              fill: Optional[float] = None):
+    """What `solve` does for arrays of every kind, or for those of `count` items. fill: what a new X has where `run` does not write."""
     family = family_of(B)
     if stream is None:
         stream = current_stream(B)
@@ -347,8 +393,8 @@ def solve_any(solver, B, out, stream, run: Callable[[Any, Any], None], name: str
     if out is not None:
         target, X = target_of(out, given, solver, family, name, handle, solver._n, count), out
     else:
-        target, X, finish = new_target(B, given, solver, family, handle, solver._n, count, fill)
-    run_on(solver, stream, given.device.place == CUDA and family not in ("cupy", "torch"), lambda: run(given.block, target.block))
+        target, X, finish = new_target(B, given.shape, given.block.layout, given.device.place, solver, handle, count, fill)
+    run_on(solver, stream, must_wait(given.device.place, family), lambda: run(given.block, target.block))
     if out is not None:
         changed(out, family)
     return finish() if finish else X

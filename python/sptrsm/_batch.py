@@ -131,10 +131,12 @@ class Batch(Solver):
         S, op, factor = system_number(self._systems, system), operation(trans), as_alpha(alpha, self._dtype)
         if singular not in POLICIES:
             raise ValueError(f'singular={singular!r} is not "raise", "warn" or "ignore"')
+        if stream is None:
+            stream = current_stream(next((b for b in B if b is not None), None) if isinstance(B, (list, tuple)) else B)
         with self._lock:
             handle = self._open_handle()
             wanted = self._mask(mask, stream)
-            all_solved = self._check_singular(wanted, singular) and mask is None
+            fill = None if self._check_singular(wanted, singular) and mask is None else numpy.nan
             how = _lib.sized(_lib.BatchRun, lib.sptrsm_batch_run_init_sized)
             how.mask, how.mask_place = wanted.pointer, wanted.place
 
@@ -142,14 +144,15 @@ class Batch(Solver):
                 check(lib.sptrsm_batch_solve(handle, S, op, None if factor is None else _sparse.address(factor), b, x, how))
 
             if isinstance(B, (list, tuple)):
-                return _lists.solve(self, self.orders, B, out, stream, wanted.wanted, not all_solved, run)
-            return _arrays.solve_any(self, B, out, stream, run, count=self._count, fill=not all_solved)
+                return _lists.solve(self, self.orders, B, out, stream, wanted.wanted, fill, run)
+            return _arrays.solve_any(self, B, out, stream, run, count=self._count, fill=fill)
 
     def _mask(self, mask, stream) -> _Mask:
+        """A mask in device memory is read behind what is queued for it, on the stream of the solve."""
         if mask is None:
             return _Mask(None, _lib.HOST, None, None)
-        if family_of(mask) not in ("", "numpy") and _dlpack.device(mask, "mask").place == _lib.CUDA:
-            view = _dlpack.view(mask, "mask", stream_handle(current_stream(mask) if stream is None else stream))
+        if _arrays.on_device(mask, "mask"):
+            view = _dlpack.view(mask, "mask", stream_handle(stream))
             _arrays.check_place("mask", view.device, self._device)
             if view.dtype not in ("bool8", "uint8") or view.shape != (self._count,) or view.strides not in (None, (1,)):
                 raise ValueError(f"mask is {view.dtype} of shape {view.shape}; pass {self._count} booleans in one piece")

@@ -106,6 +106,11 @@ def current_stream(array):
     return None
 
 
+def stream_of(*arrays):
+    """The first of their current streams, for work that reads them all; what is queued on others is waited for through DLPack."""
+    return next((stream for stream in map(current_stream, arrays) if stream is not None), None)
+
+
 @contextmanager
 def making_on(array, stream: Optional[int]):
     """A context in which the package of an array on a device makes other arrays on the CUDA stream `stream`.
@@ -174,12 +179,11 @@ class Solver:
         with _live_lock:
             _live.add(self)
 
-    def _use_stream_of(self, *arrays) -> Context:
-        """The context. On a device its later work is queued behind what the arrays' packages have queued on their current stream."""
+    def _use_stream_of(self, *arrays, stream=None) -> Context:
+        """The context. On a device its later work is queued on `stream`; None: on the current stream of the first array that has one."""
         if self._context is None:
             self._raise_closed()
-        if not self._on_host:
-            self._context.use_stream(next((stream for stream in map(current_stream, arrays) if stream is not None), None))
+        self._context.use_stream(stream_of(*arrays) if stream is None and not self._on_host else stream)
         return self._context
 
     def _end(self) -> None:

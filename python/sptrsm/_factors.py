@@ -182,19 +182,21 @@ class Factors(Solver):
         self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr), "X")
         return Refined(berr, ferr)
 
-    def schur(self, B, C=None, trans: str = "N", *, lower: Optional[bool] = None, out=None):
+    def schur(self, B, C=None, trans: str = "N", *, lower: Optional[bool] = None, out=None, stream=None):
         """The Schur complement S = C op(A)^-1 B as a dense array; for repeated values see :func:`sptrsm.schur`.
 
         Parameters
         ----------
         B, C, trans, lower
             As in :func:`sptrsm.schur`. Dense arrays are read in place.
-        out : array on the host, shape (rows of C, columns of B), optional
-            Where S goes.
+        out : array, shape (rows of C, columns of B), optional
+            Where S goes: on the host, or on the device of the factors.
+        stream : int or stream object, optional
+            CUDA stream of the work; default: the current stream of the package of B or C.
 
         Returns
         -------
-        S : array of the kind of B or C; of NumPy if both are sparse
+        S : array of the kind of B, and on its device; of C where B is of NumPy or SciPy
 
         Examples
         --------
@@ -206,8 +208,8 @@ class Factors(Solver):
         """
         from ._schur import Schur
 
-        with Schur(self, B, C, trans, lower, keep=False) as S:
-            return S.solve(out)
+        with Schur(self, B, C, trans, lower, False, stream) as S:
+            return S.solve(out, stream=stream)
 
     def update_values(self, L=None, U=None, D=None, D_sub=None, A=None) -> None:
         """New values for the same pattern, without a new analysis; what is None stays.

@@ -113,7 +113,8 @@ class SchurColumns(ctypes.Structure):
 
 
 class SchurRequest(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("B", POINTER(SchurColumns)), ("C", POINTER(SchurColumns)), ("op", c_int), ("uplo", c_int)]
+    _fields_ = [("size", c_size_t), ("B", POINTER(SchurColumns)), ("C", POINTER(SchurColumns)), ("op", c_int), ("uplo", c_int),
+                ("whole", c_int32)]
 
 
 class SchurFacts(ctypes.Structure):
@@ -175,6 +176,7 @@ FUNCTIONS = {
     "sptrsm_schur_create": (c_int, [OUT, HANDLE, POINTER(SchurRequest)]),
     "sptrsm_schur_destroy": (None, [HANDLE]),
     "sptrsm_schur_set_values": (c_int, [HANDLE, c_void_p, c_void_p]),
+    "sptrsm_schur_set_blocks": (c_int, [HANDLE, POINTER(Block), POINTER(Block)]),
     "sptrsm_schur_solve": (c_int, [HANDLE, POINTER(Block)]),
     "sptrsm_schur_solve_many": (c_int, [OUT, c_int64, POINTER(Block)]),
     "sptrsm_schur_info": (c_int, [POINTER(SchurFacts), HANDLE]),

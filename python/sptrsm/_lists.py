@@ -10,8 +10,8 @@ from typing import Any, Callable, Optional, Sequence
 import numpy
 
 from . import _lib
-from ._arrays import Operand, changed, check_place, compact, new_target, operand, run_on, target_of
-from ._context import current_stream, family_of, making_on, stream_handle
+from ._arrays import Operand, changed, check_place, compact, must_wait, new_target, operand, run_on, target_of
+from ._context import family_of, making_on, stream_handle
 from ._lib import COL_MAJOR, CUDA, HOST, ROW_MAJOR, BatchBlock, Block, lib
 from ._sparse import address
 
@@ -74,7 +74,7 @@ def check_length(name: str, given: Any, count: int) -> None:
 
 
 def _write(B: Sequence, given: Sequence[Optional[Operand]], solver, orders: Sequence[int], out: Optional[Sequence], stream: Optional[int],
-           fill: bool) -> tuple:
+           fill: Optional[float]) -> tuple:
     """(operands, arrays, finishes) for X, where an array is made by its finish if that is not None."""
     family = _family(B)
     targets: list = []
@@ -84,22 +84,21 @@ def _write(B: Sequence, given: Sequence[Optional[Operand]], solver, orders: Sequ
         elif out is not None:
             targets.append((target_of(out[i], one, solver, family, f"out[{i}]", stream, orders[i], None), out[i], None))
         else:
-            targets.append(new_target(B[i], one, solver, family, stream, orders[i], None, fill))
+            targets.append(new_target(B[i], one.shape, one.block.layout, one.device.place, solver, stream, fill=fill))
     return tuple(zip(*targets)) if targets else ((), (), ())
 
 
-def solve(solver, orders: Sequence[int], B: Sequence, out: Optional[Sequence], stream, wanted, fill: bool,
+def solve(solver, orders: Sequence[int], B: Sequence, out: Optional[Sequence], stream, wanted, fill: Optional[float],
           run: Callable[[BatchBlock, BatchBlock], None]) -> list:
     """Calls run(blocks of B, blocks of X) and returns the list of X: those of `out`, or new arrays, of B's kind, shapes and layouts.
 
-    wanted has the items to solve, None: all. B and X may be None where an item is not wanted. fill: new arrays are NaN at first.
+    The work is done on `stream`; None: the default stream. wanted has the items to solve, None: all; B and X may be None where an item is
+    not wanted. fill: what new arrays hold at first.
     """
     check_length("B", B, len(orders))
     if out is not None:
         check_length("out", out, len(orders))
     family = _family(B)
-    if stream is None:
-        stream = current_stream(next((b for b in B if b is not None), None))
     handle = stream_handle(stream)
     given = _read(B, solver, orders, handle, wanted)
     layout, dimensions = _choose(given)
@@ -114,7 +113,7 @@ def solve(solver, orders: Sequence[int], B: Sequence, out: Optional[Sequence], s
         raise ValueError(f"out[{dimensions_of_X.index(None)}] is in F order and other arrays of out are not; pass arrays in one order")
     b, keep_b = _joined(given, layout, dimensions, solver._code)
     x, keep_x = _joined(targets, layout_of_X, dimensions_of_X, solver._code)
-    run_on(solver, stream, b.place == CUDA and family not in ("cupy", "torch"), lambda: run(b, x))
+    run_on(solver, stream, must_wait(b.place, family), lambda: run(b, x))
     for one in results:
         if out is not None and one is not None:
             changed(one, family)

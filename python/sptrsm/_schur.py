@@ -4,26 +4,27 @@ from __future__ import annotations
 import ctypes
 import sys
 from contextlib import ExitStack
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy
 
-from . import _arrays, _lib, _nvidia, _sparse
-from ._context import CPU, family_of
+from . import _arrays, _dlpack, _lib, _nvidia, _sparse
+from ._context import family_of, making_on
 from ._errors import check
 from ._factors import Factors
 from ._info import SchurInfo, schur_info
 from ._lib import lib
-from ._options import flag, operation
+from ._options import INT32_MAX, flag, operation
 
 
 class _Side(NamedTuple):
-    """B by columns or C by rows: a sparse matrix, or an array of shape (n, count), in C's case the transpose of what was given."""
+    """B by columns or C by rows: a sparse matrix on the host, or a dense array with `block`, of n rows and a column for each line."""
 
     sparse: Optional[_sparse.Matrix]
-    dense: Optional[numpy.ndarray]
+    dense: Optional[_arrays.Operand]
     block: Optional[_lib.Block]
     lines: int
+    like: Any  # an array of the kind and in the place that S gets from this side; None: of NumPy
 
     def as_struct(self) -> _lib.SchurColumns:
         """The library's description. It points into the arrays of this object."""
@@ -36,38 +37,55 @@ class _Side(NamedTuple):
         return struct
 
 
-def _dense_side(given, name: str, F: Factors, keep: bool) -> _Side:
-    array = _arrays.as_numpy(given, F.dtype, name)
-    if array.ndim != 2:
-        raise ValueError(f"{name} has {array.ndim} dimensions; pass a matrix, for a vector {name}[:, None] or {name}[None]")
-    array = array.T if name == "C" else array
-    if keep:
-        array = array.copy("K")
-    block = _arrays.numpy_block(array, _arrays.CODE[F.dtype])
-    if block is None:
-        array = numpy.array(array, order="C")
-        block = _arrays.numpy_block(array, _arrays.CODE[F.dtype])
-    return _Side(None, array, block, array.shape[1])
+class _Target(NamedTuple):
+    """Where S goes, S as the caller gets it, and what makes it if it is not there before the solve."""
+
+    operand: _arrays.Operand
+    S: Any
+    finish: Optional[Callable]
 
 
-def _side(given, name: str, F: Factors, keep: bool) -> _Side:
-    """B or C, checked. keep: in arrays of its own, dense ones too."""
-    n, axis = F.shape[0], 0 if name == "B" else 1
-    if family_of(given) == "" and hasattr(given, "tocsr"):
-        compressed = given.tocsc() if name == "B" else given.tocsr()
-        if not isinstance(compressed.data, numpy.ndarray):
-            raise TypeError(f"{name} is in device memory, and a Schur complement takes matrices of the host; pass {name}.get()")
-        shape = compressed.shape
-        matrix = None if len(shape) != 2 else _sparse.lines_of(compressed, F.dtype, name, "safe")
-        side = _Side(matrix, None, None, 0 if matrix is None else matrix.n)
-    else:
-        side = _dense_side(given, name, F, keep)
-        assert side.dense is not None
-        shape = side.dense.shape if name == "B" else side.dense.shape[::-1]
-    if len(shape) != 2 or shape[axis] != n:
+def _check_shape(shape: tuple, name: str, n: int) -> None:
+    if len(shape) != 2 or shape[name == "C"] != n:
         raise ValueError(f"{name} has shape {tuple(shape)}, and A is of order {n}; pass {'(n, columns)' if name == 'B' else '(rows, n)'}, "
                          f"with n = {n}")
-    return side
+
+
+def _dense_side(given, name: str, F: Factors, keep: bool, stream: Optional[int]) -> _Side:
+    family = family_of(given)
+    if _arrays.on_device(given, name):
+        _arrays.check_place(name, _dlpack.device(given, name), F._device)
+        with making_on(given, stream):
+            like = array = _arrays.own_copy(given, family, name) if keep else given
+    else:
+        like, array = None if family in ("", "numpy") else given, _arrays.as_numpy(given, F.dtype, name)
+        array = array.copy("K") if keep else array
+    one = _arrays.operand(array, F.dtype, None, name, stream)
+    _check_shape(one.shape, name, F.shape[0])
+    block, lines = one.block, one.shape[name == "B"]
+    if lines > INT32_MAX:
+        raise ValueError(f"{name} has shape {one.shape}; S has at most {INT32_MAX} rows and columns")
+    if name == "C":  # a row of C is a column for the library
+        layout = _lib.COL_MAJOR if block.layout == _lib.ROW_MAJOR else _lib.ROW_MAJOR
+        block = _lib.Block(block.data, block.ld, F.shape[0], lines, block.dtype, layout, block.place)
+    return _Side(None, one, block, lines, like)
+
+
+def _sparse_side(given, name: str, F: Factors) -> _Side:
+    compressed, like = given.tocsc() if name == "B" else given.tocsr(), None
+    if _arrays.on_device(compressed.data, name):
+        _arrays.check_place(name, _dlpack.device(compressed.data, name), F._device)
+        compressed, like = compressed.get(), compressed.data[:0].copy()
+    _check_shape(compressed.shape, name, F.shape[0])
+    matrix = _sparse.lines_of(compressed, F.dtype, name, "safe")
+    return _Side(matrix, None, None, matrix.n, like)
+
+
+def _side(given, name: str, F: Factors, keep: bool, stream: Optional[int]) -> _Side:
+    """B or C, checked. keep: in arrays of its own, dense ones too."""
+    if family_of(given) == "" and hasattr(given, "tocsr"):
+        return _sparse_side(given, name, F)
+    return _dense_side(given, name, F, keep, stream)
 
 
 class Schur:
@@ -77,11 +95,11 @@ class Schur:
     factors. It is not pickled: pickle the factors, B and C. Its shape and dtype are those of S.
     """
 
-    def __init__(self, F: Factors, B, C, trans: str, lower: Optional[bool], keep: bool):
+    def __init__(self, F: Factors, B, C, trans: str, lower: Optional[bool], keep: bool, stream=None):
         self._handle: Optional[int] = None
         if not isinstance(F, Factors):
             raise TypeError(f"F is {type(F).__name__}; pass what sptrsm.splu, from_splu, from_cholesky or from_factors made")
-        self._F, self._symmetric, self._lower = F, C is None, lower
+        self._F, self._symmetric, self._lower, self._keep = F, C is None, lower, keep
         op = operation(trans)
         if lower is not None:
             flag("lower", lower)
@@ -89,33 +107,38 @@ class Schur:
                 raise ValueError("lower= is for the symmetric form; with C all of S is made")
         if C is None and F.factors.upper == "given":
             raise ValueError("without C, S is symmetric, and these factors have a U that is not L transposed; pass C=B.T (or B.conj().T)")
-        self._B = _side(B, "B", F, keep)
-        self._C = None if C is None else _side(C, "C", F, keep)
-        self._like = next((given for given in (B, C) if given is not None and family_of(given) not in ("", "numpy")), None)
-        request = _lib.sized(_lib.SchurRequest, lib.sptrsm_schur_request_init_sized)
-        request.B = ctypes.pointer(self._B.as_struct())
-        if self._C is not None:
-            request.C = ctypes.pointer(self._C.as_struct())
-        request.op, request.uplo = op, _lib.UPPER if lower is False else _lib.LOWER
         if not F._on_host:
             _nvidia.preload(_nvidia.CUBLAS)
         with F._lock:
-            handle = ctypes.c_void_p()
-            self._context = F._use_stream_of()
-            check(lib.sptrsm_schur_create(handle, F._open_handle(), request))
-            self._handle = handle.value
+            self._context = F._use_stream_of(B, C, stream=stream)
+            given = {"B": B} if C is None else {"B": B, "C": C}
+            self._sides = {name: _side(one, name, F, keep, self._context.stream) for name, one in given.items()}
+            self.shape = self._sides["B" if C is None else "C"].lines, self._sides["B"].lines
+            self._create(op)
 
-    def solve(self, out=None):
+    def _create(self, op: int) -> None:
+        request = _lib.sized(_lib.SchurRequest, lib.sptrsm_schur_request_init_sized)
+        for name, side in self._sides.items():
+            setattr(request, name, ctypes.pointer(side.as_struct()))
+        request.op, request.uplo = op, _lib.UPPER if self._lower is False else _lib.LOWER
+        request.whole = self._lower is None
+        handle = ctypes.c_void_p()
+        check(lib.sptrsm_schur_create(handle, self._F._open_handle(), request))
+        self._handle = handle.value
+
+    def solve(self, out=None, *, stream=None):
         """S with the present values.
 
         Parameters
         ----------
-        out : array on the host, shape (rows of C, columns of B), optional
-            Where S goes.
+        out : array, shape (rows of C, columns of B), optional
+            Where S goes: on the host, or on the device of the factors.
+        stream : int or stream object, optional
+            CUDA stream of the work; default: the current stream of the package of `out`, or of B or C as they are kept.
 
         Returns
         -------
-        S : array of the kind of B or C; of NumPy if both are sparse
+        S : array of the kind of B, and on its device; of C where B is of NumPy or SciPy
             Without C all of S, or only the triangle that was asked for: then the other one is zero, and untouched in `out`.
 
         Examples
@@ -134,45 +157,43 @@ class Schur:
         """
         with self._F._lock:
             handle = self._open_handle()
-            target, S, finish = self._target(out, "out")
-            check(lib.sptrsm_schur_solve(handle, target.block))
-            return self._finished(target, S, finish)
+            target = self._target(out, "out", stream)
+            check(lib.sptrsm_schur_solve(handle, target.operand.block))
+            return self._finished(target, out)
 
     def _open_handle(self) -> Any:
         """The object in the library; the caller holds the lock of the factors."""
-        self._F._use_stream_of()
+        self._F._open_handle()
         if self._handle is None:
             raise ValueError("this Schur is closed")
         return self._handle
 
-    def _target(self, out, name: str) -> tuple:
-        """(operand, S, finish) for a result: `out`, or a new array."""
-        F = self._F
+    def _like(self) -> Any:
+        return next((side.like for side in self._sides.values() if side.like is not None), None)
+
+    def _target(self, out, name: str, stream) -> _Target:
+        """`out`, or a new array, for what is queued next; on a device that is queued on the caller's stream."""
+        F, like = self._F, self._like()
+        context = F._use_stream_of(out, like, stream=stream)
         if out is None:
-            memory, S, finish = _arrays.host_result(self.shape, F.dtype, _lib.ROW_MAJOR, family_of(self._like), self._like)
-            if self._symmetric and self._lower is not None:
-                memory[...] = 0
-            return _arrays.Operand(_arrays.numpy_block(memory, _arrays.CODE[F.dtype]), self.shape, CPU, memory), S, finish
-        target = _arrays.operand(out, F.dtype, self.shape[0], name, None, True)
-        if target.device != CPU:
-            raise ValueError(f"{name} is on {target.device}, and a Schur complement goes to an array of the host; leave {name} out")
+            place = _lib.CUDA if _arrays.on_device(like, name) else _lib.HOST
+            fill = 0 if self._symmetric and self._lower is not None else None
+            return _Target(*_arrays.new_target(like, self.shape, _lib.ROW_MAJOR, place, F, context.stream, fill=fill))
+        target = _arrays.operand(out, F.dtype, None, name, context.stream, True)
+        _arrays.check_place(name, target.device, F._device)
         if target.shape != self.shape:
             raise ValueError(f"{name} has shape {target.shape}; pass one of the shape {self.shape} of S")
-        for side in (self._B, self._C):
-            if side is not None and side.dense is not None and numpy.may_share_memory(side.dense, numpy.asarray(out)):
-                raise ValueError(f"{name} shares memory with B or C; pass another array, or a copy of them")
-        return target, out, None
+        if any(side.block and _arrays.overlap(side.block, target.block) for side in self._sides.values()):
+            raise ValueError(f"{name} shares memory with B or C; pass another array, or a copy of them")
+        return _Target(target, out, None)
 
-    def _finished(self, target: _arrays.Operand, S, finish) -> Any:
-        """S, whole, as the caller gets it."""
-        if self._symmetric and self._lower is None:
-            memory = target.keep if isinstance(target.keep, numpy.ndarray) else numpy.asarray(S)
-            for i in range(len(memory)):
-                column = memory[i + 1:, i]
-                memory[i, i + 1:] = column.conj() if self._F.factors.upper == "conjugate-transpose" else column
-        if finish is None:
-            _arrays.changed(S, family_of(S))
-        return finish() if finish else S
+    def _finished(self, target: _Target, out) -> Any:
+        """S, whole or queued, as the caller gets it."""
+        if _arrays.must_wait(target.operand.device.place, family_of(target.S)):
+            self._context.sync()
+        if out is not None:
+            _arrays.changed(out, family_of(out))
+        return target.finish() if target.finish else target.S
 
     def update_values(self, B=None, C=None) -> None:
         """New values of B and C; what is None stays.
@@ -184,37 +205,37 @@ class Schur:
         """
         with self._F._lock:
             handle = self._open_handle()
-            fresh = {name: self._new_values(values, name) for name, values in (("B", B), ("C", C)) if values is not None}
-            sparse = {name: values for name, values in fresh.items() if self._side_of(name).sparse is not None}
-            check(lib.sptrsm_schur_set_values(handle, *(_sparse.address(sparse[name]) if name in sparse else None for name in "BC")))
-            for name in fresh.keys() - sparse.keys():
-                self._side_of(name).dense[...] = fresh[name]  # the library reads it at each solve
+            context = self._F._use_stream_of(B, C)
+            fresh = {name: self._new_side(values, name, context.stream) for name, values in (("B", B), ("C", C)) if values is not None}
+            val = (_sparse.address(fresh[name].sparse.data) if name in fresh and fresh[name].sparse else None for name in "BC")
+            check(lib.sptrsm_schur_set_values(handle, *val))
+            check(lib.sptrsm_schur_set_blocks(handle, *(fresh[name].block if name in fresh else None for name in "BC")))
+            if not self._F._on_host:
+                context.sync()  # solves that read the arrays before may still be at work
+            self._sides.update(fresh)
 
-    def _side_of(self, name: str) -> Any:
-        side = self._B if name == "B" else self._C
-        if side is None:
+    def _new_side(self, values, name: str, stream: Optional[int]) -> _Side:
+        if name not in self._sides:
             raise ValueError("C is given, and this Schur complement was made without C; pass B alone")
-        return side
-
-    def _new_values(self, values, name: str) -> numpy.ndarray:
-        side = self._side_of(name)
+        side = self._sides[name]
         if side.sparse is not None:
-            return _sparse.new_values(values, side.sparse, name)
-        array = _arrays.as_numpy(values, self.dtype, name)
-        array = array.T if name == "C" else array
-        if array.shape != side.dense.shape:
+            values = _sparse.new_values(_arrays.brought_to_host(values, name), side.sparse, name)
+            return side._replace(sparse=side.sparse._replace(data=values))
+        fresh = _dense_side(values, name, self._F, True, stream)
+        if fresh.lines != side.lines:
             raise ValueError(f"{name} has another shape than before; make a new Schur complement by sptrsm.schur")
-        return array
+        return fresh
 
     def close(self) -> None:
         """Frees the memory of the object now rather than when Python collects it."""
         with self._F._lock:
             if self._handle is not None and self._context.usable:
                 lib.sptrsm_schur_destroy(self._handle)
+                if self._keep and not self._F._on_host:
+                    self._context.sync()  # its copies of B and C may still be read
             self._handle = None
+            self._sides = {}
 
-
-    shape = property(lambda self: ((self._C or self._B).lines, self._B.lines))
     dtype = property(lambda self: self._F.dtype)
     factors = property(lambda self: self._F, doc="the solver whose factors are used")
 
@@ -250,10 +271,13 @@ def schur(F: Factors, B, C=None, trans: str = "N", *, lower: Optional[bool] = No
     Parameters
     ----------
     F : Factors
-        On the host or a device; B, C and S are on the host.
+        On the host or a device.
     B : sparse matrix or array, shape (n, columns)
+        Arrays of NumPy, CuPy, torch or JAX, and sparse matrices of SciPy; on the device of the factors, or on the host. A sparse matrix of
+        CuPy is copied to the host.
     C : sparse matrix or array, shape (rows, n), optional
-        Default, for factors with U = L^T or L^H: the transpose of B or, where U is L^H, its conjugate transpose. S is symmetric then.
+        Likewise. Default, for factors with U = L^T or L^H: the transpose of B or, where U is L^H, its conjugate transpose. S is symmetric
+        then.
     trans : {"N", "T", "H"}
         op(A): A itself, its transpose, or its conjugate transpose. "N" without C.
     lower : bool, optional
@@ -273,7 +297,7 @@ def schur(F: Factors, B, C=None, trans: str = "N", *, lower: Optional[bool] = No
     return Schur(F, B, C, trans, lower, keep=True)
 
 
-def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None) -> list:
+def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None, *, stream=None) -> list:
     """S of many Schur complements: `[S.solve() for S in items]` with threads that work on different items.
 
     Parameters
@@ -281,6 +305,8 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None) -> list:
     items : sequence of Schur, of any factors
     out : sequence of arrays, optional
         Where they go, as in `Schur.solve`.
+    stream : int or stream object, optional
+        CUDA stream of the work of all items on a device; default: for each as in `Schur.solve`.
 
     Examples
     --------
@@ -300,15 +326,15 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None) -> list:
         for F in sorted({one._F for one in items}, key=id):  # always in one order, so that two threads can't wait for each other
             locks.enter_context(F._lock)
         handles = (ctypes.c_void_p * len(items))(*(one._open_handle() for one in items))
-        targets = [one._target(result, f"out[{i}]") for i, (one, result) in enumerate(zip(items, results))]
+        targets = [one._target(result, f"out[{i}]", stream) for i, (one, result) in enumerate(zip(items, results))]
         first: dict = {}
         for i, result in enumerate(results):
             if result is not None and first.setdefault(id(result), i) != i:
                 raise ValueError(f"out[{i}] is out[{first[id(result)]}]; pass an array of its own for each item")
         if all(one._F._on_host for one in items):
-            blocks = (_lib.Block * len(items))(*(target.block for target, _, _ in targets))
+            blocks = (_lib.Block * len(items))(*(target.operand.block for target in targets))
             check(lib.sptrsm_schur_solve_many(handles, len(items), blocks))
         else:  # on devices they follow one another, and each solver has a stream of its own
-            for handle, (target, _, _) in zip(handles, targets):
-                check(lib.sptrsm_schur_solve(handle, target.block))
-        return [one._finished(*target) for one, target in zip(items, targets)]
+            for handle, target in zip(handles, targets):
+                check(lib.sptrsm_schur_solve(handle, target.operand.block))
+        return [one._finished(target, result) for one, target, result in zip(items, targets, results)]

@@ -143,6 +143,41 @@ def test_dlpack_of_any_package(T):
         T.solve(Foreign(B[:, ::2]))
 
 
+class Asked(Foreign):
+    """An array that says that it is in device memory, and notes the stream on which it is to be read."""
+
+    stream = None
+
+    def __dlpack__(self, stream=None):
+        self.stream = stream
+        return super().__dlpack__()
+
+
+def test_a_mask_on_a_device_is_read_on_the_stream_of_the_solve(monkeypatch):
+    from sptrsm import _batch
+
+    P, B = sptrsm.batch([dict(L=triangle(N))] * 3), random((3, N), "float64")
+    monkeypatch.setattr(_batch, "current_stream", lambda array: 99 if isinstance(array, Asked) else 98)
+    for blocks, how, stream in ((B, {}, 98), (list(B), {}, 98), (B, {"stream": 7}, 7)):
+        mask = Asked(numpy.ones(3, numpy.uint8), kind=2)
+        with pytest.raises(ValueError, match="mask is on cuda:0 and the solver on cpu"):
+            P.solve(blocks, system="L", mask=mask, **how)
+        assert mask.stream == stream
+
+
+def test_a_schur_complement_on_the_host_takes_no_arrays_of_a_device():
+    F = sptrsm.splu(general(N))
+    for B, C, how in ((Asked(random((N, 2), "float64"), kind=2), random((2, N), "float64"), {}),
+                      (random((N, 2), "float64"), Asked(random((2, N), "float64"), kind=2), {"stream": 7})):
+        with pytest.raises(ValueError, match="[BC] is on cuda:0 and the solver on cpu"):
+            F.schur(B, C, **how)
+    with pytest.raises(TypeError, match="stream is str"):
+        F.schur(random((N, 2), "float64"), random((2, N), "float64"), stream="7")
+    with pytest.raises(ValueError, match="out is on cuda:0 and the solver on cpu"):
+        F.schur(random((N, 2), "float64"), random((2, N), "float64"), out=Asked(numpy.zeros((2, 2)), kind=2))
+    assert sptrsm.schur(F, random((N, 2), "float64"), random((2, N), "float64")).solve(stream=7).shape == (2, 2)
+
+
 class NotReturnable(Foreign):
     """An array whose package has no way to make another one."""
 

@@ -9,34 +9,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 import sptrsm
+from cuda_cases import A, B, LOWER, N, NRHS, X, busy, close, cupy, factors, jax_on_a_device, needs_device, torch  # noqa: F401 (fixtures)
 
-pytestmark = pytest.mark.skipif(sptrsm.device_count() == 0, reason="needs a CUDA device and libsptrsm with CUDA")
-
-N, NRHS = 900, 5
-A = scipy.sparse.csc_matrix(scipy.sparse.diags([-1.0, 4.0, -1.0], [-30, 0, 1], shape=(N, N)))
-LOWER = scipy.sparse.csr_matrix(scipy.sparse.tril(A))
-B = numpy.random.default_rng(0).standard_normal((N, NRHS))
-X = sptrsm.splu(A).solve(B)
-
-
-@pytest.fixture(scope="module")
-def factors():
-    return sptrsm.splu(A, device="cuda")
-
-
-@pytest.fixture(scope="module")
-def cupy():
-    return pytest.importorskip("cupy")
-
-
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
-def close(x, expected=X) -> bool:
-    x = x.get() if hasattr(x, "get") else x.cpu().numpy() if hasattr(x, "cpu") else numpy.asarray(x)
-    return x.shape == expected.shape and bool(numpy.abs(x - expected).max() < 1e-12)
+pytestmark = needs_device
 
 
 def test_arrays_of_the_host(factors):
@@ -166,10 +141,7 @@ def test_torch(factors, torch):
 
 
 def test_jax(factors):
-    jax = pytest.importorskip("jax")
-    if not any(device.platform in ("gpu", "cuda") for device in jax.devices()):
-        pytest.skip("JAX sees no device")
-    jax.config.update("jax_enable_x64", True)
+    jax = jax_on_a_device()
     x = factors.solve(jax.device_put(B))
     assert isinstance(x, jax.Array) and close(x)
 
@@ -260,6 +232,24 @@ def test_masks_of_batches_in_device_memory(batch, cupy):
         batch.solve(cupy.asarray(ITEMS), mask=mask[1:])
 
 
+def test_a_mask_is_waited_for_by_the_stream_of_the_solve(batch, cupy):
+    """It is late on the current stream of its package, on which nothing of the solve runs."""
+    making, stream = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    b = cupy.asarray(ITEMS)
+    for B, how in ((ITEMS, {}), (b, {"stream": stream}), (list(b), {"stream": stream})):
+        batch.solve(B, mask=cupy.ones(COUNT, bool), **how)  # the first launch of a kernel waits for the whole device
+        busy(cupy)
+        cupy.cuda.Device().synchronize()
+        with making:
+            mask = cupy.zeros(COUNT, bool)
+            busy(cupy)
+            mask[...] = True
+            x = batch.solve(B, mask=mask, **how)
+        stream.synchronize()
+        assert all(close(one, X) for one in x)
+        making.synchronize()
+
+
 def test_batches_of_torch(batch, torch):
     b = torch.from_numpy(ITEMS).cuda()
     x = batch.solve(b)
@@ -282,21 +272,6 @@ def test_new_values_of_a_batch_in_device_memory(cupy):
     assert numpy.isnan(x[3]).all() and close(numpy.delete(x, 3, 0), expected[1:])
     P.update_values(L=2 * cupy.asarray(LOWER.data))
     assert P.status.ok.all() and close(2 * P.solve(cupy.asarray(B)[None], system="L"), expected)
-
-
-def test_schur_complements(factors):
-    """Where cuBLAS is found, as include/sptrsm_schur.h says."""
-    columns = scipy.sparse.csc_matrix(scipy.sparse.random(N, 100, 0.02, random_state=0))
-    try:
-        S = sptrsm.schur(factors, columns, B.T)
-    except sptrsm.UnsupportedError as error:
-        pytest.skip(str(error))
-    expected = sptrsm.splu(A).schur(columns, B.T)
-    host = sptrsm.schur(sptrsm.splu(A), columns, B.T)
-    for s in (S.solve(), factors.schur(columns.toarray(), B.T), *sptrsm.schur_many([S, host, S])):
-        assert isinstance(s, numpy.ndarray) and close(s, expected)
-    with pytest.raises(ValueError, match="out is on cuda:0"):
-        S.solve(out=pytest.importorskip("cupy").zeros(expected.shape))
 
 
 def test_refinement(factors, cupy):

@@ -1,6 +1,6 @@
 """Random systems and random arrays of every kind: the right result in an array of the same kind, or an error that names the way out.
 
-A few hundred cases, always the same; HYPOTHESIS_PROFILE=long runs 10,000 other ones at each call.
+A few hundred cases of each property, always the same; HYPOTHESIS_PROFILE=long runs 10,000 other ones at each call.
 """
 import importlib.util
 import os
@@ -268,3 +268,92 @@ def test_items_of_a_batch_have_the_bits_that_they_have_alone(data):
         assert np.array_equal(whole[i], x)
         assert np.array_equal(out[i], x if mask[i] else np.full_like(x, 7))
         assert not mask[i] or np.array_equal(listed[i], x)
+
+
+@st.composite
+def factorised(draw):
+    """The dense matrix of a factor set, and a solver with these factors; they are symmetric, Hermitian or general."""
+    n, upper = draw(st.integers(0, 9)), draw(st.sampled_from(["given", "transpose", "conjugate-transpose"]))
+    dtype, rng = np.dtype(draw(st.sampled_from(["f4", "f8", "c8", "c16"]))), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    L, U = (part(rng.uniform(-1, 1, (n, n)) * (rng.random((n, n)) < 0.4)) + 3 * np.eye(n) for part in (np.tril, np.triu))
+    if dtype.kind == "c":
+        L = L * (1 + 0.5j)
+    U = {"given": U, "transpose": L.T, "conjugate-transpose": L.conj().T}[upper]
+    p, q = rng.permutation(n), rng.permutation(n) if upper == "given" else None
+    given_U = {"U": sparse.csc_array(U.astype(dtype)), "q": q} if upper == "given" else {"upper": upper}
+    F = sptrsm.from_factors(sparse.csc_array(L.astype(dtype)), p=p, threads=1, **given_U)
+    A = np.zeros((n, n), np.complex128)
+    A[np.ix_(p, p if q is None else q)] = L.astype(dtype).astype(np.complex128) @ U.astype(dtype).astype(np.complex128)
+    return A, F
+
+
+@st.composite
+def columns(draw, n, dtype):
+    """B in C order, of few columns or of more than the library solves at once, and how it is handed over: dense or sparse."""
+    count, rng = draw(st.sampled_from([0, 1, 2, 7, 40])), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    B = (rng.integers(-8, 9, (n, count)) * (rng.random((n, count)) < draw(st.sampled_from([0.1, 0.4, 1.0])))).astype(dtype)
+    forms = {**{name: SAME[name] for name in SAME if name not in ("list", "tuple") or B.size}, "csc": sparse.csc_array,
+             "csr": sparse.csr_array, "coo": sparse.coo_array, "csc matrix": sparse.csc_matrix}
+    return B, forms[draw(st.sampled_from(sorted(forms)))]
+
+
+def assert_schur(S, A, C, B, dtype):
+    """The error is small beside |C| |A^-1| |A| |A^-1| |B| in every element, and NaN fails."""
+    inverse = np.linalg.inv(A) if len(A) else A
+    size = abs(C) @ (abs(inverse) @ abs(A) @ abs(inverse)) @ abs(B)
+    assert S.shape == size.shape and S.dtype == dtype
+    assert np.all(abs(S - C @ inverse @ B) <= 100 * (len(A) + 1) ** 2 * np.finfo(dtype).eps * (size + np.finfo(dtype).tiny))
+
+
+@given(st.data())
+def test_schur_complements_of_every_kind_of_array(data):
+    A, F = data.draw(factorised())
+    (B, form), (C, form_of_C) = data.draw(columns(len(A), F.dtype)), data.draw(columns(len(A), F.dtype))
+    trans = data.draw(st.sampled_from("NTH"))
+    given_B, given_C = form(B), form_of_C(C.T.copy())
+    S = F.schur(given_B, given_C, trans)
+    foreign = [type(one) for one in (given_B, given_C) if type(one).__module__.partition(".")[0] in ("torch", "jaxlib")]
+    assert isinstance(S, foreign[0] if foreign else np.ndarray)
+    S = np.asarray(S)
+    assert_schur(S, operated(A, trans), C.T, B, F.dtype)
+    kept = sptrsm.schur(F, given_B, given_C, trans)
+    out = SAME[data.draw(st.sampled_from(["C", "F", "rows apart"]))](np.full(S.shape, 7, F.dtype))
+    assert kept.solve(out) is out
+    for same in (out, *map(np.asarray, sptrsm.schur_many([kept, kept]))):
+        assert np.array_equal(same, S)
+    kept.update_values(B=form(B * 2))
+    assert np.array_equal(np.asarray(kept.solve()), S * 2)
+    assert np.array_equal(np.asarray(given_B.toarray() if hasattr(given_B, "toarray") else given_B).reshape(B.shape), B), "B has changed"
+
+
+@given(st.data())
+def test_symmetric_schur_complements_and_their_triangles(data):
+    A, F = data.draw(factorised())
+    B, form = data.draw(columns(len(A), F.dtype))
+    if F.factors.upper == "given":
+        with pytest.raises(ValueError, match="pass C=B.T"):
+            F.schur(form(B))
+        return
+    across = (lambda M: M.T) if F.factors.upper == "transpose" else (lambda M: M.conj().T)
+    S = np.asarray(F.schur(form(B)))
+    assert_schur(S, A, across(B), B, F.dtype)
+    assert np.array_equal(S, across(S))
+    for lower, part in ((True, np.tril), (False, np.triu)):
+        assert np.array_equal(np.asarray(F.schur(form(B), lower=lower)), part(S))
+        out = np.full(S.shape, 7, F.dtype)
+        F.schur(form(B), lower=lower, out=out)
+        assert np.array_equal(out, np.where(part(np.ones(S.shape, bool)), S, 7))
+
+
+@given(st.data())
+def test_what_no_schur_complement_takes_is_refused_with_the_way_out(data):
+    A, solver = data.draw(systems().filter(lambda made: isinstance(made[1], sptrsm.Factors)))
+    B = data.draw(right_hand_sides(A))
+    name = data.draw(st.sampled_from("BC"))
+    fits = {"sparse"} if name == "B" else {"sparse", "one row too many", "None"}
+    form = data.draw(st.sampled_from(sorted(REFUSED.keys() - fits)))
+    good = np.ones((len(A), 2), A.dtype)
+    bad = REFUSED[form](B if name == "B" else B.T.copy() if B.ndim == 2 else B)
+    with pytest.raises((TypeError, ValueError)) as error:
+        solver.schur(*((bad, good.T) if name == "B" else (good, bad)))
+    assert WAY_OUT.search(str(error.value)), str(error.value)

@@ -80,7 +80,7 @@ def test_out():
     assert (numpy.delete(wide, numpy.s_[3:10], 1) == 7).all()
     dense = numpy.zeros((N + 5, 7))
     for wrong, error, message in ((numpy.zeros((5, 6)), ValueError, r"pass one of the shape \(5, 7\)"),
-                                  (numpy.zeros((7, 5)), ValueError, "out has 7 rows"),
+                                  (numpy.zeros((7, 5)), ValueError, r"out has shape \(7, 5\); pass one of the shape \(5, 7\)"),
                                   (numpy.zeros((5, 7), "float32"), TypeError, "out must be an array of float64"),
                                   (wide[:, ::2][:, :7], ValueError, "strides"), ([[0.0] * 7] * 5, TypeError, "out must be an array")):
         with pytest.raises(error, match=message):
@@ -119,7 +119,12 @@ def test_new_values_of_all():
     dense.update_values(B=2 * array, C=C2.toarray())
     assert close(dense.solve(), F.schur(2 * B2, C2), "float64")
     with pytest.raises(ValueError, match="another shape"):
+        dense.update_values(C=array[:, :4].T)
+    with pytest.raises(ValueError, match=r"C has shape \(40, 7\).*pass \(rows, n\)"):
         dense.update_values(C=array)
+    with pytest.raises(ValueError, match="another shape"):  # neither of the two has got its new values
+        dense.update_values(B=5 * array, C=array[:, :4].T)
+    assert close(dense.solve(), F.schur(2 * B2, C2), "float64")
     symmetric = sptrsm.schur(cholesky()[0], B2)
     with pytest.raises(ValueError, match="made without C"):
         symmetric.update_values(C=C2)

@@ -14,16 +14,19 @@
 
 /* ---- checks and copies ---- */
 
-static sptrsm_status check_dense(const sptrsm_schur_columns *c, const sptrsm_direct *d, const char *name) {
-  const sptrsm_block *block = c->dense;
-  if (c->count != 0 || c->ptr || c->idx || c->val)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is given both dense and sparse; leave count, ptr, idx and val out, or dense", name);
+sptrsm_status spti_schur_check_block(const sptrsm_block *block, const sptrsm_direct *d, const char *name) {
   if (block->n != d->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the factors have order %d", name, block->n, d->n);
   SPTI_TRY(spti_block_check(block, d->context, d->dtype, name));
   if (block->nrhs > INT32_MAX)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %lld columns; S has at most %d rows and columns", name, (long long)block->nrhs,
                      INT32_MAX);
   return SPTRSM_OK;
+}
+
+static sptrsm_status check_dense(const sptrsm_schur_columns *c, const sptrsm_direct *d, const char *name) {
+  if (c->count != 0 || c->ptr || c->idx || c->val)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is given both dense and sparse; leave count, ptr, idx and val out, or dense", name);
+  return spti_schur_check_block(c->dense, d, name);
 }
 
 static sptrsm_status check_column(const sptrsm_schur_columns *c, int64_t k, int32_t n, const char *name) {

@@ -135,6 +135,7 @@ static sptrsm_status fill(sptrsm_schur *s, const sptrsm_schur_request *q) {
   s->symmetric = !q->C;
   s->hermitian = s->symmetric && d->u_kind == SPTRSM_U_IS_LH && spti_is_complex(d->dtype);
   s->uplo = q->uplo;
+  s->whole = q->whole != 0;
   sptrsm_status status = edges_on_host(s, copies);
   if (status == SPTRSM_OK) status = make_sides(s, q);
   for (int k = 0; k < EDGE_ARRAYS; k++) spti_host_free(copies[k]);
@@ -188,28 +189,50 @@ static int side_named(const sptrsm_schur *s, char name) {
   return -1;
 }
 
-static sptrsm_status check_side_values(const spti_schur_side *side, char name) {
-  if (!side) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_set_values: the symmetric form has no %c", name);
-  if (side->is_dense)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_set_values: %c is dense; write into its block, which each solve reads", name);
-  return SPTRSM_OK;
+/* The side that gets something new: B for k = 0, C for k = 1. */
+static sptrsm_status find_side(int *out, const sptrsm_schur *s, int k, bool dense, const char *call) {
+  *out = side_named(s, "BC"[k]);
+  if (*out < 0) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: the symmetric form has no C", call);
+  if (s->side[*out].is_dense == dense) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: %c is %s", call, "BC"[k],
+                   dense ? "sparse; give new values to sptrsm_schur_set_values"
+                         : "dense; write into its block, which each solve reads, or set another one by sptrsm_schur_set_blocks");
 }
 
 sptrsm_status sptrsm_schur_set_values(sptrsm_schur *s, const void *B_val, const void *C_val) {
   if (!s) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_set_values: schur is NULL");
   SPTI_VISIT(s->direct->context);
   const void *const values[2] = {B_val, C_val};
+  int which;
+  for (int k = 0; k < 2; k++)
+    if (values[k]) SPTI_TRY(find_side(&which, s, k, false, "sptrsm_schur_set_values"));
   for (int k = 0; k < 2; k++) {
-    const int which = side_named(s, "BC"[k]);
-    if (values[k]) SPTI_TRY(check_side_values(which < 0 ? NULL : &s->side[which], "BC"[k]));
-  }
-  for (int k = 0; k < 2; k++) {
-    const int which = side_named(s, "BC"[k]);
     if (!values[k]) continue;
+    which = side_named(s, "BC"[k]);
     spti_schur_side *side = &s->side[which];
     memcpy(side->val, values[k], (size_t)side->ptr[side->count] * sptrsm_dtype_bytes(side->dtype));
     if (!on_host(s)) SPTI_TRY(spti_schur_gpu_set_values(s, which));
   }
+  return SPTRSM_OK;
+}
+
+static sptrsm_status check_new_block(const sptrsm_schur *s, int k, const sptrsm_block *block) {
+  const char *name = k ? "C" : "B";
+  int which;
+  SPTI_TRY(find_side(&which, s, k, true, "sptrsm_schur_set_blocks"));
+  SPTI_TRY(spti_schur_check_block(block, s->direct, name));
+  if (block->nrhs == s->side[which].count) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %lld columns, and the block before it had %lld; create another Schur complement", name,
+                   (long long)block->nrhs, (long long)s->side[which].count);
+}
+
+sptrsm_status sptrsm_schur_set_blocks(sptrsm_schur *s, const sptrsm_block *B, const sptrsm_block *C) {
+  if (!s) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_set_blocks: schur is NULL");
+  const sptrsm_block *const blocks[2] = {B, C};
+  for (int k = 0; k < 2; k++)
+    if (blocks[k]) SPTI_TRY(check_new_block(s, k, blocks[k]));
+  for (int k = 0; k < 2; k++)
+    if (blocks[k]) s->side[side_named(s, "BC"[k])].dense = *blocks[k];
   return SPTRSM_OK;
 }
 

@@ -71,6 +71,7 @@ struct sptrsm_schur {
   bool symmetric, hermitian; /* hermitian: left is the conjugate of right */
   bool transposed, conj;     /* S is S' transposed, conjugated */
   sptrsm_uplo uplo;
+  bool whole;                 /* symmetric: both triangles are written */
   unsigned char *pairs;       /* [n] is row i coupled with row i+1 by a 2x2 block of D? NULL: D has none */
   spti_schur_work work;       /* host: made by the first solve */
   struct spti_schur_gpu *gpu; /* CUDA (gpu/gpu.h) */
@@ -79,6 +80,8 @@ struct sptrsm_schur {
 
 /* ---- columns.c ---- */
 
+/* Whether a dense block can be a side. */
+sptrsm_status spti_schur_check_block(const sptrsm_block *, const sptrsm_direct *, const char *name);
 /* Copies the caller's columns, which must be valid for n rows. The side is to be freed also after a failure. */
 sptrsm_status spti_schur_take_columns(spti_schur_side *, const sptrsm_schur_columns *, const sptrsm_direct *, const char *name);
 int32_t spti_schur_row_of(const spti_schur_side *, int64_t p); /* row of the factors of entry p */

@@ -13,7 +13,7 @@
 typedef struct {
   const sptrsm_block *S;
   const int64_t *left_order, *right_order;
-  bool symmetric, hermitian, transposed, conj;
+  bool symmetric, hermitian, transposed, conj, whole;
   sptrsm_uplo uplo;
 } spti_schur_target;
 
@@ -234,6 +234,7 @@ static void multiply_pair(void *argument, int64_t piece, int member) {
                                 .hermitian = s->hermitian,
                                 .transposed = s->transposed,
                                 .conj = s->conj,
+                                .whole = s->whole,
                                 .uplo = s->uplo};
   SPTI_SWITCH(right->dtype, write_tile)(&to, tile, l, r);
 }

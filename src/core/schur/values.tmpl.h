@@ -33,6 +33,8 @@ static void NAME(write_tile)(const spti_schur_target *to, const void *tile, cons
       const bool other = to->symmetric && (to->uplo == SPTRSM_LOWER ? a < b : a > b), swap = other || to->transposed;
       if (to->hermitian && a == b) value = (value + CONJ(value)) / 2;
       if (to->conj || (other && to->hermitian)) value = CONJ(value);
-      s[rows == swap ? b * to->S->ld + a : a * to->S->ld + b] = value;
+      const int64_t at = a * to->S->ld + b, across = b * to->S->ld + a;
+      s[rows == swap ? across : at] = value;
+      if (to->symmetric && to->whole && a != b) s[rows == swap ? at : across] = to->hermitian ? CONJ(value) : value;
     }
 }

@@ -183,6 +183,15 @@ static void check(const both *b, double *data, double *expected, sptrsm_dtype t,
   expect_same(&S, &E, what);
 }
 
+/* The same with both triangles. */
+static void check_whole(const both *b, sptrsm_schur_request *q, double *data, double *expected, sptrsm_dtype t) {
+  both whole = *b;
+  q->whole = 1;
+  for (int k = 0; k < 2; k++) ok(sptrsm_schur_create(&whole.schur[k], b->direct[k], q), "whole");
+  for (int on_host = 0; on_host < 2; on_host++) check(&whole, data, expected, t, COLUMNS, COLUMNS, on_host, "whole");
+  for (int k = 0; k < 2; k++) sptrsm_schur_destroy(whole.schur[k]);
+}
+
 static double *memory_for_S(void) { return reachable((size_t)WIDE * COLUMNS * sizeof(double)); }
 
 Test(schur_device, symmetric_forms) {
@@ -206,6 +215,7 @@ Test(schur_device, symmetric_forms) {
       q.uplo = k == 1 ? SPTRSM_UPPER : SPTRSM_LOWER;
       create(&b, &t.f, &q);
       for (int on_host = 0; on_host < 2; on_host++) check(&b, S, E, (sptrsm_dtype)dtype, COLUMNS, COLUMNS, on_host, what);
+      if (ALL_CASES || dtype == SPTRSM_C128) check_whole(&b, &q, S, E, (sptrsm_dtype)dtype);
       sptrsm_schur_facts facts = {.size = sizeof facts};
       ok(sptrsm_schur_info(&facts, b.schur[0]), what);
       cr_assert(facts.groups == (COLUMNS + 63) / 64 && facts.reached > 0 && facts.reached < 0.7, "%lld groups reach %g",

@@ -238,14 +238,19 @@ Test(schur_refusals, new_values) {
   sptrsm_schur *s = create();
   expect(sptrsm_schur_set_values(NULL, val, NULL), SPTRSM_ERR_ARGUMENT, "schur is NULL");
   expect(sptrsm_schur_set_values(s, NULL, val), SPTRSM_ERR_ARGUMENT, "the symmetric form has no C");
-  sptrsm_schur_destroy(s);
   static double data[N];
   sptrsm_block dense = {data, 1, N, 1, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST};
+  expect(sptrsm_schur_set_blocks(NULL, &dense, NULL), SPTRSM_ERR_ARGUMENT, "schur is NULL");
+  expect(sptrsm_schur_set_blocks(s, NULL, &dense), SPTRSM_ERR_ARGUMENT, "the symmetric form has no C");
+  expect(sptrsm_schur_set_blocks(s, &dense, NULL), SPTRSM_ERR_ARGUMENT, "B is sparse");
+  sptrsm_schur_destroy(s);
   sptrsm_schur_columns_init(&C);
   C.dense = &dense;
   request.C = &C;
   s = create();
   expect(sptrsm_schur_set_values(s, NULL, val), SPTRSM_ERR_ARGUMENT, "C is dense");
+  dense.n = N - 1;
+  expect(sptrsm_schur_set_blocks(s, NULL, &dense), SPTRSM_ERR_ARGUMENT, "C has 12 rows, the factors have order 13");
   sptrsm_schur_destroy(s);
 }
 

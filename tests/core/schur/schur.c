@@ -148,10 +148,11 @@ typedef struct {
   const columns *B, *C; /* C NULL: the symmetric form */
   sptrsm_op op;
   sptrsm_uplo uplo;
+  int32_t whole;
   const char *what;
 } subject;
 
-static bool in_triangle(const subject *s, int64_t i, int64_t j) { return s->C || (s->uplo == SPTRSM_LOWER ? i >= j : i <= j); }
+static bool in_triangle(const subject *s, int64_t i, int64_t j) { return s->C || s->whole || (s->uplo == SPTRSM_LOWER ? i >= j : i <= j); }
 
 static double complex row_of_C(const subject *s, int64_t i, int32_t r, sptrsm_dtype t) {
   if (s->C) return element(s->C, r, i, t);
@@ -182,6 +183,19 @@ static void check_element(const subject *s, const wide *v, const test_block *S, 
   if (!s->C && i == j && s->set->f.u_kind == SPTRSM_U_IS_LH) cr_assert(im == 0, "%s: S(%d,%d) is not real", s->what, i, i);
 }
 
+/* Elements across the diagonal have the same bits, conjugated if S is Hermitian. */
+static void check_mirrored(const subject *s, const test_block *S) {
+  for (int32_t i = 0; i < S->block.n; i++)
+    for (int64_t j = 0; j < i; j++) {
+      double re[2], im[2];
+      test_block_get(&re[0], &im[0], S, i, j);
+      test_block_get(&re[1], &im[1], S, (int32_t)j, i);
+      const double across = s->set->f.u_kind == SPTRSM_U_IS_LH ? -im[1] : im[1];
+      cr_assert(re[0] == re[1] && im[0] == across, "%s: S(%d,%lld) is %g%+gi, S(%lld,%d) is %g%+gi", s->what, i, (long long)j, re[0], im[0],
+                (long long)j, i, re[1], im[1]);
+    }
+}
+
 static int64_t count_of(const columns *c) { return c->c.dense ? c->c.dense->nrhs : c->c.count; }
 
 static void check(const subject *s, sptrsm_direct *direct, sptrsm_layout layout) {
@@ -189,7 +203,7 @@ static void check(const subject *s, sptrsm_direct *direct, sptrsm_layout layout)
   sptrsm_schur_request q;
   sptrsm_schur *schur;
   sptrsm_schur_request_init(&q);
-  q.B = &s->B->c, q.C = s->C ? &s->C->c : NULL, q.op = s->op, q.uplo = s->uplo;
+  q.B = &s->B->c, q.C = s->C ? &s->C->c : NULL, q.op = s->op, q.uplo = s->uplo, q.whole = s->whole;
   cr_assert_eq(sptrsm_schur_create(&schur, direct, &q), SPTRSM_OK, "%s: %s", s->what, sptrsm_last_error());
   test_block S = test_block_make((int32_t)count_of(s->C ? s->C : s->B), count_of(s->B), s->set->L.T.dtype, layout, 1000);
   for (int round = 0; round < 2; round++) { /* the second one uses the workspace of the first */
@@ -198,6 +212,7 @@ static void check(const subject *s, sptrsm_direct *direct, sptrsm_layout layout)
     cr_assert_eq(sptrsm_schur_solve(schur, &S.block), SPTRSM_OK, "%s: %s", s->what, sptrsm_last_error());
     for (int32_t i = 0; i < S.block.n; i++)
       for (int64_t j = 0; j < S.block.nrhs; j++) check_element(s, &v, &S, i, j);
+    if (s->whole) check_mirrored(s, &S);
     cr_assert(test_block_intact(&S), "%s: written outside S", s->what);
   }
   test_block_free(&S);
@@ -262,8 +277,9 @@ Test(schur, symmetric_form_of_cholesky_and_ldl) {
         if (k & 1) make_dense(&B, 35, N, (sptrsm_dtype)t, k & 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
         else make_sparse(&B, COUNT, N, (sptrsm_dtype)t);
         sptrsm_direct *d = solver(&s.f, methods[ON_HOST][(r + t + k) % METHODS]);
-        const subject symmetric = {.set = &s, .B = &B, .uplo = k & 2 ? SPTRSM_UPPER : SPTRSM_LOWER, .what = what};
-        check(&symmetric, d, (k + t) % 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
+        subject symmetric = {.set = &s, .B = &B, .uplo = k & 2 ? SPTRSM_UPPER : SPTRSM_LOWER, .what = what};
+        for (; symmetric.whole < 2; symmetric.whole++)
+          check(&symmetric, d, (k + t + symmetric.whole) % 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
         sptrsm_direct_destroy(d);
         free_columns(&B);
       }
@@ -493,6 +509,46 @@ Test(schur, a_dense_block_is_read_at_each_solve) {
   test_block_free(&S);
   free_columns(&B);
   sptrsm_schur_destroy(schur);
+  sptrsm_direct_destroy(d);
+}
+
+/* Another block, in the other layout, takes the place of B; a side that is sparse or of another size is refused. */
+Test(schur, another_block_in_place_of_a_dense_one) {
+  static factor_set s;
+  static columns B, other, C;
+  build_factor_set(&s, &recipes[0], SPTRSM_F64);
+  make_dense(&B, 4, N, SPTRSM_F64, SPTRSM_ROW_MAJOR);
+  make_dense(&other, 4, N, SPTRSM_F64, SPTRSM_COL_MAJOR);
+  test_block_fill(&other.block, 18);
+  make_sparse(&C, 3, N, SPTRSM_F64);
+  sptrsm_direct *d = solver(&s.f, "block");
+  for (int op = SPTRSM_N; op <= SPTRSM_T; op++) {
+    sptrsm_schur_request q;
+    sptrsm_schur *schur;
+    sptrsm_schur_request_init(&q);
+    q.B = &B.c, q.C = &C.c, q.op = (sptrsm_op)op;
+    cr_assert_eq(sptrsm_schur_create(&schur, d, &q), SPTRSM_OK);
+    sptrsm_block wrong = other.block.block;
+    wrong.nrhs = 3;
+    cr_assert_eq(sptrsm_schur_set_blocks(schur, &wrong, NULL), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), "B has 3 columns, and the block before it had 4"), "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_schur_set_blocks(schur, &other.block.block, &wrong), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), "C is sparse"), "%s", sptrsm_last_error());
+    test_block S[3];
+    for (int k = 0; k < 3; k++) S[k] = test_block_make(3, 4, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+    cr_assert_eq(sptrsm_schur_solve(schur, &S[0].block), SPTRSM_OK);
+    cr_assert_eq(sptrsm_schur_set_blocks(schur, &other.block.block, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_schur_solve(schur, &S[1].block), SPTRSM_OK);
+    sptrsm_schur_destroy(schur);
+    q.B = &other.c;
+    cr_assert_eq(sptrsm_schur_create(&schur, d, &q), SPTRSM_OK);
+    cr_assert_eq(sptrsm_schur_solve(schur, &S[2].block), SPTRSM_OK);
+    cr_assert(test_block_same_bits(&S[1], &S[2]) && !test_block_same_bits(&S[0], &S[1]), "op %d", op);
+    sptrsm_schur_destroy(schur);
+    for (int k = 0; k < 3; k++) test_block_free(&S[k]);
+  }
+  free_columns(&B);
+  free_columns(&other);
   sptrsm_direct_destroy(d);
 }
 

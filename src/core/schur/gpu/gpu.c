@@ -280,19 +280,20 @@ static sptrsm_status finish(const sptrsm_schur *s, const spti_schur_gpu_work *w,
                                        .symmetric = s->symmetric,
                                        .hermitian = s->hermitian,
                                        .upper = s->uplo == SPTRSM_UPPER,
+                                       .whole = s->whole,
                                        .transposed = s->transposed,
                                        .conj = s->conj};
   SPTI_CUDA(spti_schur_finish_launch(&args, s->direct->dtype, s->direct->context->stream));
   return SPTRSM_OK;
 }
 
-/* Copies the lines of a block without gaps to S in host memory, or what the triangle has of them. */
+/* Copies the lines of a block without gaps to S in host memory, or what the triangle alone has of them. */
 static void deliver(const sptrsm_schur *s, const sptrsm_block *S, const char *from) {
   const size_t bytes = sptrsm_dtype_bytes(S->dtype);
-  const bool rows = S->layout == SPTRSM_ROW_MAJOR, begins = rows == (s->uplo == SPTRSM_LOWER);
+  const bool rows = S->layout == SPTRSM_ROW_MAJOR, begins = rows == (s->uplo == SPTRSM_LOWER), part = s->symmetric && !s->whole;
   const int64_t lines = rows ? S->n : S->nrhs, length = rows ? S->nrhs : S->n;
   for (int64_t i = 0; i < lines; i++) {
-    const int64_t first = s->symmetric && !begins ? i : 0, end = s->symmetric && begins ? i + 1 : length;
+    const int64_t first = part && !begins ? i : 0, end = part && begins ? i + 1 : length;
     memcpy((char *)S->data + (size_t)(i * S->ld + first) * bytes, from + (size_t)(i * length + first) * bytes,
            (size_t)(end - first) * bytes);
   }

@@ -79,7 +79,7 @@ template <typename T> SPTI_KERNEL(SCHUR_THREADS) schur_finish_kernel(spti_schur_
   const int32_t length = by_rows ? a.columns : a.rows;
   if (e >= int64_t(a.rows) * a.columns) return;
   const int32_t row = int32_t(by_rows ? e / length : e % length), column = int32_t(by_rows ? e % length : e / length);
-  if (a.symmetric && (a.upper ? row > column : row < column)) return;
+  if (a.symmetric && !a.whole && (a.upper ? row > column : row < column)) return;
   store((T *)a.S + row * a.row_stride + column * a.col_stride, element_of_S<T>(a, row, column));
 }
 

@@ -76,7 +76,7 @@ typedef struct {
   const void *sum; /* element (i,j) at i + j * sum_ld */
   int64_t sum_ld;
   const int32_t *right_at, *left_at; /* position of each column */
-  int32_t symmetric, hermitian, upper;
+  int32_t symmetric, hermitian, upper, whole;
   int32_t transposed, conj; /* S is S' transposed, conjugated */
 } spti_schur_finish_args;
 
