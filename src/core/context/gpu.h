@@ -37,6 +37,9 @@ void spti_gpu_host_free(void *);
  * use it again. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction);
+/* From the memory of one context's device to that of another context, which may be on another device. Waits for both. */
+sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
+                                 size_t bytes);
 /* Waits, and copies the results of an analysis to host memory. Small ones go by way of context->pinned: a copy to
  * pageable memory takes the driver longer than one to page-locked memory and another from there. Overwrites
  * context->pinned, so it is not for solves, of which several may run at a time. */
