@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(SPTRSM_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sptrsm)
 
-install(FILES include/sptrsm.h include/sptrsm_auto.h include/sptrsm_batch.h include/sptrsm_inspect.h include/sptrsm_reach.h
+install(FILES include/sptrsm.h include/sptrsm_auto.h include/sptrsm_batch.h include/sptrsm_inspect.h include/sptrsm_multi.h include/sptrsm_reach.h
   include/sptrsm_refine.h include/sptrsm_schur.h bindings/cpp/sptrsm.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sptrsm_dev)
 install(FILES bindings/fortran/sptrsm_types.f90 bindings/fortran/sptrsm.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/sptrsm/fortran
   COMPONENT sptrsm_dev)

@@ -295,3 +295,26 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   if (direction != SPTI_ON_DEVICE) SPTI_CUDA(cudaStreamSynchronize(stream));
   return SPTRSM_OK;
 }
+
+/* Memory of a pool is out of the reach of other devices until the pool lets them in, which needs a link between the two. */
+static sptrsm_status let_in(const sptrsm_context *from, const sptrsm_context *to) {
+  int linked = 0;
+  struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = to->device},
+                                     .flags = cudaMemAccessFlagsProtReadWrite};
+  if (from->device == to->device) return SPTRSM_OK;
+  SPTI_CUDA(cudaDeviceCanAccessPeer(&linked, to->device, from->device));
+  if (linked) SPTI_CUDA(cudaMemPoolSetAccess((cudaMemPool_t)from->pool, &access, 1));
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
+                                 size_t bytes) {
+  cudaStream_t stream = (cudaStream_t)to_context->stream;
+  if (bytes == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_refuse_capture(to_context, "copies between devices"));
+  SPTI_TRY(let_in(from_context, to_context));
+  SPTI_TRY(spti_gpu_wait(from_context));
+  SPTI_CUDA(cudaMemcpyPeerAsync(to, to_context->device, from, from_context->device, bytes, stream));
+  SPTI_CUDA(cudaStreamSynchronize(stream));
+  return SPTRSM_OK;
+}

@@ -39,6 +39,9 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, c
                             size_t rows, spti_direction);
 /* Queues a copy to the device. `from` is page-locked and stays as it is until spti_gpu_wait. */
 sptrsm_status spti_gpu_send(const sptrsm_context *, void *to, const void *from, size_t bytes);
+/* From the memory of one context's device to that of another context, which may be on another device. Waits for both. */
+sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
+                                 size_t bytes);
 /* Waits, and copies the results of an analysis to host memory. Small ones go by way of context->pinned: a copy to
  * pageable memory takes the driver longer than one to page-locked memory and another from there. Overwrites
  * context->pinned, so it is not for solves, of which several may run at a time. */

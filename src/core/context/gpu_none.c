@@ -55,6 +55,11 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
   (void)context, (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)row_bytes, (void)rows, (void)direction;
   return absent();
 }
+sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
+                                 size_t bytes) {
+  (void)to_context, (void)to, (void)from_context, (void)from, (void)bytes;
+  return absent();
+}
 sptrsm_status spti_gpu_check_lines(spti_line_check *out, const sptrsm_context *context, const sptrsm_sparse *T, int64_t nnz) {
   (void)out, (void)context, (void)T, (void)nnz;
   return absent();

@@ -34,12 +34,11 @@ static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, con
   return &d->slots[*matrix][op->transpose][op->conj];
 }
 
-static spti_direct_slot *slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
-enum { SLOTS = 8 };
+spti_direct_slot *spti_direct_slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
 
 static void free_workspace(sptrsm_direct *d) {
-  for (int s = 0; s < SLOTS; s++) {
-    spti_direct_slot *at = slot_at(d, s);
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    spti_direct_slot *at = spti_direct_slot_at(d, s);
     if (at->work_made) spti_work_free(at->work, at->plan);
     at->work_made = false;
     at->work = NULL;
@@ -51,9 +50,9 @@ static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
   sptrsm_direct *d = owner;
   size_t total;
   SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel, &d->options));
-  for (int s = 0; s < SLOTS; s++) {
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     size_t work = 0;
-    if (slot_at(d, s)->plan) SPTI_TRY(spti_work_bytes(&work, slot_at(d, s)->plan, panel));
+    if (spti_direct_slot_at(d, s)->plan) SPTI_TRY(spti_work_bytes(&work, spti_direct_slot_at(d, s)->plan, panel));
     total += work;
   }
   *out = total;
@@ -69,18 +68,25 @@ static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_direct_adopt_plan(sptrsm_direct *d, int slot, sptrsm_plan *plan) {
+  spti_direct_slot *s = spti_direct_slot_at(d, slot);
+  s->plan = plan;
+  const sptrsm_status status = fit_panel(d, plan);
+  if (status == SPTRSM_OK) return status;
+  sptrsm_plan_destroy(s->plan);
+  s->plan = NULL;
+  return status;
+}
+
 static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const spti_system_stage *stage) {
   int matrix;
   spti_op op;
   spti_direct_slot *s = slot_of(d, &matrix, &op, stage);
   *out = s;
   if (s->plan) return SPTRSM_OK;
-  SPTI_TRY(spti_name_object(spti_plan_create(&s->plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
-  sptrsm_status status = fit_panel(d, s->plan);
-  if (status == SPTRSM_OK) return status;
-  sptrsm_plan_destroy(s->plan);
-  s->plan = NULL;
-  return status;
+  sptrsm_plan *plan;
+  SPTI_TRY(spti_name_object(spti_plan_create(&plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
+  return spti_direct_adopt_plan(d, (int)(s - &d->slots[0][0][0]), plan);
 }
 
 sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const spti_system_stage *stage) {
@@ -112,7 +118,12 @@ static sptrsm_status take_options(sptrsm_direct *d, bool *mixed, const sptrsm_op
   return SPTRSM_OK;
 }
 
-static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f) {
+typedef struct {
+  spti_direct_supply *supply;
+  void *argument;
+} plan_source;
+
+static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, plan_source plans) {
   SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), factor_name(d, L_MATRIX)));
   if (f->U) SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), factor_name(d, U_MATRIX)));
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
@@ -120,26 +131,25 @@ static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f) {
   SPTI_TRY(spti_side_set_maps(&d->col, d->context, f->perm_col, f->col_convention, d->n, "perm_col"));
   SPTI_TRY(spti_side_set_scale(&d->row, d->context, f->scale_row, f->row_op, d->n, d->given, d->dtype, "scale_row"));
   SPTI_TRY(spti_side_set_scale(&d->col, d->context, f->scale_col, f->col_op, d->n, d->given, d->dtype, "scale_col"));
+  if (plans.supply) SPTI_TRY(plans.supply(d, plans.argument));
   spti_direct_slot *s;
   SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
   return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
 }
 
-static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options) {
+static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options, plan_source plans) {
   bool mixed;
   SPTI_TRY(take_options(d, &mixed, options));
-  if (!mixed) return fill(d, f);
+  if (!mixed) return fill(d, f, plans);
   spti_single_factors single;
   SPTI_TRY(spti_single_factors_create(&single, d->context, f));
-  sptrsm_status status = fill(d, &single.f);
+  sptrsm_status status = fill(d, &single.f, plans);
   spti_single_factors_free(&single);
   return status;
 }
 
-sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *factors,
-                                   const sptrsm_options *options) {
-  if (!out || !context || !factors) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
-  SPTI_VISIT(context);
+sptrsm_status spti_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *factors, const sptrsm_options *options,
+                                 spti_direct_supply *supply, void *argument) {
   sptrsm_factors read;
   SPTI_TRY(spti_factors_read(&read, factors));
   const sptrsm_factors *f = &read;
@@ -151,13 +161,20 @@ sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context,
   d->place[U_MATRIX] = f->U ? f->U->place : SPTRSM_HOST;
   d->has_U = f->U || f->u_kind != SPTRSM_U_GIVEN;
   spti_context_retain(context);
-  sptrsm_status status = fill_by_options(d, f, options);
+  sptrsm_status status = fill_by_options(d, f, options, (plan_source){supply, argument});
   if (status != SPTRSM_OK) {
     sptrsm_direct_destroy(d);
     return status;
   }
   *out = d;
   return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *context, const sptrsm_factors *factors,
+                                   const sptrsm_options *options) {
+  if (!out || !context || !factors) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_create: out, context or factors is NULL");
+  SPTI_VISIT(context);
+  return spti_direct_create(out, context, factors, options, NULL, NULL);
 }
 
 void spti_direct_drop_extension(sptrsm_direct *d) {
@@ -172,7 +189,8 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
   SPTI_VISIT(d->context);
   spti_direct_drop_extension(d);
   free_workspace(d);
-  for (int s = 0; s < SLOTS; s++) sptrsm_plan_destroy(slot_at(d, s)->plan);
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
+  spti_host_free(d->blob);
   sptrsm_matrix_destroy(d->matrix[L_MATRIX]);
   sptrsm_matrix_destroy(d->matrix[U_MATRIX]);
   spti_direct_diagonal_free(&d->D, d->context);
@@ -324,9 +342,9 @@ size_t spti_direct_bytes(const sptrsm_direct *d) {
   const size_t n = (size_t)d->n, value = sptrsm_dtype_bytes(d->dtype);
   size_t bytes = sizeof *d + spti_matrix_bytes(d->matrix[L_MATRIX]);
   if (d->matrix[U_MATRIX]) bytes += spti_matrix_bytes(d->matrix[U_MATRIX]);
-  for (int s = 0; s < SLOTS; s++) {
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     sptrsm_info info = {.size = sizeof info};
-    const sptrsm_plan *plan = slot_at((sptrsm_direct *)d, s)->plan;
+    const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
     if (plan && sptrsm_plan_info(&info, plan) == SPTRSM_OK) bytes += sizeof *plan + info.plan_bytes;
   }
   for (int part = 0; part < 2; part++) bytes += ((d->D.host[part] != NULL) + (d->D.device[part] != NULL)) * n * value;

@@ -37,6 +37,7 @@ struct sptrsm_direct {
   int32_t panel;                   /* right-hand sides of a panel that all plans made so far can solve */
   spti_panels panels;              /* made at the first solve */
   spti_direct_extension extension;
+  void *blob; /* the bytes that plans were made of, if the solver owns them */
 };
 
 /* The pipeline of a system's solve. Makes the plans and the work that it needs, but no panels: whoever runs it has some of d->panel
@@ -46,6 +47,15 @@ size_t spti_direct_bytes(const sptrsm_direct *); /* of the factors and the plans
 
 /* Frees the extension's state; the solver has none afterwards. */
 void spti_direct_drop_extension(sptrsm_direct *);
+
+/* For core/clone, which brings plans along. A slot s of SPTI_DIRECT_SLOTS is for a plan of matrix[s / 4]. Adopting takes the plan over in
+ * any case. `supply` is called once the factors are there, before the plans for op N are made, unless it has brought them. */
+enum { SPTI_DIRECT_SLOTS = 8 };
+spti_direct_slot *spti_direct_slot_at(sptrsm_direct *, int slot);
+sptrsm_status spti_direct_adopt_plan(sptrsm_direct *, int slot, sptrsm_plan *);
+typedef sptrsm_status spti_direct_supply(sptrsm_direct *, void *argument);
+sptrsm_status spti_direct_create(sptrsm_direct **out, sptrsm_context *, const sptrsm_factors *, const sptrsm_options *,
+                                 spti_direct_supply *supply /* NULL: none */, void *argument);
 
 /* For components that solve panels of their own (core/schur): the plan of a stage with L or U, made if there is none, which belongs to the
  * solver; the permutation and scaling of an edge. */

@@ -120,6 +120,23 @@ sptrsm_status spti_side_set_scale(spti_side *out, const sptrsm_context *context,
   return scale ? upload(context, &out->scale, scale, n, sizeof *scale, name) : SPTRSM_OK;
 }
 
+static sptrsm_status clone_array(const sptrsm_context *context, void *out, const void *from, const sptrsm_context *from_context, int32_t n,
+                                 size_t bytes) {
+  void *memory;
+  if (!from) return SPTRSM_OK;
+  SPTI_TRY(spti_alloc(context, &memory, n, bytes, "permutations and scalings"));
+  memcpy(out, &memory, sizeof memory);
+  return spti_copy_between(context, memory, from_context, from, (size_t)n * bytes);
+}
+
+sptrsm_status spti_side_clone(spti_side *out, const sptrsm_context *context, const spti_side *from, const sptrsm_context *from_context,
+                              int32_t n) {
+  *out = (spti_side){.divide = from->divide};
+  SPTI_TRY(clone_array(context, &out->map, from->map, from_context, n, sizeof *out->map));
+  SPTI_TRY(clone_array(context, &out->inverse, from->inverse, from_context, n, sizeof *out->inverse));
+  return clone_array(context, &out->scale, from->scale, from_context, n, sizeof *out->scale);
+}
+
 void spti_side_free(spti_side *s, const sptrsm_context *context) {
   spti_free(context, s->map);
   spti_free(context, s->inverse);

@@ -39,6 +39,8 @@ typedef struct {
 sptrsm_status spti_side_set_maps(spti_side *, const sptrsm_context *, const int32_t *perm, sptrsm_convention, int32_t n, const char *name);
 sptrsm_status spti_side_set_scale(spti_side *, const sptrsm_context *, const double *scale, sptrsm_scale_op, int32_t n, sptrsm_dtype given,
                                   sptrsm_dtype, const char *name);
+/* The same side in another context. A failure leaves it half made, for spti_side_free. */
+sptrsm_status spti_side_clone(spti_side *out, const sptrsm_context *, const spti_side *, const sptrsm_context *from_context, int32_t n);
 void spti_side_free(spti_side *, const sptrsm_context *);
 
 /* D and D_sub. The copies on the host are the old values where a caller changes only one of the two; `apply` points to them, or to

@@ -211,12 +211,67 @@ done:
 }
 
 void spti_schedule_free(spti_schedule *s) {
-  spti_host_free(s->ptr);
-  spti_host_free(s->unit);
-  spti_host_free(s->order);
-  spti_host_free(s->cost);
-  spti_host_free(s->heaviest);
+  if (!s->borrowed) {
+    spti_host_free(s->ptr);
+    spti_host_free(s->unit);
+    spti_host_free(s->order);
+    spti_host_free(s->cost);
+    spti_host_free(s->heaviest);
+  }
   *s = none_shared;
+}
+
+/* ---- in a blob ---- */
+
+/* Do the pointers begin at 0, never decrease and end with `last`? */
+static bool is_partition(const int32_t *ptr, int32_t count, int32_t last) {
+  if (ptr[0] != 0) return false;
+  for (int32_t k = 0; k < count; k++)
+    if (ptr[k + 1] < ptr[k]) return false;
+  return ptr[count] == last;
+}
+
+/* The sums of costs must not overflow where they are multiplied by numbers of threads. */
+static bool are_costs(const int64_t *cost, int32_t count) {
+  const int64_t most = INT64_MAX / (2 * PARTS_OF_TREES * TEAM_MAX);
+  if (cost[0] != 0) return false;
+  for (int32_t k = 0; k < count; k++)
+    if (cost[k + 1] < cost[k]) return false;
+  return cost[count] <= most;
+}
+
+static bool are_rows(const int32_t *order, int32_t count, int32_t rows) {
+  for (int32_t r = 0; r < count; r++)
+    if (order[r] < 0 || order[r] >= rows) return false;
+  return true;
+}
+
+void spti_schedule_carry(spti_schedule *s, spti_blob *b, int32_t rows) {
+  const bool reads = b->mode == SPTI_BLOB_READ;
+  int32_t shape[] = {s->steps, s->split, s->least, s->team, s->ptr ? s->ptr[s->steps] : 0, s->ptr ? s->unit[s->ptr[s->steps]] : 0,
+                     s->trees};
+  spti_blob_value(b, shape, sizeof shape);
+  const int32_t steps = shape[0], least = shape[2], team = shape[3], units = shape[4], ordered = shape[5];
+  if (b->status != SPTRSM_OK || team == 1) return;
+  if (steps < 1 || units < 1 || ordered < 0 || ordered > rows || least < 1 || least > team || team > TEAM_MAX) {
+    spti_blob_refuse(b, "plan: a schedule of %d steps, %d units and %d of %d rows for %d to %d threads is none; make the plan anew", steps,
+                     units, ordered, rows, least, team);
+    return;
+  }
+  spti_schedule t = *s;
+  if (reads) t = (spti_schedule){.trees = shape[6] != 0, .steps = steps, .split = shape[1], .least = least, .team = team, .borrowed = true};
+  const size_t before = b->used;
+  spti_blob_array(b, &t.ptr, (int64_t)steps + 1, sizeof *t.ptr);
+  spti_blob_array(b, &t.unit, (int64_t)units + 1, sizeof *t.unit);
+  spti_blob_array(b, &t.order, ordered, sizeof *t.order);
+  spti_blob_array(b, &t.cost, (int64_t)units + 1, sizeof *t.cost);
+  spti_blob_array(b, &t.heaviest, steps, sizeof *t.heaviest);
+  if (!reads || b->status != SPTRSM_OK) return;
+  t.bytes = b->used - before;
+  if (is_partition(t.ptr, steps, units) && is_partition(t.unit, units, ordered) && are_costs(t.cost, units) &&
+      are_rows(t.order, ordered, rows))
+    *s = t;
+  else spti_blob_refuse(b, "plan: its schedule has steps, units or rows that are not there; make the plan anew");
 }
 
 /* The first unit in [begin, end] with a cost of at least `work` before it. */

@@ -8,6 +8,7 @@
 #ifndef SPTI_CORE_LEVELS_SCHEDULE_H
 #define SPTI_CORE_LEVELS_SCHEDULE_H
 
+#include "core/blob/blob.h"
 #include "core/context/team.h"
 #include "core/levels/levels.h"
 
@@ -21,6 +22,7 @@ typedef struct {
   int64_t *heaviest;    /* [steps]: the largest cost of a unit of each step */
   int least, team;      /* fewest and most threads for which sharing a panel pays; 1 and 1: it never does */
   size_t bytes;
+  bool borrowed; /* the arrays are in a blob */
 } spti_schedule;
 
 /* Makes a schedule for the rows of a pull view with these level sets; it does not depend on how many threads this machine has. A schedule
@@ -29,6 +31,9 @@ sptrsm_status spti_schedule_build(spti_schedule *out, const spti_view *, const s
 /* A schedule of trees, from the costs of the rows: cost[n], in tenths of a nanosecond. */
 sptrsm_status spti_schedule_trees(spti_schedule *out, const spti_view *, const int64_t *cost);
 void spti_schedule_free(spti_schedule *);
+
+/* Measures, writes or reads it. What is read has rows below `rows`, and no step or unit that isn't there. */
+void spti_schedule_carry(spti_schedule *, spti_blob *, int32_t rows);
 
 /* Part `part` of the `parts` into which a step is cut, with about equal costs: units [begin, end). */
 void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *, int32_t step, int part, int parts);

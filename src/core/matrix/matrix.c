@@ -360,6 +360,7 @@ static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)v->caller;
+  m->hash[1] = 0;
   sptrsm_status status = follow_values(m, v);
   if (status != SPTRSM_OK && !natural->owned) natural->val = old; /* a failed call leaves the old values in place */
   return status;

@@ -39,6 +39,7 @@ struct sptrsm_matrix {
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
   int64_t *caller_ptr;        /* on a CUDA context, of a matrix given in host memory: a copy of ptr on the host, else NULL */
   spti_dependant *dependants; /* that follow set_values, latest first */
+  uint64_t hash[2];           /* spti_matrix_hash; 0: not made */
 };
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
@@ -52,6 +53,12 @@ void spti_matrix_retain(sptrsm_matrix *);                                       
 void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
 void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* one that was not added is ignored */
 
+/* clone.c: hashes of the pattern, with triangle and format, and of the values. Host contexts only. */
+sptrsm_status spti_matrix_hash(uint64_t *pattern, uint64_t *values, const sptrsm_matrix *);
+/* Have two matrices of host contexts the same type, triangle and pattern; and the same values, too? */
+bool spti_matrix_same_pattern(const sptrsm_matrix *, const sptrsm_matrix *);
+bool spti_matrix_same_values(const sptrsm_matrix *, const sptrsm_matrix *);
+
 /* validate.c: checks everything that kernels rely on. T is in host memory. *diagonals: how many lines store their
  * diagonal. */
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
@@ -64,6 +71,10 @@ int32_t spti_diagonal_fault(const sptrsm_matrix *, const void *val);
 /* Copies between host and device memory, or within one. Waits for the device where the copy goes to the host. */
 sptrsm_status spti_copy_bytes(const sptrsm_context *, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
                               size_t bytes);
+
+/* The same from the memory of one context to that of another, which may be another device. Waits for both. */
+sptrsm_status spti_copy_between(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
+                                size_t bytes);
 
 /* storage.c: compressed lines and their transposes. */
 sptrsm_status spti_storage_alloc(spti_storage *, const sptrsm_context * /* NULL: host */, int32_t n, int64_t nnz, size_t value_bytes);

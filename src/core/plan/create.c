@@ -116,19 +116,23 @@ static spti_orientation undecided(const sptrsm_plan *plan) { return plan->contex
 
 static sptrsm_status workspace_bytes(size_t *out, void *plan, int32_t panel) { return spti_workspace_bytes(out, plan, panel); }
 
+static sptrsm_status choose_panel(sptrsm_plan *plan) {
+  plan->panel = spti_panel_choose(plan);
+  return spti_panel_fit(&plan->panel, plan->options.memory_limit, workspace_bytes, plan);
+}
+
 static sptrsm_status prepare(sptrsm_plan *plan) {
   const char *name = plan->options.method;
-  const bool automatic = !name || strcmp(name, "auto") == 0;
+  plan->automatic = !name || strcmp(name, "auto") == 0;
   snprintf(plan->reason, sizeof plan->reason, "asked for");
-  if (!automatic) SPTI_TRY(take_method(plan, name));
+  if (!plan->automatic) SPTI_TRY(take_method(plan, name));
   const double start = spti_seconds();
-  SPTI_TRY(timed_view(plan, automatic ? undecided(plan) : plan->method->wants));
-  SPTI_TRY(automatic ? analyse_by_choice(plan) : analyse(plan));
+  SPTI_TRY(timed_view(plan, plan->automatic ? undecided(plan) : plan->method->wants));
+  SPTI_TRY(plan->automatic ? analyse_by_choice(plan) : analyse(plan));
   spti_plan_drop_row_panels(plan);
   SPTI_TRY(spti_context_wait(plan->context));
   plan->analysis_seconds = spti_seconds() - start - plan->view_seconds;
-  plan->panel = spti_panel_choose(plan);
-  return spti_panel_fit(&plan->panel, plan->options.memory_limit, workspace_bytes, plan);
+  return choose_panel(plan);
 }
 
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
@@ -138,6 +142,30 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, s
   const int64_t lost = exchange_lost(plan->context, 0);
   if (status == SPTRSM_OK) status = prepare(plan);
   if (lost != 0) exchange_lost(plan->context, lost); /* a lost dependency of an earlier solve: left for sptrsm_context_sync to report */
+  if (status != SPTRSM_OK) {
+    sptrsm_plan_destroy(plan);
+    return status;
+  }
+  spti_plan_follow_matrix(plan);
+  *out = plan;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status read_state(sptrsm_plan *plan, spti_blob *blob) {
+  SPTI_TRY(take_method(plan, plan->options.method));
+  const double start = spti_seconds();
+  SPTI_TRY(timed_view(plan, plan->method->wants));
+  if (plan->method->carry) plan->method->carry(plan, blob);
+  SPTI_TRY(blob->status);
+  plan->analysis_seconds = spti_seconds() - start - plan->view_seconds;
+  return choose_panel(plan);
+}
+
+sptrsm_status spti_plan_restore(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options,
+                                spti_blob *blob) {
+  sptrsm_plan *plan;
+  SPTI_TRY(spti_plan_begin(&plan, matrix, op, options));
+  const sptrsm_status status = read_state(plan, blob);
   if (status != SPTRSM_OK) {
     sptrsm_plan_destroy(plan);
     return status;

@@ -3,6 +3,7 @@
 #ifndef SPTI_CORE_PLAN_METHOD_H
 #define SPTI_CORE_PLAN_METHOD_H
 
+#include "core/blob/blob.h"
 #include "core/device/transfer.h"
 #include "core/plan/plan.h"
 
@@ -81,6 +82,10 @@ typedef struct spti_method {
   sptrsm_status (*analyse)(sptrsm_plan *plan);
   /* Called when plan->view has new values of the same pattern. NULL: the method keeps no copies of values. */
   sptrsm_status (*update_values)(sptrsm_plan *plan);
+  /* Host: measures or writes plan->state as bytes, or makes it of them, in place of the analysis, for a view of the same pattern
+   * (core/blob/blob.h). Whatever the bytes say, the plan must not reach beyond its memory afterwards, neither in a solve nor with new
+   * values. Failures are those of the blob. NULL: the method can't, unless it has no analysis. */
+  void (*carry)(sptrsm_plan *plan, spti_blob *blob);
   void (*free)(sptrsm_plan *plan);                              /* frees plan->state; NULL: nothing to free */
   void (*describe)(const sptrsm_plan *plan, sptrsm_info *info); /* sets info->parameters and info->plan_bytes; NULL: both stay empty */
 

@@ -54,6 +54,7 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
   if (plan->method && plan->method->free) plan->method->free(plan);
   spti_plan_drop_levels(plan);
   spti_plan_drop_row_panels(plan);
+  spti_host_free(plan->blob);
   sptrsm_matrix_destroy(plan->matrix);
   spti_host_free(plan);
 }

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "core/blob/blob.h"
 #include "core/matrix/matrix.h"
 
 struct spti_method;
@@ -29,6 +30,8 @@ struct sptrsm_plan {
   int team;                           /* host: threads that can share one panel with profit, at least 1 */
   double analysis_seconds, view_seconds;
   char reason[160];      /* why this method */
+  bool automatic;        /* `auto` chose it */
+  void *blob;            /* the bytes that the plan was made of, if it owns them; part of the method's state may be there */
   sptrsm_workspace *own; /* for solves without a workspace; made by the first of them */
 };
 
@@ -43,5 +46,9 @@ void spti_plan_retain(const sptrsm_plan *); /* sptrsm_plan_destroy releases */
 
 /* create.c: sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
+
+/* create.c: a plan whose state is read from a blob in place of an analysis. options->method is the method's name with its variant, and
+ * out->reason, levels and automatic are the caller's to set. The blob must outlive the plan: the caller may give it to the plan. */
+sptrsm_status spti_plan_restore(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *, spti_blob *);
 
 #endif

@@ -89,6 +89,15 @@ sptrsm_status spti_gpu_send(const sptrsm_context *context, void *to, const void 
   return emulated_gpu_captures ? spti_fail(SPTRSM_ERR_ARGUMENT, "copies: the stream is being captured") : SPTRSM_OK;
 }
 
+sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
+                                 size_t bytes) {
+  enter(to_context);
+  SPTI_TRY(spti_gpu_refuse_capture(to_context, "copies between devices"));
+  (void)from_context;
+  if (bytes > 0) memcpy(to, from, bytes);
+  return SPTRSM_OK;
+}
+
 /* Always overwrites the pinned words, also if the copy does not go through them, so that no caller relies on their old content. */
 sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;

@@ -22,6 +22,7 @@ typedef struct {
   spti_nodes nodes;
   spti_node_trees trees;
   void *val;
+  bool val_borrowed; /* it is in a blob */
 } block_state;
 
 static const spti_block_host_kernels *const kernels[SPTI_ISA_COUNT] = {
@@ -37,7 +38,7 @@ static void free_state(sptrsm_plan *plan) {
   if (!state) return;
   spti_nodes_free(&state->nodes);
   spti_node_trees_free(&state->trees);
-  spti_host_free(state->val);
+  if (!state->val_borrowed) spti_host_free(state->val);
   spti_host_free(state);
   plan->state = NULL;
 }
@@ -47,35 +48,67 @@ static sptrsm_status oriented(spti_view *out, const sptrsm_plan *plan) {
   return spti_matrix_view(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH, SPTRSM_HOST);
 }
 
+static sptrsm_status alloc_values(void **out, const spti_nodes *nodes, sptrsm_dtype dtype) {
+  return spti_host_alloc(out, nodes->stored, sptrsm_dtype_bytes(dtype), "values of supernodes");
+}
+
 static sptrsm_status update_values(sptrsm_plan *plan) {
   block_state *state = plan->state;
   spti_view v;
   SPTI_TRY(oriented(&v, plan));
+  if (state->val_borrowed) {
+    SPTI_TRY(spti_nodes_check_fit(&state->nodes, &v));
+    SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
+    state->val_borrowed = false;
+  }
   spti_nodes_pack(state->val, &state->nodes, &v);
   return SPTRSM_OK;
 }
 
-static sptrsm_status analyse(sptrsm_plan *plan) {
+/* A state without nodes; from here on the plan frees it. */
+static sptrsm_status begin(sptrsm_plan *plan, spti_node_limits *limits) {
   int32_t isa = (int32_t)spti_isa_best();
-  spti_node_limits limits = {.width = WIDTH_DEFAULT, .zeros = ZEROS_DEFAULT};
-  const spti_setting known[] = {{.key = "zeros", .target = &limits.zeros, .least = 0, .most = 99},
-                                {.key = "width", .target = &limits.width, .least = 1, .most = 1024},
+  *limits = (spti_node_limits){.width = WIDTH_DEFAULT, .zeros = ZEROS_DEFAULT};
+  const spti_setting known[] = {{.key = "zeros", .target = &limits->zeros, .least = 0, .most = 99},
+                                {.key = "width", .target = &limits->width, .least = 1, .most = 1024},
                                 {.key = "isa", .target = &isa, .words = spti_isa_names}};
   SPTI_TRY(spti_variant_parse("block", plan->variant, known, sizeof known / sizeof known[0]));
   if (!spti_isa_runs((spti_isa)isa))
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block:isa=%s: this CPU lacks these instructions", spti_isa_names[isa]);
   block_state *state;
-  spti_view v;
   SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "block plan"));
   *state = (block_state){.kernels = kernels[isa], .isa = (spti_isa)isa, .trees = {.schedule = {.least = 1, .team = 1}}};
-  plan->state = state; /* from here on the plan frees it */
+  plan->state = state;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  spti_node_limits limits;
+  spti_view v;
+  SPTI_TRY(begin(plan, &limits));
+  block_state *state = plan->state;
   SPTI_TRY(oriented(&v, plan));
   SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
-  SPTI_TRY(spti_host_alloc(&state->val, state->nodes.stored, sptrsm_dtype_bytes(v.dtype), "values of supernodes"));
+  SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
   spti_nodes_pack(state->val, &state->nodes, &v);
   SPTI_TRY(spti_node_trees_build(&state->trees, &state->nodes));
   plan->team = state->trees.schedule.team;
   return SPTRSM_OK;
+}
+
+/* The orientation is known without making a storage of it, which only new values need. */
+static void carry(sptrsm_plan *plan, spti_blob *blob) {
+  spti_node_limits limits;
+  spti_view v = plan->view;
+  v.pull = v.backward;
+  if (blob->mode == SPTI_BLOB_READ) blob->status = begin(plan, &limits);
+  if (blob->status != SPTRSM_OK) return;
+  block_state *state = plan->state;
+  spti_nodes_carry(&state->nodes, blob, &v);
+  state->val_borrowed = state->val_borrowed || blob->mode == SPTI_BLOB_READ;
+  spti_blob_array(blob, &state->val, state->nodes.stored, sptrsm_dtype_bytes(v.dtype));
+  spti_node_trees_carry(&state->trees, blob, &state->nodes);
+  plan->team = state->trees.schedule.team;
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
@@ -168,6 +201,7 @@ const spti_method spti_method_block_host = {
     .flags = SPTI_DETERMINISTIC | SPTI_VARIANTS,
     .analyse = analyse,
     .update_values = update_values,
+    .carry = carry,
     .free = free_state,
     .describe = describe,
     .panel = panel,

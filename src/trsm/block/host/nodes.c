@@ -113,7 +113,7 @@ static run take_run(search *s, int32_t first, int32_t width_most) {
 /* The next node; its list is at the end of all lists. */
 static spti_node *append(spti_nodes *out, spti_node_kind kind, int32_t first, int32_t width, int32_t listed) {
   spti_node *node = &out->node[out->count++];
-  *node = (spti_node){.kind = kind, .first = first, .width = width, .listed = listed, .exact = true};
+  *node = (spti_node){.kind = kind, .first = first, .width = width, .listed = listed, .exact = 1};
   node->list = out->list_length;
   node->value = out->stored;
   out->list_length += listed;
@@ -181,13 +181,17 @@ static void number_nodes(spti_nodes *out, search *s) {
   if (!out->pull) gather_columns(out, s, out->list);
 }
 
+sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
+  SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
+  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
+}
+
 /* Memory of the nodes: at most one for each run and one for each line; their lists are no longer than the lines. */
 static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
   const int64_t n = nodes->n;
   SPTI_TRY(spti_host_alloc(&nodes->node, s->count + n, sizeof *nodes->node, "supernodes"));
   SPTI_TRY(spti_host_alloc(&nodes->list, s->view->nnz, sizeof *nodes->list, "lists of supernodes"));
-  SPTI_TRY(spti_host_alloc(&nodes->rank, n, sizeof *nodes->rank, "ranks in a list"));
-  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : n, sizeof *nodes->gathered, "places of gathered values");
+  return spti_nodes_alloc_packing(nodes);
 }
 
 /* An array of the entries that are used, in place of a longer one. */
@@ -228,8 +232,10 @@ done:
 }
 
 void spti_nodes_free(spti_nodes *nodes) {
-  spti_host_free(nodes->node);
-  spti_host_free(nodes->list);
+  if (!nodes->borrowed) {
+    spti_host_free(nodes->node);
+    spti_host_free(nodes->list);
+  }
   spti_host_free(nodes->rank);
   spti_host_free(nodes->gathered);
   *nodes = (spti_nodes){0};

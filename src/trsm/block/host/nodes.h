@@ -18,6 +18,7 @@
 #ifndef SPTI_TRSM_BLOCK_HOST_NODES_H
 #define SPTI_TRSM_BLOCK_HOST_NODES_H
 
+#include "core/blob/blob.h"
 #include "core/matrix/view.h"
 
 enum { SPTI_NODE_STRIP = 8 };
@@ -28,7 +29,7 @@ typedef struct {
   spti_node_kind kind;
   int32_t first, width; /* places [first, first + width) */
   int32_t listed;       /* places in the list, ascending */
-  bool exact;           /* no entry was added */
+  int64_t exact;        /* nonzero: no entry was added; of 64 bits, so that nodes have no padding */
   int64_t list, value;  /* offsets of its list and of its values */
 } spti_node;
 
@@ -42,6 +43,7 @@ typedef struct {
   spti_node *node;     /* [count], in solve order */
   int32_t *list;
   int64_t list_length;
+  bool borrowed; /* node and list are in a blob */
   /* [n] each, used by spti_nodes_pack, so that new values need no allocation. */
   int32_t *rank;     /* of a place in the list of the current node */
   int64_t *gathered; /* offset of the next value of a row's gathered list */
@@ -55,6 +57,13 @@ typedef struct {
 /* From a host view in either orientation. End with spti_nodes_free. */
 sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *, const spti_node_limits *);
 void spti_nodes_free(spti_nodes *);
+
+sptrsm_status spti_nodes_alloc_packing(spti_nodes *); /* rank and gathered */
+
+/* carry.c: measures, writes or reads them, for a view of the same matrix in the same orientation. */
+void spti_nodes_carry(spti_nodes *, spti_blob *, const spti_view *);
+/* Have nodes that were read a place for each entry of the view? ARGUMENT if not. Overwrites rank and gathered. */
+sptrsm_status spti_nodes_check_fit(const spti_nodes *, const spti_view *);
 
 /* Writes all values to val[stored], of the view's type; conjugated where the view says so. */
 void spti_nodes_pack(void *val, const spti_nodes *, const spti_view *);

@@ -157,9 +157,11 @@ done:
 }
 
 void spti_node_trees_free(spti_node_trees *t) {
+  if (!t->schedule.borrowed) {
+    spti_host_free(t->ptr);
+    spti_host_free(t->visit);
+    spti_host_free(t->part);
+  }
   spti_schedule_free(&t->schedule);
-  spti_host_free(t->ptr);
-  spti_host_free(t->visit);
-  spti_host_free(t->part);
   *t = (spti_node_trees){.schedule = {.least = 1, .team = 1}};
 }

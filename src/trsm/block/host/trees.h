@@ -22,5 +22,7 @@ typedef struct {
 
 sptrsm_status spti_node_trees_build(spti_node_trees *out, const spti_nodes *);
 void spti_node_trees_free(spti_node_trees *);
+/* carry.c: measures, writes or reads them. */
+void spti_node_trees_carry(spti_node_trees *, spti_blob *, const spti_nodes *);
 
 #endif

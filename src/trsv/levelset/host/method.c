@@ -50,20 +50,35 @@ static void free_state(sptrsm_plan *plan) {
   plan->state = NULL;
 }
 
-static sptrsm_status analyse(sptrsm_plan *plan) {
+/* A state without schedule; from here on the plan frees it. */
+static sptrsm_status begin(sptrsm_plan *plan) {
   levelset_state *state;
   spti_isa isa = SPTI_ISA_BASELINE;
-  spti_levels levels;
   SPTI_TRY(choose_isa(&isa, plan->variant));
   SPTI_TRY(spti_host_alloc(&state, 1, sizeof *state, "levelset plan"));
   *state = (levelset_state){.isa = isa, .schedule = {.least = 1, .team = 1}};
-  plan->state = state; /* from here on the plan frees it */
+  plan->state = state;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  spti_levels levels;
+  SPTI_TRY(begin(plan));
+  levelset_state *state = plan->state;
   SPTI_TRY(spti_levels_build(&levels, &plan->view));
   sptrsm_status status = spti_schedule_build(&state->schedule, &plan->view, &levels);
   plan->levels = levels.count;
   spti_levels_free(&levels);
   plan->team = state->schedule.team;
   return status;
+}
+
+static void carry(sptrsm_plan *plan, spti_blob *blob) {
+  if (blob->mode == SPTI_BLOB_READ) blob->status = begin(plan);
+  if (blob->status != SPTRSM_OK) return;
+  levelset_state *state = plan->state;
+  spti_schedule_carry(&state->schedule, blob, plan->view.n);
+  plan->team = state->schedule.team;
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
@@ -120,6 +135,7 @@ const spti_method spti_method_levelset = {
     .wants = SPTI_PULL,
     .flags = SPTI_DETERMINISTIC | SPTI_VARIANTS,
     .analyse = analyse,
+    .carry = carry,
     .free = free_state,
     .describe = describe,
     .solve = solve,
