@@ -10,12 +10,14 @@ exec awk '
   }
   listing && (!/^ \*   / || / \*\/$/) {
     end = sub(/ \*\/$/, "") ? " */" : ""
-    if (/^ \*   /) { print; print " * @endverbatim" end; previous = ""; listing = 0; next }
-    print " * @endverbatim"; listing = 0
+    listing = 0
+    if (/^ \*   /) { print substr($0, 6); print "@endverbatim" end; next }
+    print "@endverbatim"
     $0 = $0 end
   }
   { previous = $0 }
-  !listing { $0 = with_code($0) }
+  listing { print substr($0, 6); next }
+  { $0 = with_code($0) }
   FNR == 1 || /^ *\/\* ----/ { print; next }
   /^ *\/\*/ { sub(/\/\*/, "/**"); print; next }
   /[;,{})].*\/\*/ && !/^#/ { sub(/\/\*/, "/**<"); print; next }
