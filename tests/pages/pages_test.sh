@@ -36,7 +36,7 @@ found "commands in a block without a language" < <(awk '
   /^```/ { inside = !inside; plain = inside && $0 == "```"; next }
   !inside && /^ *([-*]|[0-9]+\.) / { list = 1 }
   !inside && /^[^ ]/ && !/^([-*]|[0-9]+\.) / { list = 0 }
-  (plain || !inside && !list && /^    /) && /^ *([$] |sptrsm-[a-z]+ |compare_|scripts\/|build\/|cmake |ctest |pip |apt|git |cc |gcc |mpicc |export |import |#include )/ {
+  (plain || !inside && !list && /^    /) && /^ *([$] |sptrsm-[a-z]+ |compare_|scripts\/|build\/|cmake |ctest |pip |apt|git |cc |gcc |mpicc |export |import |#include |sptrsm_[a-z_]+[ (])/ {
     if (FILENAME != "docs/benchmarks.md" && FILENAME !~ /^docs\/lab\//) print FILENAME ":" FNR }' "${pages[@]}")
 echo "${#pages[@]} pages"
 exit $failed
