@@ -10,7 +10,8 @@
 #   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
-#   python         the Python package with PyTorch and JAX, and both wheels: at most 50 MB, solving without a compiler
+#   python         the Python package with PyTorch and JAX, 10,000 random cases of each property, and both wheels: at most 50 MB, solving
+#                  without a compiler
 #   bindings       the bindings with Octave and PETSc, which test.sh does not install, and the pages that show them; none is skipped
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 #   packages       Debian packages, built in one such chroot, pass lintian and solve in another that has nothing else
@@ -132,7 +133,8 @@ part_python() {
   local wheel
   python_works || { echo "skipped: no Python >= 3.9 with venv"; return 0; }
   # PyTorch's own index has a build without CUDA, a tenth as large as the one on PyPI.
-  PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL-https://download.pytorch.org/whl/cpu} scripts/check-python.sh torch jax || return 1
+  PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL-https://download.pytorch.org/whl/cpu} HYPOTHESIS_PROFILE=long scripts/check-python.sh torch jax ||
+    return 1
   if find_nvcc; then
     make_venv build/python/page pip || return 1
     PATH=$PWD/build/python/page/bin:$PATH blocks_of "scripts/nightly.sh python" >build/python-page.log 2>&1 || { tail -n 40 build/python-page.log; return 1; }

@@ -112,22 +112,19 @@ class Factors(Solver):
         >>> F.solve(numpy.array([6.0, 4.0]), trans="T", rows=[1])
         array([1.])
         """
-        S, op = self._request(trans, system)
-        factor = as_alpha(alpha, self._dtype)
-        if rows is not None:
-            return self._solve_rows(B, S, op, factor, out, stream, rows, refine)
-        if refine:
-            steps = -1 if refine is True else integer("refine", refine, 1, INT32_MAX)
-            return self._locked(B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, steps, True))
-        return self._locked(B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
-
-    def _locked(self, B, out, stream, run, name: str = "out"):
-        """_arrays.solve by one thread at a time. The lock is held from the start, so that no thread stops for it half-way through."""
-        with self._lock:
+        with self._lock:  # from the start: a thread that comes back for the next solve then mostly finds the lock free (docs/benchmarks.md)
             self._open_handle()
-            return _arrays.solve(self, B, out, stream, run, name)
+            S, op = self._request(trans, system)
+            factor = as_alpha(alpha, self._dtype)
+            if rows is not None:
+                return self._solve_rows(B, S, op, factor, out, stream, rows, refine)
+            if refine:
+                steps = -1 if refine is True else integer("refine", refine, 1, INT32_MAX)
+                return _arrays.solve(self, B, out, stream, lambda b, x: self._refine(S, op, factor, b, x, steps, True))
+            return _arrays.solve(self, B, out, stream, lambda b, x: self._run(S, op, factor, b, x))
 
     def _solve_rows(self, B, system: int, op: int, alpha, out, stream, rows, refine: int):
+        """The caller holds the lock."""
         if out is not None or refine or stream is not None:
             raise ValueError("rows= does not go together with out=, refine= or stream=")
         rows = numpy.asarray(rows)
@@ -140,12 +137,10 @@ class Factors(Solver):
         if _arrays.family_of(B) in ("", "numpy"):
             B = _arrays.as_numpy(B, self._dtype, "B")
         _arrays.check_shape("B", B.shape, self._n)
-        with self._lock:
-            self._open_handle()
-            if not self._rows or self._rows.key != (system, op, rows.tobytes()):
-                self._forget_rows()
-                self._rows = Rows(self, system, op, rows)
-            return self._rows.solve(B, alpha)
+        if not self._rows or self._rows.key != (system, op, rows.tobytes()):
+            self._forget_rows()
+            self._rows = Rows(self, system, op, rows)
+        return self._rows.solve(B, alpha)
 
     def _refine(self, system: int, op: int, alpha, B: Block, X: Block, steps: int, solve: bool, berr=None, ferr=None) -> None:
         options = _lib.sized(_lib.RefineOptions, lib.sptrsm_refine_options_init_sized)
@@ -179,7 +174,9 @@ class Factors(Solver):
         steps = integer("steps", steps, -1, INT32_MAX)
         columns = numpy.shape(X)[1:]
         berr, ferr = numpy.zeros(columns), numpy.zeros(columns)
-        self._locked(B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr), "X")
+        with self._lock:
+            self._open_handle()
+            _arrays.solve(self, B, X, stream, lambda b, x: self._refine(S, op, None, b, x, steps, False, berr, ferr), "X")
         return Refined(berr, ferr)
 
     def schur(self, B, C=None, trans: str = "N", *, lower: Optional[bool] = None, out=None, stream=None):
