@@ -52,6 +52,40 @@ SPTRSM_API sptrsm_status sptrsm_direct_export(void *memory, size_t bytes, const 
 SPTRSM_API sptrsm_status sptrsm_direct_import(sptrsm_direct **out, sptrsm_context *, const sptrsm_factors *, const sptrsm_options *,
                                               const void *memory, size_t bytes, sptrsm_copy_mode);
 
+/* ---- one solve on several contexts ----
+ * Each context has a solver, the first the caller's own, the others clones of it, and a thread during a call, the first the calling one.
+ * Columns are handed out in panels as contexts become free; one that is much slower than another leaves it the last ones. If the contexts
+ * are of one kind and the method is deterministic, the bits of a column do not depend on the context that solved it. */
+
+typedef struct sptrsm_multi sptrsm_multi;
+/* others [count]: more contexts, each at most once and none of them that of the solver; all are kept alive. No other thread may use the
+ * contexts or the solver during a call. Solve a block without columns first, to have the plans of the system cloned, too. */
+SPTRSM_API sptrsm_status sptrsm_multi_create(sptrsm_multi **out, sptrsm_direct *, sptrsm_context *const *others, int count);
+SPTRSM_API sptrsm_status sptrsm_multi_create_plans(sptrsm_multi **out, const sptrsm_plan *, sptrsm_context *const *others, int count);
+SPTRSM_API void sptrsm_multi_destroy(sptrsm_multi *);
+
+/* op(S) X = alpha B as in sptrsm_direct_solve, and op(T) X = alpha B as in sptrsm_solve. B and X are in host memory, best page-locked
+ * (sptrsm_host_alloc). X may be B. If a context fails, the others end what they are at, the message names the context, and X is undefined.
+ * A thread that can't be started leaves its columns to the others. */
+SPTRSM_API sptrsm_status sptrsm_multi_direct_solve(sptrsm_multi *, sptrsm_system, sptrsm_op, const void *alpha, const sptrsm_block *B,
+                                                   sptrsm_block *X);
+SPTRSM_API sptrsm_status sptrsm_multi_solve(sptrsm_multi *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
+
+/* New values for all contexts, from host memory, as in sptrsm_direct_set_values; for plans L_val holds those of the triangle. After MEMORY
+ * or DEVICE some contexts may have old values: call it again before solving. */
+SPTRSM_API sptrsm_status sptrsm_multi_set_values(sptrsm_multi *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
+
+/* What one context has; pointers belong to the multi. */
+typedef struct {
+  size_t size; /* set to sizeof(sptrsm_multi_member) by the caller */
+  sptrsm_context *context;
+  sptrsm_direct *direct; /* or */
+  sptrsm_plan *plan;
+  int64_t columns; /* that it solved in the latest call */
+} sptrsm_multi_member;
+SPTRSM_API int sptrsm_multi_count(const sptrsm_multi *); /* of contexts */
+SPTRSM_API sptrsm_status sptrsm_multi_member_at(sptrsm_multi_member *out, const sptrsm_multi *, int index); /* 0: the caller's own */
+
 #ifdef __cplusplus
 }
 #endif

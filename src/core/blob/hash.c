@@ -1,7 +1,7 @@
 /* hash.c -- spti_hash: eight lanes of 64 bits take the words of the data in turn. A lane adds the product of the two halves of a word,
- * after an exclusive or with a key for the place of the word, and the word itself. After each stripe of words the lanes are mixed, so stripes
- * have an order, too. The products are of 32 bits, which vector units have, and no word waits for another, so the speed is that of memory.
- * Threads take pieces of the data, whose hashes are joined in order. */
+ * after an exclusive or with a key for the place of the word, and the word itself. After each stripe of words the lanes are mixed, so
+ * stripes have an order, too. The products are of 32 bits, which vector units have, and no word waits for another, so the speed is that
+ * of memory. Threads take pieces of the data, whose hashes are joined in order. */
 #include <string.h>
 
 #include "core/blob/blob.h"

@@ -1,0 +1,28 @@
+/* share.c -- see share.h. Chunks become smaller when few columns are left, so that all workers end at about the same time. A worker that
+ * needs longer for its next chunk than another one for all that is left takes no more: the other one, which goes on, is the faster. So the
+ * fastest worker that has not left never leaves, and all columns are taken. */
+#include "core/multi/share.h"
+
+static int64_t chunk_of(const spti_share_worker *w, int64_t columns, int count) {
+  const int64_t fair = ((columns - 1) / count / w->panel + 1) * w->panel, chunk = fair < w->chunk ? fair : w->chunk;
+  return chunk < columns ? chunk : columns;
+}
+
+/* Is another worker done with all columns before this one is done with its chunk? */
+static bool another_is_faster(const spti_share_worker *workers, int count, int me, int64_t chunk, int64_t columns) {
+  const double own = workers[me].rate;
+  for (int k = 0; k < count && own > 0; k++)
+    if (k != me && !workers[k].left && workers[k].rate > own && (double)columns / workers[k].rate < (double)chunk / own) return true;
+  return false;
+}
+
+bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, int count, int me, int64_t *next, int64_t all) {
+  const int64_t columns = all - *next;
+  if (columns <= 0) return false;
+  const int64_t chunk = chunk_of(&workers[me], columns, count);
+  workers[me].left = another_is_faster(workers, count, me, chunk, columns);
+  if (workers[me].left) return false;
+  *begin = *next;
+  *end = *next += chunk;
+  return true;
+}

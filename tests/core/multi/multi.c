@@ -1,0 +1,267 @@
+/* multi.c -- one solve on several contexts: the bits of one context, every column once, errors of any context, threads that can't be had. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sptrsm_multi.h>
+
+#include "support/factor_set.h"
+#include "support/oracle.h"
+
+/* The places of the contexts, by turns, beginning with that of the solver. */
+#ifndef MULTI_PLACES
+#define MULTI_PLACES SPTRSM_HOST
+#endif
+static const sptrsm_place places[] = {MULTI_PLACES};
+enum { KINDS = sizeof places / sizeof *places, MEMBERS = 4, ORDER = 300 };
+
+#define ok(call) cr_assert_eq((call), SPTRSM_OK, "%s: %s", #call, sptrsm_last_error())
+
+/* ---- threads that can't be had: the linker replaces pthread_create (--wrap) ---- */
+
+static atomic_bool threads_fail;
+
+typedef void *thread_function(void *);
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, thread_function *, void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, thread_function *, void *);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, thread_function *function, void *argument) {
+  return threads_fail ? EAGAIN : __real_pthread_create(thread, attributes, function, argument);
+}
+
+/* ---- contexts ---- */
+
+typedef struct {
+  sptrsm_context *all[MEMBERS];
+} contexts;
+
+static contexts open_contexts(void) {
+  contexts c;
+  for (int k = 0; k < MEMBERS; k++) {
+    ok(sptrsm_context_create(&c.all[k], places[k % KINDS], 0, NULL));
+    ok(sptrsm_context_set_threads(c.all[k], 1 + k % 2));
+  }
+  return c;
+}
+
+static void close_contexts(contexts *c) {
+  for (int k = 0; k < MEMBERS; k++) sptrsm_context_destroy(c->all[k]);
+}
+
+static int64_t columns_solved(const sptrsm_multi *m) {
+  int64_t sum = 0;
+  for (int k = 0; k < sptrsm_multi_count(m); k++) {
+    sptrsm_multi_member member = {.size = sizeof member};
+    ok(sptrsm_multi_member_at(&member, m, k));
+    cr_assert(member.context && (member.plan || member.direct));
+    sum += member.columns;
+  }
+  return sum;
+}
+
+/* ---- plans ---- */
+
+static sptrsm_plan *make_plan(sptrsm_context *context, const sptrsm_sparse *T, const char *method, size_t memory_limit) {
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  options.panel = 8;
+  options.memory_limit = memory_limit;
+  ok(sptrsm_matrix_create(&matrix, context, T, SPTRSM_COPY));
+  ok(sptrsm_plan_create(&plan, matrix, &options));
+  sptrsm_matrix_destroy(matrix);
+  return plan;
+}
+
+static void expect_solution(const test_system *system, const test_block *B, const test_block *X, const test_block *alone, const char *what) {
+  const double half[2] = {0.5, 0};
+  const double residual = test_residual(system, SPTRSM_N, half, B, X, -1);
+  cr_assert(residual <= 100, "%s: residual %g", what, residual);
+  cr_assert(test_block_intact(X), "%s", what);
+  if (KINDS == 1 && places[0] == SPTRSM_HOST) cr_assert(test_block_same_bits(X, alone), "%s: bits differ from those of one context", what);
+}
+
+static void try_plans(const test_system *system, sptrsm_multi *m, const sptrsm_plan *plan, int64_t nrhs, sptrsm_layout layout) {
+  const double half = 0.5;
+  char what[80];
+  snprintf(what, sizeof what, "%d contexts, %d columns, layout %d", sptrsm_multi_count(m), (int)nrhs, (int)layout);
+  test_block B = test_block_make(system->T.n, nrhs, SPTRSM_F64, layout, 3);
+  test_block_fill(&B, 5);
+  test_block X = test_block_copy(&B), alone = test_block_copy(&B), in_place = test_block_copy(&B);
+  ok(sptrsm_solve(plan, NULL, &half, &B.block, &alone.block));
+  ok(sptrsm_multi_solve(m, &half, &B.block, &X.block));
+  cr_assert_eq(columns_solved(m), nrhs, "%s", what);
+  expect_solution(system, &B, &X, &alone, what);
+  ok(sptrsm_multi_solve(m, &half, &in_place.block, &in_place.block));
+  expect_solution(system, &B, &in_place, &alone, what);
+  test_block *all[] = {&B, &X, &alone, &in_place};
+  for (int k = 0; k < 4; k++) test_block_free(all[k]);
+}
+
+Test(multi, plans_of_one_to_four_contexts) {
+  const int64_t numbers[] = {0, 1, 2, 8, 9, 67, 400};
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  contexts c = open_contexts();
+  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", 0);
+  for (int count = 0; count < MEMBERS; count++) {
+    sptrsm_multi *m;
+    ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, count));
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) try_plans(&system, m, plan, numbers[k], k % 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
+    for (int again = 0; again < 3; again++) try_plans(&system, m, plan, 400, SPTRSM_ROW_MAJOR); /* now speeds are known */
+    sptrsm_multi_destroy(m);
+  }
+  sptrsm_plan_destroy(plan);
+  close_contexts(&c);
+  test_system_free(&system);
+}
+
+Test(multi, without_threads_one_context_solves_all) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  contexts c = open_contexts();
+  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", 0);
+  sptrsm_multi *m;
+  sptrsm_multi_member first = {.size = sizeof first};
+  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
+  try_plans(&system, m, plan, 200, SPTRSM_ROW_MAJOR);
+  threads_fail = true;
+  try_plans(&system, m, plan, 200, SPTRSM_ROW_MAJOR);
+  threads_fail = false;
+  ok(sptrsm_multi_member_at(&first, m, 0));
+  cr_assert_eq(first.columns, 200);
+  sptrsm_multi_destroy(m);
+  sptrsm_plan_destroy(plan);
+  close_contexts(&c);
+  test_system_free(&system);
+}
+
+Test(multi, new_values_reach_all_contexts) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  contexts c = open_contexts();
+  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "block", 0);
+  sptrsm_multi *m;
+  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
+  test_system_new_values(&system, 3);
+  ok(sptrsm_multi_set_values(m, system.T.val, NULL, NULL, NULL));
+  for (int again = 0; again < 5; again++) try_plans(&system, m, plan, 300, SPTRSM_ROW_MAJOR);
+  cr_assert_eq(sptrsm_multi_set_values(m, system.T.val, system.T.val, NULL, NULL), SPTRSM_ERR_ARGUMENT);
+  sptrsm_multi_destroy(m);
+  sptrsm_plan_destroy(plan);
+  close_contexts(&c);
+  test_system_free(&system);
+}
+
+/* ---- refusals and errors ---- */
+
+static void expect(sptrsm_status status, sptrsm_status wanted, const char *text) {
+  cr_assert_eq(status, wanted, "%s: %s, %s", text, sptrsm_status_name(status), sptrsm_last_error());
+  cr_assert(strstr(sptrsm_last_error(), text), "\"%s\" lacks \"%s\"", sptrsm_last_error(), text);
+}
+
+Test(multi, refusals) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  contexts c = open_contexts();
+  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", 0);
+  sptrsm_multi *m = NULL;
+  sptrsm_context *twice[] = {c.all[1], c.all[1]}, *none[] = {NULL};
+  test_block B = test_block_make(ORDER, 32, SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
+  test_block_fill(&B, 1);
+  expect(sptrsm_multi_create_plans(&m, plan, twice, 2), SPTRSM_ERR_ARGUMENT, "context 1 is an earlier one, too");
+  expect(sptrsm_multi_create_plans(&m, plan, c.all, 1), SPTRSM_ERR_ARGUMENT, "context 0 is that of the solver, too");
+  expect(sptrsm_multi_create_plans(&m, plan, none, 1), SPTRSM_ERR_ARGUMENT, "context 0 is NULL");
+  expect(sptrsm_multi_create_plans(&m, plan, NULL, -1), SPTRSM_ERR_ARGUMENT, "-1 more contexts");
+  expect(sptrsm_multi_create_plans(&m, NULL, NULL, 0), SPTRSM_ERR_ARGUMENT, "is NULL");
+  expect(sptrsm_multi_create(&m, NULL, NULL, 0), SPTRSM_ERR_ARGUMENT, "is NULL");
+  cr_assert_null(m);
+  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, 1));
+  sptrsm_block X = B.block, shifted = B.block, device = B.block, fewer = B.block;
+  shifted.data = (double *)B.block.data + 8 * ORDER, shifted.nrhs = X.nrhs = 16;
+  device.place = SPTRSM_CUDA;
+  fewer.nrhs = 8;
+  expect(sptrsm_multi_solve(m, NULL, &X, &shifted), SPTRSM_ERR_ARGUMENT, "X overlaps B");
+  expect(sptrsm_multi_solve(m, NULL, &device, &device), SPTRSM_ERR_ARGUMENT, "in host memory");
+  expect(sptrsm_multi_solve(m, NULL, &B.block, &fewer), SPTRSM_ERR_ARGUMENT, "32 right-hand sides, X has 8");
+  expect(sptrsm_multi_solve(m, NULL, NULL, &X), SPTRSM_ERR_ARGUMENT, "is NULL");
+  expect(sptrsm_multi_direct_solve(m, SPTRSM_SYS_A, SPTRSM_N, NULL, &X, &X), SPTRSM_ERR_ARGUMENT, "call sptrsm_multi_solve");
+  sptrsm_multi_member member = {.size = sizeof member};
+  expect(sptrsm_multi_member_at(&member, m, 2), SPTRSM_ERR_ARGUMENT, "index 2 is not in 0..1");
+  cr_assert_eq(sptrsm_multi_count(NULL), 0);
+  sptrsm_multi_destroy(m);
+  sptrsm_multi_destroy(NULL);
+  sptrsm_plan_destroy(plan);
+  test_block_free(&B);
+  close_contexts(&c);
+  test_system_free(&system);
+}
+
+/* The second context gets more threads than its memory limit has panels for. */
+Test(multi, the_error_of_one_context_ends_the_call_with_its_name) {
+  if (places[0] != SPTRSM_HOST || KINDS > 1) return;
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  contexts c = open_contexts();
+  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", (size_t)ORDER * 8 * sizeof(double) * 2);
+  sptrsm_multi *m;
+  test_block B = test_block_make(ORDER, 4000, SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
+  test_block_fill(&B, 1);
+  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
+  ok(sptrsm_context_set_threads(c.all[2], 7));
+  int failures = 0;
+  for (int again = 0; again < 20; again++) { /* the others may be done before it begins */
+    const sptrsm_status status = sptrsm_multi_solve(m, NULL, &B.block, &B.block);
+    if (status == SPTRSM_OK) continue;
+    expect(status, SPTRSM_ERR_MEMORY, "context 2 (host, 7 threads): a workspace for 8 right-hand sides takes");
+    failures++;
+  }
+  cr_assert_gt(failures, 0);
+  ok(sptrsm_context_set_threads(c.all[2], 1));
+  ok(sptrsm_multi_solve(m, NULL, &B.block, &B.block));
+  sptrsm_multi_destroy(m);
+  sptrsm_plan_destroy(plan);
+  test_block_free(&B);
+  close_contexts(&c);
+  test_system_free(&system);
+}
+
+/* ---- factor sets ---- */
+
+enum { NRHS = 150 };
+
+static void try_set(const recipe *r, sptrsm_dtype t) {
+  static factor_set s;
+  static double b[2 * N * NRHS], x[2 * N * NRHS], y[2 * N * NRHS];
+  contexts c = open_contexts();
+  sptrsm_direct *d;
+  sptrsm_multi *m;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "levelset";
+  options.panel = 8;
+  build_factor_set(&s, r, t);
+  ok(sptrsm_direct_create(&d, c.all[0], &s.f, &options));
+  ok(sptrsm_multi_create(&m, d, c.all + 1, MEMBERS - 1));
+  for (int i = 0; i < N * NRHS; i++) put(b, i, t, CMPLX(1 + i % 7, is_complex(t) ? i % 5 : 0));
+  sptrsm_block B = {.data = b, .ld = NRHS, .n = N, .nrhs = NRHS, .dtype = t}, X = B, Y = B;
+  X.data = x, Y.data = y;
+  ok(sptrsm_direct_solve(d, SPTRSM_SYS_Aat, SPTRSM_C, NULL, &B, &X));
+  sptrsm_direct_destroy(d); /* the multi keeps it */
+  ok(sptrsm_multi_direct_solve(m, SPTRSM_SYS_Aat, SPTRSM_C, NULL, &B, &Y));
+  cr_assert_eq(columns_solved(m), NRHS);
+  for (int i = 0; i < N * NRHS; i++) {
+    const double error = cabs(get(x, i, t) - get(y, i, t)), size = cabs(get(x, i, t));
+    cr_assert(error <= (KINDS == 1 ? 0 : is_single(t) ? 1e-3 : 1e-9) * (1 + size), "%s, type %d: element %d differs by %g", r->name, (int)t, i, error);
+  }
+  expect(sptrsm_multi_direct_solve(m, (sptrsm_system)99, SPTRSM_N, NULL, &B, &Y), SPTRSM_ERR_ARGUMENT, "unknown system");
+  expect(sptrsm_multi_solve(m, NULL, &B, &Y), SPTRSM_ERR_ARGUMENT, "call sptrsm_multi_direct_solve");
+  sptrsm_multi_destroy(m);
+  close_contexts(&c);
+}
+
+Test(multi, factor_sets) {
+  for (int r = 0; r < RECIPES; r++)
+    for (int type = SPTRSM_F32; type <= SPTRSM_C128; type++)
+      if (recipes[r].has_U) try_set(&recipes[r], (sptrsm_dtype)type);
+}

@@ -1,0 +1,65 @@
+/* share.c -- how columns are handed out, with workers that are simulated: their speeds are given, and the one that is free first asks. */
+#include <criterion/criterion.h>
+
+#include "core/multi/share.h"
+
+enum { WORKERS_MAX = 8 };
+
+typedef struct {
+  double end;    /* when the last worker is done */
+  double ideal;  /* if all had worked all the time */
+  int64_t taken; /* columns */
+} outcome;
+
+static outcome simulate(spti_share_worker *w, const double *speed, int count, int64_t all) {
+  double free_at[WORKERS_MAX] = {0}, sum = 0;
+  outcome o = {0};
+  int64_t next = 0;
+  for (int k = 0; k < count; k++) w[k].left = false, sum += speed[k];
+  for (;;) {
+    int me = -1;
+    int64_t begin, end;
+    for (int k = 0; k < count; k++)
+      if (!w[k].left && (me < 0 || free_at[k] < free_at[me])) me = k;
+    if (me < 0) break;
+    if (!spti_share_take(&begin, &end, w, count, me, &next, all)) {
+      w[me].left = true;
+      continue;
+    }
+    cr_assert(begin == o.taken && end > begin && end <= all, "columns %d to %d of %d", (int)begin, (int)end, (int)all);
+    cr_assert((end - begin) % w[me].panel == 0 || end == all);
+    o.taken = end;
+    w[me].solved += end - begin;
+    w[me].rate = speed[me];
+    free_at[me] += (double)(end - begin) / speed[me];
+    if (free_at[me] > o.end) o.end = free_at[me];
+  }
+  o.ideal = (double)all / sum;
+  return o;
+}
+
+Test(share, every_column_is_taken_once_whatever_the_speeds) {
+  const double speeds[][4] = {{1, 1, 1, 1}, {1, 2, 3, 4}, {1000, 1, 1, 1}, {1, 1000, 1, 1000}, {1e-3, 1e3, 1, 1}};
+  const int64_t numbers[] = {0, 1, 7, 8, 9, 100, 4096};
+  for (int s = 0; s < 5; s++)
+    for (int count = 1; count <= 4; count++)
+      for (int n = 0; n < 7; n++) {
+        spti_share_worker w[4];
+        for (int k = 0; k < 4; k++) w[k] = (spti_share_worker){.panel = 8, .chunk = 8 << k};
+        for (int again = 0; again < 2; again++) cr_assert_eq(simulate(w, speeds[s], count, numbers[n]).taken, numbers[n], "case %d, %d workers", s, count);
+      }
+}
+
+Test(share, equal_workers_end_together_and_a_slow_one_keeps_nobody_waiting) {
+  spti_share_worker equal[2] = {{.panel = 8, .chunk = 64}, {.panel = 8, .chunk = 64}};
+  const outcome even = simulate(equal, (const double[]){1, 1}, 2, 1000);
+  cr_assert(even.end <= even.ideal + 8, "%g, ideal %g", even.end, even.ideal);
+  cr_assert_eq(equal[0].solved - equal[1].solved, 8);
+  spti_share_worker pair[2] = {{.panel = 128, .chunk = 128}, {.panel = 32, .chunk = 512}};
+  simulate(pair, (const double[]){1000, 1}, 2, 10000); /* the slow one takes a chunk, since its speed is not known */
+  cr_assert_gt(pair[1].solved, 0);
+  pair[0].solved = pair[1].solved = 0;
+  const outcome uneven = simulate(pair, (const double[]){1000, 1}, 2, 10000);
+  cr_assert(uneven.end <= 10.0 + 1e-9, "the fast one alone needs 10, both %g", uneven.end);
+  cr_assert_eq(pair[1].solved, 0);
+}
