@@ -26,6 +26,8 @@ class _Side(NamedTuple):
     lines: int
     like: Any  # an array of the kind and in the place that S gets from this side; None: of NumPy
 
+    values = property(lambda self: None if self.sparse is None else _sparse.address(self.sparse.data))
+
     def as_struct(self) -> _lib.SchurColumns:
         """The library's description. It points into the arrays of this object."""
         struct = _lib.sized(_lib.SchurColumns, lib.sptrsm_schur_columns_init_sized)
@@ -207,8 +209,7 @@ class Schur:
             handle = self._open_handle()
             context = self._F._use_stream_of(B, C)
             fresh = {name: self._new_side(values, name, context.stream) for name, values in (("B", B), ("C", C)) if values is not None}
-            val = (_sparse.address(fresh[name].sparse.data) if name in fresh and fresh[name].sparse else None for name in "BC")
-            check(lib.sptrsm_schur_set_values(handle, *val))
+            check(lib.sptrsm_schur_set_values(handle, *(fresh[name].values if name in fresh else None for name in "BC")))
             check(lib.sptrsm_schur_set_blocks(handle, *(fresh[name].block if name in fresh else None for name in "BC")))
             if not self._F._on_host:
                 context.sync()  # solves that read the arrays before may still be at work
