@@ -31,6 +31,18 @@ if(NOT SPTRSM_CUDA STREQUAL "OFF")
 endif()
 message(STATUS "sptrsm: CUDA methods: ${SPTRSM_WITH_CUDA}")
 
+# Only sptrsm-solve and an example use MPI; the libraries know nothing of it.
+set(SPTRSM_WITH_MPI OFF)
+if(NOT SPTRSM_MPI STREQUAL "OFF" AND (SPTRSM_BUILD_APPS OR SPTRSM_BUILD_EXAMPLES))
+  find_package(MPI COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(SPTRSM_WITH_MPI ON)
+  elseif(SPTRSM_MPI STREQUAL "ON")
+    message(FATAL_ERROR "SPTRSM_MPI=ON, but no MPI was found (Debian: libopenmpi-dev). Configure with -DSPTRSM_MPI=OFF to build without it.")
+  endif()
+endif()
+message(STATUS "sptrsm: MPI in sptrsm-solve: ${SPTRSM_WITH_MPI}")
+
 # For arithmetic whose bits are promised: products are never fused with sums, so that scalar and vector loops agree.
 include(CheckCCompilerFlag)
 set(SPTRSM_EXACT_FLAGS -ffp-contract=off)

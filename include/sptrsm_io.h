@@ -223,7 +223,10 @@ SPTRSM_API void sptrsm_file_reader_close(sptrsm_file_reader *);
 
 /* A solution written in parts, in any order. Until it is finished it is PATH.part, beside which PATH.part.journal says what was
  * synced: it can be resumed after a kill at any moment, and is recognised when it is complete. With compression or checksums it
- * is a temporary file and cannot be resumed. Do not write columns again that a checkpoint noted as done. */
+ * is a temporary file and cannot be resumed. Do not write columns again that a checkpoint noted as done.
+ *
+ * Several processes may write columns of one solution. Each of them joins it, claims columns, writes them and notes them as done; the
+ * one that finds no columns left finishes the file. They need a file system with locks (fcntl) on which all see the same bytes. */
 typedef struct sptrsm_file_writer sptrsm_file_writer;
 /* shape: n, nrhs, dtype and layout of the solution, at least 1 x 1. has_berr: each part comes with its backward errors. step:
  * columns per part, which chunks are cut to. inputs: a line that says what the solution depends on, for resuming. */
@@ -235,13 +238,27 @@ SPTRSM_API sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, con
                                                    const sptrsm_save_options *);
 SPTRSM_API int sptrsm_file_writer_complete(const sptrsm_file_writer *);       /* nonzero: resumed, and finished before */
 SPTRSM_API const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *); /* resumed: as given to create */
-/* Resumed: columns of the last checkpoint and its state; 0 and "" without one. */
-SPTRSM_API int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *, const char **state);
+/* Begins PATH.part as sptrsm_file_writer_create does, or joins one that is there, also of a process that was killed: inputs are then those
+ * that it was begun with. What is written stays, also after a failure. A finished file as for sptrsm_file_writer_resume. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_join(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
+                                                 const char *inputs, const sptrsm_save_options *);
+/* Joined: keeps columns [first, end) for this process until the writer is closed. IO: another process has some of them. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_claim(sptrsm_file_writer *, int64_t first, int64_t end);
+/* Joined: how many columns are not done by now. 0: the caller finishes the file, and other processes wait for that; or another process
+ * has finished it meanwhile, then it is complete and finishing it changes nothing. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_left(sptrsm_file_writer *, int64_t *columns);
+typedef struct {
+  int64_t first, end; /* columns [first, end) */
+  const char *state;  /* as given to sptrsm_file_writer_checkpoint */
+} sptrsm_file_columns;
+/* What checkpoints have noted as done, ascending; of other processes too. Valid until the next call for this writer. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_done(sptrsm_file_writer *, const sptrsm_file_columns **ranges, int64_t *count);
 SPTRSM_API int sptrsm_file_writer_direct(const sptrsm_file_writer *); /* nonzero: without HDF5 */
 /* X: a host block with the smallest ld; berr [X->nrhs], or NULL without has_berr. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *, int64_t first, const sptrsm_block *X, const double *berr);
-/* Syncs, then notes that columns [0, columns) are done and the caller's state, a line of text. */
-SPTRSM_API sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *, int64_t columns, const char *state);
+/* Syncs, then notes that columns are done, with the caller's state, a line of text about these columns. A range that holds earlier ones
+ * takes their place. */
+SPTRSM_API sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *, const sptrsm_file_columns *);
 /* Adds the report (NULL: none) and gives the file its name. Close it after that, too. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *, const char *report);
 /* Not finished: removes what was written, unless options.keep_partial. */

@@ -31,6 +31,7 @@ fi
 install_missing
 want_header suitesparse/umfpack.h libsuitesparse-dev # for sptrsm-factor
 want_header superlu/slu_ddefs.h libsuperlu-dev
+command -v mpicc >/dev/null || WANTED+=(libopenmpi-dev) # for several ranks of sptrsm-solve
 want_header png.h libpng-dev # for pictures of sptrsm-info as PNG
 want_header eigen3/Eigen/SparseLU libeigen3-dev # for the tests of bindings
 command -v gfortran >/dev/null || WANTED+=(gfortran)

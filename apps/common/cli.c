@@ -24,7 +24,7 @@ __attribute__((no_sanitize("address"))) static void on_signal(int signal_number)
   static const char interrupted[] = ": interrupted", cpu_time[] = ": the limit of CPU time is reached", end[] = "\n";
   const char *text = signal_number == SIGXCPU ? cpu_time : interrupted, *kept = interrupt_note;
   cli_abandon();
-  if (signal_number != SIGPIPE) { /* of `| head` the user knows */
+  if (signal_number != SIGPIPE && !cli_mute()) { /* of `| head` the user knows */
     ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
     ignored = write(STDERR_FILENO, text, strlen(text));
     if (kept) ignored = write(STDERR_FILENO, kept, strlen(kept));

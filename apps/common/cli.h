@@ -60,6 +60,10 @@ bool cli_quiet(void);                   /* -q was given */
 void cli_be_quiet(void);
 bool cli_verbose(void); /* -v was given */
 void cli_be_verbose(void);
+/* From now on nothing is printed. cli_tell_error prints the latest error after all, as one of `name`, which is kept by reference. */
+void cli_be_mute(const char *name);
+void cli_tell_error(void);
+bool cli_mute(void);
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exits with CLI_USAGE */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -75,8 +79,8 @@ const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
 /* Checks before any work that a file can be written. Refuses a file that exists, without force; a path that is no regular file; a folder
  * that is missing or not writable; and each of the inputs (named as FILE or FILE:/path). Returns an exit code. */
 int cli_check_output(const char *path, bool force, const char *const inputs[], int count);
-/* Checks that the files which a stream keeps beside its output (PATH.part and its journals) are neither inputs nor the report of an option;
- * json may be NULL. Returns an exit code. */
+/* Checks that the files which a stream keeps beside its output (PATH.part, its journals, its lock) are neither inputs nor the report of an
+ * option; json may be NULL. Returns an exit code. */
 int cli_check_partial(const char *path, const char *option, const char *json, const char *const inputs[], int count);
 /* The same as cli_check_output for the report of an option: a file is replaced without force if it is empty or begins with { or [, as a
  * report does. */

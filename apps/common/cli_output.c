@@ -151,10 +151,10 @@ static int check_beside(const char *path, const char *option, const char *json, 
 }
 
 int cli_check_partial(const char *path, const char *option, const char *json, const char *const inputs[], int count) {
-  static const char *const endings[] = {".part", ".part.journal", ".part.journal.new"};
+  static const char *const endings[] = {".part", ".part.journal", ".part.journal.new", ".part.lock"};
   int code = CLI_OK;
   char *target = realpath(path, NULL), *name; /* a symbolic link is followed: the files lie beside its target */
-  for (int k = 0; k < 3 && code == CLI_OK; k++) {
+  for (int k = 0; k < 4 && code == CLI_OK; k++) {
     if (asprintf(&name, "%s%s", target ? target : path, endings[k]) < 0) {
       code = cli_no_memory("a file name");
       break;

@@ -12,6 +12,7 @@
 static struct {
   const char *program; /* begins every message */
   bool quiet, verbose;
+  bool mute;        /* errors are only kept */
   char error[1024]; /* the latest message of cli_error */
 } said = {.program = "sptrsm"};
 
@@ -21,6 +22,19 @@ void cli_be_quiet(void) { said.quiet = true; }
 bool cli_verbose(void) { return said.verbose; }
 void cli_be_verbose(void) { said.verbose = true; }
 const char *cli_last_error(void) { return said.error; }
+bool cli_mute(void) { return said.mute; }
+
+void cli_be_mute(const char *name) {
+  said.program = name;
+  said.quiet = said.mute = true;
+}
+
+void cli_tell_error(void) {
+  char text[sizeof said.error];
+  said.mute = false;
+  memcpy(text, said.error, sizeof text);
+  cli_error("%s", text[0] ? text : "failed");
+}
 
 /* The formatted message, with every control character shown as \xHH: names of files come from other people, and must neither steer the
  * terminal nor begin a text line of their own. NULL: no memory. */
@@ -40,6 +54,7 @@ static char *printable(const char *format, va_list values) {
 
 static void message(const char *kind, const char *colour, const char *format, va_list values) {
   const char *no_color = getenv("NO_COLOR");
+  if (said.mute) return;
   bool coloured = isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0');
   fflush(stdout);
   fprintf(stderr, "%s: ", said.program);

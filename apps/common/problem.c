@@ -166,9 +166,9 @@ int64_t problem_dropped(const problem *p) {
   return F->L->dropped + (F->U ? F->U->dropped : 0);
 }
 
-int problem_open(problem *p, const problem_request *r) {
-  *p = (problem){.request = r};
-  int code = cli_fail(load(p));
+static int settle(problem *p, sptrsm_status status) {
+  const problem_request *r = p->request;
+  int code = cli_fail(status);
   if (code == CLI_OK) code = problem_check_system(r, p->factors);
   if (code == CLI_OK) code = problem_settle_alpha(p, p->B->block.dtype);
   if (code == CLI_OK) chain_build(&p->S, p->factors, r->system, r->op);
@@ -176,6 +176,16 @@ int problem_open(problem *p, const problem_request *r) {
     cli_note("%s: dropped %lld %s outside the triangle (--take-triangle)", r->factors, (long long)problem_dropped(p),
              problem_dropped(p) == 1 ? "entry" : "entries");
   return code;
+}
+
+int problem_open(problem *p, const problem_request *r) {
+  *p = (problem){.request = r};
+  return settle(p, load(p));
+}
+
+int problem_open_with(problem *p, const problem_request *r, sptrsm_file_factors *factors) {
+  *p = (problem){.request = r, .factors = factors};
+  return settle(p, open_rhs(p, (int)factors->L_tri.dtype));
 }
 
 int problem_load(problem *p, const problem_request *r) {

@@ -72,6 +72,8 @@ void problem_request_init(problem_request *);
 /* Reads the factors and finds the right-hand sides. Without io.dtype both are taken in the wider type of the two, complex if one is.
  * Returns an exit code; problem_free is due in any case. */
 int problem_open(problem *, const problem_request *);
+/* The same with factors that are loaded already, in the type that is meant; the problem takes them. */
+int problem_open_with(problem *, const problem_request *, sptrsm_file_factors *);
 /* The two checks of problem_open, for programs that read batches: an exit code after a message. problem_settle_alpha sets alpha of p, whose
  * request is set, for data of this type. */
 int problem_check_system(const problem_request *, const sptrsm_file_factors *);

@@ -16,6 +16,7 @@ static int check_options(const settings *s) {
     const char *name;
   } single[] = {{s->rows, "--rows"},
                 {s->stream_columns != 0, "--stream"},
+                {s->share.parts > 0, "--part"},
                 {s->resume, "--resume"},
                 {s->keep_partial, "--keep-partial"},
                 {s->refine.mixed, "--precision mixed"},

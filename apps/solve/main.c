@@ -5,6 +5,7 @@
  * selected rows through rows.c.
  */
 #include "solve/schur.h"
+#include "solve/stream.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,6 +22,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
                            "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
                            "  --cols a:b          columns a to b-1 of B;  --rows a:b or FILE:/path  of X\n"
+                           "  --part I/N --into X  share I of N of the columns; or mpirun -n K sptrsm-solve\n"
                            "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
                            "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
@@ -30,8 +32,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --memory-limit S    4G; larger blocks are streamed;  --stream[=COLUMNS]\n"
                            "  --refine N, --ferr, --precision mixed  refine; error estimates; f32 factors\n"
-                           "  --verify            residuals; done anyway where the file holds A; --no-verify\n"
-                           "  --max-berr X        exit code 1 if a backward error is above X\n"
+                           "  --verify, --no-verify  residuals;  --max-berr X  exit code 1 if one is above X\n"
                            "  --json FILE|-       report;  --profile FILE  where time goes;  --dry-run\n"
                            "  -q, -v, --help, --version; more in the man page\n"
                            "exit: 0 ok, 1 above --max-berr or not finite, 2 usage, 3 bad input, 4 singular,\n"
@@ -69,6 +70,7 @@ static const struct argp_option options[] = {
     GRID_OPTIONS,
     REFINE_OPTIONS,
     BATCH_OPTIONS,
+    SHARE_OPTIONS,
     {"output", 'o', "FILE", 0, "file of the solution", 0},
     {"device", KEY_DEVICE, "auto|cpu|cuda", 0, "where to solve", 0},
     {"method", KEY_METHOD, "METHOD", 0, "how to solve", 0},
@@ -147,13 +149,15 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     if (s->schur && state->arg_num > 0) schur_check_options(s);
     if (state->arg_num < (s->schur ? 1 : 2)) cli_usage("give FACTORS%s to read", s->schur ? ", the file" : " and RHS, the files");
     grid_check(&s->solver.grid);
+    share_check(&s->share, &s->out);
     if (s->rows && s->refine.on) cli_usage("--rows: refinement needs all rows of X; leave --refine, --ferr and --precision out, or --rows");
     if (s->rows && (s->verify || s->max_berr >= 0))
       cli_usage("--rows: a residual needs all rows of X; leave --verify and --max-berr out, or --rows");
     if (s->profile && strcmp(s->profile, "-") == 0) cli_usage("--profile: give a file; stdout is for the summary");
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
-    if ((s->resume || s->keep_partial) && (s->compress > 0 || s->checksum))
-      cli_usage("--resume and --keep-partial: compressed and checksummed outputs can't be continued; compress the whole one (h5repack)");
+    if ((s->resume || s->keep_partial || s->share.parts > 0) && (s->compress > 0 || s->checksum))
+      cli_usage(
+          "--resume, --keep-partial and --part: compressed and checksummed outputs can't be continued; compress the whole one (h5repack)");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -161,8 +165,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
-  return parse_solver(key, text, &s->solver) || batch_parse(key, text, &s->batch) || grid_parse(key, text, &s->solver.grid) ||
-                 refine_parse(key, text, &s->refine) || problem_parse(key, text, &s->problem)
+  return parse_solver(key, text, &s->solver) || share_parse(key, text, &s->share) || batch_parse(key, text, &s->batch) ||
+                 grid_parse(key, text, &s->solver.grid) || refine_parse(key, text, &s->refine) || problem_parse(key, text, &s->problem)
              ? 0
              : parse_rest(key, text, state);
 }
@@ -188,7 +192,8 @@ static int check_outputs(settings *s) {
   if (code == CLI_OK) code = check_report(s, "--profile", s->profile, read, count);
   if (code != CLI_OK) return code;
   if (s->profile && s->json && cli_same_output(s->profile, s->json)) cli_usage("--profile: %s is the report of --json too", s->profile);
-  return cli_check_output(s->out, s->force || s->resume, read, count); /* stream.c tells what an output to resume is */
+  return cli_check_output(s->out, s->force || s->resume || s->share.parts > 0, read,
+                          count); /* stream.c tells what an output to resume is */
 }
 
 /* ---- the phases ---- */
@@ -196,7 +201,7 @@ static int check_outputs(settings *s) {
 static int open_problem(run *r) {
   double start = cli_now();
   cli_phase("reading %s and %s", r->set->problem.factors, r->set->problem.rhs);
-  int code = problem_open(&r->in, &r->set->problem);
+  int code = open_files(r);
   r->seconds.read = profile_span(r->profile, "read", start, 0, 0);
   if (code != CLI_OK) return code;
   r->x_path = problem_beside_B(&r->in, "X");
@@ -205,8 +210,8 @@ static int open_problem(run *r) {
   if (r->x_path == NULL) return cli_no_memory("a name");
   code = refine_check(&r->set->refine, &r->in, r->part.on);
   if (code != CLI_OK) return code;
-  if (!r->part.on || (r->set->stream_columns == 0 && !r->set->resume && !r->set->keep_partial)) return CLI_OK;
-  cli_error("--stream, --resume and --keep-partial are for dense right-hand sides and all rows; leave them out");
+  if (!r->part.on || (r->set->stream_columns == 0 && !stream_keeps(r))) return CLI_OK;
+  cli_error("--stream, --resume, --keep-partial, --part and several ranks are for dense right-hand sides and all rows; leave them out");
   return CLI_USAGE;
 }
 
@@ -304,6 +309,7 @@ static int work(run *r) {
   int code = open_problem(r);
   if (code == CLI_OK && r->part.on) return rows_work(r);
   if (code == CLI_OK) code = read_rhs(r);
+  if (code == CLI_OK && !r->stream.on && ranks_own() > 0) return CLI_OK; /* there are no columns */
   if (code == CLI_OK) code = analyse(r);
   if (code == CLI_OK && r->stream.on) code = stream_plan(r);
   if (code != CLI_OK || r->set->dry_run) return code;
@@ -354,27 +360,32 @@ int main(int argc, char **argv) {
   problem_request_init(&s.problem);
   s.problem.pack_rhs = true;
   sptrsm_options_init(&s.solver.options);
+  ranks_start(&argc, &argv);
   cli_start(&program, argc, argv, &s);
+  if (ranks_own() > 0) ranks_begin(), s.json = s.profile = NULL;
   char *default_out = s.out ? NULL : s.schur ? cli_sibling(s.schur, ".schur.h5") : cli_sibling(s.problem.rhs, ".solution.h5");
   if (s.out == NULL) s.out = default_out;
   if (s.out == NULL) return cli_no_memory("a file name");
-  cli_use_threads(s.solver.threads);
   run r = {.set = &s};
   double start = cli_now();
   method_check("--method", s.solver.options.method);
   sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
   batch_run batch = {.set = &s, .worst_item = -1, .worst_column = -1};
   schur_run schur = {.set = &s, .worst = -1};
-  int code = check_outputs(&s);
+  int code = ranks_own() == 0 ? check_outputs(&s) : CLI_OK;
   if (code == CLI_OK && s.profile) code = profile_create(&r.profile, s.problem.io.col_begin);
   if (code == CLI_OK) code = device_settle(&s.solver);
   if (code == CLI_OK) code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
   const bool is_batch = kind != SPTRSM_BATCH_NONE;
+  if (code == CLI_OK) code = begin_ranks(&s, is_batch);
   if (code == CLI_OK) code = s.schur ? schur_work(&schur, kind) : is_batch ? batch_work(&batch) : work(&r);
   r.seconds.total = batch.seconds.total = schur.seconds.total = cli_now() - start;
-  if (code != CLI_OK) report_failure(&s, code);
-  if (code == CLI_OK) code = s.schur ? schur_report(&schur) : is_batch ? batch_report(&batch) : report(&r);
-  if (code == CLI_OK) code = s.schur ? schur.exit_code : is_batch ? batch.exit_code : r.exit_code;
+  bool finished = code == CLI_OK;
+  if (!finished) report_failure(&s, code);
+  if (finished && ranks_own() == 0) code = s.schur ? schur_report(&schur) : is_batch ? batch_report(&batch) : report(&r);
+  finished = code == CLI_OK;
+  if (finished) code = s.schur ? schur.exit_code : is_batch ? batch.exit_code : r.exit_code;
+  code = ranks_end(code, finished);
   schur_run_free(&schur);
   batch_run_free(&batch);
   run_free(&r);

@@ -1,7 +1,37 @@
 /* phases.c -- steps that a run in memory (main.c), by rows (rows.c) and in panels (stream.c) have in common, and options of all outputs. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "solve/ranks/factors.h"
+#include "solve/ranks/ranks.h"
 #include "solve/solve.h"
+
+/* Several ranks share the columns of one system. Those of a machine take its devices in turn, and have its processors together. */
+int begin_ranks(settings *s, bool is_batch) {
+  if (ranks_count() > 1 && (s->schur || is_batch || s->rows || s->share.parts > 0 || s->compress > 0 || s->checksum)) {
+    cli_error("several ranks share the columns of one system: %s run without mpirun", s->share.parts > 0 ? "parts"
+                                                                                      : s->schur         ? "Schur complements"
+                                                                                      : is_batch         ? "batches"
+                                                                                                 : "--rows, --compress and --checksum");
+    return CLI_USAGE;
+  }
+  if (ranks_own() == 0) ranks_begin();
+  if (s->solver.threads == 0 && getenv("OMP_NUM_THREADS") == NULL) s->solver.threads = ranks_threads(cli_threads());
+  cli_use_threads(s->solver.threads);
+  if (s->solver.device.place == SPTRSM_CUDA && strchr(s->solver.device.text, ':') == NULL)
+    s->solver.device.index = ranks_local() % sptrsm_device_count();
+  return CLI_OK;
+}
+
+/* Rank 0 reads the factors for all, and each rank opens B. */
+int open_files(run *r) {
+  sptrsm_file_factors *factors = NULL;
+  int code = ranks_own() == 0 ? problem_open(&r->in, &r->set->problem) : CLI_OK;
+  if (code != CLI_OK || ranks_count() == 1) return code;
+  if (ranks_own() == 0) return ranks_send_factors(&r->in.factors);
+  code = ranks_send_factors(&factors);
+  return code == CLI_OK ? problem_open_with(&r->in, &r->set->problem, factors) : code;
+}
 
 int create_solver(run *r, const sptrsm_file_factors *F, const solver_request *request) {
   int code = solver_create(&r->solver, F, request);
@@ -28,7 +58,8 @@ static bool empty_is_there(const run *r) {
   const sptrsm_block *X = &r->X;
   sptrsm_file_block *old = NULL;
   char *where;
-  if (!r->set->resume || (X->n > 0 && X->nrhs > 0) || asprintf(&where, "%s:%s", r->set->out, r->x_path) < 0) return false;
+  if ((!r->set->resume && r->set->share.parts == 0) || (X->n > 0 && X->nrhs > 0) || asprintf(&where, "%s:%s", r->set->out, r->x_path) < 0)
+    return false;
   bool same = sptrsm_file_block_load(&old, where, X->n, NULL) == SPTRSM_OK && old->block.n == X->n && old->block.nrhs == X->nrhs &&
               old->block.dtype == X->dtype && old->block.layout == X->layout;
   sptrsm_file_block_free(old);
@@ -46,6 +77,10 @@ void save_options_of(sptrsm_save_options *save, const settings *s, const char *r
 
 int write_solution(run *r) {
   const settings *s = r->set;
+  if (s->share.own > 1) {
+    cli_note("%s: has no numbers; part 1 writes it", s->out);
+    return CLI_OK;
+  }
   if (empty_is_there(r)) {
     cli_note("%s: is complete already; nothing is left to do", s->out);
     return CLI_OK;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sptrsm_refine.h>
 
+#include "common/residual/residual.h"
+
 static const char *const precisions[] = {"working", "mixed"};
 
 /* ---- the request ---- */
@@ -115,6 +117,21 @@ void refine_take(refinement *R, sptrsm_dtype dtype, int64_t first, int64_t count
     if (R->steps[k] > R->most_steps) R->most_steps = R->steps[k];
     if (R->ferr && !(R->ferr[k] <= R->max_ferr) && !isnan(R->max_ferr)) R->max_ferr = R->ferr[k];
   }
+}
+
+void refine_add(refinement *R, const refinement *part) {
+  if (part->worst < 0) return;
+  R->unconverged += part->unconverged;
+  if (R->worst < 0 || residual_above(part->max_berr, part->worst, R->max_berr, R->worst))
+    R->max_berr = part->max_berr, R->worst = part->worst;
+  if (part->most_steps > R->most_steps) R->most_steps = part->most_steps;
+}
+
+void refine_none(refinement *R) {
+  R->unconverged = 0;
+  R->worst = -1;
+  R->max_berr = R->max_ferr = 0;
+  R->most_steps = 0;
 }
 
 /* ---- results ---- */

@@ -45,6 +45,9 @@ int refine_check_stream(const refine_request *);
 sptrsm_status refine_run(refinement *, solver *, const solver_columns *, int64_t first);
 /* Adds columns [first, first + count) of all to the figures of the whole. */
 void refine_take(refinement *, sptrsm_dtype, int64_t first, int64_t count);
+/* Adds the figures of other columns, for a stream; the result does not depend on the order. */
+void refine_add(refinement *, const refinement *part);
+void refine_none(refinement *); /* the figures of no column */
 
 /* A hint for the message about solutions that are not finite. */
 const char *refine_hint(const refine_request *);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve/ranks/ranks.h"
 #include "solve/solve.h"
 
 enum { SUMMARY_WIDTH = 100 };
@@ -77,6 +78,12 @@ static void print_part(const run *r, FILE *f) {
   fputc('\n', f);
 }
 
+static cli_text ranks_text(void) {
+  cli_text t = {""};
+  if (ranks_count() > 1) snprintf(t.text, sizeof t.text, " by %d ranks", ranks_count());
+  return t;
+}
+
 static void print_stream(const run *r, FILE *f) {
   const stream_summary *s = &r->stream;
   if (!s->on) return;
@@ -84,10 +91,10 @@ static void print_stream(const run *r, FILE *f) {
           cli_bytes((double)s->bytes).text);
   if (r->set->dry_run) fprintf(f, "\n");
   else
-    fprintf(f, ", peak memory %s\n         %lld panel%s in %s, read %s, written %s\n", cli_bytes(cli_peak_bytes()).text,
-            (long long)s->panels, s->panels == 1 ? "" : "s", cli_seconds(s->seconds).text, s->direct_read ? "directly" : "by HDF5",
-            s->direct_write ? "directly" : "by HDF5");
-  if (s->resumed > 0) fprintf(f, "         resumed behind %lld columns\n", (long long)s->resumed);
+    fprintf(f, ", peak memory %s\n         %lld panel%s%s in %s, read %s, written %s\n", cli_bytes(cli_peak_bytes()).text,
+            (long long)s->panels, s->panels == 1 ? "" : "s", ranks_text().text, cli_seconds(s->seconds).text,
+            s->direct_read ? "directly" : "by HDF5", s->direct_write ? "directly" : "by HDF5");
+  if (s->resumed > 0) fprintf(f, "         resumed with %lld columns done\n", (long long)s->resumed);
 }
 
 static void print_outcome(const run *r, FILE *f) {
@@ -107,7 +114,8 @@ static void print_outcome(const run *r, FILE *f) {
             (long long)(r->set->problem.io.col_begin + r->residual.worst), cli_error_size(r->residual.max_normwise).text, r->in.S.name);
   }
   if (r->refined.on) refine_text(&r->refined, &r->set->refine, r->set->problem.io.col_begin, f);
-  fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
+  if (r->stream.left > 0) fprintf(f, "output   %s.part: %lld columns are left to other parts\n", r->set->out, (long long)r->stream.left);
+  else fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
 }
 
 void report_text(const run *r, FILE *f) {
@@ -195,9 +203,10 @@ static json_t *json_part(const run *r) {
 static json_t *json_stream(const run *r) {
   const stream_summary *s = &r->stream;
   if (!s->on) return json_null();
-  return json_pack("{s:I, s:I, s:i, s:I, s:s, s:s, s:I, s:f}", "columns", (json_int_t)s->width, "panels", (json_int_t)s->panels, "buffers",
-                   s->slots, "bytes", (json_int_t)s->bytes, "read", s->direct_read ? "direct" : "hdf5", "written",
-                   s->direct_write ? "direct" : "hdf5", "resumed", (json_int_t)s->resumed, "seconds", s->seconds);
+  return json_pack("{s:I, s:I, s:i, s:i, s:I, s:s, s:s, s:I, s:I, s:f}", "columns", (json_int_t)s->width, "panels", (json_int_t)s->panels,
+                   "ranks", ranks_count(), "buffers", s->slots, "bytes", (json_int_t)s->bytes, "read", s->direct_read ? "direct" : "hdf5",
+                   "written", s->direct_write ? "direct" : "hdf5", "resumed", (json_int_t)s->resumed, "left", (json_int_t)s->left,
+                   "seconds", s->seconds);
 }
 
 json_t *seconds_json(const phase_seconds *t, double analyse_seconds, bool stored) {

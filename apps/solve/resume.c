@@ -1,4 +1,4 @@
-/* resume.c -- text for the journal of a partial solution: its inputs, and its state after some columns, each one text line of JSON.
+/* resume.c -- text for the journal of a partial solution: its inputs, and what was found about some columns, each one text line of JSON.
  *
  * Factors and A are compared by a checksum of their numbers; right-hand sides, which may be too large to be read twice, by size and time of
  * change of their file. Options are compared if they can change bits of X; threads, memory limit and names of files can't.
@@ -129,27 +129,63 @@ done:
   return text;
 }
 
-/* ---- state: numbers as hexadecimal text, which keeps all bits, NaN and infinity ---- */
+/* ---- findings; in text, numbers are hexadecimal, which keeps all bits, NaN and infinity ---- */
+
+void findings_none(findings *f, const run *r) {
+  *f = (findings){.residual.is_triangle = r->in.S.is_triangle, .refined = r->refined};
+  refine_none(&f->refined);
+}
+
+/* The first columns of both, ascending. */
+static void add_nonfinite(nonfinite *all, const nonfinite *part) {
+  nonfinite sum = {.count = all->count + part->count};
+  int64_t i = 0, k = 0;
+  for (int64_t j = 0; j < NAMED_COLUMNS && j < sum.count; j++) {
+    bool first = i < all->count && (k >= part->count || all->columns[i] < part->columns[k]);
+    sum.columns[j] = first ? all->columns[i++] : part->columns[k++];
+  }
+  *all = sum;
+}
+
+void findings_add(findings *to, const findings *part) {
+  residual_add(&to->residual, &part->residual, 0);
+  add_nonfinite(&to->odd, &part->odd);
+  refine_add(&to->refined, &part->refined);
+}
+
+void findings_settle(run *r, const findings *f) {
+  residual *R = &r->residual;
+  const int64_t nrhs = R->nrhs;
+  double *berr = R->berr, *normwise = R->normwise;
+  *R = f->residual;
+  R->nrhs = nrhs;
+  R->berr = berr;
+  R->normwise = normwise;
+  r->odd = f->odd;
+  refine_none(&r->refined);
+  refine_add(&r->refined, &f->refined);
+}
 
 static const char *const measures[] = {"berr", "normwise", "g1", "g2"};
 
 static void set_number(json_t *o, const char *key, double value) { add(o, key, "%a", value); }
 
-char *resume_state(const run *r) {
-  const residual *R = &r->residual;
+char *findings_text(const findings *f) {
+  const residual *R = &f->residual;
   const double values[] = {R->max_berr, R->max_normwise, R->g1, R->g2};
   json_t *first = json_array(), *o;
-  for (int64_t i = 0; i < r->odd.count && i < NAMED_COLUMNS; i++) json_array_append_new(first, json_integer(r->odd.columns[i]));
+  for (int64_t i = 0; i < f->odd.count && i < NAMED_COLUMNS; i++) json_array_append_new(first, json_integer(f->odd.columns[i]));
   o = json_pack("{s:I, s:I, s:I, s:I, s:o}", "worst", (json_int_t)R->worst, "g1_row", (json_int_t)R->g1_row, "g1_column",
-                (json_int_t)R->g1_column, "nonfinite", (json_int_t)r->odd.count, "first", first);
+                (json_int_t)R->g1_column, "nonfinite", (json_int_t)f->odd.count, "first", first);
   for (int k = 0; k < 4; k++) set_number(o, measures[k], values[k]);
-  if (r->refined.on) json_object_set_new(o, "refinement", refine_state(&r->refined));
+  if (f->refined.on) json_object_set_new(o, "refinement", refine_state(&f->refined));
   return cli_json_dump(o, JSON_COMPACT);
 }
 
-int resume_take(run *r, const char *state) {
-  residual *R = &r->residual;
-  json_t *o = json_loads(state, 0, NULL), *first = json_object_get(o, "first");
+/* False: it is no such text. */
+static bool parse_findings(findings *f, json_t *o) {
+  residual *R = &f->residual;
+  json_t *first = json_object_get(o, "first");
   double *const values[] = {&R->max_berr, &R->max_normwise, &R->g1, &R->g2};
   bool good = json_is_object(o) && json_is_array(first);
   for (int k = 0; k < 4 && good; k++) {
@@ -160,11 +196,21 @@ int resume_take(run *r, const char *state) {
   R->worst = json_integer_value(json_object_get(o, "worst"));
   R->g1_row = json_integer_value(json_object_get(o, "g1_row"));
   R->g1_column = json_integer_value(json_object_get(o, "g1_column"));
-  r->odd.count = json_integer_value(json_object_get(o, "nonfinite"));
-  for (size_t i = 0; i < NAMED_COLUMNS && i < json_array_size(first); i++) r->odd.columns[i] = json_integer_value(json_array_get(first, i));
-  good = good && (!r->refined.on || refine_resume(&r->refined, json_object_get(o, "refinement")));
+  f->odd.count = json_integer_value(json_object_get(o, "nonfinite"));
+  const int64_t named = f->odd.count < NAMED_COLUMNS ? f->odd.count : NAMED_COLUMNS;
+  if (!good || named < 0 || (int64_t)json_array_size(first) != named) return false;
+  for (int64_t i = 0; i < named; i++) f->odd.columns[i] = json_integer_value(json_array_get(first, (size_t)i));
+  return !f->refined.on || refine_resume(&f->refined, json_object_get(o, "refinement"));
+}
+
+int findings_take(findings *all, const char *text, const run *r) {
+  findings f;
+  findings_none(&f, r);
+  json_t *o = json_loads(text, 0, NULL);
+  bool good = parse_findings(&f, o);
   json_decref(o);
   if (cli_json_lacked_memory()) return cli_no_memory("the journal");
+  if (good) findings_add(all, &f);
   if (good) return CLI_OK;
   cli_error("%s: its journal has no state of this program; begin anew (--force without --resume)", r->set->out);
   return CLI_INPUT;

@@ -22,6 +22,7 @@ void schur_check_options(const settings *s) {
                 {p->io.col_begin != 0 || p->io.col_end >= 0, "--cols"},
                 {s->rows != NULL, "--rows"},
                 {s->stream_columns != 0, "--stream"},
+                {s->share.parts > 0, "--part"},
                 {s->resume, "--resume"},
                 {s->keep_partial, "--keep-partial"},
                 {s->refine.mixed, "--precision mixed"},

@@ -6,6 +6,7 @@
 #include "common/residual/residual.h"
 #include "common/row_list.h"
 #include "solve/profile.h"
+#include "solve/ranks/share.h"
 #include "solve/refine.h"
 
 enum { NAMED_COLUMNS = 10 }; /* the most columns with NaN or infinity that are listed by number */
@@ -15,6 +16,7 @@ typedef struct {
   solver_request solver;
   refine_request refine;
   batch_request batch;
+  share_request share;
   const char *out, *json; /* json NULL: none, "-": stdout */
   const char *profile;    /* --profile; NULL: none */
   const char *rows;       /* --rows, as given; NULL: all rows of X */
@@ -48,7 +50,8 @@ typedef struct {
 typedef struct {
   bool on;
   int64_t width, panels;          /* columns of a panel; panels of this run */
-  int64_t resumed;                /* columns that an earlier run had done */
+  int64_t resumed;                /* columns that an earlier run had done, or by now another part */
+  int64_t left;                   /* columns that are left to other parts (--part) */
   int slots;                      /* buffers of the ring */
   int residual_width;             /* columns that the residuals take at a time */
   size_t bytes;                   /* of all buffers */
@@ -85,6 +88,9 @@ json_t *seconds_json(const phase_seconds *, double analyse_seconds, bool stored)
 
 /* ---- phases.c: what runs of all kinds share ---- */
 
+/* Lets the ranks of a run by mpirun begin, if they can share this work, and gives each its devices and processors. */
+int begin_ranks(settings *, bool is_batch);
+int open_files(run *);                                                         /* factors and right-hand sides, in each rank */
 int create_solver(run *, const sptrsm_file_factors *, const solver_request *); /* as solver_create; profiled where that is asked for */
 /* Solves for columns of two blocks, and refines where that is asked for; their column 0 is column `first` of all that are taken of B. */
 sptrsm_status solve_columns(run *, const solver_columns *, int64_t first);
@@ -103,12 +109,21 @@ bool stream_wanted(const run *); /* whether B and X are too large for memory, or
 int stream_plan(run *);          /* chooses the width of panels by the memory that is left; returns an exit code */
 int stream_run(run *);           /* reads, solves, checks and writes panel by panel; returns an exit code */
 
-/* ---- resume.c: what a solution depends on, and how far it is, as text lines for the journal of a partial file ---- */
+/* ---- resume.c: what a solution depends on, and what was found about its columns, as text lines for the journal of a partial file ---- */
 
-/* All: NULL without memory; the caller frees. */
+/* The errors of some columns, and which of them are not finite; columns are numbered from the first one that is taken of B. */
+typedef struct {
+  residual residual; /* without lists */
+  nonfinite odd;
+  refinement refined; /* the lists are the run's */
+} findings;
+/* All texts: NULL without memory; the caller frees. */
 char *resume_inputs(const run *);
 char *resume_difference(const char *then, const char *now); /* what differs between two inputs; empty: nothing */
-char *resume_state(const run *);                            /* residuals and NaN so far */
-int resume_take(run *, const char *state);                  /* puts them back; returns an exit code */
+void findings_none(findings *, const run *);                /* of no column */
+void findings_add(findings *, const findings *part);        /* of other columns; the result does not depend on the order */
+char *findings_text(const findings *);
+int findings_take(findings *all, const char *text, const run *); /* adds those of a text; returns an exit code */
+void findings_settle(run *, const findings *);                   /* those of all columns */
 
 #endif

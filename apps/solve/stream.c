@@ -11,22 +11,11 @@
 #include <unistd.h>
 
 #include "solve/ring.h"
-#include "solve/solve.h"
+#include "solve/stream.h"
 
-enum { READ, SOLVE, CHECK, WRITE, SLOTS = RING_STAGES + 1 };
 static const size_t panel_bytes = (size_t)32 << 20, segment_bytes = (size_t)64 << 10, reserve_bytes = (size_t)16 << 20;
 static const double sync_share = 0.05; /* of the time, at most, goes into checkpoints */
 static const double sync_pause = 0.02; /* seconds between two of them, at least: the journal stays small */
-
-typedef struct {
-  run *r;
-  void *B[SLOTS], *X[SLOTS]; /* X[k] is B[k] where nobody needs B after the solve */
-  residual errors[SLOTS];
-  nonfinite odd[SLOTS];
-  sptrsm_file_writer *writer;
-  cli_progress progress;
-  double synced, sync_seconds; /* when the latest checkpoint ended, and how long it took */
-} stream;
 
 /* ---- memory ---- */
 
@@ -50,7 +39,7 @@ static size_t limit_of(const run *r) {
   if (asked > 0) return asked;
   if (container > 0 && container < available) available = container;
   if (available == 0) available = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
-  return resident_bytes() + available / 2;
+  return resident_bytes() + available / 2 / (size_t)ranks_local_count();
 }
 
 static size_t column_bytes(const run *r) { return (size_t)r->in.B->block.n * sptrsm_dtype_bytes(r->in.B->block.dtype); }
@@ -61,7 +50,7 @@ bool stream_wanted(const run *r) {
   const settings *s = r->set;
   const sptrsm_block *B = &r->in.B->block;
   if (r->in.reader == NULL || B->n == 0 || B->nrhs == 0) return false; /* sparse, or nothing */
-  if (s->stream_columns != 0 || s->resume || s->keep_partial) return true;
+  if (s->stream_columns != 0 || s->resume || s->keep_partial || s->share.parts > 0 || ranks_count() > 1) return true;
   double whole = (double)column_bytes(r) * (double)B->nrhs * copies(r);
   return whole + (double)resident_bytes() + (double)sptrsm_file_reader_bytes(r->in.reader) > (double)limit_of(r);
 }
@@ -82,14 +71,16 @@ static int residual_width(const run *r, size_t left) {
 }
 
 /* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
- * rounds of the ring. */
+ * rounds of the ring, at least two for each rank. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
-  int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, rounds = (B->nrhs - 1) / (2 * SLOTS) + 1;
-  int64_t segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
+  int64_t begin, end, width = (int64_t)(panel_bytes / column_bytes(r)) + 1,
+                      segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
+  share_columns(&r->set->share, B->nrhs, &begin, &end);
+  int64_t ranks = ranks_count(), rounds = (end - begin - 1) / (2 * SLOTS * ranks) + 1, shared = (end - begin - 1) / (2 * ranks) + 1;
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
-  return width;
+  return ranks > 1 && width > shared ? shared : width;
 }
 
 /* Rounds to whole panels of the solver, else to whole chunks of the output. */
@@ -101,9 +92,9 @@ static int64_t round_width(const run *r, int64_t width) {
 }
 
 int stream_plan(run *r) {
-  if ((r->set->resume || r->set->keep_partial) && sptrsm_file_reader_external(r->in.reader)) {
-    cli_error("%s: its numbers lie in another file, where changes between runs would go unseen; copy them, or leave --resume and "
-              "--keep-partial out",
+  if ((r->set->resume || r->set->keep_partial || r->set->share.parts > 0) && sptrsm_file_reader_external(r->in.reader)) {
+    cli_error("%s: its numbers lie in another file, where changes between runs would go unseen; copy them, or leave --resume, "
+              "--keep-partial and --part out",
               r->in.B->where);
     return CLI_INPUT;
   }
@@ -123,6 +114,7 @@ int stream_plan(run *r) {
   if (s->width > most) s->width = most;
   if (asked <= 0) s->width = round_width(r, s->width);
   if (s->width > r->in.B->block.nrhs) s->width = r->in.B->block.nrhs;
+  s->width = ranks_least(s->width);
   s->on = true;
   s->slots = SLOTS;
   s->bytes = each * (size_t)s->width;
@@ -153,161 +145,108 @@ static sptrsm_status make_buffers(stream *s) {
 
 /* ---- the stages ---- */
 
-/* Returns the first column of a panel; *out is its block in the buffer. */
-static int64_t panel_of(sptrsm_block *out, const stream *s, int64_t item, void *data) {
-  const sptrsm_block *B = &s->r->in.B->block;
-  int64_t first = s->r->stream.resumed + item * s->r->stream.width;
-  *out = *B;
-  out->data = data;
-  out->nrhs = B->nrhs - first < s->r->stream.width ? B->nrhs - first : s->r->stream.width;
-  out->ld = B->layout == SPTRSM_ROW_MAJOR ? out->nrhs : B->n;
-  return first;
+/* The panel in a slot, as a block in one of its buffers. */
+static sptrsm_block block_of(const stream *s, int slot, void *data) {
+  sptrsm_block block = s->r->in.B->block;
+  block.data = data;
+  block.nrhs = s->panel[slot].end - s->panel[slot].first;
+  block.ld = block.layout == SPTRSM_ROW_MAJOR ? block.nrhs : block.n;
+  return block;
 }
 
+static bool is_empty(const stream *s, int slot) { return s->panel[slot].first == s->panel[slot].end; }
+
+/* Takes the next panel that no rank has taken. Where none is left, the slot passes through the ring empty. */
 static sptrsm_status read_panel(void *context, int64_t item, int slot) {
   stream *s = context;
-  sptrsm_block B;
   const double begin = cli_now();
-  int64_t first = panel_of(&B, s, item, s->B[slot]);
-  sptrsm_status status = sptrsm_file_reader_read(s->r->in.reader, first, &B);
-  profile_span(s->r->profile, "read", begin, first, B.nrhs);
+  const bool was_last = item > 0 && is_empty(s, (int)((item - 1) % SLOTS));
+  s->panel[slot] = was_last ? (column_span){0, 0} : panels_at(&s->left, ranks_claim(), &s->before[slot]);
+  if (is_empty(s, slot)) return SPTRSM_OK;
+  sptrsm_block B = block_of(s, slot, s->B[slot]);
+  sptrsm_status status = sptrsm_file_reader_read(s->r->in.reader, s->panel[slot].first, &B);
+  profile_span(s->r->profile, "read", begin, s->panel[slot].first, B.nrhs);
   return status;
 }
 
 static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
   stream *s = context;
-  sptrsm_block B, X;
-  int64_t first = panel_of(&B, s, item, s->B[slot]);
-  panel_of(&X, s, item, s->X[slot]);
-  return solve_columns(s->r, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, first);
+  (void)item;
+  if (is_empty(s, slot)) return SPTRSM_OK;
+  sptrsm_block B = block_of(s, slot, s->B[slot]), X = block_of(s, slot, s->X[slot]);
+  return solve_columns(s->r, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, s->panel[slot].first);
 }
 
 static sptrsm_status check_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   run *r = s->r;
-  sptrsm_block B, X;
+  (void)item;
+  if (is_empty(s, slot)) return SPTRSM_OK;
   const double begin = cli_now();
-  const int64_t first = panel_of(&B, s, item, s->B[slot]);
-  panel_of(&X, s, item, s->X[slot]);
+  sptrsm_block B = block_of(s, slot, s->B[slot]), X = block_of(s, slot, s->X[slot]);
   s->odd[slot].count = nonfinite_columns(&X, s->odd[slot].columns, NAMED_COLUMNS);
   residual_free(&s->errors[slot]);
   bool good = !r->verified || residual_of_panel(&s->errors[slot], &r->in.S, r->in.alpha, &B, &X, r->stream.residual_width);
-  profile_span(r->profile, "judge", begin, first, B.nrhs);
+  profile_span(r->profile, "judge", begin, s->panel[slot].first, B.nrhs);
   return good ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the residuals");
 }
 
-static sptrsm_status checkpoint(stream *s, int64_t columns) {
+static sptrsm_status note_done(const stream *s, const unsynced_range *u) {
+  char *text = findings_text(&u->found);
+  if (text == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the state of the partial solution");
+  sptrsm_status status =
+      sptrsm_file_writer_checkpoint(s->writer, &(sptrsm_file_columns){.first = u->columns.first, .end = u->columns.end, .state = text});
+  free(text);
+  return status;
+}
+
+static sptrsm_status checkpoint(stream *s) {
   double start = cli_now();
-  char *state = resume_state(s->r);
-  if (state == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for the state of the partial solution");
-  sptrsm_status status = sptrsm_file_writer_checkpoint(s->writer, columns, state);
-  free(state);
+  sptrsm_status status = SPTRSM_OK;
+  for (int k = 0; k < s->unsynced_count && status == SPTRSM_OK; k++) {
+    if (!s->r->stream.direct_write) findings_add(&s->found, &s->unsynced[k].found);
+    else status = note_done(s, &s->unsynced[k]);
+  }
+  s->unsynced_count = 0;
   s->sync_seconds = profile_span(s->r->profile, "checkpoint", start, 0, 0);
   s->synced = start + s->sync_seconds;
   return status;
 }
 
-static void add_nonfinite(nonfinite *all, const nonfinite *panel, int64_t first) {
-  for (int64_t i = 0; i < panel->count && i < NAMED_COLUMNS && all->count + i < NAMED_COLUMNS; i++)
-    all->columns[all->count + i] = first + panel->columns[i];
-  all->count += panel->count;
+/* Adds what was found about a panel to the range of columns that it continues, or begins another range. */
+static void add_unsynced(stream *s, int slot) {
+  run *r = s->r;
+  const column_span panel = s->panel[slot];
+  unsynced_range *u = s->unsynced_count > 0 ? &s->unsynced[s->unsynced_count - 1] : NULL;
+  findings found;
+  findings_none(&found, r);
+  found.odd.count = s->odd[slot].count;
+  for (int64_t i = 0; i < found.odd.count && i < NAMED_COLUMNS; i++) found.odd.columns[i] = panel.first + s->odd[slot].columns[i];
+  if (r->verified) residual_add(&found.residual, &s->errors[slot], panel.first);
+  refine_take(&found.refined, r->in.B->block.dtype, panel.first, panel.end - panel.first);
+  if (u && u->columns.end == panel.first) {
+    findings_add(&u->found, &found);
+    u->columns.end = panel.end;
+  } else s->unsynced[s->unsynced_count++] = (unsynced_range){panel, found};
 }
 
 static sptrsm_status write_panel(void *context, int64_t item, int slot) {
   stream *s = context;
   run *r = s->r;
-  sptrsm_block X;
   const double begin = cli_now();
-  int64_t first = panel_of(&X, s, item, s->X[slot]), end = first + X.nrhs, all = r->in.B->block.nrhs;
-  const double *berr = r->refined.on && !r->verified ? r->refined.berr + first : s->errors[slot].berr;
-  sptrsm_status status = sptrsm_file_writer_write(s->writer, first, &X, berr);
+  const bool is_last = item + 1 == r->stream.panels;
+  if (is_empty(s, slot)) return s->unsynced_count > 0 ? checkpoint(s) : SPTRSM_OK;
+  sptrsm_block X = block_of(s, slot, s->X[slot]);
+  const column_span panel = s->panel[slot];
+  const double *berr = r->refined.on && !r->verified ? r->refined.berr + panel.first : s->errors[slot].berr;
+  sptrsm_status status = sptrsm_file_writer_write(s->writer, panel.first, &X, berr);
   if (status != SPTRSM_OK) return status;
-  refine_take(&r->refined, X.dtype, first, X.nrhs);
-  add_nonfinite(&r->odd, &s->odd[slot], first);
-  if (r->verified) residual_add(&r->residual, &s->errors[slot], first);
+  add_unsynced(s, slot);
   bool due = cli_now() - s->synced >= fmax(sync_pause, s->sync_seconds / sync_share);
-  if (due || end == all) status = checkpoint(s, end);
-  profile_span(r->profile, "write", begin, first, X.nrhs);
-  cli_progress_step(&s->progress, end, all);
+  if (due || is_last || s->unsynced_count == UNSYNCED) status = checkpoint(s);
+  profile_span(r->profile, "write", begin, panel.first, X.nrhs);
+  cli_progress_step(&s->progress, r->stream.resumed + s->before[slot] + X.nrhs, r->in.B->block.nrhs);
   return status;
-}
-
-/* ---- the output ---- */
-
-static void save_options(sptrsm_save_options *o, const run *r) {
-  save_options_of(o, r->set, NULL);
-  o->path = r->x_path;
-  o->keep_partial = r->set->resume || r->set->keep_partial;
-}
-
-/* Checks that the output of an earlier run is of these inputs. A complete one of others is no concern of this run: it makes way with
- * --force, and is refused without, as any other file in the way. */
-static int check_inputs(stream *s, const char *inputs) {
-  const char *out = s->r->set->out;
-  char *difference = resume_difference(sptrsm_file_writer_inputs(s->writer), inputs);
-  int code = CLI_OK;
-  if (difference == NULL) return cli_no_memory("what the solution depends on");
-  if (difference[0] != '\0' && sptrsm_file_writer_complete(s->writer)) {
-    if (!s->r->set->force) {
-      cli_error("%s: exists and %s; replace it with --force, or choose another output", out, difference);
-      code = CLI_IO;
-    }
-    sptrsm_file_writer_close(s->writer);
-    s->writer = NULL;
-  } else if (difference[0] != '\0') {
-    cli_error("%s.part: %s; give the same, or begin anew (--force without --resume)", out, difference);
-    code = CLI_INPUT;
-  }
-  free(difference);
-  return code;
-}
-
-/* Continues the output of an earlier run, which may be complete; s->writer stays NULL if there is none. */
-static int resume_output(stream *s, const char *inputs, const sptrsm_save_options *save) {
-  run *r = s->r;
-  const char *state;
-  int code = cli_fail(sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, save));
-  if (code == CLI_OK && s->writer) code = check_inputs(s, inputs);
-  if (code != CLI_OK || s->writer == NULL) return code;
-  r->stream.resumed = sptrsm_file_writer_resumed(s->writer, &state);
-  if (r->stream.resumed > 0) code = resume_take(r, state);
-  if (code != CLI_OK) return code;
-  if (sptrsm_file_writer_complete(s->writer)) cli_note("%s: is complete already; nothing is left to do", r->set->out);
-  else
-    cli_note("%s.part: resumed with %lld of %lld columns done", r->set->out, (long long)r->stream.resumed, (long long)r->in.B->block.nrhs);
-  return CLI_OK;
-}
-
-static int open_output(stream *s) {
-  run *r = s->r;
-  sptrsm_save_options save;
-  save_options(&save, r);
-  char *inputs = resume_inputs(r);
-  if (inputs == NULL) return cli_no_memory("what the solution depends on");
-  int code = r->set->resume ? resume_output(s, inputs, &save) : CLI_OK;
-  if (code == CLI_OK && s->writer == NULL) {
-    cli_guard_write(r->set->out);
-    sptrsm_status status =
-        sptrsm_file_writer_create(&s->writer, r->set->out, &r->in.B->block, r->verified || r->refined.on, r->stream.width, inputs, &save);
-    cli_guard_end();
-    code = cli_fail(status);
-  }
-  free(inputs);
-  r->stream.direct_write = sptrsm_file_writer_direct(s->writer) != 0;
-  return code;
-}
-
-static int finish_output(stream *s) {
-  double start = cli_now();
-  char *text = cli_json_dump(report_json(s->r, true), JSON_COMPACT);
-  if (text == NULL) return cli_no_memory("the report");
-  cli_guard_write(s->r->set->out);
-  sptrsm_status status = sptrsm_file_writer_finish(s->writer, text);
-  cli_guard_end();
-  int code = cli_fail(status);
-  free(text);
-  s->r->seconds.write += profile_span(s->r->profile, "write", start, 0, 0);
-  return code;
 }
 
 /* ---- the run ---- */
@@ -315,11 +254,9 @@ static int finish_output(stream *s) {
 static int run_ring(stream *s) {
   run *r = s->r;
   stream_summary *sum = &r->stream;
-  int64_t left = r->in.B->block.nrhs - sum->resumed;
-  sum->panels = (left + sum->width - 1) / sum->width;
   ring stages = {
       .stages = {read_panel, solve_panel, check_panel, write_panel}, .home = SOLVE, .slots = SLOTS, .items = sum->panels, .context = s};
-  cli_phase("streaming %lld columns, %lld at a time", (long long)left, (long long)sum->width);
+  cli_phase("streaming %lld columns, %lld at a time", (long long)panels_columns(&s->left), (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
   cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);
   sptrsm_status status = ring_run(&stages);
@@ -334,23 +271,26 @@ static int run_ring(stream *s) {
 
 int stream_run(run *r) {
   static char note[4400];
-  stream s = {.r = r, .synced = cli_now()};
-  r->residual.is_triangle = r->in.S.is_triangle;
+  stream *s = calloc(1, sizeof *s);
+  if (s == NULL) return cli_no_memory("the stream");
+  s->r = r;
+  s->synced = cli_now();
+  findings_none(&s->found, r);
   r->residual.nrhs = r->in.B->block.nrhs;
-  int code = open_output(&s);
-  bool kept = (r->set->resume || r->set->keep_partial) && r->stream.direct_write;
+  int code = stream_open(s);
+  bool is_open = code == CLI_OK, kept = stream_keeps(r) && r->stream.direct_write;
   if (kept) {
     snprintf(note, sizeof note, "; %s.part is kept, --resume continues it", r->set->out);
     cli_interrupt_note(note);
   }
-  bool is_open = code == CLI_OK;
-  if (code == CLI_OK) code = solver_fail(make_buffers(&s));
-  if (code == CLI_OK) code = run_ring(&s);
-  free_buffers(&s);
-  settle_exit(r);
-  if (code == CLI_OK) code = finish_output(&s);
+  if (code == CLI_OK) code = solver_fail(make_buffers(s));
+  if (code == CLI_OK) code = run_ring(s);
+  free_buffers(s);
+  if (code == CLI_OK) code = stream_finish(s);
   cli_interrupt_note(NULL);
   if (code != CLI_OK && is_open && kept) cli_note("%s.part is kept; --resume continues it", r->set->out);
-  sptrsm_file_writer_close(s.writer);
+  sptrsm_file_writer_close(s->writer);
+  panels_free(&s->left);
+  free(s);
   return code;
 }

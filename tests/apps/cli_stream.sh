@@ -155,7 +155,7 @@ killed_stream() {
 # scribble FILE AT: overwrites bytes of a file from position AT on
 scribble() { printf 'no number at all' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 # noted: the position in x.h5.part of the first column of the last entry of the journal
-noted() { awk '$2 == "format" { at = $7 } $2 == "done" { first = $4 } END { print at + 8 * first }' x.h5.part.journal; }
+noted() { awk '$2 == "format" { at = $7 } $2 == "done" { first = $5 } END { print at + 8 * first }' x.h5.part.journal; }
 
 # killed_until_through: resumes a stream until it is done, and kills it each time at another moment; adds to kills
 killed_until_through() {
@@ -232,7 +232,7 @@ test_stream_resume() {
   printf 'torn' >>x.h5.part.journal
   run resume --verify --threads 2
   code 0
-  says "resumed behind"
+  says "resumed with"
   same_block whole.h5:/X x.h5:/X
   same_block whole.h5:/berr x.h5:/berr
   # What is complete is recognised and left as it is.
@@ -284,7 +284,7 @@ test_stream_files() {
   system banded 300 2 --nrhs 60 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
   code 0
-  for name in x.h5.part x.h5.part.journal x.h5.part.journal.new; do
+  for name in x.h5.part x.h5.part.journal x.h5.part.journal.new x.h5.part.lock; do
     cp s_rhs.h5 $name
     rejects 2 "the output is the input $name" sptrsm-solve --device cpu s.h5 $name -o x.h5 --stream --force
     rejects 2 "--json: $name belongs to the output" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream --force --json $name

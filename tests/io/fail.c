@@ -79,7 +79,7 @@ static sptrsm_status save_parts(double marker) {
   for (int first = 0; first < 30 && status == SPTRSM_OK; first += 10) {
     for (int q = 0; q < 1000; q++) part[q] = marker + 100 * first + q;
     status = sptrsm_file_writer_write(w, first, &X, NULL);
-    if (status == SPTRSM_OK) status = sptrsm_file_writer_checkpoint(w, first + 10, "state");
+    if (status == SPTRSM_OK) status = sptrsm_file_writer_checkpoint(w, &(sptrsm_file_columns){first, first + 10, "state"});
   }
   if (status == SPTRSM_OK) status = sptrsm_file_writer_finish(w, "{}");
   sptrsm_file_writer_close(w);

@@ -73,6 +73,24 @@ static void check_written(const char *report) {
   cr_assert(count_files() == 1);
 }
 
+static sptrsm_status checkpoint(sptrsm_file_writer *w, int64_t first, int64_t end, const char *state) {
+  return sptrsm_file_writer_checkpoint(w, &(sptrsm_file_columns){first, end, state});
+}
+
+/* What is done, as "0:5 state, 7:8 other". */
+static const char *done_text(sptrsm_file_writer *w) {
+  static char text[400];
+  const sptrsm_file_columns *done;
+  int64_t count;
+  int used = 0;
+  OK(sptrsm_file_writer_done(w, &done, &count));
+  text[0] = '\0';
+  for (int64_t k = 0; k < count; k++)
+    used +=
+        snprintf(text + used, sizeof text - (size_t)used, "%s%d:%d %s", k ? ", " : "", (int)done[k].first, (int)done[k].end, done[k].state);
+  return text;
+}
+
 static sptrsm_save_options writer_options(void) {
   sptrsm_save_options o;
   sptrsm_save_options_init(&o);
@@ -92,12 +110,12 @@ Test(io_stream, parts_make_the_whole) {
     cr_assert(sptrsm_file_writer_direct(w) == (variant < 2) && is_file(part) == (variant < 2));
     OK(write_part(w, layout, 5));
     OK(write_part(w, layout, 0));
-    OK(sptrsm_file_writer_checkpoint(w, 10, "state"));
+    OK(checkpoint(w, 0, 10, "state"));
     OK(write_part(w, layout, 10));
     cr_assert(write_part(w, layout, -5) == SPTRSM_ERR_ARGUMENT && !is_file(file));
     OK(sptrsm_file_writer_finish(w, "{\"a\":1}"));
     cr_assert(sptrsm_file_writer_finish(w, "{}") == SPTRSM_ERR_ARGUMENT && strstr(sptrsm_last_error(), "finished already") != NULL);
-    cr_assert(write_part(w, layout, 0) == SPTRSM_ERR_ARGUMENT && sptrsm_file_writer_checkpoint(w, 10, "") == SPTRSM_ERR_ARGUMENT);
+    cr_assert(write_part(w, layout, 0) == SPTRSM_ERR_ARGUMENT && checkpoint(w, 0, 10, "") == SPTRSM_ERR_ARGUMENT);
     sptrsm_file_writer_close(w);
     check_written("{\"a\":1}");
     cr_assert(remove(file) == 0);
@@ -135,9 +153,12 @@ Test(io_stream, wrong_writes_are_refused) {
     cr_assert(sptrsm_file_writer_write(w, 0, &wrong_blocks[k], berr) == SPTRSM_ERR_ARGUMENT, "%zu", k);
     cr_assert(strstr(sptrsm_last_error(), "dense host blocks") != NULL, "%s", sptrsm_last_error());
   }
-  cr_assert(sptrsm_file_writer_checkpoint(w, -1, "") == SPTRSM_ERR_ARGUMENT);
-  cr_assert(sptrsm_file_writer_checkpoint(w, NRHS + 1, "") == SPTRSM_ERR_ARGUMENT);
-  cr_assert(sptrsm_file_writer_resumed(w, NULL) == 0);
+  const int wrong_ranges[][2] = {{-1, 3}, {3, 3}, {5, 3}, {0, NRHS + 1}};
+  for (int k = 0; k < 4; k++)
+    cr_assert(checkpoint(w, wrong_ranges[k][0], wrong_ranges[k][1], "") == SPTRSM_ERR_ARGUMENT && strstr(sptrsm_last_error(), "can't be"));
+  int64_t left;
+  cr_assert(sptrsm_file_writer_claim(w, 0, 1) == SPTRSM_ERR_ARGUMENT && sptrsm_file_writer_left(w, &left) == SPTRSM_ERR_ARGUMENT);
+  cr_assert_str_eq(done_text(w), "");
   sptrsm_file_writer_close(w);
   cr_assert(count_files() == 0);
 }
@@ -204,7 +225,7 @@ static void run_and_die(sptrsm_layout layout, int at) {
     OK(write_part(w, layout, first));
     maybe_die();
     snprintf(state, sizeof state, "state %d", first);
-    OK(sptrsm_file_writer_checkpoint(w, first + STEP < NRHS ? first + STEP : NRHS, state));
+    OK(checkpoint(w, first, first + STEP < NRHS ? first + STEP : NRHS, state));
   }
   die_while_finishing();
   _exit(0);
@@ -212,17 +233,19 @@ static void run_and_die(sptrsm_layout layout, int at) {
 
 /* Returns the number of columns that the resumed run finds done. */
 static int64_t resume_and_finish(sptrsm_layout layout) {
+  static const char *const want[] = {"", "0:5 state 0", "0:5 state 0, 5:10 state 5", "0:5 state 0, 5:10 state 5, 10:12 state 10"};
   sptrsm_block shape = shape_of(layout);
   sptrsm_save_options o = writer_options();
   sptrsm_file_writer *w;
-  const char *state = "";
-  char want[32] = "";
   OK(sptrsm_file_writer_resume(&w, file, &shape, 1, &o));
-  int64_t done = w != NULL ? sptrsm_file_writer_resumed(w, &state) : 0;
+  const sptrsm_file_columns *ranges;
+  int64_t count = 0;
   if (w == NULL) OK(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "inputs", &o));
   else cr_assert_str_eq(sptrsm_file_writer_inputs(w), "inputs");
-  if (done > 0) snprintf(want, sizeof want, "state %d", (int)(done - 1) / STEP * STEP);
-  cr_assert_str_eq(state, want);
+  OK(sptrsm_file_writer_done(w, &ranges, &count));
+  cr_assert(count <= 3);
+  cr_assert_str_eq(done_text(w), want[count]);
+  int64_t done = count == 3 ? NRHS : count * STEP;
   for (int first = (int)done; first < NRHS; first += STEP) OK(write_part(w, layout, first));
   OK(sptrsm_file_writer_finish(w, "{\"resumed\":true}"));
   sptrsm_file_writer_close(w);
@@ -255,9 +278,9 @@ static void leave_partial(void) {
   o.keep_partial = o.force = 1;
   OK(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "inputs", &o));
   OK(write_part(w, SPTRSM_COL_MAJOR, 0));
-  OK(sptrsm_file_writer_checkpoint(w, 5, "five"));
+  OK(checkpoint(w, 0, 5, "five"));
   OK(write_part(w, SPTRSM_COL_MAJOR, 5));
-  OK(sptrsm_file_writer_checkpoint(w, 10, "ten"));
+  OK(checkpoint(w, 5, 10, "ten"));
   sptrsm_file_writer_close(w);
 }
 
@@ -266,14 +289,14 @@ static int64_t resumed_columns(void) {
   sptrsm_block shape = shape_of(SPTRSM_COL_MAJOR);
   sptrsm_save_options o = writer_options();
   sptrsm_file_writer *w;
-  const char *state;
   o.keep_partial = 1;
   sptrsm_status status = sptrsm_file_writer_resume(&w, file, &shape, 1, &o);
   cr_assert(status == SPTRSM_OK || (status == SPTRSM_ERR_STRUCTURE && w == NULL), "status %d: %s", status, sptrsm_last_error());
   if (status != SPTRSM_OK) return -1;
   cr_assert(w != NULL);
-  int64_t done = sptrsm_file_writer_resumed(w, &state);
-  cr_assert_str_eq(state, done == 10 ? "ten" : done == 5 ? "five" : "");
+  const char *text = done_text(w);
+  int64_t done = strcmp(text, "0:5 five, 5:10 ten") == 0 ? 10 : strcmp(text, "0:5 five") == 0 ? 5 : 0;
+  cr_assert(done > 0 || text[0] == '\0', "%s", text);
   sptrsm_file_writer_close(w);
   return done;
 }

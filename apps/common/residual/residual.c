@@ -154,11 +154,17 @@ bool residual_of_panel(residual *R, const chain *S, const void *alpha, const spt
   return compute(R, S, alpha, B, X, width, false);
 }
 
-void residual_add(residual *R, const residual *panel, int64_t first) {
-  R->max_normwise = nan_max(R->max_normwise, panel->max_normwise);
-  R->g2 = nan_max(R->g2, panel->g2);
-  if (!(panel->max_berr <= R->max_berr) && !isnan(R->max_berr)) R->max_berr = panel->max_berr, R->worst = first + panel->worst;
-  if (!(panel->g1 <= R->g1) && !isnan(R->g1)) R->g1 = panel->g1, R->g1_row = panel->g1_row, R->g1_column = first + panel->g1_column;
+bool residual_above(double value, int64_t column, double most, int64_t at) {
+  if (isnan(value) || isnan(most)) return isnan(value) && (!isnan(most) || column < at);
+  return value > most || (value == most && column < at);
+}
+
+void residual_add(residual *R, const residual *part, int64_t first) {
+  const int64_t worst = first + part->worst, g1_column = first + part->g1_column;
+  R->max_normwise = nan_max(R->max_normwise, part->max_normwise);
+  R->g2 = nan_max(R->g2, part->g2);
+  if (residual_above(part->max_berr, worst, R->max_berr, R->worst)) R->max_berr = part->max_berr, R->worst = worst;
+  if (residual_above(part->g1, g1_column, R->g1, R->g1_column)) R->g1 = part->g1, R->g1_row = part->g1_row, R->g1_column = g1_column;
 }
 
 void residual_free(residual *R) {

@@ -30,9 +30,11 @@ bool residual_compute(residual *, const chain *, const void *alpha, const sptrsm
 /* The same without progress. `width`, at most RESIDUAL_PANEL, columns are taken from B and X at a time; fewer save memory and take
  * longer. */
 bool residual_of_panel(residual *, const chain *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X, int width);
-/* Adds the maxima of a panel, whose first column is column `first` of the whole block, to those of the block; berr and normwise are not
- * copied. */
-void residual_add(residual *, const residual *panel, int64_t first);
+/* Adds the maxima of some columns, the first of which is column `first` of the whole block, to those of the block; berr and normwise are
+ * not copied. The result does not depend on the order in which parts are added. */
+void residual_add(residual *, const residual *part, int64_t first);
+/* Whether the figure of a column takes the place of the largest so far: NaN is the largest, and of equal ones the first column counts. */
+bool residual_above(double value, int64_t column, double most, int64_t at);
 size_t residual_bytes(const chain *, int width, int threads); /* workspace while it computes */
 void residual_free(residual *);
 

@@ -2,7 +2,11 @@
  *
  * A record is one text line: 16 hex digits (the FNV-1a checksum of the rest), a blank, a word, a blank, text. A record is appended with
  * one write and one fdatasync, so a kill leaves at most one incomplete record at the end, which fails its checksum and is cut off
- * by the next run. The file is locked while it is open: one writer at a time.
+ * by the next run.
+ *
+ * Locks lie behind all text, on ranges of bytes that nobody writes. They belong to the open file (F_OFD_SETLK), so they end with the
+ * process, however it ends. One byte is for having the journal open: alone, or together with others, who then take a second byte for
+ * each change of the file. From a third byte on there is one for each column of the solution, held by the process that solves it.
  */
 #include "io/write/write.h"
 
@@ -12,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,18 +31,95 @@ static sptrsm_status failed(const spti_io_journal *j) {
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", j->path, strerror(errno != 0 ? errno : EIO));
 }
 
-static sptrsm_status lock(spti_io_journal *j) {
-  if (flock(j->fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
-    return SPTRSM_OK; /* this file system has no locks */
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is at work on this output; wait for it, or choose another", j->path);
+/* ---- locks ---- */
+
+enum { OPEN_BYTE, CHANGE_BYTE, FIRST_COLUMN_BYTE };
+static const off_t locks_at = (off_t)1 << 40; /* more than JOURNAL_BYTES_MAX, and less than what file systems take for a size */
+
+typedef enum { TAKEN, BUSY, NO_LOCKS } lock_result;
+
+/* type: F_WRLCK (alone), F_RDLCK (with others) or F_UNLCK. */
+static lock_result set_lock(int fd, short type, off_t byte, off_t count, bool waits) {
+  struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = locks_at + byte, .l_len = count};
+  int failed;
+  do failed = fcntl(fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &range);
+  while (failed != 0 && errno == EINTR);
+  return failed == 0 ? TAKEN : errno == EAGAIN || errno == EACCES ? BUSY : NO_LOCKS;
 }
+
+static sptrsm_status busy(const char *path) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is at work on this output; wait for it, or choose another", path);
+}
+
+static sptrsm_status no_locks(const char *path) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: processes that share an output need a file system with locks (%s); choose another folder",
+                          path, strerror(errno));
+}
+
+/* Has the file alone; on a file system without locks that is left to the user. */
+static sptrsm_status lock_alone(const spti_io_journal *j) {
+  return set_lock(j->fd, F_WRLCK, OPEN_BYTE, 1, false) == BUSY ? busy(j->path) : SPTRSM_OK;
+}
+
+sptrsm_status spti_io_journal_share(spti_io_journal *j) {
+  lock_result result = set_lock(j->fd, F_RDLCK, OPEN_BYTE, 1, false);
+  j->shared = result == TAKEN;
+  return result == TAKEN ? SPTRSM_OK : result == BUSY ? busy(j->path) : no_locks(j->path);
+}
+
+sptrsm_status spti_io_journal_lock(const spti_io_journal *j) {
+  return set_lock(j->fd, F_WRLCK, CHANGE_BYTE, 1, true) == TAKEN ? SPTRSM_OK : no_locks(j->path);
+}
+
+void spti_io_journal_unlock(const spti_io_journal *j) { (void)set_lock(j->fd, F_UNLCK, CHANGE_BYTE, 1, false); }
+
+sptrsm_status spti_io_journal_claim(const spti_io_journal *j, int64_t first, int64_t end) {
+  lock_result result = set_lock(j->fd, F_WRLCK, FIRST_COLUMN_BYTE + first, end - first, false);
+  if (result == TAKEN) return SPTRSM_OK;
+  if (result == NO_LOCKS) return no_locks(j->path);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is at work on some of the columns %lld:%lld; wait for it", j->path,
+                          (long long)first, (long long)end);
+}
+
+static bool is_same(int fd, const char *path) {
+  struct stat own, named;
+  return fstat(fd, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
+sptrsm_status spti_io_gate_enter(int *fd, const char *path) {
+  for (;;) {
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
+    sptrsm_status status = set_lock(*fd, F_WRLCK, CHANGE_BYTE, 1, true) == TAKEN ? SPTRSM_OK : no_locks(path);
+    if (status == SPTRSM_OK && is_same(*fd, path)) return SPTRSM_OK;
+    close(*fd); /* the one before has removed it */
+    *fd = -1;
+    if (status != SPTRSM_OK) return status;
+  }
+}
+
+void spti_io_gate_leave(int *fd, const char *path) {
+  unlink(path);
+  close(*fd);
+  *fd = -1;
+}
+
+bool spti_io_journal_busy(const char *path) {
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = locks_at + OPEN_BYTE, .l_len = 1};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool is_busy = fd >= 0 && fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+  if (fd >= 0) close(fd);
+  return is_busy;
+}
+
+/* ---- writing ---- */
 
 sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   *j = (spti_io_journal){.fd = -1};
   SPTI_IO_TRY(spti_io_copy(&j->path, path));
   j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (j->fd < 0) return failed(j);
-  SPTI_IO_TRY(lock(j));
+  SPTI_IO_TRY(lock_alone(j));
   if (ftruncate(j->fd, 0) == 0) return SPTRSM_OK;
   sptrsm_status status = failed(j);
   unlink(path);
@@ -66,21 +146,6 @@ sptrsm_status spti_io_journal_line(char **out, const char *word, const char *tex
   memcpy(line, sum, SUM_DIGITS);
   *out = line;
   return SPTRSM_OK;
-}
-
-sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
-  char *line;
-  SPTI_IO_TRY(spti_io_journal_line(&line, word, text, j->path));
-  sptrsm_status status = write_all(j->fd, line, strlen(line)) && fdatasync(j->fd) == 0 ? SPTRSM_OK : failed(j);
-  free(line);
-  return status;
-}
-
-bool spti_io_journal_busy(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  bool busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  if (fd >= 0) close(fd);
-  return busy;
 }
 
 bool spti_io_journal_foreign(const char *path) {
@@ -142,18 +207,52 @@ sptrsm_status spti_io_journal_of_lines(spti_io_journal *j, const char *lines) {
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_io_journal_open(spti_io_journal *j, const char *path) {
-  *j = (spti_io_journal){.fd = -1};
-  SPTI_IO_TRY(spti_io_copy(&j->path, path));
+/* Reads the records, and cuts off an incomplete last one. */
+static sptrsm_status mend(spti_io_journal *j) {
   size_t bytes = 0;
-  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
-  if (j->fd < 0) return failed(j);
-  SPTI_IO_TRY(lock(j));
   SPTI_IO_TRY(read_all(j, &bytes));
   j->bytes = cut_records(j->text, bytes);
   if (j->bytes == 0 && bytes > 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew (--force without --resume)", path);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew (--force without --resume)", j->path);
   return j->bytes == bytes || ftruncate(j->fd, (off_t)j->bytes) == 0 ? SPTRSM_OK : failed(j);
+}
+
+static sptrsm_status open_file(spti_io_journal *j, const char *path) {
+  *j = (spti_io_journal){.fd = -1};
+  SPTI_IO_TRY(spti_io_copy(&j->path, path));
+  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+  return j->fd >= 0 ? SPTRSM_OK : failed(j);
+}
+
+sptrsm_status spti_io_journal_open(spti_io_journal *j, const char *path) {
+  SPTI_IO_TRY(open_file(j, path));
+  SPTI_IO_TRY(lock_alone(j));
+  return mend(j);
+}
+
+sptrsm_status spti_io_journal_join(spti_io_journal *j, const char *path, bool *alone) {
+  SPTI_IO_TRY(open_file(j, path));
+  SPTI_IO_TRY(spti_io_journal_lock(j));
+  *alone = set_lock(j->fd, F_WRLCK, OPEN_BYTE, 1, false) == TAKEN;
+  if (!*alone) SPTI_IO_TRY(spti_io_journal_share(j));
+  j->shared = true;
+  return mend(j);
+}
+
+/* Whether the last text line is whole; a process that was killed may have left a part of one. */
+static bool ends_whole(const spti_io_journal *j) {
+  struct stat s;
+  char last = '\n';
+  return fstat(j->fd, &s) != 0 || s.st_size == 0 || pread(j->fd, &last, 1, s.st_size - 1) != 1 || last == '\n';
+}
+
+sptrsm_status spti_io_journal_append(spti_io_journal *j, const char *word, const char *text) {
+  char *line;
+  if (j->shared && !ends_whole(j)) SPTI_IO_TRY(mend(j));
+  SPTI_IO_TRY(spti_io_journal_line(&line, word, text, j->path));
+  sptrsm_status status = write_all(j->fd, line, strlen(line)) && fdatasync(j->fd) == 0 ? SPTRSM_OK : failed(j);
+  free(line);
+  return status;
 }
 
 const char *spti_io_journal_next(const spti_io_journal *j, const char *word, const char *after) {

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const char spti_writer_digest_name[] = "sptrsm_journal";
+
 sptrsm_status spti_writer_system_failed(const char *path) { return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno)); }
 
 spti_io_span spti_writer_span(const sptrsm_file_writer *w) {
@@ -70,4 +72,13 @@ sptrsm_status spti_writer_reserve(const sptrsm_file_writer *w) {
   int code = errno;
   spti_io_size_text(need, (size_t)w->place.size);
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", w->out.final, need, strerror(code));
+}
+
+bool spti_writer_is_file(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+sptrsm_status spti_writer_remove_journal(const sptrsm_file_writer *w) {
+  return unlink(w->journal_name) == 0 || errno == ENOENT ? SPTRSM_OK : spti_writer_system_failed(w->journal_name);
 }

@@ -4,7 +4,8 @@
  *   format   version, size of the file, byte offsets of X and berr, shape, dataset
  *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr; none counts behind `inputs`
  *   inputs   the caller's text about what the solution depends on
- *   done     number of columns on the disk; first, count and checksum of the last columns written; the caller's state
+ *   done     columns on the disk, first and end; first, count and checksum of the last ones written; the caller's state of these
+            columns (done.c)
  *   end      from here on HDF5 changes the skeleton, because it adds the report
  * A part is recognised by its skeleton, compared byte by byte (before `end`), and by the checksum of its last columns; nothing is
  * changed before that. Then the skeleton is written back, which undoes a kill while HDF5 added the report.
@@ -22,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOURNAL_VERSION = 2 };
+enum { JOURNAL_VERSION = 3 };
 enum { SKELETON_MAX = 1 << 20, PIECE = 16384 }; /* bytes: between two arrays at most, and in one `bytes` record */
 enum { NOTED_BYTES = 1 << 20 };                 /* the checksum covers as many of the last columns as fit into this, but at least one */
 
@@ -99,27 +100,6 @@ void spti_writer_note(sptrsm_file_writer *w, int64_t first, const sptrsm_block *
 
 /* ---- reading ---- */
 
-typedef struct {
-  int64_t columns, first, count;
-  uint64_t sum;
-  const char *state;
-} done_record;
-
-/* The last `done` record; without a valid one, no columns. */
-static void last_done(done_record *d, const sptrsm_file_writer *w) {
-  const char *last = NULL;
-  int end = 0;
-  *d = (done_record){.state = ""};
-  if (w == NULL || w->journal.text == NULL) return;
-  for (const char *text = NULL; (text = spti_io_journal_next(&w->journal, "done", text)) != NULL;) last = text;
-  if (last == NULL) return;
-  int fields = sscanf(last, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNx64 "%n", &d->columns, &d->first, &d->count, &d->sum, &end);
-  bool good = fields == 4 && last[end] == ' ' && d->columns >= 0 && d->columns <= w->shape.nrhs && d->count >= 0 &&
-              d->count <= d->columns && d->first >= 0 && d->first <= d->columns - d->count;
-  if (good) d->state = last + end + 1;
-  else *d = (done_record){.state = ""};
-}
-
 sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
   int64_t size, X, berr, nrhs;
   int version = 0, n, dtype, layout, end = 0;
@@ -191,21 +171,26 @@ static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
   return SPTRSM_OK;
 }
 
-/* Compares the checksum of the last columns with the part. */
-static sptrsm_status check_columns(const sptrsm_file_writer *w, const done_record *d) {
+/* Compares the checksum of the last columns with the file, and keeps it for the records to come. */
+static sptrsm_status check_columns(sptrsm_file_writer *w) {
+  const spti_writer_done *d = &w->noted;
   spti_io_span span = spti_writer_span(w);
   char *data;
-  if (d->count == 0) return SPTRSM_OK;
-  size_t bytes = (size_t)w->shape.n * (size_t)d->count * span.each;
+  if (d->noted_count == 0) return SPTRSM_OK;
+  size_t bytes = (size_t)w->shape.n * (size_t)d->noted_count * span.each;
   SPTI_IO_TRY(spti_io_allocate(&data, w->part, bytes));
-  sptrsm_status status = spti_io_span_read(&span, d->first, d->count, data, w->part);
+  sptrsm_status status = spti_io_span_read(&span, d->noted_first, d->noted_count, data, w->part);
   uint64_t sum = status == SPTRSM_OK ? mix(0, data, bytes) : 0;
   free(data);
-  if (status != SPTRSM_OK || sum == d->sum) return status;
+  if (status != SPTRSM_OK) return status;
+  w->latest.first = d->noted_first;
+  w->latest.count = d->noted_count;
+  w->latest.sum = d->sum;
+  if (sum == d->sum) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: columns %lld:%lld are not those that its journal is about; remove both, or begin anew (--force without "
                           "--resume)",
-                          w->part, (long long)d->first, (long long)(d->first + d->count));
+                          w->part, (long long)d->noted_first, (long long)(d->noted_first + d->noted_count));
 }
 
 static bool lies_at(spti_io_file *f, const char *name, sptrsm_dtype dtype, off_t at) {
@@ -245,11 +230,10 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
-  done_record done;
-  last_done(&done, w);
-  bool ended = done.columns == w->shape.nrhs || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
+  SPTI_IO_TRY(spti_writer_take_done(w));
+  bool ended = spti_writer_columns_left(w) == 0 || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
   if (!ended) SPTI_IO_TRY(check_skeleton(w, size));
-  SPTI_IO_TRY(check_columns(w, &done));
+  SPTI_IO_TRY(check_columns(w));
   if (ftruncate(w->fd, w->place.size) != 0) return failed(w);
   for (const char *text = NULL; (text = next_piece(&w->journal, text)) != NULL;) SPTI_IO_TRY(restore_piece(w, text));
   return check_places(w, w->part);
@@ -276,14 +260,13 @@ sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *w) {
 }
 
 static sptrsm_status compare_with_file(sptrsm_file_writer *w, bool *complete) {
-  done_record done;
   SPTI_IO_TRY(spti_writer_check_format(w));
-  last_done(&done, w);
-  if (done.columns < w->shape.nrhs) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_writer_take_done(w));
+  if (spti_writer_columns_left(w) > 0) return SPTRSM_OK;
   SPTI_IO_TRY(check_places(w, w->out.final));
   w->fd = open(w->out.final, O_RDONLY | O_CLOEXEC);
   if (w->fd < 0) return spti_writer_system_failed(w->out.final);
-  SPTI_IO_TRY(check_columns(w, &done));
+  SPTI_IO_TRY(check_columns(w));
   *complete = true;
   return SPTRSM_OK;
 }
@@ -301,11 +284,4 @@ int sptrsm_file_writer_complete(const sptrsm_file_writer *w) { return w != NULL 
 const char *sptrsm_file_writer_inputs(const sptrsm_file_writer *w) {
   const char *text = w != NULL && w->journal.text != NULL ? spti_io_journal_next(&w->journal, "inputs", NULL) : NULL;
   return text != NULL ? text : "";
-}
-
-int64_t sptrsm_file_writer_resumed(const sptrsm_file_writer *w, const char **state) {
-  done_record done;
-  last_done(&done, w);
-  if (state != NULL) *state = done.state;
-  return done.columns;
 }

@@ -96,10 +96,22 @@ typedef struct {
   char *path;
   char *text; /* after spti_io_journal_open: the valid records, each ended by a NUL */
   size_t bytes;
+  bool shared; /* with other processes */
 } spti_io_journal;
-/* A journal is closed with spti_io_journal_close, also after create or open failed. */
+/* A journal is closed with spti_io_journal_close, also after create, open or join failed. */
 sptrsm_status spti_io_journal_create(spti_io_journal *, const char *path); /* empties the file, unless another process has it open */
 sptrsm_status spti_io_journal_open(spti_io_journal *, const char *path);   /* cuts off an incomplete last record */
+/* Opens it together with other processes, and locks it for a change. *alone: no other process has it open; none can open it until
+ * spti_io_journal_share. */
+sptrsm_status spti_io_journal_join(spti_io_journal *, const char *path, bool *alone);
+sptrsm_status spti_io_journal_share(spti_io_journal *); /* lets other processes open it */
+/* Around changes of a shared journal, and of what it is about: waits until no other process is between them. */
+sptrsm_status spti_io_journal_lock(const spti_io_journal *);
+void spti_io_journal_unlock(const spti_io_journal *);
+sptrsm_status spti_io_journal_claim(const spti_io_journal *, int64_t first, int64_t end); /* IO: another process has some of the columns */
+/* Lets one process pass at a time: waits for the gate, a file that is there only meanwhile. */
+sptrsm_status spti_io_gate_enter(int *fd, const char *path);
+void spti_io_gate_leave(int *fd, const char *path);
 /* Takes the records from text lines instead of a file. */
 sptrsm_status spti_io_journal_of_lines(spti_io_journal *, const char *lines);
 sptrsm_status spti_io_journal_reload(spti_io_journal *); /* reads the records again, with those appended since */

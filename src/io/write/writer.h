@@ -1,4 +1,5 @@
-/* writer.h -- the state of a stream of columns to a file, shared by writer.c (the public functions), part.c and resume.c.
+/* writer.h -- the state of a stream of columns to a file, shared by open.c and writer.c (the public functions), part.c, done.c and
+ * resume.c.
  *
  * A plain stream has no compression or checksums: its columns bypass HDF5 and it can be resumed. Otherwise the stream is filtered:
  * its columns go through HDF5 into a temporary file.
@@ -7,6 +8,14 @@
 #define SPTI_IO_WRITE_WRITER_H
 
 #include "io/write/write.h"
+
+typedef struct { /* a `done` record */
+  sptrsm_file_columns columns;
+  int64_t noted_first, noted_count; /* the last columns written before it, of its range */
+  uint64_t sum;                     /* a checksum of their numbers */
+} spti_writer_done;
+
+extern const char spti_writer_digest_name[]; /* attribute of a complete X: the records by which it is recognised */
 
 struct sptrsm_file_writer {
   spti_io_output out; /* plain: temp becomes OUT.part, and id is open only at the beginning and at the end */
@@ -26,6 +35,11 @@ struct sptrsm_file_writer {
     off_t X, berr, size; /* byte offsets of the two datasets, size of the file */
   } place;
   spti_io_journal journal;
+  char *gate_name;           /* OUT.part.lock */
+  int gate;                  /* open while this process has passed the gate alone, else -1 */
+  sptrsm_file_columns *done; /* [done_count] ascending ranges of columns that are done; states lie in the journal's text */
+  size_t done_count;
+  spti_writer_done noted; /* the last of these records with a checksum */
   struct {
     int64_t first, count;
     uint64_t sum;
@@ -41,6 +55,15 @@ spti_io_span spti_writer_berr_span(const sptrsm_file_writer *);
 sptrsm_status spti_writer_make_skeleton(sptrsm_file_writer *);
 sptrsm_status spti_writer_open_part(sptrsm_file_writer *); /* opens out.temp as fd */
 sptrsm_status spti_writer_reserve(const sptrsm_file_writer *);
+bool spti_writer_is_file(const char *path);
+sptrsm_status spti_writer_remove_journal(const sptrsm_file_writer *);
+
+/* ---- done.c: the columns that are done ---- */
+
+sptrsm_status spti_writer_take_done(sptrsm_file_writer *); /* takes them from the text of the journal */
+int64_t spti_writer_columns_left(const sptrsm_file_writer *);
+/* Appends a record, with the checksum of the last columns written where they lie in its range. */
+sptrsm_status spti_writer_record_done(sptrsm_file_writer *, const sptrsm_file_columns *);
 
 /* ---- resume.c: the records of the journal ---- */
 

@@ -1,0 +1,187 @@
+# cli_ranks.sh -- one solution by several processes of MPI. Sections for cli_test.sh, which are skipped where there is no mpirun or no MPI.
+# shellcheck shell=bash
+
+# needs_mpi: ends the section with 77 where several ranks can't be run
+needs_mpi() {
+  command -v mpirun >/dev/null || { echo "no mpirun"; exit 77; }
+  ldd "$bin/sptrsm-solve" | grep -q libmpi || { echo "sptrsm-solve was built without MPI"; exit 77; }
+  # Warnings and leaks of MPI itself are none of this program. Hosts that containers have no address for do not matter on one machine.
+  export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_rmaps_base_oversubscribe=1
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 OMPI_MCA_orte_abort_print_stack=0
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+}
+ranks() { local k=$1; shift; timeout -s KILL 250 mpirun --oversubscribe -n "$k" sptrsm-solve --device cpu "$@"; } # ranks K ARGUMENT ...
+
+# same_solution FACTORS RHS OPTION ...: 1, 2, 3 and 4 ranks make the bits that one process makes, and the same report
+same_solution() {
+  run sptrsm-solve --device cpu -q "$@" -o whole.h5 --force --verify --json whole
+  code 0
+  for k in 1 2 3 4; do
+    run ranks $k "$@" -o x.h5 --force --verify --json report
+    code 0
+    check; [ "$(grep -c '^output' stdout)" = 1 ] || fail "the summary is not there once"
+    same_block whole.h5:/X x.h5:/X
+    same_block whole.h5:/berr x.h5:/berr
+    for key in max_berr max_normwise worst_column; do equals "$(field report residual $key)" "$(field whole residual $key)"; done
+    [ $k = 1 ] || equals "$(field report stream ranks)" $k
+    no_parts
+  done
+}
+
+test_ranks() {
+  needs_mpi
+  while read -r order dtype compress; do
+    system D2N5 20 30 --nrhs 50 --order "$order" --dtype "$dtype" --compress "$compress"
+    same_solution s.h5 s_rhs.h5
+  done <<'END'
+C f64 0
+F c128 0
+C f32 4
+F f64 4
+END
+  cp whole.h5 b.h5 # contiguous
+  same_solution s.h5 b.h5:/X --stream=7 --trans T --alpha 2 --cols 3:41
+  for name in add32_splu sherman5_splu; do same_solution "$data/$name.h5" "$data/${name%_splu}_rhs.h5"; done
+  same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --refine 2
+}
+
+# Fewer columns than ranks, none, no rows; what is not finite; what ranks can't do.
+test_ranks_corners() {
+  needs_mpi
+  system chain 50 --nrhs 3
+  same_solution s.h5 s_rhs.h5
+  same_solution s.h5 s_rhs.h5 --cols 1
+  sptrsm-gen -q chain 0 --nrhs 2 -o none.h5
+  "$helper" empty none_cols.h5 50
+  for files in "none.h5 none_rhs.h5" "s.h5 none_cols.h5"; do
+    rm -f x.h5
+    run ranks 3 $files -o x.h5
+    code 0
+    exists x.h5
+    run sptrsm-solve --device cpu -q $files -o whole.h5 --force
+    code 0
+    same_block whole.h5:/X x.h5:/X
+  done
+  system banded 30 2 --nrhs 4
+  run "$helper" nonfinite odd.h5 30
+  run ranks 3 s.h5 odd.h5 -o x.h5 --force --verify --json report --stream=1
+  code 1
+  check; [ "$(grep -c 'solutions are not finite: columns 1, 3' stderr)" = 1 ] || fail "the warning is not there once"
+  equals "$(field report residual worst_column)" 1
+  run ranks 3 s.h5 s_rhs.h5 -o y.h5 --dry-run
+  code 0
+  says "nothing solved"
+  run ranks 3 --version
+  code 0
+  equals "$(wc -l <stdout)" 1
+  # An error is said once, with its code.
+  while read -r want text options; do
+    run ranks 3 s.h5 s_rhs.h5 -o y.h5 $options
+    code "$want"
+    warns "${text//_/ }"
+    check; [ "$(grep -c 'sptrsm-solve: .*error' stderr)" = 1 ] || fail "the error is not there once"
+    missing y.h5
+  done <<'END'
+2 is_not_one_of --trans Q
+2 parts_run_without_mpirun --into z.h5 --part 1/2
+2 --rows,_--compress_and_--checksum_run_without_mpirun --rows 0
+2 --rows,_--compress_and_--checksum_run_without_mpirun --compress 1
+2 Schur_complements_run_without_mpirun --trans N --schur-rows s_rhs.h5 --schur s_rhs.h5
+3 has_4_columns --cols 3:9
+END
+  run ranks 2 s.h5 missing.h5 -o y.h5
+  code 5
+  rejects_once "x.h5: exists" 5 ranks 2 s.h5 s_rhs.h5 -o x.h5
+}
+rejects_once() { local text=$1 want=$2; shift 2; run "$@"; code "$want"; check; [ "$(grep -c "$text" stderr)" = 1 ] || fail "not said once: $text"; }
+
+# one_of_ranks: a random process of sptrsm-solve below the mpirun $pid
+one_of_ranks() { pgrep -P "$(pgrep -P $pid -x mpirun || echo $pid)" -x sptrsm-solve | shuf -n 1; }
+
+# A rank that is killed ends the run; what is done stays, and any number of ranks goes on.
+test_ranks_killed() {
+  needs_mpi
+  system dense 400 --nrhs 400
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --method serial --verify --json whole
+  code 0
+  echo precious >x.h5
+  cp x.h5 old
+  done_kills=0
+  for attempt in $(seq 40); do
+    [ $done_kills -lt "${KILLS:-3}" ] || break
+    rm -rf x.h5.part*
+    background timeout -s KILL 250 mpirun --oversubscribe -n $((2 + attempt % 3)) sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force \
+      --method serial --verify --stream=$((attempt % 3 + 1))
+    until_true checkpoint || continue
+    sleep "0.0$((RANDOM % 10))"
+    victim=$(one_of_ranks)
+    [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null
+    ended
+    [ -e x.h5.part ] || { cp old x.h5; continue; } # it was through
+    done_kills=$((done_kills + 1))
+    check; [ $rc != 0 ] || fail "a killed rank is no failure"
+    same x.h5 old
+    k=$((1 + RANDOM % 4))
+    run ranks $k s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --resume --json report
+    code 0
+    same_block whole.h5:/X x.h5:/X
+    same_block whole.h5:/berr x.h5:/berr
+    for key in max_berr max_normwise worst_column g1 g2; do equals "$(field report residual $key)" "$(field whole residual $key)"; done
+    no_parts
+    cp old x.h5
+    [ $failures = 0 ] || break
+  done
+  echo "$done_kills kills"
+  check; [ $done_kills -gt 0 ] || fail "no rank was killed in time"
+}
+
+# Runs of 4 ranks with 0 to 9 columns: none hangs.
+test_ranks_few() {
+  needs_mpi
+  system banded 60 3 --nrhs 10
+  "$helper" empty none.h5 60
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  for k in $(seq 9); do sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole$k.h5 --cols 0:$k; done
+  for k in $(seq 0 $((${RUNS:-10} - 1))); do
+    columns=$((k % 10)) files=s_rhs.h5
+    [ $columns -gt 0 ] || files=none.h5
+    run ranks 4 -q s.h5 $files -o x.h5 --force $([ $columns = 0 ] || echo "--cols 0:$columns --stream=$((k % 3 + 1))")
+    code 0
+    [ $columns = 0 ] || same_block whole$columns.h5:/X x.h5:/X
+    no_parts
+    [ $failures = 0 ] || break
+  done
+  echo "${RUNS:-10} runs"
+}
+
+# A rank that sees other inputs, one whose disk is full, one with other options.
+test_ranks_differ() {
+  needs_mpi
+  system dense 300 --nrhs 64
+  sptrsm-gen -q dense 300 --nrhs 64 --seed 9 -o other.h5
+  printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || cd other\nexec sptrsm-solve "$@"\n' >elsewhere
+  printf '#!/bin/bash\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || ulimit -f 10000\nexec sptrsm-solve "$@"\n' >small
+  printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" --alpha 3\nexec sptrsm-solve "$@"\n' >changed
+  chmod +x elsewhere small changed
+  mkdir other && cp s.h5 other && cp other_rhs.h5 other/s_rhs.h5
+  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./elsewhere --device cpu s.h5 s_rhs.h5 -o x.h5
+  code 3
+  warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: time of change of the right-hand sides' file was"
+  no_parts
+  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5
+  code 3
+  warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: --alpha was 1,0, now it is 3,0"
+  no_parts
+  system banded 4000 2 --nrhs 400 --order F # 12.8 MB; the files of MPI itself are smaller than the limit
+  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./small --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --no-verify
+  code 5
+  warns "sptrsm-solve: rank 1: error: x.h5.part: "
+  missing x.h5
+  run ranks 2 s.h5 s_rhs.h5 -o x.h5 --no-verify --resume
+  code 0
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  no_parts
+}
