@@ -1,6 +1,7 @@
 /* stream.c -- blocks larger than memory: columns are read, solved, checked and written panel by panel, four panels at a time.
  *
  * Four stages work on a ring of page-locked buffers (ring.h): panel i+3 is read while i+2 is solved, i+1 is checked and i is written.
+ * With several devices each solves a panel of its own, whichever is free the next one; panels are checked and written in order.
  * Memory does not depend on the number of columns. After a panel the partial output may be synced to the disk and the journal extended
  * (a checkpoint), so that a run that is killed can be resumed; checkpoints take at most a twentieth of the time.
  */
@@ -13,16 +14,16 @@
 #include "solve/ring.h"
 #include "solve/solve.h"
 
-enum { READ, SOLVE, CHECK, WRITE, SLOTS = RING_STAGES + 1 };
+enum { READ, SOLVE, CHECK, WRITE };
 static const size_t panel_bytes = (size_t)32 << 20, segment_bytes = (size_t)64 << 10, reserve_bytes = (size_t)16 << 20;
 static const double sync_share = 0.05; /* of the time, at most, goes into checkpoints */
 static const double sync_pause = 0.02; /* seconds between two of them, at least: the journal stays small */
 
 typedef struct {
   run *r;
-  void *B[SLOTS], *X[SLOTS]; /* X[k] is B[k] where nobody needs B after the solve */
-  residual errors[SLOTS];
-  nonfinite odd[SLOTS];
+  void *B[RING_SLOTS_MAX], *X[RING_SLOTS_MAX]; /* X[k] is B[k] where nobody needs B after the solve */
+  residual errors[RING_SLOTS_MAX];
+  nonfinite odd[RING_SLOTS_MAX];
   sptrsm_file_writer *writer;
   cli_progress progress;
   double synced, sync_seconds; /* when the latest checkpoint ended, and how long it took */
@@ -55,13 +56,15 @@ static size_t limit_of(const run *r) {
 
 static size_t column_bytes(const run *r) { return (size_t)r->in.B->block.n * sptrsm_dtype_bytes(r->in.B->block.dtype); }
 
+static int slots(const run *r) { return ring_slots(1 + r->set->solver.device.others); }
+
 static int copies(const run *r) { return r->in_place ? 1 : 2; }
 
 bool stream_wanted(const run *r) {
   const settings *s = r->set;
   const sptrsm_block *B = &r->in.B->block;
   if (r->in.reader == NULL || B->n == 0 || B->nrhs == 0) return false; /* sparse, or nothing */
-  if (s->stream_columns != 0 || s->resume || s->keep_partial) return true;
+  if (s->stream_columns != 0 || s->resume || s->keep_partial || s->solver.device.others > 0) return true;
   double whole = (double)column_bytes(r) * (double)B->nrhs * copies(r);
   return whole + (double)resident_bytes() + (double)sptrsm_file_reader_bytes(r->in.reader) > (double)limit_of(r);
 }
@@ -69,7 +72,9 @@ bool stream_wanted(const run *r) {
 /* Memory besides the buffers. */
 static size_t overhead(const run *r) {
   size_t bytes = resident_bytes() + reserve_bytes + sptrsm_file_reader_bytes(r->in.reader);
-  if (r->set->solver.device.place == SPTRSM_HOST) bytes += r->solver.workspace_bytes;
+  bool on_host = false;
+  for (int k = 0; k < r->solver.members; k++) on_host = on_host || r->solver.place[k] == SPTRSM_HOST;
+  if (on_host) bytes += r->solver.workspace_bytes;
   if (r->verified) bytes += residual_bytes(&r->in.S, 1, cli_threads());
   return bytes;
 }
@@ -85,7 +90,7 @@ static int residual_width(const run *r, size_t left) {
  * rounds of the ring. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
-  int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, rounds = (B->nrhs - 1) / (2 * SLOTS) + 1;
+  int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, rounds = (B->nrhs - 1) / (2 * slots(r)) + 1;
   int64_t segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
@@ -108,14 +113,14 @@ int stream_plan(run *r) {
     return CLI_INPUT;
   }
   stream_summary *s = &r->stream;
-  size_t limit = limit_of(r), taken = overhead(r), each = column_bytes(r) * (size_t)copies(r) * SLOTS;
+  size_t limit = limit_of(r), taken = overhead(r), each = column_bytes(r) * (size_t)(copies(r) * slots(r));
   int64_t most = limit > taken ? (int64_t)((limit - taken) / each) : 0, asked = r->set->stream_columns;
   if (asked > r->in.B->block.nrhs) asked = r->in.B->block.nrhs;
   if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
     double need = (double)taken + (double)each * (double)(asked > 0 ? asked : 1);
     if (!sptrsm_file_reader_direct(r->in.reader)) need *= 4.0 / 3; /* a quarter of the limit may go to the columns of a chunk */
     cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
-              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS, cli_bytes(need).text, cli_bytes((double)limit).text,
+              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", slots(r), cli_bytes(need).text, cli_bytes((double)limit).text,
               asked > 1 ? " or give --stream fewer" : "");
     return CLI_MEMORY;
   }
@@ -124,7 +129,7 @@ int stream_plan(run *r) {
   if (asked <= 0) s->width = round_width(r, s->width);
   if (s->width > r->in.B->block.nrhs) s->width = r->in.B->block.nrhs;
   s->on = true;
-  s->slots = SLOTS;
+  s->slots = slots(r);
   s->bytes = each * (size_t)s->width;
   s->residual_width = residual_width(r, limit - taken - s->bytes);
   s->direct_read = sptrsm_file_reader_direct(r->in.reader) != 0;
@@ -132,7 +137,7 @@ int stream_plan(run *r) {
 }
 
 static void free_buffers(stream *s) {
-  for (int k = 0; k < SLOTS; k++) {
+  for (int k = 0; k < RING_SLOTS_MAX; k++) {
     if (s->X[k] != s->B[k]) sptrsm_host_free(s->r->solver.context, s->X[k]);
     sptrsm_host_free(s->r->solver.context, s->B[k]);
     residual_free(&s->errors[k]);
@@ -143,7 +148,7 @@ static sptrsm_status make_buffers(stream *s) {
   run *r = s->r;
   size_t bytes = column_bytes(r) * (size_t)r->stream.width;
   sptrsm_status status = SPTRSM_OK;
-  for (int k = 0; k < SLOTS && status == SPTRSM_OK; k++) {
+  for (int k = 0; k < r->stream.slots && status == SPTRSM_OK; k++) {
     status = sptrsm_host_alloc(&s->B[k], r->solver.context, bytes);
     if (status == SPTRSM_OK && !r->in_place) status = sptrsm_host_alloc(&s->X[k], r->solver.context, bytes);
     else s->X[k] = s->B[k];
@@ -164,8 +169,9 @@ static int64_t panel_of(sptrsm_block *out, const stream *s, int64_t item, void *
   return first;
 }
 
-static sptrsm_status read_panel(void *context, int64_t item, int slot) {
+static sptrsm_status read_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
+  (void)server;
   sptrsm_block B;
   const double begin = cli_now();
   int64_t first = panel_of(&B, s, item, s->B[slot]);
@@ -174,16 +180,17 @@ static sptrsm_status read_panel(void *context, int64_t item, int slot) {
   return status;
 }
 
-static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
+static sptrsm_status solve_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
   sptrsm_block B, X;
   int64_t first = panel_of(&B, s, item, s->B[slot]);
   panel_of(&X, s, item, s->X[slot]);
-  return solve_columns(s->r, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, first);
+  return solve_columns(s->r, server, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, first);
 }
 
-static sptrsm_status check_panel(void *context, int64_t item, int slot) {
+static sptrsm_status check_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
+  (void)server;
   run *r = s->r;
   sptrsm_block B, X;
   const double begin = cli_now();
@@ -213,8 +220,9 @@ static void add_nonfinite(nonfinite *all, const nonfinite *panel, int64_t first)
   all->count += panel->count;
 }
 
-static sptrsm_status write_panel(void *context, int64_t item, int slot) {
+static sptrsm_status write_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
+  (void)server;
   run *r = s->r;
   sptrsm_block X;
   const double begin = cli_now();
@@ -317,8 +325,12 @@ static int run_ring(stream *s) {
   stream_summary *sum = &r->stream;
   int64_t left = r->in.B->block.nrhs - sum->resumed;
   sum->panels = (left + sum->width - 1) / sum->width;
-  ring stages = {
-      .stages = {read_panel, solve_panel, check_panel, write_panel}, .home = SOLVE, .slots = SLOTS, .items = sum->panels, .context = s};
+  ring stages = {.stages = {read_panel, solve_panel, check_panel, write_panel},
+                 .home = SOLVE,
+                 .servers = r->solver.members,
+                 .slots = sum->slots,
+                 .items = sum->panels,
+                 .context = s};
   cli_phase("streaming %lld columns, %lld at a time", (long long)left, (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
   cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);
@@ -329,6 +341,7 @@ static int run_ring(stream *s) {
   r->seconds.solve = stages.busy[SOLVE];
   r->seconds.verify = stages.busy[CHECK];
   r->seconds.write = stages.busy[WRITE];
+  memcpy(sum->server, stages.server, sizeof sum->server);
   return solver_fail(status);
 }
 
