@@ -83,7 +83,7 @@ typedef struct {
   sptrsm_plan *plan;
   int64_t columns; /* that it solved in the latest call */
 } sptrsm_multi_member;
-SPTRSM_API int sptrsm_multi_count(const sptrsm_multi *); /* of contexts */
+SPTRSM_API int sptrsm_multi_count(const sptrsm_multi *);                                                    /* of contexts */
 SPTRSM_API sptrsm_status sptrsm_multi_member_at(sptrsm_multi_member *out, const sptrsm_multi *, int index); /* 0: the caller's own */
 
 #ifdef __cplusplus

@@ -2,13 +2,24 @@
 #ifndef APPS_COMMON_SOLVER_H
 #define APPS_COMMON_SOLVER_H
 
+#include <sptrsm_multi.h>
+
 #include "common/grid.h"
 
+enum { DEVICES_MAX = 64, EVERY_DEVICE = -1 };
+
 typedef struct {
-  const char *text; /* as given: "auto", "cpu", "cuda", "cuda:1" */
+  sptrsm_place place;
+  int index; /* EVERY_DEVICE: all CUDA devices, until device_settle */
+} device_at;
+
+typedef struct {
+  const char *text; /* as given: "auto", "cpu", "cuda", "cuda:1", "cuda:0,1,host" */
   sptrsm_place place;
   int index;
   bool automatic;
+  int others; /* more devices, which share the work with the first */
+  device_at other[DEVICES_MAX - 1];
 } device_choice;
 
 typedef struct {
@@ -19,6 +30,8 @@ typedef struct {
   int threads;        /* 0: as many as the library chooses */
   bool tuned_for_gpu; /* --p, --q or --select were given */
   grid_choice grid;
+  const void *plan; /* what an earlier run exported, which must outlive the solver; NULL: analyse */
+  size_t plan_bytes;
   sptrsm_options options; /* method, thresholds, panel; solver_create sets op, and grid and stencil (from `grid`, else from the file) */
 } solver_request;
 
@@ -34,6 +47,10 @@ typedef struct {
   double analyse_seconds; /* of solver_create, with the validation of the matrices */
   size_t workspace_bytes;
   double flops_per_rhs;
+  sptrsm_place place[DEVICES_MAX];        /* of the members */
+  int members;                            /* contexts that solve: 1, or more on several devices */
+  sptrsm_multi *multi;                    /* clones of plan or direct; NULL with one device */
+  sptrsm_context *other[DEVICES_MAX - 1]; /* of the other members */
 } solver;
 
 /* Columns [begin, end) of two blocks: op(S) X = alpha B. */
@@ -44,8 +61,10 @@ typedef struct {
   int64_t begin, end;
 } solver_columns;
 
-/* "auto", "cpu", "cuda", "cuda:1"; exits with CLI_USAGE where the text is wrong. */
+/* "auto", "cpu" or "host", "cuda", "cuda:1"; exits with CLI_USAGE where the text is wrong. */
 device_choice device_parse(const char *text);
+/* Also several: "cuda:all", "cuda:0,2", "host,host", "cuda:0,host". */
+device_choice devices_parse(const char *text);
 /* Checks that the value of an option is NULL, "auto" or a method of this build, perhaps with ":parameters"; else exits with CLI_USAGE and
  * prints the names that there are. */
 void method_check(const char *option, const char *name);
@@ -53,9 +72,13 @@ void method_check(const char *option, const char *name);
 int device_settle(solver_request *);
 /* Analyses. `factors` and what it refers to must outlive the solver. Returns an exit code; solver_free is due in any case. */
 int solver_create(solver *, const sptrsm_file_factors *, const solver_request *);
-/* Solves for the columns, in place if B is X, and waits for the end of queued work. */
-sptrsm_status solver_run(solver *, const solver_columns *);
+/* Solves for the columns with one of the members, in place if B is X, and waits for the end of queued work. Members may solve at the same
+ * time. */
+sptrsm_status solver_run(solver *, int member, const solver_columns *);
+sptrsm_multi_member solver_member(const solver *, int member);                /* its context, and its plan or factor set */
 sptrsm_block block_columns(const sptrsm_block *, int64_t begin, int64_t end); /* columns [begin, end) of a block, not copied */
+/* The kinds of its devices, each once: "host", "NVIDIA H200, host". The bits of a column may depend on which of them solved it. */
+const char *solver_kinds(char *text, size_t size, const solver *);
 int solver_fail(sptrsm_status); /* as cli_fail; where memory is short the message names options that need less */
 void solver_free(solver *);
 

@@ -27,9 +27,10 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
                            "  --uplo lower|upper, --unit, --take-triangle, --tidy  how triangles are read\n"
-                           "  --device D          auto, cpu, cuda, cuda:1, ...;  --threads N  on the host\n"
+                           "  --device D          auto, cpu, cuda, cuda:1, cuda:all, cuda:0,2,host;  --threads N\n"
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
+                           "  --save-plan FILE    keep the analysis;  --plan FILE  use a kept one\n"
                            "  --memory-limit S    4G; larger blocks are streamed;  --stream[=COLUMNS]\n"
                            "  --refine N, --ferr, --precision mixed  refine; error estimates; f32 factors\n"
                            "  --verify, --no-verify  residuals;  --max-berr X  exit code 1 if one is above X\n"
@@ -60,7 +61,9 @@ enum {
   KEY_ROWS,
   KEY_PROFILE,
   KEY_SCHUR,
-  KEY_SCHUR_ROWS
+  KEY_SCHUR_ROWS,
+  KEY_PLAN,
+  KEY_SAVE_PLAN
 };
 
 static const struct argp_option options[] = {
@@ -93,6 +96,8 @@ static const struct argp_option options[] = {
     {"dry-run", KEY_DRY_RUN, NULL, 0, "neither solve nor write", 0},
     {"schur", KEY_SCHUR, "FILE", 0, "make S = C A^-1 B of these columns B", 0},
     {"schur-rows", KEY_SCHUR_ROWS, "FILE", 0, "rows of C, as columns", 0},
+    {"plan", KEY_PLAN, "FILE", 0, "use an analysis that was saved", 0},
+    {"save-plan", KEY_SAVE_PLAN, "FILE", 0, "save the analysis", 0},
     {"profile", KEY_PROFILE, "FILE", 0, "write what each thread did when", 0},
     {0},
 };
@@ -102,7 +107,7 @@ static const struct argp_option options[] = {
 /* Options that shape the solver. */
 static bool parse_solver(int key, const char *text, solver_request *r) {
   switch (key) {
-  case KEY_DEVICE: r->device = device_parse(text); return true;
+  case KEY_DEVICE: r->device = devices_parse(text); return true;
   case KEY_METHOD: r->options.method = text; return true;
   case KEY_THREADS: r->threads = (int)cli_integer("--threads", text, 1, 4096); return true;
   case KEY_PANEL: r->options.panel = (int32_t)cli_integer("--panel", text, 1, INT32_MAX); return true;
@@ -127,6 +132,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_KEEP_PARTIAL: s->keep_partial = true; return 0;
   case KEY_JSON: s->json = text; return 0;
   case KEY_PROFILE: s->profile = text; return 0;
+  case KEY_PLAN: s->plan = text; return 0;
+  case KEY_SAVE_PLAN: s->save_plan = text; return 0;
   case KEY_SCHUR: s->schur = text; return 0;
   case KEY_SCHUR_ROWS: s->schur_rows = text; return 0;
   case KEY_VERIFY: s->verify = true; return 0;
@@ -182,14 +189,17 @@ static int check_report(const settings *s, const char *option, const char *path,
 }
 
 static int check_outputs(settings *s) {
-  const char *read[4] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
+  const char *read[5] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
   int count = 2;
   if (s->schur_rows) read[count++] = s->schur_rows;
   if (s->rows && row_list_is_file(s->rows)) read[count++] = s->rows;
   if (s->batch.mask) read[count++] = s->batch.mask;
+  if (s->plan) read[count++] = s->plan;
   int code = check_report(s, "--json", s->json, read, count);
   s->json_checked = code == CLI_OK && s->json;
   if (code == CLI_OK) code = check_report(s, "--profile", s->profile, read, count);
+  if (code != CLI_OK) return code;
+  code = plan_check_output(s, read, count);
   if (code != CLI_OK) return code;
   if (s->profile && s->json && cli_same_output(s->profile, s->json)) cli_usage("--profile: %s is the report of --json too", s->profile);
   return cli_check_output(s->out, s->force || s->resume || s->share.parts > 0, read,
@@ -208,7 +218,8 @@ static int open_problem(run *r) {
   r->part.on = r->set->rows || r->in.b_rows;
   r->verified = !r->set->rows && (r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify));
   if (r->x_path == NULL) return cli_no_memory("a name");
-  code = refine_check(&r->set->refine, &r->in, r->part.on);
+  code = plan_check_options(r->set, r->part.on ? "sparse right-hand sides and --rows, for which a part of the factors is used" : NULL);
+  if (code == CLI_OK) code = refine_check(&r->set->refine, &r->in, r->part.on);
   if (code != CLI_OK) return code;
   if (!r->part.on || (r->set->stream_columns == 0 && !stream_keeps(r))) return CLI_OK;
   cli_error("--stream, --resume, --keep-partial, --part and several ranks are for dense right-hand sides and all rows; leave them out");
@@ -233,7 +244,10 @@ static int analyse(run *r) {
   request.options.nrhs_hint = r->in.B->block.nrhs;
   request.options.memory_limit = r->set->problem.io.memory_limit / 4; /* the rest is for factors, B and X */
   request.options.precision = r->set->refine.mixed ? SPTRSM_MIXED : SPTRSM_WORKING;
-  int code = create_solver(r, r->in.factors, &request);
+  int code = r->set->plan ? plan_map(&r->kept, r->set->plan) : CLI_OK;
+  request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes;
+  if (code == CLI_OK) code = create_solver(r, r->in.factors, &request);
+  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run) code = plan_save(&r->solver, r->set->save_plan);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);
   profile_span(r->profile, "analyse", start, 0, 0);
   return code;
@@ -267,7 +281,7 @@ static int solve(run *r) {
   for (int64_t begin = 0, end; begin < nrhs && status == SPTRSM_OK; begin = end) {
     double start = cli_now();
     end = nrhs - begin < width ? nrhs : begin + width;
-    status = solve_columns(r, &(solver_columns){r->in.alpha, &r->in.B->block, &r->X, begin, end}, 0);
+    status = solve_columns(r, 0, &(solver_columns){r->in.alpha, &r->in.B->block, &r->X, begin, end}, 0);
     if (cli_now() - start < step_seconds && width < nrhs) width *= 2;
     cli_progress_step(&progress, end, nrhs);
   }
@@ -351,6 +365,7 @@ static void run_free(run *r) {
   refinement_free(&r->refined);
   residual_free(&r->residual);
   solver_free(&r->solver);
+  plan_unmap(&r->kept);
   problem_free(&r->in);
 }
 
@@ -378,6 +393,7 @@ int main(int argc, char **argv) {
   if (code == CLI_OK) code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
   const bool is_batch = kind != SPTRSM_BATCH_NONE;
   if (code == CLI_OK) code = begin_ranks(&s, is_batch);
+  if (code == CLI_OK) code = plan_check_options(&s, s.schur ? "Schur complements" : is_batch ? "a batch" : NULL);
   if (code == CLI_OK) code = s.schur ? schur_work(&schur, kind) : is_batch ? batch_work(&batch) : work(&r);
   r.seconds.total = batch.seconds.total = schur.seconds.total = cli_now() - start;
   bool finished = code == CLI_OK;

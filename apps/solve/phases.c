@@ -39,10 +39,10 @@ int create_solver(run *r, const sptrsm_file_factors *F, const solver_request *re
   return cli_fail(sptrsm_context_set_trace(r->solver.context, profile_trace, r->profile));
 }
 
-sptrsm_status solve_columns(run *r, const solver_columns *c, int64_t first) {
+sptrsm_status solve_columns(run *r, int member, const solver_columns *c, int64_t first) {
   const double begin = cli_now();
-  profile_base(r->profile, r->refined.on ? -1 : first + c->begin); /* refinement solves for blocks of its own */
-  sptrsm_status status = r->refined.on ? refine_run(&r->refined, &r->solver, c, first) : solver_run(&r->solver, c);
+  if (member == 0) profile_base(r->profile, r->refined.on ? -1 : first + c->begin); /* refinement solves for blocks of its own */
+  sptrsm_status status = r->refined.on ? refine_run(&r->refined, &r->solver, member, c, first) : solver_run(&r->solver, member, c);
   profile_span(r->profile, "solve", begin, first + c->begin, c->end - c->begin);
   return status;
 }

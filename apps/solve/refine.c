@@ -64,7 +64,9 @@ int refine_check(const refine_request *r, const problem *p, bool on_part) {
 
 int refine_check_stream(const refine_request *r) {
   if (!r->ferr) return CLI_OK;
-  cli_error("--ferr is for right-hand sides in memory, these are streamed; leave it out, or raise --memory-limit, or take fewer --cols");
+  cli_error(
+      "--ferr is for right-hand sides in memory, these are streamed; leave it out, or raise --memory-limit, or take fewer --cols, or one "
+      "device");
   return CLI_USAGE;
 }
 
@@ -84,8 +86,14 @@ int refine_start(refinement *out, const refine_request *r, const problem *p, sol
   out->steps = calloc((size_t)nrhs + 1, sizeof *out->steps);
   if (r->ferr) out->ferr = calloc((size_t)nrhs + 1, sizeof *out->ferr);
   if (out->berr == NULL || out->steps == NULL || (r->ferr && out->ferr == NULL)) return cli_no_memory("the errors of the columns");
-  sptrsm_status status = sptrsm_direct_set_original(s->direct, &A);
-  if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&s->workspace_bytes, s->direct);
+  sptrsm_status status = SPTRSM_OK;
+  for (int k = 0; k < s->members && status == SPTRSM_OK; k++) {
+    const sptrsm_multi_member m = solver_member(s, k);
+    size_t bytes = 0;
+    status = sptrsm_direct_set_original(m.direct, &A);
+    if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&bytes, m.direct);
+    s->workspace_bytes = k == 0 ? bytes : s->workspace_bytes + bytes;
+  }
   return solver_fail(status);
 }
 
@@ -98,7 +106,7 @@ void refinement_free(refinement *R) {
 
 /* ---- the columns ---- */
 
-sptrsm_status refine_run(refinement *R, solver *s, const solver_columns *c, int64_t first) {
+sptrsm_status refine_run(refinement *R, solver *s, int member, const solver_columns *c, int64_t first) {
   sptrsm_block from = block_columns(c->B, c->begin, c->end), to = block_columns(c->X, c->begin, c->end);
   sptrsm_refine_options options;
   sptrsm_refine_options_init(&options);
@@ -106,7 +114,7 @@ sptrsm_status refine_run(refinement *R, solver *s, const solver_columns *c, int6
   options.max_steps = R->max_steps;
   sptrsm_refine_result result = {.size = sizeof result, .berr = R->berr + first + c->begin, .steps = R->steps + first + c->begin};
   if (R->ferr) result.ferr = R->ferr + first + c->begin;
-  return sptrsm_direct_refine(s->direct, s->system, s->op, c->alpha, &from, &to, &options, &result);
+  return sptrsm_direct_refine(solver_member(s, member).direct, s->system, s->op, c->alpha, &from, &to, &options, &result);
 }
 
 void refine_take(refinement *R, sptrsm_dtype dtype, int64_t first, int64_t count) {

@@ -36,13 +36,14 @@ bool refine_parse(int key, const char *text, refine_request *);
 /* Checks that the file holds A and that it belongs to the system. on_part: only a part of the factors is solved with. Returns an exit
  * code. */
 int refine_check(const refine_request *, const problem *, bool on_part);
-/* Gives A to the solver and allocates the lists for nrhs columns. Returns an exit code; refinement_free is due in any case. */
+/* Gives A to all members of the solver and allocates the lists for nrhs columns. Returns an exit code; refinement_free is due
+ * in any case. */
 int refine_start(refinement *, const refine_request *, const problem *, solver *, int64_t nrhs);
 void refinement_free(refinement *);
 /* A stream computes no error bounds: an exit code and a message if they are asked for. */
 int refine_check_stream(const refine_request *);
 /* As solver_run for columns of blocks whose column 0 is column `first` of all, and refines them; X must not be B. */
-sptrsm_status refine_run(refinement *, solver *, const solver_columns *, int64_t first);
+sptrsm_status refine_run(refinement *, solver *, int member, const solver_columns *, int64_t first);
 /* Adds columns [first, first + count) of all to the figures of the whole. */
 void refine_take(refinement *, sptrsm_dtype, int64_t first, int64_t count);
 /* Adds the figures of other columns, for a stream; the result does not depend on the order. */

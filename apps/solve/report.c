@@ -26,9 +26,11 @@ double run_gflops(const run *r) {
 size_t run_bytes(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   double block = (double)B->n * (double)B->nrhs * (double)sptrsm_dtype_bytes(B->dtype), total = r->in_place ? block : 2 * block;
+  double factors = sparse_bytes(r->in.factors->factors.L) + sparse_bytes(r->in.factors->factors.U);
   if (r->stream.on) total = (double)r->stream.bytes;
-  total += sparse_bytes(r->in.factors->factors.L) + sparse_bytes(r->in.factors->factors.U) + (double)r->solver.workspace_bytes;
-  for (int i = 0; i < r->solver.plans; i++) total += (double)r->solver.info[i].plan_bytes;
+  for (int i = 0; i < r->solver.plans; i++) factors += (double)r->solver.info[i].plan_bytes;
+  total += factors + (double)r->solver.workspace_bytes;
+  for (int k = 1; k < r->solver.members; k++) total += r->solver.place[k] == SPTRSM_HOST ? factors : 0; /* clones */
   return (size_t)total;
 }
 
@@ -50,11 +52,24 @@ static void print_inputs(const run *r, FILE *f) {
   if (r->in.conversion[0]) fprintf(f, "         %s\n", r->in.conversion);
 }
 
+/* The devices after the first, and what each of all did. */
+static void print_others(const run *r, FILE *f) {
+  for (int k = 0; k < r->solver.members && r->solver.members > 1; k++) {
+    const ring_server *server = &r->stream.server[k];
+    fprintf(f, "         %d: %s", k, sptrsm_context_describe(solver_member(&r->solver, k).context));
+    if (r->stream.on && !r->set->dry_run)
+      fprintf(f, ": %lld panel%s in %s%s", (long long)server->items, server->items == 1 ? "" : "s", cli_seconds(server->busy).text,
+              server->left ? ", then left to faster ones" : "");
+    fputc('\n', f);
+  }
+}
+
 static void print_solver(const run *r, FILE *f) {
   const solver *s = &r->solver;
   const char *system = r->in.factors->single ? "T" : sptrsm_system_name(s->system);
   fprintf(f, "system   %s%s\n", system, op_text(s->op));
   fprintf(f, "device   %s (%s)\n", sptrsm_context_describe(s->context), r->set->solver.reason);
+  print_others(r, f);
   for (int i = 0; i < s->plans; i++) {
     const sptrsm_info *p = &s->info[i];
     const char *factor = r->in.factors->single ? "T" : i == 0 && chain_has(s->system, 'L') ? "L" : "U";
@@ -217,6 +232,17 @@ json_t *seconds_json(const phase_seconds *t, double analyse_seconds, bool stored
   return o;
 }
 
+/* All devices, the first one too, with what each did. */
+static json_t *json_devices(const run *r) {
+  json_t *list = json_array();
+  for (int k = 0; k < r->solver.members; k++) {
+    const ring_server *server = &r->stream.server[k];
+    json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:b}", "name", sptrsm_context_describe(solver_member(&r->solver, k).context),
+                                          "panels", (json_int_t)server->items, "seconds", server->busy, "left", server->left));
+  }
+  return list;
+}
+
 json_t *report_json(const run *r, bool stored) {
   const solver *s = &r->solver;
   json_t *device = json_pack("{s:s, s:s, s:s}", "place", r->set->solver.device.place == SPTRSM_CUDA ? "cuda" : "host", "name",
@@ -229,12 +255,12 @@ json_t *report_json(const run *r, bool stored) {
                 cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
   json_t *refined = refine_json(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin,
                                 !stored && !r->set->dry_run && !r->stream.on);
-  json_t *rest =
-      json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "device", device, "plans", json_plans(r),
-                "memory", memory, "stream", json_stream(r), "seconds", seconds_json(&r->seconds, r->solver.analyse_seconds, stored),
-                "flops_per_rhs", s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored),
-                "refinement", refined, "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset",
-                cli_json_text(r->x_path), "dry_run", r->set->dry_run, "exit_code", r->exit_code);
+  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "device", device, "devices",
+                           s->members > 1 ? json_devices(r) : json_null(), "plans", json_plans(r), "memory", memory, "stream",
+                           json_stream(r), "seconds", seconds_json(&r->seconds, r->solver.analyse_seconds, stored), "flops_per_rhs",
+                           s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored),
+                           "refinement", refined, "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset",
+                           cli_json_text(r->x_path), "dry_run", r->set->dry_run, "exit_code", r->exit_code);
   if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
     json_decref(report);
     report = NULL;

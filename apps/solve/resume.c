@@ -101,7 +101,8 @@ char *resume_inputs(const run *r) {
   add(o, "--sys", "%s", sptrsm_system_name(s->system));
   add(o, "--trans", "%s", cli_ops[s->op]);
   add(o, "--alpha", "%.17g,%.17g", p->alpha[0], p->alpha[1]);
-  add(o, "device", "%s", r->set->solver.device.place == SPTRSM_CUDA ? sptrsm_context_describe(s->context) : "host");
+  char kinds[500];
+  add(o, "device", "%s", solver_kinds(kinds, sizeof kinds, s));
   for (int i = 0; i < s->plans; i++) add(o, i == 0 ? "method" : "second method", "%s (%s)", s->info[i].method, s->info[i].parameters);
   add(o, "residuals", "%s", r->verified ? r->in.S.name : "none");
   if (r->refined.on)

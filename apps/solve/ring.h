@@ -1,22 +1,39 @@
-/* ring.h -- a pipeline of stages, each at work on another item, over a ring of buffers (slots).
+/* ring.h -- a pipeline of stages, each at work on other items, over a ring of buffers (slots).
  *
  * Stage s takes item i as soon as stage s-1 is done with it; the first stage, as soon as the last stage has freed the item's slot. Each
  * stage takes the items in order and has a thread of its own; stage `home` runs on the calling thread. A stage that fails stops all others.
+ *
+ * Stage `home` may have several servers, with a thread each: whichever is free takes the next item, and the stage after it gets the items
+ * in order all the same. A server that needs so long for an item that the others would run out of slots meanwhile takes no more.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H
 
+#include <stdbool.h>
+
 #include <sptrsm.h>
 
-enum { RING_STAGES = 4 };
+enum { RING_STAGES = 4, RING_SERVERS_MAX = 64 };
+
+/* One slot more than stages: then all stages can work at the same time. For each more server one that it holds and one that waits. */
+static inline int ring_slots(int servers) { return RING_STAGES + 1 + 2 * (servers - 1); }
+enum { RING_SLOTS_MAX = RING_STAGES + 1 + 2 * (RING_SERVERS_MAX - 1) };
 
 typedef struct {
-  sptrsm_status (*stages[RING_STAGES])(void *context, int64_t item, int slot); /* slot = item % slots */
-  int home;                                                                    /* the stage that runs on the calling thread */
-  int slots; /* one more than stages: then all stages can work at the same time */
+  double busy;   /* seconds that it worked */
+  int64_t items; /* that it took */
+  bool left;     /* it was too slow to go on */
+} ring_server;
+
+typedef struct {
+  sptrsm_status (*stages[RING_STAGES])(void *context, int64_t item, int slot, int server); /* slot = item % slots */
+  int home;                                                                                /* the stage that runs on the calling thread */
+  int servers;                                                                             /* of stage `home`, at least 1 */
+  int slots;                                                                               /* ring_slots(servers) */
   int64_t items;
   void *context;
-  double busy[RING_STAGES]; /* result: seconds that each stage worked */
+  double busy[RING_STAGES];             /* result: seconds that each stage worked; with several servers, the one that worked longest */
+  ring_server server[RING_SERVERS_MAX]; /* result */
 } ring;
 
 /* Returns when all threads have ended. After a failure sptrsm_last_error() of the calling thread is the message of the failed stage. */

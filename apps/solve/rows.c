@@ -136,7 +136,7 @@ static int run_columns(run *r, sptrsm_block *W) {
   cli_progress_count(&progress, "columns", 0, W->nrhs);
   for (int64_t begin = 0, end; begin < W->nrhs && status == SPTRSM_OK; begin = end) {
     end = W->nrhs - begin < STEP ? W->nrhs : begin + STEP;
-    status = solve_columns(r, &(solver_columns){r->in.alpha, W, W, begin, end}, 0);
+    status = solve_columns(r, 0, &(solver_columns){r->in.alpha, W, W, begin, end}, 0);
     cli_progress_step(&progress, end, W->nrhs);
   }
   cli_progress_end(&progress);

@@ -8,6 +8,7 @@
 #include "solve/profile.h"
 #include "solve/ranks/share.h"
 #include "solve/refine.h"
+#include "solve/ring.h"
 
 enum { NAMED_COLUMNS = 10 }; /* the most columns with NaN or infinity that are listed by number */
 
@@ -17,12 +18,13 @@ typedef struct {
   refine_request refine;
   batch_request batch;
   share_request share;
-  const char *out, *json; /* json NULL: none, "-": stdout */
-  const char *profile;    /* --profile; NULL: none */
-  const char *rows;       /* --rows, as given; NULL: all rows of X */
-  const char *schur;      /* --schur, the columns B; NULL: X is wanted */
-  const char *schur_rows; /* --schur-rows, the rows of C as columns; NULL: the symmetric form */
-  double max_berr;        /* negative: no threshold */
+  const char *out, *json;       /* json NULL: none, "-": stdout */
+  const char *profile;          /* --profile; NULL: none */
+  const char *rows;             /* --rows, as given; NULL: all rows of X */
+  const char *schur;            /* --schur, the columns B; NULL: X is wanted */
+  const char *plan, *save_plan; /* --plan, --save-plan; NULL: none */
+  const char *schur_rows;       /* --schur-rows, the rows of C as columns; NULL: the symmetric form */
+  double max_berr;              /* negative: no threshold */
   int compress;
   int64_t stream_columns; /* --stream: columns of a panel; 0: not asked for; -1: the program chooses */
   bool resume, keep_partial;
@@ -49,14 +51,15 @@ typedef struct {
 /* A stream: right-hand sides that pass through memory in panels. */
 typedef struct {
   bool on;
-  int64_t width, panels;          /* columns of a panel; panels of this run */
-  int64_t resumed;                /* columns that an earlier run had done, or by now another part */
-  int64_t left;                   /* columns that are left to other parts (--part) */
-  int slots;                      /* buffers of the ring */
-  int residual_width;             /* columns that the residuals take at a time */
-  size_t bytes;                   /* of all buffers */
-  bool direct_read, direct_write; /* without HDF5 */
-  double seconds;                 /* from the first panel to the last */
+  int64_t width, panels;                /* columns of a panel; panels of this run */
+  int64_t resumed;                      /* columns that an earlier run had done, or by now another part */
+  int64_t left;                         /* columns that are left to other parts (--part) */
+  int slots;                            /* buffers of the ring */
+  ring_server server[RING_SERVERS_MAX]; /* what each device did */
+  int residual_width;                   /* columns that the residuals take at a time */
+  size_t bytes;                         /* of all buffers */
+  bool direct_read, direct_write;       /* without HDF5 */
+  double seconds;                       /* from the first panel to the last */
 } stream_summary;
 
 typedef struct {
@@ -64,6 +67,7 @@ typedef struct {
   stream_summary stream;
   problem in;
   solver solver;
+  solver_request kept; /* plan and plan_bytes: the file of --plan in memory */
   sptrsm_block X;
   char *x_path;  /* path of X in the output */
   bool in_place; /* X is B */
@@ -92,12 +96,24 @@ json_t *seconds_json(const phase_seconds *, double analyse_seconds, bool stored)
 int begin_ranks(settings *, bool is_batch);
 int open_files(run *);                                                         /* factors and right-hand sides, in each rank */
 int create_solver(run *, const sptrsm_file_factors *, const solver_request *); /* as solver_create; profiled where that is asked for */
-/* Solves for columns of two blocks, and refines where that is asked for; their column 0 is column `first` of all that are taken of B. */
-sptrsm_status solve_columns(run *, const solver_columns *, int64_t first);
+/* Solves for columns of two blocks with a member of the solver, and refines where that is asked for; their column 0 is column `first` of
+ * all that are taken of B. Members may do this at the same time. */
+sptrsm_status solve_columns(run *, int member, const solver_columns *, int64_t first);
 void settle_exit(run *); /* sets the exit code of a run whose solutions are checked */
 /* What the options and the report say of an output; path and lists are the caller's. */
 void save_options_of(sptrsm_save_options *, const settings *, const char *report);
 int write_solution(run *); /* the last phase; returns an exit code */
+
+/* ---- plan_file.c: plans that are kept in a file ---- */
+
+/* Are several devices, --plan and --save-plan asked for where they can't be? unfit: what they are not for; NULL: a plain solve. Returns an
+ * exit code. */
+int plan_check_options(const settings *, const char *unfit);
+int plan_check_output(const settings *, const char *const inputs[], int count); /* the file of --save-plan; likewise */
+/* Maps the file of --plan into memory, for the request. Returns an exit code; plan_unmap is due once the solver is freed. */
+int plan_map(solver_request *, const char *path);
+void plan_unmap(solver_request *);
+int plan_save(const solver *, const char *path); /* returns an exit code */
 
 /* ---- rows.c: the phases after opening, for some rows of X or sparse right-hand sides ---- */
 

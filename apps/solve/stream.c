@@ -1,6 +1,7 @@
 /* stream.c -- blocks larger than memory: columns are read, solved, checked and written panel by panel, four panels at a time.
  *
  * Four stages work on a ring of page-locked buffers (ring.h): panel i+3 is read while i+2 is solved, i+1 is checked and i is written.
+ * With several devices each solves a panel of its own, whichever is free the next one; panels are checked and written in order.
  * Memory does not depend on the number of columns. After a panel the partial output may be synced to the disk and the journal extended
  * (a checkpoint), so that a run that is killed can be resumed; checkpoints take at most a twentieth of the time.
  */
@@ -44,6 +45,8 @@ static size_t limit_of(const run *r) {
 
 static size_t column_bytes(const run *r) { return (size_t)r->in.B->block.n * sptrsm_dtype_bytes(r->in.B->block.dtype); }
 
+static int slots(const run *r) { return ring_slots(1 + r->set->solver.device.others); }
+
 static int copies(const run *r) { return r->in_place ? 1 : 2; }
 
 bool stream_wanted(const run *r) {
@@ -51,6 +54,7 @@ bool stream_wanted(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   if (r->in.reader == NULL || B->n == 0 || B->nrhs == 0) return false; /* sparse, or nothing */
   if (s->stream_columns != 0 || s->resume || s->keep_partial || s->share.parts > 0 || ranks_count() > 1) return true;
+  if (s->solver.device.others > 0) return true;
   double whole = (double)column_bytes(r) * (double)B->nrhs * copies(r);
   return whole + (double)resident_bytes() + (double)sptrsm_file_reader_bytes(r->in.reader) > (double)limit_of(r);
 }
@@ -58,7 +62,9 @@ bool stream_wanted(const run *r) {
 /* Memory besides the buffers. */
 static size_t overhead(const run *r) {
   size_t bytes = resident_bytes() + reserve_bytes + sptrsm_file_reader_bytes(r->in.reader);
-  if (r->set->solver.device.place == SPTRSM_HOST) bytes += r->solver.workspace_bytes;
+  bool on_host = false;
+  for (int k = 0; k < r->solver.members; k++) on_host = on_host || r->solver.place[k] == SPTRSM_HOST;
+  if (on_host) bytes += r->solver.workspace_bytes;
   if (r->verified) bytes += residual_bytes(&r->in.S, 1, cli_threads());
   return bytes;
 }
@@ -77,7 +83,7 @@ static int64_t good_width(const run *r) {
   int64_t begin, end, width = (int64_t)(panel_bytes / column_bytes(r)) + 1,
                       segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
   share_columns(&r->set->share, B->nrhs, &begin, &end);
-  int64_t ranks = ranks_count(), rounds = (end - begin - 1) / (2 * SLOTS * ranks) + 1, shared = (end - begin - 1) / (2 * ranks) + 1;
+  int64_t ranks = ranks_count(), rounds = (end - begin - 1) / (2 * slots(r) * ranks) + 1, shared = (end - begin - 1) / (2 * ranks) + 1;
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
   return ranks > 1 && width > shared ? shared : width;
@@ -99,14 +105,14 @@ int stream_plan(run *r) {
     return CLI_INPUT;
   }
   stream_summary *s = &r->stream;
-  size_t limit = limit_of(r), taken = overhead(r), each = column_bytes(r) * (size_t)copies(r) * SLOTS;
+  size_t limit = limit_of(r), taken = overhead(r), each = column_bytes(r) * (size_t)(copies(r) * slots(r));
   int64_t most = limit > taken ? (int64_t)((limit - taken) / each) : 0, asked = r->set->stream_columns;
   if (asked > r->in.B->block.nrhs) asked = r->in.B->block.nrhs;
   if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
     double need = (double)taken + (double)each * (double)(asked > 0 ? asked : 1);
     if (!sptrsm_file_reader_direct(r->in.reader)) need *= 4.0 / 3; /* a quarter of the limit may go to the columns of a chunk */
     cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
-              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", SLOTS, cli_bytes(need).text, cli_bytes((double)limit).text,
+              (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", slots(r), cli_bytes(need).text, cli_bytes((double)limit).text,
               asked > 1 ? " or give --stream fewer" : "");
     return CLI_MEMORY;
   }
@@ -116,7 +122,7 @@ int stream_plan(run *r) {
   if (s->width > r->in.B->block.nrhs) s->width = r->in.B->block.nrhs;
   s->width = ranks_least(s->width);
   s->on = true;
-  s->slots = SLOTS;
+  s->slots = slots(r);
   s->bytes = each * (size_t)s->width;
   s->residual_width = residual_width(r, limit - taken - s->bytes);
   s->direct_read = sptrsm_file_reader_direct(r->in.reader) != 0;
@@ -124,7 +130,7 @@ int stream_plan(run *r) {
 }
 
 static void free_buffers(stream *s) {
-  for (int k = 0; k < SLOTS; k++) {
+  for (int k = 0; k < RING_SLOTS_MAX; k++) {
     if (s->X[k] != s->B[k]) sptrsm_host_free(s->r->solver.context, s->X[k]);
     sptrsm_host_free(s->r->solver.context, s->B[k]);
     residual_free(&s->errors[k]);
@@ -135,7 +141,7 @@ static sptrsm_status make_buffers(stream *s) {
   run *r = s->r;
   size_t bytes = column_bytes(r) * (size_t)r->stream.width;
   sptrsm_status status = SPTRSM_OK;
-  for (int k = 0; k < SLOTS && status == SPTRSM_OK; k++) {
+  for (int k = 0; k < r->stream.slots && status == SPTRSM_OK; k++) {
     status = sptrsm_host_alloc(&s->B[k], r->solver.context, bytes);
     if (status == SPTRSM_OK && !r->in_place) status = sptrsm_host_alloc(&s->X[k], r->solver.context, bytes);
     else s->X[k] = s->B[k];
@@ -157,10 +163,11 @@ static sptrsm_block block_of(const stream *s, int slot, void *data) {
 static bool is_empty(const stream *s, int slot) { return s->panel[slot].first == s->panel[slot].end; }
 
 /* Takes the next panel that no rank has taken. Where none is left, the slot passes through the ring empty. */
-static sptrsm_status read_panel(void *context, int64_t item, int slot) {
+static sptrsm_status read_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
+  (void)server;
   const double begin = cli_now();
-  const bool was_last = item > 0 && is_empty(s, (int)((item - 1) % SLOTS));
+  const bool was_last = item > 0 && is_empty(s, (int)((item - 1) % s->r->stream.slots));
   s->panel[slot] = was_last ? (column_span){0, 0} : panels_at(&s->left, ranks_claim(), &s->before[slot]);
   if (is_empty(s, slot)) return SPTRSM_OK;
   sptrsm_block B = block_of(s, slot, s->B[slot]);
@@ -169,16 +176,17 @@ static sptrsm_status read_panel(void *context, int64_t item, int slot) {
   return status;
 }
 
-static sptrsm_status solve_panel(void *context, int64_t item, int slot) {
+static sptrsm_status solve_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
   (void)item;
   if (is_empty(s, slot)) return SPTRSM_OK;
   sptrsm_block B = block_of(s, slot, s->B[slot]), X = block_of(s, slot, s->X[slot]);
-  return solve_columns(s->r, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, s->panel[slot].first);
+  return solve_columns(s->r, server, &(solver_columns){s->r->in.alpha, &B, &X, 0, B.nrhs}, s->panel[slot].first);
 }
 
-static sptrsm_status check_panel(void *context, int64_t item, int slot) {
+static sptrsm_status check_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
+  (void)server;
   run *r = s->r;
   (void)item;
   if (is_empty(s, slot)) return SPTRSM_OK;
@@ -230,8 +238,9 @@ static void add_unsynced(stream *s, int slot) {
   } else s->unsynced[s->unsynced_count++] = (unsynced_range){panel, found};
 }
 
-static sptrsm_status write_panel(void *context, int64_t item, int slot) {
+static sptrsm_status write_panel(void *context, int64_t item, int slot, int server) {
   stream *s = context;
+  (void)server;
   run *r = s->r;
   const double begin = cli_now();
   const bool is_last = item + 1 == r->stream.panels;
@@ -254,8 +263,12 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot) {
 static int run_ring(stream *s) {
   run *r = s->r;
   stream_summary *sum = &r->stream;
-  ring stages = {
-      .stages = {read_panel, solve_panel, check_panel, write_panel}, .home = SOLVE, .slots = SLOTS, .items = sum->panels, .context = s};
+  ring stages = {.stages = {read_panel, solve_panel, check_panel, write_panel},
+                 .home = SOLVE,
+                 .servers = r->solver.members,
+                 .slots = sum->slots,
+                 .items = sum->panels,
+                 .context = s};
   cli_phase("streaming %lld columns, %lld at a time", (long long)panels_columns(&s->left), (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
   cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);
@@ -266,6 +279,7 @@ static int run_ring(stream *s) {
   r->seconds.solve = stages.busy[SOLVE];
   r->seconds.verify = stages.busy[CHECK];
   r->seconds.write = stages.busy[WRITE];
+  memcpy(sum->server, stages.server, sizeof sum->server);
   return solver_fail(status);
 }
 

@@ -6,7 +6,7 @@
 #include "solve/ring.h"
 #include "solve/solve.h"
 
-enum { READ, SOLVE, CHECK, WRITE, SLOTS = RING_STAGES + 1 };
+enum { READ, SOLVE, CHECK, WRITE };
 enum { UNSYNCED = 64 }; /* the most ranges of columns between two checkpoints */
 
 typedef struct {
@@ -16,12 +16,12 @@ typedef struct {
 
 typedef struct {
   run *r;
-  panel_list left;           /* what is to do, of all ranks */
-  column_span panel[SLOTS];  /* the columns in each slot; empty: no panel was left */
-  int64_t before[SLOTS];     /* columns of `left` that were handed out before these */
-  void *B[SLOTS], *X[SLOTS]; /* X[k] is B[k] where nobody needs B after the solve */
-  residual errors[SLOTS];
-  nonfinite odd[SLOTS];
+  panel_list left;                             /* what is to do, of all ranks */
+  column_span panel[RING_SLOTS_MAX];           /* the columns in each slot; empty: no panel was left */
+  int64_t before[RING_SLOTS_MAX];              /* columns of `left` that were handed out before these */
+  void *B[RING_SLOTS_MAX], *X[RING_SLOTS_MAX]; /* X[k] is B[k] where nobody needs B after the solve */
+  residual errors[RING_SLOTS_MAX];
+  nonfinite odd[RING_SLOTS_MAX];
   sptrsm_file_writer *writer;
   unsynced_range unsynced[UNSYNCED]; /* written since the latest checkpoint */
   int unsynced_count;

@@ -1,4 +1,4 @@
-/* multi.c -- one solve on several contexts (sptrsm_multi.h): a solver and a thread for each, which take columns as share.h hands them out. */
+/* multi.c -- one solve on several contexts (sptrsm_multi.h): a solver and a thread for each; share.h hands the columns out. */
 #include <sptrsm_multi.h>
 
 #include <fenv.h>
@@ -280,7 +280,8 @@ static sptrsm_status check(const job *j) {
                               .dtype = first->direct ? first->direct->dtype : first->plan->view.dtype,
                               .n = first->direct ? first->direct->n : first->plan->view.n};
   if (j->B->place != SPTRSM_HOST || j->X->place != SPTRSM_HOST)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "B and X of several contexts are in host memory; a block in device memory is solved by one context");
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "B and X of several contexts are in host memory; a block in device memory is solved by one context");
   SPTI_TRY(spti_pipeline_check(&pipe, j->B, j->X));
   return solve_columns(j, first, 0, 0);
 }
@@ -293,14 +294,16 @@ static sptrsm_status check_and_solve(job *j) {
 sptrsm_status sptrsm_multi_direct_solve(sptrsm_multi *m, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                         sptrsm_block *X) {
   if (!m || !B || !X || !m->members[0].direct)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_direct_solve: %s", m && B && X ? "this is one of plans; call sptrsm_multi_solve" : "multi, B or X is NULL");
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_direct_solve: %s",
+                     m && B && X ? "this is one of plans; call sptrsm_multi_solve" : "multi, B or X is NULL");
   job j = {.multi = m, .system = system, .op = op, .alpha = alpha, .B = B, .X = X};
   return check_and_solve(&j);
 }
 
 sptrsm_status sptrsm_multi_solve(sptrsm_multi *m, const void *alpha, const sptrsm_block *B, sptrsm_block *X) {
   if (!m || !B || !X || !m->members[0].plan)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_solve: %s", m && B && X ? "this is one of factor sets; call sptrsm_multi_direct_solve" : "multi, B or X is NULL");
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_solve: %s",
+                     m && B && X ? "this is one of factor sets; call sptrsm_multi_direct_solve" : "multi, B or X is NULL");
   job j = {.multi = m, .alpha = alpha, .B = B, .X = X};
   return check_and_solve(&j);
 }
@@ -316,10 +319,13 @@ sptrsm_status sptrsm_multi_set_values(sptrsm_multi *m, const void *L_val, const 
   if (m->members[0].plan && (D || D_sub || U_val))
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_set_values: a triangle has neither D nor U; give its values as L_val");
   if (!takes_host_values(&m->members[0]))
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_set_values: the values were given in device memory, which other devices can't read; make the solver of arrays in host memory");
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_set_values: the values were given in device memory, which other devices can't "
+                                          "read; make the solver of arrays in host memory");
   for (int k = 0; k < m->count; k++) {
     const member *s = &m->members[k];
-    SPTI_TRY(name_member(s->direct ? sptrsm_direct_set_values(s->direct, L_val, D, D_sub, U_val) : sptrsm_matrix_set_values(s->plan->matrix, L_val), k, s->context));
+    SPTI_TRY(name_member(s->direct ? sptrsm_direct_set_values(s->direct, L_val, D, D_sub, U_val)
+                                   : sptrsm_matrix_set_values(s->plan->matrix, L_val),
+                         k, s->context));
   }
   return SPTRSM_OK;
 }
@@ -327,7 +333,8 @@ sptrsm_status sptrsm_multi_set_values(sptrsm_multi *m, const void *L_val, const 
 int sptrsm_multi_count(const sptrsm_multi *m) { return m ? m->count : 0; }
 
 sptrsm_status sptrsm_multi_member_at(sptrsm_multi_member *out, const sptrsm_multi *m, int index) {
-  SPTI_TRY(spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_multi_member, columns), sizeof *out, "sptrsm_multi_member_at", "sptrsm_multi_member"));
+  SPTI_TRY(
+      spti_sized_check(out, SPTI_SIZE_UP_TO(sptrsm_multi_member, columns), sizeof *out, "sptrsm_multi_member_at", "sptrsm_multi_member"));
   if (!m || index < 0 || index >= m->count)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_member_at: index %d is not in 0..%d", index, sptrsm_multi_count(m) - 1);
   const member *s = &m->members[index];

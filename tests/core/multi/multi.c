@@ -1,4 +1,4 @@
-/* multi.c -- one solve on several contexts: the bits of one context, every column once, errors of any context, threads that can't be had. */
+/* multi.c -- one solve on several contexts: the bits of one context, every column once, errors of any one, threads that can't be had. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
@@ -78,7 +78,8 @@ static sptrsm_plan *make_plan(sptrsm_context *context, const sptrsm_sparse *T, c
   return plan;
 }
 
-static void expect_solution(const test_system *system, const test_block *B, const test_block *X, const test_block *alone, const char *what) {
+static void expect_solution(const test_system *system, const test_block *B, const test_block *X, const test_block *alone,
+                            const char *what) {
   const double half[2] = {0.5, 0};
   const double residual = test_residual(system, SPTRSM_N, half, B, X, -1);
   cr_assert(residual <= 100, "%s: residual %g", what, residual);
@@ -111,7 +112,8 @@ Test(multi, plans_of_one_to_four_contexts) {
   for (int count = 0; count < MEMBERS; count++) {
     sptrsm_multi *m;
     ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, count));
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) try_plans(&system, m, plan, numbers[k], k % 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+      try_plans(&system, m, plan, numbers[k], k % 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
     for (int again = 0; again < 3; again++) try_plans(&system, m, plan, 400, SPTRSM_ROW_MAJOR); /* now speeds are known */
     sptrsm_multi_destroy(m);
   }
@@ -252,7 +254,11 @@ static void try_set(const recipe *r, sptrsm_dtype t) {
   cr_assert_eq(columns_solved(m), NRHS);
   for (int i = 0; i < N * NRHS; i++) {
     const double error = cabs(get(x, i, t) - get(y, i, t)), size = cabs(get(x, i, t));
-    cr_assert(error <= (KINDS == 1 ? 0 : is_single(t) ? 1e-3 : 1e-9) * (1 + size), "%s, type %d: element %d differs by %g", r->name, (int)t, i, error);
+    cr_assert(error <= (KINDS == 1     ? 0
+                        : is_single(t) ? 1e-3
+                                       : 1e-9) *
+                           (1 + size),
+              "%s, type %d: element %d differs by %g", r->name, (int)t, i, error);
   }
   expect(sptrsm_multi_direct_solve(m, (sptrsm_system)99, SPTRSM_N, NULL, &B, &Y), SPTRSM_ERR_ARGUMENT, "unknown system");
   expect(sptrsm_multi_solve(m, NULL, &B, &Y), SPTRSM_ERR_ARGUMENT, "call sptrsm_multi_direct_solve");

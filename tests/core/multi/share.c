@@ -46,7 +46,8 @@ Test(share, every_column_is_taken_once_whatever_the_speeds) {
       for (int n = 0; n < 7; n++) {
         spti_share_worker w[4];
         for (int k = 0; k < 4; k++) w[k] = (spti_share_worker){.panel = 8, .chunk = 8 << k};
-        for (int again = 0; again < 2; again++) cr_assert_eq(simulate(w, speeds[s], count, numbers[n]).taken, numbers[n], "case %d, %d workers", s, count);
+        for (int again = 0; again < 2; again++)
+          cr_assert_eq(simulate(w, speeds[s], count, numbers[n]).taken, numbers[n], "case %d, %d workers", s, count);
       }
 }
 
