@@ -189,7 +189,7 @@ part_chroot() {
 }
 
 # The commands of the README's first solve.
-first_solve() { sed -n '/^## First solve/,/^## /{/^```sh/,/^```/{/^```/!p}}' README.md; }
+first_solve() { sed -n '/^## First solve/,/^## /{/^```sh/,/^```/{/^```/!p}}' "$ROOT/README.md"; }
 
 # The two RUN lines of the Dockerfile, one in a chroot that builds the packages, the other in one that has nothing but them; there the
 # README's first solve is tried, then what CMake's users and those of pkg-config need, then that nothing is left behind. The first chroot
