@@ -20,14 +20,13 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "usage: sptrsm-solve FACTORS RHS [options]    each FILE or FILE:/path/in/file\n"
                            "  -o OUT              RHS.solution.h5;  --force replaces, --resume continues it\n"
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
-                           "  --alpha X           solve op(S) X = alpha B; complex: re,im\n"
-                           "  --cols a:b          columns a to b-1 of B;  --rows a:b or FILE:/path  of X\n"
+                           "  --alpha X           re,im if complex;  --cols a:b, --rows a:b or FILE:/path\n"
                            "  --part I/N --into X  share I of N of the columns; or mpirun -n K sptrsm-solve\n"
                            "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
                            "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
                            "  --uplo lower|upper, --unit, --take-triangle, --tidy  how triangles are read\n"
-                           "  --device D          auto, cpu, cuda, cuda:1, cuda:all, cuda:0,2,host;  --threads N\n"
+                           "  --device D          auto, cpu, cuda:1, cuda:all, cuda:0,host;  --threads N\n"
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --save-plan FILE    keep the analysis;  --plan FILE  use a kept one\n"
@@ -178,34 +177,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
              : parse_rest(key, text, state);
 }
 
-/* ---- before any work ---- */
-
-/* A report beside the solution, if it is asked for: that of --json or --profile. */
-static int check_report(const settings *s, const char *option, const char *path, const char *const read[], int count) {
-  int code = cli_check_partial(s->out, option, path, read, count);
-  if (code != CLI_OK || path == NULL) return code;
-  if (strcmp(path, "-") != 0 && cli_same_output(path, s->out)) cli_usage("%s: %s is the output of the solution too", option, path);
-  return cli_check_json(option, path, s->force, read, count);
-}
-
-static int check_outputs(settings *s) {
-  const char *read[5] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
-  int count = 2;
-  if (s->schur_rows) read[count++] = s->schur_rows;
-  if (s->rows && row_list_is_file(s->rows)) read[count++] = s->rows;
-  if (s->batch.mask) read[count++] = s->batch.mask;
-  if (s->plan) read[count++] = s->plan;
-  int code = check_report(s, "--json", s->json, read, count);
-  s->json_checked = code == CLI_OK && s->json;
-  if (code == CLI_OK) code = check_report(s, "--profile", s->profile, read, count);
-  if (code != CLI_OK) return code;
-  code = plan_check_output(s, read, count);
-  if (code != CLI_OK) return code;
-  if (s->profile && s->json && cli_same_output(s->profile, s->json)) cli_usage("--profile: %s is the report of --json too", s->profile);
-  return cli_check_output(s->out, s->force || s->resume || s->share.parts > 0, read,
-                          count); /* stream.c tells what an output to resume is */
-}
-
 /* ---- the phases ---- */
 
 static int open_problem(run *r) {
@@ -247,7 +218,7 @@ static int analyse(run *r) {
   int code = r->set->plan ? plan_map(&r->kept, r->set->plan) : CLI_OK;
   request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes;
   if (code == CLI_OK) code = create_solver(r, r->in.factors, &request);
-  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run) code = plan_save(&r->solver, r->set->save_plan);
+  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);
   profile_span(r->profile, "analyse", start, 0, 0);
   return code;

@@ -6,6 +6,32 @@
 #include "solve/ranks/ranks.h"
 #include "solve/solve.h"
 
+/* A report beside the solution, if it is asked for: that of --json or --profile. */
+static int check_report(const settings *s, const char *option, const char *path, const char *const read[], int count) {
+  int code = cli_check_partial(s->out, option, path, read, count);
+  if (code != CLI_OK || path == NULL) return code;
+  if (strcmp(path, "-") != 0 && cli_same_output(path, s->out)) cli_usage("%s: %s is the output of the solution too", option, path);
+  return cli_check_json(option, path, s->force, read, count);
+}
+
+int check_outputs(settings *s) {
+  const char *read[5] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
+  int count = 2;
+  if (s->schur_rows) read[count++] = s->schur_rows;
+  if (s->rows && row_list_is_file(s->rows)) read[count++] = s->rows;
+  if (s->batch.mask) read[count++] = s->batch.mask;
+  if (s->plan) read[count++] = s->plan;
+  int code = check_report(s, "--json", s->json, read, count);
+  s->json_checked = code == CLI_OK && s->json;
+  if (code == CLI_OK) code = check_report(s, "--profile", s->profile, read, count);
+  if (code != CLI_OK) return code;
+  code = plan_check_output(s, read, count);
+  if (code != CLI_OK) return code;
+  if (s->profile && s->json && cli_same_output(s->profile, s->json)) cli_usage("--profile: %s is the report of --json too", s->profile);
+  /* What an output to resume is, stream_output.c tells. */
+  return cli_check_output(s->out, s->force || s->resume || s->share.parts > 0, read, count);
+}
+
 /* Several ranks share the columns of one system. Those of a machine take its devices in turn, and have its processors together. */
 int begin_ranks(settings *s, bool is_batch) {
   if (ranks_count() > 1 && (s->schur || is_batch || s->rows || s->share.parts > 0 || s->compress > 0 || s->checksum)) {

@@ -92,6 +92,7 @@ json_t *seconds_json(const phase_seconds *, double analyse_seconds, bool stored)
 
 /* ---- phases.c: what runs of all kinds share ---- */
 
+int check_outputs(settings *); /* can all outputs be written, and is none also an input or another output? */
 /* Lets the ranks of a run by mpirun begin, if they can share this work, and gives each its devices and processors. */
 int begin_ranks(settings *, bool is_batch);
 int open_files(run *);                                                         /* factors and right-hand sides, in each rank */
