@@ -3,7 +3,7 @@
  * Create a context (where to work), a matrix (validated once) and a plan (analysed once), then solve as often as you like.
  * sptrsm_direct does the same for a whole factor set of a direct solver: x = C Q U^-1 D^-1 L^-1 P R b.
  * Other headers: sptrsm_batch.h (many systems), sptrsm_refine.h (refinement), sptrsm_reach.h (sparse right-hand sides, few rows of X),
- * sptrsm_schur.h (Schur complements), sptrsm_inspect.h (level sets, tiles), sptrsm_auto.h (choice of a method), sptrsm_io.h (files).
+ * sptrsm_schur.h (Schur complements), sptrsm_multi.h (several devices), sptrsm_inspect.h (level sets), sptrsm_auto.h, sptrsm_io.h (files).
  *
  * Errors: a function that can fail returns a sptrsm_status, and sptrsm_last_error() then holds one line that says what was wrong, where
  *   and what to do. Out-parameters come first and are written only on success.

@@ -3,23 +3,26 @@
 # cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
 #
 #   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--bench-args "ARGS"]
-#                        [--parts LIST] [--soak MINUTES] [--batch-args "ARGS"] [--schur-args "ARGS"]
+#                        [--parts LIST] [--soak MINUTES] [--batch-args "ARGS"] [--schur-args "ARGS"] [--devices-args "ARGS"]
 #
 #   --data    folder of triangles (.h5) to measure; default: data/
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
 #   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
-#   --parts   of build,test,sanitize,factors,bench,batch,schur,pages; default: all but the last three. pages: the code blocks of documentation
+#   --parts   of build,test,sanitize,factors,bench,batch,schur,devices,pages; default: all but the last four. pages: the code blocks of documentation
 #             that need a device, in Python where it has NumPy, SciPy and pytest
 #   --soak    random plans, solves, new values and captures on four threads for MINUTES, beside the parts; default: a few in the tests
 #   --batch-args for compare_batch_cuda, which the part batch runs after the tests of batches (with "batch" and without "build" and
 #             "test" it builds and tests no more than these): --cudss FILE and others, separated by blanks
 #   --schur-args for compare_schur_cuda, which the part schur runs after the tests of Schur complements and memcheck on them; likewise
+#   --devices-args for compare_devices, which the part devices runs after the tests of clones and of several contexts, those of the program,
+#             and memcheck; likewise. Its first argument is a file of factors
 #   --out     where logs and bench.json go; default: the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() batch_args=() schur_args=() soak=
+devices_args=(data/sherman5_splu.h5)
 while [ $# -gt 0 ]; do
   case $1 in
   --data) data=$2 ;;
@@ -33,7 +36,8 @@ while [ $# -gt 0 ]; do
   --soak) soak=$2 ;;
   --batch-args) read -ra batch_args <<<"$2" ;;
   --schur-args) read -ra schur_args <<<"$2" ;;
-  -h | --help) sed -n '2,19p' "$0" && exit 0 ;;
+  --devices-args) read -ra devices_args <<<"$2" ;;
+  -h | --help) sed -n '2,22p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
   esac
   shift 2
@@ -144,5 +148,27 @@ if has pages; then
   else
     echo "blocks in Python: skipped, since Python has not NumPy, SciPy and pytest"
   fi
+fi
+
+# Several devices: those of the machine, two contexts on one of them, a GPU and the host. X of all has few other bits, and the same residual.
+if has devices; then
+  build_targets test_clone_host_cuda test_clone_cuda_cuda test_clone_cuda_host test_multi_gpu test_multi_mixed test_visitor compare_devices sptrsm-solve \
+    sptrsm-verify
+  ctest --test-dir $build -R '^(clone_.*|multi_.*|visitor)$' --output-on-failure --no-tests=error 2>&1 | tee "$out/devices-test.log" | tail -20 || failed=1
+  if timeout 240 compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all "$build/tests/core/test_multi_gpu" --jobs 1 \
+      --filter 'multi/@(plans|new_values)*' >"$out/devices-memcheck.log" 2>&1; then
+    echo "compute-sanitizer memcheck: $(grep -E 'SUMMARY' "$out/devices-memcheck.log" | tail -1)"
+  else
+    echo "compute-sanitizer memcheck: FAILED" && grep -E '=========|FAIL|Assert' "$out/devices-memcheck.log" | head -20 && failed=1
+  fi
+  for list in cuda:0 cuda:0,0 cuda:0,host cuda:all; do
+    if "$build/apps/sptrsm-solve" data/sherman5_splu.h5 data/sherman5_rhs.h5 --device $list --stream=1 --force -o "$out/x.h5" >"$out/devices-solve.log" 2>&1 &&
+      "$build/apps/sptrsm-verify" data/sherman5_splu.h5 data/sherman5_rhs.h5 "$out/x.h5" >"$out/verify.log"; then
+      echo "sptrsm-solve --device $list: $(grep -oE '[0-9]+ panels? in [^,]*' "$out/devices-solve.log" | tr '\n' ';') $(grep X_true "$out/verify.log" | tr -s ' ')"
+    else
+      echo "sptrsm-solve --device $list: FAILED" && cat "$out/devices-solve.log" && failed=1
+    fi
+  done
+  "$build/apps/compare_devices" "${devices_args[@]}" | tee "$out/devices.txt" || failed=1
 fi
 exit $failed

@@ -239,7 +239,9 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   if (status != SPTRSM_OK) return r->device.place == SPTRSM_CUDA ? (cli_fail(status), CLI_DEVICE) : cli_fail(status);
   if (r->device.place == SPTRSM_HOST) status = sptrsm_context_set_threads(s->context, threads_of(r));
   if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, r, &options) : create_direct(s, F, r, &options);
+  const double made = cli_now();
   if (status == SPTRSM_OK && r->device.others > 0) status = create_others(s, r);
+  s->clone_seconds = cli_now() - made;
   if (status == SPTRSM_OK) status = add_workspaces(s);
   if (status == SPTRSM_OK) status = sptrsm_context_sync(s->context);
   s->analyse_seconds = cli_now() - start;
@@ -258,7 +260,7 @@ sptrsm_block block_columns(const sptrsm_block *X, int64_t begin, int64_t end) {
 
 sptrsm_multi_member solver_member(const solver *s, int member) {
   sptrsm_multi_member m = {.size = sizeof m, .context = s->context, .direct = s->direct, .plan = s->plan};
-  if (member > 0) (void)sptrsm_multi_member_at(&m, s->multi, member); /* it exists */
+  if (s->multi) (void)sptrsm_multi_member_at(&m, s->multi, member); /* it exists */
   return m;
 }
 

@@ -45,6 +45,7 @@ typedef struct {
   int plans; /* elements of info that are filled: 1, or 2 where both L and U are solved with */
   sptrsm_info info[2];
   double analyse_seconds; /* of solver_create, with the validation of the matrices */
+  double clone_seconds;   /* of these, for contexts and clones of other devices */
   size_t workspace_bytes;
   double flops_per_rhs;
   sptrsm_place place[DEVICES_MAX];        /* of the members */

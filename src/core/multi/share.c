@@ -1,6 +1,6 @@
 /* share.c -- see share.h. Chunks become smaller when few columns are left, so that all workers end at about the same time. A worker that
- * needs longer for its next chunk than another one for all that is left takes no more: the other one, which goes on, is the faster. So the
- * fastest worker that has not left never leaves, and all columns are taken. */
+ * needs longer for its next chunk than another one for its own and all that is left takes no more: the other one, which goes on, is the
+ * faster. So the fastest worker that has not left never leaves, and all columns are taken. */
 #include "core/multi/share.h"
 
 static int64_t chunk_of(const spti_share_worker *w, int64_t columns, int count) {
@@ -8,11 +8,13 @@ static int64_t chunk_of(const spti_share_worker *w, int64_t columns, int count) 
   return chunk < columns ? chunk : columns;
 }
 
-/* Is another worker done with all columns before this one is done with its chunk? */
+/* Is another worker done with all columns, and with the chunk that it has just begun, before this one is done with its next? */
 static bool another_is_faster(const spti_share_worker *workers, int count, int me, int64_t chunk, int64_t columns) {
   const double own = workers[me].rate;
-  for (int k = 0; k < count && own > 0; k++)
-    if (k != me && !workers[k].left && workers[k].rate > own && (double)columns / workers[k].rate < (double)chunk / own) return true;
+  for (int k = 0; k < count && own > 0; k++) {
+    const spti_share_worker *w = &workers[k];
+    if (k != me && !w->left && w->rate > own && (double)(columns + w->chunk) / w->rate < (double)chunk / own) return true;
+  }
   return false;
 }
 

@@ -12,10 +12,15 @@
 #include "support/oracle.h"
 
 /* The places of the contexts, by turns, beginning with that of the solver. */
-#ifndef MULTI_PLACES
-#define MULTI_PLACES SPTRSM_HOST
+static const sptrsm_place places[] = {
+#if defined MULTI_mixed
+    SPTRSM_CUDA, SPTRSM_HOST
+#elif defined MULTI_gpu
+    SPTRSM_CUDA
+#else
+    SPTRSM_HOST
 #endif
-static const sptrsm_place places[] = {MULTI_PLACES};
+};
 enum { KINDS = sizeof places / sizeof *places, MEMBERS = 4, ORDER = 300 };
 
 #define ok(call) cr_assert_eq((call), SPTRSM_OK, "%s: %s", #call, sptrsm_last_error())

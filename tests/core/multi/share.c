@@ -56,6 +56,9 @@ Test(share, equal_workers_end_together_and_a_slow_one_keeps_nobody_waiting) {
   const outcome even = simulate(equal, (const double[]){1, 1}, 2, 1000);
   cr_assert(even.end <= even.ideal + 8, "%g, ideal %g", even.end, even.ideal);
   cr_assert_eq(equal[0].solved - equal[1].solved, 8);
+  spti_share_worker nearly[2] = {{.panel = 512, .chunk = 512}, {.panel = 512, .chunk = 512}};
+  for (int again = 0; again < 2; again++) simulate(nearly, (const double[]){1.01, 1}, 2, 4096);
+  cr_assert_eq(nearly[0].solved, nearly[1].solved);
   spti_share_worker pair[2] = {{.panel = 128, .chunk = 128}, {.panel = 32, .chunk = 512}};
   simulate(pair, (const double[]){1000, 1}, 2, 10000); /* the slow one takes a chunk, since its speed is not known */
   cr_assert_gt(pair[1].solved, 0);

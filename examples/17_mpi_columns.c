@@ -1,6 +1,6 @@
-/* 16_mpi_columns.c -- a program with its own MPI: each rank solves for its columns of a block of right-hand sides.
+/* 17_mpi_columns.c -- a program with its own MPI: each rank solves for its columns of a block of right-hand sides.
  *
- * mpirun -n 4 16_mpi_columns
+ * mpirun -n 4 17_mpi_columns
  *
  * The library knows nothing of MPI. Rank 0 has the matrix T and sends it to all; each rank makes a plan of its own and solves for the
  * columns that belong to it; rank 0 gathers X. Columns do not depend on each other, so X has the bits that one rank makes.
