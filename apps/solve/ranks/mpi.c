@@ -178,9 +178,11 @@ static int share_of_processors(const cpu_set_t *own) {
   MPI_Comm local;
   double share = 0;
   for (int c = 0; c < CPU_SETSIZE; c++) sharers[c] = CPU_ISSET(c, own) != 0;
+  pthread_mutex_lock(&job.lock);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.own, MPI_INFO_NULL, &local);
   MPI_Allreduce(MPI_IN_PLACE, sharers, CPU_SETSIZE, MPI_INT, MPI_SUM, local);
   MPI_Comm_free(&local);
+  pthread_mutex_unlock(&job.lock);
   for (int c = 0; c < CPU_SETSIZE; c++)
     if (CPU_ISSET(c, own)) share += 1.0 / sharers[c];
   return (int)(share + 0.001);
