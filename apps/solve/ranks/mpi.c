@@ -1,4 +1,4 @@
-/* mpi.c -- the ranks of a run by MPI. Without a launcher (launcher.h) MPI is not even started, and there is one rank.
+/* mpi.c -- the ranks of a run by MPI. Without a launcher (launcher.h), or with one rank, MPI is not even started.
  *
  * Waiting is done by polling with pauses, since MPI's own waits keep a processor busy that another rank of this machine may need. Claims
  * are a one-sided counter of rank 0. For claims of other ranks to go on, rank 0 may have to call MPI, which a thread of it does now and
@@ -83,7 +83,7 @@ static void find_neighbours(void) {
 
 void ranks_start(int *argc, char ***argv) {
   int level;
-  if (launcher_ranks() == 0) return;
+  if (launcher_ranks() <= 1) return;
   MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
   job.on = true;
   MPI_Comm_size(MPI_COMM_WORLD, &job.count);
