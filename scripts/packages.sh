@@ -33,7 +33,7 @@ say "Building in $build"
 eval "$(DEB_CFLAGS_STRIP=-g DEB_CXXFLAGS_STRIP=-g DEB_BUILD_MAINT_OPTIONS=hardening=+bindnow dpkg-buildflags --export=sh)"
 quietly cmake -S . -B "$build" -G Ninja "${cuda[@]}" "${maintainer[@]}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
   "-DCMAKE_INSTALL_LIBDIR=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)" -DCMAKE_SKIP_INSTALL_RPATH=ON \
-  -DSPTRSM_ZSH_COMPLETIONS=share/zsh/vendor-completions -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF
+  -DSPTRSM_ZSH_COMPLETIONS=share/zsh/vendor-completions -DSPTRSM_BUILD_TESTS=OFF -DSPTRSM_BUILD_EXAMPLES=OFF -DSPTRSM_MPI=OFF # packages of one MPI would exclude the others
 quietly cmake --build "$build" --parallel "$JOBS"
 rm -f "$build"/*.deb
 (cd "$build" && cpack) >>"$build.log" 2>&1 || { tail -n 20 "$build.log" >&2; die "cpack failed (whole log: $ROOT/$build.log)"; }

@@ -107,7 +107,7 @@ test_ranks_killed() {
   echo precious >x.h5
   cp x.h5 old
   done_kills=0
-  for attempt in $(seq 40); do
+  for attempt in $(seq $((20 + 3 * ${KILLS:-3}))); do
     [ $done_kills -lt "${KILLS:-3}" ] || break
     rm -rf x.h5.part*
     background timeout -s KILL 250 mpirun --oversubscribe -n $((2 + attempt % 3)) sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force \

@@ -147,3 +147,29 @@ Test(residual, nothing_to_do) {
   cr_assert(residual_compute(&R, &s.S, NULL, &s.B, &s.X) && R.max_berr == 0 && R.berr[2] == 0);
   residual_free(&R);
 }
+
+static bool size_is(double value, double want) { return isnan(want) ? isnan(value) : value == want; }
+
+/* The parts of a block may be added in any order: the largest figures count, NaN above all, and of equal ones that of the first column. */
+Test(residual, parts_are_added_in_any_order) {
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  static const struct {
+    double berr[3];
+    int64_t worst;
+  } cases[] = {{{1e-16, 3e-16, 2e-16}, 11}, {{2e-16, 1e-16, 2e-16}, 1}, {{0, 0, 0}, 0}, {{1, NAN, NAN}, 11}, {{NAN, 2, NAN}, 1}};
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (int o = 0; o < 6; o++) {
+      residual sum = {0};
+      for (int k = 0; k < 3; k++) {
+        const int part = orders[o][k];
+        const double size = cases[c].berr[part];
+        const int64_t column = size == 0 ? 0 : 1; /* without errors no column is noted */
+        residual_add(&sum, &(residual){.max_berr = size, .worst = column, .g1 = size, .g1_row = 7 + part, .g1_column = column}, 10 * part);
+      }
+      cr_assert(sum.worst == cases[c].worst && sum.g1_column == cases[c].worst, "case %zu, order %d: column %lld", c, o,
+                (long long)sum.worst);
+      cr_assert(size_is(sum.max_berr, cases[c].berr[cases[c].worst / 10]), "case %zu, order %d", c, o);
+      cr_assert(sum.g1_row == (sum.max_berr == 0 ? 0 : 7 + cases[c].worst / 10), "case %zu, order %d: row %lld", c, o,
+                (long long)sum.g1_row);
+    }
+}

@@ -221,6 +221,30 @@ static void work_on_share(int k) {
 }
 
 /* All begin, join and finish at the same time: one begins the output, one finishes it. */
+/* A process that was killed at the gate leaves an empty file, which holds nobody up and goes in the end; another file stays. */
+Test(io_share, a_gate_that_is_left) {
+  char gate[80];
+  sptrsm_file_writer *w;
+  sptrsm_block shape = {.ld = NRHS, .n = N, .nrhs = NRHS, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR, .place = SPTRSM_HOST};
+  sptrsm_save_options o;
+  sptrsm_save_options_init(&o);
+  snprintf(gate, sizeof gate, "%s.lock", part);
+  FILE *f = fopen(gate, "w");
+  cr_assert(f != NULL && fputs("precious", f) >= 0 && fclose(f) == 0);
+  cr_assert(sptrsm_file_writer_join(&w, file, &shape, 0, "inputs", &o) == SPTRSM_ERR_IO);
+  cr_assert(strstr(sptrsm_last_error(), "is in the way") != NULL && count_files() == 1, "%s", sptrsm_last_error());
+  cr_assert(truncate(gate, 0) == 0);
+  w = join("inputs");
+  solve(w, 0, NRHS);
+  sptrsm_file_writer_close(w);
+  f = fopen(gate, "w");
+  cr_assert(f != NULL && fclose(f) == 0);
+  must(sptrsm_file_writer_resume(&w, file, &shape, 0, &o));
+  must(sptrsm_file_writer_finish(w, "{}"));
+  sptrsm_file_writer_close(w);
+  check_whole();
+}
+
 Test(io_share, processes_at_the_same_time, .timeout = 100) {
   for (int round = 0; round < 20; round++) {
     for (int k = 0; k < PROCESSES; k++)

@@ -1,4 +1,4 @@
-/* mpi.c -- the ranks of a run by MPI. Without a launcher (launcher.h) MPI is not even started, and there is one rank.
+/* mpi.c -- the ranks of a run by MPI. Without a launcher (launcher.h), or with one rank, MPI is not even started.
  *
  * Waiting is done by polling with pauses, since MPI's own waits keep a processor busy that another rank of this machine may need. Claims
  * are a one-sided counter of rank 0. For claims of other ranks to go on, rank 0 may have to call MPI, which a thread of it does now and
@@ -83,7 +83,7 @@ static void find_neighbours(void) {
 
 void ranks_start(int *argc, char ***argv) {
   int level;
-  if (launcher_ranks() == 0) return;
+  if (launcher_ranks() <= 1) return;
   MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
   job.on = true;
   MPI_Comm_size(MPI_COMM_WORLD, &job.count);
@@ -178,9 +178,11 @@ static int share_of_processors(const cpu_set_t *own) {
   MPI_Comm local;
   double share = 0;
   for (int c = 0; c < CPU_SETSIZE; c++) sharers[c] = CPU_ISSET(c, own) != 0;
+  pthread_mutex_lock(&job.lock);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.own, MPI_INFO_NULL, &local);
   MPI_Allreduce(MPI_IN_PLACE, sharers, CPU_SETSIZE, MPI_INT, MPI_SUM, local);
   MPI_Comm_free(&local);
+  pthread_mutex_unlock(&job.lock);
   for (int c = 0; c < CPU_SETSIZE; c++)
     if (CPU_ISSET(c, own)) share += 1.0 / sharers[c];
   return (int)(share + 0.001);

@@ -86,7 +86,14 @@ static bool is_same(int fd, const char *path) {
   return fstat(fd, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
+bool spti_io_gate_foreign(const char *path) {
+  struct stat s;
+  return lstat(path, &s) == 0 && (!S_ISREG(s.st_mode) || s.st_size > 0);
+}
+
 sptrsm_status spti_io_gate_enter(int *fd, const char *path) {
+  if (spti_io_gate_foreign(path))
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way, not empty; remove it, or choose another output", path);
   for (;;) {
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));

@@ -140,6 +140,7 @@ sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *w, const char *repor
   SPTI_IO_TRY(write_end(w, report));
   w->begun = false; /* committed or discarded */
   SPTI_IO_TRY(spti_io_output_commit(&w->out));
+  if (w->plain && !w->journal.shared && !spti_io_gate_foreign(w->gate_name)) unlink(w->gate_name); /* of a process killed at the gate */
   return w->plain ? spti_writer_remove_journal(w) : SPTRSM_OK;
 }
 
