@@ -115,6 +115,7 @@ part_tsan() {
     sptrsm-gen -q random 200000 --row 3 -o wide.h5 --nrhs 1 # wide levels: threads share each of them
     sptrsm-solve -q wide.h5 wide_rhs.h5 -o x.h5 --force --verify --method levelset --threads 8
     sptrsm-info grid.h5 >/dev/null
+    sptrsm-solve -q t.h5 t_rhs.h5 -o x.h5 --force --verify --device host,host,host --stream=7 --threads 2 # several devices share the panels
     sptrsm-solve -q "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --verify
   ) >$folder-run.log 2>&1 || { code=1; head -n 60 $folder-run.log; }
   rm -rf --one-file-system "$work"

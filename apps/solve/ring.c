@@ -43,15 +43,14 @@ static bool is_ready(const state *s, int stage) {
   return s->taken[stage] < before;
 }
 
+/* Seconds of an item; 0: not known yet. */
+static double pace(const ring_server *s) { return s->items > 1 ? (s->busy - s->first) / (double)(s->items - 1) : 0; }
+
 /* Would another server have no slot left before this one is done with an item? The fastest of those that go on stays. */
 static bool is_too_slow(const ring *r, int me) {
-  const ring_server *own = &r->server[me];
-  const double ahead = r->slots - (RING_STAGES - 1);
-  for (int k = 0; k < r->servers && own->items > 0; k++) {
-    const ring_server *other = &r->server[k];
-    if (k == me || other->left || other->items == 0) continue;
-    if (own->busy / (double)own->items > ahead * (other->busy / (double)other->items)) return true;
-  }
+  const double ahead = r->slots - (RING_STAGES - 1), own = pace(&r->server[me]);
+  for (int k = 0; k < r->servers; k++)
+    if (k != me && !r->server[k].left && pace(&r->server[k]) > 0 && own > ahead * pace(&r->server[k])) return true;
   return false;
 }
 
@@ -72,8 +71,8 @@ static void finish(state *s, const worker *w, int64_t item, double seconds) {
   ring *r = s->r;
   pthread_mutex_lock(&s->lock);
   if (w->stage == r->home) {
+    if (r->server[w->server].items++ == 0) r->server[w->server].first = seconds;
     r->server[w->server].busy += seconds;
-    r->server[w->server].items++;
     s->early[item % r->slots] = true;
     while (s->done[w->stage] < s->taken[w->stage] && s->early[s->done[w->stage] % r->slots])
       s->early[s->done[w->stage]++ % r->slots] = false;

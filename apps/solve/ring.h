@@ -21,6 +21,7 @@ enum { RING_SLOTS_MAX = RING_STAGES + 1 + 2 * (RING_SERVERS_MAX - 1) };
 
 typedef struct {
   double busy;   /* seconds that it worked */
+  double first;  /* of these, for its first item, which takes longer than those after it */
   int64_t items; /* that it took */
   bool left;     /* it was too slow to go on */
 } ring_server;

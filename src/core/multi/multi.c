@@ -172,8 +172,7 @@ static bool take(job *j, int me, int64_t *begin, int64_t *end) {
 static void count(job *j, int me, int64_t columns, double seconds) {
   spti_share_worker *w = &j->multi->workers[me];
   pthread_mutex_lock(&j->lock);
-  w->solved += columns;
-  if (seconds > 0) w->rate = (double)columns / seconds;
+  spti_share_count(w, columns, seconds);
   pthread_mutex_unlock(&j->lock);
 }
 
@@ -216,7 +215,7 @@ static void begin_shares(sptrsm_multi *m) {
     w->panel = s->direct ? s->direct->panel : s->plan->panel;
     if (w->panel < 1) w->panel = 1; /* no plan was made yet */
     w->chunk = w->panel * threads;
-    w->solved = 0;
+    spti_share_begin(w);
     w->left = k > 0; /* until its thread is there */
   }
 }

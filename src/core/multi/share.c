@@ -28,3 +28,14 @@ bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, i
   *end = *next += chunk;
   return true;
 }
+
+void spti_share_begin(spti_share_worker *w) {
+  if (w->solved == 0) w->rate *= 2;
+  w->solved = 0;
+}
+
+void spti_share_count(spti_share_worker *w, int64_t columns, double seconds) {
+  if (w->warm && seconds > 0) w->rate = (double)columns / seconds;
+  w->warm = true;
+  w->solved += columns;
+}

@@ -15,7 +15,7 @@ static outcome simulate(spti_share_worker *w, const double *speed, int count, in
   double free_at[WORKERS_MAX] = {0}, sum = 0;
   outcome o = {0};
   int64_t next = 0;
-  for (int k = 0; k < count; k++) w[k].left = false, sum += speed[k];
+  for (int k = 0; k < count; k++) spti_share_begin(&w[k]), w[k].left = false, sum += speed[k];
   for (;;) {
     int me = -1;
     int64_t begin, end;
@@ -29,8 +29,7 @@ static outcome simulate(spti_share_worker *w, const double *speed, int count, in
     cr_assert(begin == o.taken && end > begin && end <= all, "columns %d to %d of %d", (int)begin, (int)end, (int)all);
     cr_assert((end - begin) % w[me].panel == 0 || end == all);
     o.taken = end;
-    w[me].solved += end - begin;
-    w[me].rate = speed[me];
+    spti_share_count(&w[me], end - begin, (double)(end - begin) / speed[me]);
     free_at[me] += (double)(end - begin) / speed[me];
     if (free_at[me] > o.end) o.end = free_at[me];
   }
@@ -60,10 +59,25 @@ Test(share, equal_workers_end_together_and_a_slow_one_keeps_nobody_waiting) {
   for (int again = 0; again < 2; again++) simulate(nearly, (const double[]){1.01, 1}, 2, 4096);
   cr_assert_eq(nearly[0].solved, nearly[1].solved);
   spti_share_worker pair[2] = {{.panel = 128, .chunk = 128}, {.panel = 32, .chunk = 512}};
-  simulate(pair, (const double[]){1000, 1}, 2, 10000); /* the slow one takes a chunk, since its speed is not known */
-  cr_assert_gt(pair[1].solved, 0);
-  pair[0].solved = pair[1].solved = 0;
-  const outcome uneven = simulate(pair, (const double[]){1000, 1}, 2, 10000);
+  const double speeds[2] = {1000, 1};
+  for (int call = 0; call < 2; call++) {
+    simulate(pair, speeds, 2, 10000); /* its speed is not known, and then not counted: it takes a chunk */
+    cr_assert_eq(pair[1].solved, 512, "call %d", call);
+  }
+  const outcome uneven = simulate(pair, speeds, 2, 10000);
   cr_assert(uneven.end <= 10.0 + 1e-9, "the fast one alone needs 10, both %g", uneven.end);
   cr_assert_eq(pair[1].solved, 0);
+}
+
+/* It was slow once, and takes columns again some calls later. */
+Test(share, a_worker_that_took_nothing_is_tried_again) {
+  spti_share_worker w[2] = {{.panel = 8, .chunk = 64}, {.panel = 8, .chunk = 64}};
+  const double speeds[2] = {1, 1};
+  simulate(w, speeds, 2, 1000);
+  w[1].rate = 1e-3;
+  int calls = 0;
+  for (; calls < 20 && (calls == 0 || w[1].solved == 0); calls++) simulate(w, speeds, 2, 1000);
+  cr_assert(calls > 1 && calls < 15, "%d calls", calls);
+  simulate(w, speeds, 2, 1000);
+  cr_assert(w[1].solved >= 400, "%d columns", (int)w[1].solved);
 }
