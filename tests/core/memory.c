@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sptrsm_batch.h>
 #include <sptrsm_inspect.h>
+#include <sptrsm_multi.h>
 #include <sptrsm_reach.h>
 #include <sptrsm_refine.h>
 #include <sptrsm_schur.h>
@@ -182,6 +183,70 @@ Test(memory, every_allocation_of_a_plan_fails_once) {
       make_T(variant & 1 ? SPTRSM_CSC : SPTRSM_CSR, variant & 2);
       options.op = variant & 4 ? SPTRSM_T : SPTRSM_N;
       run_with_failures(&(scenario){.name = info.name, .steps = plan_steps, .end = end_plan, .bits = plan_bits});
+    }
+  }
+}
+
+/* ---- clones, plans as bytes, several contexts ---- */
+
+static sptrsm_context *other;
+static sptrsm_matrix *clone;
+static sptrsm_plan *cloned, *imported;
+static sptrsm_multi *multi;
+static void *bytes;
+static size_t byte_count;
+
+static sptrsm_status make_other(void) { return sptrsm_context_create(&other, SPTRSM_HOST, 0, NULL); }
+static sptrsm_status clone_matrix(void) { return sptrsm_matrix_clone(&clone, other, matrix); }
+static sptrsm_status clone_plan(void) { return sptrsm_plan_clone(&cloned, clone, plan); }
+static sptrsm_status change_clone(void) { return sptrsm_matrix_set_values(clone, changed); }
+static sptrsm_status import_plan(void) { return sptrsm_plan_import(&imported, clone, NULL, bytes, byte_count, SPTRSM_COPY); }
+static sptrsm_status make_multi(void) { return sptrsm_multi_create_plans(&multi, plan, &other, 1); }
+
+static sptrsm_status export_plan(void) {
+  static char memory[1 << 20] __attribute__((aligned(64)));
+  bytes = memory;
+  sptrsm_status status = sptrsm_plan_export_bytes(&byte_count, plan);
+  cr_assert_leq(byte_count, sizeof memory);
+  return status == SPTRSM_OK ? sptrsm_plan_export(bytes, byte_count, plan) : status;
+}
+
+static sptrsm_status solve_on_both(void) {
+  sptrsm_block B = block(right, ROWS, SPTRSM_F64), X = block(x, ROWS, SPTRSM_F64);
+  return sptrsm_multi_solve(multi, NULL, &B, &X);
+}
+
+static sptrsm_status solve_with(const sptrsm_plan *p) {
+  sptrsm_block X = block(x, ROWS, SPTRSM_F64), Y = block(y, ROWS, SPTRSM_F64);
+  return sptrsm_solve(p, NULL, NULL, &X, &Y);
+}
+static sptrsm_status solve_with_clone(void) { return solve_with(cloned); }
+static sptrsm_status solve_with_import(void) { return solve_with(imported); }
+
+/* The export is of the old values, so the import packs new ones. */
+static step *const clone_steps[] = {make_context, make_other,  make_matrix, make_plan,     clone_matrix,     clone_plan,        export_plan,
+                                    change_clone, import_plan, make_multi,  solve_on_both, solve_with_clone, solve_with_import, NULL};
+
+static void end_clones(void) {
+  sptrsm_multi_destroy(multi);
+  sptrsm_plan_destroy(imported);
+  sptrsm_plan_destroy(cloned);
+  sptrsm_matrix_destroy(clone);
+  sptrsm_context_destroy(other);
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
+
+Test(memory, every_allocation_of_clones_and_imports_fails_once) {
+  const char *const names[] = {"serial", "levelset", "block"};
+  for (int m = 0; m < 3; m++) {
+    sptrsm_options_init(&options);
+    options.method = names[m];
+    for (int variant = 0; variant < 4; variant++) {
+      make_T(variant & 1 ? SPTRSM_CSC : SPTRSM_CSR, false);
+      options.op = variant & 2 ? SPTRSM_T : SPTRSM_N;
+      run_with_failures(&(scenario){.name = names[m], .steps = clone_steps, .end = end_clones, .bits = plan_bits});
     }
   }
 }

@@ -47,7 +47,7 @@ static void parse_for_programs(const char *text, int which) {
     FUZZ_CHECK(begin >= 0 && (end == -1 || end > begin), "%s: %lld:%lld", text, (long long)begin, (long long)end);
     break;
   case 4: FUZZ_CHECK(cli_choice("--dtype", text, cli_dtypes, 4) < 4, "%s", text); break;
-  case 5: device_parse(text); break;
+  case 5: devices_parse(text); break;
   case 6: method_check("--method", text); break;
   case 7:
     grid_parse(GRID_SIZES, text, &grid);
