@@ -224,11 +224,13 @@ def compact(array, family: str, name: str):
 
 
 def own_copy(array, family: str, name: str):
-    """A copy of an array on a device, which nobody else can write to."""
-    if family == "cupy":
+    """A copy of an array that `operand` takes, which nobody else can write to."""
+    if family in ("", "numpy", "cupy"):
         return array.copy("K")
     if family == "torch":
         return array.clone()
+    if not on_device(array, name):  # its package may prefer a device for what it makes
+        return _maker(array, family, "from_dlpack", name)(numpy.from_dlpack(array).copy("K"))
     return _maker(array, family, "array", name)(array, copy=True)
 
 

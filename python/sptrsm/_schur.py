@@ -55,22 +55,24 @@ def _check_shape(shape: tuple, name: str, n: int) -> None:
 
 def _dense_side(given, name: str, F: Factors, keep: bool, stream: Optional[int]) -> _Side:
     family = family_of(given)
-    if _arrays.on_device(given, name):
+    foreign = family not in ("", "numpy")
+    if foreign:
         _arrays.check_place(name, _dlpack.device(given, name), F._device)
-        with making_on(given, stream):
-            like = array = _arrays.own_copy(given, family, name) if keep else given
     else:
-        like, array = None if family in ("", "numpy") else given, _arrays.as_numpy(given, F.dtype, name)
-        array = array.copy("K") if keep else array
-    one = _arrays.operand(array, F.dtype, None, name, stream)
+        given = _arrays.as_numpy(given, F.dtype, name)
+    one = _arrays.operand(given, F.dtype, None, name, stream)
     _check_shape(one.shape, name, F.shape[0])
+    if keep:
+        with making_on(given, stream):  # the operand has ordered the stream behind the array
+            given = _arrays.own_copy(given, family, name)
+        one = _arrays.operand(given, F.dtype, None, name, stream)
     block, lines = one.block, one.shape[name == "B"]
     if lines > INT32_MAX:
         raise ValueError(f"{name} has shape {one.shape}; S has at most {INT32_MAX} rows and columns")
     if name == "C":  # a row of C is a column for the library
         layout = _lib.COL_MAJOR if block.layout == _lib.ROW_MAJOR else _lib.ROW_MAJOR
         block = _lib.Block(block.data, block.ld, F.shape[0], lines, block.dtype, layout, block.place)
-    return _Side(None, one, block, lines, like)
+    return _Side(None, one, block, lines, given if foreign else None)
 
 
 def _sparse_side(given, name: str, F: Factors) -> _Side:
@@ -101,12 +103,11 @@ class Schur:
         self._handle: Optional[int] = None
         if not isinstance(F, Factors):
             raise TypeError(f"F is {type(F).__name__}; pass what sptrsm.splu, from_splu, from_cholesky or from_factors made")
-        self._F, self._symmetric, self._lower, self._keep = F, C is None, lower, keep
+        self._F, self._symmetric, self._keep = F, C is None, keep
+        self._lower = None if lower is None else flag("lower", lower)
         op = operation(trans)
-        if lower is not None:
-            flag("lower", lower)
-            if C is not None:
-                raise ValueError("lower= is for the symmetric form; with C all of S is made")
+        if lower is not None and C is not None:
+            raise ValueError("lower= is for the symmetric form; with C all of S is made")
         if C is None and F.factors.upper == "given":
             raise ValueError("without C, S is symmetric, and these factors have a U that is not L transposed; pass C=B.T (or B.conj().T)")
         if not F._on_host:

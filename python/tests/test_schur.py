@@ -1,10 +1,11 @@
 """Schur complements beside dense algebra: forms, kinds of B and C, new values, many at a time."""
 import pickle
+import weakref
 
 import numpy
 import pytest
 import scipy.sparse
-from conftest import apply, close, general, in_threads, random, triangle
+from conftest import Foreign, apply, close, general, in_threads, random, triangle
 
 import sptrsm
 
@@ -57,7 +58,7 @@ def test_symmetric(dtype, upper):
     for b in (B, B.toarray()):
         S = F.schur(b)
         assert agree(S, wanted, dtype) and numpy.array_equal(S, S.T if upper == "transpose" else S.conj().T)
-        for lower, part in ((True, numpy.tril), (False, numpy.triu)):
+        for lower, part in ((True, numpy.tril), (False, numpy.triu), (1, numpy.tril), (0, numpy.triu), (numpy.False_, numpy.triu)):
             T, out = F.schur(b, lower=lower), numpy.full(S.shape, 7, dtype)
             assert agree(T, part(wanted), dtype) and numpy.array_equal(T, part(T))
             assert F.schur(b, lower=lower, out=out) is out and numpy.array_equal(part(out), T) and (out[part(out) != out] == 7).all()
@@ -217,6 +218,33 @@ def test_arrays_of_torch_and_jax():
     with jax.default_device(jax.devices("cpu")[0]):
         x = F.schur(sparse_columns(7), jax.numpy.asarray(C.toarray()))
     assert isinstance(x, jax.Array) and close(x, S, "float64")
+
+
+def test_arrays_of_other_packages_go_through_dlpack():
+    F, B, C = sptrsm.splu(general(N)), sparse_columns(7).toarray(), sparse_columns(5, seed=1).T
+    S, given = F.schur(B, C), Foreign(B.copy())
+    kept = sptrsm.schur(F, given, C)
+    assert numpy.array_equal(F.schur(given, C), S) and close(F.schur(B, Foreign(C.toarray())), S, "float64")
+    given.array[...] = 0  # the object has arrays of its own
+    assert numpy.array_equal(kept.solve(), S)
+    kept.update_values(B=Foreign(2 * B))
+    assert numpy.array_equal(kept.solve(), 2 * S)
+    torch = pytest.importorskip("torch")
+    for make in (F.schur, lambda B, C: sptrsm.schur(F, B, C), lambda B, C: kept.update_values(B=B)):
+        for bad, message in ((torch.from_numpy(B).requires_grad_(), "detach"), (torch.from_numpy(-1j * B).conj().imag, "resolve_neg"),
+                             (torch.zeros(B.shape, dtype=torch.bfloat16), "B is bfloat16 and the solver float64"),
+                             (torch.from_numpy(B).to_sparse(), "B can't be read through DLPack")):
+            with pytest.raises(TypeError, match=message):
+                make(bad, C)
+
+
+def test_a_schur_complement_keeps_its_own_arrays_alone():
+    torch = pytest.importorskip("torch")
+    F, array = sptrsm.splu(general(N)), numpy.ones((N, 2))
+    given = weakref.ref(array)
+    kept = sptrsm.schur(F, torch.from_numpy(array), array.T.copy())
+    del array
+    assert given() is None and isinstance(kept.solve(), torch.Tensor)
 
 
 def test_a_schur_complement_tells_what_it_is():
