@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import Any, Callable, Literal, NamedTuple, Optional, Union
+from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy
 from numpy import empty, ndarray
@@ -245,16 +245,28 @@ def brought_to_host(array, name: str):
     return array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else numpy.asarray(array)
 
 
-def overlap(a: Block, b: Block) -> bool:
-    """Whether the memory from the first element of a block to its last one meets that of another."""
-    (a_begin, a_end), (b_begin, b_end) = map(_extent, (a, b))
-    return a_begin < b_end and b_begin < a_end
+class _Memory:
+    """The elements of a block for NumPy, which compares addresses without reading, of a device as well."""
+
+    def __init__(self, block: Block):
+        lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
+        size = numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
+        self.begin = block.data or 0
+        self.end = self.begin + ((lines - 1) * block.ld + length) * size if lines and length else self.begin
+        self.__array_interface__ = {"version": 3, "typestr": f"|V{size}", "data": (self.begin, False), "shape": (lines, length),
+                                    "strides": (block.ld * size, size)}
 
 
-def _extent(block: Block) -> tuple:
-    lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
-    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
-    return begin, begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
+def overlap(blocks: Sequence[Block]) -> Optional[tuple]:
+    """The numbers of two blocks that have an element in common, the lower one first, or None."""
+    spans = sorted(((_Memory(block), i) for i, block in enumerate(blocks)), key=lambda span: span[0].begin)
+    for k, (a, i) in enumerate(spans):
+        for b, j in spans[k + 1:]:
+            if b.begin >= a.end:
+                break
+            if numpy.shares_memory(numpy.asarray(a), numpy.asarray(b)):
+                return min(i, j), max(i, j)
+    return None
 
 
 def operand(array, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int] = None, writable: bool = False,

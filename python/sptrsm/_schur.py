@@ -40,11 +40,12 @@ class _Side(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """Where S goes, S as the caller gets it, and what makes it if it is not there before the solve."""
+    """Where S goes, S as the caller gets it, what makes it if it is not there before the solve, and the stream of the solve."""
 
     operand: _arrays.Operand
     S: Any
     finish: Optional[Callable]
+    stream: Any
 
 
 def _check_shape(shape: tuple, name: str, n: int) -> None:
@@ -181,18 +182,19 @@ class Schur:
         if out is None:
             place = _lib.CUDA if _arrays.on_device(like, name) else _lib.HOST
             fill = 0 if self._symmetric and self._lower is not None else None
-            return _Target(*_arrays.new_target(like, self.shape, _lib.ROW_MAJOR, place, F, context.stream, fill=fill))
+            return _Target(*_arrays.new_target(like, self.shape, _lib.ROW_MAJOR, place, F, context.stream, fill=fill), context.keeps)
         target = _arrays.operand(out, F.dtype, None, name, context.stream, True)
         _arrays.check_place(name, target.device, F._device)
         if target.shape != self.shape:
             raise ValueError(f"{name} has shape {target.shape}; pass one of the shape {self.shape} of S")
-        if any(side.block and _arrays.overlap(side.block, target.block) for side in self._sides.values()):
+        if any(side.block and _arrays.overlap((side.block, target.block)) for side in self._sides.values()):
             raise ValueError(f"{name} shares memory with B or C; pass another array, or a copy of them")
-        return _Target(target, out, None)
+        return _Target(target, out, None, context.keeps)
 
     def _finished(self, target: _Target, out) -> Any:
         """S, whole or queued, as the caller gets it."""
-        if _arrays.must_wait(target.operand.device.place, family_of(target.S)):
+        read = [] if self._keep else [(side.dense, side.like) for side in self._sides.values() if side.dense]
+        if any(_arrays.must_wait(one.device.place, family_of(array)) for one, array in [(target.operand, target.S), *read]):
             self._context.sync()
         if out is not None:
             _arrays.changed(out, family_of(out))
@@ -212,9 +214,10 @@ class Schur:
             fresh = {name: self._new_side(values, name, context.stream) for name, values in (("B", B), ("C", C)) if values is not None}
             check(lib.sptrsm_schur_set_values(handle, *(fresh[name].values if name in fresh else None for name in "BC")))
             check(lib.sptrsm_schur_set_blocks(handle, *(fresh[name].block if name in fresh else None for name in "BC")))
+            before = self._sides  # lives as long as this call: earlier solves may still read its arrays until the end of the wait
+            self._sides = {**before, **fresh}
             if not self._F._on_host:
-                context.sync()  # solves that read the arrays before may still be at work
-            self._sides.update(fresh)
+                context.sync()
 
     def _new_side(self, values, name: str, stream: Optional[int]) -> _Side:
         if name not in self._sides:
@@ -257,8 +260,15 @@ class Schur:
         self.close()
 
     def __del__(self, finalizing=sys.is_finalizing):
-        if not finalizing() and getattr(self, "_handle", None):
-            self.close()
+        if finalizing() or not getattr(self, "_handle", None):
+            return
+        if self._F._lock.acquire(blocking=False):  # the thread that collects it may hold the lock of other factors
+            try:
+                self.close()
+            finally:
+                self._F._lock.release()
+        else:
+            self._F._ended.append(self)
 
     def __repr__(self) -> str:
         form = "B^T A^-1 B" if self._symmetric and self._F.factors.upper == "transpose" else "B^H A^-1 B" if self._symmetric else "C A^-1 B"
@@ -329,14 +339,14 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None, *, stream
             locks.enter_context(F._lock)
         handles = (ctypes.c_void_p * len(items))(*(one._open_handle() for one in items))
         targets = [one._target(result, f"out[{i}]", stream) for i, (one, result) in enumerate(zip(items, results))]
-        first: dict = {}
-        for i, result in enumerate(results):
-            if result is not None and first.setdefault(id(result), i) != i:
-                raise ValueError(f"out[{i}] is out[{first[id(result)]}]; pass an array of its own for each item")
+        blocks = (_lib.Block * len(items))(*(target.operand.block for target in targets))
+        both = _arrays.overlap(blocks)
+        if both:
+            raise ValueError(f"out[{both[1]}] shares memory with out[{both[0]}]; pass an array of its own for each item")
         if all(one._F._on_host for one in items):
-            blocks = (_lib.Block * len(items))(*(target.operand.block for target in targets))
             check(lib.sptrsm_schur_solve_many(handles, len(items), blocks))
-        else:  # on devices they follow one another, and each solver has a stream of its own
-            for handle, target in zip(handles, targets):
-                check(lib.sptrsm_schur_solve(handle, target.operand.block))
+        else:  # on devices they follow one another, on the streams of their targets
+            for one, target in zip(items, targets):
+                one._context.use_stream(target.stream)
+                check(lib.sptrsm_schur_solve(one._handle, target.operand.block))
         return [one._finished(target, result) for one, target, result in zip(items, targets, results)]
