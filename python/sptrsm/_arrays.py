@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy
@@ -138,6 +139,8 @@ def as_numpy(array, dtype: numpy.dtype, name: str, casting: Casting = "safe") ->
     """An array of this dtype from an array on the host, a list or a number. A type that would lose digits is refused, unless `casting`
     is "same_kind"; lists and numbers of Python have no precision of choice, so theirs may become less.
     """
+    if array is None:
+        raise TypeError(f"{name} is None; pass an array")
     if hasattr(array, "toarray"):
         raise TypeError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(array, numpy.ma.MaskedArray):
@@ -165,7 +168,8 @@ def _whole_shape(name: str, shape: tuple, n: Optional[int], count: Optional[int]
     if n is not None:
         check_shape(name, shape, n)
     elif len(shape) != 2:
-        raise ValueError(f"{name} has {len(shape)} dimensions; pass a matrix, for a vector {name}[:, None] or {name}[None]")
+        vector = f", for a vector {name}[:, None] or {name}[None]" if len(shape) == 1 else ""
+        raise ValueError(f"{name} has {len(shape)} dimensions; pass a matrix{vector}")
     return shape
 
 
@@ -188,7 +192,7 @@ def _numpy_operand(array, dtype: numpy.dtype, n: Optional[int], name: str, writa
 def _foreign_operand(array, family: str, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int], writable: bool,
                      count: Optional[int]) -> Operand:
     if writable and family == "jax":
-        raise TypeError(f"{name} is a JAX array, which can't be written to; leave {name} out and take the result")
+        raise TypeError(f"{name} is a JAX array, which can't be written to; use the array that is returned without it")
     view = _dlpack.view(array, name, stream)
     shape = _whole_shape(name, view.shape, n, count, writable)
     if view.dtype != dtype.name:
@@ -245,26 +249,25 @@ def brought_to_host(array, name: str):
     return array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else numpy.asarray(array)
 
 
-class _Memory:
-    """The elements of a block for NumPy, which compares addresses without reading, of a device as well."""
-
-    def __init__(self, block: Block):
-        lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
-        size = numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
-        self.begin = block.data or 0
-        self.end = self.begin + ((lines - 1) * block.ld + length) * size if lines and length else self.begin
-        self.__array_interface__ = {"version": 3, "typestr": f"|V{size}", "data": (self.begin, False), "shape": (lines, length),
-                                    "strides": (block.ld * size, size)}
+def _span(block: Block) -> tuple:
+    """(address of the first element, address behind the last one, all elements for NumPy to compare addresses: on a device, too)."""
+    lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
+    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
+    end = begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
+    elements = SimpleNamespace(__array_interface__={"version": 3, "typestr": f"|V{size}", "data": (begin, False), "shape": (lines, length),
+                                                    "strides": (block.ld * size, size)})
+    return begin, end, numpy.asarray(elements)
 
 
 def overlap(blocks: Sequence[Block]) -> Optional[tuple]:
     """The numbers of two blocks that have an element in common, the lower one first, or None."""
-    spans = sorted(((_Memory(block), i) for i, block in enumerate(blocks)), key=lambda span: span[0].begin)
-    for k, (a, i) in enumerate(spans):
-        for b, j in spans[k + 1:]:
-            if b.begin >= a.end:
+    spans = [_span(block) for block in blocks]
+    order = sorted(range(len(spans)), key=lambda i: spans[i][0])
+    for k, i in enumerate(order):
+        for j in order[k + 1:]:
+            if spans[j][0] >= spans[i][1]:
                 break
-            if numpy.shares_memory(numpy.asarray(a), numpy.asarray(b)):
+            if numpy.shares_memory(spans[i][2], spans[j][2]):
                 return min(i, j), max(i, j)
     return None
 

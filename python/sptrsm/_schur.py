@@ -77,11 +77,11 @@ def _dense_side(given, name: str, F: Factors, keep: bool, stream: Optional[int])
 
 
 def _sparse_side(given, name: str, F: Factors) -> _Side:
+    _check_shape(given.shape, name, F.shape[0])
     compressed, like = given.tocsc() if name == "B" else given.tocsr(), None
     if _arrays.on_device(compressed.data, name):
         _arrays.check_place(name, _dlpack.device(compressed.data, name), F._device)
         compressed, like = compressed.get(), compressed.data[:0].copy()
-    _check_shape(compressed.shape, name, F.shape[0])
     matrix = _sparse.lines_of(compressed, F.dtype, name, "safe")
     return _Side(matrix, None, None, matrix.n, like)
 
@@ -327,6 +327,8 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None, *, stream
     >>> sptrsm.schur_many([sptrsm.schur(f, numpy.ones((1, 1))) for f in F])
     [array([[1.]]), array([[0.25]])]
     """
+    if isinstance(items, Schur):
+        raise TypeError("items is one Schur; pass a list of them, or call its solve")
     items = list(items)
     for i, one in enumerate(items):
         if not isinstance(one, Schur):

@@ -84,7 +84,7 @@ def test_other_numbers(T):
     (numpy.float64(3), ValueError, "dimensions"),
     (3, ValueError, "dimensions"), (numpy.ones((N, 2, 2)), ValueError, "3 dimensions"), (numpy.ones(N + 1), ValueError, f"{N + 1} rows"),
     (numpy.ones((3, N)), ValueError, "transposed"), (triangle(N), TypeError, "toarray"), (numpy.ma.ones(N), TypeError, "filled"),
-    (None, TypeError, "dtype"), ("text", TypeError, "dtype")])
+    (None, TypeError, "B is None; pass an array"), ("text", TypeError, "dtype")])
 def test_refused(T, B, error, message):
     with pytest.raises(error, match=message):
         T.solve(B)

@@ -152,7 +152,8 @@ def test_many():
     out = [numpy.zeros_like(one) for one in S]
     assert all(a is b and numpy.array_equal(a, c) for a, b, c in zip(sptrsm.schur_many(items, out), out, S))
     assert sptrsm.schur_many([]) == []
-    for wrong, error, message in (([items[0], solvers[0]], TypeError, r"items\[1\] is Factors; pass what sptrsm.schur made"),):
+    for wrong, error, message in (([items[0], solvers[0]], TypeError, r"items\[1\] is Factors; pass what sptrsm.schur made"),
+                                  (items[0], TypeError, "items is one Schur; pass a list")):
         with pytest.raises(error, match=message):
             sptrsm.schur_many(wrong)
     with pytest.raises(ValueError, match=r"out\[1\] has"):
@@ -183,6 +184,9 @@ def test_many():
     (sparse_columns(3, "complex128"), sparse_columns(3).T, {}, TypeError, "imaginary part"),
     (numpy.ones((N, 2), complex), sparse_columns(3).T, {}, TypeError, "B is complex128 and the solver float64"),
     ("B", sparse_columns(3).T, {}, TypeError, "B has dtype"),
+    (scipy.sparse.coo_array(numpy.ones(N)), sparse_columns(3).T, {}, ValueError, r"B has shape \(40,\), and A is of order 40; pass \(n, col"),
+    (numpy.ones((N, 1, 1)), sparse_columns(3).T, {}, ValueError, "B has 3 dimensions; pass a matrix$"),
+    (None, sparse_columns(3).T, {}, TypeError, "B is None; pass an array"),
 ))
 def test_what_does_not_fit(B, C, keywords, error, message):
     with pytest.raises(error, match=message):
@@ -231,6 +235,8 @@ def test_arrays_of_torch_and_jax():
     with jax.default_device(jax.devices("cpu")[0]):
         x = F.schur(sparse_columns(7), jax.numpy.asarray(C.toarray()))
     assert isinstance(x, jax.Array) and close(x, S, "float64")
+    with pytest.raises(TypeError, match="out is a JAX array, which can't be written to; use the array that is returned without it"):
+        F.schur(B, C, out=x)
 
 
 def test_arrays_of_other_packages_go_through_dlpack():
