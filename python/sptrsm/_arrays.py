@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Literal, NamedTuple, Optional, Union
 
 import numpy
 from numpy import empty, ndarray
@@ -247,29 +246,6 @@ def brought_to_host(array, name: str):
     if not on_device(getattr(array, "data", None) if hasattr(array, "tocsr") else array, name):
         return array
     return array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else numpy.asarray(array)
-
-
-def _span(block: Block) -> tuple:
-    """(address of the first element, address behind the last one, all elements for NumPy to compare addresses: on a device, too)."""
-    lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
-    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
-    end = begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
-    elements = SimpleNamespace(__array_interface__={"version": 3, "typestr": f"|V{size}", "data": (begin, False), "shape": (lines, length),
-                                                    "strides": (block.ld * size, size)})
-    return begin, end, numpy.asarray(elements)
-
-
-def overlap(blocks: Sequence[Block]) -> Optional[tuple]:
-    """The numbers of two blocks that have an element in common, the lower one first, or None."""
-    spans = [_span(block) for block in blocks]
-    order = sorted(range(len(spans)), key=lambda i: spans[i][0])
-    for k, i in enumerate(order):
-        for j in order[k + 1:]:
-            if spans[j][0] >= spans[i][1]:
-                break
-            if numpy.shares_memory(spans[i][2], spans[j][2]):
-                return min(i, j), max(i, j)
-    return None
 
 
 def operand(array, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int] = None, writable: bool = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy
@@ -91,6 +92,29 @@ def _side(given, name: str, F: Factors, keep: bool, stream: Optional[int]) -> _S
     if family_of(given) == "" and hasattr(given, "tocsr"):
         return _sparse_side(given, name, F)
     return _dense_side(given, name, F, keep, stream)
+
+
+def _span(block: _lib.Block) -> tuple:
+    """(address of the first element, address behind the last one, all elements for NumPy to compare addresses: on a device, too)."""
+    lines, length = (block.n, block.nrhs) if block.layout == _lib.ROW_MAJOR else (block.nrhs, block.n)
+    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
+    end = begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
+    elements = SimpleNamespace(__array_interface__={"version": 3, "typestr": f"|V{size}", "data": (begin, False), "shape": (lines, length),
+                                                    "strides": (block.ld * size, size)})
+    return begin, end, numpy.asarray(elements)
+
+
+def _overlap(blocks: Sequence[_lib.Block]) -> Optional[tuple]:
+    """The numbers of two blocks that have an element in common, the lower one first, or None."""
+    spans = [_span(block) for block in blocks]
+    order = sorted(range(len(spans)), key=lambda i: spans[i][0])
+    for k, i in enumerate(order):
+        for j in order[k + 1:]:
+            if spans[j][0] >= spans[i][1]:
+                break
+            if numpy.shares_memory(spans[i][2], spans[j][2]):
+                return min(i, j), max(i, j)
+    return None
 
 
 class Schur:
@@ -187,7 +211,7 @@ class Schur:
         _arrays.check_place(name, target.device, F._device)
         if target.shape != self.shape:
             raise ValueError(f"{name} has shape {target.shape}; pass one of the shape {self.shape} of S")
-        if any(side.block and _arrays.overlap((side.block, target.block)) for side in self._sides.values()):
+        if any(side.block and _overlap((side.block, target.block)) for side in self._sides.values()):
             raise ValueError(f"{name} shares memory with B or C; pass another array, or a copy of them")
         return _Target(target, out, None, context.keeps)
 
@@ -342,7 +366,7 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None, *, stream
         handles = (ctypes.c_void_p * len(items))(*(one._open_handle() for one in items))
         targets = [one._target(result, f"out[{i}]", stream) for i, (one, result) in enumerate(zip(items, results))]
         blocks = (_lib.Block * len(items))(*(target.operand.block for target in targets))
-        both = _arrays.overlap(blocks)
+        both = _overlap(blocks)
         if both:
             raise ValueError(f"out[{both[1]}] shares memory with out[{both[0]}]; pass an array of its own for each item")
         if all(one._F._on_host for one in items):
