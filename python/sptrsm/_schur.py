@@ -65,7 +65,7 @@ def _dense_side(given, name: str, F: Factors, keep: bool, stream: Optional[int])
     one = _arrays.operand(given, F.dtype, None, name, stream)
     _check_shape(one.shape, name, F.shape[0])
     if keep:
-        with making_on(given, stream):  # the operand has ordered the stream behind the array
+        with making_on(given, stream if one.device.place == _lib.CUDA else None):  # the operand has ordered it behind the array
             given = _arrays.own_copy(given, family, name)
         one = _arrays.operand(given, F.dtype, None, name, stream)
     block, lines = one.block, one.shape[name == "B"]

@@ -139,6 +139,8 @@ def test_a_schur_complement_is_made_and_solved_on_one_stream(eliminating, cupy, 
         copy = out.clone()
         eliminating.schur(B, ROWS)
         assert eliminating._context.stream == making.ptr
+        kept = sptrsm.schur(eliminating, torch.from_numpy(COLUMNS.toarray()), C)  # arrays of the host know nothing of streams
+        assert eliminating._context.stream == making.ptr and close(kept.solve(), S)
     own.synchronize()
     assert close(copy, S)
 

@@ -9,7 +9,7 @@ import scipy.sparse
 from conftest import Foreign, apply, close, general, in_threads, random, triangle
 
 import sptrsm
-from sptrsm import _context
+from sptrsm import _context, _schur
 from sptrsm._lib import lib
 
 N = 40
@@ -264,6 +264,8 @@ def test_a_schur_complement_keeps_its_own_arrays_alone():
     kept = sptrsm.schur(F, torch.from_numpy(array), array.T.copy())
     del array
     assert given() is None and isinstance(kept.solve(), torch.Tensor)
+    host = torch.ones((N, 2), dtype=torch.float64)
+    assert (_schur._dense_side(host, "B", F, True, stream=7).like == host).all()  # its copy is made on no stream of a device
 
 
 def test_a_schur_complement_tells_what_it_is():
