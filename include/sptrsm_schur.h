@@ -89,7 +89,7 @@ SPTRSM_API sptrsm_status sptrsm_schur_set_blocks(sptrsm_schur *, const sptrsm_bl
 SPTRSM_API sptrsm_status sptrsm_schur_solve(sptrsm_schur *, sptrsm_block *S);
 
 /* The same for `count` Schur complements, S[i] of items[i]. All blocks are checked before any is written; the message begins with the
- * number of the item.
+ * number of the item. No S may overlap another one, or dense B or C of any item.
  * On the host the threads are those of the context of items[0]; no other thread may use a context of any item meanwhile. Threads work on
  * different items where there are as many items as threads, so nothing is shared between them. A workspace for each thread, large enough
  * for the largest item, lasts as long as the call.

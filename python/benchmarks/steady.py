@@ -110,7 +110,11 @@ def in_threads(F, count: int, threads: int, lock=None) -> float:
 
 
 def median_with_interval(ratios) -> tuple:
-    """(median, lower end, upper end): so few of the values lie outside that a fair coin falls so unevenly in less than 5 % of all cases."""
+    """(median, lower end, upper end of its 95 % interval) of at least 6 values.
+
+    The interval is that of order statistics, for any distribution: it ends at the k-th value from either side, with the largest k for
+    which the true median lies outside with a probability of less than 5 %.
+    """
     ordered, k = sorted(ratios), int(binom.ppf(0.025, len(ratios), 0.5))
     return float(np.median(ordered)), ordered[k - 1], ordered[-k]
 
@@ -130,6 +134,8 @@ def main() -> int:
     parser.add_argument("--solvers", type=int, default=1_000)
     parser.add_argument("--turns", type=int, default=21, help="at least 6")
     arguments = parser.parse_args()
+    if arguments.turns < 6:
+        parser.error(f"--turns {arguments.turns} is too few for an interval of 95 %; pass at least 6")
     A = matrix(200)
     F = sptrsm.splu(A, threads=1)
     B = np.random.default_rng(2).standard_normal((200, 8))

@@ -138,6 +138,8 @@ def as_numpy(array, dtype: numpy.dtype, name: str, casting: Casting = "safe") ->
     """An array of this dtype from an array on the host, a list or a number. A type that would lose digits is refused, unless `casting`
     is "same_kind"; lists and numbers of Python have no precision of choice, so theirs may become less.
     """
+    if array is None:
+        raise TypeError(f"{name} is None; pass an array")
     if hasattr(array, "toarray"):
         raise TypeError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(array, numpy.ma.MaskedArray):
@@ -165,7 +167,8 @@ def _whole_shape(name: str, shape: tuple, n: Optional[int], count: Optional[int]
     if n is not None:
         check_shape(name, shape, n)
     elif len(shape) != 2:
-        raise ValueError(f"{name} has {len(shape)} dimensions; pass a matrix, for a vector {name}[:, None] or {name}[None]")
+        vector = f", for a vector {name}[:, None] or {name}[None]" if len(shape) == 1 else ""
+        raise ValueError(f"{name} has {len(shape)} dimensions; pass a matrix{vector}")
     return shape
 
 
@@ -188,7 +191,7 @@ def _numpy_operand(array, dtype: numpy.dtype, n: Optional[int], name: str, writa
 def _foreign_operand(array, family: str, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int], writable: bool,
                      count: Optional[int]) -> Operand:
     if writable and family == "jax":
-        raise TypeError(f"{name} is a JAX array, which can't be written to; leave {name} out and take the result")
+        raise TypeError(f"{name} is a JAX array, which can't be written to; use the array that is returned without it")
     view = _dlpack.view(array, name, stream)
     shape = _whole_shape(name, view.shape, n, count, writable)
     if view.dtype != dtype.name:
@@ -224,11 +227,13 @@ def compact(array, family: str, name: str):
 
 
 def own_copy(array, family: str, name: str):
-    """A copy of an array on a device, which nobody else can write to."""
-    if family == "cupy":
+    """A copy of an array that `operand` takes, which nobody else can write to."""
+    if family in ("", "numpy", "cupy"):
         return array.copy("K")
     if family == "torch":
         return array.clone()
+    if not on_device(array, name):  # its package may prefer a device for what it makes
+        return _maker(array, family, "from_dlpack", name)(numpy.from_dlpack(array).copy("K"))
     return _maker(array, family, "array", name)(array, copy=True)
 
 
@@ -241,18 +246,6 @@ def brought_to_host(array, name: str):
     if not on_device(getattr(array, "data", None) if hasattr(array, "tocsr") else array, name):
         return array
     return array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else numpy.asarray(array)
-
-
-def overlap(a: Block, b: Block) -> bool:
-    """Whether the memory from the first element of a block to its last one meets that of another."""
-    (a_begin, a_end), (b_begin, b_end) = map(_extent, (a, b))
-    return a_begin < b_end and b_begin < a_end
-
-
-def _extent(block: Block) -> tuple:
-    lines, length = (block.n, block.nrhs) if block.layout == ROW_MAJOR else (block.nrhs, block.n)
-    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
-    return begin, begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
 
 
 def operand(array, dtype: numpy.dtype, n: Optional[int], name: str, stream: Optional[int] = None, writable: bool = False,

@@ -9,7 +9,7 @@ import ctypes
 from typing import NamedTuple, Optional
 
 from . import _lib
-from ._context import CPU, LEGACY_STREAM, Device
+from ._context import CPU, LEGACY_STREAM, Device, family_of
 
 PLACES = {1: _lib.HOST, 2: _lib.CUDA, 3: _lib.HOST, 13: _lib.CUDA}  # kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged
 TYPES = {(2, 32): "float32", (2, 64): "float64", (5, 64): "complex64", (5, 128): "complex128"}  # kDLFloat, kDLComplex
@@ -37,11 +37,17 @@ class View(NamedTuple):
     capsule: object
 
 
+UNREADABLE = AttributeError, BufferError, RuntimeError, ValueError, TypeError  # what packages raise
+
+
 def device(array, name: str) -> Device:
     """Where the array lies."""
     try:
         kind, index = array.__dlpack_device__()
-    except (BufferError, RuntimeError, ValueError, TypeError) as error:
+    except UNREADABLE as error:
+        if family_of(array) == "jax" and isinstance(error, AttributeError):
+            raise TypeError(f"{name} is traced by a transformation of JAX and has no memory yet; use sptrsm.jax.solve, which can be "
+                            "transformed") from error
         raise TypeError(f"{name} can't be read through DLPack ({error}); copy it to the host or to a CUDA device") from error
     kind = int(kind)
     if kind not in PLACES:
@@ -58,7 +64,7 @@ def view(array, name: str, stream: Optional[int]) -> View:
     place = device(array, name)
     try:
         capsule = array.__dlpack__(stream=stream or LEGACY_STREAM) if place.place == _lib.CUDA else array.__dlpack__()
-    except (BufferError, RuntimeError, ValueError, TypeError) as error:
+    except UNREADABLE as error:
         raise TypeError(f"{name} can't be read through DLPack ({error}); pass a plain, contiguous copy of it") from error
     tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))
     dtype = TYPES.get((tensor.code, tensor.bits), f"{CODES.get(tensor.code, 'unknown')}{tensor.bits}")

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from typing import Collection, NamedTuple, Optional
+from typing import Any, Collection, NamedTuple, Optional
 
 import numpy
 
 from . import _arrays, _lib, _sparse
-from ._context import Device, Solver
+from ._context import Device, Solver, stream_of
 from ._errors import SptrsmError, check, fail
 from ._factorset import FactorSet, scipys_permutation, vector
 from ._info import FactorsInfo, direct_info
@@ -47,6 +47,7 @@ class Factors(Solver):
         self._code = _arrays.CODE[self._dtype]
         self._handle: Optional[int] = None
         self._rows: Optional[Rows] = None
+        self._ended: list = []  # Schur complements that were collected while another thread held the lock
         self._systems: dict = {}
         self._values = object()  # another one when L, U or D get new values
         self._open(device, options.threads)
@@ -57,7 +58,14 @@ class Factors(Solver):
         if factors.A is not None:
             check(lib.sptrsm_direct_set_original(self._handle, _sparse.as_square(factors.A)))
 
+    def _open_handle(self) -> Any:
+        while self._ended:
+            self._ended.pop().close()
+        return super()._open_handle()
+
     def _end(self) -> None:
+        while self._ended:
+            self._ended.pop().close()
         self._forget_rows()
         if self._handle:
             lib.sptrsm_direct_destroy(self._handle)
@@ -189,7 +197,7 @@ class Factors(Solver):
         out : array, shape (rows of C, columns of B), optional
             Where S goes: on the host, or on the device of the factors.
         stream : int or stream object, optional
-            CUDA stream of the work; default: the current stream of the package of B or C.
+            CUDA stream of the work; default: the current stream of the package of `out`, B or C, the first that has one.
 
         Returns
         -------
@@ -205,6 +213,8 @@ class Factors(Solver):
         """
         from ._schur import Schur
 
+        if stream is None and not self._on_host:
+            stream = stream_of(out, B, C)
         with Schur(self, B, C, trans, lower, False, stream) as S:
             return S.solve(out, stream=stream)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy
@@ -40,11 +41,12 @@ class _Side(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """Where S goes, S as the caller gets it, and what makes it if it is not there before the solve."""
+    """Where S goes, S as the caller gets it, what makes it if it is not there before the solve, and the stream of the solve."""
 
     operand: _arrays.Operand
     S: Any
     finish: Optional[Callable]
+    stream: Any
 
 
 def _check_shape(shape: tuple, name: str, n: int) -> None:
@@ -55,30 +57,32 @@ def _check_shape(shape: tuple, name: str, n: int) -> None:
 
 def _dense_side(given, name: str, F: Factors, keep: bool, stream: Optional[int]) -> _Side:
     family = family_of(given)
-    if _arrays.on_device(given, name):
+    foreign = family not in ("", "numpy")
+    if foreign:
         _arrays.check_place(name, _dlpack.device(given, name), F._device)
-        with making_on(given, stream):
-            like = array = _arrays.own_copy(given, family, name) if keep else given
     else:
-        like, array = None if family in ("", "numpy") else given, _arrays.as_numpy(given, F.dtype, name)
-        array = array.copy("K") if keep else array
-    one = _arrays.operand(array, F.dtype, None, name, stream)
+        given = _arrays.as_numpy(given, F.dtype, name)
+    one = _arrays.operand(given, F.dtype, None, name, stream)
     _check_shape(one.shape, name, F.shape[0])
+    if keep:
+        with making_on(given, stream if one.device.place == _lib.CUDA else None):  # the operand has ordered it behind the array
+            given = _arrays.own_copy(given, family, name)
+        one = _arrays.operand(given, F.dtype, None, name, stream)
     block, lines = one.block, one.shape[name == "B"]
     if lines > INT32_MAX:
         raise ValueError(f"{name} has shape {one.shape}; S has at most {INT32_MAX} rows and columns")
     if name == "C":  # a row of C is a column for the library
         layout = _lib.COL_MAJOR if block.layout == _lib.ROW_MAJOR else _lib.ROW_MAJOR
         block = _lib.Block(block.data, block.ld, F.shape[0], lines, block.dtype, layout, block.place)
-    return _Side(None, one, block, lines, like)
+    return _Side(None, one, block, lines, given if foreign else None)
 
 
 def _sparse_side(given, name: str, F: Factors) -> _Side:
+    _check_shape(given.shape, name, F.shape[0])
     compressed, like = given.tocsc() if name == "B" else given.tocsr(), None
     if _arrays.on_device(compressed.data, name):
         _arrays.check_place(name, _dlpack.device(compressed.data, name), F._device)
         compressed, like = compressed.get(), compressed.data[:0].copy()
-    _check_shape(compressed.shape, name, F.shape[0])
     matrix = _sparse.lines_of(compressed, F.dtype, name, "safe")
     return _Side(matrix, None, None, matrix.n, like)
 
@@ -88,6 +92,29 @@ def _side(given, name: str, F: Factors, keep: bool, stream: Optional[int]) -> _S
     if family_of(given) == "" and hasattr(given, "tocsr"):
         return _sparse_side(given, name, F)
     return _dense_side(given, name, F, keep, stream)
+
+
+def _span(block: _lib.Block) -> tuple:
+    """(address of the first element, address behind the last one, all elements for NumPy to compare addresses: on a device, too)."""
+    lines, length = (block.n, block.nrhs) if block.layout == _lib.ROW_MAJOR else (block.nrhs, block.n)
+    begin, size = block.data or 0, numpy.dtype(_lib.DTYPES[block.dtype]).itemsize
+    end = begin + ((lines - 1) * block.ld + length) * size if lines and length else begin
+    elements = SimpleNamespace(__array_interface__={"version": 3, "typestr": f"|V{size}", "data": (begin, False), "shape": (lines, length),
+                                                    "strides": (block.ld * size, size)})
+    return begin, end, numpy.asarray(elements)
+
+
+def _overlap(blocks: Sequence[_lib.Block]) -> Optional[tuple]:
+    """The numbers of two blocks that have an element in common, the lower one first, or None."""
+    spans = [_span(block) for block in blocks]
+    order = sorted(range(len(spans)), key=lambda i: spans[i][0])
+    for k, i in enumerate(order):
+        for j in order[k + 1:]:
+            if spans[j][0] >= spans[i][1]:
+                break
+            if numpy.shares_memory(spans[i][2], spans[j][2]):
+                return min(i, j), max(i, j)
+    return None
 
 
 class Schur:
@@ -101,12 +128,11 @@ class Schur:
         self._handle: Optional[int] = None
         if not isinstance(F, Factors):
             raise TypeError(f"F is {type(F).__name__}; pass what sptrsm.splu, from_splu, from_cholesky or from_factors made")
-        self._F, self._symmetric, self._lower, self._keep = F, C is None, lower, keep
+        self._F, self._symmetric, self._keep = F, C is None, keep
+        self._lower = None if lower is None else flag("lower", lower)
         op = operation(trans)
-        if lower is not None:
-            flag("lower", lower)
-            if C is not None:
-                raise ValueError("lower= is for the symmetric form; with C all of S is made")
+        if lower is not None and C is not None:
+            raise ValueError("lower= is for the symmetric form; with C all of S is made")
         if C is None and F.factors.upper == "given":
             raise ValueError("without C, S is symmetric, and these factors have a U that is not L transposed; pass C=B.T (or B.conj().T)")
         if not F._on_host:
@@ -180,18 +206,19 @@ class Schur:
         if out is None:
             place = _lib.CUDA if _arrays.on_device(like, name) else _lib.HOST
             fill = 0 if self._symmetric and self._lower is not None else None
-            return _Target(*_arrays.new_target(like, self.shape, _lib.ROW_MAJOR, place, F, context.stream, fill=fill))
+            return _Target(*_arrays.new_target(like, self.shape, _lib.ROW_MAJOR, place, F, context.stream, fill=fill), context.keeps)
         target = _arrays.operand(out, F.dtype, None, name, context.stream, True)
         _arrays.check_place(name, target.device, F._device)
         if target.shape != self.shape:
             raise ValueError(f"{name} has shape {target.shape}; pass one of the shape {self.shape} of S")
-        if any(side.block and _arrays.overlap(side.block, target.block) for side in self._sides.values()):
+        if any(side.block and _overlap((side.block, target.block)) for side in self._sides.values()):
             raise ValueError(f"{name} shares memory with B or C; pass another array, or a copy of them")
-        return _Target(target, out, None)
+        return _Target(target, out, None, context.keeps)
 
     def _finished(self, target: _Target, out) -> Any:
         """S, whole or queued, as the caller gets it."""
-        if _arrays.must_wait(target.operand.device.place, family_of(target.S)):
+        read = [] if self._keep else [(side.dense, side.like) for side in self._sides.values() if side.dense]
+        if any(_arrays.must_wait(one.device.place, family_of(array)) for one, array in [(target.operand, target.S), *read]):
             self._context.sync()
         if out is not None:
             _arrays.changed(out, family_of(out))
@@ -211,9 +238,10 @@ class Schur:
             fresh = {name: self._new_side(values, name, context.stream) for name, values in (("B", B), ("C", C)) if values is not None}
             check(lib.sptrsm_schur_set_values(handle, *(fresh[name].values if name in fresh else None for name in "BC")))
             check(lib.sptrsm_schur_set_blocks(handle, *(fresh[name].block if name in fresh else None for name in "BC")))
+            before = self._sides  # lives as long as this call: earlier solves may still read its arrays until the end of the wait
+            self._sides = {**before, **fresh}
             if not self._F._on_host:
-                context.sync()  # solves that read the arrays before may still be at work
-            self._sides.update(fresh)
+                context.sync()
 
     def _new_side(self, values, name: str, stream: Optional[int]) -> _Side:
         if name not in self._sides:
@@ -256,8 +284,15 @@ class Schur:
         self.close()
 
     def __del__(self, finalizing=sys.is_finalizing):
-        if not finalizing() and getattr(self, "_handle", None):
-            self.close()
+        if finalizing() or not getattr(self, "_handle", None):
+            return
+        if self._F._lock.acquire(blocking=False):  # the thread that collects it may hold the lock of other factors
+            try:
+                self.close()
+            finally:
+                self._F._lock.release()
+        else:
+            self._F._ended.append(self)
 
     def __repr__(self) -> str:
         form = "B^T A^-1 B" if self._symmetric and self._F.factors.upper == "transpose" else "B^H A^-1 B" if self._symmetric else "C A^-1 B"
@@ -316,6 +351,8 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None, *, stream
     >>> sptrsm.schur_many([sptrsm.schur(f, numpy.ones((1, 1))) for f in F])
     [array([[1.]]), array([[0.25]])]
     """
+    if isinstance(items, Schur):
+        raise TypeError("items is one Schur; pass a list of them, or call its solve")
     items = list(items)
     for i, one in enumerate(items):
         if not isinstance(one, Schur):
@@ -328,14 +365,14 @@ def schur_many(items: Sequence[Schur], out: Optional[Sequence] = None, *, stream
             locks.enter_context(F._lock)
         handles = (ctypes.c_void_p * len(items))(*(one._open_handle() for one in items))
         targets = [one._target(result, f"out[{i}]", stream) for i, (one, result) in enumerate(zip(items, results))]
-        first: dict = {}
-        for i, result in enumerate(results):
-            if result is not None and first.setdefault(id(result), i) != i:
-                raise ValueError(f"out[{i}] is out[{first[id(result)]}]; pass an array of its own for each item")
+        blocks = (_lib.Block * len(items))(*(target.operand.block for target in targets))
+        both = _overlap(blocks)
+        if both:
+            raise ValueError(f"out[{both[1]}] shares memory with out[{both[0]}]; pass an array of its own for each item")
         if all(one._F._on_host for one in items):
-            blocks = (_lib.Block * len(items))(*(target.operand.block for target in targets))
             check(lib.sptrsm_schur_solve_many(handles, len(items), blocks))
-        else:  # on devices they follow one another, and each solver has a stream of its own
-            for handle, target in zip(handles, targets):
-                check(lib.sptrsm_schur_solve(handle, target.operand.block))
+        else:  # on devices they follow one another, on the streams of their targets
+            for one, target in zip(items, targets):
+                one._context.use_stream(target.stream)
+                check(lib.sptrsm_schur_solve(one._handle, target.operand.block))
         return [one._finished(target, result) for one, target, result in zip(items, targets, results)]

@@ -61,6 +61,22 @@ def in_threads(*works) -> None:
         raise errors[0]
 
 
+class Foreign:
+    """An array of no known package, which speaks DLPack for NumPy."""
+
+    def __init__(self, array, kind=1):
+        self.array, self.kind = array, kind
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __array_namespace__(self):
+        return numpy
+
+
 @pytest.fixture(params=DTYPES)
 def dtype(request):
     return numpy.dtype(request.param)

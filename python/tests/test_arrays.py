@@ -1,7 +1,7 @@
 """Arrays in and out: layouts that are read in place, those that are copied, and those that are refused."""
 import numpy
 import pytest
-from conftest import close, general, random, triangle
+from conftest import Foreign, close, general, random, triangle
 
 import sptrsm
 from sptrsm import _arrays
@@ -84,7 +84,7 @@ def test_other_numbers(T):
     (numpy.float64(3), ValueError, "dimensions"),
     (3, ValueError, "dimensions"), (numpy.ones((N, 2, 2)), ValueError, "3 dimensions"), (numpy.ones(N + 1), ValueError, f"{N + 1} rows"),
     (numpy.ones((3, N)), ValueError, "transposed"), (triangle(N), TypeError, "toarray"), (numpy.ma.ones(N), TypeError, "filled"),
-    (None, TypeError, "dtype"), ("text", TypeError, "dtype")])
+    (None, TypeError, "B is None; pass an array"), ("text", TypeError, "dtype")])
 def test_refused(T, B, error, message):
     with pytest.raises(error, match=message):
         T.solve(B)
@@ -112,22 +112,6 @@ def test_torch(T):
     assert T.solve(B, out=out) is out and close(out.numpy(), T.solve(B.numpy()), "float64")
     with pytest.raises(TypeError, match="detach"):
         T.solve(B.requires_grad_())
-
-
-class Foreign:
-    """An array of no known package, which speaks DLPack for NumPy."""
-
-    def __init__(self, array, kind=1):
-        self.array, self.kind = array, kind
-
-    def __dlpack_device__(self):
-        return self.kind, 0
-
-    def __dlpack__(self, stream=None):
-        return self.array.__dlpack__()
-
-    def __array_namespace__(self):
-        return numpy
 
 
 def test_dlpack_of_any_package(T):

@@ -109,6 +109,50 @@ def test_schur_complements_on_streams(eliminating, cupy):
         making.synchronize()
 
 
+def test_many_schur_complements_on_the_streams_of_their_arrays(eliminating, cupy, torch):
+    """The last array is on a stream that is late, so that what reads the first one on its stream would read what it held before."""
+    kept, own, late = sptrsm.schur(eliminating, COLUMNS, ROWS), torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)
+    kept.solve(torch.zeros(S.shape, dtype=torch.float64, device="cuda"))
+    busy(cupy)  # the first launch of a kernel waits for the whole device
+    with late, torch.cuda.stream(own):
+        out = torch.zeros(S.shape, dtype=torch.float64, device="cuda"), cupy.zeros(S.shape)
+        cupy.cuda.Device().synchronize()
+        busy(cupy)
+        sptrsm.schur_many([kept, kept], out)
+        copies = out[0].clone(), out[1].copy()
+    own.synchronize()
+    late.synchronize()
+    assert all(close(one, S) for one in copies)
+
+
+def test_a_schur_complement_is_made_and_solved_on_one_stream(eliminating, cupy, torch):
+    making, own = cupy.cuda.Stream(non_blocking=True), torch.cuda.Stream()
+    with making, torch.cuda.stream(own):
+        ready = cupy.asarray(COLUMNS.toarray()), cupy.asarray(ROWS)
+        B, C = map(cupy.zeros_like, ready)
+        cupy.cuda.Device().synchronize()
+        busy(cupy)
+        B[...], C[...] = ready
+        out = torch.zeros(S.shape, dtype=torch.float64, device="cuda")
+        eliminating.schur(B, C, out=out)
+        assert eliminating._context.stream == own.cuda_stream
+        copy = out.clone()
+        eliminating.schur(B, ROWS)
+        assert eliminating._context.stream == making.ptr
+        kept = sptrsm.schur(eliminating, torch.from_numpy(COLUMNS.toarray()), C)  # arrays of the host know nothing of streams
+        assert eliminating._context.stream == making.ptr and close(kept.solve(), S)
+    own.synchronize()
+    assert close(copy, S)
+
+
+def test_arrays_of_s_may_lie_side_by_side(eliminating, cupy):
+    kept, wide = sptrsm.schur(eliminating, COLUMNS, ROWS), cupy.zeros((7, 200))
+    sptrsm.schur_many([kept, kept], [wide[:, :100], wide[:, 100:]])
+    assert close(wide[:, :100], S) and close(wide[:, 100:], S)
+    with pytest.raises(ValueError, match=r"out\[1\] shares memory with out\[0\]"):
+        sptrsm.schur_many([kept, kept], [wide[:, :100], wide[:, 99:199]])
+
+
 def test_schur_complements_of_torch(eliminating, torch):
     B, C = torch.from_numpy(COLUMNS.toarray()).cuda(), torch.from_numpy(ROWS).cuda()
     for c in (C, C.t().contiguous().t(), ROWS, scipy.sparse.csr_matrix(ROWS)):
@@ -139,3 +183,13 @@ def test_schur_complements_of_jax(eliminating):
     assert close(kept.solve(), 2 * S) and close(s, S)
     with pytest.raises(TypeError, match="JAX"):
         eliminating.schur(B, C, out=s)
+
+
+def test_arrays_of_jax_are_read_before_a_call_returns(eliminating, cupy, monkeypatch):
+    """JAX knows no streams, so it may give their memory to other arrays at once."""
+    jax, waits = jax_on_a_device(), []
+    B, C, sync = cupy.asarray(COLUMNS.toarray()), jax.device_put(ROWS), eliminating._context.sync
+    monkeypatch.setattr(eliminating._context, "sync", lambda: waits.append(1) or sync(), raising=False)
+    assert isinstance(eliminating.schur(B, C), cupy.ndarray) and waits
+    waits.clear()
+    assert close(eliminating.schur(B, ROWS), S) and not waits

@@ -113,7 +113,14 @@ def torch_forms():
 def jax_forms():
     import jax
     jax.config.update("jax_enable_x64", True)
+
+    def traced(B):
+        seen = []
+        jax.eval_shape(seen.append, B)
+        return seen[0]
+
     return {"jax": jax.numpy.asarray}, {"jax, integers": lambda B: jax.numpy.zeros(B.shape, int),
+                                        "jax, traced": traced,
                                         "jax, 3-d": lambda B: jax.numpy.zeros(B.shape + (1,) * (3 - B.ndim))}
 
 

@@ -1,12 +1,16 @@
 """Schur complements beside dense algebra: forms, kinds of B and C, new values, many at a time."""
 import pickle
+import threading
+import weakref
 
 import numpy
 import pytest
 import scipy.sparse
-from conftest import apply, close, general, in_threads, random, triangle
+from conftest import Foreign, apply, close, general, in_threads, random, triangle
 
 import sptrsm
+from sptrsm import _context, _schur
+from sptrsm._lib import lib
 
 N = 40
 
@@ -57,7 +61,7 @@ def test_symmetric(dtype, upper):
     for b in (B, B.toarray()):
         S = F.schur(b)
         assert agree(S, wanted, dtype) and numpy.array_equal(S, S.T if upper == "transpose" else S.conj().T)
-        for lower, part in ((True, numpy.tril), (False, numpy.triu)):
+        for lower, part in ((True, numpy.tril), (False, numpy.triu), (1, numpy.tril), (0, numpy.triu), (numpy.False_, numpy.triu)):
             T, out = F.schur(b, lower=lower), numpy.full(S.shape, 7, dtype)
             assert agree(T, part(wanted), dtype) and numpy.array_equal(T, part(T))
             assert F.schur(b, lower=lower, out=out) is out and numpy.array_equal(part(out), T) and (out[part(out) != out] == 7).all()
@@ -87,6 +91,9 @@ def test_out():
             F.schur(B, C, out=wrong)
     with pytest.raises(ValueError, match="out shares memory with B or C"):
         F.schur(dense[:N], C, out=dense[N - 1:N + 4])
+    beside = numpy.zeros((N, 14))
+    beside[:, :7] = B.toarray()
+    assert numpy.array_equal(F.schur(beside[:, :7], C, out=beside[:5, 7:]), F.schur(B.toarray(), C))
 
 
 def test_new_values_of_all():
@@ -145,13 +152,21 @@ def test_many():
     out = [numpy.zeros_like(one) for one in S]
     assert all(a is b and numpy.array_equal(a, c) for a, b, c in zip(sptrsm.schur_many(items, out), out, S))
     assert sptrsm.schur_many([]) == []
-    for wrong, error, message in (([items[0], solvers[0]], TypeError, r"items\[1\] is Factors; pass what sptrsm.schur made"),):
+    for wrong, error, message in (([items[0], solvers[0]], TypeError, r"items\[1\] is Factors; pass what sptrsm.schur made"),
+                                  (items[0], TypeError, "items is one Schur; pass a list")):
         with pytest.raises(error, match=message):
             sptrsm.schur_many(wrong)
     with pytest.raises(ValueError, match=r"out\[1\] has"):
         sptrsm.schur_many(items[:2], [S[0], S[0]])
-    with pytest.raises(ValueError, match=r"out\[1\] is out\[0\]; pass an array of its own"):
-        sptrsm.schur_many([items[0], items[0]], [S[0], S[0]])
+    together = numpy.zeros((5, 3))
+    for shared in ([together[:2], together[:2]], [together[:2], together[1:3]], [together[3:], together[2:4]]):
+        with pytest.raises(ValueError, match=r"out\[1\] shares memory with out\[0\]; pass an array of its own"):
+            sptrsm.schur_many([items[0], items[0]], shared)
+    with pytest.raises(ValueError, match=r"out\[2\] shares memory with out\[0\]"):
+        sptrsm.schur_many([items[0]] * 3, [together[2:4], S[0], together[1:3]])
+    side_by_side = numpy.zeros((2, 7))
+    sptrsm.schur_many(items[:2], [side_by_side[:, :3], side_by_side[:, 3:]])
+    assert numpy.array_equal(side_by_side, numpy.hstack(S[:2]))
     with pytest.raises(ValueError, match="out has 1 arrays"):
         sptrsm.schur_many(items[:2], [S[0]])
     items[1].close()
@@ -169,6 +184,9 @@ def test_many():
     (sparse_columns(3, "complex128"), sparse_columns(3).T, {}, TypeError, "imaginary part"),
     (numpy.ones((N, 2), complex), sparse_columns(3).T, {}, TypeError, "B is complex128 and the solver float64"),
     ("B", sparse_columns(3).T, {}, TypeError, "B has dtype"),
+    (scipy.sparse.coo_array(numpy.ones(N)), sparse_columns(3).T, {}, ValueError, r"B has shape \(40,\), and .*pass \(n, columns\)"),
+    (numpy.ones((N, 1, 1)), sparse_columns(3).T, {}, ValueError, "B has 3 dimensions; pass a matrix$"),
+    (None, sparse_columns(3).T, {}, TypeError, "B is None; pass an array"),
 ))
 def test_what_does_not_fit(B, C, keywords, error, message):
     with pytest.raises(error, match=message):
@@ -217,6 +235,37 @@ def test_arrays_of_torch_and_jax():
     with jax.default_device(jax.devices("cpu")[0]):
         x = F.schur(sparse_columns(7), jax.numpy.asarray(C.toarray()))
     assert isinstance(x, jax.Array) and close(x, S, "float64")
+    with pytest.raises(TypeError, match="out is a JAX array, which can't be written to; use the array that is returned without it"):
+        F.schur(B, C, out=x)
+
+
+def test_arrays_of_other_packages_go_through_dlpack():
+    F, B, C = sptrsm.splu(general(N)), sparse_columns(7).toarray(), sparse_columns(5, seed=1).T
+    S, given = F.schur(B, C), Foreign(B.copy())
+    kept = sptrsm.schur(F, given, C)
+    assert numpy.array_equal(F.schur(given, C), S) and close(F.schur(B, Foreign(C.toarray())), S, "float64")
+    given.array[...] = 0  # the object has arrays of its own
+    assert numpy.array_equal(kept.solve(), S)
+    kept.update_values(B=Foreign(2 * B))
+    assert numpy.array_equal(kept.solve(), 2 * S)
+    torch = pytest.importorskip("torch")
+    for make in (F.schur, lambda B, C: sptrsm.schur(F, B, C), lambda B, C: kept.update_values(B=B)):
+        for bad, message in ((torch.from_numpy(B).requires_grad_(), "detach"), (torch.from_numpy(-1j * B).conj().imag, "resolve_neg"),
+                             (torch.zeros(B.shape, dtype=torch.bfloat16), "B is bfloat16 and the solver float64"),
+                             (torch.from_numpy(B).to_sparse(), "B can't be read through DLPack")):
+            with pytest.raises(TypeError, match=message):
+                make(bad, C)
+
+
+def test_a_schur_complement_keeps_its_own_arrays_alone():
+    torch = pytest.importorskip("torch")
+    F, array = sptrsm.splu(general(N)), numpy.ones((N, 2))
+    given = weakref.ref(array)
+    kept = sptrsm.schur(F, torch.from_numpy(array), array.T.copy())
+    del array
+    assert given() is None and isinstance(kept.solve(), torch.Tensor)
+    host = torch.ones((N, 2), dtype=torch.float64)
+    assert (_schur._dense_side(host, "B", F, True, stream=7).like == host).all()  # its copy is made on no stream of a device
 
 
 def test_a_schur_complement_tells_what_it_is():
@@ -235,6 +284,68 @@ def test_a_schur_complement_tells_what_it_is():
     for use in (S.solve, lambda: S.info, S.update_values, T.solve):
         with pytest.raises(ValueError, match="closed"):
             use()
+
+
+def test_a_collected_schur_complement_waits_for_no_lock():
+    """A collection may come in a thread that holds the lock of other factors, while the holder of this lock waits for that thread."""
+    F = sptrsm.splu(general(N))
+    uses = (lambda: F.solve(numpy.ones(N)), lambda: F.info, F.close)
+    for use in uses:
+        S = sptrsm.schur(F, sparse_columns(7), sparse_columns(5).T)
+        with F._lock:
+            thread = threading.Thread(target=S.__del__, daemon=True)
+            thread.start()
+            thread.join(60)
+            assert not thread.is_alive() and "closed" not in repr(S)  # this thread may be at work with it
+        use()
+        assert "closed" in repr(S)
+
+
+class Streams:
+    """Streams of arrays and of solves, as a context on a device would have them, without a device."""
+
+    def __init__(self, monkeypatch, F, current):
+        self.at_solves, self.at_creation = [], []
+        monkeypatch.setattr(F, "_on_host", False)
+        monkeypatch.setattr(_context, "current_stream", lambda array: next((stream for one, stream in current if one is array), None))
+        monkeypatch.setattr(F._context, "use_stream", lambda stream: setattr(F._context, "keeps", stream), raising=False)
+        for name, seen in (("create", self.at_creation), ("solve", self.at_solves)):
+            function = getattr(lib, "sptrsm_schur_" + name)
+            monkeypatch.setattr(lib, "sptrsm_schur_" + name,
+                                lambda *given, call=function, seen=seen: seen.append(F._context.keeps) or call(*given))
+
+
+def test_each_solve_of_many_is_queued_on_the_stream_of_its_array(monkeypatch):
+    F, B, C = sptrsm.splu(general(N)), sparse_columns(7), sparse_columns(5).T
+    items, out = [sptrsm.schur(F, B, C)] * 3, [numpy.zeros((5, 7)) for _ in range(3)]
+    streams = Streams(monkeypatch, F, [(out[0], 7), (out[1], 8)])
+    sptrsm.schur_many(items, out)
+    assert streams.at_solves == [7, 8, None]
+    sptrsm.schur_many(items, out, stream=9)
+    assert streams.at_solves[3:] == [9, 9, 9]
+
+
+def test_a_schur_complement_has_one_default_stream(monkeypatch):
+    F, B, C, out = sptrsm.splu(general(N)), sparse_columns(7).toarray(), sparse_columns(5).T, numpy.zeros((5, 7))
+    streams = Streams(monkeypatch, F, [(out, 7), (B, 8)])
+    F.schur(B, C, out=out)
+    F.schur(B, C)
+    F.schur(B, C, out=out, stream=9)
+    assert streams.at_creation == streams.at_solves == [7, 8, 9]
+
+
+def test_new_arrays_are_kept_where_the_wait_for_the_device_fails(monkeypatch):
+    def fail():
+        raise sptrsm.DeviceError("lost")
+
+    F, B, C = sptrsm.splu(general(N)), sparse_columns(7).toarray(), sparse_columns(5).T
+    S = sptrsm.schur(F, B, C)
+    with monkeypatch.context() as patch:
+        patch.setattr(F, "_on_host", False)
+        patch.setattr(F._context, "sync", fail, raising=False)
+        with pytest.raises(sptrsm.DeviceError):
+            S.update_values(B=2 * B)
+    assert numpy.array_equal(S._sides["B"].dense.keep, 2 * B)  # the library reads them from now on
 
 
 def test_threads_with_common_factors_in_any_order():
