@@ -1,5 +1,5 @@
 /* batch.c -- times a batch of systems: all items have the pattern and the numbers of the triangle, each a copy of them, so that memory is
- * read as it would be with others. A uniform batch is measured where the method has that, else a mixed one.
+ * read as it would be with others.
  */
 #include <math.h>
 #include <sptrsm_batch.h>
@@ -18,7 +18,6 @@ typedef struct {
   int64_t *no_entries;
   sptrsm_factors set;
   char *values; /* of all items */
-  bool is_mixed;
 } measurement;
 
 /* The triangle as a factor set, and the values of all items. */
@@ -38,7 +37,7 @@ static sptrsm_status prepare(measurement *m, const bench_case *c) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status create_uniform(measurement *m, const bench_case *c, const sptrsm_options *options) {
+static sptrsm_status create(measurement *m, const bench_case *c, const sptrsm_options *options) {
   sptrsm_batch_values v;
   const int64_t nnz = c->T->ptr[c->T->n];
   sptrsm_batch_values_init(&v);
@@ -48,25 +47,12 @@ static sptrsm_status create_uniform(measurement *m, const bench_case *c, const s
   return sptrsm_batch_create_uniform(&m->batch, m->context, &m->set, &v, options);
 }
 
-static sptrsm_status create_mixed(measurement *m, const bench_case *c, const sptrsm_options *options) {
-  const sptrsm_factors **items = calloc((size_t)c->batch, sizeof(void *));
-  if (items == NULL) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for %lld items", (long long)c->batch);
-  for (int64_t i = 0; i < c->batch; i++) items[i] = &m->set;
-  sptrsm_status status = sptrsm_batch_create_mixed(&m->batch, m->context, items, c->batch, options);
-  free((void *)items);
-  return status;
-}
-
 /* Times the creation of the batch and of all that its solves need. */
 static sptrsm_status analyse(measurement *m, const bench_case *c, const sptrsm_options *options, double *ms) {
   sptrsm_batch_destroy(m->batch);
   m->batch = NULL;
   bench_timer_start(m->blocks.timer);
-  sptrsm_status status = m->is_mixed ? SPTRSM_ERR_UNSUPPORTED : create_uniform(m, c, options);
-  if (status == SPTRSM_ERR_UNSUPPORTED) {
-    m->is_mixed = true;
-    status = create_mixed(m, c, options);
-  }
+  sptrsm_status status = create(m, c, options);
   if (status == SPTRSM_OK) status = sptrsm_batch_prepare(m->batch, m->system, c->op);
   *ms = bench_timer_stop(m->blocks.timer);
   return status;
@@ -97,7 +83,6 @@ static sptrsm_status read_facts(bench_result *out, const measurement *m) {
   out->deterministic = facts.deterministic;
   out->inverts = strncmp(facts.method, "block", strlen("block")) == 0;
   snprintf(out->chosen, sizeof out->chosen, "%s", facts.method);
-  snprintf(out->params, sizeof out->params, "%s", m->is_mixed ? "mixed" : "uniform");
   snprintf(out->reason, sizeof out->reason, "%s", facts.reason);
   return SPTRSM_OK;
 }
