@@ -49,14 +49,19 @@ int begin_ranks(settings *s, bool is_batch) {
   return CLI_OK;
 }
 
-/* Rank 0 reads the factors for all, and each rank opens B. */
+/* Rank 0 reads the factors for all, and each rank opens B. Ranks that see another B or have other options part before their ways do, since
+ * each would wait for the others somewhere else. */
 int open_files(run *r) {
   sptrsm_file_factors *factors = NULL;
   int code = ranks_own() == 0 ? problem_open(&r->in, &r->set->problem) : CLI_OK;
   if (code != CLI_OK || ranks_count() == 1) return code;
-  if (ranks_own() == 0) return ranks_send_factors(&r->in.factors);
-  code = ranks_send_factors(&factors);
-  return code == CLI_OK ? problem_open_with(&r->in, &r->set->problem, factors) : code;
+  code = ranks_send_factors(ranks_own() == 0 ? &r->in.factors : &factors);
+  if (code == CLI_OK && ranks_own() > 0) code = problem_open_with(&r->in, &r->set->problem, factors);
+  if (code != CLI_OK) return code;
+  char *shape = resume_shape(r);
+  code = resume_agree(shape);
+  free(shape);
+  return code;
 }
 
 int create_solver(run *r, const sptrsm_file_factors *F, const solver_request *request) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "solve/ranks/ranks.h"
 #include "solve/solve.h"
 
 /* ---- checksums ---- */
@@ -110,6 +111,20 @@ char *resume_inputs(const run *r) {
   return cli_json_dump(o, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
+char *resume_shape(const run *r) {
+  const sptrsm_block *B = &r->in.B->block;
+  json_t *o = json_object();
+  add(o, "number of rows", "%lld", (long long)B->n);
+  add(o, "number of columns", "%lld", (long long)B->nrhs);
+  add(o, "--dtype", "%s", cli_dtypes[B->dtype]);
+  add(o, "order of the right-hand sides", "%s", B->layout == SPTRSM_ROW_MAJOR ? "C" : "F");
+  add(o, "right-hand sides", "%s", r->in.reader ? "dense" : "sparse");
+  add(o, "-o", "%.500s", r->set->out);
+  add(o, "--dry-run", "%s", r->set->dry_run ? "given" : "not given");
+  add(o, "--max-berr", "%.17g", r->set->max_berr);
+  return cli_json_dump(o, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
 char *resume_difference(const char *then, const char *now) {
   json_t *old = json_loads(then, 0, NULL), *new = json_loads(now, 0, NULL), *value;
   const char *key, *before;
@@ -128,6 +143,23 @@ done:
   json_decref(old);
   json_decref(new);
   return text;
+}
+
+int resume_agree(const char *inputs) {
+  if (inputs == NULL) return cli_no_memory("what the solution depends on");
+  size_t bytes = strlen(inputs) + 1;
+  ranks_send(&bytes, sizeof bytes);
+  char *first = malloc(bytes), *difference = NULL;
+  if (first == NULL) return cli_no_memory("what the solution depends on");
+  memcpy(first, inputs, ranks_own() == 0 ? bytes : 0);
+  ranks_send(first, bytes);
+  if (ranks_own() > 0) difference = resume_difference(first, inputs);
+  bool failed = ranks_own() > 0 && difference == NULL, differs = difference && difference[0] != '\0';
+  if (differs) cli_error("rank 0 %s", difference);
+  free(first);
+  free(difference);
+  if (!failed && !differs) ranks_wait(); /* a rank that differs ends the run instead */
+  return failed ? cli_no_memory("what the solution depends on") : differs ? CLI_INPUT : CLI_OK;
 }
 
 /* ---- findings; in text, numbers are hexadecimal, which keeps all bits, NaN and infinity ---- */

@@ -108,22 +108,6 @@ static int open_alone(stream *s, const char *inputs, const sptrsm_save_options *
   return code == CLI_OK && s->writer == NULL ? create_output(s, inputs, save) : code;
 }
 
-/* Whether this rank has the inputs and options of rank 0, which may differ where ranks see other files or run another version. */
-static int agree(const char *inputs) {
-  size_t bytes = strlen(inputs) + 1;
-  ranks_send(&bytes, sizeof bytes);
-  char *first = malloc(bytes), *difference = NULL;
-  if (first == NULL) return cli_no_memory("what the solution depends on");
-  memcpy(first, inputs, ranks_own() == 0 ? bytes : 0);
-  ranks_send(first, bytes);
-  if (ranks_own() > 0) difference = resume_difference(first, inputs);
-  bool failed = ranks_own() > 0 && difference == NULL, differs = difference && difference[0] != '\0';
-  if (differs) cli_error("rank 0 %s", difference);
-  free(first);
-  free(difference);
-  return failed ? cli_no_memory("what the solution depends on") : differs ? CLI_INPUT : CLI_OK;
-}
-
 /* Rank 0 begins or continues the output as a process alone does, then joins it, before the others may. */
 static int open_first(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int code = open_alone(s, inputs, save);
@@ -137,9 +121,8 @@ static int open_first(stream *s, const char *inputs, const sptrsm_save_options *
 /* What rank 0 has found is sent to all. */
 static int open_shared(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int64_t found[3]; /* columns done, ranges that are left, whether there is anything to join */
-  int code = agree(inputs);
+  int code = resume_agree(inputs);
   if (code != CLI_OK) return code; /* ends the run, before there is an output */
-  ranks_wait();
   if (ranks_own() == 0) code = open_first(s, inputs, save);
   if (code != CLI_OK) return code;
   found[0] = s->r->stream.resumed;

@@ -172,6 +172,28 @@ test_ranks_differ() {
   code 3
   warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: --alpha was 1,0, now it is 3,0"
   no_parts
+  # What would send the ranks different ways is found before they part: else some would wait for the others for ever.
+  "$helper" empty other/none.h5 300 && cp s_rhs.h5 none.h5
+  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./elsewhere --device cpu s.h5 none.h5 -o x.h5
+  code 3
+  warns "rank 1: error: rank 0 was begun with other inputs or options: number of columns was 64, now it is 0"
+  cp none.h5 other/dense.h5 && cp other/none.h5 dense.h5
+  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./elsewhere --device cpu s.h5 dense.h5 -o x.h5
+  code 3
+  warns "number of columns was 0, now it is 64"
+  while read -r option text; do
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" %s\nexec sptrsm-solve "$@"\n' "$option" >changed
+    run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5 --save-plan kept.plan
+    code 3
+    warns "rank 0 was begun with other inputs or options: $text"
+    missing kept.plan
+  done <<'END'
+--dry-run --dry-run was not given, now it is given
+-oy.h5 -o was x.h5, now it is y.h5
+--max-berr=1 --max-berr was -1, now it is 1
+END
+  missing x.h5
+  no_parts
   # No room for the columns of any rank, and of one of them; the files of MPI itself are smaller than the limit.
   system banded 8000 2 --nrhs 400 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 --into x.h5 --part 1/2 --no-verify
