@@ -136,12 +136,12 @@ typedef struct {
 } findings;
 /* All texts: NULL without memory; the caller frees. */
 char *resume_inputs(const run *);
-char *resume_shape(const run *); /* what decides which steps a run takes, known once its files are open */
+char *resume_shape(const run *);                            /* what decides which steps a run takes, known once its files are open */
 char *resume_difference(const char *then, const char *now); /* what differs between two inputs; empty: nothing */
 /* Compares a text with that of rank 0, and returns when all ranks have the same; a rank that has another gets an exit code. */
 int resume_agree(const char *inputs);
-void findings_none(findings *, const run *);                /* of no column */
-void findings_add(findings *, const findings *part);        /* of other columns; the result does not depend on the order */
+void findings_none(findings *, const run *);         /* of no column */
+void findings_add(findings *, const findings *part); /* of other columns; the result does not depend on the order */
 char *findings_text(const findings *);
 int findings_take(findings *all, const char *text, const run *); /* adds those of a text; returns an exit code */
 void findings_settle(run *, const findings *);                   /* those of all columns */

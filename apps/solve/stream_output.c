@@ -118,6 +118,17 @@ static int open_first(stream *s, const char *inputs, const sptrsm_save_options *
   return code == CLI_OK ? cli_fail(sptrsm_file_writer_claim(s->writer, 0, s->r->in.B->block.nrhs)) : code;
 }
 
+/* Joins the output that rank 0 has begun. Rank 0 has it open, so nobody can have it alone; a rank that could, or finds none to continue,
+ * sees another file, and its columns would be lost. */
+static int join_first(stream *s, const char *inputs, const sptrsm_save_options *save) {
+  const run *r = s->r;
+  sptrsm_status status = sptrsm_file_writer_resume(&s->writer, r->set->out, &r->in.B->block, has_berr(r), save);
+  close_writer(s);
+  if (status != SPTRSM_OK && status != SPTRSM_ERR_STRUCTURE) return join_output(s, inputs, save);
+  cli_error("%s.part is not that of rank 0 here, or locks do not reach this machine; choose a folder that all machines share", r->set->out);
+  return CLI_IO;
+}
+
 /* What rank 0 has found is sent to all. */
 static int open_shared(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int64_t found[3]; /* columns done, ranges that are left, whether there is anything to join */
@@ -134,7 +145,7 @@ static int open_shared(stream *s, const char *inputs, const sptrsm_save_options 
   if (ranks_own() > 0) s->left.ranges = malloc(((size_t)found[1] + 1) * sizeof *s->left.ranges);
   if (s->left.ranges == NULL) return cli_no_memory("the panels");
   ranks_send(s->left.ranges, (size_t)found[1] * sizeof *s->left.ranges);
-  return ranks_own() > 0 && found[2] ? join_output(s, inputs, save) : CLI_OK;
+  return ranks_own() > 0 && found[2] ? join_first(s, inputs, save) : CLI_OK;
 }
 
 int stream_open(stream *s) {

@@ -194,6 +194,18 @@ test_ranks_differ() {
 END
   missing x.h5
   no_parts
+  # The same inputs, but an output in another folder: a new one, and one that an earlier run has begun there.
+  mkdir apart && ln -s ../s.h5 ../s_rhs.h5 apart
+  sed 's/other/apart/' elsewhere >apart/rank && chmod +x apart/rank
+  for k in 1 2; do
+    run timeout -s KILL 100 mpirun --oversubscribe -n 3 apart/rank --device cpu s.h5 s_rhs.h5 -o x.h5
+    code 5
+    warns "sptrsm-solve: rank 1: error: x.h5.part is not that of rank 0 here, or locks do not reach this machine; choose a folder"
+    check; [ $k = 2 ] || [ "$(ls apart)" = $'rank\ns.h5\ns_rhs.h5' ] || fail "something is left: $(ls apart)"
+    missing x.h5
+    mv x.h5.part x.h5.part.journal apart
+  done
+  rm -r apart
   # No room for the columns of any rank, and of one of them; the files of MPI itself are smaller than the limit.
   system banded 8000 2 --nrhs 400 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 --into x.h5 --part 1/2 --no-verify
