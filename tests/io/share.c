@@ -210,6 +210,38 @@ Test(io_share, columns_of_a_killed_process_are_free) {
   check_whole();
 }
 
+/* Another job finishes the file after one has failed, or was killed, at any moment of that. */
+Test(io_share, a_file_that_was_finished_by_half) {
+  sptrsm_file_writer *a = join("inputs"), *b = join("inputs");
+  solve(a, 0, NRHS);
+  cr_assert(left(a) == 0);
+  FILE *f = fopen(file, "w"); /* the name is taken, so the end is written, but the file stays the part */
+  cr_assert(f != NULL && fclose(f) == 0);
+  must(sptrsm_file_writer_checkpoint(a, &(sptrsm_file_columns){0, NRHS, "all"}));
+  cr_assert(sptrsm_file_writer_finish(a, "{}") == SPTRSM_ERR_IO && strstr(sptrsm_last_error(), "final name"), "%s", sptrsm_last_error());
+  sptrsm_file_writer_close(a);
+  cr_assert(remove(file) == 0);
+  f = fopen(part, "r+"); /* what HDF5 had to write may be there by half */
+  cr_assert(f != NULL && fseek(f, 40, SEEK_SET) == 0 && fputs("torn", f) >= 0 && fclose(f) == 0);
+  cr_assert(left(b) == 0 && !sptrsm_file_writer_complete(b));
+  finish(b);
+  check_whole();
+}
+
+/* One was killed between giving the file its name and removing the journal. */
+Test(io_share, a_journal_that_is_left_of_a_finished_file) {
+  char kept[80];
+  sptrsm_file_writer *a = join("inputs"), *b = join("inputs");
+  snprintf(kept, sizeof kept, "%s.kept", file);
+  solve(a, 0, NRHS);
+  cr_assert(left(a) == 0 && link(journal, kept) == 0);
+  finish(a);
+  cr_assert(rename(kept, journal) == 0);
+  cr_assert(left(b) == 0 && sptrsm_file_writer_complete(b));
+  finish(b);
+  check_whole();
+}
+
 static void work_on_share(int k) {
   is_fork = true;
   sptrsm_file_writer *w = join("inputs");
@@ -220,7 +252,6 @@ static void work_on_share(int k) {
   _exit(0);
 }
 
-/* All begin, join and finish at the same time: one begins the output, one finishes it. */
 /* A process that was killed at the gate leaves an empty file, which holds nobody up and goes in the end; another file stays. */
 Test(io_share, a_gate_that_is_left) {
   char gate[80];
@@ -245,6 +276,7 @@ Test(io_share, a_gate_that_is_left) {
   check_whole();
 }
 
+/* All begin, join and finish at the same time: one begins the output, one finishes it. */
 Test(io_share, processes_at_the_same_time, .timeout = 100) {
   for (int round = 0; round < 20; round++) {
     for (int k = 0; k < PROCESSES; k++)

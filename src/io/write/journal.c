@@ -81,7 +81,7 @@ sptrsm_status spti_io_journal_claim(const spti_io_journal *j, int64_t first, int
                           (long long)first, (long long)end);
 }
 
-static bool is_same(int fd, const char *path) {
+bool spti_io_is_same(int fd, const char *path) {
   struct stat own, named;
   return fstat(fd, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
@@ -98,7 +98,7 @@ sptrsm_status spti_io_gate_enter(int *fd, const char *path) {
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*fd < 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
     sptrsm_status status = set_lock(*fd, F_WRLCK, CHANGE_BYTE, 1, true) == TAKEN ? SPTRSM_OK : no_locks(path);
-    if (status == SPTRSM_OK && is_same(*fd, path)) return SPTRSM_OK;
+    if (status == SPTRSM_OK && spti_io_is_same(*fd, path)) return SPTRSM_OK;
     close(*fd); /* the one before has removed it */
     *fd = -1;
     if (status != SPTRSM_OK) return status;

@@ -112,7 +112,8 @@ sptrsm_status spti_io_journal_claim(const spti_io_journal *, int64_t first, int6
 /* Lets one process pass at a time: waits for the gate, a file that is there only meanwhile. */
 sptrsm_status spti_io_gate_enter(int *fd, const char *path);
 void spti_io_gate_leave(int *fd, const char *path);
-bool spti_io_gate_foreign(const char *path); /* is there a file that is no gate? One of a killed process is empty */
+bool spti_io_is_same(int fd, const char *path); /* does the name lead to the open file? */
+bool spti_io_gate_foreign(const char *path);    /* is there a file that is no gate? One of a killed process is empty */
 /* Takes the records from text lines instead of a file. */
 sptrsm_status spti_io_journal_of_lines(spti_io_journal *, const char *lines);
 sptrsm_status spti_io_journal_reload(spti_io_journal *); /* reads the records again, with those appended since */

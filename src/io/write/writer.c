@@ -85,10 +85,22 @@ sptrsm_status sptrsm_file_writer_claim(sptrsm_file_writer *w, int64_t first, int
   return first == end || w->finished ? SPTRSM_OK : spti_io_journal_claim(&w->journal, first, end);
 }
 
-/* Whether another process has finished the file: it has removed the journal then. */
-static bool is_finished(const sptrsm_file_writer *w) {
+/* Sees whether another process has finished the file, and has removed the journal then; one that was killed before it did leaves that to
+ * this one. */
+static sptrsm_status take_finished(sptrsm_file_writer *w) {
   struct stat s;
-  return fstat(w->journal.fd, &s) == 0 && s.st_nlink == 0 && spti_writer_is_file(w->out.final);
+  if (fstat(w->journal.fd, &s) == 0 && s.st_nlink == 0) w->finished = spti_writer_is_file(w->out.final);
+  else if (spti_io_is_same(w->fd, w->out.final)) {
+    w->finished = true;
+    return spti_writer_remove_journal(w);
+  }
+  return SPTRSM_OK;
+}
+
+/* Undoes what HDF5 wrote for a process that was killed, or failed, while it finished the file. */
+static sptrsm_status undo_end(sptrsm_file_writer *w) {
+  const bool has_end = spti_io_journal_next(&w->journal, "end", NULL) != NULL;
+  return has_end && spti_io_is_same(w->fd, w->part) ? spti_writer_restore(w) : SPTRSM_OK;
 }
 
 sptrsm_status sptrsm_file_writer_left(sptrsm_file_writer *w, int64_t *columns) {
@@ -96,10 +108,11 @@ sptrsm_status sptrsm_file_writer_left(sptrsm_file_writer *w, int64_t *columns) {
   *columns = 0;
   if (w->finished || w->gate >= 0) return SPTRSM_OK;
   SPTI_IO_TRY(spti_io_gate_enter(&w->gate, w->gate_name));
-  w->finished = is_finished(w);
-  sptrsm_status status = spti_io_journal_reload(&w->journal);
+  sptrsm_status status = take_finished(w);
+  if (status == SPTRSM_OK) status = spti_io_journal_reload(&w->journal);
   if (status == SPTRSM_OK) status = spti_writer_take_done(w);
   if (status == SPTRSM_OK) *columns = spti_writer_columns_left(w);
+  if (status == SPTRSM_OK && *columns == 0 && !w->finished) status = undo_end(w);
   if (status != SPTRSM_OK || *columns > 0 || w->finished) spti_io_gate_leave(&w->gate, w->gate_name);
   return status;
 }
