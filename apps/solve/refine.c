@@ -64,9 +64,8 @@ int refine_check(const refine_request *r, const problem *p, bool on_part) {
 
 int refine_check_stream(const refine_request *r) {
   if (!r->ferr) return CLI_OK;
-  cli_error(
-      "--ferr is for right-hand sides in memory, these are streamed; leave it out, or raise --memory-limit, or take fewer --cols, or one "
-      "device");
+  cli_error("--ferr is for right-hand sides in memory, these are streamed; leave it out, or raise --memory-limit, or take fewer --cols, or "
+            "one device, without mpirun, --part, --stream, --resume and --keep-partial");
   return CLI_USAGE;
 }
 

@@ -245,6 +245,6 @@ int findings_take(findings *all, const char *text, const run *r) {
   if (cli_json_lacked_memory()) return cli_no_memory("the journal");
   if (good) findings_add(all, &f);
   if (good) return CLI_OK;
-  cli_error("%s: its journal has no state of this program; begin anew (--force without --resume)", r->set->out);
+  cli_error("%s: its journal has no state of this program; begin anew (--force without --resume or --part)", r->set->out);
   return CLI_INPUT;
 }

@@ -24,20 +24,23 @@ static void close_writer(stream *s) {
 }
 
 /* Checks that the output of an earlier run is of these inputs. A complete one of others is no concern of this run: it makes way with
- * --force, and is refused without, as any other file in the way. */
+ * --force, and is refused without, as any other file in the way. A part joins what is there, so --force does not help it. */
 static int check_inputs(stream *s, const char *inputs) {
   const char *out = s->r->set->out;
+  const bool is_part = s->r->set->share.parts > 0;
   char *difference = resume_difference(sptrsm_file_writer_inputs(s->writer), inputs);
   int code = CLI_OK;
   if (difference == NULL) return cli_no_memory("what the solution depends on");
   if (difference[0] != '\0' && sptrsm_file_writer_complete(s->writer)) {
-    if (!s->r->set->force) {
-      cli_error("%s: exists and %s; replace it with --force, or choose another output", out, difference);
+    if (is_part || !s->r->set->force) {
+      cli_error("%s: exists and %s; %s", out, difference,
+                is_part ? "remove it, or choose another --into" : "replace it with --force, or choose another output");
       code = CLI_IO;
     }
     close_writer(s);
   } else if (difference[0] != '\0') {
-    cli_error("%s.part: %s; give the same, or begin anew (--force without --resume)", out, difference);
+    cli_error("%s.part: %s; give the same, or %s", out, difference,
+              is_part ? "remove it and its journal, or choose another --into" : "begin anew (--force without --resume)");
     code = CLI_INPUT;
   }
   free(difference);
@@ -94,10 +97,6 @@ static void say_resumed(const stream *s) {
 static int open_part(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int64_t begin, end;
   int code = join_output(s, inputs, save);
-  if (code == CLI_OK && s->writer == NULL) { /* it makes way */
-    cli_error("%s: exists, and is the solution of other inputs; remove it, or choose another output", s->r->set->out);
-    code = CLI_IO;
-  }
   share_columns(&s->r->set->share, s->r->in.B->block.nrhs, &begin, &end);
   if (code == CLI_OK) code = cli_fail(sptrsm_file_writer_claim(s->writer, begin, end));
   return code;

@@ -25,6 +25,7 @@ test_parts() {
     code 0
     warns "x.h5: is complete already"
     for key in max_berr worst_column; do equals "$(field report residual $key)" "$(field whole residual $key)"; done
+    for force in "" --force; do rejects 5 "now it is 2,0; remove it, or choose another --into" part 1/2 --verify --alpha 2 $force; done
     rm x.h5
     pids=
     for k in $(seq "$parts"); do part "$k/$parts" --verify -q >"out.$k" 2>&1 & pids+=" $!"; done
@@ -86,7 +87,8 @@ test_parts_killed() {
     done
     exists x.h5.part
     rejects 2 "there is no part 4 of 3; parts are counted from 1" part 4/3
-    rejects 3 "x.h5.part: was begun with other inputs or options: --alpha was 1,0, now it is 2,0" part 1/3 --method serial --verify --alpha 2
+    rejects 3 "x.h5.part: was begun with other inputs or options: --alpha was 1,0, now it is 2,0; give the same, or remove it and its journal, \
+or choose another --into" part 1/3 --method serial --verify --alpha 2 --force
     rejects 3 "was begun as /X of 400 x 300 with berr, now it is /X of 400 x 300" part 1/3 --method serial --no-verify
     case $way in
       again) for k in 1 2 3; do run part $k/3 --method serial --verify --json report; code 0; done ;;
@@ -130,6 +132,20 @@ test_parts_killed() {
   rejects 2 "can't be continued" part 1/2 --compress 1
   rejects 2 "are for dense right-hand sides and all rows" part 1/2 --rows 0
   rejects 2 "leave --part out" sptrsm-solve s.h5 --schur s_rhs.h5 --part 1/2 --into y.h5
+  rejects 2 "or one device, without mpirun, --part, --stream" sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" --into y.h5 --part 1/2 --ferr
+  # A file that took the name of the solution is found before anything is solved.
+  rm -f x.h5
+  run part 1/2
+  code 0
+  echo precious >x.h5
+  cp x.h5 old
+  cp x.h5.part.journal before
+  rejects 5 "x.h5: exists; use --force to replace it" part 2/2
+  same x.h5 old
+  same x.h5.part.journal before
+  run part 2/2 --force
+  code 0
+  same_block whole.h5:/X x.h5:/X
   # Another version of the library, and the journal of another version.
   rm -f x.h5
   run part 1/2
@@ -137,7 +153,7 @@ test_parts_killed() {
   sed -i 's/ format 3 / format 2 /' x.h5.part.journal
   run part 2/2
   code 3
-  warns "x.h5.part.journal: not a journal of this version; begin anew"
+  warns "x.h5.part.journal: not a journal of this version; remove it and its part, or begin anew (--force without --resume or --part)"
   rm x.h5.part.journal
   rejects 5 "x.h5.part: has no journal beside it" part 2/2
 }

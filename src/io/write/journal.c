@@ -220,7 +220,9 @@ static sptrsm_status mend(spti_io_journal *j) {
   SPTI_IO_TRY(read_all(j, &bytes));
   j->bytes = cut_records(j->text, bytes);
   if (j->bytes == 0 && bytes > 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew (--force without --resume)", j->path);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: not a journal of this version; remove it and its part, or begin anew (--force without --resume or --part)",
+                            j->path);
   return j->bytes == bytes || ftruncate(j->fd, (off_t)j->bytes) == 0 ? SPTRSM_OK : failed(j);
 }
 

@@ -211,16 +211,22 @@ static sptrsm_status open_finished(sptrsm_file_writer *w, bool *absent) {
 
 static sptrsm_status no_journal(const sptrsm_file_writer *w) {
   return sptrsm_error_set(
-      SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume)", w->part);
+      SPTRSM_ERR_IO, "%s: has no journal beside it and can't be continued; remove it, or begin anew (--force without --resume or --part)",
+      w->part);
+}
+
+/* Of a part that is there: whether OUT is free for it, and a journal beside it. */
+static sptrsm_status check_part(const sptrsm_file_writer *w) {
+  struct stat s;
+  if (!w->options.force && lstat(w->out.final, &s) == 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", w->out.final);
+  return spti_writer_is_file(w->journal_name) ? SPTRSM_OK : no_journal(w);
 }
 
 static sptrsm_status open_partial(sptrsm_file_writer *w, bool *absent) {
-  struct stat s;
   *absent = false;
   if (!spti_writer_is_file(w->part)) return open_finished(w, absent);
-  if (!w->options.force && lstat(w->out.final, &s) == 0)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: exists; use --force to replace it", w->out.final);
-  if (!spti_writer_is_file(w->journal_name)) return no_journal(w);
+  SPTI_IO_TRY(check_part(w));
   SPTI_IO_TRY(spti_io_copy(&w->out.temp, w->part));
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
   SPTI_IO_TRY(spti_writer_open_part(w));
@@ -258,6 +264,7 @@ sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *pa
 /* The first of the processes that are at work puts the part back into the state of its journal. */
 static sptrsm_status open_joined(sptrsm_file_writer *w) {
   bool alone;
+  SPTI_IO_TRY(check_part(w));
   SPTI_IO_TRY(spti_io_copy(&w->out.temp, w->part));
   SPTI_IO_TRY(spti_io_journal_join(&w->journal, w->journal_name, &alone));
   sptrsm_status status = spti_writer_open_part(w);
@@ -281,7 +288,7 @@ static sptrsm_status join_finished(sptrsm_file_writer *w, bool *absent) {
 
 static sptrsm_status join_or_create(sptrsm_file_writer *w, const char *path, const char *inputs) {
   bool absent = true;
-  if (spti_writer_is_file(w->part)) return spti_writer_is_file(w->journal_name) ? open_joined(w) : no_journal(w);
+  if (spti_writer_is_file(w->part)) return open_joined(w);
   SPTI_IO_TRY(join_finished(w, &absent));
   if (!absent) return SPTRSM_OK;
   spti_io_output_discard(&w->out);

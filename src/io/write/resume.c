@@ -108,7 +108,8 @@ sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
       sscanf(text, "%d size %" SCNd64 " X %" SCNd64 " berr %" SCNd64 " n %d nrhs %" SCNd64 " dtype %d layout %d name %n", &version, &size,
              &X, &berr, &n, &nrhs, &dtype, &layout, &end) != 8 ||
       end == 0 || version != JOURNAL_VERSION)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not a journal of this version; begin anew (--force without --resume)",
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: not a journal of this version; remove it and its part, or begin anew (--force without --resume or --part)",
                             w->journal_name);
   const sptrsm_block *s = &w->shape;
   if (n != s->n || nrhs != s->nrhs || dtype != (int)s->dtype || layout != (int)s->layout || strcmp(text + end, w->name) != 0 ||
@@ -116,7 +117,7 @@ sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
         "%s: was begun as %s of %d x %lld%s, now it is %s of %d x %lld%s, or another type or order; give the same input "
-        "and options, or begin anew (--force without --resume)",
+        "and options, or remove it and its journal, or begin anew (--force without --resume or --part)",
         w->part, text + end, n, (long long)nrhs, berr != 0 ? " with berr" : "", w->name, s->n, (long long)s->nrhs,
         w->has_berr ? " with berr" : "");
   w->place.X = (off_t)X;
@@ -153,8 +154,8 @@ static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text
 }
 
 static sptrsm_status misfit(const sptrsm_file_writer *w) {
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: does not fit its journal; remove both, or begin anew (--force without --resume)",
-                          w->part);
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                          "%s: does not fit its journal; remove both, or begin anew (--force without --resume or --part)", w->part);
 }
 
 /* Compares the skeleton in the part with the journal. */
@@ -189,7 +190,7 @@ static sptrsm_status check_columns(sptrsm_file_writer *w) {
   if (sum == d->sum) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                           "%s: columns %lld:%lld are not those that its journal is about; remove both, or begin anew (--force without "
-                          "--resume)",
+                          "--resume or --part)",
                           w->part, (long long)d->noted_first, (long long)(d->noted_first + d->noted_count));
 }
 
@@ -227,9 +228,12 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
   off_t size = w->place.size;
   SPTI_IO_TRY(spti_writer_check_format(w));
   if (size < w->place.size)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is shorter than its journal says; begin anew (--force without --resume)", w->part);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: is shorter than its journal says; remove both, or begin anew (--force without --resume or --part)",
+                            w->part);
   if (pread(w->fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, hdf5, sizeof begin) != 0)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: not an HDF5 file; begin anew (--force without --resume)", w->part);
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: not an HDF5 file; remove it and its journal, or begin anew (--force without --resume or --part)", w->part);
   SPTI_IO_TRY(spti_writer_take_done(w));
   bool ended = spti_writer_columns_left(w) == 0 || spti_io_journal_next(&w->journal, "end", NULL) != NULL;
   if (!ended) SPTI_IO_TRY(check_skeleton(w, size));
