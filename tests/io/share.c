@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +209,27 @@ Test(io_share, columns_of_a_killed_process_are_free) {
   cr_assert(left(w) == 0);
   finish(w);
   check_whole();
+}
+
+/* Takes the place of the system's function, and counts. */
+static int syncs;
+int fdatasync(int fd) {
+  syncs++;
+  return (int)syscall(SYS_fdatasync, fd);
+}
+
+/* The ranges of one checkpoint need a sync of the journal each, and one of the part together. */
+Test(io_share, ranges_are_synced_together) {
+  sptrsm_file_writer *w = join("inputs");
+  double data[N] = {0};
+  sptrsm_block X = {data, 1, N, 1, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST};
+  for (int round = 0; round < 2; round++) {
+    for (int k = 0; k < 6; k += 2) must(sptrsm_file_writer_write(w, 6 * round + k, &X, NULL));
+    syncs = 0;
+    for (int64_t k = 6 * round; k < 6 * round + 6; k += 2) must(sptrsm_file_writer_checkpoint(w, &(sptrsm_file_columns){k, k + 1, "one"}));
+    cr_assert(syncs == 3 + 1, "%d", syncs);
+  }
+  sptrsm_file_writer_close(w);
 }
 
 /* Another job finishes the file after one has failed, or was killed, at any moment of that. */

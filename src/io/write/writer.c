@@ -45,9 +45,16 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
                             (long long)X->nrhs, (long long)first, (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
   spti_io_span span = spti_writer_span(w), of_berr = spti_writer_berr_span(w);
+  w->unsynced = true;
   SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
   spti_writer_note(w, first, X);
   return w->has_berr ? spti_io_span_write(&of_berr, first, X->nrhs, berr, w->part) : SPTRSM_OK;
+}
+
+static sptrsm_status sync_part(sptrsm_file_writer *w) {
+  if (w->unsynced && fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
+  w->unsynced = false;
+  return SPTRSM_OK;
 }
 
 /* Several processes change a shared journal, one at a time. */
@@ -66,7 +73,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, const sptrsm_
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld of %lld can't be done", w->part, (long long)c->first,
                             (long long)c->end, (long long)w->shape.nrhs);
   if (!w->plain || w->finished) return SPTRSM_OK;
-  if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
+  SPTI_IO_TRY(sync_part(w));
   return w->journal.shared ? record_shared(w, c) : spti_writer_record_done(w, c);
 }
 
@@ -130,7 +137,7 @@ static sptrsm_status write_digest(sptrsm_file_writer *w) {
 /* Lets HDF5 write the end: the report, for a plain file the digest of its journal, and for a filtered file the errors. */
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
-    if (fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
+    SPTI_IO_TRY(sync_part(w));
     SPTI_IO_TRY(spti_io_journal_append(&w->journal, "end", "HDF5 writes"));
     w->out.id = spti_io_driver_open(w->part);
     if (w->out.id >= 0) w->dataset = H5Dopen2(w->out.id, w->name, H5P_DEFAULT);

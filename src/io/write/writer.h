@@ -31,6 +31,7 @@ struct sptrsm_file_writer {
   /* plain: */
   char *part, *journal_name, *journal_new; /* OUT.part, OUT.part.journal, and the journal's name until it is complete */
   int fd;                                  /* of the part */
+  bool unsynced;                           /* columns were written since the part was synced */
   struct {
     off_t X, berr, size; /* byte offsets of the two datasets, size of the file */
   } place;
