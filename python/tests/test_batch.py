@@ -268,9 +268,17 @@ def test_what_can_not_be_a_batch():
             (lambda: sptrsm.batch([F, sptrsm.splu(general(N, "float32"))]), TypeError, r"factors\[1\] is float32 and"),
             (lambda: sptrsm.batch(lus, mixed=True), sptrsm.UnsupportedError, "working precision"),
             (lambda: sptrsm.batch(lus, thread=2), TypeError, "use 'threads'"),
-            (lambda: sptrsm.batch(lus, uniform=True, method="block"), sptrsm.UnsupportedError, "mixed batch")):
+            (lambda: sptrsm.batch(lus, uniform=True, method="wavelet"), ValueError, "unknown method")):
         with pytest.raises(error, match=message):
             make()
+
+
+def test_a_uniform_batch_takes_any_method():
+    lus = factorised(matrices())
+    P = sptrsm.batch(lus, uniform=True, method="block")
+    assert P.info.method == "block"
+    X = P.solve(numpy.ones((COUNT, N)))
+    assert all(close(x, lu.solve(numpy.ones(N)), "float64") for x, lu in zip(X, lus))
 
 
 @pytest.mark.parametrize("shape,message", (
