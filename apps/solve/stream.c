@@ -76,17 +76,23 @@ static int residual_width(const run *r, size_t left) {
   return width;
 }
 
+/* Columns that this run is to solve, with all its ranks; not fewer than 1. */
+static int64_t share_width(const run *r) {
+  int64_t begin, end;
+  share_columns(&r->set->share, r->in.B->block.nrhs, &begin, &end);
+  return end > begin ? end - begin : 1;
+}
+
 /* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
- * rounds of the ring, at least two for each rank. */
+ * rounds of the ring, two for each device of each rank where there are several. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
-  int64_t begin, end, width = (int64_t)(panel_bytes / column_bytes(r)) + 1,
-                      segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
-  share_columns(&r->set->share, B->nrhs, &begin, &end);
-  int64_t ranks = ranks_count(), rounds = (end - begin - 1) / (2 * slots(r) * ranks) + 1, shared = (end - begin - 1) / (2 * ranks) + 1;
+  int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
+  const int64_t columns = share_width(r), ranks = ranks_count(), devices = ranks * (1 + r->set->solver.device.others);
+  const int64_t rounds = (columns - 1) / (2 * slots(r) * ranks) + 1, shared = (columns - 1) / (2 * devices) + 1;
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
-  return ranks > 1 && width > shared ? shared : width;
+  return devices > 1 && width > shared ? shared : width;
 }
 
 /* Rounds to whole panels of the solver, else to whole chunks of the output. */
@@ -119,7 +125,7 @@ int stream_plan(run *r) {
   s->width = asked > 0 ? asked : good_width(r);
   if (s->width > most) s->width = most;
   if (asked <= 0) s->width = round_width(r, s->width);
-  if (s->width > r->in.B->block.nrhs) s->width = r->in.B->block.nrhs;
+  if (s->width > share_width(r)) s->width = share_width(r);
   s->width = ranks_least(s->width);
   s->on = true;
   s->slots = slots(r);
