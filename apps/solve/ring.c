@@ -90,7 +90,7 @@ static void finish(state *s, const worker *w, int64_t item, double seconds) {
   const int slot = (int)(item % r->slots);
   pthread_mutex_lock(&s->lock);
   if (w->stage == r->home) {
-    ring_count(&r->server[w->server], seconds);
+    if (!r->is_empty || !r->is_empty(r->context, slot)) ring_count(&r->server[w->server], seconds);
     s->early[slot] = true;
     while (s->done[w->stage] < s->taken[w->stage] && s->early[s->done[w->stage] % r->slots])
       s->early[s->done[w->stage]++ % r->slots] = false;

@@ -23,7 +23,7 @@ enum { RING_SLOTS_MAX = RING_STAGES + 1 + 2 * (RING_SERVERS_MAX - 1) };
 typedef struct {
   double busy;          /* seconds that it worked */
   double seconds;       /* of its latest item; 0: not known, as after the first, which takes longer than those after it */
-  int64_t items;        /* that it did */
+  int64_t items;        /* that it did, without empty ones */
   bool left;            /* it is too slow, and sits out */
   int64_t pause, until; /* how many items it sits out, and how many all servers have taken then */
 } ring_server;
@@ -34,6 +34,7 @@ typedef struct {
   int servers;                                                                             /* of stage `home`, at least 1 */
   int slots;                                                                               /* ring_slots(servers) */
   int64_t items;
+  bool (*is_empty)(const void *context, int slot); /* NULL, or whether there is no work in this slot; then the item is not counted */
   void *context;
   double busy[RING_STAGES];             /* result: seconds that each stage worked; with several servers, the one that worked longest */
   ring_server server[RING_SERVERS_MAX]; /* result */

@@ -166,7 +166,10 @@ static sptrsm_block block_of(const stream *s, int slot, void *data) {
   return block;
 }
 
-static bool is_empty(const stream *s, int slot) { return s->panel[slot].first == s->panel[slot].end; }
+static bool is_empty(const void *context, int slot) {
+  const stream *s = context;
+  return s->panel[slot].first == s->panel[slot].end;
+}
 
 /* Takes the next panel that no rank has taken. Where none is left, the slot passes through the ring empty. */
 static sptrsm_status read_panel(void *context, int64_t item, int slot, int server) {
@@ -274,6 +277,7 @@ static int run_ring(stream *s) {
                  .servers = r->solver.members,
                  .slots = sum->slots,
                  .items = sum->panels,
+                 .is_empty = is_empty,
                  .context = s};
   cli_phase("streaming %lld columns, %lld at a time", (long long)panels_columns(&s->left), (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");

@@ -115,3 +115,21 @@ Test(ring, every_item_passes_once_and_in_order) {
   cr_assert(c.next[0] == ITEMS && c.solved == ITEMS && c.next[2] == ITEMS && c.next[3] == ITEMS);
   cr_assert_eq(r.server[0].items + r.server[1].items + r.server[2].items, ITEMS);
 }
+
+static bool has_last_slot(const void *context, int slot) { return context && slot == ring_slots(SERVERS) - 1; }
+
+/* Other ranks have taken the panels. */
+Test(ring, empty_items_are_not_counted) {
+  enum { ROUNDS = 50 };
+  counts c = {0};
+  ring r = {.stages = {fetch, solve, check, store},
+            .home = HOME,
+            .servers = SERVERS,
+            .slots = ring_slots(SERVERS),
+            .items = ROUNDS * ring_slots(SERVERS),
+            .is_empty = has_last_slot,
+            .context = &c};
+  cr_assert_eq(ring_run(&r), SPTRSM_OK);
+  cr_assert_eq(c.solved, r.items);
+  cr_assert_eq(r.server[0].items + r.server[1].items + r.server[2].items, r.items - ROUNDS);
+}
