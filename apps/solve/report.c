@@ -19,7 +19,7 @@ static double sparse_bytes(const sptrsm_sparse *T) {
 }
 
 double run_gflops(const run *r) {
-  double flops = r->solver.flops_per_rhs * (double)r->in.B->block.nrhs;
+  double flops = r->solver.flops_per_rhs * (double)(r->stream.on ? r->stream.solved : r->in.B->block.nrhs);
   return r->seconds.solve > 0 ? 1e-9 * flops / r->seconds.solve : 0;
 }
 

@@ -259,6 +259,7 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot, int serv
   const double *berr = r->refined.on && !r->verified ? r->refined.berr + panel.first : s->errors[slot].berr;
   sptrsm_status status = sptrsm_file_writer_write(s->writer, panel.first, &X, berr);
   if (status != SPTRSM_OK) return status;
+  r->stream.solved += X.nrhs;
   add_unsynced(s, slot);
   bool due = cli_now() - s->synced >= fmax(sync_pause, s->sync_seconds / sync_share);
   if (due || is_last || s->unsynced_count == UNSYNCED) status = checkpoint(s);
