@@ -76,19 +76,22 @@ static int residual_width(const run *r, size_t left) {
   return width;
 }
 
-/* Columns that this run is to solve, with all its ranks; not fewer than 1. */
-static int64_t share_width(const run *r) {
+/* Columns of this run, with all its ranks. */
+static int64_t own_columns(const run *r) {
   int64_t begin, end;
   share_columns(&r->set->share, r->in.B->block.nrhs, &begin, &end);
-  return end > begin ? end - begin : 1;
+  return end - begin;
 }
+
+/* Room for one column also where the run has none. */
+static int64_t most_width(const run *r) { return own_columns(r) > 0 ? own_columns(r) : 1; }
 
 /* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
  * rounds of the ring, two for each device of each rank where there are several. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
-  const int64_t columns = share_width(r), ranks = ranks_count(), devices = ranks * (1 + r->set->solver.device.others);
+  const int64_t columns = most_width(r), ranks = ranks_count(), devices = ranks * (1 + r->set->solver.device.others);
   const int64_t rounds = (columns - 1) / (2 * slots(r) * ranks) + 1, shared = (columns - 1) / (2 * devices) + 1;
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
@@ -125,7 +128,7 @@ int stream_plan(run *r) {
   s->width = asked > 0 ? asked : good_width(r);
   if (s->width > most) s->width = most;
   if (asked <= 0) s->width = round_width(r, s->width);
-  if (s->width > share_width(r)) s->width = share_width(r);
+  if (s->width > most_width(r)) s->width = most_width(r);
   s->width = ranks_least(s->width);
   s->on = true;
   s->slots = slots(r);
@@ -312,6 +315,7 @@ int stream_run(run *r) {
   if (code == CLI_OK) code = run_ring(s);
   free_buffers(s);
   if (code == CLI_OK) code = stream_finish(s);
+  if (r->stream.left > 0) r->residual.nrhs = own_columns(r); /* of the others nothing was found */
   cli_interrupt_note(NULL);
   if (code != CLI_OK && is_open && kept) cli_note("%s.part is kept; --resume continues it", r->set->out);
   sptrsm_file_writer_close(s->writer);
