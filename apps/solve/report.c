@@ -19,7 +19,7 @@ static double sparse_bytes(const sptrsm_sparse *T) {
 }
 
 double run_gflops(const run *r) {
-  double flops = r->solver.flops_per_rhs * (double)r->in.B->block.nrhs;
+  double flops = r->solver.flops_per_rhs * (double)(r->stream.on ? r->stream.solved : r->in.B->block.nrhs);
   return r->seconds.solve > 0 ? 1e-9 * flops / r->seconds.solve : 0;
 }
 
@@ -187,7 +187,7 @@ static json_t *json_list(const double *values, int64_t count) {
 
 static json_t *json_residual(const run *r, bool per_column) {
   const residual *R = &r->residual;
-  if (!r->verified) return json_null();
+  if (!r->verified || R->nrhs == 0) return json_null();
   json_t *o = json_pack("{s:s, s:o, s:o, s:I}", "against", r->in.S.name, "max_berr", cli_json_number(R->max_berr), "max_normwise",
                         cli_json_number(R->max_normwise), "worst_column", (json_int_t)(r->set->problem.io.col_begin + R->worst));
   if (R->is_triangle) {

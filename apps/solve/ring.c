@@ -43,25 +43,43 @@ static bool is_ready(const state *s, int stage) {
   return s->taken[stage] < before;
 }
 
-/* Seconds of an item; 0: not known yet. */
-static double pace(const ring_server *s) { return s->items > 1 ? (s->busy - s->first) / (double)(s->items - 1) : 0; }
-
-/* Would another server have no slot left before this one is done with an item? The fastest of those that go on stays. */
-static bool is_too_slow(const ring *r, int me) {
-  const double ahead = r->slots - (RING_STAGES - 1), own = pace(&r->server[me]);
-  for (int k = 0; k < r->servers; k++)
-    if (k != me && !r->server[k].left && pace(&r->server[k]) > 0 && own > ahead * pace(&r->server[k])) return true;
+/* Does another server that goes on do this number of items before this one does one? The fastest of those that go on is never behind. */
+static bool is_behind(const ring *r, int me, int64_t items) {
+  const double own = r->server[me].seconds;
+  for (int k = 0; k < r->servers; k++) {
+    const ring_server *other = &r->server[k];
+    if (k != me && !other->left && other->seconds > 0 && own > (double)items * other->seconds) return true;
+  }
   return false;
 }
 
-/* Waits for the next item of the stage; -1: there is none, a stage has failed, or the server is too slow. */
+bool ring_sits_out(ring *r, int me, int64_t taken) {
+  const int64_t ahead = r->slots - (RING_STAGES - 1), rest = r->items - taken + 1; /* and the item that the other has begun */
+  ring_server *s = &r->server[me];
+  if (s->left) {
+    s->left = taken < s->until || is_behind(r, me, rest);
+    if (!s->left) s->seconds = 0;
+    return s->left;
+  }
+  s->left = is_behind(r, me, rest < ahead ? rest : ahead);
+  s->pause = !s->left ? 0 : s->pause > 0 ? 2 * s->pause : r->slots;
+  s->until = taken + s->pause;
+  return s->left;
+}
+
+void ring_count(ring_server *s, double seconds) {
+  if (s->items++ > 0) s->seconds = seconds;
+  s->busy += seconds;
+}
+
+/* Waits for the next item of the stage; -1: there is none, or a stage has failed. */
 static int64_t take(state *s, const worker *w) {
-  int64_t item = -1;
+  ring *r = s->r;
+  int64_t item = -1, *taken = &s->taken[w->stage];
   pthread_mutex_lock(&s->lock);
-  while (!s->stopped && s->taken[w->stage] < s->r->items && !is_ready(s, w->stage)) pthread_cond_wait(&s->moved, &s->lock);
-  const bool goes_on = !s->stopped && s->taken[w->stage] < s->r->items;
-  if (goes_on && w->stage == s->r->home) s->r->server[w->server].left = is_too_slow(s->r, w->server);
-  if (goes_on && !(w->stage == s->r->home && s->r->server[w->server].left)) item = s->taken[w->stage]++;
+  while (!s->stopped && *taken < r->items && (!is_ready(s, w->stage) || (w->stage == r->home && ring_sits_out(r, w->server, *taken))))
+    pthread_cond_wait(&s->moved, &s->lock);
+  if (!s->stopped && *taken < r->items) item = (*taken)++;
   pthread_cond_broadcast(&s->moved); /* others of this stage may wait for an item that is not there any more */
   pthread_mutex_unlock(&s->lock);
   return item;
@@ -69,11 +87,11 @@ static int64_t take(state *s, const worker *w) {
 
 static void finish(state *s, const worker *w, int64_t item, double seconds) {
   ring *r = s->r;
+  const int slot = (int)(item % r->slots);
   pthread_mutex_lock(&s->lock);
   if (w->stage == r->home) {
-    if (r->server[w->server].items++ == 0) r->server[w->server].first = seconds;
-    r->server[w->server].busy += seconds;
-    s->early[item % r->slots] = true;
+    if (!r->is_empty || !r->is_empty(r->context, slot)) ring_count(&r->server[w->server], seconds);
+    s->early[slot] = true;
     while (s->done[w->stage] < s->taken[w->stage] && s->early[s->done[w->stage] % r->slots])
       s->early[s->done[w->stage]++ % r->slots] = false;
   } else {

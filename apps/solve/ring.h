@@ -4,7 +4,8 @@
  * stage takes the items in order and has a thread of its own; stage `home` runs on the calling thread. A stage that fails stops all others.
  *
  * Stage `home` may have several servers, with a thread each: whichever is free takes the next item, and the stage after it gets the items
- * in order all the same. A server that needs so long for an item that the others would run out of slots meanwhile takes no more.
+ * in order all the same. A server sits out some items where its latest took so long that another one would have run out of slots, or
+ * would have done all that is left, meanwhile. Then it tries another item; as long as that is too slow too, each pause is twice as long.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H
@@ -20,10 +21,11 @@ static inline int ring_slots(int servers) { return RING_STAGES + 1 + 2 * (server
 enum { RING_SLOTS_MAX = RING_STAGES + 1 + 2 * (RING_SERVERS_MAX - 1) };
 
 typedef struct {
-  double busy;   /* seconds that it worked */
-  double first;  /* of these, for its first item, which takes longer than those after it */
-  int64_t items; /* that it took */
-  bool left;     /* it was too slow to go on */
+  double busy;          /* seconds that it worked */
+  double seconds;       /* of its latest item; 0: not known, as after the first, which takes longer than those after it */
+  int64_t items;        /* that it did, without empty ones */
+  bool left;            /* it is too slow, and sits out */
+  int64_t pause, until; /* how many items it sits out, and how many all servers have taken then */
 } ring_server;
 
 typedef struct {
@@ -32,6 +34,7 @@ typedef struct {
   int servers;                                                                             /* of stage `home`, at least 1 */
   int slots;                                                                               /* ring_slots(servers) */
   int64_t items;
+  bool (*is_empty)(const void *context, int slot); /* NULL, or whether there is no work in this slot; then the item is not counted */
   void *context;
   double busy[RING_STAGES];             /* result: seconds that each stage worked; with several servers, the one that worked longest */
   ring_server server[RING_SERVERS_MAX]; /* result */
@@ -39,5 +42,13 @@ typedef struct {
 
 /* Returns when all threads have ended. After a failure sptrsm_last_error() of the calling thread is the message of the failed stage. */
 sptrsm_status ring_run(ring *);
+
+/* ---- for tests ---- */
+
+/* Does this server leave the next item to others? taken: by all servers so far. The state of the server is brought up to date. */
+bool ring_sits_out(ring *, int server, int64_t taken);
+
+/* Counts an item that the server has done. */
+void ring_count(ring_server *, double seconds);
 
 #endif

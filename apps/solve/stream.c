@@ -76,17 +76,26 @@ static int residual_width(const run *r, size_t left) {
   return width;
 }
 
+/* Columns of this run, with all its ranks. */
+static int64_t own_columns(const run *r) {
+  int64_t begin, end;
+  share_columns(&r->set->share, r->in.B->block.nrhs, &begin, &end);
+  return end - begin;
+}
+
+/* Room for one column also where the run has none. */
+static int64_t most_width(const run *r) { return own_columns(r) > 0 ? own_columns(r) : 1; }
+
 /* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
- * rounds of the ring, at least two for each rank. */
+ * rounds of the ring, two for each device of each rank where there are several. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
-  int64_t begin, end, width = (int64_t)(panel_bytes / column_bytes(r)) + 1,
-                      segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
-  share_columns(&r->set->share, B->nrhs, &begin, &end);
-  int64_t ranks = ranks_count(), rounds = (end - begin - 1) / (2 * slots(r) * ranks) + 1, shared = (end - begin - 1) / (2 * ranks) + 1;
+  int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
+  const int64_t columns = most_width(r), ranks = ranks_count(), devices = ranks * (1 + r->set->solver.device.others);
+  const int64_t rounds = (columns - 1) / (2 * slots(r) * ranks) + 1, shared = (columns - 1) / (2 * devices) + 1;
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
-  return ranks > 1 && width > shared ? shared : width;
+  return devices > 1 && width > shared ? shared : width;
 }
 
 /* Rounds to whole panels of the solver, else to whole chunks of the output. */
@@ -119,7 +128,7 @@ int stream_plan(run *r) {
   s->width = asked > 0 ? asked : good_width(r);
   if (s->width > most) s->width = most;
   if (asked <= 0) s->width = round_width(r, s->width);
-  if (s->width > r->in.B->block.nrhs) s->width = r->in.B->block.nrhs;
+  if (s->width > most_width(r)) s->width = most_width(r);
   s->width = ranks_least(s->width);
   s->on = true;
   s->slots = slots(r);
@@ -160,7 +169,10 @@ static sptrsm_block block_of(const stream *s, int slot, void *data) {
   return block;
 }
 
-static bool is_empty(const stream *s, int slot) { return s->panel[slot].first == s->panel[slot].end; }
+static bool is_empty(const void *context, int slot) {
+  const stream *s = context;
+  return s->panel[slot].first == s->panel[slot].end;
+}
 
 /* Takes the next panel that no rank has taken. Where none is left, the slot passes through the ring empty. */
 static sptrsm_status read_panel(void *context, int64_t item, int slot, int server) {
@@ -250,6 +262,7 @@ static sptrsm_status write_panel(void *context, int64_t item, int slot, int serv
   const double *berr = r->refined.on && !r->verified ? r->refined.berr + panel.first : s->errors[slot].berr;
   sptrsm_status status = sptrsm_file_writer_write(s->writer, panel.first, &X, berr);
   if (status != SPTRSM_OK) return status;
+  r->stream.solved += X.nrhs;
   add_unsynced(s, slot);
   bool due = cli_now() - s->synced >= fmax(sync_pause, s->sync_seconds / sync_share);
   if (due || is_last || s->unsynced_count == UNSYNCED) status = checkpoint(s);
@@ -268,6 +281,7 @@ static int run_ring(stream *s) {
                  .servers = r->solver.members,
                  .slots = sum->slots,
                  .items = sum->panels,
+                 .is_empty = is_empty,
                  .context = s};
   cli_phase("streaming %lld columns, %lld at a time", (long long)panels_columns(&s->left), (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
@@ -301,6 +315,7 @@ int stream_run(run *r) {
   if (code == CLI_OK) code = run_ring(s);
   free_buffers(s);
   if (code == CLI_OK) code = stream_finish(s);
+  if (r->stream.left > 0) r->residual.nrhs = own_columns(r); /* of the others nothing was found */
   cli_interrupt_note(NULL);
   if (code != CLI_OK && is_open && kept) cli_note("%s.part is kept; --resume continues it", r->set->out);
   sptrsm_file_writer_close(s->writer);

@@ -1,6 +1,12 @@
 # cli_devices.sh -- several devices that share the columns, and plans that are kept in files. Sections for cli_test.sh.
 # shellcheck shell=bash
 
+# columns_of_speed REPORT: the number of columns that the speed was reckoned with
+columns_of_speed() {
+  awk -v gflops="$(field "$1" gflops)" -v seconds="$(field "$1" seconds solve)" -v flops="$(field "$1" flops_per_rhs)" \
+    'BEGIN { printf "%.0f", gflops * 1e9 * seconds / flops }'
+}
+
 # X has the bits of one device, whatever shares the work: both orders, all types, panels that do and do not divide the columns, refinement.
 test_devices() {
   local order dtype width devices
@@ -37,6 +43,19 @@ END
   same_block whole.h5:/X parts.h5:/X
   equals "$(field parts devices 1 name)" "host, 3 threads"
   equals "$(field parts stream buffers)" 7
+  # In C order, too, each device gets some panels, of the columns of a part as well.
+  sptrsm-gen -q banded 600 2 --nrhs 1000 --order C -o wide.h5
+  run sptrsm-solve -q wide.h5 wide_rhs.h5 -o shared.h5 --device host,host --json parts
+  code 0
+  check; [ "$(field parts stream panels)" -ge 4 ] || fail "$(field parts stream panels) panels of 1,000 columns for two devices"
+  run sptrsm-solve -q wide.h5 wide_rhs.h5 --into y.h5 --part 1/4 --device cpu --json parts
+  code 0
+  equals "$(field parts stream columns)" 250
+  equals "$(columns_of_speed parts)" 250
+  rm y.h5.part y.h5.part.journal
+  run sptrsm-solve -q wide.h5 wide_rhs.h5 -o devices.h5 --device host,host --json parts --stream=10
+  code 0
+  equals "$(columns_of_speed parts)" 1000
   # A dry run names the devices and solves nothing. A partial solution of several devices of one kind goes on with one.
   run sptrsm-solve s.h5 s_rhs.h5 -o dry.h5 --device host,host --dry-run
   code 0

@@ -60,6 +60,15 @@ END
   warns "2 of 4 solutions are not finite: columns 1, 3"
   equals "$(field report residual max_berr)" null
   equals "$(field report residual worst_column)" 1
+  # A part without columns has no error to tell.
+  rm -f x.h5
+  run sptrsm-solve --device cpu s.h5 s_rhs.h5 --cols 2 --into x.h5 --part 2/2 --verify --json report
+  code 0
+  check; ! grep -q "^error" stdout || fail "there is an error of no columns"
+  equals "$(field report residual)" null
+  run sptrsm-solve --device cpu s.h5 s_rhs.h5 --cols 2 --into x.h5 --part 1/2 --verify --json report
+  code 0
+  says "(column 2)"
   # No columns, no rows.
   system chain 0 --nrhs 2
   rm -f x.h5

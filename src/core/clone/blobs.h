@@ -18,7 +18,8 @@ void spti_options_carry(sptrsm_options *, char *method, spti_blob *);
 /* Measures or writes a plan. hashed: with the hashes of its matrix, by which another process finds that it belongs to its own matrix. */
 void spti_plan_write(const sptrsm_plan *, spti_blob *, bool hashed);
 /* The plan of a matrix from the blob of one of the same pattern, which must outlive it. asked: options of which nrhs_hint, panel and
- * memory_limit are taken, and whose method must be the plan's if it names one; NULL: all are as in the blob. */
-sptrsm_status spti_plan_read(sptrsm_plan **out, const sptrsm_matrix *, const sptrsm_options *asked, spti_blob *);
+ * memory_limit are taken, and whose method must be the plan's if it names one; NULL: all are as in the blob. hashed: as it was written;
+ * then the hashes are compared with the matrix, else the caller knows that the pattern is the same. */
+sptrsm_status spti_plan_read(sptrsm_plan **out, const sptrsm_matrix *, const sptrsm_options *asked, spti_blob *, bool hashed);
 
 #endif

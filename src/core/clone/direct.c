@@ -140,7 +140,7 @@ static sptrsm_status read_plans(sptrsm_direct *d, void *argument) {
     SPTI_TRY(s->blob.status);
     if (slot < 0 || slot >= SPTI_DIRECT_SLOTS || !d->matrix[slot / SLOTS_OF_MATRIX] || plan_at(d, (int)slot))
       return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: has a plan number %lld, which can't be; make the plan anew", (long long)slot);
-    SPTI_TRY(spti_name_object(spti_plan_read(&plan, d->matrix[slot / SLOTS_OF_MATRIX], &d->options, &s->blob),
+    SPTI_TRY(spti_name_object(spti_plan_read(&plan, d->matrix[slot / SLOTS_OF_MATRIX], &d->options, &s->blob, true),
                               slot < SLOTS_OF_MATRIX ? "L" : "U"));
     if (plan->op.transpose != (slot >> 1 & 1) || plan->op.conj != (slot & 1)) {
       sptrsm_plan_destroy(plan);

@@ -12,7 +12,7 @@
 /* What every plan has, beside its options and the state of its method. */
 typedef struct {
   char reason[160];
-  uint64_t pattern, values; /* hashes of the matrix; 0: not made */
+  uint64_t pattern, values; /* hashes of the matrix, if it is `hashed` */
   int32_t n, dtype, transpose, conj, levels, automatic;
 } head;
 
@@ -96,7 +96,7 @@ void spti_plan_write(const sptrsm_plan *plan, spti_blob *b, bool hashed) {
 
 /* ---- reading ---- */
 
-static sptrsm_status check_head(const head *h, const sptrsm_matrix *m, bool *same_values) {
+static sptrsm_status check_head(const head *h, const sptrsm_matrix *m, bool hashed, bool *same_values) {
   static const char *const types[] = {"f32", "f64", "c64", "c128"};
   uint64_t pattern, values;
   if (h->dtype < SPTRSM_F32 || h->dtype > SPTRSM_C128 || !is_text(h->reason, sizeof h->reason))
@@ -105,7 +105,7 @@ static sptrsm_status check_head(const head *h, const sptrsm_matrix *m, bool *sam
     return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: is of order %d, the matrix of order %d; make the plan anew", h->n, m->T.n);
   if (h->dtype != (int32_t)m->T.dtype)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: has type %s, the matrix type %s; make the plan anew", types[h->dtype], types[m->T.dtype]);
-  if (h->pattern == 0) return SPTRSM_OK; /* of this process */
+  if (!hashed) return SPTRSM_OK;
   SPTI_TRY(spti_matrix_hash(&pattern, &values, m));
   *same_values = h->values == values;
   if (h->pattern == pattern) return SPTRSM_OK;
@@ -125,7 +125,7 @@ static sptrsm_status check_method(const sptrsm_options *options, const sptrsm_op
   return spti_fail(SPTRSM_ERR_UNSUPPORTED, "plan: method %s can't be imported; make the plan anew", options->method);
 }
 
-sptrsm_status spti_plan_read(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *asked, spti_blob *b) {
+sptrsm_status spti_plan_read(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *asked, spti_blob *b, bool hashed) {
   head h;
   char method[SPTI_METHOD_NAME];
   sptrsm_options options;
@@ -135,7 +135,7 @@ sptrsm_status spti_plan_read(sptrsm_plan **out, const sptrsm_matrix *matrix, con
   sptrsm_options_init(&options);
   spti_options_carry(&options, method, b);
   SPTI_TRY(b->status);
-  SPTI_TRY(check_head(&h, matrix, &same_values));
+  SPTI_TRY(check_head(&h, matrix, hashed, &same_values));
   SPTI_TRY(check_method(&options, asked));
   if (asked) options.nrhs_hint = asked->nrhs_hint, options.panel = asked->panel, options.memory_limit = asked->memory_limit;
   SPTI_TRY(spti_plan_restore(&plan, matrix, (spti_op){.transpose = h.transpose != 0, .conj = h.conj != 0}, &options, b));
@@ -159,7 +159,7 @@ static sptrsm_status clone_state(sptrsm_plan **out, const sptrsm_matrix *matrix,
   spti_plan_write(from, &b, false);
   b = (spti_blob){.mode = SPTI_BLOB_READ, .memory = memory, .bytes = b.used};
   sptrsm_plan *plan;
-  const sptrsm_status status = spti_plan_read(&plan, matrix, NULL, &b);
+  const sptrsm_status status = spti_plan_read(&plan, matrix, NULL, &b, false);
   if (status != SPTRSM_OK) {
     spti_host_free(memory);
     return status;
@@ -241,7 +241,7 @@ static sptrsm_status import(sptrsm_plan **out, const sptrsm_matrix *matrix, cons
   SPTI_TRY(spti_options_read(&options, asked));
   SPTI_TRY(spti_blob_open(&b, memory, bytes, SPTI_BLOB_PLAN, matrix->context->team));
   sptrsm_plan *plan;
-  SPTI_TRY(spti_plan_read(&plan, matrix, asked ? &options : NULL, &b));
+  SPTI_TRY(spti_plan_read(&plan, matrix, asked ? &options : NULL, &b, true));
   const spti_op op = spti_op_from(options.op);
   if (!asked || (op.transpose == plan->op.transpose && op.conj == plan->op.conj)) {
     *out = plan;

@@ -213,6 +213,20 @@ Test(blobs, other_matrices_methods_and_versions_are_refused_by_name) {
   test_system_free(&system);
 }
 
+/* A clone in this process needs no hashes and writes none; bytes from outside always have them. */
+Test(blobs, no_hash_of_the_pattern_is_no_way_past_the_comparison) {
+  enum { REASON = 160 }; /* bytes of the plan in front of the hash */
+  const uint64_t none = 0;
+  test_system system = test_system_make(TEST_TREE, 120, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  solver s = open_solver(&system.T, "block", SPTRSM_N);
+  bytes blob = export_plan(s.plan);
+  edit(blob, sizeof(spti_blob_frame) + REASON, &none, sizeof none);
+  expect_refusal(&s, NULL, blob, SPTRSM_ERR_ARGUMENT, "another pattern");
+  close_solver(&s);
+  free(blob.memory);
+  test_system_free(&system);
+}
+
 Test(blobs, what_cannot_be_exported) {
   test_system system = test_system_make(TEST_TREE, 120, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
   solver a = open_solver(&system.T, "tile-levelset", SPTRSM_N), b = open_solver(&system.T, "block", SPTRSM_N);
