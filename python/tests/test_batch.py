@@ -277,8 +277,7 @@ def test_a_uniform_batch_takes_any_method():
     lus = factorised(matrices())
     P = sptrsm.batch(lus, uniform=True, method="block")
     assert P.info.method == "block"
-    X = P.solve(numpy.ones((COUNT, N)))
-    assert all(close(x, lu.solve(numpy.ones(N)), "float64") for x, lu in zip(X, lus))
+    assert all(close(x, lu.solve(numpy.ones(N)), "float64") for x, lu in zip(P.solve(numpy.ones((COUNT, N))), lus))
 
 
 @pytest.mark.parametrize("shape,message", (
