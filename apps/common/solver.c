@@ -168,6 +168,13 @@ static sptrsm_status create_plan(solver *s, const sptrsm_sparse *T, const solver
   return status;
 }
 
+/* A plan that was given and does not fit is a bad input. */
+static int create_fail(sptrsm_status status, const solver_request *r) {
+  if (!r->plan || (status != SPTRSM_ERR_ARGUMENT && status != SPTRSM_ERR_UNSUPPORTED)) return solver_fail(status);
+  cli_error("--plan: %s: %s", r->plan_file, sptrsm_last_error());
+  return CLI_INPUT;
+}
+
 /* A solve of a block without columns creates the plans that the system needs, so that their time counts as analysis. */
 static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
   sptrsm_status status = r->plan ? sptrsm_direct_import(&s->direct, s->context, &F->factors, options, r->plan, r->plan_bytes, SPTRSM_BORROW)
@@ -239,8 +246,9 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   if (status != SPTRSM_OK) return r->device.place == SPTRSM_CUDA ? (cli_fail(status), CLI_DEVICE) : cli_fail(status);
   if (r->device.place == SPTRSM_HOST) status = sptrsm_context_set_threads(s->context, threads_of(r));
   if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, r, &options) : create_direct(s, F, r, &options);
+  if (status != SPTRSM_OK) return create_fail(status, r);
   const double made = cli_now();
-  if (status == SPTRSM_OK && r->device.others > 0) status = create_others(s, r);
+  if (r->device.others > 0) status = create_others(s, r);
   s->clone_seconds = cli_now() - made;
   if (status == SPTRSM_OK) status = add_workspaces(s);
   if (status == SPTRSM_OK) status = sptrsm_context_sync(s->context);

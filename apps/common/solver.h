@@ -32,6 +32,7 @@ typedef struct {
   grid_choice grid;
   const void *plan; /* what an earlier run exported, which must outlive the solver; NULL: analyse */
   size_t plan_bytes;
+  const char *plan_file;  /* its name, for messages */
   sptrsm_options options; /* method, thresholds, panel; solver_create sets op, and grid and stencil (from `grid`, else from the file) */
 } solver_request;
 

@@ -216,7 +216,7 @@ static int analyse(run *r) {
   request.options.memory_limit = r->set->problem.io.memory_limit / 4; /* the rest is for factors, B and X */
   request.options.precision = r->set->refine.mixed ? SPTRSM_MIXED : SPTRSM_WORKING;
   int code = r->set->plan ? plan_map(&r->kept, r->set->plan) : CLI_OK;
-  request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes;
+  request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes, request.plan_file = r->set->plan;
   if (code == CLI_OK) code = create_solver(r, r->in.factors, &request);
   if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);

@@ -102,15 +102,17 @@ test_plan() {
   cp f.plan kept
   rejects 5 "f.plan: exists" sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o no.h5 --device cpu --save-plan f.plan
   same f.plan kept
-  rejects 2 "not the plans of a factor set" sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o no.h5 --device cpu --plan p.plan
-  rejects 2 "is of a factor set of order" sptrsm-solve "$data/circuit_2_splu.h5" "$data/circuit_2_rhs.h5" -o no.h5 --device cpu --precision mixed --plan f.plan
+  rejects 3 "--plan: p.plan: plan: is not the plans of a factor set" sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o no.h5 --device cpu --plan p.plan
+  rejects 3 "f.plan: plan: is of a factor set of order" sptrsm-solve "$data/circuit_2_splu.h5" "$data/circuit_2_rhs.h5" -o no.h5 --device cpu --precision mixed --plan f.plan
   sptrsm-gen -q banded 600 2 --nrhs 50 -o o.h5
-  rejects 2 "the matrix has another pattern" sptrsm-solve o.h5 o_rhs.h5 -o no.h5 --device cpu --plan p.plan
-  rejects 2 "is of method" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --method serial --plan p.plan
+  rejects 3 "p.plan: plan: the matrix has another pattern" sptrsm-solve o.h5 o_rhs.h5 -o no.h5 --device cpu --plan p.plan
+  rejects 3 "p.plan: plan: is of method" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --method serial --plan p.plan
   rejects 5 "missing.plan" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan missing.plan
   : >empty.plan
   rejects 3 "is empty" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan empty.plan
-  rejects 2 "are not what a plan was exported to" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan s_rhs.h5
+  rejects 3 "s_rhs.h5: plan: these " sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan s_rhs.h5
+  head -c -1 p.plan >cut.plan
+  rejects 3 "cut.plan: plan: has " sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan cut.plan
   rejects 2 "tile-levelset can't be exported" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --method tile-levelset --save-plan no.plan
   rejects 2 "--save-plan: x.h5 is another output" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --device cpu --save-plan x.h5
   rejects 2 "--plan is not for sparse right-hand sides and --rows" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --rows 0:3 --plan p.plan

@@ -123,11 +123,15 @@ typedef struct {
 
 static sptrsm_status check_head(const head *h, const sptrsm_direct *d) {
   const head own = head_of(d);
-  if (h->n == own.n && h->given == own.given && h->u_kind == own.u_kind && h->has_U == own.has_U) return SPTRSM_OK;
-  return spti_fail(
-      SPTRSM_ERR_ARGUMENT,
-      "plan: is of a factor set of order %d%s; these factors have order %d, and differ in that, in their type or in U; make the plan anew",
-      h->n, h->has_U ? "" : " without U", own.n);
+  if (h->n != own.n)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: is of a factor set of order %d, these have order %d; make the plan anew", h->n, own.n);
+  if (h->given != own.given) return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: is of factors of another type than these; make the plan anew");
+  if (h->has_U != own.has_U)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: is of a factor set %s a stored U, these factors are %s; make the plan anew",
+                     h->has_U ? "with" : "without", own.has_U ? "with" : "without");
+  if (h->u_kind != own.u_kind)
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: is of a factor set with another u_kind than these factors; make the plan anew");
+  return SPTRSM_OK;
 }
 
 static sptrsm_status read_plans(sptrsm_direct *d, void *argument) {

@@ -404,9 +404,12 @@ Test(blobs, factor_sets_refused_and_damaged) {
   build_factor_set(&other, &recipes[with_U], SPTRSM_F64); /* draws another pattern */
   expect_set_refused(context, &other, NULL, blob, "L: plan: the matrix has another pattern");
   build_factor_set(&other, &recipes[with_U], SPTRSM_F32);
-  expect_set_refused(context, &other, NULL, blob, "differ in that, in their type or in U");
+  expect_set_refused(context, &other, NULL, blob, "is of factors of another type");
   build_factor_set(&other, &recipes[without], SPTRSM_F64);
-  expect_set_refused(context, &other, NULL, blob, "differ in that, in their type or in U");
+  expect_set_refused(context, &other, NULL, blob, "with another u_kind than these factors");
+  while (recipes[without].has_U) without++;
+  build_factor_set(&other, &recipes[without], SPTRSM_F64);
+  expect_set_refused(context, &other, NULL, blob, "with a stored U, these factors are without");
   options.method = "levelset";
   expect_set_refused(context, &s, &options, blob, "L: plan: is of method block, the options ask for levelset");
   options.method = NULL;
