@@ -183,7 +183,7 @@ part_chroot() {
   local root code=0
   root=$(mktemp -d)
   bare_debian "$root" || return 1
-  blocks_of "scripts/nightly.sh chroot" "$root" >build/chroot.log 2>&1 || code=1
+  CMAKE_GENERATOR=Ninja blocks_of "scripts/nightly.sh chroot" "$root" >build/chroot.log 2>&1 || code=1
   tail -n 30 build/chroot.log
   leave_chroot "$root"
   return $code
