@@ -66,16 +66,6 @@ static sptrsm_status name_member(sptrsm_status status, int k, const sptrsm_conte
   return spti_name_object(status, name);
 }
 
-static sptrsm_status fill_directs(sptrsm_multi *m, sptrsm_direct *direct, sptrsm_context *const *others) {
-  spti_direct_retain(direct);
-  m->members[0] = (member){.context = direct->context, .direct = direct};
-  for (int k = 1; k < m->count; k++) {
-    SPTI_TRY(name_member(sptrsm_direct_clone(&m->members[k].direct, others[k - 1], direct), k, others[k - 1]));
-    m->members[k].context = others[k - 1];
-  }
-  return SPTRSM_OK;
-}
-
 static sptrsm_status clone_plan(sptrsm_plan **out, sptrsm_context *context, const sptrsm_plan *plan) {
   sptrsm_matrix *matrix;
   SPTI_TRY(sptrsm_matrix_clone(&matrix, context, plan->matrix));
@@ -84,36 +74,36 @@ static sptrsm_status clone_plan(sptrsm_plan **out, sptrsm_context *context, cons
   return status;
 }
 
-static sptrsm_status fill_plans(sptrsm_multi *m, const sptrsm_plan *plan, sptrsm_context *const *others) {
-  spti_plan_retain(plan);
-  m->members[0] = (member){.context = plan->context, .plan = (sptrsm_plan *)plan};
-  for (int k = 1; k < m->count; k++) {
-    SPTI_TRY(name_member(clone_plan(&m->members[k].plan, others[k - 1], plan), k, others[k - 1]));
-    m->members[k].context = others[k - 1];
-  }
+static sptrsm_status clone_member(member *to, const member *own, sptrsm_context *context) {
+  to->context = context;
+  return own->direct ? sptrsm_direct_clone(&to->direct, context, own->direct) : clone_plan(&to->plan, context, own->plan);
+}
+
+/* own: what the caller has, in its context. */
+static sptrsm_status create(sptrsm_multi **out, member own, sptrsm_context *const *others, int count) {
+  sptrsm_multi *m;
+  SPTI_TRY(check_contexts(own.context, others, count));
+  SPTI_TRY(alloc_multi(&m, 1 + count));
+  if (own.direct) spti_direct_retain(own.direct);
+  else spti_plan_retain(own.plan);
+  m->members[0] = own;
+  sptrsm_status status;
+  for (int k = 1; k < m->count; k++) SPTI_TRY_GOTO(name_member(clone_member(&m->members[k], &own, others[k - 1]), k, others[k - 1]));
+  *out = m;
   return SPTRSM_OK;
+fail:
+  sptrsm_multi_destroy(m);
+  return status;
 }
 
 sptrsm_status sptrsm_multi_create(sptrsm_multi **out, sptrsm_direct *direct, sptrsm_context *const *others, int count) {
-  sptrsm_multi *m;
   if (!out || !direct) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_create: out or direct is NULL");
-  SPTI_TRY(check_contexts(direct->context, others, count));
-  SPTI_TRY(alloc_multi(&m, 1 + count));
-  const sptrsm_status status = fill_directs(m, direct, others);
-  if (status == SPTRSM_OK) *out = m;
-  else sptrsm_multi_destroy(m);
-  return status;
+  return create(out, (member){.context = direct->context, .direct = direct}, others, count);
 }
 
 sptrsm_status sptrsm_multi_create_plans(sptrsm_multi **out, const sptrsm_plan *plan, sptrsm_context *const *others, int count) {
-  sptrsm_multi *m;
   if (!out || !plan) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_create_plans: out or plan is NULL");
-  SPTI_TRY(check_contexts(plan->context, others, count));
-  SPTI_TRY(alloc_multi(&m, 1 + count));
-  const sptrsm_status status = fill_plans(m, plan, others);
-  if (status == SPTRSM_OK) *out = m;
-  else sptrsm_multi_destroy(m);
-  return status;
+  return create(out, (member){.context = plan->context, .plan = (sptrsm_plan *)plan}, others, count);
 }
 
 void sptrsm_multi_destroy(sptrsm_multi *m) {
