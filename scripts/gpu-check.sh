@@ -120,6 +120,15 @@ build_targets() {
   cmake --preset gpu >"$out/configure.log" 2>&1 || { tail -30 "$out/configure.log"; exit 1; }
   cmake --build --preset gpu --target gpu_present "$@" >"$out/build.log" 2>&1 || { grep -E 'error|FAILED' -A5 "$out/build.log" | head -60; exit 1; }
 }
+memcheck() { # memcheck TEST FILTER LOG
+  if timeout 240 compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all "$build/tests/core/$1" --jobs 1 --filter "$2" >"$3" 2>&1; then
+    echo "compute-sanitizer memcheck: $(grep -E 'SUMMARY' "$3" | tail -1)"
+  else
+    failed=1
+    echo "compute-sanitizer memcheck: FAILED"
+    grep -E '=========|FAIL|Assert' "$3" | head -20 || true
+  fi
+}
 if has batch; then
   build_targets test_batch_gpu compare_batch_cuda
   ctest --test-dir $build -R '^batch_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
@@ -128,12 +137,7 @@ fi
 if has schur; then
   build_targets test_schur_gpu compare_schur_cuda
   ctest --test-dir $build -R '^schur_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/schur-test.log" | tail -20 || failed=1
-  if timeout 240 compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all "$build/tests/core/test_schur_gpu" --jobs 1 \
-      --filter 'schur/@(new_values|a_dense|a_bad)*' >"$out/schur-memcheck.log" 2>&1; then
-    echo "compute-sanitizer memcheck: $(grep -E 'SUMMARY' "$out/schur-memcheck.log" | tail -1)"
-  else
-    echo "compute-sanitizer memcheck: FAILED" && grep -E '=========|FAIL|Assert' "$out/schur-memcheck.log" | head -20 && failed=1
-  fi
+  memcheck test_schur_gpu 'schur/@(new_values|a_dense|a_bad)*' "$out/schur-memcheck.log"
   "$build/apps/compare_schur_cuda" "${schur_args[@]}" | tee "$out/schur.txt" || failed=1
 fi
 # No page may be left out for want of a device, or lack all that it needs.
@@ -155,12 +159,7 @@ if has devices; then
   build_targets test_clone_host_cuda test_clone_cuda_cuda test_clone_cuda_host test_multi_gpu test_multi_mixed test_visitor compare_devices sptrsm-solve \
     sptrsm-verify
   ctest --test-dir $build -R '^(clone_.*|multi_.*|visitor)$' --output-on-failure --no-tests=error 2>&1 | tee "$out/devices-test.log" | tail -20 || failed=1
-  if timeout 240 compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all "$build/tests/core/test_multi_gpu" --jobs 1 \
-      --filter 'multi/@(plans|new_values)*' >"$out/devices-memcheck.log" 2>&1; then
-    echo "compute-sanitizer memcheck: $(grep -E 'SUMMARY' "$out/devices-memcheck.log" | tail -1)"
-  else
-    echo "compute-sanitizer memcheck: FAILED" && grep -E '=========|FAIL|Assert' "$out/devices-memcheck.log" | head -20 && failed=1
-  fi
+  memcheck test_multi_gpu 'multi/@(plans|new_values)*' "$out/devices-memcheck.log"
   for list in cuda:0 cuda:0,0 cuda:0,host cuda:all; do
     if "$build/apps/sptrsm-solve" data/sherman5_splu.h5 data/sherman5_rhs.h5 --device $list --stream=1 --force -o "$out/x.h5" >"$out/devices-solve.log" 2>&1 &&
       "$build/apps/sptrsm-verify" data/sherman5_splu.h5 data/sherman5_rhs.h5 "$out/x.h5" >"$out/verify.log"; then
