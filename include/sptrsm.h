@@ -187,8 +187,8 @@ SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *)
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
-/* The bytes that such a workspace would take: on the host a panel for each thread; on a GPU the method's own state and two panels, of which
- * the second is allocated when a block in host memory is first used. */
+/* The bytes that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, the second from
+ * the first block in host memory on. One of several panels takes two more, to copy beside solves, unless options.memory_limit is set. */
 SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
 /* Solves op(T) X = alpha B.

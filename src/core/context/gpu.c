@@ -277,22 +277,31 @@ sptrsm_status spti_gpu_send(const sptrsm_context *context, void *to, const void 
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_gpu_queue_copy(void *stream, const spti_gpu_pitched *c, spti_direction direction) {
+  static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
+  const enum cudaMemcpyKind kind = kinds[direction];
+  cudaStream_t queue = (cudaStream_t)stream;
+  bool dense = c->rows == 1 || (c->to_pitch == c->row_bytes && c->from_pitch == c->row_bytes);
+  if (c->row_bytes == 0 || c->rows == 0) return SPTRSM_OK;
+  if (dense) {
+    SPTI_CUDA(cudaMemcpyAsync(c->to, c->from, c->row_bytes * c->rows, kind, queue));
+  } else if (c->to_pitch <= PITCH_MAX && c->from_pitch <= PITCH_MAX) {
+    SPTI_CUDA(cudaMemcpy2DAsync(c->to, c->to_pitch, c->from, c->from_pitch, c->row_bytes, c->rows, kind, queue));
+  } else {
+    for (size_t r = 0; r < c->rows; r++)
+      SPTI_CUDA(cudaMemcpyAsync((char *)c->to + r * c->to_pitch, (const char *)c->from + r * c->from_pitch, c->row_bytes, kind, queue));
+  }
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
-  static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
+  const spti_gpu_pitched copy = {
+      .to = to, .from = from, .to_pitch = to_pitch, .from_pitch = from_pitch, .row_bytes = row_bytes, .rows = rows};
   if (row_bytes == 0 || rows == 0) return SPTRSM_OK;
   if (direction != SPTI_ON_DEVICE) SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
-  cudaStream_t stream = (cudaStream_t)context->stream;
-  bool dense = rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes);
-  if (dense) {
-    SPTI_CUDA(cudaMemcpyAsync(to, from, row_bytes * rows, kinds[direction], stream));
-  } else if (to_pitch <= PITCH_MAX && from_pitch <= PITCH_MAX) {
-    SPTI_CUDA(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, kinds[direction], stream));
-  } else {
-    for (size_t r = 0; r < rows; r++)
-      SPTI_CUDA(cudaMemcpyAsync((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes, kinds[direction], stream));
-  }
-  if (direction != SPTI_ON_DEVICE) SPTI_CUDA(cudaStreamSynchronize(stream));
+  SPTI_TRY(spti_gpu_queue_copy(context->stream, &copy, direction));
+  if (direction != SPTI_ON_DEVICE) SPTI_CUDA(cudaStreamSynchronize((cudaStream_t)context->stream));
   return SPTRSM_OK;
 }
 

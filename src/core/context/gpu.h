@@ -37,6 +37,15 @@ void spti_gpu_host_free(void *);
  * use it again. */
 sptrsm_status spti_gpu_copy(const sptrsm_context *, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction);
+/* Rows of row_bytes each; pitches in bytes. */
+typedef struct {
+  void *to;
+  const void *from;
+  size_t to_pitch, from_pitch, row_bytes, rows;
+} spti_gpu_pitched;
+/* Queues a copy on a stream (a cudaStream_t) of the current device, and does not wait, but for what CUDA waits for where host memory is not
+ * page-locked. */
+sptrsm_status spti_gpu_queue_copy(void *stream, const spti_gpu_pitched *, spti_direction);
 /* Queues a copy to the device. `from` is page-locked and stays as it is until spti_gpu_wait. */
 sptrsm_status spti_gpu_send(const sptrsm_context *, void *to, const void *from, size_t bytes);
 /* From the memory of one context's device to that of another context, which may be on another device. Waits for both. */

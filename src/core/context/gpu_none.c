@@ -1,5 +1,6 @@
 /* gpu_none.c -- stands in for gpu.c in a library built without CUDA: there is no device, and everything else refuses. */
 #include "core/context/gpu.h"
+#include "core/context/gpu_copies.h"
 
 static sptrsm_status absent(void) {
   return spti_fail(SPTRSM_ERR_UNSUPPORTED, "this library was built without CUDA; use a host context, or build with nvcc on PATH");
@@ -60,6 +61,7 @@ sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, con
   (void)to_context, (void)to, (void)from_context, (void)from, (void)bytes;
   return absent();
 }
+void spti_gpu_copies_free(spti_gpu_copies *copies) { (void)copies; }
 sptrsm_status spti_gpu_check_lines(spti_line_check *out, const sptrsm_context *context, const sptrsm_sparse *T, int64_t nnz) {
   (void)out, (void)context, (void)T, (void)nnz;
   return absent();

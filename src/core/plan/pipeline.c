@@ -89,8 +89,10 @@ int32_t spti_narrow_panel(int32_t n, sptrsm_dtype dtype, int32_t panel, const sp
 
 sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
                                  const sptrsm_options *options) {
-  spti_panels panels = {
-      .panel = panel, .narrow = spti_narrow_panel(n, dtype, panel, options), .slabs = slab_count(context, options->nrhs_hint)};
+  spti_panels panels = {.panel = panel,
+                        .narrow = spti_narrow_panel(n, dtype, panel, options),
+                        .slabs = slab_count(context, options->nrhs_hint),
+                        .limited = options->memory_limit > 0};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;
@@ -100,6 +102,7 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
 void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {
   spti_free(context, panels->W);
   spti_free(context, panels->staging);
+  spti_gpu_copies_free(panels->copies);
   *panels = (spti_panels){0};
 }
 

@@ -11,6 +11,7 @@
 #ifndef SPTI_CORE_PLAN_PIPELINE_H
 #define SPTI_CORE_PLAN_PIPELINE_H
 
+#include "core/context/gpu_copies.h"
 #include "core/plan/plan.h"
 
 /* Permutation and scaling of the first or last pass. Arrays in the memory of the context's place; NULL: the identity,
@@ -47,15 +48,18 @@ typedef struct {
 } spti_pipeline;
 
 /* The memory of a pipeline, for one solve at a time. On the host every thread has a slab of its own in W, one panel;
- * on a GPU there is one panel, and a staging panel for blocks in host memory, made when the first of these comes. */
+ * on a GPU there is one panel, and staging memory for blocks in host memory, made when the first of these comes. */
 typedef struct {
   int32_t panel;
   int32_t narrow; /* host: columns of a slab where B and X are column-major */
   int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
   bool lent;      /* host: to one thread of a job that solves with many pipelines; it works alone */
   void *W;
-  void *staging;        /* CUDA: one panel, or NULL */
-  const void *known[2]; /* CUDA: data of the latest B and X, which are in reach of the device */
+  bool limited;            /* CUDA: options.memory_limit leaves room for one staging panel, so copies and solves take turns */
+  int64_t staged;          /* CUDA: columns that staging has room for */
+  void *staging;           /* CUDA: for columns of blocks in host memory, or NULL */
+  spti_gpu_copies *copies; /* CUDA: copies go beside the solves by it; NULL until needed */
+  const void *known[2];    /* CUDA: data of the latest B and X, which are in reach of the device */
 } spti_panels;
 
 /* Of the options, nrhs_hint (if it is known, there are no more slabs than that many right-hand sides fill; solves may have any number

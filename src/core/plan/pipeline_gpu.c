@@ -1,9 +1,10 @@
 /* pipeline_gpu.c -- the run on a CUDA device: one panel after another on the context's stream.
  *
  * The first and the last pass read and write blocks in device memory where they are. Blocks in host memory go through
- * a staging panel that has their layout. Methods with solve_between read B or write X themselves, in place of the
- * first or the last pass (shortcuts_of). Where X is row-major in device memory and the last pass neither permutes nor
- * scales, X itself is the panel, and there is no last pass. */
+ * staging memory that has their layout: where they have several panels, three slots, so that the copy of the next panel to
+ * the device and that of the panel before to the host go on beside a solve. Methods with solve_between read B or write X
+ * themselves, in place of the first or the last pass (shortcuts_of). Where X is row-major in device memory and the last
+ * pass neither permutes nor scales, X itself is the panel, and there is no last pass. */
 #include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
@@ -12,8 +13,11 @@
 #include "core/plan/pack.h"
 #include "core/plan/pack_kernels.h"
 
-/* Panels up to this width are read and written in place whatever their layout. */
-enum { SPTI_NARROW_PANEL = 4 };
+enum {
+  NARROW_PANEL = 4, /* panels up to this width are read and written in place whatever their layout */
+  SLOT_LEAST = 128, /* columns of a slot, which kernels work well on */
+  SLOTS_WANTED = 8  /* of a block, so that the first copy in and the last copy out, which go beside nothing, are an eighth */
+};
 
 /* The columns of B or X that one panel holds: where the device reads or writes them, and the block they belong to. */
 typedef struct {
@@ -23,33 +27,65 @@ typedef struct {
   int32_t width;
 } side;
 
-static sptrsm_status make_staging(const spti_pipeline *pipe, spti_panels *panels) {
-  if (panels->staging) return SPTRSM_OK;
-  return spti_alloc(pipe->context, &panels->staging, (int64_t)pipe->n * panels->panel, sptrsm_dtype_bytes(pipe->dtype), "staging panel");
+/* How the panels of one solve pass through staging memory. */
+typedef struct {
+  int32_t width; /* columns of a panel */
+  int slots;     /* 1: copies and solves take turns */
+} passage;
+
+/* Slots as wide as a panel at most, so that no method works on more columns than it was planned for. */
+static passage choose_passage(const spti_pipeline *pipe, const spti_panels *panels, int64_t nrhs, bool staged) {
+  const int64_t wanted = ((nrhs - 1) / SLOTS_WANTED / 32 + 1) * 32, slot = wanted > SLOT_LEAST ? wanted : SLOT_LEAST;
+  const int32_t width = slot < panels->panel ? (int32_t)slot : panels->panel;
+  if (!staged || panels->limited || nrhs <= width || pipe->n == 0) return (passage){panels->panel, 1};
+  return (passage){width, SPTI_COPY_SLOTS};
 }
 
-static side side_of(const spti_pipeline *pipe, const spti_panels *panels, const sptrsm_block *block, int64_t first, int32_t width) {
+static sptrsm_status make_staging(const spti_pipeline *pipe, spti_panels *panels, const passage *p) {
+  const int64_t columns = (int64_t)p->width * p->slots;
+  if (p->slots > 1 && !panels->copies) SPTI_TRY(spti_gpu_copies_create(&panels->copies, pipe->context));
+  if (panels->staged >= columns) return SPTRSM_OK;
+  spti_free(pipe->context, panels->staging);
+  panels->staging = NULL;
+  panels->staged = 0;
+  SPTI_TRY(spti_alloc(pipe->context, &panels->staging, pipe->n * columns, sptrsm_dtype_bytes(pipe->dtype), "staging memory"));
+  panels->staged = columns;
+  return SPTRSM_OK;
+}
+
+static side side_of(const spti_pipeline *pipe, const spti_panels *panels, const sptrsm_block *block, int64_t first, int32_t width,
+                    int64_t slot) {
   side s = {.block = block, .first = first, .width = width};
   if (block->place == SPTRSM_CUDA) {
     s.columns = spti_block_columns(block, first);
   } else {
     bool rows = block->layout == SPTRSM_ROW_MAJOR;
-    s.columns = (spti_columns){.data = panels->staging, .row_stride = rows ? width : 1, .col_stride = rows ? 1 : pipe->n};
+    char *staging = (char *)panels->staging + (size_t)slot * (size_t)pipe->n * sptrsm_dtype_bytes(pipe->dtype);
+    s.columns = (spti_columns){.data = staging, .row_stride = rows ? width : 1, .col_stride = rows ? 1 : pipe->n};
   }
   return s;
 }
 
-/* Copies the columns of a block in host memory to the staging panel (SPTI_TO_DEVICE) or back. */
-static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_direction direction) {
-  if (s->block->place == SPTRSM_CUDA) return SPTRSM_OK;
+/* The copy of the columns of a block in host memory to the staging memory (SPTI_TO_DEVICE) or back; nothing for a block in device memory. */
+static spti_gpu_pitched copy_of(const spti_pipeline *pipe, const side *s, spti_direction direction) {
+  if (s->block->place == SPTRSM_CUDA) return (spti_gpu_pitched){0};
   size_t bytes = sptrsm_dtype_bytes(pipe->dtype);
   bool rows = s->block->layout == SPTRSM_ROW_MAJOR;
   size_t vector_bytes = (size_t)(rows ? s->width : pipe->n) * bytes, pitch = (size_t)s->block->ld * bytes;
-  size_t vectors = (size_t)(rows ? pipe->n : s->width);
   void *host = spti_block_columns(s->block, s->first).data;
-  if (direction == SPTI_TO_DEVICE)
-    return spti_gpu_copy(pipe->context, s->columns.data, vector_bytes, host, pitch, vector_bytes, vectors, direction);
-  return spti_gpu_copy(pipe->context, host, pitch, s->columns.data, vector_bytes, vector_bytes, vectors, direction);
+  spti_gpu_pitched c = {.row_bytes = vector_bytes, .rows = (size_t)(rows ? pipe->n : s->width)};
+  const bool in = direction == SPTI_TO_DEVICE;
+  c.to = in ? s->columns.data : host;
+  c.from = in ? host : s->columns.data;
+  c.to_pitch = in ? vector_bytes : pitch;
+  c.from_pitch = in ? pitch : vector_bytes;
+  return c;
+}
+
+/* Copies, and waits for it. */
+static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_direction direction) {
+  const spti_gpu_pitched c = copy_of(pipe, s, direction);
+  return spti_gpu_copy(pipe->context, c.to, c.to_pitch, c.from, c.from_pitch, c.row_bytes, c.rows, direction);
 }
 
 void spti_split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
@@ -109,7 +145,7 @@ static bool writes_to(const spti_stage *stage, const spti_end *to, int32_t width
 
 /* Kernels of methods run their lanes along the columns, so a wide column-major block is better transposed by the pack
  * kernel. */
-static bool suits_lanes(const spti_columns *c, int32_t width) { return c->col_stride == 1 || width <= SPTI_NARROW_PANEL; }
+static bool suits_lanes(const spti_columns *c, int32_t width) { return c->col_stride == 1 || width <= NARROW_PANEL; }
 
 static spti_end end_of_panel(const spti_panel *W) { return (spti_end){.data = W->data, .row_stride = W->ld, .col_stride = 1}; }
 
@@ -158,7 +194,6 @@ static sptrsm_status run_stages(const spti_pipeline *pipe, const side *from, con
 }
 
 static sptrsm_status run_panel(const spti_pipeline *pipe, const side *from, const side *to, const spti_panel *W, const double alpha[2]) {
-  SPTI_TRY(move(pipe, from, SPTI_TO_DEVICE));
   const shortcuts s = shortcuts_of(pipe, from, to, W->width);
   spti_pack_args in = pack_args(pipe, from, W, &pipe->first);
   in.alpha[0] = alpha[0];
@@ -171,7 +206,7 @@ static sptrsm_status run_panel(const spti_pipeline *pipe, const side *from, cons
     spti_pack_args out = pack_args(pipe, to, W, &pipe->last);
     SPTI_CUDA(spti_unpack_launch(&out, pipe->dtype, pipe->context->stream));
   }
-  return move(pipe, to, SPTI_TO_HOST);
+  return SPTRSM_OK;
 }
 
 /* Methods that can't be captured must not spoil a capture. */
@@ -192,19 +227,76 @@ static sptrsm_status check_places(const spti_pipeline *pipe, spti_panels *panels
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
-                                    const sptrsm_block *X) {
-  double parts[2];
-  SPTI_TRY(check_capture(pipe));
-  SPTI_TRY(check_places(pipe, panels, B, X));
-  spti_split_alpha(parts, alpha, pipe->dtype);
-  if (B->place == SPTRSM_HOST || X->place == SPTRSM_HOST) SPTI_TRY(make_staging(pipe, panels));
-  bool direct = works_in_x(pipe, B, X);
-  for (int64_t first = 0; first < B->nrhs; first += panels->panel) {
-    int32_t width = (int32_t)(B->nrhs - first < panels->panel ? B->nrhs - first : panels->panel);
-    side from = side_of(pipe, panels, B, first, width), to = side_of(pipe, panels, X, first, width);
-    spti_panel W = {.data = direct ? to.columns.data : panels->W, .ld = direct ? X->ld : width, .width = width, .padded = width};
-    SPTI_TRY(run_panel(pipe, &from, &to, &W, parts));
+/* ---- one panel after another ---- */
+
+typedef struct {
+  const spti_pipeline *pipe;
+  spti_panels *panels;
+  double alpha[2];
+  const sptrsm_block *B, *X;
+  passage passage;
+} run;
+
+static sptrsm_status solve_panel(const run *r, const side *from, const side *to) {
+  const bool direct = works_in_x(r->pipe, r->B, r->X);
+  const int32_t width = from->width;
+  const spti_panel W = {.data = direct ? to->columns.data : r->panels->W, .ld = direct ? r->X->ld : width, .width = width, .padded = width};
+  return run_panel(r->pipe, from, to, &W, r->alpha);
+}
+
+/* The sides of panel k, which begins at column k * passage.width. */
+static void sides_of(const run *r, int64_t k, side *from, side *to) {
+  const int64_t first = k * r->passage.width, left = r->B->nrhs - first, slot = k % r->passage.slots * r->passage.width;
+  const int32_t width = left < r->passage.width ? (int32_t)left : r->passage.width;
+  *from = side_of(r->pipe, r->panels, r->B, first, width, slot);
+  *to = side_of(r->pipe, r->panels, r->X, first, width, slot);
+}
+
+/* Copies and solves take turns. */
+static sptrsm_status run_in_turns(const run *r, int64_t count) {
+  for (int64_t k = 0; k < count; k++) {
+    side from, to;
+    sides_of(r, k, &from, &to);
+    SPTI_TRY(move(r->pipe, &from, SPTI_TO_DEVICE));
+    SPTI_TRY(solve_panel(r, &from, &to));
+    SPTI_TRY(move(r->pipe, &to, SPTI_TO_HOST));
   }
   return SPTRSM_OK;
+}
+
+static sptrsm_status copy_out(const run *r, int64_t k, const side *to) {
+  const spti_gpu_pitched out = copy_of(r->pipe, to, SPTI_TO_HOST);
+  return spti_gpu_copy_out(r->panels->copies, (int)(k % r->passage.slots), &out);
+}
+
+/* Panel k is copied out when panel k+1 is queued, so that the device has work where the copy keeps this thread waiting. */
+static sptrsm_status run_beside_copies(const run *r, int64_t count) {
+  const sptrsm_context *context = r->pipe->context;
+  side from, to, before = {0};
+  for (int64_t k = 0; k < count; k++) {
+    const int slot = (int)(k % r->passage.slots);
+    sides_of(r, k, &from, &to);
+    const spti_gpu_pitched in = copy_of(r->pipe, &from, SPTI_TO_DEVICE);
+    SPTI_TRY(spti_gpu_copy_in(r->panels->copies, context, slot, &in));
+    SPTI_TRY(solve_panel(r, &from, &to));
+    SPTI_TRY(spti_gpu_copies_done(r->panels->copies, context, slot));
+    if (k > 0) SPTI_TRY(copy_out(r, k - 1, &before));
+    before = to;
+  }
+  return copy_out(r, count - 1, &before);
+}
+
+sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
+                                    const sptrsm_block *X) {
+  const bool staged = B->place == SPTRSM_HOST || X->place == SPTRSM_HOST;
+  run r = {.pipe = pipe, .panels = panels, .B = B, .X = X, .passage = choose_passage(pipe, panels, B->nrhs, staged)};
+  SPTI_TRY(check_capture(pipe));
+  SPTI_TRY(check_places(pipe, panels, B, X));
+  spti_split_alpha(r.alpha, alpha, pipe->dtype);
+  if (staged) SPTI_TRY(make_staging(pipe, panels, &r.passage));
+  const int64_t count = (B->nrhs + r.passage.width - 1) / r.passage.width;
+  if (r.passage.slots == 1) return run_in_turns(&r, count);
+  SPTI_TRY(spti_gpu_copies_begin(panels->copies, pipe->context));
+  const sptrsm_status status = run_beside_copies(&r, count), ended = spti_gpu_copies_end(panels->copies);
+  return status != SPTRSM_OK ? status : ended;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/context/alloc.h"
+#include "core/context/gpu_copies.h"
 #include "core/context/gpu_graph.h"
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
@@ -87,6 +88,58 @@ sptrsm_status spti_gpu_send(const sptrsm_context *context, void *to, const void 
   sent[sent_count].to = to, sent[sent_count].from = from, sent[sent_count].bytes = bytes;
   sent_count += bytes > 0;
   return emulated_gpu_captures ? spti_fail(SPTRSM_ERR_ARGUMENT, "copies: the stream is being captured") : SPTRSM_OK;
+}
+
+/* Copies in are done at once, as early as a stream allows, and copies out when their slot is filled again or all must be done. */
+struct spti_gpu_copies {
+  spti_gpu_pitched out[SPTI_COPY_SLOTS];
+};
+
+static void copy_lines(const spti_gpu_pitched *c) {
+  for (size_t r = 0; r < c->rows; r++) memcpy((char *)c->to + r * c->to_pitch, (const char *)c->from + r * c->from_pitch, c->row_bytes);
+  emulated_gpu_moved += c->row_bytes * c->rows;
+}
+
+static void finish_out(spti_gpu_copies *c, int slot) {
+  copy_lines(&c->out[slot]);
+  c->out[slot].rows = 0;
+}
+
+sptrsm_status spti_gpu_copies_create(spti_gpu_copies **out, const sptrsm_context *context) {
+  SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
+  SPTI_TRY(spti_host_alloc(out, 1, sizeof **out, "streams for copies"));
+  memset(*out, 0, sizeof **out);
+  return SPTRSM_OK;
+}
+
+void spti_gpu_copies_free(spti_gpu_copies *c) { spti_host_free(c); }
+
+sptrsm_status spti_gpu_copies_begin(const spti_gpu_copies *c, const sptrsm_context *context) {
+  (void)c;
+  return spti_gpu_refuse_capture(context, "copies between host and device");
+}
+
+sptrsm_status spti_gpu_copy_in(spti_gpu_copies *c, const sptrsm_context *context, int slot, const spti_gpu_pitched *copy) {
+  enter(context);
+  finish_out(c, slot);
+  copy_lines(copy);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_copies_done(const spti_gpu_copies *c, const sptrsm_context *context, int slot) {
+  enter(context);
+  (void)c, (void)slot;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_copy_out(spti_gpu_copies *c, int slot, const spti_gpu_pitched *copy) {
+  c->out[slot] = *copy;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_copies_end(spti_gpu_copies *c) {
+  for (int slot = 0; slot < SPTI_COPY_SLOTS; slot++) finish_out(c, slot);
+  return SPTRSM_OK;
 }
 
 sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
