@@ -102,6 +102,13 @@ sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *
                    context->device);
 }
 
+bool spti_gpu_page_locked(const void *data) {
+  struct cudaPointerAttributes found;
+  if (cudaPointerGetAttributes(&found, data) == cudaSuccess) return found.type != cudaMemoryTypeUnregistered;
+  (void)cudaGetLastError();
+  return false;
+}
+
 /* From CUDA 12.8 on the device of a stream can be asked for. */
 static sptrsm_status check_stream(const sptrsm_context *context, void *stream) {
 #if CUDART_VERSION >= 12080

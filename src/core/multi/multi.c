@@ -196,15 +196,18 @@ static void *work_aside(void *argument) {
   return work(argument);
 }
 
-/* A host context has several threads, each with a panel; one that is shared would not be faster. */
+/* A host context has several threads, each with a panel; one that is shared would not be faster. A GPU copies one panel while it solves
+ * another, so it takes some at once. */
+enum { GPU_PANELS = 4 };
+
 static void begin_shares(sptrsm_multi *m) {
   for (int k = 0; k < m->count; k++) {
     const member *s = &m->members[k];
     spti_share_worker *w = &m->workers[k];
-    const int threads = s->context->place == SPTRSM_HOST ? spti_team_threads(s->context->team) : 1;
+    const int panels = s->context->place == SPTRSM_HOST ? spti_team_threads(s->context->team) : GPU_PANELS;
     w->panel = s->direct ? s->direct->panel : s->plan->panel;
     if (w->panel < 1) w->panel = 1; /* no plan was made yet */
-    w->chunk = w->panel * threads;
+    w->chunk = w->panel * panels;
     spti_share_begin(w);
     w->left = k > 0; /* until its thread is there */
   }

@@ -16,7 +16,7 @@
 enum {
   NARROW_PANEL = 4, /* panels up to this width are read and written in place whatever their layout */
   SLOT_LEAST = 128, /* columns of a slot, which kernels work well on */
-  SLOTS_WANTED = 8  /* of a block, so that the first copy in and the last copy out, which go beside nothing, are an eighth */
+  SLOTS_MOST = 8    /* of a block: the first copy in and the last copy out go beside nothing, and each is an eighth then */
 };
 
 /* The columns of B or X that one panel holds: where the device reads or writes them, and the block they belong to. */
@@ -33,12 +33,22 @@ typedef struct {
   int slots;     /* 1: copies and solves take turns */
 } passage;
 
+/* Copies of pageable memory go by way of memory of the driver's, and keep the calling thread waiting: they are no faster beside solves. */
+static bool copies_by_itself(const sptrsm_block *block) { return block->place == SPTRSM_CUDA || spti_gpu_page_locked(block->data); }
+
+/* Of a row-major block each row is copied in pieces, and pieces that are short beside the distance between them are copied slowly. */
+static int64_t columns_to_part(const sptrsm_block *block) {
+  return block->place == SPTRSM_HOST && block->layout == SPTRSM_ROW_MAJOR ? block->ld : block->nrhs;
+}
+
 /* Slots as wide as a panel at most, so that no method works on more columns than it was planned for. */
-static passage choose_passage(const spti_pipeline *pipe, const spti_panels *panels, int64_t nrhs, bool staged) {
-  const int64_t wanted = ((nrhs - 1) / SLOTS_WANTED / 32 + 1) * 32, slot = wanted > SLOT_LEAST ? wanted : SLOT_LEAST;
-  const int32_t width = slot < panels->panel ? (int32_t)slot : panels->panel;
-  if (!staged || panels->limited || nrhs <= width || pipe->n == 0) return (passage){panels->panel, 1};
-  return (passage){width, SPTI_COPY_SLOTS};
+static passage choose_passage(const spti_pipeline *pipe, const spti_panels *panels, const sptrsm_block *B, const sptrsm_block *X) {
+  const bool staged = B->place == SPTRSM_HOST || X->place == SPTRSM_HOST;
+  const int64_t b = columns_to_part(B), x = columns_to_part(X), slot = (((b > x ? b : x) - 1) / SLOTS_MOST / 32 + 1) * 32;
+  const int64_t wanted = slot > SLOT_LEAST ? slot : SLOT_LEAST, width = wanted < panels->panel ? wanted : panels->panel;
+  if (!staged || panels->limited || B->nrhs <= width || pipe->n == 0 || !copies_by_itself(B) || !copies_by_itself(X))
+    return (passage){panels->panel, 1};
+  return (passage){(int32_t)width, SPTI_COPY_SLOTS};
 }
 
 static sptrsm_status make_staging(const spti_pipeline *pipe, spti_panels *panels, const passage *p) {
@@ -289,7 +299,7 @@ static sptrsm_status run_beside_copies(const run *r, int64_t count) {
 sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *panels, const void *alpha, const sptrsm_block *B,
                                     const sptrsm_block *X) {
   const bool staged = B->place == SPTRSM_HOST || X->place == SPTRSM_HOST;
-  run r = {.pipe = pipe, .panels = panels, .B = B, .X = X, .passage = choose_passage(pipe, panels, B->nrhs, staged)};
+  run r = {.pipe = pipe, .panels = panels, .B = B, .X = X, .passage = choose_passage(pipe, panels, B, X)};
   SPTI_TRY(check_capture(pipe));
   SPTI_TRY(check_places(pipe, panels, B, X));
   spti_split_alpha(r.alpha, alpha, pipe->dtype);

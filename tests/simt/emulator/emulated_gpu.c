@@ -198,6 +198,8 @@ sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *
   return SPTRSM_OK;
 }
 
+bool spti_gpu_page_locked(const void *data) { return data != NULL; }
+
 sptrsm_status spti_gpu_wait(const sptrsm_context *context) { return spti_gpu_refuse_capture(context, "waiting for the device"); }
 
 /* A graph keeps the function that records it, and a replay calls it. */
