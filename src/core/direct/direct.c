@@ -63,7 +63,6 @@ static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
   const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
-  if (d->context->memory_limit > 0) free_workspace(d); /* so that its room counts */
   SPTI_TRY(spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d));
   if (panel != d->panel) free_workspace(d); /* it was made for another width */
   d->panel = panel;
@@ -92,7 +91,6 @@ static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
 static sptrsm_status begin_to_stream(sptrsm_direct *d) {
   char name[sizeof d->method];
   bool had[SPTI_DIRECT_SLOTS];
-  free_workspace(d);
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     had[s] = spti_direct_slot_at(d, s)->plan != NULL;
     sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
@@ -115,6 +113,7 @@ static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const s
   *out = slot_of(d, &matrix, &op, stage);
   const int s = (int)(*out - &d->slots[0][0][0]);
   if ((*out)->plan) return SPTRSM_OK;
+  if (d->context->memory_limit > 0) free_workspace(d); /* its room may be needed; the next solve makes it anew */
   const sptrsm_status status = make_plan(d, s);
   if (status != SPTRSM_ERR_MEMORY || d->lends || !spti_plan_may_stream(d->context, d->options.method)) return status;
   SPTI_TRY(begin_to_stream(d));

@@ -295,18 +295,23 @@ static sptrsm_status make_piece(const device_memory *d, const spti_streamed *s, 
   return spti_copy_bytes(plan->context, s->image + p->at, SPTRSM_HOST, d->image, SPTRSM_CUDA, p->bytes);
 }
 
-static sptrsm_status take_memory(device_memory *d, const spti_streamed *s, const sptrsm_plan *plan) {
-  int64_t places = 0, entries = 0;
+/* What take_memory takes. */
+static void find_memory(spti_streamed *s, const sptrsm_plan *plan) {
   for (int32_t i = 0; i < s->piece_count; i++) {
     const range r = range_of(&plan->view, &s->found, s->piece[i].panel, s->piece[i].count);
-    if (r.end - r.first > places) places = r.end - r.first;
-    if (r.entries > entries) entries = r.entries;
+    if (r.end - r.first > s->places) s->places = r.end - r.first;
+    if (r.entries > s->entries) s->entries = r.entries;
   }
+  s->working_bytes = s->largest + 2 * (size_t)plan->view.n * sizeof(int32_t) + (size_t)(s->places + 1) * sizeof(int64_t) +
+                     (size_t)s->places * sizeof(int32_t) + (size_t)s->entries * (sizeof(int32_t) + sptrsm_dtype_bytes(plan->view.dtype));
+}
+
+static sptrsm_status take_memory(device_memory *d, const spti_streamed *s, const sptrsm_plan *plan) {
   SPTI_TRY(put_order(d, &s->found, plan));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->ptr, places + 1, sizeof *d->ptr, "lines of a piece"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->panel, places, sizeof *d->panel, "panels of a piece"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->idx, entries, sizeof *d->idx, "entries of a piece"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->val, entries, sptrsm_dtype_bytes(plan->view.dtype), "entries of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->ptr, (int64_t)s->places + 1, sizeof *d->ptr, "lines of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->panel, s->places, sizeof *d->panel, "panels of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->idx, s->entries, sizeof *d->idx, "entries of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->val, s->entries, sptrsm_dtype_bytes(plan->view.dtype), "entries of a piece"));
   return spti_scratch_take(&d->scratch, &d->image, (int64_t)s->largest, 1, "a piece of the factor");
 }
 
@@ -323,6 +328,7 @@ static sptrsm_status make_images(const spti_streamed *s, const sptrsm_plan *plan
 static sptrsm_status make(spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
   SPTI_TRY(count_all(c, s, plan, plan->context->memory_limit > 0 ? plan->context->memory_limit / SHARE_OF_LIMIT : PIECE_BYTES));
   SPTI_TRY(cut_pieces(s, plan, c));
+  find_memory(s, plan);
   void *image;
   SPTI_TRY(spti_gpu_host_alloc(plan->context, &image, s->bytes));
   s->image = image;

@@ -65,10 +65,12 @@ static sptrsm_status solution_bytes(size_t *out, const sptrsm_plan *plan, int32_
   return spti_bytes(out, (int64_t)plan->view.n * ld_of(panel), sptrsm_dtype_bytes(plan->view.dtype), "solutions");
 }
 
+/* New values need memory on the device while workspaces exist: where it is limited, that is counted here. */
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   const spti_streamed *s = plan->state;
   SPTI_TRY(solution_bytes(out, plan, panel));
   *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t) + 2 * s->largest;
+  if (plan->context->memory_limit > 0) *out += s->working_bytes;
   return SPTRSM_OK;
 }
 

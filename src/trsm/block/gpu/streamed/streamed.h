@@ -22,6 +22,9 @@ typedef struct {
   spti_block_partition found;
   spti_streamed_piece *piece; /* [piece_count] */
   int32_t piece_count;
+  int32_t places;       /* the most of a piece */
+  int64_t entries;      /* likewise */
+  size_t working_bytes; /* of device memory, for the time of an analysis or of new values */
   size_t largest; /* bytes of the largest piece */
   char *image;    /* page-locked */
   size_t bytes;   /* of image */
